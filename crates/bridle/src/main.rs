@@ -1,0 +1,3 @@
+//! The binary: arguments, settings, exit codes.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Connections, listeners and limits: the daemon itself.

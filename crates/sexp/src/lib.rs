@@ -1,0 +1,1 @@
+//! The data language of bridle: read, print and walk S-expressions.

@@ -1,0 +1,1 @@
+//! The faces: client library and the commands that only know the protocol.

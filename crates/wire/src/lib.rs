@@ -1,0 +1,1 @@
+//! Frames and messages of both protocol faces; no tasks, no sockets.

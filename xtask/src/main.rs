@@ -1,0 +1,3 @@
+//! The task runner: `cargo xtask VERB`.
+
+fn main() {}
