@@ -1,1 +1,8 @@
-//! Frames and messages of both protocol faces; no tasks, no sockets.
+//! Frames and messages of the framed protocol; no tasks, no sockets, no clock.
+//!
+//! The daemon and the shells call this crate with bytes and get plain data back: ids, texts and
+//! trees, never handles. Layout, in reading order:
+//!
+//! - [`oacp`]: what the payload of a frame means (messages, hello, health, errors)
+
+pub mod oacp;

@@ -1,0 +1,223 @@
+//! The closed list of error codes that an error frame may carry.
+//!
+//! Every refusal in this crate and in the daemon ends in one of these. A test holds the table
+//! in `docs/protocol.md` to exactly this list, so that a client can match on all of them.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Why a frame or a message was refused, or a connection closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Code {
+    // Framing.
+    /// The first six bytes of a frame are not hex digits.
+    BadHeader,
+    /// The header announces zero bytes.
+    EmptyFrame,
+    /// The header announces more than this side takes.
+    FrameTooLarge,
+    /// The payload is not UTF-8.
+    InvalidUtf8,
+    /// The stream ended inside a frame.
+    IncompleteFrame,
+    /// Neither reading of the length, bytes or characters, gives one form.
+    UnitUnclear,
+    /// Too many blanks in a row between two frames.
+    TooManyBlanks,
+    /// The signature does not match the payload.
+    BadSignature,
+    /// A signed frame came twice or out of order.
+    ReplayedFrame,
+    /// A frame without a signature where one is demanded.
+    UnsignedFrame,
+    /// A frame was begun and not finished in time.
+    FrameTimeout,
+    // Data language.
+    /// The payload is not exactly one form of the data language.
+    Syntax,
+    // Messages.
+    /// The message, or a part of it that must be a plist, is not one.
+    NotAPlist,
+    /// A key that this message needs is absent.
+    MissingKey,
+    /// The value of a key has another type than the one asked for.
+    WrongType,
+    /// The value of `:type` is none of the message types.
+    UnknownType,
+    /// The value has the right type and is out of range or not in the list.
+    InvalidValue,
+    // Parts of a large message.
+    /// A part contradicts the parts before it.
+    PartMismatch,
+    /// The parts of one message are together over the limit.
+    PartTooLarge,
+    /// The missing parts of a message did not come in time.
+    PartTimeout,
+    // Running.
+    /// The message is well formed; nothing here carries it out.
+    Unsupported,
+    /// An answer names an id that nobody asked with.
+    UnknownId,
+    /// The id was used before with another body.
+    IdConflict,
+    /// A queue or a byte budget is full.
+    Overloaded,
+    /// The daemon serves as many connections as it may.
+    TooManyConnections,
+    /// The peer did not read its answers in time.
+    SlowReader,
+    /// The daemon is stopping.
+    ShuttingDown,
+    /// The principal of this connection may not do this.
+    NotPermitted,
+    /// A fault of the daemon; its log has the reason.
+    Internal,
+}
+
+impl Code {
+    /// All codes, in the order of the table in `docs/protocol.md`.
+    pub const ALL: [Code; 29] = [
+        Code::BadHeader,
+        Code::EmptyFrame,
+        Code::FrameTooLarge,
+        Code::InvalidUtf8,
+        Code::IncompleteFrame,
+        Code::UnitUnclear,
+        Code::TooManyBlanks,
+        Code::BadSignature,
+        Code::ReplayedFrame,
+        Code::UnsignedFrame,
+        Code::FrameTimeout,
+        Code::Syntax,
+        Code::NotAPlist,
+        Code::MissingKey,
+        Code::WrongType,
+        Code::UnknownType,
+        Code::InvalidValue,
+        Code::PartMismatch,
+        Code::PartTooLarge,
+        Code::PartTimeout,
+        Code::Unsupported,
+        Code::UnknownId,
+        Code::IdConflict,
+        Code::Overloaded,
+        Code::TooManyConnections,
+        Code::SlowReader,
+        Code::ShuttingDown,
+        Code::NotPermitted,
+        Code::Internal,
+    ];
+
+    /// Returns the name on the wire, without the colon.
+    pub const fn as_str(self) -> &'static str {
+        self.row().0
+    }
+
+    /// Returns one line for people: what happened, in general terms.
+    pub const fn explanation(self) -> &'static str {
+        self.row().1
+    }
+
+    /// Tells whether the same message, unchanged, may succeed when sent again later.
+    pub const fn retryable(self) -> bool {
+        matches!(
+            self,
+            Code::FrameTimeout
+                | Code::PartTimeout
+                | Code::Overloaded
+                | Code::TooManyConnections
+                | Code::SlowReader
+                | Code::ShuttingDown
+        )
+    }
+
+    const fn row(self) -> (&'static str, &'static str) {
+        match self {
+            Code::BadHeader => ("bad-header", "a frame does not begin with six hex digits"),
+            Code::EmptyFrame => ("empty-frame", "the header announces zero bytes"),
+            Code::FrameTooLarge => {
+                ("frame-too-large", "the header announces more than this side takes")
+            }
+            Code::InvalidUtf8 => ("invalid-utf8", "the payload is not UTF-8"),
+            Code::IncompleteFrame => ("incomplete-frame", "the stream ended inside a frame"),
+            Code::UnitUnclear => {
+                ("unit-unclear", "the length fits neither as bytes nor as characters")
+            }
+            Code::TooManyBlanks => ("too-many-blanks", "too many blanks between two frames"),
+            Code::BadSignature => ("bad-signature", "the signature does not match the payload"),
+            Code::ReplayedFrame => ("replayed-frame", "a signed frame came twice or out of order"),
+            Code::UnsignedFrame => ("unsigned-frame", "a signature is demanded and absent"),
+            Code::FrameTimeout => ("frame-timeout", "a frame was begun and not finished in time"),
+            Code::Syntax => ("syntax", "the payload is not exactly one form of the data language"),
+            Code::NotAPlist => ("not-a-plist", "a property list is expected here"),
+            Code::MissingKey => ("missing-key", "a key that this message needs is absent"),
+            Code::WrongType => ("wrong-type", "the value of a key has the wrong type"),
+            Code::UnknownType => ("unknown-type", "`:type` is none of the message types"),
+            Code::InvalidValue => ("invalid-value", "the value is out of range or not in the list"),
+            Code::PartMismatch => ("part-mismatch", "a part contradicts the parts before it"),
+            Code::PartTooLarge => ("part-too-large", "the parts of one message are over the limit"),
+            Code::PartTimeout => ("part-timeout", "the missing parts did not come in time"),
+            Code::Unsupported => ("unsupported", "well formed, but nothing here carries it out"),
+            Code::UnknownId => ("unknown-id", "an answer names an id that nobody asked with"),
+            Code::IdConflict => ("id-conflict", "the id was used before with another body"),
+            Code::Overloaded => ("overloaded", "a queue or a byte budget is full"),
+            Code::TooManyConnections => {
+                ("too-many-connections", "the daemon serves as many connections as it may")
+            }
+            Code::SlowReader => ("slow-reader", "the peer did not read its answers in time"),
+            Code::ShuttingDown => ("shutting-down", "the daemon is stopping"),
+            Code::NotPermitted => ("not-permitted", "this connection may not do that"),
+            Code::Internal => ("internal", "a fault of the daemon; its log has the reason"),
+        }
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The text is no error code of this version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not an error code of this version of the protocol")]
+pub struct UnknownCode;
+
+impl FromStr for Code {
+    type Err = UnknownCode;
+
+    /// Reads a name as on the wire, without the colon, ignoring ASCII case.
+    fn from_str(name: &str) -> Result<Self, UnknownCode> {
+        Code::ALL
+            .into_iter()
+            .find(|code| code.as_str().eq_ignore_ascii_case(name))
+            .ok_or(UnknownCode)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Code;
+    use std::collections::HashSet;
+
+    #[test]
+    fn names_are_kebab_case_unique_and_read_back() {
+        let mut seen = HashSet::new();
+        for code in Code::ALL {
+            let name = code.as_str();
+            assert!(seen.insert(name), "`{name}` is listed twice");
+            assert!(name.bytes().all(|b| b.is_ascii_lowercase() || b"-8".contains(&b)), "{name}");
+            assert_eq!(name.to_uppercase().parse::<Code>(), Ok(code));
+        }
+        assert!("no-such-code".parse::<Code>().is_err());
+    }
+
+    #[test]
+    fn explanations_are_one_lower_case_line() {
+        for code in Code::ALL {
+            let text = code.explanation();
+            assert!(!text.is_empty() && !text.contains('\n') && !text.ends_with('.'), "{text}");
+            assert!(!text.starts_with(|c: char| c.is_ascii_uppercase()), "{text}");
+        }
+    }
+}
