@@ -5,4 +5,7 @@
 //!
 //! - [`oacp`]: what the payload of a frame means (messages, hello, health, errors)
 
+pub mod frame;
 pub mod oacp;
+
+pub use oacp::code::Code;

@@ -1,0 +1,100 @@
+//! The writer of frames.
+//!
+//! A connection owns one. It appends to a buffer that the caller sends.
+
+use super::{FrameError, MAX_FRAME, Unit, UnknownUnit, header};
+use crate::Code;
+
+/// Why a payload was not framed; nothing was written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EncodeError {
+    /// The payload is longer than the peer takes or than six hex digits can say.
+    #[error("expected a payload of at most `{max}` {}, got `{length}`", .unit.as_str())]
+    TooLarge {
+        /// The payload's length.
+        length: usize,
+        /// The peer's limit.
+        max: usize,
+        /// What both count.
+        unit: Unit,
+    },
+    /// The payload is empty, which every reader refuses.
+    #[error("expected a payload, got an empty one")]
+    Empty,
+}
+
+impl EncodeError {
+    /// The protocol's code for this fault.
+    pub fn code(&self) -> Code {
+        match self {
+            EncodeError::TooLarge { length, max, .. } => {
+                FrameError::TooLarge { length: *length, max: *max }.code()
+            }
+            EncodeError::Empty => FrameError::Empty.code(),
+        }
+    }
+}
+
+/// A writer of frames for one direction of one connection.
+#[derive(Debug)]
+pub struct Encoder {
+    unit: Option<Unit>,
+    unknown: UnknownUnit,
+    max_frame: usize,
+}
+
+impl Encoder {
+    /// A writer of unsigned frames to a peer whose unit is not known yet.
+    pub fn new(unknown: UnknownUnit) -> Encoder {
+        Encoder { unit: None, unknown, max_frame: MAX_FRAME }
+    }
+
+    /// States what the peer counts in.
+    pub fn set_unit(&mut self, unit: Unit) {
+        self.unit = Some(unit);
+    }
+
+    /// States the largest length the peer takes; above [`MAX_FRAME`] it has no effect.
+    pub fn set_max_frame(&mut self, max_frame: usize) {
+        self.max_frame = max_frame.min(MAX_FRAME);
+    }
+
+    /// The largest length that may be written, in the unit of the frame.
+    pub fn max_frame(&self) -> usize {
+        self.max_frame
+    }
+
+    /// Appends a frame with `payload` to `out`.
+    ///
+    /// # Errors
+    ///
+    /// When the payload is empty or too long; `out` is then as it was.
+    pub fn encode(&mut self, payload: &str, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        let (unit, pad) = self.measure(payload);
+        let length = match unit {
+            Unit::Bytes => payload.len(),
+            Unit::Chars => payload.chars().count(),
+        };
+        if length == 0 {
+            return Err(EncodeError::Empty);
+        }
+        if length > self.max_frame {
+            return Err(EncodeError::TooLarge { length, max: self.max_frame, unit });
+        }
+        out.extend_from_slice(&header::format(length));
+        out.extend_from_slice(payload.as_bytes());
+        out.resize(out.len() + pad, b' ');
+        Ok(())
+    }
+
+    /// The unit for `payload`, and the spaces to put behind it.
+    fn measure(&self, payload: &str) -> (Unit, usize) {
+        match (self.unit, self.unknown) {
+            (Some(unit), _) => (unit, 0),
+            (None, _) if payload.is_ascii() => (Unit::Bytes, 0),
+            (None, UnknownUnit::Bytes) => (Unit::Bytes, 0),
+            (None, UnknownUnit::Chars) => (Unit::Chars, 0),
+            (None, UnknownUnit::Pad) => (Unit::Bytes, payload.len() - payload.chars().count()),
+        }
+    }
+}

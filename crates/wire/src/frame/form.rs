@@ -1,0 +1,142 @@
+//! Tells, byte by byte, whether the text so far closes the one form of a payload.
+//!
+//! Called by `walk` to find out what unit a peer counts in. It follows brackets, strings and
+//! escapes and nothing else, so it needs neither a buffer nor a limit on depth, and text that the
+//! real reader refuses for other reasons still keeps the connection in step. It is not the reader
+//! and never judges a message.
+
+/// The state of the scan; a fresh one stands before the first byte.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Form {
+    mode: Mode,
+    /// Brackets open now.
+    depth: usize,
+    /// The last byte was an escaping backslash.
+    escaped: bool,
+    /// The last byte was `#`, so a bracket belongs to the same form.
+    hash: bool,
+}
+
+/// What the text so far amounts to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// A list, vector or string, closed, and only blanks behind it.
+    Complete,
+    /// More text is needed.
+    Incomplete,
+    /// Nothing can be concluded: a bare atom, a second form, or a bracket too many.
+    Unknown,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Mode {
+    /// Before the form, or between the elements of a list.
+    #[default]
+    Between,
+    /// In a symbol or number.
+    Atom,
+    /// In a string.
+    Text,
+    /// Between the bars of `|symbol|`.
+    Bars,
+    /// Behind the form.
+    Done,
+    /// Not one form, whatever follows.
+    Broken,
+}
+
+impl Form {
+    /// Takes the next bytes of the text.
+    pub(super) fn feed(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let Some((&byte, tail)) = rest.split_first() {
+            if self.mode == Mode::Broken {
+                return;
+            }
+            rest = tail;
+            if self.escaped {
+                self.escaped = false;
+            } else if byte == b'\\' {
+                self.escape();
+            } else if self.mode == Mode::Text {
+                if byte == b'"' {
+                    self.close();
+                } else {
+                    rest = &tail[plain_text(tail)..];
+                }
+            } else if self.mode == Mode::Bars {
+                if byte == b'|' {
+                    self.mode = Mode::Atom;
+                }
+            } else {
+                self.outside(byte);
+            }
+        }
+    }
+
+    /// What the text so far amounts to.
+    pub(super) fn verdict(&self) -> Verdict {
+        match self.mode {
+            Mode::Done => Verdict::Complete,
+            Mode::Broken => Verdict::Unknown,
+            Mode::Atom if self.depth == 0 && !self.escaped => Verdict::Unknown,
+            Mode::Between | Mode::Atom | Mode::Text | Mode::Bars => Verdict::Incomplete,
+        }
+    }
+
+    fn escape(&mut self) {
+        self.escaped = true;
+        self.hash = false;
+        if !matches!(self.mode, Mode::Text | Mode::Bars) {
+            self.begin(Mode::Atom);
+        }
+    }
+
+    /// One byte that is in neither a string nor bars and not escaped.
+    fn outside(&mut self, byte: u8) {
+        let hash = std::mem::replace(&mut self.hash, byte == b'#');
+        match byte {
+            b' ' | b'\n' | b'\t' | b'\r' | 0x0C => {
+                if self.mode == Mode::Atom {
+                    self.close();
+                }
+            }
+            b'"' => self.open(hash, Mode::Text),
+            b'(' | b'[' => {
+                self.open(hash, Mode::Between);
+                self.depth = self.depth.saturating_add(1);
+            }
+            b')' | b']' if self.depth > 0 => {
+                self.depth -= 1;
+                self.close();
+            }
+            // Comments are refused on the wire; what is behind one cannot be judged.
+            b')' | b']' | b';' => self.mode = Mode::Broken,
+            b'|' if hash => self.mode = Mode::Broken,
+            b'|' => self.begin(Mode::Bars),
+            b'\'' | b'`' | b',' if self.mode != Mode::Done => {}
+            _ => self.begin(Mode::Atom),
+        }
+    }
+
+    /// Starts an element that ends an atom, except right behind the atom's own `#`.
+    fn open(&mut self, hash: bool, mode: Mode) {
+        if self.mode == Mode::Atom && !hash {
+            self.close();
+        }
+        self.begin(mode);
+    }
+
+    fn begin(&mut self, mode: Mode) {
+        self.mode = if self.mode == Mode::Done { Mode::Broken } else { mode };
+    }
+
+    fn close(&mut self) {
+        self.mode = if self.depth == 0 { Mode::Done } else { Mode::Between };
+    }
+}
+
+/// How many leading bytes neither end a string nor escape.
+fn plain_text(bytes: &[u8]) -> usize {
+    bytes.iter().position(|&byte| byte == b'"' || byte == b'\\').unwrap_or(bytes.len())
+}
