@@ -1,3 +1,155 @@
-//! The task runner: `cargo xtask VERB`.
+//! The task runner: `cargo xtask VERB`. One file per verb; this one holds the table of verbs and the
+//! dispatch. What CI runs, `cargo xtask ci` runs. Not part of the product: nothing depends on it.
 
-fn main() {}
+#[cfg(feature = "bench")]
+mod bench;
+mod ci;
+mod console;
+mod fuzz;
+mod layers;
+mod peers;
+mod setup;
+mod tidy;
+mod vectors;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use console::Console;
+
+/// One verb: its name, what `--help` says, and what it does.
+struct Verb {
+    name: &'static str,
+    summary: &'static str,
+    help: &'static str,
+    run: fn(&[String], &Console) -> Result<()>,
+}
+
+const VERBS: &[Verb] = &[
+    Verb {
+        name: "ci",
+        summary: "everything that must hold before a change lands",
+        help: ci::HELP,
+        run: ci::run,
+    },
+    Verb {
+        name: "setup",
+        summary: "install the peers and tools that ci needs",
+        help: setup::HELP,
+        run: setup::run,
+    },
+    Verb {
+        name: "tidy",
+        summary: "house style: headers, lengths, links, vectors",
+        help: tidy::HELP,
+        run: tidy::run,
+    },
+    Verb {
+        name: "layers",
+        summary: "which crate may depend on which",
+        help: layers::HELP,
+        run: layers::run,
+    },
+    Verb {
+        name: "vectors",
+        summary: "run the vectors in Rust, SBCL, Emacs and Python",
+        help: vectors::HELP,
+        run: vectors::run,
+    },
+    Verb {
+        name: "peers",
+        summary: "record what real peers do with the vectors",
+        help: peers::HELP,
+        run: peers::run,
+    },
+    Verb {
+        name: "bench",
+        summary: "speed and memory, side by side with rivals",
+        help: BENCH_HELP,
+        run: run_bench,
+    },
+    Verb {
+        name: "fuzz",
+        summary: "run the fuzz targets for long",
+        help: fuzz::HELP,
+        run: fuzz::run,
+    },
+];
+
+const BENCH_HELP: &str = "\
+usage: cargo xtask bench [ARGUMENTS]
+
+Measures bridle beside its rivals in one run and prints a table with ratios. Builds in release with the
+rivals compiled in (feature `bench`), which the other verbs do without. `cargo xtask bench --list` names
+the benchmarks where there are several.";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let console = Console::terminal();
+    match dispatch(&arguments, &console) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            console.error(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(arguments: &[String], console: &Console) -> Result<()> {
+    let Some((name, rest)) = arguments.split_first() else {
+        console.say(overview());
+        return Ok(());
+    };
+    if matches!(name.as_str(), "help" | "--help" | "-h") {
+        let text =
+            rest.first().and_then(|name| find(name)).map_or_else(overview, |verb| verb.help.into());
+        console.say(text);
+        return Ok(());
+    }
+    let Some(verb) = find(name) else {
+        bail!("no verb `{name}`\n\n{}", overview());
+    };
+    // `bench` has arguments of its own, and its own help once its feature is compiled in.
+    let asks_help = rest.iter().any(|argument| matches!(argument.as_str(), "--help" | "-h"));
+    if asks_help && !(verb.name == "bench" && cfg!(feature = "bench")) {
+        console.say(verb.help);
+        return Ok(());
+    }
+    (verb.run)(rest, console)
+}
+
+fn find(name: &str) -> Option<&'static Verb> {
+    VERBS.iter().find(|verb| verb.name == name)
+}
+
+fn overview() -> String {
+    let mut text = String::from("usage: cargo xtask VERB [ARGUMENTS]\n\n");
+    for verb in VERBS {
+        text.push_str(&format!("  {:8} {}\n", verb.name, verb.summary));
+    }
+    text.push_str("\n`cargo xtask VERB --help` says more.");
+    text
+}
+
+#[cfg(feature = "bench")]
+fn run_bench(arguments: &[String], _console: &Console) -> Result<()> {
+    bench::run(arguments)
+}
+
+/// Starts this program again, in release and with the benchmarks compiled in.
+#[cfg(not(feature = "bench"))]
+fn run_bench(arguments: &[String], console: &Console) -> Result<()> {
+    console::Run::cargo([
+        "run",
+        "--quiet",
+        "--release",
+        "--package",
+        "xtask",
+        "--features",
+        "bench",
+        "--",
+        "bench",
+    ])
+    .args(arguments)
+    .run(console)
+}

@@ -1,0 +1,180 @@
+//! `cargo xtask ci`: everything that must hold before a change lands, one step after the other. The
+//! test command of the README and the whole of `.ci/run`. A step writes to its own log under
+//! `target/ci`; the terminal gets one line per step, and the end of the log when a step fails.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use crate::console::{Console, Run, root};
+use crate::{layers, peers, setup, tidy, vectors};
+
+pub(crate) const HELP: &str = "\
+usage: cargo xtask ci [STEP...]
+
+Runs all steps, or the named ones, and stops at the first that fails. A missing peer is a failure,
+never a skip. Logs are in target/ci. Steps:
+
+  setup fmt clippy layers tidy deny build test doc fuzz vectors peers";
+
+/// How much of a failed step's log to show: a few screens, the rest is in the file.
+const SHOWN_LINES: usize = 120;
+
+/// One step: its name, and what to do.
+struct Step {
+    name: &'static str,
+    work: Work,
+}
+
+enum Work {
+    /// A program; fails when the program does.
+    Program(Run),
+    /// Another verb of ours with its arguments.
+    Verb(fn(&[String], &Console) -> Result<()>, &'static [&'static str]),
+}
+
+impl Step {
+    /// What to type to run this step alone, its output on the terminal.
+    fn rerun(&self) -> String {
+        match &self.work {
+            Work::Program(run) => run.to_string(),
+            Work::Verb(_, arguments) => {
+                let words: Vec<&str> = ["cargo xtask", self.name]
+                    .into_iter()
+                    .chain(arguments.iter().copied())
+                    .collect();
+                words.join(" ")
+            }
+        }
+    }
+}
+
+fn steps() -> Vec<Step> {
+    let program = |name, run| Step { name, work: Work::Program(run) };
+    let verb = |name, run, arguments| Step { name, work: Work::Verb(run, arguments) };
+    let clippy = ["clippy", "--locked", "--workspace", "--all-targets", "--all-features", "--"];
+    let doc = ["doc", "--locked", "--workspace", "--no-deps", "--document-private-items"];
+    let fuzz = ["check", "--locked", "--manifest-path", "fuzz/Cargo.toml", "--all-targets"];
+    vec![
+        verb("setup", setup::run, &[]),
+        program("fmt", Run::cargo(["fmt", "--all", "--check"])),
+        program("clippy", Run::cargo(clippy).args(["-D", "warnings"])),
+        verb("layers", layers::run, &[]),
+        verb("tidy", tidy::run, &[]),
+        program("deny", Run::cargo(["deny", "check", "licenses", "bans", "sources"])),
+        program("build", Run::cargo(["build", "--locked", "--workspace"])),
+        program("test", Run::cargo(["test", "--locked", "--workspace", "--no-fail-fast"])),
+        program("doc", Run::cargo(doc).env("RUSTDOCFLAGS", "-D warnings")),
+        program("fuzz", Run::cargo(fuzz)),
+        verb("vectors", vectors::run, &[]),
+        verb("peers", peers::run, &["--check"]),
+    ]
+}
+
+pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
+    let steps: Vec<Step> = steps()
+        .into_iter()
+        .filter(|step| arguments.is_empty() || arguments.iter().any(|name| name == step.name))
+        .collect();
+    if let Some(name) = arguments.iter().find(|name| !steps.iter().any(|step| step.name == *name)) {
+        bail!("no step `{name}`\n\n{HELP}");
+    }
+    let logs = root().join("target/ci");
+    fs::create_dir_all(&logs).with_context(|| format!("cannot make `{}`", logs.display()))?;
+    let start = Instant::now();
+    for (passed, step) in steps.iter().enumerate() {
+        let log = logs.join(format!("{}.log", step.name));
+        console.begin(format!("{:8} ", step.name));
+        let began = Instant::now();
+        let result = perform(step, &log);
+        let seconds = began.elapsed().as_secs_f64();
+        let text = fs::read_to_string(&log).unwrap_or_default();
+        match result {
+            Ok(()) => console.say(format!("ok     {seconds:6.1}s  {}", note(&text))),
+            Err(error) => {
+                console.say(format!("FAILED {seconds:6.1}s"));
+                show_failure(step, &text, &error, console);
+                console.say(format!("steps: {passed} passed, 1 failed"));
+                bail!("step `{}` failed; the whole log is {}", step.name, shorten(&log));
+            }
+        }
+    }
+    let minutes = start.elapsed().as_secs_f64() / 60.0;
+    console.say(format!("all steps in {minutes:.1} minutes"));
+    console.say(format!("steps: {} passed, 0 failed", steps.len()));
+    Ok(())
+}
+
+fn perform(step: &Step, log: &Path) -> Result<()> {
+    let file = File::create(log).with_context(|| format!("cannot write `{}`", log.display()))?;
+    let console = Console::log(file);
+    match &step.work {
+        Work::Program(run) => run.run(&console),
+        Work::Verb(verb, arguments) => {
+            let arguments: Vec<String> =
+                arguments.iter().map(|&argument| argument.into()).collect();
+            verb(&arguments, &console)
+        }
+    }
+}
+
+fn show_failure(step: &Step, log: &str, error: &anyhow::Error, console: &Console) {
+    let lines: Vec<&str> = log.lines().collect();
+    let hidden = lines.len().saturating_sub(SHOWN_LINES);
+    if hidden > 0 {
+        console.say(format!("... {hidden} lines above"));
+    }
+    console.say(lines[hidden..].join("\n"));
+    console.say(format!("{error:#}\n\nto run this step again: {}", step.rerun()));
+}
+
+/// What a passed step has to tell: the number of tests, or its last line when it is ours.
+fn note(log: &str) -> String {
+    let tests: usize = log.lines().filter_map(tests_passed).sum();
+    if tests > 0 {
+        return format!("{tests} tests passed");
+    }
+    let last = log.lines().last().unwrap_or_default();
+    match last.split_once(": ") {
+        Some((head, text)) if steps().iter().any(|step| step.name == head) => text.into(),
+        _ => String::new(),
+    }
+}
+
+/// 12 for `test result: ok. 12 passed; 0 failed; ...`.
+fn tests_passed(line: &str) -> Option<usize> {
+    line.strip_prefix("test result: ok. ")?.split_once(" passed;")?.0.parse().ok()
+}
+
+fn shorten(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap_or(path).display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HELP, note, steps};
+
+    #[test]
+    fn the_note_counts_tests_of_all_crates() {
+        let log = "test result: ok. 3 passed; 0 failed; 0 ignored\nnoise\n\
+                   test result: ok. 4 passed; 0 failed; 0 ignored\n";
+        assert_eq!(note(log), "7 tests passed");
+        assert_eq!(note("tidy: 12 files, nothing to say"), "12 files, nothing to say");
+        assert_eq!(note("Finished in: 3s"), "");
+    }
+
+    #[test]
+    fn help_names_the_steps_in_order() {
+        let names: Vec<&str> = steps().iter().map(|step| step.name).collect();
+        assert!(HELP.ends_with(&names.join(" ")), "{names:?}");
+    }
+
+    #[test]
+    fn a_step_says_how_to_run_it_again() {
+        let again: Vec<String> = steps().iter().map(super::Step::rerun).collect();
+        assert!(again.contains(&"cargo xtask peers --check".into()), "{again:?}");
+        assert!(again.contains(&"cargo fmt --all --check".into()), "{again:?}");
+    }
+}

@@ -1,0 +1,213 @@
+//! `cargo xtask fuzz`: the fuzz targets, for as long as asked, seeded with the vectors. The properties
+//! they check also run in `cargo test` for seconds, on a fixed seed; this verb is the long run. Needs a
+//! nightly toolchain and cargo-fuzz, and installs both when missing.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use crate::console::{Console, Run, files, has_program, root};
+use crate::{setup, tidy};
+
+pub(crate) const HELP: &str = "\
+usage: cargo xtask fuzz [TARGET...] [--seconds N]
+
+Runs the named targets, or all of them, N seconds each (600 unless told). A crash is printed as a
+vector line, ready for vectors/ once its verdict is filled in. Targets:
+
+  sexp_read sexp_roundtrip frame_decode message_decode";
+
+/// Ten minutes: what every target must survive before a release.
+const SECONDS: u64 = 600;
+
+/// A target and the folder of vectors that seeds it.
+const TARGETS: &[(&str, &str)] = &[
+    ("sexp_read", "sexp"),
+    ("sexp_roundtrip", "sexp"),
+    ("frame_decode", "frame"),
+    ("message_decode", "message"),
+];
+
+/// Longest input tried: room for any structure, and still thousands of runs a second.
+const MAX_INPUT_BYTES: usize = 16 * 1024;
+
+pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
+    let (targets, seconds) = parse(arguments)?;
+    prepare(console)?;
+    let mut crashes = 0;
+    for (target, folder) in targets {
+        let seeds = seed(target, folder)?;
+        console.say(format!("fuzz: {target} for {seconds} s from {seeds} vectors"));
+        let before = artifacts(target)?;
+        let result = fuzz_command(target, seconds).run(console);
+        let fresh: Vec<PathBuf> = artifacts(target)?.difference(&before).cloned().collect();
+        for path in &fresh {
+            report(path, folder, console)?;
+        }
+        crashes += fresh.len();
+        if fresh.is_empty() {
+            result?;
+        }
+    }
+    if crashes > 0 {
+        bail!("{crashes} new crashes: the inputs are in fuzz/artifacts");
+    }
+    console.say("fuzz: nothing found");
+    Ok(())
+}
+
+type Target = (&'static str, &'static str);
+
+fn parse(arguments: &[String]) -> Result<(Vec<Target>, u64)> {
+    let (mut targets, mut seconds) = (Vec::new(), SECONDS);
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        if argument == "--seconds" {
+            let value = rest.next().context("`--seconds` without a number")?;
+            seconds =
+                value.parse().with_context(|| format!("not a number of seconds: `{value}`"))?;
+        } else if let Some(target) = TARGETS.iter().find(|(name, _)| name == argument) {
+            targets.push(*target);
+        } else {
+            bail!("no target `{argument}`\n\n{HELP}");
+        }
+    }
+    if targets.is_empty() {
+        targets = TARGETS.to_vec();
+    }
+    Ok((targets, seconds))
+}
+
+fn prepare(console: &Console) -> Result<()> {
+    let toolchains = Run::new("rustup").args(["toolchain", "list"]).stdout()?;
+    if !toolchains.contains("nightly") {
+        console.say("installing the nightly toolchain (the fuzzer needs its instrumentation)");
+        let install = ["toolchain", "install", "nightly", "--profile", "minimal"];
+        Run::new("rustup").args(install).run(console)?;
+    }
+    if !has_program("cargo-fuzz") {
+        setup::install_cargo_tool(&["cargo-fuzz"], "builds and runs the fuzz targets", console)?;
+    }
+    Ok(())
+}
+
+fn fuzz_command(target: &str, seconds: u64) -> Run {
+    // The toolchain that runs us is pinned by environment variables; the fuzzer needs another one.
+    Run::new("rustup")
+        .args(["run", "nightly", "cargo", "fuzz", "run", "--fuzz-dir", "fuzz", target, "--"])
+        .args([format!("-max_total_time={seconds}"), format!("-max_len={MAX_INPUT_BYTES}")])
+        .args(["-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1"])
+        .without_env("CARGO")
+        .without_env("RUSTUP_TOOLCHAIN")
+}
+
+/// Writes every vector of `folder` into the corpus of `target`; returns how many.
+fn seed(target: &str, folder: &str) -> Result<usize> {
+    let corpus = root().join("fuzz/corpus").join(target);
+    fs::create_dir_all(&corpus).with_context(|| format!("cannot make `{}`", corpus.display()))?;
+    let mut count = 0;
+    for path in files()?.iter().filter(|path| tidy::vectors::folder(path) == Some(folder)) {
+        let text = fs::read_to_string(root().join(path))
+            .with_context(|| format!("cannot read `{}`", path.display()))?;
+        for line in text.lines() {
+            let vector: Value = serde_json::from_str(line)
+                .with_context(|| format!("`{}` is not JSON lines", path.display()))?;
+            let (Some(id), Some(input)) = (vector["id"].as_str(), input(&vector)) else { continue };
+            let file = corpus.join(id);
+            fs::write(&file, input)
+                .with_context(|| format!("cannot write `{}`", file.display()))?;
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+/// The input bytes of a vector; `None` for one that is generated or too long to be a good seed.
+fn input(vector: &Value) -> Option<Vec<u8>> {
+    let bytes = match (vector["in"].as_str(), vector["in_hex"].as_str()) {
+        (Some(text), _) => text.as_bytes().to_vec(),
+        (None, Some(hex)) => unhex(hex)?,
+        (None, None) => return None,
+    };
+    (bytes.len() <= MAX_INPUT_BYTES).then_some(bytes)
+}
+
+fn unhex(hex: &str) -> Option<Vec<u8>> {
+    let digits: Vec<u8> = hex
+        .chars()
+        .map(|c| c.to_digit(16).and_then(|d| u8::try_from(d).ok()))
+        .collect::<Option<_>>()?;
+    Some(
+        digits.chunks(2).map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit)).collect(),
+    )
+}
+
+fn artifacts(target: &str) -> Result<BTreeSet<PathBuf>> {
+    let folder = root().join("fuzz/artifacts").join(target);
+    if !folder.exists() {
+        return Ok(BTreeSet::new());
+    }
+    let list =
+        fs::read_dir(&folder).with_context(|| format!("cannot list `{}`", folder.display()))?;
+    list.map(|entry| Ok(entry?.path())).collect()
+}
+
+/// Prints a crash as the vector that will keep it from coming back.
+fn report(path: &Path, folder: &str, console: &Console) -> Result<()> {
+    let bytes = fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    console.say(format!("crash: {}", path.strip_prefix(root()).unwrap_or(path).display()));
+    console.say(vector_line(&bytes, folder));
+    Ok(())
+}
+
+fn vector_line(bytes: &[u8], folder: &str) -> String {
+    let mut vector =
+        json!({"id": format!("{folder}-NEXT"), "note": "found by fuzzing", "verdict": "?"});
+    match std::str::from_utf8(bytes) {
+        Ok(text) => vector["in"] = text.into(),
+        Err(_) => {
+            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            vector["in_hex"] = hex.into();
+        }
+    }
+    vector.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{HELP, TARGETS, input, parse, vector_line};
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn targets_and_seconds() {
+        let (targets, seconds) = parse(&words("sexp_read --seconds 5")).unwrap();
+        assert_eq!((targets, seconds), (vec![("sexp_read", "sexp")], 5));
+        assert_eq!(parse(&[]).unwrap().0.len(), TARGETS.len());
+        assert!(parse(&words("sexp_write")).is_err());
+        assert!(parse(&words("--seconds soon")).is_err());
+    }
+
+    #[test]
+    fn help_names_every_target() {
+        for (name, _) in TARGETS {
+            assert!(HELP.contains(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_crash_becomes_a_vector_and_a_vector_a_seed() {
+        let line = vector_line(b"(a\xff", "frame");
+        assert!(line.contains("\"in_hex\":\"2861ff\""), "{line}");
+        assert_eq!(input(&json!({"in_hex": "2861ff"})), Some(b"(a\xff".to_vec()));
+        assert_eq!(input(&json!({"in": "(a)"})), Some(b"(a)".to_vec()));
+        assert_eq!(input(&json!({"in_repeat": ["(", 9]})), None);
+    }
+}

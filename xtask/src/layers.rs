@@ -1,0 +1,297 @@
+//! `cargo xtask layers`: which crate may depend on which, checked from `cargo metadata`. The rules are
+//! the table [`RULES`]; `docs/architecture.md` says why they are so. A crate without a row fails, so a
+//! new crate states its rule on its first day. Dependencies of tests alone are judged by their own
+//! column; what a crate pulls in through others counts as much as what it names.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::console::{Console, Run};
+
+pub(crate) const HELP: &str = "\
+usage: cargo xtask layers
+
+Checks the dependencies of every workspace crate against the table in xtask/src/layers.rs.";
+
+/// What one crate may depend on.
+struct Rule {
+    name: &'static str,
+    /// Workspace crates it may use.
+    rooms: &'static [&'static str],
+    /// Workspace crates its tests may use besides.
+    test_rooms: &'static [&'static str],
+    outside: Outside,
+}
+
+/// What it may take from crates.io, directly or through others; tests excepted.
+enum Outside {
+    /// These and nothing else.
+    Only(&'static [&'static str]),
+    /// Anything but these.
+    Without(&'static [&'static str]),
+}
+
+/// What does IO or keeps tasks: no place for it in a crate that is pure.
+const RUNTIMES: &[&str] = &[
+    "tokio",
+    "tokio-util",
+    "mio",
+    "socket2",
+    "rustix",
+    "nix",
+    "async-std",
+    "smol",
+    "futures-executor",
+    "rand",
+    "getrandom",
+    "chrono",
+    "time",
+    "reqwest",
+    "hyper",
+    "clap",
+];
+
+const RULES: &[Rule] = &[
+    Rule { name: "bridle-sexp", rooms: &[], test_rooms: &[], outside: Outside::Only(&["memchr"]) },
+    Rule {
+        name: "bridle-wire",
+        rooms: &["bridle-sexp"],
+        test_rooms: &[],
+        outside: Outside::Without(RUNTIMES),
+    },
+    Rule {
+        name: "bridle-daemon",
+        rooms: &["bridle-sexp", "bridle-wire"],
+        test_rooms: &[],
+        outside: Outside::Without(&["clap", "toml", "anyhow"]),
+    },
+    Rule {
+        name: "bridle-shell",
+        rooms: &["bridle-sexp", "bridle-wire"],
+        test_rooms: &[],
+        outside: Outside::Without(&["tokio", "tokio-util", "mio", "anyhow"]),
+    },
+    Rule {
+        name: "bridle",
+        rooms: &["bridle-daemon", "bridle-sexp", "bridle-shell", "bridle-wire"],
+        test_rooms: &[],
+        outside: Outside::Without(&[]),
+    },
+    Rule {
+        name: "xtask",
+        rooms: &["bridle-sexp", "bridle-wire"],
+        test_rooms: &[],
+        outside: Outside::Without(&[]),
+    },
+];
+
+pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
+    if !arguments.is_empty() {
+        bail!("unexpected arguments `{}`\n\n{HELP}", arguments.join(" "));
+    }
+    let text = Run::cargo(["metadata", "--format-version", "1", "--locked"]).stdout()?;
+    let metadata = serde_json::from_str(&text).context("cargo metadata is not JSON")?;
+    let graph = Graph::from_metadata(&metadata)?;
+    let violations = check(&graph);
+    if violations.is_empty() {
+        console.say(format!("layers: {} crates, every edge allowed", graph.members.len()));
+        return Ok(());
+    }
+    bail!("{} forbidden edges\n  {}", violations.len(), violations.join("\n  "))
+}
+
+/// Dependencies of the workspace, by package id.
+struct Graph {
+    members: BTreeSet<String>,
+    names: BTreeMap<String, String>,
+    /// Normal and build dependencies.
+    normal: BTreeMap<String, BTreeSet<String>>,
+    /// Dependencies of tests alone.
+    dev: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Graph {
+    fn from_metadata(metadata: &Value) -> Result<Self> {
+        let mut graph = Self {
+            members: strings(&metadata["workspace_members"])?.collect(),
+            names: BTreeMap::new(),
+            normal: BTreeMap::new(),
+            dev: BTreeMap::new(),
+        };
+        for package in array(&metadata["packages"])? {
+            graph.names.insert(text(&package["id"])?, text(&package["name"])?);
+        }
+        for node in array(&metadata["resolve"]["nodes"])? {
+            let id = text(&node["id"])?;
+            for dependency in array(&node["deps"])? {
+                let target = text(&dependency["pkg"])?;
+                for kind in array(&dependency["dep_kinds"])? {
+                    let edges =
+                        if kind["kind"] == "dev" { &mut graph.dev } else { &mut graph.normal };
+                    edges.entry(id.clone()).or_default().insert(target.clone());
+                }
+            }
+        }
+        Ok(graph)
+    }
+
+    fn name<'g>(&'g self, id: &'g str) -> &'g str {
+        self.names.get(id).map_or(id, String::as_str)
+    }
+
+    fn direct<'g>(
+        edges: &'g BTreeMap<String, BTreeSet<String>>,
+        id: &str,
+    ) -> impl Iterator<Item = &'g String> {
+        edges.get(id).into_iter().flatten()
+    }
+
+    /// Everything `id` pulls in from outside the workspace, by whatever road, with one such road.
+    fn outside(&self, id: &str) -> BTreeMap<String, String> {
+        let mut roads = BTreeMap::new();
+        let mut open: Vec<(&String, String)> =
+            Self::direct(&self.normal, id).map(|next| (next, self.name(id).to_owned())).collect();
+        while let Some((next, road)) = open.pop() {
+            if roads.contains_key(next) {
+                continue;
+            }
+            let road = format!("{road} -> {}", self.name(next));
+            roads.insert(next.clone(), road.clone());
+            open.extend(Self::direct(&self.normal, next).map(|after| (after, road.clone())));
+        }
+        roads.retain(|id, _| !self.members.contains(id));
+        roads
+    }
+}
+
+/// Every edge that no rule allows, as a sentence.
+fn check(graph: &Graph) -> Vec<String> {
+    let mut violations = Vec::new();
+    for id in &graph.members {
+        let name = graph.name(id);
+        let Some(rule) = RULES.iter().find(|rule| rule.name == name) else {
+            violations.push(format!("`{name}` has no rule: add a row to xtask/src/layers.rs"));
+            continue;
+        };
+        for next in Graph::direct(&graph.normal, id).filter(|next| graph.members.contains(*next)) {
+            let next = graph.name(next);
+            if !rule.rooms.contains(&next) {
+                violations.push(format!("`{name}` may not use `{next}`"));
+            }
+        }
+        for next in Graph::direct(&graph.dev, id).filter(|next| graph.members.contains(*next)) {
+            let next = graph.name(next);
+            if next != name && !rule.rooms.contains(&next) && !rule.test_rooms.contains(&next) {
+                violations.push(format!("tests of `{name}` may not use `{next}`"));
+            }
+        }
+        for (next, road) in graph.outside(id) {
+            let next = graph.name(&next);
+            let allowed = match rule.outside {
+                Outside::Only(list) => list.contains(&next),
+                Outside::Without(list) => !list.contains(&next),
+            };
+            if !allowed {
+                violations.push(format!("`{name}` may not pull in `{next}`: {road}"));
+            }
+        }
+    }
+    violations
+}
+
+fn array(value: &Value) -> Result<&Vec<Value>> {
+    value.as_array().context("cargo metadata: expected an array")
+}
+
+fn text(value: &Value) -> Result<String> {
+    value.as_str().map(str::to_owned).context("cargo metadata: expected a string")
+}
+
+fn strings(value: &Value) -> Result<impl Iterator<Item = String>> {
+    Ok(array(value)?.iter().filter_map(Value::as_str).map(str::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Graph, Value, check};
+
+    /// `(from, to, kind)`; packages named `bridle*` or `xtask` are members.
+    fn violations(edges: &[(&str, &str, Option<&str>)]) -> Vec<String> {
+        let mut names: Vec<&str> = edges.iter().flat_map(|edge| [edge.0, edge.1]).collect();
+        names.sort_unstable();
+        names.dedup();
+        let members: Vec<&&str> =
+            names.iter().filter(|name| name.starts_with("bridle") || **name == "xtask").collect();
+        let packages: Vec<Value> =
+            names.iter().map(|name| json!({"id": name, "name": name})).collect();
+        let nodes: Vec<Value> = names
+            .iter()
+            .map(|name| {
+                let deps: Vec<Value> = edges
+                    .iter()
+                    .filter(|edge| edge.0 == *name)
+                    .map(|edge| json!({"pkg": edge.1, "dep_kinds": [{"kind": edge.2}]}))
+                    .collect();
+                json!({"id": name, "deps": deps})
+            })
+            .collect();
+        let metadata = json!({
+            "workspace_members": members, "packages": packages, "resolve": {"nodes": nodes},
+        });
+        check(&Graph::from_metadata(&metadata).unwrap())
+    }
+
+    #[test]
+    fn edges_of_the_table_pass() {
+        let edges = [
+            ("bridle-sexp", "memchr", None),
+            ("bridle-wire", "bridle-sexp", None),
+            ("bridle-wire", "hmac", None),
+            ("bridle-daemon", "bridle-wire", None),
+            ("bridle-daemon", "tokio", None),
+            ("bridle", "bridle-daemon", None),
+        ];
+        assert_eq!(violations(&edges), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_face_may_not_know_the_daemon() {
+        let found = violations(&[("bridle-shell", "bridle-daemon", None)]);
+        assert_eq!(found, ["`bridle-shell` may not use `bridle-daemon`"]);
+    }
+
+    #[test]
+    fn a_runtime_is_found_behind_another_crate() {
+        let found = violations(&[("bridle-wire", "handy", None), ("handy", "tokio", None)]);
+        assert_eq!(found, ["`bridle-wire` may not pull in `tokio`: bridle-wire -> handy -> tokio"]);
+    }
+
+    #[test]
+    fn the_data_language_takes_nothing_but_memchr() {
+        let found = violations(&[("bridle-sexp", "serde", None)]);
+        assert_eq!(found, ["`bridle-sexp` may not pull in `serde`: bridle-sexp -> serde"]);
+    }
+
+    #[test]
+    fn tests_are_judged_apart() {
+        assert_eq!(violations(&[("bridle-sexp", "proptest", Some("dev"))]), Vec::<String>::new());
+        let found = violations(&[("bridle-sexp", "bridle-wire", Some("dev"))]);
+        assert_eq!(found, ["tests of `bridle-sexp` may not use `bridle-wire`"]);
+    }
+
+    #[test]
+    fn a_build_script_counts_as_the_crate() {
+        let found = violations(&[("bridle-sexp", "cc", Some("build"))]);
+        assert_eq!(found, ["`bridle-sexp` may not pull in `cc`: bridle-sexp -> cc"]);
+    }
+
+    #[test]
+    fn a_crate_without_a_rule_fails() {
+        let found = violations(&[("bridle-new", "memchr", None)]);
+        assert_eq!(found, ["`bridle-new` has no rule: add a row to xtask/src/layers.rs"]);
+    }
+}

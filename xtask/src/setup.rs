@@ -1,0 +1,138 @@
+//! `cargo xtask setup`: installs what `ci` needs and a plain Rust installation lacks. Called first by
+//! `ci`. Says what it installs and why; when nothing is missing it touches nothing and needs no network.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use crate::console::{Console, Run, has_program};
+
+pub(crate) const HELP: &str = "\
+usage: cargo xtask setup [--bench]
+
+Installs missing Debian packages with apt-get (through sudo when not root) and missing cargo tools with
+`cargo install --locked`. Prints what and why. Does nothing when nothing is missing.
+
+  --bench   also what `cargo xtask bench` measures against (redis-server)";
+
+/// How to see that something is already here.
+enum Sign {
+    Program(&'static str),
+    File(&'static str),
+    /// The help text of a program mentions this flag.
+    Flag(&'static str, &'static str),
+}
+
+/// One Debian package.
+struct Package {
+    name: &'static str,
+    why: &'static str,
+    sign: Sign,
+}
+
+const PACKAGES: &[Package] = &[
+    Package {
+        name: "sbcl",
+        why: "the Lisp peer of the vectors and the wire tests",
+        sign: Sign::Program("sbcl"),
+    },
+    Package {
+        name: "cl-ironclad",
+        why: "HMAC-SHA256 for the Lisp peer",
+        sign: Sign::File("/usr/share/common-lisp/source/ironclad/ironclad.asd"),
+    },
+    Package {
+        name: "cl-usocket",
+        why: "sockets for the Lisp peer",
+        sign: Sign::File("/usr/share/common-lisp/source/usocket/usocket.asd"),
+    },
+    Package { name: "emacs-nox", why: "the Emacs peer, in batch", sign: Sign::Program("emacs") },
+    Package { name: "python3", why: "the Python peer", sign: Sign::Program("python3") },
+    Package {
+        name: "netcat-openbsd",
+        why: "the conversation of the README",
+        sign: Sign::Flag("nc", "-N"),
+    },
+];
+
+const BENCH_PACKAGES: &[Package] = &[Package {
+    name: "redis-server",
+    why: "the rival of the round-trip benchmark",
+    sign: Sign::Program("redis-server"),
+}];
+
+/// Pinned: a new release must not change what passes.
+const CARGO_DENY: &str = "cargo-deny@0.20.2";
+
+pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
+    match arguments {
+        [] => install(PACKAGES.iter(), console)?,
+        [flag] if flag == "--bench" => install(PACKAGES.iter().chain(BENCH_PACKAGES), console)?,
+        _ => bail!("unexpected arguments `{}`\n\n{HELP}", arguments.join(" ")),
+    }
+    if !has_program("cargo-deny") {
+        // Unoptimized: it runs for a second, and builds in a third of the time.
+        install_cargo_tool(
+            &["--debug", CARGO_DENY],
+            "licenses, bans and sources of dependencies",
+            console,
+        )?;
+    }
+    console.say("setup: everything is here");
+    Ok(())
+}
+
+/// Installs a cargo subcommand from crates.io.
+pub(crate) fn install_cargo_tool(what: &[&str], why: &str, console: &Console) -> Result<()> {
+    console.say(format!("installing {} ({why})", what.join(" ")));
+    // Outside of this workspace's target folder settings, with its own lock file.
+    Run::cargo(["install", "--locked"]).args(what).without_env("CARGO_TARGET_DIR").run(console)
+}
+
+fn install<'p>(packages: impl Iterator<Item = &'p Package>, console: &Console) -> Result<()> {
+    let missing: Vec<&Package> = packages.filter(|package| !is_here(&package.sign)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    for package in &missing {
+        console.say(format!("missing: {} ({})", package.name, package.why));
+    }
+    let names: Vec<&str> = missing.iter().map(|package| package.name).collect();
+    if !has_program("apt-get") {
+        bail!("no `apt-get` here: install by hand what gives {}", names.join(", "));
+    }
+    apt_get(&["update", "-q"]).run(console)?;
+    apt_get(&["install", "-q", "-y", "--no-install-recommends"]).args(&names).run(console)?;
+    match missing.iter().find(|package| !is_here(&package.sign)) {
+        Some(package) => {
+            bail!("`{}` was installed but its files are not where expected", package.name)
+        }
+        None => Ok(()),
+    }
+}
+
+fn apt_get(arguments: &[&str]) -> Run {
+    const QUIET: &str = "DEBIAN_FRONTEND=noninteractive";
+    // `env` rather than our own environment: sudo drops it.
+    let run = if is_root() { Run::new("env") } else { Run::new("sudo").args(["env"]) };
+    run.args([QUIET, "apt-get"]).args(arguments)
+}
+
+fn is_root() -> bool {
+    Run::new("id").args(["-u"]).stdout().is_ok_and(|uid| uid.trim() == "0")
+}
+
+fn is_here(sign: &Sign) -> bool {
+    match sign {
+        Sign::Program(program) => has_program(program),
+        Sign::File(path) => Path::new(path).exists(),
+        Sign::Flag(program, flag) => {
+            has_program(program)
+                && Run::new(program).args(["-h"]).output().is_ok_and(|output| {
+                    [output.stdout, output.stderr]
+                        .iter()
+                        .any(|bytes| String::from_utf8_lossy(bytes).contains(flag))
+                })
+        }
+    }
+}
