@@ -7,5 +7,6 @@
 
 pub mod frame;
 pub mod oacp;
+pub mod seal;
 
 pub use oacp::code::Code;

@@ -4,11 +4,14 @@
 //! not yet consumed, and drops from the front what it is told to drop. What was examined once is
 //! remembered, so the work is in proportion to the bytes received, not to the number of calls.
 
+mod signed;
+
 use std::ops::Range;
 use std::str;
 
 use super::walk::{Step, Walk};
 use super::{FrameError, HEADER_LEN, Lost, MAX_BLANKS, MAX_FRAME, Unit, header, is_blank};
+use crate::seal::Verifier;
 
 /// What a reader of frames takes.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +66,8 @@ pub struct Decoder {
     blanks_left: usize,
     /// The allowance `blanks_left` started from, for the error.
     blanks_max: usize,
+    /// On signed connections; nothing is delivered that it has not passed.
+    verifier: Option<Box<Verifier>>,
 }
 
 #[derive(Debug)]
@@ -71,6 +76,8 @@ enum State {
     Between,
     /// A header, and perhaps some of the payload, is at the front of the input.
     Inside,
+    /// The same, and the signature behind the header is hex digits.
+    Sealed,
     /// The same, and the payload is being walked past its Nth byte.
     Walking(Walk),
     /// A payload is thrown away as it passes.
@@ -88,7 +95,26 @@ impl Decoder {
             state: State::Between,
             blanks_left: MAX_BLANKS,
             blanks_max: MAX_BLANKS,
+            verifier: None,
         }
+    }
+
+    /// A reader of signed frames.
+    ///
+    /// Here a frame over the limit loses the connection: its length is not proven, and to prove it
+    /// the whole frame would have to be kept.
+    pub fn signed(options: DecoderOptions, verifier: Verifier) -> Decoder {
+        Decoder { verifier: Some(Box::new(verifier)), ..Decoder::new(options) }
+    }
+
+    /// The verifier of a signed connection: who signed the last frame, and with what.
+    pub fn verifier(&self) -> Option<&Verifier> {
+        self.verifier.as_deref()
+    }
+
+    /// The verifier of a signed connection, to move it on.
+    pub fn verifier_mut(&mut self) -> Option<&mut Verifier> {
+        self.verifier.as_deref_mut()
     }
 
     /// The peer's unit, once it was told or settled by a frame.
@@ -140,7 +166,7 @@ impl Decoder {
     /// The common case: a whole frame of ASCII text at the front of the buffer.
     #[inline]
     fn decode_small(&mut self, input: &[u8]) -> Option<Decoded> {
-        if !matches!(self.state, State::Between) {
+        if !matches!(self.state, State::Between) || self.verifier.is_some() {
             return None;
         }
         let length = header::parse(*input.first_chunk()?)?;
@@ -188,6 +214,9 @@ impl Decoder {
         let Some(length) = header::parse(*digits) else {
             return Err(header::check_partial(digits).err().unwrap_or(FrameError::Empty));
         };
+        if self.verifier.is_some() {
+            return self.signed_frame(input, at, length);
+        }
         if length == 0 {
             self.end_frame(0);
             return Ok(Decoded::Refused { consumed: at + HEADER_LEN, error: FrameError::Empty });

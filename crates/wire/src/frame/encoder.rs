@@ -4,6 +4,7 @@
 
 use super::{FrameError, MAX_FRAME, Unit, UnknownUnit, header};
 use crate::Code;
+use crate::seal::Signer;
 
 /// Why a payload was not framed; nothing was written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,12 +42,18 @@ pub struct Encoder {
     unit: Option<Unit>,
     unknown: UnknownUnit,
     max_frame: usize,
+    signer: Option<Signer>,
 }
 
 impl Encoder {
-    /// A writer of unsigned frames to a peer whose unit is not known yet.
+    /// A writer of frames, unsigned until [`Encoder::set_signer`], to a peer whose unit is not known yet.
     pub fn new(unknown: UnknownUnit) -> Encoder {
-        Encoder { unit: None, unknown, max_frame: MAX_FRAME }
+        Encoder { unit: None, unknown, max_frame: MAX_FRAME, signer: None }
+    }
+
+    /// Signs every frame from now on; a signed frame is never padded.
+    pub fn set_signer(&mut self, signer: Signer) {
+        self.signer = Some(signer);
     }
 
     /// States what the peer counts in.
@@ -81,7 +88,11 @@ impl Encoder {
         if length > self.max_frame {
             return Err(EncodeError::TooLarge { length, max: self.max_frame, unit });
         }
-        out.extend_from_slice(&header::format(length));
+        let header = header::format(length);
+        out.extend_from_slice(&header);
+        if let Some(signer) = &mut self.signer {
+            out.extend_from_slice(&signer.sign(&header, payload.as_bytes()));
+        }
         out.extend_from_slice(payload.as_bytes());
         out.resize(out.len() + pad, b' ');
         Ok(())
@@ -94,6 +105,8 @@ impl Encoder {
             (None, _) if payload.is_ascii() => (Unit::Bytes, 0),
             (None, UnknownUnit::Bytes) => (Unit::Bytes, 0),
             (None, UnknownUnit::Chars) => (Unit::Chars, 0),
+            // Signed: a reader tries both units on the signature, spaces would fit neither.
+            (None, UnknownUnit::Pad) if self.signer.is_some() => (Unit::Bytes, 0),
             (None, UnknownUnit::Pad) => (Unit::Bytes, payload.len() - payload.chars().count()),
         }
     }

@@ -3,6 +3,7 @@
 //! Produced by the decoder; the daemon turns it into an error frame. Nothing here quotes a payload
 //! or a signature: an error must not carry secrets to a log.
 
+use super::SEAL_LEN;
 use crate::Code;
 
 /// A fault in a frame.
@@ -48,6 +49,16 @@ pub enum FrameError {
         /// The limit that was passed, in bytes.
         max: usize,
     },
+    /// A frame without a signature on a signed connection.
+    #[error(
+        "expected {SEAL_LEN} hex digits of signature, got byte `0x{byte:02x}` as digit {digit}"
+    )]
+    Unsigned {
+        /// Which of the digits, from 1.
+        digit: usize,
+        /// The byte found there.
+        byte: u8,
+    },
     /// A signature that does not fit the frame.
     #[error("expected a frame signed with a key known here, got one that is not")]
     BadSignature,
@@ -67,6 +78,7 @@ impl FrameError {
             FrameError::Incomplete => Code::IncompleteFrame,
             FrameError::UnitUnclear { .. } => Code::UnitUnclear,
             FrameError::TooManyBlanks { .. } => Code::TooManyBlanks,
+            FrameError::Unsigned { .. } => Code::UnsignedFrame,
             FrameError::BadSignature => Code::BadSignature,
             FrameError::Replayed => Code::ReplayedFrame,
         }

@@ -54,6 +54,29 @@ pub(crate) fn first_not_hex(bytes: &[u8]) -> Option<(usize, u8)> {
     bytes.iter().copied().enumerate().find(|&(_, byte)| HEX[usize::from(byte)] == NOT_HEX)
 }
 
+/// Decodes hex digits of either case into `out`; `None` unless there are exactly twice as many.
+pub(crate) fn read_hex(digits: &[u8], out: &mut [u8]) -> Option<()> {
+    if digits.len() != out.len() * 2 {
+        return None;
+    }
+    for (pair, byte) in digits.chunks_exact(2).zip(out) {
+        let (high, low) = (HEX[usize::from(pair[0])], HEX[usize::from(pair[1])]);
+        if (high | low) & NOT_HEX != 0 {
+            return None;
+        }
+        *byte = high << 4 | low;
+    }
+    Some(())
+}
+
+/// Writes `bytes` as lower-case hex digits.
+pub(crate) fn write_hex(bytes: &[u8], out: &mut [u8]) {
+    for (byte, pair) in bytes.iter().zip(out.chunks_exact_mut(2)) {
+        pair[0] = LOWER[usize::from(byte >> 4)];
+        pair[1] = LOWER[usize::from(byte & 0x0F)];
+    }
+}
+
 /// The header for `length`, which fits six digits.
 pub(super) fn format(length: usize) -> [u8; HEADER_LEN] {
     let mut digits = [b'0'; HEADER_LEN];

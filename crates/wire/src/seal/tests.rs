@@ -1,0 +1,1 @@
+//! Unit tests of keys, signers and verifiers, both sides in one process.
