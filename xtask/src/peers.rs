@@ -36,11 +36,11 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
 /// Runs every peer; each writes `FOLDER/peers/NAME.jsonl` below `out`.
 fn record(out: &Path, console: &Console) -> Result<()> {
     for run in [
-        Run::new("sbcl").args(["--script", "peers/sbcl/record.lisp"]),
-        Run::new("emacs").args(["-Q", "--batch", "--load", "peers/emacs/record.el"]),
-        Run::new("python3").args(["peers/python/record.py"]),
+        Run::new("sbcl").args(["--script", "peers/sbcl/run-vectors.lisp"]),
+        Run::new("emacs").args(["-Q", "--batch", "-l", "peers/emacs/run-vectors.el", "--"]),
+        Run::new("python3").args(["peers/python/run_vectors.py"]),
     ] {
-        run.env("BRIDLE_RECORD_TO", out).run(console)?;
+        run.args(["--record".as_ref(), out.as_os_str()]).run(console)?;
     }
     Ok(())
 }
