@@ -1,8 +1,46 @@
-//! `cargo xtask bench`: measurements side by side with rivals. Compiled only with the feature `bench`.
+//! `cargo xtask bench`: builds the daemon and the measuring program of `bench/` in release, and runs it.
+//! The rivals' crates belong to that workspace of its own; what is measured is said there and in
+//! `docs/benchmarks.md`.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
-/// Runs the benchmarks named in `arguments`, or all of them.
-pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    bail!("there is no benchmark `{}`", arguments.join(" "))
+use crate::console::{Console, Run, root};
+
+pub(crate) const HELP: &str = "\
+usage: cargo xtask bench [reader|health|idle|counts|all] [--quick] [--markdown|--json] [--native]
+
+Measures bridle beside its rivals in one run and prints tables with ratios, targets last.
+
+  reader   readers and printers on a 5 MB tree: serde_json, simd-json, sonic-rs, lexpr, SBCL, Emacs
+  health   round trips: a bare tokio echo, Redis GET, an SBCL daemon
+  idle     memory with 10,000 idle connections, and with 1,000 that announce a frame and send nothing
+  counts   instructions under valgrind, to compare two commits
+  all      everything (the default)
+
+  --quick     few short rounds, to see that it runs
+  --markdown  tables for docs/benchmarks.md
+  --json      one object per row
+  --native    compile the measuring program, rivals included, for this processor alone";
+
+/// Builds both workspaces, then runs the measurements.
+pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
+    let (native, rest): (Vec<_>, Vec<_>) =
+        arguments.iter().partition(|argument| *argument == "--native");
+    let needs_daemon =
+        !rest.iter().any(|argument| matches!(argument.as_str(), "reader" | "counts"));
+    if needs_daemon {
+        Run::cargo(["build", "--release", "--package", "bridle"]).run(console)?;
+    }
+    let mut measure =
+        Run::cargo(["run", "--quiet", "--release", "--manifest-path", "bench/Cargo.toml", "--"]);
+    if !native.is_empty() {
+        // Its own folder, so that switching back and forth does not compile everything again.
+        measure = measure
+            .env("RUSTFLAGS", "-Ctarget-cpu=native")
+            .env("CARGO_TARGET_DIR", root().join("bench/target/native"));
+    }
+    let daemon = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| root().join("target"), |folder| root().join(folder))
+        .join("release/bridle");
+    measure.args(rest).args(["--bridle".as_ref(), daemon.as_os_str()]).run(console)
 }

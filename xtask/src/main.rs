@@ -1,7 +1,6 @@
 //! The task runner: `cargo xtask VERB`. One file per verb; this one holds the table of verbs and the
 //! dispatch. What CI runs, `cargo xtask ci` runs. Not part of the product: nothing depends on it.
 
-#[cfg(feature = "bench")]
 mod bench;
 mod ci;
 mod console;
@@ -65,8 +64,8 @@ const VERBS: &[Verb] = &[
     Verb {
         name: "bench",
         summary: "speed and memory, side by side with rivals",
-        help: BENCH_HELP,
-        run: run_bench,
+        help: bench::HELP,
+        run: bench::run,
     },
     Verb {
         name: "fuzz",
@@ -75,13 +74,6 @@ const VERBS: &[Verb] = &[
         run: fuzz::run,
     },
 ];
-
-const BENCH_HELP: &str = "\
-usage: cargo xtask bench [ARGUMENTS]
-
-Measures bridle beside its rivals in one run and prints a table with ratios. Builds in release with the
-rivals compiled in (feature `bench`), which the other verbs do without. `cargo xtask bench --list` names
-the benchmarks where there are several.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -109,9 +101,7 @@ fn dispatch(arguments: &[String], console: &Console) -> Result<()> {
     let Some(verb) = find(name) else {
         bail!("no verb `{name}`\n\n{}", overview());
     };
-    // `bench` has arguments of its own, and its own help once its feature is compiled in.
-    let asks_help = rest.iter().any(|argument| matches!(argument.as_str(), "--help" | "-h"));
-    if asks_help && !(verb.name == "bench" && cfg!(feature = "bench")) {
+    if rest.iter().any(|argument| matches!(argument.as_str(), "--help" | "-h")) {
         console.say(verb.help);
         return Ok(());
     }
@@ -129,27 +119,4 @@ fn overview() -> String {
     }
     text.push_str("\n`cargo xtask VERB --help` says more.");
     text
-}
-
-#[cfg(feature = "bench")]
-fn run_bench(arguments: &[String], _console: &Console) -> Result<()> {
-    bench::run(arguments)
-}
-
-/// Starts this program again, in release and with the benchmarks compiled in.
-#[cfg(not(feature = "bench"))]
-fn run_bench(arguments: &[String], console: &Console) -> Result<()> {
-    console::Run::cargo([
-        "run",
-        "--quiet",
-        "--release",
-        "--package",
-        "xtask",
-        "--features",
-        "bench",
-        "--",
-        "bench",
-    ])
-    .args(arguments)
-    .run(console)
 }
