@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::console::{Console, Run, root};
+use crate::console::{Console, root};
+use crate::vectors;
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask peers [--check]
@@ -35,12 +36,8 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
 
 /// Runs every peer; each writes `FOLDER/peers/NAME.jsonl` below `out`.
 fn record(out: &Path, console: &Console) -> Result<()> {
-    for run in [
-        Run::new("sbcl").args(["--script", "peers/sbcl/run-vectors.lisp"]),
-        Run::new("emacs").args(["-Q", "--batch", "-l", "peers/emacs/run-vectors.el", "--"]),
-        Run::new("python3").args(["peers/python/run_vectors.py"]),
-    ] {
-        run.args(["--record".as_ref(), out.as_os_str()]).run(console)?;
+    for (_, runner) in vectors::peers(&["--record".as_ref(), out.as_os_str()]) {
+        runner.run(console)?;
     }
     Ok(())
 }

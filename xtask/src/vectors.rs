@@ -1,6 +1,8 @@
 //! `cargo xtask vectors`: every vector, run by every implementation that has a runner. Called by `ci`.
-//! The runners are ordinary programs: they exit nonzero on a failure and end with a line
-//! `NAME: N passed, M failed`, which is all this file reads of them.
+//! The runners are ordinary programs: they exit nonzero on a failure and say
+//! `N passed, M failed` at the end, which is all this file reads of them.
+
+use std::ffi::OsStr;
 
 use anyhow::{Context, Result, bail};
 
@@ -32,7 +34,7 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
     for (name, runner) in runners {
         let output = runner.output()?;
         let text = String::from_utf8_lossy(&output.stdout);
-        let passed = passed(&text);
+        let passed = passed(&text, name);
         if !output.status.success() || passed == 0 {
             console.say(text.trim_end());
             console.say(String::from_utf8_lossy(&output.stderr).trim_end());
@@ -46,22 +48,26 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
 }
 
 fn runners() -> Vec<(&'static str, Run)> {
-    let rust =
-        ["test", "--locked", "--quiet", "--package", "bridle-sexp", "--package", "bridle-wire"];
+    let rust = ["test", "--locked", "--package", "bridle-sexp", "--package", "bridle-wire"];
+    let mut runners = vec![("rust", Run::cargo(rust).args(["vectors", "--", "--nocapture"]))];
+    runners.extend(peers(&[]));
+    runners
+}
+
+/// The runners in other languages, with `options` for them.
+pub(crate) fn peers(options: &[&OsStr]) -> Vec<(&'static str, Run)> {
+    let emacs = ["-Q", "--batch", "-l", "peers/emacs/run-vectors.el", "--"];
     vec![
-        ("rust", Run::cargo(rust).args(["vectors", "--", "--nocapture"])),
-        ("sbcl", Run::new("sbcl").args(["--script", "peers/sbcl/run-vectors.lisp"])),
-        (
-            "emacs",
-            Run::new("emacs").args(["-Q", "--batch", "--load", "peers/emacs/run-vectors.el"]),
-        ),
-        ("python", Run::new("python3").args(["peers/python/run_vectors.py"])),
+        ("sbcl", Run::new("sbcl").args(["--script", "peers/sbcl/run-vectors.lisp"]).args(options)),
+        ("emacs", Run::new("emacs").args(emacs).args(options)),
+        ("python", Run::new("python3").args(["peers/python/run_vectors.py"]).args(options)),
     ]
 }
 
-/// The sum of every `N passed` that ends a runner's part: one line per folder, or one for all.
-fn passed(output: &str) -> usize {
-    output.lines().filter_map(passed_in).sum()
+/// What a runner says it passed: its last word, or, in Rust, the sum over its test programs.
+fn passed(output: &str, name: &str) -> usize {
+    let mut counts = output.lines().filter_map(passed_in);
+    if name == "rust" { counts.sum() } else { counts.next_back().unwrap_or(0) }
 }
 
 /// 12 for `sexp: 12 passed, 0 failed`; what cargo itself says about its tests is not counted.
@@ -90,6 +96,9 @@ mod tests {
     fn only_the_runners_own_lines_count() {
         let output = "running 3 tests\nsexp: 12 passed, 0 failed\nframe: 8 passed, 0 failed\n\
                       test result: ok. 3 passed; 0 failed; 0 ignored\n";
-        assert_eq!(passed(output), 20);
+        assert_eq!(passed(output, "rust"), 20);
+        let output = "sexp: 12 passed, 0 failed\nframe: 8 passed, 0 failed\n20 passed, 0 failed\n";
+        assert_eq!(passed(output, "sbcl"), 20);
+        assert_eq!(passed("no word\n", "sbcl"), 0);
     }
 }
