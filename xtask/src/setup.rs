@@ -70,6 +70,8 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
         [flag] if flag == "--bench" => install(PACKAGES.iter().chain(BENCH_PACKAGES), console)?,
         _ => bail!("unexpected arguments `{}`\n\n{HELP}", arguments.join(" ")),
     }
+    // Compiles ironclad once, so that tests which start several Lisps at once do not race for it.
+    Run::new("sbcl").args(["--script", "peers/sbcl/harness.lisp", "warm"]).run(console)?;
     if !has_program("cargo-deny") {
         // Unoptimized: it runs for a second, and builds in a third of the time.
         install_cargo_tool(
