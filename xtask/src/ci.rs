@@ -17,7 +17,7 @@ usage: cargo xtask ci [STEP...]
 Runs all steps, or the named ones, and stops at the first that fails. A missing peer is a failure,
 never a skip. Logs are in target/ci. Steps:
 
-  setup fmt clippy layers tidy deny build test doc fuzz vectors peers";
+  setup fmt clippy layers tidy deny build test doc vectors peers apart";
 
 /// How much of a failed step's log to show: a few screens, the rest is in the file.
 const SHOWN_LINES: usize = 120;
@@ -29,8 +29,8 @@ struct Step {
 }
 
 enum Work {
-    /// A program; fails when the program does.
-    Program(Run),
+    /// Programs, one after the other; fails when one does.
+    Programs(Vec<Run>),
     /// Another verb of ours with its arguments.
     Verb(fn(&[String], &Console) -> Result<()>, &'static [&'static str]),
 }
@@ -39,7 +39,10 @@ impl Step {
     /// What to type to run this step alone, its output on the terminal.
     fn rerun(&self) -> String {
         match &self.work {
-            Work::Program(run) => run.to_string(),
+            Work::Programs(runs) => {
+                let lines: Vec<String> = runs.iter().map(ToString::to_string).collect();
+                lines.join(" && ")
+            }
             Work::Verb(_, arguments) => {
                 let words: Vec<&str> = ["cargo xtask", self.name]
                     .into_iter()
@@ -51,25 +54,34 @@ impl Step {
     }
 }
 
+/// The workspaces of their own: never built by a newcomer, and still kept alive.
+const APART: &[&str] = &["fuzz/Cargo.toml", "bench/Cargo.toml"];
+
 fn steps() -> Vec<Step> {
-    let program = |name, run| Step { name, work: Work::Program(run) };
+    let programs = |name, runs| Step { name, work: Work::Programs(runs) };
     let verb = |name, run, arguments| Step { name, work: Work::Verb(run, arguments) };
-    let clippy = ["clippy", "--locked", "--workspace", "--all-targets", "--all-features", "--"];
+    let fmt = Run::cargo(["fmt", "--all", "--check"]);
+    let fmt_apart =
+        APART.iter().map(|path| Run::cargo(["fmt", "--check", "--manifest-path", path]));
+    let clippy = ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
+    let apart = APART.iter().map(|path| {
+        let clippy = ["clippy", "--locked", "--all-targets", "--manifest-path", path];
+        Run::cargo(clippy).args(["--", "-D", "warnings"])
+    });
     let doc = ["doc", "--locked", "--workspace", "--no-deps", "--document-private-items"];
-    let fuzz = ["check", "--locked", "--manifest-path", "fuzz/Cargo.toml", "--all-targets"];
     vec![
         verb("setup", setup::run, &[]),
-        program("fmt", Run::cargo(["fmt", "--all", "--check"])),
-        program("clippy", Run::cargo(clippy).args(["-D", "warnings"])),
+        programs("fmt", std::iter::once(fmt).chain(fmt_apart).collect()),
+        programs("clippy", vec![Run::cargo(clippy)]),
         verb("layers", layers::run, &[]),
         verb("tidy", tidy::run, &[]),
-        program("deny", Run::cargo(["deny", "check", "licenses", "bans", "sources"])),
-        program("build", Run::cargo(["build", "--locked", "--workspace"])),
-        program("test", Run::cargo(["test", "--locked", "--workspace", "--no-fail-fast"])),
-        program("doc", Run::cargo(doc).env("RUSTDOCFLAGS", "-D warnings")),
-        program("fuzz", Run::cargo(fuzz)),
+        programs("deny", vec![Run::cargo(["deny", "check", "licenses", "bans", "sources"])]),
+        programs("build", vec![Run::cargo(["build", "--locked", "--workspace"])]),
+        programs("test", vec![Run::cargo(["test", "--locked", "--workspace", "--no-fail-fast"])]),
+        programs("doc", vec![Run::cargo(doc).env("RUSTDOCFLAGS", "-D warnings")]),
         verb("vectors", vectors::run, &[]),
         verb("peers", peers::run, &["--check"]),
+        programs("apart", apart.collect()),
     ]
 }
 
@@ -111,7 +123,7 @@ fn perform(step: &Step, log: &Path) -> Result<()> {
     let file = File::create(log).with_context(|| format!("cannot write `{}`", log.display()))?;
     let console = Console::log(file);
     match &step.work {
-        Work::Program(run) => run.run(&console),
+        Work::Programs(runs) => runs.iter().try_for_each(|run| run.run(&console)),
         Work::Verb(verb, arguments) => {
             let arguments: Vec<String> =
                 arguments.iter().map(|&argument| argument.into()).collect();
@@ -175,6 +187,6 @@ mod tests {
     fn a_step_says_how_to_run_it_again() {
         let again: Vec<String> = steps().iter().map(super::Step::rerun).collect();
         assert!(again.contains(&"cargo xtask peers --check".into()), "{again:?}");
-        assert!(again.contains(&"cargo fmt --all --check".into()), "{again:?}");
+        assert!(again[1].starts_with("cargo fmt --all --check && "), "{again:?}");
     }
 }

@@ -31,6 +31,9 @@ const TARGETS: &[(&str, &str)] = &[
     ("message_decode", "message"),
 ];
 
+/// The target whose input starts with two bytes that are not part of the stream.
+const FRAMES: &str = "frame_decode";
+
 /// Longest input tried: room for any structure, and still thousands of runs a second.
 const MAX_INPUT_BYTES: usize = 16 * 1024;
 
@@ -45,7 +48,7 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
         let result = fuzz_command(target, seconds).run(console);
         let fresh: Vec<PathBuf> = artifacts(target)?.difference(&before).cloned().collect();
         for path in &fresh {
-            report(path, folder, console)?;
+            report(path, target, folder, console)?;
         }
         crashes += fresh.len();
         if fresh.is_empty() {
@@ -117,12 +120,24 @@ fn seed(target: &str, folder: &str) -> Result<usize> {
                 .with_context(|| format!("`{}` is not JSON lines", path.display()))?;
             let (Some(id), Some(input)) = (vector["id"].as_str(), input(&vector)) else { continue };
             let file = corpus.join(id);
-            fs::write(&file, input)
+            let prefix = if target == FRAMES { mode(&vector) } else { Vec::new() };
+            fs::write(&file, [prefix, input].concat())
                 .with_context(|| format!("cannot write `{}`", file.display()))?;
             count += 1;
         }
     }
     Ok(count)
+}
+
+/// The two bytes before a stream of frames: how to read it, and how to cut it (any number will do).
+fn mode(vector: &Value) -> Vec<u8> {
+    let signed = u8::from(vector["hmac"].is_string());
+    let unit = match vector["unit"].as_str() {
+        Some("bytes") => 1,
+        Some("chars") => 2,
+        _ => 0,
+    };
+    vec![unit << 1 | signed, 7]
 }
 
 /// The input bytes of a vector; `None` for one that is generated or too long to be a good seed.
@@ -156,8 +171,11 @@ fn artifacts(target: &str) -> Result<BTreeSet<PathBuf>> {
 }
 
 /// Prints a crash as the vector that will keep it from coming back.
-fn report(path: &Path, folder: &str, console: &Console) -> Result<()> {
-    let bytes = fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+fn report(path: &Path, target: &str, folder: &str, console: &Console) -> Result<()> {
+    let mut bytes = fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    if target == FRAMES {
+        bytes.drain(..bytes.len().min(2));
+    }
     console.say(format!("crash: {}", path.strip_prefix(root()).unwrap_or(path).display()));
     console.say(vector_line(&bytes, folder));
     Ok(())

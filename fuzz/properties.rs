@@ -1,0 +1,304 @@
+//! What must hold for any input whatever: one function per fuzz target, each panicking when its
+//! property fails. Included by path in the fuzz targets, which run for hours on nightly, and in
+//! `crates/wire/tests/properties.rs`, which runs for seconds in every test run. Not a place for
+//! examples: those are vectors.
+
+use bridle_sexp::{Category, Comments, Dialect, Node, Place, Progress, Reader, Value};
+use bridle_wire::frame::{
+    Decoded, Decoder, DecoderOptions, Encoder, FrameError, Unit, UnknownUnit,
+};
+use bridle_wire::oacp::{self, Message};
+use bridle_wire::seal::{Key, KeyId, Keyring, Signer, Verifier};
+
+/// Reading ends in a tree whose spans nest, in "incomplete", or in an error inside the text; and what
+/// follows a form does not change it.
+pub fn sexp_read(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    for dialect in [Dialect::Lisp, Dialect::Emacs] {
+        for comments in [Comments::Refuse, Comments::Skip] {
+            read_in(&text, Reader::new().dialect(dialect).comments(comments));
+        }
+    }
+}
+
+fn read_in(text: &str, reader: Reader) {
+    // A blank behind the text ends its last token and cannot change anything before.
+    let longer = format!("{text} ");
+    match reader.read(text) {
+        Ok(Progress::Done(tree)) => {
+            let root = tree.root();
+            assert!(root.span().end <= tree.consumed() && tree.consumed() <= text.len());
+            nested(text, root);
+            let again = done(reader.read(&longer));
+            assert_eq!(again.consumed(), tree.consumed());
+            assert_eq!(canonical(again.root()), canonical(root));
+        }
+        Ok(Progress::Incomplete) => {
+            let error = reader.read_one(text).err().expect("an incomplete form is not one form");
+            assert!(matches!(error.category(), Category::Incomplete | Category::Empty), "{error}");
+        }
+        Err(error) => {
+            inside(text, error.place());
+            let again = reader.read(&longer).err().expect("text behind an error does not mend it");
+            assert_eq!((again.category(), again.place()), (error.category(), error.place()));
+        }
+    }
+}
+
+fn done(
+    progress: Result<Progress<bridle_sexp::Tree<'_>>, bridle_sexp::Error>,
+) -> bridle_sexp::Tree<'_> {
+    match progress {
+        Ok(Progress::Done(tree)) => tree,
+        Ok(Progress::Incomplete) => panic!("incomplete with a blank behind, complete without"),
+        Err(error) => panic!("refused with a blank behind, accepted without: {error}"),
+    }
+}
+
+/// Every node lies inside its parent, behind its elder sibling, and prints its exact bytes.
+fn nested(text: &str, root: Node<'_>) {
+    let mut open = vec![root];
+    while let Some(node) = open.pop() {
+        let span = node.span();
+        assert_eq!(text.get(span.clone()), Some(node.source()));
+        let mut at = span.start;
+        for child in node.children() {
+            let inner = child.span();
+            assert!(at <= inner.start && inner.start <= inner.end && inner.end <= span.end);
+            at = inner.end;
+            open.push(child);
+        }
+    }
+}
+
+/// The place of an error is in the text, and its three coordinates agree.
+fn inside(text: &str, place: Place) {
+    let before = text.get(..place.offset).expect("an error lies on a character of the text");
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    assert_eq!(place.line, 1 + before.matches('\n').count());
+    assert_eq!(place.column, 1 + before[line_start..].chars().count());
+}
+
+fn canonical(node: Node<'_>) -> String {
+    let mut out = String::new();
+    bridle_sexp::canonical(node, &mut out);
+    out
+}
+
+/// What was read prints to text that reads as the same value, in both dialects and through JSON; the
+/// canonical text is the canonical text of itself.
+pub fn sexp_roundtrip(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    for dialect in [Dialect::Lisp, Dialect::Emacs] {
+        let Ok(tree) = Reader::new().dialect(dialect).read_one(&text) else { continue };
+        let value = tree.root().to_value();
+        let lisp = printed(&value, Dialect::Lisp);
+        assert_eq!(canonical(tree.root()), lisp);
+        if let Some(again) = reread(&lisp, Dialect::Lisp) {
+            assert_eq!(again, value, "{lisp}");
+            assert_eq!(printed(&again, Dialect::Lisp), lisp);
+        }
+        let emacs = printed(&value, Dialect::Emacs);
+        if let Some(again) = reread(&emacs, Dialect::Emacs) {
+            assert_eq!(again, value, "{emacs}");
+        }
+        let mut json = String::new();
+        bridle_sexp::json::to_json(&value, &mut json);
+        let again = bridle_sexp::json::from_json(&json).expect("our own JSON reads");
+        assert_eq!(again, value, "{json}");
+    }
+}
+
+fn printed(value: &Value, dialect: Dialect) -> String {
+    let mut out = String::new();
+    bridle_sexp::print(value, dialect, &mut out);
+    out
+}
+
+/// `None` when the printed text, longer than what was read, goes over a limit.
+fn reread(text: &str, dialect: Dialect) -> Option<Value> {
+    match Reader::new().dialect(dialect).read_one(text) {
+        Ok(tree) => Some(tree.root().to_value()),
+        Err(error) if error.category().as_str().starts_with("limit-") => None,
+        Err(error) => panic!("our own text is refused: {error}\n{text}"),
+    }
+}
+
+/// The secret of the signed streams, known to the fuzzer's seeds.
+pub const SECRET: &[u8] = b"a secret of the fuzz target";
+
+/// A stream of frames means the same however it is cut; what is delivered can be sent on; a signed
+/// stream delivers nothing that was not signed.
+///
+/// The first byte chooses how to read, the second how to cut; the rest is the stream.
+pub fn frame_decode(data: &[u8]) {
+    let [mode, cut, stream @ ..] = data else { return };
+    let mode = Mode::from_byte(*mode);
+    let whole = outcome(&mode, stream, &mut || stream.len());
+    let mut state = u32::from(*cut) + 1;
+    let uneven = outcome(&mode, stream, &mut || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        1 + (state >> 24) as usize % 40
+    });
+    assert_eq!(uneven, whole, "cut unevenly");
+    assert_eq!(outcome(&mode, stream, &mut || 1), whole, "cut into single bytes");
+    for payload in &whole.payloads() {
+        sent_on(payload);
+    }
+    sealed(&String::from_utf8_lossy(stream), usize::from(*cut));
+}
+
+/// How a stream is read.
+struct Mode {
+    signed: bool,
+    options: DecoderOptions,
+}
+
+impl Mode {
+    fn from_byte(byte: u8) -> Self {
+        let mut options = DecoderOptions::default();
+        options.unit = match byte >> 1 & 3 {
+            1 => Some(Unit::Bytes),
+            2 => Some(Unit::Chars),
+            _ => None,
+        };
+        if byte & 8 != 0 {
+            options.max_frame = 64;
+        }
+        Self { signed: byte & 1 != 0, options }
+    }
+
+    fn decoder(&self) -> Decoder {
+        if self.signed {
+            Decoder::signed(self.options, Verifier::v1(Keyring::of(key())))
+        } else {
+            Decoder::new(self.options)
+        }
+    }
+}
+
+fn key() -> Key {
+    Key::from_bytes(KeyId::new("fuzz"), SECRET)
+}
+
+/// Everything a caller of the decoder gets to see.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    events: Vec<Result<String, FrameError>>,
+    /// `None` when the stream may go on.
+    end: Option<FrameError>,
+    unit: Option<Unit>,
+}
+
+impl Outcome {
+    fn payloads(&self) -> Vec<String> {
+        self.events.iter().filter_map(|event| event.as_ref().ok()).cloned().collect()
+    }
+}
+
+fn outcome(mode: &Mode, stream: &[u8], next: &mut dyn FnMut() -> usize) -> Outcome {
+    let mut decoder = mode.decoder();
+    let (mut buffer, mut rest, mut events) = (Vec::new(), stream, Vec::new());
+    let end = 'stream: loop {
+        loop {
+            match decoder.decode(&buffer) {
+                Err(lost) => break 'stream Some(lost.error),
+                Ok(Decoded::Need { skip, more }) => {
+                    assert!(more > 0, "needs nothing, delivers nothing");
+                    buffer.drain(..skip);
+                    break;
+                }
+                Ok(Decoded::Frame { payload, consumed }) => {
+                    assert!(payload.end <= consumed && consumed > 0);
+                    let text = std::str::from_utf8(&buffer[payload]).expect("a payload is UTF-8");
+                    events.push(Ok(text.to_owned()));
+                    buffer.drain(..consumed);
+                }
+                Ok(Decoded::Refused { consumed, error }) => {
+                    events.push(Err(error));
+                    buffer.drain(..consumed);
+                }
+            }
+        }
+        if rest.is_empty() {
+            break decoder.finish(&buffer).err().map(|lost| lost.error);
+        }
+        let (now, later) = rest.split_at(next().clamp(1, rest.len()));
+        buffer.extend_from_slice(now);
+        rest = later;
+    };
+    Outcome { events, end, unit: decoder.unit() }
+}
+
+/// A payload that was delivered arrives unchanged at a peer of either unit; one whose unit is not
+/// known gets it with nothing but blanks behind.
+fn sent_on(payload: &str) {
+    for unit in [Unit::Bytes, Unit::Chars] {
+        let reader = Mode {
+            signed: false,
+            options: DecoderOptions { unit: Some(unit), ..DecoderOptions::default() },
+        };
+        let mut encoder = Encoder::new(UnknownUnit::Pad);
+        let mut padded = Vec::new();
+        encoder.encode(payload, &mut padded).expect("what came in one frame goes in one frame");
+        let got = outcome(&reader, &padded, &mut || padded.len());
+        assert_eq!(got.end, None);
+        let [Ok(text)] = &got.events[..] else { panic!("one frame became {:?}", got.events) };
+        let behind = text.strip_prefix(payload).expect("padding is behind the payload");
+        assert!(behind.bytes().all(|byte| byte == b' '), "padding is blank");
+
+        encoder.set_unit(unit);
+        let mut plain = Vec::new();
+        encoder.encode(payload, &mut plain).expect("what came in one frame goes in one frame");
+        let got = outcome(&reader, &plain, &mut || plain.len());
+        assert_eq!((got.end, got.events), (None, vec![Ok(payload.to_owned())]));
+    }
+}
+
+/// A signed payload arrives; with one bit changed anywhere, nothing else arrives in its place.
+fn sealed(payload: &str, position: usize) {
+    let mut encoder = Encoder::new(UnknownUnit::Bytes);
+    encoder.set_signer(Signer::v1(key()));
+    let mut frame = Vec::new();
+    if encoder.encode(payload, &mut frame).is_err() {
+        return; // empty
+    }
+    let mode = Mode { signed: true, options: DecoderOptions::default() };
+    let got = outcome(&mode, &frame, &mut || frame.len());
+    assert_eq!((got.end, got.events), (None, vec![Ok(payload.to_owned())]));
+
+    let at = position * 31 % frame.len();
+    frame[at] ^= 1 << (position % 8);
+    let got = outcome(&mode, &frame, &mut || frame.len());
+    // The case of a hex digit is no part of what is signed.
+    let same = got.payloads().iter().all(|text| text == payload);
+    assert!(same, "a forged frame was delivered: byte {at}");
+}
+
+/// An accepted message survives being written; a refused one is answered with a message that any peer
+/// accepts; the sanitizer has nothing to do the second time.
+pub fn message_decode(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    match oacp::read(&text, &Reader::new()) {
+        Ok(message) => {
+            let mut written = String::new();
+            message.write(&mut written);
+            let again = reread_message(&written);
+            assert_eq!(again, message, "{written}");
+            let clean = oacp::sanitize(&message.to_value());
+            assert_eq!(oacp::sanitize(&clean), clean);
+        }
+        Err(unreadable) => {
+            let mut answer = String::new();
+            oacp::unreadable_response(unreadable).write(&mut answer);
+            reread_message(&answer);
+        }
+    }
+}
+
+fn reread_message(text: &str) -> Message {
+    match oacp::read(text, &Reader::new()) {
+        Ok(message) => message,
+        Err(_) => panic!("our own message is refused: {text}"),
+    }
+}
