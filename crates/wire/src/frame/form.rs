@@ -20,8 +20,10 @@ pub(super) struct Form {
 /// What the text so far amounts to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// A list, vector or string, closed, and only blanks behind it.
+    /// A list, vector or string, closed by the last byte.
     Complete,
+    /// The same, and blanks behind it: the end is not where the form ends.
+    Trailing,
     /// More text is needed.
     Incomplete,
     /// Nothing can be concluded: a bare atom, a second form, or a bracket too many.
@@ -39,8 +41,10 @@ enum Mode {
     Text,
     /// Between the bars of `|symbol|`.
     Bars,
-    /// Behind the form.
+    /// Right behind the form.
     Done,
+    /// Behind blanks that are behind the form.
+    Trailing,
     /// Not one form, whatever follows.
     Broken,
 }
@@ -78,6 +82,7 @@ impl Form {
     pub(super) fn verdict(&self) -> Verdict {
         match self.mode {
             Mode::Done => Verdict::Complete,
+            Mode::Trailing => Verdict::Trailing,
             Mode::Broken => Verdict::Unknown,
             Mode::Atom if self.depth == 0 && !self.escaped => Verdict::Unknown,
             Mode::Between | Mode::Atom | Mode::Text | Mode::Bars => Verdict::Incomplete,
@@ -100,6 +105,9 @@ impl Form {
                 if self.mode == Mode::Atom {
                     self.close();
                 }
+                if self.mode == Mode::Done {
+                    self.mode = Mode::Trailing;
+                }
             }
             b'"' => self.open(hash, Mode::Text),
             b'(' | b'[' => {
@@ -114,7 +122,7 @@ impl Form {
             b')' | b']' | b';' => self.mode = Mode::Broken,
             b'|' if hash => self.mode = Mode::Broken,
             b'|' => self.begin(Mode::Bars),
-            b'\'' | b'`' | b',' if self.mode != Mode::Done => {}
+            b'\'' | b'`' | b',' if !self.ended() => {}
             _ => self.begin(Mode::Atom),
         }
     }
@@ -128,7 +136,11 @@ impl Form {
     }
 
     fn begin(&mut self, mode: Mode) {
-        self.mode = if self.mode == Mode::Done { Mode::Broken } else { mode };
+        self.mode = if self.ended() { Mode::Broken } else { mode };
+    }
+
+    fn ended(&self) -> bool {
+        matches!(self.mode, Mode::Done | Mode::Trailing)
     }
 
     fn close(&mut self) {

@@ -111,7 +111,9 @@ impl Walk {
         } else {
             match self.form.verdict() {
                 Verdict::Complete => return Step::End { settled: Some(Unit::Bytes) },
-                Verdict::Unknown => return Step::End { settled: None },
+                // Blanks behind the form: a peer that counts characters may have more of them,
+                // which are then blanks between frames. The text is right in either case.
+                Verdict::Unknown | Verdict::Trailing => return Step::End { settled: None },
                 Verdict::Incomplete => self.reading_on = true,
             }
         }
@@ -136,7 +138,7 @@ impl Walk {
             return Step::End { settled: None };
         }
         match self.form.verdict() {
-            Verdict::Complete => Step::End { settled: Some(Unit::Chars) },
+            Verdict::Complete | Verdict::Trailing => Step::End { settled: Some(Unit::Chars) },
             Verdict::Incomplete | Verdict::Unknown => {
                 Step::Lost(FrameError::UnitUnclear { length: self.length })
             }
