@@ -7,6 +7,7 @@
 
 pub mod frame;
 pub mod oacp;
+pub mod parts;
 pub mod seal;
 
 pub use oacp::code::Code;
