@@ -1,0 +1,1 @@
+//! The lossless mapping between values and JSON text.

@@ -1,0 +1,126 @@
+//! Text from values, in either Lisp's syntax.
+//!
+//! The Lisp dialect is the canonical text: what is hashed, signed and compared. Iterative.
+
+use crate::limits::Dialect;
+use crate::read::string;
+use crate::symbol;
+use crate::value::Value;
+
+/// Appends the text of `value`.
+pub fn print(value: &Value, dialect: Dialect, out: &mut String) {
+    let mut open: Vec<Open<'_>> = Vec::new();
+    let mut next = Some(value);
+    loop {
+        if let Some(value) = next {
+            if let Some(list) = Open::of(value, dialect, out) {
+                open.push(list);
+            } else {
+                atom(value, dialect, out);
+            }
+        }
+        let Some(list) = open.last_mut() else { return };
+        next = list.next(out);
+        if next.is_none() {
+            out.push(list.close);
+            open.pop();
+        }
+    }
+}
+
+/// A list that is being printed.
+struct Open<'v> {
+    elements: std::slice::Iter<'v, Value>,
+    tail: Option<&'v Value>,
+    is_first: bool,
+    close: char,
+}
+
+impl<'v> Open<'v> {
+    /// Writes what opens `value`, if it has elements to print.
+    fn of(value: &'v Value, dialect: Dialect, out: &mut String) -> Option<Self> {
+        let (elements, tail, opening, close) = match value {
+            Value::List(elements) if !elements.is_empty() => (elements, None, "(", ')'),
+            Value::Dotted(elements, tail) => (elements, Some(&**tail), "(", ')'),
+            Value::Vector(elements) => {
+                let bracket = dialect == Dialect::Emacs || looks_propertized(elements);
+                let (opening, close) = if bracket { ("[", ']') } else { ("#(", ')') };
+                (elements, None, opening, close)
+            }
+            Value::Propertized { text, runs } => {
+                out.push_str("#(");
+                string::write(text, dialect, out);
+                let elements = runs.iter();
+                return Some(Self { elements, tail: None, is_first: false, close: ')' });
+            }
+            _ => return None,
+        };
+        out.push_str(opening);
+        Some(Self { elements: elements.iter(), tail, is_first: true, close })
+    }
+
+    /// The next element to print, after writing what stands before it.
+    fn next(&mut self, out: &mut String) -> Option<&'v Value> {
+        if let Some(element) = self.elements.next() {
+            if !self.is_first {
+                out.push(' ');
+            }
+            self.is_first = false;
+            return Some(element);
+        }
+        let tail = self.tail.take()?;
+        out.push_str(" . ");
+        Some(tail)
+    }
+}
+
+/// Whether a vector written with `#(` would be read back as a propertized string.
+pub(crate) fn looks_propertized(elements: &[Value]) -> bool {
+    let Some((Value::Str(_), runs)) = elements.split_first() else { return false };
+    is_runs(runs)
+}
+
+/// Whether these are triples of two integers and a property list, at least one.
+pub(crate) fn is_runs(runs: &[Value]) -> bool {
+    let is_integer = |value: &Value| matches!(value, Value::Int(_) | Value::BigInt(_));
+    !runs.is_empty()
+        && runs.len().is_multiple_of(3)
+        && runs.chunks_exact(3).all(|run| {
+            is_integer(&run[0])
+                && is_integer(&run[1])
+                && matches!(run[2], Value::List(_) | Value::Nil)
+        })
+}
+
+fn atom(value: &Value, dialect: Dialect, out: &mut String) {
+    match value {
+        Value::T => out.push('t'),
+        Value::Symbol(symbol) => match dialect {
+            Dialect::Lisp => out.push_str(symbol.spelling()),
+            Dialect::Emacs => symbol::write_emacs(symbol.spelling(), out),
+        },
+        Value::Keyword(keyword) => match dialect {
+            Dialect::Lisp => {
+                out.push(':');
+                out.push_str(keyword.spelling());
+            }
+            Dialect::Emacs => symbol::write_emacs(&format!(":{}", keyword.spelling()), out),
+        },
+        Value::Str(contents) => string::write(contents, dialect, out),
+        Value::Int(number) => integer(*number, out),
+        Value::BigInt(text) | Value::Ratio(text) => out.push_str(text),
+        Value::Float(float) => out.push_str(float.text()),
+        Value::Char(c) => c.write(dialect, out),
+        Value::Nil
+        | Value::List(_)
+        | Value::Dotted(..)
+        | Value::Vector(_)
+        | Value::Propertized { .. } => out.push_str("nil"),
+    }
+}
+
+fn integer(number: i64, out: &mut String) {
+    use std::fmt::Write as _;
+    // Writing to a string cannot fail.
+    let _ = write!(out, "{number}");
+}

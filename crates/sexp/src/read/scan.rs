@@ -1,0 +1,636 @@
+//! The pass over the text: marks, tokens and the tape.
+//!
+//! Called by [`Reader`] only. An open list keeps its parent in its own entry, so the tape is
+//! also the stack. What the reader expects next is the [`Mode`] of the innermost open list.
+
+use super::token::{self, CLASS, is_blank};
+use super::{Reader, number, string};
+use crate::error::{Category, Fault};
+use crate::limits::{Comments, Dialect};
+use crate::symbol;
+use crate::tree::{self, Entry, Kind, Tree, flag};
+
+/// The parent of the outermost form.
+const NONE: u32 = u32::MAX;
+
+/// Bytes per value that the tape is sized for before the pass; it grows if that is too few.
+const BYTES_PER_VALUE: usize = 8;
+
+/// The most values that memory is taken for ahead of reading them: 1 MiB.
+const RESERVED_VALUES: usize = 1 << 16;
+
+/// What the innermost open list waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Mode {
+    /// Any number of elements, then the end.
+    Elements,
+    /// The one form of the text.
+    Top,
+    /// The form after a dot.
+    AfterDot,
+    /// The same as `Elements`, just inside a list that stands after a dot.
+    SpliceStart,
+    /// The end: a tail has been read.
+    TailDone,
+    /// The one form after a quote mark, which ends the list.
+    Marked,
+    /// The one form after a quote mark that stands after a dot.
+    MarkedTail,
+}
+
+/// One pass.
+pub(super) struct Scan<'s> {
+    pub(super) reader: Reader,
+    pub(super) text: &'s str,
+    pub(super) bytes: &'s [u8],
+    entries: Vec<Entry>,
+    /// The innermost open list, or [`NONE`].
+    current: u32,
+    pub(super) mode: Mode,
+    depth: usize,
+    /// Backquotes that are open here, less the commas that leave them.
+    backquotes: usize,
+}
+
+/// The outcome of a step: the place after it, or `None` when the form is complete.
+type Step = Result<Option<usize>, Fault>;
+
+impl<'s> Scan<'s> {
+    pub(super) fn new(reader: &Reader, text: &'s str, mut entries: Vec<Entry>) -> Self {
+        entries.clear();
+        entries.reserve((text.len() / BYTES_PER_VALUE + 4).min(RESERVED_VALUES));
+        Self {
+            reader: *reader,
+            text,
+            bytes: text.as_bytes(),
+            entries,
+            current: NONE,
+            mode: Mode::Top,
+            depth: 0,
+            backquotes: 0,
+        }
+    }
+
+    /// Reads the form; gives the memory back when there is none.
+    pub(super) fn run(mut self) -> Result<Tree<'s>, (Fault, Vec<Entry>)> {
+        match self.pass() {
+            Ok(consumed) => Ok(Tree {
+                text: self.text,
+                entries: self.entries,
+                consumed,
+                dialect: self.reader.dialect,
+            }),
+            Err(fault) => Err((fault, self.entries)),
+        }
+    }
+
+    fn pass(&mut self) -> Result<usize, Fault> {
+        let mut at = 0;
+        loop {
+            let Some(&byte) = self.bytes.get(at) else { return Err(self.out_of_text()) };
+            let step = match byte {
+                b' ' | b'\n' | b'\t' | b'\r' | 0x0C => {
+                    at += 1;
+                    continue;
+                }
+                b'(' => self.open(at, at + 1, Kind::List, 0)?,
+                b')' => self.close(at, 0)?,
+                b'"' => self.string(at)?,
+                b'#' => self.dispatch(at)?,
+                b'[' => self.open(at, at + 1, Kind::Vector, flag::BRACKET)?,
+                b']' => self.close(at, flag::BRACKET)?,
+                b'\'' => self.mark(at, at + 1, 0)?,
+                b'`' => self.mark(at, at + 1, flag::BACKQUOTE)?,
+                b',' => self.comma(at)?,
+                b';' => Some(skip_line(self.bytes, at, self.reader.comments)?),
+                b'{' | b'}' => {
+                    return Err(Fault::new(Category::Brace, at, "braces have no meaning here"));
+                }
+                b'?' if self.reader.dialect == Dialect::Emacs => self.emacs_character(at)?,
+                0..=0x1F | 0x7F => return Err(control(at)),
+                _ => self.token(at)?,
+            };
+            match step {
+                Some(next) => at = next,
+                None => return Ok(self.entries[0].end as usize),
+            }
+        }
+    }
+
+    fn out_of_text(&self) -> Fault {
+        let end = self.bytes.len();
+        if self.entries.is_empty() {
+            let reason = "expected a form, got only blanks";
+            return Fault::new(Category::Empty, end, reason).curable_if(true);
+        }
+        Fault::incomplete(end, "the text ends inside a form")
+    }
+
+    /// Writes an atom.
+    #[inline]
+    pub(super) fn atom(&mut self, start: usize, end: usize, kind: Kind, flags: u8) -> Step {
+        let index = self.push(start, end, kind, flags)?;
+        if self.mode == Mode::Elements { Ok(Some(end)) } else { self.complete(index, end) }
+    }
+
+    #[inline]
+    fn push(&mut self, start: usize, end: usize, kind: Kind, flags: u8) -> Result<u32, Fault> {
+        let index = self.entries.len();
+        if index >= self.reader.limits.elements {
+            return Err(too_many(start));
+        }
+        let entry = Entry {
+            start: narrow(start),
+            end: narrow(end),
+            next: narrow(index + 1),
+            kind,
+            flags,
+            notes: 0,
+        };
+        self.entries.push(entry);
+        Ok(narrow(index))
+    }
+
+    /// Opens a list or vector whose elements begin at `inside`.
+    #[inline]
+    pub(super) fn open(&mut self, at: usize, inside: usize, kind: Kind, flags: u8) -> Step {
+        self.deepen(at)?;
+        if self.mode != Mode::Elements {
+            self.expect_form(at)?;
+            if self.mode == Mode::AfterDot && kind == Kind::List {
+                self.entries[self.current as usize].notes += 1;
+                self.mode = Mode::SpliceStart;
+                return Ok(Some(inside));
+            }
+        }
+        self.nest(at, inside, kind, flags)?;
+        self.mode = Mode::Elements;
+        Ok(Some(inside))
+    }
+
+    #[inline]
+    fn nest(&mut self, at: usize, inside: usize, kind: Kind, flags: u8) -> Result<(), Fault> {
+        let index = self.push(at, inside, kind, flags)?;
+        if self.current != NONE {
+            let parent = &mut self.entries[self.current as usize];
+            parent.notes = parent.notes & SPLICES | u16::from(self.mode as u8) << MODE_SHIFT;
+        }
+        self.entries[index as usize].next = self.current;
+        self.current = index;
+        Ok(())
+    }
+
+    #[inline]
+    fn deepen(&mut self, at: usize) -> Result<(), Fault> {
+        if self.depth >= self.reader.limits.depth {
+            let reason = format!("expected at most `{}` levels", self.reader.limits.depth);
+            return Err(Fault::new(Category::LimitDepth, at, reason));
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    /// Closes the innermost list or vector.
+    #[inline]
+    fn close(&mut self, at: usize, bracket: u8) -> Step {
+        let Some(&open) = self.entries.get(self.current as usize) else {
+            return Err(Fault::new(Category::Unbalanced, at, "nothing is open here"));
+        };
+        if self.mode != Mode::Elements {
+            self.expect_end(at)?;
+        }
+        if open.flags & flag::BRACKET != bracket {
+            let reason = "closed with a mark of the other sort";
+            return Err(Fault::new(Category::Unbalanced, at, reason));
+        }
+        if open.notes & SPLICES != 0 {
+            self.entries[self.current as usize].notes -= 1;
+            self.depth -= 1;
+            self.mode = Mode::TailDone;
+            return Ok(Some(at + 1));
+        }
+        let index = self.current;
+        let next = narrow(self.entries.len());
+        if open.kind == Kind::Vector
+            && bracket == 0
+            && tree::looks_propertized(&self.entries, index + 1, next)
+        {
+            self.entries[index as usize].kind = Kind::Propertized;
+        }
+        let entry = &mut self.entries[index as usize];
+        entry.end = narrow(at + 1);
+        entry.next = next;
+        entry.notes = 0;
+        if next == index + 1 && entry.kind == Kind::List {
+            entry.kind = Kind::Nil;
+        }
+        self.leave(open.next);
+        if self.mode == Mode::Elements { Ok(Some(at + 1)) } else { self.complete(index, at + 1) }
+    }
+
+    /// Goes back to the parent of a list that has ended.
+    #[inline]
+    fn leave(&mut self, parent: u32) {
+        self.depth -= 1;
+        self.current = parent;
+        self.mode = match self.entries.get(parent as usize) {
+            Some(parent) => MODES[usize::from(parent.notes >> MODE_SHIFT)],
+            None => Mode::Top,
+        };
+    }
+
+    /// Tells the innermost list, which waited for something, that `index` is it.
+    fn complete(&mut self, mut index: u32, end: usize) -> Step {
+        loop {
+            match self.mode {
+                Mode::Elements => return Ok(Some(end)),
+                Mode::Top => return Ok(None),
+                Mode::SpliceStart => self.mode = Mode::Elements,
+                Mode::TailDone => {
+                    return Err(after_tail(self.entries[index as usize].start as usize));
+                }
+                Mode::AfterDot => {
+                    if self.entries[index as usize].kind == Kind::Nil {
+                        self.entries.pop();
+                    } else {
+                        self.entries[self.current as usize].kind = Kind::Dotted;
+                    }
+                    self.mode = Mode::TailDone;
+                    return Ok(Some(end));
+                }
+                Mode::MarkedTail => {
+                    self.unmark();
+                    self.depth -= 1;
+                    self.mode = Mode::TailDone;
+                    return Ok(Some(end));
+                }
+                Mode::Marked => {
+                    self.unmark();
+                    index = self.current;
+                    let next = narrow(self.entries.len());
+                    let entry = &mut self.entries[index as usize];
+                    let parent = entry.next;
+                    entry.end = narrow(end);
+                    entry.next = next;
+                    entry.notes = 0;
+                    self.leave(parent);
+                }
+            }
+        }
+    }
+
+    /// Reads a mark that wraps the next form in a list.
+    pub(super) fn mark(&mut self, at: usize, inside: usize, backquote: u8) -> Step {
+        self.deepen(at)?;
+        self.expect_form(at)?;
+        let is_tail = self.mode == Mode::AfterDot;
+        if !is_tail {
+            self.nest(at, inside, Kind::List, 0)?;
+        }
+        self.push(at, inside, Kind::Symbol, flag::MARK)?;
+        self.mode = if is_tail { Mode::MarkedTail } else { Mode::Marked };
+        self.entries[self.current as usize].flags |= backquote;
+        match backquote {
+            flag::BACKQUOTE => self.backquotes += 1,
+            flag::COMMA => self.backquotes -= 1,
+            _ => {}
+        }
+        Ok(Some(inside))
+    }
+
+    /// Undoes what the current list's mark did to the backquotes.
+    fn unmark(&mut self) {
+        let entry = &mut self.entries[self.current as usize];
+        match entry.flags & (flag::BACKQUOTE | flag::COMMA) {
+            flag::BACKQUOTE => self.backquotes -= 1,
+            flag::COMMA => self.backquotes += 1,
+            _ => {}
+        }
+        entry.flags &= !(flag::BACKQUOTE | flag::COMMA);
+    }
+
+    fn comma(&mut self, at: usize) -> Step {
+        if self.backquotes == 0 {
+            return Err(Fault::new(Category::Comma, at, "a comma outside backquote"));
+        }
+        let is_lisp = self.reader.dialect == Dialect::Lisp;
+        let splices = match self.bytes.get(at + 1) {
+            Some(b'@') => true,
+            Some(b'.') => is_lisp,
+            _ => false,
+        };
+        let on_backquote = self.mode == Mode::Marked
+            && self.entries[self.current as usize].flags & flag::BACKQUOTE != 0;
+        if splices && (on_backquote || self.mode == Mode::AfterDot) {
+            return Err(Fault::new(Category::Comma, at, "nothing to splice into here"));
+        }
+        self.mark(at, at + 1 + usize::from(splices), flag::COMMA)
+    }
+
+    /// Refuses a form where only the end of the list may stand.
+    fn expect_form(&self, at: usize) -> Result<(), Fault> {
+        if self.mode == Mode::TailDone { Err(after_tail(at)) } else { Ok(()) }
+    }
+
+    /// Refuses the end of the list where a form must stand.
+    fn expect_end(&self, at: usize) -> Result<(), Fault> {
+        match self.mode {
+            Mode::AfterDot => Err(Fault::new(Category::Dot, at, "expected a form after the dot")),
+            Mode::Marked | Mode::MarkedTail => {
+                Err(Fault::new(Category::Unbalanced, at, "expected a form after the mark"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A dot by itself.
+    fn dot(&mut self, at: usize) -> Step {
+        let in_list = self.mode == Mode::Elements
+            && self.entries[self.current as usize].kind == Kind::List
+            && self.entries.len() > self.current as usize + 1;
+        if !in_list {
+            let fault = Fault::new(Category::Dot, at, "a dot that stands between no two forms");
+            return Err(fault.curable_if(at + 1 == self.bytes.len()));
+        }
+        self.mode = Mode::AfterDot;
+        Ok(Some(at + 1))
+    }
+
+    #[inline]
+    fn string(&mut self, at: usize) -> Step {
+        let Some((close, escaped)) = string::end_of(self.bytes, at + 1) else {
+            return Err(Fault::incomplete(self.bytes.len(), "the text ends inside a string"));
+        };
+        if !escaped {
+            return self.atom(at, close + 1, Kind::String, flag::PLAIN);
+        }
+        if self.reader.dialect == Dialect::Emacs {
+            string::check_emacs(&self.text[at + 1..close], at + 1)?;
+        }
+        self.atom(at, close + 1, Kind::String, 0)
+    }
+
+    /// Reads a symbol, keyword, number or dot.
+    #[inline]
+    fn token(&mut self, at: usize) -> Step {
+        let first = self.bytes[at];
+        let (end, classes) = constituents(self.bytes, at + 1);
+        let stopped =
+            self.bytes.get(end).is_some_and(|&byte| CLASS[byte as usize] == token::ESCAPE);
+        let own = CLASS[first as usize];
+        if stopped || own == token::ESCAPE || end - at > self.reader.limits.atom_bytes {
+            return self.escaped(at);
+        }
+        if first == b':' {
+            let is_plain = classes & !(token::DIGIT | token::PLAIN) == 0 && end > at + 1;
+            return if is_plain {
+                self.atom(at, end, Kind::Keyword, flag::PLAIN)
+            } else {
+                self.unusual(at, end)
+            };
+        }
+        if (classes | own) & !(token::DIGIT | token::PLAIN) != 0 {
+            return self.unusual(at, end);
+        }
+        if own == token::DIGIT || matches!(first, b'+' | b'-' | b'.') {
+            return self.numeric(at, end, classes | own);
+        }
+        if let Some(kind) = symbol::constant(&self.bytes[at..end]) {
+            return self.atom(at, end, kind, 0);
+        }
+        let flags = if first == b'?' { 0 } else { flag::PLAIN };
+        self.atom(at, end, Kind::Symbol, flags)
+    }
+
+    /// A token that begins like a number.
+    #[inline]
+    fn numeric(&mut self, at: usize, end: usize, classes: u8) -> Step {
+        let token = &self.bytes[at..end];
+        if classes == token::DIGIT && token.len() < 16 {
+            // Most integers: no sign, no dot, too short for any limit.
+            let flags = if token[0] == b'0' && token.len() > 1 { 0 } else { flag::PLAIN };
+            return self.atom(at, end, Kind::Integer, flags);
+        }
+        let curable = end == self.bytes.len();
+        let kind = match number::classify(token) {
+            None if token == b"." => return self.dot(at),
+            None if token.iter().all(|&byte| byte == b'.') => {
+                let fault = Fault::new(Category::Dot, at, "more than one dot");
+                return Err(fault.curable_if(curable));
+            }
+            None => return self.atom(at, end, Kind::Symbol, flag::PLAIN),
+            Some(number::Number::ZeroDenominator) => {
+                let fault = Fault::new(Category::Number, at, "a ratio over zero");
+                return Err(fault.curable_if(curable));
+            }
+            Some(number::Number::Float) => return self.atom(at, end, Kind::Float, flag::PLAIN),
+            Some(number::Number::Integer) => Kind::Integer,
+            Some(number::Number::Ratio) => Kind::Ratio,
+        };
+        self.check_digits(at, number::longest_run(token))?;
+        self.atom(at, end, kind, 0)
+    }
+
+    pub(super) fn check_digits(&self, at: usize, digits: usize) -> Result<(), Fault> {
+        let most = self.reader.limits.integer_digits;
+        if digits <= most {
+            return Ok(());
+        }
+        let reason = format!("expected at most `{most}` digits, got `{digits}`");
+        Err(Fault::new(Category::LimitDigits, at, reason))
+    }
+
+    /// A token without escapes but with colons, `#` or characters outside ASCII.
+    fn unusual(&mut self, at: usize, end: usize) -> Step {
+        let token = &self.bytes[at..end];
+        let is_emacs = self.reader.dialect == Dialect::Emacs;
+        if let Some(hash) = memchr::memchr(b'#', token).filter(|_| is_emacs) {
+            return self.ended_by_hash(at, at + hash);
+        }
+        check_wide(self.text, at, end)?;
+        let is_keyword = token[0] == b':';
+        let inner = if is_keyword { &token[1..] } else { token };
+        let special = inner.iter().any(|byte| matches!(byte, b':' | b'#'));
+        if special || inner.is_empty() || token[0] == b'?' {
+            return self.symbol(at, end);
+        }
+        let kind = if is_keyword { Kind::Keyword } else { Kind::Symbol };
+        self.atom(at, end, kind, flag::PLAIN)
+    }
+
+    /// In Emacs a `#` ends the token before it.
+    fn ended_by_hash(&mut self, at: usize, end: usize) -> Step {
+        let classes = self.bytes[at..end].iter().fold(0, |all, &byte| all | CLASS[byte as usize]);
+        let first = self.bytes[at];
+        if first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'.') {
+            return self.numeric(at, end, classes);
+        }
+        if let Some(kind) = symbol::constant(&self.bytes[at..end]) {
+            return self.atom(at, end, kind, 0);
+        }
+        check_wide(self.text, at, end)?;
+        self.symbol(at, end)
+    }
+
+    /// A token with escapes, or one that is too long.
+    #[cold]
+    fn escaped(&mut self, at: usize) -> Step {
+        let end = self.end_of_escaped(at, at)?;
+        self.symbol(at, end)
+    }
+
+    /// The end of a symbol that may have escapes; `from` is after its `#:`, if any.
+    pub(super) fn end_of_escaped(&self, at: usize, from: usize) -> Result<usize, Fault> {
+        let is_lisp = self.reader.dialect == Dialect::Lisp;
+        let mut in_bars = false;
+        let mut is_escaped = false;
+        for (offset, c) in self.text[from..].char_indices() {
+            let here = from + offset;
+            if here - at > self.reader.limits.atom_bytes {
+                let most = self.reader.limits.atom_bytes;
+                let reason = format!("expected at most `{most}` bytes of one atom");
+                return Err(Fault::new(Category::LimitAtom, at, reason));
+            }
+            let is_bare = !in_bars && !is_escaped;
+            let ends = c.is_ascii() && CLASS[c as usize] == token::END || c == '#' && !is_lisp;
+            if is_bare && ends {
+                return Ok(here);
+            }
+            if token::is_control(c) || is_bare && token::is_ambiguous(c) {
+                return Err(control(here));
+            }
+            match c {
+                _ if is_escaped => is_escaped = false,
+                '\\' => is_escaped = true,
+                '|' if is_lisp => in_bars = !in_bars,
+                _ => {}
+            }
+        }
+        if in_bars || is_escaped {
+            return Err(Fault::incomplete(self.bytes.len(), "the text ends inside a symbol"));
+        }
+        Ok(self.bytes.len())
+    }
+
+    /// Writes a symbol whose spelling is not simply its source.
+    pub(super) fn symbol(&mut self, at: usize, end: usize) -> Step {
+        match symbol::spell(&self.text[at..end], self.reader.dialect) {
+            Ok((kind, _)) => self.atom(at, end, kind, 0),
+            Err(reason) => {
+                let fault = Fault::new(Category::Package, at, reason);
+                Err(fault.curable_if(end == self.bytes.len()))
+            }
+        }
+    }
+}
+
+/// Low bits of [`Entry::notes`]: lists that stand after a dot and are open, at most
+/// [`DEPTH_CEILING`](crate::limits::DEPTH_CEILING).
+const SPLICES: u16 = 0x1FFF;
+
+/// Above them the list's mode, while one of its elements is open.
+const MODE_SHIFT: u32 = 13;
+
+/// Modes by number.
+const MODES: [Mode; 8] = [
+    Mode::Elements,
+    Mode::Top,
+    Mode::AfterDot,
+    Mode::SpliceStart,
+    Mode::TailDone,
+    Mode::Marked,
+    Mode::MarkedTail,
+    Mode::Elements,
+];
+
+/// The end of the constituents from `from` on, and the classes of their bytes together.
+#[inline]
+pub(super) fn constituents(bytes: &[u8], from: usize) -> (usize, u8) {
+    let mut classes = 0;
+    let mut end = from;
+    while let Some(&byte) = bytes.get(end) {
+        let class = CLASS[byte as usize];
+        if class >= token::ESCAPE {
+            break;
+        }
+        classes |= class;
+        end += 1;
+    }
+    (end, classes)
+}
+
+/// Refuses characters outside ASCII that no bare token may hold.
+pub(super) fn check_wide(text: &str, at: usize, end: usize) -> Result<(), Fault> {
+    for (offset, c) in text[at..end].char_indices() {
+        if token::is_control(c) || token::is_ambiguous(c) {
+            return Err(control(at + offset));
+        }
+    }
+    Ok(())
+}
+
+/// Skips blanks and, if they are on, comments.
+pub(super) fn skip_blanks(bytes: &[u8], mut at: usize, comments: Comments) -> Result<usize, Fault> {
+    loop {
+        match bytes.get(at..).unwrap_or_default() {
+            [byte, ..] if is_blank(*byte) => at += 1,
+            [b';', ..] if comments == Comments::Skip => at = skip_line(bytes, at, comments)?,
+            [b'#', b'|', ..] if comments == Comments::Skip => at = skip_block(bytes, at, comments)?,
+            _ => return Ok(at),
+        }
+    }
+}
+
+/// The end of the comment from `;` on.
+fn skip_line(bytes: &[u8], at: usize, comments: Comments) -> Result<usize, Fault> {
+    if comments == Comments::Refuse {
+        return Err(Fault::new(Category::Comment, at, "comments are off here"));
+    }
+    Ok(memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline + 1))
+}
+
+/// The end of the comment that begins with `#|`; they nest.
+pub(super) fn skip_block(bytes: &[u8], at: usize, comments: Comments) -> Result<usize, Fault> {
+    if comments == Comments::Refuse {
+        return Err(Fault::new(Category::Comment, at, "comments are off here"));
+    }
+    let mut open = 1_usize;
+    let mut from = at + 2;
+    while open > 0 {
+        let Some(found) = memchr::memchr2(b'#', b'|', bytes.get(from..).unwrap_or_default()) else {
+            return Err(Fault::incomplete(bytes.len(), "the text ends inside a comment"));
+        };
+        from += found;
+        match bytes.get(from..from + 2) {
+            Some(b"|#") => open -= 1,
+            Some(b"#|") => open += 1,
+            _ => {
+                from += 1;
+                continue;
+            }
+        }
+        from += 2;
+    }
+    Ok(from)
+}
+
+fn control(at: usize) -> Fault {
+    Fault::new(Category::Control, at, "a character that stands only in strings")
+}
+
+fn after_tail(at: usize) -> Fault {
+    Fault::new(Category::Dot, at, "expected the end of the list after its tail")
+}
+
+#[cold]
+fn too_many(at: usize) -> Fault {
+    Fault::new(Category::LimitElements, at, "expected fewer values in one form")
+}
+
+/// Places and indexes are below 4 GiB: the length of the text was checked.
+#[inline]
+#[allow(clippy::cast_possible_truncation)] // see above; a checked cast costs a branch a value
+fn narrow(place: usize) -> u32 {
+    place as u32
+}
