@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """A bridle client on one screen.  Usage: client.py PORT [FORM...], with BRIDLE_KEY set to sign (HMAC v1)."""
 import hashlib, hmac, os, re, socket, sys
-
 class Symbol(str): pass  # or a keyword; text is str, a list is list, nil is [], t is True, a number is int
 
 WORDS = {"nil": [], "NIL": [], "t": True, "T": True}
@@ -17,11 +16,11 @@ def read(text):  # the one form in text; strict: what it does not know it refuse
         at, (paren, string, symbol, number) = found.end(), found.groups()
         if paren == "(":
             stack.append([])
-            continue
-        value = (stack.pop() if paren else int(number) if number else
-                 WORDS.get(symbol, Symbol(symbol)) if symbol else re.sub(r"\\(.)", r"\1", string))
-        stack[-1].append(value)
-    (form,) = stack[0] if len(stack) == 1 else []  # ValueError unless it is one whole form
+        else:
+            value = (stack.pop() if paren else int(number) if number else
+                     WORDS.get(symbol, Symbol(symbol)) if symbol else re.sub(r"\\(.)", r"\1", string))
+            stack[-1].append(value)
+    [form] = stack[0] if len(stack) == 1 else []  # ValueError unless it is one whole form
     return form
 
 def write(value):
@@ -36,7 +35,8 @@ def get(plist, key):  # the value after the first keyword `key`, whatever its ca
 
 def frame(text, key=None):
     data = text.encode()
-    return b"%06x" % len(data) + (hmac.new(key, data, hashlib.sha256).hexdigest().encode() if key else b"") + data
+    seal = b"" if key is None else hmac.new(key, data, hashlib.sha256).hexdigest().encode()
+    return b"%06x%s%s" % (len(data), seal, data)
 
 def unframe(stream, key=None):  # the next payload, or None at the end of the stream
     while (digits := stream.read(1)) in (b" ", b"\t", b"\r", b"\n"):
@@ -44,16 +44,16 @@ def unframe(stream, key=None):  # the next payload, or None at the end of the st
     if digits and not re.fullmatch(rb"[0-9a-fA-F]{6}", digits := digits + stream.read(5)):
         raise ValueError(f"expected six hex digits, got {digits!r}")
     size = int(digits or b"0", 16)
-    seal, data = stream.read(64 if key else 0).lower(), stream.read(size)
+    seal, data = stream.read(0 if key is None else 64).lower(), stream.read(size)
     if digits and (not size or len(data) < size or not hmac.compare_digest(seal + data, frame(data.decode(), key)[6:])):
         raise ValueError("a frame that is empty, cut short or wrongly signed")
     return data.decode() if digits else None
 
 def talk(port, forms, key=None):  # the daemon's hello, then one answer for each form
-    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection, connection.makefile("rb") as stream:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as link, link.makefile("rb") as stream:
         yield unframe(stream, key)
         for form in forms:
-            connection.sendall(frame(form, key))
+            link.sendall(frame(form, key))
             yield unframe(stream, key)
 
 if __name__ == "__main__":

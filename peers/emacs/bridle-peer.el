@@ -33,7 +33,9 @@
   "How one side of a connection writes and reads frames."
   (unit 'chars :documentation "What a length counts: `chars' or `bytes'.")
   (key nil :documentation "A unibyte string to sign with, or nil.")
-  (sign-characters nil :documentation "Sign one octet a character, as the oldest Lisp peers do, not UTF-8.")
+  (sign-characters nil
+                   :documentation "Sign one octet a character, as the oldest Lisp peers do, not UTF-8.
+The symbol `either' writes UTF-8 and reads both.")
   (upper nil :documentation "Write upper-case digits."))
 
 (defconst bridle-peer-timeout 60
@@ -53,11 +55,17 @@
 (defun bridle-peer--utf-8 (text)
   (encode-coding-string text 'utf-8-unix t))
 
-(defun bridle-peer--sign (peer text)
+(defun bridle-peer--sign (peer text &optional characters)
   (bridle-peer-hmac (bridle-peer-key peer)
-                    (if (bridle-peer-sign-characters peer)
+                    (if (or characters (eq t (bridle-peer-sign-characters peer)))
                         (encode-coding-string text 'latin-1-unix t)
                       (bridle-peer--utf-8 text))))
+
+(defun bridle-peer--signed-p (peer seal text)
+  (or (string= (downcase seal) (bridle-peer--sign peer text))
+      (and (eq 'either (bridle-peer-sign-characters peer))
+           (seq-every-p (lambda (character) (< character 256)) text)
+           (string= (downcase seal) (bridle-peer--sign peer text t)))))
 
 ;;; Frames
 
@@ -102,7 +110,7 @@ characters is multibyte and holds decoded text; that of one that counts bytes is
     (when (string-match-p "[\x3fff80-\x3fffff]" text)
       (signal 'bridle-peer-bad-frame (list "not UTF-8")))
     (when (bridle-peer-key peer)
-      (unless (string= (downcase seal) (bridle-peer--sign peer text))
+      (unless (bridle-peer--signed-p peer seal text)
         (signal 'bridle-peer-bad-frame (list "wrong signature"))))
     text))
 

@@ -107,7 +107,8 @@
   "The octets to sign with, nil to sign nothing, or :environment to do as the variables of 000 say.")
 
 (defvar *sign-characters* :by-dialect
-  "What a signature covers: t for one octet a character, nil for UTF-8, or :by-dialect.")
+  "What a signature covers: t for one octet a character, nil for UTF-8, or :by-dialect.  :either writes UTF-8 and
+reads both.")
 
 (defun key ()
   "The key in force, or nil.  Only 000 and 003 know signatures."
@@ -125,11 +126,18 @@
 
 (defun signed-octets (text)
   "The octets that a signature of TEXT covers.  One a character in 000, which fails above U+00FF."
-  (if (if (eq *sign-characters* :by-dialect) (counts-bytes-p) (not *sign-characters*))
+  (if (case *sign-characters*
+        (:by-dialect (counts-bytes-p))
+        ((nil :either) t))
       (utf-8 text)
       (ironclad:ascii-string-to-byte-array text)))
 
 (defun sign (text) (signature (signed-octets text) (key)))
+
+(defun signed-p (claimed text)
+  (or (string-equal claimed (sign text))
+      (and (eq *sign-characters* :either)
+           (let ((*sign-characters* t)) (string-equal claimed (sign text))))))
 
 ;;; Writing frames
 
@@ -200,7 +208,7 @@
       (unless (= count (if (counts-bytes-p) (length (utf-8 text)) (length text)))
         (bad-frame "the stream ends inside a frame of ~d units" count))
       (when (zerop count) (bad-frame "empty"))
-      (when (and claimed (not (string-equal claimed (sign text)))) (bad-frame "wrong signature"))
+      (when (and claimed (not (signed-p claimed text))) (bad-frame "wrong signature"))
       text)))
 
 (defun read-framed-message (source)
