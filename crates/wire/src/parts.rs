@@ -14,11 +14,13 @@
 //! `(:type :EVENT :part (:id "7f" :abort t))`.
 
 mod assemble;
+mod message;
 
 #[cfg(test)]
 mod tests;
 
 pub use assemble::{Assembled, Assembler, AssemblerLimits, Part, PartError, Tick};
+pub use message::PartMessage;
 
 /// The most parts of one payload: enough for 2 GiB in frames of 256 KiB, and four digits.
 pub const MAX_PARTS: u32 = 9_999;

@@ -5,6 +5,9 @@
 
 use super::Nonce;
 
+/// The version that a client claims by answering.
+const VERSION: i64 = 2;
+
 /// What `:auth (:hmac 2 :key ID :nonce N :answer N)` in a hello's payload says.
 #[derive(Debug)]
 pub(super) struct Claim {
@@ -16,7 +19,19 @@ pub(super) struct Claim {
     pub(super) answer: Nonce,
 }
 
-/// The claim in a hello message.
-pub(super) fn claim(_hello: &str) -> Option<Claim> {
-    None
+/// The claim in a hello message, whose size the caller has bounded.
+///
+/// Only this one plist is looked at: what else the message says is read when it is proven.
+pub(super) fn claim(hello: &str) -> Option<Claim> {
+    let tree = bridle_sexp::read_one(hello).ok()?;
+    let auth = tree.root().get("payload")?.get("auth")?;
+    if auth.get("hmac")?.as_i64() != Some(VERSION) {
+        return None;
+    }
+    let nonce = |name| Nonce::parse(&auth.get(name)?.as_str()?).ok();
+    Some(Claim {
+        key: auth.get("key")?.as_str()?.into_owned(),
+        nonce: nonce("nonce")?,
+        answer: nonce("answer")?,
+    })
 }
