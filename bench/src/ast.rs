@@ -5,6 +5,8 @@
 //! Not a parser of Org, and not a generator of odd input: that is the work of the fuzz targets.
 
 use std::fmt::Write as _;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// Seed of every document; a change here changes the numbers that regressions are compared with.
 const SEED: u64 = 0x0b71_d1e0_5eed;
@@ -51,6 +53,22 @@ impl Document {
     /// The dense document: property lists of short symbols and small numbers, hardly any prose.
     pub fn dense() -> Self {
         Self::from_tree("dense", &dense(DOCUMENT_BYTES))
+    }
+
+    /// Writes both texts into `folder`.
+    pub fn save(&self, folder: &Path) -> io::Result<()> {
+        std::fs::write(self.sexp_path(folder), &self.sexp)?;
+        std::fs::write(self.json_path(folder), &self.json)
+    }
+
+    /// Where `save` puts the S-expression text.
+    pub fn sexp_path(&self, folder: &Path) -> PathBuf {
+        folder.join(self.name).with_extension("el")
+    }
+
+    /// Where `save` puts the JSON text.
+    pub fn json_path(&self, folder: &Path) -> PathBuf {
+        folder.join(self.name).with_extension("json")
     }
 
     fn from_tree(name: &'static str, tree: &Tree) -> Self {

@@ -1,7 +1,7 @@
 //! `bridle-bench`: measures bridle and its rivals side by side. `cargo xtask bench` builds and calls it.
 //!
 //! - `ast`: the documents that are read and printed
-//! - `visit`, `lisp`, `reader`: readers and printers
+//! - `visit`, `contend`, `process`, `reader`: readers and printers
 //! - `client`, `echo`, `servers`, `health`: round trips
 //! - `idle`: memory of many connections
 //! - `codec`, `counts`: instruction counts
@@ -12,11 +12,12 @@
 mod ast;
 mod client;
 mod codec;
+mod contend;
 mod counts;
 mod echo;
 mod health;
 mod idle;
-mod lisp;
+mod process;
 mod reader;
 mod report;
 mod servers;
@@ -24,7 +25,7 @@ mod stats;
 mod visit;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -72,7 +73,8 @@ fn main() -> Result<()> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["serve-echo"] => return echo::serve(&mut out),
         ["count-region", name] => return counts::region(name),
-        ["documents", folder] => return write_documents(folder),
+        ["contend", word, name, path] => return contend::run(word, name, path.as_ref(), &mut out),
+        ["documents", folder] => return write_documents(folder.as_ref()),
         _ => {}
     }
     let options = options(&arguments)?;
@@ -136,11 +138,8 @@ fn options(arguments: &[String]) -> Result<Options> {
 }
 
 /// Writes the documents to a folder, for a look at them or for another tool.
-fn write_documents(folder: &str) -> Result<()> {
-    for document in [ast::Document::org(), ast::Document::dense()] {
-        let path = PathBuf::from(folder).join(document.name);
-        std::fs::write(path.with_extension("el"), document.sexp)?;
-        std::fs::write(path.with_extension("json"), document.json)?;
-    }
+fn write_documents(folder: &Path) -> Result<()> {
+    ast::Document::org().save(folder)?;
+    ast::Document::dense().save(folder)?;
     Ok(())
 }

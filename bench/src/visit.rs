@@ -1,9 +1,10 @@
 //! The same walk over every contender's tree: each node is visited, each string is handed over
-//! unescaped, each number parsed, and all of it goes into one checksum. Used by `reader` and `counts`.
+//! unescaped, each number parsed, and all of it goes into one checksum. Used by `contend` and `counts`.
 //!
 //! Equal checksums show that all sides read the same tree and that none of them skipped work. The sums
 //! commute, so that the checksum costs a few additions per node and not a chain of dependent steps.
 
+use std::fmt;
 use std::hint::black_box;
 
 use bridle_sexp::{Kind, Node};
@@ -19,6 +20,13 @@ pub struct Checksum {
     pub edges: u64,
     /// Sum of all integers.
     pub integers: i64,
+}
+
+/// As a contender reports it: equal text, equal trees.
+impl fmt::Display for Checksum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {} {}", self.nodes, self.text_bytes, self.edges, self.integers)
+    }
 }
 
 impl Checksum {
