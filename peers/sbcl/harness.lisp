@@ -270,6 +270,8 @@ reads both.")
     (finish-output)
     (loop
       (let ((socket (usocket:socket-accept listener)))
+        ;; Otherwise pipelined answers wait 40 ms for the peer's delayed acknowledgments.
+        (setf (sb-bsd-sockets:sockopt-tcp-nodelay (usocket:socket socket)) t)
         (sb-thread:make-thread (lambda ()
                                  (let ((*dialect* dialect)) (serve-connection socket))))))))
 
