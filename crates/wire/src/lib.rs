@@ -3,6 +3,9 @@
 //! The daemon and the shells call this crate with bytes and get plain data back: ids, texts and
 //! trees, never handles. Layout, in reading order:
 //!
+//! - [`frame`]: where a frame begins and ends, read and written
+//! - [`seal`]: who signed it
+//! - [`parts`]: one large payload in many frames
 //! - [`oacp`]: what the payload of a frame means (messages, hello, health, errors)
 
 pub mod frame;

@@ -1,0 +1,164 @@
+//! The health check and its answer.
+//!
+//! The connection task answers it itself, whatever the rest of the daemon does, millions of times
+//! a second; so the check is recognized on the tree, and the plain answer is one of eight texts.
+
+use bridle_sexp::{Dialect, Keyword, Tree, Value};
+
+use super::hello::VERSION;
+use super::message::{Message, Type};
+
+/// The commonest check, byte for byte: needs no reader at all.
+const PLAIN_CHECKS: [&str; 2] = ["(:type :health-check)", "(:TYPE :HEALTH-CHECK)"];
+
+/// A question for the daemon's health.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Check {
+    /// `:detail t`: versions, counts and metrics are wanted too.
+    pub detail: bool,
+}
+
+impl Check {
+    /// Recognizes a plain check by its bytes alone. `false` says nothing: the reader decides.
+    pub fn is_plain(text: &str) -> bool {
+        PLAIN_CHECKS.contains(&text)
+    }
+
+    /// Recognizes a check on the tree; allocates nothing.
+    ///
+    /// `None` when the message is something else, or is no plist and must be refused.
+    pub fn from_tree(tree: &Tree<'_>) -> Option<Self> {
+        if Message::peek_type(tree)? != Type::HealthCheck {
+            return None;
+        }
+        let root = tree.root();
+        root.pairs()?;
+        Some(Check { detail: root.get("detail").is_some_and(|detail| !detail.is_nil()) })
+    }
+
+    /// Returns the message that asks.
+    pub fn to_message(self) -> Message {
+        let mut message = Message::new(Type::HealthCheck);
+        if self.detail {
+            message.extra.push((Keyword::from_name("detail"), Value::T));
+        }
+        message
+    }
+}
+
+/// How the daemon is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// All is well.
+    Healthy,
+    /// It works, with something missing.
+    Degraded,
+    /// It does not do its work.
+    Unhealthy,
+    /// Nobody has looked yet.
+    Unknown,
+}
+
+impl Status {
+    /// All statuses.
+    pub const ALL: [Status; 4] =
+        [Status::Healthy, Status::Degraded, Status::Unhealthy, Status::Unknown];
+
+    /// Returns the name on the wire, without the colon.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Status::Healthy => "healthy",
+            Status::Degraded => "degraded",
+            Status::Unhealthy => "unhealthy",
+            Status::Unknown => "unknown",
+        }
+    }
+}
+
+/// The answer to a check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Response {
+    /// How the daemon is.
+    pub status: Status,
+    /// Whether a check of the daemon's own has run.
+    pub checked: bool,
+    /// What was asked for with `:detail t`.
+    pub detail: Option<Detail>,
+}
+
+/// What a detailed answer adds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Detail {
+    /// The program, such as `bridle/0.1.0`.
+    pub server: Box<str>,
+    /// Seconds since the daemon accepts.
+    pub uptime_seconds: u64,
+    /// Connections open now.
+    pub connections: u64,
+    /// Name and depth of each queue, in the order to be written.
+    pub queues: Vec<(&'static str, u64)>,
+    /// State of the store, such as `none` while there is no store.
+    pub store: &'static str,
+    /// Metrics in the OpenMetrics text format.
+    pub metrics: Box<str>,
+}
+
+impl Response {
+    /// Returns the text of a plain answer: the fields of the seeds and no more.
+    pub const fn plain(status: Status, checked: bool) -> &'static str {
+        match (status, checked) {
+            (Status::Healthy, true) => "(:type :health-response :status :healthy :checked-p t)",
+            (Status::Healthy, false) => "(:type :health-response :status :healthy :checked-p nil)",
+            (Status::Degraded, true) => "(:type :health-response :status :degraded :checked-p t)",
+            (Status::Degraded, false) => {
+                "(:type :health-response :status :degraded :checked-p nil)"
+            }
+            (Status::Unhealthy, true) => "(:type :health-response :status :unhealthy :checked-p t)",
+            (Status::Unhealthy, false) => {
+                "(:type :health-response :status :unhealthy :checked-p nil)"
+            }
+            (Status::Unknown, true) => "(:type :health-response :status :unknown :checked-p t)",
+            (Status::Unknown, false) => "(:type :health-response :status :unknown :checked-p nil)",
+        }
+    }
+
+    /// Appends the answer as text.
+    pub fn write(&self, out: &mut String) {
+        let plain = Response::plain(self.status, self.checked);
+        let Some(detail) = &self.detail else { return out.push_str(plain) };
+        out.push_str(plain.trim_end_matches(')'));
+        out.push_str(" :detail ");
+        bridle_sexp::print(&detail.to_value(), Dialect::Lisp, out);
+        out.push(')');
+    }
+
+    /// Reads status and whether it was checked from an answer; `None` when it is something else.
+    pub fn status_of(message: &Message) -> Option<(Status, bool)> {
+        if message.kind != Type::HealthResponse {
+            return None;
+        }
+        let find = |name| message.extra.iter().find(|(key, _)| key.is(name)).map(|(_, v)| v);
+        let status = find("status")?;
+        let status = Status::ALL.into_iter().find(|known| status.is_keyword(known.as_str()))?;
+        let checked = find("checked-p").is_some_and(|value| !matches!(value, Value::Nil));
+        Some((status, checked))
+    }
+}
+
+impl Detail {
+    fn to_value(&self) -> Value {
+        let number = |number: u64| Value::int(i64::try_from(number).unwrap_or(i64::MAX));
+        Value::plist([
+            ("server", Value::str(self.server.as_ref())),
+            ("protocol", Value::str(VERSION)),
+            ("uptime-seconds", number(self.uptime_seconds)),
+            ("connections", number(self.connections)),
+            (
+                "queues",
+                Value::plist(self.queues.iter().map(|(name, depth)| (*name, number(*depth)))),
+            ),
+            ("store", Value::keyword(self.store)),
+            ("metrics", Value::str(self.metrics.as_ref())),
+        ])
+    }
+}

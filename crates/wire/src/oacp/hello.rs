@@ -1,0 +1,432 @@
+//! Hello: what the two sides tell each other before they talk.
+//!
+//! The daemon speaks first, on accept, with [`DaemonHello`]. A client may answer with a
+//! [`ClientHello`] or may just begin. Both are `:EVENT` messages with `:action :handshake`; the
+//! three fields that the seeds know come first, since old clients read no further.
+
+use bridle_sexp::{Dialect, Kind, Value};
+
+use super::invalid::{Invalid, Path};
+use super::message::{Message, Type};
+use super::shape::{Field, Need, Shape, check_fields, check_shape, text_of};
+use super::shape::{invalid_value, wrong_type};
+use super::view::{View, check_plist};
+use crate::frame::{MAX_FRAME, Unit};
+
+/// The version of the protocol that this crate speaks.
+pub const VERSION: &str = "0.3.0";
+
+/// Longest text in a hello, in bytes: it is kept as long as its connection, and ten thousand
+/// connections must stay small.
+pub const MAX_HELLO_TEXT: usize = 256;
+
+/// Most capabilities or actuators in a hello; the protocol has under ten of its own.
+pub const MAX_HELLO_NAMES: usize = 64;
+
+/// The least `:max-frame` that is taken, in bytes: every error frame fits in it.
+pub const MIN_MAX_FRAME: usize = 1024;
+
+/// What the daemon says on accept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DaemonHello {
+    /// The protocol's version, [`VERSION`].
+    pub version: Box<str>,
+    /// What is on now, in lower case; never what is off.
+    pub capabilities: Vec<Box<str>>,
+    /// The program, such as `bridle/0.1.0`.
+    pub server: Option<Box<str>>,
+    /// What this side takes at most.
+    pub limits: HelloLimits,
+    /// How to sign, when frames must be signed.
+    pub auth: Option<Auth>,
+}
+
+/// What the daemon takes at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HelloLimits {
+    /// Bytes in one frame.
+    pub max_frame: Option<usize>,
+    /// Bytes in one message sent in parts; absent when parts are off.
+    pub max_message: Option<usize>,
+    /// Lists inside lists.
+    pub max_depth: Option<usize>,
+}
+
+/// How a side signs: `(:hmac 1 2 :nonce S)` from the daemon, `(:hmac 2 :key ID :nonce S :answer
+/// S)` from a client.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Auth {
+    /// Versions of the signature that this side speaks.
+    pub versions: Vec<u8>,
+    /// The id of the key that signs; a client's choice.
+    pub key: Option<Box<str>>,
+    /// This side's fresh random text.
+    pub nonce: Option<Box<str>>,
+    /// The other side's nonce, given back.
+    pub answer: Option<Box<str>>,
+}
+
+/// What a client may say; every field is optional.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientHello {
+    /// The version that the client speaks.
+    pub version: Option<Box<str>>,
+    /// What the client can do, in lower case.
+    pub capabilities: Vec<Box<str>>,
+    /// What its lengths count.
+    pub length: Option<Unit>,
+    /// The dialect of its texts; Lisp unless said.
+    pub dialect: Option<Dialect>,
+    /// A uuid that stays the same when the client starts again; repeats are recognized by it.
+    pub client: Option<Box<str>>,
+    /// The session to attach to.
+    pub session: Option<Box<str>>,
+    /// The last number it has seen in that session.
+    pub cursor: Option<u64>,
+    /// What kind of shell it is, such as `emacs`; in lower case.
+    pub shell: Option<Box<str>>,
+    /// Its user's locale.
+    pub locale: Option<Box<str>>,
+    /// Its user's time zone.
+    pub time_zone: Option<Box<str>>,
+    /// The most bytes it takes in one frame.
+    pub max_frame: Option<usize>,
+    /// How often a second it wants to draw.
+    pub render_rate: Option<u64>,
+    /// Whether it wants a receipt for what it sends.
+    pub receipts: bool,
+    /// What it offers to carry out, in lower case.
+    pub actuators: Vec<Box<str>>,
+    /// How it signs.
+    pub auth: Option<Auth>,
+}
+
+const CLIENT_FIELDS: [Field; 12] = [
+    Field("version", Need::May, Shape::Text),
+    Field("capabilities", Need::May, Shape::List),
+    Field("length", Need::May, Shape::Keyword),
+    Field("dialect", Need::May, Shape::Keyword),
+    Field("client", Need::May, Shape::Text),
+    Field("session", Need::May, Shape::Text),
+    Field("cursor", Need::May, Shape::Natural),
+    Field("shell", Need::May, Shape::Name),
+    Field("locale", Need::May, Shape::Text),
+    Field("time-zone", Need::May, Shape::Text),
+    Field("render-rate", Need::May, Shape::Natural),
+    Field("actuators", Need::May, Shape::List),
+];
+
+impl ClientHello {
+    /// Reads a client's hello; `None` when the message is something else.
+    ///
+    /// # Errors
+    /// When a field has another type or is out of range.
+    pub fn from_message(message: &Message) -> Result<Option<Self>, Invalid> {
+        let Some(payload) = handshake(message) else { return Ok(None) };
+        read_client(payload, &Path::of(&["payload"])).map(Some)
+    }
+
+    /// Returns the message that says this.
+    pub fn to_message(&self) -> Message {
+        let mut out = Plist::handshake();
+        out.text("version", self.version.as_deref());
+        if !self.capabilities.is_empty() {
+            out.keywords("capabilities", &self.capabilities);
+        }
+        out.keyword("length", self.length.map(Unit::as_str));
+        out.keyword("dialect", self.dialect.map(dialect_name));
+        out.text("client", self.client.as_deref());
+        out.text("session", self.session.as_deref());
+        out.number("cursor", self.cursor);
+        out.keyword("shell", self.shell.as_deref());
+        out.text("locale", self.locale.as_deref());
+        out.text("time-zone", self.time_zone.as_deref());
+        out.size("max-frame", self.max_frame);
+        out.number("render-rate", self.render_rate);
+        if self.receipts {
+            out.pair("receipts", Value::T);
+        }
+        if !self.actuators.is_empty() {
+            out.keywords("actuators", &self.actuators);
+        }
+        if let Some(auth) = &self.auth {
+            out.pair("auth", auth.to_value());
+        }
+        out.into_message()
+    }
+}
+
+impl DaemonHello {
+    /// Makes the hello of this version with nothing switched on.
+    pub fn new(server: &str) -> Self {
+        DaemonHello {
+            version: VERSION.into(),
+            capabilities: Vec::new(),
+            server: Some(server.into()),
+            limits: HelloLimits::default(),
+            auth: None,
+        }
+    }
+
+    /// Reads a daemon's hello, old ones included; `None` when the message is something else.
+    ///
+    /// # Errors
+    /// When a field has another type or is out of range.
+    pub fn from_message(message: &Message) -> Result<Option<Self>, Invalid> {
+        let Some(payload) = handshake(message) else { return Ok(None) };
+        let path = Path::of(&["payload"]);
+        let fields = [
+            Field("version", Need::Must, Shape::Text),
+            Field("capabilities", Need::May, Shape::List),
+            Field("server", Need::May, Shape::Text),
+        ];
+        check_fields(payload, &fields, &path)?;
+        let limits = match payload.get_some("limits") {
+            Some(limits) => read_limits(limits, &path.key("limits"))?,
+            None => HelloLimits::default(),
+        };
+        Ok(Some(DaemonHello {
+            version: text(payload, "version", &path)?.unwrap_or_default(),
+            capabilities: names(payload, "capabilities", &path)?,
+            server: text(payload, "server", &path)?,
+            limits,
+            auth: read_auth(payload, &path)?,
+        }))
+    }
+
+    /// Returns the message that says this: the three fields of the seeds first, in their order.
+    pub fn to_message(&self) -> Message {
+        let mut out = Plist::handshake();
+        out.text("version", Some(&self.version));
+        out.keywords("capabilities", &self.capabilities);
+        out.text("server", self.server.as_deref());
+        if self.limits != HelloLimits::default() {
+            let mut limits = Plist(Vec::new());
+            limits.size("max-frame", self.limits.max_frame);
+            limits.size("max-message", self.limits.max_message);
+            limits.size("max-depth", self.limits.max_depth);
+            out.pair("limits", Value::list(limits.0));
+        }
+        if let Some(auth) = &self.auth {
+            out.pair("auth", auth.to_value());
+        }
+        out.into_message()
+    }
+}
+
+impl Auth {
+    fn to_value(&self) -> Value {
+        let mut out = vec![Value::keyword("hmac")];
+        out.extend(self.versions.iter().map(|version| Value::int(i64::from(*version))));
+        let mut rest = Plist(out);
+        rest.text("key", self.key.as_deref());
+        rest.text("nonce", self.nonce.as_deref());
+        rest.text("answer", self.answer.as_deref());
+        Value::list(rest.0)
+    }
+}
+
+/// Checks a handshake of either side: the client's fields include all that a daemon sends but
+/// its server and limits.
+pub(crate) fn check<V: View>(payload: V, path: &Path) -> Result<(), Invalid> {
+    if let Some(limits) = payload.get_some("limits") {
+        read_limits(limits, &path.key("limits"))?;
+    }
+    read_client(payload, path).map(|_| ())
+}
+
+fn handshake(message: &Message) -> Option<&Value> {
+    let payload = message.payload.as_ref().filter(|_| message.kind == Type::Event)?;
+    payload.get("action").filter(|action| action.is_keyword("handshake"))?;
+    Some(payload)
+}
+
+fn read_client<V: View>(payload: V, path: &Path) -> Result<ClientHello, Invalid> {
+    check_fields(payload, &CLIENT_FIELDS, path)?;
+    let natural = |key| {
+        payload.get_some(key).and_then(View::as_i64).and_then(|number| u64::try_from(number).ok())
+    };
+    Ok(ClientHello {
+        version: text(payload, "version", path)?,
+        capabilities: names(payload, "capabilities", path)?,
+        length: choice(payload, "length", path, &[("bytes", Unit::Bytes), ("chars", Unit::Chars)])?,
+        dialect: choice(
+            payload,
+            "dialect",
+            path,
+            &[("lisp", Dialect::Lisp), ("emacs", Dialect::Emacs)],
+        )?,
+        client: text(payload, "client", path)?,
+        session: text(payload, "session", path)?,
+        cursor: natural("cursor"),
+        shell: text(payload, "shell", path)?.map(|name| name.to_ascii_lowercase().into()),
+        locale: text(payload, "locale", path)?,
+        time_zone: text(payload, "time-zone", path)?,
+        max_frame: max_frame(payload, path)?,
+        render_rate: natural("render-rate"),
+        receipts: payload.get_some("receipts").is_some(),
+        actuators: names(payload, "actuators", path)?,
+        auth: read_auth(payload, path)?,
+    })
+}
+
+/// A frame limit: too small is refused, larger than a header can say means the largest.
+fn max_frame<V: View>(plist: V, path: &Path) -> Result<Option<usize>, Invalid> {
+    let key = "max-frame";
+    let Some(value) = plist.get_some(key) else { return Ok(None) };
+    let path = path.key(key);
+    check_shape(value, Shape::Natural, &path)?;
+    let size = value.as_i64().and_then(|number| usize::try_from(number).ok()).unwrap_or(0);
+    if size < MIN_MAX_FRAME {
+        return Err(invalid_value(value, &path, &format!("expected at least {MIN_MAX_FRAME}")));
+    }
+    Ok(Some(size.min(MAX_FRAME)))
+}
+
+fn read_limits<V: View>(limits: V, path: &Path) -> Result<HelloLimits, Invalid> {
+    check_plist(limits, path)?;
+    let fields = [
+        Field("max-message", Need::May, Shape::Natural),
+        Field("max-depth", Need::May, Shape::Natural),
+    ];
+    check_fields(limits, &fields, path)?;
+    let size = |key| {
+        limits.get_some(key).and_then(View::as_i64).and_then(|number| usize::try_from(number).ok())
+    };
+    Ok(HelloLimits {
+        max_frame: max_frame(limits, path)?,
+        max_message: size("max-message"),
+        max_depth: size("max-depth"),
+    })
+}
+
+fn read_auth<V: View>(payload: V, path: &Path) -> Result<Option<Auth>, Invalid> {
+    let Some(value) = payload.get_some("auth") else { return Ok(None) };
+    let path = path.key("auth");
+    check_shape(value, Shape::List, &path)?;
+    let mut items = value.items().peekable();
+    if !items.next().is_some_and(|first| first.is_keyword("hmac")) {
+        return Err(invalid_value(value, &path, "expected `(:hmac VERSION...)`"));
+    }
+    let mut auth = Auth::default();
+    while let Some(version) = items.next_if(|item| item.kind() != Kind::Keyword) {
+        match version.as_i64().and_then(|number| u8::try_from(number).ok()) {
+            Some(number) if auth.versions.len() < MAX_HELLO_NAMES => auth.versions.push(number),
+            _ => return Err(invalid_value(version, &path, "expected small version numbers")),
+        }
+    }
+    while let Some(key) = items.next() {
+        let Some(value) = items.next() else {
+            return Err(invalid_value(key, &path, "the last key has no value"));
+        };
+        let slots =
+            [("key", &mut auth.key), ("nonce", &mut auth.nonce), ("answer", &mut auth.answer)];
+        if let Some((_, slot)) = slots.into_iter().find(|(name, _)| key.is_keyword(name)) {
+            slot.get_or_insert(short_text(value, &path)?);
+        }
+    }
+    Ok(Some(auth))
+}
+
+/// A string, or a name, that is short enough to be kept.
+fn text<V: View>(plist: V, key: &'static str, path: &Path) -> Result<Option<Box<str>>, Invalid> {
+    plist.get_some(key).map(|value| short_text(value, &path.key(key))).transpose()
+}
+
+fn short_text<V: View>(value: V, path: &Path) -> Result<Box<str>, Invalid> {
+    let text: Box<str> = match value.name() {
+        Some(name) => name,
+        None => match text_of(&value.to_value()) {
+            Some(text) => text.into(),
+            None => return Err(wrong_type(value, path, "a string")),
+        },
+    };
+    if text.len() > MAX_HELLO_TEXT {
+        let expected = format!("expected at most {MAX_HELLO_TEXT} bytes");
+        return Err(invalid_value(value, path, &expected));
+    }
+    Ok(text)
+}
+
+/// A short list of keywords, in lower case.
+fn names<V: View>(plist: V, key: &'static str, path: &Path) -> Result<Vec<Box<str>>, Invalid> {
+    let Some(list) = plist.get_some(key) else { return Ok(Vec::new()) };
+    let path = path.key(key);
+    let mut names = Vec::new();
+    for (index, item) in list.items().enumerate() {
+        let path = path.index(index);
+        check_shape(item, Shape::Keyword, &path)?;
+        if index == MAX_HELLO_NAMES {
+            let expected = format!("expected at most {MAX_HELLO_NAMES} names");
+            return Err(invalid_value(item, &path, &expected));
+        }
+        names.push(short_text(item, &path)?.to_ascii_lowercase().into());
+    }
+    Ok(names)
+}
+
+/// One of a closed list of keywords.
+fn choice<V: View, T: Copy>(
+    plist: V,
+    key: &'static str,
+    path: &Path,
+    choices: &[(&str, T)],
+) -> Result<Option<T>, Invalid> {
+    let Some(value) = plist.get_some(key) else { return Ok(None) };
+    if let Some((_, choice)) = choices.iter().find(|(name, _)| value.is_keyword(name)) {
+        return Ok(Some(*choice));
+    }
+    let names: Vec<String> = choices.iter().map(|(name, _)| format!(":{name}")).collect();
+    let expected = format!("expected {}", names.join(" or "));
+    Err(invalid_value(value, &path.key(key), &expected))
+}
+
+fn dialect_name(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Lisp => "lisp",
+        Dialect::Emacs => "emacs",
+    }
+}
+
+/// A plist that is being written.
+struct Plist(Vec<Value>);
+
+impl Plist {
+    fn handshake() -> Self {
+        Plist(vec![Value::keyword("action"), Value::keyword("handshake")])
+    }
+
+    fn pair(&mut self, key: &str, value: Value) {
+        self.0.extend([Value::keyword(key), value]);
+    }
+
+    fn text(&mut self, key: &str, text: Option<&str>) {
+        if let Some(text) = text {
+            self.pair(key, Value::str(text));
+        }
+    }
+
+    fn keyword(&mut self, key: &str, name: Option<&str>) {
+        if let Some(name) = name {
+            self.pair(key, Value::keyword(name));
+        }
+    }
+
+    fn keywords(&mut self, key: &str, names: &[Box<str>]) {
+        self.pair(key, Value::list(names.iter().map(|name| Value::keyword(name))));
+    }
+
+    fn number(&mut self, key: &str, number: Option<u64>) {
+        if let Some(number) = number {
+            self.pair(key, Value::int(i64::try_from(number).unwrap_or(i64::MAX)));
+        }
+    }
+
+    fn size(&mut self, key: &str, size: Option<usize>) {
+        self.number(key, size.and_then(|size| u64::try_from(size).ok()));
+    }
+
+    fn into_message(self) -> Message {
+        Message::new(Type::Event).with_payload(Value::list(self.0))
+    }
+}

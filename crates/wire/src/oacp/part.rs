@@ -1,0 +1,46 @@
+//! The check of a message that is a part of a larger one.
+//!
+//! Called with every message; `parts` reads and joins what was checked here.
+
+use bridle_sexp::Kind;
+
+use super::invalid::{Invalid, Path};
+use super::shape::{Field, Need, Shape, check_fields, invalid_value, missing, text_of, wrong_type};
+use super::view::{View, check_plist};
+use crate::parts::{MAX_ID, PartsId};
+
+/// Checks the `:part` of an event and the `:data` beside it.
+pub(super) fn check<V: View>(root: V, part: V) -> Result<(), Invalid> {
+    let path = Path::of(&["part"]);
+    check_plist(part, &path)?;
+    let id = plain_text(part, "id", &path)?;
+    if text_of(&id.to_value()).and_then(PartsId::new).is_none() {
+        let expected = format!("expected a name of 1 to {MAX_ID} bytes");
+        return Err(invalid_value(id, &path.key("id"), &expected));
+    }
+    if part.get_some("abort").is_some() {
+        return Ok(());
+    }
+    let fields = [Field("n", Need::Must, Shape::Natural), Field("of", Need::Must, Shape::Natural)];
+    check_fields(part, &fields, &path)?;
+    let number = |key| part.get_some(key).and_then(View::as_i64).unwrap_or_default();
+    if number("of") > i64::from(u32::MAX) {
+        let of = part.get_some("of").unwrap_or(part);
+        return Err(invalid_value(of, &path.key("of"), "expected a number of 32 bits"));
+    }
+    if number("n") < 1 || number("n") > number("of") {
+        let n = part.get_some("n").unwrap_or(part);
+        return Err(invalid_value(n, &path.key("n"), "expected a number from 1 to `:of`"));
+    }
+    plain_text(root, "data", &Path::ROOT).map(|_| ())
+}
+
+/// A string without properties: a piece of text is joined, and properties would be lost.
+fn plain_text<V: View>(plist: V, key: &'static str, path: &Path) -> Result<V, Invalid> {
+    let path = path.key(key);
+    match plist.get_some(key) {
+        Some(value) if value.kind() == Kind::String => Ok(value),
+        Some(value) => Err(wrong_type(value, &path, "a string")),
+        None => Err(missing(plist, &path)),
+    }
+}

@@ -1,0 +1,290 @@
+//! The shapes that fields of a payload may have, and the table form in which sensors and actions
+//! are written down.
+//!
+//! [`record!`] makes of one table a struct that borrows from a payload, the check of that payload
+//! and the way back. Used by `sensor` and `action`; hello has its own code because it is kept.
+
+use bridle_sexp::{Kind, Value};
+
+use super::Code;
+use super::invalid::{Invalid, Path};
+use super::view::{View, a_kind};
+
+/// What a field must look like. nil always counts as absent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// A string, with or without Emacs text properties.
+    Text,
+    /// A keyword.
+    Keyword,
+    /// A keyword, a symbol or a string: the name of a thing.
+    Name,
+    /// An integer of 64 bits or a string.
+    Label,
+    /// An integer from 0.
+    Natural,
+    /// A list or vector of strings.
+    Texts,
+    /// A list of any kind.
+    List,
+    /// Anything.
+    Any,
+}
+
+/// Whether a field must be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    Must,
+    May,
+}
+
+/// One row of a table: the key in lower case, its shape, and whether it must be there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field(pub(crate) &'static str, pub(crate) Need, pub(crate) Shape);
+
+/// Checks every field of a table against a payload that is a plist.
+pub(crate) fn check_fields<V: View>(
+    payload: V,
+    fields: &[Field],
+    path: &Path,
+) -> Result<(), Invalid> {
+    for &Field(key, need, shape) in fields {
+        match payload.get(key) {
+            Some(value) if !value.is_nil() => check_shape(value, shape, &path.key(key))?,
+            nil_or_absent if need == Need::Must => {
+                return Err(missing(nil_or_absent.unwrap_or(payload), &path.key(key)));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a value that does not have the shape.
+pub(crate) fn check_shape<V: View>(value: V, shape: Shape, path: &Path) -> Result<(), Invalid> {
+    let kind = value.kind();
+    let (fits, expected) = match shape {
+        Shape::Text => (is_text(kind), "a string"),
+        Shape::Keyword => (kind == Kind::Keyword, "a keyword"),
+        Shape::Name => {
+            (is_text(kind) || matches!(kind, Kind::Keyword | Kind::Symbol), "a keyword or a string")
+        }
+        Shape::Label => (is_text(kind) || kind == Kind::Integer, "an integer or a string"),
+        Shape::Natural => (kind == Kind::Integer, "an integer"),
+        Shape::Texts => (matches!(kind, Kind::List | Kind::Vector), "a list of strings"),
+        Shape::List => (matches!(kind, Kind::List | Kind::Dotted | Kind::Vector), "a list"),
+        Shape::Any => (true, ""),
+    };
+    if !fits {
+        return Err(wrong_type(value, path, expected));
+    }
+    match shape {
+        Shape::Label if kind == Kind::Integer && value.as_i64().is_none() => {
+            Err(invalid_value(value, path, "expected an integer of at most 64 bits"))
+        }
+        Shape::Natural if value.as_i64().is_none_or(|n| n < 0) => {
+            Err(invalid_value(value, path, "expected an integer from 0 to 2^63-1"))
+        }
+        Shape::Texts => match value.items().enumerate().find(|(_, item)| !is_text(item.kind())) {
+            Some((index, item)) => Err(wrong_type(item, &path.index(index), "a string")),
+            None => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
+/// The refusal for a key that is absent or nil; `nearest` is the nil or the plist around it.
+pub(crate) fn missing<V: View>(nearest: V, path: &Path) -> Invalid {
+    Invalid::new(Code::MissingKey, path.clone(), format!("`{path}` is absent or nil"))
+        .at(nearest.place())
+}
+
+/// The refusal for a value of another kind than `expected`.
+pub(crate) fn wrong_type<V: View>(value: V, path: &Path, expected: &str) -> Invalid {
+    let got = a_kind(value.kind());
+    Invalid::new(Code::WrongType, path.clone(), format!("expected {expected}, got {got}"))
+        .at(value.place())
+}
+
+/// The refusal for a value of the right kind that is out of range.
+pub(crate) fn invalid_value<V: View>(value: V, path: &Path, expected: &str) -> Invalid {
+    Invalid::new(Code::InvalidValue, path.clone(), expected).at(value.place())
+}
+
+fn is_text(kind: Kind) -> bool {
+    matches!(kind, Kind::String | Kind::Propertized)
+}
+
+/// A shape as a type: what a checked field reads as, and how it is written.
+pub(crate) trait Shaped {
+    type Out<'m>;
+    fn read(value: &Value) -> Option<Self::Out<'_>>;
+    fn write(out: &Self::Out<'_>) -> Value;
+}
+
+/// The types that stand for shapes in [`record!`].
+pub(crate) mod shapes {
+    use super::{Shaped, Value, text_of};
+
+    pub(crate) struct Text;
+    impl Shaped for Text {
+        type Out<'m> = &'m str;
+        fn read(value: &Value) -> Option<&str> {
+            text_of(value)
+        }
+        fn write(out: &&str) -> Value {
+            Value::str(*out)
+        }
+    }
+
+    pub(crate) struct Keyword;
+    impl Shaped for Keyword {
+        type Out<'m> = &'m bridle_sexp::Keyword;
+        fn read(value: &Value) -> Option<&bridle_sexp::Keyword> {
+            match value {
+                Value::Keyword(keyword) => Some(keyword),
+                _ => None,
+            }
+        }
+        fn write(out: &&bridle_sexp::Keyword) -> Value {
+            Value::Keyword((*out).clone())
+        }
+    }
+
+    pub(crate) struct Natural;
+    impl Shaped for Natural {
+        type Out<'m> = u64;
+        fn read(value: &Value) -> Option<u64> {
+            value.as_i64().and_then(|n| u64::try_from(n).ok())
+        }
+        fn write(out: &u64) -> Value {
+            Value::int(i64::try_from(*out).unwrap_or(i64::MAX))
+        }
+    }
+
+    pub(crate) struct Texts;
+    impl Shaped for Texts {
+        type Out<'m> = Vec<&'m str>;
+        fn read(value: &Value) -> Option<Vec<&str>> {
+            match value {
+                Value::List(items) | Value::Vector(items) => items.iter().map(text_of).collect(),
+                _ => None,
+            }
+        }
+        fn write(out: &Vec<&str>) -> Value {
+            Value::list(out.iter().map(|text| Value::str(*text)))
+        }
+    }
+
+    /// A shape that is passed on as it came.
+    macro_rules! as_it_came {
+        ($($name:ident)*) => {$(
+            pub(crate) struct $name;
+            impl Shaped for $name {
+                type Out<'m> = &'m Value;
+                fn read(value: &Value) -> Option<&Value> {
+                    Some(value)
+                }
+                fn write(out: &&Value) -> Value {
+                    Value::clone(out)
+                }
+            }
+        )*};
+    }
+    as_it_came!(Name Label List Any);
+}
+
+/// The text of a string, with or without Emacs text properties.
+pub(crate) fn text_of(value: &Value) -> Option<&str> {
+    match value {
+        Value::Str(text) | Value::Propertized { text, .. } => Some(text),
+        _ => None,
+    }
+}
+
+/// Reads one field of a checked plist; nil counts as absent.
+pub(crate) fn field<'m, S: Shaped>(payload: &'m Value, key: &str) -> Option<S::Out<'m>> {
+    payload.get(key).filter(|value| !matches!(value, Value::Nil)).and_then(S::read)
+}
+
+/// Makes a borrowed struct, its table of fields, its reader and its writer out of one table.
+///
+/// A row is: field, key on the wire, `must` or `may`, shape.
+macro_rules! record {
+    ($(#[$doc:meta])* $name:ident {
+        $($(#[$field_doc:meta])* $field:ident $key:literal $need:ident $shape:ident,)*
+    }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name<'m> {
+            $($(#[$field_doc])* pub $field: $crate::oacp::shape::field_type!($need $shape),)*
+        }
+
+        impl<'m> $name<'m> {
+            pub(crate) const FIELDS: &'static [$crate::oacp::shape::Field] = &[$(
+                $crate::oacp::shape::Field(
+                    $key,
+                    $crate::oacp::shape::field_need!($need),
+                    $crate::oacp::shape::Shape::$shape,
+                ),
+            )*];
+
+            /// `None` when a field that must be there is not; callers check the table first.
+            pub(crate) fn read(payload: &'m bridle_sexp::Value) -> Option<Self> {
+                use $crate::oacp::shape::{field, shapes};
+                Some($name {
+                    $($field: $crate::oacp::shape::field_take!(
+                        $need field::<shapes::$shape>(payload, $key)
+                    ),)*
+                })
+            }
+
+            pub(crate) fn push(&self, out: &mut Vec<bridle_sexp::Value>) {
+                use $crate::oacp::shape::{Shaped, shapes};
+                $(if let Some(value) = $crate::oacp::shape::field_some!($need self.$field) {
+                    out.push(bridle_sexp::Value::keyword($key));
+                    out.push(<shapes::$shape as Shaped>::write(value));
+                })*
+            }
+        }
+    };
+}
+
+/// The public type of a field; `Shaped::Out` is the same, but private.
+macro_rules! field_type {
+    (may $shape:ident) => { Option<$crate::oacp::shape::field_type!(must $shape)> };
+    (must Text) => { &'m str };
+    (must Texts) => { Vec<&'m str> };
+    (must Keyword) => { &'m bridle_sexp::Keyword };
+    (must Natural) => { u64 };
+    (must $as_it_came:ident) => { &'m bridle_sexp::Value };
+}
+
+macro_rules! field_need {
+    (must) => {
+        $crate::oacp::shape::Need::Must
+    };
+    (may) => {
+        $crate::oacp::shape::Need::May
+    };
+}
+
+macro_rules! field_take {
+    (must $read:expr) => {
+        $read?
+    };
+    (may $read:expr) => {
+        $read
+    };
+}
+
+macro_rules! field_some {
+    (must $field:expr) => {
+        Some(&$field)
+    };
+    (may $field:expr) => {
+        $field.as_ref()
+    };
+}
+
+pub(crate) use {field_need, field_some, field_take, field_type, record};

@@ -1,0 +1,121 @@
+//! Holds `docs/protocol.md` to what the code does: every example frame decodes and reads, the
+//! list of error codes is exactly the code's, and the tables name what exists.
+
+#![allow(clippy::unwrap_used, reason = "helpers of a test")]
+#![allow(clippy::disallowed_methods, reason = "the document is a file")]
+
+use std::fs;
+use std::path::Path;
+
+use bridle_sexp::Reader;
+use bridle_wire::frame::{Decoded, Decoder, DecoderOptions, HEADER_LEN, SEAL_LEN};
+use bridle_wire::oacp::{self, Code, Type};
+
+fn document() -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/protocol.md");
+    fs::read_to_string(file).unwrap()
+}
+
+/// One section, from its heading to the next of the same level.
+fn section<'d>(document: &'d str, heading: &str) -> &'d str {
+    let start = document.find(heading).unwrap_or_else(|| panic!("no `{heading}`"));
+    let rest = &document[start + heading.len()..];
+    &rest[..rest.find("\n## ").unwrap_or(rest.len())]
+}
+
+/// Byte offsets at which hex digits are followed by a parenthesis: `(digits, start)`.
+fn headers(text: &str) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    let mut run = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        if byte == b'(' && run >= HEADER_LEN {
+            found.push((run, at - run));
+        }
+        run = if byte.is_ascii_hexdigit() { run + 1 } else { 0 };
+    }
+    found
+}
+
+#[test]
+fn every_example_frame_has_the_right_length() {
+    let document = document();
+    let errata = section(&document, "## 11. Errata");
+    let document = document.replace(errata, "");
+    let (mut plain, mut signed) = (0, 0);
+    for (digits, start) in headers(&document) {
+        let text = &document[start..];
+        if digits == HEADER_LEN {
+            let payload = decode(text);
+            if let Err(unreadable) = oacp::read(payload, &Reader::new()) {
+                // Shown to be refused: then the next frame is the answer, word for word.
+                let mut answer = String::new();
+                oacp::unreadable_response(unreadable).write(&mut answer);
+                let (_, next) = headers(&text[payload.len()..])[0];
+                assert_eq!(decode(&text[payload.len() + next..]), answer, "after {payload}");
+            }
+            plain += 1;
+        } else {
+            assert_eq!(digits, HEADER_LEN + SEAL_LEN, "{}", &text[..digits]);
+            let unsigned = format!("{}{}", &text[..HEADER_LEN], &text[digits..]);
+            oacp::read(decode(&unsigned), &Reader::new()).unwrap();
+            signed += 1;
+        }
+    }
+    assert!(plain >= 10 && signed >= 3, "{plain} plain and {signed} signed frames");
+}
+
+/// Decodes the frame at the front of a text; what follows it may only be another frame, a quote,
+/// the end of the line, or a space of padding.
+fn decode(text: &str) -> &str {
+    let mut decoder = Decoder::new(DecoderOptions::default());
+    match decoder.decode(text.as_bytes()) {
+        Ok(Decoded::Frame { payload, consumed }) => {
+            let payload = &text[payload];
+            assert!(payload.ends_with(')'), "wrong length: {payload}");
+            let next = text[consumed..].chars().next().unwrap_or('\n');
+            assert!(next.is_ascii_hexdigit() || "\n'` ".contains(next), "wrong length: {payload}");
+            payload
+        }
+        other => panic!("{other:?}: {}", &text[..text.len().min(80)]),
+    }
+}
+
+#[test]
+fn errata_are_what_they_say() {
+    let document = document();
+    for line in section(&document, "## 11. Errata").lines().filter(|line| line.contains(" bytes: "))
+    {
+        let mut quoted = line.split('`').skip(1).step_by(2);
+        let (wrong, right) = (quoted.next().unwrap(), quoted.next().unwrap());
+        let payload = &wrong[HEADER_LEN..];
+        assert_ne!(wrong[..HEADER_LEN].to_lowercase(), right);
+        assert_eq!(format!("{:06x}", payload.len()), right);
+        assert!(line.contains(&format!("| {} bytes", payload.len())), "{line}");
+    }
+}
+
+#[test]
+fn the_list_of_codes_is_exact() {
+    let document = document();
+    let rows: Vec<Vec<&str>> = section(&document, "## 10. Errors")
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect())
+        .collect();
+    let listed: Vec<&str> = rows.iter().map(|row| row[0].trim_matches('`')).collect();
+    assert_eq!(listed, Code::ALL.map(Code::as_str));
+    for (row, code) in rows.iter().zip(Code::ALL) {
+        assert_eq!(row[1], code.explanation());
+        assert_eq!(row[2], if code.retryable() { "yes" } else { "no" }, "{code}");
+    }
+}
+
+#[test]
+fn every_type_is_in_the_table() {
+    let document = document();
+    let messages = section(&document, "## 5. Messages");
+    for kind in Type::ALL {
+        assert!(messages.contains(&format!("\n| `:{}` |", kind.as_str())), "{}", kind.as_str());
+    }
+    assert!(document.contains(&format!("Version {}.", oacp::VERSION)));
+}
