@@ -12,7 +12,7 @@ use bridle_wire::seal::{Key, KeyId, Keyring, Signer, Verifier};
 
 /// Reading ends in a tree whose spans nest, in "incomplete", or in an error inside the text; and what
 /// follows a form does not change it.
-pub fn sexp_read(data: &[u8]) {
+pub(crate) fn sexp_read(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     for dialect in [Dialect::Lisp, Dialect::Emacs] {
         for comments in [Comments::Refuse, Comments::Skip] {
@@ -87,7 +87,7 @@ fn canonical(node: Node<'_>) -> String {
 
 /// What was read prints to text that reads as the same value, in both dialects and through JSON; the
 /// canonical text is the canonical text of itself.
-pub fn sexp_roundtrip(data: &[u8]) {
+pub(crate) fn sexp_roundtrip(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     for dialect in [Dialect::Lisp, Dialect::Emacs] {
         let Ok(tree) = Reader::new().dialect(dialect).read_one(&text) else { continue };
@@ -124,14 +124,14 @@ fn reread(text: &str, dialect: Dialect) -> Option<Value> {
     }
 }
 
-/// The secret of the signed streams, known to the fuzzer's seeds.
-pub const SECRET: &[u8] = b"a secret of the fuzz target";
+/// The secret of the signed streams; the one that most signed vectors use.
+const SECRET: &[u8] = b"s3cret";
 
 /// A stream of frames means the same however it is cut; what is delivered can be sent on; a signed
 /// stream delivers nothing that was not signed.
 ///
 /// The first byte chooses how to read, the second how to cut; the rest is the stream.
-pub fn frame_decode(data: &[u8]) {
+pub(crate) fn frame_decode(data: &[u8]) {
     let [mode, cut, stream @ ..] = data else { return };
     let mode = Mode::from_byte(*mode);
     let whole = outcome(&mode, stream, &mut || stream.len());
@@ -277,7 +277,7 @@ fn sealed(payload: &str, position: usize) {
 
 /// An accepted message survives being written; a refused one is answered with a message that any peer
 /// accepts; the sanitizer has nothing to do the second time.
-pub fn message_decode(data: &[u8]) {
+pub(crate) fn message_decode(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     match oacp::read(&text, &Reader::new()) {
         Ok(message) => {
