@@ -104,7 +104,7 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
         let seconds = began.elapsed().as_secs_f64();
         let text = fs::read_to_string(&log).unwrap_or_default();
         match result {
-            Ok(()) => console.say(format!("ok     {seconds:6.1}s  {}", note(&text))),
+            Ok(()) => console.say(format!("ok     {seconds:6.1}s  {}", note(&text)).trim_end()),
             Err(error) => {
                 console.say(format!("FAILED {seconds:6.1}s"));
                 show_failure(step, &text, &error, console);

@@ -177,6 +177,8 @@ pub(crate) fn has_program(program: &str) -> bool {
 /// Every file of the repository that is tracked, or new and not ignored; relative to the root.
 pub(crate) fn files() -> Result<Vec<PathBuf>> {
     let list = Run::new("git")
+        // In a container the clone may belong to another user.
+        .args(["-c", "safe.directory=*"])
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .stdout()?;
     let mut files: Vec<PathBuf> = list
