@@ -463,7 +463,8 @@ impl<'s> Scan<'s> {
     fn ended_by_hash(&mut self, at: usize, end: usize) -> Step {
         let classes = self.bytes[at..end].iter().fold(0, |all, &byte| all | CLASS[byte as usize]);
         let first = self.bytes[at];
-        if first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'.') {
+        let is_usual = classes & (token::COLON | token::WIDE) == 0;
+        if is_usual && (first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'.')) {
             return self.numeric(at, end, classes);
         }
         if let Some(kind) = symbol::constant(&self.bytes[at..end]) {
