@@ -10,8 +10,8 @@ use bridle_wire::frame::{
 use bridle_wire::oacp::{self, Message};
 use bridle_wire::seal::{Key, KeyId, Keyring, Signer, Verifier};
 
-/// Reading ends in a tree whose spans nest, in "incomplete", or in an error inside the text; and what
-/// follows a form does not change it.
+/// Reading ends in a tree whose spans nest, in "incomplete", or in an error inside the text. What
+/// follows a form does not change it, and no beginning of a form is an error.
 pub(crate) fn sexp_read(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     for dialect in [Dialect::Lisp, Dialect::Emacs] {
@@ -32,15 +32,36 @@ fn read_in(text: &str, reader: Reader) {
             let again = done(reader.read(&longer));
             assert_eq!(again.consumed(), tree.consumed());
             assert_eq!(canonical(again.root()), canonical(root));
+            beginnings(&text[..tree.consumed()], reader);
         }
         Ok(Progress::Incomplete) => {
             let error = reader.read_one(text).err().expect("an incomplete form is not one form");
-            assert!(matches!(error.category(), Category::Incomplete | Category::Empty), "{error}");
+            inside(text, error.place());
+            let ended = matches!(error.category(), Category::Incomplete | Category::Empty);
+            // Otherwise a last token is at fault. A blank may mend it (`?\`), else it stays at fault.
+            if let Err(again) =
+                reader.read(&longer).map_err(|again| (again.category(), again.place()))
+            {
+                assert!(
+                    ended || again == (error.category(), error.place()),
+                    "{error}, then {again:?}"
+                );
+            }
         }
         Err(error) => {
             inside(text, error.place());
             let again = reader.read(&longer).err().expect("text behind an error does not mend it");
             assert_eq!((again.category(), again.place()), (error.category(), error.place()));
+        }
+    }
+}
+
+/// An error means that no continuation is a form, so no beginning of a form gives one.
+fn beginnings(text: &str, reader: Reader) {
+    let step = text.len() / 32 + 1;
+    for end in (0..text.len()).step_by(step).filter(|end| text.is_char_boundary(*end)) {
+        if let Err(error) = reader.read(&text[..end]) {
+            panic!("{error}, but it goes on: {text:?}");
         }
     }
 }
