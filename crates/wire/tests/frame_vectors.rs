@@ -174,9 +174,14 @@ fn input(vector: &Value) -> Vec<u8> {
     repeated(vector["in_repeat"].as_array().expect("an input")).into_bytes()
 }
 
-fn repeated(pair: &[Value]) -> String {
-    let times = pair[1].as_u64().and_then(|n| usize::try_from(n).ok()).expect("a count");
-    pair[0].as_str().expect("a text").repeat(times)
+/// Texts and counts by turns, written out.
+fn repeated(turns: &[Value]) -> String {
+    let mut text = String::new();
+    for turn in turns.chunks(2) {
+        let times = turn[1].as_u64().and_then(|n| usize::try_from(n).ok()).expect("a count");
+        text.push_str(&turn[0].as_str().expect("a text").repeat(times));
+    }
+    text
 }
 
 fn unhex(digits: &str) -> Vec<u8> {
