@@ -10,6 +10,7 @@ use std::path::Path;
 use bridle_sexp::Reader;
 use bridle_wire::frame::{Decoded, Decoder, DecoderOptions, HEADER_LEN, SEAL_LEN};
 use bridle_wire::oacp::{self, Code, Type};
+use bridle_wire::seal::{Key, KeyId, Keyring, Nonce, V1, Verifier};
 
 fn document() -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/protocol.md");
@@ -64,6 +65,33 @@ fn every_example_frame_has_the_right_length() {
     assert!(plain >= 10 && signed >= 3, "{plain} plain and {signed} signed frames");
 }
 
+#[test]
+fn the_signed_examples_verify() {
+    let document = document();
+    let signatures = section(&document, "## 4. Signatures");
+    let frames: Vec<&str> = headers(signatures)
+        .into_iter()
+        .map(|(_, start)| signatures[start..].lines().next().unwrap())
+        .collect();
+    let [version_1, version_2 @ ..] = &frames[..] else { panic!("no signed frame") };
+    let keys = |id, secret: &str| Keyring::of(Key::from_bytes(KeyId::new(id), secret.as_bytes()));
+    verify(Verifier::v1(keys("any", "secret")), &[version_1]);
+    let nonce = Nonce::parse("00112233445566778899aabbccddeeff").unwrap();
+    let keys = keys("laptop", "0123456789abcdef");
+    assert_eq!(version_2.len(), 2);
+    verify(Verifier::server(keys, nonce, V1::Refuse), version_2);
+}
+
+fn verify(verifier: Verifier, frames: &[&str]) {
+    let mut decoder = Decoder::signed(DecoderOptions::default(), verifier);
+    for frame in frames {
+        match decoder.decode(frame.as_bytes()) {
+            Ok(Decoded::Frame { consumed, .. }) => assert_eq!(consumed, frame.len()),
+            other => panic!("{other:?}: {frame}"),
+        }
+    }
+}
+
 /// Decodes the frame at the front of a text; what follows it may only be another frame, a quote,
 /// the end of the line, or a space of padding.
 fn decode(text: &str) -> &str {
@@ -108,6 +136,39 @@ fn the_list_of_codes_is_exact() {
         assert_eq!(row[1], code.explanation());
         assert_eq!(row[2], if code.retryable() { "yes" } else { "no" }, "{code}");
     }
+}
+
+#[test]
+fn the_data_language_is_as_the_tables_say() {
+    let document = document();
+    let language = section(&document, "## 3. The data language");
+    let (accepted, refused) = language.split_once("| refused |").unwrap();
+    let mut spans = 0;
+    for (text, _) in accepted.lines().flat_map(cells) {
+        bridle_sexp::read_one(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        spans += 1;
+    }
+    for (text, categories) in refused.lines().flat_map(cells) {
+        let error = bridle_sexp::read_one(&text).err().unwrap_or_else(|| panic!("reads: {text}"));
+        let category = format!("`{}`", error.category());
+        assert!(categories.contains(&category), "{text}: {error}, expected {categories}");
+        spans += 1;
+    }
+    assert!(spans > 40, "{spans} examples");
+}
+
+/// The examples in the first cell of a row, each with the row's second cell.
+fn cells(line: &str) -> Vec<(String, String)> {
+    let line = line.replace("\\|", "\u{1}");
+    let mut cells = line.split('|').skip(1);
+    let (Some(first), Some(second)) = (cells.next(), cells.next()) else { return Vec::new() };
+    // A span that holds a backquote is written between double ones.
+    let first = first.replace("`` `", "`\u{2}").replace(" ``", "`");
+    let spans = first.split('`').skip(1).step_by(2);
+    spans
+        .map(|span| (span.replace('\u{1}', "|").replace('\u{2}', "`"), second.to_owned()))
+        .filter(|(span, _)| span.starts_with(|c: char| !c.is_whitespace()))
+        .collect()
 }
 
 #[test]

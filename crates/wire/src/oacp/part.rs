@@ -1,13 +1,29 @@
-//! The check of a message that is a part of a larger one.
+//! The check of a message that is a part of a larger one, and the way from it to `parts`.
 //!
-//! Called with every message; `parts` reads and joins what was checked here.
+//! The check runs with every message. Joining parts is not done here: that is an assembler's work.
 
-use bridle_sexp::Kind;
+use bridle_sexp::{Kind, Value};
 
 use super::invalid::{Invalid, Path};
+use super::message::{Message, Type};
 use super::shape::{Field, Need, Shape, check_fields, invalid_value, missing, text_of, wrong_type};
 use super::view::{View, check_plist};
-use crate::parts::{MAX_ID, PartsId};
+use crate::parts::{MAX_ID, PartMessage, PartsId};
+
+impl<'m> PartMessage<'m> {
+    /// Reads a part from a checked message; `None` when the message is something else.
+    pub fn from_message(message: &'m Message) -> Option<Self> {
+        let find = |name| message.extra.iter().find(|(key, _)| key.is(name)).map(|(_, v)| v);
+        let part = find("part").filter(|_| message.kind == Type::Event)?;
+        let id = PartsId::new(part.get("id").and_then(Value::as_str)?)?;
+        if part.get_some("abort").is_some() {
+            return Some(PartMessage::Abort { id });
+        }
+        let number = |key| u32::try_from(part.get(key)?.as_i64()?).ok();
+        let data = find("data").and_then(Value::as_str)?.into();
+        Some(PartMessage::Part { id, n: number("n")?, of: number("of")?, data })
+    }
+}
 
 /// Checks the `:part` of an event and the `:data` beside it.
 pub(super) fn check<V: View>(root: V, part: V) -> Result<(), Invalid> {

@@ -13,7 +13,7 @@ use super::super::{ClientHello, Code, DaemonHello, error_response};
 use super::super::{sanitize, success};
 use super::{Extra, Id, Message, Meta, Target, Type, read};
 use crate::frame::Unit;
-use crate::parts::{PartsId, abort_message, split};
+use crate::parts::{PartMessage, PartsId, abort_message, split};
 
 fn parsed(text: &str) -> Message {
     read(text, &Reader::new()).unwrap()
@@ -339,8 +339,14 @@ fn written_parts_are_messages() {
     let parts = split("(:type :LOG :payload (:text \"قلم\"))", 90, &id).unwrap();
     assert!(parts.len() > 1);
     for text in parts.chain([abort_message(&id)]) {
-        assert_eq!(parsed(&text).kind, Type::Event, "{text}");
+        let message = parsed(&text);
+        let tree = bridle_sexp::read_one(&text).unwrap();
+        let part = PartMessage::from_message(&message);
+        assert!(part.is_some(), "{text}");
+        assert_eq!(part, PartMessage::read(tree.root()), "{text}");
     }
+    let other = parsed("(:type :EVENT :part nil :payload (:sensor :interrupt))");
+    assert_eq!(PartMessage::from_message(&other), None);
 }
 
 #[test]
