@@ -478,6 +478,9 @@ impl<'s> Scan<'s> {
     #[cold]
     fn escaped(&mut self, at: usize) -> Step {
         let end = self.end_of_escaped(at, at)?;
+        if memchr::memchr2(b'\\', b'|', &self.bytes[at..end]).is_none() {
+            return self.ended_by_hash(at, end);
+        }
         self.symbol(at, end)
     }
 
