@@ -462,15 +462,14 @@ impl<'s> Scan<'s> {
     /// In Emacs a `#` ends the token before it.
     fn ended_by_hash(&mut self, at: usize, end: usize) -> Step {
         let classes = self.bytes[at..end].iter().fold(0, |all, &byte| all | CLASS[byte as usize]);
+        if classes & !(token::DIGIT | token::PLAIN) != 0 {
+            check_wide(self.text, at, end)?;
+            return self.symbol(at, end);
+        }
         let first = self.bytes[at];
-        let is_usual = classes & (token::COLON | token::WIDE) == 0;
-        if is_usual && (first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'.')) {
+        if first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'.') {
             return self.numeric(at, end, classes);
         }
-        if let Some(kind) = symbol::constant(&self.bytes[at..end]) {
-            return self.atom(at, end, kind, 0);
-        }
-        check_wide(self.text, at, end)?;
         self.symbol(at, end)
     }
 
