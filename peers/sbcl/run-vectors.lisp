@@ -304,13 +304,16 @@ reads it, and no reader that knows one unit reads the stream."
   (let* ((text (input-text vector))
          (type (and text (message-type text)))
          (wanted (bridle-json:field vector "type"))
-         (reply (bridle-json:field vector "reply")))
+         (reply (bridle-json:field vector "reply"))
+         (written (bridle-json:field vector "written")))
     (check vector
            (or (not (string= (bridle-json:field vector "verdict") "accept"))
                (and type wanted (string-equal type wanted)))
            "type ~a, expected ~a" type wanted)
     (when reply
       (check vector (message-type reply) "its reply ~s has no type" reply))
+    (when written
+      (check vector (equal (message-type written) type) "its type is lost in ~s" written))
     (multiple-value-bind (verdict printed) (read-text text)
       (funcall record "verdict" verdict "type" type "printed" (shortened printed)))))
 
