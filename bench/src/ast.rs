@@ -303,7 +303,8 @@ impl Org {
         };
         plist.int("post-blank", 0).nil("footnote-section-p").nil("archivedp").nil("commentedp");
         plist.int("post-affiliated", begin).put("scheduled", stamp);
-        let id = format!("{:08x}-{:04x}-4c1e-9e1a-{:012x}", self.dice.next() as u32, level, begin);
+        let id =
+            format!("{:08x}-{:04x}-4c1e-9e1a-{:012x}", self.dice.number(u32::MAX), level, begin);
         plist.text("ID", id).put("title", Tree::List(vec![Tree::Text(title)]));
         let mut items = vec![section];
         items.append(&mut below);

@@ -127,7 +127,7 @@ fn options(arguments: &[String]) -> Result<Options> {
             "--json" => options.format = Format::Json,
             "--bridle" => {
                 options.bridle =
-                    rest.next().context("`--bridle` needs the path of the binary")?.into()
+                    rest.next().context("`--bridle` needs the path of the binary")?.into();
             }
             other => bail!(
                 "expected reader, health, idle, counts, all, --quick, --markdown, --json or --bridle PATH, got `{other}`"

@@ -21,8 +21,6 @@ pub enum Cell {
     Text(String),
     /// A number, with the digits after the point that people should see.
     Number(f64, usize),
-    /// Not measured in this run.
-    Absent,
 }
 
 impl Cell {
@@ -35,7 +33,6 @@ impl Cell {
         match self {
             Self::Text(text) => text.clone(),
             Self::Number(number, digits) => format!("{number:.digits$}"),
-            Self::Absent => "-".to_owned(),
         }
     }
 
@@ -43,7 +40,6 @@ impl Cell {
         match self {
             Self::Text(text) => text.as_str().into(),
             Self::Number(number, _) => (*number).into(),
-            Self::Absent => serde_json::Value::Null,
         }
     }
 }

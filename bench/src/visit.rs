@@ -90,8 +90,8 @@ pub fn bridle_value(value: &bridle_sexp::Value, sum: &mut Checksum) {
             }
         }
         Value::Str(text) => sum.text(text),
-        Value::Keyword(_) => sum.keyword(&value.keyword().expect("a keyword has a name")),
-        Value::Symbol(_) => sum.text(&value.symbol().expect("a symbol has a name")),
+        Value::Keyword(keyword) => sum.keyword(keyword.spelling()),
+        Value::Symbol(symbol) => sum.text(symbol.spelling()),
         Value::Int(number) => sum.integer(*number),
         _ => sum.node(),
     }
@@ -108,7 +108,7 @@ pub fn serde_json(value: &serde_json::Value, sum: &mut Checksum) {
         }
         serde_json::Value::String(text) => sum.text(text),
         serde_json::Value::Number(number) => {
-            sum.integer(number.as_i64().expect("the document has small integers"))
+            sum.integer(number.as_i64().expect("the document has small integers"));
         }
         _ => sum.node(),
     }
@@ -173,7 +173,7 @@ pub fn sonic(value: &sonic_rs::Value, sum: &mut Checksum) {
         }
         ValueRef::String(text) => sum.text(text),
         ValueRef::Number(number) => {
-            sum.integer(number.as_i64().expect("the document has small integers"))
+            sum.integer(number.as_i64().expect("the document has small integers"));
         }
         _ => sum.node(),
     }
@@ -195,7 +195,7 @@ pub fn lexpr(value: &lexpr::Value, sum: &mut Checksum) {
         Value::Symbol(name) if &**name == "t" => sum.node(),
         Value::Symbol(name) => sum.text(name),
         Value::Number(number) => {
-            sum.integer(number.as_i64().expect("the document has small integers"))
+            sum.integer(number.as_i64().expect("the document has small integers"));
         }
         _ => sum.node(),
     }
