@@ -3,7 +3,7 @@
 import hashlib, hmac, os, re, socket, sys
 class Symbol(str): pass  # or a keyword; text is str, a list is list, nil is [], t is True, a number is int
 
-WORDS = {"nil": [], "NIL": [], "t": True, "T": True}
+WORDS = {"nil": [], "t": True}
 TOKEN = re.compile(r'[ \t\n\r]*(?:([()])|"((?:[^"\\]|\\["\\])*)"|'
                    r'(?:(:?[A-Za-z][\w*+<=>!-]*)|(0|-?[1-9]\d{0,300}))(?=[\s()]|$))', re.ASCII)
 
@@ -18,7 +18,7 @@ def read(text):  # the one form in text; strict: what it does not know it refuse
             stack.append([])
         else:
             value = (stack.pop() if paren else int(number) if number else
-                     WORDS.get(symbol, Symbol(symbol)) if symbol else re.sub(r"\\(.)", r"\1", string))
+                     WORDS.get(symbol.lower(), Symbol(symbol)) if symbol else re.sub(r"\\(.)", r"\1", string))
             stack[-1].append(value)
     [form] = stack[0] if len(stack) == 1 else []  # ValueError unless it is one whole form
     return form
