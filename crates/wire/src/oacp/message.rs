@@ -363,10 +363,10 @@ fn read_type<V: View>(root: V) -> Result<Type, Invalid> {
 /// The table of `docs/protocol.md`: what each type needs beyond its type.
 fn check_table<V: View>(root: V, message: &Message, payload: Option<V>) -> Result<(), Invalid> {
     let absent = |key| Err(missing(root, &Path::of(&[key])));
+    if let (Type::Event, None, Some(part)) = (message.kind, payload, root.get_some("part")) {
+        return part::check(root, part);
+    }
     match (message.kind, payload) {
-        (Type::Event, None) if root.get_some("part").is_some() => {
-            root.get_some("part").map_or(Ok(()), |part| part::check(root, part))
-        }
         (Type::Event, Some(payload)) => {
             let has_action = payload.get_some("action").is_some();
             if payload.get_some("sensor").is_some() || !has_action {

@@ -14,7 +14,8 @@ impl<'m> PartMessage<'m> {
     /// Reads a part from a checked message; `None` when the message is something else.
     pub fn from_message(message: &'m Message) -> Option<Self> {
         let find = |name| message.extra.iter().find(|(key, _)| key.is(name)).map(|(_, v)| v);
-        let part = find("part").filter(|_| message.kind == Type::Event)?;
+        let is_part = message.kind == Type::Event && message.payload.is_none();
+        let part = find("part").filter(|_| is_part)?;
         let id = PartsId::new(part.get("id").and_then(Value::as_str)?)?;
         if part.get_some("abort").is_some() {
             return Some(PartMessage::Abort { id });
