@@ -1,1 +1,32 @@
-//! Connections, listeners and limits: the daemon itself.
+//! The daemon: listeners, connections, limits, and honest answers.
+//!
+//! The binary calls [`run()`] with a [`Config`]. This crate owns sockets, tasks and clocks;
+//! what bytes mean is the business of `bridle_wire`. There is no engine yet: health checks and
+//! hellos are answered, everything else that is well formed gets `:unsupported`. Layout, in
+//! reading order:
+//!
+//! - [`config`]: what a daemon is told at start
+//! - [`run()`]: start, serve, stop
+//! - `listen`: TCP, Unix socket, standard streams; the accept loops
+//! - `conn`: one task per connection, both directions; limits and deadlines
+//! - `talk`: bytes of one connection to answers, without any IO
+//! - [`budget`], `metrics`, [`lock`], `shared`: what all connections have in common
+//!
+//! Deliberately absent: a lock or an allocation per frame, a buffer per idle connection, an
+//! answer that is not bounded by what was asked.
+
+pub mod budget;
+pub mod config;
+mod conn;
+pub mod error;
+mod listen;
+pub mod lock;
+mod metrics;
+mod run;
+mod shared;
+mod talk;
+
+pub use config::{Config, Hmac, HmacKey, Limits};
+pub use error::Error;
+pub use listen::Bound;
+pub use run::{run, shutdown_signal};

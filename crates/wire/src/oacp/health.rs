@@ -97,6 +97,8 @@ pub struct Detail {
     pub connections: u64,
     /// Name and depth of each queue, in the order to be written.
     pub queues: Vec<(&'static str, u64)>,
+    /// Name and value of each limit, in the order to be written.
+    pub limits: Vec<(&'static str, u64)>,
     /// State of the store, such as `none` while there is no store.
     pub store: &'static str,
     /// Metrics in the OpenMetrics text format.
@@ -148,15 +150,16 @@ impl Response {
 impl Detail {
     fn to_value(&self) -> Value {
         let number = |number: u64| Value::int(i64::try_from(number).unwrap_or(i64::MAX));
+        let numbers = |rows: &[(&'static str, u64)]| {
+            Value::plist(rows.iter().map(|(name, value)| (*name, number(*value))))
+        };
         Value::plist([
             ("server", Value::str(self.server.as_ref())),
             ("protocol", Value::str(VERSION)),
             ("uptime-seconds", number(self.uptime_seconds)),
             ("connections", number(self.connections)),
-            (
-                "queues",
-                Value::plist(self.queues.iter().map(|(name, depth)| (*name, number(*depth)))),
-            ),
+            ("queues", numbers(&self.queues)),
+            ("limits", numbers(&self.limits)),
             ("store", Value::keyword(self.store)),
             ("metrics", Value::str(self.metrics.as_ref())),
         ])

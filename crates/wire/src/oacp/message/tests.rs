@@ -380,6 +380,7 @@ fn health_in_detail_adds_one_field() {
         uptime_seconds: 5,
         connections: 2,
         queues: vec![("answers", 0)],
+        limits: vec![("connections", 9)],
         store: "none",
         metrics: "a 1\n".into(),
     };
@@ -388,8 +389,8 @@ fn health_in_detail_adds_one_field() {
     assert_eq!(
         out,
         "(:type :health-response :status :degraded :checked-p t :detail (:server \"bridle/0.1.0\" \
-         :protocol \"0.3.0\" :uptime-seconds 5 :connections 2 :queues (:answers 0) :store :none \
-         :metrics \"a 1\n\"))"
+         :protocol \"0.3.0\" :uptime-seconds 5 :connections 2 :queues (:answers 0) \
+         :limits (:connections 9) :store :none :metrics \"a 1\n\"))"
     );
     assert_eq!(Response::status_of(&parsed(&out)), Some((Status::Degraded, true)));
 }

@@ -1,0 +1,230 @@
+//! What a daemon is told at start: addresses, keys, limits.
+//!
+//! The binary fills a [`Config`] from its file, flags and environment and hands it to
+//! [`run`](crate::run()). Reading those sources is not done here; checking the result is.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use bridle_wire::frame::UnknownUnit;
+
+use crate::error::Error;
+
+/// Shortest HMAC secret in bytes that the daemon takes: half of SHA-256's output, the least
+/// that cannot be searched.
+pub const MIN_SECRET_BYTES: usize = 16;
+
+/// Smallest `max_frame` in bytes that still fits every frame a client must be able to send.
+pub const MIN_MAX_FRAME: usize = 1024;
+
+/// Everything a daemon needs to know before it starts.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// `HOST:PORT` to listen on; port 0 asks the system for a free one. `None`: no TCP.
+    pub tcp: Option<String>,
+    /// Path of the Unix socket, created with mode 0600. `None`: no Unix socket.
+    pub unix: Option<PathBuf>,
+    /// Whether frames are also served on standard input and output.
+    pub stdio: bool,
+    /// Directory that belongs to this daemon alone while it runs; created when missing.
+    pub state: PathBuf,
+    /// Signed frames on TCP.
+    pub hmac: Hmac,
+    /// How text beyond ASCII is written to a peer whose length unit is not known yet.
+    pub unknown_unit: UnknownUnit,
+    /// Limits; each has a name, a default and a documented behavior when reached.
+    pub limits: Limits,
+    /// Idle time after which TCP asks a silent peer whether it still exists. `None`: never.
+    pub keepalive: Option<Duration>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            tcp: Some("127.0.0.1:9105".to_owned()),
+            unix: None,
+            stdio: false,
+            state: PathBuf::from("bridle-state"),
+            hmac: Hmac::default(),
+            unknown_unit: UnknownUnit::default(),
+            limits: Limits::default(),
+            keepalive: Some(Duration::from_secs(60)),
+        }
+    }
+}
+
+impl Config {
+    /// Checks what can be checked without touching the system.
+    ///
+    /// # Errors
+    /// Names the first setting that cannot work and what to do about it.
+    pub fn check(&self) -> Result<(), Error> {
+        if self.tcp.is_none() && self.unix.is_none() && !self.stdio {
+            return Err(Error::NoListener);
+        }
+        for key in &self.hmac.keys {
+            if key.secret.len() < MIN_SECRET_BYTES {
+                return Err(Error::ShortSecret { key: key.id.clone(), len: key.secret.len() });
+            }
+        }
+        if self.hmac.enforce && self.hmac.keys.is_empty() {
+            return Err(Error::NoSecret);
+        }
+        self.limits.check()
+    }
+}
+
+/// Signing of frames on TCP. The Unix socket and stdio are never signed: the first knows the
+/// uid of its peers, the second trusts its parent.
+#[derive(Clone, Debug)]
+pub struct Hmac {
+    /// Keys that may sign; the first one signs what the daemon says in version 1.
+    pub keys: Vec<HmacKey>,
+    /// Whether TCP peers must sign. Default: no.
+    pub enforce: bool,
+    /// Whether peers may still use version 1, which has no protection against replay.
+    /// Default: yes.
+    pub allow_v1: bool,
+}
+
+impl Default for Hmac {
+    fn default() -> Self {
+        Hmac { keys: Vec::new(), enforce: false, allow_v1: true }
+    }
+}
+
+/// One signing key; each is a principal of its own.
+#[derive(Clone)]
+pub struct HmacKey {
+    /// Name of the key, said on the wire by peers that have several.
+    pub id: String,
+    /// The secret bytes, at least [`MIN_SECRET_BYTES`].
+    pub secret: Vec<u8>,
+}
+
+impl fmt::Debug for HmacKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HmacKey").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// Limits of one daemon.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections served at once. One more gets `:too-many-connections` and is closed.
+    pub connections: usize,
+    /// Largest frame in bytes, inbound; a larger header gets `:frame-too-large`.
+    pub frame: usize,
+    /// Bytes held for all connections together: unfinished frames and unsent answers. At the
+    /// limit a connection may only hold its [`RESERVE`](crate::budget::RESERVE), so that small
+    /// messages are still answered; one at a time may go on to finish its frame. Reading
+    /// resumes when the sum falls; a frame that misses its deadline because of this is
+    /// answered `:overloaded`. Health is `:degraded` meanwhile.
+    pub in_flight: usize,
+    /// Unsent bytes of one connection over which nothing more is read from it.
+    pub output: usize,
+    /// Largest message in bytes that may come in parts.
+    pub message: usize,
+    /// Time from the first byte of a frame to its last; over it `:frame-timeout`, and the
+    /// connection is closed. Also the time from the first part of a message to its last; over
+    /// it the parts are forgotten, and a client that said hello gets `:part-timeout`.
+    pub frame_deadline: Duration,
+    /// Time that unsent bytes may wait for a peer that does not read; then it is closed.
+    pub write_deadline: Duration,
+    /// Time given to unsent answers when the daemon stops.
+    pub shutdown_grace: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            // Ten thousand idle shells is what the design is for; the rest is room.
+            connections: 16_384,
+            frame: bridle_wire::frame::MAX_FRAME,
+            // Sixteen of the largest frames at once.
+            in_flight: 256 << 20,
+            output: 1 << 20,
+            // Twice the Org AST of a 5 MB file.
+            message: 64 << 20,
+            frame_deadline: Duration::from_secs(30),
+            write_deadline: Duration::from_secs(30),
+            shutdown_grace: Duration::from_secs(5),
+        }
+    }
+}
+
+impl Limits {
+    fn check(&self) -> Result<(), Error> {
+        let sized = [
+            ("connections", self.connections, 1, usize::MAX),
+            ("frame", self.frame, MIN_MAX_FRAME, bridle_wire::frame::MAX_FRAME),
+            ("in_flight", self.in_flight, MIN_MAX_FRAME, usize::MAX),
+            ("output", self.output, MIN_MAX_FRAME, usize::MAX),
+            ("message", self.message, MIN_MAX_FRAME, usize::MAX),
+        ];
+        for (name, got, least, most) in sized {
+            if got < least || got > most {
+                return Err(Error::LimitOutOfRange { name, got, least, most });
+            }
+        }
+        for (name, got) in
+            [("frame_deadline", self.frame_deadline), ("write_deadline", self.write_deadline)]
+        {
+            if got.is_zero() {
+                return Err(Error::ZeroDeadline { name });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Config, HmacKey, MIN_MAX_FRAME};
+    use crate::error::Error;
+
+    fn key(len: usize) -> HmacKey {
+        HmacKey { id: "k1".to_owned(), secret: vec![7; len] }
+    }
+
+    #[test]
+    fn defaults_pass() {
+        assert!(Config::default().check().is_ok());
+    }
+
+    #[test]
+    fn secrets_shorter_than_sixteen_bytes_are_refused() {
+        let mut config = Config::default();
+        config.hmac.keys = vec![key(16), key(15)];
+        assert!(matches!(config.check(), Err(Error::ShortSecret { len: 15, .. })));
+        config.hmac.keys.pop();
+        assert!(config.check().is_ok());
+    }
+
+    #[test]
+    fn enforcing_without_a_key_is_refused() {
+        let mut config = Config::default();
+        config.hmac.enforce = true;
+        assert!(matches!(config.check(), Err(Error::NoSecret)));
+    }
+
+    #[test]
+    fn nothing_to_listen_on_is_refused() {
+        let config = Config { tcp: None, ..Config::default() };
+        assert!(matches!(config.check(), Err(Error::NoListener)));
+    }
+
+    #[test]
+    fn limits_have_a_least_value() {
+        let mut config = Config::default();
+        config.limits.frame = MIN_MAX_FRAME - 1;
+        assert!(matches!(config.check(), Err(Error::LimitOutOfRange { name: "frame", .. })));
+    }
+
+    #[test]
+    fn secrets_do_not_reach_debug_text() {
+        let text = format!("{:?}", key(16));
+        assert!(!text.contains('7') && text.contains("k1"), "{text}");
+    }
+}

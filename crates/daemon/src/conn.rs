@@ -1,0 +1,468 @@
+//! One connection: one task, both directions.
+//!
+//! The accept loop makes a [`Connection`] and spawns it; it is a future written by hand, so
+//! that ten thousand idle ones cost a few hundred bytes each. A batch is: read once, answer
+//! every whole frame, write once. What the bytes mean is asked of `talk`; this file decides
+//! when to read, when to write, when to wait and when to end.
+//!
+//! ```text
+//! Open --(peer ended, framing lost, too late, daemon stops)--> Closing --> Lingering --> end
+//!   \--(peer gone, peer does not read)------------------------------------------------> end
+//! ```
+
+mod deadline;
+mod scratch;
+mod stream;
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bridle_wire::Code;
+use tokio_util::sync::WaitForCancellationFutureOwned;
+
+use crate::budget::Held;
+use crate::metrics::Tally;
+use crate::shared::{Seat, Shared};
+use crate::talk::{Next, Talk, Then};
+use deadline::{Deadlines, Late};
+use scratch::{BULK_WINDOW, READ_WINDOW, Scratch};
+pub(crate) use stream::{Origin, Stream};
+
+/// Unsent bytes that must leave before a slow reader gets its full time again; a peer that
+/// takes a byte now and then is as slow as one that takes none.
+const PROGRESS: usize = 16 << 10;
+
+/// How long an ended connection waits for the peer to take the last frame and close.
+const LINGER: Duration = Duration::from_secs(2);
+
+/// Why a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Closed {
+    /// The peer closed its end between frames.
+    PeerEnded,
+    /// The peer is gone: reset, or the stream failed.
+    PeerGone,
+    /// The framing was lost, or the stream ended inside a frame.
+    FramingLost,
+    /// A signature was wrong.
+    BadSignature,
+    /// A frame was not finished in time.
+    FrameTimeout,
+    /// The peer did not read its answers.
+    SlowReader,
+    /// The daemon stopped.
+    Stopped,
+}
+
+impl Closed {
+    /// The reason as a label.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Closed::PeerEnded => "peer-ended",
+            Closed::PeerGone => "peer-gone",
+            Closed::FramingLost => "framing-lost",
+            Closed::BadSignature => "bad-signature",
+            Closed::FrameTimeout => "frame-timeout",
+            Closed::SlowReader => "slow-reader",
+            Closed::Stopped => "stopped",
+        }
+    }
+}
+
+/// A connection in service.
+pub(crate) struct Connection {
+    stream: Stream,
+    origin: Origin,
+    /// The way to everything shared; frees the place when dropped.
+    seat: Seat,
+    talk: Talk,
+    /// Received bytes that are not answered yet: an unfinished frame, or whole frames whose
+    /// answers would not fit the output. No capacity while empty.
+    input: Vec<u8>,
+    /// Whether `input` may hold a whole frame.
+    backlog: bool,
+    /// Bytes that the unfinished frame still needs, as the peer announced it.
+    missing: usize,
+    /// Answers that the socket did not take yet. No capacity while empty.
+    output: Vec<u8>,
+    /// Bytes sent since the write deadline was last started.
+    progress: usize,
+    /// Whether answers were waiting for the peer when the daemon stopped.
+    clogged: bool,
+    phase: Phase,
+    deadlines: Deadlines,
+    /// Completes when the daemon stops.
+    stop: Pin<Box<WaitForCancellationFutureOwned>>,
+    held: Held,
+    tally: Tally,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// Frames are read and answered.
+    Open,
+    /// Nothing more is read; what is owed is written.
+    Closing(Closed),
+    /// All is written; the peer is given time to take it.
+    Lingering(Closed),
+}
+
+/// What a step of the task leads to.
+enum Step {
+    /// Look again at once.
+    Again,
+    /// Others first; then look again.
+    Yield,
+    /// Nothing to do until something happens.
+    Wait,
+    /// The end.
+    End(Closed),
+}
+
+impl Connection {
+    /// Takes an accepted stream; the hello is the first thing it writes.
+    ///
+    /// # Errors
+    /// The system gives no random bytes for the nonce of a signed connection.
+    pub(crate) fn new(stream: Stream, origin: Origin, seat: Seat) -> io::Result<Connection> {
+        let shared = &seat.shared;
+        let mut output = Vec::new();
+        let talk = Talk::new(shared, origin, &mut output)?;
+        tracing::debug!(%origin, "connection opened");
+        Ok(Connection {
+            stop: Box::pin(shared.stop.clone().cancelled_owned()),
+            held: Held::new(shared.budget.clone()),
+            stream,
+            origin,
+            talk,
+            input: Vec::new(),
+            backlog: false,
+            missing: 0,
+            output,
+            progress: 0,
+            clogged: false,
+            phase: Phase::Open,
+            deadlines: Deadlines::default(),
+            tally: Tally { frames_out: 1, ..Tally::default() },
+            seat,
+        })
+    }
+
+    fn step(&mut self, cx: &mut Context<'_>) -> Step {
+        let unsent = match self.flush(cx) {
+            Ok(unsent) => unsent,
+            Err(error) => {
+                tracing::debug!(origin = %self.origin, %error, "write failed");
+                return Step::End(Closed::PeerGone);
+            }
+        };
+        match self.phase {
+            Phase::Open if self.stop.as_mut().poll(cx).is_ready() => self.stop_serving(unsent),
+            Phase::Open if unsent >= self.shared().config.limits.output => Step::Wait,
+            Phase::Open if self.backlog => self.answer_backlog(),
+            Phase::Open => self.read_and_answer(cx),
+            Phase::Closing(_) if unsent > 0 => Step::Wait,
+            Phase::Closing(why) => self.begin_linger(why, cx),
+            Phase::Lingering(why) => self.linger(why, cx),
+        }
+    }
+
+    fn shared(&self) -> &Shared {
+        &self.seat.shared
+    }
+
+    /// Writes what is owed; returns how many bytes remain.
+    fn flush(&mut self, cx: &mut Context<'_>) -> io::Result<usize> {
+        if self.output.is_empty() {
+            return Ok(0);
+        }
+        let mut sent = 0;
+        while sent < self.output.len() {
+            match self.stream.poll_write(cx, &self.output[sent..]) {
+                Poll::Ready(Ok(0)) => return Err(io::ErrorKind::WriteZero.into()),
+                Poll::Ready(Ok(n)) => {
+                    sent += n;
+                    self.count_sent(n);
+                }
+                Poll::Ready(Err(error)) => return Err(error),
+                Poll::Pending => {
+                    self.output.drain(..sent);
+                    self.held.set(self.holding());
+                    let deadline = self.shared().config.limits.write_deadline;
+                    self.deadlines.start(Late::Write, deadline);
+                    return Ok(self.output.len());
+                }
+            }
+        }
+        self.output = Vec::new();
+        self.progress = 0;
+        self.deadlines.stop(Late::Write);
+        self.held.set(self.holding());
+        Ok(0)
+    }
+
+    fn count_sent(&mut self, n: usize) {
+        self.tally.bytes_out += n as u64;
+        self.progress += n;
+        if self.progress >= PROGRESS {
+            self.progress = 0;
+            self.deadlines.stop(Late::Write);
+        }
+    }
+
+    fn read_and_answer(&mut self, cx: &mut Context<'_>) -> Step {
+        let room = self.held.room(self.holding(), cx);
+        if room == 0 {
+            return Step::Wait;
+        }
+        let window = if self.missing > READ_WINDOW { BULK_WINDOW } else { READ_WINDOW };
+        let window = window.min(room);
+        scratch::lend(|scratch| {
+            let n = match self.stream.poll_read(cx, &mut scratch.input[..window]) {
+                Poll::Pending => return Step::Wait,
+                Poll::Ready(Err(error)) => {
+                    tracing::debug!(origin = %self.origin, %error, "read failed");
+                    return Step::End(Closed::PeerGone);
+                }
+                Poll::Ready(Ok(0)) => return self.end_of_input(),
+                Poll::Ready(Ok(n)) => n,
+            };
+            self.tally.bytes_in += n as u64;
+            self.answer_read(n, scratch);
+            if let Err(error) = self.send_batch(scratch, cx) {
+                tracing::debug!(origin = %self.origin, %error, "write failed");
+                return Step::End(Closed::PeerGone);
+            }
+            // A full window means that there is probably more: others get their turn first.
+            if n == window { Step::Yield } else { Step::Again }
+        })
+    }
+
+    /// Answers the frames in the `n` bytes just read, together with what was held before.
+    fn answer_read(&mut self, n: usize, scratch: &mut Scratch) {
+        let Scratch { input, output } = scratch;
+        let read = &input[..n];
+        let out = if self.output.is_empty() { output } else { &mut self.output };
+        if self.input.is_empty() {
+            let next = self.talk.answer(&self.seat.shared, read, out, &mut self.tally);
+            self.input.extend_from_slice(&read[next.consumed..]);
+            self.settle(next);
+        } else {
+            self.input.extend_from_slice(read);
+            let next = self.talk.answer(&self.seat.shared, &self.input, out, &mut self.tally);
+            self.drop_input(next.consumed);
+            self.settle(next);
+        }
+    }
+
+    /// Answers frames that had to wait for room in the output.
+    fn answer_backlog(&mut self) -> Step {
+        let shared = &self.seat.shared;
+        let next = self.talk.answer(shared, &self.input, &mut self.output, &mut self.tally);
+        self.drop_input(next.consumed);
+        self.settle(next);
+        Step::Yield
+    }
+
+    /// Notes what the answered batch leaves behind.
+    fn settle(&mut self, next: Next) {
+        if next.finished_frame {
+            self.deadlines.stop(Late::Frame);
+            self.deadlines.set(Late::Part, self.part_deadline());
+        }
+        self.backlog = false;
+        self.missing = 0;
+        match next.then {
+            Then::Between => self.deadlines.stop(Late::Frame),
+            Then::Inside { more } => {
+                self.missing = more;
+                self.deadlines.start(Late::Frame, self.seat.shared.config.limits.frame_deadline);
+            }
+            Then::OutputFull => self.backlog = true,
+            Then::Close(why) => self.close(why),
+        }
+        self.held.set(self.holding());
+    }
+
+    fn part_deadline(&self) -> Option<Instant> {
+        self.talk.part_deadline().map(|tick| self.shared().instant(tick))
+    }
+
+    /// Sends the answers of this batch; keeps what the socket does not take.
+    fn send_batch(&mut self, scratch: &mut Scratch, cx: &mut Context<'_>) -> io::Result<()> {
+        self.seat.shared.metrics.add(&mut self.tally);
+        if scratch.output.is_empty() {
+            return Ok(());
+        }
+        let taken = match self.stream.poll_write(cx, &scratch.output) {
+            Poll::Ready(Ok(n)) => n,
+            Poll::Ready(Err(error)) => return Err(error),
+            Poll::Pending => 0,
+        };
+        self.tally.bytes_out += taken as u64;
+        if taken < scratch.output.len() {
+            self.output.extend_from_slice(&scratch.output[taken..]);
+            self.held.set(self.holding());
+        }
+        Ok(())
+    }
+
+    fn holding(&self) -> usize {
+        self.input.len() + self.output.len() + self.talk.holding()
+    }
+
+    fn drop_input(&mut self, consumed: usize) {
+        if consumed == self.input.len() {
+            self.input = Vec::new();
+        } else if consumed > 0 {
+            self.input.drain(..consumed);
+            // One large frame must not leave its room behind a small rest.
+            if self.input.capacity() > BULK_WINDOW && self.input.len() < READ_WINDOW {
+                self.input.shrink_to_fit();
+            }
+        }
+    }
+
+    fn end_of_input(&mut self) -> Step {
+        let Connection { talk, seat, input, output, tally, .. } = self;
+        let why = talk.finish(&seat.shared, input, output, tally);
+        self.close(why);
+        Step::Again
+    }
+
+    fn stop_serving(&mut self, unsent: usize) -> Step {
+        if !self.input.is_empty() {
+            self.say_error(Code::ShuttingDown, "the daemon stops before this frame was complete");
+        }
+        self.clogged = unsent > 0;
+        self.close(Closed::Stopped);
+        Step::Again
+    }
+
+    fn say_error(&mut self, code: Code, message: &str) {
+        let Connection { talk, seat, output, tally, .. } = self;
+        talk.say_error(&seat.shared, code, message, output, tally);
+    }
+
+    /// Nothing more is read from here on.
+    fn close(&mut self, why: Closed) {
+        self.input = Vec::new();
+        self.backlog = false;
+        self.deadlines.stop_all();
+        let patience = self.patience(self.shared().config.limits.write_deadline);
+        self.deadlines.start(Late::End, patience);
+        self.phase = Phase::Closing(why);
+    }
+
+    /// All is written: the peer is given the chance to take it. Closing while the peer still
+    /// sends would reset the connection and lose what the system has not delivered yet.
+    fn begin_linger(&mut self, why: Closed, cx: &mut Context<'_>) -> Step {
+        match self.stream.poll_shutdown(cx) {
+            Poll::Pending => return Step::Wait,
+            Poll::Ready(Err(_)) => return Step::End(why),
+            Poll::Ready(Ok(())) => {}
+        }
+        if why == Closed::PeerEnded {
+            return Step::End(why);
+        }
+        self.deadlines.stop_all();
+        self.deadlines.start(Late::End, self.patience(LINGER));
+        self.phase = Phase::Lingering(why);
+        Step::Again
+    }
+
+    fn linger(&mut self, why: Closed, cx: &mut Context<'_>) -> Step {
+        if why != Closed::Stopped && self.stop.as_mut().poll(cx).is_ready() {
+            return Step::End(why);
+        }
+        scratch::lend(|scratch| match self.stream.poll_read(cx, &mut scratch.input) {
+            // A daemon that stops does not wait for peers that owe nothing and are owed nothing.
+            Poll::Pending if why == Closed::Stopped && !self.clogged => Step::End(why),
+            Poll::Pending => Step::Wait,
+            Poll::Ready(Ok(n)) if n > 0 => Step::Yield,
+            Poll::Ready(_) => Step::End(why),
+        })
+    }
+
+    /// How long the end may take: `usual`, or the grace when the daemon stops.
+    fn patience(&self, usual: Duration) -> Duration {
+        let shared = self.shared();
+        if shared.stop.is_cancelled() { shared.config.limits.shutdown_grace } else { usual }
+    }
+
+    /// Something took too long.
+    fn late(&mut self, late: Late) -> Step {
+        match late {
+            Late::Frame if self.held.is_waiting() => {
+                let message = "the daemon holds as many bytes as it may; send this again later";
+                self.say_error(Code::Overloaded, message);
+                self.close(Closed::FrameTimeout);
+            }
+            Late::Frame => {
+                let limit = self.shared().config.limits.frame_deadline;
+                let message = format!("expected a whole frame within {limit:?}, got part of one");
+                self.say_error(Code::FrameTimeout, &message);
+                self.close(Closed::FrameTimeout);
+            }
+            Late::Part => {
+                let limit = self.shared().config.limits.frame_deadline;
+                for _ in 0..self.talk.expire_parts(self.shared().tick()) {
+                    let message = format!("expected the last part within {limit:?}, got no more");
+                    self.say_error(Code::PartTimeout, &message);
+                }
+                self.deadlines.set(Late::Part, self.part_deadline());
+                self.held.set(self.holding());
+            }
+            Late::Write => {
+                // Too late to tell the peer: it does not read. Counted as what it would be told.
+                self.shared().metrics.error(Code::SlowReader);
+                tracing::warn!(origin = %self.origin, "the peer does not read its answers");
+                return Step::End(Closed::SlowReader);
+            }
+            Late::End => {
+                let (Phase::Closing(why) | Phase::Lingering(why)) = self.phase else {
+                    return Step::End(Closed::PeerGone);
+                };
+                return Step::End(why);
+            }
+        }
+        Step::Again
+    }
+
+    fn end(&mut self, why: Closed) {
+        let shared = &self.seat.shared;
+        shared.metrics.add(&mut self.tally);
+        shared.metrics.close(why);
+        tracing::debug!(origin = %self.origin, reason = why.as_str(), "connection closed");
+    }
+}
+
+impl Future for Connection {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        loop {
+            let mut step = this.step(cx);
+            if let Step::Wait | Step::Yield = step
+                && let Poll::Ready(late) = this.deadlines.poll(cx)
+            {
+                step = this.late(late);
+            }
+            match step {
+                Step::Again => {}
+                Step::Wait => return Poll::Pending,
+                Step::Yield => {
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                Step::End(why) => {
+                    this.end(why);
+                    return Poll::Ready(());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The deadlines of one connection over one lazily armed timer.
+//!
+//! Arming a timer takes a lock in the runtime, so a timer that is already set to go off no
+//! later than needed is left alone; when it goes off early it is set anew. An idle connection
+//! has none.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// What ran out of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Late {
+    /// A frame was begun and not finished.
+    Frame,
+    /// The next part of a message did not come.
+    Part,
+    /// The peer does not read.
+    Write,
+    /// The end of the connection takes too long.
+    End,
+}
+
+/// When each kind of waiting is over.
+#[derive(Debug, Default)]
+pub(super) struct Deadlines {
+    /// In the order of [`Late`].
+    at: [Option<Instant>; 4],
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Deadlines {
+    /// Starts waiting, unless it has been started before.
+    pub(super) fn start(&mut self, what: Late, after: Duration) {
+        self.at[what as usize].get_or_insert_with(|| Instant::now() + after);
+    }
+
+    /// Waits until `at`, or no more.
+    pub(super) fn set(&mut self, what: Late, at: Option<std::time::Instant>) {
+        self.at[what as usize] = at.map(Instant::from_std);
+    }
+
+    /// Stops waiting.
+    pub(super) fn stop(&mut self, what: Late) {
+        self.at[what as usize] = None;
+    }
+
+    /// Stops all waiting.
+    pub(super) fn stop_all(&mut self) {
+        self.at = [None; 4];
+    }
+
+    /// Returns what is late; otherwise sees to it that the task wakes in time.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Late> {
+        let Some(next) = self.at.iter().flatten().min().copied() else {
+            // A timer still running wakes the task once more, for nothing; then it goes.
+            if self.timer.as_mut().is_some_and(|timer| timer.as_mut().poll(cx).is_ready()) {
+                self.timer = None;
+            }
+            return Poll::Pending;
+        };
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(next)));
+        if timer.deadline() > next {
+            timer.as_mut().reset(next);
+        }
+        while timer.as_mut().poll(cx).is_ready() {
+            if next <= Instant::now() {
+                return Poll::Ready(self.late(next));
+            }
+            timer.as_mut().reset(next);
+        }
+        Poll::Pending
+    }
+
+    fn late(&self, next: Instant) -> Late {
+        let all = [Late::Frame, Late::Part, Late::Write, Late::End];
+        let is_next = |what: &Late| self.at[*what as usize] == Some(next);
+        all.into_iter().find(is_next).unwrap_or(Late::End)
+    }
+}

@@ -1,0 +1,111 @@
+//! Why a daemon does not start or stops early.
+//!
+//! Faults of one connection never end here; they end that connection.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use crate::config::MIN_SECRET_BYTES;
+
+/// A fault of the daemon as a whole.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Neither TCP nor a Unix socket nor stdio is configured.
+    #[error("nothing to listen on: give a TCP address, a Unix socket path or stdio")]
+    NoListener,
+    /// HMAC is enforced and there is no key.
+    #[error(
+        "HMAC is enforced but no secret is configured: give one of at least {MIN_SECRET_BYTES} bytes"
+    )]
+    NoSecret,
+    /// An HMAC secret can be guessed.
+    #[error("the HMAC secret of key `{key}` has {len} bytes, expected at least {MIN_SECRET_BYTES}")]
+    ShortSecret {
+        /// Name of the key.
+        key: String,
+        /// Its length in bytes.
+        len: usize,
+    },
+    /// The HMAC keys do not go together.
+    #[error("the HMAC keys cannot be used")]
+    Keys(#[source] bridle_wire::seal::KeyError),
+    /// A limit is set to a value that cannot work.
+    #[error("limit `{name}` is {got}, expected {least} to {most}")]
+    LimitOutOfRange {
+        /// The limit.
+        name: &'static str,
+        /// Its value.
+        got: usize,
+        /// The least that works.
+        least: usize,
+        /// The most that works.
+        most: usize,
+    },
+    /// A deadline of zero would refuse everything.
+    #[error("`{name}` is zero, expected a time")]
+    ZeroDeadline {
+        /// The deadline.
+        name: &'static str,
+    },
+    /// TCP beyond this machine without signatures.
+    #[error(
+        "`{addr}` can be reached from other machines and frames are not signed: \
+         listen on 127.0.0.1, or configure an HMAC secret and enforce it"
+    )]
+    OpenToTheNetwork {
+        /// The address asked for.
+        addr: SocketAddr,
+    },
+    /// Another daemon owns the state directory.
+    #[error("the state directory `{}` is in use by process {pid}", dir.display())]
+    Locked {
+        /// The directory.
+        dir: PathBuf,
+        /// The pid in the lock file, or `unknown`.
+        pid: String,
+    },
+    /// The state directory or its lock cannot be used.
+    #[error("cannot use the state directory `{}`", dir.display())]
+    State {
+        /// The directory.
+        dir: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The TCP address cannot be used.
+    #[error("cannot listen on TCP `{addr}`")]
+    Tcp {
+        /// The address asked for.
+        addr: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The Unix socket cannot be used.
+    #[error("cannot listen on Unix socket `{}`", path.display())]
+    Unix {
+        /// The path asked for.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Somebody answers on the path of the Unix socket.
+    #[error("another program answers on Unix socket `{}`", path.display())]
+    UnixInUse {
+        /// The path asked for.
+        path: PathBuf,
+    },
+    /// The path of the Unix socket is something else.
+    #[error("`{}` exists and is not a socket; it is left alone", path.display())]
+    NotASocket {
+        /// The path asked for.
+        path: PathBuf,
+    },
+    /// Standard input and output cannot be served.
+    #[error("cannot serve standard input and output")]
+    Stdio(#[source] io::Error),
+    /// The system gives no random bytes for nonces.
+    #[error("cannot open the random source")]
+    Random(#[source] io::Error),
+}

@@ -1,0 +1,68 @@
+//! Places where peers arrive: TCP, a Unix socket, standard input and output.
+//!
+//! [`run`](crate::run()) binds all of them before it says that it is ready, then gives each
+//! its own accept loop. What happens on an accepted stream is the business of `conn`.
+
+mod accept;
+mod stdio;
+mod tcp;
+mod unix;
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+pub(crate) use accept::{Listener, accept_loop};
+pub(crate) use stdio::Stdio;
+pub(crate) use tcp::bind as bind_tcp;
+pub(crate) use unix::{SocketFile, bind as bind_unix};
+
+/// Connections that the kernel keeps for us until we accept them. A thousand peers that
+/// connect at once must all be served; the kernel caps it at its own `somaxconn`.
+const BACKLOG: u32 = 4096;
+
+/// Where a daemon listens, once it does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bound {
+    /// The TCP address, with the port that the system chose if 0 was asked for.
+    pub tcp: Option<SocketAddr>,
+    /// Path of the Unix socket.
+    pub unix: Option<PathBuf>,
+    /// Whether standard input and output are served.
+    pub stdio: bool,
+}
+
+impl fmt::Display for Bound {
+    /// Writes `tcp=ADDR unix=PATH stdio`, only what is there.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut blank = "";
+        if let Some(addr) = self.tcp {
+            write!(f, "tcp={addr}")?;
+            blank = " ";
+        }
+        if let Some(path) = &self.unix {
+            write!(f, "{blank}unix={}", path.display())?;
+            blank = " ";
+        }
+        if self.stdio {
+            write!(f, "{blank}stdio")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Bound;
+
+    #[test]
+    fn bound_addresses_are_one_line() {
+        let bound = Bound {
+            tcp: Some("127.0.0.1:9105".parse().unwrap()),
+            unix: Some("/run/b.sock".into()),
+            stdio: true,
+        };
+        assert_eq!(bound.to_string(), "tcp=127.0.0.1:9105 unix=/run/b.sock stdio");
+        assert_eq!(Bound { stdio: true, ..Bound::default() }.to_string(), "stdio");
+    }
+}

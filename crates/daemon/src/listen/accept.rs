@@ -1,0 +1,114 @@
+//! The accept loop of one listener.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bridle_wire::Code;
+use tokio::net::{TcpListener, UnixListener};
+
+use super::{tcp, unix};
+use crate::conn::{Connection, Origin, Stream};
+use crate::shared::Shared;
+
+/// First pause after a failed accept; doubled up to [`MAX_PAUSE`]. Without it a daemon that is
+/// out of file descriptors would spin.
+const MIN_PAUSE: Duration = Duration::from_millis(5);
+
+/// Longest pause after failed accepts in a row.
+const MAX_PAUSE: Duration = Duration::from_secs(1);
+
+/// A bound listener.
+#[derive(Debug)]
+pub(crate) enum Listener {
+    /// TCP.
+    Tcp(TcpListener),
+    /// Unix socket.
+    Unix(UnixListener),
+}
+
+/// Accepts until the daemon stops.
+pub(crate) async fn accept_loop(listener: Listener, shared: Arc<Shared>) {
+    let mut pause = MIN_PAUSE;
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = shared.stop.cancelled() => return,
+            accepted = listener.accept(&shared) => accepted,
+        };
+        match accepted {
+            Ok(arrival) => {
+                pause = MIN_PAUSE;
+                admit(arrival, &shared);
+            }
+            Err(error) if is_about_one_peer(&error) => {
+                tracing::debug!(%error, "a peer left before it was accepted");
+            }
+            Err(error) => {
+                tracing::warn!(%error, pause_ms = pause.as_millis(), "cannot accept, pausing");
+                tokio::select! {
+                    () = shared.stop.cancelled() => return,
+                    () = tokio::time::sleep(pause) => {}
+                }
+                pause = (pause * 2).min(MAX_PAUSE);
+            }
+        }
+    }
+}
+
+/// An accepted stream and who is at its other end.
+struct Arrival {
+    stream: Stream,
+    origin: Origin,
+    /// The peer may not talk to this daemon.
+    refused: Option<Code>,
+}
+
+impl Listener {
+    async fn accept(&self, shared: &Shared) -> io::Result<Arrival> {
+        match self {
+            Listener::Tcp(listener) => {
+                let (stream, peer) = listener.accept().await?;
+                tcp::prepare(&stream, shared.config.keepalive);
+                let origin = Origin::Tcp(peer);
+                Ok(Arrival { stream: Stream::Tcp(stream), origin, refused: None })
+            }
+            Listener::Unix(listener) => {
+                let (stream, _) = listener.accept().await?;
+                let uid = unix::peer_uid(&stream);
+                let refused = match uid {
+                    Some(uid) if unix::admits(uid, shared.own_uid) => None,
+                    _ => Some(Code::NotPermitted),
+                };
+                Ok(Arrival { stream: Stream::Unix(stream), origin: Origin::Unix(uid), refused })
+            }
+        }
+    }
+}
+
+fn admit(arrival: Arrival, shared: &Arc<Shared>) {
+    let Arrival { stream, origin, refused } = arrival;
+    if let Some(code) = refused {
+        tracing::warn!(%origin, code = code.as_str(), "connection refused");
+        return shared.refuse(stream, origin, code);
+    }
+    match shared.seat() {
+        Some(seat) => match Connection::new(stream, origin, seat) {
+            Ok(connection) => drop(shared.tasks.spawn(connection)),
+            Err(error) => tracing::error!(%error, "cannot serve a connection"),
+        },
+        None => {
+            tracing::debug!(%origin, "no seat left");
+            shared.refuse(stream, origin, Code::TooManyConnections);
+        }
+    }
+}
+
+fn is_about_one_peer(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::Interrupted
+    )
+}

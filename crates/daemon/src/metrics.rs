@@ -1,0 +1,177 @@
+//! Counters of one daemon, as OpenMetrics text inside a detailed health answer.
+//!
+//! Connections count into a [`Tally`] of their own and add it once per batch, so that a frame
+//! costs no shared cache line. Not a log: no addresses, no ids, no texts.
+
+use std::fmt::Write as _;
+
+use bridle_wire::Code;
+use prometheus_client::encoding::text;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::{Registry, Unit};
+
+use crate::conn::Closed;
+
+type ByLabel = Family<[(&'static str, &'static str); 1], Counter>;
+
+/// All counters of one daemon.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    registry: Registry,
+    pub(crate) accepted: Counter,
+    refused: ByLabel,
+    open: Gauge,
+    closed: ByLabel,
+    frames_in: Counter,
+    frames_out: Counter,
+    bytes_in: Counter,
+    bytes_out: Counter,
+    /// One counter per error code, in the order of [`Code::ALL`], so that counting an error
+    /// takes no lock.
+    errors: Vec<Counter>,
+    in_flight: Gauge,
+}
+
+/// What one connection counted since it last told.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) frames_in: u64,
+    pub(crate) frames_out: u64,
+    pub(crate) bytes_in: u64,
+    pub(crate) bytes_out: u64,
+}
+
+impl Metrics {
+    /// Zeroed counters under their published names.
+    pub(crate) fn new() -> Metrics {
+        let mut registry = Registry::with_prefix("bridle");
+        let mut counter = |name: &str, help: &str| {
+            let counter = Counter::default();
+            registry.register(name, help, counter.clone());
+            counter
+        };
+        let accepted = counter("connections_accepted", "Connections accepted");
+        let frames_in = counter("frames_received", "Frames received");
+        let frames_out = counter("frames_sent", "Frames written");
+        let mut bytes = |name: &str, help: &str| {
+            let counter = Counter::default();
+            registry.register_with_unit(name, help, Unit::Bytes, counter.clone());
+            counter
+        };
+        let bytes_in = bytes("received", "Bytes read from peers");
+        let bytes_out = bytes("sent", "Bytes written to peers");
+        let in_flight = Gauge::default();
+        let held = "Bytes held beyond the reserves of connections";
+        registry.register_with_unit("in_flight", held, Unit::Bytes, in_flight.clone());
+        let open = Gauge::default();
+        registry.register("connections_open", "Connections open now", open.clone());
+        let mut family = |name: &str, help: &str| {
+            let family = ByLabel::default();
+            registry.register(name, help, family.clone());
+            family
+        };
+        let refused = family("connections_refused", "Connections refused, by reason");
+        let closed = family("connections_closed", "Connections ended, by reason");
+        let by_code = family("errors", "Error frames, by code");
+        let one = |code: &Code| by_code.get_or_create(&[("code", code.as_str())]).clone();
+        let errors = Code::ALL.iter().map(one).collect();
+        Metrics {
+            registry,
+            accepted,
+            refused,
+            open,
+            closed,
+            frames_in,
+            frames_out,
+            bytes_in,
+            bytes_out,
+            errors,
+            in_flight,
+        }
+    }
+
+    /// Adds what a connection counted and empties its tally.
+    pub(crate) fn add(&self, tally: &mut Tally) {
+        let take = |counter: &Counter, n: &mut u64| {
+            if *n > 0 {
+                counter.inc_by(std::mem::take(n));
+            }
+        };
+        take(&self.frames_in, &mut tally.frames_in);
+        take(&self.frames_out, &mut tally.frames_out);
+        take(&self.bytes_in, &mut tally.bytes_in);
+        take(&self.bytes_out, &mut tally.bytes_out);
+    }
+
+    /// Counts one error frame.
+    pub(crate) fn error(&self, code: Code) {
+        if let Some(counter) = self.errors.get(code as usize) {
+            counter.inc();
+        }
+    }
+
+    /// Counts a connection that was not served.
+    pub(crate) fn refuse(&self, code: Code) {
+        self.refused.get_or_create(&[("reason", code.as_str())]).inc();
+        self.error(code);
+    }
+
+    /// Counts the end of a connection.
+    pub(crate) fn close(&self, why: Closed) {
+        self.closed.get_or_create(&[("reason", why.as_str())]).inc();
+    }
+
+    /// Returns the OpenMetrics text.
+    pub(crate) fn text(&self, open: usize, in_flight: usize) -> String {
+        self.open.set(i64::try_from(open).unwrap_or(i64::MAX));
+        self.in_flight.set(i64::try_from(in_flight).unwrap_or(i64::MAX));
+        let mut out = String::new();
+        if text::encode(&mut out, &self.registry).is_err() {
+            out.clear();
+            let _ = out.write_str("# EOF\n");
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Metrics, Tally};
+    use bridle_wire::Code;
+
+    #[test]
+    fn every_code_has_its_own_counter() {
+        let metrics = Metrics::new();
+        for (idx, code) in Code::ALL.into_iter().enumerate() {
+            for _ in 0..=idx {
+                metrics.error(code);
+            }
+        }
+        let text = metrics.text(0, 0);
+        for (idx, code) in Code::ALL.into_iter().enumerate() {
+            let line = format!("bridle_errors_total{{code=\"{code}\"}} {}\n", idx + 1);
+            assert!(text.contains(&line), "{line} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_tally_is_added_once() {
+        let metrics = Metrics::new();
+        let mut tally = Tally { frames_in: 2, frames_out: 3, bytes_in: 5, bytes_out: 7 };
+        metrics.add(&mut tally);
+        metrics.add(&mut tally);
+        let text = metrics.text(3, 11);
+        for line in [
+            "bridle_frames_received_total 2\n",
+            "bridle_frames_sent_total 3\n",
+            "bridle_received_bytes_total 5\n",
+            "bridle_sent_bytes_total 7\n",
+            "bridle_connections_open 3\n",
+            "bridle_in_flight_bytes 11\n",
+        ] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+    }
+}

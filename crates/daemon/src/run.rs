@@ -1,0 +1,157 @@
+//! Start, serve, stop.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
+use tokio_util::task::TaskTracker;
+
+use crate::config::Config;
+use crate::conn::{Connection, Origin, Stream};
+use crate::error::Error;
+use crate::listen::{Bound, Listener, SocketFile, Stdio, accept_loop, bind_tcp, bind_unix};
+use crate::lock::StateLock;
+use crate::shared::Shared;
+
+/// Time beyond the grace for tasks to notice that it is over.
+const LAST_CALL: Duration = Duration::from_millis(500);
+
+/// Runs a daemon until `shutdown` completes, or until the end of standard input when that is
+/// its only listener.
+///
+/// `ready` is called once, when every listener accepts. Needs a tokio runtime with IO and time.
+///
+/// # Errors
+/// Says why the daemon could not start: a setting, the state directory, or an address.
+pub async fn run(
+    config: Config,
+    ready: impl FnOnce(&Bound),
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), Error> {
+    config.check()?;
+    if rustix::process::geteuid().is_root() {
+        tracing::warn!("running as root: every peer that is served is served by root");
+    }
+    // Held to the very end: the socket file may only be touched under it.
+    let _lock = StateLock::take(&config.state)?;
+    let shared = Shared::new(config)?;
+    let mut open = Open::bind(&shared).await?;
+    // Also stops the tasks when this future is dropped halfway.
+    let _stop = shared.stop.clone().drop_guard();
+
+    let accepting = TaskTracker::new();
+    for listener in open.listeners.drain(..) {
+        accepting.spawn(accept_loop(listener, Arc::clone(&shared)));
+    }
+    tracing::info!(bound = %open.bound, "ready");
+    ready(&open.bound);
+    let only_stdio = accepting.is_empty();
+    let stdio = match open.stdio.take() {
+        Some(stdio) => Some(StdioTask::spawn(stdio, &shared)?),
+        None => None,
+    };
+    let stdio = until_stopped(shutdown, stdio, only_stdio).await;
+
+    tracing::info!("stopping");
+    shared.stop.cancel();
+    accepting.close();
+    accepting.wait().await;
+    let grace = shared.config.limits.shutdown_grace + LAST_CALL;
+    shared.tasks.close();
+    if tokio::time::timeout(grace, shared.tasks.wait()).await.is_err() {
+        tracing::warn!(left = shared.tasks.len(), "connections did not end within the grace");
+    }
+    if let Some(stdio) = stdio {
+        stdio.flushed(grace).await;
+    }
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Completes when the process is asked to end by SIGTERM or SIGINT.
+///
+/// # Errors
+/// The system does not let us watch for signals.
+pub fn shutdown_signal() -> std::io::Result<impl Future<Output = ()>> {
+    let mut term = signal(SignalKind::terminate())?;
+    let mut int = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = term.recv() => tracing::info!("SIGTERM"),
+            _ = int.recv() => tracing::info!("SIGINT"),
+        }
+    })
+}
+
+/// Everything that was bound.
+struct Open {
+    listeners: Vec<Listener>,
+    stdio: Option<Stdio>,
+    /// Removes the socket file when the daemon has stopped.
+    _file: Option<SocketFile>,
+    bound: Bound,
+}
+
+impl Open {
+    async fn bind(shared: &Shared) -> Result<Open, Error> {
+        let config = &shared.config;
+        let mut open =
+            Open { listeners: Vec::new(), stdio: None, _file: None, bound: Bound::default() };
+        if let Some(addr) = &config.tcp {
+            let listener = bind_tcp(addr, config.hmac.enforce).await?;
+            let found = listener.local_addr();
+            let found = found.map_err(|source| Error::Tcp { addr: addr.clone(), source })?;
+            open.bound.tcp = Some(found);
+            open.listeners.push(Listener::Tcp(listener));
+        }
+        if let Some(path) = &config.unix {
+            let (listener, file) = bind_unix(path).await?;
+            open.bound.unix = Some(path.clone());
+            open.listeners.push(Listener::Unix(listener));
+            open._file = Some(file);
+        }
+        if config.stdio {
+            open.stdio = Some(Stdio::open()?);
+            open.bound.stdio = true;
+        }
+        Ok(open)
+    }
+}
+
+/// The connection on standard input and output.
+struct StdioTask {
+    task: JoinHandle<()>,
+    flushed: tokio::sync::oneshot::Receiver<()>,
+}
+
+impl StdioTask {
+    fn spawn(stdio: Stdio, shared: &Arc<Shared>) -> Result<StdioTask, Error> {
+        let seat = shared.extra_seat();
+        let connection = Connection::new(Stream::Unix(stdio.stream), Origin::Stdio, seat)
+            .map_err(Error::Stdio)?;
+        Ok(StdioTask { task: shared.tasks.spawn(connection), flushed: stdio.flushed })
+    }
+
+    async fn flushed(self, grace: Duration) {
+        if tokio::time::timeout(grace, self.flushed).await.is_err() {
+            tracing::warn!("standard output took no more answers");
+        }
+    }
+}
+
+/// Waits for the reason to stop; hands back stdio so that its last answers can be waited for.
+async fn until_stopped(
+    shutdown: impl Future<Output = ()>,
+    mut stdio: Option<StdioTask>,
+    only_stdio: bool,
+) -> Option<StdioTask> {
+    match &mut stdio {
+        Some(stdio) if only_stdio => tokio::select! {
+            () = shutdown => {}
+            _ = &mut stdio.task => {}
+        },
+        _ => shutdown.await,
+    }
+    stdio
+}

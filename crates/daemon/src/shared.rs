@@ -1,0 +1,139 @@
+//! What all connections of one daemon have in common.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use bridle_wire::Code;
+use bridle_wire::parts::Tick;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::budget::Budget;
+use crate::config::Config;
+use crate::conn::{Origin, Stream};
+use crate::error::Error;
+use crate::metrics::Metrics;
+use crate::talk::Words;
+
+/// Random bytes in a nonce: enough that no two connections ever share one.
+pub(crate) const NONCE_BYTES: usize = 16;
+
+/// One per daemon, behind an `Arc` in every task.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// What the daemon was told at start.
+    pub(crate) config: Config,
+    /// Texts that every connection sends, made once.
+    pub(crate) words: Words,
+    /// Cancelled when the daemon stops.
+    pub(crate) stop: CancellationToken,
+    /// Every connection task.
+    pub(crate) tasks: TaskTracker,
+    /// Bytes held by all connections.
+    pub(crate) budget: Arc<Budget>,
+    /// Counters.
+    pub(crate) metrics: Metrics,
+    /// The uid whose peers are served on the Unix socket.
+    pub(crate) own_uid: u32,
+    /// When the daemon started.
+    pub(crate) started: Instant,
+    /// Connections open now.
+    open: AtomicUsize,
+    /// Source of nonces; `None` when nothing is signed.
+    random: Option<File>,
+}
+
+/// One of the places for connections; free again when dropped.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl Shared {
+    /// Prepares a daemon with a checked config.
+    pub(crate) fn new(config: Config) -> Result<Arc<Shared>, Error> {
+        let words = Words::new(&config)?;
+        let random = match config.hmac.enforce {
+            true => Some(File::open("/dev/urandom").map_err(Error::Random)?),
+            false => None,
+        };
+        Ok(Arc::new(Shared {
+            words,
+            stop: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            budget: Arc::new(Budget::new(config.limits.in_flight)),
+            metrics: Metrics::new(),
+            own_uid: rustix::process::geteuid().as_raw(),
+            started: Instant::now(),
+            open: AtomicUsize::new(0),
+            random,
+            config,
+        }))
+    }
+
+    /// Connections open now.
+    pub(crate) fn open(&self) -> usize {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    /// The present, as deadlines of parts count it.
+    pub(crate) fn tick(&self) -> Tick {
+        self.tick_after(Duration::ZERO)
+    }
+
+    /// The present and `delay`.
+    pub(crate) fn tick_after(&self, delay: Duration) -> Tick {
+        let millis = (self.started.elapsed() + delay).as_millis();
+        // Rounded up: a deadline must not come before its time.
+        Tick(u64::try_from(millis).map_or(u64::MAX, |millis| millis + 1))
+    }
+
+    /// The point in time of a tick.
+    pub(crate) fn instant(&self, tick: Tick) -> Instant {
+        self.started + Duration::from_millis(tick.0)
+    }
+
+    /// Takes a seat if one is free.
+    pub(crate) fn seat(self: &Arc<Self>) -> Option<Seat> {
+        let limit = self.config.limits.connections;
+        let take = |open| (open < limit).then_some(open + 1);
+        self.open.fetch_update(Ordering::AcqRel, Ordering::Relaxed, take).ok()?;
+        self.metrics.accepted.inc();
+        Some(Seat { shared: Arc::clone(self) })
+    }
+
+    /// Takes a seat beyond the limit, for standard input and output.
+    pub(crate) fn extra_seat(self: &Arc<Self>) -> Seat {
+        self.open.fetch_add(1, Ordering::AcqRel);
+        self.metrics.accepted.inc();
+        Seat { shared: Arc::clone(self) }
+    }
+
+    /// Fills a nonce with random bytes.
+    pub(crate) fn nonce(&self) -> io::Result<[u8; NONCE_BYTES]> {
+        let mut nonce = [0; NONCE_BYTES];
+        let closed = || io::Error::other("the random source is not open");
+        let mut random = self.random.as_ref().ok_or_else(closed)?;
+        random.read_exact(&mut nonce)?;
+        Ok(nonce)
+    }
+
+    /// Tells a peer why it is not served and closes. Never waits: the frame fits the empty
+    /// buffer of a fresh socket, and a peer for which it does not is closed without it.
+    pub(crate) fn refuse(&self, stream: Stream, origin: Origin, code: Code) {
+        self.metrics.refuse(code);
+        let frame = self.words.refusal(code, matches!(origin, Origin::Tcp(_)));
+        if let Err(error) = stream.say_and_close(&frame) {
+            tracing::debug!(%error, "a refused peer was not told");
+        }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.shared.open.fetch_sub(1, Ordering::AcqRel);
+    }
+}

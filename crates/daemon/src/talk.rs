@@ -1,0 +1,268 @@
+//! One connection's side of the conversation: bytes in, answers out, no IO and no clock.
+//!
+//! `conn` calls [`Talk::answer`] with everything received and not yet answered. The rule that
+//! every caller can rely on: each frame gets exactly one answer frame, in order. Two frames of
+//! a client are no exceptions but worth a note:
+//!
+//! - a hello is answered like anything else, with one `:RESPONSE`;
+//! - a part of a large message is answered with a short receipt as long as parts are missing,
+//!   unless a hello was said: then only the whole message is answered, after its last part.
+
+mod guess;
+mod parts;
+mod reply;
+mod words;
+
+use std::io;
+
+use bridle_sexp::Dialect;
+use bridle_wire::Code;
+use bridle_wire::frame::{Decoded, Decoder, DecoderOptions, Encoder, FrameError};
+use bridle_wire::oacp::Failure;
+use bridle_wire::oacp::health::{Check, Status};
+use bridle_wire::parts::Assembler;
+use bridle_wire::seal::{Nonce, Signer, V1, Verifier};
+
+use crate::conn::{Closed, Origin};
+use crate::metrics::Tally;
+use crate::shared::Shared;
+use reply::Depth;
+pub(crate) use words::Words;
+
+/// The target whose trace events show every message in and out.
+const WIRE: &str = "bridle::wire";
+
+/// What an answered batch leaves behind.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Next {
+    /// Bytes at the front of the input that are done with.
+    pub(crate) consumed: usize,
+    /// Whether at least one frame ended in this batch.
+    pub(crate) finished_frame: bool,
+    /// What to do now.
+    pub(crate) then: Then,
+}
+
+/// What to do after a batch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Then {
+    /// Wait for the next frame.
+    Between,
+    /// Wait for the rest of a frame, at least `more` bytes.
+    Inside {
+        /// Said by the peer; never allocated.
+        more: usize,
+    },
+    /// The output is full; call again with the rest of the input when it is sent.
+    OutputFull,
+    /// The last answer says why; nothing more can be read.
+    Close(Closed),
+}
+
+/// The state of one conversation.
+#[derive(Debug)]
+pub(crate) struct Talk {
+    decoder: Decoder,
+    encoder: Encoder,
+    signing: Signing,
+    /// The dialect of the client's texts and of the answers.
+    dialect: Dialect,
+    /// What the client's hello said about us; `None` before a hello.
+    greeted: Option<Greeted>,
+    /// Messages in parts that are not whole yet. Boxed: most connections never have one.
+    parts: Option<Box<Assembler>>,
+}
+
+/// What was settled by a client's hello.
+#[derive(Clone, Copy, Debug)]
+struct Greeted {
+    /// The client puts messages together from parts.
+    parts: bool,
+    /// Answers that were sent in parts so far; numbers the next one.
+    said: u64,
+}
+
+/// Where a connection stands with signatures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Signing {
+    /// Nothing is signed.
+    Off,
+    /// The client has not sent its first frame; we sign in version 1.
+    Opening,
+    /// Version and key are settled.
+    Settled,
+}
+
+/// What a batch needs besides the conversation itself.
+struct Batch<'b> {
+    shared: &'b Shared,
+    out: &'b mut Vec<u8>,
+    tally: &'b mut Tally,
+    /// Looked up once: whether messages are traced.
+    traced: bool,
+    /// Looked up once: how the daemon is.
+    status: Status,
+}
+
+impl Talk {
+    /// Begins a conversation by appending the hello to `out`.
+    ///
+    /// # Errors
+    /// The system gives no random bytes for the nonce of a signed connection.
+    pub(crate) fn new(shared: &Shared, origin: Origin, out: &mut Vec<u8>) -> io::Result<Talk> {
+        let options = DecoderOptions { max_frame: shared.config.limits.frame, unit: None };
+        let mut encoder = Encoder::new(shared.config.unknown_unit);
+        let keys = shared.words.keys().filter(|_| matches!(origin, Origin::Tcp(_)));
+        let (decoder, signing) = match keys {
+            None => {
+                out.extend_from_slice(shared.words.plain_hello());
+                (Decoder::new(options), Signing::Off)
+            }
+            Some(keys) => {
+                let nonce = Nonce::from_random(shared.nonce()?);
+                let v1 = if shared.config.hmac.allow_v1 { V1::Allow } else { V1::Refuse };
+                encoder.set_signer(Signer::v1(keys.first().clone()));
+                // A hello is a few hundred bytes: it always fits.
+                let _ = encoder.encode(&shared.words.signed_hello(&nonce), out);
+                let verifier = Verifier::server(keys.clone(), nonce, v1);
+                (Decoder::signed(options, verifier), Signing::Opening)
+            }
+        };
+        let (dialect, greeted, parts) = (Dialect::Lisp, None, None);
+        Ok(Talk { decoder, encoder, signing, dialect, greeted, parts })
+    }
+
+    /// Answers every whole frame in `input`, as far as the answers fit the output limit.
+    pub(crate) fn answer(
+        &mut self,
+        shared: &Shared,
+        input: &[u8],
+        out: &mut Vec<u8>,
+        tally: &mut Tally,
+    ) -> Next {
+        let traced = tracing::enabled!(target: WIRE, tracing::Level::TRACE);
+        let full = shared.budget.full();
+        let status = if full { Status::Degraded } else { Status::Healthy };
+        let mut batch = Batch { shared, out, tally, traced, status };
+        let frames_before = batch.tally.frames_in;
+        let mut at = 0;
+        let then = loop {
+            if batch.out.len() >= shared.config.limits.output {
+                break Then::OutputFull;
+            }
+            match self.decoder.decode(&input[at..]) {
+                Ok(Decoded::Frame { payload, consumed }) => {
+                    batch.tally.frames_in += 1;
+                    self.frame(&mut batch, &input[at..][payload]);
+                    at += consumed;
+                }
+                Ok(Decoded::Refused { consumed, error }) => {
+                    batch.tally.frames_in += 1;
+                    self.fault(&mut batch, &error, &input[at..]);
+                    at += consumed;
+                }
+                Ok(Decoded::Need { skip, more }) => {
+                    at += skip;
+                    break match self.decoder.inside_frame() {
+                        true => Then::Inside { more },
+                        false => Then::Between,
+                    };
+                }
+                Err(lost) => {
+                    self.fault(&mut batch, &lost.error, &input[at..]);
+                    break Then::Close(closed_by(&lost.error));
+                }
+            }
+        };
+        Next { consumed: at, finished_frame: tally.frames_in != frames_before, then }
+    }
+
+    /// Judges the end of the stream; `input` is what was not answered.
+    pub(crate) fn finish(
+        &mut self,
+        shared: &Shared,
+        input: &[u8],
+        out: &mut Vec<u8>,
+        tally: &mut Tally,
+    ) -> Closed {
+        match self.decoder.finish(input) {
+            Ok(()) => Closed::PeerEnded,
+            Err(lost) => {
+                self.say_error(shared, lost.code(), &lost.error.to_string(), out, tally);
+                closed_by(&lost.error)
+            }
+        }
+    }
+
+    /// Says an error that answers no message.
+    pub(crate) fn say_error(
+        &mut self,
+        shared: &Shared,
+        code: Code,
+        message: &str,
+        out: &mut Vec<u8>,
+        tally: &mut Tally,
+    ) {
+        let traced = tracing::enabled!(target: WIRE, tracing::Level::TRACE);
+        let mut batch = Batch { shared, out, tally, traced, status: Status::Healthy };
+        self.refuse(&mut batch, None, &Failure::because(code, message));
+    }
+
+    /// Answers one frame.
+    #[inline]
+    fn frame(&mut self, batch: &mut Batch<'_>, payload: &[u8]) {
+        let text = str::from_utf8(payload);
+        if self.signing == Signing::Off && !batch.traced && text.is_ok_and(Check::is_plain) {
+            batch.out.extend_from_slice(batch.shared.words.framed_health(batch.status));
+            batch.tally.frames_out += 1;
+            return;
+        }
+        self.settle_signing();
+        if let Some(unit) = self.decoder.unit() {
+            self.encoder.set_unit(unit);
+        }
+        match text {
+            Ok(text) => self.text(batch, text, Depth::Frame),
+            // The decoder has checked it; if it ever does not, the peer is told.
+            Err(error) => {
+                let fault = FrameError::InvalidUtf8 { at: error.valid_up_to() };
+                self.fault(batch, &fault, &[]);
+            }
+        }
+    }
+
+    /// The first good frame of a client settles version and key for what we write, too.
+    fn settle_signing(&mut self) {
+        if self.signing != Signing::Opening {
+            return;
+        }
+        let Some(verifier) = self.decoder.verifier() else { return };
+        let signer = match (verifier.session(), verifier.key()) {
+            (Some(session), _) => Signer::server(session.clone()),
+            (None, Some(key)) => Signer::v1(key.clone()),
+            (None, None) => return,
+        };
+        self.encoder.set_signer(signer);
+        self.signing = Signing::Settled;
+    }
+
+    /// Answers a frame whose bytes are at fault.
+    fn fault(&mut self, batch: &mut Batch<'_>, error: &FrameError, input: &[u8]) {
+        let mut message = error.to_string();
+        if let FrameError::BadHeader { .. } = error
+            && let Some(hint) = guess::other_protocol(input)
+        {
+            message.push_str("; ");
+            message.push_str(hint);
+        }
+        self.refuse(batch, None, &Failure::because(error.code(), message));
+    }
+}
+
+/// Why a connection ends whose framing is lost like this.
+fn closed_by(error: &FrameError) -> Closed {
+    match error {
+        FrameError::BadSignature | FrameError::Replayed => Closed::BadSignature,
+        _ => Closed::FramingLost,
+    }
+}

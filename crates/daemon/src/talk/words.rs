@@ -1,0 +1,131 @@
+//! Texts that every connection says, made once at start.
+
+use bridle_wire::Code;
+use bridle_wire::frame::{Encoder, UnknownUnit};
+use bridle_wire::oacp::health::{Response, Status};
+use bridle_wire::oacp::hello::{Auth, DaemonHello, HelloLimits};
+use bridle_wire::oacp::{Failure, error_response};
+use bridle_wire::seal::{Key, KeyId, Keyring, Nonce, Signer};
+
+use crate::config::Config;
+use crate::error::Error;
+
+/// Name and version of this program, as hello and health say it.
+pub(crate) const SERVER: &str = concat!("bridle/", env!("CARGO_PKG_VERSION"));
+
+/// What all connections say alike.
+#[derive(Debug)]
+pub(crate) struct Words {
+    /// The hello; a signed connection adds its nonce.
+    hello: DaemonHello,
+    /// The hello of unsigned connections, framed.
+    plain_hello: Vec<u8>,
+    /// The plain answers to a health check, framed and unsigned.
+    healthy: Vec<u8>,
+    degraded: Vec<u8>,
+    /// Keys of signed connections; `None` when nothing is signed.
+    keys: Option<Keyring>,
+    unknown_unit: UnknownUnit,
+}
+
+impl Words {
+    /// Makes the texts for a checked config.
+    pub(crate) fn new(config: &Config) -> Result<Words, Error> {
+        let keys = match config.hmac.enforce {
+            true => Some(keyring(config)?),
+            false => None,
+        };
+        let mut hello = DaemonHello::new(SERVER);
+        hello.capabilities.push("parts".into());
+        hello.limits = HelloLimits {
+            max_frame: Some(config.limits.frame),
+            max_message: Some(config.limits.message),
+            max_depth: Some(bridle_sexp::Limits::default().depth),
+        };
+        let mut words = Words {
+            plain_hello: Vec::new(),
+            healthy: Vec::new(),
+            degraded: Vec::new(),
+            keys,
+            unknown_unit: config.unknown_unit,
+            hello,
+        };
+        words.plain_hello = words.framed(&text(&words.hello));
+        words.healthy = words.framed(words.health(Status::Healthy));
+        words.degraded = words.framed(words.health(Status::Degraded));
+        if words.keys.is_some() {
+            words.hello.capabilities.insert(0, "auth".into());
+            let versions = if config.hmac.allow_v1 { vec![1, 2] } else { vec![2] };
+            words.hello.auth = Some(Auth { versions, key: None, nonce: None, answer: None });
+        }
+        Ok(words)
+    }
+
+    /// The keys of signed connections.
+    pub(crate) fn keys(&self) -> Option<&Keyring> {
+        self.keys.as_ref()
+    }
+
+    /// The framed hello of an unsigned connection.
+    pub(crate) fn plain_hello(&self) -> &[u8] {
+        &self.plain_hello
+    }
+
+    /// The text of the hello of a signed connection.
+    pub(crate) fn signed_hello(&self, nonce: &Nonce) -> String {
+        let mut hello = self.hello.clone();
+        if let Some(auth) = &mut hello.auth {
+            auth.nonce = Some(nonce.as_str().into());
+        }
+        text(&hello)
+    }
+
+    /// The text of a plain health answer.
+    pub(crate) fn health(&self, status: Status) -> &'static str {
+        Response::plain(status, true)
+    }
+
+    /// The framed plain health answer of an unsigned connection.
+    pub(crate) fn framed_health(&self, status: Status) -> &[u8] {
+        match status {
+            Status::Healthy => &self.healthy,
+            _ => &self.degraded,
+        }
+    }
+
+    /// The only frame of a connection that is not served.
+    pub(crate) fn refusal(&self, code: Code, signed: bool) -> Vec<u8> {
+        let mut payload = String::new();
+        error_response(None, &Failure::new(code)).write(&mut payload);
+        let mut out = Vec::new();
+        match self.keys.as_ref().filter(|_| signed) {
+            Some(keys) => {
+                let mut encoder = Encoder::new(self.unknown_unit);
+                encoder.set_signer(Signer::v1(keys.first().clone()));
+                // An error of one line is far below the largest frame.
+                let _ = encoder.encode(&payload, &mut out);
+                out
+            }
+            None => self.framed(&payload),
+        }
+    }
+
+    fn framed(&self, payload: &str) -> Vec<u8> {
+        let mut out = Vec::new();
+        // Texts of our own: neither empty nor long.
+        let _ = Encoder::new(self.unknown_unit).encode(payload, &mut out);
+        out
+    }
+}
+
+fn text(hello: &DaemonHello) -> String {
+    let mut text = String::new();
+    hello.to_message().write(&mut text);
+    text
+}
+
+fn keyring(config: &Config) -> Result<Keyring, Error> {
+    let keys: Result<Vec<Key>, _> =
+        config.hmac.keys.iter().map(|key| Key::strong(KeyId::new(&key.id), &key.secret)).collect();
+    keys.and_then(Keyring::new).map_err(Error::Keys)
+}

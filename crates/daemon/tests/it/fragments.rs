@@ -1,0 +1,53 @@
+//! Frames that arrive in pieces.
+
+use tokio::io::AsyncWriteExt;
+
+use crate::support::{CHECK, Daemon, HEALTHY, assert_error, frame};
+
+fn big_message(text_bytes: usize) -> String {
+    let text = "é".repeat(text_bytes / 2);
+    format!("(:type :EVENT :id 5 :payload (:sensor :user-prompt :text \"{text}\"))")
+}
+
+#[tokio::test]
+async fn one_byte_at_a_time() {
+    let daemon = Daemon::start().await;
+    let mut peer = daemon.peer().await;
+    let message = frame(&big_message(4000)) + " \n" + &frame(CHECK);
+    for byte in message.as_bytes() {
+        peer.send([*byte]).await;
+    }
+    assert_error(&peer.frame().await.unwrap(), "unsupported");
+    assert_eq!(peer.frame().await.as_deref(), Some(HEALTHY));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn five_megabytes_in_thousand_byte_pieces() {
+    let daemon = Daemon::start().await;
+    let mut peer = daemon.peer().await;
+    let message = frame(&big_message(5 << 20)) + &frame(CHECK);
+    for piece in message.as_bytes().chunks(1000) {
+        peer.send(piece).await;
+    }
+    assert_error(&peer.frame().await.unwrap(), "unsupported");
+    assert_eq!(peer.frame().await.as_deref(), Some(HEALTHY));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_largest_frame_at_once() {
+    let daemon = Daemon::start().await;
+    let peer = daemon.peer().await;
+    let head = "(:type :LOG :payload (:text \"";
+    let text = "x".repeat(0xff_ffff - head.len() - "\"))".len());
+    let message = frame(&format!("{head}{text}\"))"));
+    assert!(message.starts_with("ffffff"));
+    let (mut read, mut write) = peer.split();
+    let writer = tokio::spawn(async move {
+        write.write_all(message.as_bytes()).await.unwrap();
+        write
+    });
+    let mut answer = vec![0; 64];
+    tokio::io::AsyncReadExt::read_exact(&mut read, &mut answer).await.unwrap();
+    assert!(String::from_utf8_lossy(&answer).contains("(:type :RESPONSE :id nil"));
+    drop(writer.await.unwrap());
+}

@@ -1,0 +1,224 @@
+//! Signed frames on TCP, in both versions.
+
+use bridle_daemon::{Config, HmacKey};
+use bridle_wire::frame::{Decoded, Decoder, DecoderOptions, Encoder, UnknownUnit};
+use bridle_wire::seal::{Key, KeyId, Keyring, Nonce, Session, Signer, Verifier};
+
+use crate::support::{CHECK, Daemon, HEALTHY, Peer, assert_error, frame};
+
+const SECRET: &[u8] = b"0123456789abcdef";
+
+/// `CHECK` and `HEALTHY` as a program that is not this one signs them with `SECRET`.
+const CHECK_SEAL: &str = "33f422b998176746b6c5977179f7295dda1abf9dffa5e8cd4a03e58c636e9b0f";
+const HEALTHY_SEAL: &str = "d4bd50fde7d578011c88205170b404e68283a2ce7bcedd0c3fe059cbb880ea3b";
+
+fn signed(config: &mut Config) {
+    config.hmac.enforce = true;
+    config.hmac.keys = vec![
+        HmacKey { id: "main".to_owned(), secret: SECRET.to_vec() },
+        HmacKey { id: "other".to_owned(), secret: b"another secret, longer".to_vec() },
+    ];
+}
+
+fn key(id: &str, secret: &[u8]) -> Key {
+    Key::strong(KeyId::new(id), secret).unwrap()
+}
+
+/// A client that signs with the codec of `bridle_wire`.
+struct Signing {
+    peer: Peer,
+    encoder: Encoder,
+    decoder: Decoder,
+    input: Vec<u8>,
+    hello: String,
+}
+
+impl Signing {
+    async fn connect(daemon: &Daemon, keys: Keyring) -> Signing {
+        let mut signing = Signing {
+            peer: daemon.stranger().await,
+            encoder: Encoder::new(UnknownUnit::Bytes),
+            decoder: Decoder::signed(DecoderOptions::default(), Verifier::client(keys)),
+            input: Vec::new(),
+            hello: String::new(),
+        };
+        signing.hello = signing.read().await.unwrap();
+        signing
+    }
+
+    /// Begins version 2 with `key`; returns the answer to the hello.
+    async fn greet(&mut self, key: Key) -> Option<String> {
+        let (_, rest) = self.hello.split_once(":nonce \"").expect("a nonce");
+        let server = Nonce::parse(&rest[..32]).unwrap();
+        let client = Nonce::from_random([7; 16]);
+        let hello = format!(
+            "(:type :EVENT :payload (:action :handshake :version \"0.3.0\" \
+             :auth (:hmac 2 :key \"{}\" :nonce \"{}\" :answer \"{}\")))",
+            key.id(),
+            client.as_str(),
+            server.as_str()
+        );
+        let session = Session { key, client, server };
+        self.encoder.set_signer(Signer::client(session.clone()));
+        self.decoder.verifier_mut().unwrap().answer(session);
+        self.send(&hello).await;
+        self.read().await
+    }
+
+    async fn send(&mut self, payload: &str) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.encoder.encode(payload, &mut bytes).unwrap();
+        self.peer.send(&bytes).await;
+        bytes
+    }
+
+    /// Reads one frame and checks its signature; `None` at the end or when it does not fit.
+    async fn read(&mut self) -> Option<String> {
+        loop {
+            match self.decoder.decode(&self.input).ok()? {
+                Decoded::Frame { payload, consumed } => {
+                    let text = String::from_utf8(self.input[payload].to_vec()).unwrap();
+                    self.input.drain(..consumed);
+                    return Some(text);
+                }
+                Decoded::Need { skip, .. } => drop(self.input.drain(..skip)),
+                Decoded::Refused { error, .. } => panic!("{error}"),
+            }
+            let more = self.peer.some(4096).await;
+            if more.is_empty() {
+                return None;
+            }
+            self.input.extend(more);
+        }
+    }
+}
+
+fn v1_frame(payload: &str, seal: &str) -> String {
+    format!("{:06x}{seal}{payload}", payload.len())
+}
+
+/// Reads a v1 frame without checking it: its seal and its payload.
+async fn read_v1(peer: &mut Peer) -> Option<(String, String)> {
+    let len = usize::from_str_radix(&peer.header().await?, 16).unwrap();
+    let seal = String::from_utf8(peer.bytes(64).await).unwrap();
+    Some((seal, String::from_utf8(peer.bytes(len).await).unwrap()))
+}
+
+#[tokio::test]
+async fn the_hello_is_signed_and_says_how() {
+    let daemon = Daemon::with(|config, _| signed(config)).await;
+    let (_, hello) = read_v1(&mut daemon.stranger().await).await.unwrap();
+    assert!(hello.contains(":capabilities (:auth "), "{hello}");
+    assert!(hello.contains(":auth (:hmac 1 2 :nonce \""), "{hello}");
+    let (_, again) = read_v1(&mut daemon.stranger().await).await.unwrap();
+    assert_ne!(hello, again, "each connection has its own nonce");
+}
+
+#[tokio::test]
+async fn version_one_as_old_peers_sign_it() {
+    let daemon = Daemon::with(|config, _| signed(config)).await;
+    let mut peer = daemon.stranger().await;
+    read_v1(&mut peer).await.unwrap();
+    for seal in [CHECK_SEAL.to_owned(), CHECK_SEAL.to_uppercase()] {
+        peer.send(v1_frame(CHECK, &seal)).await;
+        let answer = read_v1(&mut peer).await.unwrap();
+        assert_eq!(answer, (HEALTHY_SEAL.to_owned(), HEALTHY.to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_or_missing_signature_closes() {
+    let daemon = Daemon::with(|config, _| signed(config)).await;
+    let wrong = CHECK_SEAL.replace('3', "4");
+    let unsigned = frame(CHECK) + &" ".repeat(70);
+    for bytes in [v1_frame(CHECK, &wrong), unsigned] {
+        let mut peer = daemon.stranger().await;
+        read_v1(&mut peer).await.unwrap();
+        peer.send(&bytes).await;
+        let (_, answer) = read_v1(&mut peer).await.unwrap();
+        assert!(
+            answer.contains(":code :bad-signature") || answer.contains(":code :unsigned-frame")
+        );
+        assert!(peer.rest().await.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn version_two_with_either_key() {
+    let daemon = Daemon::with(|config, _| signed(config)).await;
+    for key in [key("main", SECRET), key("other", b"another secret, longer")] {
+        let mut client = Signing::connect(&daemon, Keyring::of(key.clone())).await;
+        let answer = client.greet(key).await.unwrap();
+        assert!(answer.contains(":status :success"), "{answer}");
+        for _ in 0..3 {
+            client.send(CHECK).await;
+            assert_eq!(client.read().await.as_deref(), Some(HEALTHY));
+        }
+        client.send("(:type :STATUS :id \"é\")").await;
+        assert_error(&client.read().await.unwrap(), "unsupported");
+    }
+}
+
+#[tokio::test]
+async fn version_two_refuses_a_repeated_frame() {
+    let daemon = Daemon::with(|config, _| signed(config)).await;
+    let key = key("main", SECRET);
+    let mut client = Signing::connect(&daemon, Keyring::of(key.clone())).await;
+    client.greet(key).await.unwrap();
+    let bytes = client.send(CHECK).await;
+    assert_eq!(client.read().await.as_deref(), Some(HEALTHY));
+    client.peer.send(&bytes).await;
+    assert_error(&client.read().await.unwrap(), "replayed-frame");
+    assert_eq!(client.read().await, None);
+}
+
+#[tokio::test]
+async fn version_two_refuses_frames_of_another_connection_and_of_version_one() {
+    let daemon = Daemon::with(|config, _| signed(config)).await;
+    let key = key("main", SECRET);
+    let mut first = Signing::connect(&daemon, Keyring::of(key.clone())).await;
+    first.greet(key.clone()).await.unwrap();
+    let recorded = first.send(CHECK).await;
+    let v1 = v1_frame(CHECK, CHECK_SEAL).into_bytes();
+    for bytes in [recorded, v1] {
+        let mut client = Signing::connect(&daemon, Keyring::of(key.clone())).await;
+        client.greet(key.clone()).await.unwrap();
+        client.peer.send(&bytes).await;
+        assert_error(&client.read().await.unwrap(), "bad-signature");
+        assert_eq!(client.read().await, None);
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_key_is_refused() {
+    let daemon = Daemon::with(|config, _| signed(config)).await;
+    let stranger = key("main", b"not the secret of main");
+    let mut client = Signing::connect(&daemon, Keyring::of(stranger.clone())).await;
+    // What the daemon says is signed with a key that this client does not have.
+    assert_eq!(client.greet(stranger).await, None);
+}
+
+#[tokio::test]
+async fn version_one_can_be_switched_off() {
+    let daemon = Daemon::with(|config, _| {
+        signed(config);
+        config.hmac.allow_v1 = false;
+    })
+    .await;
+    let mut peer = daemon.stranger().await;
+    let (_, hello) = read_v1(&mut peer).await.unwrap();
+    assert!(hello.contains(":auth (:hmac 2 :nonce"), "{hello}");
+    peer.send(v1_frame(CHECK, CHECK_SEAL)).await;
+    let (_, answer) = read_v1(&mut peer).await.unwrap();
+    assert_error(&answer, "bad-signature");
+}
+
+#[tokio::test]
+async fn the_unix_socket_is_not_signed() {
+    let daemon = Daemon::with(|config, dir| {
+        signed(config);
+        config.unix = Some(dir.join("b.sock"));
+    })
+    .await;
+    assert_eq!(daemon.unix_peer().await.ask(CHECK).await, HEALTHY);
+}

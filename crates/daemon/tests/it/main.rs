@@ -1,0 +1,22 @@
+//! The daemon over real sockets: raw bytes in, raw bytes out, port 0, no fixed times.
+//!
+//! One binary, one module per subject. `support` starts daemons and speaks frames; it knows
+//! the framing rule in its simplest form and nothing of the crate that implements it.
+
+#![expect(clippy::disallowed_methods, reason = "a test's tasks end with its runtime")]
+#![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test itself")]
+
+mod errors;
+mod fragments;
+mod health;
+mod hello;
+mod hmac;
+mod hostile;
+mod limits;
+mod lock;
+mod pipelining;
+mod shutdown;
+mod stdio;
+mod support;
+mod units;
+mod unix;

@@ -1,0 +1,209 @@
+//! Starting daemons and talking to them in raw frames.
+
+use std::future::Future;
+use std::path::Path;
+use std::time::Duration;
+
+use bridle_daemon::{Bound, Config, Error};
+use tempfile::TempDir;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
+use tokio::net::{TcpStream, UnixStream};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// Keeps a hanging test from hanging for ever; nothing is measured with it.
+const HANG: Duration = Duration::from_secs(120);
+
+pub(crate) const CHECK: &str = "(:type :health-check)";
+pub(crate) const HEALTHY: &str = "(:type :health-response :status :healthy :checked-p t)";
+
+/// A running daemon with its own state directory.
+pub(crate) struct Daemon {
+    pub(crate) bound: Bound,
+    pub(crate) dir: TempDir,
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<Result<(), Error>>,
+}
+
+impl Daemon {
+    /// Starts with the defaults on a free TCP port.
+    pub(crate) async fn start() -> Daemon {
+        Daemon::with(|_, _| {}).await
+    }
+
+    /// Starts with the defaults as changed by `change`, which also gets a private directory.
+    pub(crate) async fn with(change: impl FnOnce(&mut Config, &Path)) -> Daemon {
+        let dir = tempfile::tempdir().unwrap();
+        let mut config = Config {
+            tcp: Some("127.0.0.1:0".to_owned()),
+            state: dir.path().join("state"),
+            ..Config::default()
+        };
+        change(&mut config, dir.path());
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (ready, bound) = oneshot::channel();
+        let task = tokio::spawn(async move {
+            let ready = |bound: &Bound| drop(ready.send(bound.clone()));
+            bridle_daemon::run(config, ready, async { drop(stopped.await) }).await
+        });
+        match bound.await {
+            Ok(bound) => Daemon { bound, dir, stop, task },
+            Err(_) => panic!("the daemon did not start: {:?}", task.await),
+        }
+    }
+
+    pub(crate) async fn peer(&self) -> Peer {
+        let mut peer = self.stranger().await;
+        let hello = peer.frame().await.expect("a hello");
+        assert!(hello.starts_with("(:type :EVENT :payload (:action :handshake "), "{hello}");
+        peer
+    }
+
+    /// A TCP connection whose hello is not read yet.
+    pub(crate) async fn stranger(&self) -> Peer {
+        let stream = TcpStream::connect(self.bound.tcp.unwrap()).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        Peer::over(stream)
+    }
+
+    /// A connection over the Unix socket, hello read.
+    pub(crate) async fn unix_peer(&self) -> Peer {
+        let path = self.bound.unix.clone().unwrap();
+        let mut peer = Peer::over(UnixStream::connect(path).await.unwrap());
+        assert!(peer.frame().await.unwrap().contains(":handshake"));
+        peer
+    }
+
+    /// Asks to stop and waits for the end.
+    pub(crate) async fn stop(self) -> Result<(), Error> {
+        let _ = self.stop.send(());
+        guard(self.task).await.unwrap()
+    }
+
+    /// Asks to stop and goes on; the handle is the daemon's end.
+    pub(crate) fn begin_stop(self) -> (JoinHandle<Result<(), Error>>, TempDir) {
+        let _ = self.stop.send(());
+        (self.task, self.dir)
+    }
+
+    /// Fails unless a new connection gets its health check answered.
+    pub(crate) async fn assert_alive(&self) {
+        let mut peer = self.peer().await;
+        assert_eq!(peer.ask(CHECK).await, HEALTHY);
+    }
+
+    /// One number out of the metrics in a detailed health answer.
+    pub(crate) async fn metric(&self, name: &str) -> u64 {
+        let mut peer = self.peer().await;
+        let text = peer.ask("(:type :health-check :detail t)").await;
+        let line = text.lines().find(|line| line.starts_with(name) && !line.starts_with('#'));
+        let line = line.unwrap_or_else(|| panic!("no `{name}` in {text}"));
+        line.rsplit(' ').next().unwrap().parse().unwrap()
+    }
+}
+
+pub(crate) trait Wire: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Wire for T {}
+
+pub(crate) type Reader = ReadHalf<Box<dyn Wire>>;
+pub(crate) type Writer = WriteHalf<Box<dyn Wire>>;
+
+/// A client that counts bytes and reads answers byte for byte.
+pub(crate) struct Peer {
+    stream: Box<dyn Wire>,
+}
+
+impl Peer {
+    pub(crate) fn over(stream: impl Wire + 'static) -> Peer {
+        Peer { stream: Box::new(stream) }
+    }
+
+    /// Writes bytes; a daemon that has closed in the meantime is no failure here.
+    pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        let _ = guard(self.stream.write_all(bytes.as_ref())).await;
+    }
+
+    /// Writes one frame with the length in bytes.
+    pub(crate) async fn say(&mut self, payload: &str) {
+        self.send(frame(payload)).await;
+    }
+
+    /// Writes one frame and reads its answer.
+    pub(crate) async fn ask(&mut self, payload: &str) -> String {
+        self.say(payload).await;
+        self.frame().await.expect("an answer")
+    }
+
+    /// Reads one frame with the length in bytes, skipping blanks before it.
+    pub(crate) async fn frame(&mut self) -> Option<String> {
+        let header = self.header().await?;
+        let len = usize::from_str_radix(&header, 16).unwrap();
+        let mut payload = vec![0; len];
+        guard(self.stream.read_exact(&mut payload)).await.ok()?;
+        Some(String::from_utf8(payload).unwrap())
+    }
+
+    /// Reads six digits, skipping blanks before them.
+    pub(crate) async fn header(&mut self) -> Option<String> {
+        let mut header = String::new();
+        while header.len() < 6 {
+            let byte = guard(self.stream.read_u8()).await.ok()?;
+            if !(header.is_empty() && byte.is_ascii_whitespace()) {
+                header.push(char::from(byte));
+            }
+        }
+        Some(header)
+    }
+
+    /// Reads exactly `n` bytes.
+    pub(crate) async fn bytes(&mut self, n: usize) -> Vec<u8> {
+        let mut bytes = vec![0; n];
+        guard(self.stream.read_exact(&mut bytes)).await.unwrap();
+        bytes
+    }
+
+    /// Reads up to `n` bytes, as they come.
+    pub(crate) async fn some(&mut self, n: usize) -> Vec<u8> {
+        let mut bytes = vec![0; n];
+        let n = guard(self.stream.read(&mut bytes)).await.unwrap_or(0);
+        bytes.truncate(n);
+        bytes
+    }
+
+    /// Reads to the end of the stream.
+    pub(crate) async fn rest(&mut self) -> Vec<u8> {
+        let mut rest = Vec::new();
+        let _ = guard(self.stream.read_to_end(&mut rest)).await;
+        rest
+    }
+
+    /// Closes the writing half.
+    pub(crate) async fn end(&mut self) {
+        let _ = guard(self.stream.shutdown()).await;
+    }
+
+    /// Splits into two halves for tests that read and write at once.
+    pub(crate) fn split(self) -> (Reader, Writer) {
+        tokio::io::split(self.stream)
+    }
+}
+
+/// One frame with the length in bytes.
+pub(crate) fn frame(payload: &str) -> String {
+    format!("{:06x}{payload}", payload.len())
+}
+
+/// Awaits with a guard against hanging.
+pub(crate) async fn guard<F: Future>(future: F) -> F::Output {
+    match tokio::time::timeout(HANG, future).await {
+        Ok(output) => output,
+        Err(_) => panic!("nothing happened within {HANG:?}"),
+    }
+}
+
+/// Fails unless `answer` is an error frame with `code`.
+pub(crate) fn assert_error(answer: &str, code: &str) {
+    assert!(answer.starts_with("(:type :RESPONSE :id "), "{answer}");
+    let wanted = format!("(:status :error :code :{code} ");
+    assert!(answer.contains(&wanted), "expected {code}, got {answer}");
+}
