@@ -1,1 +1,28 @@
-//! The faces: client library and the commands that only know the protocol.
+//! The faces of bridle that know only the protocol: a client library and the commands built on
+//! it. Blocking std IO, no runtime, nothing of the daemon's insides.
+//!
+//! Layout, in reading order:
+//!
+//! - [`addr`]: where a daemon is: a TCP address or a socket path
+//! - [`client`]: one connection: frames out, frames in
+//! - [`frames`], [`input`]: frames and forms from a stream, one after another, with their places
+//! - [`sexp`], [`frame`]: commands on text and frames, without a daemon
+//! - [`health`], [`send`], [`tap`]: commands that talk or listen
+//! - [`pretty`]: forms laid out for people, colored on request
+//! - [`error`]: what can go wrong, and the hint that goes with it
+
+pub mod addr;
+pub mod client;
+pub mod error;
+pub mod frame;
+pub mod frames;
+pub mod health;
+pub mod input;
+pub mod pretty;
+pub mod send;
+pub mod sexp;
+pub mod tap;
+
+pub use addr::Addr;
+pub use client::Client;
+pub use error::Error;

@@ -1,0 +1,309 @@
+//! One connection to a daemon: hello, then a request and its answer, in turn.
+//!
+//! The daemon answers each frame with exactly one frame, so the next frame is the answer. Every
+//! wait has a deadline.
+
+mod stream;
+
+use std::borrow::Cow;
+use std::io::{self, Read as _, Write as _};
+use std::time::{Duration, Instant};
+
+use bridle_sexp::{Node, Value, read_one};
+use bridle_wire::frame::{Decoder, DecoderOptions, Encoder, FrameError, Unit, UnknownUnit};
+use bridle_wire::seal::{Key, Keyring, Nonce, Session, Signer, Verifier};
+
+pub use stream::Stream;
+
+use crate::addr::Addr;
+use crate::error::Error;
+use crate::frames::{Frames, Item, Stop};
+
+/// Longest wait for a connection or an answer, unless told otherwise.
+pub const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How a client proves who it is.
+#[derive(Debug, Clone, Default)]
+pub enum Auth {
+    /// Not at all.
+    #[default]
+    None,
+    /// Signatures of version 1: old peers.
+    V1(Key),
+    /// Signatures of version 2: bound to the connection and the order of frames.
+    V2(Key),
+}
+
+/// How a client behaves.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Longest wait for a connection, and for each answer.
+    pub timeout: Duration,
+    /// Signatures.
+    pub auth: Auth,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { timeout: TIMEOUT, auth: Auth::None }
+    }
+}
+
+/// A daemon to try.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// Where it is.
+    pub addr: Addr,
+    /// How to talk to it.
+    pub options: Options,
+}
+
+/// A connection that has seen the daemon's hello.
+#[derive(Debug)]
+pub struct Client {
+    addr: Addr,
+    frames: Frames<Stream>,
+    encoder: Encoder,
+    hello: String,
+    timeout: Duration,
+}
+
+impl Client {
+    /// Connects and waits for the hello; with version 2, answers it.
+    ///
+    /// # Errors
+    ///
+    /// Nobody is there, nobody answers in time, or what answers is no daemon.
+    pub fn connect(addr: &Addr, options: &Options) -> Result<Client, Error> {
+        let stream = Stream::connect(addr, options.timeout)?;
+        let mut encoder = Encoder::new(UnknownUnit::Bytes);
+        // Every daemon that says hello understands bytes; character counters are told by it.
+        encoder.set_unit(Unit::Bytes);
+        let takes = DecoderOptions::default();
+        let decoder = match &options.auth {
+            Auth::None => Decoder::new(takes),
+            Auth::V1(key) => {
+                encoder.set_signer(Signer::v1(key.clone()));
+                Decoder::signed(takes, Verifier::v1(Keyring::of(key.clone())))
+            }
+            Auth::V2(key) => Decoder::signed(takes, Verifier::client(Keyring::of(key.clone()))),
+        };
+        let mut client = Client {
+            addr: addr.clone(),
+            frames: Frames::new(stream, decoder),
+            encoder,
+            hello: String::new(),
+            timeout: options.timeout,
+        };
+        client.hello = client.receive()?;
+        let nonce = client.check_hello()?;
+        if let Auth::V2(key) = &options.auth {
+            client.answer_hello(key, nonce.as_deref())?;
+        }
+        Ok(client)
+    }
+
+    /// Connects to the first target where somebody listens.
+    ///
+    /// # Errors
+    ///
+    /// Nobody does, or the first one who does is no daemon of ours.
+    pub fn connect_any(targets: &[Target]) -> Result<Client, Error> {
+        let mut failed = Vec::new();
+        for target in targets {
+            match Client::connect(&target.addr, &target.options) {
+                Err(Error::Connect { tried }) => failed.extend(tried),
+                result => return result,
+            }
+        }
+        Err(Error::Connect { tried: failed })
+    }
+
+    /// Where the daemon is.
+    pub fn addr(&self) -> &Addr {
+        &self.addr
+    }
+
+    /// The daemon's hello, as it came.
+    pub fn hello(&self) -> &str {
+        &self.hello
+    }
+
+    /// Sends a payload and waits for its answer.
+    ///
+    /// # Errors
+    ///
+    /// The payload does not fit a frame, or no answer came.
+    pub fn request(&mut self, payload: &str) -> Result<String, Error> {
+        self.send(payload)?;
+        self.receive()
+    }
+
+    fn send(&mut self, payload: &str) -> Result<(), Error> {
+        let mut frame = Vec::new();
+        self.encoder.encode(payload, &mut frame)?;
+        let deadline = Instant::now() + self.timeout;
+        let stream = self.frames.source_mut();
+        stream.set_deadline(Some(deadline));
+        match stream.write_all(&frame) {
+            Ok(()) => Ok(()),
+            // The daemon may have said why before it closed; `receive` finds that.
+            Err(error) if is_gone(&error) => Ok(()),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    fn receive(&mut self) -> Result<String, Error> {
+        let deadline = Instant::now() + self.timeout;
+        self.frames.source_mut().set_deadline(Some(deadline));
+        match self.frames.next_frame() {
+            Ok(Some(Item::Frame { text, .. })) => Ok(text),
+            Ok(None) => Err(Error::Closed { addr: self.addr.clone() }),
+            Ok(Some(Item::Refused { error, .. })) | Err(Stop::Lost { error, .. }) => {
+                Err(self.bad_frame(&error))
+            }
+            Err(Stop::Read(error)) => Err(self.failed(error)),
+        }
+    }
+
+    fn failed(&self, error: io::Error) -> Error {
+        let addr = self.addr.clone();
+        match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                Error::Timeout { addr, after: self.timeout }
+            }
+            _ if is_gone(&error) => Error::Closed { addr },
+            _ => Error::Broken { addr, error },
+        }
+    }
+
+    fn bad_frame(&self, error: &FrameError) -> Error {
+        let addr = self.addr.clone();
+        match error {
+            FrameError::Incomplete => Error::Closed { addr },
+            FrameError::BadSignature | FrameError::Replayed => Error::WrongKey { addr },
+            FrameError::Unsigned { .. } => Error::NotSigned { addr },
+            _ => Error::NotProtocol { addr, why: error.to_string() },
+        }
+    }
+
+    /// Looks at the first frame: a hello, a refusal, or something else. Keeps to the daemon's
+    /// largest frame, and returns its nonce.
+    fn check_hello(&mut self) -> Result<Option<String>, Error> {
+        let addr = || self.addr.clone();
+        if starts_with_seal(&self.hello) {
+            return Err(Error::Signed { addr: addr() });
+        }
+        let tree = read_one(&self.hello)
+            .map_err(|error| Error::NotProtocol { addr: addr(), why: error.to_string() })?;
+        let payload = tree.root().get("payload");
+        if let Some(refusal) = ErrorAnswer::of(tree.root()) {
+            let ErrorAnswer { code, message } = refusal;
+            return Err(Error::Refused { addr: addr(), code, message });
+        }
+        let action = payload.and_then(|payload| payload.get("action"));
+        let Some(payload) = payload.filter(|_| action.is_some_and(|it| it.is_keyword("handshake")))
+        else {
+            let why = "expected a hello, got another message".to_owned();
+            return Err(Error::NotProtocol { addr: addr(), why });
+        };
+        let max_frame = payload.get("limits").and_then(|limits| limits.get("max-frame"));
+        if let Some(max) = max_frame.and_then(|max| usize::try_from(max.as_i64()?).ok()) {
+            self.encoder.set_max_frame(max);
+        }
+        let nonce = payload.get("auth").and_then(|auth| auth_value(auth, "nonce"));
+        Ok(nonce.and_then(|nonce| nonce.as_str().map(Cow::into_owned)))
+    }
+
+    /// The client's hello of version 2: names the key, brings a nonce, repeats the daemon's.
+    fn answer_hello(&mut self, key: &Key, server: Option<&str>) -> Result<(), Error> {
+        let no_v2 = || Error::NoVersion2 { addr: self.addr.clone() };
+        let server = server.and_then(|text| Nonce::parse(text).ok()).ok_or_else(no_v2)?;
+        let client = Nonce::from_random(random_bits().map_err(Error::Random)?);
+        let auth = Value::list([
+            Value::keyword("hmac"),
+            Value::int(2),
+            Value::keyword("key"),
+            Value::str(key.id().as_str()),
+            Value::keyword("nonce"),
+            Value::str(client.as_str()),
+            Value::keyword("answer"),
+            Value::str(server.as_str()),
+        ]);
+        let session = Session { key: key.clone(), client, server };
+        if let Some(verifier) = self.frames.decoder_mut().verifier_mut() {
+            verifier.answer(session.clone());
+        }
+        self.encoder.set_signer(Signer::client(session));
+        let hello = format!(
+            "(:type :EVENT :payload (:action :handshake :version \"{}\" :length :bytes :auth {auth}))",
+            bridle_wire::oacp::hello::VERSION
+        );
+        let answer = self.request(&hello)?;
+        let tree = read_one(&answer).map_err(|error| Error::NotProtocol {
+            addr: self.addr.clone(),
+            why: error.to_string(),
+        })?;
+        match ErrorAnswer::of(tree.root()) {
+            None => Ok(()),
+            Some(ErrorAnswer { code, message }) => {
+                Err(Error::Refused { addr: self.addr.clone(), code, message })
+            }
+        }
+    }
+}
+
+/// What an error frame says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErrorAnswer {
+    /// The code, without its colon.
+    pub code: String,
+    /// The sentence for people.
+    pub message: String,
+}
+
+impl ErrorAnswer {
+    /// Reads an answer; `None` if it is no error.
+    pub fn of(answer: Node<'_>) -> Option<ErrorAnswer> {
+        let payload = answer.get("payload")?;
+        if !payload.get("status")?.is_keyword("error") {
+            return None;
+        }
+        let code = payload.get("code").and_then(|code| code.keyword().map(Cow::into_owned));
+        let message = payload.get("message").and_then(|it| it.as_str().map(Cow::into_owned));
+        Some(ErrorAnswer {
+            code: code.unwrap_or_else(|| "unknown".to_owned()),
+            message: message.unwrap_or_default(),
+        })
+    }
+}
+
+/// The value after a key in `(:hmac 1 2 :nonce "..")`, which is no property list.
+fn auth_value<'t>(auth: Node<'t>, key: &str) -> Option<Node<'t>> {
+    let mut children = auth.children();
+    children.find(|child| child.is_keyword(key))?;
+    children.next()
+}
+
+/// Whether the text begins as a signed frame does when it is read as an unsigned one.
+fn starts_with_seal(text: &str) -> bool {
+    let seal = text.as_bytes().get(..bridle_wire::frame::SEAL_LEN);
+    seal.is_some_and(|seal| seal.iter().all(u8::is_ascii_hexdigit))
+}
+
+/// Whether the other side closed while we wrote or read.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::BrokenPipe
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::NotConnected
+    )
+}
+
+fn random_bits() -> io::Result<[u8; 16]> {
+    let mut bits = [0; 16];
+    std::fs::File::open("/dev/urandom")?.read_exact(&mut bits)?;
+    Ok(bits)
+}

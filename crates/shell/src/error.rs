@@ -1,0 +1,244 @@
+//! What can go wrong in a face. The binary turns each kind into an exit code and prints the hint.
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use bridle_wire::Code;
+
+use crate::addr::Addr;
+
+/// Why a command did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Text that is no form.
+    #[error("{0}")]
+    Syntax(Box<Fault>),
+    /// Bytes that are no frame. Displayed as one line that scripts may parse.
+    #[error("{code} at byte {offset}: {reason}", code = .code.as_str())]
+    Frame {
+        /// The protocol's code for the fault.
+        code: Code,
+        /// Offset in the input of the frame that is bad.
+        offset: u64,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Input past what is read in one piece.
+    #[error("expected at most {max} bytes in one piece, got more")]
+    TooMuch {
+        /// The limit.
+        max: usize,
+    },
+    /// Nobody listens there, or the way is barred.
+    #[error("cannot connect to {}", list(.tried))]
+    Connect {
+        /// Every address that was tried, with what the system said.
+        tried: Vec<(Addr, io::Error)>,
+    },
+    /// A listener for `tap` could not be opened.
+    #[error("cannot listen on `{addr}`: {error}")]
+    Listen {
+        /// The address asked for.
+        addr: Addr,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The connection ended where an answer was expected.
+    #[error("`{addr}` closed the connection before it answered")]
+    Closed {
+        /// Who closed.
+        addr: Addr,
+    },
+    /// No answer in time.
+    #[error("`{addr}` did not answer within {} s", .after.as_secs_f32())]
+    Timeout {
+        /// Who was silent.
+        addr: Addr,
+        /// For how long.
+        after: Duration,
+    },
+    /// The other side speaks something else.
+    #[error("`{addr}` does not speak the protocol: {why}")]
+    NotProtocol {
+        /// Who.
+        addr: Addr,
+        /// How that showed.
+        why: String,
+    },
+    /// The daemon greeted with an error and closed, or did not take the signature.
+    #[error("`{addr}` refused: {code}: {message}")]
+    Refused {
+        /// Who.
+        addr: Addr,
+        /// The error code it gave.
+        code: String,
+        /// Its reason.
+        message: String,
+    },
+    /// The daemon signs its frames and we do not.
+    #[error("`{addr}` signs its frames and wants them signed")]
+    Signed {
+        /// Who.
+        addr: Addr,
+    },
+    /// We sign our frames and the daemon does not.
+    #[error("`{addr}` does not sign its frames, and a key was given")]
+    NotSigned {
+        /// Who.
+        addr: Addr,
+    },
+    /// The daemon's signature does not fit our key.
+    #[error("`{addr}` signs with another key than the one given")]
+    WrongKey {
+        /// Who.
+        addr: Addr,
+    },
+    /// The daemon's hello has no nonce, which version 2 needs.
+    #[error("`{addr}` does not offer signatures of version 2")]
+    NoVersion2 {
+        /// Who.
+        addr: Addr,
+    },
+    /// The system gives no random bytes.
+    #[error("cannot read random bytes: {0}")]
+    Random(io::Error),
+    /// A payload that cannot be sent.
+    #[error("cannot frame the form: {0}")]
+    Encode(#[from] bridle_wire::frame::EncodeError),
+    /// An input could not be read.
+    #[error("cannot read the input: {0}")]
+    Read(io::Error),
+    /// The output could not be written.
+    #[error("cannot write the output: {0}")]
+    Write(io::Error),
+    /// A connection broke.
+    #[error("the connection to `{addr}` broke: {error}")]
+    Broken {
+        /// With whom.
+        addr: Addr,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+/// What kind of failure it is, for callers that decide by kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The input is bad.
+    Data,
+    /// No daemon there.
+    Unavailable,
+    /// It took too long.
+    Timeout,
+    /// The other side does not speak the protocol.
+    Protocol,
+    /// Not allowed, or a signature was not accepted.
+    Permission,
+    /// An input or output failed.
+    Io,
+    /// The reader of our output went away, which is no failure.
+    BrokenPipe,
+}
+
+impl Error {
+    /// The kind of failure.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Error::Syntax(_) | Error::Frame { .. } | Error::TooMuch { .. } | Error::Encode(_) => {
+                Kind::Data
+            }
+            Error::Connect { tried } => {
+                let barred = |error: &io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+                if !tried.is_empty() && tried.iter().all(|(_, error)| barred(error)) {
+                    Kind::Permission
+                } else {
+                    Kind::Unavailable
+                }
+            }
+            Error::Listen { .. } | Error::Closed { .. } | Error::Broken { .. } => Kind::Unavailable,
+            Error::Timeout { .. } => Kind::Timeout,
+            Error::NotProtocol { .. } => Kind::Protocol,
+            Error::Refused { code, .. } => match code.as_str() {
+                "bad-signature" | "replayed-frame" | "unauthorized" => Kind::Permission,
+                _ => Kind::Unavailable,
+            },
+            Error::Signed { .. }
+            | Error::NotSigned { .. }
+            | Error::WrongKey { .. }
+            | Error::NoVersion2 { .. } => Kind::Permission,
+            Error::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => Kind::BrokenPipe,
+            Error::Read(_) | Error::Write(_) | Error::Random(_) => Kind::Io,
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Error::Syntax(_) | Error::Frame { .. } => None,
+            Error::TooMuch { .. } => Some("send it in several forms"),
+            Error::Connect { .. } => match self.kind() {
+                Kind::Permission => Some("the socket belongs to another user; ask as that user"),
+                _ => Some("start it with: bridle up"),
+            },
+            Error::Listen { .. } => Some("take another address, or any free port: 127.0.0.1:0"),
+            Error::Closed { .. } | Error::Broken { .. } => {
+                Some("the log of `bridle up` says why; with signed frames, check --key-file")
+            }
+            Error::Timeout { .. } => {
+                Some("give it longer with --timeout, or look at the log of `bridle up`")
+            }
+            Error::NotProtocol { .. } => Some("check the address: another program listens there"),
+            Error::Refused { .. } => match self.kind() {
+                Kind::Permission => Some("sign with the daemon's key: --key-file FILE"),
+                _ => Some("try again later, or raise the limit: bridle config show"),
+            },
+            Error::Signed { .. } | Error::WrongKey { .. } => Some(
+                "sign with the daemon's key: --key-file FILE, and --key-id ID if it has several",
+            ),
+            Error::NotSigned { .. } => Some("leave out --key-file, or use the TCP address"),
+            Error::NoVersion2 { .. } => Some("sign with version 1: --hmac v1"),
+            Error::Random(_) => Some("the system must offer /dev/urandom"),
+            Error::Encode(_) => Some("split the form; one frame holds at most 16777215"),
+            Error::Read(_) | Error::Write(_) => {
+                Some("check the other end of the pipe and the space on the disk")
+            }
+        }
+    }
+}
+
+fn list(tried: &[(Addr, io::Error)]) -> String {
+    let each = tried.iter().map(|(addr, error)| format!("`{addr}` ({error})"));
+    each.collect::<Vec<_>>().join(" or ")
+}
+
+/// A fault in text, with its place in the whole input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Closed list of the reader, in kebab case, or `invalid-utf8`.
+    pub category: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// Byte offset, from 0.
+    pub offset: u64,
+    /// What is wrong.
+    pub reason: String,
+    /// The piece of the line around the place and the caret under it.
+    pub excerpt: Option<[String; 2]>,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Fault { category, line, column, offset, reason, .. } = self;
+        write!(f, "{category} at {line}:{column} (byte {offset}): {reason}")
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Error {
+        Error::Syntax(Box::new(fault))
+    }
+}

@@ -1,0 +1,142 @@
+//! Frames from a stream, with their places in it. The client, `frame decode` and `tap` read with
+//! it; what a frame is, `bridle_wire::frame` knows.
+
+use std::io::{self, Read};
+
+use bridle_wire::frame::{Decoded, Decoder, FrameError};
+
+/// Bytes asked of the stream at a time; the buffer grows only by what came.
+const CHUNK: usize = 64 << 10;
+
+/// What stands next in a stream of frames.
+#[derive(Debug)]
+pub enum Item {
+    /// A frame.
+    Frame {
+        /// Its text.
+        text: String,
+        /// Place of its header in the stream.
+        offset: u64,
+    },
+    /// A frame that is no good; what follows can still be read.
+    Refused {
+        /// What is wrong with it.
+        error: FrameError,
+        /// Place of its header in the stream.
+        offset: u64,
+    },
+}
+
+/// Why nothing more can be read.
+#[derive(Debug)]
+pub enum Stop {
+    /// Nobody knows where the next frame starts.
+    Lost {
+        /// What is wrong.
+        error: FrameError,
+        /// Place in the stream of what is no frame.
+        offset: u64,
+    },
+    /// The system said no.
+    Read(io::Error),
+}
+
+/// Frames of a stream.
+#[derive(Debug)]
+pub struct Frames<R> {
+    source: R,
+    decoder: Decoder,
+    /// Received bytes; done with up to `start`.
+    buffer: Vec<u8>,
+    start: usize,
+    /// Place in the stream of `start`.
+    offset: u64,
+}
+
+impl<R: Read> Frames<R> {
+    /// Frames of `source` as `decoder` takes them.
+    pub fn new(source: R, decoder: Decoder) -> Frames<R> {
+        Frames { source, decoder, buffer: Vec::new(), start: 0, offset: 0 }
+    }
+
+    /// The decoder, to tell it what a hello said.
+    pub fn decoder_mut(&mut self) -> &mut Decoder {
+        &mut self.decoder
+    }
+
+    /// The stream itself.
+    pub fn source_mut(&mut self) -> &mut R {
+        &mut self.source
+    }
+
+    /// Whether bytes are at hand, so that the next frame may not need the stream.
+    pub fn has_buffered(&self) -> bool {
+        self.start < self.buffer.len()
+    }
+
+    /// The next frame; `None` at an orderly end.
+    ///
+    /// # Errors
+    ///
+    /// When nothing more can be read. After a failed read (a timeout) one may try again.
+    pub fn next_frame(&mut self) -> Result<Option<Item>, Stop> {
+        loop {
+            let input = &self.buffer[self.start..];
+            let blanks = input.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            let offset = self.offset + blanks as u64;
+            match self.decoder.decode(input) {
+                Err(lost) => return Err(Stop::Lost { error: lost.error, offset }),
+                Ok(Decoded::Frame { payload, consumed }) => {
+                    // The decoder has checked it; a replacement character can not come in.
+                    let text = String::from_utf8_lossy(&input[payload]).into_owned();
+                    self.drop_front(consumed);
+                    return Ok(Some(Item::Frame { text, offset }));
+                }
+                Ok(Decoded::Refused { consumed, error }) => {
+                    self.drop_front(consumed);
+                    return Ok(Some(Item::Refused { error, offset }));
+                }
+                Ok(Decoded::Need { skip, .. }) => {
+                    self.drop_front(skip);
+                    if self.fill().map_err(Stop::Read)? == 0 {
+                        let rest = &self.buffer[self.start..];
+                        let error = self.decoder.finish(rest).err().map(|lost| lost.error);
+                        return match error {
+                            None => Ok(None),
+                            Some(error) => Err(Stop::Lost { error, offset: self.offset }),
+                        };
+                    }
+                }
+            }
+        }
+    }
+
+    fn drop_front(&mut self, n_bytes: usize) {
+        self.start += n_bytes;
+        self.offset += n_bytes as u64;
+        if self.start == self.buffer.len() {
+            self.buffer.clear();
+            self.start = 0;
+        }
+    }
+
+    fn fill(&mut self) -> io::Result<usize> {
+        // What is done with goes when it is most of the buffer, so that a byte moves a bounded
+        // number of times.
+        if self.start > self.buffer.len() / 2 {
+            self.buffer.drain(..self.start);
+            self.start = 0;
+        }
+        let mut chunk = [0; CHUNK];
+        loop {
+            match self.source.read(&mut chunk) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+                Ok(n_read) => {
+                    self.buffer.extend_from_slice(&chunk[..n_read]);
+                    return Ok(n_read);
+                }
+            }
+        }
+    }
+}

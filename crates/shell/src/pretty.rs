@@ -1,0 +1,279 @@
+//! Forms laid out for people: short ones on one line, property lists one key a line. Atoms keep
+//! their exact spelling. Used by `sexp --pretty`, `health` and `tap`.
+//!
+//! Not the canonical printer: nothing may be signed or compared in this layout.
+
+use std::iter::Peekable;
+
+use bridle_sexp::{Children, Kind, Node};
+
+/// How to lay out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    /// Columns a line should keep to.
+    pub width: usize,
+    /// Columns before every line.
+    pub indent: usize,
+    /// Whether to color, which is for terminals.
+    pub color: Color,
+    /// Whether controls inside strings are shown as they are.
+    pub controls: Controls,
+}
+
+/// Color or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Color {
+    /// Text alone.
+    Never,
+    /// ANSI colors.
+    Always,
+}
+
+/// What becomes of control characters inside strings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Controls {
+    /// They stay: the output can be read back.
+    Keep,
+    /// All but newline and tab become pictures, so that a peer cannot drive a terminal.
+    Picture,
+}
+
+impl Default for Style {
+    fn default() -> Style {
+        Style { width: 100, indent: 0, color: Color::Never, controls: Controls::Keep }
+    }
+}
+
+/// A key's value stays beside it up to this column; further right it goes to its own line.
+const MAX_HANG: usize = 48;
+
+/// Appends `node`, without a newline at the end.
+pub fn write(node: Node<'_>, style: &Style, out: &mut String) {
+    let blanks = " ".repeat(style.indent);
+    out.push_str(&blanks);
+    Layout { style, out, column: style.indent }.run(node);
+}
+
+/// A list that was opened and not yet closed. A stack of these takes the place of recursion on
+/// input.
+struct Open<'t> {
+    children: Peekable<Children<'t>>,
+    /// How many children were written.
+    written: usize,
+    close: &'static str,
+    shape: Shape,
+    /// Where the lines of a broken list start.
+    column: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Plain,
+    Dotted,
+    Plist,
+}
+
+impl<'t> Open<'t> {
+    fn new(node: Node<'t>, close: &'static str, column: usize) -> Open<'t> {
+        let shape = match node.kind() {
+            Kind::Dotted => Shape::Dotted,
+            Kind::List if node.pairs().is_some() => Shape::Plist,
+            _ => Shape::Plain,
+        };
+        Open { children: node.children().peekable(), written: 0, close, shape, column }
+    }
+
+    /// The next child, with the number of children before it.
+    fn next_child(&mut self) -> Option<(usize, Node<'t>)> {
+        let child = self.children.next()?;
+        self.written += 1;
+        Some((self.written - 1, child))
+    }
+
+    /// Whether the child that was just taken is the tail behind a dot.
+    fn at_tail(&mut self) -> bool {
+        self.shape == Shape::Dotted && self.children.peek().is_none()
+    }
+}
+
+struct Layout<'a> {
+    style: &'a Style,
+    out: &'a mut String,
+    column: usize,
+}
+
+impl Layout<'_> {
+    fn run(&mut self, root: Node<'_>) {
+        let mut stack = Vec::new();
+        self.node(root, &mut stack);
+        while let Some(top) = stack.last_mut() {
+            let Some((index, child)) = top.next_child() else {
+                self.text(top.close);
+                stack.pop();
+                continue;
+            };
+            let is_value = top.shape == Shape::Plist && index % 2 == 1;
+            match index {
+                0 => {}
+                _ if is_value && self.column <= MAX_HANG => self.text(" "),
+                _ if is_value => self.line(top.column + 1),
+                _ => self.line(top.column),
+            }
+            if top.at_tail() {
+                self.text(". ");
+            }
+            self.node(child, &mut stack);
+        }
+    }
+
+    /// Writes an atom or a form that fits on the line; opens any other.
+    fn node<'t>(&mut self, node: Node<'t>, stack: &mut Vec<Open<'t>>) {
+        match brackets(node) {
+            None => self.atom(node),
+            Some(_) if self.fits(node) => flat(node, &mut |piece| {
+                match piece {
+                    Piece::Text(text) => self.text(text),
+                    Piece::Atom(node) => self.atom(node),
+                }
+                true
+            }),
+            Some((open, close)) => {
+                self.text(open);
+                stack.push(Open::new(node, close, self.column));
+            }
+        }
+    }
+
+    /// Whether the form fits on what is left of the line. Gives up at the edge, so that the whole
+    /// layout stays in proportion to the form.
+    fn fits(&self, node: Node<'_>) -> bool {
+        let room = self.style.width.saturating_sub(self.column);
+        let mut width = 0;
+        let mut fits = true;
+        flat(node, &mut |piece| {
+            let text = match piece {
+                Piece::Text(text) => text,
+                Piece::Atom(node) => node.source(),
+            };
+            let mut chars = 0;
+            let on_line = text.chars().take(room + 1).all(|c| {
+                chars += 1;
+                c != '\n'
+            });
+            width += chars;
+            fits = on_line && width <= room;
+            fits
+        });
+        fits
+    }
+
+    fn line(&mut self, column: usize) {
+        self.out.push('\n');
+        self.out.extend(std::iter::repeat_n(' ', column));
+        self.column = column;
+    }
+
+    fn text(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.column += text.len();
+    }
+
+    fn atom(&mut self, node: Node<'_>) {
+        let text = node.source();
+        let code = match (self.style.color, node.kind()) {
+            (Color::Never, _) => None,
+            (_, Kind::Keyword) => Some("36"),
+            (_, Kind::String | Kind::Char) => Some("32"),
+            (_, Kind::Integer | Kind::Ratio | Kind::Float) => Some("33"),
+            _ => None,
+        };
+        if let Some(code) = code {
+            self.out.extend(["\x1b[", code, "m"]);
+        }
+        match self.style.controls {
+            Controls::Keep => self.out.push_str(text),
+            Controls::Picture => self.out.extend(text.chars().map(picture)),
+        }
+        if code.is_some() {
+            self.out.push_str("\x1b[0m");
+        }
+        self.column = match text.rfind('\n') {
+            Some(last) => text[last + 1..].chars().count(),
+            None => self.column + text.chars().count(),
+        };
+    }
+}
+
+/// `text` with a picture in the place of each control character but newline and tab.
+pub fn tame(text: &str) -> String {
+    text.chars().map(picture).collect()
+}
+
+/// The picture of a control character; other characters stay.
+fn picture(c: char) -> char {
+    match c {
+        '\n' | '\t' => c,
+        '\u{7f}' => '\u{2421}',
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'),
+        '\u{80}'..='\u{9f}' => '\u{fffd}',
+        c => c,
+    }
+}
+
+/// The brackets of a form with children. `'x` and its kin are lists, but are shown as written.
+fn brackets(node: Node<'_>) -> Option<(&'static str, &'static str)> {
+    let source = node.source();
+    match node.kind() {
+        Kind::List | Kind::Dotted if source.starts_with('(') => Some(("(", ")")),
+        Kind::Vector if source.starts_with('[') => Some(("[", "]")),
+        Kind::Vector | Kind::Propertized if source.starts_with("#(") => Some(("#(", ")")),
+        _ => None,
+    }
+}
+
+/// A piece of a form on one line.
+enum Piece<'t> {
+    Text(&'static str),
+    Atom(Node<'t>),
+}
+
+/// Walks a form as it looks on one line, until `take` says that it has enough.
+fn flat<'t>(root: Node<'t>, take: &mut dyn FnMut(Piece<'t>) -> bool) {
+    let mut stack: Vec<Open<'t>> = Vec::new();
+    let mut next = Some(root);
+    loop {
+        if let Some(node) = next.take() {
+            let goes_on = match brackets(node) {
+                None => take(Piece::Atom(node)),
+                Some((open, close)) => {
+                    stack.push(Open::new(node, close, 0));
+                    take(Piece::Text(open))
+                }
+            };
+            if !goes_on {
+                return;
+            }
+        }
+        let Some(top) = stack.last_mut() else {
+            return;
+        };
+        let goes_on = match top.next_child() {
+            None => {
+                let close = top.close;
+                stack.pop();
+                take(Piece::Text(close))
+            }
+            Some((index, child)) => {
+                next = Some(child);
+                let blank = index == 0 || take(Piece::Text(" "));
+                blank && (!top.at_tail() || take(Piece::Text(". ")))
+            }
+        };
+        if !goes_on {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

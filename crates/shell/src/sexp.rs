@@ -1,0 +1,76 @@
+//! `bridle sexp`: one form in, the same form out, in the spelling that was asked for.
+
+use std::io::{Read, Write};
+
+use bridle_sexp::{Comments, Dialect, Reader, json};
+
+use crate::error::Error;
+use crate::input::{fault_in, read_text};
+use crate::pretty::{self, Style};
+
+/// How the form is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Output {
+    /// Its exact source bytes.
+    Source,
+    /// The one canonical spelling.
+    Canonical,
+    /// Laid out for people.
+    Pretty(Style),
+    /// The lossless JSON mapping.
+    Json,
+}
+
+/// What the text on stdin is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Input {
+    /// A form.
+    Form {
+        /// Whose escapes it uses.
+        dialect: Dialect,
+        /// Whether it may have comments.
+        comments: Comments,
+    },
+    /// JSON, to be printed as a form.
+    Json,
+}
+
+/// Reads one form and prints it with a newline behind it.
+///
+/// # Errors
+///
+/// The text is not exactly one form, or an input or output failed.
+pub fn run(
+    input: Input,
+    output: Output,
+    source: &mut dyn Read,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    let text = read_text(source)?;
+    let mut printed = match input {
+        Input::Form { dialect, comments } => {
+            let reader = Reader::default().dialect(dialect).comments(comments);
+            print_form(&text, &reader, output)?
+        }
+        Input::Json => {
+            let value = json::from_json(&text).map_err(|error| fault_in(&text, &error))?;
+            // Printed canonically and read again, so that every output goes one way.
+            print_form(&value.to_string(), &Reader::default(), output)?
+        }
+    };
+    printed.push('\n');
+    out.write_all(printed.as_bytes()).and_then(|()| out.flush()).map_err(Error::Write)
+}
+
+fn print_form(text: &str, reader: &Reader, output: Output) -> Result<String, Error> {
+    let tree = reader.read_one(text).map_err(|error| fault_in(text, &error))?;
+    let root = tree.root();
+    let mut printed = String::new();
+    match output {
+        Output::Source => printed.push_str(root.source()),
+        Output::Canonical => bridle_sexp::canonical(root, &mut printed),
+        Output::Pretty(style) => pretty::write(root, &style, &mut printed),
+        Output::Json => json::to_json(&root.to_value(), &mut printed),
+    }
+    Ok(printed)
+}

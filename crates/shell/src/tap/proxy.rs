@@ -1,0 +1,182 @@
+//! The tap between clients and a daemon: two threads a connection, one for each direction, each
+//! showing what it received and passing it on.
+
+use std::io::{self, Read, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixListener;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::show::{Output, Show, Side};
+use crate::addr::Addr;
+use crate::client::{Stream, TIMEOUT};
+use crate::error::Error;
+use crate::frame;
+use crate::frames::{Frames, Item, Stop};
+
+/// Clients at a time. A tap is for looking; two threads each is no way to serve many.
+const MAX_CLIENTS: usize = 64;
+
+/// Shared by all threads: one line at a time reaches the output.
+type Shared = Arc<Mutex<Show<Box<dyn Write + Send>>>>;
+
+/// Listens, and connects each client to the daemon. Returns only when the output is gone.
+///
+/// `ready` is told the address once clients can connect.
+///
+/// # Errors
+///
+/// The address cannot be listened on.
+pub fn run(
+    listen: &Addr,
+    daemon: &Addr,
+    options: &frame::Options,
+    output: Output,
+    out: Box<dyn Write + Send>,
+    ready: impl FnOnce(&Addr),
+) -> Result<(), Error> {
+    let failed = |error| Error::Listen { addr: listen.clone(), error };
+    let listener = Listener::bind(listen).map_err(failed)?;
+    ready(&listener.addr(listen).map_err(failed)?);
+    let show: Shared = Arc::new(Mutex::new(Show::new(output, out)));
+    let clients = Arc::new(AtomicUsize::new(0));
+    for number in 1.. {
+        let client = listener.accept().map_err(failed)?;
+        if clients.load(Ordering::Relaxed) >= MAX_CLIENTS {
+            // Dropped: the client sees its connection close.
+            continue;
+        }
+        let stream = match Stream::connect(daemon, TIMEOUT) {
+            Ok(stream) => stream,
+            Err(error) => {
+                note(&show, &format!("client {number}: {error}"))?;
+                continue;
+            }
+        };
+        let pair = Pair { number, client, daemon: stream };
+        pair.start(options, &show, &clients).map_err(failed)?;
+    }
+    Ok(())
+}
+
+enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Listener {
+    fn bind(addr: &Addr) -> io::Result<Listener> {
+        match addr {
+            Addr::Tcp(name) => TcpListener::bind(name).map(Listener::Tcp),
+            Addr::Unix(path) => {
+                let listener = UnixListener::bind(path)?;
+                // Who reaches the tap reaches the daemon as us.
+                std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+                Ok(Listener::Unix(listener))
+            }
+        }
+    }
+
+    /// Where it listens, with the port that the system chose.
+    fn addr(&self, asked: &Addr) -> io::Result<Addr> {
+        match self {
+            Listener::Tcp(listener) => Ok(Addr::Tcp(listener.local_addr()?.to_string())),
+            Listener::Unix(_) => Ok(asked.clone()),
+        }
+    }
+
+    fn accept(&self) -> io::Result<Stream> {
+        match self {
+            Listener::Tcp(listener) => {
+                let (socket, _) = listener.accept()?;
+                socket.set_nodelay(true)?;
+                Ok(socket.into())
+            }
+            Listener::Unix(listener) => listener.accept().map(|(socket, _)| socket.into()),
+        }
+    }
+}
+
+/// A client and its connection to the daemon.
+struct Pair {
+    number: u64,
+    client: Stream,
+    daemon: Stream,
+}
+
+impl Pair {
+    fn start(
+        self,
+        options: &frame::Options,
+        show: &Shared,
+        clients: &Arc<AtomicUsize>,
+    ) -> io::Result<()> {
+        let up = Tee::new(self.client.try_clone()?, self.daemon.try_clone()?);
+        let down = Tee::new(self.daemon, self.client);
+        let sides = [(Side::FromClient(self.number), up), (Side::ToClient(self.number), down)];
+        for (side, tee) in sides {
+            let frames = Frames::new(tee, frame::decoder(options.clone()));
+            let (show, clients) = (Arc::clone(show), Arc::clone(clients));
+            clients.fetch_add(1, Ordering::Relaxed);
+            std::thread::Builder::new().spawn(move || {
+                pass(frames, side, &show);
+                clients.fetch_sub(1, Ordering::Relaxed);
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Passes one direction on until it ends.
+fn pass(mut frames: Frames<Tee>, side: Side, show: &Shared) {
+    loop {
+        let item = frames.next_frame();
+        let mut show = show.lock().unwrap_or_else(PoisonError::into_inner);
+        let shown = match item {
+            Ok(Some(Item::Frame { text, offset })) => show.frame(side, offset, &text),
+            Ok(Some(Item::Refused { error, offset })) => show.bad(side, offset, &error),
+            Err(Stop::Lost { error, offset }) => {
+                let _ = show.bad(side, offset, &error);
+                drop(show);
+                // No longer understood, still passed on.
+                let _ = io::copy(frames.source_mut(), &mut io::sink());
+                break;
+            }
+            Ok(None) | Err(Stop::Read(_)) => break,
+        };
+        if shown.is_err() {
+            // Nobody looks any more: a tap has no other purpose.
+            std::process::exit(0);
+        }
+    }
+    frames.source_mut().to.end_writing();
+}
+
+fn note(show: &Shared, text: &str) -> Result<(), Error> {
+    show.lock().unwrap_or_else(PoisonError::into_inner).note(text)
+}
+
+/// A stream whose bytes go to another one: each chunk when the next is asked for, that is, once
+/// its frames were shown. So a request is shown before the answer to it can come.
+struct Tee {
+    from: Stream,
+    to: Stream,
+    pending: Vec<u8>,
+}
+
+impl Tee {
+    fn new(from: Stream, to: Stream) -> Tee {
+        Tee { from, to, pending: Vec::new() }
+    }
+}
+
+impl Read for Tee {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.to.write_all(&self.pending)?;
+        self.pending.clear();
+        let n_read = self.from.read(buffer)?;
+        self.pending.extend_from_slice(&buffer[..n_read]);
+        Ok(n_read)
+    }
+}

@@ -1,0 +1,166 @@
+//! How a passing frame looks: a line about it, then the form; or one JSON object a line.
+
+use std::fmt::Write as _;
+use std::io::Write;
+
+use bridle_sexp::{json, read_one};
+use bridle_wire::frame::FrameError;
+
+use crate::error::Error;
+use crate::pretty::{self, Color, Style};
+
+/// How frames are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Output {
+    /// For people.
+    Text(Style),
+    /// One object a line.
+    Json,
+}
+
+/// Who wrote a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// A file has it.
+    File,
+    /// The daemon, to us.
+    Daemon,
+    /// The daemon, to the numbered client.
+    ToClient(u64),
+    /// The numbered client, to the daemon.
+    FromClient(u64),
+}
+
+impl Side {
+    /// The phrase after the number of a frame.
+    fn phrase(self, offset: u64) -> String {
+        match self {
+            Side::File => format!("at byte {offset}"),
+            Side::Daemon => "daemon".to_owned(),
+            Side::ToClient(client) => format!("daemon -> client {client}"),
+            Side::FromClient(client) => format!("client {client} -> daemon"),
+        }
+    }
+
+    /// The members of the JSON object.
+    fn members(self) -> String {
+        match self {
+            Side::File => String::new(),
+            Side::Daemon => ",\"from\":\"daemon\"".to_owned(),
+            Side::ToClient(client) => format!(",\"from\":\"daemon\",\"client\":{client}"),
+            Side::FromClient(client) => format!(",\"from\":\"client\",\"client\":{client}"),
+        }
+    }
+}
+
+/// The place where frames are shown, numbered from 1.
+#[derive(Debug)]
+pub(crate) struct Show<W> {
+    output: Output,
+    out: W,
+    shown: u64,
+}
+
+impl<W: Write> Show<W> {
+    pub(crate) fn new(output: Output, out: W) -> Show<W> {
+        Show { output, out, shown: 0 }
+    }
+
+    /// Shows a frame, whether its text is a form or not.
+    pub(crate) fn frame(&mut self, side: Side, offset: u64, text: &str) -> Result<(), Error> {
+        let read = read_one(text);
+        let mut shown = self.head(side, offset, Some(text.len()));
+        match (self.output, &read) {
+            (Output::Text(style), Ok(tree)) => {
+                pretty::write(tree.root(), &Style { indent: 2, ..style }, &mut shown);
+            }
+            (Output::Text(style), Err(error)) => {
+                let _ = writeln!(shown, "  {}", warned(style, &error.to_string()));
+                let _ = write!(shown, "  {}", pretty::tame(text));
+            }
+            (Output::Json, Ok(tree)) => {
+                shown.push_str(",\"text\":");
+                json::to_json(&text.into(), &mut shown);
+                shown.push_str(",\"form\":");
+                json::to_json(&tree.root().to_value(), &mut shown);
+                shown.push('}');
+            }
+            (Output::Json, Err(error)) => {
+                shown.push_str(",\"text\":");
+                json::to_json(&text.into(), &mut shown);
+                error_member(error.category().as_str(), &error.to_string(), &mut shown);
+            }
+        }
+        self.line(shown)
+    }
+
+    /// Shows what is no frame.
+    pub(crate) fn bad(&mut self, side: Side, offset: u64, error: &FrameError) -> Result<(), Error> {
+        let mut shown = self.head(side, offset, None);
+        let code = error.code();
+        match self.output {
+            Output::Text(style) => {
+                let why = format!("{} at byte {offset}: {error}", code.as_str());
+                let _ = write!(shown, "  {}", warned(style, &why));
+            }
+            Output::Json => error_member(code.as_str(), &error.to_string(), &mut shown),
+        }
+        self.line(shown)
+    }
+
+    /// Shows a sentence that belongs to no frame.
+    pub(crate) fn note(&mut self, text: &str) -> Result<(), Error> {
+        let shown = match self.output {
+            Output::Text(style) => warned(style, text),
+            Output::Json => {
+                let mut shown = String::from("{\"note\":");
+                json::to_json(&text.into(), &mut shown);
+                shown.push('}');
+                shown
+            }
+        };
+        self.line(shown)
+    }
+
+    /// The line about a frame, or the beginning of its object.
+    fn head(&mut self, side: Side, offset: u64, bytes: Option<usize>) -> String {
+        self.shown += 1;
+        let n = self.shown;
+        match self.output {
+            Output::Json => {
+                let bytes = bytes.map(|bytes| format!(",\"bytes\":{bytes}")).unwrap_or_default();
+                format!("{{\"n\":{n}{},\"offset\":{offset}{bytes}", side.members())
+            }
+            Output::Text(style) => {
+                let bytes = bytes.map(|bytes| format!(", {bytes} bytes")).unwrap_or_default();
+                let head = format!("{n} {}{bytes}", side.phrase(offset));
+                match style.color {
+                    Color::Never => format!("{head}\n"),
+                    Color::Always => format!("\x1b[2m{head}\x1b[0m\n"),
+                }
+            }
+        }
+    }
+
+    fn line(&mut self, mut shown: String) -> Result<(), Error> {
+        shown.push('\n');
+        let written = self.out.write_all(shown.as_bytes()).and_then(|()| self.out.flush());
+        written.map_err(Error::Write)
+    }
+}
+
+fn warned(style: Style, text: &str) -> String {
+    match style.color {
+        Color::Never => text.to_owned(),
+        Color::Always => format!("\x1b[31m{text}\x1b[0m"),
+    }
+}
+
+/// The member of a bad frame, and the end of its object.
+fn error_member(code: &str, message: &str, out: &mut String) {
+    out.push_str(",\"error\":{\"code\":");
+    json::to_json(&code.into(), out);
+    out.push_str(",\"message\":");
+    json::to_json(&message.into(), out);
+    out.push_str("}}");
+}
