@@ -1,3 +1,28 @@
-//! The binary: arguments, settings, exit codes.
+//! The binary: arguments, settings, exit codes. What the commands do is in `bridle-shell` (all
+//! that knows only the protocol) and `bridle-daemon` (`up`).
 
-fn main() {}
+mod args;
+mod cmd;
+mod exit;
+mod json;
+mod log;
+mod settings;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    let cli = args::Cli::parse();
+    match cmd::run(cli.command) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            if failure.exit() != exit::Exit::Ok {
+                // When stderr is gone too, the exit code is all that is left to say.
+                let _ = write!(std::io::stderr().lock(), "{failure}");
+            }
+            failure.exit().into()
+        }
+    }
+}

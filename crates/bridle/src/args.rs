@@ -1,0 +1,304 @@
+//! The command line. Every command with its flags and examples; the flags of settings come from
+//! the settings table.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bridle_shell::Addr;
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+
+use crate::exit::Exit;
+use crate::settings::{ConfigFile, Given};
+
+/// A daemon between shells and an agent engine, and the tools to talk to it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "bridle",
+    version,
+    disable_help_subcommand = true,
+    // The last one counts, so that scripts may add to a command line.
+    args_override_self = true,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "Examples:\n  \
+        bridle up                                  run the daemon\n  \
+        bridle health                              is it well?\n  \
+        bridle send '(:type :health-check)'        ask it something\n\n\
+        `bridle --help` lists the exit codes.",
+    after_long_help = long_help(),
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+fn long_help() -> String {
+    format!(
+        "Examples:\n  \
+         bridle up                                  run the daemon\n  \
+         bridle health                              is it well?\n  \
+         bridle send '(:type :health-check)'        ask it something\n  \
+         echo '(:a 1)' | bridle frame encode        00000e... for netcat\n\n{}",
+        Exit::help()
+    )
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the daemon in the foreground
+    #[command(after_help = "Prints one line beginning with `ready ` once every listener accepts. \
+        SIGTERM and SIGINT end it; a second one ends it at once.\n\n\
+        Examples:\n  \
+        bridle up\n  \
+        bridle up --tcp 127.0.0.1:0 --unix off --state /tmp/b    a throw-away daemon\n  \
+        bridle up --stdio --tcp off --unix off                   as a child process")]
+    Up(Given),
+    /// Ask a daemon how it is: exit 0 if healthy, 1 if not, 69 if nobody is there
+    #[command(
+        after_help = "Examples:\n  bridle health\n  bridle health --wait 10 --addr 127.0.0.1:9105"
+    )]
+    Health(Health),
+    /// Send forms to a daemon and print its answers; exit 1 if an answer is an error
+    #[command(after_help = "Examples:\n  \
+        bridle send '(:type :health-check :detail t)' --pretty\n  \
+        bridle send < forms.lisp")]
+    Send(Send),
+    /// Show frames as they pass: from a file, from a daemon, or between a client and a daemon
+    #[command(after_help = "Examples:\n  \
+        bridle tap frames.bin\n  \
+        bridle tap --connect 127.0.0.1:9105\n  \
+        bridle tap --listen 127.0.0.1:9999 --connect 127.0.0.1:9105 --json")]
+    Tap(Tap),
+    /// Read one form on stdin and print it
+    #[command(
+        after_help = "Prints the exact source of the form unless told otherwise. Bad text: exit 65 and\n\
+        `CATEGORY at LINE:COLUMN (byte N): reason` on stderr.\n\n\
+        Examples:\n  \
+        echo \"(:a  1)\" | bridle sexp --canonical\n  \
+        echo '{\"a\": [1, null]}' | bridle sexp --from-json"
+    )]
+    Sexp(Sexp),
+    /// Turn forms into frames and frames into payloads, stdin to stdout
+    #[command(subcommand)]
+    Frame(Frame),
+    /// See, check and write settings
+    #[command(subcommand)]
+    Config(Config),
+    /// Print a completion script for a shell
+    #[command(after_help = "Example:\n  \
+        bridle completions bash > ~/.local/share/bash-completion/completions/bridle")]
+    Completions {
+        /// Which shell
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write one for each command into a directory
+    #[command(after_help = "Example:\n  bridle man ~/.local/share/man/man1")]
+    Man {
+        /// Directory for the pages; created if missing
+        #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+        dir: Option<PathBuf>,
+    },
+}
+
+/// Where the daemon is, and how to prove who asks.
+#[derive(Debug, Args)]
+pub(crate) struct Peer {
+    /// HOST:PORT, unix:PATH or a path [default: $BRIDLE_ADDR, else the settings' unix, then tcp]
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) addr: Option<Addr>,
+    #[command(flatten)]
+    pub(crate) file: ConfigFile,
+    /// Longest wait for a connection and for each answer
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    pub(crate) timeout: Duration,
+    #[command(flatten)]
+    pub(crate) seal: PeerSeal,
+}
+
+/// Signatures on a connection.
+#[derive(Debug, Args)]
+pub(crate) struct PeerSeal {
+    /// Sign with the bytes of this file, as they are
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) key_file: Option<PathBuf>,
+    /// Name of that key at the daemon
+    #[arg(long, value_name = "ID", default_value = "default", requires = "key_file")]
+    pub(crate) key_id: String,
+    /// Version of the signatures
+    #[arg(long, value_name = "VERSION", default_value = "v2", requires = "key_file")]
+    pub(crate) hmac: Version,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Version {
+    /// Old peers; a recorded frame can be sent again
+    V1,
+    /// Bound to the connection and to the order of frames
+    V2,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Health {
+    #[command(flatten)]
+    pub(crate) peer: Peer,
+    /// Ask for everything the daemon says about itself
+    #[arg(long)]
+    pub(crate) detail: bool,
+    /// Print the answer as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Keep trying for so long until it is healthy
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) wait: Option<Duration>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Send {
+    /// The form; without it, forms are read from stdin
+    #[arg(value_name = "PLIST", allow_hyphen_values = true)]
+    pub(crate) form: Option<String>,
+    #[command(flatten)]
+    pub(crate) peer: Peer,
+    /// Send the text as it is, without reading it first; stdin is then one text
+    #[arg(long)]
+    pub(crate) raw: bool,
+    /// Print each answer as JSON, one a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Lay each answer out for people
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) pretty: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Tap {
+    /// File of frames, or - for stdin [default: -]
+    #[arg(value_hint = ValueHint::FilePath, conflicts_with = "connect")]
+    pub(crate) file: Option<PathBuf>,
+    /// Connect to a daemon and show what it says
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) connect: Option<Addr>,
+    /// Listen for clients and connect each to the daemon; says `ready ADDR` on stderr
+    #[arg(long, value_name = "ADDR", requires = "connect")]
+    pub(crate) listen: Option<Addr>,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) framing: Framing,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Sexp {
+    /// The one canonical spelling
+    #[arg(long, group = "output")]
+    pub(crate) canonical: bool,
+    /// The lossless JSON mapping
+    #[arg(long, group = "output")]
+    pub(crate) json: bool,
+    /// Laid out for people
+    #[arg(long, group = "output")]
+    pub(crate) pretty: bool,
+    /// Whose escapes the text uses
+    #[arg(long, value_enum, default_value = "lisp", conflicts_with = "from_json")]
+    pub(crate) dialect: Dialect,
+    /// Allow and skip comments
+    #[arg(long, conflicts_with = "from_json")]
+    pub(crate) comments: bool,
+    /// Read JSON and print it as a form
+    #[arg(long)]
+    pub(crate) from_json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Dialect {
+    /// Common Lisp, and the wire
+    Lisp,
+    /// Emacs Lisp
+    Emacs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Frame {
+    /// Read forms, write a frame for each
+    #[command(
+        after_help = "Example:\n  echo '(:type :health-check)' | bridle frame encode | nc -q1 127.0.0.1 9105"
+    )]
+    Encode(Framing),
+    /// Read frames, write the payload of each and a newline
+    #[command(
+        after_help = "A bad frame: exit 65 and `CODE at byte N: reason` on stderr; the payloads before it\n\
+        are written."
+    )]
+    Decode(Framing),
+}
+
+/// How frames are written or read.
+#[derive(Debug, Args)]
+pub(crate) struct Framing {
+    /// Frames are signed
+    #[arg(long, value_name = "VERSION", requires = "key_file")]
+    pub(crate) hmac: Option<FileVersion>,
+    /// The key: the bytes of this file, as they are, any number of them
+    #[arg(long, value_name = "FILE", requires = "hmac", value_hint = ValueHint::FilePath)]
+    pub(crate) key_file: Option<PathBuf>,
+    /// What lengths count [default: bytes when writing, whatever fits when reading]
+    #[arg(long, value_enum)]
+    pub(crate) count: Option<Count>,
+}
+
+/// Version 2 binds a frame to its connection, so a file of frames knows only version 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FileVersion {
+    /// A signature of the payload alone
+    V1,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Count {
+    /// Bytes of UTF-8
+    Bytes,
+    /// Characters, as Lisp peers count
+    Chars,
+}
+
+/// Seconds above zero, with or without a fraction.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().filter(|&seconds| seconds > 0.0);
+    seconds
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        // A clock counts no further than this without overflow.
+        .filter(|&span| span <= MAX_WAIT)
+        .ok_or_else(|| format!("expected seconds above 0 and at most {}", MAX_WAIT.as_secs()))
+}
+
+/// Longest wait that may be asked for: a day.
+const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Config {
+    /// Print every setting, its value and where the value came from
+    #[command(after_help = "Flags are those of `up`, to see what a command line would mean.\n\n\
+        Example:\n  bridle config show --tcp off")]
+    Show(Show),
+    /// Print the path of the settings file
+    Path(ConfigFile),
+    /// Read a settings file and say whether it is good
+    Check {
+        /// The file [default: the one that `bridle config path` prints]
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: Option<PathBuf>,
+    },
+    /// Write an example file with every setting commented out; never overwrites
+    Init(ConfigFile),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// One JSON object, by name: value, source, origin, doc
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) given: Given,
+}

@@ -1,0 +1,77 @@
+//! The commands, one file for each family; here are the dispatch and what they share.
+
+mod config;
+mod pages;
+mod talk;
+mod text;
+mod up;
+
+use std::io::IsTerminal as _;
+use std::path::Path;
+
+use bridle_shell::error::Kind;
+use bridle_shell::pretty::{Color, Controls, Style};
+
+use crate::args::Command;
+use crate::exit::{Exit, Failure};
+use crate::settings::read_key_file;
+
+pub(crate) fn run(command: Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Up(given) => up::run(&given),
+        Command::Health(args) => talk::health(args),
+        Command::Send(args) => talk::send(args),
+        Command::Tap(args) => talk::tap(args),
+        Command::Sexp(args) => text::sexp(&args),
+        Command::Frame(verb) => text::frame(verb),
+        Command::Config(verb) => config::run(verb),
+        Command::Completions { shell } => pages::completions(shell),
+        Command::Man { dir } => pages::man(dir.as_deref()),
+    }
+}
+
+/// A failure of a face, with the exit code of its kind.
+impl From<bridle_shell::Error> for Failure {
+    fn from(error: bridle_shell::Error) -> Failure {
+        let exit = match error.kind() {
+            Kind::Data => Exit::Data,
+            Kind::Unavailable => Exit::Unavailable,
+            Kind::Timeout => Exit::Temporary,
+            Kind::Protocol => Exit::Protocol,
+            Kind::Permission => Exit::Permission,
+            Kind::Io => Exit::Io,
+            Kind::BrokenPipe => Exit::Ok,
+        };
+        let mut failure = match &error {
+            bridle_shell::Error::Syntax(fault) => {
+                let lines = fault.excerpt.iter().flatten();
+                lines.fold(Failure::bare(exit, fault), Failure::detail)
+            }
+            bridle_shell::Error::Frame { .. } => Failure::bare(exit, &error),
+            _ => Failure::new(exit, &error),
+        };
+        if let Some(hint) = error.hint() {
+            failure = failure.hint(hint);
+        }
+        failure
+    }
+}
+
+/// The bytes of a key file, as they are.
+fn read_key(path: &Path) -> Result<Vec<u8>, Failure> {
+    read_key_file(path).map_err(|error| {
+        let what = format!("cannot read key file `{}`", path.display());
+        Failure::because(Exit::NoInput, what, &error)
+            .hint("name the file that holds the key with --key-file")
+    })
+}
+
+/// How forms are laid out on stdout: colored and tamed on a terminal, exact elsewhere.
+fn style() -> Style {
+    if !std::io::stdout().is_terminal() {
+        return Style::default();
+    }
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let color = if plain { Color::Never } else { Color::Always };
+    Style { color, controls: Controls::Picture, ..Style::default() }
+}

@@ -1,0 +1,40 @@
+//! `bridle completions` and `bridle man`: pages made from the command line itself.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use clap::CommandFactory as _;
+
+use crate::args::Cli;
+use crate::exit::{Exit, Failure};
+
+pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Exit, Failure> {
+    // The generator panics on a closed pipe, so it writes to memory first.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "bridle", &mut script);
+    print(&script)
+}
+
+pub(crate) fn man(dir: Option<&Path>) -> Result<Exit, Failure> {
+    let Some(dir) = dir else {
+        let mut page = Vec::new();
+        let rendered = clap_mangen::Man::new(Cli::command()).render(&mut page);
+        rendered.map_err(|error| Failure::stream("cannot render the page", &error))?;
+        return print(&page);
+    };
+    let written =
+        std::fs::create_dir_all(dir).and_then(|()| clap_mangen::generate_to(Cli::command(), dir));
+    written.map_err(|error| {
+        let what = format!("cannot write pages into `{}`", dir.display());
+        Failure::because(Exit::CannotCreate, what, &error).hint("name a directory you may write to")
+    })?;
+    Ok(Exit::Ok)
+}
+
+fn print(bytes: &[u8]) -> Result<Exit, Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)
+        .and_then(|()| out.flush())
+        .map_err(|error| Failure::stream("cannot write to stdout", &error))?;
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,99 @@
+//! `bridle up`: the daemon in the foreground.
+//!
+//! Turns settings into a running daemon, prints the ready line, waits for a signal. What the
+//! daemon does is in `bridle-daemon`.
+
+use std::io::Write as _;
+
+use bridle_daemon::{Bound, Error};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::exit::{Exit, Failure};
+use crate::log;
+use crate::settings::{self, Given, Settings};
+
+/// What a shell reports for a process that a signal ended: 128 and the signal's number.
+const ENDED_BY_SIGINT: i32 = 130;
+const ENDED_BY_SIGTERM: i32 = 143;
+
+pub(crate) fn run(given: &Given) -> Result<Exit, Failure> {
+    let settings = Settings::resolve(given)?;
+    let config = settings.to_daemon()?;
+    let (filter, format) = settings.log();
+    log::start(filter, format);
+    for name in settings::stray_variables() {
+        tracing::warn!(%name, "unknown variable is ignored; `bridle config show` lists the known");
+    }
+    if let Some(file) = &settings.file {
+        tracing::info!(file = %file.display(), "settings file read");
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| no_start("the runtime", &error))?;
+    let stdout_is_taken = config.stdio;
+    runtime.block_on(async {
+        let stop = wait_for_signal().map_err(|error| no_start("watching for signals", &error))?;
+        let ready = |bound: &Bound| announce(bound, stdout_is_taken);
+        bridle_daemon::run(config, ready, stop).await.map_err(|error| failure(&error))
+    })?;
+    // A blocked read of stdin must not keep the process: it has nothing left to do.
+    runtime.shutdown_background();
+    Ok(Exit::Ok)
+}
+
+fn no_start(what: &str, error: &std::io::Error) -> Failure {
+    Failure::because(Exit::Software, format!("cannot start: {what}"), error)
+        .hint("check the limits on processes and open files: ulimit -a")
+}
+
+/// Says that every listener accepts. Scripts wait for this line.
+fn announce(bound: &Bound, stdout_is_taken: bool) {
+    let line = format!("ready {bound}\n");
+    // Nobody may be reading; the daemon serves all the same.
+    let _ = if stdout_is_taken {
+        std::io::stderr().lock().write_all(line.as_bytes())
+    } else {
+        let mut out = std::io::stdout().lock();
+        out.write_all(line.as_bytes()).and_then(|()| out.flush())
+    };
+}
+
+/// Completes at the first SIGTERM or SIGINT. From then on, another one ends the process at once.
+fn wait_for_signal() -> std::io::Result<impl Future<Output = ()>> {
+    let mut term = signal(SignalKind::terminate())?;
+    let mut int = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = term.recv() => tracing::info!("SIGTERM: ending; once more ends at once"),
+            _ = int.recv() => tracing::info!("SIGINT: ending; once more ends at once"),
+        }
+        tokio::spawn(async move {
+            let code = tokio::select! {
+                _ = term.recv() => ENDED_BY_SIGTERM,
+                _ = int.recv() => ENDED_BY_SIGINT,
+            };
+            std::process::exit(code);
+        });
+    })
+}
+
+/// Why the daemon did not start, with the way out.
+fn failure(error: &Error) -> Failure {
+    let (exit, hint) = match error {
+        Error::Locked { .. } => (
+            Exit::Temporary,
+            "stop the other daemon, or give this one its own directory: --state DIR",
+        ),
+        Error::Tcp { .. } => {
+            (Exit::Unavailable, "take another port, or any free one: --tcp 127.0.0.1:0")
+        }
+        Error::Unix { .. } | Error::UnixInUse { .. } | Error::NotASocket { .. } => {
+            (Exit::Unavailable, "take another path, or none: --unix PATH or --unix off")
+        }
+        Error::State { .. } => (Exit::CannotCreate, "name a directory you own: --state DIR"),
+        Error::Stdio(_) | Error::Random(_) => {
+            (Exit::Io, "check the limits of this process: ulimit -a")
+        }
+        _ => (Exit::Config, "`bridle config show` says where each value came from"),
+    };
+    Failure::because(exit, "cannot start", error).hint(hint)
+}

@@ -1,0 +1,142 @@
+//! How every command ends: the exit code table and the shape of an error on stderr.
+//!
+//! Every command returns `Result<Exit, Failure>`; `main` alone prints a failure and leaves. Codes
+//! follow sysexits where it has a word for the case; scripts rely on them, so a code never changes
+//! its meaning.
+
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+/// What the process says to its parent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    Ok = 0,
+    Answered = 1,
+    Usage = 2,
+    Data = 65,
+    NoInput = 66,
+    Unavailable = 69,
+    Software = 70,
+    CannotCreate = 73,
+    Io = 74,
+    Temporary = 75,
+    Protocol = 76,
+    Permission = 77,
+    Config = 78,
+}
+
+impl Exit {
+    /// Every code with its meaning, in the order of the help text.
+    pub(crate) const TABLE: [(Exit, &'static str); 13] = [
+        (Exit::Ok, "done; a reader that went away (broken pipe) is no failure"),
+        (Exit::Answered, "the daemon answered with an error, or is not healthy"),
+        (Exit::Usage, "bad command line"),
+        (Exit::Data, "bad input: not a form, not a frame, a wrong signature"),
+        (Exit::NoInput, "an input file is missing or unreadable"),
+        (Exit::Unavailable, "no daemon there, or it went away"),
+        (Exit::Software, "internal error"),
+        (Exit::CannotCreate, "a file cannot be created, or exists already"),
+        (Exit::Io, "reading or writing failed"),
+        (Exit::Temporary, "timed out, or another daemon holds the state directory"),
+        (Exit::Protocol, "the other side does not speak the protocol"),
+        (Exit::Permission, "not allowed, or the signature was refused"),
+        (Exit::Config, "a setting is wrong"),
+    ];
+
+    /// The table as the help text and the manual page show it.
+    pub(crate) fn help() -> String {
+        let mut text = String::from("Exit codes:\n");
+        for (exit, meaning) in Exit::TABLE {
+            text.push_str(&format!("  {:>2}  {meaning}\n", exit as u8));
+        }
+        text
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// An error as people meet it: what failed and why, what to do about it, and the exit code.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    exit: Exit,
+    /// The first line. Printed after `error: `, except where scripts rely on the bare line.
+    what: String,
+    bare: bool,
+    /// Further lines that show the place, printed as they are.
+    detail: Vec<String>,
+    hints: Vec<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(exit: Exit, what: impl fmt::Display) -> Failure {
+        let what = what.to_string();
+        Failure { exit, what, bare: false, detail: Vec::new(), hints: Vec::new() }
+    }
+
+    /// A failure whose first line stands alone, for scripts that parse it.
+    pub(crate) fn bare(exit: Exit, line: impl fmt::Display) -> Failure {
+        Failure { bare: true, ..Failure::new(exit, line) }
+    }
+
+    /// A failure with its cause, and the cause's causes, on the same line.
+    pub(crate) fn because(
+        exit: Exit,
+        what: impl fmt::Display,
+        cause: &dyn std::error::Error,
+    ) -> Failure {
+        let mut line = what.to_string();
+        let mut next = Some(cause);
+        while let Some(error) = next {
+            line.push_str(": ");
+            line.push_str(&error.to_string());
+            next = error.source();
+        }
+        Failure::new(exit, line)
+    }
+
+    pub(crate) fn hint(mut self, hint: impl fmt::Display) -> Failure {
+        self.hints.push(hint.to_string());
+        self
+    }
+
+    pub(crate) fn detail(mut self, line: impl fmt::Display) -> Failure {
+        self.detail.push(line.to_string());
+        self
+    }
+
+    pub(crate) fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// Reading or writing a standard stream failed. A closed pipe is how `| head` says enough.
+    pub(crate) fn stream(what: &str, error: &io::Error) -> Failure {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Failure::new(Exit::Ok, "");
+        }
+        Failure::because(Exit::Io, what, error)
+            .hint("check the other end of the pipe and the space on the disk")
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.bare {
+            writeln!(f, "{}", self.what)?;
+        } else {
+            writeln!(f, "error: {}", self.what)?;
+        }
+        for line in &self.detail {
+            writeln!(f, "{line}")?;
+        }
+        for hint in &self.hints {
+            writeln!(f, "hint: {hint}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,111 @@
+//! Logs on stderr: text for people, one JSON object a line for collectors.
+//!
+//! The JSON lines are written here, because the ready-made ones would bring a serializer into
+//! the binary for a handful of fields.
+
+use std::fmt::{self, Write as _};
+use std::io::IsTerminal as _;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+use crate::json::quoted;
+
+/// How a log line looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    Text,
+    Json,
+}
+
+/// Sends what the daemon notes to stderr from now on.
+pub(crate) fn start(filter: Targets, format: Format) {
+    let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let registry = tracing_subscriber::registry().with(filter);
+    match format {
+        Format::Json => registry.with(layer.event_format(JsonLines)).init(),
+        Format::Text => {
+            let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+            let color = std::io::stderr().is_terminal() && !plain;
+            registry.with(layer.with_ansi(color)).init();
+        }
+    }
+}
+
+/// One object a line: `ts` in seconds since 1970, `level`, `target`, then the event's fields.
+struct JsonLines;
+
+impl<S, N> FormatEvent<S, N> for JsonLines
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        _: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let meta = event.metadata();
+        let mut fields = Fields(String::new());
+        event.record(&mut fields);
+        writeln!(
+            writer,
+            "{{\"ts\":{}.{:06},\"level\":\"{}\",\"target\":{}{}}}",
+            now.as_secs(),
+            now.subsec_micros(),
+            level(meta.level()),
+            quoted(meta.target()),
+            fields.0
+        )
+    }
+}
+
+fn level(level: &Level) -> &'static str {
+    match *level {
+        Level::ERROR => "error",
+        Level::WARN => "warn",
+        Level::INFO => "info",
+        Level::DEBUG => "debug",
+        Level::TRACE => "trace",
+    }
+}
+
+/// Collects `,"name":value` for each field.
+struct Fields(String);
+
+impl Fields {
+    fn push(&mut self, field: &Field, value: &dyn fmt::Display) {
+        let _ = write!(self.0, ",{}:{value}", quoted(field.name()));
+    }
+}
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.push(field, &quoted(&format!("{value:?}")));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.push(field, &quoted(value));
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.push(field, &value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.push(field, &value);
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.push(field, &value);
+    }
+}

@@ -1,0 +1,301 @@
+//! Settings from three sources with one precedence: flag, then environment, then file, then
+//! default. Every value remembers where it came from, so `config show` can say.
+//!
+//! `table` names the settings, `value` gives them types, `file` reads TOML, `lift` hands the result
+//! to the daemon. Called by the commands; knows nothing of listeners.
+
+mod file;
+mod lift;
+mod table;
+mod value;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgAction, ArgMatches, Command, builder::ValueHint};
+
+pub(crate) use file::example;
+pub(crate) use lift::read_key_file;
+pub(crate) use table::{Preset, Setting, TABLE};
+pub(crate) use value::{Kind, Value};
+
+use crate::exit::{Exit, Failure};
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Flag(&'static str),
+    Env(&'static str),
+    File { path: PathBuf, line: usize },
+    Default,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Flag(flag) => write!(f, "flag --{flag}"),
+            Origin::Env(name) => write!(f, "env {name}"),
+            Origin::File { path, line } => write!(f, "file {}:{line}", path.display()),
+            Origin::Default => f.write_str("default"),
+        }
+    }
+}
+
+/// One setting with its value.
+#[derive(Debug)]
+pub(crate) struct Resolved {
+    pub(crate) setting: &'static Setting,
+    /// As it was written; `None` if nobody wrote it and there is no default.
+    pub(crate) text: Option<String>,
+    pub(crate) value: Value,
+    pub(crate) origin: Origin,
+}
+
+/// Every setting, in the order of the table.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    entries: Vec<Resolved>,
+    /// The file that was read, if there is one.
+    pub(crate) file: Option<PathBuf>,
+}
+
+impl Settings {
+    /// Reads all sources.
+    pub(crate) fn resolve(given: &Given) -> Result<Settings, Failure> {
+        let file = match &given.config {
+            Some(path) => Some(path.clone()),
+            None => default_file().filter(|path| path.exists()),
+        };
+        let mut entries = Vec::with_capacity(TABLE.len());
+        let from_file = file.as_deref().map(file::read).transpose()?.unwrap_or_default();
+        for setting in TABLE {
+            entries.push(first_source(setting, given, &from_file, file.as_deref())?);
+        }
+        let mut settings = Settings { entries, file };
+        settings.fill_computed_defaults();
+        Ok(settings)
+    }
+
+    pub(crate) fn entries(&self) -> &[Resolved] {
+        &self.entries
+    }
+
+    /// The entry of a name that the table has.
+    pub(crate) fn entry(&self, name: &str) -> &Resolved {
+        let found = self.entries.iter().find(|entry| entry.setting.name == name);
+        found.expect("callers pass names of the table; a test lifts every one")
+    }
+
+    /// The state directory depends on the surroundings, the socket on both.
+    fn fill_computed_defaults(&mut self) {
+        self.set_default(Preset::StateDir, state_dir());
+        let runtime = xdg("XDG_RUNTIME_DIR").map(|dir| dir.join("bridle"));
+        let dir = runtime.or_else(|| self.path("state").map(Path::to_path_buf));
+        self.set_default(Preset::Socket, dir.map(|dir| dir.join("bridle.sock")));
+    }
+
+    /// Gives a path to the settings with this default that nobody has set.
+    fn set_default(&mut self, preset: Preset, path: Option<PathBuf>) {
+        let Some(path) = path else {
+            return;
+        };
+        for entry in &mut self.entries {
+            if entry.origin == Origin::Default && entry.setting.default == preset {
+                entry.text = Some(path.display().to_string());
+                entry.value = Value::Path(path.clone());
+            }
+        }
+    }
+}
+
+/// Reads one file and checks each of its values; returns how many it has.
+pub(crate) fn check_file(path: &Path) -> Result<usize, Failure> {
+    let entries = file::read(path)?;
+    for entry in &entries {
+        let setting = table::find(entry.name).expect("the reader returns names of the table");
+        let origin = Origin::File { path: path.to_path_buf(), line: entry.line };
+        setting.kind.parse(&entry.text).map_err(|why| refused(setting, &origin, &why))?;
+    }
+    Ok(entries.len())
+}
+
+/// Takes the first source that has the setting, and checks its text.
+fn first_source(
+    setting: &'static Setting,
+    given: &Given,
+    from_file: &[file::Entry],
+    path: Option<&Path>,
+) -> Result<Resolved, Failure> {
+    let flag = given.flags.iter().find(|(known, _)| std::ptr::eq(*known, setting));
+    let (text, origin) = if let Some((_, text)) = flag {
+        (text.clone(), Origin::Flag(setting.flag.unwrap_or(setting.name)))
+    } else if let Some((name, text)) = from_environment(setting)? {
+        (text, Origin::Env(name))
+    } else if let Some(entry) = from_file.iter().find(|entry| entry.name == setting.name) {
+        let path = path.map(Path::to_path_buf).unwrap_or_default();
+        (entry.text.clone(), Origin::File { path, line: entry.line })
+    } else if let Preset::Text(text) = setting.default {
+        (text.to_owned(), Origin::Default)
+    } else {
+        return Ok(Resolved { setting, text: None, value: Value::Unset, origin: Origin::Default });
+    };
+    let value = setting.kind.parse(&text).map_err(|why| refused(setting, &origin, &why))?;
+    Ok(Resolved { setting, text: Some(text), value, origin })
+}
+
+/// A value that its setting does not take: the command line's fault or the configuration's.
+pub(crate) fn refused(setting: &Setting, origin: &Origin, why: &str) -> Failure {
+    let exit = match origin {
+        Origin::Flag(_) => Exit::Usage,
+        Origin::Env(_) | Origin::File { .. } | Origin::Default => Exit::Config,
+    };
+    let place = match origin {
+        Origin::Flag(flag) => format!("--{flag}"),
+        Origin::Env(name) => (*name).to_owned(),
+        Origin::File { path, line } => format!("{}:{line}: `{}`", path.display(), setting.name),
+        Origin::Default => format!("`{}`", setting.name),
+    };
+    let hint = match setting.kind {
+        Kind::Http => "leave it out, or say off".to_owned(),
+        _ => format!("{}: {}", setting.name, setting.doc),
+    };
+    Failure::new(exit, format!("{place}: {why}")).hint(hint)
+}
+
+fn from_environment(setting: &'static Setting) -> Result<Option<(&'static str, String)>, Failure> {
+    for name in setting.env {
+        let Some(value) = std::env::var_os(name).filter(|value| !value.is_empty()) else {
+            continue;
+        };
+        // The value stays out of the message: it may be a secret.
+        let text = value.into_string().map_err(|_| {
+            Failure::new(Exit::Config, format!("{name}: expected UTF-8 text, got other bytes"))
+                .hint(format!("unset it, or set it to text: {}", setting.doc))
+        })?;
+        return Ok(Some((name, text)));
+    }
+    Ok(None)
+}
+
+/// Variables that begin with `BRIDLE_` and that nothing reads: likely a slip of the pen.
+pub(crate) fn stray_variables() -> Vec<String> {
+    let known = |name: &str| {
+        name == ADDR_VARIABLE || TABLE.iter().any(|setting| setting.env.contains(&name))
+    };
+    let mut stray: Vec<String> = std::env::vars_os()
+        .filter_map(|(name, _)| name.into_string().ok())
+        .filter(|name| name.starts_with("BRIDLE_") && !known(name))
+        .collect();
+    stray.sort();
+    stray
+}
+
+/// Where clients find the daemon, when `--addr` does not say.
+pub(crate) const ADDR_VARIABLE: &str = "BRIDLE_ADDR";
+
+/// The settings file that is read when `--config` does not say.
+pub(crate) fn default_file() -> Option<PathBuf> {
+    let base = xdg("XDG_CONFIG_HOME").or_else(|| Some(home()?.join(".config")))?;
+    Some(base.join("bridle").join("config.toml"))
+}
+
+/// The default file, or the failure that says why there is none.
+pub(crate) fn expected_file() -> Result<PathBuf, Failure> {
+    default_file().ok_or_else(|| {
+        Failure::new(Exit::Config, "no place for a settings file: HOME is not set")
+            .hint("name one with --config FILE, or set HOME or XDG_CONFIG_HOME")
+    })
+}
+
+fn state_dir() -> Option<PathBuf> {
+    let base = xdg("XDG_STATE_HOME").or_else(|| Some(home()?.join(".local").join("state")))?;
+    Some(base.join("bridle"))
+}
+
+/// A base directory of the XDG kind; the specification says to ignore relative ones.
+fn xdg(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+fn home() -> Option<PathBuf> {
+    std::env::var_os("HOME").map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// The file alone, for commands that take no other setting from the command line.
+#[derive(Debug, Default, Clone, clap::Args)]
+pub(crate) struct ConfigFile {
+    /// Settings file [default: $XDG_CONFIG_HOME/bridle/config.toml]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) config: Option<PathBuf>,
+}
+
+impl From<ConfigFile> for Given {
+    fn from(file: ConfigFile) -> Given {
+        Given { flags: Vec::new(), config: file.config }
+    }
+}
+
+/// What the command line says about settings. Its flags are made from the table.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Given {
+    flags: Vec<(&'static Setting, String)>,
+    pub(crate) config: Option<PathBuf>,
+}
+
+impl clap::FromArgMatches for Given {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Given, clap::Error> {
+        let config = ConfigFile::from_arg_matches(matches)?.config;
+        let mut flags = Vec::new();
+        for setting in TABLE.iter().filter(|setting| setting.flag.is_some()) {
+            if let Some(text) = matches.get_one::<String>(setting.name) {
+                flags.push((setting, text.clone()));
+            }
+        }
+        Ok(Given { flags, config })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Given::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl clap::Args for Given {
+    fn augment_args(command: Command) -> Command {
+        let mut command = ConfigFile::augment_args(command);
+        for setting in TABLE {
+            if let Some(flag) = setting.flag {
+                command = command.arg(flag_of(setting, flag));
+            }
+        }
+        command
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Given::augment_args(command)
+    }
+}
+
+fn flag_of(setting: &'static Setting, flag: &'static str) -> Arg {
+    let mut help = setting.doc.to_owned();
+    if let Some(default) = setting.default.describe() {
+        help.push_str(&format!(" [default: {default}]"));
+    }
+    let mut arg = Arg::new(setting.name)
+        .long(flag)
+        .value_name(setting.kind.placeholder())
+        .action(ArgAction::Set)
+        .help(help);
+    if let Some(heading) = setting.group.heading() {
+        arg = arg.help_heading(heading);
+    }
+    match setting.kind {
+        Kind::Bool => {
+            arg = arg.num_args(0..=1).require_equals(true).default_missing_value("true");
+        }
+        Kind::OneOf(words) => arg = arg.value_name(words.join("|")),
+        Kind::Path | Kind::PathOrOff => arg = arg.value_hint(ValueHint::AnyPath),
+        _ => {}
+    }
+    arg
+}

@@ -1,0 +1,179 @@
+//! From settings to what the daemon takes. The one place that knows both vocabularies.
+
+use std::io;
+use std::path::Path;
+
+use bridle_daemon::config::{Config, Hmac, HmacKey, Limits, MIN_SECRET_BYTES, UnknownUnit};
+
+use tracing_subscriber::filter::Targets;
+
+use super::{Resolved, Settings, Value, refused};
+use crate::exit::{Exit, Failure};
+use crate::log::Format;
+
+/// Name of the key that `hmac.key-file` or the environment's secret holds.
+const FIRST_KEY: &str = "default";
+
+/// The way out of every trouble with a key.
+const MAKE_A_KEY: &str =
+    "make one: head -c 32 /dev/urandom > KEY; chmod 600 KEY; name it with --hmac-key-file KEY";
+
+/// Largest key file in bytes. A key is hashed down to 32 bytes; more is a wrong path.
+const MAX_KEY_FILE: u64 = 64 << 10;
+
+impl Settings {
+    /// What the daemon is told at start. Reads the key files.
+    pub(crate) fn to_daemon(&self) -> Result<Config, Failure> {
+        let state = self.path("state").map(Path::to_path_buf).ok_or_else(|| {
+            Failure::new(Exit::Config, "no place for state: HOME is not set")
+                .hint("name one with --state DIR, or set HOME or XDG_STATE_HOME")
+        })?;
+        let config = Config {
+            tcp: self.word("tcp"),
+            unix: self.path("unix").map(Path::to_path_buf),
+            stdio: self.is_on("stdio"),
+            state,
+            hmac: self.hmac()?,
+            unknown_unit: self.unknown_unit(),
+            limits: self.limits()?,
+            keepalive: self.span("keepalive"),
+        };
+        config.check().map_err(|error| {
+            Failure::because(Exit::Config, "these settings cannot work", &error)
+                .hint("`bridle config show` says where each value came from")
+        })?;
+        Ok(config)
+    }
+
+    /// What to log, and how a line looks.
+    pub(crate) fn log(&self) -> (Targets, Format) {
+        let filter = self.word("log").and_then(|text| text.parse().ok()).unwrap_or_default();
+        let format = match self.word("log-format").as_deref() {
+            Some("json") => Format::Json,
+            _ => Format::Text,
+        };
+        (filter, format)
+    }
+
+    fn limits(&self) -> Result<Limits, Failure> {
+        Ok(Limits {
+            connections: self.size("max-connections")?,
+            frame: self.size("max-frame")?,
+            in_flight: self.size("max-in-flight")?,
+            output: self.size("max-output")?,
+            message: self.size("max-message")?,
+            frame_deadline: self.span("frame-deadline").unwrap_or_default(),
+            write_deadline: self.span("write-deadline").unwrap_or_default(),
+            shutdown_grace: self.span("shutdown-grace").unwrap_or_default(),
+        })
+    }
+
+    fn unknown_unit(&self) -> UnknownUnit {
+        match self.word("oacp.unknown-unit").as_deref() {
+            Some("bytes") => UnknownUnit::Bytes,
+            Some("chars") => UnknownUnit::Chars,
+            _ => UnknownUnit::Pad,
+        }
+    }
+
+    /// The key that signs when no other is named.
+    pub(crate) fn first_key(&self) -> Result<Option<HmacKey>, Failure> {
+        let (file, secret) = (self.entry("hmac.key-file"), self.entry("hmac.secret"));
+        match (&file.value, &secret.value) {
+            (Value::Path(_), Value::Secret(_)) => {
+                let what = format!("two first keys: {} and {}", file.origin, secret.origin);
+                Err(Failure::new(Exit::Config, what).hint("keep one of them"))
+            }
+            (Value::Path(path), _) => key_from_file(FIRST_KEY, path, file).map(Some),
+            (_, Value::Secret(bytes)) => checked_key(FIRST_KEY, bytes.clone(), secret).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn hmac(&self) -> Result<Hmac, Failure> {
+        let mut keys: Vec<HmacKey> = self.first_key()?.into_iter().collect();
+        let more = self.entry("hmac.keys");
+        if let Value::Keys(files) = &more.value {
+            for (id, path) in files {
+                keys.push(key_from_file(id, path, more)?);
+            }
+        }
+        let enforce = self.is_on("hmac.enforce");
+        if enforce && keys.is_empty() {
+            let what = format!(
+                "`hmac.enforce` is on ({}), but there is no key",
+                self.entry("hmac.enforce").origin
+            );
+            return Err(Failure::new(Exit::Config, what).hint(MAKE_A_KEY));
+        }
+        Ok(Hmac { keys, enforce, allow_v1: self.is_on("hmac.allow-v1") })
+    }
+
+    pub(crate) fn word(&self, name: &str) -> Option<String> {
+        match &self.entry(name).value {
+            Value::Word(word) => Some(word.clone()),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> Option<&Path> {
+        match &self.entry(name).value {
+            Value::Path(path) => Some(path),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_on(&self, name: &str) -> bool {
+        self.entry(name).value == Value::Bool(true)
+    }
+
+    fn span(&self, name: &str) -> Option<std::time::Duration> {
+        match self.entry(name).value {
+            Value::Span(span) => Some(span),
+            _ => None,
+        }
+    }
+
+    fn size(&self, name: &str) -> Result<usize, Failure> {
+        let entry = self.entry(name);
+        let Value::Number(number) = entry.value else {
+            return Err(refused(entry.setting, &entry.origin, "expected a number"));
+        };
+        usize::try_from(number).map_err(|_| {
+            refused(entry.setting, &entry.origin, "more than this machine can address")
+        })
+    }
+}
+
+fn key_from_file(id: &str, path: &Path, entry: &Resolved) -> Result<HmacKey, Failure> {
+    let secret = read_key_file(path).map_err(|error| {
+        let what = format!("cannot read key file `{}` ({})", path.display(), entry.origin);
+        Failure::because(Exit::Config, what, &error).hint(MAKE_A_KEY)
+    })?;
+    checked_key(id, secret, entry)
+}
+
+/// The bytes of a key file, as they are.
+pub(crate) fn read_key_file(path: &Path) -> io::Result<Vec<u8>> {
+    let size = std::fs::metadata(path)?.len();
+    if size > MAX_KEY_FILE {
+        let why = format!("expected at most {MAX_KEY_FILE} bytes, got {size}");
+        return Err(io::Error::other(why));
+    }
+    std::fs::read(path)
+}
+
+fn checked_key(id: &str, secret: Vec<u8>, entry: &Resolved) -> Result<HmacKey, Failure> {
+    if secret.len() < MIN_SECRET_BYTES {
+        let what = format!(
+            "key `{id}` ({}) is too short: expected at least {MIN_SECRET_BYTES} bytes, got {}",
+            entry.origin,
+            secret.len()
+        );
+        return Err(Failure::new(Exit::Config, what).hint(MAKE_A_KEY));
+    }
+    Ok(HmacKey { id: id.to_owned(), secret })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,33 @@
+//! The table and the daemon agree about defaults.
+
+use bridle_daemon::config::Config;
+
+use super::super::table::Preset;
+use super::super::{Origin, Resolved, Settings, TABLE, Value};
+
+/// Settings with every value at its default and a state directory.
+fn defaults() -> Settings {
+    let entries = TABLE.iter().map(|setting| {
+        let value = match setting.default {
+            Preset::Text(text) => setting.kind.parse(text).unwrap(),
+            Preset::StateDir | Preset::Socket => Value::Path("/x".into()),
+            Preset::Unset => Value::Unset,
+        };
+        Resolved { setting, text: None, value, origin: Origin::Default }
+    });
+    Settings { entries: entries.collect(), file: None }
+}
+
+#[test]
+fn defaults_are_those_of_the_daemon() {
+    let lifted = defaults().to_daemon().unwrap();
+    let daemon = Config { unix: Some("/x".into()), state: "/x".into(), ..Config::default() };
+    assert_eq!(format!("{lifted:?}"), format!("{daemon:?}"));
+}
+
+#[test]
+fn logs_have_a_default() {
+    let (filter, format) = defaults().log();
+    assert_eq!(filter.to_string(), "info");
+    assert_eq!(format, crate::log::Format::Text);
+}

@@ -1,0 +1,294 @@
+//! The one table of settings. The command line, the environment, the settings file, `config show`
+//! and `config init` all read it; nothing else knows a setting's name.
+//!
+//! Adding a setting is one row here and one line in `lift.rs`.
+
+use super::value::Kind;
+
+/// One row: a setting, its three spellings, what it is when nobody says, and what it does.
+#[derive(Debug)]
+pub(crate) struct Setting {
+    /// The key in the file; a dot separates table and key: `hmac.enforce` is `[hmac] enforce`.
+    pub(crate) name: &'static str,
+    /// Environment variables, the first that is set and not empty counts.
+    pub(crate) env: &'static [&'static str],
+    /// The flag without its dashes; `None` where a command line is the wrong place.
+    pub(crate) flag: Option<&'static str>,
+    pub(crate) kind: Kind,
+    pub(crate) default: Preset,
+    pub(crate) doc: &'static str,
+    pub(crate) group: Group,
+}
+
+impl Setting {
+    /// Secrets come from the environment alone: a command line shows in `ps`, and the file is
+    /// the kind that people commit.
+    pub(crate) fn is_secret(&self) -> bool {
+        matches!(self.kind, Kind::Secret)
+    }
+}
+
+/// What a setting is when no source names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Preset {
+    Unset,
+    Text(&'static str),
+    /// `$XDG_STATE_HOME/bridle` or `~/.local/state/bridle`.
+    StateDir,
+    /// `$XDG_RUNTIME_DIR/bridle/bridle.sock`, or `bridle.sock` inside the state directory.
+    Socket,
+}
+
+impl Preset {
+    /// The default in words, for help texts and the example file.
+    pub(crate) fn describe(self) -> Option<&'static str> {
+        match self {
+            Preset::Unset => None,
+            Preset::Text(text) => Some(text),
+            Preset::StateDir => Some("$XDG_STATE_HOME/bridle, else ~/.local/state/bridle"),
+            Preset::Socket => Some("$XDG_RUNTIME_DIR/bridle/bridle.sock, else in the state dir"),
+        }
+    }
+}
+
+/// Heading in the help text and order in the example file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Group {
+    Main,
+    Logs,
+    Limits,
+    Protocol,
+}
+
+impl Group {
+    pub(crate) fn heading(self) -> Option<&'static str> {
+        match self {
+            Group::Main => None,
+            Group::Logs => Some("Logs"),
+            Group::Limits => Some("Limits"),
+            Group::Protocol => Some("Protocol"),
+        }
+    }
+}
+
+/// Looks a row up by its name in the file.
+pub(crate) fn find(name: &str) -> Option<&'static Setting> {
+    TABLE.iter().find(|setting| setting.name == name)
+}
+
+const UNKNOWN_UNITS: &[&str] = &["pad", "bytes", "chars"];
+const LOG_FORMATS: &[&str] = &["text", "json"];
+
+/// Every setting. Tables of the file (`[oacp]`, `[hmac]`) come last and together, as TOML wants.
+pub(crate) static TABLE: &[Setting] = &[
+    Setting {
+        name: "tcp",
+        env: &["BRIDLE_TCP"],
+        flag: Some("tcp"),
+        kind: Kind::Listen,
+        default: Preset::Text("127.0.0.1:9105"),
+        doc: "TCP address to listen on, port 0 for any free port, or off",
+        group: Group::Main,
+    },
+    Setting {
+        name: "unix",
+        env: &["BRIDLE_UNIX"],
+        flag: Some("unix"),
+        kind: Kind::PathOrOff,
+        default: Preset::Socket,
+        doc: "Unix socket to listen on, or off",
+        group: Group::Main,
+    },
+    Setting {
+        name: "http",
+        env: &["BRIDLE_HTTP"],
+        flag: Some("http"),
+        kind: Kind::Http,
+        default: Preset::Text("off"),
+        doc: "HTTP address; this version has no HTTP, so only off",
+        group: Group::Main,
+    },
+    Setting {
+        name: "stdio",
+        env: &["BRIDLE_STDIO"],
+        flag: Some("stdio"),
+        kind: Kind::Bool,
+        default: Preset::Text("false"),
+        doc: "Serve one connection on stdin and stdout; the ready line goes to stderr",
+        group: Group::Main,
+    },
+    Setting {
+        name: "state",
+        env: &["BRIDLE_STATE"],
+        flag: Some("state"),
+        kind: Kind::Path,
+        default: Preset::StateDir,
+        doc: "Directory for state; one daemon at a time holds it",
+        group: Group::Main,
+    },
+    Setting {
+        name: "memex",
+        env: &["BRIDLE_MEMEX"],
+        flag: Some("memex"),
+        kind: Kind::Path,
+        default: Preset::Unset,
+        doc: "Directory of Org files; accepted, not used by this version",
+        group: Group::Main,
+    },
+    Setting {
+        name: "log",
+        env: &["BRIDLE_LOG"],
+        flag: Some("log"),
+        kind: Kind::LogFilter,
+        default: Preset::Text("info"),
+        doc: "What to log on stderr: a level, or TARGET=LEVEL pairs with commas",
+        group: Group::Logs,
+    },
+    Setting {
+        name: "log-format",
+        env: &["BRIDLE_LOG_FORMAT"],
+        flag: Some("log-format"),
+        kind: Kind::OneOf(LOG_FORMATS),
+        default: Preset::Text("text"),
+        doc: "How a log line looks",
+        group: Group::Logs,
+    },
+    Setting {
+        name: "max-connections",
+        env: &["BRIDLE_MAX_CONNECTIONS"],
+        flag: Some("max-connections"),
+        kind: Kind::Count,
+        default: Preset::Text("16384"),
+        doc: "Connections at a time; one more is told so and closed",
+        group: Group::Limits,
+    },
+    Setting {
+        name: "max-frame",
+        env: &["BRIDLE_MAX_FRAME"],
+        flag: Some("max-frame"),
+        kind: Kind::Bytes,
+        default: Preset::Text("16777215"),
+        doc: "Largest frame taken, said in the hello; six hex digits can say no more",
+        group: Group::Limits,
+    },
+    Setting {
+        name: "max-message",
+        env: &["BRIDLE_MAX_MESSAGE"],
+        flag: Some("max-message"),
+        kind: Kind::Bytes,
+        default: Preset::Text("64MiB"),
+        doc: "Largest message that may come in parts",
+        group: Group::Limits,
+    },
+    Setting {
+        name: "max-in-flight",
+        env: &["BRIDLE_MAX_IN_FLIGHT"],
+        flag: Some("max-in-flight"),
+        kind: Kind::Bytes,
+        default: Preset::Text("256MiB"),
+        doc: "Bytes held for all connections together; over it reading pauses",
+        group: Group::Limits,
+    },
+    Setting {
+        name: "max-output",
+        env: &["BRIDLE_MAX_OUTPUT"],
+        flag: Some("max-output"),
+        kind: Kind::Bytes,
+        default: Preset::Text("1MiB"),
+        doc: "Unsent bytes of one connection over which it is not read from",
+        group: Group::Limits,
+    },
+    Setting {
+        name: "frame-deadline",
+        env: &["BRIDLE_FRAME_DEADLINE"],
+        flag: Some("frame-deadline"),
+        kind: Kind::Span,
+        default: Preset::Text("30s"),
+        doc: "Longest time from the first byte of a frame to its last",
+        group: Group::Limits,
+    },
+    Setting {
+        name: "write-deadline",
+        env: &["BRIDLE_WRITE_DEADLINE"],
+        flag: Some("write-deadline"),
+        kind: Kind::Span,
+        default: Preset::Text("30s"),
+        doc: "Longest time that a peer may leave its answers unread",
+        group: Group::Limits,
+    },
+    Setting {
+        name: "shutdown-grace",
+        env: &["BRIDLE_SHUTDOWN_GRACE"],
+        flag: Some("shutdown-grace"),
+        kind: Kind::Span,
+        default: Preset::Text("5s"),
+        doc: "Time for unsent answers when the daemon stops",
+        group: Group::Limits,
+    },
+    Setting {
+        name: "keepalive",
+        env: &["BRIDLE_KEEPALIVE"],
+        flag: Some("keepalive"),
+        kind: Kind::SpanOrOff,
+        default: Preset::Text("60s"),
+        doc: "Silence after which TCP asks whether the peer still exists, or off",
+        group: Group::Limits,
+    },
+    Setting {
+        name: "oacp.unknown-unit",
+        env: &["BRIDLE_OACP_UNKNOWN_UNIT"],
+        flag: Some("oacp-unknown-unit"),
+        kind: Kind::OneOf(UNKNOWN_UNITS),
+        default: Preset::Text("pad"),
+        doc: "How to count non-ASCII text for a peer whose length unit is not known yet",
+        group: Group::Protocol,
+    },
+    Setting {
+        name: "hmac.enforce",
+        env: &["BRIDLE_HMAC_ENFORCE", "HARNESS_PROTOCOL_ENFORCE_HMAC"],
+        flag: Some("hmac-enforce"),
+        kind: Kind::Bool,
+        default: Preset::Text("false"),
+        doc: "Refuse unsigned frames on TCP",
+        group: Group::Protocol,
+    },
+    Setting {
+        name: "hmac.key-file",
+        env: &["BRIDLE_HMAC_KEY_FILE"],
+        flag: Some("hmac-key-file"),
+        kind: Kind::Path,
+        default: Preset::Unset,
+        doc: "File with the first key: its bytes as they are, at least 16",
+        group: Group::Protocol,
+    },
+    Setting {
+        name: "hmac.secret",
+        env: &["HARNESS_PROTOCOL_HMAC_SECRET"],
+        flag: None,
+        kind: Kind::Secret,
+        default: Preset::Unset,
+        doc: "The first key itself, from the environment only",
+        group: Group::Protocol,
+    },
+    Setting {
+        name: "hmac.allow-v1",
+        env: &["BRIDLE_HMAC_ALLOW_V1"],
+        flag: Some("hmac-allow-v1"),
+        kind: Kind::Bool,
+        default: Preset::Text("true"),
+        doc: "Accept signatures of version 1, which has no protection against replay",
+        group: Group::Protocol,
+    },
+    Setting {
+        name: "hmac.keys",
+        env: &["BRIDLE_HMAC_KEYS"],
+        flag: None,
+        kind: Kind::Keys,
+        default: Preset::Unset,
+        doc: "More keys by id, each a file: ID=FILE with commas, or a table in the file",
+        group: Group::Protocol,
+    },
+];
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+//! Kinds of setting: how the text of a flag, a variable or a file entry becomes a typed value.
+//!
+//! Every source hands over text, so a value means the same wherever it was written.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bridle_shell::Addr;
+
+/// The word that switches a listener off.
+pub(crate) const OFF: &str = "off";
+
+/// What a setting accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Listen,
+    Http,
+    PathOrOff,
+    Path,
+    Bool,
+    Bytes,
+    Count,
+    Span,
+    SpanOrOff,
+    OneOf(&'static [&'static str]),
+    LogFilter,
+    Keys,
+    Secret,
+}
+
+/// A typed value. Which variant a setting has follows from its `Kind`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Value {
+    Unset,
+    Off,
+    Path(PathBuf),
+    Bool(bool),
+    Number(u64),
+    Span(Duration),
+    Word(String),
+    Keys(Vec<(String, PathBuf)>),
+    Secret(Vec<u8>),
+}
+
+impl Kind {
+    /// The placeholder in help texts.
+    pub(crate) fn placeholder(self) -> &'static str {
+        match self {
+            Kind::Listen | Kind::Http => "ADDR|off",
+            Kind::PathOrOff => "PATH|off",
+            Kind::Path => "PATH",
+            Kind::Bool => "BOOL",
+            Kind::Bytes => "BYTES",
+            Kind::Count => "COUNT",
+            Kind::Span => "TIME",
+            Kind::SpanOrOff => "TIME|off",
+            Kind::OneOf(_) => "WORD",
+            Kind::LogFilter => "FILTER",
+            Kind::Keys => "ID=FILE",
+            Kind::Secret => "SECRET",
+        }
+    }
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    ///
+    /// A sentence without the setting's name: what was expected and what came.
+    pub(crate) fn parse(self, text: &str) -> Result<Value, String> {
+        match self {
+            Kind::Listen | Kind::Http | Kind::PathOrOff | Kind::SpanOrOff if text == OFF => {
+                Ok(Value::Off)
+            }
+            Kind::Listen => address(text).map(Value::Word),
+            Kind::Http => {
+                Err(format!("expected `off`, got `{text}`: this version does not speak HTTP"))
+            }
+            Kind::PathOrOff | Kind::Path if text.is_empty() => {
+                Err("expected a path, got nothing".to_owned())
+            }
+            Kind::PathOrOff | Kind::Path => Ok(Value::Path(PathBuf::from(text))),
+            Kind::Bool => boolean(text).map(Value::Bool),
+            Kind::Bytes => bytes(text).map(Value::Number),
+            Kind::Count => count(text).map(Value::Number),
+            Kind::Span | Kind::SpanOrOff => span(text).map(Value::Span),
+            Kind::OneOf(words) => one_of(words, text).map(Value::Word),
+            Kind::LogFilter => text
+                .parse::<tracing_subscriber::filter::Targets>()
+                .map(|_| Value::Word(text.to_owned()))
+                .map_err(|_| format!("expected a level or TARGET=LEVEL pairs, got `{text}`")),
+            Kind::Keys => keys(text).map(Value::Keys),
+            Kind::Secret => Ok(Value::Secret(text.as_bytes().to_vec())),
+        }
+    }
+}
+
+/// `HOST:PORT`. A host name is left for the daemon to look up.
+fn address(text: &str) -> Result<String, String> {
+    match text.parse::<Addr>() {
+        Ok(Addr::Tcp(address)) => Ok(address),
+        _ => Err(format!("expected HOST:PORT or `off`, got `{text}`")),
+    }
+}
+
+fn boolean(text: &str) -> Result<bool, String> {
+    // The old peers compare with "true" ignoring case.
+    if text.eq_ignore_ascii_case("true") {
+        Ok(true)
+    } else if text.eq_ignore_ascii_case("false") {
+        Ok(false)
+    } else {
+        Err(format!("expected `true` or `false`, got `{text}`"))
+    }
+}
+
+fn count(text: &str) -> Result<u64, String> {
+    match text.parse::<u64>() {
+        Ok(0) | Err(_) => Err(format!("expected a whole number above 0, got `{text}`")),
+        Ok(number) => Ok(number),
+    }
+}
+
+/// Splits `30s` into `30` and `s`.
+fn split_unit(text: &str) -> (&str, &str) {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    (number, unit.trim_start())
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    let (number, unit) = split_unit(text);
+    let factor: Option<u64> = match unit {
+        "" | "B" => Some(1),
+        "KiB" => Some(1 << 10),
+        "MiB" => Some(1 << 20),
+        "GiB" => Some(1 << 30),
+        _ => None,
+    };
+    factor
+        .and_then(|factor| number.parse::<u64>().ok()?.checked_mul(factor))
+        .filter(|&bytes| bytes > 0)
+        .ok_or_else(|| format!("expected bytes such as `65536`, `64KiB` or `16MiB`, got `{text}`"))
+}
+
+fn span(text: &str) -> Result<Duration, String> {
+    let (number, unit) = split_unit(text);
+    let millis: Option<u64> = match unit {
+        "ms" => Some(1),
+        "" | "s" => Some(1_000),
+        "m" | "min" => Some(60_000),
+        "h" => Some(3_600_000),
+        _ => None,
+    };
+    millis
+        .and_then(|millis| number.parse::<u64>().ok()?.checked_mul(millis))
+        .filter(|&millis| millis > 0)
+        .map(Duration::from_millis)
+        .ok_or_else(|| format!("expected a time such as `30s`, `500ms` or `2m`, got `{text}`"))
+}
+
+fn one_of(words: &[&str], text: &str) -> Result<String, String> {
+    if words.contains(&text) {
+        return Ok(text.to_owned());
+    }
+    let choices = words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+    Err(format!("expected one of {choices}, got `{text}`"))
+}
+
+fn keys(text: &str) -> Result<Vec<(String, PathBuf)>, String> {
+    let mut keys: Vec<(String, PathBuf)> = Vec::new();
+    for entry in text.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
+        let Some((id, path)) = entry.split_once('=').filter(|(id, path)| {
+            !id.is_empty() && !path.is_empty() && id.bytes().all(|b| b.is_ascii_graphic())
+        }) else {
+            return Err(format!("expected ID=FILE, got `{entry}`"));
+        };
+        if keys.iter().any(|(known, _)| known == id) {
+            return Err(format!("key id `{id}` is there twice"));
+        }
+        keys.push((id.to_owned(), PathBuf::from(path)));
+    }
+    Ok(keys)
+}
+
+#[cfg(test)]
+mod tests;

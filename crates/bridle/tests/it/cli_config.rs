@@ -1,0 +1,165 @@
+//! Settings: one precedence, every value with its source, mistakes with a hint.
+
+use std::collections::BTreeMap;
+
+use crate::harness::{Done, Home, finish};
+
+/// `config show` as a map from name to value and source.
+fn show(home: &Home, args: &[&str], env: &[(&str, &str)]) -> BTreeMap<String, (String, String)> {
+    let args = [&["config", "show"], args].concat();
+    let done = finish(home.command(&args).envs(env.iter().copied()), b"");
+    assert_eq!((done.code, done.stderr.as_str()), (0, ""));
+    let lines = done.stdout.lines().map(|line| {
+        let mut words = line.split_whitespace();
+        let name = words.next().unwrap().to_owned();
+        let value = words.next().unwrap().to_owned();
+        (name, (value, words.collect::<Vec<_>>().join(" ")))
+    });
+    lines.collect()
+}
+
+#[test]
+fn flag_over_environment_over_file_over_default() {
+    let home = Home::new();
+    let file = home.write(".config/bridle/config.toml", "# mine\ntcp = \"127.0.0.1:1\"\n");
+    let env = [("BRIDLE_TCP", "127.0.0.1:2")];
+    let tcp = |args: &[&str], env: &[(&str, &str)]| show(&home, args, env)["tcp"].clone();
+    let said = |value: &str, source: &str| (value.to_owned(), source.to_owned());
+    assert_eq!(tcp(&["--tcp", "127.0.0.1:3"], &env), said("127.0.0.1:3", "flag --tcp"));
+    assert_eq!(tcp(&[], &env), said("127.0.0.1:2", "env BRIDLE_TCP"));
+    assert_eq!(tcp(&[], &[("BRIDLE_TCP", "")]), said("127.0.0.1:1", &format!("file {file}:2")));
+    let other = home.write("other.toml", "");
+    assert_eq!(tcp(&["--config", &other], &[]), said("127.0.0.1:9105", "default"));
+}
+
+#[test]
+fn places_follow_the_surroundings() {
+    let home = Home::new();
+    let (state, socket) = (home.path(".local/state/bridle"), home.path("state/bridle.sock"));
+    assert_eq!(show(&home, &[], &[])["state"].0, state);
+    assert_eq!(show(&home, &[], &[])["unix"].0, format!("{state}/bridle.sock"));
+    assert_eq!(show(&home, &["--state", &home.path("state")], &[])["unix"].0, socket);
+    let xdg = [("XDG_RUNTIME_DIR", "/run/user/7"), ("XDG_STATE_HOME", "/var/s")];
+    assert_eq!(show(&home, &[], &xdg)["unix"].0, "/run/user/7/bridle/bridle.sock");
+    assert_eq!(show(&home, &[], &xdg)["state"].0, "/var/s/bridle");
+    home.run(&["config", "path"]).prints(&format!("{}\n", home.path(".config/bridle/config.toml")));
+}
+
+#[test]
+fn secrets_are_masked_and_the_old_names_work() {
+    let home = Home::new();
+    let env = [
+        ("HARNESS_PROTOCOL_ENFORCE_HMAC", "TRUE"),
+        ("HARNESS_PROTOCOL_HMAC_SECRET", "a secret of many bytes"),
+    ];
+    let shown = show(&home, &[], &env);
+    assert_eq!(shown["hmac.enforce"].0, "TRUE");
+    assert_eq!(shown["hmac.enforce"].1, "env HARNESS_PROTOCOL_ENFORCE_HMAC");
+    assert_eq!(shown["hmac.secret"].0, "********");
+    let mut command = home.command(&["config", "show", "--json"]);
+    let done = finish(command.envs(env), b"");
+    assert!(!done.stdout.contains("many bytes") && !done.stderr.contains("many bytes"));
+    let json: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(json["hmac.secret"]["value"], "********");
+    assert_eq!(json["hmac.secret"]["source"], "env");
+    assert_eq!(json["hmac.secret"]["origin"], "HARNESS_PROTOCOL_HMAC_SECRET");
+    assert_eq!(json["memex"]["value"], serde_json::Value::Null);
+}
+
+fn check_file(text: &str) -> (Done, String) {
+    let home = Home::new();
+    let file = home.write("c.toml", text);
+    (home.run(&["config", "check", &file]), file)
+}
+
+fn refuse_file(text: &str, why: &str) {
+    let (done, file) = check_file(text);
+    done.fails(78, &why.replace("FILE", &file));
+}
+
+#[test]
+fn good_files_pass() {
+    let (done, file) = check_file(
+        "tcp = \"off\"\nmax-frame = 1_000_000\nkeepalive = \"off\"\n[oacp]\nunknown-unit = \
+         \"bytes\"\n[hmac]\nenforce = true\nkeys = { a = \"/k/a\", b = \"/k/b\" }\n",
+    );
+    done.prints(&format!("{file}: ok, 6 settings\n"));
+}
+
+#[test]
+fn mistakes_in_a_file_have_a_line_and_a_hint() {
+    refuse_file(
+        "\nmax_frame = 5\n",
+        "error: FILE:2: unknown setting `max_frame`\nhint: did you mean `max-frame`?\n",
+    );
+    refuse_file(
+        "[hmac]\nenforced = true\n",
+        "error: FILE:2: unknown setting `hmac.enforced`\nhint: did you mean `hmac.enforce`?\n",
+    );
+    refuse_file(
+        "[hmca]\nenforce = true\n",
+        "error: FILE:1: unknown setting `hmca`\nhint: did you mean `hmac`?\n",
+    );
+    refuse_file(
+        "whatever = 1",
+        "error: FILE:1: unknown setting `whatever`\nhint: `bridle config show` lists every \
+         setting\n",
+    );
+    refuse_file(
+        "[hmac]\nsecret = \"0123456789abcdef\"",
+        "error: FILE:2: unknown setting `hmac.secret`\nhint: put the secret into a file and name \
+         it: hmac.key-file\n",
+    );
+    refuse_file(
+        "http = \"127.0.0.1:8788\"",
+        "error: FILE:1: `http`: expected `off`, got `127.0.0.1:8788`: this version does not speak \
+         HTTP\nhint: leave it out, or say off\n",
+    );
+    refuse_file(
+        "tcp = [1]",
+        "error: FILE:1: `tcp`: expected text, a number or a boolean\nhint: tcp: TCP address to \
+         listen on, port 0 for any free port, or off\n",
+    );
+    let (done, file) = check_file("tcp = \"off\"\ntcp = ");
+    assert_eq!(done.code, 78);
+    assert!(done.stderr.starts_with(&format!("error: {file}:2: ")), "{}", done.stderr);
+}
+
+#[test]
+fn a_missing_file_that_was_named_is_an_error() {
+    let home = Home::new();
+    let hint = "hint: write one with: bridle config init\n";
+    let missing = "error: cannot read `no.toml`: No such file or directory (os error 2)\n";
+    home.run(&["config", "check", "no.toml"]).fails(66, &format!("{missing}{hint}"));
+    home.run(&["up", "--config", "no.toml"]).fails(66, &format!("{missing}{hint}"));
+}
+
+#[test]
+fn mistakes_in_the_environment_name_the_variable() {
+    let home = Home::new();
+    let mut command = home.command(&["config", "show"]);
+    finish(command.env("BRIDLE_MAX_FRAME", "lots"), b"").fails(
+        78,
+        "error: BRIDLE_MAX_FRAME: expected bytes such as `65536`, `64KiB` or `16MiB`, got `lots`\n\
+         hint: max-frame: Largest frame taken, said in the hello; six hex digits can say no more\n",
+    );
+}
+
+#[test]
+fn init_writes_an_example_and_never_overwrites() {
+    let home = Home::new();
+    let file = home.path(".config/bridle/config.toml");
+    home.run(&["config", "init"]).prints(&format!("wrote {file}\n"));
+    let written = std::fs::read_to_string(&file).unwrap();
+    assert!(written.contains("\n# tcp = \"127.0.0.1:9105\"\n"), "{written}");
+    assert!(written.contains("\n[hmac]\n"), "{written}");
+    home.run(&["config", "check"]).prints(&format!("{file}: ok, 0 settings\n"));
+    home.run(&["config", "init"]).fails(
+        73,
+        &format!(
+            "error: cannot create `{file}`: File exists (os error 17)\nhint: it is left as it is; \
+             name another with --config FILE\n"
+        ),
+    );
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), written);
+}

@@ -1,0 +1,241 @@
+//! `bridle up` and `bridle health`: the contract that scripts rely on.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
+
+use crate::harness::{Daemon, Home, finish};
+
+const HEALTH_CHECK: &[u8] = b"000015(:type :health-check)";
+
+/// Reads one frame of ASCII text.
+fn read_frame(stream: &mut impl std::io::Read) -> String {
+    let mut header = [0; 6];
+    stream.read_exact(&mut header).unwrap();
+    let length = usize::from_str_radix(std::str::from_utf8(&header).unwrap(), 16).unwrap();
+    let mut payload = vec![0; length];
+    stream.read_exact(&mut payload).unwrap();
+    String::from_utf8(payload).unwrap()
+}
+
+fn converse(mut stream: impl std::io::Read + std::io::Write) {
+    let hello = read_frame(&mut stream);
+    let start = "(:type :EVENT :payload (:action :handshake :version \"0.3.0\" :capabilities ";
+    assert!(hello.starts_with(start), "{hello}");
+    stream.write_all(HEALTH_CHECK).unwrap();
+    assert_eq!(read_frame(&mut stream), "(:type :health-response :status :healthy :checked-p t)");
+}
+
+#[test]
+fn ready_line_names_every_listener() {
+    let home = Home::new();
+    let daemon = home.up(&[]);
+    let (tcp, unix) = (daemon.tcp(), home.path("b.sock"));
+    assert!(tcp.starts_with("127.0.0.1:") && !tcp.ends_with(":0"), "{tcp}");
+    assert_eq!(daemon.ready, format!("ready tcp={tcp} unix={unix}\n"));
+    converse(TcpStream::connect(&tcp).unwrap());
+    converse(UnixStream::connect(&unix).unwrap());
+    let mode = std::fs::metadata(&unix).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn listeners_can_be_off() {
+    let home = Home::new();
+    let daemon = home.up(&["--tcp", "off"]);
+    assert_eq!(daemon.ready, format!("ready unix={}\n", home.path("b.sock")));
+    let home = Home::new();
+    home.run(&["up", "--tcp", "off", "--unix", "off"]).fails(
+        78,
+        "error: these settings cannot work: nothing to listen on: give a TCP address, a Unix \
+         socket path or stdio\nhint: `bridle config show` says where each value came from\n",
+    );
+}
+
+#[test]
+fn stdio_serves_frames_and_ends_with_its_input() {
+    let home = Home::new();
+    let args = ["up", "--stdio", "--tcp", "off", "--unix", "off", "--log", "error"];
+    let done = home.pipe(&args, HEALTH_CHECK);
+    assert_eq!((done.code, done.stderr.as_str()), (0, "ready stdio\n"));
+    let mut frames = done.stdout.as_bytes();
+    assert!(read_frame(&mut frames).contains(":handshake"));
+    assert!(read_frame(&mut frames).contains(":health-response"));
+    assert!(frames.is_empty());
+}
+
+#[test]
+fn signals_end_it_with_success() {
+    for signal in ["TERM", "INT"] {
+        let home = Home::new();
+        let daemon = home.up(&[]);
+        let mut idle = TcpStream::connect(daemon.tcp()).unwrap();
+        read_frame(&mut idle);
+        daemon.signal(signal);
+        assert_eq!(daemon.wait(), (Some(0), String::new()), "{signal}");
+        assert_eq!(idle.read(&mut [0; 8]).unwrap(), 0, "the connection is closed");
+        assert!(!std::path::Path::new(&home.path("b.sock")).exists());
+    }
+}
+
+#[test]
+fn memex_is_accepted_and_http_is_refused() {
+    let home = Home::new();
+    drop(home.up(&["--memex", &home.path("memex"), "--http", "off"]));
+    home.run(&["up", "--http", "127.0.0.1:8788"]).fails(
+        2,
+        "error: --http: expected `off`, got `127.0.0.1:8788`: this version does not speak HTTP\n\
+         hint: leave it out, or say off\n",
+    );
+}
+
+#[test]
+fn one_daemon_a_state_directory() {
+    let home = Home::new();
+    let daemon = home.up(&[]);
+    let pid = daemon.child.id();
+    let state = home.path(".local/state/bridle");
+    home.run(&["up", "--tcp", "127.0.0.1:0", "--unix", "off", "--log", "error"]).fails(
+        75,
+        &format!(
+            "error: cannot start: the state directory `{state}` is in use by process {pid}\n\
+             hint: stop the other daemon, or give this one its own directory: --state DIR\n"
+        ),
+    );
+}
+
+#[test]
+fn a_taken_port_has_a_hint() {
+    let (first, second) = (Home::new(), Home::new());
+    let daemon = first.up(&[]);
+    let tcp = daemon.tcp();
+    let done = second.run(&["up", "--tcp", &tcp, "--unix", "off", "--log", "error"]);
+    done.fails(
+        69,
+        &format!(
+            "error: cannot start: cannot listen on TCP `{tcp}`: Address already in use (os error \
+             98)\nhint: take another port, or any free one: --tcp 127.0.0.1:0\n"
+        ),
+    );
+}
+
+#[test]
+fn settings_reach_the_daemon() {
+    let home = Home::new();
+    let config = home.write("c.toml", "max-frame = \"64KiB\"\nunix = \"off\"\n");
+    let mut command = home.command(&["up", "--config", &config]);
+    let daemon = Daemon::start(command.env("BRIDLE_TCP", "127.0.0.1:0"));
+    let mut stream = TcpStream::connect(daemon.tcp()).unwrap();
+    let hello = read_frame(&mut stream);
+    assert!(hello.contains(":max-frame 65536"), "{hello}");
+}
+
+#[test]
+fn short_secrets_are_refused_and_not_printed() {
+    let home = Home::new();
+    let env = [
+        ("HARNESS_PROTOCOL_ENFORCE_HMAC", "true"),
+        ("HARNESS_PROTOCOL_HMAC_SECRET", "only-15-bytes!!"),
+    ];
+    finish(home.command(&["up"]).envs(env), b"").fails(
+        78,
+        "error: key `default` (env HARNESS_PROTOCOL_HMAC_SECRET) is too short: expected at least \
+         16 bytes, got 15\nhint: make one: head -c 32 /dev/urandom > KEY; chmod 600 KEY; name it \
+         with --hmac-key-file KEY\n",
+    );
+    home.run(&["up", "--hmac-enforce"]).fails(
+        78,
+        "error: `hmac.enforce` is on (flag --hmac-enforce), but there is no key\nhint: make one: \
+         head -c 32 /dev/urandom > KEY; chmod 600 KEY; name it with --hmac-key-file KEY\n",
+    );
+}
+
+#[test]
+fn logs_can_be_json() {
+    let home = Home::new();
+    let daemon = home.up(&["--log", "info", "--log-format", "json"]);
+    daemon.signal("TERM");
+    let (code, stderr) = daemon.wait();
+    assert_eq!(code, Some(0));
+    for line in stderr.lines() {
+        let event: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert!(event["ts"].is_number() && event["level"].is_string(), "{line}");
+    }
+    assert!(stderr.contains("\"message\":\"ready\""), "{stderr}");
+}
+
+#[test]
+fn health_says_one_word() {
+    let home = Home::new();
+    let daemon = home.up(&[]);
+    home.run(&["health", "--addr", &daemon.tcp()]).prints("healthy\n");
+    home.run(&["health", "--addr", &home.path("b.sock")]).prints("healthy\n");
+    let detail = home.run(&["health", "--addr", &daemon.tcp(), "--detail"]);
+    let start = "(:type :health-response\n :status :healthy\n :checked-p t\n";
+    assert!(detail.stdout.starts_with(start), "{}", detail.stdout);
+    let json = home.run(&["health", "--addr", &daemon.tcp(), "--json"]);
+    serde_json::from_str::<serde_json::Value>(&json.stdout).unwrap();
+}
+
+#[test]
+fn health_finds_the_daemon_by_itself() {
+    let home = Home::new();
+    let daemon = home.up(&["--unix", &home.path(".local/state/bridle/bridle.sock")]);
+    home.run(&["health"]).prints("healthy\n");
+    let tcp = daemon.tcp();
+    let config = home.write("tcp.toml", format!("tcp = \"{tcp}\"\nunix = \"gone.sock\"\n"));
+    home.run(&["health", "--config", &config]).prints("healthy\n");
+    finish(home.command(&["health"]).env("BRIDLE_ADDR", &tcp), b"").prints("healthy\n");
+    finish(home.command(&["health"]).env("BRIDLE_ADDR", "nowhere"), b"").fails(
+        78,
+        "error: BRIDLE_ADDR: expected HOST:PORT, [IPV6]:PORT, unix:PATH or a path with a slash, \
+         got `nowhere`\nhint: unset it, or name the daemon with --addr\n",
+    );
+}
+
+#[test]
+fn health_without_a_daemon() {
+    let home = Home::new();
+    home.run(&["health", "--addr", "./no.sock"]).fails(
+        69,
+        "error: cannot connect to `unix:./no.sock` (No such file or directory (os error 2))\n\
+         hint: start it with: bridle up\n",
+    );
+    let done = home.run(&["health", "--addr", "./no.sock", "--wait", "0.2"]);
+    assert_eq!(done.code, 69);
+}
+
+#[test]
+fn health_waits_for_a_daemon_that_starts_later() {
+    let home = Home::new();
+    let socket = home.path("b.sock");
+    let waiting = home.command(&["health", "--addr", &socket, "--wait", "60"]).spawn().unwrap();
+    let _daemon = home.up(&[]);
+    let output = waiting.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"healthy\n"[..]));
+}
+
+#[test]
+fn health_of_something_else() {
+    let home = Home::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = listener.local_addr().unwrap().to_string();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.write_all(b"220 mail.example ESMTP\r\n").unwrap();
+    });
+    let done = home.run(&["health", "--addr", &addr]);
+    server.join().unwrap();
+    assert_eq!(done.code, 76, "{done:?}");
+    assert!(done.stderr.ends_with("hint: check the address: another program listens there\n"));
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = silent.local_addr().unwrap().to_string();
+    home.run(&["health", "--addr", &addr, "--timeout", "0.2"]).fails(
+        75,
+        &format!(
+            "error: `{addr}` did not answer within 0.2 s\nhint: give it longer with --timeout, or \
+             look at the log of `bridle up`\n"
+        ),
+    );
+}

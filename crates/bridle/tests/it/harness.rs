@@ -1,0 +1,162 @@
+//! Runs the binary: once with an input, or as a daemon with a home of its own.
+
+use std::ffi::OsStr;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use tempfile::TempDir;
+
+/// What a finished command left behind.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Done {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Done {
+    pub(crate) fn check(&self, code: i32, stdout: &str, stderr: &str) {
+        let expected = Done { code, stdout: stdout.to_owned(), stderr: stderr.to_owned() };
+        assert_eq!(*self, expected);
+    }
+
+    /// Succeeded, silently on stderr, with this on stdout.
+    pub(crate) fn prints(&self, stdout: &str) {
+        self.check(0, stdout, "");
+    }
+
+    pub(crate) fn fails(&self, code: i32, stderr: &str) {
+        self.check(code, "", stderr);
+    }
+}
+
+/// A home directory in which commands run; nothing of the user's own settings is seen.
+pub(crate) struct Home {
+    dir: TempDir,
+}
+
+impl Home {
+    pub(crate) fn new() -> Home {
+        Home { dir: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.dir.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        std::fs::create_dir_all(Path::new(&path).parent().unwrap()).unwrap();
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// A command that sees this home and no setting from outside.
+    pub(crate) fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bridle"));
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy();
+            if ["BRIDLE_", "HARNESS_", "XDG_"].iter().any(|prefix| text.starts_with(prefix)) {
+                command.env_remove(&name);
+            }
+        }
+        command.env("HOME", self.dir.path()).current_dir(self.dir.path()).args(args);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Done {
+        finish(&mut self.command(args), b"")
+    }
+
+    pub(crate) fn pipe(&self, args: &[&str], input: impl AsRef<[u8]>) -> Done {
+        finish(&mut self.command(args), input.as_ref())
+    }
+
+    /// A daemon on a free port and a socket, its state in this home.
+    pub(crate) fn up(&self, args: &[&str]) -> Daemon {
+        let socket = self.path("b.sock");
+        let mut all = vec!["up", "--tcp", "127.0.0.1:0", "--unix", &socket, "--log", "error"];
+        all.extend(args);
+        Daemon::start(&mut self.command(&all))
+    }
+}
+
+/// Runs a command in a home of its own.
+pub(crate) fn pipe(args: &[&str], input: impl AsRef<[u8]>) -> Done {
+    Home::new().pipe(args, input)
+}
+
+/// Feeds a command and waits for its end.
+pub(crate) fn finish(command: &mut Command, input: &[u8]) -> Done {
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let output = std::thread::scope(|scope| {
+        // A command that fails early does not read its input to the end.
+        scope.spawn(move || drop(stdin.write_all(input)));
+        child.wait_with_output().unwrap()
+    });
+    Done {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A running daemon; killed when dropped.
+pub(crate) struct Daemon {
+    pub(crate) child: Child,
+    /// Kept open: a daemon may write.
+    _stdout: BufReader<ChildStdout>,
+    /// The line that began with `ready `.
+    pub(crate) ready: String,
+}
+
+impl Daemon {
+    /// Starts it and waits for the ready line.
+    pub(crate) fn start(command: &mut Command) -> Daemon {
+        let mut child = command.spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut ready = String::new();
+        stdout.read_line(&mut ready).unwrap();
+        if !ready.starts_with("ready ") {
+            let mut stderr = String::new();
+            child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+            panic!("no ready line: {ready:?}, stderr: {stderr}");
+        }
+        Daemon { child, _stdout: stdout, ready }
+    }
+
+    /// A word of the ready line, such as `tcp`.
+    pub(crate) fn word(&self, name: &str) -> String {
+        let prefix = format!("{name}=");
+        let word = self.ready.split_whitespace().find_map(|word| word.strip_prefix(&prefix));
+        word.unwrap_or_else(|| panic!("no {name} in {:?}", self.ready)).to_owned()
+    }
+
+    pub(crate) fn tcp(&self) -> String {
+        self.word("tcp")
+    }
+
+    /// Sends a signal by its name.
+    pub(crate) fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+    }
+
+    /// Waits for its end; its exit code and everything it wrote to stderr.
+    pub(crate) fn wait(mut self) -> (Option<i32>, String) {
+        let mut stderr = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        (self.child.wait().unwrap().code(), stderr)
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,13 @@
+//! The real binary, as scripts and people meet it: exact outputs and exit codes.
+
+// Helpers outside `#[test]` functions fail a test as well as any assertion.
+#![allow(clippy::unwrap_used)]
+
+mod cli_config;
+mod cli_frame;
+mod cli_pages;
+mod cli_send;
+mod cli_sexp;
+mod cli_tap;
+mod cli_up;
+mod harness;
