@@ -103,6 +103,7 @@ fn fuzz_command(target: &str, seconds: u64) -> Run {
         .args(["run", "nightly", "cargo", "fuzz", "run", "--fuzz-dir", "fuzz", target, "--"])
         .args([format!("-max_total_time={seconds}"), format!("-max_len={MAX_INPUT_BYTES}")])
         .args(["-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1"])
+        .args([format!("-dict={}", root().join("fuzz/tokens.dict").display())])
         .without_env("CARGO")
         .without_env("RUSTUP_TOOLCHAIN")
 }

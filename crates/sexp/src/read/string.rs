@@ -1,7 +1,7 @@
 //! Strings: where they end, what their escapes mean, how they are written.
 //!
 //! The reader finds the end with [`end_of`] and, for Emacs text, checks escapes with
-//! [`check_emacs`]; nodes decode with [`unescape`]; the printers write with [`write`].
+//! [`check_emacs`]; nodes decode with [`unescape`]; the printers write with [`write()`].
 
 use memchr::{memchr, memchr2};
 
