@@ -376,8 +376,8 @@ impl<'s> Scan<'s> {
     fn token(&mut self, at: usize) -> Step {
         let first = self.bytes[at];
         let (end, classes) = constituents(self.bytes, at + 1);
-        let stopped =
-            self.bytes.get(end).is_some_and(|&byte| CLASS[byte as usize] == token::ESCAPE);
+        let after = self.bytes.get(end).map_or(token::END, |&byte| CLASS[byte as usize]);
+        let stopped = after & token::ESCAPE != 0;
         let own = CLASS[first as usize];
         if stopped || own == token::ESCAPE || end - at > self.reader.limits.atom_bytes {
             return self.escaped(at);
@@ -490,15 +490,15 @@ impl<'s> Scan<'s> {
         let mut is_escaped = false;
         for (offset, c) in self.text[from..].char_indices() {
             let here = from + offset;
-            if here - at > self.reader.limits.atom_bytes {
-                let most = self.reader.limits.atom_bytes;
-                let reason = format!("expected at most `{most}` bytes of one atom");
-                return Err(Fault::new(Category::LimitAtom, at, reason));
-            }
             let is_bare = !in_bars && !is_escaped;
             let ends = c.is_ascii() && CLASS[c as usize] == token::END || c == '#' && !is_lisp;
             if is_bare && ends {
                 return Ok(here);
+            }
+            if here + c.len_utf8() - at > self.reader.limits.atom_bytes {
+                let most = self.reader.limits.atom_bytes;
+                let reason = format!("expected at most `{most}` bytes of one atom");
+                return Err(Fault::new(Category::LimitAtom, at, reason));
             }
             if token::is_control(c) || is_bare && token::is_ambiguous(c) {
                 return Err(control(here));

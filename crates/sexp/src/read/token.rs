@@ -14,8 +14,10 @@ pub(crate) const HASH: u8 = 8;
 pub(crate) const WIDE: u8 = 16;
 /// `\` or `|`: the token needs the slow scan.
 pub(crate) const ESCAPE: u8 = 64;
-/// A byte that ends a token: blanks, delimiters and control characters.
+/// A byte that ends a token: blanks and delimiters.
 pub(crate) const END: u8 = 128;
+/// A control character: the slow scan refuses it inside a token.
+pub(crate) const CONTROL: u8 = END | ESCAPE;
 
 /// The class of every byte.
 pub(crate) static CLASS: [u8; 256] = classes();
@@ -24,8 +26,8 @@ const fn classes() -> [u8; 256] {
     let mut table = [PLAIN; 256];
     let mut byte = 0;
     while byte < 256 {
-        if byte <= 0x20 || byte == 0x7F {
-            table[byte] = END;
+        if byte < 0x20 || byte == 0x7F {
+            table[byte] = CONTROL;
         } else if byte >= 0x80 {
             table[byte] = WIDE;
         }
@@ -36,7 +38,7 @@ const fn classes() -> [u8; 256] {
         table[digit as usize] = DIGIT;
         digit += 1;
     }
-    let ends = b"()[]{}\"';,`";
+    let ends = b" \n\t\r\x0C()[]{}\"';,`";
     let mut at = 0;
     while at < ends.len() {
         table[ends[at] as usize] = END;
