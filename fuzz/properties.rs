@@ -5,7 +5,7 @@
 
 use bridle_sexp::{Category, Comments, Dialect, Node, Place, Progress, Reader, Value};
 use bridle_wire::frame::{
-    Decoded, Decoder, DecoderOptions, Encoder, FrameError, Unit, UnknownUnit,
+    Decoded, Decoder, DecoderOptions, Encoder, FrameError, MAX_FRAME, Unit, UnknownUnit,
 };
 use bridle_wire::oacp::{self, Message};
 use bridle_wire::seal::{Key, KeyId, Keyring, Signer, Verifier};
@@ -35,7 +35,7 @@ fn read_in(text: &str, reader: Reader) {
             beginnings(&text[..tree.consumed()], reader);
         }
         Ok(Progress::Incomplete) => {
-            let error = reader.read_one(text).err().expect("an incomplete form is not one form");
+            let error = reader.read_one(text).expect_err("an incomplete form is not one form");
             inside(text, error.place());
             let ended = matches!(error.category(), Category::Incomplete | Category::Empty);
             // Otherwise a last token is at fault. A blank may mend it (`?\`), else it stays at fault.
@@ -50,7 +50,7 @@ fn read_in(text: &str, reader: Reader) {
         }
         Err(error) => {
             inside(text, error.place());
-            let again = reader.read(&longer).err().expect("text behind an error does not mend it");
+            let again = reader.read(&longer).expect_err("text behind an error does not mend it");
             assert_eq!((again.category(), again.place()), (error.category(), error.place()));
         }
     }
@@ -148,6 +148,9 @@ fn reread(text: &str, dialect: Dialect) -> Option<Value> {
 /// The secret of the signed streams; the one that most signed vectors use.
 const SECRET: &[u8] = b"s3cret";
 
+/// A limit that short streams reach too, in the unit of the frame.
+const SMALL_FRAME: usize = 64;
+
 /// A stream of frames means the same however it is cut; what is delivered can be sent on; a signed
 /// stream delivers nothing that was not signed.
 ///
@@ -177,15 +180,13 @@ struct Mode {
 
 impl Mode {
     fn from_byte(byte: u8) -> Self {
-        let mut options = DecoderOptions::default();
-        options.unit = match byte >> 1 & 3 {
+        let unit = match byte >> 1 & 3 {
             1 => Some(Unit::Bytes),
             2 => Some(Unit::Chars),
             _ => None,
         };
-        if byte & 8 != 0 {
-            options.max_frame = 64;
-        }
+        let max_frame = if byte & 8 == 0 { MAX_FRAME } else { SMALL_FRAME };
+        let options = DecoderOptions { max_frame, unit };
         Self { signed: byte & 1 != 0, options }
     }
 

@@ -38,7 +38,7 @@ fn long_help() -> String {
          bridle up                                  run the daemon\n  \
          bridle health                              is it well?\n  \
          bridle send '(:type :health-check)'        ask it something\n  \
-         echo '(:a 1)' | bridle frame encode        00000e... for netcat\n\n{}",
+         echo '(:a 1)' | bridle frame encode        a frame for netcat\n\n{}",
         Exit::help()
     )
 }

@@ -1,0 +1,81 @@
+//! The conversations of the README, run as a reader would paste them: every `console` block against a
+//! fresh daemon, its output compared with what the README promises. Only the port differs.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// The port that the README uses: the default.
+const DEFAULT_PORT: &str = "9105";
+
+#[test]
+fn conversations_of_the_readme_are_true() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let readme = fs::read_to_string(readme).unwrap();
+    let conversations = conversations(&readme);
+    assert!(!conversations.is_empty(), "the README has no conversation");
+    let daemon = Daemon::start();
+    for (command, promised) in conversations {
+        let command = command.replace(DEFAULT_PORT, &daemon.port);
+        let output = Command::new("sh").args(["-c", &command]).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        // The terminal's own line end behind the last frame is not part of it.
+        assert_eq!(said.trim_end(), promised, "{command}");
+    }
+}
+
+/// Commands (lines that start with `$ `) of the `console` blocks, each with the lines below it.
+fn conversations(readme: &str) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    let mut inside = false;
+    for line in readme.lines() {
+        if line.starts_with("```") {
+            inside = line == "```console";
+        } else if let Some(command) = line.strip_prefix("$ ").filter(|_| inside) {
+            found.push((command.into(), String::new()));
+        } else if let Some((_, promised)) = found.last_mut().filter(|_| inside) {
+            if !promised.is_empty() {
+                promised.push('\n');
+            }
+            promised.push_str(line);
+        }
+    }
+    found
+}
+
+/// A daemon on a free port, ended with the test.
+struct Daemon {
+    child: Child,
+    port: String,
+    _state: tempfile::TempDir,
+}
+
+impl Daemon {
+    fn start() -> Self {
+        let state = tempfile::tempdir().expect("a scratch folder");
+        let mut child = Command::new(env!("CARGO_BIN_EXE_bridle"))
+            .args(["up", "--tcp", "127.0.0.1:0", "--unix", "off", "--state"])
+            .arg(state.path())
+            // No settings of whoever runs the test.
+            .env("XDG_CONFIG_HOME", state.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the daemon starts");
+        let mut ready = String::new();
+        let stdout = child.stdout.take().expect("stdout is piped");
+        BufReader::new(stdout).read_line(&mut ready).expect("the ready line is UTF-8");
+        let (_, after) = ready.split_once("127.0.0.1:").unwrap_or_else(|| panic!("got `{ready}`"));
+        let port = after.chars().take_while(char::is_ascii_digit).collect();
+        Self { child, port, _state: state }
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
