@@ -20,12 +20,13 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bridle_wire::Code;
+use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use crate::budget::Held;
 use crate::metrics::Tally;
 use crate::shared::{Seat, Shared};
-use crate::talk::{Next, Talk, Then};
+use crate::talk::{Next, Talk, Then, Verdict, Work};
 use deadline::{Deadlines, Late};
 use scratch::{BULK_WINDOW, READ_WINDOW, Scratch};
 pub(crate) use stream::{Origin, Stream};
@@ -81,8 +82,10 @@ pub(crate) struct Connection {
     /// Received bytes that are not answered yet: an unfinished frame, or whole frames whose
     /// answers would not fit the output. No capacity while empty.
     input: Vec<u8>,
-    /// Whether `input` may hold a whole frame.
+    /// Whether `input` may hold a whole frame. Nothing is read before it is answered.
     backlog: bool,
+    /// A large message on its way through another thread; nothing is read meanwhile.
+    judging: Option<Judging>,
     /// Bytes that the unfinished frame still needs, as the peer announced it.
     missing: usize,
     /// Answers that the socket did not take yet. No capacity while empty.
@@ -97,6 +100,13 @@ pub(crate) struct Connection {
     stop: Pin<Box<WaitForCancellationFutureOwned>>,
     held: Held,
     tally: Tally,
+}
+
+/// A large message that is being judged.
+struct Judging {
+    task: JoinHandle<Result<Verdict, JoinError>>,
+    /// How many bytes it holds meanwhile.
+    bytes: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -139,6 +149,7 @@ impl Connection {
             talk,
             input: Vec::new(),
             backlog: false,
+            judging: None,
             missing: 0,
             output,
             progress: 0,
@@ -159,6 +170,7 @@ impl Connection {
             }
         };
         match self.phase {
+            Phase::Open if self.judging.is_some() => self.await_verdict(cx),
             Phase::Open if self.stop.as_mut().poll(cx).is_ready() => self.stop_serving(unsent),
             Phase::Open if unsent >= self.shared().config.limits.output => Step::Wait,
             Phase::Open if self.backlog => self.answer_backlog(),
@@ -244,30 +256,77 @@ impl Connection {
     fn answer_read(&mut self, n: usize, scratch: &mut Scratch) {
         let Scratch { input, output } = scratch;
         let read = &input[..n];
-        let out = if self.output.is_empty() { output } else { &mut self.output };
-        if self.input.is_empty() {
-            let next = self.talk.answer(&self.seat.shared, read, out, &mut self.tally);
-            self.input.extend_from_slice(&read[next.consumed..]);
-            self.settle(next);
-        } else {
+        if !self.input.is_empty() {
             self.input.extend_from_slice(read);
-            let next = self.talk.answer(&self.seat.shared, &self.input, out, &mut self.tally);
-            self.drop_input(next.consumed);
-            self.settle(next);
+            return self.answer_held(output);
         }
+        let out = if self.output.is_empty() { output } else { &mut self.output };
+        let next = self.talk.answer(&self.seat.shared, read, out, &mut self.tally);
+        self.input.extend_from_slice(&read[next.consumed..]);
+        self.settle(next, read);
     }
 
-    /// Answers frames that had to wait for room in the output.
-    fn answer_backlog(&mut self) -> Step {
-        let shared = &self.seat.shared;
-        let next = self.talk.answer(shared, &self.input, &mut self.output, &mut self.tally);
+    /// Answers the frames in the input held.
+    fn answer_held(&mut self, output: &mut Vec<u8>) {
+        let out = if self.output.is_empty() { output } else { &mut self.output };
+        let next = self.talk.answer(&self.seat.shared, &self.input, out, &mut self.tally);
+        if let Then::Judge(Work::Frame(_)) = next.then {
+            // A large frame leaves with the buffer it came in; the rest is small.
+            let rest = self.input.split_off(next.consumed);
+            let bytes = std::mem::replace(&mut self.input, rest);
+            return self.settle_owned(next, bytes);
+        }
         self.drop_input(next.consumed);
-        self.settle(next);
+        self.settle(next, &[]);
+    }
+
+    /// Answers frames that had to wait: for room in the output, or for a verdict.
+    fn answer_backlog(&mut self) -> Step {
+        let mut output = std::mem::take(&mut self.output);
+        self.answer_held(&mut output);
+        self.output = output;
+        self.held.set(self.holding());
         Step::Yield
     }
 
-    /// Notes what the answered batch leaves behind.
-    fn settle(&mut self, next: Next) {
+    /// Brings the verdict on a large message, when it has come.
+    fn await_verdict(&mut self, cx: &mut Context<'_>) -> Step {
+        let Some(judging) = &mut self.judging else { return Step::Again };
+        let verdict = match Pin::new(&mut judging.task).poll(cx) {
+            Poll::Pending => return Step::Wait,
+            Poll::Ready(Ok(Ok(verdict))) => verdict,
+            Poll::Ready(Ok(Err(error)) | Err(error)) => {
+                tracing::error!(origin = %self.origin, %error, "a message could not be judged");
+                Verdict::Refused(None, Code::Internal.into())
+            }
+        };
+        self.judging = None;
+        let Connection { talk, seat, output, tally, .. } = self;
+        if let Some(work) = talk.conclude(&seat.shared, verdict, output, tally) {
+            self.begin_judging(work);
+        }
+        self.deadlines.set(Late::Part, self.part_deadline());
+        self.backlog = true;
+        self.held.set(self.holding());
+        Step::Again
+    }
+
+    fn begin_judging(&mut self, work: Work) {
+        let bytes = work.len();
+        let task = self.seat.shared.judge(work, self.talk.dialect());
+        self.judging = Some(Judging { task, bytes });
+    }
+
+    /// Notes what the answered batch leaves behind; `input` is where its places point to.
+    fn settle(&mut self, next: Next, input: &[u8]) {
+        let bytes = match &next.then {
+            Then::Judge(Work::Frame(_)) => input.to_vec(),
+            _ => Vec::new(),
+        };
+        self.settle_owned(next, bytes);
+    }
+
+    fn settle_owned(&mut self, next: Next, bytes: Vec<u8>) {
         if next.finished_frame {
             self.deadlines.stop(Late::Frame);
             self.deadlines.set(Late::Part, self.part_deadline());
@@ -281,6 +340,8 @@ impl Connection {
                 self.deadlines.start(Late::Frame, self.seat.shared.config.limits.frame_deadline);
             }
             Then::OutputFull => self.backlog = true,
+            Then::Judge(Work::Frame(payload)) => self.begin_judging(Work::Bytes(bytes, payload)),
+            Then::Judge(work) => self.begin_judging(work),
             Then::Close(why) => self.close(why),
         }
         self.held.set(self.holding());
@@ -310,7 +371,8 @@ impl Connection {
     }
 
     fn holding(&self) -> usize {
-        self.input.len() + self.output.len() + self.talk.holding()
+        let judging = self.judging.as_ref().map_or(0, |judging| judging.bytes);
+        self.input.len() + self.output.len() + self.talk.holding() + judging
     }
 
     fn drop_input(&mut self, consumed: usize) {

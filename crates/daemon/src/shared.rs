@@ -2,12 +2,16 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use bridle_sexp::Dialect;
 use bridle_wire::Code;
 use bridle_wire::parts::Tick;
+use tokio::sync::Semaphore;
+use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -16,7 +20,7 @@ use crate::config::Config;
 use crate::conn::{Origin, Stream};
 use crate::error::Error;
 use crate::metrics::Metrics;
-use crate::talk::Words;
+use crate::talk::{Verdict, Words, Work};
 
 /// Random bytes in a nonce: enough that no two connections ever share one.
 pub(crate) const NONCE_BYTES: usize = 16;
@@ -40,6 +44,9 @@ pub(crate) struct Shared {
     pub(crate) own_uid: u32,
     /// When the daemon started.
     pub(crate) started: Instant,
+    /// Turns for judging large messages: half the processors, so that the workers have the
+    /// other half, and memory for trees is bounded.
+    judges: Semaphore,
     /// Connections open now.
     open: AtomicUsize,
     /// Source of nonces; `None` when nothing is signed.
@@ -60,6 +67,7 @@ impl Shared {
             true => Some(File::open("/dev/urandom").map_err(Error::Random)?),
             false => None,
         };
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         Ok(Arc::new(Shared {
             words,
             stop: CancellationToken::new(),
@@ -68,6 +76,7 @@ impl Shared {
             metrics: Metrics::new(),
             own_uid: rustix::process::geteuid().as_raw(),
             started: Instant::now(),
+            judges: Semaphore::new((processors / 2).max(1)),
             open: AtomicUsize::new(0),
             random,
             config,
@@ -119,6 +128,20 @@ impl Shared {
         let mut random = self.random.as_ref().ok_or_else(closed)?;
         random.read_exact(&mut nonce)?;
         Ok(nonce)
+    }
+
+    /// Judges a large message on a thread of its own, a few at a time.
+    pub(crate) fn judge(
+        self: &Arc<Self>,
+        work: Work,
+        dialect: Dialect,
+    ) -> JoinHandle<Result<Verdict, JoinError>> {
+        let shared = Arc::clone(self);
+        self.tasks.spawn(async move {
+            // Never closed; if it were, judging at once would be right.
+            let _turn = shared.judges.acquire().await;
+            tokio::task::spawn_blocking(move || work.judge(dialect)).await
+        })
     }
 
     /// Tells a peer why it is not served and closes. Never waits: the frame fits the empty

@@ -9,11 +9,13 @@
 //!   unless a hello was said: then only the whole message is answered, after its last part.
 
 mod guess;
+mod judge;
 mod parts;
 mod reply;
 mod words;
 
 use std::io;
+use std::ops::Range;
 
 use bridle_sexp::Dialect;
 use bridle_wire::Code;
@@ -26,14 +28,15 @@ use bridle_wire::seal::{Nonce, Signer, V1, Verifier};
 use crate::conn::{Closed, Origin};
 use crate::metrics::Tally;
 use crate::shared::Shared;
-use reply::Depth;
+use judge::{Depth, LARGE, judge_small};
+pub(crate) use judge::{Verdict, Work};
 pub(crate) use words::Words;
 
 /// The target whose trace events show every message in and out.
 const WIRE: &str = "bridle::wire";
 
 /// What an answered batch leaves behind.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Next {
     /// Bytes at the front of the input that are done with.
     pub(crate) consumed: usize,
@@ -44,7 +47,7 @@ pub(crate) struct Next {
 }
 
 /// What to do after a batch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) enum Then {
     /// Wait for the next frame.
     Between,
@@ -55,6 +58,9 @@ pub(crate) enum Then {
     },
     /// The output is full; call again with the rest of the input when it is sent.
     OutputFull,
+    /// Have this judged elsewhere and bring the verdict to [`Talk::conclude`]; then call again
+    /// with the rest of the input.
+    Judge(Work),
     /// The last answer says why; nothing more can be read.
     Close(Closed),
 }
@@ -71,6 +77,8 @@ pub(crate) struct Talk {
     greeted: Option<Greeted>,
     /// Messages in parts that are not whole yet. Boxed: most connections never have one.
     parts: Option<Box<Assembler>>,
+    /// A large message that its last part has just completed; empty between calls.
+    whole: Option<String>,
 }
 
 /// What was settled by a client's hello.
@@ -104,6 +112,15 @@ struct Batch<'b> {
     status: Status,
 }
 
+impl<'b> Batch<'b> {
+    fn new(shared: &'b Shared, out: &'b mut Vec<u8>, tally: &'b mut Tally) -> Batch<'b> {
+        let traced = tracing::enabled!(target: WIRE, tracing::Level::TRACE);
+        let full = shared.budget.full();
+        let status = if full { Status::Degraded } else { Status::Healthy };
+        Batch { shared, out, tally, traced, status }
+    }
+}
+
 impl Talk {
     /// Begins a conversation by appending the hello to `out`.
     ///
@@ -128,8 +145,15 @@ impl Talk {
                 (Decoder::signed(options, verifier), Signing::Opening)
             }
         };
-        let (dialect, greeted, parts) = (Dialect::Lisp, None, None);
-        Ok(Talk { decoder, encoder, signing, dialect, greeted, parts })
+        Ok(Talk {
+            decoder,
+            encoder,
+            signing,
+            dialect: Dialect::Lisp,
+            greeted: None,
+            parts: None,
+            whole: None,
+        })
     }
 
     /// Answers every whole frame in `input`, as far as the answers fit the output limit.
@@ -140,10 +164,7 @@ impl Talk {
         out: &mut Vec<u8>,
         tally: &mut Tally,
     ) -> Next {
-        let traced = tracing::enabled!(target: WIRE, tracing::Level::TRACE);
-        let full = shared.budget.full();
-        let status = if full { Status::Degraded } else { Status::Healthy };
-        let mut batch = Batch { shared, out, tally, traced, status };
+        let mut batch = Batch::new(shared, out, tally);
         let frames_before = batch.tally.frames_in;
         let mut at = 0;
         let then = loop {
@@ -153,8 +174,11 @@ impl Talk {
             match self.decoder.decode(&input[at..]) {
                 Ok(Decoded::Frame { payload, consumed }) => {
                     batch.tally.frames_in += 1;
-                    self.frame(&mut batch, &input[at..][payload]);
+                    let payload = at + payload.start..at + payload.end;
                     at += consumed;
+                    if let Some(work) = self.frame(&mut batch, input, payload) {
+                        break Then::Judge(work);
+                    }
                 }
                 Ok(Decoded::Refused { consumed, error }) => {
                     batch.tally.frames_in += 1;
@@ -203,32 +227,64 @@ impl Talk {
         out: &mut Vec<u8>,
         tally: &mut Tally,
     ) {
-        let traced = tracing::enabled!(target: WIRE, tracing::Level::TRACE);
-        let mut batch = Batch { shared, out, tally, traced, status: Status::Healthy };
+        let mut batch = Batch::new(shared, out, tally);
         self.refuse(&mut batch, None, &Failure::because(code, message));
     }
 
-    /// Answers one frame.
+    /// Answers with the verdict on a large text.
+    pub(crate) fn conclude(
+        &mut self,
+        shared: &Shared,
+        verdict: Verdict,
+        out: &mut Vec<u8>,
+        tally: &mut Tally,
+    ) -> Option<Work> {
+        let mut batch = Batch::new(shared, out, tally);
+        self.reply(&mut batch, verdict);
+        self.whole.take().map(Work::Whole)
+    }
+
+    /// The dialect that texts are to be judged in.
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// Answers one frame, or hands back what is too large to be judged here.
     #[inline]
-    fn frame(&mut self, batch: &mut Batch<'_>, payload: &[u8]) {
-        let text = str::from_utf8(payload);
-        if self.signing == Signing::Off && !batch.traced && text.is_ok_and(Check::is_plain) {
+    fn frame(
+        &mut self,
+        batch: &mut Batch<'_>,
+        input: &[u8],
+        payload: Range<usize>,
+    ) -> Option<Work> {
+        let bytes = &input[payload.clone()];
+        if self.signing == Signing::Off && !batch.traced && is_plain_check(bytes) {
             batch.out.extend_from_slice(batch.shared.words.framed_health(batch.status));
             batch.tally.frames_out += 1;
-            return;
+            return None;
         }
         self.settle_signing();
         if let Some(unit) = self.decoder.unit() {
             self.encoder.set_unit(unit);
         }
-        match text {
-            Ok(text) => self.text(batch, text, Depth::Frame),
+        if batch.traced {
+            tracing::trace!(target: WIRE, "in {}", String::from_utf8_lossy(bytes));
+        }
+        if bytes.len() > LARGE {
+            return Some(Work::Frame(payload));
+        }
+        match str::from_utf8(bytes) {
+            Ok(text) => {
+                let verdict = judge_small(text, self.dialect, Depth::Frame);
+                self.reply(batch, verdict);
+            }
             // The decoder has checked it; if it ever does not, the peer is told.
             Err(error) => {
                 let fault = FrameError::InvalidUtf8 { at: error.valid_up_to() };
                 self.fault(batch, &fault, &[]);
             }
         }
+        self.whole.take().map(Work::Whole)
     }
 
     /// The first good frame of a client settles version and key for what we write, too.
@@ -257,6 +313,11 @@ impl Talk {
         }
         self.refuse(batch, None, &Failure::because(error.code(), message));
     }
+}
+
+#[inline]
+fn is_plain_check(payload: &[u8]) -> bool {
+    str::from_utf8(payload).is_ok_and(Check::is_plain)
 }
 
 /// Why a connection ends whose framing is lost like this.

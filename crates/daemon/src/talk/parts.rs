@@ -7,7 +7,7 @@ use bridle_wire::parts::{
     Assembled, Assembler, AssemblerLimits, Part, PartMessage, PartsId, Tick, split,
 };
 
-use super::reply::Depth;
+use super::judge::{Depth, LARGE, judge_small};
 use super::{Batch, Talk};
 
 impl Talk {
@@ -53,7 +53,11 @@ impl Talk {
         let accepted = parts.accept(name, part, deadline);
         self.drop_empty_parts();
         match accepted {
-            Ok(Assembled::Whole(text)) => self.text(batch, &text, Depth::Whole),
+            Ok(Assembled::Whole(text)) if text.len() > LARGE => self.whole = Some(text),
+            Ok(Assembled::Whole(text)) => {
+                let verdict = judge_small(&text, self.dialect, Depth::Whole);
+                self.reply(batch, verdict);
+            }
             Ok(Assembled::More) if self.greeted.is_some() => {}
             Ok(Assembled::More) => self.receipt(batch, id, name, part),
             Err(error) => {

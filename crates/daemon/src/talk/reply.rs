@@ -2,13 +2,13 @@
 //!
 //! There is no engine yet: what would need one is refused in plain words.
 
-use bridle_sexp::{Dialect, Reader, Value};
+use bridle_sexp::{Dialect, Value};
 use bridle_wire::Code;
 use bridle_wire::oacp::health::{Check, Detail, Response};
 use bridle_wire::oacp::hello::ClientHello;
 use bridle_wire::oacp::{Failure, Id, Message, Meta, Type, error_response, success};
-use bridle_wire::parts::PartMessage;
 
+use super::judge::Verdict;
 use super::words::SERVER;
 use super::{Batch, Greeted, Talk, WIRE};
 use crate::config::Limits;
@@ -21,61 +21,20 @@ const NO_ENGINE: &str = "this daemon has no engine yet: it answers `:health-chec
 /// What a client is told that answers a question nobody asked.
 const NOT_ASKED: &str = "this daemon asked nothing under that id";
 
-/// Where a text comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Depth {
-    /// From a frame.
-    Frame,
-    /// Put together from parts; it may not be a part again.
-    Whole,
-}
-
-/// What a client is told whose message in parts is itself a part.
-const PART_OF_PARTS: &str = "expected a message put together from parts, got one more part";
-
 impl Talk {
-    /// Answers the text of one message.
-    pub(super) fn text(&mut self, batch: &mut Batch<'_>, text: &str, depth: Depth) {
-        if batch.traced {
-            tracing::trace!(target: WIRE, "in {text}");
-        }
-        let tree = match Reader::new().dialect(self.dialect).read_one(text) {
-            Ok(tree) => tree,
-            Err(error) => return self.refuse(batch, None, &Failure::from(&error)),
+    /// Gives a text the answer that its verdict asks for.
+    pub(super) fn reply(&mut self, batch: &mut Batch<'_>, verdict: Verdict) {
+        let (id, failure) = match verdict {
+            Verdict::Health(check) => return self.health(batch, check),
+            Verdict::Hello(id, hello) => return self.hello(batch, id.as_ref(), &hello),
+            Verdict::Part(id, part) => return self.part(batch, id.as_ref(), &part),
+            Verdict::Refused(id, failure) => (id, failure),
+            Verdict::Other(id, Type::Response | Type::HealthResponse) => {
+                (id, Failure::because(Code::UnknownId, NOT_ASKED))
+            }
+            Verdict::Other(id, _) => (id, Failure::because(Code::Unsupported, NO_ENGINE)),
         };
-        if let Some(check) = Check::from_tree(&tree) {
-            return self.health(batch, check);
-        }
-        match Message::from_tree(&tree) {
-            Ok(message) => self.message(batch, &message, depth),
-            Err(invalid) => {
-                let id = Message::peek_id(&tree);
-                self.refuse(batch, id.as_ref(), &invalid.into());
-            }
-        }
-    }
-
-    fn message(&mut self, batch: &mut Batch<'_>, message: &Message, depth: Depth) {
-        match (PartMessage::from_message(message), depth) {
-            (None, _) => {}
-            (Some(part), Depth::Frame) => return self.part(batch, message.id.as_ref(), &part),
-            (Some(_), Depth::Whole) => {
-                let failure = Failure::because(Code::PartMismatch, PART_OF_PARTS);
-                return self.refuse(batch, message.id.as_ref(), &failure);
-            }
-        }
-        match ClientHello::from_message(message) {
-            Ok(None) => {}
-            Ok(Some(hello)) => return self.hello(batch, message.id.as_ref(), &hello),
-            Err(invalid) => return self.refuse(batch, message.id.as_ref(), &invalid.into()),
-        }
-        let failure = match message.kind {
-            Type::Response | Type::HealthResponse => Failure::because(Code::UnknownId, NOT_ASKED),
-            Type::Event | Type::Request | Type::Log | Type::Status | Type::HealthCheck => {
-                Failure::because(Code::Unsupported, NO_ENGINE)
-            }
-        };
-        self.refuse(batch, message.id.as_ref(), &failure);
+        self.refuse(batch, id.as_ref(), &failure);
     }
 
     /// Applies a client's hello and says what now holds.

@@ -86,3 +86,21 @@ async fn fifty_peers_that_connect_at_once_are_all_served() {
         assert_eq!(peer.ask(CHECK).await, HEALTHY);
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_large_message_keeps_its_place_among_small_ones() {
+    let daemon = Daemon::start().await;
+    let items = "(headline (:level 1 :title \"x\")) ".repeat(20_000);
+    let make = |n: usize| match n % 3 {
+        0 => frame(CHECK),
+        1 => frame(&format!("(:type :LOG :id {n} :payload (:items ({items})))")),
+        _ => frame(&format!("(:type :STATUS :id {n})")),
+    };
+    let answers = pipeline(daemon.peer().await, 12, make).await;
+    for (n, answer) in answers.iter().enumerate() {
+        match n % 3 {
+            0 => assert_eq!(answer, HEALTHY),
+            _ => assert!(answer.contains(&format!(":id {n} ")), "{n}: {answer}"),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What a text is: read, checked, and boiled down to what its answer needs.
+//!
+//! A pure function of the text, so that large ones can be judged on another thread while the
+//! worker serves other connections.
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use bridle_sexp::{Dialect, Reader, Tape, Tree};
+use bridle_wire::Code;
+use bridle_wire::frame::FrameError;
+use bridle_wire::oacp::health::Check;
+use bridle_wire::oacp::hello::ClientHello;
+use bridle_wire::oacp::{Failure, Id, Message, Type};
+use bridle_wire::parts::PartMessage;
+
+/// Payloads longer than this many bytes are judged apart. One that long takes some 100 us, and
+/// a worker that stays longer with one connection is missed by the others.
+pub(crate) const LARGE: usize = 64 << 10;
+
+/// What a client is told whose message in parts is itself a part.
+const PART_OF_PARTS: &str = "expected a message put together from parts, got one more part";
+
+/// What a text turned out to be.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    /// A health check.
+    Health(Check),
+    /// A client's hello.
+    Hello(Option<Id>, Box<ClientHello>),
+    /// A part of a larger message.
+    Part(Option<Id>, PartMessage<'static>),
+    /// Any other good message.
+    Other(Option<Id>, Type),
+    /// Not a good message.
+    Refused(Option<Id>, Failure),
+}
+
+/// A large text that waits to be judged.
+#[derive(Debug)]
+pub(crate) enum Work {
+    /// The payload of a frame, at this place in the input.
+    Frame(Range<usize>),
+    /// The same, with the input.
+    Bytes(Vec<u8>, Range<usize>),
+    /// A message put together from parts.
+    Whole(String),
+}
+
+impl Work {
+    /// Bytes held by it.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Work::Frame(payload) => payload.len(),
+            Work::Bytes(bytes, _) => bytes.len(),
+            Work::Whole(text) => text.len(),
+        }
+    }
+
+    /// Judges it; takes as long as it takes.
+    pub(crate) fn judge(&self, dialect: Dialect) -> Verdict {
+        match self {
+            Work::Whole(text) => judge(text, dialect, Depth::Whole, &mut Tape::new()),
+            Work::Frame(_) => Verdict::Refused(None, Code::Internal.into()),
+            Work::Bytes(bytes, payload) => match str::from_utf8(&bytes[payload.clone()]) {
+                Ok(text) => judge(text, dialect, Depth::Frame, &mut Tape::new()),
+                // The decoder has checked it; if it ever does not, the peer is told.
+                Err(error) => {
+                    let fault = FrameError::InvalidUtf8 { at: error.valid_up_to() };
+                    Verdict::Refused(None, Failure::because(fault.code(), fault.to_string()))
+                }
+            },
+        }
+    }
+}
+
+/// Where a text comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// From a frame.
+    Frame,
+    /// Put together from parts; it may not be a part again.
+    Whole,
+}
+
+thread_local! {
+    /// The tape of this thread's last small message, so that the next one allocates nothing.
+    static TAPE: RefCell<Tape> = RefCell::default();
+}
+
+/// Judges a text that is not large.
+pub(super) fn judge_small(text: &str, dialect: Dialect, depth: Depth) -> Verdict {
+    TAPE.with_borrow_mut(|tape| judge(text, dialect, depth, tape))
+}
+
+fn judge(text: &str, dialect: Dialect, depth: Depth, tape: &mut Tape) -> Verdict {
+    let tree = match Reader::new().dialect(dialect).read_one_into(text, tape) {
+        Ok(tree) => tree,
+        Err(error) => return Verdict::Refused(None, Failure::from(&error)),
+    };
+    let verdict = judge_tree(&tree, depth);
+    *tape = tree.into_tape();
+    verdict
+}
+
+fn judge_tree(tree: &Tree<'_>, depth: Depth) -> Verdict {
+    if let Some(check) = Check::from_tree(tree) {
+        return Verdict::Health(check);
+    }
+    let message = match Message::from_tree(tree) {
+        Ok(message) => message,
+        Err(invalid) => return Verdict::Refused(Message::peek_id(tree), invalid.into()),
+    };
+    if let Some(part) = PartMessage::from_message(&message) {
+        return match depth {
+            Depth::Frame => Verdict::Part(message.id.clone(), owned(part)),
+            Depth::Whole => {
+                let failure = Failure::because(Code::PartMismatch, PART_OF_PARTS);
+                Verdict::Refused(message.id, failure)
+            }
+        };
+    }
+    match ClientHello::from_message(&message) {
+        Ok(None) => Verdict::Other(message.id, message.kind),
+        Ok(Some(hello)) => Verdict::Hello(message.id, Box::new(hello)),
+        Err(invalid) => Verdict::Refused(message.id, invalid.into()),
+    }
+}
+
+fn owned(part: PartMessage<'_>) -> PartMessage<'static> {
+    match part {
+        PartMessage::Part { id, n, of, data } => {
+            PartMessage::Part { id, n, of, data: data.into_owned().into() }
+        }
+        PartMessage::Abort { id } => PartMessage::Abort { id },
+    }
+}
