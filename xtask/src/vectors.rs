@@ -49,7 +49,8 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
 
 fn runners() -> Vec<(&'static str, Run)> {
     let rust = ["test", "--locked", "--package", "bridle-sexp", "--package", "bridle-wire"];
-    let mut runners = vec![("rust", Run::cargo(rust).args(["vectors", "--", "--nocapture"]))];
+    let mut runners =
+        vec![("rust", Run::cargo(rust).args(["--test", "*vectors", "--", "--nocapture"]))];
     runners.extend(peers(&[]));
     runners
 }

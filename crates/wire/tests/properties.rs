@@ -1,0 +1,168 @@
+//! The properties of `fuzz/properties.rs` on stable, in every test run: the vectors, and mutations of
+//! them from a fixed seed. The same cases every time; `cargo xtask fuzz` looks for new ones.
+#![allow(clippy::disallowed_methods, reason = "the corpus is files")]
+
+use std::fs;
+use std::path::Path;
+
+#[path = "../../../fuzz/properties.rs"]
+mod properties;
+
+/// Mutations of each vector: with some hundred vectors a folder, a few seconds in a debug build.
+const MUTATIONS: usize = 300;
+
+/// Fewer where every case is read three times over, in six ways.
+const FRAME_MUTATIONS: usize = 12;
+
+/// Longer vectors are about limits; mutating them would only be slow.
+const MAX_INPUT_BYTES: usize = 4096;
+
+/// Pieces that mean something to one of the readers.
+const PIECES: &[&str] = &[
+    "(",
+    ")",
+    "\"",
+    "\\",
+    "|",
+    "#",
+    "'",
+    "`",
+    ",",
+    ",@",
+    ".",
+    " . ",
+    ":",
+    "::",
+    ";",
+    "#|",
+    "|#",
+    "#(",
+    "[",
+    "]",
+    "?",
+    "#\\",
+    "#:",
+    "#'",
+    "#x",
+    "1/2",
+    "1.5d0",
+    "-0.0",
+    "nil",
+    "NIL",
+    "t",
+    ":type ",
+    ":id 1 ",
+    ":payload (:sensor :user-prompt) ",
+    "\n",
+    "\u{0}",
+    "\u{7f}",
+    "\u{e9}",
+    "\u{4e2d}",
+    "\u{1f40e}",
+    "000003",
+    "00000A",
+    "ffffff",
+    "000000",
+    "(:a)",
+    "000005(:a)",
+    " ",
+];
+
+#[test]
+fn sexp_read() {
+    run("sexp", &[], MUTATIONS, properties::sexp_read);
+}
+
+#[test]
+fn sexp_roundtrip() {
+    run("sexp", &[], MUTATIONS, properties::sexp_roundtrip);
+}
+
+#[test]
+fn frame_decode() {
+    for mode in [[0, 7], [1, 8], [2, 9], [4, 10], [8, 11], [9, 12]] {
+        run("frame", &mode, FRAME_MUTATIONS, properties::frame_decode);
+    }
+}
+
+#[test]
+fn message_decode() {
+    run("message", &[], MUTATIONS, properties::message_decode);
+}
+
+/// Checks every vector of a folder and its mutations; `prefix` goes in front of each.
+fn run(folder: &str, prefix: &[u8], mutations: usize, property: fn(&[u8])) {
+    let corpus = corpus(folder);
+    assert!(corpus.len() >= 50, "only {} vectors in {folder}", corpus.len());
+    let mut random = Random(0x2545_F491_4F6C_DD1D);
+    for input in &corpus {
+        property(&[prefix, input].concat());
+        let mut mutated = input.clone();
+        for _ in 0..mutations {
+            mutate(&mut mutated, &corpus, &mut random);
+            property(&[prefix, &mutated].concat());
+        }
+    }
+}
+
+fn corpus(folder: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(folder);
+    let mut files: Vec<_> =
+        fs::read_dir(folder).expect("vectors").map(|entry| entry.expect("entry").path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
+    files.sort();
+    let mut corpus = Vec::new();
+    for file in files {
+        for line in fs::read_to_string(file).expect("a vector file is UTF-8").lines() {
+            let vector: serde_json::Value = serde_json::from_str(line).expect("a vector is JSON");
+            corpus.extend(input(&vector).filter(|input| input.len() <= MAX_INPUT_BYTES));
+        }
+    }
+    corpus
+}
+
+fn input(vector: &serde_json::Value) -> Option<Vec<u8>> {
+    if let Some(text) = vector["in"].as_str().or_else(|| vector["payload"].as_str()) {
+        return Some(text.as_bytes().to_vec());
+    }
+    let hex = vector["in_hex"].as_str()?;
+    let pairs = (0..hex.len()).step_by(2).map(|at| hex.get(at..at + 2));
+    pairs.map(|pair| u8::from_str_radix(pair?, 16).ok()).collect()
+}
+
+/// One small change: what a fuzzer does, without its patience.
+fn mutate(bytes: &mut Vec<u8>, corpus: &[Vec<u8>], random: &mut Random) {
+    let at = random.below(bytes.len() + 1);
+    match random.below(6) {
+        0 if at < bytes.len() => bytes[at] ^= 1 << random.below(8),
+        1 => drop(bytes.drain(at..(at + random.below(8)).min(bytes.len()))),
+        2 => {
+            let other = &corpus[random.below(corpus.len())];
+            let start = random.below(other.len() + 1);
+            bytes.truncate(at);
+            bytes.extend_from_slice(&other[start..]);
+        }
+        3 => {
+            let end = (at + random.below(32)).min(bytes.len());
+            let copy = bytes[at..end].to_vec();
+            bytes.splice(at..at, copy);
+        }
+        _ => {
+            let piece = PIECES[random.below(PIECES.len())];
+            bytes.splice(at..at, piece.bytes());
+        }
+    }
+    bytes.truncate(MAX_INPUT_BYTES);
+}
+
+/// Marsaglia's xorshift: the same numbers on every machine.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).expect("31 bits fit") % bound
+    }
+}
