@@ -76,9 +76,12 @@ impl Client {
     /// Nobody is there, nobody answers in time, or what answers is no daemon.
     pub fn connect(addr: &Addr, options: &Options) -> Result<Client, Error> {
         let stream = Stream::connect(addr, options.timeout)?;
-        let mut encoder = Encoder::new(UnknownUnit::Bytes);
-        // Every daemon that says hello understands bytes; character counters are told by it.
-        encoder.set_unit(Unit::Bytes);
+        // An old Lisp server counts characters and does not say so: padding is read by it and by everyone else.
+        // Signed frames are never padded and count bytes.
+        let mut encoder = Encoder::new(match &options.auth {
+            Auth::None => UnknownUnit::Pad,
+            Auth::V1(_) | Auth::V2(_) => UnknownUnit::Bytes,
+        });
         let takes = DecoderOptions::default();
         let decoder = match &options.auth {
             Auth::None => Decoder::new(takes),
@@ -207,6 +210,10 @@ impl Client {
             let why = "expected a hello, got another message".to_owned();
             return Err(Error::NotProtocol { addr: addr(), why });
         };
+        if payload.get("server").is_some() {
+            // Only daemons of this protocol's version name themselves, and they count bytes.
+            self.encoder.set_unit(Unit::Bytes);
+        }
         let max_frame = payload.get("limits").and_then(|limits| limits.get("max-frame"));
         if let Some(max) = max_frame.and_then(|max| usize::try_from(max.as_i64()?).ok()) {
             self.encoder.set_max_frame(max);

@@ -8,7 +8,7 @@ use bridle_sexp::{Dialect, Kind, Value};
 
 use super::invalid::{Invalid, Path};
 use super::message::{Message, Type};
-use super::shape::{Field, Need, Shape, check_fields, check_shape, text_of};
+use super::shape::{Field, Need, Shape, check_fields, check_shape, text_of, unpadded_len};
 use super::shape::{invalid_value, wrong_type};
 use super::view::{View, check_plist};
 use crate::frame::{MAX_FRAME, Unit};
@@ -353,7 +353,7 @@ fn names<V: View>(plist: V, key: &'static str, path: &Path) -> Result<Vec<Box<st
     let Some(list) = plist.get_some(key) else { return Ok(Vec::new()) };
     let path = path.key(key);
     let mut names = Vec::new();
-    for (index, item) in list.items().enumerate() {
+    for (index, item) in list.items().take(unpadded_len(list)).enumerate() {
         let path = path.index(index);
         check_shape(item, Shape::Keyword, &path)?;
         if index == MAX_HELLO_NAMES {

@@ -85,12 +85,23 @@ pub(crate) fn check_shape<V: View>(value: V, shape: Shape, path: &Path) -> Resul
         Shape::Natural if value.as_i64().is_none_or(|n| n < 0) => {
             Err(invalid_value(value, path, "expected an integer from 0 to 2^63-1"))
         }
-        Shape::Texts => match value.items().enumerate().find(|(_, item)| !is_text(item.kind())) {
-            Some((index, item)) => Err(wrong_type(item, &path.index(index), "a string")),
-            None => Ok(()),
-        },
+        Shape::Texts => {
+            let mut items = value.items().take(unpadded_len(value)).enumerate();
+            match items.find(|(_, item)| !is_text(item.kind())) {
+                Some((index, item)) => Err(wrong_type(item, &path.index(index), "a string")),
+                None => Ok(()),
+            }
+        }
         _ => Ok(()),
     }
+}
+
+/// The length of a list without the nil that some Lisp peers append: their sanitizer walks every list by pairs,
+/// and so completes one of odd length.
+pub(crate) fn unpadded_len<V: View>(list: V) -> usize {
+    let (len, ends_in_nil) =
+        list.items().fold((0, false), |(len, _), item| (len + 1, item.is_nil()));
+    len - usize::from(ends_in_nil && len % 2 == 0)
 }
 
 /// The refusal for a key that is absent or nil; `nearest` is the nil or the plist around it.
@@ -124,7 +135,7 @@ pub(crate) trait Shaped {
 
 /// The types that stand for shapes in [`record!`].
 pub(crate) mod shapes {
-    use super::{Shaped, Value, text_of};
+    use super::{Shaped, Value, text_of, unpadded_len};
 
     pub(crate) struct Text;
     impl Shaped for Text {
@@ -167,7 +178,9 @@ pub(crate) mod shapes {
         type Out<'m> = Vec<&'m str>;
         fn read(value: &Value) -> Option<Vec<&str>> {
             match value {
-                Value::List(items) | Value::Vector(items) => items.iter().map(text_of).collect(),
+                Value::List(items) | Value::Vector(items) => {
+                    items.iter().take(unpadded_len(value)).map(text_of).collect()
+                }
                 _ => None,
             }
         }
