@@ -5,7 +5,7 @@ class Symbol(str): pass  # or a keyword; text is str, a list is list, nil is [],
 
 WORDS = {"nil": [], "t": True}
 TOKEN = re.compile(r'[ \t\n\r]*(?:([()])|"((?:[^"\\]|\\["\\])*)"|'
-                   r'(?:(:?[A-Za-z][\w*+<=>!-]*)|(0|-?[1-9]\d{0,300}))(?=[\s()]|$))', re.ASCII)
+                   r'(?:(:?[A-Za-z][\w*+<=>!-]{0,999})|(0|-?[1-9]\d{0,300}))(?=[\s()]|$))', re.ASCII)
 
 def read(text):  # the one form in text; strict: what it does not know it refuses
     stack, at, end = [[]], 0, len(text.rstrip(" \t\n\r"))

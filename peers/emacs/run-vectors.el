@@ -101,6 +101,9 @@
           text)
     deepest))
 
+;; It looks at every character of megabytes: interpreted, it takes most of the run's time.
+(let ((byte-compile-warnings nil)) (byte-compile 'run-vectors--nesting))
+
 (defun run-vectors--bound (vector)
   "Return why VECTOR is not given to the reader, or nil."
   (if (> (run-vectors--size vector) run-vectors-input-limit)
@@ -332,7 +335,9 @@ It fits both, bridle reads it, and no reader that knows one unit reads the strea
     (pcase-let ((`(,_stats ,test ,result) arguments))
       (when (ert-test-failed-p result)
         (princ (format "FAILED %s: %s\n" (ert-test-name test)
-                       (plist-get (cdr (cadr (ert-test-result-with-condition-condition result))) :value)))))))
+                       (run-vectors--shortened
+                        (format "%s" (plist-get (cdr (cadr (ert-test-result-with-condition-condition result)))
+                                                :value)))))))))
 
 (defun run-vectors-main ()
   (let* ((root (or (bridle-peer--option "--vectors") "vectors"))

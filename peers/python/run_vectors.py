@@ -37,7 +37,7 @@ class Run:
             self.passed += 1
         else:
             self.failed += 1
-            print(f"FAILED {vector['id']}: {message}")
+            print(f"FAILED {vector['id']}: {message[:PRINTED_LIMIT]}")
 
 
 def repeated(pieces):
@@ -73,7 +73,8 @@ def run_sexp(run, vector):
         accepted = vector["verdict"] == "accept"
         run.check(vector, accepted, f"bridle says {vector['verdict']}, the client prints {printed!r}")
         if accepted:
-            expected = vector["canonical"]
+            # A text that is its own canonical spelling and too long to write twice has no `canonical`.
+            expected = vector.get("canonical", octets(vector).decode())
             run.check(vector, printed == expected, f"prints {printed!r}, canonical is {expected!r}")
     else:
         run.check(vector, True, "")

@@ -31,7 +31,7 @@
 
 (defun fail (vector control &rest arguments)
   (incf *failed*)
-  (format t "FAILED ~a: ~?~%" (bridle-json:field vector "id") control arguments))
+  (format t "FAILED ~a: ~a~%" (bridle-json:field vector "id") (shortened (format nil "~?" control arguments))))
 
 (defun check (vector holds control &rest arguments)
   (if holds (pass) (apply #'fail vector control arguments)))

@@ -26,7 +26,7 @@ pub(crate) fn messages(text: &str) -> Vec<Sent> {
     with_id(
         1,
         ":EVENT",
-        r#":payload (:sensor :buffer-update :file "/home/TEXT.org" :state :saved)"#,
+        r#":payload (:sensor :buffer-update :file "notes/TEXT.org" :state :saved)"#,
     );
     with_id(
         2,
