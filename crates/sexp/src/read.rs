@@ -6,6 +6,7 @@
 pub(crate) mod character;
 mod dispatch;
 pub(crate) mod number;
+mod run;
 mod scan;
 pub(crate) mod string;
 pub(crate) mod token;

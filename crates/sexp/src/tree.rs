@@ -202,11 +202,18 @@ impl<'t> Node<'t> {
             return None;
         }
         if entry.flags & flag::PLAIN != 0 {
-            return Some(Cow::Borrowed(&self.source()[1..]));
+            let name = &self.tree.text[entry.start as usize + 1..entry.end as usize];
+            return Some(Cow::Borrowed(name));
         }
+        Some(Cow::Owned(self.respelled_keyword()))
+    }
+
+    /// Apart, so that the common case of `keyword` is small enough to be inlined.
+    #[cold]
+    fn respelled_keyword(&self) -> String {
         let mut spelling = symbol::respell(self.source(), self.tree.dialect);
         spelling.remove(0);
-        Some(Cow::Owned(spelling))
+        spelling
     }
 
     /// Whether it is the keyword `name`, ASCII case ignored.
@@ -223,6 +230,7 @@ impl<'t> Node<'t> {
     }
 
     /// The canonical spelling, if it is a symbol; `nil` and `t` are none, nor are keywords.
+    #[inline]
     pub fn symbol(&self) -> Option<Cow<'t, str>> {
         let entry = self.entry();
         if entry.kind != Kind::Symbol {
@@ -231,17 +239,28 @@ impl<'t> Node<'t> {
         if entry.flags & flag::PLAIN != 0 {
             return Some(Cow::Borrowed(self.source()));
         }
-        if entry.flags & flag::MARK != 0 {
-            return Some(Cow::Borrowed(symbol::of_mark(self.source())));
+        Some(self.respelled_symbol())
+    }
+
+    /// Apart, as for keywords.
+    #[cold]
+    fn respelled_symbol(&self) -> Cow<'t, str> {
+        if self.entry().flags & flag::MARK != 0 {
+            return Cow::Borrowed(symbol::of_mark(self.source()));
         }
-        Some(Cow::Owned(symbol::respell(self.source(), self.tree.dialect)))
+        Cow::Owned(symbol::respell(self.source(), self.tree.dialect))
     }
 
     /// The number, if it is an integer of at most 64 bits.
     #[inline]
     pub fn as_i64(&self) -> Option<i64> {
-        if self.kind() != Kind::Integer {
+        let entry = self.entry();
+        if entry.kind != Kind::Integer {
             return None;
+        }
+        if entry.flags & flag::PLAIN != 0 {
+            let text = self.tree.text.as_bytes();
+            return Some(number::plain_to_i64(text, entry.start as usize, entry.end as usize));
         }
         number::to_i64(self.source())
     }

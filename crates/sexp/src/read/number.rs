@@ -81,6 +81,27 @@ fn radix(source: &str) -> (&str, u32) {
     }
 }
 
+/// The value of an integer that the reader marked as plain: one to fifteen digits, nothing else.
+/// Takes the whole text, because eight bytes at once need no loop, and most integers have less.
+#[inline]
+pub(crate) fn plain_to_i64(text: &[u8], start: usize, end: usize) -> i64 {
+    let length = end - start;
+    match text.get(start..).and_then(<[u8]>::first_chunk) {
+        Some(word) if length <= 8 => eight_digits(u64::from_le_bytes(*word), length),
+        _ => text[start..end].iter().fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0')),
+    }
+}
+
+/// The first `length` bytes of `word`, one to eight, as decimal digits. What follows them is shifted
+/// out, and zeros come in before them; then pairs, fours and eights are summed within the word.
+#[inline]
+fn eight_digits(word: u64, length: usize) -> i64 {
+    let digits = word.wrapping_sub(0x3030_3030_3030_3030) << (64 - 8 * length);
+    let twos = (digits * 10).wrapping_add(digits >> 8) & 0x00FF_00FF_00FF_00FF;
+    let fours = (twos * 100).wrapping_add(twos >> 16) & 0x0000_FFFF_0000_FFFF;
+    ((fours * 10_000).wrapping_add(fours >> 32) & 0xFFFF_FFFF).cast_signed()
+}
+
 /// The value of an integer's source, if it fits.
 #[inline]
 pub(crate) fn to_i64(source: &str) -> Option<i64> {
@@ -188,4 +209,24 @@ fn to_decimal(digits: &str, radix: u32) -> String {
         text.push_str(&format!("{limb:09}"));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain_to_i64;
+
+    #[test]
+    fn plain_integers_of_every_length() {
+        for length in 1..=15 {
+            for first in 1..=9 {
+                let digits: String =
+                    (0..length).map(|at| char::from(b'0' + (first + at) % 10)).collect();
+                for after in ["", ")", " 99999999", "\u{fc}\u{fc}\u{fc}\u{fc}"] {
+                    let text = format!("({digits}{after}");
+                    let value = plain_to_i64(text.as_bytes(), 1, 1 + digits.len());
+                    assert_eq!(value.to_string(), digits.trim_start_matches('0').to_owned());
+                }
+            }
+        }
+    }
 }

@@ -4,7 +4,7 @@
 //! also the stack. What the reader expects next is the [`Mode`] of the innermost open list.
 
 use super::token::{self, CLASS, is_blank};
-use super::{Reader, number, string};
+use super::{Reader, number, run, string};
 use crate::error::{Category, Fault};
 use crate::limits::{Comments, Dialect};
 use crate::symbol;
@@ -94,6 +94,9 @@ impl<'s> Scan<'s> {
                     at += 1;
                     continue;
                 }
+                b':' => self.keyword(at)?,
+                b'0'..=b'9' => self.digits(at)?,
+                b'a'..=b'z' | b'A'..=b'Z' => self.word(at)?,
                 b'(' => self.open(at, at + 1, Kind::List, 0)?,
                 b')' => self.close(at, 0)?,
                 b'"' => self.string(at)?,
@@ -112,7 +115,8 @@ impl<'s> Scan<'s> {
                 _ => self.token(at)?,
             };
             match step {
-                Some(next) => at = next,
+                // Nearly every form is followed by one blank or by a mark.
+                Some(next) => at = next + usize::from(self.bytes.get(next) == Some(&b' ')),
                 None => return Ok(self.entries[0].end as usize),
             }
         }
@@ -128,13 +132,13 @@ impl<'s> Scan<'s> {
     }
 
     /// Writes an atom.
-    #[inline]
+    #[inline(always)]
     pub(super) fn atom(&mut self, start: usize, end: usize, kind: Kind, flags: u8) -> Step {
         let index = self.push(start, end, kind, flags)?;
         if self.mode == Mode::Elements { Ok(Some(end)) } else { self.complete(index, end) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, start: usize, end: usize, kind: Kind, flags: u8) -> Result<u32, Fault> {
         let index = self.entries.len();
         if index >= self.reader.limits.elements {
@@ -153,7 +157,7 @@ impl<'s> Scan<'s> {
     }
 
     /// Opens a list or vector whose elements begin at `inside`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn open(&mut self, at: usize, inside: usize, kind: Kind, flags: u8) -> Step {
         self.deepen(at)?;
         if self.mode != Mode::Elements {
@@ -371,8 +375,50 @@ impl<'s> Scan<'s> {
         self.atom(at, close + 1, Kind::String, 0)
     }
 
-    /// Reads a symbol, keyword, number or dot.
-    #[inline]
+    /// Reads a keyword; most have simple bytes only.
+    #[inline(always)]
+    fn keyword(&mut self, at: usize) -> Step {
+        let end = run::simple(self.bytes, at + 1);
+        if end == at + 1 || !self.is_whole(at, end) {
+            return self.token(at);
+        }
+        self.atom(at, end, Kind::Keyword, flag::PLAIN)
+    }
+
+    /// Reads a token that begins with a digit; most are integers without sign or dot, and too short
+    /// for any limit.
+    #[inline(always)]
+    fn digits(&mut self, at: usize) -> Step {
+        let end = run::digits(self.bytes, at + 1);
+        if end - at >= 16 || !self.is_whole(at, end) {
+            return self.token(at);
+        }
+        let is_plain = self.bytes[at] != b'0' || end == at + 1;
+        self.atom(at, end, Kind::Integer, if is_plain { flag::PLAIN } else { 0 })
+    }
+
+    /// Reads a token that begins with a letter, which is no number.
+    #[inline(always)]
+    fn word(&mut self, at: usize) -> Step {
+        let end = run::simple(self.bytes, at + 1);
+        if !self.is_whole(at, end) {
+            return self.token(at);
+        }
+        match symbol::constant(&self.bytes[at..end]) {
+            Some(kind) => self.atom(at, end, kind, 0),
+            None => self.atom(at, end, Kind::Symbol, flag::PLAIN),
+        }
+    }
+
+    /// Whether a run of simple bytes is a whole token, and none too long.
+    #[inline(always)]
+    fn is_whole(&self, at: usize, end: usize) -> bool {
+        end - at <= self.reader.limits.atom_bytes
+            && self.bytes.get(end).is_none_or(|&byte| CLASS[byte as usize] == token::END)
+    }
+
+    /// Reads any symbol, keyword, number or dot.
+    #[inline(never)]
     fn token(&mut self, at: usize) -> Step {
         let first = self.bytes[at];
         let (end, classes) = constituents(self.bytes, at + 1);

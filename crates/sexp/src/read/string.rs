@@ -7,24 +7,17 @@ use memchr::{memchr, memchr2};
 
 use crate::error::{Category, Fault};
 use crate::limits::Dialect;
-
-/// Strings shorter than this are found by hand: a call to `memchr` costs more than they do.
-const BY_HAND: usize = 16;
+use crate::read::run;
 
 /// Finds the closing quote of the string whose contents begin at `from`: its place, and
 /// whether there are escapes before it. `None` when the text ends first.
 #[inline]
 pub(crate) fn end_of(bytes: &[u8], from: usize) -> Option<(usize, bool)> {
-    let near = bytes.len().min(from + BY_HAND);
-    for (at, &byte) in bytes[from..near].iter().enumerate() {
-        if byte == b'"' {
-            return Some((from + at, false));
-        }
-        if byte == b'\\' {
-            return end_of_escaped(bytes, from + at);
-        }
-    }
-    let at = near + memchr2(b'"', b'\\', &bytes[near..])?;
+    // Most strings end within the first look, where a call to `memchr` would cost more.
+    let at = match run::quote_or_backslash(bytes, from) {
+        Some(at) => at,
+        None => from + memchr2(b'"', b'\\', &bytes[from..])?,
+    };
     if bytes[at] == b'"' { Some((at, false)) } else { end_of_escaped(bytes, at) }
 }
 
