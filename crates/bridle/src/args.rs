@@ -15,7 +15,6 @@ use crate::settings::{ConfigFile, Given};
 #[command(
     name = "bridle",
     version,
-    disable_help_subcommand = true,
     // The last one counts, so that scripts may add to a command line.
     args_override_self = true,
     subcommand_required = true,

@@ -108,15 +108,15 @@ impl Settings {
     }
 }
 
-/// Reads one file and checks each of its values; returns how many it has.
+/// Reads one file, without the other sources, and checks its values; returns how many it has.
 pub(crate) fn check_file(path: &Path) -> Result<usize, Failure> {
-    let entries = file::read(path)?;
-    for entry in &entries {
-        let setting = table::find(entry.name).expect("the reader returns names of the table");
-        let origin = Origin::File { path: path.to_path_buf(), line: entry.line };
-        setting.kind.parse(&entry.text).map_err(|why| refused(setting, &origin, &why))?;
+    let from_file = file::read(path)?;
+    let mut entries = Vec::with_capacity(TABLE.len());
+    for setting in TABLE {
+        entries.push(file_or_default(setting, &from_file, Some(path))?);
     }
-    Ok(entries.len())
+    Settings { entries, file: None }.check_limits()?;
+    Ok(from_file.len())
 }
 
 /// Takes the first source that has the setting, and checks its text.
@@ -127,18 +127,32 @@ fn first_source(
     path: Option<&Path>,
 ) -> Result<Resolved, Failure> {
     let flag = given.flags.iter().find(|(known, _)| std::ptr::eq(*known, setting));
-    let (text, origin) = if let Some((_, text)) = flag {
-        (text.clone(), Origin::Flag(setting.flag.unwrap_or(setting.name)))
-    } else if let Some((name, text)) = from_environment(setting)? {
-        (text, Origin::Env(name))
-    } else if let Some(entry) = from_file.iter().find(|entry| entry.name == setting.name) {
+    if let Some((_, text)) = flag {
+        let origin = Origin::Flag(setting.flag.unwrap_or(setting.name));
+        return checked(setting, text.clone(), origin);
+    }
+    match from_environment(setting)? {
+        Some((name, text)) => checked(setting, text, Origin::Env(name)),
+        None => file_or_default(setting, from_file, path),
+    }
+}
+
+fn file_or_default(
+    setting: &'static Setting,
+    from_file: &[file::Entry],
+    path: Option<&Path>,
+) -> Result<Resolved, Failure> {
+    if let Some(entry) = from_file.iter().find(|entry| entry.name == setting.name) {
         let path = path.map(Path::to_path_buf).unwrap_or_default();
-        (entry.text.clone(), Origin::File { path, line: entry.line })
-    } else if let Preset::Text(text) = setting.default {
-        (text.to_owned(), Origin::Default)
-    } else {
-        return Ok(Resolved { setting, text: None, value: Value::Unset, origin: Origin::Default });
-    };
+        return checked(setting, entry.text.clone(), Origin::File { path, line: entry.line });
+    }
+    match setting.default {
+        Preset::Text(text) => checked(setting, text.to_owned(), Origin::Default),
+        _ => Ok(Resolved { setting, text: None, value: Value::Unset, origin: Origin::Default }),
+    }
+}
+
+fn checked(setting: &'static Setting, text: String, origin: Origin) -> Result<Resolved, Failure> {
     let value = setting.kind.parse(&text).map_err(|why| refused(setting, &origin, &why))?;
     Ok(Resolved { setting, text: Some(text), value, origin })
 }

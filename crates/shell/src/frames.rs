@@ -140,3 +140,41 @@ impl<R: Read> Frames<R> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bridle_wire::frame::{Decoder, DecoderOptions};
+
+    use super::{Frames, Item, Stop};
+
+    /// Everything that a stream holds, a line each.
+    fn check(bytes: &[u8], expected: &[&str]) {
+        let mut frames = Frames::new(bytes, Decoder::new(DecoderOptions::default()));
+        let mut seen = Vec::new();
+        loop {
+            seen.push(match frames.next_frame() {
+                Ok(None) => break,
+                Ok(Some(Item::Frame { text, offset })) => format!("{offset} {text}"),
+                Ok(Some(Item::Refused { error, offset })) => {
+                    format!("{offset} {}", error.code().as_str())
+                }
+                Err(Stop::Lost { error, offset }) => {
+                    seen.push(format!("{offset} lost {}", error.code().as_str()));
+                    break;
+                }
+                Err(Stop::Read(error)) => error.to_string(),
+            });
+        }
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn frames_have_their_place() {
+        check(b"", &[]);
+        check(b"000003foo\n 000003bar \n", &["0 foo", "11 bar"]);
+        check(b"000000000001x", &["0 empty-frame", "6 x"]);
+        check(b"000001\xff000001x", &["0 invalid-utf8", "7 x"]);
+        check(b"000001x zz", &["0 x", "8 lost bad-header"]);
+        check(b"000001x 00", &["0 x", "8 lost incomplete-frame"]);
+    }
+}

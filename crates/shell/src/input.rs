@@ -193,6 +193,10 @@ impl<R: Read> Forms<R> {
             Ok(Progress::Done(tree)) => self.rest()[..tree.consumed()].to_owned(),
             Err(error) => return Err(self.base.of(self.rest(), &error).into()),
         };
+        if form.len() == self.tried && !self.ended && !form.ends_with([')', ']', '"']) {
+            // An atom at the edge of what was read may go on.
+            return Ok(None);
+        }
         self.hand_out(form.len());
         // What follows has not been looked at.
         self.tried = 0;
@@ -204,14 +208,12 @@ impl<R: Read> Forms<R> {
         if let Some(&byte) = self.tail.first() {
             return Err(invalid_utf8(&self.base, self.rest(), byte).into());
         }
-        // Without the newline that `fill` put there: the place of the fault is in the input.
-        let rest = self.rest().strip_suffix('\n').unwrap_or(self.rest());
-        if rest.is_empty() {
+        if self.rest().is_empty() {
             return Ok(None);
         }
-        match self.reader.read_one(rest) {
+        match self.reader.read_one(self.rest()) {
             Ok(_) => Ok(None),
-            Err(error) => Err(self.base.of(rest, &error).into()),
+            Err(error) => Err(self.base.of(self.rest(), &error).into()),
         }
     }
 
@@ -245,10 +247,6 @@ impl<R: Read> Forms<R> {
         };
         if n_read == 0 {
             self.ended = true;
-            if !self.rest().is_empty() {
-                // An atom is whole only when something follows it.
-                self.text.push('\n');
-            }
             return Ok(());
         }
         self.tail.extend_from_slice(&chunk[..n_read]);
@@ -268,3 +266,6 @@ impl<R: Read> Forms<R> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use bridle_daemon::Error;
 use bridle_daemon::config::{Config, Hmac, HmacKey, Limits, MIN_SECRET_BYTES, UnknownUnit};
 
 use tracing_subscriber::filter::Targets;
@@ -38,11 +39,30 @@ impl Settings {
             limits: self.limits()?,
             keepalive: self.span("keepalive"),
         };
-        config.check().map_err(|error| {
-            Failure::because(Exit::Config, "these settings cannot work", &error)
-                .hint("`bridle config show` says where each value came from")
-        })?;
+        self.check(&config)?;
         Ok(config)
+    }
+
+    /// Checks the limits alone, without looking at keys or places.
+    pub(super) fn check_limits(&self) -> Result<(), Failure> {
+        self.check(&Config { limits: self.limits()?, ..Config::default() })
+    }
+
+    fn check(&self, config: &Config) -> Result<(), Failure> {
+        match config.check() {
+            Ok(()) => Ok(()),
+            Err(Error::LimitOutOfRange { name, got, least, most }) => {
+                // The daemon's `in_flight` is the setting `max-in-flight`.
+                let entry = self.entry(&format!("max-{}", name.replace('_', "-")));
+                let why = match most {
+                    usize::MAX => format!("expected at least {least}, got {got}"),
+                    _ => format!("expected {least} to {most}, got {got}"),
+                };
+                Err(refused(entry.setting, &entry.origin, &why))
+            }
+            Err(error) => Err(Failure::because(Exit::Config, "these settings cannot work", &error)
+                .hint("`bridle config show` says where each value came from")),
+        }
     }
 
     /// What to log, and how a line looks.

@@ -78,6 +78,10 @@ impl Kind {
             Kind::PathOrOff | Kind::Path if text.is_empty() => {
                 Err("expected a path, got nothing".to_owned())
             }
+            // A shell would have expanded it; a directory named `~` is never what was meant.
+            Kind::PathOrOff | Kind::Path if text.starts_with("~/") => {
+                Err(format!("expected a whole path, got `{text}`: `~` means nothing here"))
+            }
             Kind::PathOrOff | Kind::Path => Ok(Value::Path(PathBuf::from(text))),
             Kind::Bool => boolean(text).map(Value::Bool),
             Kind::Bytes => bytes(text).map(Value::Number),

@@ -116,6 +116,11 @@ fn mistakes_in_a_file_have_a_line_and_a_hint() {
          HTTP\nhint: leave it out, or say off\n",
     );
     refuse_file(
+        "\nmax-frame = 16777216",
+        "error: FILE:2: `max-frame`: expected 1024 to 16777215, got 16777216\nhint: max-frame: \
+         Largest frame taken, said in the hello; six hex digits can say no more\n",
+    );
+    refuse_file(
         "tcp = [1]",
         "error: FILE:1: `tcp`: expected text, a number or a boolean\nhint: tcp: TCP address to \
          listen on, port 0 for any free port, or off\n",

@@ -103,7 +103,8 @@ fn version_1_can_be_refused() {
     let flags = ["send", CHECK, "--addr", &addr, "--key-file", &first];
     home.run(&flags).prints(HEALTHY);
     let done = home.run(&[&flags[..], &["--hmac", "v1"]].concat());
-    assert_ne!(done.code, 0, "{done:?}");
+    assert_eq!((done.code, done.stderr.as_str()), (1, ""), "{done:?}");
+    assert!(done.stdout.contains(":code :bad-signature"), "{}", done.stdout);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `bridle up` and `bridle health`: the contract that scripts rely on.
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
@@ -77,6 +77,22 @@ fn signals_end_it_with_success() {
         assert_eq!(idle.read(&mut [0; 8]).unwrap(), 0, "the connection is closed");
         assert!(!std::path::Path::new(&home.path("b.sock")).exists());
     }
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let home = Home::new();
+    let mut daemon = home.up(&["--log", "info", "--shutdown-grace", "10m"]);
+    // Answers that nobody reads keep the daemon waiting for its grace.
+    let mut stuck = TcpStream::connect(daemon.tcp()).unwrap();
+    stuck.set_write_timeout(Some(std::time::Duration::from_millis(500))).unwrap();
+    while stuck.write_all(&HEALTH_CHECK.repeat(1000)).is_ok() {}
+    daemon.signal("TERM");
+    let mut log = std::io::BufReader::new(daemon.child.stderr.take().unwrap()).lines();
+    assert!(log.any(|line| line.unwrap().contains("SIGTERM")), "the first one is noted");
+    assert_eq!(daemon.child.try_wait().unwrap(), None, "it waits");
+    daemon.signal("TERM");
+    assert_eq!(daemon.child.wait().unwrap().code(), Some(143));
 }
 
 #[test]

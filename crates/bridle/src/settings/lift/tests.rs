@@ -26,6 +26,17 @@ fn defaults_are_those_of_the_daemon() {
 }
 
 #[test]
+fn limits_out_of_range_are_named_as_settings() {
+    for name in ["max-connections", "max-frame", "max-in-flight", "max-output", "max-message"] {
+        let mut settings = defaults();
+        let entry = settings.entries.iter_mut().find(|entry| entry.setting.name == name).unwrap();
+        entry.value = Value::Number(0);
+        let failure = settings.check_limits().unwrap_err().to_string();
+        assert!(failure.starts_with(&format!("error: `{name}`: expected ")), "{failure}");
+    }
+}
+
+#[test]
 fn logs_have_a_default() {
     let (filter, format) = defaults().log();
     assert_eq!(filter.to_string(), "info");

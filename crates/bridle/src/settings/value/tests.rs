@@ -28,6 +28,14 @@ fn listeners() {
 }
 
 #[test]
+fn paths() {
+    check(Kind::Path, "a/b", Value::Path("a/b".into()));
+    check(Kind::PathOrOff, "off", Value::Off);
+    refuse(Kind::Path, "", "expected a path, got nothing");
+    refuse(Kind::Path, "~/x", "expected a whole path, got `~/x`: `~` means nothing here");
+}
+
+#[test]
 fn numbers_and_times() {
     check(Kind::Bytes, "65536", Value::Number(65536));
     check(Kind::Bytes, "64KiB", Value::Number(65536));
