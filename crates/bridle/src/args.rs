@@ -66,7 +66,7 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  \
         bridle tap frames.bin\n  \
         bridle tap --connect 127.0.0.1:9105\n  \
-        bridle tap --listen 127.0.0.1:9999 --connect 127.0.0.1:9105 --json")]
+        bridle tap --listen 127.0.0.1:9106 --json                 for clients of this daemon")]
     Tap(Tap),
     /// Read one form on stdin and print it
     #[command(
@@ -173,14 +173,17 @@ pub(crate) struct Send {
 #[derive(Debug, Args)]
 pub(crate) struct Tap {
     /// File of frames, or - for stdin [default: -]
-    #[arg(value_hint = ValueHint::FilePath, conflicts_with = "connect")]
+    #[arg(value_hint = ValueHint::FilePath, conflicts_with_all = ["connect", "listen"])]
     pub(crate) file: Option<PathBuf>,
     /// Connect to a daemon and show what it says
     #[arg(long, value_name = "ADDR")]
     pub(crate) connect: Option<Addr>,
-    /// Listen for clients and connect each to the daemon; says `ready ADDR` on stderr
-    #[arg(long, value_name = "ADDR", requires = "connect")]
+    /// Listen for clients and connect each to the daemon, by default the one that `health` would
+    /// ask; says `ready ADDR` on stderr
+    #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<Addr>,
+    #[command(flatten)]
+    pub(crate) config: ConfigFile,
     /// One JSON object a line
     #[arg(long)]
     pub(crate) json: bool,

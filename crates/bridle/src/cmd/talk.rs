@@ -55,13 +55,17 @@ pub(crate) fn tap(args: args::Tap) -> Result<Exit, Failure> {
     let output = if args.json { tap::Output::Json } else { tap::Output::Text(style()) };
     let options = text::options(args.framing)?;
     match (args.listen, args.connect) {
-        (Some(listen), Some(connect)) => {
+        (Some(listen), connect) => {
+            let daemons = match connect {
+                Some(connect) => vec![connect],
+                None => addresses(None, &Settings::resolve(&Given::from(args.config))?)?,
+            };
             let ready = |addr: &Addr| {
                 // Nobody may be reading; the tap serves all the same.
                 let _ = writeln!(io::stderr().lock(), "ready {addr}");
             };
             let out = Box::new(io::stdout());
-            tap::between(&listen, &connect, &options, output, out, ready)?;
+            tap::between(&listen, &daemons, &options, output, out, ready)?;
         }
         (_, Some(connect)) => {
             tap::daemon(&connect, options, output, &mut io::stdout().lock())?;
@@ -98,17 +102,9 @@ fn find(peer: Peer) -> Result<Vec<Target>, Failure> {
             })
         }
     };
-    let addr = match peer.addr {
-        Some(addr) => Some(addr),
-        None => from_environment()?,
-    };
     let settings = Settings::resolve(&Given::from(peer.file))?;
-    let addrs = match addr {
-        Some(addr) => vec![addr],
-        None => from_settings(&settings)?,
-    };
-    let mut targets = Vec::with_capacity(addrs.len());
-    for addr in addrs {
+    let mut targets = Vec::new();
+    for addr in addresses(peer.addr, &settings)? {
         let auth = match &flagged {
             Some(auth) => auth.clone(),
             None => settled_auth(&settings, &addr)?,
@@ -126,6 +122,16 @@ fn settled_auth(settings: &Settings, addr: &Addr) -> Result<Auth, Failure> {
     }
     let key = settings.first_key()?;
     Ok(key.map_or(Auth::None, |key| Auth::V2(Key::from_bytes(KeyId::new(&key.id), &key.secret))))
+}
+
+fn addresses(flagged: Option<Addr>, settings: &Settings) -> Result<Vec<Addr>, Failure> {
+    if let Some(addr) = flagged {
+        return Ok(vec![addr]);
+    }
+    match from_environment()? {
+        Some(addr) => Ok(vec![addr]),
+        None => from_settings(settings),
+    }
 }
 
 fn from_environment() -> Result<Option<Addr>, Failure> {

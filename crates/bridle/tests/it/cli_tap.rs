@@ -71,7 +71,7 @@ fn verifies_signed_frames() {
 #[test]
 fn arguments_that_contradict_are_usage_errors() {
     assert_eq!(pipe(&["tap", "file", "--connect", "127.0.0.1:1"], "").code, 2);
-    assert_eq!(pipe(&["tap", "--listen", "127.0.0.1:0"], "").code, 2);
+    assert_eq!(pipe(&["tap", "file", "--listen", "127.0.0.1:0"], "").code, 2);
     assert_eq!(pipe(&["tap", "--connect", "nowhere"], "").code, 2);
     let done = pipe(&["tap", "no-such-file"], "");
     done.fails(
@@ -106,8 +106,8 @@ struct Proxy {
 }
 
 impl Proxy {
-    fn start(home: &Home, listen: &str, connect: &str) -> Proxy {
-        let args = ["tap", "--listen", listen, "--connect", connect, "--json"];
+    fn start(home: &Home, args: &[&str]) -> Proxy {
+        let args = [&["tap", "--json"], args].concat();
         let mut child = home.command(&args).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let mut ready = String::new();
@@ -129,8 +129,13 @@ impl Drop for Proxy {
 fn shows_both_directions_between_a_client_and_a_daemon() {
     let home = Home::new();
     let daemon = home.up(&[]);
-    for listen in ["127.0.0.1:0", "unix:tap.sock"] {
-        let mut proxy = Proxy::start(&home, listen, &daemon.tcp());
+    let tcp = daemon.tcp();
+    let config = home.write("c.toml", format!("tcp = \"{tcp}\"\nunix = \"gone.sock\"\n"));
+    for args in [
+        ["--listen", "127.0.0.1:0", "--connect", &tcp],
+        ["--listen", "unix:tap.sock", "--config", &config],
+    ] {
+        let mut proxy = Proxy::start(&home, &args);
         let out = BufReader::new(proxy.child.stdout.take().unwrap());
         home.run(&["health", "--addr", &proxy.addr]).prints("healthy\n");
         let seen: Vec<(String, String)> = out

@@ -38,6 +38,22 @@ impl Stream {
         }
     }
 
+    /// Connects to the first address where somebody listens.
+    ///
+    /// # Errors
+    ///
+    /// Nobody does.
+    pub fn connect_any(addrs: &[Addr], timeout: Duration) -> Result<Stream, Error> {
+        let mut failed = Vec::new();
+        for addr in addrs {
+            match Stream::connect(addr, timeout) {
+                Err(Error::Connect { tried }) => failed.extend(tried),
+                result => return result,
+            }
+        }
+        Err(Error::Connect { tried: failed })
+    }
+
     /// Reads and writes fail with a timeout after this moment.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) {
         self.deadline = deadline;

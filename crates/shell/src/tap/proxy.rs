@@ -21,7 +21,7 @@ const MAX_CLIENTS: usize = 64;
 /// Shared by all threads: one line at a time reaches the output.
 type Shared = Arc<Mutex<Show<Box<dyn Write + Send>>>>;
 
-/// Listens, and connects each client to the daemon. Returns only when the output is gone.
+/// Listens, and connects each client to the first daemon that answers. Does not return by itself.
 ///
 /// `ready` is told the address once clients can connect.
 ///
@@ -30,7 +30,7 @@ type Shared = Arc<Mutex<Show<Box<dyn Write + Send>>>>;
 /// The address cannot be listened on.
 pub fn run(
     listen: &Addr,
-    daemon: &Addr,
+    daemons: &[Addr],
     options: &frame::Options,
     output: Output,
     out: Box<dyn Write + Send>,
@@ -47,7 +47,7 @@ pub fn run(
             // Dropped: the client sees its connection close.
             continue;
         }
-        let stream = match Stream::connect(daemon, TIMEOUT) {
+        let stream = match Stream::connect_any(daemons, TIMEOUT) {
             Ok(stream) => stream,
             Err(error) => {
                 note(&show, &format!("client {number}: {error}"))?;
