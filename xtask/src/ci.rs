@@ -17,7 +17,7 @@ usage: cargo xtask ci [STEP...]
 Runs all steps, or the named ones, and stops at the first that fails. A missing peer is a failure,
 never a skip. Logs are in target/ci. Steps:
 
-  setup fmt clippy layers tidy deny build test doc vectors peers apart";
+  setup fmt layers tidy deny clippy build test doc vectors peers apart";
 
 /// How much of a failed step's log to show: a few screens, the rest is in the file.
 const SHOWN_LINES: usize = 120;
@@ -72,10 +72,10 @@ fn steps() -> Vec<Step> {
     vec![
         verb("setup", setup::run, &[]),
         programs("fmt", std::iter::once(fmt).chain(fmt_apart).collect()),
-        programs("clippy", vec![Run::cargo(clippy)]),
         verb("layers", layers::run, &[]),
         verb("tidy", tidy::run, &[]),
         programs("deny", vec![Run::cargo(["deny", "check", "licenses", "bans", "sources"])]),
+        programs("clippy", vec![Run::cargo(clippy)]),
         programs("build", vec![Run::cargo(["build", "--locked", "--workspace"])]),
         programs("test", vec![Run::cargo(["test", "--locked", "--workspace", "--no-fail-fast"])]),
         programs("doc", vec![Run::cargo(doc).env("RUSTDOCFLAGS", "-D warnings")]),

@@ -1,4 +1,5 @@
 //! Properties: what is printed reads back, in both dialects and through JSON, whatever it is.
+//! long: the scraps are one table.
 
 use bridle_sexp::json::{from_json, to_json};
 use bridle_sexp::{
