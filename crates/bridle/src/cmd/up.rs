@@ -24,6 +24,9 @@ pub(crate) fn run(given: &Given) -> Result<Exit, Failure> {
     for name in settings::stray_variables() {
         tracing::warn!(%name, "unknown variable is ignored; `bridle config show` lists the known");
     }
+    for doubt in settings.doubts() {
+        tracing::warn!("{doubt}");
+    }
     if let Some(file) = &settings.file {
         tracing::info!(file = %file.display(), "settings file read");
     }

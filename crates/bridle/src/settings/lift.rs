@@ -1,6 +1,7 @@
 //! From settings to what the daemon takes. The one place that knows both vocabularies.
 
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use bridle_daemon::Error;
@@ -162,6 +163,29 @@ impl Settings {
         usize::try_from(number).map_err(|_| {
             refused(entry.setting, &entry.origin, "more than this machine can address")
         })
+    }
+}
+
+impl Settings {
+    /// What is odd about the key files, in sentences; nothing that keeps a daemon from starting.
+    pub(crate) fn doubts(&self) -> Vec<String> {
+        let first = self.path("hmac.key-file").into_iter();
+        let more = match &self.entry("hmac.keys").value {
+            Value::Keys(keys) => keys.as_slice(),
+            _ => &[],
+        };
+        let mut doubts = Vec::new();
+        for path in first.chain(more.iter().map(|(_, path)| path.as_path())) {
+            let shown = path.display();
+            let open = std::fs::metadata(path).is_ok_and(|meta| meta.mode() & 0o077 != 0);
+            if open {
+                doubts.push(format!("other users may read key file `{shown}`: chmod 600 it"));
+            }
+            if read_key_file(path).is_ok_and(|bytes| bytes.ends_with(b"\n")) {
+                doubts.push(format!("key file `{shown}` ends with a newline, part of the key"));
+            }
+        }
+        doubts
     }
 }
 

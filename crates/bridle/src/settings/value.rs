@@ -93,7 +93,7 @@ impl Kind {
                 .map(|_| Value::Word(text.to_owned()))
                 .map_err(|_| format!("expected a level or TARGET=LEVEL pairs, got `{text}`")),
             Kind::Keys => keys(text).map(Value::Keys),
-            Kind::Secret => Ok(Value::Secret(text.as_bytes().to_vec())),
+            Kind::Secret => secret(text).map(Value::Secret),
         }
     }
 }
@@ -168,6 +168,13 @@ fn one_of(words: &[&str], text: &str) -> Result<String, String> {
     }
     let choices = words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
     Err(format!("expected one of {choices}, got `{text}`"))
+}
+
+/// The bytes of a secret as the old peers take them: one for each character. They fail above
+/// U+00FF, so such a secret would lock them out. The text itself is never repeated.
+fn secret(text: &str) -> Result<Vec<u8>, String> {
+    let bytes = text.chars().map(u8::try_from).collect::<Result<Vec<u8>, _>>();
+    bytes.map_err(|_| "expected characters up to U+00FF, got one above".to_owned())
 }
 
 fn keys(text: &str) -> Result<Vec<(String, PathBuf)>, String> {

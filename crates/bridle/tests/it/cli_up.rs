@@ -168,6 +168,31 @@ fn short_secrets_are_refused_and_not_printed() {
 }
 
 #[test]
+fn doubtful_keys_and_stray_variables_are_noted() {
+    let home = Home::new();
+    let key = home.write("key", "sixteen bytes or more\n");
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let args = ["up", "--tcp", "127.0.0.1:0", "--unix", "off", "--hmac-key-file", &key];
+    let daemon = Daemon::start(home.command(&args).env("BRIDLE_TPC", "off"));
+    daemon.signal("TERM");
+    let (code, log) = daemon.wait();
+    assert_eq!(code, Some(0));
+    for note in ["other users may read key file", "ends with a newline", "name=BRIDLE_TPC"] {
+        assert!(log.contains(note), "{note}: {log}");
+    }
+}
+
+#[test]
+fn the_socket_directory_is_made() {
+    let home = Home::new();
+    let run = home.path("run");
+    std::fs::create_dir(&run).unwrap();
+    let mut command = home.command(&["up", "--tcp", "off"]);
+    let daemon = Daemon::start(command.env("XDG_RUNTIME_DIR", &run));
+    assert_eq!(daemon.ready, format!("ready unix={run}/bridle/bridle.sock\n"));
+}
+
+#[test]
 fn logs_can_be_json() {
     let home = Home::new();
     let daemon = home.up(&["--log", "info", "--log-format", "json"]);

@@ -51,6 +51,12 @@ fn numbers_and_times() {
 }
 
 #[test]
+fn secrets_are_one_byte_a_character() {
+    check(Kind::Secret, "clé", Value::Secret(b"cl\xe9".to_vec()));
+    refuse(Kind::Secret, "ключ", "expected characters up to U+00FF, got one above");
+}
+
+#[test]
 fn words_and_keys() {
     check(Kind::Bool, "TRUE", Value::Bool(true));
     refuse(Kind::Bool, "yes", "expected `true` or `false`, got `yes`");
