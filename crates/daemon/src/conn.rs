@@ -35,6 +35,10 @@ pub(crate) use stream::{Origin, Stream};
 /// takes a byte now and then is as slow as one that takes none.
 const PROGRESS: usize = 16 << 10;
 
+/// Bytes of an unfinished frame that must arrive before its sender gets its full time again. With the usual
+/// 30 s that is 9 kB/s: far below a peer that writes byte for byte, far above one that only holds its place.
+const ARRIVAL: usize = 256 << 10;
+
 /// How long an ended connection waits for the peer to take the last frame and close.
 const LINGER: Duration = Duration::from_secs(2);
 
@@ -92,6 +96,8 @@ pub(crate) struct Connection {
     output: Vec<u8>,
     /// Bytes sent since the write deadline was last started.
     progress: usize,
+    /// Bytes read since the frame deadline was last started.
+    arrived: usize,
     /// Whether answers were waiting for the peer when the daemon stopped.
     clogged: bool,
     phase: Phase,
@@ -153,6 +159,7 @@ impl Connection {
             missing: 0,
             output,
             progress: 0,
+            arrived: 0,
             clogged: false,
             phase: Phase::Open,
             deadlines: Deadlines::default(),
@@ -224,6 +231,16 @@ impl Connection {
         }
     }
 
+    fn count_read(&mut self, n: usize) {
+        self.tally.bytes_in += n as u64;
+        self.arrived += n;
+        if self.arrived >= ARRIVAL {
+            // An unfinished frame starts it anew when the bytes are settled.
+            self.arrived = 0;
+            self.deadlines.stop(Late::Frame);
+        }
+    }
+
     fn read_and_answer(&mut self, cx: &mut Context<'_>) -> Step {
         let room = self.held.room(self.holding(), cx);
         if room == 0 {
@@ -241,7 +258,7 @@ impl Connection {
                 Poll::Ready(Ok(0)) => return self.end_of_input(),
                 Poll::Ready(Ok(n)) => n,
             };
-            self.tally.bytes_in += n as u64;
+            self.count_read(n);
             self.answer_read(n, scratch);
             if let Err(error) = self.send_batch(scratch, cx) {
                 tracing::debug!(origin = %self.origin, %error, "write failed");

@@ -80,6 +80,24 @@ async fn slow_bytes_meet_the_deadline_of_a_frame() {
 }
 
 #[tokio::test]
+async fn a_large_frame_that_keeps_coming_has_its_time_again() {
+    let daemon = Daemon::with(|config, _| {
+        config.limits.frame_deadline = Duration::from_secs(2);
+    })
+    .await;
+    let mut peer = daemon.peer().await;
+    let text = frame(&format!("(:type :LOG :id 1 :payload (:text \"{}\"))", "x".repeat(1 << 20)));
+    // Four pieces, three pauses: three seconds in all, and never two without 256 KiB.
+    let pieces = [&text[..300_000], &text[300_000..600_000], &text[600_000..900_000]];
+    for piece in pieces {
+        peer.send(piece).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    peer.send(&text[900_000..]).await;
+    assert_error(&peer.frame().await.unwrap(), "unsupported");
+}
+
+#[tokio::test]
 async fn peers_that_vanish_leave_nothing_behind() {
     let daemon = Daemon::start().await;
     for n in 0..200 {
