@@ -74,18 +74,30 @@ fn five_mebibytes_a_byte_at_a_time_through_the_codec() {
 
 #[test]
 fn a_byte_at_a_time_over_a_socket() {
+    let sent = conversation::conversation(&TEXTS);
+    let frames: Vec<u8> = sent.iter().flat_map(|sent| support::frame(&sent.form)).collect();
+    conversation::check("a byte at a time", &sent, &support::forms(&dribble(&frames)));
+}
+
+#[test]
+fn five_mebibytes_a_byte_at_a_time_over_a_socket() {
+    let health = support::frame("(:type :health-check)");
+    let frames = [health.clone(), support::frame(&large()), health].concat();
+    check_large("a byte at a time", &dribble(&frames));
+}
+
+/// Writes `frames` to a daemon one byte at a time and returns the payloads of its answers, one a line.
+fn dribble(frames: &[u8]) -> Vec<u8> {
     let daemon = Server::bridle();
     let mut connection = TcpStream::connect(daemon.address()).expect("the daemon listens");
     connection.set_nodelay(true).expect("loopback sockets take the option");
-    let sent = conversation::conversation(&TEXTS);
-    for byte in sent.iter().flat_map(|sent| support::frame(&sent.form)) {
-        connection.write_all(&[byte]).expect("the daemon reads on");
+    for byte in frames {
+        connection.write_all(&[*byte]).expect("the daemon reads on");
     }
     connection.shutdown(Shutdown::Write).expect("the sending side can be ended");
     let mut answers = Vec::new();
     connection.read_to_end(&mut answers).expect("the daemon answers and closes");
-    let answers = support::payloads(&answers).join("\n");
-    conversation::check("a byte at a time", &sent, &support::forms(answers.as_bytes()));
+    support::payloads(&answers).join("\n").into_bytes()
 }
 
 #[test]
