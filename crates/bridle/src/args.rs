@@ -182,8 +182,10 @@ pub(crate) struct Tap {
     /// ask; says `ready ADDR` on stderr
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<Addr>,
-    #[command(flatten)]
-    pub(crate) config: ConfigFile,
+    /// Settings file that says where that daemon is
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(requires = "listen", conflicts_with = "connect")]
+    pub(crate) config: Option<PathBuf>,
     /// One JSON object a line
     #[arg(long)]
     pub(crate) json: bool,

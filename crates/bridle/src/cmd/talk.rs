@@ -11,7 +11,7 @@ use bridle_wire::seal::{Key, KeyId};
 use super::{read_key, style, text};
 use crate::args::{self, Peer, Version};
 use crate::exit::{Exit, Failure};
-use crate::settings::{ADDR_VARIABLE, Given, Settings};
+use crate::settings::{ADDR_VARIABLE, ConfigFile, Given, Settings};
 
 pub(crate) fn health(args: args::Health) -> Result<Exit, Failure> {
     let question = health::Question {
@@ -58,7 +58,10 @@ pub(crate) fn tap(args: args::Tap) -> Result<Exit, Failure> {
         (Some(listen), connect) => {
             let daemons = match connect {
                 Some(connect) => vec![connect],
-                None => addresses(None, &Settings::resolve(&Given::from(args.config))?)?,
+                None => {
+                    let given = Given::from(ConfigFile { config: args.config });
+                    addresses(None, &Settings::resolve(&given)?)?
+                }
             };
             let ready = |addr: &Addr| {
                 // Nobody may be reading; the tap serves all the same.

@@ -73,6 +73,7 @@ fn arguments_that_contradict_are_usage_errors() {
     assert_eq!(pipe(&["tap", "file", "--connect", "127.0.0.1:1"], "").code, 2);
     assert_eq!(pipe(&["tap", "file", "--listen", "127.0.0.1:0"], "").code, 2);
     assert_eq!(pipe(&["tap", "--connect", "nowhere"], "").code, 2);
+    assert_eq!(pipe(&["tap", "--config", "c.toml"], "").code, 2);
     let done = pipe(&["tap", "no-such-file"], "");
     done.fails(
         66,
