@@ -128,6 +128,10 @@ impl Held {
     /// Takes the pass if it is free and something is held that can be finished with it.
     fn take_pass(&mut self) -> bool {
         self.pass = self.bytes > 0 && !self.budget.pass_taken.swap(true, Ordering::AcqRel);
+        if self.pass {
+            let (used, limit) = (self.budget.used(), self.budget.limit);
+            tracing::warn!(used, limit, "bytes in flight at their limit; large messages wait");
+        }
         self.pass
     }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::num::NonZero;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bridle_sexp::Dialect;
@@ -49,6 +49,8 @@ pub(crate) struct Shared {
     judges: Semaphore,
     /// Connections open now.
     open: AtomicUsize,
+    /// Whether the last peer found no seat.
+    crowded: AtomicBool,
     /// Source of nonces; `None` when nothing is signed.
     random: Option<File>,
 }
@@ -78,6 +80,7 @@ impl Shared {
             started: Instant::now(),
             judges: Semaphore::new((processors / 2).max(1)),
             open: AtomicUsize::new(0),
+            crowded: AtomicBool::new(false),
             random,
             config,
         }))
@@ -109,7 +112,14 @@ impl Shared {
     pub(crate) fn seat(self: &Arc<Self>) -> Option<Seat> {
         let limit = self.config.limits.connections;
         let take = |open| (open < limit).then_some(open + 1);
-        self.open.fetch_update(Ordering::AcqRel, Ordering::Relaxed, take).ok()?;
+        if self.open.fetch_update(Ordering::AcqRel, Ordering::Relaxed, take).is_err() {
+            // Once per time that the limit is reached: a crowd must not flood the log as well.
+            if !self.crowded.swap(true, Ordering::Relaxed) {
+                tracing::warn!(limit, "as many connections as allowed; more are refused");
+            }
+            return None;
+        }
+        self.crowded.store(false, Ordering::Relaxed);
         self.metrics.accepted.inc();
         Some(Seat { shared: Arc::clone(self) })
     }

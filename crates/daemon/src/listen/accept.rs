@@ -97,10 +97,7 @@ fn admit(arrival: Arrival, shared: &Arc<Shared>) {
             Ok(connection) => drop(shared.tasks.spawn(connection)),
             Err(error) => tracing::error!(%error, "cannot serve a connection"),
         },
-        None => {
-            tracing::debug!(%origin, "no seat left");
-            shared.refuse(stream, origin, Code::TooManyConnections);
-        }
+        None => shared.refuse(stream, origin, Code::TooManyConnections),
     }
 }
 

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use bridle_sexp::{Dialect, Reader, Tape, Tree};
+use bridle_sexp::{Dialect, Node, Reader, Tape, Tree};
 use bridle_wire::Code;
 use bridle_wire::frame::FrameError;
 use bridle_wire::oacp::health::Check;
@@ -107,24 +107,39 @@ fn judge_tree(tree: &Tree<'_>, depth: Depth) -> Verdict {
     if let Some(check) = Check::from_tree(tree) {
         return Verdict::Health(check);
     }
-    let message = match Message::from_tree(tree) {
-        Ok(message) => message,
+    let envelope = match Message::envelope(tree) {
+        Ok(envelope) => envelope,
         Err(invalid) => return Verdict::Refused(Message::peek_id(tree), invalid.into()),
     };
-    if let Some(part) = PartMessage::from_message(&message) {
-        return match depth {
-            Depth::Frame => Verdict::Part(message.id.clone(), owned(part)),
-            Depth::Whole => {
-                let failure = Failure::because(Code::PartMismatch, PART_OF_PARTS);
-                Verdict::Refused(message.id, failure)
-            }
+    let Message { id, kind, .. } = envelope;
+    if kind != Type::Event {
+        return Verdict::Other(id, kind);
+    }
+    if is_handshake(tree) {
+        let hello = Message::from_tree(tree).and_then(|event| ClientHello::from_message(&event));
+        return match hello {
+            Ok(Some(hello)) => Verdict::Hello(id, Box::new(hello)),
+            Ok(None) => Verdict::Other(id, kind),
+            Err(invalid) => Verdict::Refused(id, invalid.into()),
         };
     }
-    match ClientHello::from_message(&message) {
-        Ok(None) => Verdict::Other(message.id, message.kind),
-        Ok(Some(hello)) => Verdict::Hello(message.id, Box::new(hello)),
-        Err(invalid) => Verdict::Refused(message.id, invalid.into()),
+    match (payload(tree), PartMessage::read(tree.root()), depth) {
+        (None, Some(part), Depth::Frame) => Verdict::Part(id, owned(part)),
+        (None, Some(_), Depth::Whole) => {
+            Verdict::Refused(id, Failure::because(Code::PartMismatch, PART_OF_PARTS))
+        }
+        _ => Verdict::Other(id, kind),
     }
+}
+
+fn payload<'t>(tree: &'t Tree<'_>) -> Option<Node<'t>> {
+    tree.root().get("payload")
+}
+
+fn is_handshake(tree: &Tree<'_>) -> bool {
+    payload(tree)
+        .and_then(|payload| payload.get("action"))
+        .is_some_and(|action| action.is_keyword("handshake"))
 }
 
 fn owned(part: PartMessage<'_>) -> PartMessage<'static> {

@@ -14,6 +14,7 @@ mod hmac;
 mod hostile;
 mod limits;
 mod lock;
+mod logs;
 mod parts;
 mod pipelining;
 mod shutdown;

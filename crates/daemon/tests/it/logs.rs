@@ -1,0 +1,110 @@
+//! What reaches the log, and what must not.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use bridle_daemon::HmacKey;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
+
+use crate::support::{CHECK, Daemon, HEALTHY};
+
+/// A log kept in memory.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    /// Keeps what `filter` lets through, until the guard is dropped. For this thread, so the
+    /// test must run its daemon on the same one.
+    fn start(filter: &str) -> (Log, tracing::subscriber::DefaultGuard) {
+        let log = Log::default();
+        let filter: Targets = filter.parse().unwrap();
+        let layer = tracing_subscriber::fmt::layer().with_writer(log.clone()).with_ansi(false);
+        let subscriber = tracing_subscriber::registry().with(layer.with_filter(filter));
+        let guard = tracing::subscriber::set_default(subscriber);
+        (log, guard)
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = Log;
+
+    fn make_writer(&'a self) -> Log {
+        self.clone()
+    }
+}
+
+/// Sends good and bad messages with a word in them that nobody else says.
+async fn converse(daemon: &Daemon) {
+    let mut peer = daemon.peer().await;
+    peer.ask("(:type :LOG :payload (:text \"hunter2\"))").await;
+    peer.ask("(:type :LOG :payload (:text \"hunter2\" #<hunter2>").await;
+    peer.ask("(:type :hunter2 :id \"hunter2\")").await;
+    assert_eq!(peer.ask(CHECK).await, HEALTHY);
+    peer.send("hunter2 is no header").await;
+    peer.rest().await;
+}
+
+#[tokio::test]
+async fn connections_are_logged_and_payloads_are_not() {
+    let (log, _guard) = Log::start("debug,bridle::wire=off");
+    let daemon = Daemon::start().await;
+    converse(&daemon).await;
+    daemon.stop().await.unwrap();
+    let text = log.text();
+    for line in ["ready", "connection opened", "connection closed", "framing-lost", "stopped"] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+    assert!(!text.contains("hunter2"), "{text}");
+}
+
+#[tokio::test]
+async fn one_target_shows_every_message() {
+    let (log, _guard) = Log::start("bridle::wire=trace");
+    let daemon = Daemon::start().await;
+    converse(&daemon).await;
+    let text = log.text();
+    for line in [
+        "in (:type :LOG :payload (:text \"hunter2\"))",
+        "out (:type :RESPONSE :id nil :payload (:status :error :code :unsupported",
+        "in (:type :health-check)",
+        "out (:type :health-response :status :healthy :checked-p t)",
+    ] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+}
+
+#[tokio::test]
+async fn secrets_are_never_logged() {
+    let (log, _guard) = Log::start("trace");
+    let daemon = Daemon::with(|config, _| {
+        config.hmac.enforce = true;
+        config.hmac.keys =
+            vec![HmacKey { id: "main".to_owned(), secret: b"open sesame, please".to_vec() }];
+    })
+    .await;
+    let mut peer = daemon.stranger().await;
+    peer.send("000015".to_owned() + &"0".repeat(64) + CHECK).await;
+    peer.rest().await;
+    daemon.stop().await.unwrap();
+    let text = log.text();
+    assert!(text.contains("bad-signature"), "{text}");
+    assert!(!text.contains("sesame"), "{text}");
+}
