@@ -79,6 +79,8 @@ pub(crate) struct Talk {
     parts: Option<Box<Assembler>>,
     /// A large message that its last part has just completed; empty between calls.
     whole: Option<String>,
+    /// Ids given to requests that came without one; numbers the next.
+    assigned: u32,
 }
 
 /// What was settled by a client's hello.
@@ -153,6 +155,7 @@ impl Talk {
             greeted: None,
             parts: None,
             whole: None,
+            assigned: 0,
         })
     }
 

@@ -93,6 +93,10 @@ pub(crate) fn check(who: &str, sent: &[Sent], received: &[Value]) {
                 sent.form
             );
         }
+        if sent.form.contains(":REQUEST") {
+            let assigned = answer.get("id").is_some_and(|id| !id.is_nil());
+            assert!(assigned, "{who}: no id in the answer to `{}`: {answer}", sent.form);
+        }
         if !sent.health {
             check_payload(who, sent, answer);
         }

@@ -32,9 +32,18 @@ impl Talk {
             Verdict::Other(id, Type::Response | Type::HealthResponse) => {
                 (id, Failure::because(Code::UnknownId, NOT_ASKED))
             }
+            Verdict::Other(None, Type::Request) => {
+                (Some(self.assign_id()), Failure::because(Code::Unsupported, NO_ENGINE))
+            }
             Verdict::Other(id, _) => (id, Failure::because(Code::Unsupported, NO_ENGINE)),
         };
         self.refuse(batch, id.as_ref(), &failure);
+    }
+
+    /// The id of a request that names a target and no id. A text, since clients count with integers.
+    fn assign_id(&mut self) -> Id {
+        self.assigned = self.assigned.wrapping_add(1);
+        Id::Str(format!("bridle-{}", self.assigned).into())
     }
 
     /// Applies a client's hello and says what now holds.
