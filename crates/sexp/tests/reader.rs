@@ -118,3 +118,21 @@ fn the_tape_is_used_again() {
     }
     assert!(matches!(Reader::new().read_into("(a", &mut tape), Ok(Progress::Incomplete)));
 }
+
+#[test]
+fn limits_below_the_usual_ones_hold() {
+    let limits = Limits { depth: 2, atom_bytes: 8, elements: 5, integer_digits: 3 };
+    let category = |text: &str| {
+        let read = Reader::new().limits(limits).read_one(text);
+        read.map_or_else(|error| error.category().as_str(), |_| "accept")
+    };
+    assert_eq!(category("(123 12345678"), "limit-digits");
+    assert_eq!(category("(123 -999 1/999)"), "accept");
+    assert_eq!(category("#xFFFF"), "limit-digits");
+    assert_eq!(category("(abcdefgh :bcdefgh)"), "accept");
+    assert_eq!(category("abcdefghi"), "limit-atom");
+    assert_eq!(category(":bcdefghi"), "limit-atom");
+    assert_eq!(category("(1 2 3 4 5)"), "limit-elements");
+    assert_eq!(category("(\"longer than eight\")"), "accept");
+    assert_eq!(category("(('a))"), "limit-depth");
+}

@@ -385,12 +385,12 @@ impl<'s> Scan<'s> {
         self.atom(at, end, Kind::Keyword, flag::PLAIN)
     }
 
-    /// Reads a token that begins with a digit; most are integers without sign or dot, and too short
-    /// for any limit.
+    /// Reads a token that begins with a digit; most are short integers without sign or dot.
     #[inline(always)]
     fn digits(&mut self, at: usize) -> Step {
         let end = run::digits(self.bytes, at + 1);
-        if end - at >= 16 || !self.is_whole(at, end) {
+        let is_short = end - at < 16 && end - at <= self.reader.limits.integer_digits;
+        if !is_short || !self.is_whole(at, end) {
             return self.token(at);
         }
         let is_plain = self.bytes[at] != b'0' || end == at + 1;
@@ -440,7 +440,7 @@ impl<'s> Scan<'s> {
             return self.unusual(at, end);
         }
         if own == token::DIGIT || matches!(first, b'+' | b'-' | b'.') {
-            return self.numeric(at, end, classes | own);
+            return self.numeric(at, end);
         }
         if let Some(kind) = symbol::constant(&self.bytes[at..end]) {
             return self.atom(at, end, kind, 0);
@@ -451,13 +451,8 @@ impl<'s> Scan<'s> {
 
     /// A token that begins like a number.
     #[inline]
-    fn numeric(&mut self, at: usize, end: usize, classes: u8) -> Step {
+    fn numeric(&mut self, at: usize, end: usize) -> Step {
         let token = &self.bytes[at..end];
-        if classes == token::DIGIT && token.len() < 16 {
-            // Most integers: no sign, no dot, too short for any limit.
-            let flags = if token[0] == b'0' && token.len() > 1 { 0 } else { flag::PLAIN };
-            return self.atom(at, end, Kind::Integer, flags);
-        }
         let curable = end == self.bytes.len();
         let kind = match number::classify(token) {
             None if token == b"." => return self.dot(at),
@@ -514,7 +509,7 @@ impl<'s> Scan<'s> {
         }
         let first = self.bytes[at];
         if first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'.') {
-            return self.numeric(at, end, classes);
+            return self.numeric(at, end);
         }
         self.symbol(at, end)
     }

@@ -59,6 +59,19 @@ pub(crate) fn unescape(inner: &str, dialect: Dialect) -> String {
     out
 }
 
+/// Whether a string's source escapes nothing but `"` and `\`, which is how both dialects read and
+/// the Lisp one writes them.
+pub(crate) fn is_canonical(source: &str) -> bool {
+    let mut rest = source.as_bytes();
+    while let Some(at) = memchr(b'\\', rest) {
+        match rest.get(at + 1) {
+            Some(b'"' | b'\\') => rest = &rest[at + 2..],
+            _ => return false,
+        }
+    }
+    true
+}
+
 /// Refuses Emacs escapes that stand for no character; `at` is where the contents begin.
 pub(crate) fn check_emacs(inner: &str, at: usize) -> Result<(), Fault> {
     let mut offset = 0;
