@@ -155,3 +155,18 @@ fn a_changed_byte_is_noticed_by_both_sides() {
         assert!(!bridle.success, "bridle accepts it");
     }
 }
+
+#[test]
+fn the_emacs_peer_passes_its_own_tests() {
+    let mut command = Command::new("emacs");
+    command.args([
+        "-Q",
+        "--batch",
+        "-l",
+        "peers/emacs/bridle-peer.el",
+        "-f",
+        "ert-run-tests-batch-and-exit",
+    ]);
+    command.current_dir(support::root());
+    support::finish(command, b"");
+}
