@@ -126,9 +126,10 @@ pub struct Limits {
     pub output: usize,
     /// Largest message in bytes that may come in parts.
     pub message: usize,
-    /// Time from the first byte of a frame to its last, and again for each 256 KiB that arrive; over
-    /// it `:frame-timeout`, and the connection is closed. Also the time from the first part of a message to its last; over
-    /// it the parts are forgotten, and a client that said hello gets `:part-timeout`.
+    /// Time from the first byte of a frame to its last, and again for each 256 KiB that arrive;
+    /// over it `:frame-timeout`, and the connection is closed. Also the time from the first part
+    /// of a message to its last; over it the parts are forgotten, and a client that said hello
+    /// gets `:part-timeout`.
     pub frame_deadline: Duration,
     /// Time that unsent bytes may wait for a peer that does not read; then it is closed.
     pub write_deadline: Duration,

@@ -35,8 +35,9 @@ pub(crate) use stream::{Origin, Stream};
 /// takes a byte now and then is as slow as one that takes none.
 const PROGRESS: usize = 16 << 10;
 
-/// Bytes of an unfinished frame that must arrive before its sender gets its full time again. With the usual
-/// 30 s that is 9 kB/s: far below a peer that writes byte for byte, far above one that only holds its place.
+/// Bytes of an unfinished frame that must arrive before its sender gets its full time again.
+/// With the usual 30 s that is 9 kB/s: far below a peer that writes byte for byte, far above one
+/// that only holds its place.
 const ARRIVAL: usize = 256 << 10;
 
 /// How long an ended connection waits for the peer to take the last frame and close.
@@ -345,6 +346,7 @@ impl Connection {
 
     fn settle_owned(&mut self, next: Next, bytes: Vec<u8>) {
         if next.finished_frame {
+            self.arrived = 0;
             self.deadlines.stop(Late::Frame);
             self.deadlines.set(Late::Part, self.part_deadline());
         }
