@@ -123,7 +123,9 @@
 (defun run-vectors--read (text)
   "Return the verdict on TEXT and what Emacs prints: accept, prefix (a form and something after it) or error."
   (condition-case nil
-      (pcase-let ((`(,form . ,end) (read-from-string (or text ""))))
+      (pcase-let ((`(,form . ,end)
+                   ;; `#$' reads as this file's name, which no record can hold.
+                   (let ((load-file-name nil)) (read-from-string (or text "")))))
         (list (if (run-vectors--only-form-p text end) "accept" "prefix")
               (let ((print-circle t) (print-gensym t) (print-quoted nil) (print-escape-newlines nil)
                     (print-length nil) (print-level nil))

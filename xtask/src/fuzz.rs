@@ -35,7 +35,7 @@ const TARGETS: &[(&str, &str)] = &[
 const FRAMES: &str = "frame_decode";
 
 /// Longest input tried: room for any structure, and still thousands of runs a second.
-const MAX_INPUT_BYTES: usize = 16 * 1024;
+const MAX_INPUT_BYTES: usize = 4 * 1024;
 
 pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
     let (targets, seconds) = parse(arguments)?;

@@ -44,12 +44,11 @@ pub(super) fn check(path: &Path, text: &str, findings: &mut Vec<Finding>) {
                 find("a tab: indent with blanks, write it as an escape in strings".into());
             }
         }
-        // Vectors quote what real programs sent: a home directory there is data.
-        if extension != "jsonl" {
-            for (left, right) in PRIVATE_PATHS {
-                if is_private(line, &format!("{left}{right}")) {
-                    find(format!("`{left}{right}`: a path of one machine"));
-                }
+        for (left, right) in PRIVATE_PATHS {
+            // Vectors quote what real programs sent: somebody's home directory there is data.
+            let is_data = extension == "jsonl" && *right == "me/";
+            if !is_data && is_private(line, &format!("{left}{right}")) {
+                find(format!("`{left}{right}`: a path of one machine"));
             }
         }
         if let Some(word) = unowned(line, extension) {
@@ -108,6 +107,9 @@ mod tests {
         let start = ["/ho", "me/"].concat();
         assert_eq!(count("a.md", &format!("see {start}me/notes\n")), 1);
         assert_eq!(count("a.md", &format!("see https://example.org{start}me\n")), 0);
+        assert_eq!(count("a.jsonl", &format!("\"{start}me\"\n")), 0);
+        let start = ["/ro", "ot/"].concat();
+        assert_eq!(count("a.jsonl", &format!("\"{start}me\"\n")), 1);
     }
 
     #[test]
