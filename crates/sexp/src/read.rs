@@ -3,6 +3,8 @@
 //! [`Reader`] holds the settings; [`scan`] does the work. Atoms are classified here and decoded
 //! by the tree when asked. Nothing is interned, resolved or run.
 
+mod atom;
+mod blank;
 pub(crate) mod character;
 mod dispatch;
 pub(crate) mod number;
@@ -107,7 +109,7 @@ impl Reader {
     /// As [`read_one`](Self::read_one).
     pub fn read_one_into<'s>(&self, text: &'s str, tape: &mut Tape) -> Result<Tree<'s>, Error> {
         let tree = self.scan(text, tape).map_err(|fault| fault.in_text(text))?;
-        let after = match scan::skip_blanks(text.as_bytes(), tree.consumed, self.comments) {
+        let after = match blank::skip_blanks(text.as_bytes(), tree.consumed, self.comments) {
             Ok(after) => after,
             Err(fault) => {
                 *tape = tree.into_tape();

@@ -2,14 +2,13 @@
 //!
 //! Part of the pass in [`scan`](super::scan).
 
-use super::scan::{Scan, check_wide, constituents, skip_block};
+use super::atom::{check_wide, constituents};
+use super::blank::skip_block;
+use super::scan::{Scan, Step};
 use super::{character, token};
 use crate::error::{Category, Fault};
 use crate::limits::Dialect;
 use crate::tree::Kind;
-
-/// The outcome of a step, as in [`scan`](super::scan).
-type Step = Result<Option<usize>, Fault>;
 
 impl Scan<'_> {
     /// Reads or refuses what begins with the `#` at `at`.

@@ -3,11 +3,10 @@
 //! Called by [`Reader`] only. An open list keeps its parent in its own entry, so the tape is
 //! also the stack. What the reader expects next is the [`Mode`] of the innermost open list.
 
-use super::token::{self, CLASS, is_blank};
-use super::{Reader, number, run, string};
+use super::Reader;
+use super::blank::skip_line;
 use crate::error::{Category, Fault};
-use crate::limits::{Comments, Dialect};
-use crate::symbol;
+use crate::limits::Dialect;
 use crate::tree::{self, Entry, Kind, Tree, flag};
 
 /// The parent of the outermost form.
@@ -54,7 +53,7 @@ pub(super) struct Scan<'s> {
 }
 
 /// The outcome of a step: the place after it, or `None` when the form is complete.
-type Step = Result<Option<usize>, Fault>;
+pub(super) type Step = Result<Option<usize>, Fault>;
 
 impl<'s> Scan<'s> {
     pub(super) fn new(reader: &Reader, text: &'s str, mut entries: Vec<Entry>) -> Self {
@@ -349,7 +348,7 @@ impl<'s> Scan<'s> {
     }
 
     /// A dot by itself.
-    fn dot(&mut self, at: usize) -> Step {
+    pub(super) fn dot(&mut self, at: usize) -> Step {
         let in_list = self.mode == Mode::Elements
             && self.entries[self.current as usize].kind == Kind::List
             && self.entries.len() > self.current as usize + 1;
@@ -359,213 +358,6 @@ impl<'s> Scan<'s> {
         }
         self.mode = Mode::AfterDot;
         Ok(Some(at + 1))
-    }
-
-    #[inline]
-    fn string(&mut self, at: usize) -> Step {
-        let Some((close, escaped)) = string::end_of(self.bytes, at + 1) else {
-            return Err(Fault::incomplete(self.bytes.len(), "the text ends inside a string"));
-        };
-        if !escaped {
-            return self.atom(at, close + 1, Kind::String, flag::PLAIN);
-        }
-        if self.reader.dialect == Dialect::Emacs {
-            string::check_emacs(&self.text[at + 1..close], at + 1)?;
-        }
-        self.atom(at, close + 1, Kind::String, 0)
-    }
-
-    /// Reads a keyword; most have simple bytes only.
-    #[inline(always)]
-    fn keyword(&mut self, at: usize) -> Step {
-        let end = run::simple(self.bytes, at + 1);
-        if end == at + 1 || !self.is_whole(at, end) {
-            return self.token(at);
-        }
-        self.atom(at, end, Kind::Keyword, flag::PLAIN)
-    }
-
-    /// Reads a token that begins with a digit; most are short integers without sign or dot.
-    #[inline(always)]
-    fn digits(&mut self, at: usize) -> Step {
-        let end = run::digits(self.bytes, at + 1);
-        let is_short = end - at < 16 && end - at <= self.reader.limits.integer_digits;
-        if !is_short || !self.is_whole(at, end) {
-            return self.token(at);
-        }
-        let is_plain = self.bytes[at] != b'0' || end == at + 1;
-        self.atom(at, end, Kind::Integer, if is_plain { flag::PLAIN } else { 0 })
-    }
-
-    /// Reads a token that begins with a letter, which is no number.
-    #[inline(always)]
-    fn word(&mut self, at: usize) -> Step {
-        let end = run::simple(self.bytes, at + 1);
-        if !self.is_whole(at, end) {
-            return self.token(at);
-        }
-        match symbol::constant(&self.bytes[at..end]) {
-            Some(kind) => self.atom(at, end, kind, 0),
-            None => self.atom(at, end, Kind::Symbol, flag::PLAIN),
-        }
-    }
-
-    /// Whether a run of simple bytes is a whole token, and none too long.
-    #[inline(always)]
-    fn is_whole(&self, at: usize, end: usize) -> bool {
-        end - at <= self.reader.limits.atom_bytes
-            && self.bytes.get(end).is_none_or(|&byte| CLASS[byte as usize] == token::END)
-    }
-
-    /// Reads any symbol, keyword, number or dot.
-    #[inline(never)]
-    fn token(&mut self, at: usize) -> Step {
-        let first = self.bytes[at];
-        let (end, classes) = constituents(self.bytes, at + 1);
-        let after = self.bytes.get(end).map_or(token::END, |&byte| CLASS[byte as usize]);
-        let stopped = after & token::ESCAPE != 0;
-        let own = CLASS[first as usize];
-        if stopped || own == token::ESCAPE || end - at > self.reader.limits.atom_bytes {
-            return self.escaped(at);
-        }
-        if first == b':' {
-            let is_plain = classes & !(token::DIGIT | token::PLAIN) == 0 && end > at + 1;
-            return if is_plain {
-                self.atom(at, end, Kind::Keyword, flag::PLAIN)
-            } else {
-                self.unusual(at, end)
-            };
-        }
-        if (classes | own) & !(token::DIGIT | token::PLAIN) != 0 {
-            return self.unusual(at, end);
-        }
-        if own == token::DIGIT || matches!(first, b'+' | b'-' | b'.') {
-            return self.numeric(at, end);
-        }
-        if let Some(kind) = symbol::constant(&self.bytes[at..end]) {
-            return self.atom(at, end, kind, 0);
-        }
-        let flags = if first == b'?' { 0 } else { flag::PLAIN };
-        self.atom(at, end, Kind::Symbol, flags)
-    }
-
-    /// A token that begins like a number.
-    #[inline]
-    fn numeric(&mut self, at: usize, end: usize) -> Step {
-        let token = &self.bytes[at..end];
-        let curable = end == self.bytes.len();
-        let kind = match number::classify(token) {
-            None if token == b"." => return self.dot(at),
-            None if token.iter().all(|&byte| byte == b'.') => {
-                let fault = Fault::new(Category::Dot, at, "more than one dot");
-                return Err(fault.curable_if(curable));
-            }
-            None => return self.atom(at, end, Kind::Symbol, flag::PLAIN),
-            Some(number::Number::ZeroDenominator) => {
-                let fault = Fault::new(Category::Number, at, "a ratio over zero");
-                return Err(fault.curable_if(curable));
-            }
-            Some(number::Number::Float) => return self.atom(at, end, Kind::Float, flag::PLAIN),
-            Some(number::Number::Integer) => Kind::Integer,
-            Some(number::Number::Ratio) => Kind::Ratio,
-        };
-        self.check_digits(at, number::longest_run(token))?;
-        self.atom(at, end, kind, 0)
-    }
-
-    pub(super) fn check_digits(&self, at: usize, digits: usize) -> Result<(), Fault> {
-        let most = self.reader.limits.integer_digits;
-        if digits <= most {
-            return Ok(());
-        }
-        let reason = format!("expected at most `{most}` digits, got `{digits}`");
-        Err(Fault::new(Category::LimitDigits, at, reason))
-    }
-
-    /// A token without escapes but with colons, `#` or characters outside ASCII.
-    fn unusual(&mut self, at: usize, end: usize) -> Step {
-        let token = &self.bytes[at..end];
-        let is_emacs = self.reader.dialect == Dialect::Emacs;
-        if let Some(hash) = memchr::memchr(b'#', token).filter(|_| is_emacs) {
-            return self.ended_by_hash(at, at + hash);
-        }
-        check_wide(self.text, at, end)?;
-        let is_keyword = token[0] == b':';
-        let inner = if is_keyword { &token[1..] } else { token };
-        let special = inner.iter().any(|byte| matches!(byte, b':' | b'#'));
-        if special || inner.is_empty() || token[0] == b'?' {
-            return self.symbol(at, end);
-        }
-        let kind = if is_keyword { Kind::Keyword } else { Kind::Symbol };
-        self.atom(at, end, kind, flag::PLAIN)
-    }
-
-    /// In Emacs a `#` ends the token before it.
-    fn ended_by_hash(&mut self, at: usize, end: usize) -> Step {
-        let classes = self.bytes[at..end].iter().fold(0, |all, &byte| all | CLASS[byte as usize]);
-        if classes & !(token::DIGIT | token::PLAIN) != 0 {
-            check_wide(self.text, at, end)?;
-            return self.symbol(at, end);
-        }
-        let first = self.bytes[at];
-        if first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'.') {
-            return self.numeric(at, end);
-        }
-        self.symbol(at, end)
-    }
-
-    /// A token with escapes, or one that is too long.
-    #[cold]
-    fn escaped(&mut self, at: usize) -> Step {
-        let end = self.end_of_escaped(at, at)?;
-        if memchr::memchr2(b'\\', b'|', &self.bytes[at..end]).is_none() {
-            return self.ended_by_hash(at, end);
-        }
-        self.symbol(at, end)
-    }
-
-    /// The end of a symbol that may have escapes; `from` is after its `#:`, if any.
-    pub(super) fn end_of_escaped(&self, at: usize, from: usize) -> Result<usize, Fault> {
-        let is_lisp = self.reader.dialect == Dialect::Lisp;
-        let mut in_bars = false;
-        let mut is_escaped = false;
-        for (offset, c) in self.text[from..].char_indices() {
-            let here = from + offset;
-            let is_bare = !in_bars && !is_escaped;
-            let ends = c.is_ascii() && CLASS[c as usize] == token::END || c == '#' && !is_lisp;
-            if is_bare && ends {
-                return Ok(here);
-            }
-            if here + c.len_utf8() - at > self.reader.limits.atom_bytes {
-                let most = self.reader.limits.atom_bytes;
-                let reason = format!("expected at most `{most}` bytes of one atom");
-                return Err(Fault::new(Category::LimitAtom, at, reason));
-            }
-            if token::is_control(c) || is_bare && token::is_ambiguous(c) {
-                return Err(control(here));
-            }
-            match c {
-                _ if is_escaped => is_escaped = false,
-                '\\' => is_escaped = true,
-                '|' if is_lisp => in_bars = !in_bars,
-                _ => {}
-            }
-        }
-        if in_bars || is_escaped {
-            return Err(Fault::incomplete(self.bytes.len(), "the text ends inside a symbol"));
-        }
-        Ok(self.bytes.len())
-    }
-
-    /// Writes a symbol whose spelling is not simply its source.
-    pub(super) fn symbol(&mut self, at: usize, end: usize) -> Step {
-        match symbol::spell(&self.text[at..end], self.reader.dialect) {
-            Ok((kind, _)) => self.atom(at, end, kind, 0),
-            Err(reason) => {
-                let fault = Fault::new(Category::Package, at, reason);
-                Err(fault.curable_if(end == self.bytes.len()))
-            }
-        }
     }
 }
 
@@ -588,78 +380,7 @@ const MODES: [Mode; 8] = [
     Mode::Elements,
 ];
 
-/// The end of the constituents from `from` on, and the classes of their bytes together.
-#[inline]
-pub(super) fn constituents(bytes: &[u8], from: usize) -> (usize, u8) {
-    let mut classes = 0;
-    let mut end = from;
-    while let Some(&byte) = bytes.get(end) {
-        let class = CLASS[byte as usize];
-        if class >= token::ESCAPE {
-            break;
-        }
-        classes |= class;
-        end += 1;
-    }
-    (end, classes)
-}
-
-/// Refuses characters outside ASCII that no bare token may hold.
-pub(super) fn check_wide(text: &str, at: usize, end: usize) -> Result<(), Fault> {
-    for (offset, c) in text[at..end].char_indices() {
-        if token::is_control(c) || token::is_ambiguous(c) {
-            return Err(control(at + offset));
-        }
-    }
-    Ok(())
-}
-
-/// Skips blanks and, if they are on, comments.
-pub(super) fn skip_blanks(bytes: &[u8], mut at: usize, comments: Comments) -> Result<usize, Fault> {
-    loop {
-        match bytes.get(at..).unwrap_or_default() {
-            [byte, ..] if is_blank(*byte) => at += 1,
-            [b';', ..] if comments == Comments::Skip => at = skip_line(bytes, at, comments)?,
-            [b'#', b'|', ..] if comments == Comments::Skip => at = skip_block(bytes, at, comments)?,
-            _ => return Ok(at),
-        }
-    }
-}
-
-/// The end of the comment from `;` on.
-fn skip_line(bytes: &[u8], at: usize, comments: Comments) -> Result<usize, Fault> {
-    if comments == Comments::Refuse {
-        return Err(Fault::new(Category::Comment, at, "comments are off here"));
-    }
-    Ok(memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline + 1))
-}
-
-/// The end of the comment that begins with `#|`; they nest.
-pub(super) fn skip_block(bytes: &[u8], at: usize, comments: Comments) -> Result<usize, Fault> {
-    if comments == Comments::Refuse {
-        return Err(Fault::new(Category::Comment, at, "comments are off here"));
-    }
-    let mut open = 1_usize;
-    let mut from = at + 2;
-    while open > 0 {
-        let Some(found) = memchr::memchr2(b'#', b'|', bytes.get(from..).unwrap_or_default()) else {
-            return Err(Fault::incomplete(bytes.len(), "the text ends inside a comment"));
-        };
-        from += found;
-        match bytes.get(from..from + 2) {
-            Some(b"|#") => open -= 1,
-            Some(b"#|") => open += 1,
-            _ => {
-                from += 1;
-                continue;
-            }
-        }
-        from += 2;
-    }
-    Ok(from)
-}
-
-fn control(at: usize) -> Fault {
+pub(super) fn control(at: usize) -> Fault {
     Fault::new(Category::Control, at, "a character that stands only in strings")
 }
 
