@@ -106,7 +106,7 @@ pub struct Detail {
 }
 
 impl Response {
-    /// Returns the text of a plain answer: the fields of the seeds and no more.
+    /// Returns the text of a plain answer: the four fields that old clients know and no more.
     pub const fn plain(status: Status, checked: bool) -> &'static str {
         match (status, checked) {
             (Status::Healthy, true) => "(:type :health-response :status :healthy :checked-p t)",

@@ -2,7 +2,7 @@
 //!
 //! The daemon speaks first, on accept, with [`DaemonHello`]. A client may answer with a
 //! [`ClientHello`] or may just begin. Both are `:EVENT` messages with `:action :handshake`; the
-//! three fields that the seeds know come first, since old clients read no further.
+//! three fields that older documents know come first, since old clients read no further.
 
 use bridle_sexp::{Dialect, Kind, Value};
 
@@ -194,7 +194,7 @@ impl DaemonHello {
         }))
     }
 
-    /// Returns the message that says this: the three fields of the seeds first, in their order.
+    /// Returns the message that says this: the three oldest fields first, in their order.
     pub fn to_message(&self) -> Message {
         let mut out = Plist::handshake();
         out.text("version", Some(&self.version));

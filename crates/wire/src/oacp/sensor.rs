@@ -13,7 +13,7 @@ use super::view::{View, check_plist};
 const SENSOR: &str = "sensor";
 
 record! {
-    /// The user says something; the three names of the seeds for it mean the same.
+    /// The user says something; its three names mean the same.
     Prompt {
         /// What was said.
         text "text" must Text,
@@ -105,9 +105,9 @@ record! {
 /// The name under which a prompt came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PromptName {
-    /// `:user-prompt`, seed 003.
+    /// `:user-prompt`, of version 0.3.
     UserPrompt,
-    /// `:user-input`, seed 002.
+    /// `:user-input`, of version 0.2.
     UserInput,
     /// `:chat-message`, used by chat gateways.
     ChatMessage,
