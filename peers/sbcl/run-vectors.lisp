@@ -313,7 +313,7 @@ reads it, and no reader that knows one unit reads the stream."
     (when reply
       (check vector (message-type reply) "its reply ~s has no type" reply))
     (when written
-      (check vector (equal (message-type written) type) "its type is lost in ~s" written))
+      (check vector (equalp (message-type written) type) "its type is lost in ~s" written))
     (multiple-value-bind (verdict printed) (read-text text)
       (funcall record "verdict" verdict "type" type "printed" (shortened printed)))))
 

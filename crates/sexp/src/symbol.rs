@@ -68,9 +68,10 @@ impl Keyword {
         name_of(&self.0)
     }
 
-    /// Whether it is the keyword `name`, ASCII case ignored.
+    /// Whether its characters are `name`, ASCII case and protection ignored: a Lisp that interned
+    /// a lower-case name writes `:|type|` and means the key that others write `:TYPE`.
     pub fn is(&self, name: &str) -> bool {
-        self.0.eq_ignore_ascii_case(name)
+        self.name().eq_ignore_ascii_case(name)
     }
 }
 
@@ -86,7 +87,7 @@ impl fmt::Debug for Keyword {
     }
 }
 
-fn name_of(spelling: &str) -> Cow<'_, str> {
+pub(crate) fn name_of(spelling: &str) -> Cow<'_, str> {
     if spelling == EMPTY {
         return "".into();
     }

@@ -216,7 +216,7 @@ impl<'t> Node<'t> {
         spelling
     }
 
-    /// Whether it is the keyword `name`, ASCII case ignored.
+    /// Whether it is a keyword of the characters `name`; as [`Keyword::is`](crate::Keyword::is).
     #[inline]
     pub fn is_keyword(&self, name: &str) -> bool {
         let entry = self.entry();
@@ -225,7 +225,7 @@ impl<'t> Node<'t> {
                 self.tree.text.as_bytes()[entry.start as usize + 1..entry.end as usize]
                     .eq_ignore_ascii_case(name.as_bytes())
             } else {
-                self.keyword().is_some_and(|own| own.eq_ignore_ascii_case(name))
+                self.keyword().is_some_and(|own| symbol::name_of(&own).eq_ignore_ascii_case(name))
             }
     }
 

@@ -1,6 +1,8 @@
 //! The reader on texts of one line each: what a node says, and what is refused.
 
-use bridle_sexp::{Category, Dialect, Kind, Limits, Progress, Reader, Tape, canonical, read_one};
+use bridle_sexp::{
+    Category, Dialect, Kind, Limits, Progress, Reader, Tape, Value, canonical, read_one,
+};
 
 /// Reads `text` and gives its canonical text, or the error's.
 fn check(dialect: Dialect, text: &str, expect: &str) {
@@ -135,4 +137,15 @@ fn limits_below_the_usual_ones_hold() {
     assert_eq!(category("(1 2 3 4 5)"), "limit-elements");
     assert_eq!(category("(\"longer than eight\")"), "accept");
     assert_eq!(category("(('a))"), "limit-depth");
+}
+
+#[test]
+fn protocol_keys_match_by_name_whatever_protects_their_case() {
+    for source in ["(:type 1)", "(:TYPE 1)", "(:|type| 1)", "(:\\t\\y\\p\\e 1)", "(:Ty|PE| 1)"] {
+        let tree = read_one(source).unwrap();
+        assert_eq!(tree.root().get("type").and_then(|node| node.as_i64()), Some(1), "{source}");
+        assert_eq!(tree.root().to_value().get("type"), Some(&Value::int(1)), "{source}");
+    }
+    let tree = read_one("(:|ty pe| 1 :types 2)").unwrap();
+    assert!(tree.root().get("type").is_none());
 }
