@@ -131,6 +131,9 @@ pub struct Limits {
     /// of a message to its last; over it the parts are forgotten, and a client that said hello
     /// gets `:part-timeout`.
     pub frame_deadline: Duration,
+    /// Time that a frame of unknown unit, whose bytes are no whole form, waits for the rest of as
+    /// many characters; over it `:unit-unclear`, and the connection is closed.
+    pub unit_deadline: Duration,
     /// Time that unsent bytes may wait for a peer that does not read; then it is closed.
     pub write_deadline: Duration,
     /// Time given to unsent answers when the daemon stops.
@@ -149,6 +152,8 @@ impl Default for Limits {
             // Twice the Org AST of a 5 MB file.
             message: 64 << 20,
             frame_deadline: Duration::from_secs(30),
+            // A peer that counts characters sends the rest with the same write.
+            unit_deadline: Duration::from_secs(5),
             write_deadline: Duration::from_secs(30),
             shutdown_grace: Duration::from_secs(5),
         }
@@ -169,9 +174,11 @@ impl Limits {
                 return Err(Error::LimitOutOfRange { name, got, least, most });
             }
         }
-        for (name, got) in
-            [("frame_deadline", self.frame_deadline), ("write_deadline", self.write_deadline)]
-        {
+        for (name, got) in [
+            ("frame_deadline", self.frame_deadline),
+            ("unit_deadline", self.unit_deadline),
+            ("write_deadline", self.write_deadline),
+        ] {
             if got.is_zero() {
                 return Err(Error::ZeroDeadline { name });
             }

@@ -348,14 +348,18 @@ impl Connection {
         if next.finished_frame {
             self.arrived = 0;
             self.deadlines.stop(Late::Frame);
+            self.deadlines.stop(Late::Unit);
             self.deadlines.set(Late::Part, self.part_deadline());
         }
         self.backlog = false;
         self.missing = 0;
         match next.then {
             Then::Between => self.deadlines.stop(Late::Frame),
-            Then::Inside { more } => {
+            Then::Inside { more, reading_on } => {
                 self.missing = more;
+                if reading_on {
+                    self.deadlines.start(Late::Unit, self.seat.shared.config.limits.unit_deadline);
+                }
                 self.deadlines.start(Late::Frame, self.seat.shared.config.limits.frame_deadline);
             }
             Then::OutputFull => self.backlog = true,
@@ -480,6 +484,12 @@ impl Connection {
                 let message = "the daemon holds as many bytes as it may; send this again later";
                 self.say_error(Code::Overloaded, message);
                 self.close(Closed::FrameTimeout);
+            }
+            Late::Unit => {
+                let message = "no whole form in as many bytes as the length says, and no text \
+                               came to make it as many characters; is a bracket or quote open?";
+                self.say_error(Code::UnitUnclear, message);
+                self.close(Closed::FramingLost);
             }
             Late::Frame => {
                 let limit = self.shared().config.limits.frame_deadline;

@@ -55,6 +55,8 @@ pub(crate) enum Then {
     Inside {
         /// Said by the peer; never allocated.
         more: usize,
+        /// Whether they come only if the peer counts characters.
+        reading_on: bool,
     },
     /// The output is full; call again with the rest of the input when it is sent.
     OutputFull,
@@ -191,7 +193,7 @@ impl Talk {
                 Ok(Decoded::Need { skip, more }) => {
                     at += skip;
                     break match self.decoder.inside_frame() {
-                        true => Then::Inside { more },
+                        true => Then::Inside { more, reading_on: self.decoder.reading_on() },
                         false => Then::Between,
                     };
                 }

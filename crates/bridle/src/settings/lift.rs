@@ -84,6 +84,7 @@ impl Settings {
             output: self.size("max-output")?,
             message: self.size("max-message")?,
             frame_deadline: self.span("frame-deadline").unwrap_or_default(),
+            unit_deadline: self.span("unit-deadline").unwrap_or_default(),
             write_deadline: self.span("write-deadline").unwrap_or_default(),
             shutdown_grace: self.span("shutdown-grace").unwrap_or_default(),
         })

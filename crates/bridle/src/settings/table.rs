@@ -208,6 +208,15 @@ pub(crate) static TABLE: &[Setting] = &[
         group: Group::Limits,
     },
     Setting {
+        name: "unit-deadline",
+        env: &["BRIDLE_UNIT_DEADLINE"],
+        flag: Some("unit-deadline"),
+        kind: Kind::Span,
+        default: Preset::Text("5s"),
+        doc: "Longest wait for text that would make a length count characters",
+        group: Group::Limits,
+    },
+    Setting {
         name: "write-deadline",
         env: &["BRIDLE_WRITE_DEADLINE"],
         flag: Some("write-deadline"),

@@ -15,6 +15,8 @@ use tokio::time::{Instant, Sleep, sleep_until};
 pub(super) enum Late {
     /// A frame was begun and not finished.
     Frame,
+    /// Text that would make a length count characters did not come.
+    Unit,
     /// The next part of a message did not come.
     Part,
     /// The peer does not read.
@@ -27,7 +29,7 @@ pub(super) enum Late {
 #[derive(Debug, Default)]
 pub(super) struct Deadlines {
     /// In the order of [`Late`].
-    at: [Option<Instant>; 4],
+    at: [Option<Instant>; 5],
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -49,7 +51,7 @@ impl Deadlines {
 
     /// Stops all waiting.
     pub(super) fn stop_all(&mut self) {
-        self.at = [None; 4];
+        self.at = [None; 5];
     }
 
     /// Returns what is late; otherwise sees to it that the task wakes in time.
@@ -75,7 +77,7 @@ impl Deadlines {
     }
 
     fn late(&self, next: Instant) -> Late {
-        let all = [Late::Frame, Late::Part, Late::Write, Late::End];
+        let all = [Late::Frame, Late::Unit, Late::Part, Late::Write, Late::End];
         let is_next = |what: &Late| self.at[*what as usize] == Some(next);
         all.into_iter().find(is_next).unwrap_or(Late::End)
     }

@@ -143,6 +143,7 @@ fn limits(limits: &Limits) -> Vec<(&'static str, u64)> {
         ("in-flight-bytes", limits.in_flight as u64),
         ("output-bytes", limits.output as u64),
         ("frame-deadline-seconds", seconds(limits.frame_deadline)),
+        ("unit-deadline-seconds", seconds(limits.unit_deadline)),
         ("write-deadline-seconds", seconds(limits.write_deadline)),
         ("shutdown-grace-seconds", seconds(limits.shutdown_grace)),
     ]

@@ -93,3 +93,16 @@ async fn one_daemon_serves_both_kinds_at_once() {
         assert_error(&read_chars(&mut chars).await, "unsupported");
     }
 }
+
+#[tokio::test]
+async fn a_broken_form_of_unknown_unit_is_not_waited_on_for_a_whole_frame_deadline() {
+    let daemon = Daemon::with(|config, _| {
+        config.limits.unit_deadline = std::time::Duration::from_millis(200);
+        config.limits.frame_deadline = std::time::Duration::from_secs(3600);
+    })
+    .await;
+    let mut peer = daemon.peer().await;
+    peer.send(frame("(:type :EVENT :payload (:sensor :user-prompt :text \"é\")")).await;
+    assert_error(&peer.frame().await.unwrap(), "unit-unclear");
+    assert_eq!(peer.frame().await, None);
+}

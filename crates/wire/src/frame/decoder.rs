@@ -132,6 +132,12 @@ impl Decoder {
         !matches!(self.state, State::Between | State::Lost(_))
     }
 
+    /// Whether N bytes were no whole form and the rest of N characters is waited for. A peer that
+    /// counts bytes and sent a broken form is waiting too, so this should not last.
+    pub fn reading_on(&self) -> bool {
+        self.unit.is_none() && matches!(self.state, State::Walking(_))
+    }
+
     /// Reads the next frame from `input`, which is everything received and not yet dropped.
     ///
     /// # Errors
