@@ -40,6 +40,9 @@ pub struct Document {
     pub name: &'static str,
     /// The tree as S-expression text, readable by bridle, Common Lisp and Emacs alike.
     pub sexp: String,
+    /// The same with a newline for every blank between elements: no stretch of it is canonical, so a
+    /// printer has to write every node.
+    pub lines: String,
     /// The same tree as JSON text.
     pub json: String,
 }
@@ -55,8 +58,9 @@ impl Document {
         Self::from_tree("dense", &dense(DOCUMENT_BYTES))
     }
 
-    /// Writes both texts into `folder`.
+    /// Writes all texts into `folder`.
     pub fn save(&self, folder: &Path) -> io::Result<()> {
+        std::fs::write(self.lines_path(folder), &self.lines)?;
         std::fs::write(self.sexp_path(folder), &self.sexp)?;
         std::fs::write(self.json_path(folder), &self.json)
     }
@@ -66,6 +70,11 @@ impl Document {
         folder.join(self.name).with_extension("el")
     }
 
+    /// Where `save` puts the S-expression text with newlines.
+    pub fn lines_path(&self, folder: &Path) -> PathBuf {
+        folder.join(self.name).with_extension("lines.el")
+    }
+
     /// Where `save` puts the JSON text.
     pub fn json_path(&self, folder: &Path) -> PathBuf {
         folder.join(self.name).with_extension("json")
@@ -73,16 +82,18 @@ impl Document {
 
     fn from_tree(name: &'static str, tree: &Tree) -> Self {
         let mut sexp = String::new();
-        write_sexp(tree, &mut sexp);
+        write_sexp(tree, ' ', &mut sexp);
+        let mut lines = String::new();
+        write_sexp(tree, '\n', &mut lines);
         let mut json = String::new();
         write_json(tree, &mut json);
-        Self { name, sexp, json }
+        Self { name, sexp, lines, json }
     }
 }
 
-/// Writes `tree` as S-expression text. Strings escape `"` and `\` only and keep raw newlines, which
-/// is what both Lisps print.
-fn write_sexp(tree: &Tree, out: &mut String) {
+/// Writes `tree` as S-expression text, with `blank` between elements. Strings escape `"` and `\` only
+/// and keep raw newlines, which is what both Lisps print.
+fn write_sexp(tree: &Tree, blank: char, out: &mut String) {
     match tree {
         Tree::Nil => out.push_str("nil"),
         Tree::T => out.push('t'),
@@ -106,9 +117,9 @@ fn write_sexp(tree: &Tree, out: &mut String) {
             out.push('(');
             for (index, item) in items.iter().enumerate() {
                 if index > 0 {
-                    out.push(' ');
+                    out.push(blank);
                 }
-                write_sexp(item, out);
+                write_sexp(item, blank, out);
             }
             out.push(')');
         }
@@ -274,7 +285,7 @@ impl Org {
         while length < bytes {
             let headline = self.headline(1);
             scratch.clear();
-            write_sexp(&headline, &mut scratch);
+            write_sexp(&headline, ' ', &mut scratch);
             length += scratch.len();
             children.push(headline);
         }
@@ -529,7 +540,7 @@ fn dense(bytes: usize) -> Tree {
         }
         let row = Tree::List(row);
         scratch.clear();
-        write_sexp(&row, &mut scratch);
+        write_sexp(&row, ' ', &mut scratch);
         length += scratch.len() + 1;
         items.push(row);
     }

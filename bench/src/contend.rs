@@ -14,6 +14,9 @@ use crate::visit::{self, Checksum};
 /// bridle's own row, the first of each table.
 pub const BRIDLE: &str = "bridle-sexp";
 
+/// bridle's printer where the source is canonical already, so that stretches of it are copied.
+const BRIDLE_COPIED: &str = "bridle-sexp, canonical source";
+
 /// bridle with a tree that outlives its text.
 const BRIDLE_OWNED: &str = "bridle-sexp, owned Value";
 
@@ -30,8 +33,9 @@ pub const READERS: [(&str, Notation); 8] = [
 ];
 
 /// Names of the printers, and what they print.
-pub const PRINTERS: [(&str, Notation); 6] = [
-    (BRIDLE, Notation::Sexp),
+pub const PRINTERS: [(&str, Notation); 7] = [
+    (BRIDLE, Notation::Lines),
+    (BRIDLE_COPIED, Notation::Sexp),
     (BRIDLE_OWNED, Notation::Sexp),
     ("serde_json::to_string", Notation::Json),
     ("simd-json encode", Notation::Json),
@@ -44,6 +48,8 @@ pub const PRINTERS: [(&str, Notation); 6] = [
 pub enum Notation {
     /// S-expressions.
     Sexp,
+    /// S-expressions with newlines for blanks, of which no stretch is canonical.
+    Lines,
     /// JSON.
     Json,
 }
@@ -179,8 +185,8 @@ fn simd_tape(text: &str) -> Result<Reading> {
 /// Every printer makes a fresh `String`, grown as it pleases.
 fn printer<'t>(name: &str, text: &'t str) -> Result<Box<dyn FnMut() -> Result<String> + 't>> {
     Ok(match name {
-        // Node by node from the tape: atoms are respelled, the source is not copied whole.
-        BRIDLE => {
+        // From the tape. Which of the two it is depends on the text that was handed in.
+        BRIDLE | BRIDLE_COPIED => {
             let tree = bridle_sexp::read_one(text)?;
             Box::new(move || {
                 let mut out = String::new();

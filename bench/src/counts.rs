@@ -15,10 +15,11 @@ use crate::report::{Cell, Table};
 use crate::visit::{self, Checksum};
 
 /// Works that are counted: name, unit of work, how many units.
-const WORKS: [(&str, &str, u64); 4] = [
+const WORKS: [(&str, &str, u64); 5] = [
     ("read", "byte", crate::ast::DOCUMENT_BYTES as u64),
     ("visit", "byte", crate::ast::DOCUMENT_BYTES as u64),
     ("print", "byte", crate::ast::DOCUMENT_BYTES as u64),
+    ("print canonical source", "byte", crate::ast::DOCUMENT_BYTES as u64),
     ("health", "frame", HEALTH_FRAMES as u64),
 ];
 
@@ -49,7 +50,7 @@ pub fn run(tables: &mut Vec<Table>) -> Result<()> {
 fn count(name: &str) -> Result<u64> {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(format!("--toggle-collect=*counted_{name}*"))
+        .arg(format!("--toggle-collect=*counted_{}*", name.split(' ').next().unwrap_or(name)))
         .arg(std::env::current_exe()?)
         .args(["count-region", name])
         .output()
@@ -76,9 +77,10 @@ pub fn region(name: &str) -> Result<()> {
             let tree = bridle_sexp::read_one(&document.sexp)?;
             black_box(counted_visit(&tree));
         }
-        "print" => {
+        "print" | "print canonical source" => {
             let document = Document::org();
-            let tree = bridle_sexp::read_one(&document.sexp)?;
+            let text = if name == "print" { &document.lines } else { &document.sexp };
+            let tree = bridle_sexp::read_one(text)?;
             black_box(counted_print(&tree));
         }
         "health" => {

@@ -69,6 +69,7 @@ fn contenders(document: &Document, ask: Ask, folder: &Path) -> Result<Vec<Conten
     for (name, notation) in names {
         let (path, read_bytes) = match notation {
             Notation::Sexp => (document.sexp_path(folder), document.sexp.len()),
+            Notation::Lines => (document.lines_path(folder), document.lines.len()),
             Notation::Json => (document.json_path(folder), document.json.len()),
         };
         let process = Process::contender(ask, name, &path).with_context(|| format!("`{name}`"))?;
