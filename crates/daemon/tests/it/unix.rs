@@ -74,13 +74,21 @@ async fn tcp_and_unix_are_served_together() {
     daemon.assert_alive().await;
 }
 
-/// Another user cannot be had without being root; then the whole road is walked, else the
-/// rule alone is tested, in `listen::unix`.
+/// `python3` as the user nobody. Only root can be another user, so anyone else asks sudo, as
+/// `cargo xtask setup` does.
+fn python_of_another_user() -> std::process::Command {
+    if rustix::process::geteuid().is_root() {
+        let mut command = std::process::Command::new("python3");
+        command.uid(65534).gid(65534);
+        return command;
+    }
+    let mut command = std::process::Command::new("sudo");
+    command.args(["-n", "-u", "nobody", "python3"]);
+    command
+}
+
 #[tokio::test]
 async fn another_user_is_refused() {
-    if !rustix::process::geteuid().is_root() {
-        return;
-    }
     let daemon = Daemon::with(only_unix).await;
     let path = daemon.bound.unix.clone().unwrap();
     // Open the doors that keep others out, so that only the look at the uid is left.
@@ -90,9 +98,10 @@ async fn another_user_is_refused() {
     let script = "import socket,sys\ns=socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\n\
                   d=b''\nwhile True:\n  b=s.recv(4096)\n  if not b: break\n  d+=b\n\
                   sys.stdout.write(d.decode())";
-    let mut command = std::process::Command::new("python3");
-    command.args(["-c", script]).arg(&path).uid(65534).gid(65534);
+    let mut command = python_of_another_user();
+    command.args(["-c", script]).arg(&path);
     let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
+    assert!(output.status.success(), "cannot run as another user: {output:?}");
     let said = String::from_utf8(output.stdout).unwrap();
     assert_error(&said[6..], "not-permitted");
     assert_eq!(usize::from_str_radix(&said[..6], 16).unwrap(), said.len() - 6, "one frame");
