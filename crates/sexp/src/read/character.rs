@@ -15,6 +15,10 @@ pub enum Char {
     Named(Box<str>),
 }
 
+/// The longest `\N{..}` after `?`, in bytes. Unicode's longest name has 88 characters; without a
+/// bound, a beginning of the text could not be told from an error.
+pub(crate) const LONGEST_NAME: usize = 128;
+
 /// Names that Lisp gives to characters; the first one of a character is printed.
 const NAMES: [(char, &[&str]); 34] = [
     ('\0', &["Nul", "Null"]),
@@ -82,7 +86,8 @@ fn numbered(name: &str) -> Option<char> {
 
 /// Whether a name has the looks of one that Lisp prints, such as `GRINNING_FACE`.
 fn looks_printed(name: &str) -> bool {
-    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+    name.len() <= LONGEST_NAME - "\\N{}".len()
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
         && (name.contains('_') || !name.bytes().any(|byte| byte.is_ascii_lowercase()))
 }
 
@@ -92,6 +97,11 @@ pub(crate) fn emacs(rest: &str) -> Result<(Char, usize), &'static str> {
         let c = rest.chars().next().ok_or("expected a character after `?`")?;
         return Ok((Char::Scalar(c), c.len_utf8()));
     };
+    let braced = escaped.starts_with("N{");
+    let within = &rest.as_bytes()[..rest.len().min(LONGEST_NAME)];
+    if braced && memchr::memchr(b'}', within).is_none() {
+        return Err("expected `}` after a character's name");
+    }
     if let Some(name) = escaped.strip_prefix("N{").filter(|name| !name.starts_with("U+")) {
         let (name, _) = name.split_once('}').ok_or("expected `}` after a character's name")?;
         let underscored = name.replace(' ', "_");

@@ -117,9 +117,8 @@ impl Scan<'_> {
 
 /// Whether the whole rest of the text may be the beginning of an escape after `?`.
 fn could_go_on(rest: &str) -> bool {
-    const LONGEST_NAME: usize = 128;
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"\\_ +{-^".contains(&byte);
-    rest.len() <= LONGEST_NAME && rest.bytes().all(is_part)
+    rest.len() < character::LONGEST_NAME && rest.bytes().all(is_part)
 }
 
 /// Why the syntax of `#` and this byte is not read.
