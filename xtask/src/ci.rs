@@ -77,7 +77,7 @@ fn steps() -> Vec<Step> {
         programs("deny", vec![Run::cargo(["deny", "check", "licenses", "bans", "sources"])]),
         programs("clippy", vec![Run::cargo(clippy)]),
         programs("build", vec![Run::cargo(["build", "--locked", "--workspace"])]),
-        programs("test", vec![Run::cargo(["test", "--locked", "--workspace", "--no-fail-fast"])]),
+        programs("test", vec![Run::cargo(["test", "--locked", "--workspace"])]),
         programs("doc", vec![Run::cargo(doc).env("RUSTDOCFLAGS", "-D warnings")]),
         verb("vectors", vectors::run, &[]),
         verb("peers", peers::run, &["--check"]),

@@ -14,7 +14,6 @@ mod hmac;
 mod hostile;
 mod limits;
 mod lock;
-mod logs;
 mod parts;
 mod pipelining;
 mod shutdown;

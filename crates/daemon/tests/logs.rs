@@ -1,30 +1,49 @@
 //! What reaches the log, and what must not.
+//!
+//! A program of its own, one test at a time: `tracing` keeps for the whole process whether anybody
+//! wants an event, and loses some when one thread asks while another installs its log.
+
+#![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test itself")]
+
+#[path = "it/support.rs"]
+#[allow(dead_code, reason = "the other test program uses the rest")]
+#[expect(clippy::disallowed_methods, reason = "a test's tasks end with its runtime")]
+mod support;
 
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bridle_daemon::HmacKey;
+use tokio::sync::{Mutex, MutexGuard};
+use tracing::subscriber::DefaultGuard;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 
-use crate::support::{CHECK, Daemon, HEALTHY};
+use support::{CHECK, Daemon, HEALTHY};
+
+/// Held by the test whose turn it is.
+static TURN: Mutex<()> = Mutex::const_new(());
+
+/// The log, and the turn: dropped in this order.
+type Guards = (DefaultGuard, MutexGuard<'static, ()>);
 
 /// A log kept in memory.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+struct Log(Arc<std::sync::Mutex<Vec<u8>>>);
 
 impl Log {
-    /// Keeps what `filter` lets through, until the guard is dropped. For this thread, so the
+    /// Keeps what `filter` lets through, until the guards are dropped. For this thread, so the
     /// test must run its daemon on the same one.
-    fn start(filter: &str) -> (Log, tracing::subscriber::DefaultGuard) {
+    async fn start(filter: &str) -> (Log, Guards) {
+        let turn = TURN.lock().await;
         let log = Log::default();
         let filter: Targets = filter.parse().unwrap();
         let layer = tracing_subscriber::fmt::layer().with_writer(log.clone()).with_ansi(false);
         let subscriber = tracing_subscriber::registry().with(layer.with_filter(filter));
         let guard = tracing::subscriber::set_default(subscriber);
-        (log, guard)
+        (log, (guard, turn))
     }
 
     fn text(&self) -> String {
@@ -64,7 +83,7 @@ async fn converse(daemon: &Daemon) {
 
 #[tokio::test]
 async fn connections_are_logged_and_payloads_are_not() {
-    let (log, _guard) = Log::start("debug,bridle::wire=off");
+    let (log, _guard) = Log::start("debug,bridle::wire=off").await;
     let daemon = Daemon::start().await;
     converse(&daemon).await;
     daemon.stop().await.unwrap();
@@ -77,7 +96,7 @@ async fn connections_are_logged_and_payloads_are_not() {
 
 #[tokio::test]
 async fn one_target_shows_every_message() {
-    let (log, _guard) = Log::start("bridle::wire=trace");
+    let (log, _guard) = Log::start("bridle::wire=trace").await;
     let daemon = Daemon::start().await;
     converse(&daemon).await;
     let text = log.text();
@@ -93,7 +112,7 @@ async fn one_target_shows_every_message() {
 
 #[tokio::test]
 async fn secrets_are_never_logged() {
-    let (log, _guard) = Log::start("trace");
+    let (log, _guard) = Log::start("trace").await;
     let daemon = Daemon::with(|config, _| {
         config.hmac.enforce = true;
         config.hmac.keys =
