@@ -127,7 +127,8 @@ fn still_open(streams: &[TcpStream]) -> Result<bool> {
     let mut byte = [0];
     for stream in streams {
         stream.set_nonblocking(true)?;
-        if matches!(stream.peek(&mut byte), Ok(0)) {
+        // An end, or words of refusal: an idle peer is sent neither.
+        if stream.peek(&mut byte).is_ok() {
             return Ok(false);
         }
     }

@@ -11,9 +11,7 @@ use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
 use crate::client::{self, Exchange, Greeting};
-
-/// The question: a health check in one frame.
-const HEALTH_CHECK: &[u8] = b"000015(:type :health-check)";
+use crate::codec::PLAIN_CHECK;
 
 /// How long a server may take to start. SBCL compiles its program first.
 const START_LIMIT: Duration = Duration::from_secs(60);
@@ -67,6 +65,8 @@ impl Server {
         command
             .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--port"])
             .arg(port.to_string());
+        // Or it turns away connections from loopback addresses other than 127.0.0.1.
+        command.args(["--protected-mode", "no"]);
         command.arg("--maxclients").arg(connections.to_string()).arg("--dir").arg(folder.path());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child =
@@ -115,15 +115,15 @@ impl Server {
         let exchange = Exchange {
             address,
             greeting,
-            request: HEALTH_CHECK.to_vec(),
-            answer: HEALTH_CHECK.to_vec(),
+            request: PLAIN_CHECK.to_vec(),
+            answer: PLAIN_CHECK.to_vec(),
         };
         let mut server = Self { name, exchange, child, _folder: folder };
         server.exchange.address = ready_address(stdout)
             .with_context(|| format!("{name} did not start: `{command:?}`"))?;
         if greeting == Greeting::Frame {
             let mut stream = client::open(server.exchange.address, greeting)?;
-            stream.write_all(HEALTH_CHECK)?;
+            stream.write_all(PLAIN_CHECK)?;
             server.exchange.answer = client::read_frame(&mut stream)?;
         }
         Ok(server)
