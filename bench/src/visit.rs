@@ -62,20 +62,18 @@ impl Checksum {
     }
 }
 
-/// Walks bridle's tape.
+/// Walks bridle's tape, which has its nodes in the order of the text.
 pub fn bridle(node: Node<'_>, sum: &mut Checksum) {
-    match node.kind() {
-        Kind::List => {
-            sum.node();
-            for child in node.children() {
-                bridle(child, sum);
+    for node in node.descendants() {
+        match node.kind() {
+            Kind::String => sum.text(&node.as_str().expect("a string has text")),
+            Kind::Keyword => sum.keyword(&node.keyword().expect("a keyword has a name")),
+            Kind::Symbol => sum.text(&node.symbol().expect("a symbol has a name")),
+            Kind::Integer => {
+                sum.integer(node.as_i64().expect("the document has small integers"));
             }
+            _ => sum.node(),
         }
-        Kind::String => sum.text(&node.as_str().expect("a string has text")),
-        Kind::Keyword => sum.keyword(&node.keyword().expect("a keyword has a name")),
-        Kind::Symbol => sum.text(&node.symbol().expect("a symbol has a name")),
-        Kind::Integer => sum.integer(node.as_i64().expect("the document has small integers")),
-        _ => sum.node(),
     }
 }
 

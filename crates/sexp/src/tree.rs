@@ -165,6 +165,14 @@ impl<'t> Node<'t> {
         Children { tree: self.tree, at: self.index + 1, end: self.entry().next }
     }
 
+    /// Itself and everything inside it, in the order of the text: a list comes before its
+    /// elements. The fastest way to see every value.
+    #[inline]
+    pub fn descendants(&self) -> impl Iterator<Item = Node<'t>> + use<'t> {
+        let tree = self.tree;
+        (self.index..self.entry().next).map(move |index| Node { tree, index })
+    }
+
     /// How many children it has.
     pub fn len(&self) -> usize {
         self.children().count()

@@ -44,8 +44,9 @@ impl Scan<'_> {
         if !is_short || !self.is_whole(at, end) {
             return self.token(at);
         }
-        let is_plain = self.bytes[at] != b'0' || end == at + 1;
-        self.atom(at, end, Kind::Integer, if is_plain { flag::PLAIN } else { 0 })
+        // Without a branch: zero is common, and a guess at it often wrong.
+        let is_plain = (self.bytes[at] != b'0') | (end == at + 1);
+        self.atom(at, end, Kind::Integer, flag::PLAIN * u8::from(is_plain))
     }
 
     /// Reads a token that begins with a letter, which is no number.

@@ -46,11 +46,31 @@ pub(crate) fn quote_or_backslash(bytes: &[u8], from: usize) -> Option<usize> {
 
 #[inline(always)]
 fn run(bytes: &[u8], from: usize, stops: impl Fn(u64) -> u64) -> usize {
+    // Nearly every token is shorter than two words, and nearly every text longer.
+    let Some((near, _)) = bytes.get(from..).and_then(<[u8]>::split_first_chunk::<{ 2 * LANES }>)
+    else {
+        return run_on(bytes, from, stops);
+    };
+    let (words, _) = near.as_chunks::<LANES>();
+    let found = stops(u64::from_le_bytes(words[0]));
+    if found != 0 {
+        return from + first(found);
+    }
+    let found = stops(u64::from_le_bytes(words[1]));
+    if found != 0 {
+        return from + LANES + first(found);
+    }
+    run_on(bytes, from + 2 * LANES, stops)
+}
+
+/// The same for long runs and for the end of the text.
+#[inline(never)]
+fn run_on(bytes: &[u8], from: usize, stops: impl Fn(u64) -> u64) -> usize {
     let mut at = from;
     while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
-        let stops = stops(u64::from_le_bytes(*word));
-        if stops != 0 {
-            return at + first(stops);
+        let found = stops(u64::from_le_bytes(*word));
+        if found != 0 {
+            return at + first(found);
         }
         at += LANES;
     }
@@ -66,25 +86,29 @@ fn first(bits: u64) -> usize {
     bits.trailing_zeros() as usize / 8
 }
 
+// Below, sums may run over from a byte that stops the run into those above it. Nobody looks at those,
+// and no byte that belongs to a run does that to its neighbor.
+
 #[inline(always)]
 fn not_simple(word: u64) -> u64 {
-    let ascii = word & !HIGH;
-    let letters = within(ascii | (ONES * 0x20), b'a', b'z');
+    let letters = within(word | (ONES * 0x20), b'a', b'z');
     // Three marks and the digits follow each other in ASCII.
-    let others = within(ascii, b'-', b'9');
+    let others = within(word, b'-', b'9');
     (!(letters | others) | word) & HIGH
 }
 
 #[inline(always)]
 fn not_digit(word: u64) -> u64 {
-    (!within(word & !HIGH, b'0', b'9') | word) & HIGH
+    // A digit becomes its value, and anything else more than nine.
+    let values = word ^ (ONES * u64::from(b'0'));
+    (values.wrapping_add(ONES * (0x7F - 9)) | values) & HIGH
 }
 
-/// Bytes from `low` to `high`; the word holds ASCII alone, so no sum runs over into the next byte.
+/// Bytes from `low` to `high`, both ASCII.
 #[inline(always)]
-fn within(ascii: u64, low: u8, high: u8) -> u64 {
-    let from_low = ascii + ONES * u64::from(0x80 - low);
-    let over_high = ascii + ONES * u64::from(0x7F - high);
+fn within(word: u64, low: u8, high: u8) -> u64 {
+    let from_low = word.wrapping_add(ONES * u64::from(0x80 - low));
+    let over_high = word.wrapping_add(ONES * u64::from(0x7F - high));
     from_low & !over_high
 }
 
@@ -98,17 +122,25 @@ fn zero_bytes(word: u64) -> u64 {
 mod tests {
     use super::{digits, quote_or_backslash, simple};
 
-    /// Every byte, at every place of a word, ends a run exactly when it does not belong to it.
+    /// Every byte, at every place of a word, ends a run exactly when it does not belong to it,
+    /// whatever stands before and behind it.
     #[test]
     fn every_byte_at_every_place() {
-        for byte in 0..=u8::MAX {
-            for place in 0..20 {
-                let mut bytes = [b'7'; 24];
+        for (byte, place) in (0..=u8::MAX).flat_map(|byte| (0..20).map(move |at| (byte, at))) {
+            let is_simple = byte.is_ascii_alphanumeric() || b"-./".contains(&byte);
+            for (before, behind) in
+                [(b'7', b'7'), (b'z', 0xFF), (b'Z', 0), (b'-', b'~'), (b'9', b' ')]
+            {
+                let mut bytes = [behind; 24];
+                bytes[..place].fill(before);
                 bytes[place] = byte;
-                let end = |belongs: bool| if belongs { bytes.len() } else { place };
-                let is_simple = byte.is_ascii_alphanumeric() || b"-./".contains(&byte);
-                assert_eq!(simple(&bytes, 0), end(is_simple), "{byte} at {place}");
-                assert_eq!(digits(&bytes, 0), end(byte.is_ascii_digit()), "{byte} at {place}");
+                let next = if behind == b'7' { bytes.len() } else { place + 1 };
+                let end = if is_simple { next } else { place };
+                assert_eq!(simple(&bytes, 0), end, "{byte} at {place}");
+                if before.is_ascii_digit() {
+                    let end = if byte.is_ascii_digit() { next } else { place };
+                    assert_eq!(digits(&bytes, 0), end, "{byte} at {place}");
+                }
                 let found = (place < 16 && b"\"\\".contains(&byte)).then_some(place);
                 assert_eq!(quote_or_backslash(&bytes, 0), found, "{byte} at {place}");
             }

@@ -5,6 +5,7 @@
 
 use super::Reader;
 use super::blank::skip_line;
+use super::token::{LEAD, Lead};
 use crate::error::{Category, Fault};
 use crate::limits::Dialect;
 use crate::tree::{self, Entry, Kind, Tree, flag};
@@ -17,6 +18,9 @@ const BYTES_PER_VALUE: usize = 8;
 
 /// The most values that memory is taken for ahead of reading them: 1 MiB.
 const RESERVED_VALUES: usize = 1 << 16;
+
+/// The most that a full tape grows at once, as a factor: how far its first part may mislead.
+const GROWTH: usize = 4;
 
 /// What the innermost open list waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,36 +92,45 @@ impl<'s> Scan<'s> {
         let mut at = 0;
         loop {
             let Some(&byte) = self.bytes.get(at) else { return Err(self.out_of_text()) };
-            let step = match byte {
-                b' ' | b'\n' | b'\t' | b'\r' | 0x0C => {
+            let step = match LEAD[byte as usize] {
+                Lead::Blank => {
                     at += 1;
                     continue;
                 }
-                b':' => self.keyword(at)?,
-                b'0'..=b'9' => self.digits(at)?,
-                b'a'..=b'z' | b'A'..=b'Z' => self.word(at)?,
-                b'(' => self.open(at, at + 1, Kind::List, 0)?,
-                b')' => self.close(at, 0)?,
-                b'"' => self.string(at)?,
-                b'#' => self.dispatch(at)?,
-                b'[' => self.open(at, at + 1, Kind::Vector, flag::BRACKET)?,
-                b']' => self.close(at, flag::BRACKET)?,
-                b'\'' => self.mark(at, at + 1, 0)?,
-                b'`' => self.mark(at, at + 1, flag::BACKQUOTE)?,
-                b',' => self.comma(at)?,
-                b';' => Some(skip_line(self.bytes, at, self.reader.comments)?),
-                b'{' | b'}' => {
-                    return Err(Fault::new(Category::Brace, at, "braces have no meaning here"));
-                }
-                b'?' if self.reader.dialect == Dialect::Emacs => self.emacs_character(at)?,
-                0..=0x1F | 0x7F => return Err(control(at)),
-                _ => self.token(at)?,
+                Lead::Colon => self.keyword(at)?,
+                Lead::Digit => self.digits(at)?,
+                Lead::Letter => self.word(at)?,
+                Lead::Open => self.open(at, at + 1, Kind::List, 0)?,
+                Lead::Close => self.close(at, 0)?,
+                Lead::Quote => self.string(at)?,
+                Lead::Other => self.rare(at, byte)?,
             };
             match step {
-                // Nearly every form is followed by one blank or by a mark.
-                Some(next) => at = next + usize::from(self.bytes.get(next) == Some(&b' ')),
+                Some(next) => at = next,
                 None => return Ok(self.entries[0].end as usize),
             }
+            // A jump, not a sum: guessed right, the next form need not wait for this byte.
+            while self.bytes.get(at) == Some(&b' ') {
+                at += 1;
+            }
+        }
+    }
+
+    /// A form or comment that begins with none of the common bytes.
+    #[inline(never)]
+    fn rare(&mut self, at: usize, byte: u8) -> Step {
+        match byte {
+            b'#' => self.dispatch(at),
+            b'[' => self.open(at, at + 1, Kind::Vector, flag::BRACKET),
+            b']' => self.close(at, flag::BRACKET),
+            b'\'' => self.mark(at, at + 1, 0),
+            b'`' => self.mark(at, at + 1, flag::BACKQUOTE),
+            b',' => self.comma(at),
+            b';' => Ok(Some(skip_line(self.bytes, at, self.reader.comments)?)),
+            b'{' | b'}' => Err(Fault::new(Category::Brace, at, "braces have no meaning here")),
+            b'?' if self.reader.dialect == Dialect::Emacs => self.emacs_character(at),
+            0..=0x1F | 0x7F => Err(control(at)),
+            _ => self.token(at),
         }
     }
 
@@ -151,8 +164,22 @@ impl<'s> Scan<'s> {
             flags,
             notes: 0,
         };
+        if index == self.entries.capacity() {
+            self.grow(start);
+        }
         self.entries.push(entry);
         Ok(narrow(index))
+    }
+
+    /// Makes room on a full tape when the text is read up to `at`: for as many values as the rest
+    /// will hold if it is like the part before, and an eighth more. Doubling would take up to twice
+    /// that, and beyond 32 MiB fresh pages from the system for every read.
+    #[cold]
+    fn grow(&mut self, at: usize) {
+        let values = self.entries.len();
+        let all = self.bytes.len() / (at / values.max(1)).max(1);
+        let wanted = (all + all / 8).clamp(values + values / 2, values * GROWTH);
+        self.entries.reserve_exact(wanted - values);
     }
 
     /// Opens a list or vector whose elements begin at `inside`.
