@@ -4,10 +4,28 @@
 ;; standard error (which batch Emacs does not buffer) with the nanoseconds of the second time.
 ;; Collects garbage before each timed step, outside the measurement.
 
+;; The walk that every reader has to follow with: each value is seen, each text and number used.
+(defvar bench-nodes 0)
+(defvar bench-characters 0)
+(defvar bench-integers 0)
+
+(defun bench-walk (value)
+  "Add VALUE and what is inside it to the sums."
+  (setq bench-nodes (1+ bench-nodes))
+  (cond ((consp value) (while value (bench-walk (car value)) (setq value (cdr value))))
+        ((stringp value) (setq bench-characters (+ bench-characters (length value))))
+        ((integerp value) (setq bench-integers (+ bench-integers value)))
+        ((null value))
+        (t (setq bench-characters (+ bench-characters (length (symbol-name value)))))))
+
+(byte-compile 'bench-walk)
+
 (defun bench-once (word text tree)
   "Read TEXT or print TREE, as WORD says, and return the nanoseconds it took."
   (let ((begin (current-time)))
-    (if (equal word "read") (read-from-string text) (prin1-to-string tree))
+    (if (equal word "read")
+        (bench-walk (car (read-from-string text)))
+      (prin1-to-string tree))
     (round (* 1e9 (float-time (time-subtract (current-time) begin))))))
 
 (defun bench-serve (path)

@@ -63,8 +63,9 @@ impl Checksum {
 }
 
 /// Walks bridle's tape, which has its nodes in the order of the text.
-pub fn bridle(node: Node<'_>, sum: &mut Checksum) {
-    for node in node.descendants() {
+pub fn bridle(root: Node<'_>) -> Checksum {
+    let mut sum = Checksum::default();
+    for node in root.descendants() {
         match node.kind() {
             Kind::String => sum.text(&node.as_str().expect("a string has text")),
             Kind::Keyword => sum.keyword(&node.keyword().expect("a keyword has a name")),
@@ -75,6 +76,7 @@ pub fn bridle(node: Node<'_>, sum: &mut Checksum) {
             _ => sum.node(),
         }
     }
+    sum
 }
 
 /// Walks bridle's owned value.
@@ -147,8 +149,9 @@ pub fn simd_owned(value: &simd_json::OwnedValue, sum: &mut Checksum) {
 }
 
 /// Walks a `simd-json` tape, which is flat: a list is a node followed by its items.
-pub fn simd_tape(tape: &[simd_json::Node<'_>], sum: &mut Checksum) {
+pub fn simd_tape(tape: &[simd_json::Node<'_>]) -> Checksum {
     use simd_json::{Node, StaticNode};
+    let mut sum = Checksum::default();
     for node in tape {
         match node {
             Node::String(text) => sum.text(text),
@@ -157,6 +160,7 @@ pub fn simd_tape(tape: &[simd_json::Node<'_>], sum: &mut Checksum) {
             _ => sum.node(),
         }
     }
+    sum
 }
 
 /// Walks a `sonic-rs` value.
