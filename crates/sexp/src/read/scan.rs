@@ -20,7 +20,7 @@ const BYTES_PER_VALUE: usize = 8;
 const RESERVED_VALUES: usize = 1 << 16;
 
 /// The most that a full tape grows at once, as a factor: how far its first part may mislead.
-const GROWTH: usize = 4;
+const GROWTH: usize = 16;
 
 /// What the innermost open list waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

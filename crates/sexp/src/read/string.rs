@@ -36,24 +36,37 @@ fn end_of_escaped(bytes: &[u8], mut backslash: usize) -> Option<(usize, bool)> {
 
 /// Decodes the contents of a string that the reader has accepted.
 pub(crate) fn unescape(inner: &str, dialect: Dialect) -> String {
+    match dialect {
+        Dialect::Lisp => unescape_lisp(inner),
+        Dialect::Emacs => unescape_emacs(inner),
+    }
+}
+
+/// Any character behind a backslash stands for itself, so only the backslashes are left out.
+fn unescape_lisp(inner: &str) -> String {
+    let mut out = String::with_capacity(inner.len());
+    let mut rest = inner;
+    // The character at the start of `rest` is escaped when this is its length, else it is 0.
+    let mut escaped = 0;
+    while let Some(at) = memchr(b'\\', &rest.as_bytes()[escaped..]) {
+        out.push_str(&rest[..escaped + at]);
+        rest = &rest[escaped + at + 1..];
+        escaped = rest.chars().next().map_or(0, char::len_utf8);
+    }
+    out.push_str(rest);
+    out
+}
+
+fn unescape_emacs(inner: &str) -> String {
     let mut out = String::with_capacity(inner.len());
     let mut rest = inner;
     while let Some(at) = memchr(b'\\', rest.as_bytes()) {
         out.push_str(&rest[..at]);
         rest = &rest[at + 1..];
-        match dialect {
-            Dialect::Lisp => {
-                let mut chars = rest.chars();
-                out.extend(chars.next());
-                rest = chars.as_str();
-            }
-            Dialect::Emacs => {
-                // The reader has refused every string with a wrong escape.
-                let Ok((c, length)) = emacs_escape(rest, Place::String) else { continue };
-                out.extend(c);
-                rest = &rest[length..];
-            }
-        }
+        // The reader has refused every string with a wrong escape.
+        let Ok((c, length)) = emacs_escape(rest, Place::String) else { continue };
+        out.extend(c);
+        rest = &rest[length..];
     }
     out.push_str(rest);
     out
