@@ -151,7 +151,7 @@ fn connect_from(source: Ipv4Addr, address: SocketAddr) -> Result<TcpStream> {
 }
 
 /// Raises this process's limit of open files, which the servers inherit.
-fn raise_open_files() -> Result<()> {
+pub(crate) fn raise_open_files() -> Result<()> {
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|current| current >= OPEN_FILES) {
         return Ok(());
@@ -166,6 +166,6 @@ fn raise_open_files() -> Result<()> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "memory sizes are far below what an f64 can count")]
-fn mebibytes(bytes: u64) -> f64 {
+pub(crate) fn mebibytes(bytes: u64) -> f64 {
     bytes as f64 / (1024.0 * 1024.0)
 }

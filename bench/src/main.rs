@@ -4,6 +4,7 @@
 //! - `visit`, `contend`, `process`, `reader`: readers and printers
 //! - `client`, `echo`, `servers`, `health`: round trips
 //! - `idle`: memory of many connections
+//! - `hostile`: what other connections notice of an attack
 //! - `codec`, `counts`: instruction counts
 //! - `stats`, `report`: medians and tables
 //!
@@ -16,6 +17,7 @@ mod contend;
 mod counts;
 mod echo;
 mod health;
+mod hostile;
 mod idle;
 mod process;
 mod reader;
@@ -33,7 +35,7 @@ use report::{Format, Table};
 
 /// What the user asked for.
 pub struct Options {
-    /// `reader`, `health`, `idle`, `counts` or `all`.
+    /// `reader`, `health`, `idle`, `hostile`, `counts` or `all`.
     what: String,
     /// Fewer and shorter rounds: to see that everything runs, not to quote.
     quick: bool,
@@ -100,6 +102,10 @@ fn main() -> Result<()> {
         idle::run(&options, &mut tables, &mut verdicts)?;
         show(&mut tables)?;
     }
+    if wanted("hostile") {
+        hostile::run(&options, &mut tables, &mut verdicts)?;
+        show(&mut tables)?;
+    }
     if wanted("counts") {
         counts::run(&mut tables)?;
         show(&mut tables)?;
@@ -121,7 +127,9 @@ fn options(arguments: &[String]) -> Result<Options> {
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
-            "reader" | "health" | "idle" | "counts" | "all" => options.what = argument.clone(),
+            "reader" | "health" | "idle" | "hostile" | "counts" | "all" => {
+                options.what = argument.clone();
+            }
             "--quick" => options.quick = true,
             "--markdown" => options.format = Format::Markdown,
             "--json" => options.format = Format::Json,
@@ -130,7 +138,7 @@ fn options(arguments: &[String]) -> Result<Options> {
                     rest.next().context("`--bridle` needs the path of the binary")?.into();
             }
             other => bail!(
-                "expected reader, health, idle, counts, all, --quick, --markdown, --json or --bridle PATH, got `{other}`"
+                "expected reader, health, idle, hostile, counts, all, --quick, --markdown, --json or --bridle PATH, got `{other}`"
             ),
         }
     }

@@ -7,13 +7,14 @@ use anyhow::Result;
 use crate::console::{Console, Run, root};
 
 pub(crate) const HELP: &str = "\
-usage: cargo xtask bench [reader|health|idle|counts|all] [--quick] [--markdown|--json] [--native]
+usage: cargo xtask bench [reader|health|idle|hostile|counts|all] [--quick] [--markdown|--json] [--native]
 
 Measures bridle beside its rivals in one run and prints tables with ratios, targets last.
 
   reader   readers and printers on a 5 MB tree: serde_json, simd-json, sonic-rs, lexpr, SBCL, Emacs
   health   round trips: a bare tokio echo, Redis GET, an SBCL daemon
   idle     memory with 10,000 idle connections, and with 1,000 that announce a frame and send nothing
+  hostile  how soon another connection is answered while one attacks
   counts   instructions under valgrind, to compare two commits
   all      everything (the default)
 
