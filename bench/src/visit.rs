@@ -7,7 +7,7 @@
 use std::fmt;
 use std::hint::black_box;
 
-use bridle_sexp::{Kind, Node};
+use bridle_sexp::Node;
 
 /// What a walk saw.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -66,14 +66,14 @@ impl Checksum {
 pub fn bridle(root: Node<'_>) -> Checksum {
     let mut sum = Checksum::default();
     for node in root.descendants() {
-        match node.kind() {
-            Kind::String => sum.text(&node.as_str().expect("a string has text")),
-            Kind::Keyword => sum.keyword(&node.keyword().expect("a keyword has a name")),
-            Kind::Symbol => sum.text(&node.symbol().expect("a symbol has a name")),
-            Kind::Integer => {
-                sum.integer(node.as_i64().expect("the document has small integers"));
-            }
-            _ => sum.node(),
+        if let Some(name) = node.keyword() {
+            sum.keyword(&name);
+        } else if let Some(number) = node.as_i64() {
+            sum.integer(number);
+        } else if let Some(text) = node.as_str().or_else(|| node.symbol()) {
+            sum.text(&text);
+        } else {
+            sum.node();
         }
     }
     sum

@@ -51,49 +51,6 @@ const fn classes() -> [u8; 256] {
     table
 }
 
-/// What the first byte of something says about it. The common ones have a road of their own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lead {
-    /// A blank.
-    Blank,
-    /// A keyword.
-    Colon,
-    /// A number, nearly always.
-    Digit,
-    /// A symbol.
-    Letter,
-    /// The beginning of a list.
-    Open,
-    /// Its end.
-    Close,
-    /// A string.
-    Quote,
-    /// Anything else.
-    Other,
-}
-
-/// The lead of every byte.
-pub(crate) static LEAD: [Lead; 256] = leads();
-
-const fn leads() -> [Lead; 256] {
-    let mut table = [Lead::Other; 256];
-    let mut byte = 0_u8;
-    while byte < 128 {
-        table[byte as usize] = match byte {
-            b' ' | b'\n' | b'\t' | b'\r' | 0x0C => Lead::Blank,
-            b':' => Lead::Colon,
-            b'0'..=b'9' => Lead::Digit,
-            b'a'..=b'z' | b'A'..=b'Z' => Lead::Letter,
-            b'(' => Lead::Open,
-            b')' => Lead::Close,
-            b'"' => Lead::Quote,
-            _ => Lead::Other,
-        };
-        byte += 1;
-    }
-    table
-}
-
 /// Whether a byte is one of the five blanks.
 #[inline]
 pub(crate) fn is_blank(byte: u8) -> bool {
