@@ -95,26 +95,27 @@ impl<'s> Scan<'s> {
             // Questions and not a table: in a list of keys and values each is easy to guess, the
             // target of one jump for all is not. A tenth of the time.
             let step = if byte == b':' {
-                self.keyword(at)?
+                self.keyword(at)
             } else if byte.is_ascii_digit() {
-                self.digits(at)?
+                self.digits(at)
             } else if byte == b')' {
-                self.close(at, 0)?
+                self.close(at, 0)
             } else if byte == b'(' {
-                self.open(at, at + 1, Kind::List, 0)?
+                self.open(at, at + 1, Kind::List, 0)
             } else if byte == b'"' {
-                self.string(at)?
+                self.string(at)
             } else if byte.is_ascii_alphabetic() {
-                self.word(at)?
+                self.word(at)
             } else if is_blank(byte) {
                 at += 1;
                 continue;
             } else {
-                self.rare(at, byte)?
+                self.rare(at, byte)
             };
             match step {
-                Some(next) => at = next,
-                None => return Ok(self.entries[0].end as usize),
+                Ok(Some(next)) => at = next,
+                Ok(None) => return Ok(self.entries[0].end as usize),
+                Err(fault) => return Err(self.first_fault(fault, at)),
             }
             // A jump, not a sum: guessed right, the next form need not wait for this byte.
             while self.bytes.get(at) == Some(&b' ') {
@@ -139,6 +140,18 @@ impl<'s> Scan<'s> {
             0..=0x1F | 0x7F => Err(control(at)),
             _ => self.token(at),
         }
+    }
+
+    /// What is wrong first, when `fault` is about what begins at `at`: after the tail of a list not
+    /// even the beginning of a form may stand. Of a `#` that may yet begin a comment, nobody knows.
+    #[cold]
+    fn first_fault(&self, fault: Fault, at: usize) -> Fault {
+        let begins_form = match self.bytes[at..] {
+            [b'#'] | [b'#', b'|', ..] | [] => false,
+            [b')' | b']' | b'{' | b'}' | b';' | 0..=0x1F | 0x7F, ..] => false,
+            [..] => true,
+        };
+        if begins_form && self.mode == Mode::TailDone { after_tail(at) } else { fault }
     }
 
     fn out_of_text(&self) -> Fault {
