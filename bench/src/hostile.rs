@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::Options;
 use crate::client::{self, Exchange, Greeting};
@@ -33,6 +33,9 @@ const RANDOM_BYTES: usize = 48;
 /// Frames in one write, and writes on one connection before the next one is opened.
 const FRAMES_A_WRITE: usize = 500;
 const WRITES_A_CONNECTION: usize = 40;
+
+/// Connections that the random frames may take; about a hundred are enough for a daemon that answers.
+const RANDOM_CONNECTIONS: usize = 1_000;
 
 /// Bytes that random payloads are made of: what means something to a reader, and pieces of UTF-8.
 const ALPHABET: &[u8] = b"()()[]{}\"\\|:;#'`,. abcXYZ019-+?\n\x00\xc3\xa9\xf0\x9f\x98\x80\xff";
@@ -238,7 +241,7 @@ fn random(field: &Field) -> Result<()> {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     let mut answered = 0;
     let wanted = if field.quick { RANDOM_FRAMES / 20 } else { RANDOM_FRAMES };
-    for connection in 0.. {
+    for connection in 0..RANDOM_CONNECTIONS {
         let alphabet = if connection % 2 == 0 { ASCII } else { ALPHABET };
         let mut stream = connect(field)?;
         let reader = stream.try_clone()?;
@@ -251,10 +254,10 @@ fn random(field: &Field) -> Result<()> {
         drop(stream.shutdown(Shutdown::Write));
         answered += counting.join().expect("counting does not panic");
         if answered >= wanted {
-            break;
+            return Ok(());
         }
     }
-    Ok(())
+    bail!("{answered} of {wanted} random frames answered on {RANDOM_CONNECTIONS} connections")
 }
 
 fn random_frames(state: &mut u64, alphabet: &[u8]) -> Vec<u8> {
