@@ -62,8 +62,26 @@ const RULES: &[Rule] = &[
         outside: Outside::Without(RUNTIMES),
     },
     Rule {
+        name: "bridle-store",
+        rooms: &["bridle-sexp"],
+        test_rooms: &[],
+        outside: Outside::Without(&["tokio", "tokio-util", "mio", "clap", "anyhow"]),
+    },
+    Rule {
+        name: "bridle-loop",
+        rooms: &["bridle-sexp"],
+        test_rooms: &[],
+        outside: Outside::Without(RUNTIMES),
+    },
+    Rule {
+        name: "bridle-host",
+        rooms: &["bridle-loop", "bridle-sexp"],
+        test_rooms: &[],
+        outside: Outside::Without(&["clap", "toml", "anyhow"]),
+    },
+    Rule {
         name: "bridle-daemon",
-        rooms: &["bridle-sexp", "bridle-wire"],
+        rooms: &["bridle-host", "bridle-loop", "bridle-sexp", "bridle-store", "bridle-wire"],
         test_rooms: &[],
         outside: Outside::Without(&["clap", "toml", "anyhow"]),
     },

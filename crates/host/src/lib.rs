@@ -1,0 +1,1 @@
+//! Every effect on the outside: thinkers and actuators.

@@ -1,0 +1,1 @@
+//! The record: everything that happened, append-only, hash-chained, sealed.
