@@ -20,7 +20,7 @@ mod view;
 
 pub use action::Action;
 pub use code::Code;
-pub use hello::{ClientHello, DaemonHello, VERSION};
+pub use hello::{ClientHello, DaemonHello, Role, VERSION};
 pub use invalid::{Invalid, Path, Step};
 pub use message::{Id, Message, Meta, Target, Type, Unreadable, read};
 pub use reply::{Failure, error_response, response, success, unreadable_response};

@@ -60,6 +60,22 @@ pub enum Code {
     UnknownId,
     /// The id was used before with another body.
     IdConflict,
+    /// No session of that name that this connection may see.
+    UnknownSession,
+    /// The target of a request is no actuator that can be reached.
+    UnknownTarget,
+    /// The guard does not allow it.
+    Refused,
+    /// The work was given up before it was done.
+    Cancelled,
+    /// The work was not done in its time.
+    Expired,
+    /// What thinks for this daemon failed.
+    EngineFailed,
+    /// The work was begun, and nobody knows how it ended.
+    UnknownOutcome,
+    /// The record cannot be written to.
+    StoreUnavailable,
     /// A queue or a byte budget is full.
     Overloaded,
     /// The daemon serves as many connections as it may.
@@ -76,7 +92,7 @@ pub enum Code {
 
 impl Code {
     /// All codes, in the order of the table in `docs/protocol.md`.
-    pub const ALL: [Code; 29] = [
+    pub const ALL: [Code; 37] = [
         Code::BadHeader,
         Code::EmptyFrame,
         Code::FrameTooLarge,
@@ -100,6 +116,14 @@ impl Code {
         Code::Unsupported,
         Code::UnknownId,
         Code::IdConflict,
+        Code::UnknownSession,
+        Code::UnknownTarget,
+        Code::Refused,
+        Code::Cancelled,
+        Code::Expired,
+        Code::EngineFailed,
+        Code::UnknownOutcome,
+        Code::StoreUnavailable,
         Code::Overloaded,
         Code::TooManyConnections,
         Code::SlowReader,
@@ -124,6 +148,7 @@ impl Code {
             self,
             Code::FrameTimeout
                 | Code::PartTimeout
+                | Code::StoreUnavailable
                 | Code::Overloaded
                 | Code::TooManyConnections
                 | Code::SlowReader
@@ -160,6 +185,18 @@ impl Code {
             Code::Unsupported => ("unsupported", "well formed, but nothing here carries it out"),
             Code::UnknownId => ("unknown-id", "an answer names an id that nobody asked with"),
             Code::IdConflict => ("id-conflict", "the id was used before with another body"),
+            Code::UnknownSession => ("unknown-session", "no such session for this connection"),
+            Code::UnknownTarget => ("unknown-target", "no actuator of that name can be reached"),
+            Code::Refused => ("refused", "the guard does not allow it"),
+            Code::Cancelled => ("cancelled", "given up before it was done"),
+            Code::Expired => ("expired", "not done in its time"),
+            Code::EngineFailed => ("engine-failed", "what thinks for this daemon failed"),
+            Code::UnknownOutcome => {
+                ("unknown-outcome", "begun, and nobody knows how it ended; it is not done again")
+            }
+            Code::StoreUnavailable => {
+                ("store-unavailable", "the record takes nothing now; nothing was done")
+            }
             Code::Overloaded => ("overloaded", "a queue or a byte budget is full"),
             Code::TooManyConnections => {
                 ("too-many-connections", "the daemon serves as many connections as it may")

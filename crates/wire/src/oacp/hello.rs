@@ -83,6 +83,8 @@ pub struct ClientHello {
     pub session: Option<Box<str>>,
     /// The last number it has seen in that session.
     pub cursor: Option<u64>,
+    /// What it wants to be in the session; controller unless said.
+    pub role: Option<Role>,
     /// What kind of shell it is, such as `emacs`; in lower case.
     pub shell: Option<Box<str>>,
     /// Its user's locale.
@@ -101,7 +103,30 @@ pub struct ClientHello {
     pub auth: Option<Auth>,
 }
 
-const CLIENT_FIELDS: [Field; 12] = [
+/// What a shell may do in the session that it is attached to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Speaks and listens.
+    #[default]
+    Controller,
+    /// Listens.
+    Observer,
+}
+
+impl Role {
+    /// All roles.
+    pub const ALL: [Role; 2] = [Role::Controller, Role::Observer];
+
+    /// Returns the name on the wire, without the colon.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Role::Controller => "controller",
+            Role::Observer => "observer",
+        }
+    }
+}
+
+const CLIENT_FIELDS: [Field; 13] = [
     Field("version", Need::May, Shape::Text),
     Field("capabilities", Need::May, Shape::List),
     Field("length", Need::May, Shape::Keyword),
@@ -109,6 +134,7 @@ const CLIENT_FIELDS: [Field; 12] = [
     Field("client", Need::May, Shape::Text),
     Field("session", Need::May, Shape::Text),
     Field("cursor", Need::May, Shape::Natural),
+    Field("role", Need::May, Shape::Keyword),
     Field("shell", Need::May, Shape::Name),
     Field("locale", Need::May, Shape::Text),
     Field("time-zone", Need::May, Shape::Text),
@@ -138,6 +164,7 @@ impl ClientHello {
         out.text("client", self.client.as_deref());
         out.text("session", self.session.as_deref());
         out.number("cursor", self.cursor);
+        out.keyword("role", self.role.map(Role::as_str));
         out.keyword("shell", self.shell.as_deref());
         out.text("locale", self.locale.as_deref());
         out.text("time-zone", self.time_zone.as_deref());
@@ -259,6 +286,7 @@ fn read_client<V: View>(payload: V, path: &Path) -> Result<ClientHello, Invalid>
         client: text(payload, "client", path)?,
         session: text(payload, "session", path)?,
         cursor: natural("cursor"),
+        role: choice(payload, "role", path, &Role::ALL.map(|role| (role.as_str(), role)))?,
         shell: text(payload, "shell", path)?.map(|name| name.to_ascii_lowercase().into()),
         locale: text(payload, "locale", path)?,
         time_zone: text(payload, "time-zone", path)?,

@@ -6,7 +6,7 @@ use proptest::prelude::{Just, Strategy, any, prop_assert_eq, prop_oneof, proptes
 
 use super::super::action::{Action, Complete, CreateSkill, Deliver, Eval, Notify, Scaffold};
 use super::super::health::{Check, Detail, Response, Status};
-use super::super::hello::{Auth, HelloLimits};
+use super::super::hello::{Auth, HelloLimits, Role};
 use super::super::reply::{Failure, Reported};
 use super::super::sensor::{BufferUpdate, Focus, Prompt, PromptName, Sensor};
 use super::super::{ClientHello, Code, DaemonHello, error_response};
@@ -297,6 +297,7 @@ fn client_hello_reads_back() {
         client: Some("6f1c".into()),
         session: Some("日記".into()),
         cursor: Some(42),
+        role: Some(Role::Observer),
         shell: Some("emacs".into()),
         locale: Some("ar_EG".into()),
         time_zone: Some("Africa/Cairo".into()),
