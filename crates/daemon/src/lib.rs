@@ -1,11 +1,12 @@
 //! The daemon: listeners, connections, limits, and honest answers.
 //!
-//! The binary calls [`run()`] with a [`Config`]. This crate owns sockets, tasks and clocks;
-//! what bytes mean is the business of `bridle_wire`. There is no engine yet: health checks and
-//! hellos are answered, everything else that is well formed gets `:unsupported`. Layout, in
-//! reading order:
+//! The binary calls [`make_room()`] and [`run()`] with a [`Config`]. This crate owns sockets,
+//! tasks and clocks; what bytes mean is the business of `bridle_wire`. There is no engine yet:
+//! health checks and hellos are answered, everything else that is well formed gets
+//! `:unsupported`. Layout, in reading order:
 //!
 //! - [`config`]: what a daemon is told at start
+//! - [`make_room()`]: descriptors for all connections, before there are threads
 //! - [`run()`]: start, serve, stop
 //! - `listen`: TCP, Unix socket, standard streams; the accept loops
 //! - `conn`: one task per connection, both directions; limits and deadlines
@@ -18,6 +19,7 @@
 pub mod budget;
 pub mod config;
 mod conn;
+mod descriptors;
 pub mod error;
 mod listen;
 pub mod lock;
@@ -27,6 +29,7 @@ mod shared;
 mod talk;
 
 pub use config::{Config, Hmac, HmacKey, Limits};
+pub use descriptors::make_room;
 pub use error::Error;
 pub use listen::Bound;
 pub use run::{run, shutdown_signal};

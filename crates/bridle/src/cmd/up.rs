@@ -30,6 +30,8 @@ pub(crate) fn run(given: &Given) -> Result<Exit, Failure> {
     if let Some(file) = &settings.file {
         tracing::info!(file = %file.display(), "settings file read");
     }
+    // Now and not later: the runtime starts threads.
+    bridle_daemon::make_room(&config);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| no_start("the runtime", &error))?;
     let stdout_is_taken = config.stdio;

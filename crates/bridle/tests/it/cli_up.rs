@@ -40,6 +40,17 @@ fn ready_line_names_every_listener() {
     assert_eq!(mode & 0o777, 0o600);
 }
 
+/// A table that grows later makes every connection wait.
+#[cfg(target_os = "linux")]
+#[test]
+fn there_is_room_for_all_descriptors_from_the_start() {
+    let home = Home::new();
+    let daemon = home.up(&["--max-connections", "600"]);
+    let status = std::fs::read_to_string(format!("/proc/{}/status", daemon.child.id())).unwrap();
+    let size = status.lines().find_map(|line| line.strip_prefix("FDSize:")).unwrap();
+    assert!(size.trim().parse::<usize>().unwrap() > 600, "{size}");
+}
+
 #[test]
 fn listeners_can_be_off() {
     let home = Home::new();

@@ -1,0 +1,47 @@
+//! Room for the file descriptors of all connections, made before there are threads.
+//!
+//! Linux doubles the table of descriptors when it is full: at 256, at 512 and so on. In a process
+//! with threads the one that asked for a descriptor then sleeps until every processor has let go
+//! of the old table, 5 to 17 ms. Here that is the worker that accepts, and while no other worker
+//! is awake nobody looks after the sockets, so everyone waits. Before the first thread the table
+//! grows without a wait, and it never shrinks.
+
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
+use rustix::process::{Resource, getrlimit};
+
+use crate::config::Config;
+
+/// Descriptors besides those of connections: listeners, the runtime's, the log, peers being refused.
+const OTHERS: usize = 64;
+
+/// Most descriptors to make room for, 8 bytes each; who allows more connections than this waits
+/// now and then.
+const MOST: usize = 1 << 16;
+
+/// Makes room for the descriptors of as many connections as `config` allows.
+///
+/// To be called before the process has threads, the runtime's included; later it has the same
+/// effect but waits as described above. A system that refuses costs others those waits and
+/// nothing else, so this does not fail.
+pub fn make_room(config: &Config) {
+    let open_files = getrlimit(Resource::Nofile).current;
+    let last = last_descriptor(config.limits.connections, open_files);
+    if let Err(error) = occupy(last) {
+        tracing::debug!(%error, last, "no room made for descriptors; the system makes it later");
+    }
+}
+
+/// The highest descriptor to make room for; `open_files` is how many the process may have.
+fn last_descriptor(connections: usize, open_files: Option<u64>) -> usize {
+    let allowed = open_files.map_or(MOST, |open| usize::try_from(open).unwrap_or(MOST));
+    connections.saturating_add(OTHERS).min(allowed).min(MOST).saturating_sub(1)
+}
+
+/// Opens a descriptor no lower than `lowest` and closes it: the table stays as large.
+fn occupy(lowest: usize) -> Result<(), Errno> {
+    let lowest = lowest.try_into().map_err(|_| Errno::INVAL)?;
+    fcntl_dupfd_cloexec(std::io::stderr(), lowest).map(drop)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,22 @@
+//! Tests of the room for descriptors.
+
+use super::*;
+
+#[test]
+fn room_is_what_connections_need_within_what_is_allowed() {
+    assert_eq!(last_descriptor(1_000, None), 1_063);
+    assert_eq!(last_descriptor(16_384, Some(1_024)), 1_023);
+    assert_eq!(last_descriptor(usize::MAX, None), MOST - 1);
+    assert_eq!(last_descriptor(usize::MAX, Some(u64::MAX)), MOST - 1);
+    assert_eq!(last_descriptor(1, Some(0)), 0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_table_is_larger_afterwards() {
+    occupy(700).unwrap();
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let size = status.lines().find_map(|line| line.strip_prefix("FDSize:")).unwrap();
+    let size: usize = size.trim().parse().unwrap();
+    assert!(size > 700, "{size}");
+}
