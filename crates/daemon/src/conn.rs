@@ -13,6 +13,7 @@
 mod deadline;
 mod scratch;
 mod stream;
+mod turn;
 
 use std::io;
 use std::pin::Pin;
@@ -30,6 +31,7 @@ use crate::talk::{Next, Talk, Then, Verdict, Work};
 use deadline::{Deadlines, Late};
 use scratch::{BULK_WINDOW, READ_WINDOW, Scratch};
 pub(crate) use stream::{Origin, Stream};
+use turn::Turn;
 
 /// Unsent bytes that must leave before a slow reader gets its full time again; a peer that
 /// takes a byte now and then is as slow as one that takes none.
@@ -107,6 +109,8 @@ pub(crate) struct Connection {
     stop: Pin<Box<WaitForCancellationFutureOwned>>,
     held: Held,
     tally: Tally,
+    /// After the stream, so that the next one's turn comes when this one is closed.
+    turn: Turn,
 }
 
 /// A large message that is being judged.
@@ -165,11 +169,18 @@ impl Connection {
             phase: Phase::Open,
             deadlines: Deadlines::default(),
             tally: Tally { frames_out: 1, ..Tally::default() },
+            turn: Turn::None,
             seat,
         })
     }
 
     fn step(&mut self, cx: &mut Context<'_>) -> Step {
+        if let Phase::Closing(why) = self.phase
+            && why != Closed::Stopped
+            && self.turn.poll(&self.seat.shared.ends, cx).is_pending()
+        {
+            return Step::Wait;
+        }
         let unsent = match self.flush(cx) {
             Ok(unsent) => unsent,
             Err(error) => {
@@ -544,8 +555,12 @@ impl Future for Connection {
             }
             match step {
                 Step::Again => {}
-                Step::Wait => return Poll::Pending,
+                Step::Wait => {
+                    this.turn.pass_on();
+                    return Poll::Pending;
+                }
                 Step::Yield => {
+                    this.turn.pass_on();
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
                 }

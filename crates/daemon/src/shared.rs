@@ -47,6 +47,8 @@ pub(crate) struct Shared {
     /// Turns for judging large messages: half the processors, so that the workers have the
     /// other half, and memory for trees is bounded.
     judges: Semaphore,
+    /// Turns for ending connections, as many and for the same reason.
+    pub(crate) ends: Arc<Semaphore>,
     /// Connections open now.
     open: AtomicUsize,
     /// Whether the last peer found no seat.
@@ -70,6 +72,7 @@ impl Shared {
             false => None,
         };
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let half = (processors / 2).max(1);
         Ok(Arc::new(Shared {
             words,
             stop: CancellationToken::new(),
@@ -78,7 +81,8 @@ impl Shared {
             metrics: Metrics::new(),
             own_uid: rustix::process::geteuid().as_raw(),
             started: Instant::now(),
-            judges: Semaphore::new((processors / 2).max(1)),
+            judges: Semaphore::new(half),
+            ends: Arc::new(Semaphore::new(half)),
             open: AtomicUsize::new(0),
             crowded: AtomicBool::new(false),
             random,

@@ -120,6 +120,23 @@ async fn peers_that_vanish_leave_nothing_behind() {
     }
 }
 
+/// Each is waited for two seconds; if that kept others from ending, the last would take minutes.
+#[tokio::test]
+async fn peers_that_do_not_leave_let_others_end() {
+    let daemon = Daemon::start().await;
+    let mut peers = Vec::new();
+    for _ in 0..100 {
+        let mut peer = daemon.peer().await;
+        peer.send("GET / HTTP/1.1\r\n\r\n").await;
+        peers.push(peer);
+    }
+    for peer in &mut peers {
+        assert_error(&peer.frame().await.unwrap(), "bad-header");
+        assert!(peer.rest().await.is_empty());
+    }
+    daemon.assert_alive().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_hundred_thousand_random_frames() {
     let daemon = Daemon::start().await;
