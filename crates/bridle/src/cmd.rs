@@ -35,6 +35,7 @@ impl From<bridle_shell::Error> for Failure {
     fn from(error: bridle_shell::Error) -> Failure {
         let exit = match error.kind() {
             Kind::Data => Exit::Data,
+            Kind::Missing => Exit::NoInput,
             Kind::Unavailable => Exit::Unavailable,
             Kind::Timeout => Exit::Temporary,
             Kind::Protocol => Exit::Protocol,

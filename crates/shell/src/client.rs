@@ -1,6 +1,7 @@
 //! One connection to a daemon: hello, then a request and its answer, in turn.
 //!
-//! The daemon answers each frame with exactly one frame, so the next frame is the answer. Every
+//! To a client without a hello the daemon answers each frame with exactly one frame, so the next
+//! frame is the answer. One that has introduced itself gets a stream, which `attach` reads. Every
 //! wait has a deadline.
 
 mod stream;
@@ -9,8 +10,9 @@ use std::borrow::Cow;
 use std::io::{self, Read as _, Write as _};
 use std::time::{Duration, Instant};
 
-use bridle_sexp::{Node, Value, read_one};
+use bridle_sexp::{Node, read_one};
 use bridle_wire::frame::{Decoder, DecoderOptions, Encoder, FrameError, Unit, UnknownUnit};
+use bridle_wire::oacp::{ClientHello, VERSION, hello};
 use bridle_wire::seal::{Key, Keyring, Nonce, Session, Signer, Verifier};
 
 pub use stream::Stream;
@@ -75,6 +77,29 @@ impl Client {
     ///
     /// Nobody is there, nobody answers in time, or what answers is no daemon.
     pub fn connect(addr: &Addr, options: &Options) -> Result<Client, Error> {
+        let (mut client, nonce) = Client::greeted(addr, options)?;
+        if matches!(options.auth, Auth::V2(_)) {
+            client.say_hello(ClientHello::default(), &options.auth, nonce.as_deref())?;
+        }
+        Ok(client)
+    }
+
+    /// Connects to the first target where somebody listens, and introduces itself. Returns the
+    /// daemon's answer to the hello too.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::connect_any`]; or the daemon does not take the hello.
+    pub fn introduce(targets: &[Target], hello: &ClientHello) -> Result<(Client, String), Error> {
+        first_there(targets, |addr, options| {
+            let (mut client, nonce) = Client::greeted(addr, options)?;
+            let answer = client.say_hello(hello.clone(), &options.auth, nonce.as_deref())?;
+            Ok((client, answer))
+        })
+    }
+
+    /// Connects and waits for the hello; returns its nonce.
+    fn greeted(addr: &Addr, options: &Options) -> Result<(Client, Option<String>), Error> {
         let stream = Stream::connect(addr, options.timeout)?;
         // An old Lisp server counts characters and does not say so: padding is read by it and by everyone else.
         // Signed frames are never padded and count bytes.
@@ -100,10 +125,7 @@ impl Client {
         };
         client.hello = client.receive()?;
         let nonce = client.check_hello()?;
-        if let Auth::V2(key) = &options.auth {
-            client.answer_hello(key, nonce.as_deref())?;
-        }
-        Ok(client)
+        Ok((client, nonce))
     }
 
     /// Connects to the first target where somebody listens.
@@ -112,14 +134,7 @@ impl Client {
     ///
     /// Nobody does, or the first one who does is no daemon of ours.
     pub fn connect_any(targets: &[Target]) -> Result<Client, Error> {
-        let mut failed = Vec::new();
-        for target in targets {
-            match Client::connect(&target.addr, &target.options) {
-                Err(Error::Connect { tried }) => failed.extend(tried),
-                result => return result,
-            }
-        }
-        Err(Error::Connect { tried: failed })
+        first_there(targets, Client::connect)
     }
 
     /// Where the daemon is.
@@ -142,7 +157,13 @@ impl Client {
         self.receive()
     }
 
-    fn send(&mut self, payload: &str) -> Result<(), Error> {
+    /// Sends a payload without waiting for an answer.
+    ///
+    /// # Errors
+    ///
+    /// The payload does not fit a frame, or the connection broke. A daemon that has closed is
+    /// found by the next [`Client::receive`], which may still find its last words.
+    pub fn send(&mut self, payload: &str) -> Result<(), Error> {
         let mut frame = Vec::new();
         self.encoder.encode(payload, &mut frame)?;
         let deadline = Instant::now() + self.timeout;
@@ -156,9 +177,22 @@ impl Client {
         }
     }
 
-    fn receive(&mut self) -> Result<String, Error> {
-        let deadline = Instant::now() + self.timeout;
-        self.frames.source_mut().set_deadline(Some(deadline));
+    /// The next frame, within this client's timeout.
+    ///
+    /// # Errors
+    ///
+    /// None came in time, or none will ever come.
+    pub fn receive(&mut self) -> Result<String, Error> {
+        self.receive_within(self.timeout)
+    }
+
+    /// The next frame, within `wait`. After [`Error::Timeout`] one may try again.
+    ///
+    /// # Errors
+    ///
+    /// None came in time, or none will ever come.
+    pub fn receive_within(&mut self, wait: Duration) -> Result<String, Error> {
+        self.frames.source_mut().set_deadline(Some(Instant::now() + wait));
         match self.frames.next_frame() {
             Ok(Some(Item::Frame { text, .. })) => Ok(text),
             Ok(None) => Err(Error::Closed { addr: self.addr.clone() }),
@@ -222,42 +256,71 @@ impl Client {
         Ok(nonce.and_then(|nonce| nonce.as_str().map(Cow::into_owned)))
     }
 
-    /// The client's hello of version 2: names the key, brings a nonce, repeats the daemon's.
-    fn answer_hello(&mut self, key: &Key, server: Option<&str>) -> Result<(), Error> {
-        let no_v2 = || Error::NoVersion2 { addr: self.addr.clone() };
-        let server = server.and_then(|text| Nonce::parse(text).ok()).ok_or_else(no_v2)?;
-        let client = Nonce::from_random(random_bits().map_err(Error::Random)?);
-        let auth = Value::list([
-            Value::keyword("hmac"),
-            Value::int(2),
-            Value::keyword("key"),
-            Value::str(key.id().as_str()),
-            Value::keyword("nonce"),
-            Value::str(client.as_str()),
-            Value::keyword("answer"),
-            Value::str(server.as_str()),
-        ]);
-        let session = Session { key: key.clone(), client, server };
-        if let Some(verifier) = self.frames.decoder_mut().verifier_mut() {
-            verifier.answer(session.clone());
+    /// Sends a hello and returns its answer; with version 2 it names the key, brings a nonce and
+    /// repeats the daemon's.
+    fn say_hello(
+        &mut self,
+        mut hello: ClientHello,
+        auth: &Auth,
+        nonce: Option<&str>,
+    ) -> Result<String, Error> {
+        hello.version = Some(VERSION.into());
+        hello.length = Some(Unit::Bytes);
+        if let Auth::V2(key) = auth {
+            hello.auth = Some(self.sign_from_now(key, nonce)?);
         }
-        self.encoder.set_signer(Signer::client(session));
-        let hello = format!(
-            "(:type :EVENT :payload (:action :handshake :version \"{}\" :length :bytes :auth {auth}))",
-            bridle_wire::oacp::hello::VERSION
-        );
-        let answer = self.request(&hello)?;
-        let tree = read_one(&answer).map_err(|error| Error::NotProtocol {
-            addr: self.addr.clone(),
-            why: error.to_string(),
-        })?;
-        match ErrorAnswer::of(tree.root()) {
-            None => Ok(()),
+        let mut text = String::new();
+        hello.to_message().write(&mut text);
+        let answer = self.request(&text)?;
+        let refusal = match read_one(&answer) {
+            Ok(tree) => ErrorAnswer::of(tree.root()),
+            Err(error) => return Err(self.not_protocol(error.to_string())),
+        };
+        match refusal {
+            None => Ok(answer),
             Some(ErrorAnswer { code, message }) => {
                 Err(Error::Refused { addr: self.addr.clone(), code, message })
             }
         }
     }
+
+    fn sign_from_now(&mut self, key: &Key, nonce: Option<&str>) -> Result<hello::Auth, Error> {
+        let no_v2 = || Error::NoVersion2 { addr: self.addr.clone() };
+        let server = nonce.and_then(|text| Nonce::parse(text).ok()).ok_or_else(no_v2)?;
+        let client = Nonce::from_random(random_bits().map_err(Error::Random)?);
+        let auth = hello::Auth {
+            versions: vec![2],
+            key: Some(key.id().as_str().into()),
+            nonce: Some(client.as_str().into()),
+            answer: Some(server.as_str().into()),
+        };
+        let session = Session { key: key.clone(), client, server };
+        if let Some(verifier) = self.frames.decoder_mut().verifier_mut() {
+            verifier.answer(session.clone());
+        }
+        self.encoder.set_signer(Signer::client(session));
+        Ok(auth)
+    }
+
+    /// The other side says something that this client cannot place.
+    pub(crate) fn not_protocol(&self, why: impl Into<String>) -> Error {
+        Error::NotProtocol { addr: self.addr.clone(), why: why.into() }
+    }
+}
+
+/// Tries one target after another until somebody listens.
+fn first_there<T>(
+    targets: &[Target],
+    connect: impl Fn(&Addr, &Options) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let mut failed = Vec::new();
+    for target in targets {
+        match connect(&target.addr, &target.options) {
+            Err(Error::Connect { tried }) => failed.extend(tried),
+            result => return result,
+        }
+    }
+    Err(Error::Connect { tried: failed })
 }
 
 /// What an error frame says.

@@ -67,7 +67,7 @@ pub enum Error {
         /// How that showed.
         why: String,
     },
-    /// The daemon greeted with an error and closed, or did not take the signature.
+    /// The daemon greeted with an error and closed, or did not take the hello.
     #[error("`{addr}` refused: {code}: {message}")]
     Refused {
         /// Who.
@@ -128,6 +128,8 @@ pub enum Error {
 pub enum Kind {
     /// The input is bad.
     Data,
+    /// What was named does not exist.
+    Missing,
     /// No daemon there.
     Unavailable,
     /// It took too long.
@@ -161,7 +163,9 @@ impl Error {
             Error::Timeout { .. } => Kind::Timeout,
             Error::NotProtocol { .. } => Kind::Protocol,
             Error::Refused { code, .. } => match code.as_str() {
-                "bad-signature" | "replayed-frame" | "unauthorized" => Kind::Permission,
+                "bad-signature" | "replayed-frame" | "not-permitted" => Kind::Permission,
+                "unknown-session" => Kind::Missing,
+                "invalid-value" | "wrong-type" => Kind::Data,
                 _ => Kind::Unavailable,
             },
             Error::Signed { .. }
@@ -190,8 +194,13 @@ impl Error {
                 Some("give it longer with --timeout, or look at the log of `bridle up`")
             }
             Error::NotProtocol { .. } => Some("check the address: another program listens there"),
+            Error::Refused { code, .. } if code == "not-permitted" => {
+                Some("use the Unix socket, which knows you: --addr unix:PATH")
+            }
             Error::Refused { .. } => match self.kind() {
                 Kind::Permission => Some("sign with the daemon's key: --key-file FILE"),
+                Kind::Missing => Some("`bridle sessions` lists what exists"),
+                Kind::Data => None,
                 _ => Some("try again later, or raise the limit: bridle config show"),
             },
             Error::Signed { .. } | Error::WrongKey { .. } => Some(

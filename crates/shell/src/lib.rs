@@ -5,13 +5,15 @@
 //!
 //! - [`addr`]: where a daemon is: a TCP address or a socket path
 //! - [`client`]: one connection: frames out, frames in
+//! - [`attach`]: a session's events, across connections
 //! - [`frames`], [`input`]: frames and forms from a stream, one after another, with their places
 //! - [`sexp`], [`frame`]: commands on text and frames, without a daemon
-//! - [`health`], [`send`], [`tap`]: commands that talk or listen
+//! - [`health`], [`send`], [`system`], [`tail`], [`tap`]: commands that talk or listen
 //! - [`pretty`]: forms laid out for people, colored on request
 //! - [`error`]: what can go wrong, and the hint that goes with it
 
 pub mod addr;
+pub mod attach;
 pub mod client;
 pub mod error;
 pub mod frame;
@@ -21,6 +23,8 @@ pub mod input;
 pub mod pretty;
 pub mod send;
 pub mod sexp;
+pub mod system;
+pub mod tail;
 pub mod tap;
 
 pub use addr::Addr;

@@ -7,10 +7,12 @@
 //! - [`seal`]: who signed it
 //! - [`parts`]: one large payload in many frames
 //! - [`oacp`]: what the payload of a frame means (messages, hello, health, errors)
+//! - [`time`]: moments as text
 
 pub mod frame;
 pub mod oacp;
 pub mod parts;
 pub mod seal;
+pub mod time;
 
 pub use oacp::code::Code;

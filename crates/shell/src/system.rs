@@ -1,0 +1,77 @@
+//! Requests to the daemon itself, `:target :system`: forks and forgetting. Used by the commands of the
+//! same names; the daemon decides whether the asker may.
+
+use bridle_sexp::{Value, read_one};
+use bridle_wire::oacp::{Message, Target as Actuator, Type};
+
+use crate::client::{Client, ErrorAnswer, Target};
+use crate::error::Error;
+
+/// What is asked of the daemon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ask {
+    /// A session that begins where another one was after `record`.
+    Fork {
+        /// The last record that both share.
+        record: u64,
+        /// The new session's name; `None` lets the daemon choose.
+        name: Option<String>,
+    },
+    /// Every record of a session made unreadable.
+    ForgetSession(String),
+    /// One record made unreadable.
+    ForgetRecord(u64),
+}
+
+impl Ask {
+    fn payload(&self) -> Value {
+        match self {
+            Ask::Fork { record, name } => {
+                let mut pairs =
+                    vec![("action", Value::keyword("fork")), ("record", number(*record))];
+                pairs.extend(name.as_deref().map(|name| ("name", Value::str(name))));
+                Value::plist(pairs)
+            }
+            Ask::ForgetSession(name) => Value::plist([
+                ("action", Value::keyword("forget")),
+                ("session", Value::str(name.as_str())),
+            ]),
+            Ask::ForgetRecord(record) => {
+                Value::plist([("action", Value::keyword("forget")), ("record", number(*record))])
+            }
+        }
+    }
+}
+
+/// No record has a number beyond this: the record counts with the same type.
+fn number(record: u64) -> Value {
+    Value::int(i64::try_from(record).unwrap_or(i64::MAX))
+}
+
+/// What the daemon said to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Said {
+    /// It is done; the payload of the answer.
+    Done(Value),
+    /// It is not.
+    Not(ErrorAnswer),
+}
+
+/// Asks and waits for the answer.
+///
+/// # Errors
+///
+/// Nobody is there, or nobody answers.
+pub fn ask(targets: &[Target], ask: &Ask) -> Result<Said, Error> {
+    let mut client = Client::connect_any(targets)?;
+    let mut message = Message::new(Type::Request).with_id(1).with_payload(ask.payload());
+    message.target = Some(Actuator::new("system"));
+    let mut text = String::new();
+    message.write(&mut text);
+    let answer = client.request(&text)?;
+    let tree = read_one(&answer).map_err(|error| client.not_protocol(error.to_string()))?;
+    Ok(match ErrorAnswer::of(tree.root()) {
+        Some(error) => Said::Not(error),
+        None => Said::Done(tree.root().get("payload").map_or(Value::Nil, |it| it.to_value())),
+    })
+}

@@ -1,0 +1,148 @@
+//! `bridle tail`: the events of a session, each once, with their numbers.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::Write;
+
+use bridle_sexp::{Kind, Node, json, read_one};
+use bridle_wire::oacp::Role;
+use bridle_wire::time::rfc3339;
+
+use crate::attach::{Event, Follower, Notice, Wish};
+use crate::client::Target;
+use crate::error::Error;
+
+/// What to print.
+#[derive(Debug)]
+pub struct Order {
+    /// Daemons to try, in order.
+    pub targets: Vec<Target>,
+    /// The session.
+    pub session: String,
+    /// Events behind this number.
+    pub after: u64,
+    /// When to end.
+    pub until: Until,
+    /// How an event is printed.
+    pub output: Output,
+}
+
+/// When to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// At the last event that is there now.
+    Head,
+    /// Never: wait for more, across restarts of the daemon.
+    Forever,
+}
+
+/// How an event is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Output {
+    /// `SEQ TIME KIND TEXT`, one line each.
+    Text,
+    /// The message as it came.
+    Lisp,
+    /// The message as JSON, one a line.
+    Json,
+}
+
+/// Prints events; `tell` hears of lost connections.
+///
+/// # Errors
+///
+/// Nobody is there, the session is unknown, or the output cannot be written.
+pub fn run(
+    order: Order,
+    out: &mut dyn Write,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<(), Error> {
+    let wish = Wish {
+        session: Some(order.session),
+        cursor: Some(order.after),
+        role: Role::Observer,
+        client: None,
+    };
+    let mut follower = Follower::new(order.targets, wish)?;
+    let last = match order.until {
+        Until::Head => follower.head(),
+        Until::Forever => u64::MAX,
+    };
+    let mut line = String::new();
+    while follower.seen() < last {
+        let event = follower.next_event(tell)?;
+        line.clear();
+        write_event(&event, order.output, &mut line);
+        line.push('\n');
+        out.write_all(line.as_bytes()).map_err(Error::Write)?;
+        // Whoever reads follows too; a pipe would keep the line until the next thousand.
+        if order.until == Until::Forever || follower.seen() >= last {
+            out.flush().map_err(Error::Write)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_event(event: &Event, output: Output, out: &mut String) {
+    let tree = match read_one(&event.text) {
+        Ok(tree) if output != Output::Lisp => tree,
+        // The attachment has read its number, so it is a form.
+        _ => return out.push_str(event.text.trim()),
+    };
+    match output {
+        Output::Json => json::to_json(&tree.root().to_value(), out),
+        Output::Text | Output::Lisp => people(event.seq, tree.root(), out),
+    }
+}
+
+/// One line: number, time, kind, and what was said.
+fn people(seq: u64, message: Node<'_>, out: &mut String) {
+    let meta = message.get("meta");
+    let at = meta.and_then(|meta| meta.get("at")?.as_i64());
+    let time = at.map_or(Cow::Borrowed("-"), |at| rfc3339(at).into());
+    let payload = message.get("payload");
+    let kind = kind_of(meta, payload);
+    // Writing to a string cannot fail.
+    let _ = write!(out, "{seq:>6} {time} {kind:<12} ");
+    let text = payload.and_then(said);
+    match text {
+        Some(text) => tame(&text, out),
+        None => tame(payload.map_or("", |payload| payload.source()), out),
+    }
+    out.truncate(out.trim_end().len());
+}
+
+/// The first name that the payload has for itself.
+fn kind_of<'t>(meta: Option<Node<'t>>, payload: Option<Node<'t>>) -> Cow<'t, str> {
+    let name = |key: &str| payload.and_then(|payload| payload.get(key)?.keyword());
+    let is_answer = meta.is_some_and(|meta| meta.get("answers").is_some_and(|it| !it.is_nil()));
+    if payload.and_then(|it| it.get("status")).is_some_and(|it| it.is_keyword("error")) {
+        return "error".into();
+    }
+    if is_answer {
+        return "answer".into();
+    }
+    name("sensor").or_else(|| name("action")).unwrap_or("message".into())
+}
+
+/// What a person would call the text of it.
+fn said(payload: Node<'_>) -> Option<Cow<'_, str>> {
+    let keys = ["text", "message", "command"];
+    let found = keys.into_iter().find_map(|key| payload.get(key));
+    found.filter(|node| node.kind() == Kind::String)?.as_str()
+}
+
+/// Writes text on one line: a message must not drive a terminal, nor look like two events.
+fn tame(text: &str, out: &mut String) {
+    for c in text.chars() {
+        match c {
+            '\n' => out.push('\u{21b5}'),
+            '\t' => out.push(' '),
+            c if c.is_control() => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
