@@ -1,1 +1,50 @@
-//! What to do next: perceive, think, decide, act. Pure.
+//! What to do next: perceive, think, decide, act.
+//!
+//! A session is a [`State`] and a pile of [`Event`]s. [`step`] takes one event, changes the state
+//! and says what should happen now, as [`Effect`]s. It is pure: no clock, no files, no randomness,
+//! nothing is looked up, nothing awaits. The daemon records events and effects, carries the effects
+//! out and brings the results back as new events; replaying the record gives the same state and
+//! the same effects, byte for byte.
+//!
+//! In reading order:
+//! - `ids`, [`Limits`]: names, numbers, bounds
+//! - `event`, `effect`: all that goes in and all that comes out
+//! - `action`: what can be asked of an actuator, and what it touches
+//! - `state`: what a session remembers
+//! - `step`: the dispatch, and the four stages in their order: `perceive`, `think`, `decide`, `act`
+//! - `field`: how all of it is written as S-expressions
+
+mod ids;
+
+mod limits;
+
+mod effect;
+mod event;
+
+mod action;
+
+mod state;
+
+mod act;
+mod decide;
+mod perceive;
+mod step;
+mod think;
+
+mod field;
+
+pub use action::{Action, NoAction, Risk, Schedule, Touches, When};
+pub use decide::Order;
+pub use effect::{
+    Addressee, By, CheckResult, Checked, Code, Context, Decision, Deed, Effect, Effects, Exchange,
+    Prompt, Reason, Rejection, Rule, Ruling, Utterance, Verdict,
+};
+pub use event::{
+    Actuator, Advice, Asker, Began, Draft, Event, Fault, Fork, Outcome, Place, Proposal, Signal,
+    SignalKind, Tick,
+};
+pub use field::{Unreadable, reader};
+pub use ids::{BadName, EffectId, Name, Seq, SessionId, Time, TurnId};
+pub use limits::Limits;
+pub use state::State;
+pub use step::step;

@@ -1,0 +1,297 @@
+//! What a session wants to happen: everything [`crate::step`] ever says.
+//!
+//! The daemon records effects in their order and then carries them out; what comes back is a new
+//! event. A value here is a wish, not a deed.
+
+mod value;
+
+use std::sync::Arc;
+
+use bridle_sexp::Value;
+
+use crate::decide::Order;
+use crate::event::{Actuator, Outcome, Signal};
+use crate::ids::{EffectId, Name, Seq, SessionId, Time, TurnId};
+
+/// What one step wants, in order.
+pub type Effects = Vec<Effect>;
+
+/// Something that is to happen.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Ask the reflex thinkers; answered by `Event::Consulted`.
+    Consult {
+        /// What the answer names.
+        id: EffectId,
+        /// What they should know.
+        context: Context,
+    },
+    /// Ask a thinker; answered by `Event::Drafted`.
+    Think {
+        /// What the answer names.
+        id: EffectId,
+        /// What it should know.
+        prompt: Prompt,
+    },
+    /// Nothing to carry out: a proposal was judged, and this is why.
+    Decided(Decision),
+    /// Carry out an order; answered by `Event::Acted`.
+    Act {
+        /// What the answer names.
+        id: EffectId,
+        /// Its place in the stream.
+        seq: Seq,
+        /// The turn it belongs to.
+        turn: TurnId,
+        /// What to do.
+        order: Order,
+        /// When it is `expired`.
+        deadline: Time,
+    },
+    /// An act ended here, without word from whoever was asked: it expired or was superseded.
+    Settled {
+        /// The act.
+        id: EffectId,
+        /// The place of its outcome in the stream.
+        seq: Seq,
+        /// How it ended.
+        outcome: Outcome,
+    },
+    /// Tell the shells.
+    Say(Utterance),
+    /// Nothing to carry out: a turn ended.
+    Finish {
+        /// The turn.
+        turn: TurnId,
+        /// How it ended.
+        reason: Reason,
+    },
+}
+
+/// What reflex thinkers may know: the signal and what the session remembers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Context {
+    /// The session.
+    pub session: SessionId,
+    /// The turn.
+    pub turn: TurnId,
+    /// The number of the signal; none for one that came from time alone.
+    pub seq: Option<Seq>,
+    /// When the turn began.
+    pub at: Time,
+    /// The signal.
+    pub signal: Arc<Signal>,
+    /// Where the user is, as the last `:focus`, `:point-update` or `:buffer-update` said.
+    pub focus: Option<Arc<Value>>,
+    /// What was asked and said before, oldest first.
+    pub history: Vec<Arc<Exchange>>,
+    /// What was decided before, oldest first.
+    pub decisions: Vec<Arc<Ruling>>,
+    /// What can be reached.
+    pub actuators: Arc<[Actuator]>,
+}
+
+/// What a thinker may know: the context and how the turn went so far.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prompt {
+    /// The context.
+    pub context: Context,
+    /// How many rounds of outcomes came before this thought.
+    pub depth: u32,
+    /// How many drafts of this turn were vetoed.
+    pub tries: u32,
+    /// What was vetoed and why, oldest first.
+    pub rejected: Vec<Arc<Rejection>>,
+    /// What was done and how it ended, oldest first.
+    pub results: Vec<Arc<Deed>>,
+}
+
+/// A question and its answer, cut to the limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// What the user said.
+    pub asked: Box<str>,
+    /// What was answered.
+    pub said: Box<str>,
+}
+
+/// A proposal that was vetoed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejection {
+    /// Where it should have gone.
+    pub target: Option<Name>,
+    /// What it should have done.
+    pub action: Option<Name>,
+    /// The error code.
+    pub code: Code,
+    /// Why not, for people and thinkers.
+    pub reason: Box<str>,
+}
+
+/// An act of this turn and how it ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Deed {
+    /// Where it went.
+    pub target: Name,
+    /// What it did.
+    pub action: Name,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// One proposal, what was checked, and the verdict: a line of the thought trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// The verdict, as it is remembered.
+    pub ruling: Arc<Ruling>,
+    /// What was proposed, as it would be carried out.
+    pub payload: Arc<Value>,
+    /// Why it was proposed.
+    pub explanation: Option<Box<str>>,
+    /// The rules in the order in which they were asked; the last one decided.
+    pub checked: Vec<Checked>,
+    /// Keys of the proposal that belong to the engine and were dropped.
+    pub dropped: Vec<Box<str>>,
+}
+
+/// A verdict: what the session remembers of a decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ruling {
+    /// The turn.
+    pub turn: TurnId,
+    /// Who proposed.
+    pub by: By,
+    /// Where it goes; `asker` for what is said to the one who asked.
+    pub target: Option<Name>,
+    /// The action.
+    pub action: Option<Name>,
+    /// The rule that decided.
+    pub rule: Rule,
+    /// Allowed, or the code of the refusal.
+    pub verdict: Verdict,
+    /// Why, for people.
+    pub reason: Box<str>,
+}
+
+/// Who proposed something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The asker itself, with a `:REQUEST`.
+    Asker,
+    /// A reflex thinker.
+    Reflex,
+    /// A thinker.
+    Thinker,
+}
+
+/// A rule that was asked about a proposal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// The rule.
+    pub rule: Rule,
+    /// What it said.
+    pub result: CheckResult,
+}
+
+/// What a rule says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckResult {
+    /// Not its business, or no objection.
+    Pass,
+    /// Allowed.
+    Allow,
+    /// Denied.
+    Deny,
+}
+
+/// The rules of `decide`, in the order in which they are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rule {
+    /// The payload is a plist with a known action and the arguments it needs.
+    WellFormed,
+    /// It is not larger than a proposal may be.
+    Size,
+    /// The target exists.
+    Target,
+    /// The target can do it.
+    Action,
+    /// The turn and the session have budget left.
+    Budget,
+    /// What it touches is harmless.
+    Safe,
+    /// An owner asks for administration, directly.
+    OwnerAsks,
+    /// What nothing allows is denied.
+    Default,
+}
+
+/// What was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may be done.
+    Allow,
+    /// It may not.
+    Deny(Code),
+}
+
+/// Why something was not done, in the words of the protocol's error codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// The arguments of an action are not what it needs.
+    InvalidValue,
+    /// Nothing here carries this action out.
+    Unsupported,
+    /// No such target.
+    UnknownTarget,
+    /// Decided against.
+    Refused,
+    /// Given up because somebody said so.
+    Cancelled,
+    /// Nobody answered in time.
+    Expired,
+    /// A thinker or an actuator failed.
+    EngineFailed,
+    /// Begun, and nobody knows how it ended.
+    UnknownOutcome,
+    /// A queue or a budget is full.
+    Overloaded,
+}
+
+/// Something said to the shells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Utterance {
+    /// Its place in the stream.
+    pub seq: Seq,
+    /// The signal that it answers; none when nobody asked.
+    pub answers: Option<Seq>,
+    /// Whom it is for, if somebody asked.
+    pub to: Option<Addressee>,
+    /// The payload of the `:RESPONSE`: `:status`, then the rest.
+    pub payload: Value,
+}
+
+/// Who asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Addressee {
+    /// The stable id of its shell.
+    pub client: Option<Box<str>>,
+    /// The id of its message.
+    pub id: Option<Value>,
+}
+
+/// How a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It was answered.
+    Answered,
+    /// What was proposed was not allowed.
+    Refused,
+    /// A thinker or an actuator failed.
+    Failed,
+    /// It was interrupted, or given up by the daemon.
+    Cancelled,
+    /// It took too long.
+    Expired,
+    /// A later request took its place.
+    Superseded,
+}

@@ -1,0 +1,263 @@
+//! Effects as values: the bodies of their records, and what the state keeps of them.
+//!
+//! Contexts and prompts are written by what identifies them: all else is in the state, and replay
+//! makes it again. Effects are compared as text and never read back; rulings, rejections, deeds
+//! and exchanges are, because they are part of the state.
+
+use std::sync::Arc;
+
+use bridle_sexp::Value;
+
+use super::{
+    By, CheckResult, Code, Context, Decision, Deed, Effect, Exchange, Reason, Rejection, Rule,
+    Ruling, Utterance, Verdict,
+};
+use crate::event::Outcome;
+use crate::field::{Plist, Unreadable, name, optional_name, text, turn_id};
+use crate::ids::{EffectId, Seq};
+
+impl Effect {
+    /// The kind of its record.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Effect::Consult { .. } => "consult",
+            Effect::Think { .. } => "think",
+            Effect::Decided(_) => "decided",
+            Effect::Act { .. } => "act",
+            Effect::Settled { .. } => "settled",
+            Effect::Say(_) => "say",
+            Effect::Finish { .. } => "finish",
+        }
+    }
+
+    /// What the answer to it names, if an answer is awaited.
+    pub fn id(&self) -> Option<EffectId> {
+        match self {
+            Effect::Consult { id, .. } | Effect::Think { id, .. } | Effect::Act { id, .. } => {
+                Some(*id)
+            }
+            Effect::Decided(_)
+            | Effect::Settled { .. }
+            | Effect::Say(_)
+            | Effect::Finish { .. } => None,
+        }
+    }
+
+    /// Its place in the stream, if it has one.
+    pub fn seq(&self) -> Option<Seq> {
+        match self {
+            Effect::Act { seq, .. } | Effect::Settled { seq, .. } => Some(*seq),
+            Effect::Say(utterance) => Some(utterance.seq),
+            Effect::Consult { .. }
+            | Effect::Think { .. }
+            | Effect::Decided(_)
+            | Effect::Finish { .. } => None,
+        }
+    }
+
+    /// The body of its record.
+    pub fn to_value(&self) -> Value {
+        let plist = Plist::new();
+        match self {
+            Effect::Consult { id, context } => context.put(plist.put_number("effect", id.0)).done(),
+            Effect::Think { id, prompt } => prompt
+                .context
+                .put(plist.put_number("effect", id.0))
+                .put_number("depth", prompt.depth)
+                .put_number("tries", prompt.tries)
+                .put_list("rejected", prompt.rejected.iter().map(|rejection| rejection.to_value()))
+                .put_list("results", prompt.results.iter().map(|deed| deed.summary()))
+                .done(),
+            Effect::Decided(decision) => decision.to_value(),
+            Effect::Act { id, turn, order, deadline, .. } => order
+                .put(plist.put_number("effect", id.0).put_number("turn", turn.0))
+                .put("deadline", deadline.0)
+                .done(),
+            Effect::Settled { id, outcome, .. } => {
+                outcome.put(plist.put_number("effect", id.0)).done()
+            }
+            Effect::Say(utterance) => utterance.to_value(),
+            Effect::Finish { turn, reason } => {
+                plist.put_number("turn", turn.0).put("reason", Value::keyword(reason.word())).done()
+            }
+        }
+    }
+}
+
+impl Context {
+    /// What identifies it; the rest is in the state.
+    fn put(&self, plist: Plist) -> Plist {
+        plist
+            .put_number("turn", self.turn.0)
+            .put_some("seq", self.seq.map(seq_value))
+            .put_number("history", self.history.len())
+            .put_number("decisions", self.decisions.len())
+            .put_flag("focus", self.focus.is_some())
+    }
+}
+
+impl Decision {
+    fn to_value(&self) -> Value {
+        let checked = self.checked.iter().flat_map(|checked| {
+            [Value::keyword(checked.rule.word()), Value::keyword(checked.result.word())]
+        });
+        self.ruling
+            .put(Plist::new())
+            .put("payload", Value::clone(&self.payload))
+            .put_text("explanation", self.explanation.as_deref())
+            .put_list("checked", checked)
+            .put_list("dropped", self.dropped.iter().map(|path| Value::from(&**path)))
+            .done()
+    }
+}
+
+impl Ruling {
+    fn put(&self, plist: Plist) -> Plist {
+        let plist = plist
+            .put_number("turn", self.turn.0)
+            .put("by", Value::keyword(self.by.word()))
+            .put_name("target", self.target.as_ref())
+            .put_name("action", self.action.as_ref())
+            .put("rule", Value::keyword(self.rule.word()));
+        match self.verdict {
+            Verdict::Allow => plist.put("verdict", Value::keyword("allow")),
+            Verdict::Deny(code) => plist
+                .put("verdict", Value::keyword("deny"))
+                .put("code", Value::keyword(code.word())),
+        }
+        .put("reason", &*self.reason)
+    }
+
+    pub(crate) fn to_value(&self) -> Value {
+        self.put(Plist::new()).done()
+    }
+
+    pub(crate) fn from_value(value: &Value) -> Result<Arc<Self>, Unreadable> {
+        Ok(Arc::new(Self {
+            turn: turn_id(value, "turn")?,
+            by: word(By::ALL, By::word, value, "by")?,
+            target: optional_name(value, "target")?,
+            action: optional_name(value, "action")?,
+            rule: word(Rule::ALL, Rule::word, value, "rule")?,
+            verdict: match name(value, "verdict")?.as_str() {
+                "allow" => Verdict::Allow,
+                _ => Verdict::Deny(Code::from_value(value)?),
+            },
+            reason: text(value, "reason")?,
+        }))
+    }
+}
+
+impl Rejection {
+    pub(crate) fn to_value(&self) -> Value {
+        Plist::new()
+            .put_name("target", self.target.as_ref())
+            .put_name("action", self.action.as_ref())
+            .put("code", Value::keyword(self.code.word()))
+            .put("reason", &*self.reason)
+            .done()
+    }
+
+    pub(crate) fn from_value(value: &Value) -> Result<Arc<Self>, Unreadable> {
+        Ok(Arc::new(Self {
+            target: optional_name(value, "target")?,
+            action: optional_name(value, "action")?,
+            code: Code::from_value(value)?,
+            reason: text(value, "reason")?,
+        }))
+    }
+}
+
+impl Deed {
+    pub(crate) fn to_value(&self) -> Value {
+        self.outcome.put(self.named()).done()
+    }
+
+    /// Without its result.
+    pub(crate) fn summary(&self) -> Value {
+        self.named().put("outcome", Value::keyword(self.outcome.word())).done()
+    }
+
+    fn named(&self) -> Plist {
+        Plist::new().put("target", self.target.to_value()).put("action", self.action.to_value())
+    }
+
+    pub(crate) fn from_value(value: &Value) -> Result<Arc<Self>, Unreadable> {
+        Ok(Arc::new(Self {
+            target: name(value, "target")?,
+            action: name(value, "action")?,
+            outcome: Outcome::from_value(value)?,
+        }))
+    }
+}
+
+impl Exchange {
+    pub(crate) fn to_value(&self) -> Value {
+        Plist::new().put("asked", &*self.asked).put("said", &*self.said).done()
+    }
+
+    pub(crate) fn from_value(value: &Value) -> Result<Arc<Self>, Unreadable> {
+        Ok(Arc::new(Self { asked: text(value, "asked")?, said: text(value, "said")? }))
+    }
+}
+
+impl Utterance {
+    fn to_value(&self) -> Value {
+        let to = self.to.as_ref();
+        Plist::new()
+            .put_some("answers", self.answers.map(seq_value))
+            .put_text("client", to.and_then(|to| to.client.as_deref()))
+            .put_some("id", to.and_then(|to| to.id.clone()))
+            .put("payload", self.payload.clone())
+            .done()
+    }
+}
+
+fn seq_value(seq: Seq) -> Value {
+    Value::int(seq.0.try_into().unwrap_or(i64::MAX))
+}
+
+/// The one of `all` whose word a key holds.
+fn word<T: Copy>(
+    all: &[T],
+    spell: fn(T) -> &'static str,
+    value: &Value,
+    key: &'static str,
+) -> Result<T, Unreadable> {
+    let written = name(value, key)?;
+    let found = all.iter().copied().find(|one| spell(*one) == written.as_str());
+    found.ok_or(Unreadable::new(key, "a known word"))
+}
+
+/// Gives a closed enum its words and the list of its members.
+macro_rules! words {
+    ($type:ident: $($variant:ident $word:literal),+ $(,)?) => {
+        impl $type {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// The word for it.
+            pub fn word(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word),+
+                }
+            }
+        }
+    };
+}
+
+words!(By: Asker "asker", Reflex "reflex", Thinker "thinker");
+words!(CheckResult: Pass "pass", Allow "allow", Deny "deny");
+words!(Rule: WellFormed "well-formed", Size "size", Target "target", Action "action",
+    Budget "budget", Safe "safe", OwnerAsks "owner-asks", Default "default");
+words!(Code: InvalidValue "invalid-value", Unsupported "unsupported",
+    UnknownTarget "unknown-target", Refused "refused", Cancelled "cancelled", Expired "expired",
+    EngineFailed "engine-failed", UnknownOutcome "unknown-outcome", Overloaded "overloaded");
+words!(Reason: Answered "answered", Refused "refused", Failed "failed", Cancelled "cancelled",
+    Expired "expired", Superseded "superseded");
+
+impl Code {
+    fn from_value(value: &Value) -> Result<Self, Unreadable> {
+        word(Self::ALL, Self::word, value, "code")
+    }
+}

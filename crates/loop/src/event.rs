@@ -1,0 +1,233 @@
+//! What can happen to a session: everything [`crate::step`] is ever told.
+//!
+//! Made by the daemon from messages, results and time; recorded before anything follows from it.
+//! Plain data: ids, names and values, never handles.
+
+mod value;
+
+use std::sync::Arc;
+
+use bridle_sexp::Value;
+
+use crate::ids::{EffectId, Name, SessionId, TurnId};
+use crate::limits::Limits;
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// The session began; the first event of each.
+    Began(Began),
+    /// A shell said something.
+    Signal(Arc<Signal>),
+    /// These actuators can be reached from now on, and no others.
+    Registered(Vec<Actuator>),
+    /// What the reflex thinkers advise.
+    Consulted {
+        /// The consultation.
+        effect: EffectId,
+        /// Their advice.
+        advice: Advice,
+    },
+    /// What a thinker drafted.
+    Drafted {
+        /// The thought.
+        effect: EffectId,
+        /// Its draft, or why there is none.
+        draft: Result<Draft, Fault>,
+    },
+    /// How an act ended.
+    Acted {
+        /// The act.
+        effect: EffectId,
+        /// Its outcome.
+        outcome: Outcome,
+    },
+    /// Time passed.
+    Tick(Tick),
+    /// The daemon gives a turn up.
+    Cancelled {
+        /// The turn; any other than the current one is ignored.
+        turn: TurnId,
+        /// Why, for people.
+        reason: Box<str>,
+    },
+}
+
+/// How a session begins.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Began {
+    /// The principal that the session belongs to.
+    pub owner: Box<str>,
+    /// Its limits, for good.
+    pub limits: Limits,
+    /// Where it comes from, if it continues another session.
+    pub fork: Option<Fork>,
+}
+
+/// The point of another session that this one continues from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fork {
+    /// The other session.
+    pub session: SessionId,
+    /// The number of its last record that counts.
+    pub record: u64,
+    /// Its state there, as `State::to_value` gives it.
+    pub state: Value,
+}
+
+/// The kind of a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignalKind {
+    /// Something was perceived: `:EVENT`.
+    Event,
+    /// Something is asked for: `:REQUEST`.
+    Request,
+    /// Something is to be noted: `:LOG`.
+    Log,
+}
+
+/// What a shell said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signal {
+    /// What kind of message it was.
+    pub kind: SignalKind,
+    /// Who said it, as the daemon knows, not as the message claims.
+    pub from: Asker,
+    /// The message's id, to be returned with the answer.
+    pub id: Option<Value>,
+    /// The actuator it is for.
+    pub target: Option<Name>,
+    /// The payload, without what a client may not set.
+    pub payload: Value,
+    /// The paths of what a client may not set and did.
+    pub dropped: Vec<Box<str>>,
+}
+
+/// Who sent a signal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asker {
+    /// The principal, such as `uid:1000`.
+    pub principal: Box<str>,
+    /// Whether that is an owner of this daemon.
+    pub owner: bool,
+    /// The stable id that its shell gave in its hello.
+    pub client: Option<Box<str>>,
+    /// The kind of its shell.
+    pub shell: Option<Name>,
+    /// The language of its user.
+    pub locale: Option<Box<str>>,
+    /// The time zone of its user.
+    pub time_zone: Option<Box<str>>,
+}
+
+/// Something that can carry out actions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Actuator {
+    /// What a target names.
+    pub name: Name,
+    /// Where it lives.
+    pub place: Place,
+    /// What it can do; every known action if empty.
+    pub actions: Vec<Name>,
+}
+
+/// Where an actuator lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In an attached shell: it is sent a request and may be away for long.
+    Shell,
+    /// In the daemon.
+    Host,
+}
+
+/// What reflex thinkers say to a context.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Advice {
+    /// What to do.
+    pub proposals: Vec<Proposal>,
+    /// Whether a thinker should be asked as well.
+    pub think: bool,
+}
+
+/// What a thinker says to a prompt.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Draft {
+    /// What to do; nothing ends the turn.
+    pub proposals: Vec<Proposal>,
+}
+
+/// Why a thinker has no draft.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The cause, for people.
+    pub reason: Box<str>,
+    /// Whether the same may succeed later.
+    pub retryable: bool,
+}
+
+/// Something that somebody wants to be done. It carries no authority.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    /// The actuator; the asker for what is to be said, else the asker's shell, if absent.
+    pub target: Option<Name>,
+    /// The action and its arguments.
+    pub payload: Value,
+    /// Why, for people.
+    pub explanation: Option<Box<str>>,
+    /// Whether the outcome goes back to think.
+    pub then_think: bool,
+}
+
+/// How an act ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// Carried out, with this result.
+    Done(Value),
+    /// Refused by the one who was asked, for this reason.
+    Denied(Box<str>),
+    /// Nobody answered in time.
+    Expired,
+    /// A later request took its place.
+    Superseded,
+    /// Tried and failed, for this reason.
+    Failed(Box<str>),
+    /// Begun, and nobody knows how it ended.
+    UnknownOutcome,
+}
+
+/// Which time has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tick {
+    /// A deadline or a schedule may be due.
+    Deadline,
+    /// The regular beat.
+    Heartbeat,
+}
+
+impl Asker {
+    /// Somebody without a hello.
+    pub fn new(principal: &str) -> Self {
+        Self {
+            principal: principal.into(),
+            owner: false,
+            client: None,
+            shell: None,
+            locale: None,
+            time_zone: None,
+        }
+    }
+}
+
+impl Outcome {
+    /// The word for it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Outcome::Done(_) => "done",
+            Outcome::Denied(_) => "denied",
+            Outcome::Expired => "expired",
+            Outcome::Superseded => "superseded",
+            Outcome::Failed(_) => "failed",
+            Outcome::UnknownOutcome => "unknown-outcome",
+        }
+    }
+}

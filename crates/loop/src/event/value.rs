@@ -1,0 +1,297 @@
+//! Events as values: the bodies of their records.
+//!
+//! `from_value` reads exactly what `to_value` writes; anything else is [`Unreadable`], never a
+//! guess.
+
+use std::sync::Arc;
+
+use bridle_sexp::Value;
+
+use super::{
+    Actuator, Advice, Asker, Began, Draft, Event, Fault, Fork, Outcome, Place, Proposal, Signal,
+    SignalKind, Tick,
+};
+use crate::field::{
+    Plist, Unreadable, effect_id, element_name, element_text, flag, list, name, number,
+    optional_name, optional_text, required, session, text, turn_id,
+};
+use crate::limits::Limits;
+
+impl Event {
+    /// The kind of its record.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Event::Began(_) => "began",
+            Event::Signal(_) => "signal",
+            Event::Registered(_) => "registered",
+            Event::Consulted { .. } => "consulted",
+            Event::Drafted { .. } => "drafted",
+            Event::Acted { .. } => "acted",
+            Event::Tick(_) => "tick",
+            Event::Cancelled { .. } => "cancelled",
+        }
+    }
+
+    /// The body of its record.
+    pub fn to_value(&self) -> Value {
+        let plist = Plist::new();
+        match self {
+            Event::Began(began) => began.to_value(),
+            Event::Signal(signal) => signal.to_value(),
+            Event::Registered(actuators) => {
+                plist.put("actuators", Value::list(actuators.iter().map(Actuator::to_value))).done()
+            }
+            Event::Consulted { effect, advice } => plist
+                .put_number("effect", effect.0)
+                .put_flag("think", advice.think)
+                .put_list("proposals", advice.proposals.iter().map(Proposal::to_value))
+                .done(),
+            Event::Drafted { effect, draft: Ok(draft) } => plist
+                .put_number("effect", effect.0)
+                .put_list("proposals", draft.proposals.iter().map(Proposal::to_value))
+                .done(),
+            Event::Drafted { effect, draft: Err(fault) } => plist
+                .put_number("effect", effect.0)
+                .put("fault", &*fault.reason)
+                .put_flag("retryable", fault.retryable)
+                .done(),
+            Event::Acted { effect, outcome } => {
+                outcome.put(plist.put_number("effect", effect.0)).done()
+            }
+            Event::Tick(tick) => plist.put("tick", Value::keyword(tick.word())).done(),
+            Event::Cancelled { turn, reason } => {
+                plist.put_number("turn", turn.0).put("reason", &**reason).done()
+            }
+        }
+    }
+
+    /// Reads the body of a record of this kind.
+    ///
+    /// # Errors
+    /// When the kind is none of an event, or the body is not what [`Event::to_value`] writes.
+    pub fn from_value(kind: &str, value: &Value) -> Result<Self, Unreadable> {
+        let proposals = |value| list(value, "proposals", Proposal::from_value);
+        Ok(match kind {
+            "began" => Event::Began(Began::from_value(value)?),
+            "signal" => Event::Signal(Arc::new(Signal::from_value(value)?)),
+            "registered" => Event::Registered(list(value, "actuators", Actuator::from_value)?),
+            "consulted" => Event::Consulted {
+                effect: effect_id(value, "effect")?,
+                advice: Advice { proposals: proposals(value)?, think: flag(value, "think")? },
+            },
+            "drafted" => Event::Drafted {
+                effect: effect_id(value, "effect")?,
+                draft: match optional_text(value, "fault")? {
+                    Some(reason) => Err(Fault { reason, retryable: flag(value, "retryable")? }),
+                    None => Ok(Draft { proposals: proposals(value)? }),
+                },
+            },
+            "acted" => Event::Acted {
+                effect: effect_id(value, "effect")?,
+                outcome: Outcome::from_value(value)?,
+            },
+            "tick" => Event::Tick(Tick::from_value(value)?),
+            "cancelled" => {
+                Event::Cancelled { turn: turn_id(value, "turn")?, reason: text(value, "reason")? }
+            }
+            _ => return Err(Unreadable::new("kind", "the kind of an event")),
+        })
+    }
+}
+
+impl Began {
+    fn to_value(&self) -> Value {
+        let fork = self.fork.as_ref().map(|fork| {
+            Plist::new()
+                .put("session", fork.session.as_str())
+                .put_number("record", fork.record)
+                .put("state", fork.state.clone())
+                .done()
+        });
+        Plist::new()
+            .put("owner", &*self.owner)
+            .put("limits", self.limits.to_value())
+            .put_some("fork", fork)
+            .done()
+    }
+
+    fn from_value(value: &Value) -> Result<Self, Unreadable> {
+        let fork = value.get("fork").map(|fork| {
+            Ok(Fork {
+                session: session(fork, "session")?,
+                record: number(fork, "record")?,
+                state: required(fork, "state")?.clone(),
+            })
+        });
+        Ok(Self {
+            owner: text(value, "owner")?,
+            limits: Limits::from_value(required(value, "limits")?)?,
+            fork: fork.transpose()?,
+        })
+    }
+}
+
+impl Signal {
+    pub(crate) fn to_value(&self) -> Value {
+        Plist::new()
+            .put("kind", Value::keyword(self.kind.word()))
+            .put("from", self.from.to_value())
+            .put_some("id", self.id.clone())
+            .put_name("target", self.target.as_ref())
+            .put("payload", self.payload.clone())
+            .put_list("dropped", self.dropped.iter().map(|path| Value::from(&**path)))
+            .done()
+    }
+
+    pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {
+        let kind = name(value, "kind")?;
+        let kind = [SignalKind::Event, SignalKind::Request, SignalKind::Log]
+            .into_iter()
+            .find(|known| known.word() == kind.as_str());
+        Ok(Self {
+            kind: kind.ok_or(Unreadable::new("kind", "the kind of a signal"))?,
+            from: Asker::from_value(required(value, "from")?)?,
+            id: value.get("id").cloned(),
+            target: optional_name(value, "target")?,
+            payload: required(value, "payload")?.clone(),
+            dropped: list(value, "dropped", element_text)?,
+        })
+    }
+}
+
+impl SignalKind {
+    fn word(self) -> &'static str {
+        match self {
+            SignalKind::Event => "event",
+            SignalKind::Request => "request",
+            SignalKind::Log => "log",
+        }
+    }
+}
+
+impl Asker {
+    fn to_value(&self) -> Value {
+        Plist::new()
+            .put("principal", &*self.principal)
+            .put_flag("owner", self.owner)
+            .put_text("client", self.client.as_deref())
+            .put_name("shell", self.shell.as_ref())
+            .put_text("locale", self.locale.as_deref())
+            .put_text("time-zone", self.time_zone.as_deref())
+            .done()
+    }
+
+    fn from_value(value: &Value) -> Result<Self, Unreadable> {
+        Ok(Self {
+            principal: text(value, "principal")?,
+            owner: flag(value, "owner")?,
+            client: optional_text(value, "client")?,
+            shell: optional_name(value, "shell")?,
+            locale: optional_text(value, "locale")?,
+            time_zone: optional_text(value, "time-zone")?,
+        })
+    }
+}
+
+impl Actuator {
+    pub(crate) fn to_value(&self) -> Value {
+        Plist::new()
+            .put("name", self.name.to_value())
+            .put("place", self.place.to_value())
+            .put_list("actions", self.actions.iter().map(crate::ids::Name::to_value))
+            .done()
+    }
+
+    pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {
+        Ok(Self {
+            name: name(value, "name")?,
+            place: Place::from_value(value)?,
+            actions: list(value, "actions", element_name)?,
+        })
+    }
+}
+
+impl Place {
+    pub(crate) fn to_value(self) -> Value {
+        Value::keyword(match self {
+            Place::Shell => "shell",
+            Place::Host => "host",
+        })
+    }
+
+    /// Reads the `:place` of a plist.
+    pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {
+        match name(value, "place")?.as_str() {
+            "shell" => Ok(Place::Shell),
+            "host" => Ok(Place::Host),
+            _ => Err(Unreadable::new("place", "`shell` or `host`")),
+        }
+    }
+}
+
+impl Proposal {
+    /// The proposal as a plist.
+    pub fn to_value(&self) -> Value {
+        Plist::new()
+            .put_name("target", self.target.as_ref())
+            .put("payload", self.payload.clone())
+            .put_text("explanation", self.explanation.as_deref())
+            .put_flag("then-think", self.then_think)
+            .done()
+    }
+
+    /// Reads what [`Proposal::to_value`] wrote.
+    ///
+    /// # Errors
+    /// When a key is missing or has another type.
+    pub fn from_value(value: &Value) -> Result<Self, Unreadable> {
+        Ok(Self {
+            target: optional_name(value, "target")?,
+            payload: required(value, "payload")?.clone(),
+            explanation: optional_text(value, "explanation")?,
+            then_think: flag(value, "then-think")?,
+        })
+    }
+}
+
+impl Outcome {
+    /// Adds the outcome to a plist.
+    pub(crate) fn put(&self, plist: Plist) -> Plist {
+        let plist = plist.put("outcome", Value::keyword(self.word()));
+        match self {
+            Outcome::Done(result) => plist.put("result", result.clone()),
+            Outcome::Denied(reason) | Outcome::Failed(reason) => plist.put("reason", &**reason),
+            Outcome::Expired | Outcome::Superseded | Outcome::UnknownOutcome => plist,
+        }
+    }
+
+    /// Reads the outcome that a plist holds.
+    pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {
+        Ok(match name(value, "outcome")?.as_str() {
+            "done" => Outcome::Done(required(value, "result")?.clone()),
+            "denied" => Outcome::Denied(text(value, "reason")?),
+            "failed" => Outcome::Failed(text(value, "reason")?),
+            "expired" => Outcome::Expired,
+            "superseded" => Outcome::Superseded,
+            "unknown-outcome" => Outcome::UnknownOutcome,
+            _ => return Err(Unreadable::new("outcome", "the word for an outcome")),
+        })
+    }
+}
+
+impl Tick {
+    fn word(self) -> &'static str {
+        match self {
+            Tick::Deadline => "deadline",
+            Tick::Heartbeat => "heartbeat",
+        }
+    }
+
+    fn from_value(value: &Value) -> Result<Self, Unreadable> {
+        match name(value, "tick")?.as_str() {
+            "deadline" => Ok(Tick::Deadline),
+            "heartbeat" => Ok(Tick::Heartbeat),
+            _ => Err(Unreadable::new("tick", "`deadline` or `heartbeat`")),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Names and numbers: one type for each, so that none is taken for another.
+//!
+//! Used by every file of this crate and by whoever feeds [`crate::step`]. No registry: a name
+//! says nothing about whether the thing exists.
+
+use std::fmt;
+
+use bridle_sexp::{Keyword, Value};
+
+/// The longest name of a session, in bytes: it becomes part of file names and of request ids.
+const MAX_SESSION_BYTES: usize = 64;
+
+/// The name of a session: 1 to 64 ASCII letters, digits, `.`, `_` and `-`.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionId(Box<str>);
+
+/// Why a text is no session's name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadName {
+    /// Empty, or longer than it may be.
+    #[error("a session's name of {0} bytes, expected 1 to {MAX_SESSION_BYTES}")]
+    Length(usize),
+    /// A character outside of the few that are allowed.
+    #[error("`{0}` in a session's name, expected letters, digits, `.`, `_` or `-`")]
+    Character(char),
+}
+
+impl SessionId {
+    /// Takes a name.
+    ///
+    /// # Errors
+    /// When its length or a character is not allowed.
+    pub fn parse(name: &str) -> Result<Self, BadName> {
+        if name.is_empty() || name.len() > MAX_SESSION_BYTES {
+            return Err(BadName::Length(name.len()));
+        }
+        let is_allowed = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        match name.chars().find(|c| !is_allowed(c)) {
+            Some(bad) => Err(BadName::Character(bad)),
+            None => Ok(Self(name.into())),
+        }
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The name of an actuator, an action, a sensor or a kind of shell: a keyword in lower case.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Name(Box<str>);
+
+impl Name {
+    /// The name of these characters, ASCII case folded; what no keyword can hold is replaced.
+    pub fn new(name: &str) -> Self {
+        let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+        if !name.is_empty() && name.bytes().all(is_plain) {
+            return Self(name.into());
+        }
+        Self(Keyword::from_name(name).name().to_ascii_lowercase().into())
+    }
+
+    /// The name of a keyword; `None` for any other value.
+    pub fn of(value: &Value) -> Option<Self> {
+        match value {
+            Value::Keyword(keyword) => Some(Self::new(&keyword.name())),
+            _ => None,
+        }
+    }
+
+    /// The characters, without a colon.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The keyword.
+    pub fn to_value(&self) -> Value {
+        Value::keyword(&self.0)
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, ":{}", self.0)
+    }
+}
+
+/// The place of an event in its session's stream; dense, from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Seq(pub u64);
+
+/// A turn of a session, from 1: what happens from a signal to its answer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct TurnId(pub u64);
+
+/// An effect whose result is awaited; counts within its session, from 1, and is never used again.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct EffectId(pub u64);
+
+/// Milliseconds since the beginning of 1970.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Time(pub i64);
+
+impl Time {
+    /// The time so many milliseconds later; the end of time at most.
+    #[must_use]
+    pub fn after(self, milliseconds: i64) -> Self {
+        Self(self.0.saturating_add(milliseconds))
+    }
+}

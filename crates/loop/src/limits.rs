@@ -1,0 +1,112 @@
+//! How much a session may hold and how long it may take.
+//!
+//! Part of the state: a session keeps the limits it began with, so that replay does not depend on
+//! today's settings. What happens when a limit is reached is said at each field.
+
+use bridle_sexp::Value;
+
+use crate::field::{Unreadable, required};
+
+/// The limits of one session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How often an outcome may return to thinking in one turn; then the answer is `refused`.
+    pub depth: u32,
+    /// How many drafts with a vetoed proposal a turn bears; then the answer is `refused`.
+    pub tries: u32,
+    /// Proposals carried out in one turn, answers included; the others are denied.
+    pub acts: u32,
+    /// Proposals looked at in one draft or advice; the others are rejected together.
+    pub proposals: usize,
+    /// Acts of a session that await their outcome; further ones are denied.
+    pub outstanding: usize,
+    /// Signals that wait for their turn; one more is answered `overloaded`.
+    pub queue: usize,
+    /// Bytes of all signals that wait, about; one more is answered `overloaded`.
+    pub queue_bytes: usize,
+    /// Bytes of a proposal, about; a larger one is denied. A larger result is not shown to thinkers.
+    pub payload: usize,
+    /// Exchanges kept for context; the oldest goes.
+    pub history: usize,
+    /// Bytes kept of each side of an exchange; the rest is cut.
+    pub history_text: usize,
+    /// Decisions kept to answer why; the oldest goes.
+    pub decisions: usize,
+    /// Schedules; one more fails.
+    pub schedules: usize,
+    /// Milliseconds between two firings of a schedule; a shorter interval is denied.
+    pub schedule_min_ms: i64,
+    /// Milliseconds until an act that nobody answered is `expired`.
+    pub request_deadline_ms: i64,
+    /// Milliseconds until a turn is given up and answered `expired`.
+    pub turn_deadline_ms: i64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            depth: 10,
+            tries: 3,
+            acts: 32,
+            proposals: 32,
+            outstanding: 256,
+            queue: 64,
+            queue_bytes: 64 << 20,
+            payload: 4 << 20,
+            history: 32,
+            history_text: 2 << 10,
+            decisions: 16,
+            schedules: 64,
+            schedule_min_ms: 1_000,
+            request_deadline_ms: 5 * 60 * 1_000,
+            turn_deadline_ms: 10 * 60 * 1_000,
+        }
+    }
+}
+
+/// One line a limit: its key, how it is written, how it is read.
+macro_rules! limits_as_value {
+    ($($key:literal $field:ident),+ $(,)?) => {
+        impl Limits {
+            /// The limits as a plist.
+            pub fn to_value(&self) -> Value {
+                Value::plist([$(($key, number(self.$field))),+])
+            }
+
+            /// Reads what [`Limits::to_value`] wrote; every key must be there.
+            ///
+            /// # Errors
+            /// When a key is absent, no integer, or out of range.
+            pub fn from_value(value: &Value) -> Result<Self, Unreadable> {
+                Ok(Self { $($field: whole(value, $key)?),+ })
+            }
+        }
+    };
+}
+
+limits_as_value! {
+    "depth" depth,
+    "tries" tries,
+    "acts" acts,
+    "proposals" proposals,
+    "outstanding" outstanding,
+    "queue" queue,
+    "queue-bytes" queue_bytes,
+    "payload" payload,
+    "history" history,
+    "history-text" history_text,
+    "decisions" decisions,
+    "schedules" schedules,
+    "schedule-min-ms" schedule_min_ms,
+    "request-deadline-ms" request_deadline_ms,
+    "turn-deadline-ms" turn_deadline_ms,
+}
+
+fn number<N: TryInto<i64>>(number: N) -> Value {
+    Value::int(number.try_into().unwrap_or(i64::MAX))
+}
+
+fn whole<N: TryFrom<i64>>(value: &Value, key: &'static str) -> Result<N, Unreadable> {
+    let number = required(value, key)?.as_i64().ok_or(Unreadable::new(key, "an integer"))?;
+    N::try_from(number).map_err(|_| Unreadable::new(key, "an integer within its range"))
+}
