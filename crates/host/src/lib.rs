@@ -1,1 +1,36 @@
-//! Every effect on the outside: thinkers and actuators.
+//! Every effect on the outside: thinkers, which propose, and actuators, which carry out orders.
+//!
+//! The daemon makes one [`Host`] and asks it; a host knows the loop's words and never the wire.
+//! Threads may block here, so nothing here runs on the daemon's own tasks, except
+//! [`Host::consult`], which is quick.
+//!
+//! In reading order:
+//! - `host`: what the daemon asks
+//! - `facts`: what the host asks the daemon
+//! - `thinker`: which thinker there is
+//! - `builtin`: answers a few words
+//! - `script`: answers from rules in a file
+//! - `actuator`: carries out orders
+//! - `cancel`: the word to stop
+//! - `error`: why there is no host
+
+mod host;
+
+mod facts;
+
+mod thinker;
+
+mod builtin;
+mod script;
+
+mod actuator;
+
+mod cancel;
+mod error;
+
+pub use actuator::Surroundings;
+pub use cancel::Cancel;
+pub use error::Error;
+pub use facts::{Facts, SessionFact, SessionList, StatusFact, Whose};
+pub use host::Host;
+pub use thinker::{Delta, ThinkerChoice};

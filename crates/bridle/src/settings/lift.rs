@@ -39,7 +39,6 @@ impl Settings {
             unknown_unit: self.unknown_unit(),
             limits: self.limits()?,
             keepalive: self.span("keepalive"),
-            ..Config::default()
         };
         self.check(&config)?;
         Ok(config)

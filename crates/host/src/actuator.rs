@@ -1,0 +1,80 @@
+//! Actuators that live in the host, by name. Each accepts an [`Order`] and nothing else, and only
+//! `decide` makes those: what was not decided cannot be done here.
+//!
+//! [`Host`](crate::Host) holds the list. Shells are actuators too; those are the daemon's.
+
+mod log;
+#[cfg(feature = "faults")]
+mod tally;
+
+#[cfg(feature = "faults")]
+use std::path::PathBuf;
+
+use bridle_loop::{Actuator, EffectId, Name, Order, Outcome, Place, SessionId};
+
+/// Carries out orders of one name.
+trait Act: Send + Sync {
+    /// The actions that it knows.
+    fn actions(&self) -> &'static [&'static str];
+
+    fn act(&self, order: &Order, around: &mut Surroundings<'_>) -> Outcome;
+}
+
+/// Where an order is carried out.
+pub struct Surroundings<'a> {
+    /// Whose order it is.
+    pub session: &'a SessionId,
+    /// Which of its effects it is; never the same for two orders.
+    pub effect: EffectId,
+    /// Takes the notes of `log`: the daemon writes them where it writes its own.
+    pub note: &'a mut dyn FnMut(&str),
+}
+
+/// The actuators of one host.
+pub(crate) struct Registry(Vec<(Name, Box<dyn Act>)>);
+
+impl Registry {
+    /// Those that every host has.
+    pub(crate) fn new() -> Self {
+        Self(vec![(Name::new("log"), Box::new(log::Log))])
+    }
+
+    /// Adds the one that counts executions in files of `directory`.
+    #[cfg(feature = "faults")]
+    pub(crate) fn add_tally(&mut self, directory: PathBuf) {
+        self.0.push((Name::new("tally"), Box::new(tally::Tally::new(directory))));
+    }
+
+    /// What can be reached here.
+    pub(crate) fn list(&self) -> Vec<Actuator> {
+        let entry = |(name, act): &(Name, Box<dyn Act>)| Actuator {
+            name: name.clone(),
+            place: Place::Host,
+            actions: act.actions().iter().map(|action| Name::new(action)).collect(),
+        };
+        self.0.iter().map(entry).collect()
+    }
+
+    /// Carries an order out.
+    pub(crate) fn act(&self, order: &Order, around: &mut Surroundings<'_>) -> Outcome {
+        match self.0.iter().find(|(name, _)| name == order.target()) {
+            Some((_, act)) => act.act(order, around),
+            None => {
+                let names: Vec<String> =
+                    self.0.iter().map(|(name, _)| format!("`{name}`")).collect();
+                let (target, names) = (order.target(), names.join(", "));
+                Outcome::Failed(
+                    format!("no actuator `{target}` in the host, expected one of {names}").into(),
+                )
+            }
+        }
+    }
+}
+
+/// The outcome for an order whose action this actuator does not know. `decide` has looked at the
+/// list of actions before, so nobody sees it unless the two disagree.
+fn not_mine(order: &Order, actions: &[&str]) -> Outcome {
+    let (target, action) = (order.target(), order.action().name());
+    let actions = actions.join("`, `");
+    Outcome::Failed(format!("`{target}` got the action `{action}`, expected `{actions}`").into())
+}

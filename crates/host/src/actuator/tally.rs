@@ -1,0 +1,67 @@
+//! `:tally`: one line in a file for each execution, so that fault tests can count them. Only in
+//! builds with the feature `faults`.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use bridle_loop::{Action, Order, Outcome};
+use bridle_sexp::Value;
+
+use super::{Act, Surroundings, not_mine};
+
+const ACTIONS: &[&str] = &["tally"];
+
+/// Bytes of a file's name, as on every common file system.
+const MAX_FILE_NAME: usize = 255;
+
+/// Counts in files of one directory.
+pub(super) struct Tally {
+    directory: PathBuf,
+}
+
+impl Tally {
+    pub(super) fn new(directory: PathBuf) -> Self {
+        Self { directory }
+    }
+
+    /// Appends one line and waits until it is on the disk.
+    fn append(&self, file: &str, line: &str) -> io::Result<()> {
+        let path = self.directory.join(file);
+        let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+        // One write: a line is there as a whole or not at all.
+        file.write_all(line.as_bytes())?;
+        file.sync_all()?;
+        // The name of a new file is on the disk once its directory is.
+        File::open(&self.directory)?.sync_all()
+    }
+}
+
+impl Act for Tally {
+    fn actions(&self) -> &'static [&'static str] {
+        ACTIONS
+    }
+
+    fn act(&self, order: &Order, around: &mut Surroundings<'_>) -> Outcome {
+        let Action::Tally { file } = order.action() else { return not_mine(order, ACTIONS) };
+        if !is_plain_name(file) {
+            return Outcome::Failed(
+                format!("file `{file}`, expected letters, digits, `-`, `_` and `.` inside").into(),
+            );
+        }
+        let line = format!("{}-{}\n", around.session, around.effect.0);
+        match self.append(file, &line) {
+            Ok(()) => Outcome::Done(Value::Nil),
+            Err(error) => Outcome::Failed(format!("cannot count in `{file}`: {error}").into()),
+        }
+    }
+}
+
+/// A name that stays inside the directory and shows up in a listing.
+fn is_plain_name(file: &str) -> bool {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+    !file.is_empty()
+        && file.len() <= MAX_FILE_NAME
+        && !file.starts_with('.')
+        && file.bytes().all(is_plain)
+}

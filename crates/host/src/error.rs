@@ -1,0 +1,49 @@
+//! Why a host cannot be made.
+
+use std::path::PathBuf;
+
+use crate::script::read::MAX_SCRIPT_BYTES;
+
+/// What can be wrong with the choice of a thinker.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The choice itself.
+    #[error("thinker `{0}`, expected `builtin` or `script:FILE`")]
+    UnknownThinker(Box<str>),
+    /// The file cannot be read.
+    #[error("cannot read the script `{}`", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The file is too long.
+    #[error("the script `{}` is too long, expected at most {MAX_SCRIPT_BYTES} bytes", path.display())]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is not UTF-8.
+    #[error("the script `{}` is not UTF-8 text", path.display())]
+    NotText {
+        /// The file.
+        path: PathBuf,
+        /// Where not.
+        #[source]
+        source: std::str::Utf8Error,
+    },
+    /// The file holds something that is no script.
+    #[error("{}:{line}:{column}: {reason}", path.display())]
+    Script {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// In characters, counted from 1.
+        column: usize,
+        /// Expected and got.
+        reason: String,
+    },
+}

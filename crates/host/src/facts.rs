@@ -1,0 +1,68 @@
+//! What the daemon tells the builtin thinker about itself.
+//!
+//! The daemon implements [`Facts`]; [`crate::builtin`] asks, while a session waits: an answer is
+//! looked up, never computed from history. Asked only after the question is recorded, and the
+//! answer is recorded too, so replay needs none of this.
+
+use std::time::Duration;
+
+use bridle_loop::SessionId;
+
+/// Knows what goes on in the daemon now.
+pub trait Facts: Send + Sync {
+    /// Sessions, those with the latest activity first, at most `limit` of them.
+    fn sessions(&self, whose: Whose<'_>, limit: usize) -> SessionList;
+
+    /// The daemon as a whole.
+    fn status(&self) -> StatusFact;
+}
+
+/// Which sessions may be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose<'p> {
+    /// All: the owner asks.
+    Everybodys,
+    /// Only those made by this principal.
+    Of(&'p str),
+}
+
+/// Some sessions, and how many there are in all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionList {
+    /// Sessions that the asker may see, shown or not.
+    pub total: usize,
+    /// The first of them.
+    pub shown: Vec<SessionFact>,
+}
+
+/// One session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionFact {
+    /// Its name.
+    pub session: SessionId,
+    /// Number of its latest event.
+    pub head: u64,
+    /// Shells attached now.
+    pub shells: usize,
+    /// Whether a turn is running.
+    pub busy: bool,
+}
+
+/// The daemon as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusFact {
+    /// Its version.
+    pub version: Box<str>,
+    /// Since when it runs.
+    pub uptime: Duration,
+    /// Sessions there are, and of them those with a turn running.
+    pub sessions: usize,
+    /// See `sessions`.
+    pub busy: usize,
+    /// Shells attached now.
+    pub shells: usize,
+    /// Number of the latest record.
+    pub record: u64,
+    /// Why nothing can be recorded at the moment, if so.
+    pub trouble: Option<Box<str>>,
+}

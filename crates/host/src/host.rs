@@ -1,0 +1,124 @@
+//! One host: its thinker and its actuators, asked by the daemon.
+//!
+//! [`Host::consult`] is called while a session waits; [`Host::think`] and [`Host::act`] block and
+//! are called on worker threads. A host keeps nothing that a session depends on: what it answers is
+//! recorded by the daemon, and replay never asks it.
+
+#[cfg(feature = "faults")]
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bridle_loop::{Actuator, Advice, Context, Deed, Draft, Fault, Order, Outcome, Prompt};
+use bridle_sexp::Value;
+
+use crate::actuator::{Registry, Surroundings};
+use crate::builtin::{self, Others, Said, Slash};
+use crate::cancel::Cancel;
+use crate::error::Error;
+use crate::facts::Facts;
+use crate::script::{Script, Stimulus};
+use crate::thinker::{Delta, ThinkerChoice};
+
+/// The thinker and the actuators of one daemon.
+pub struct Host {
+    thinker: Thinker,
+    facts: Arc<dyn Facts>,
+    registry: Registry,
+}
+
+enum Thinker {
+    Builtin,
+    Script(Script),
+}
+
+impl Host {
+    /// Opens the thinker that was chosen.
+    ///
+    /// # Errors
+    /// A script that cannot be read, or is none.
+    pub fn new(thinker: &ThinkerChoice, facts: Arc<dyn Facts>) -> Result<Self, Error> {
+        let thinker = match thinker {
+            ThinkerChoice::Builtin => Thinker::Builtin,
+            ThinkerChoice::Script(path) => Thinker::Script(Script::open(path)?),
+        };
+        Ok(Self { thinker, facts, registry: Registry::new() })
+    }
+
+    /// With an actuator `tally`, which counts executions in files of `directory`.
+    #[cfg(feature = "faults")]
+    #[must_use]
+    pub fn with_tally(mut self, directory: PathBuf) -> Self {
+        self.registry.add_tally(directory);
+        self
+    }
+
+    /// What can be said at once. Quick: looks up and prints.
+    pub fn consult(&self, context: &Context) -> Advice {
+        match &self.thinker {
+            Thinker::Builtin => builtin::consult(context, &*self.facts),
+            Thinker::Script(_) => match Said::of(&context.signal.payload) {
+                // A person who has lost their way gets help, whatever the script is about.
+                Said::Word(word, Slash::With) => {
+                    let text = builtin::answer(word, context, &*self.facts, Others::Script);
+                    builtin::advice(text)
+                }
+                _ => Advice { proposals: Vec::new(), think: true },
+            },
+        }
+    }
+
+    /// A draft, after as long as it takes. `stream` is given pieces of the answer as they come;
+    /// `cancel` ends the wait.
+    ///
+    /// # Errors
+    /// The thinker failed, or was canceled.
+    pub fn think(
+        &self,
+        prompt: &Prompt,
+        stream: &mut dyn FnMut(Delta),
+        cancel: &Cancel,
+    ) -> Result<Draft, Fault> {
+        match &self.thinker {
+            // It has said at once what it has to say; asked again, it has nothing to add.
+            Thinker::Builtin => Ok(Draft { proposals: Vec::new() }),
+            Thinker::Script(script) => {
+                let result = prompt.results.last().map(|deed| told(deed));
+                let stimulus = Stimulus {
+                    session: &prompt.context.session,
+                    payload: &prompt.context.signal.payload,
+                    rejected: prompt.rejected.last().map(|rejection| &*rejection.reason),
+                    result: result.as_ref(),
+                    depth: prompt.depth,
+                };
+                script.think(stimulus, stream, cancel)
+            }
+        }
+    }
+
+    /// The actuators that live here.
+    pub fn actuators(&self) -> Vec<Actuator> {
+        self.registry.list()
+    }
+
+    /// Carries out an order for one of [`Host::actuators`].
+    pub fn act(&self, order: &Order, around: &mut Surroundings<'_>) -> Outcome {
+        self.registry.act(order, around)
+    }
+}
+
+/// A deed as the patterns of a script see it.
+fn told(deed: &Deed) -> Value {
+    let mut pairs = vec![
+        ("target", deed.target.to_value()),
+        ("action", deed.action.to_value()),
+        ("outcome", Value::keyword(deed.outcome.word())),
+    ];
+    match &deed.outcome {
+        Outcome::Done(value) => pairs.push(("value", value.clone())),
+        Outcome::Denied(reason) | Outcome::Failed(reason) => {
+            pairs.push(("reason", Value::str(reason.clone())));
+        }
+        Outcome::Expired | Outcome::Superseded | Outcome::UnknownOutcome => {}
+    }
+    Value::plist(pairs)
+}

@@ -1,0 +1,314 @@
+//! The scripted thinker: drafts from rules in a file, the same ones each time.
+//!
+//! Made by [`Host`](crate::Host) at start, asked on worker threads. It stands in for a model in
+//! demos, tests and conformance runs: what it proposes is judged like every other proposal. The
+//! language is in `docs/scripted.md`; [`read`] makes rules, [`pattern`] finds the one that fits,
+//! [`template`] fills in what it says.
+
+pub(crate) mod pattern;
+pub(crate) mod read;
+pub(crate) mod template;
+
+use std::collections::{HashSet, VecDeque};
+use std::io::Read as _;
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use bridle_loop::{Draft, Fault, Name, Proposal, SessionId};
+use bridle_sexp::Value;
+
+use crate::cancel::Cancel;
+use crate::error::Error;
+use crate::thinker::Delta;
+use pattern::{Capture, fits, text_fits};
+use template::{Filler, Unfillable};
+
+/// Uses of `:once` rules that are remembered, over all sessions; the oldest are forgotten first.
+pub(crate) const MAX_ONCE: usize = 16_384;
+
+/// Sensors that carry what a person has written.
+const PROMPTS: [&str; 3] = ["user-prompt", "user-input", "chat-message"];
+
+/// Rules of one file.
+#[derive(Debug)]
+pub(crate) struct Script {
+    rules: Vec<Rule>,
+    used: Mutex<Used>,
+}
+
+/// What a draft is asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stimulus<'p> {
+    pub(crate) session: &'p SessionId,
+    /// Of the signal that began the turn.
+    pub(crate) payload: &'p Value,
+    /// Why the last draft was refused, if it was.
+    pub(crate) rejected: Option<&'p str>,
+    /// What the last act came to, if it is what there is to think about.
+    pub(crate) result: Option<&'p Value>,
+    pub(crate) depth: u32,
+}
+
+impl Script {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// No such file, no script in it.
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+        let unreadable = |source| Error::Unreadable { path: path.into(), source };
+        let file = std::fs::File::open(path).map_err(unreadable)?;
+        let mut bytes = Vec::new();
+        // One byte more than allowed is enough to know that there are too many.
+        let most = u64::try_from(read::MAX_SCRIPT_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+        file.take(most).read_to_end(&mut bytes).map_err(unreadable)?;
+        if bytes.len() > read::MAX_SCRIPT_BYTES {
+            return Err(Error::TooLong { path: path.into() });
+        }
+        let text = String::from_utf8(bytes)
+            .map_err(|error| Error::NotText { path: path.into(), source: error.utf8_error() })?;
+        Self::parse(&text).map_err(|problem| {
+            let read::Problem { line, column, reason } = problem;
+            Error::Script { path: path.into(), line, column, reason }
+        })
+    }
+
+    /// Reads a script.
+    ///
+    /// # Errors
+    /// The place and the reason why it is none.
+    pub(crate) fn parse(text: &str) -> Result<Self, read::Problem> {
+        Ok(Self { rules: read::rules(text)?, used: Mutex::default() })
+    }
+
+    /// The draft of the first rule that fits: waits, streams and fails as the rule says.
+    ///
+    /// # Errors
+    /// What the rule says, no rule, a draft that grows too long, or canceled.
+    pub(crate) fn think(
+        &self,
+        stimulus: Stimulus<'_>,
+        stream: &mut dyn FnMut(Delta),
+        cancel: &Cancel,
+    ) -> Result<Draft, Fault> {
+        let Some((rule, captures)) = self.choose(stimulus) else {
+            return no_rule(stimulus);
+        };
+        let filled = rule.fill(Filler::new(captures));
+        let (pieces, ending) = filled.map_err(|reason| {
+            fault(format!("rule at line {} of the script: {reason}", rule.line))
+        })?;
+        if cancel.wait(rule.delay) {
+            return Err(canceled());
+        }
+        for (index, piece) in pieces.into_iter().enumerate() {
+            if index > 0 && cancel.wait(rule.pace) {
+                return Err(canceled());
+            }
+            stream(Delta { text: piece.into() });
+        }
+        ending
+    }
+
+    fn choose<'p>(&self, stimulus: Stimulus<'p>) -> Option<(&Rule, Vec<Capture<'p>>)> {
+        self.rules.iter().enumerate().find_map(|(index, rule)| {
+            let captures = rule.captures(stimulus)?;
+            let may = !rule.once || self.first_use(stimulus.session, index);
+            may.then_some((rule, captures))
+        })
+    }
+
+    fn first_use(&self, session: &SessionId, rule: usize) -> bool {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(session, rule)
+    }
+}
+
+/// Without a rule a signal is an error of the script's author, who sees it. A refusal or a result
+/// that no rule is about ends the turn instead: there is nothing more to propose.
+fn no_rule(stimulus: Stimulus<'_>) -> Result<Draft, Fault> {
+    if stimulus.rejected.is_some() || stimulus.result.is_some() {
+        return Ok(Draft { proposals: Vec::new() });
+    }
+    Err(fault("no rule of the script fits, expected one, or a `(default ..)`".to_owned()))
+}
+
+fn fault(reason: String) -> Fault {
+    Fault { reason: reason.into(), retryable: false }
+}
+
+fn canceled() -> Fault {
+    fault("canceled".to_owned())
+}
+
+/// One rule: what it fits, and what it does then.
+#[derive(Debug, Default)]
+pub(crate) struct Rule {
+    /// Where it starts in the file.
+    line: usize,
+    /// A string fits the text of a prompt; anything else the payload.
+    when: Option<Value>,
+    /// A string fits the reason; `t` every reason. Without it, only drafts after no refusal.
+    rejected: Option<Value>,
+    /// Fits the outcome; `t` every one. Without it, only drafts after no act.
+    result: Option<Value>,
+    depth: Option<RangeInclusive<u32>>,
+    once: bool,
+    delay: Duration,
+    /// Between two pieces of the stream.
+    pace: Duration,
+    stream: Vec<Box<str>>,
+    ending: Ending,
+}
+
+/// How a draft ends.
+#[derive(Debug)]
+enum Ending {
+    Propose(Vec<Template>),
+    Fail { reason: Box<str>, retryable: bool },
+}
+
+impl Default for Ending {
+    fn default() -> Self {
+        Self::Propose(Vec::new())
+    }
+}
+
+/// A proposal before its captures are put in.
+#[derive(Debug)]
+struct Template {
+    target: Option<Name>,
+    content: Content,
+    explanation: Option<Box<str>>,
+    then_think: bool,
+}
+
+#[derive(Debug)]
+enum Content {
+    Payload(Value),
+    /// A message of all that was streamed.
+    Streamed,
+}
+
+impl Template {
+    fn message(text: Box<str>) -> Self {
+        Self { content: Content::Payload(message(text)), ..Self::of_stream() }
+    }
+
+    fn of_stream() -> Self {
+        Self { target: None, content: Content::Streamed, explanation: None, then_think: false }
+    }
+}
+
+fn message(text: impl Into<Box<str>>) -> Value {
+    Value::plist([("action", Value::keyword("message")), ("text", Value::str(text))])
+}
+
+/// Pieces to stream, then how it ends.
+type Filled = (Vec<String>, Result<Draft, Fault>);
+
+impl Rule {
+    /// The patterns, in the order in which their captures count.
+    fn patterns(&self) -> impl Iterator<Item = &Value> {
+        [&self.when, &self.rejected, &self.result].into_iter().flatten()
+    }
+
+    /// What the wildcards stand for, if the rule fits.
+    fn captures<'p>(&self, stimulus: Stimulus<'p>) -> Option<Vec<Capture<'p>>> {
+        if self.depth.as_ref().is_some_and(|depth| !depth.contains(&stimulus.depth)) {
+            return None;
+        }
+        let mut captures = Vec::new();
+        let when = match &self.when {
+            None => true,
+            Some(Value::Str(glob)) => match prompt_text(stimulus.payload) {
+                Some(text) => text_fits(glob, text, &mut captures),
+                None => false,
+            },
+            Some(pattern) => fits(pattern, stimulus.payload, &mut captures),
+        };
+        let rejected = match (&self.rejected, stimulus.rejected) {
+            (None, None) | (Some(Value::T), Some(_)) => true,
+            (Some(Value::Str(glob)), Some(reason)) => text_fits(glob, reason, &mut captures),
+            _ => false,
+        };
+        let result = match (&self.result, stimulus.result) {
+            // After a refusal the result before it is no longer what the draft is about.
+            (None, Some(_)) => stimulus.rejected.is_some(),
+            (None, None) | (Some(Value::T), Some(_)) => true,
+            (Some(pattern), Some(result)) => fits(pattern, result, &mut captures),
+            (Some(_), None) => false,
+        };
+        (when && rejected && result).then_some(captures)
+    }
+
+    fn fill(&self, mut filler: Filler<'_>) -> Result<Filled, Unfillable> {
+        let pieces: Vec<String> =
+            self.stream.iter().map(|piece| filler.text(piece)).collect::<Result<_, _>>()?;
+        let ending = match &self.ending {
+            Ending::Fail { reason, retryable } => {
+                Err(Fault { reason: filler.text(reason)?.into(), retryable: *retryable })
+            }
+            Ending::Propose(templates) => {
+                let propose = |template| self.proposal(template, &pieces, &mut filler);
+                let proposals = templates.iter().map(propose).collect::<Result<_, _>>()?;
+                Ok(Draft { proposals })
+            }
+        };
+        Ok((pieces, ending))
+    }
+
+    fn proposal(
+        &self,
+        template: &Template,
+        pieces: &[String],
+        filler: &mut Filler<'_>,
+    ) -> Result<Proposal, Unfillable> {
+        let payload = match &template.content {
+            Content::Payload(payload) => filler.value(payload)?,
+            Content::Streamed => message(pieces.concat()),
+        };
+        let explanation = match &template.explanation {
+            Some(explanation) => filler.text(explanation)?,
+            None => format!("rule at line {} of the script", self.line),
+        };
+        Ok(Proposal {
+            target: template.target.clone(),
+            payload,
+            explanation: Some(explanation.into()),
+            then_think: template.then_think,
+        })
+    }
+}
+
+fn prompt_text(payload: &Value) -> Option<&str> {
+    let sensor = payload.get("sensor")?;
+    PROMPTS.iter().any(|name| sensor.is_keyword(name)).then(|| payload.get("text")?.as_str())?
+}
+
+/// Which `:once` rules were used, by session.
+#[derive(Debug, Default)]
+struct Used {
+    uses: HashSet<(SessionId, usize)>,
+    order: VecDeque<(SessionId, usize)>,
+}
+
+impl Used {
+    /// Whether it is the first use.
+    fn insert(&mut self, session: &SessionId, rule: usize) -> bool {
+        let entry = (session.clone(), rule);
+        if !self.uses.insert(entry.clone()) {
+            return false;
+        }
+        self.order.push_back(entry);
+        if self.order.len() > MAX_ONCE
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.uses.remove(&oldest);
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,297 @@
+//! Which rule is used, what it gives, and that its waits can be cut short.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use bridle_loop::SessionId;
+use bridle_sexp::{Value, read_one};
+
+use super::{MAX_ONCE, Script, Stimulus, Used};
+use crate::cancel::Cancel;
+use crate::error::Error;
+
+fn value(text: &str) -> Value {
+    read_one(text).unwrap().root().to_value()
+}
+
+/// A turn to think about; its parts as text.
+#[derive(Clone, Copy)]
+struct Turn {
+    session: &'static str,
+    payload: &'static str,
+    rejected: Option<&'static str>,
+    result: Option<&'static str>,
+    depth: u32,
+}
+
+fn prompt(payload: &'static str) -> Turn {
+    Turn { session: "s", payload, rejected: None, result: None, depth: 0 }
+}
+
+/// Pieces as `~piece`, then proposals as `target payload`, or `!reason`, joined with ` / `.
+fn think(script: &Script, turn: Turn) -> String {
+    let session = SessionId::parse(turn.session).unwrap();
+    let (payload, result) = (value(turn.payload), turn.result.map(value));
+    let stimulus = Stimulus {
+        session: &session,
+        payload: &payload,
+        rejected: turn.rejected,
+        result: result.as_ref(),
+        depth: turn.depth,
+    };
+    let mut told = Vec::new();
+    let draft =
+        script.think(stimulus, &mut |delta| told.push(format!("~{}", delta.text)), &Cancel::new());
+    match draft {
+        Ok(draft) => told.extend(draft.proposals.into_iter().map(|proposal| {
+            let target = proposal.target.map_or(String::new(), |name| format!("{name} "));
+            let then = if proposal.then_think { " and think" } else { "" };
+            format!("{target}{}{then}", proposal.payload)
+        })),
+        Err(fault) => {
+            let retryable = if fault.retryable { " (retryable)" } else { "" };
+            told.push(format!("!{}{retryable}", fault.reason));
+        }
+    }
+    told.join(" / ")
+}
+
+fn check(script: &str, turn: Turn, expect: &str) {
+    assert_eq!(think(&Script::parse(script).unwrap(), turn), expect, "{script}");
+}
+
+const HI: Turn = Turn {
+    session: "s",
+    payload: "(:sensor :user-prompt :text \"hi there\")",
+    rejected: None,
+    result: None,
+    depth: 0,
+};
+
+#[test]
+fn the_first_rule_that_fits() {
+    let script = r#"(default :say "?")
+                    (rule :when "hi *" :say "first $1")
+                    (rule :when "hi there" :say "second")"#;
+    check(script, HI, r#"(:action :message :text "first there")"#);
+    let other = prompt("(:sensor :chat-message :text \"ho\")");
+    check(script, other, r#"(:action :message :text "?")"#);
+}
+
+#[test]
+fn text_alone_fits_prompts_alone() {
+    let script = r#"(rule :when "hi *" :say "x")"#;
+    for payload in [
+        "(:sensor :heartbeat :text \"hi there\")",
+        "(:text \"hi there\")",
+        "(:sensor :user-prompt)",
+        "(:sensor :user-prompt :text 7)",
+        "nil",
+    ] {
+        let expect = "!no rule of the script fits, expected one, or a `(default ..)`";
+        check(script, prompt(payload), expect);
+    }
+    let upper = prompt("(:SENSOR :USER-INPUT :TEXT \"hi there\")");
+    check(script, upper, r#"(:action :message :text "x")"#);
+}
+
+#[test]
+fn proposals_with_all_their_parts() {
+    check(
+        r#"(rule :when (:sensor * :text "hi *")
+                 :say "$1 $2"
+                 :propose ((:target :EMACS :action :eval :code "(f \"$2\")" :sensor $1 :then-think t)
+                           (:action :complete :prefix $2)))"#,
+        HI,
+        r#"(:action :message :text ":user-prompt there") / emacs (:action :eval :code "(f \"there\")" :sensor :user-prompt) and think / (:action :complete :prefix "there")"#,
+    );
+    check("(default :propose nil)", HI, "");
+    check(
+        "(default :then-think t :propose ((:action :a) (:action :b)))",
+        HI,
+        "(:action :a) and think / (:action :b) and think",
+    );
+}
+
+#[test]
+fn explanations_name_the_rule_unless_given() {
+    let script = "; a line\n\n(rule :when \"hi *\" :explanation \"for $1\" :propose ((:action :a) (:action :b :explanation \"own\")))\n(default :say \"x\")";
+    let script = Script::parse(script).unwrap();
+    let explanations = |text: &str| -> Vec<String> {
+        let payload = value(text);
+        let session = SessionId::parse("s").unwrap();
+        let stimulus = Stimulus {
+            session: &session,
+            payload: &payload,
+            rejected: None,
+            result: None,
+            depth: 0,
+        };
+        let draft = script.think(stimulus, &mut |_| {}, &Cancel::new()).unwrap();
+        draft.proposals.into_iter().filter_map(|p| p.explanation).map(String::from).collect()
+    };
+    assert_eq!(explanations(HI.payload), ["for there", "own"]);
+    assert_eq!(explanations("(:sensor :x)"), ["rule at line 4 of the script"]);
+}
+
+#[test]
+fn streams_and_errors() {
+    check(
+        r#"(rule :when "hi *" :stream ("to " "$1" "$" "1") :pace 1)"#,
+        HI,
+        r#"~to  / ~there / ~$ / ~1 / (:action :message :text "to there$1")"#,
+    );
+    check(
+        r#"(default :stream ("a") :say "b" :delay 1)"#,
+        HI,
+        r#"~a / (:action :message :text "b")"#,
+    );
+    check(r#"(rule :when "hi *" :error "no $1")"#, HI, "!no there");
+    check(r#"(default :stream ("a") :error "x" :retryable t)"#, HI, "~a / !x (retryable)");
+}
+
+#[test]
+fn refusals_results_and_depth() {
+    let script = r#"(rule :rejected "*risk*" :say "less: $1|$2")
+                    (rule :rejected t :say "other")
+                    (rule :result (:outcome :done :value *) :depth (2 3) :say "deep $1")
+                    (rule :result (:outcome :done :value *) :say "got $1")
+                    (rule :when "hi *" :result t :say "any")
+                    (default :say "first")"#;
+    let message = |text: &str| format!("(:action :message :text \"{text}\")");
+    let done = HI.with_result("(:action :log :outcome :done :value 7)");
+    check(script, HI, &message("first"));
+    check(script, Turn { rejected: Some("a risk of fire"), ..HI }, &message("less: a | of fire"));
+    check(script, Turn { rejected: Some("no"), ..HI }, &message("other"));
+    check(script, done, &message("got 7"));
+    check(script, Turn { depth: 2, ..done }, &message("deep 7"));
+    check(script, Turn { depth: 4, ..done }, &message("got 7"));
+    check(script, HI.with_result("(:action :log :outcome :failed)"), &message("any"));
+}
+
+#[test]
+fn what_no_rule_is_about_ends_quietly_after_the_first_draft() {
+    let script = r#"(default :say "first")"#;
+    check(script, Turn { rejected: Some("no"), ..HI }, "");
+    check(script, HI.with_result("(:outcome :done)"), "");
+}
+
+#[test]
+fn once_is_once_a_session() {
+    let script = Script::parse(r#"(rule :once t :say "once") (default :say "again")"#).unwrap();
+    let (once, again) =
+        ["once", "again"].map(|text| format!("(:action :message :text \"{text}\")")).into();
+    assert_eq!(think(&script, HI), once);
+    assert_eq!(think(&script, HI), again);
+    assert_eq!(think(&script, Turn { session: "other", ..HI }), once);
+    assert_eq!(think(&script, Turn { session: "other", ..HI }), again);
+}
+
+#[test]
+fn memory_of_once_is_bounded() {
+    let mut used = Used::default();
+    let session = |n: usize| SessionId::parse(&format!("s{n}")).unwrap();
+    for n in 0..MAX_ONCE {
+        assert!(used.insert(&session(n), 0));
+    }
+    assert!(!used.insert(&session(0), 0));
+    assert!(used.insert(&session(MAX_ONCE), 0));
+    assert_eq!(used.uses.len(), MAX_ONCE);
+    assert_eq!(used.order.len(), MAX_ONCE);
+    assert!(used.insert(&session(0), 0), "the oldest was forgotten");
+}
+
+#[test]
+fn a_draft_that_would_grow_too_long_fails() {
+    let many = "$1".repeat(40);
+    let script = Script::parse(&format!("(rule :when (:text *) :say \"{many}\")")).unwrap();
+    let text = "x".repeat(30_000);
+    let payload = Value::plist([("text", Value::str(text))]);
+    let session = SessionId::parse("s").unwrap();
+    let stimulus =
+        Stimulus { session: &session, payload: &payload, rejected: None, result: None, depth: 0 };
+    let fault = script.think(stimulus, &mut |_| {}, &Cancel::new()).unwrap_err();
+    assert_eq!(
+        &*fault.reason,
+        "rule at line 1 of the script: captures make the draft longer than 1048576 bytes"
+    );
+}
+
+/// The script waits ten minutes: only the word to stop ends these tests.
+#[test]
+fn a_wait_is_cut_short() {
+    for script in
+        [r#"(default :delay 600000 :say "late")"#, r#"(default :stream ("a" "b") :pace 300000)"#]
+    {
+        let script = Script::parse(script).unwrap();
+        let cancel = Cancel::new();
+        let (sender, receiver) = mpsc::channel();
+        let thinker = {
+            let cancel = cancel.clone();
+            thread::spawn(move || {
+                let session = SessionId::parse("s").unwrap();
+                let stimulus = Stimulus {
+                    session: &session,
+                    payload: &Value::Nil,
+                    rejected: None,
+                    result: None,
+                    depth: 0,
+                };
+                sender.send("begun".to_owned()).unwrap();
+                let mut told = |delta: crate::Delta| sender.send(delta.text.into()).unwrap();
+                script.think(stimulus, &mut told, &cancel)
+            })
+        };
+        assert_eq!(receiver.recv().unwrap(), "begun");
+        // Long enough for the stream's first piece to come, if there is one; either is good.
+        let _ = receiver.recv_timeout(Duration::from_millis(20));
+        cancel.cancel();
+        let fault = thinker.join().unwrap().unwrap_err();
+        assert_eq!((&*fault.reason, fault.retryable), ("canceled", false));
+        assert!(receiver.try_iter().all(|piece| piece != "b"));
+    }
+}
+
+#[test]
+fn files() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = |name: &str, bytes: Option<&[u8]>| -> Result<Script, Error> {
+        let path = directory.path().join(name);
+        if let Some(bytes) = bytes {
+            std::fs::write(&path, bytes).unwrap();
+        }
+        Script::open(&path)
+    };
+    assert!(open("good", Some(b"(default :say \"x\")")).is_ok());
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    for (name, bytes, expect) in [
+        (
+            "bad",
+            Some(&b"(default\n  :say 7)"[..]),
+            format!("{}:2:8: expected a string, got `7`", path("bad")),
+        ),
+        ("missing", None, format!("cannot read the script `{}`", path("missing"))),
+        (
+            "latin",
+            Some(b"(default :say \"\xe4\")"),
+            format!("the script `{}` is not UTF-8 text", path("latin")),
+        ),
+    ] {
+        assert_eq!(open(name, bytes).unwrap_err().to_string(), expect);
+    }
+    let most = super::read::MAX_SCRIPT_BYTES;
+    let mut long = b"(default :say \"x\")".to_vec();
+    long.resize(most, b' ');
+    assert!(open("long", Some(&long)).is_ok());
+    long.push(0xC3);
+    let error = open("longer", Some(&long)).unwrap_err().to_string();
+    assert!(error.ends_with("is too long, expected at most 1048576 bytes"), "{error}");
+    assert!(open(".", None).is_err(), "a directory");
+}
+
+impl Turn {
+    fn with_result(self, result: &'static str) -> Self {
+        Self { result: Some(result), ..self }
+    }
+}
