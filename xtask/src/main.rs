@@ -2,6 +2,7 @@
 //! dispatch. What CI runs, `cargo xtask ci` runs. Not part of the product: nothing depends on it.
 
 mod bench;
+mod chaos;
 mod ci;
 mod console;
 mod fuzz;
@@ -66,6 +67,12 @@ const VERBS: &[Verb] = &[
         summary: "speed and memory, side by side with rivals",
         help: bench::HELP,
         run: bench::run,
+    },
+    Verb {
+        name: "chaos",
+        summary: "kill, cut, tear and fill; then look what was lost",
+        help: chaos::HELP,
+        run: chaos::run,
     },
     Verb {
         name: "fuzz",

@@ -37,6 +37,10 @@ pub struct Config {
     pub limits: Limits,
     /// Idle time after which TCP asks a silent peer whether it still exists. `None`: never.
     pub keepalive: Option<Duration>,
+    /// How often the session `heartbeat` is told that time passed. `None`: never.
+    pub heartbeat: Option<Duration>,
+    /// Limits of the engine.
+    pub engine: EngineLimits,
 }
 
 impl Default for Config {
@@ -50,6 +54,8 @@ impl Default for Config {
             unknown_unit: UnknownUnit::default(),
             limits: Limits::default(),
             keepalive: Some(Duration::from_secs(60)),
+            heartbeat: None,
+            engine: EngineLimits::default(),
         }
     }
 }
@@ -71,7 +77,11 @@ impl Config {
         if self.hmac.enforce && self.hmac.keys.is_empty() {
             return Err(Error::NoSecret);
         }
-        self.limits.check()
+        if self.heartbeat.is_some_and(|every| every.is_zero()) {
+            return Err(Error::ZeroDeadline { name: "heartbeat" });
+        }
+        self.limits.check()?;
+        self.engine.check()
     }
 }
 
@@ -181,6 +191,62 @@ impl Limits {
         ] {
             if got.is_zero() {
                 return Err(Error::ZeroDeadline { name });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Limits of the engine.
+#[derive(Clone, Copy, Debug)]
+pub struct EngineLimits {
+    /// Messages of one session that wait for the engine; one more is answered `:overloaded`.
+    pub inbox: usize,
+    /// Events of one session kept in memory for its shells; older ones are read from the record.
+    pub recent: usize,
+    /// Bytes of those events; an event that is larger alone is read from the record.
+    pub recent_bytes: usize,
+    /// Idle sessions whose state stays in memory; the longest unused one is written down and read
+    /// again when needed.
+    pub loaded: usize,
+    /// Events read from the record at once for a shell that is behind.
+    pub page: usize,
+    /// Thoughts and acts that run at once; further ones wait.
+    pub workers: usize,
+    /// Reads of the record that run at once; further ones wait.
+    pub readers: usize,
+}
+
+impl Default for EngineLimits {
+    fn default() -> Self {
+        EngineLimits {
+            inbox: 64,
+            recent: 64,
+            recent_bytes: 256 << 10,
+            // A state with a full history is some 100 kB.
+            loaded: 256,
+            page: 512,
+            workers: 16,
+            readers: 4,
+        }
+    }
+}
+
+impl EngineLimits {
+    fn check(&self) -> Result<(), Error> {
+        // A thousand threads and files are more than any machine that this runs on has use for.
+        let sized = [
+            ("inbox", self.inbox, 1, usize::MAX),
+            ("recent", self.recent, 1, usize::MAX),
+            ("recent_bytes", self.recent_bytes, 1, usize::MAX),
+            ("loaded", self.loaded, 1, usize::MAX),
+            ("page", self.page, 1, 1 << 16),
+            ("workers", self.workers, 1, 1 << 10),
+            ("readers", self.readers, 1, 1 << 10),
+        ];
+        for (name, got, least, most) in sized {
+            if got < least || got > most {
+                return Err(Error::LimitOutOfRange { name, got, least, most });
             }
         }
         Ok(())

@@ -19,7 +19,9 @@
 pub mod budget;
 pub mod config;
 mod conn;
+
 mod descriptors;
+mod engine;
 pub mod error;
 mod listen;
 pub mod lock;
@@ -28,7 +30,7 @@ mod run;
 mod shared;
 mod talk;
 
-pub use config::{Config, Hmac, HmacKey, Limits};
+pub use config::{Config, EngineLimits, Hmac, HmacKey, Limits};
 pub use descriptors::make_room;
 pub use error::Error;
 pub use listen::Bound;

@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 use crate::budget::Budget;
 use crate::config::Config;
 use crate::conn::{Origin, Stream};
+use crate::engine::Hub;
 use crate::error::Error;
 use crate::metrics::Metrics;
 use crate::talk::{Verdict, Words, Work};
@@ -30,6 +31,8 @@ pub(crate) const NONCE_BYTES: usize = 16;
 pub(crate) struct Shared {
     /// What the daemon was told at start.
     pub(crate) config: Config,
+    /// Sessions and the record.
+    pub(crate) hub: Arc<Hub>,
     /// Texts that every connection sends, made once.
     pub(crate) words: Words,
     /// Cancelled when the daemon stops.
@@ -74,6 +77,7 @@ impl Shared {
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         let half = (processors / 2).max(1);
         Ok(Arc::new(Shared {
+            hub: Hub::new(config.engine),
             words,
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),

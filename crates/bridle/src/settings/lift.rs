@@ -39,6 +39,7 @@ impl Settings {
             unknown_unit: self.unknown_unit(),
             limits: self.limits()?,
             keepalive: self.span("keepalive"),
+            ..Config::default()
         };
         self.check(&config)?;
         Ok(config)

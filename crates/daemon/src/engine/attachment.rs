@@ -1,0 +1,191 @@
+//! A connection's hold on a session: what it sends in, what it takes out.
+//!
+//! Made by [`Hub::attach`]; dropping it detaches. Everything that it may be owed lives in its
+//! `Feed`, under the session's lock.
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bridle_loop::SessionId;
+use bridle_wire::Code;
+use bridle_wire::oacp::hello::Role;
+use bridle_wire::oacp::{Failure, Message, Path};
+
+use super::hub::Hub;
+use super::inbound;
+use super::session::{Inner, Session};
+use super::terms::{AttachmentId, Kind, Mode, Out, Snapshot, StreamEvent, View};
+use super::work::Work;
+
+/// What an observer is told that speaks.
+const ONLY_WATCHES: &str = "this shell attached as an observer; attach as a controller to speak";
+
+/// What a shell is told that answers a question nobody asked.
+const NOT_ASKED: &str = "nothing was asked under that id, or it is answered already";
+
+/// A shell attached to a session.
+#[derive(Debug)]
+pub(crate) struct Attachment {
+    hub: Arc<Hub>,
+    session: Arc<Session>,
+    id: AttachmentId,
+}
+
+impl Attachment {
+    /// Wraps a feed that has just joined.
+    pub(super) fn new(hub: Arc<Hub>, session: Arc<Session>, id: AttachmentId) -> Attachment {
+        Attachment { hub, session, id }
+    }
+
+    /// The session's name.
+    pub(crate) fn session(&self) -> &SessionId {
+        &self.session.id
+    }
+
+    /// Takes a message in: it will be recorded, and then answered.
+    ///
+    /// # Errors
+    /// When it cannot be taken now or by this shell; nothing will come of it.
+    pub(crate) fn admit(&self, message: Message, dropped: &[Path]) -> Result<(), Failure> {
+        self.hub.check_open()?;
+        let mut inner = self.session.lock();
+        if let Some(gone) = &inner.gone {
+            return Err(gone.clone());
+        }
+        let most = self.hub.limits().inbox;
+        if inner.signals >= most {
+            let text = format!("{most} messages of this session wait already; send it again later");
+            return Err(Failure::because(Code::Overloaded, text));
+        }
+        let active = self.hub.stamp();
+        let Some(feed) = inner.feed(self.id) else { return Err(Code::Internal.into()) };
+        if feed.role == Role::Observer {
+            return Err(Failure::because(Code::NotPermitted, ONLY_WATCHES));
+        }
+        feed.active = active;
+        let ticket = (feed.mode == Mode::Answers).then_some(active);
+        let inbound = inbound::read(message, dropped, feed, ticket)?;
+        if let Some(ticket) = ticket {
+            feed.expect(ticket);
+        }
+        inner.signals += 1;
+        inner.inbox.push_back(Work::Signal(Box::new(inbound)));
+        self.hub.wake_drive(&self.session, &mut inner);
+        Ok(())
+    }
+
+    /// Takes a shell's answer to a request.
+    ///
+    /// # Errors
+    /// When nothing was asked under its id, or this shell may not answer.
+    pub(crate) fn respond(&self, message: &Message) -> Result<(), Failure> {
+        self.hub.check_open()?;
+        let unknown = || Failure::because(Code::UnknownId, NOT_ASKED);
+        let effect = inbound::effect_of(message, &self.session.id).ok_or_else(unknown)?;
+        let mut inner = self.session.lock();
+        let active = self.hub.stamp();
+        let feed = inner.feed(self.id).ok_or_else(unknown)?;
+        if feed.role == Role::Observer {
+            return Err(Failure::because(Code::NotPermitted, ONLY_WATCHES));
+        }
+        feed.active = active;
+        let principal = Arc::clone(&feed.who.name);
+        // Taken out at once: a second answer to the same request finds nothing.
+        inner.requests.remove(&effect).ok_or_else(unknown)?;
+        let outcome = inbound::outcome_of(message);
+        inner.inbox.push_back(Work::Outcome { effect, outcome, principal });
+        self.hub.wake_drive(&self.session, &mut inner);
+        Ok(())
+    }
+
+    /// The next thing to send, in order; otherwise the task is woken when there is one.
+    pub(crate) fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Out> {
+        let mut inner = self.session.lock();
+        let status = inner.status;
+        let Some(feed) = inner.feed(self.id) else { return Poll::Pending };
+        feed.wait(cx);
+        if let Some(out) = feed.next_direct() {
+            return Poll::Ready(out);
+        }
+        if feed.mode == Mode::Stream {
+            match self.poll_event(&mut inner, cx) {
+                Poll::Ready(Ok(Some(out))) => return Poll::Ready(out),
+                Poll::Ready(Ok(None)) => {}
+                Poll::Ready(Err(failure)) => return Poll::Ready(Out::Gone(failure)),
+                // Status and deltas wait as well: they belong after what is being read.
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        let Some(feed) = inner.feed(self.id) else { return Poll::Pending };
+        if let Poll::Ready(out) = feed.poll_drawing(cx, status) {
+            return Poll::Ready(out);
+        }
+        if let Some(why) = feed.last_word() {
+            return Poll::Ready(Out::Gone(why));
+        }
+        feed.tidy();
+        Poll::Pending
+    }
+
+    /// How things stand, for the answer to a hello.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let mut inner = self.session.lock();
+        let role = inner.feed(self.id).map_or(Role::Observer, |feed| feed.role);
+        let session = self.session.id.clone();
+        Snapshot { session, seq: inner.head, status: inner.status, role }
+    }
+
+    /// The next numbered event: from the page, from the ring, or from the record.
+    fn poll_event(
+        &self,
+        inner: &mut Inner,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Option<Out>, Failure>> {
+        loop {
+            let head = inner.head;
+            let Some(feed) = inner.feed(self.id) else { return Poll::Ready(Ok(None)) };
+            if feed.cursor >= head {
+                return Poll::Ready(Ok(None));
+            }
+            let next = feed.cursor + 1;
+            let event = feed.next_of_page().or_else(|| inner.recent(next));
+            if let Some(event) = event {
+                return Poll::Ready(Ok(Some(self.show(inner, event))));
+            }
+            let Some(feed) = inner.feed(self.id) else { return Poll::Ready(Ok(None)) };
+            match feed.poll_page(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Err(failure)) => return Poll::Ready(Err(failure)),
+                Poll::Ready(Ok(true)) => {}
+                Poll::Ready(Ok(false)) => {
+                    let after = feed.cursor;
+                    feed.read(self.hub.read_page(&self.session.id, after));
+                }
+            }
+        }
+    }
+
+    /// Moves the cursor over an event and says how it concerns this shell.
+    fn show(&self, inner: &mut Inner, event: Arc<StreamEvent>) -> Out {
+        let asked = event.kind == Kind::Act && inner.is_asked(self.id, event.seq);
+        let Some(feed) = inner.feed(self.id) else {
+            return Out::Event { event, view: View::Other, live: false };
+        };
+        feed.cursor = event.seq;
+        let live = event.seq > feed.joined;
+        let is_own = event.origin == Some(self.id);
+        let view = match (asked, is_own) {
+            (true, _) => View::Asked,
+            (false, true) => View::Own,
+            (false, false) => View::Other,
+        };
+        Out::Event { event, view, live }
+    }
+}
+
+impl Drop for Attachment {
+    fn drop(&mut self) {
+        self.session.lock().leave(self.id);
+        self.hub.detached(&self.session);
+    }
+}

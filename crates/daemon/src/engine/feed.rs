@@ -1,0 +1,316 @@
+//! What one attached shell is owed: events after its cursor, receipts, refusals, status, deltas.
+//!
+//! Feeds live inside their session, under its lock; the connection pulls through
+//! `attachment`. A feed holds no events of its own while its shell keeps up: they come from the
+//! session's recent ring, and from pages of the record when the shell is behind it. What is rare
+//! is boxed, so that ten thousand idle feeds stay small.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use bridle_loop::Name;
+use bridle_wire::Code;
+use bridle_wire::oacp::hello::Role;
+use bridle_wire::oacp::{Failure, Id};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::terms::{Attach, AttachmentId, Mode, Out, Principal, Status, StreamEvent};
+
+/// How often a second a shell draws that did not say.
+const USUAL_RATE: u64 = 10;
+
+/// The fastest drawing that is believed, a second: a frame of a usual screen.
+const FASTEST_RATE: u64 = 60;
+
+/// Bytes of delta text held for a shell between two drawings. Beyond it the oldest text goes:
+/// deltas are a preview, and the numbered answer has all of it.
+pub(super) const DELTA_BYTES: usize = 64 << 10;
+
+/// A page of the record on its way from another thread.
+pub(super) type Reading = JoinHandle<Result<Vec<Arc<StreamEvent>>, Failure>>;
+
+/// One attached shell.
+#[derive(Debug)]
+pub(super) struct Feed {
+    pub(super) id: AttachmentId,
+    pub(super) who: Principal,
+    pub(super) role: Role,
+    pub(super) mode: Mode,
+    pub(super) receipts: bool,
+    /// The last number given to the shell.
+    pub(super) cursor: u64,
+    /// The head when it joined: what is later is live.
+    pub(super) joined: u64,
+    /// Stamp of its last message; the most recently active shell is asked first.
+    pub(super) active: u64,
+    pub(super) about: Box<About>,
+    /// What it was last told about the engine.
+    told: Status,
+    waker: Option<Waker>,
+    rare: Option<Box<Rare>>,
+}
+
+/// What a shell said about itself.
+#[derive(Debug)]
+pub(super) struct About {
+    pub(super) client: Option<Box<str>>,
+    pub(super) shell: Option<Name>,
+    pub(super) locale: Option<Box<str>>,
+    pub(super) time_zone: Option<Box<str>>,
+    pub(super) actuators: Vec<Name>,
+    /// Least time between two drawings.
+    interval: Duration,
+}
+
+/// What most feeds do not have most of the time.
+#[derive(Debug, Default)]
+struct Rare {
+    /// Receipts, refusals and offers, in their order.
+    direct: VecDeque<Out>,
+    /// Messages of a client without hello that wait for their one answer.
+    tickets: VecDeque<Ticket>,
+    /// Events read from the record.
+    page: VecDeque<Arc<StreamEvent>>,
+    reading: Option<Reading>,
+    delta: Option<(u64, String)>,
+    /// When the shell may be sent the next status or delta.
+    next_draw: Option<Instant>,
+    timer: Option<Pin<Box<Sleep>>>,
+    /// Why there will be nothing more.
+    gone: Option<Failure>,
+}
+
+/// A message that waits for its one answer.
+#[derive(Debug)]
+struct Ticket {
+    number: u64,
+    answer: Option<Out>,
+}
+
+impl Feed {
+    /// A feed for a shell that joins a session at `head`.
+    pub(super) fn new(id: AttachmentId, who: Principal, want: Attach, head: u64) -> Feed {
+        let rate = want.render_rate.unwrap_or(USUAL_RATE).clamp(1, FASTEST_RATE);
+        Feed {
+            id,
+            who,
+            role: want.role,
+            mode: want.mode,
+            receipts: want.receipts,
+            cursor: want.cursor.map_or(head, |cursor| cursor.min(head)),
+            joined: head,
+            active: 0,
+            about: Box::new(About {
+                client: want.client,
+                shell: want.shell,
+                locale: want.locale,
+                time_zone: want.time_zone,
+                actuators: want.actuators,
+                interval: Duration::from_millis(1000 / rate),
+            }),
+            told: Status::default(),
+            waker: None,
+            rare: None,
+        }
+    }
+
+    /// Tells whether this shell carries out what is asked of `target`.
+    pub(super) fn offers(&self, target: &Name) -> bool {
+        self.role == Role::Controller
+            && self.mode == Mode::Stream
+            && (self.about.shell.as_ref() == Some(target) || self.about.actuators.contains(target))
+    }
+
+    /// Wakes the connection, if it waits.
+    pub(super) fn wake(&mut self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    /// Keeps the way to wake the connection.
+    pub(super) fn wait(&mut self, cx: &Context<'_>) {
+        if !self.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+            self.waker = Some(cx.waker().clone());
+        }
+    }
+
+    /// Adds something that is sent before anything else.
+    pub(super) fn push(&mut self, out: Out) {
+        self.rare().direct.push_back(out);
+        self.wake();
+    }
+
+    /// Says that nothing more comes after what is owed now.
+    pub(super) fn end(&mut self, why: Failure) {
+        self.rare().gone = Some(why);
+        self.wake();
+    }
+
+    /// Notes a message whose one answer must come in its turn.
+    pub(super) fn expect(&mut self, number: u64) {
+        self.rare().tickets.push_back(Ticket { number, answer: None });
+    }
+
+    /// Takes back the last [`Feed::expect`].
+    pub(super) fn unexpect(&mut self) {
+        if let Some(rare) = &mut self.rare {
+            rare.tickets.pop_back();
+        }
+    }
+
+    /// Gives a message its answer; it leaves when those before it have left.
+    pub(super) fn answer(&mut self, number: u64, out: Out) {
+        let tickets = &mut self.rare().tickets;
+        if let Some(ticket) = tickets.iter_mut().find(|ticket| ticket.number == number) {
+            ticket.answer = Some(out);
+            self.wake();
+        }
+    }
+
+    /// Refuses a message: in its turn, or at once for a shell that reads a stream.
+    pub(super) fn refuse(&mut self, ticket: Option<u64>, id: Option<Id>, failure: Failure) {
+        let out = Out::Refused { id, failure };
+        match ticket {
+            Some(number) => self.answer(number, out),
+            None => self.push(out),
+        }
+    }
+
+    /// Adds text of an answer in the making.
+    pub(super) fn add_delta(&mut self, turn: u64, text: &str) {
+        if self.mode != Mode::Stream {
+            return;
+        }
+        let rare = self.rare();
+        let held = match &mut rare.delta {
+            Some((of, held)) if *of == turn => held,
+            other => &mut other.insert((turn, String::new())).1,
+        };
+        held.push_str(text);
+        cut_front(held, DELTA_BYTES);
+        self.wake();
+    }
+
+    /// Drops previews of a turn whose answer is there.
+    pub(super) fn drop_delta(&mut self) {
+        if let Some(rare) = &mut self.rare {
+            rare.delta = None;
+        }
+    }
+
+    /// What goes before numbered events.
+    pub(super) fn next_direct(&mut self) -> Option<Out> {
+        let rare = self.rare.as_mut()?;
+        if let Some(out) = rare.direct.pop_front() {
+            return Some(out);
+        }
+        if rare.tickets.front().is_some_and(|ticket| ticket.answer.is_some()) {
+            return rare.tickets.pop_front().and_then(|ticket| ticket.answer);
+        }
+        None
+    }
+
+    /// The next event of the page held, if it is the one after the cursor.
+    pub(super) fn next_of_page(&mut self) -> Option<Arc<StreamEvent>> {
+        let page = &mut self.rare.as_mut()?.page;
+        while page.front().is_some_and(|event| event.seq <= self.cursor) {
+            page.pop_front();
+        }
+        page.pop_front_if(|event| event.seq == self.cursor + 1)
+    }
+
+    /// Brings the page that is being read, when it has come.
+    pub(super) fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Result<bool, Failure>> {
+        let Some(rare) = &mut self.rare else { return Poll::Ready(Ok(false)) };
+        let Some(reading) = &mut rare.reading else { return Poll::Ready(Ok(false)) };
+        let page = match Pin::new(reading).poll(cx) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(Ok(page)) => page,
+            Poll::Ready(Err(error)) => {
+                tracing::error!(%error, "a page of the record could not be read");
+                Err(Code::Internal.into())
+            }
+        };
+        rare.reading = None;
+        rare.page = page?.into();
+        Poll::Ready(Ok(true))
+    }
+
+    /// Begins to read a page.
+    pub(super) fn read(&mut self, reading: Reading) {
+        self.rare().reading = Some(reading);
+    }
+
+    /// Status or delta, when the shell may draw; otherwise sees to it that the task wakes.
+    pub(super) fn poll_drawing(&mut self, cx: &mut Context<'_>, now: Status) -> Poll<Out> {
+        let has_delta = self.rare.as_ref().is_some_and(|rare| rare.delta.is_some());
+        if self.mode != Mode::Stream || (self.told == now && !has_delta) {
+            return Poll::Pending;
+        }
+        let interval = self.about.interval;
+        let is_news = self.told != now;
+        let rare = self.rare();
+        if let Some(next) = rare.next_draw
+            && next > Instant::now()
+        {
+            let timer = rare.timer.get_or_insert_with(|| Box::pin(sleep_until(next)));
+            if timer.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+        }
+        rare.timer = None;
+        if !is_news || rare.delta.is_none() {
+            rare.next_draw = Some(Instant::now() + interval);
+        }
+        if is_news {
+            self.told = now;
+            return Poll::Ready(Out::Status(now));
+        }
+        match rare.delta.take() {
+            Some((turn, text)) => Poll::Ready(Out::Delta { turn, text }),
+            None => Poll::Pending,
+        }
+    }
+
+    /// The last word, when everything else is said.
+    pub(super) fn last_word(&mut self) -> Option<Failure> {
+        self.rare.as_mut()?.gone.take()
+    }
+
+    /// Gives back the memory of what is over.
+    pub(super) fn tidy(&mut self) {
+        let is_over = |rare: &Rare| {
+            rare.direct.is_empty()
+                && rare.tickets.is_empty()
+                && rare.page.is_empty()
+                && rare.reading.is_none()
+                && rare.delta.is_none()
+                && rare.gone.is_none()
+                && rare.next_draw.is_none_or(|next| next <= Instant::now())
+        };
+        if self.rare.as_deref().is_some_and(is_over) {
+            self.rare = None;
+        }
+    }
+
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+}
+
+/// Cuts `text` to at most `most` bytes, from the front, between characters.
+fn cut_front(text: &mut String, most: usize) {
+    if text.len() <= most {
+        return;
+    }
+    let mut from = text.len() - most;
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    text.drain(..from);
+}

@@ -1,0 +1,101 @@
+//! From a message of a shell to what the loop is told.
+//!
+//! Called under the session's lock: moves and small copies only.
+
+use bridle_loop::{Asker, Name, Outcome, SessionId, Signal, SignalKind};
+use bridle_sexp::Value;
+use bridle_wire::Code;
+use bridle_wire::oacp::{Failure, Id, Message, Path, Type};
+
+use super::feed::Feed;
+use super::terms::AttachmentId;
+
+/// What a client is told whose message is of no type that the engine takes.
+const NO_SIGNAL: &str = "expected an `:EVENT`, a `:REQUEST` or a `:LOG`";
+
+/// A message on its way through the inbox.
+#[derive(Debug)]
+pub(super) struct Inbound {
+    pub(super) signal: Signal,
+    pub(super) attachment: AttachmentId,
+    /// Its place in the order of answers, for a client without hello.
+    pub(super) ticket: Option<u64>,
+    /// Its id as the client sent it.
+    pub(super) id: Option<Id>,
+    /// Whether its sender wants to know that it is recorded.
+    pub(super) wants_receipt: bool,
+}
+
+/// Makes a signal of a message; who says it is known from the connection.
+///
+/// # Errors
+/// When the message is of a type that is no signal.
+pub(super) fn read(
+    message: Message,
+    dropped: &[Path],
+    feed: &Feed,
+    ticket: Option<u64>,
+) -> Result<Inbound, Failure> {
+    let kind = match message.kind {
+        Type::Event => SignalKind::Event,
+        Type::Request => SignalKind::Request,
+        Type::Log => SignalKind::Log,
+        Type::Response | Type::Status | Type::HealthCheck | Type::HealthResponse => {
+            return Err(Failure::because(Code::Unsupported, NO_SIGNAL));
+        }
+    };
+    let from = Asker {
+        principal: (*feed.who.name).into(),
+        owner: feed.who.owner,
+        client: feed.about.client.clone(),
+        // A client without hello may say what it is with each message.
+        shell: feed.about.shell.clone().or_else(|| message.meta.source.as_deref().map(Name::new)),
+        locale: feed.about.locale.clone(),
+        time_zone: feed.about.time_zone.clone(),
+    };
+    let signal = Signal {
+        kind,
+        from,
+        id: message.id.as_ref().map(Id::to_value),
+        target: message.target.map(|target| Name::new(target.as_str())),
+        payload: message.payload.unwrap_or(Value::Nil),
+        dropped: dropped.iter().map(|path| path.to_string().into()).collect(),
+    };
+    Ok(Inbound {
+        signal,
+        attachment: feed.id,
+        ticket,
+        id: message.id,
+        wants_receipt: feed.receipts,
+    })
+}
+
+/// The id under which a shell is asked: the session and the effect.
+pub(crate) fn request_id(session: &SessionId, effect: u64) -> String {
+    format!("{session}-{effect}")
+}
+
+/// The effect that a shell's answer names; `None` when it is none of this session.
+pub(super) fn effect_of(message: &Message, session: &SessionId) -> Option<u64> {
+    let Some(Id::Str(id)) = &message.id else { return None };
+    let number = id.strip_prefix(session.as_str())?.strip_prefix('-')?;
+    number.parse().ok()
+}
+
+/// What a shell's answer says about the request.
+pub(super) fn outcome_of(message: &Message) -> Outcome {
+    let payload = message.payload.clone().unwrap_or(Value::Nil);
+    let says = |name| payload.get("status").is_some_and(|status| status.is_keyword(name));
+    let reason = || -> Box<str> {
+        let texts = ["message", "reason", "text"];
+        let text = texts.into_iter().find_map(|key| payload.get(key).and_then(Value::as_str));
+        text.unwrap_or("the shell gave no reason").into()
+    };
+    if says("denied") {
+        Outcome::Denied(reason())
+    } else if says("error") || says("failed") {
+        Outcome::Failed(reason())
+    } else {
+        Outcome::Done(payload)
+    }
+}

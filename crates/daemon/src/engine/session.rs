@@ -1,0 +1,209 @@
+//! One session in memory: its inbox, the shells attached to it, what happened lately.
+//!
+//! Everything is under one lock, held for moments and never across an await. A drive task
+//! exists only while the inbox has work (see `drive`); the State of the loop is lent to it, and
+//! is absent while the session is evicted.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bridle_loop::{Name, SessionId};
+use bridle_wire::oacp::Failure;
+
+use super::core::Core;
+use super::feed::Feed;
+use super::terms::{AttachmentId, Mode, Out, Status, StreamEvent};
+use super::work::Work;
+use super::workers::Worker;
+
+/// A session that somebody is attached to, or that has something to do.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) id: SessionId,
+    /// The principal that made it.
+    pub(super) owner: Arc<str>,
+    inner: Mutex<Inner>,
+}
+
+/// What the lock guards.
+#[derive(Debug, Default)]
+pub(super) struct Inner {
+    /// Work in its order; no capacity while empty.
+    pub(super) inbox: VecDeque<Work>,
+    /// Messages of shells among the work.
+    pub(super) signals: usize,
+    /// Whether a drive task has this session.
+    pub(super) driving: bool,
+    /// State and what belongs to it; absent while evicted or lent to the drive task.
+    pub(super) core: Option<Box<Core>>,
+    /// When it was last put back, in the order of the hub's stamps.
+    pub(super) stamp: u64,
+    /// The last number given.
+    pub(super) head: u64,
+    ring: Ring,
+    /// Shells, in the order of their ids.
+    pub(super) feeds: Vec<Feed>,
+    /// Requests to shells that wait for an answer, by effect.
+    pub(super) requests: BTreeMap<u64, Request>,
+    /// Work that runs outside, by effect.
+    pub(super) workers: BTreeMap<u64, Worker>,
+    /// Who waits for the answer to which signal.
+    pub(super) waiters: BTreeMap<u64, Waiter>,
+    pub(super) status: Status,
+    /// Why nothing is taken any more.
+    pub(super) gone: Option<Failure>,
+}
+
+/// A request to a shell.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) target: Name,
+    pub(super) event: Arc<StreamEvent>,
+    /// The shell that is asked; `None` while none is there that could be.
+    pub(super) asked: Option<AttachmentId>,
+}
+
+/// Who sent a signal.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiter {
+    pub(super) attachment: AttachmentId,
+    /// Its place in the order of answers, for a client without hello.
+    pub(super) ticket: Option<u64>,
+}
+
+impl Session {
+    /// A session with nothing in it but its last number.
+    pub(super) fn new(id: SessionId, owner: Arc<str>, head: u64) -> Session {
+        let inner = Inner { head, ..Inner::default() };
+        Session { id, owner, inner: Mutex::new(inner) }
+    }
+
+    /// Takes the lock. A panic elsewhere leaves nothing half done that matters: the State is
+    /// read from the record again.
+    pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    /// The feed of an attachment.
+    pub(super) fn feed(&mut self, id: AttachmentId) -> Option<&mut Feed> {
+        let place = self.feeds.binary_search_by_key(&id, |feed| feed.id).ok()?;
+        self.feeds.get_mut(place)
+    }
+
+    /// Adds a feed; ids only grow, so the order holds.
+    pub(super) fn join(&mut self, feed: Feed) {
+        self.feeds.push(feed);
+        self.offer_requests();
+    }
+
+    /// Takes a feed out; what it was asked is asked of another.
+    pub(super) fn leave(&mut self, id: AttachmentId) {
+        self.feeds.retain(|feed| feed.id != id);
+        self.feeds.shrink_to(1);
+        for request in self.requests.values_mut() {
+            if request.asked == Some(id) {
+                request.asked = None;
+            }
+        }
+        self.offer_requests();
+    }
+
+    /// Tells whether the session can be forgotten by the daemon, though not by the record.
+    pub(super) fn is_unused(&self) -> bool {
+        self.feeds.is_empty()
+            && self.inbox.is_empty()
+            && !self.driving
+            && self.core.is_none()
+            && self.requests.is_empty()
+            && self.workers.is_empty()
+    }
+
+    /// Makes an event known: to the ring, to who asked, to everybody.
+    pub(super) fn publish(&mut self, event: Arc<StreamEvent>, answers: Option<u64>, room: Room) {
+        self.head = event.seq;
+        let waiter = answers.and_then(|seq| self.waiters.remove(&seq));
+        if let Some(Waiter { attachment, ticket: Some(ticket) }) = waiter
+            && let Some(feed) = self.feed(attachment)
+        {
+            let event = Arc::clone(&event);
+            feed.answer(ticket, Out::Event { event, view: super::terms::View::Own, live: true });
+        }
+        if answers.is_some() {
+            self.feeds.iter_mut().for_each(Feed::drop_delta);
+        }
+        self.ring.push(event, room);
+    }
+
+    /// Wakes every connection that reads a stream.
+    pub(super) fn wake_all(&mut self) {
+        let streams = self.feeds.iter_mut().filter(|feed| feed.mode == Mode::Stream);
+        streams.for_each(Feed::wake);
+    }
+
+    /// The event of this number, if it is recent.
+    pub(super) fn recent(&self, seq: u64) -> Option<Arc<StreamEvent>> {
+        self.ring.get(seq)
+    }
+
+    /// Forgets recent events; shells that are behind read the record.
+    pub(super) fn drop_recent(&mut self) {
+        self.ring = Ring::default();
+    }
+
+    /// Asks the most recently active shell that offers it, for each request nobody has.
+    pub(super) fn offer_requests(&mut self) {
+        let Inner { requests, feeds, .. } = self;
+        for request in requests.values_mut().filter(|request| request.asked.is_none()) {
+            let able = feeds.iter_mut().filter(|feed| feed.offers(&request.target));
+            let Some(feed) = able.max_by_key(|feed| (feed.active, feed.id)) else { continue };
+            request.asked = Some(feed.id);
+            // Otherwise it comes with its number, in its place.
+            if feed.cursor >= request.event.seq {
+                feed.push(Out::Offer(Arc::clone(&request.event)));
+            }
+        }
+    }
+
+    /// Tells whether this shell is asked to carry out the act with this number.
+    pub(super) fn is_asked(&self, id: AttachmentId, seq: u64) -> bool {
+        self.requests.values().any(|request| request.event.seq == seq && request.asked == Some(id))
+    }
+
+    /// Shows text of an answer in the making.
+    pub(super) fn show_delta(&mut self, turn: u64, text: &str) {
+        self.feeds.iter_mut().for_each(|feed| feed.add_delta(turn, text));
+    }
+}
+
+/// How much a ring holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    pub(super) events: usize,
+    pub(super) bytes: usize,
+}
+
+/// The last events of a session, without a gap.
+#[derive(Debug, Default)]
+struct Ring {
+    events: VecDeque<Arc<StreamEvent>>,
+    bytes: usize,
+}
+
+impl Ring {
+    fn push(&mut self, event: Arc<StreamEvent>, room: Room) {
+        self.bytes += event.len();
+        self.events.push_back(event);
+        while self.events.len() > room.events || self.bytes > room.bytes {
+            let Some(oldest) = self.events.pop_front() else { break };
+            self.bytes -= oldest.len();
+        }
+    }
+
+    fn get(&self, seq: u64) -> Option<Arc<StreamEvent>> {
+        let first = self.events.front()?.seq;
+        let place = usize::try_from(seq.checked_sub(first)?).ok()?;
+        self.events.get(place).filter(|event| event.seq == seq).cloned()
+    }
+}

@@ -1,0 +1,43 @@
+//! What may wait in the inbox of a session.
+
+use std::sync::Arc;
+
+use bridle_loop::{Began, Draft, Fault, Outcome, Tick};
+use tokio::sync::oneshot;
+
+use super::inbound::Inbound;
+
+/// One thing for a session to do, in its order.
+#[derive(Debug)]
+pub(super) enum Work {
+    /// A shell said something.
+    Signal(Box<Inbound>),
+    /// An act ended, as its actuator or shell says.
+    Outcome {
+        effect: u64,
+        outcome: Outcome,
+        /// Who says so.
+        principal: Arc<str>,
+    },
+    /// A thinker is done.
+    Drafted { effect: u64, draft: Result<Draft, Fault> },
+    /// An order for a host actuator is recorded; begin it.
+    Start { effect: u64 },
+    /// Time passed.
+    Tick(Tick),
+    /// Load the session and take up what was left open.
+    Recover,
+    /// The session begins as a continuation of another.
+    Begin { began: Box<Began>, done: oneshot::Sender<bool> },
+    /// Save the State and give its memory back.
+    Evict,
+    /// Let go of everything; the session is being forgotten.
+    Close(oneshot::Sender<()>),
+}
+
+impl Work {
+    /// Tells whether this must be done however often it fails: nobody will send it again.
+    pub(super) fn must_not_be_lost(&self) -> bool {
+        matches!(self, Work::Outcome { .. } | Work::Drafted { .. } | Work::Start { .. })
+    }
+}

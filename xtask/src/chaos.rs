@@ -1,0 +1,271 @@
+//! `cargo xtask chaos`: the promise "nothing lost, nothing twice", tried. Each schedule starts the real
+//! daemon in its faults build, lets shells talk to it, kills it at random instants and at every fault
+//! point, cuts connections, loses power, fills the disk and moves the clock; then compares everything
+//! that anybody was told with the record. A schedule follows from its seed; a failing one prints it.
+//!
+//! - `plan`: what a seed means; `random`: where it gets its numbers; `points`: where one can die
+//! - `schedule`: plays a plan; `daemon`, `disk`: the daemon and its files; `script`: what it thinks
+//! - `shell`, `line`: who talks to it; `audit`: what must hold at the end
+
+mod audit;
+mod daemon;
+mod disk;
+mod line;
+mod plan;
+mod points;
+mod random;
+mod schedule;
+mod script;
+mod shell;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::console::{Console, Run, root};
+use daemon::Home;
+use plan::Plan;
+use schedule::Story;
+
+pub(crate) const HELP: &str = "\
+usage: cargo xtask chaos [--schedules N] [--seed N] [--point NAME] [--jobs N] [--keep DIR]
+
+Plays random schedules of faults against the real daemon: SIGKILL at random and at every fault point,
+loss of power, a full disk, a moving clock, cut connections. Then checks that nothing acknowledged was
+lost, nothing was heard twice or out of order, and every effect ran once or is recorded as unknown.
+
+  --schedules N  how many (1000 unless told)
+  --seed N       the first seed (1 unless told); the next schedule takes the next one
+  --point NAME   only this fault point
+  --jobs N       schedules at the same time (twice the processors unless told)
+  --keep DIR     play in DIR and remove nothing
+
+A failing schedule prints its seed: `--seed N --schedules 1` plays it again.";
+
+/// Schedules of a full run.
+const SCHEDULES: u64 = 1000;
+
+/// Lines of progress in a run.
+const PROGRESS_LINES: u64 = 20;
+
+/// Every point must have killed a daemon when it had its turn this many times.
+const TURNS: u64 = 8;
+
+/// What was asked for.
+struct Options {
+    schedules: u64,
+    seed: u64,
+    point: Option<String>,
+    jobs: usize,
+    keep: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
+    let options = parse(arguments)?;
+    let points = chosen_points(options.point.as_deref())?;
+    let folder = options.keep.clone().unwrap_or_else(|| {
+        // Short: the path of a Unix socket has at most 107 bytes.
+        std::env::temp_dir().join(format!("bridle-chaos-{}", std::process::id()))
+    });
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
+    let binary = build(&folder, console)?;
+    let (count, at) = (options.schedules, points.len());
+    console.say(format!("chaos: {count} schedules from seed {}, {at} points", options.seed));
+    let began = Instant::now();
+    let sum = play_all(&options, &points, &binary, &folder, console)?;
+    if options.keep.is_none() {
+        drop(fs::remove_dir_all(&folder));
+    }
+    let missed: Vec<&str> = points
+        .iter()
+        .map(String::as_str)
+        .filter(|point| !sum.points.contains_key(*point))
+        .collect();
+    ensure!(
+        missed.is_empty() || count < TURNS * at as u64,
+        "no daemon ever died at {}",
+        missed.join(", ")
+    );
+    console.say(sum.summary(at, began.elapsed().as_secs()));
+    Ok(())
+}
+
+fn parse(arguments: &[String]) -> Result<Options> {
+    let jobs = std::thread::available_parallelism().map_or(2, usize::from) * 2;
+    let mut options = Options { schedules: SCHEDULES, seed: 1, point: None, jobs, keep: None };
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let mut value =
+            || rest.next().with_context(|| format!("`{argument}` without a value\n\n{HELP}"));
+        let number = |text: &String| {
+            text.parse::<u64>().with_context(|| format!("expected a number, got `{text}`"))
+        };
+        match argument.as_str() {
+            "--schedules" => options.schedules = number(value()?)?,
+            "--seed" => options.seed = number(value()?)?,
+            "--point" => options.point = Some(value()?.clone()),
+            "--jobs" => options.jobs = usize::try_from(number(value()?)?)?.max(1),
+            "--keep" => options.keep = Some(value()?.into()),
+            other => bail!("no option `{other}`\n\n{HELP}"),
+        }
+    }
+    Ok(options)
+}
+
+fn chosen_points(only: Option<&str>) -> Result<Vec<String>> {
+    let points = points::all()?;
+    let Some(name) = only else { return Ok(points) };
+    ensure!(points.iter().any(|point| point == name), "no point `{name}`: {}", points.join(" "));
+    Ok(vec![name.to_owned()])
+}
+
+/// Builds the daemon with its fault points and takes it aside; the plain one is then put back in its
+/// place, so that nobody finds the other one there.
+fn build(folder: &Path, console: &Console) -> Result<PathBuf> {
+    Run::cargo(["build", "--package", "bridle", "--features", "faults"]).run(console)?;
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| root().join("target"), |folder| root().join(folder));
+    let binary = folder.join("bridle");
+    fs::copy(target.join("debug/bridle"), &binary).context("cannot copy the daemon")?;
+    Run::cargo(["build", "--package", "bridle"]).run(console)?;
+    Ok(binary)
+}
+
+/// What all schedules have to tell together.
+#[derive(Default)]
+struct Sum {
+    schedules: u64,
+    points: BTreeMap<String, u64>,
+    kills: u64,
+    power_losses: u64,
+    audit: audit::Audit,
+}
+
+impl Sum {
+    fn add(&mut self, story: Story) {
+        self.schedules += 1;
+        for point in story.points {
+            *self.points.entry(point).or_default() += 1;
+        }
+        self.kills += story.kills;
+        self.power_losses += story.power_losses;
+        self.audit.events += story.audit.events;
+        self.audit.sayings += story.audit.sayings;
+        self.audit.effects += story.audit.effects;
+        self.audit.unknown += story.audit.unknown;
+        self.audit.rings += story.audit.rings;
+    }
+
+    fn summary(&self, points: usize, seconds: u64) -> String {
+        let died: u64 = self.points.values().sum();
+        let hits: Vec<String> =
+            self.points.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        let audit = self.audit;
+        format!(
+            "died at: {}\nchaos: {} schedules in {seconds} s: {} kills, {died} at {} of {points} \
+             points, {} power losses; {} events, {} sayings, {} effects ({} by shells, {} unknown)",
+            hits.join(", "),
+            self.schedules,
+            self.kills + died,
+            self.points.len(),
+            self.power_losses,
+            audit.events,
+            audit.sayings,
+            audit.effects,
+            audit.rings,
+            audit.unknown,
+        )
+    }
+}
+
+fn play_all(
+    options: &Options,
+    points: &[String],
+    binary: &Path,
+    folder: &Path,
+    console: &Console,
+) -> Result<Sum> {
+    let next = AtomicU64::new(0);
+    let failed = AtomicBool::new(false);
+    let sum = Mutex::new(Sum::default());
+    let findings = Mutex::new(Vec::new());
+    let work = || {
+        while !failed.load(Ordering::Relaxed) {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            if index >= options.schedules {
+                return;
+            }
+            let plan = Plan::new(options.seed + index, points);
+            let home = Home {
+                binary: binary.to_owned(),
+                folder: folder.join(format!("seed-{}", plan.seed)),
+            };
+            match schedule::play(&home, &plan) {
+                Ok(story) => {
+                    if options.keep.is_none() {
+                        drop(fs::remove_dir_all(&home.folder));
+                    }
+                    sum.lock().unwrap_or_else(PoisonError::into_inner).add(story);
+                }
+                Err(error) => {
+                    failed.store(true, Ordering::Relaxed);
+                    let text = report(&plan, &home, &error);
+                    findings.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..options.jobs).map(|_| scope.spawn(work)).collect();
+        let step = (options.schedules / PROGRESS_LINES).max(1);
+        let mut shown = 0;
+        while !workers.iter().all(std::thread::ScopedJoinHandle::is_finished) {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            let played = sum.lock().unwrap_or_else(PoisonError::into_inner).schedules;
+            if played >= shown + step {
+                shown = played - played % step;
+                console.say(format!("{played} of {} schedules held", options.schedules));
+            }
+        }
+    });
+    let findings = findings.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let sum = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if !findings.is_empty() {
+        bail!("after {} schedules that held:\n{}", sum.schedules, findings.join("\n"));
+    }
+    Ok(sum)
+}
+
+fn report(plan: &Plan, home: &Home, error: &anyhow::Error) -> String {
+    format!(
+        "seed {}: {error:#}\n  plan: {plan}\n  files: {}\n  again: cargo xtask chaos --seed {} --schedules 1\n  the end of its log:\n{}",
+        plan.seed,
+        home.folder.display(),
+        plan.seed,
+        daemon::log_tail(&home.folder),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn options_are_read() {
+        let options = parse(&words("--schedules 5 --seed 9 --point a --jobs 0")).unwrap();
+        assert_eq!((options.schedules, options.seed, options.jobs), (5, 9, 1));
+        assert_eq!(options.point.as_deref(), Some("a"));
+        assert!(parse(&words("--schedules many")).is_err());
+        assert!(parse(&words("--seed")).is_err());
+        assert!(parse(&words("--sead 1")).is_err());
+    }
+}

@@ -1,0 +1,203 @@
+//! What happens in a schedule, decided by its seed alone: how many shells in which sessions, and the
+//! lives of the daemon with the end of each. `schedule` plays it; only time itself is not planned.
+
+use std::fmt;
+
+use super::random::Random;
+
+/// Shells of a schedule, at least and at most.
+const SHELLS: (u64, u64) = (2, 4);
+
+/// Prompts of each shell.
+const PROMPTS: (u64, u64) = (4, 14);
+
+/// Lives of the daemon that end badly, before the last one that does not.
+const LIVES: (u64, u64) = (2, 4);
+
+/// Milliseconds that a life lasts when its end is not a fault point.
+const LIFE_MS: (u64, u64) = (5, 250);
+
+/// Milliseconds to wait for a fault point to be reached, before the daemon is killed anyway.
+const POINT_PATIENCE_MS: u64 = 700;
+
+/// Milliseconds that the disk is full.
+const FULL_MS: (u64, u64) = (20, 150);
+
+/// Largest jump of the wall clock, in milliseconds: an hour. Receipts are kept for a day, so all jumps
+/// of a schedule together must stay below it.
+const JUMP_MS: u64 = 3_600_000;
+
+/// One schedule.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub(crate) seed: u64,
+    pub(crate) shells: Vec<ShellPlan>,
+    pub(crate) lives: Vec<Life>,
+}
+
+/// One shell: where it attaches and how much it says.
+#[derive(Debug, Clone)]
+pub(crate) struct ShellPlan {
+    /// Which session; shells with the same number share it.
+    pub(crate) session: u64,
+    pub(crate) prompts: u64,
+    /// Percent of its writes that end in the middle of a frame, with the connection.
+    pub(crate) cuts: u64,
+    pub(crate) random: Random,
+}
+
+/// One life of the daemon.
+#[derive(Debug, Clone)]
+pub(crate) struct Life {
+    pub(crate) meanwhile: Vec<Trouble>,
+    pub(crate) end: End,
+    /// The machine loses power in the instant the process ends: what was not synced is gone.
+    pub(crate) power: Option<Power>,
+}
+
+/// What happens while it lives.
+#[derive(Debug, Clone)]
+pub(crate) enum Trouble {
+    /// No page can be added to the record for this long.
+    Full { ms: u64 },
+    /// The wall clock is off by this much from now on.
+    Clock { offset_ms: i64 },
+}
+
+/// How it ends.
+#[derive(Debug, Clone)]
+pub(crate) enum End {
+    /// SIGKILL from outside.
+    Kill { after_ms: u64 },
+    /// SIGKILL from inside, when a point is reached for the nth time.
+    Point { name: String, nth: u64, patience_ms: u64 },
+    /// SIGTERM.
+    Stop { after_ms: u64 },
+}
+
+/// What a loss of power leaves on the disk.
+#[derive(Debug, Clone)]
+pub(crate) enum Power {
+    /// The last synced state and nothing more.
+    Synced,
+    /// Any of the sectors written since.
+    Torn(Random),
+}
+
+impl Plan {
+    /// The plan of a seed. One of its lives ends at the point that is this seed's turn.
+    pub(crate) fn new(seed: u64, points: &[String]) -> Self {
+        let mut random = Random::new(seed);
+        let sessions = random.between(1, 2);
+        let shells = (0..random.between(SHELLS.0, SHELLS.1))
+            .map(|index| ShellPlan {
+                session: index % sessions,
+                prompts: random.between(PROMPTS.0, PROMPTS.1),
+                cuts: if random.chance(60) { random.between(1, 20) } else { 0 },
+                random: random.split(),
+            })
+            .collect();
+        let count = random.between(LIVES.0, LIVES.1);
+        let turn = random.below(count);
+        let lives = (0..count)
+            .map(|life| {
+                let end = if life == turn {
+                    let index = usize::try_from(seed % points.len() as u64)
+                        .expect("an index below a length in memory");
+                    End::at(&points[index], &mut random)
+                } else {
+                    End::random(points, &mut random)
+                };
+                Life::new(end, &mut random)
+            })
+            .collect();
+        Self { seed, shells, lives }
+    }
+}
+
+impl Life {
+    fn new(end: End, random: &mut Random) -> Self {
+        let mut meanwhile = Vec::new();
+        if random.chance(25) {
+            meanwhile.push(Trouble::Full { ms: random.between(FULL_MS.0, FULL_MS.1) });
+        }
+        if random.chance(25) {
+            let jump = i64::try_from(random.below(2 * JUMP_MS)).expect("two hours fit");
+            let back = i64::try_from(JUMP_MS).expect("an hour fits");
+            meanwhile.push(Trouble::Clock { offset_ms: jump - back });
+        }
+        let power = match end {
+            End::Stop { .. } => None,
+            End::Kill { .. } | End::Point { .. } if random.chance(60) => None,
+            End::Kill { .. } | End::Point { .. } if random.chance(40) => Some(Power::Synced),
+            End::Kill { .. } | End::Point { .. } => Some(Power::Torn(random.split())),
+        };
+        Self { meanwhile, end, power }
+    }
+}
+
+impl End {
+    fn at(name: &str, random: &mut Random) -> Self {
+        // Early visits mostly: a point that is passed once in a life must not be waited for in vain.
+        let nth = if random.chance(50) { 1 } else { random.between(1, 12) };
+        Self::Point { name: name.to_owned(), nth, patience_ms: POINT_PATIENCE_MS }
+    }
+
+    fn random(points: &[String], random: &mut Random) -> Self {
+        let after_ms = random.between(LIFE_MS.0, LIFE_MS.1);
+        match random.below(10) {
+            0..=4 => Self::Kill { after_ms },
+            5..=8 => Self::at(&points[random.index(points.len())], random),
+            _ => Self::Stop { after_ms },
+        }
+    }
+}
+
+/// One line for a report: what a person needs to picture the schedule.
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} shells;", self.shells.len())?;
+        for life in &self.lives {
+            for trouble in &life.meanwhile {
+                match trouble {
+                    Trouble::Full { ms } => write!(f, " disk full for {ms} ms,")?,
+                    Trouble::Clock { offset_ms } => write!(f, " clock off by {offset_ms} ms,")?,
+                }
+            }
+            match &life.end {
+                End::Kill { after_ms } => write!(f, " killed after {after_ms} ms")?,
+                End::Point { name, nth, .. } => write!(f, " killed at {name}:{nth}")?,
+                End::Stop { after_ms } => write!(f, " stopped after {after_ms} ms")?,
+            }
+            match &life.power {
+                None => write!(f, ";")?,
+                Some(Power::Synced) => write!(f, " with the power;")?,
+                Some(Power::Torn(_)) => write!(f, " with the power, torn;")?,
+            }
+        }
+        write!(f, " then in peace")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{End, Plan};
+
+    #[test]
+    fn every_point_has_its_turn() {
+        let points: Vec<String> = ["a", "b", "c"].map(str::to_owned).into();
+        for seed in 0..30_u64 {
+            let turn = &points[usize::try_from(seed % 3).unwrap()];
+            let plan = Plan::new(seed, &points);
+            let hit = |end: &End| matches!(end, End::Point { name, .. } if name == turn);
+            assert!(plan.lives.iter().any(|life| hit(&life.end)), "{seed}: {plan}");
+        }
+    }
+
+    #[test]
+    fn a_seed_is_a_plan() {
+        let points = vec!["a".to_owned(), "b".to_owned()];
+        assert_eq!(Plan::new(5, &points).to_string(), Plan::new(5, &points).to_string());
+        assert_ne!(Plan::new(5, &points).to_string(), Plan::new(6, &points).to_string());
+    }
+}

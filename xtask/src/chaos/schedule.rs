@@ -1,0 +1,227 @@
+//! Plays one plan from its first life to the audit. The conductor owns the daemon; the shells are
+//! threads that only see the board. Whatever it returns as an error is a finding.
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+
+use super::audit::{self, Audit};
+use super::daemon::{Daemon, Home, Start, left_over};
+use super::disk;
+use super::plan::{End, Life, Plan, ShellPlan, Trouble};
+use super::script;
+use super::shell::{Board, Kind, Part, Road, Saying, Shell};
+
+/// Time for the last, undisturbed life to bring everything to its end. Far above what is needed, so
+/// that only something that never ends reaches it.
+const PEACE: Duration = Duration::from_secs(60);
+
+/// How often the conductor looks.
+const LOOK: Duration = Duration::from_millis(3);
+
+/// What a schedule that held has to tell.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Story {
+    /// Points at which the daemon died.
+    pub(crate) points: Vec<String>,
+    /// Deaths of other causes.
+    pub(crate) kills: u64,
+    pub(crate) power_losses: u64,
+    pub(crate) audit: Audit,
+}
+
+/// Plays `plan` in `home`.
+pub(crate) fn play(home: &Home, plan: &Plan) -> Result<Story> {
+    fs::create_dir_all(&home.folder)
+        .with_context(|| format!("cannot make `{}`", home.folder.display()))?;
+    fs::write(home.script(), script::RULES).context("cannot write the script")?;
+    let board = Arc::new(Board::default());
+    let cast = Cast::start(plan, &board);
+    let staged = stage(home, plan, &board, &cast);
+    if staged.is_err() {
+        board.stop.store(true, Ordering::Relaxed);
+    }
+    let (shells, found) = cast.join(&board);
+    let Staged { daemon, mut story, truths } = match staged {
+        Ok(staged) if found.is_empty() => staged,
+        Ok(_) => bail!("{}", found.join("\n")),
+        Err(error) => {
+            let open: Vec<String> = shells.iter().filter_map(Shell::unfinished).collect();
+            return Err(error.context([found, open].concat().join("\n")));
+        }
+    };
+    daemon.stop()?;
+    home.ask(&["log", "verify"])?;
+    home.ask(&["replay"])?;
+    let tally = fs::read_to_string(home.state().join(script::TALLY)).unwrap_or_default();
+    story.audit = audit::check(&truths, &shells, &tally).map_err(|what| anyhow!("{what}"))?;
+    let rest = left_over(&home.folder);
+    ensure!(rest.is_empty(), "processes left over: {rest:?}");
+    Ok(story)
+}
+
+/// The stage after the last act: the daemon still runs, everything was said and heard.
+struct Staged {
+    daemon: Daemon,
+    story: Story,
+    /// What an observer hears of each session from its beginning.
+    truths: Vec<Shell>,
+}
+
+fn stage(home: &Home, plan: &Plan, board: &Board, cast: &Cast) -> Result<Staged> {
+    let mut story = Story::default();
+    for (index, life) in plan.lives.iter().enumerate() {
+        live(home, life, board, &mut story).with_context(|| format!("in life {}", index + 1))?;
+        cast.check()?;
+    }
+    let Start::Up(mut daemon) = Daemon::start(home, None)? else { bail!("no last life") };
+    home.check_second_is_refused()?;
+    board.set_places(Some((daemon.tcp.clone(), daemon.unix.clone())));
+    cast.wait(&mut daemon)?;
+    let mut truths = Vec::new();
+    for (session, road) in &cast.sessions {
+        let auditor =
+            Shell::observer(session, *road).run(board).map_err(|what| anyhow!("{what}"))?;
+        board.set_goal(session, auditor.notes.head);
+        truths.push(auditor);
+    }
+    Ok(Staged { daemon, story, truths })
+}
+
+/// One life of the daemon, from its start to its end.
+fn live(home: &Home, life: &Life, board: &Board, story: &mut Story) -> Result<()> {
+    drop(fs::remove_dir_all(home.shadow()));
+    for trouble in &life.meanwhile {
+        match trouble {
+            Trouble::Full { .. } => fs::write(home.full(), "").context("cannot fill the disk")?,
+            Trouble::Clock { offset_ms } => {
+                fs::write(home.clock(), offset_ms.to_string()).context("cannot set the clock")?;
+            }
+        }
+    }
+    let full_ms = life.meanwhile.iter().find_map(|trouble| match trouble {
+        Trouble::Full { ms } => Some(*ms),
+        Trouble::Clock { .. } => None,
+    });
+    let result = match Daemon::start(home, Some(life))? {
+        Start::Up(daemon) => {
+            board.set_places(Some((daemon.tcp.clone(), daemon.unix.clone())));
+            end(home, life, daemon, full_ms)
+        }
+        Start::Died => Ok(true),
+    };
+    board.set_places(None);
+    drop(fs::remove_file(home.full()));
+    match (&life.end, result?) {
+        (End::Point { name, .. }, true) => story.points.push(name.clone()),
+        (End::Stop { .. }, _) => {}
+        _ => story.kills += 1,
+    }
+    if let Some(power) = &life.power
+        && disk::lose_power(&home.state(), &home.shadow(), power)?
+    {
+        story.power_losses += 1;
+    }
+    Ok(())
+}
+
+/// Ends a life as planned; whether it died at its fault point.
+fn end(home: &Home, life: &Life, mut daemon: Daemon, full_ms: Option<u64>) -> Result<bool> {
+    let wait_ms = match life.end {
+        End::Kill { after_ms } | End::Stop { after_ms } => after_ms,
+        End::Point { patience_ms, .. } => patience_ms,
+    };
+    let full = Duration::from_millis(full_ms.unwrap_or(0));
+    if daemon.dies_within(full)? {
+        return Ok(true);
+    }
+    drop(fs::remove_file(home.full()));
+    if daemon.dies_within(Duration::from_millis(wait_ms))? {
+        return Ok(true);
+    }
+    match life.end {
+        End::Stop { .. } => daemon.stop()?,
+        End::Kill { .. } | End::Point { .. } => daemon.kill()?,
+    }
+    Ok(false)
+}
+
+/// The shells of a schedule, playing.
+struct Cast {
+    threads: Vec<JoinHandle<Result<Shell, String>>>,
+    done: Vec<Arc<AtomicBool>>,
+    sessions: Vec<(String, Road)>,
+}
+
+impl Cast {
+    fn start(plan: &Plan, board: &Arc<Board>) -> Self {
+        let mut cast = Self { threads: Vec::new(), done: Vec::new(), sessions: Vec::new() };
+        for (index, shell) in plan.shells.iter().enumerate() {
+            let road =
+                if (plan.seed + shell.session).is_multiple_of(3) { Road::Tcp } else { Road::Unix };
+            let session = format!("play-{}", shell.session);
+            let first = !cast.sessions.iter().any(|(known, _)| *known == session);
+            if first {
+                cast.sessions.push((session.clone(), road));
+            }
+            let part = if first { Part::Ringer } else { Part::Talker };
+            let shell = make_shell(index, shell, &session, road, part);
+            cast.done.push(Arc::clone(&shell.done));
+            let board = Arc::clone(board);
+            cast.threads.push(thread::spawn(move || shell.run(&board)));
+        }
+        cast
+    }
+
+    /// A thread that has ended before its time has found something.
+    fn check(&self) -> Result<()> {
+        let early = self.threads.iter().any(JoinHandle::is_finished);
+        ensure!(!early, "a shell heard what it must not hear");
+        Ok(())
+    }
+
+    /// Waits until everything said is acknowledged and answered.
+    fn wait(&self, daemon: &mut Daemon) -> Result<()> {
+        let begin = Instant::now();
+        while !self.done.iter().all(|done| done.load(Ordering::Relaxed)) {
+            self.check()?;
+            ensure!(!daemon.dies_within(Duration::ZERO)?, "the daemon died in peace");
+            ensure!(begin.elapsed() < PEACE, "not everything said was acknowledged and answered");
+            thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+
+    /// Waits for the shells to hear the rest; those that came home, and what the others found.
+    fn join(self, board: &Board) -> (Vec<Shell>, Vec<String>) {
+        let begin = Instant::now();
+        while !self.threads.iter().all(JoinHandle::is_finished) {
+            if begin.elapsed() > PEACE {
+                board.stop.store(true, Ordering::Relaxed);
+            }
+            thread::sleep(LOOK);
+        }
+        let (mut shells, mut found) = (Vec::new(), Vec::new());
+        for thread in self.threads {
+            match thread.join() {
+                Ok(Ok(shell)) => shells.push(shell),
+                Ok(Err(what)) => found.push(what),
+                Err(_) => found.push("a shell panicked".to_owned()),
+            }
+        }
+        (shells, found)
+    }
+}
+
+fn make_shell(index: usize, plan: &ShellPlan, session: &str, road: Road, part: Part) -> Shell {
+    let mut random = plan.random.clone();
+    let name = format!("shell{index}");
+    let sayings = (1..=plan.prompts)
+        .map(|number| Saying::new(&name, number, Kind::ALL[random.index(Kind::ALL.len())]))
+        .collect();
+    Shell { sayings, cuts: plan.cuts, random, ..Shell::new(name, session, road, part) }
+}

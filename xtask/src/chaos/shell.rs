@@ -1,0 +1,447 @@
+//! A shell of a schedule, one thread each: says numbered things, asks for receipts, says again what was
+//! not acknowledged, is cut off, comes back with its cursor, and writes down everything it hears. What it
+//! must never hear (a number twice, out of order, after a gap; a second answer) ends its schedule. The
+//! auditor is a shell too, one that says nothing and starts at zero.
+
+mod saying;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bridle_sexp::Value;
+
+use super::line::{Heard, Line, Place};
+use super::random::Random;
+pub(crate) use saying::{Kind, Saying};
+
+/// The actuator that the first shell of a session offers.
+pub(crate) const BELL: &str = "bell";
+
+/// Things said and not yet acknowledged, at most.
+const IN_FLIGHT: usize = 6;
+
+/// Pause before saying again what was refused for now, and between attempts to connect.
+const AGAIN: Duration = Duration::from_millis(15);
+const RECONNECT: Duration = Duration::from_millis(3);
+
+/// Longest wait for the answer to a hello on a connection that stands.
+const HELLO_WAIT: Duration = Duration::from_secs(20);
+
+/// What the threads of a schedule share.
+#[derive(Default)]
+pub(crate) struct Board {
+    /// Where the daemon listens now, TCP and Unix.
+    places: Mutex<Option<(Place, Place)>>,
+    /// Time is up: everybody goes home.
+    pub(crate) stop: AtomicBool,
+    /// The last number of each session, once everything is said: who has it may go.
+    goals: Mutex<BTreeMap<String, u64>>,
+}
+
+impl Board {
+    pub(crate) fn set_places(&self, places: Option<(Place, Place)>) {
+        *self.places.lock().unwrap_or_else(PoisonError::into_inner) = places;
+    }
+
+    pub(crate) fn set_goal(&self, session: &str, seq: u64) {
+        self.goals.lock().unwrap_or_else(PoisonError::into_inner).insert(session.to_owned(), seq);
+    }
+
+    fn place(&self, road: Road) -> Option<Place> {
+        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        places.map(|(tcp, unix)| if road == Road::Tcp { tcp } else { unix })
+    }
+
+    fn goal(&self, session: &str) -> Option<u64> {
+        self.goals.lock().unwrap_or_else(PoisonError::into_inner).get(session).copied()
+    }
+}
+
+/// By which socket a session is reached. A TCP peer without a key is another principal than the owner,
+/// so all shells of a session take the same road.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Road {
+    Tcp,
+    Unix,
+}
+
+/// What a shell offers in its hello.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Says things and carries out requests to the bell.
+    Ringer,
+    /// Says things.
+    Talker,
+    /// Only listens.
+    Observer,
+}
+
+/// A shell and everything it knows.
+pub(crate) struct Shell {
+    pub(crate) name: String,
+    pub(crate) session: String,
+    pub(crate) road: Road,
+    pub(crate) part: Part,
+    pub(crate) sayings: Vec<Saying>,
+    /// Percent of writes that are cut short together with the connection.
+    pub(crate) cuts: u64,
+    pub(crate) random: Random,
+    pub(crate) notes: Notes,
+    /// Everything said is acknowledged and answered; read by the conductor.
+    pub(crate) done: Arc<AtomicBool>,
+}
+
+/// Numbered things that were heard.
+#[derive(Default)]
+pub(crate) struct Notes {
+    /// Numbered messages, by number.
+    pub(crate) events: BTreeMap<u64, Value>,
+    /// Numbers of own sayings, told by receipts.
+    own: BTreeSet<u64>,
+    /// The last number of the session, as the last hello answer said.
+    pub(crate) head: u64,
+    /// Requests that were answered, until their outcome is heard.
+    rung: BTreeMap<String, Value>,
+    /// How often each request was carried out.
+    pub(crate) rings: BTreeMap<String, u64>,
+}
+
+/// Why a connection is over.
+enum Over {
+    /// It was cut, by either side.
+    Cut,
+    /// The shell may go home.
+    Home,
+}
+
+/// A connection as one shell sees it.
+struct Visit {
+    line: Line,
+    /// Counts connections, to know what was said on this one.
+    number: u64,
+    begun: Instant,
+    /// The daemon has answered our hello.
+    attached: bool,
+    /// The daemon has said its own.
+    greeted: bool,
+}
+
+impl Shell {
+    /// A shell that says nothing yet.
+    pub(crate) fn new(name: String, session: &str, road: Road, part: Part) -> Self {
+        Self {
+            name,
+            session: session.to_owned(),
+            road,
+            part,
+            sayings: Vec::new(),
+            cuts: 0,
+            random: Random::new(0),
+            notes: Notes::default(),
+            done: Arc::default(),
+        }
+    }
+
+    /// One that hears a session from its beginning to where it ends now.
+    pub(crate) fn observer(session: &str, road: Road) -> Self {
+        Self::new("auditor".to_owned(), session, road, Part::Observer)
+    }
+
+    /// What is still open, for the report of a schedule that did not end.
+    pub(crate) fn unfinished(&self) -> Option<String> {
+        let open: Vec<String> =
+            self.sayings.iter().filter(|saying| !saying.is_over()).map(Saying::fate).collect();
+        let (name, session) = (&self.name, &self.session);
+        (!open.is_empty()).then(|| format!("{name} in {session}: {}", open.join(", ")))
+    }
+
+    /// Lives until everything is heard, or time is up. An error is something that must never happen.
+    pub(crate) fn run(mut self, board: &Board) -> Result<Self, String> {
+        let mut number = 0;
+        while !board.stop.load(Ordering::Relaxed) {
+            let line = board.place(self.road).and_then(|place| Line::open(&place).ok());
+            let Some(line) = line else {
+                std::thread::sleep(RECONNECT);
+                continue;
+            };
+            number += 1;
+            let visit =
+                Visit { line, number, begun: Instant::now(), attached: false, greeted: false };
+            match self.visit(visit, board) {
+                Ok(Over::Cut) => std::thread::sleep(RECONNECT),
+                Ok(Over::Home) => return Ok(self),
+                Err(what) => {
+                    return Err(format!("{} in {}: {what}", self.name, self.session));
+                }
+            }
+        }
+        Ok(self)
+    }
+
+    /// The highest number up to which everything is known.
+    pub(crate) fn cursor(&self) -> u64 {
+        let mut cursor = 0;
+        while self.knows(cursor + 1) {
+            cursor += 1;
+        }
+        cursor
+    }
+
+    fn knows(&self, seq: u64) -> bool {
+        self.notes.events.contains_key(&seq) || self.notes.own.contains(&seq)
+    }
+
+    fn visit(&mut self, mut visit: Visit, board: &Board) -> Result<Over, String> {
+        loop {
+            if board.stop.load(Ordering::Relaxed) {
+                return Ok(Over::Home);
+            }
+            match visit.line.hear()? {
+                Heard::Gone => return Ok(Over::Cut),
+                Heard::Messages(messages) => {
+                    for message in messages {
+                        self.take(&message, &mut visit)
+                            .map_err(|why| format!("{why}: {message}"))?;
+                    }
+                }
+            }
+            if self.sayings.iter().all(Saying::is_over) {
+                self.done.store(true, Ordering::Relaxed);
+                if board.goal(&self.session).is_some_and(|goal| self.cursor() >= goal) {
+                    return Ok(Over::Home);
+                }
+            }
+            if visit.attached {
+                if self.part == Part::Observer && self.cursor() >= self.notes.head {
+                    return Ok(Over::Home);
+                }
+                if self.random.chance(self.cuts / 4) || !self.speak(&mut visit) {
+                    visit.line.cut();
+                    return Ok(Over::Cut);
+                }
+            } else if visit.begun.elapsed() > HELLO_WAIT {
+                return Err("no answer to the hello".to_owned());
+            }
+        }
+    }
+
+    /// Says what is due; false when the connection broke, or was broken.
+    fn speak(&mut self, visit: &mut Visit) -> bool {
+        let waiting = self.sayings.iter().filter(|saying| saying.waits_on(visit.number)).count();
+        let mut room = IN_FLIGHT.saturating_sub(waiting);
+        for index in 0..self.sayings.len() {
+            if room == 0 {
+                return true;
+            }
+            let now = Instant::now();
+            if !self.sayings[index].is_due(visit.number, now) {
+                continue;
+            }
+            if self.sayings[index].is_new() && !self.random.chance(30) {
+                return true;
+            }
+            let message = self.sayings[index].say(visit.number);
+            if !self.write(visit, &message) {
+                return false;
+            }
+            room -= 1;
+        }
+        true
+    }
+
+    /// Writes a message, or only its beginning and then nothing more.
+    fn write(&mut self, visit: &mut Visit, message: &Value) -> bool {
+        let bytes = visit.line.frame(message);
+        if self.random.chance(self.cuts) {
+            let part = self.random.index(bytes.len());
+            // Cut in any case.
+            let _ = visit.line.write(&bytes[..part]);
+            return false;
+        }
+        visit.line.write(&bytes).is_ok()
+    }
+
+    /// Understands one message of the daemon.
+    fn take(&mut self, message: &Value, visit: &mut Visit) -> Result<(), String> {
+        let kind = |name: &str| message.get("type").is_some_and(|kind| kind.is_keyword(name));
+        let payload = message.get("payload").unwrap_or(&Value::Nil);
+        let says = |key: &str, name: &str| payload.get(key).is_some_and(|it| it.is_keyword(name));
+        let seq = number(message.get("meta").and_then(|meta| meta.get("seq")));
+        if !visit.greeted {
+            if !says("action", "handshake") {
+                return refused_at_the_door(payload);
+            }
+            visit.greeted = true;
+            let hello = self.hello();
+            // A broken connection shows at the next look at it.
+            let _ = visit.line.send(&hello);
+            return Ok(());
+        }
+        if kind("RESPONSE") && says("action", "handshake") {
+            return self.attach(payload, visit);
+        }
+        if kind("STATUS") && says("status", "admitted") {
+            return self.receipt(message, payload);
+        }
+        if let Some(seq) = seq {
+            if !visit.attached {
+                return Err("a number before the hello was answered".to_owned());
+            }
+            self.numbered(seq, message)?;
+            if kind("REQUEST") {
+                return self.ring(message, visit);
+            }
+            return Ok(());
+        }
+        if kind("RESPONSE") && says("status", "error") {
+            return self.refused(message, payload, visit);
+        }
+        if kind("STATUS") || says("action", "delta") {
+            return Ok(());
+        }
+        Err("not expected".to_owned())
+    }
+
+    fn hello(&self) -> Value {
+        let keyword = Value::keyword;
+        let mut fields = vec![
+            ("action", keyword("handshake")),
+            ("version", Value::str("0.3.0")),
+            ("length", keyword("bytes")),
+            ("client", Value::str(self.client())),
+            ("session", Value::str(self.session.as_str())),
+            ("cursor", integer(self.cursor())),
+            ("shell", keyword("chaos")),
+            ("receipts", Value::T),
+        ];
+        match self.part {
+            Part::Ringer => fields.push(("actuators", Value::list([keyword(BELL)]))),
+            Part::Talker => {}
+            Part::Observer => fields.push(("role", keyword("observer"))),
+        }
+        Value::plist([("type", keyword("EVENT")), ("payload", Value::plist(fields))])
+    }
+
+    /// A stable id in the form of a uuid.
+    pub(crate) fn client(&self) -> String {
+        let digits: u64 =
+            self.name.bytes().fold(7, |sum, byte| sum.wrapping_mul(131).wrapping_add(byte.into()));
+        format!("00000000-0000-4000-8000-{:012x}", digits & 0xFFFF_FFFF_FFFF)
+    }
+
+    fn attach(&mut self, payload: &Value, visit: &mut Visit) -> Result<(), String> {
+        let session = payload.get("session").and_then(Value::as_str);
+        if session != Some(&self.session) {
+            return Err(format!("expected session `{}`", self.session));
+        }
+        let head = number(payload.get("seq")).ok_or("a hello answer without `:seq`")?;
+        if head < self.cursor() {
+            return Err(format!("the session ends before number {}, heard before", self.cursor()));
+        }
+        self.notes.head = head;
+        visit.attached = true;
+        let again: Vec<Value> = self.notes.rung.values().cloned().collect();
+        for response in again {
+            let _ = visit.line.send(&response);
+        }
+        Ok(())
+    }
+
+    fn receipt(&mut self, message: &Value, payload: &Value) -> Result<(), String> {
+        let seq = number(payload.get("seq")).ok_or("a receipt without `:seq`")?;
+        let saying =
+            saying::find(&mut self.sayings, message).ok_or("a receipt for nothing said")?;
+        saying.admit(seq)?;
+        self.notes.own.insert(seq);
+        Ok(())
+    }
+
+    fn numbered(&mut self, seq: u64, message: &Value) -> Result<(), String> {
+        let meta = message.get("meta").unwrap_or(&Value::Nil);
+        if meta.get("session").and_then(Value::as_str) != Some(&self.session) {
+            return Err("an event of another session".to_owned());
+        }
+        let last = self.notes.events.last_key_value().map_or(0, |(last, _)| *last);
+        if seq <= last {
+            return Err(format!("number {seq} after number {last}"));
+        }
+        if let Some(missing) = (last + 1..seq).find(|seq| !self.knows(*seq)) {
+            return Err(format!("number {missing} is missing before number {seq}"));
+        }
+        let kind = |name: &str| message.get("type").is_some_and(|kind| kind.is_keyword(name));
+        if kind("RESPONSE") {
+            let answers = number(meta.get("answers")).ok_or("an answer without `:answers`")?;
+            let saying =
+                saying::find(&mut self.sayings, message).ok_or("an answer to nothing said")?;
+            saying.answer(seq, answers)?;
+        }
+        let effect = message.get("payload").and_then(|payload| payload.get("effect"));
+        if let Some(effect) = effect.and_then(Value::as_str) {
+            self.notes.rung.remove(effect);
+        }
+        self.notes.events.insert(seq, message.clone());
+        Ok(())
+    }
+
+    /// Carries a request out and answers it.
+    fn ring(&mut self, request: &Value, visit: &mut Visit) -> Result<(), String> {
+        let id = request.get("id").and_then(Value::as_str).ok_or("a request without an id")?;
+        *self.notes.rings.entry(id.to_owned()).or_default() += 1;
+        let response = Value::plist([
+            ("type", Value::keyword("RESPONSE")),
+            ("id", Value::str(id)),
+            ("payload", Value::plist([("status", Value::keyword("success"))])),
+        ]);
+        self.notes.rung.insert(id.to_owned(), response.clone());
+        // A broken connection shows at the next look at it; the answer is then said again.
+        let _ = self.write(visit, &response);
+        Ok(())
+    }
+
+    fn refused(&mut self, message: &Value, payload: &Value, visit: &Visit) -> Result<(), String> {
+        let code = payload.get("code").unwrap_or(&Value::Nil);
+        if let Some(saying) = saying::find(&mut self.sayings, message) {
+            let again = ["store-unavailable", "overloaded", "shutting-down"];
+            if again.iter().any(|name| code.is_keyword(name)) {
+                saying.refuse(Instant::now() + AGAIN);
+                return Ok(());
+            }
+            return Err("refused for good".to_owned());
+        }
+        // A request answered twice, because the first answer's outcome was not heard before a cut; or a
+        // hello while the disk is full or the daemon ends.
+        let for_now = ["unknown-id", "store-unavailable", "overloaded", "shutting-down"];
+        if for_now.iter().any(|name| code.is_keyword(name)) {
+            if code.is_keyword("unknown-id")
+                && let Some(id) = message.get("id").and_then(Value::as_str)
+            {
+                self.notes.rung.remove(id);
+            }
+            if !visit.attached {
+                visit.line.cut();
+            }
+            return Ok(());
+        }
+        Err("an error for nothing said".to_owned())
+    }
+}
+
+/// Instead of its hello a daemon may say that it ends, or serves as many as it can.
+fn refused_at_the_door(payload: &Value) -> Result<(), String> {
+    let code = payload.get("code").unwrap_or(&Value::Nil);
+    let for_now = ["shutting-down", "too-many-connections"];
+    if for_now.iter().any(|name| code.is_keyword(name)) {
+        return Ok(());
+    }
+    Err("expected the daemon's hello".to_owned())
+}
+
+pub(crate) fn number(value: Option<&Value>) -> Option<u64> {
+    value?.as_i64().and_then(|number| u64::try_from(number).ok())
+}
+
+fn integer(number: u64) -> Value {
+    Value::int(i64::try_from(number).expect("numbers of a short test"))
+}
