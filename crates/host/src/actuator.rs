@@ -4,6 +4,7 @@
 //! [`Host`](crate::Host) holds the list. Shells are actuators too; those are the daemon's.
 
 mod log;
+mod system;
 #[cfg(feature = "faults")]
 mod tally;
 
@@ -36,7 +37,10 @@ pub(crate) struct Registry(Vec<(Name, Box<dyn Act>)>);
 impl Registry {
     /// Those that every host has.
     pub(crate) fn new() -> Self {
-        Self(vec![(Name::new("log"), Box::new(log::Log))])
+        Self(vec![
+            (Name::new("system"), Box::new(system::System)),
+            (Name::new("log"), Box::new(log::Log)),
+        ])
     }
 
     /// Adds the one that counts executions in files of `directory`.
