@@ -19,6 +19,7 @@ use std::time::Duration;
 use bridle_loop::{Draft, Fault, Name, Proposal, SessionId};
 use bridle_sexp::Value;
 
+use crate::builtin::Said;
 use crate::cancel::Cancel;
 use crate::error::Error;
 use crate::thinker::Delta;
@@ -44,9 +45,9 @@ pub(crate) struct Stimulus<'p> {
     pub(crate) session: &'p SessionId,
     /// Of the signal that began the turn.
     pub(crate) payload: &'p Value,
-    /// Why the last draft was refused, if it was.
+    /// Why something was refused in this turn, the last time that it was.
     pub(crate) rejected: Option<&'p str>,
-    /// What the last act came to, if it is what there is to think about.
+    /// What the last act of this turn came to.
     pub(crate) result: Option<&'p Value>,
     pub(crate) depth: u32,
 }
@@ -124,13 +125,24 @@ impl Script {
     }
 }
 
-/// Without a rule a signal is an error of the script's author, who sees it. A refusal or a result
-/// that no rule is about ends the turn instead: there is nothing more to propose.
+/// What happens without a rule. A person gets to know why there is no answer; everything else ends
+/// quietly, as there is nothing to propose.
 fn no_rule(stimulus: Stimulus<'_>) -> Result<Draft, Fault> {
-    if stimulus.rejected.is_some() || stimulus.result.is_some() {
-        return Ok(Draft { proposals: Vec::new() });
-    }
-    Err(fault("no rule of the script fits, expected one, or a `(default ..)`".to_owned()))
+    let proposals = match (stimulus.rejected, stimulus.result) {
+        (_, Some(_)) => Vec::new(),
+        (Some(reason), None) => vec![Proposal {
+            target: None,
+            payload: message(format!("What I proposed was refused: {reason}")),
+            explanation: Some("no rule of the script is about this refusal".into()),
+            then_think: false,
+        }],
+        (None, None) if Said::of(stimulus.payload) == Said::Nothing => Vec::new(),
+        (None, None) => {
+            let reason = "no rule of the script fits, expected one, or a `(default ..)`";
+            return Err(fault(reason.to_owned()));
+        }
+    };
+    Ok(Draft { proposals })
 }
 
 fn fault(reason: String) -> Fault {
@@ -146,11 +158,13 @@ fn canceled() -> Fault {
 pub(crate) struct Rule {
     /// Where it starts in the file.
     line: usize,
+    sort: Sort,
     /// A string fits the text of a prompt; anything else the payload.
     when: Option<Value>,
-    /// A string fits the reason; `t` every reason. Without it, only drafts after no refusal.
+    /// A string fits the reason, `t` every reason, `nil` none at all. Without this and without
+    /// `result`, the rule is about the first draft of a turn.
     rejected: Option<Value>,
-    /// Fits the outcome; `t` every one. Without it, only drafts after no act.
+    /// As `rejected`, with a pattern that fits the outcome.
     result: Option<Value>,
     depth: Option<RangeInclusive<u32>>,
     once: bool,
@@ -159,6 +173,15 @@ pub(crate) struct Rule {
     pace: Duration,
     stream: Vec<Box<str>>,
     ending: Ending,
+}
+
+/// The two sorts of rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Sort {
+    #[default]
+    Rule,
+    /// For what a person says and no rule fits.
+    Default,
 }
 
 /// How a draft ends.
@@ -220,26 +243,29 @@ impl Rule {
         }
         let mut captures = Vec::new();
         let when = match &self.when {
-            None => true,
+            None => self.sort == Sort::Rule || Said::of(stimulus.payload) != Said::Nothing,
             Some(Value::Str(glob)) => match prompt_text(stimulus.payload) {
                 Some(text) => text_fits(glob, text, &mut captures),
                 None => false,
             },
             Some(pattern) => fits(pattern, stimulus.payload, &mut captures),
         };
+        when.then_some(())?;
+        let is_first = stimulus.rejected.is_none() && stimulus.result.is_none();
+        if self.rejected.is_none() && self.result.is_none() && !is_first {
+            return None;
+        }
         let rejected = match (&self.rejected, stimulus.rejected) {
-            (None, None) | (Some(Value::T), Some(_)) => true,
+            (None, _) | (Some(Value::Nil), None) | (Some(Value::T), Some(_)) => true,
             (Some(Value::Str(glob)), Some(reason)) => text_fits(glob, reason, &mut captures),
             _ => false,
         };
         let result = match (&self.result, stimulus.result) {
-            // After a refusal the result before it is no longer what the draft is about.
-            (None, Some(_)) => stimulus.rejected.is_some(),
-            (None, None) | (Some(Value::T), Some(_)) => true,
+            (None, _) | (Some(Value::Nil), None) | (Some(Value::T), Some(_)) => true,
             (Some(pattern), Some(result)) => fits(pattern, result, &mut captures),
             (Some(_), None) => false,
         };
-        (when && rejected && result).then_some(captures)
+        (rejected && result).then_some(captures)
     }
 
     fn fill(&self, mut filler: Filler<'_>) -> Result<Filled, Unfillable> {

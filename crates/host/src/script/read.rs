@@ -12,7 +12,7 @@ use bridle_sexp::{Category, Comments, Kind, Limits, Node, Place, Progress, Reade
 
 use super::pattern::{MAX_WILDCARDS, wildcards};
 use super::template::{largest_in_text, largest_reference};
-use super::{Content, Ending, Rule, Template};
+use super::{Content, Ending, Rule, Sort, Template};
 
 /// Bytes of one script: 1 MiB, a thousand rules of a page each.
 pub(crate) const MAX_SCRIPT_BYTES: usize = 1 << 20;
@@ -58,19 +58,19 @@ pub(crate) fn rules(text: &str) -> Result<Vec<Rule>, Problem> {
     while let Some(tree) = next_form(&reader, text, start)? {
         let here = start + tree.root().span().start;
         line += text[start..here].matches('\n').count();
-        let (form, mut rule) = form(tree.root()).map_err(|wrong| wrong.in_text(text, start))?;
+        let mut rule = form(tree.root()).map_err(|wrong| wrong.in_text(text, start))?;
         rule.line = line;
-        match form {
-            Form::Rule if rules.len() == MAX_RULES => {
+        match rule.sort {
+            Sort::Rule if rules.len() == MAX_RULES => {
                 let reason = format!("one rule too many, expected at most {MAX_RULES}");
                 return Err(Wrong { at: here, reason }.in_text(text, 0));
             }
-            Form::Rule => rules.push(rule),
-            Form::Default if default.is_some() => {
+            Sort::Rule => rules.push(rule),
+            Sort::Default if default.is_some() => {
                 let reason = "a second `default`, expected one".to_owned();
                 return Err(Wrong { at: here, reason }.in_text(text, 0));
             }
-            Form::Default => default = Some(rule),
+            Sort::Default => default = Some(rule),
         }
         let end = start + tree.consumed();
         line += text[here..end].matches('\n').count();
@@ -108,13 +108,6 @@ fn next_form<'s>(
     Err(wrong.in_text(text, start))
 }
 
-/// The two sorts of forms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Rule,
-    Default,
-}
-
 /// Trouble with a node of the form that is being read.
 struct Wrong {
     /// Bytes from where its text starts.
@@ -144,22 +137,23 @@ impl Wrong {
     }
 }
 
-fn form(root: Node<'_>) -> Result<(Form, Rule), Wrong> {
+fn form(root: Node<'_>) -> Result<Rule, Wrong> {
     let mut children = root.children();
     let name = children.next().and_then(|head| head.symbol());
-    let form = match name.as_deref() {
-        Some(name) if name.eq_ignore_ascii_case("rule") => Form::Rule,
-        Some(name) if name.eq_ignore_ascii_case("default") => Form::Default,
+    let sort = match name.as_deref() {
+        Some(name) if name.eq_ignore_ascii_case("rule") => Sort::Rule,
+        Some(name) if name.eq_ignore_ascii_case("default") => Sort::Default,
         _ => return Err(Wrong::expected("`(rule ..)` or `(default ..)`", root)),
     };
     let mut given = Given::default();
+    given.rule.sort = sort;
     while let Some(key) = children.next() {
         let Some(value) = children.next() else {
             return Err(Wrong::expected("a key and its value", key));
         };
-        given.take(form, key, value)?;
+        given.take(sort, key, value)?;
     }
-    Ok((form, given.into_rule(root)?))
+    given.into_rule(root)
 }
 
 /// What a rule has said so far.
@@ -178,15 +172,15 @@ struct Given {
 }
 
 impl Given {
-    fn take(&mut self, form: Form, key: Node<'_>, value: Node<'_>) -> Result<(), Wrong> {
+    fn take(&mut self, sort: Sort, key: Node<'_>, value: Node<'_>) -> Result<(), Wrong> {
         let name = key.keyword().map(|name| name.to_ascii_lowercase());
         let Some(name) = name else { return Err(Wrong::expected("a key", key)) };
         if self.seen.contains(&name) {
             return Err(Wrong::new(key, format!("`:{name}` is given twice")));
         }
         match name.as_str() {
-            "when" if form == Form::Default => {
-                return Err(Wrong::new(key, "`default` has no `:when`: it fits everything"));
+            "when" if sort == Sort::Default => {
+                return Err(Wrong::new(key, "`default` has no `:when`: it fits what no rule does"));
             }
             "when" => self.rule.when = Some(when(value)?),
             "rejected" => self.rule.rejected = Some(rejected(value)?),
@@ -328,8 +322,8 @@ fn when(node: Node<'_>) -> Result<Value, Wrong> {
 
 fn rejected(node: Node<'_>) -> Result<Value, Wrong> {
     match node.kind() {
-        Kind::String | Kind::T => Ok(node.to_value()),
-        _ => Err(Wrong::expected("`t`, or a string that the reason fits", node)),
+        Kind::String | Kind::T | Kind::Nil => Ok(node.to_value()),
+        _ => Err(Wrong::expected("`t`, `nil`, or a string that the reason fits", node)),
     }
 }
 

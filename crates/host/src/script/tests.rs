@@ -82,18 +82,29 @@ fn the_first_rule_that_fits() {
 #[test]
 fn text_alone_fits_prompts_alone() {
     let script = r#"(rule :when "hi *" :say "x")"#;
+    for payload in ["(:sensor :heartbeat :text \"hi there\")", "(:text \"hi there\")", "nil"] {
+        check(script, prompt(payload), "");
+    }
     for payload in [
-        "(:sensor :heartbeat :text \"hi there\")",
-        "(:text \"hi there\")",
+        "(:sensor :user-prompt :text \"ho\")",
         "(:sensor :user-prompt)",
         "(:sensor :user-prompt :text 7)",
-        "nil",
+        "(:sensor :user-command :command \"hi there\")",
     ] {
         let expect = "!no rule of the script fits, expected one, or a `(default ..)`";
         check(script, prompt(payload), expect);
     }
     let upper = prompt("(:SENSOR :USER-INPUT :TEXT \"hi there\")");
     check(script, upper, r#"(:action :message :text "x")"#);
+}
+
+#[test]
+fn the_default_is_for_persons() {
+    let script = r#"(rule :when (:sensor :beep) :say "boop") (default :say "?")"#;
+    check(script, HI, r#"(:action :message :text "?")"#);
+    check(script, prompt("(:sensor :user-command)"), r#"(:action :message :text "?")"#);
+    check(script, prompt("(:sensor :beep)"), r#"(:action :message :text "boop")"#);
+    check(script, prompt("(:sensor :heartbeat)"), "");
 }
 
 #[test]
@@ -132,7 +143,7 @@ fn explanations_name_the_rule_unless_given() {
         draft.proposals.into_iter().filter_map(|p| p.explanation).map(String::from).collect()
     };
     assert_eq!(explanations(HI.payload), ["for there", "own"]);
-    assert_eq!(explanations("(:sensor :x)"), ["rule at line 4 of the script"]);
+    assert_eq!(explanations("(:sensor :user-input)"), ["rule at line 4 of the script"]);
 }
 
 #[test]
@@ -168,12 +179,29 @@ fn refusals_results_and_depth() {
     check(script, Turn { depth: 2, ..done }, &message("deep 7"));
     check(script, Turn { depth: 4, ..done }, &message("got 7"));
     check(script, HI.with_result("(:action :log :outcome :failed)"), &message("any"));
+    check(script, Turn { rejected: Some("no"), ..done }, &message("other"));
 }
 
 #[test]
-fn what_no_rule_is_about_ends_quietly_after_the_first_draft() {
+fn after_both_a_refusal_and_a_result_the_order_of_rules_decides() {
+    let done = HI.with_result("(:outcome :done)");
+    let both = Turn { rejected: Some("no"), ..done };
+    let message = |text: &str| format!("(:action :message :text \"{text}\")");
+    let script = r#"(rule :result t :rejected nil :say "result alone")
+                    (rule :rejected t :result nil :say "refusal alone")
+                    (rule :result t :say "result")
+                    (rule :rejected t :say "refusal")"#;
+    check(script, done, &message("result alone"));
+    check(script, Turn { rejected: Some("no"), ..HI }, &message("refusal alone"));
+    check(script, both, &message("result"));
+    check(r#"(rule :rejected nil :say "first draft")"#, HI, &message("first draft"));
+}
+
+#[test]
+fn without_a_rule_a_refusal_is_told_and_a_result_ends_the_turn() {
     let script = r#"(default :say "first")"#;
-    check(script, Turn { rejected: Some("no"), ..HI }, "");
+    let refused = Turn { rejected: Some("too hot"), ..HI };
+    check(script, refused, r#"(:action :message :text "What I proposed was refused: too hot")"#);
     check(script, HI.with_result("(:outcome :done)"), "");
 }
 
@@ -233,7 +261,7 @@ fn a_wait_is_cut_short() {
                 let session = SessionId::parse("s").unwrap();
                 let stimulus = Stimulus {
                     session: &session,
-                    payload: &Value::Nil,
+                    payload: &value(HI.payload),
                     rejected: None,
                     result: None,
                     depth: 0,

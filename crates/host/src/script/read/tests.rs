@@ -50,7 +50,7 @@ fn keys_that_are_wrong() {
     check("(default :when \"x\" :say \"y\")", "`default` has no `:when`");
     check("(rule :when (a b) :say \"y\")", "1:13: expected a string, or keys and values");
     check("(rule :when * :say \"y\")", "expected a string, or keys and values");
-    check("(rule :rejected nil :say \"y\")", "expected `t`, or a string");
+    check("(rule :rejected 1 :say \"y\")", "expected `t`, `nil`, or a string");
     check("(rule :depth -1 :say \"y\")", "expected a depth");
     check("(rule :depth (3 1) :say \"y\")", "expected a depth");
     check("(rule :once 1 :say \"y\")", "expected `t` or `nil`, got `1`");
