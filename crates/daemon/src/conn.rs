@@ -6,11 +6,13 @@
 //! when to read, when to write, when to wait and when to end.
 //!
 //! ```text
-//! Open --(peer ended, framing lost, too late, daemon stops)--> Closing --> Lingering --> end
-//!   \--(peer gone, peer does not read)------------------------------------------------> end
+//! Open --(peer ended, framing lost, too late, daemon stops)--> Draining --> Closing --> Lingering
+//!   \--(peer gone, peer does not read)--> end                  (the engine still owes answers)
 //! ```
 
 mod deadline;
+mod end;
+mod engage;
 mod scratch;
 mod stream;
 mod turn;
@@ -18,7 +20,7 @@ mod turn;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bridle_wire::Code;
 use tokio::task::{JoinError, JoinHandle};
@@ -29,6 +31,7 @@ use crate::metrics::Tally;
 use crate::shared::{Seat, Shared};
 use crate::talk::{Next, Talk, Then, Verdict, Work};
 use deadline::{Deadlines, Late};
+use engage::Attaching;
 use scratch::{BULK_WINDOW, READ_WINDOW, Scratch};
 pub(crate) use stream::{Origin, Stream};
 use turn::Turn;
@@ -41,9 +44,6 @@ const PROGRESS: usize = 16 << 10;
 /// With the usual 30 s that is 9 kB/s: far below a peer that writes byte for byte, far above one
 /// that only holds its place.
 const ARRIVAL: usize = 256 << 10;
-
-/// How long an ended connection waits for the peer to take the last frame and close.
-const LINGER: Duration = Duration::from_secs(2);
 
 /// Why a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +82,6 @@ impl Closed {
 /// A connection in service.
 pub(crate) struct Connection {
     stream: Stream,
-    origin: Origin,
     /// The way to everything shared; frees the place when dropped.
     seat: Seat,
     talk: Talk,
@@ -93,6 +92,8 @@ pub(crate) struct Connection {
     backlog: bool,
     /// A large message on its way through another thread; nothing is read meanwhile.
     judging: Option<Judging>,
+    /// An attachment to a session that is being made; nothing is read meanwhile.
+    attaching: Option<Attaching>,
     /// Bytes that the unfinished frame still needs, as the peer announced it.
     missing: usize,
     /// Answers that the socket did not take yet. No capacity while empty.
@@ -124,6 +125,8 @@ struct Judging {
 enum Phase {
     /// Frames are read and answered.
     Open,
+    /// Nothing more is read; answers of the engine are waited for.
+    Draining(Closed),
     /// Nothing more is read; what is owed is written.
     Closing(Closed),
     /// All is written; the peer is given time to take it.
@@ -156,11 +159,11 @@ impl Connection {
             stop: Box::pin(shared.stop.clone().cancelled_owned()),
             held: Held::new(shared.budget.clone()),
             stream,
-            origin,
             talk,
             input: Vec::new(),
             backlog: false,
             judging: None,
+            attaching: None,
             missing: 0,
             output,
             progress: 0,
@@ -184,16 +187,24 @@ impl Connection {
         let unsent = match self.flush(cx) {
             Ok(unsent) => unsent,
             Err(error) => {
-                tracing::debug!(origin = %self.origin, %error, "write failed");
+                tracing::debug!(origin = %self.talk.origin(), %error, "write failed");
                 return Step::End(Closed::PeerGone);
             }
         };
+        let pulled = self.pull(unsent, cx);
+        pulled.then(self.serve(unsent, cx))
+    }
+
+    /// One step of the phase in which the connection is; `unsent` bytes are owed.
+    fn serve(&mut self, unsent: usize, cx: &mut Context<'_>) -> Step {
         match self.phase {
             Phase::Open if self.judging.is_some() => self.await_verdict(cx),
             Phase::Open if self.stop.as_mut().poll(cx).is_ready() => self.stop_serving(unsent),
             Phase::Open if unsent >= self.shared().config.limits.output => Step::Wait,
+            Phase::Open if self.talk.waits() => self.await_engine(cx),
             Phase::Open if self.backlog => self.answer_backlog(),
             Phase::Open => self.read_and_answer(cx),
+            Phase::Draining(why) => self.drain(why, cx),
             Phase::Closing(_) if unsent > 0 => Step::Wait,
             Phase::Closing(why) => self.begin_linger(why, cx),
             Phase::Lingering(why) => self.linger(why, cx),
@@ -264,7 +275,7 @@ impl Connection {
             let n = match self.stream.poll_read(cx, &mut scratch.input[..window]) {
                 Poll::Pending => return Step::Wait,
                 Poll::Ready(Err(error)) => {
-                    tracing::debug!(origin = %self.origin, %error, "read failed");
+                    tracing::debug!(origin = %self.talk.origin(), %error, "read failed");
                     return Step::End(Closed::PeerGone);
                 }
                 Poll::Ready(Ok(0)) => return self.end_of_input(),
@@ -273,7 +284,7 @@ impl Connection {
             self.count_read(n);
             self.answer_read(n, scratch);
             if let Err(error) = self.send_batch(scratch, cx) {
-                tracing::debug!(origin = %self.origin, %error, "write failed");
+                tracing::debug!(origin = %self.talk.origin(), %error, "write failed");
                 return Step::End(Closed::PeerGone);
             }
             // A full window means that there is probably more: others get their turn first.
@@ -325,14 +336,14 @@ impl Connection {
             Poll::Pending => return Step::Wait,
             Poll::Ready(Ok(Ok(verdict))) => verdict,
             Poll::Ready(Ok(Err(error)) | Err(error)) => {
-                tracing::error!(origin = %self.origin, %error, "a message could not be judged");
+                tracing::error!(origin = %self.talk.origin(), %error, "a message could not be judged");
                 Verdict::Refused(None, Code::Internal.into())
             }
         };
         self.judging = None;
         let Connection { talk, seat, output, tally, .. } = self;
-        if let Some(work) = talk.conclude(&seat.shared, verdict, output, tally) {
-            self.begin_judging(work);
+        if let Some(Work::Whole(text)) = talk.conclude(&seat.shared, verdict, output, tally) {
+            self.begin_judging(Work::Whole(text));
         }
         self.deadlines.set(Late::Part, self.part_deadline());
         self.backlog = true;
@@ -373,10 +384,10 @@ impl Connection {
                 }
                 self.deadlines.start(Late::Frame, self.seat.shared.config.limits.frame_deadline);
             }
-            Then::OutputFull => self.backlog = true,
+            Then::OutputFull | Then::Engine => self.backlog = true,
             Then::Judge(Work::Frame(payload)) => self.begin_judging(Work::Bytes(bytes, payload)),
             Then::Judge(work) => self.begin_judging(work),
-            Then::Close(why) => self.close(why),
+            Then::Close(why) => self.leave(why),
         }
         self.held.set(self.holding());
     }
@@ -421,123 +432,11 @@ impl Connection {
         }
     }
 
-    fn end_of_input(&mut self) -> Step {
-        let Connection { talk, seat, input, output, tally, .. } = self;
-        let why = talk.finish(&seat.shared, input, output, tally);
-        self.close(why);
-        Step::Again
-    }
-
-    fn stop_serving(&mut self, unsent: usize) -> Step {
-        if !self.input.is_empty() {
-            self.say_error(Code::ShuttingDown, "the daemon stops before this frame was complete");
-        }
-        self.clogged = unsent > 0;
-        self.close(Closed::Stopped);
-        Step::Again
-    }
-
-    fn say_error(&mut self, code: Code, message: &str) {
-        let Connection { talk, seat, output, tally, .. } = self;
-        talk.say_error(&seat.shared, code, message, output, tally);
-    }
-
-    /// Nothing more is read from here on.
-    fn close(&mut self, why: Closed) {
-        self.input = Vec::new();
-        self.backlog = false;
-        self.deadlines.stop_all();
-        let patience = self.patience(self.shared().config.limits.write_deadline);
-        self.deadlines.start(Late::End, patience);
-        self.phase = Phase::Closing(why);
-    }
-
-    /// All is written: the peer is given the chance to take it. Closing while the peer still
-    /// sends would reset the connection and lose what the system has not delivered yet.
-    fn begin_linger(&mut self, why: Closed, cx: &mut Context<'_>) -> Step {
-        match self.stream.poll_shutdown(cx) {
-            Poll::Pending => return Step::Wait,
-            Poll::Ready(Err(_)) => return Step::End(why),
-            Poll::Ready(Ok(())) => {}
-        }
-        if why == Closed::PeerEnded {
-            return Step::End(why);
-        }
-        self.deadlines.stop_all();
-        self.deadlines.start(Late::End, self.patience(LINGER));
-        self.phase = Phase::Lingering(why);
-        Step::Again
-    }
-
-    fn linger(&mut self, why: Closed, cx: &mut Context<'_>) -> Step {
-        if why != Closed::Stopped && self.stop.as_mut().poll(cx).is_ready() {
-            return Step::End(why);
-        }
-        scratch::lend(|scratch| match self.stream.poll_read(cx, &mut scratch.input) {
-            // A daemon that stops does not wait for peers that owe nothing and are owed nothing.
-            Poll::Pending if why == Closed::Stopped && !self.clogged => Step::End(why),
-            Poll::Pending => Step::Wait,
-            Poll::Ready(Ok(n)) if n > 0 => Step::Yield,
-            Poll::Ready(_) => Step::End(why),
-        })
-    }
-
-    /// How long the end may take: `usual`, or the grace when the daemon stops.
-    fn patience(&self, usual: Duration) -> Duration {
-        let shared = self.shared();
-        if shared.stop.is_cancelled() { shared.config.limits.shutdown_grace } else { usual }
-    }
-
-    /// Something took too long.
-    fn late(&mut self, late: Late) -> Step {
-        match late {
-            Late::Frame if self.held.is_waiting() => {
-                let message = "the daemon holds as many bytes as it may; send this again later";
-                self.say_error(Code::Overloaded, message);
-                self.close(Closed::FrameTimeout);
-            }
-            Late::Unit => {
-                let message = "no whole form in as many bytes as the length says, and no text \
-                               came to make it as many characters; is a bracket or quote open?";
-                self.say_error(Code::UnitUnclear, message);
-                self.close(Closed::FramingLost);
-            }
-            Late::Frame => {
-                let limit = self.shared().config.limits.frame_deadline;
-                let message = format!("expected a whole frame within {limit:?}, got part of one");
-                self.say_error(Code::FrameTimeout, &message);
-                self.close(Closed::FrameTimeout);
-            }
-            Late::Part => {
-                let limit = self.shared().config.limits.frame_deadline;
-                for _ in 0..self.talk.expire_parts(self.shared().tick()) {
-                    let message = format!("expected the last part within {limit:?}, got no more");
-                    self.say_error(Code::PartTimeout, &message);
-                }
-                self.deadlines.set(Late::Part, self.part_deadline());
-                self.held.set(self.holding());
-            }
-            Late::Write => {
-                // Too late to tell the peer: it does not read. Counted as what it would be told.
-                self.shared().metrics.error(Code::SlowReader);
-                tracing::warn!(origin = %self.origin, "the peer does not read its answers");
-                return Step::End(Closed::SlowReader);
-            }
-            Late::End => {
-                let (Phase::Closing(why) | Phase::Lingering(why)) = self.phase else {
-                    return Step::End(Closed::PeerGone);
-                };
-                return Step::End(why);
-            }
-        }
-        Step::Again
-    }
-
     fn end(&mut self, why: Closed) {
         let shared = &self.seat.shared;
         shared.metrics.add(&mut self.tally);
         shared.metrics.close(why);
-        tracing::debug!(origin = %self.origin, reason = why.as_str(), "connection closed");
+        tracing::debug!(origin = %self.talk.origin(), reason = why.as_str(), "connection closed");
     }
 }
 

@@ -1,9 +1,8 @@
 //! The daemon: listeners, connections, limits, and honest answers.
 //!
 //! The binary calls [`make_room()`] and [`run()`] with a [`Config`]. This crate owns sockets,
-//! tasks and clocks; what bytes mean is the business of `bridle_wire`. There is no engine yet:
-//! health checks and hellos are answered, everything else that is well formed gets
-//! `:unsupported`. Layout, in reading order:
+//! tasks and clocks; what bytes mean is the business of `bridle_wire`, what to do next that of
+//! `bridle_loop`. Layout, in reading order:
 //!
 //! - [`config`]: what a daemon is told at start
 //! - [`make_room()`]: descriptors for all connections, before there are threads
@@ -11,6 +10,8 @@
 //! - `listen`: TCP, Unix socket, standard streams; the accept loops
 //! - `conn`: one task per connection, both directions; limits and deadlines
 //! - `talk`: bytes of one connection to answers, without any IO
+//! - `convert`: what happens in a session to what a shell sees of it
+//! - `engine`: sessions, the record, and what carries effects out
 //! - [`budget`], `metrics`, [`lock`], `shared`: what all connections have in common
 //!
 //! Deliberately absent: a lock or an allocation per frame, a buffer per idle connection, an
@@ -19,7 +20,7 @@
 pub mod budget;
 pub mod config;
 mod conn;
-
+mod convert;
 mod descriptors;
 mod engine;
 pub mod error;

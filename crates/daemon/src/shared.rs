@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::num::NonZero;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bridle_sexp::Dialect;
 use bridle_wire::Code;
+use bridle_wire::oacp::Id;
 use bridle_wire::parts::Tick;
 use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinHandle};
@@ -52,6 +53,10 @@ pub(crate) struct Shared {
     judges: Semaphore,
     /// Turns for ending connections, as many and for the same reason.
     pub(crate) ends: Arc<Semaphore>,
+    /// Milliseconds from 1970 to the start: sets the ids of this run apart.
+    epoch: u64,
+    /// Ids given so far.
+    assigned: AtomicU64,
     /// Connections open now.
     open: AtomicUsize,
     /// Whether the last peer found no seat.
@@ -87,6 +92,8 @@ impl Shared {
             started: Instant::now(),
             judges: Semaphore::new(half),
             ends: Arc::new(Semaphore::new(half)),
+            epoch: since_1970(),
+            assigned: AtomicU64::new(0),
             open: AtomicUsize::new(0),
             crowded: AtomicBool::new(false),
             random,
@@ -148,6 +155,13 @@ impl Shared {
         Ok(nonce)
     }
 
+    /// The id of a request that names a target and no id. Never given twice, so that it is not
+    /// taken for a repeat; a text, since clients count with integers.
+    pub(crate) fn assign_id(&self) -> Id {
+        let number = self.assigned.fetch_add(1, Ordering::Relaxed) + 1;
+        Id::Str(format!("bridle-{:x}-{number}", self.epoch).into())
+    }
+
     /// Judges a large message on a thread of its own, a few at a time.
     pub(crate) fn judge(
         self: &Arc<Self>,
@@ -171,6 +185,12 @@ impl Shared {
             tracing::debug!(%error, "a refused peer was not told");
         }
     }
+}
+
+/// Milliseconds since 1970; 0 for a clock before it.
+fn since_1970() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or_default()
 }
 
 impl Drop for Seat {

@@ -1,13 +1,15 @@
 //! One connection's side of the conversation: bytes in, answers out, no IO and no clock.
 //!
-//! `conn` calls [`Talk::answer`] with everything received and not yet answered. The rule that
-//! every caller can rely on: each frame gets exactly one answer frame, in order. Two frames of
-//! a client are no exceptions but worth a note:
+//! `conn` calls [`Talk::answer`] with everything received and not yet answered, and
+//! [`Talk::tell`] with what the engine has to say. The rule that a client without hello can rely
+//! on: each frame gets exactly one answer frame. What the engine answers comes in the order of
+//! the messages; health and errors are answered at once. Two frames are worth a note:
 //!
 //! - a hello is answered like anything else, with one `:RESPONSE`;
 //! - a part of a large message is answered with a short receipt as long as parts are missing,
 //!   unless a hello was said: then only the whole message is answered, after its last part.
 
+mod engage;
 mod guess;
 mod judge;
 mod parts;
@@ -28,6 +30,8 @@ use bridle_wire::seal::{Nonce, Signer, V1, Verifier};
 use crate::conn::{Closed, Origin};
 use crate::metrics::Tally;
 use crate::shared::Shared;
+pub(crate) use engage::Need;
+use engage::{Link, Waiting};
 use judge::{Depth, LARGE, judge_small};
 pub(crate) use judge::{Verdict, Work};
 pub(crate) use words::Words;
@@ -63,6 +67,9 @@ pub(crate) enum Then {
     /// Have this judged elsewhere and bring the verdict to [`Talk::conclude`]; then call again
     /// with the rest of the input.
     Judge(Work),
+    /// A message waits for the engine, see [`Talk::need`]; when it does no more, call again with
+    /// the rest of the input.
+    Engine,
     /// The last answer says why; nothing more can be read.
     Close(Closed),
 }
@@ -70,6 +77,7 @@ pub(crate) enum Then {
 /// The state of one conversation.
 #[derive(Debug)]
 pub(crate) struct Talk {
+    origin: Origin,
     decoder: Decoder,
     encoder: Encoder,
     signing: Signing,
@@ -81,8 +89,10 @@ pub(crate) struct Talk {
     parts: Option<Box<Assembler>>,
     /// A large message that its last part has just completed; empty between calls.
     whole: Option<String>,
-    /// Ids given to requests that came without one; numbers the next.
-    assigned: u32,
+    /// The engine's end. Boxed: a connection that only asks for health has none.
+    link: Option<Box<Link>>,
+    /// A message that waits for the engine; nothing is answered meanwhile.
+    waiting: Option<Box<Waiting>>,
 }
 
 /// What was settled by a client's hello.
@@ -119,7 +129,7 @@ struct Batch<'b> {
 impl<'b> Batch<'b> {
     fn new(shared: &'b Shared, out: &'b mut Vec<u8>, tally: &'b mut Tally) -> Batch<'b> {
         let traced = tracing::enabled!(target: WIRE, tracing::Level::TRACE);
-        let full = shared.budget.full();
+        let full = shared.budget.full() || !shared.hub.is_healthy();
         let status = if full { Status::Degraded } else { Status::Healthy };
         Batch { shared, out, tally, traced, status }
     }
@@ -150,6 +160,7 @@ impl Talk {
             }
         };
         Ok(Talk {
+            origin,
             decoder,
             encoder,
             signing,
@@ -157,7 +168,8 @@ impl Talk {
             greeted: None,
             parts: None,
             whole: None,
-            assigned: 0,
+            link: None,
+            waiting: None,
         })
     }
 
@@ -181,8 +193,8 @@ impl Talk {
                     batch.tally.frames_in += 1;
                     let payload = at + payload.start..at + payload.end;
                     at += consumed;
-                    if let Some(work) = self.frame(&mut batch, input, payload) {
-                        break Then::Judge(work);
+                    if let Some(then) = self.frame(&mut batch, input, payload) {
+                        break then;
                     }
                 }
                 Ok(Decoded::Refused { consumed, error }) => {
@@ -249,19 +261,24 @@ impl Talk {
         self.whole.take().map(Work::Whole)
     }
 
+    /// Where the client came from.
+    pub(crate) fn origin(&self) -> Origin {
+        self.origin
+    }
+
     /// The dialect that texts are to be judged in.
     pub(crate) fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// Answers one frame, or hands back what is too large to be judged here.
+    /// Answers one frame, or says why no further one can be answered now.
     #[inline]
     fn frame(
         &mut self,
         batch: &mut Batch<'_>,
         input: &[u8],
         payload: Range<usize>,
-    ) -> Option<Work> {
+    ) -> Option<Then> {
         let bytes = &input[payload.clone()];
         if self.signing == Signing::Off && !batch.traced && is_plain_check(bytes) {
             batch.out.extend_from_slice(batch.shared.words.framed_health(batch.status));
@@ -276,7 +293,7 @@ impl Talk {
             tracing::trace!(target: WIRE, "in {}", String::from_utf8_lossy(bytes));
         }
         if bytes.len() > LARGE {
-            return Some(Work::Frame(payload));
+            return Some(Then::Judge(Work::Frame(payload)));
         }
         match str::from_utf8(bytes) {
             Ok(text) => {
@@ -289,7 +306,10 @@ impl Talk {
                 self.fault(batch, &fault, &[]);
             }
         }
-        self.whole.take().map(Work::Whole)
+        if self.waiting.is_some() {
+            return Some(Then::Engine);
+        }
+        self.whole.take().map(|text| Then::Judge(Work::Whole(text)))
     }
 
     /// The first good frame of a client settles version and key for what we write, too.

@@ -5,7 +5,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bridle_daemon::config::ThinkerChoice;
 use bridle_shell::Addr;
 
 /// The word that switches a listener off.
@@ -25,7 +24,6 @@ pub(crate) enum Kind {
     SpanOrOff,
     OneOf(&'static [&'static str]),
     LogFilter,
-    Thinker,
     Keys,
     Secret,
 }
@@ -58,7 +56,6 @@ impl Kind {
             Kind::SpanOrOff => "TIME|off",
             Kind::OneOf(_) => "WORD",
             Kind::LogFilter => "FILTER",
-            Kind::Thinker => "builtin|script:FILE",
             Kind::Keys => "ID=FILE",
             Kind::Secret => "SECRET",
         }
@@ -95,10 +92,6 @@ impl Kind {
                 .parse::<tracing_subscriber::filter::Targets>()
                 .map(|_| Value::Word(text.to_owned()))
                 .map_err(|_| format!("expected a level or TARGET=LEVEL pairs, got `{text}`")),
-            Kind::Thinker => text
-                .parse::<ThinkerChoice>()
-                .map(|_| Value::Word(text.to_owned()))
-                .map_err(|_| format!("expected `builtin` or `script:FILE`, got `{text}`")),
             Kind::Keys => keys(text).map(Value::Keys),
             Kind::Secret => secret(text).map(Value::Secret),
         }

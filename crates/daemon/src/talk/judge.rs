@@ -11,7 +11,7 @@ use bridle_wire::Code;
 use bridle_wire::frame::FrameError;
 use bridle_wire::oacp::health::Check;
 use bridle_wire::oacp::hello::ClientHello;
-use bridle_wire::oacp::{Failure, Id, Message, Type};
+use bridle_wire::oacp::{Failure, Id, Message, Path, Type, strip_reserved};
 use bridle_wire::parts::PartMessage;
 
 /// Payloads longer than this many bytes are judged apart. One that long takes some 100 us, and
@@ -30,10 +30,27 @@ pub(crate) enum Verdict {
     Hello(Option<Id>, Box<ClientHello>),
     /// A part of a larger message.
     Part(Option<Id>, PartMessage<'static>),
-    /// Any other good message.
+    /// Something for the engine.
+    Signal(Box<Signal>),
+    /// Which sessions there are: answered without the engine.
+    Sessions(Option<Id>),
+    /// An answer to something that the engine asked.
+    Answer(Box<Message>),
+    /// A good message that nothing here takes.
     Other(Option<Id>, Type),
     /// Not a good message.
     Refused(Option<Id>, Failure),
+}
+
+/// A message for the engine: an event, a request or a log line.
+#[derive(Debug)]
+pub(crate) struct Signal {
+    /// The message, without what a client may not set.
+    pub(crate) message: Message,
+    /// What was taken away.
+    pub(crate) dropped: Vec<Path>,
+    /// How many bytes its text had.
+    pub(crate) bytes: usize,
 }
 
 /// A large text that waits to be judged.
@@ -112,24 +129,44 @@ fn judge_tree(tree: &Tree<'_>, depth: Depth) -> Verdict {
         Err(invalid) => return Verdict::Refused(Message::peek_id(tree), invalid.into()),
     };
     let Message { id, kind, .. } = envelope;
-    if kind != Type::Event {
-        return Verdict::Other(id, kind);
-    }
-    if is_handshake(tree) {
-        let hello = Message::from_tree(tree).and_then(|event| ClientHello::from_message(&event));
-        return match hello {
-            Ok(Some(hello)) => Verdict::Hello(id, Box::new(hello)),
-            Ok(None) => Verdict::Other(id, kind),
-            Err(invalid) => Verdict::Refused(id, invalid.into()),
-        };
-    }
-    match (payload(tree), PartMessage::read(tree.root()), depth) {
-        (None, Some(part), Depth::Frame) => Verdict::Part(id, owned(part)),
-        (None, Some(_), Depth::Whole) => {
-            Verdict::Refused(id, Failure::because(Code::PartMismatch, PART_OF_PARTS))
+    match kind {
+        Type::Event if is_handshake(tree) => return judge_hello(tree, id),
+        Type::Event if payload(tree).is_none() => {
+            return match (PartMessage::read(tree.root()), depth) {
+                (Some(part), Depth::Frame) => Verdict::Part(id, owned(part)),
+                _ => Verdict::Refused(id, Failure::because(Code::PartMismatch, PART_OF_PARTS)),
+            };
         }
-        _ => Verdict::Other(id, kind),
+        Type::Status | Type::HealthCheck | Type::HealthResponse => return Verdict::Other(id, kind),
+        Type::Event | Type::Request | Type::Response | Type::Log => {}
     }
+    let mut message = match Message::from_tree(tree) {
+        Ok(message) => message,
+        Err(invalid) => return Verdict::Refused(id, invalid.into()),
+    };
+    let dropped = strip_reserved(&mut message);
+    if kind == Type::Response {
+        return Verdict::Answer(Box::new(message));
+    }
+    if asks_for_sessions(&message) {
+        return Verdict::Sessions(id);
+    }
+    Verdict::Signal(Box::new(Signal { message, dropped, bytes: tree.source().len() }))
+}
+
+fn judge_hello(tree: &Tree<'_>, id: Option<Id>) -> Verdict {
+    match Message::from_tree(tree).and_then(|event| ClientHello::from_message(&event)) {
+        Ok(Some(hello)) => Verdict::Hello(id, Box::new(hello)),
+        Ok(None) => Verdict::Other(id, Type::Event),
+        Err(invalid) => Verdict::Refused(id, invalid.into()),
+    }
+}
+
+fn asks_for_sessions(message: &Message) -> bool {
+    let action = message.payload.as_ref().and_then(|payload| payload.get("action"));
+    message.kind == Type::Request
+        && message.target.as_ref().is_some_and(|target| target.is("system"))
+        && action.is_some_and(|action| action.is_keyword("sessions"))
 }
 
 fn payload<'t>(tree: &'t Tree<'_>) -> Option<Node<'t>> {

@@ -1,78 +1,40 @@
-//! What one message is answered.
-//!
-//! There is no engine yet: what would need one is refused in plain words.
+//! What one message is answered, if it needs no engine.
 
-use bridle_sexp::{Dialect, Value};
 use bridle_wire::Code;
+use bridle_wire::frame::EncodeError;
 use bridle_wire::oacp::health::{Check, Detail, Response};
-use bridle_wire::oacp::hello::ClientHello;
-use bridle_wire::oacp::{Failure, Id, Message, Meta, Type, error_response, success};
+use bridle_wire::oacp::{Failure, Id, Message, Type, error_response};
 
 use super::judge::Verdict;
 use super::words::SERVER;
-use super::{Batch, Greeted, Talk, WIRE};
+use super::{Batch, Talk, WIRE};
 use crate::config::Limits;
 use crate::shared::Shared;
 
-/// What a client is told whose message needs an engine.
-const NO_ENGINE: &str = "this daemon has no engine yet: it answers `:health-check` and hello, \
-                         and carries nothing else out";
+/// What a client is told whose message nobody takes.
+const NOT_TAKEN: &str = "expected an event, a request, a log line, a hello or a health check; \
+                         nothing here takes this type from a client";
 
 /// What a client is told that answers a question nobody asked.
-const NOT_ASKED: &str = "this daemon asked nothing under that id";
+pub(super) const NOT_ASKED: &str = "this daemon asked nothing under that id";
 
 impl Talk {
     /// Gives a text the answer that its verdict asks for.
     pub(super) fn reply(&mut self, batch: &mut Batch<'_>, verdict: Verdict) {
         let (id, failure) = match verdict {
             Verdict::Health(check) => return self.health(batch, check),
-            Verdict::Hello(id, hello) => return self.hello(batch, id.as_ref(), &hello),
+            Verdict::Hello(id, hello) => return self.hello(id, hello),
             Verdict::Part(id, part) => return self.part(batch, id.as_ref(), &part),
+            Verdict::Signal(signal) => return self.signal(batch, signal),
+            Verdict::Sessions(id) => return self.sessions(batch, id),
+            Verdict::Answer(message) => return self.answered(batch, &message),
             Verdict::Refused(id, failure) => (id, failure),
-            Verdict::Other(id, Type::Response | Type::HealthResponse) => {
+            Verdict::Other(id, Type::HealthResponse) => {
                 (id, Failure::because(Code::UnknownId, NOT_ASKED))
             }
-            Verdict::Other(None, Type::Request) => {
-                (Some(self.assign_id()), Failure::because(Code::Unsupported, NO_ENGINE))
-            }
-            Verdict::Other(id, _) => (id, Failure::because(Code::Unsupported, NO_ENGINE)),
+            Verdict::Other(id, _) => (id, Failure::because(Code::Unsupported, NOT_TAKEN)),
         };
         self.refuse(batch, id.as_ref(), &failure);
-    }
-
-    /// The id of a request that names a target and no id. A text, since clients count with integers.
-    fn assign_id(&mut self) -> Id {
-        self.assigned = self.assigned.wrapping_add(1);
-        Id::Str(format!("bridle-{}", self.assigned).into())
-    }
-
-    /// Applies a client's hello and says what now holds.
-    fn hello(&mut self, batch: &mut Batch<'_>, id: Option<&Id>, hello: &ClientHello) {
-        if let Some(unit) = hello.length {
-            self.decoder.set_unit(unit);
-            self.encoder.set_unit(unit);
-        }
-        if let Some(dialect) = hello.dialect {
-            self.dialect = dialect;
-        }
-        if let Some(max_frame) = hello.max_frame {
-            self.encoder.set_max_frame(max_frame);
-        }
-        let parts = hello.capabilities.iter().any(|name| &**name == "parts");
-        self.greeted = Some(Greeted { parts, said: 0 });
-        let dialect = match self.dialect {
-            Dialect::Lisp => "lisp",
-            Dialect::Emacs => "emacs",
-        };
-        let unit = self.decoder.unit().map_or(Value::Nil, |unit| Value::keyword(unit.as_str()));
-        let max_frame = i64::try_from(self.encoder.max_frame()).unwrap_or(i64::MAX);
-        let settled = [
-            ("action", Value::keyword("handshake")),
-            ("length", unit),
-            ("dialect", Value::keyword(dialect)),
-            ("max-frame", Value::int(max_frame)),
-        ];
-        self.say(batch, &success(id, Meta::default(), settled));
     }
 
     fn health(&mut self, batch: &mut Batch<'_>, check: Check) {
@@ -98,18 +60,9 @@ impl Talk {
         self.say_text(batch, &text);
     }
 
-    /// Appends one answer frame; too long an answer becomes an error that says so.
-    fn say_text(&mut self, batch: &mut Batch<'_>, text: &str) {
-        if batch.traced {
-            tracing::trace!(target: WIRE, "out {text}");
-        }
-        let Err(error) = self.encoder.encode(text, batch.out) else {
-            batch.tally.frames_out += 1;
-            return;
-        };
-        if self.say_in_parts(batch, text) {
-            return;
-        }
+    /// Appends one frame; too long a text becomes an error that says so.
+    pub(super) fn say_text(&mut self, batch: &mut Batch<'_>, text: &str) {
+        let Err(error) = self.try_say(batch, text) else { return };
         batch.shared.metrics.error(error.code());
         let failure = Failure::because(error.code(), format!("the answer does not fit: {error}"));
         let mut text = String::new();
@@ -117,6 +70,19 @@ impl Talk {
         // Every error frame fits the smallest `:max-frame` that a hello may ask for.
         let _ = self.encoder.encode(&text, batch.out);
         batch.tally.frames_out += 1;
+    }
+
+    /// Appends one frame, or the parts of a text that is too long for one.
+    pub(super) fn try_say(&mut self, batch: &mut Batch<'_>, text: &str) -> Result<(), EncodeError> {
+        if batch.traced {
+            tracing::trace!(target: WIRE, "out {text}");
+        }
+        match self.encoder.encode(text, batch.out) {
+            Err(error) if !self.say_in_parts(batch, text) => return Err(error),
+            Err(_) => {}
+            Ok(()) => batch.tally.frames_out += 1,
+        }
+        Ok(())
     }
 }
 

@@ -23,7 +23,8 @@ async fn a_client_hello_is_answered_once() {
     let hello = "(:type :EVENT :id 7 :payload (:action :handshake :version \"0.3.0\" \
                  :length :chars :dialect :emacs :max-frame 4096))";
     let answer = peer.ask(hello).await;
-    assert!(answer.starts_with("(:type :RESPONSE :id 7 :payload (:status :success "), "{answer}");
+    assert!(answer.starts_with("(:type :RESPONSE :id 7 :meta (:session \"s"), "{answer}");
+    assert!(answer.contains(" :seq 0) :payload (:status :success "), "{answer}");
     for settled in [":action :handshake", ":length :chars", ":dialect :emacs", ":max-frame 4096"] {
         assert!(answer.contains(settled), "{settled} in {answer}");
     }

@@ -207,3 +207,11 @@ pub(crate) fn assert_error(answer: &str, code: &str) {
     let wanted = format!("(:status :error :code :{code} ");
     assert!(answer.contains(&wanted), "expected {code}, got {answer}");
 }
+
+/// Fails unless `answer` is the engine's answer to the message with this id.
+pub(crate) fn assert_answered(answer: &str, id: &str) {
+    let wanted = format!("(:type :RESPONSE :id {id} ");
+    assert!(answer.starts_with(&wanted), "expected {wanted}, got {answer}");
+    let status = answer.contains(" :payload (:status :success ");
+    assert!(status || answer.contains(":code :unsupported"), "{answer}");
+}

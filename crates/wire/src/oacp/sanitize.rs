@@ -7,8 +7,8 @@ use bridle_sexp::{Kind, Value};
 
 use super::reserved::remove_pairs;
 
-/// Keys under which the ancestors kept open streams.
-const HANDLES: [&str; 3] = ["reply-stream", "socket", "stream"];
+/// Keys under which older programs kept open streams; a text without them is sanitized.
+pub const HANDLES: [&str; 3] = ["reply-stream", "socket", "stream"];
 
 /// The key of an org-element tree, inside which a drawer may well be called STREAM.
 const AST: &str = "ast";

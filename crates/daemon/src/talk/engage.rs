@@ -1,0 +1,367 @@
+//! What goes to the engine, and what comes from it.
+//!
+//! A connection has nothing to do with the engine until a hello or the first message for it;
+//! then a [`Link`] is made. Making it may take a look into the record, so a message that needs
+//! one waits here, and `conn` has nothing more read meanwhile: see [`Talk::need`].
+
+use std::sync::Arc;
+
+use bridle_loop::{Name, SessionId};
+use bridle_sexp::{Dialect, Keyword, Value};
+use bridle_wire::Code;
+use bridle_wire::oacp::hello::ClientHello;
+use bridle_wire::oacp::{Failure, Id, Message, Meta, Path, Type, success};
+
+use super::judge::Signal;
+use super::reply::NOT_ASKED;
+use super::{Batch, Greeted, Talk};
+use crate::conn::Origin;
+use crate::convert::Reader;
+use crate::engine::{Attach, Attachment, Kind, Mode, Out, Principal, Snapshot, StreamEvent, View};
+use crate::metrics::Tally;
+use crate::shared::Shared;
+
+/// Messages of a client without hello that may wait for their answers; beyond it nothing is
+/// read from the client until one is answered. As many as a session lets wait.
+pub(crate) const MAX_UNANSWERED: usize = 64;
+
+/// What a client is told whose hello did not find a session, and that goes on as if it had.
+const NO_SESSION: &str = "this connection is attached to no session; say hello again";
+
+/// What a client is told that asks for a session of an impossible name.
+const SESSION_NAME: &str = "expected 1 to 64 letters, digits, `.`, `_` and `-`";
+
+/// The engine's end of one conversation.
+#[derive(Debug)]
+pub(super) struct Link {
+    attachment: Arc<Attachment>,
+    /// Messages that the engine took and did not answer yet. Of a client with a hello it may
+    /// be too high: a message that came twice is answered once.
+    unanswered: usize,
+}
+
+/// A message that waits until the engine has a place for it.
+#[derive(Debug)]
+pub(super) enum Waiting {
+    /// A hello that waits for its session.
+    Hello(Option<Id>, Box<ClientHello>),
+    /// A message that waits for answers to those before it.
+    Signal(Box<Signal>),
+}
+
+/// What a waiting message waits for.
+#[derive(Debug)]
+pub(crate) enum Need {
+    /// That the connection is attached like this; bring it to [`Talk::attached`].
+    Attached(Attach),
+    /// Answers to earlier messages.
+    Answers,
+    /// Nothing any more: call [`Talk::resume`].
+    Nothing,
+}
+
+impl Talk {
+    /// Returns what the message in hand waits for; `None` when none does.
+    pub(crate) fn need(&self) -> Option<Need> {
+        let unanswered = self.unanswered();
+        Some(match self.waiting.as_deref()? {
+            Waiting::Hello(..) if unanswered > 0 => Need::Answers,
+            Waiting::Hello(_, hello) => match wish(hello) {
+                Ok(want) => Need::Attached(want),
+                Err(_) => Need::Nothing,
+            },
+            Waiting::Signal(_) if unanswered >= MAX_UNANSWERED => Need::Answers,
+            Waiting::Signal(_) => Need::Nothing,
+        })
+    }
+
+    /// Tells whether a message waits for the engine; nothing more may be answered meanwhile.
+    pub(crate) fn waits(&self) -> bool {
+        self.waiting.is_some()
+    }
+
+    /// How many messages the engine has not answered yet.
+    pub(crate) fn unanswered(&self) -> usize {
+        self.link.as_ref().map_or(0, |link| link.unanswered)
+    }
+
+    /// Tells whether the client said hello.
+    pub(crate) fn is_greeted(&self) -> bool {
+        self.greeted.is_some()
+    }
+
+    /// The engine's end, when there is one.
+    pub(crate) fn attachment(&self) -> Option<&Arc<Attachment>> {
+        self.link.as_ref().map(|link| &link.attachment)
+    }
+
+    /// Takes what came of attaching, and goes on with the message that waited for it.
+    pub(crate) fn attached(
+        &mut self,
+        shared: &Shared,
+        result: Result<Arc<Attachment>, Failure>,
+        out: &mut Vec<u8>,
+        tally: &mut Tally,
+    ) {
+        let mut batch = Batch::new(shared, out, tally);
+        let failure = match result {
+            Ok(attachment) => {
+                self.link = Some(Box::new(Link { attachment, unanswered: 0 }));
+                None
+            }
+            Err(failure) => Some(failure),
+        };
+        match (self.waiting.take().map(|waiting| *waiting), failure) {
+            (Some(Waiting::Hello(id, hello)), failure) => {
+                self.greet(&mut batch, id.as_ref(), &hello, failure);
+            }
+            // Only a hello waits to be attached; nothing else is lost if that changes.
+            (Some(Waiting::Signal(signal)), _) => self.signal(&mut batch, signal),
+            (None, _) => {}
+        }
+    }
+
+    /// Goes on with a message that waits for nothing any more.
+    pub(crate) fn resume(&mut self, shared: &Shared, out: &mut Vec<u8>, tally: &mut Tally) {
+        let mut batch = Batch::new(shared, out, tally);
+        match self.waiting.take().map(|waiting| *waiting) {
+            Some(Waiting::Signal(signal)) => self.signal(&mut batch, signal),
+            Some(Waiting::Hello(id, hello)) => {
+                let failure = wish(&hello).err();
+                self.greet(&mut batch, id.as_ref(), &hello, failure);
+            }
+            None => {}
+        }
+    }
+
+    /// Refuses a message that still waits, since the daemon stops.
+    pub(crate) fn give_up(&mut self, shared: &Shared, out: &mut Vec<u8>, tally: &mut Tally) {
+        let mut batch = Batch::new(shared, out, tally);
+        let id = match self.waiting.take().map(|waiting| *waiting) {
+            Some(Waiting::Signal(signal)) => signal.message.id,
+            Some(Waiting::Hello(id, _)) => id,
+            None => return,
+        };
+        self.refuse(&mut batch, id.as_ref(), &Code::ShuttingDown.into());
+    }
+
+    /// Who is at the other end, as far as rights are concerned.
+    pub(crate) fn principal(&self, shared: &Shared) -> Principal {
+        let key = self.decoder.verifier().and_then(|verifier| verifier.key());
+        let (name, owner) = match (self.origin, key) {
+            (_, Some(key)) => (format!("key:{}", key.id().as_str()), true),
+            (Origin::Tcp(_), None) => ("tcp".to_owned(), false),
+            (Origin::Stdio, None) => ("stdio".to_owned(), true),
+            // Only the daemon's own user and root are served there.
+            (Origin::Unix(uid), None) => (format!("uid:{}", uid.unwrap_or(shared.own_uid)), true),
+        };
+        Principal { name: name.into(), owner }
+    }
+
+    /// Hands a message to the engine, or has it wait.
+    pub(super) fn signal(&mut self, batch: &mut Batch<'_>, mut signal: Box<Signal>) {
+        if signal.message.kind == Type::Request && signal.message.id.is_none() {
+            signal.message.id = Some(batch.shared.assign_id());
+        }
+        let greeted = self.greeted.is_some();
+        let link = match self.link(batch.shared) {
+            Ok(link) => link,
+            Err(failure) => return self.refuse(batch, signal.message.id.as_ref(), &failure),
+        };
+        if !greeted && link.unanswered >= MAX_UNANSWERED {
+            self.waiting = Some(Box::new(Waiting::Signal(signal)));
+            return;
+        }
+        let Signal { message, dropped, .. } = *signal;
+        let id = message.id.clone();
+        match link.attachment.admit(message, &dropped) {
+            Ok(()) => link.unanswered += 1,
+            Err(failure) => self.refuse(batch, id.as_ref(), &failure),
+        }
+    }
+
+    /// The engine's end; made now for a client without hello that speaks to it first.
+    fn link(&mut self, shared: &Shared) -> Result<&mut Link, Failure> {
+        if self.link.is_none() {
+            if self.greeted.is_some() {
+                return Err(Failure::because(Code::UnknownSession, NO_SESSION));
+            }
+            let attachment = shared.hub.attach_fresh(self.principal(shared), Attach::answers())?;
+            self.link = Some(Box::new(Link { attachment, unanswered: 0 }));
+        }
+        self.link.as_deref_mut().ok_or_else(|| Code::Internal.into())
+    }
+
+    /// Brings a shell's answer to what the engine asked it.
+    pub(super) fn answered(&mut self, batch: &mut Batch<'_>, message: &Message) {
+        let taken = match &self.link {
+            Some(link) => link.attachment.respond(message),
+            None => Err(Failure::because(Code::UnknownId, NOT_ASKED)),
+        };
+        if let Err(failure) = taken {
+            self.refuse(batch, message.id.as_ref(), &failure);
+        }
+    }
+
+    /// Says which sessions this client may see.
+    pub(super) fn sessions(&mut self, batch: &mut Batch<'_>, id: Option<Id>) {
+        let id = id.unwrap_or_else(|| batch.shared.assign_id());
+        let sessions = batch.shared.hub.sessions(&self.principal(batch.shared));
+        let list = [("action", Value::keyword("sessions")), ("sessions", sessions)];
+        self.say(batch, &success(Some(&id), Meta::default(), list));
+    }
+
+    /// Has a hello wait for its session.
+    pub(super) fn hello(&mut self, id: Option<Id>, hello: Box<ClientHello>) {
+        self.waiting = Some(Box::new(Waiting::Hello(id, hello)));
+    }
+
+    /// Applies a client's hello and says what now holds.
+    fn greet(
+        &mut self,
+        batch: &mut Batch<'_>,
+        id: Option<&Id>,
+        hello: &ClientHello,
+        failure: Option<Failure>,
+    ) {
+        if let Some(unit) = hello.length {
+            self.decoder.set_unit(unit);
+            self.encoder.set_unit(unit);
+        }
+        if let Some(dialect) = hello.dialect {
+            self.dialect = dialect;
+        }
+        if let Some(max_frame) = hello.max_frame {
+            self.encoder.set_max_frame(max_frame);
+        }
+        let parts = hello.capabilities.iter().any(|name| &**name == "parts");
+        self.greeted = Some(Greeted { parts, said: 0 });
+        if let Some(failure) = failure {
+            self.link = None;
+            return self.refuse(batch, id, &failure);
+        }
+        let Some(link) = &self.link else { return };
+        let snapshot = link.attachment.snapshot();
+        let answer = self.welcome(id, &snapshot);
+        self.say(batch, &answer);
+    }
+
+    fn welcome(&self, id: Option<&Id>, snapshot: &Snapshot) -> Message {
+        let dialect = match self.dialect {
+            Dialect::Lisp => "lisp",
+            Dialect::Emacs => "emacs",
+        };
+        let unit = self.decoder.unit().map_or(Value::Nil, |unit| Value::keyword(unit.as_str()));
+        let max_frame = i64::try_from(self.encoder.max_frame()).unwrap_or(i64::MAX);
+        let seq = i64::try_from(snapshot.seq).unwrap_or(i64::MAX);
+        let settled = [
+            ("action", Value::keyword("handshake")),
+            ("length", unit),
+            ("dialect", Value::keyword(dialect)),
+            ("max-frame", Value::int(max_frame)),
+            ("session", Value::str(snapshot.session.as_str())),
+            ("seq", Value::int(seq)),
+            ("role", Value::keyword(snapshot.role.as_str())),
+            ("state", Value::keyword(snapshot.status.doing.as_str())),
+        ];
+        success(id, session_meta(snapshot), settled)
+    }
+
+    /// Says what the engine has for this client.
+    pub(crate) fn tell(
+        &mut self,
+        shared: &Shared,
+        told: Out,
+        out: &mut Vec<u8>,
+        tally: &mut Tally,
+    ) {
+        let Some(link) = &mut self.link else { return };
+        let batch = &mut Batch::new(shared, out, tally);
+        let attachment = Arc::clone(&link.attachment);
+        let reader = Reader { session: attachment.session(), dialect: self.dialect };
+        match told {
+            Out::Event { event, view, live } => {
+                if event.kind == Kind::Say && view == View::Own {
+                    link.unanswered = link.unanswered.saturating_sub(1);
+                }
+                // Its sender knows what it said.
+                if !(event.kind == Kind::Signal && view == View::Own && live) {
+                    self.tell_event(batch, &reader, &event, view);
+                }
+            }
+            Out::Offer(event) => self.tell_event(batch, &reader, &event, View::Asked),
+            Out::Receipt { id, seq } => self.say_text(batch, &reader.receipt(id.as_ref(), seq)),
+            Out::Status(status) => self.say_text(batch, &reader.status(status)),
+            Out::Delta { turn, text } => self.say_text(batch, &reader.delta(turn, &text)),
+            Out::Refused { id, failure } => {
+                link.unanswered = link.unanswered.saturating_sub(1);
+                self.refuse(batch, id.as_ref(), &failure);
+            }
+            Out::Gone(failure) => self.lose(batch, &failure),
+        }
+    }
+
+    /// Says a numbered event, or, if it does not fit, something short with its number.
+    fn tell_event(
+        &mut self,
+        batch: &mut Batch<'_>,
+        reader: &Reader<'_>,
+        event: &StreamEvent,
+        view: View,
+    ) {
+        let text = reader.event(event, view);
+        if self.try_say(batch, &text).is_ok() {
+            return;
+        }
+        let max_frame = self.encoder.max_frame();
+        tracing::debug!(seq = event.seq, bytes = text.len(), max_frame, "an event does not fit");
+        self.say_text(batch, &reader.omitted(event, view, text.len(), max_frame));
+        if let (View::Asked, Some(link)) = (view, &self.link) {
+            // Nobody else can know that this shell will never see what it was asked.
+            let _ = link.attachment.respond(&reader.cannot(event));
+        }
+    }
+
+    /// The session is gone: everybody who waits for an answer is told, and nothing more comes.
+    fn lose(&mut self, batch: &mut Batch<'_>, failure: &Failure) {
+        let unanswered = self.unanswered();
+        self.link = None;
+        let owed = if self.greeted.is_some() { 1 } else { unanswered };
+        for _ in 0..owed {
+            self.refuse(batch, None, failure);
+        }
+    }
+}
+
+fn session_meta(snapshot: &Snapshot) -> Meta {
+    let seq = i64::try_from(snapshot.seq).unwrap_or(i64::MAX);
+    Meta {
+        source: None,
+        session: Some(snapshot.session.as_str().into()),
+        extra: vec![(Keyword::from_name("seq"), Value::int(seq))],
+    }
+}
+
+/// What a hello asks of the engine.
+fn wish(hello: &ClientHello) -> Result<Attach, Failure> {
+    let session = match &hello.session {
+        Some(name) => Some(SessionId::parse(name).map_err(|_| {
+            let path = Path::of(&["payload", "session"]);
+            Failure { path, ..Failure::because(Code::InvalidValue, SESSION_NAME) }
+        })?),
+        None => None,
+    };
+    Ok(Attach {
+        session,
+        cursor: hello.cursor,
+        role: hello.role.unwrap_or_default(),
+        mode: Mode::Stream,
+        client: hello.client.clone(),
+        shell: hello.shell.as_deref().map(Name::new),
+        locale: hello.locale.clone(),
+        time_zone: hello.time_zone.clone(),
+        actuators: hello.actuators.iter().map(|name| Name::new(name)).collect(),
+        render_rate: hello.render_rate,
+        receipts: hello.receipts,
+    })
+}
