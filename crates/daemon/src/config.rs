@@ -7,6 +7,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use bridle_host::ThinkerChoice;
 pub use bridle_wire::frame::UnknownUnit;
 
 use crate::error::Error;
@@ -37,6 +38,8 @@ pub struct Config {
     pub limits: Limits,
     /// Idle time after which TCP asks a silent peer whether it still exists. `None`: never.
     pub keepalive: Option<Duration>,
+    /// Who thinks.
+    pub thinker: ThinkerChoice,
     /// How often the session `heartbeat` is told that time passed. `None`: never.
     pub heartbeat: Option<Duration>,
     /// Limits of the engine.
@@ -54,6 +57,7 @@ impl Default for Config {
             unknown_unit: UnknownUnit::default(),
             limits: Limits::default(),
             keepalive: Some(Duration::from_secs(60)),
+            thinker: ThinkerChoice::default(),
             heartbeat: None,
             engine: EngineLimits::default(),
         }

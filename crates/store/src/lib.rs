@@ -1,1 +1,62 @@
 //! The record: everything that happened, append-only, hash-chained, sealed.
+//!
+//! The daemon's keeper owns the one [`Store`] and commits batches; everybody else, in this process or
+//! in another one, reads with a [`Reader`]. No tasks, no clock, no meaning: bodies are text that the
+//! callers understand. Layout, in reading order:
+//!
+//! - [`record`]: what a record is, and how one is asked for
+//! - [`append`]: what is handed in to be kept, all of it or nothing
+//! - [`store`]: the one writer
+//! - [`reader`]: reading, also while the daemon writes
+//! - [`verify`]: is the record what was written?
+//! - [`forget`]: destroying what can be destroyed without breaking the chain
+//! - [`fault`]: places where a test build may die
+//!
+//! ```
+//! use bridle_store::{Append, Cause, Draft, Filter, NewSession, Number, Options, Store};
+//! # fn main() -> Result<(), bridle_store::Error> {
+//! # let dir = tempfile::tempdir().unwrap();
+//! # let dir = dir.path();
+//! let mut store = Store::open(dir, &Options::default())?;
+//! let append = Append {
+//!     session: Some(NewSession { name: "main".into(), owner: "uid:1000".into(), at: 5 }),
+//!     drafts: vec![
+//!         Draft::new("main", "began", 5, "uid:1000", "(:owner \"uid:1000\")"),
+//!         Draft::new("main", "signal", 5, "uid:1000", "(:sensor :user-prompt)")
+//!             .numbered(1)
+//!             .caused_by(Cause::Earlier(0)),
+//!     ],
+//!     ..Append::default()
+//! };
+//! let numbers = store.commit(&[append])?; // durable when it returns
+//! assert_eq!(numbers[0].get(1), Some(Number(2)));
+//!
+//! let reader = store.reader()?;
+//! assert_eq!(reader.stream("main", 0, 10)?.len(), 1);
+//! assert_eq!(reader.records(Number(0), &Filter::default(), 10)?.len(), 2);
+//! # Ok(())
+//! # }
+//! ```
+
+mod chain;
+mod error;
+mod schema;
+mod seal;
+
+pub mod append;
+pub mod fault;
+pub mod forget;
+pub mod reader;
+pub mod record;
+pub mod store;
+pub mod verify;
+
+pub use append::{
+    Append, Cause, Checkpoint, Draft, NewSession, Numbers, Open, Receipt, Wake, valid_session_name,
+};
+pub use error::{Broken, Error, Flaw, Refusal};
+pub use forget::{By, Forgotten};
+pub use reader::{Loaded, OpenRow, Reader, SessionRow, Waiting};
+pub use record::{Body, Filter, Hash, Head, Number, Record, hash_text};
+pub use store::{Options, Store};
+pub use verify::Verified;

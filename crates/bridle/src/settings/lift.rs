@@ -2,10 +2,12 @@
 
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bridle_daemon::Error;
-use bridle_daemon::config::{Config, Hmac, HmacKey, Limits, MIN_SECRET_BYTES, UnknownUnit};
+use bridle_daemon::config::{
+    Config, Hmac, HmacKey, Limits, MIN_SECRET_BYTES, ThinkerChoice, UnknownUnit,
+};
 
 use tracing_subscriber::filter::Targets;
 
@@ -26,10 +28,7 @@ const MAX_KEY_FILE: u64 = 64 << 10;
 impl Settings {
     /// What the daemon is told at start. Reads the key files.
     pub(crate) fn to_daemon(&self) -> Result<Config, Failure> {
-        let state = self.path("state").map(Path::to_path_buf).ok_or_else(|| {
-            Failure::new(Exit::Config, "no place for state: HOME is not set")
-                .hint("name one with --state DIR, or set HOME or XDG_STATE_HOME")
-        })?;
+        let state = self.state()?;
         let config = Config {
             tcp: self.word("tcp"),
             unix: self.path("unix").map(Path::to_path_buf),
@@ -39,10 +38,20 @@ impl Settings {
             unknown_unit: self.unknown_unit(),
             limits: self.limits()?,
             keepalive: self.span("keepalive"),
+            thinker: self.thinker(),
+            heartbeat: self.span("heartbeat"),
             ..Config::default()
         };
         self.check(&config)?;
         Ok(config)
+    }
+
+    /// The state directory.
+    pub(crate) fn state(&self) -> Result<PathBuf, Failure> {
+        self.path("state").map(Path::to_path_buf).ok_or_else(|| {
+            Failure::new(Exit::Config, "no place for state: HOME is not set")
+                .hint("name one with --state DIR, or set HOME or XDG_STATE_HOME")
+        })
     }
 
     /// Checks the limits alone, without looking at keys or places.
@@ -89,6 +98,11 @@ impl Settings {
             write_deadline: self.span("write-deadline").unwrap_or_default(),
             shutdown_grace: self.span("shutdown-grace").unwrap_or_default(),
         })
+    }
+
+    fn thinker(&self) -> ThinkerChoice {
+        // The kind of the setting has read it once.
+        self.word("thinker").and_then(|text| text.parse().ok()).unwrap_or_default()
     }
 
     fn unknown_unit(&self) -> UnknownUnit {

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bridle_daemon::config::ThinkerChoice;
 use bridle_shell::Addr;
 
 /// The word that switches a listener off.
@@ -24,6 +25,7 @@ pub(crate) enum Kind {
     SpanOrOff,
     OneOf(&'static [&'static str]),
     LogFilter,
+    Thinker,
     Keys,
     Secret,
 }
@@ -56,6 +58,7 @@ impl Kind {
             Kind::SpanOrOff => "TIME|off",
             Kind::OneOf(_) => "WORD",
             Kind::LogFilter => "FILTER",
+            Kind::Thinker => "builtin|script:FILE",
             Kind::Keys => "ID=FILE",
             Kind::Secret => "SECRET",
         }
@@ -92,6 +95,10 @@ impl Kind {
                 .parse::<tracing_subscriber::filter::Targets>()
                 .map(|_| Value::Word(text.to_owned()))
                 .map_err(|_| format!("expected a level or TARGET=LEVEL pairs, got `{text}`")),
+            Kind::Thinker => text
+                .parse::<ThinkerChoice>()
+                .map(|_| Value::Word(text.to_owned()))
+                .map_err(|_| format!("expected `builtin` or `script:FILE`, got `{text}`")),
             Kind::Keys => keys(text).map(Value::Keys),
             Kind::Secret => secret(text).map(Value::Secret),
         }

@@ -1,6 +1,6 @@
 //! The table and the daemon agree about defaults.
 
-use bridle_daemon::config::Config;
+use bridle_daemon::config::{Config, ThinkerChoice};
 
 use super::super::table::Preset;
 use super::super::{Origin, Resolved, Settings, TABLE, Value};
@@ -41,4 +41,16 @@ fn logs_have_a_default() {
     let (filter, format) = defaults().log();
     assert_eq!(filter.to_string(), "info");
     assert_eq!(format, crate::log::Format::Text);
+}
+
+#[test]
+fn the_engine_is_told_who_thinks_and_how_often_time_passes() {
+    let mut settings = defaults();
+    for (name, text) in [("thinker", "script:rules.lisp"), ("heartbeat", "90s")] {
+        let entry = settings.entries.iter_mut().find(|entry| entry.setting.name == name).unwrap();
+        entry.value = entry.setting.kind.parse(text).unwrap();
+    }
+    let config = settings.to_daemon().unwrap();
+    assert_eq!(config.thinker, ThinkerChoice::Script("rules.lisp".into()));
+    assert_eq!(config.heartbeat, Some(std::time::Duration::from_secs(90)));
 }

@@ -75,3 +75,12 @@ fn words_and_keys() {
     );
     refuse(Kind::LogFilter, "a=loud", "expected a level or TARGET=LEVEL pairs, got `a=loud`");
 }
+
+#[test]
+fn thinkers() {
+    check(Kind::Thinker, "builtin", Value::Word("builtin".into()));
+    check(Kind::Thinker, "script:a/b.lisp", Value::Word("script:a/b.lisp".into()));
+    for text in ["", "script:", "model", "script"] {
+        refuse(Kind::Thinker, text, &format!("expected `builtin` or `script:FILE`, got `{text}`"));
+    }
+}

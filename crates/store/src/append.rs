@@ -1,0 +1,188 @@
+//! What a caller hands to [`Store::commit`](crate::Store::commit): drafts of records and the small
+//! tables that must change in the same transaction. Plain data, checked when it is committed.
+
+use crate::record::{Hash, Number};
+
+/// Longest name of a session, in bytes: it is typed, and it is part of every frame's meta.
+pub const MAX_SESSION_NAME: usize = 64;
+
+/// Whether a text may name a session: `[A-Za-z0-9._-]{1,64}`.
+#[must_use]
+pub fn valid_session_name(name: &str) -> bool {
+    (1..=MAX_SESSION_NAME).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+}
+
+/// What is kept together or not at all. One batch of one session, usually; the store commits many
+/// appends in one transaction.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Append {
+    /// A session that begins with this append.
+    pub session: Option<NewSession>,
+    /// The records, in order.
+    pub drafts: Vec<Draft>,
+    /// Which inbound messages are now known.
+    pub receipts: Vec<Receipt>,
+    /// Effects that now wait for an outcome.
+    pub opened: Vec<Open>,
+    /// Effects, by session and id, that are about to be executed by an actuator.
+    pub started: Vec<(Box<str>, u64)>,
+    /// Effects, by session and id, that have their outcome. One that is not open is ignored; one that
+    /// is opened by this same append ends up closed.
+    pub closed: Vec<(Box<str>, u64)>,
+    /// The state of the session as it is after these drafts.
+    pub checkpoint: Option<Checkpoint>,
+    /// When the session wants to be woken next.
+    pub wake: Option<Wake>,
+}
+
+/// A session to begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewSession {
+    /// See [`valid_session_name`]. A name may be used again once the session that had it is forgotten.
+    pub name: Box<str>,
+    /// The principal it belongs to.
+    pub owner: Box<str>,
+    /// Milliseconds since the epoch.
+    pub at: i64,
+}
+
+/// A record to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    /// Name of its session; empty for the daemon's own, whose bodies are not sealed.
+    pub session: Box<str>,
+    /// Its place in the session's stream: one more than the last, or the append is refused.
+    pub seq: Option<u64>,
+    /// Milliseconds since the epoch; not before the session's last record.
+    pub at: i64,
+    /// The record it follows from.
+    pub cause: Cause,
+    /// Who made it happen.
+    pub principal: Box<str>,
+    /// What it is.
+    pub kind: &'static str,
+    /// What it says, as canonical S-expression text.
+    pub body: String,
+}
+
+impl Draft {
+    /// A draft that is not numbered in its session and has no cause.
+    #[must_use]
+    pub fn new(
+        session: &str,
+        kind: &'static str,
+        at: i64,
+        principal: &str,
+        body: impl Into<String>,
+    ) -> Self {
+        Self {
+            session: session.into(),
+            seq: None,
+            at,
+            cause: Cause::None,
+            principal: principal.into(),
+            kind,
+            body: body.into(),
+        }
+    }
+
+    /// The same, numbered in the stream of its session.
+    #[must_use]
+    pub fn numbered(mut self, seq: u64) -> Self {
+        self.seq = Some(seq);
+        self
+    }
+
+    /// The same, with a cause.
+    #[must_use]
+    pub fn caused_by(mut self, cause: Cause) -> Self {
+        self.cause = cause;
+        self
+    }
+}
+
+/// What a record follows from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// Nothing that is recorded.
+    None,
+    /// A record that is already kept.
+    Number(Number),
+    /// A draft of the same append, by its index; before this one.
+    Earlier(usize),
+}
+
+/// That a message was admitted: sent again, it gets the same answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt {
+    /// Session that admitted it.
+    pub session: Box<str>,
+    /// Who sent it.
+    pub principal: Box<str>,
+    /// The client's own stable id.
+    pub client: Box<str>,
+    /// The message's id, as canonical text.
+    pub id: Box<str>,
+    /// Hash of the message's body, by [`hash_text`](crate::hash_text).
+    pub body_hash: Hash,
+    /// The seq it was given.
+    pub seq: u64,
+    /// Milliseconds since the epoch.
+    pub at: i64,
+}
+
+/// An effect that waits for its outcome.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Open {
+    /// Its session.
+    pub session: Box<str>,
+    /// Its id within the session.
+    pub effect: u64,
+    /// When to give up, if ever, in milliseconds since the epoch.
+    pub deadline: Option<i64>,
+}
+
+/// The state of a session after its last record, so that loading it need not read its history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Its session. The checkpoint counts as made after the session's last draft of this append.
+    pub session: Box<str>,
+    /// The state, as canonical text.
+    pub state: String,
+}
+
+/// When a session wants to be woken next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wake {
+    /// The session.
+    pub session: Box<str>,
+    /// Milliseconds since the epoch; `None` takes an earlier wish back.
+    pub at: Option<i64>,
+}
+
+/// The numbers that the drafts of one append were given: they follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Numbers {
+    pub(crate) first: u64,
+    pub(crate) count: usize,
+}
+
+impl Numbers {
+    /// The number of the draft at this index.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<Number> {
+        (index < self.count).then(|| Number(self.first + index as u64))
+    }
+
+    /// The number of the last draft, if there was one.
+    #[must_use]
+    pub fn last(&self) -> Option<Number> {
+        self.count.checked_sub(1).and_then(|index| self.get(index))
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> impl Iterator<Item = Number> + use<> {
+        (self.first..self.first + self.count as u64).map(Number)
+    }
+}

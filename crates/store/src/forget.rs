@@ -1,0 +1,202 @@
+//! Destroying what can be destroyed without breaking the chain: keys and salts, and what was derived
+//! from the texts. The sealed bytes stay, so that everything can still be verified. What is out of
+//! reach (other records that quote it, forks, backups, the disk's own copies) is in decision 0006.
+
+use rusqlite::{OptionalExtension, params};
+
+use crate::append::{Cause, Checkpoint, Draft};
+use crate::error::Error;
+use crate::fault;
+use crate::record::Number;
+use crate::schema::{count, int};
+use crate::seal::{self, SALT, Salt};
+use crate::store::{Batch, Store};
+
+/// Kind of the record that says what was forgotten. Its cause is the record, or the session's first.
+pub(crate) const KIND: &str = "forgot";
+
+/// How the body of such a record begins when a whole session was forgotten.
+pub(crate) const WHOLE_SESSION: &str = "(:session ";
+
+/// Who asks for something to be forgotten, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct By {
+    /// The principal.
+    pub principal: Box<str>,
+    /// Milliseconds since the epoch.
+    pub at: i64,
+}
+
+/// What forgetting did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Forgotten {
+    /// The `forgot` record.
+    pub number: Number,
+    /// Whether no file holds the key any more. `false`: a reader that began earlier still needs old
+    /// pages; they are wiped by a later [`Store::scrub`], at the latest when the record is next opened.
+    pub scrubbed: bool,
+}
+
+impl Store {
+    /// Destroys the key of a session, its state, receipts, open effects and wake time. Its records
+    /// stay, as [`Body::Erased`](crate::Body::Erased); its name may be used again.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSession`], [`Error::AlreadyForgotten`], [`Error::NotSealed`] for the daemon itself.
+    pub fn forget_session(&mut self, name: &str, by: &By) -> Result<Forgotten, Error> {
+        if name.is_empty() {
+            return Err(Error::NotSealed(name.into()));
+        }
+        let number = self.transact(1, |batch| {
+            let session = find_session(batch, name)?;
+            destroy_session(batch, session)?;
+            batch.unknow(name);
+            let first = first_record(batch, session)?;
+            say(batch, by, first, format!("{WHOLE_SESSION}\"{name}\")"))
+        })?;
+        self.after_forgetting(number)
+    }
+
+    /// Destroys the salt of one record, so that nobody can read it again, and the receipt for it.
+    ///
+    /// The state of its session may quote it: hand in the state that is to take the place of the kept
+    /// one, or `None` to leave that as it is. Records that quote it are records of their own.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoRecord`], [`Error::AlreadyForgotten`], [`Error::NotSealed`] for one of the daemon's.
+    pub fn forget_record(
+        &mut self,
+        number: Number,
+        state: Option<&Checkpoint>,
+        by: &By,
+    ) -> Result<Forgotten, Error> {
+        let forgot = self.transact(1, |batch| {
+            destroy_record(batch, number)?;
+            if let Some(state) = state {
+                batch.checkpoint(state)?;
+            }
+            say(batch, by, Some(number), format!("(:record {number})"))
+        })?;
+        self.after_forgetting(forgot)
+    }
+
+    /// Wipes destroyed keys from the log beside the file. `false` if a reader still needs old pages.
+    ///
+    /// # Errors
+    ///
+    /// When the files cannot be written.
+    pub fn scrub(&mut self) -> Result<bool, Error> {
+        let busy: bool =
+            self.connection().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        if !busy {
+            self.connection().execute("UPDATE meta SET unscrubbed = 0 WHERE unscrubbed = 1", [])?;
+            fault::point("store.scrubbed");
+        }
+        Ok(!busy)
+    }
+
+    /// Whether destroyed keys may still be in the log.
+    pub(crate) fn needs_scrubbing(&self) -> Result<bool, Error> {
+        Ok(self.connection().query_row("SELECT unscrubbed FROM meta", [], |row| row.get(0))?)
+    }
+
+    fn after_forgetting(&mut self, number: Number) -> Result<Forgotten, Error> {
+        fault::point("store.forgotten");
+        let scrubbed = match self.scrub() {
+            Err(Error::Full | Error::Busy) => false,
+            scrubbed => scrubbed?,
+        };
+        Ok(Forgotten { number, scrubbed })
+    }
+}
+
+fn find_session(batch: &Batch<'_>, name: &str) -> Result<i64, Error> {
+    let found: Option<(i64, bool)> = batch
+        .connection()
+        .query_row(
+            "SELECT id, forgotten FROM session WHERE name = ?1 ORDER BY id DESC LIMIT 1",
+            [name],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .optional()?;
+    match found {
+        None => Err(Error::NoSession(name.into())),
+        Some((_, true)) => Err(Error::AlreadyForgotten(name.into())),
+        Some((id, false)) => Ok(id),
+    }
+}
+
+/// Keys are overwritten where they stand (see the schema), everything else may go.
+fn destroy_session(batch: &Batch<'_>, session: i64) -> Result<(), Error> {
+    let connection = batch.connection();
+    connection.execute(
+        "UPDATE session_key SET key = zeroblob(32), state_salt = zeroblob(16) WHERE session = ?1",
+        [session],
+    )?;
+    connection.execute("UPDATE session SET forgotten = 1, wake = NULL WHERE id = ?1", [session])?;
+    connection.execute("DELETE FROM checkpoint WHERE session = ?1", [session])?;
+    connection.execute("DELETE FROM receipt WHERE session = ?1", [session])?;
+    connection.execute("DELETE FROM open_effect WHERE session = ?1", [session])?;
+    Ok(())
+}
+
+fn first_record(batch: &Batch<'_>, session: i64) -> Result<Option<Number>, Error> {
+    let first: Option<i64> = batch.connection().query_row(
+        "SELECT min(number) FROM record WHERE session = ?1",
+        [session],
+        |row| row.get(0),
+    )?;
+    Ok(first.map(|first| Number(count(first))))
+}
+
+fn destroy_record(batch: &Batch<'_>, number: Number) -> Result<(), Error> {
+    let connection = batch.connection();
+    let found: Option<(i64, Option<i64>, bool)> = connection
+        .query_row(
+            "SELECT session, seq, (SELECT forgotten FROM session WHERE id = session)
+             FROM record WHERE number = ?1",
+            [int(number.0)],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )
+        .optional()?;
+    let (session, seq) = match found {
+        None => return Err(Error::NoRecord(number)),
+        Some((0, ..)) => return Err(Error::NotSealed(number.to_string().into())),
+        Some((_, _, true)) => return Err(Error::AlreadyForgotten(number.to_string().into())),
+        Some((session, seq, false)) => (session, seq),
+    };
+    let (first, mut salts): (i64, Vec<u8>) = connection.query_row(
+        "SELECT first, salts FROM salt WHERE first <= ?1 ORDER BY first DESC LIMIT 1",
+        [int(number.0)],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    let index = usize::try_from(int(number.0) - first).unwrap_or(usize::MAX);
+    let salt: Option<&mut Salt> = salts.as_chunks_mut::<SALT>().0.get_mut(index);
+    match salt {
+        None => return Err(Error::Damaged(format!("record `{number}` has no salt").into())),
+        Some(salt) if seal::is_destroyed(salt) => {
+            return Err(Error::AlreadyForgotten(number.to_string().into()));
+        }
+        Some(salt) => *salt = [0; SALT],
+    }
+    connection.execute("UPDATE salt SET salts = ?2 WHERE first = ?1", params![first, salts])?;
+    connection
+        .execute("DELETE FROM receipt WHERE session = ?1 AND seq = ?2", params![session, seq])?;
+    Ok(())
+}
+
+/// Adds the record that says so, in the same transaction.
+fn say(
+    batch: &mut Batch<'_>,
+    by: &By,
+    cause: Option<Number>,
+    body: String,
+) -> Result<Number, Error> {
+    batch.connection().execute("UPDATE meta SET unscrubbed = 1", [])?;
+    fault::point("store.forget");
+    let draft = Draft::new("", KIND, by.at, &by.principal, body)
+        .caused_by(cause.map_or(Cause::None, Cause::Number));
+    batch.add(&draft)
+}

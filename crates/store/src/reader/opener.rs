@@ -1,0 +1,233 @@
+//! Opening what is sealed, with the keys and salts of one moment. Remembers them for as long as one
+//! call reads, never longer: a key that was destroyed is not kept alive by a reader.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::row::{Raw, bytes};
+use crate::append::Receipt;
+use crate::chain::{self, Identity};
+use crate::error::Error;
+use crate::record::{Body, Hash, Number, Record};
+use crate::schema::count;
+use crate::seal::{self, Label, Place, SALT, Salt, SessionKey};
+use crate::store;
+
+/// Opens the records of one moment.
+pub(crate) struct Opener<'c> {
+    connection: &'c Connection,
+    sessions: HashMap<i64, Session>,
+    /// The row of salts that was needed last: neighbors share it.
+    salts: Option<(i64, Vec<u8>)>,
+}
+
+/// A session, as far as its records need it.
+struct Session {
+    name: Vec<u8>,
+    owner: Vec<u8>,
+    created: i64,
+    /// The daemon itself has none.
+    key: Option<SessionKey>,
+}
+
+/// What became of a body.
+pub(crate) enum Opened {
+    /// The text.
+    Text(Vec<u8>),
+    /// The session's key is destroyed.
+    NoKey,
+    /// The record's own salt is destroyed.
+    NoSalt,
+    /// Key, salt and sealed bytes do not belong together.
+    Wrong,
+    /// The blob is not there, or not the one that was kept.
+    NoBlob,
+}
+
+impl<'c> Opener<'c> {
+    pub(crate) fn new(connection: &'c Connection) -> Self {
+        Self { connection, sessions: HashMap::new(), salts: None }
+    }
+
+    /// A row, opened and believed.
+    pub(crate) fn record(&mut self, mut raw: Raw) -> Result<Record, Error> {
+        let number = raw.number;
+        let damaged = |what: &str| Error::Damaged(format!("record `{number}` {what}").into());
+        let text = |bytes| String::from_utf8(bytes).map_err(|_| damaged("has bytes for text"));
+        let body = match self.body(&mut raw)? {
+            Opened::Text(bytes) => Body::Text(text(bytes)?),
+            Opened::NoKey | Opened::NoSalt => Body::Erased,
+            Opened::Wrong => return Err(damaged("cannot be opened")),
+            Opened::NoBlob => return Err(damaged("has lost its body")),
+        };
+        let hash = |bytes: Vec<u8>| {
+            bytes.try_into().map(Hash).map_err(|_| damaged("has no hash of 32 bytes"))
+        };
+        let session = &self.session(raw.session)?.ok_or_else(|| damaged("has no session"))?.name;
+        Ok(Record {
+            session: text(session.clone())?.into(),
+            number: Number(count(number)),
+            seq: raw.seq.map(count),
+            at: raw.at,
+            cause: raw.cause.map(|cause| Number(count(cause))),
+            principal: text(raw.principal)?.into(),
+            kind: text(raw.kind)?.into(),
+            version: u32::try_from(raw.version).map_err(|_| damaged("has no version"))?,
+            body,
+            prev: hash(raw.prev)?,
+            hash: hash(raw.hash)?,
+        })
+    }
+
+    /// Opens the body of a row, and takes it out of there.
+    pub(crate) fn body(&mut self, raw: &mut Raw) -> Result<Opened, Error> {
+        let stored = match (raw.body.take(), &raw.blob) {
+            (Some(body), _) => body,
+            (None, Some(blob)) => match self.blob(blob)? {
+                Some(bytes) => bytes,
+                None => return Ok(Opened::NoBlob),
+            },
+            (None, None) => return Ok(Opened::NoBlob),
+        };
+        if raw.session == 0 {
+            return Ok(Opened::Text(stored));
+        }
+        let salt = self.salt(raw.number)?;
+        let Some(key) = self.session(raw.session)?.and_then(|session| session.key.as_ref()) else {
+            return Ok(Opened::Wrong);
+        };
+        if key.is_destroyed() {
+            return Ok(Opened::NoKey);
+        }
+        let Some(salt) = salt else { return Ok(Opened::Wrong) };
+        if seal::is_destroyed(&salt) {
+            return Ok(Opened::NoSalt);
+        }
+        let place = Place { label: Label::Body, number: count(raw.number), salt: &salt };
+        Ok(key.open(place, stored).map_or(Opened::Wrong, Opened::Text))
+    }
+
+    /// The last state of a session, and the record it was made after.
+    pub(crate) fn checkpoint(&mut self, session: i64) -> Result<Option<(Number, String)>, Error> {
+        let found: Option<(i64, Vec<u8>, Vec<u8>)> = self
+            .connection
+            .prepare_cached(
+                "SELECT number, state, state_salt FROM checkpoint JOIN session_key USING (session)
+                 WHERE session = ?1",
+            )?
+            .query_row([session], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .optional()?;
+        let Some((number, sealed, salt)) = found else { return Ok(None) };
+        let damaged = || Error::Damaged(format!("the state after record `{number}`").into());
+        let salt: Salt = salt.try_into().map_err(|_| damaged())?;
+        let place = Place { label: Label::State, number: count(number), salt: &salt };
+        let opened = self.open(session, place, sealed)?.ok_or_else(damaged)?;
+        Ok(Some((Number(count(number)), String::from_utf8(opened).map_err(|_| damaged())?)))
+    }
+
+    /// The receipts of a session that are not older than `since`, oldest first.
+    pub(crate) fn receipts(
+        &mut self,
+        session: i64,
+        name: &str,
+        since: i64,
+    ) -> Result<Vec<Receipt>, Error> {
+        let connection = self.connection;
+        let mut statement = connection.prepare_cached(
+            "SELECT seq, at, sealed FROM receipt WHERE session = ?1 AND at >= ?2 ORDER BY seq",
+        )?;
+        let mut rows = statement.query(params![session, since])?;
+        let mut receipts = Vec::new();
+        while let Some(row) = rows.next()? {
+            let (seq, at, sealed): (i64, i64, Vec<u8>) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let opened = match sealed.split_first_chunk::<SALT>() {
+                Some((salt, sealed)) => {
+                    let place = Place { label: Label::Receipt, number: count(seq), salt };
+                    self.open(session, place, sealed.to_vec())?
+                }
+                None => None,
+            };
+            let Some(([principal, client, id], body_hash)) =
+                opened.as_deref().and_then(store::read_receipt)
+            else {
+                return Err(Error::Damaged(format!("the receipt of `{name}` for `{seq}`").into()));
+            };
+            let seq = count(seq);
+            let session = name.into();
+            receipts.push(Receipt { session, principal, client, id, body_hash, seq, at });
+        }
+        Ok(receipts)
+    }
+
+    /// Who a session is, for the hash of its records.
+    pub(crate) fn identity(&mut self, id: i64) -> Result<Option<Identity<'_>>, Error> {
+        Ok(self.session(id)?.map(|session| Identity {
+            id,
+            name: &session.name,
+            owner: &session.owner,
+            created: session.created,
+        }))
+    }
+
+    fn open(
+        &mut self,
+        session: i64,
+        place: Place<'_>,
+        sealed: Vec<u8>,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let key = self.session(session)?.and_then(|session| session.key.as_ref());
+        Ok(key.and_then(|key| key.open(place, sealed)))
+    }
+
+    fn session(&mut self, id: i64) -> Result<Option<&Session>, Error> {
+        if !self.sessions.contains_key(&id) {
+            let found = self
+                .connection
+                .prepare_cached(
+                    "SELECT name, owner, created, (SELECT key FROM session_key WHERE session = id)
+                     FROM session WHERE id = ?1",
+                )?
+                .query_row([id], |row| {
+                    let key: Option<Vec<u8>> = row.get(3)?;
+                    Ok(Session {
+                        name: bytes(row, 0)?,
+                        owner: bytes(row, 1)?,
+                        created: row.get(2)?,
+                        key: key.as_deref().and_then(SessionKey::from_bytes),
+                    })
+                })
+                .optional()?;
+            let Some(session) = found else { return Ok(None) };
+            self.sessions.insert(id, session);
+        }
+        Ok(self.sessions.get(&id))
+    }
+
+    fn salt(&mut self, number: i64) -> Result<Option<Salt>, Error> {
+        let within = |(first, salts): &(i64, Vec<u8>)| {
+            let index = usize::try_from(number.checked_sub(*first)?).ok()?;
+            salts.as_chunks::<SALT>().0.get(index).copied()
+        };
+        if let Some(salt) = self.salts.as_ref().and_then(within) {
+            return Ok(Some(salt));
+        }
+        self.salts = self
+            .connection
+            .prepare_cached(
+                "SELECT first, salts FROM salt WHERE first <= ?1 ORDER BY first DESC LIMIT 1",
+            )?
+            .query_row([number], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        Ok(self.salts.as_ref().and_then(within))
+    }
+
+    fn blob(&self, address: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        let bytes: Option<Vec<u8>> = self
+            .connection
+            .prepare_cached("SELECT bytes FROM blob WHERE hash = ?1")?
+            .query_row([address], |row| row.get(0))
+            .optional()?;
+        Ok(bytes.filter(|bytes| chain::address(bytes).as_bytes() == address))
+    }
+}

@@ -1,0 +1,123 @@
+//! What a record is once it is kept, and how records are asked for. Made by the reader; the writer's
+//! side is in `append`. Knows nothing of SQL.
+
+use std::fmt;
+
+/// The number of a record: global, dense, from 1. `Number(0)` stands before the first one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Number(pub u64);
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A BLAKE3 hash. Prints as 64 lower-case hex digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hash(pub(crate) [u8; 32]);
+
+impl Hash {
+    /// Its bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Reads 64 hex digits, of either case. `None` for anything else.
+    #[must_use]
+    pub fn from_hex(text: &str) -> Option<Self> {
+        blake3::Hash::from_hex(text).ok().map(|hash| Self(*hash.as_bytes()))
+    }
+}
+
+impl From<[u8; 32]> for Hash {
+    fn from(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Hash({self})")
+    }
+}
+
+/// The hash of a text, as in a `mark` record or the body hash of a receipt.
+#[must_use]
+pub fn hash_text(text: &str) -> Hash {
+    Hash(*blake3::hash(text.as_bytes()).as_bytes())
+}
+
+/// The last record: what to keep elsewhere to notice that a tail was cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// Its number; 0 while the record is empty.
+    pub number: Number,
+    /// Its hash; that of the origin while the record is empty.
+    pub hash: Hash,
+}
+
+/// One record, opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Its place among all records.
+    pub number: Number,
+    /// Name of its session; empty for the daemon's own.
+    pub session: Box<str>,
+    /// Its place in the session's stream, if it is part of that.
+    pub seq: Option<u64>,
+    /// Milliseconds since the epoch. Never goes backward within a session.
+    pub at: i64,
+    /// The record it follows from.
+    pub cause: Option<Number>,
+    /// Who made it happen.
+    pub principal: Box<str>,
+    /// What it is: `signal`, `say`, ...
+    pub kind: Box<str>,
+    /// Version of the kind.
+    pub version: u32,
+    /// What it says.
+    pub body: Body,
+    /// Hash of the record before it.
+    pub prev: Hash,
+    /// Its own hash.
+    pub hash: Hash,
+}
+
+/// What a record says, if that can still be known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Body {
+    /// The text that was handed in.
+    Text(String),
+    /// It was forgotten: the key is destroyed, the sealed bytes remain.
+    Erased,
+}
+
+impl Body {
+    /// The text, unless it was forgotten.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Erased => None,
+        }
+    }
+}
+
+/// Which records are asked for. The default is all of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Only those of this session; the empty name is the daemon itself.
+    pub session: Option<Box<str>>,
+    /// None after this one.
+    pub to: Option<Number>,
+    /// Only these kinds; empty means any.
+    pub kinds: Vec<Box<str>>,
+}

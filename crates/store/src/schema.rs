@@ -1,0 +1,239 @@
+//! The file: its tables, and how a connection to it is opened. Called by the store and the reader;
+//! says nothing about what rows mean beyond the comments here.
+
+use std::fs::{self, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use crate::error::Error;
+use crate::seal;
+
+/// Name of the file in the state directory. SQLite puts `-wal` and `-shm` beside it.
+pub(crate) const FILE: &str = "record.db";
+
+/// What SQLite appends to the name for the files that it keeps beside.
+const COMPANIONS: &[&str] = &["", "-wal", "-shm"];
+
+/// Version of the tables, in `user_version`. A file with a higher one is refused.
+pub(crate) const VERSION: u32 = 1;
+
+/// `brdl`, in the file's header: tells a record from any other database.
+const APPLICATION_ID: i32 = 0x6272_646c;
+
+/// How long to wait for another process that holds a lock: it commits in milliseconds, unless it hangs.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// Statements kept prepared, per connection: the writer has about twenty.
+const STATEMENTS: usize = 32;
+
+/// Rows of `session_key` and `salt` are only ever added at the end and overwritten in place by as many
+/// bytes, never deleted: so SQLite never moves them, and no stale copy of a key stays in a page.
+const TABLES: &str = "
+CREATE TABLE meta (
+  only      INTEGER PRIMARY KEY CHECK (only = 1),
+  origin    BLOB NOT NULL,               -- random; stands before the first record in the chain
+  unscrubbed INTEGER NOT NULL            -- 1: forgotten bytes may still be in the log beside the file
+) STRICT;
+
+CREATE TABLE session (
+  id        INTEGER PRIMARY KEY,         -- 0 is the daemon itself
+  name      TEXT NOT NULL,
+  owner     TEXT NOT NULL,
+  created   INTEGER NOT NULL,
+  forgotten INTEGER NOT NULL DEFAULT 0,
+  head_seq  INTEGER NOT NULL DEFAULT 0,
+  records   INTEGER NOT NULL DEFAULT 0,
+  last      INTEGER NOT NULL DEFAULT 0,  -- number of its last record
+  last_at   INTEGER NOT NULL DEFAULT 0,
+  receipts  INTEGER NOT NULL DEFAULT 0,  -- how many were ever given
+  wake      INTEGER                      -- when it wants to be woken
+) STRICT;
+CREATE INDEX session_name ON session (name);
+CREATE INDEX session_wake ON session (wake) WHERE wake IS NOT NULL;
+
+CREATE TABLE session_key (
+  session   INTEGER PRIMARY KEY,
+  key       BLOB NOT NULL,               -- 32 bytes; zero when forgotten
+  state_salt BLOB NOT NULL               -- 16 bytes, new with every checkpoint
+) STRICT;
+
+CREATE TABLE record (
+  number    INTEGER PRIMARY KEY,
+  session   INTEGER NOT NULL,
+  seq       INTEGER,
+  at        INTEGER NOT NULL,
+  cause     INTEGER,
+  principal TEXT NOT NULL,
+  kind      TEXT NOT NULL,
+  version   INTEGER NOT NULL,
+  body      BLOB,                        -- as stored: sealed, unless the session is 0
+  blob      BLOB,                        -- or the hash of where it is stored
+  prev      BLOB NOT NULL,
+  hash      BLOB NOT NULL,
+  CHECK ((body IS NULL) <> (blob IS NULL))
+) STRICT;
+CREATE INDEX record_session ON record (session);
+CREATE UNIQUE INDEX record_stream ON record (session, seq) WHERE seq IS NOT NULL;
+
+CREATE TABLE salt (
+  first     INTEGER PRIMARY KEY,         -- number of the first record it is for
+  salts     BLOB NOT NULL                -- 16 bytes a record; zero when forgotten
+) STRICT;
+
+CREATE TABLE blob (
+  hash      BLOB PRIMARY KEY NOT NULL,
+  bytes     BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE checkpoint (
+  session   INTEGER PRIMARY KEY,
+  number    INTEGER NOT NULL,            -- the record it was made after
+  state     BLOB NOT NULL                -- sealed
+) STRICT;
+
+CREATE TABLE receipt (
+  session   INTEGER NOT NULL,
+  slot      INTEGER NOT NULL,            -- a ring: the oldest gives way
+  seq       INTEGER NOT NULL,
+  at        INTEGER NOT NULL,
+  sealed    BLOB NOT NULL,
+  PRIMARY KEY (session, slot)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE open_effect (
+  session   INTEGER NOT NULL,
+  effect    INTEGER NOT NULL,
+  deadline  INTEGER,
+  started   INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (session, effect)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER record_is_not_edited BEFORE UPDATE ON record
+BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END;
+CREATE TRIGGER record_is_not_deleted BEFORE DELETE ON record
+BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END;
+CREATE TRIGGER blob_is_not_edited BEFORE UPDATE ON blob
+BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END;
+CREATE TRIGGER blob_is_not_deleted BEFORE DELETE ON blob
+BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END;
+
+INSERT INTO session (id, name, owner, created) VALUES (0, '', '', 0);
+";
+
+/// Opens the file for writing, makes it if it is not there, and protects it.
+pub(crate) fn open_writer(dir: &Path) -> Result<Connection, Error> {
+    let path = dir.join(FILE);
+    protect(&path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(&path, flags)?;
+    connection.busy_timeout(BUSY)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    // Before anything is written: a file that is not ours must stay as it is.
+    let version = version(&connection, &path)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "secure_delete", true)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    // So that REPLACE cannot go around the triggers.
+    connection.pragma_update(None, "recursive_triggers", true)?;
+    if version == 0 {
+        create(&mut connection)?;
+    }
+    Ok(connection)
+}
+
+/// Opens the file for reading alone, from any process of the same user.
+pub(crate) fn open_reader(dir: &Path) -> Result<Connection, Error> {
+    let path = dir.join(FILE);
+    if !path.exists() {
+        return Err(Error::Missing { path });
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(&path, flags)?;
+    connection.busy_timeout(BUSY)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    if version(&connection, &path)? == 0 {
+        return Err(Error::Missing { path });
+    }
+    Ok(connection)
+}
+
+/// The version of the tables; 0 for a file that is still empty.
+fn version(connection: &Connection, path: &Path) -> Result<u32, Error> {
+    let found: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let application: i32 =
+        connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    match (application, found, tables) {
+        (0, 0, 0) => Ok(0),
+        (APPLICATION_ID, found, _) if found > VERSION => {
+            Err(Error::Newer { found, known: VERSION })
+        }
+        (APPLICATION_ID, found, _) if found > 0 => Ok(found),
+        _ => Err(Error::Foreign { path: path.into() }),
+    }
+}
+
+fn create(connection: &mut Connection) -> Result<(), Error> {
+    let origin: [u8; 32] = seal::random()?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    transaction.execute_batch(TABLES)?;
+    transaction
+        .execute("INSERT INTO meta (only, origin, unscrubbed) VALUES (1, ?1, 0)", [&origin[..]])?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.commit()?;
+    Ok(())
+}
+
+/// Makes the file if need be, and lets nobody but its owner at it. SQLite gives the files that it
+/// makes beside it the same mode.
+fn protect(path: &Path) -> Result<(), Error> {
+    let failed = |path: &Path| {
+        let path = path.to_path_buf();
+        move |source| Error::Io { path, source }
+    };
+    OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
+        .map_err(failed(path))?;
+    for companion in companions(path) {
+        match fs::set_permissions(&companion, Permissions::from_mode(0o600)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(failed(&companion)(error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The file and those that SQLite keeps beside it, whether they are there or not.
+pub(crate) fn companions(path: &Path) -> impl Iterator<Item = PathBuf> {
+    COMPANIONS.iter().map(|suffix| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        name.into()
+    })
+}
+
+/// A count for SQLite, whose integers are signed. Nothing here ever counts to 2^63.
+pub(crate) fn int(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// A count from SQLite. What is negative was not written by us; it becomes a number that nothing has.
+pub(crate) fn count(int: i64) -> u64 {
+    u64::try_from(int).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,92 @@
+//! Sealing: what a session said can be read only as long as its key exists. Called by the writer and
+//! the reader with bytes; where keys are kept is the schema's business.
+//!
+//! Each text is sealed once, under a key derived for it alone from the session's key, a label, its
+//! number and a random salt. So the nonce may be constant, and destroying the salt destroys the text.
+
+use chacha20poly1305::aead::AeadInPlace;
+use chacha20poly1305::{ChaCha20Poly1305, Key, KeyInit, Nonce};
+
+use crate::error::Error;
+
+/// Bytes of a salt: nobody guesses 128 bits.
+pub(crate) const SALT: usize = 16;
+
+/// Bytes that sealing adds.
+pub(crate) const TAG: usize = 16;
+
+/// Random bytes that belong to one text. All zero once that is forgotten.
+pub(crate) type Salt = [u8; SALT];
+
+/// The key of a session. All zero once the session is forgotten.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct SessionKey([u8; 32]);
+
+/// What a text is, so that none can stand in another's place.
+#[derive(Clone, Copy)]
+pub(crate) enum Label {
+    Body = 1,
+    State = 2,
+    Receipt = 3,
+}
+
+/// Where a text stands: what it is, its number, its salt.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) label: Label,
+    pub(crate) number: u64,
+    pub(crate) salt: &'a Salt,
+}
+
+impl SessionKey {
+    pub(crate) fn new() -> Result<Self, Error> {
+        random().map(Self)
+    }
+
+    /// From the database; `None` if it does not have the form of a key.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    pub(crate) fn is_destroyed(&self) -> bool {
+        self.0 == [0; 32]
+    }
+
+    /// Seals a text in place of its bytes.
+    pub(crate) fn seal(&self, place: Place<'_>, mut text: Vec<u8>) -> Vec<u8> {
+        self.cipher(place)
+            .encrypt_in_place(&Nonce::default(), &[], &mut text)
+            .expect("a vector grows, and no text has 256 GiB");
+        text
+    }
+
+    /// Opens what [`seal`](Self::seal) made for this place; `None` if it is anything else.
+    pub(crate) fn open(&self, place: Place<'_>, mut sealed: Vec<u8>) -> Option<Vec<u8>> {
+        self.cipher(place).decrypt_in_place(&Nonce::default(), &[], &mut sealed).ok()?;
+        Some(sealed)
+    }
+
+    fn cipher(&self, place: Place<'_>) -> ChaCha20Poly1305 {
+        let mut input = [0; 1 + 8 + SALT];
+        input[0] = place.label as u8;
+        input[1..9].copy_from_slice(&place.number.to_le_bytes());
+        input[9..].copy_from_slice(place.salt);
+        ChaCha20Poly1305::new(Key::from_slice(blake3::keyed_hash(&self.0, &input).as_bytes()))
+    }
+}
+
+/// Whether a salt was destroyed.
+pub(crate) fn is_destroyed(salt: &Salt) -> bool {
+    *salt == [0; SALT]
+}
+
+/// Random bytes from the system.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], Error> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(Error::Random)?;
+    Ok(bytes)
+}

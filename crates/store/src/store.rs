@@ -1,0 +1,187 @@
+//! The one writer. The daemon's keeper owns it; each [`commit`](Store::commit) is one transaction,
+//! durable when it returns. How drafts become rows is in `store/batch.rs`.
+
+mod batch;
+mod known;
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::append::{Append, Numbers};
+use crate::error::Error;
+use crate::fault;
+use crate::reader::Reader;
+use crate::record::Head;
+use crate::schema;
+
+pub(crate) use batch::{Batch, read_receipt};
+pub(crate) use known::{Known, read_head, read_origin};
+
+/// Largest body or state, in bytes: four times the largest message, since a context quotes some.
+pub const MAX_BODY: usize = 256 << 20;
+
+/// Largest sealed body that is kept in its row, in bytes: one page of the file. Larger ones are blobs,
+/// so that reading many records does not drag them along.
+pub const MAX_INLINE: usize = 4096;
+
+/// Receipts kept for each session; the oldest gives way.
+pub const MAX_RECEIPTS: u64 = 4096;
+
+/// How long a receipt counts, in milliseconds: a client that was away for a day sends again at its own
+/// risk.
+pub const RECEIPT_AGE: i64 = 24 * 60 * 60 * 1000;
+
+/// What may be set when the record is opened for writing.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Largest size of the file in bytes; beyond it commits fail with [`Error::Full`]. None by default:
+    /// the disk decides.
+    pub max_bytes: Option<u64>,
+}
+
+/// The record, open for writing.
+pub struct Store {
+    dir: PathBuf,
+    connection: Connection,
+    /// What need not be looked up again; thrown away when a commit fails or another process wrote.
+    known: Option<Known>,
+    max_bytes: Option<u64>,
+}
+
+impl Store {
+    /// Opens the record in a directory, or begins one. The work does not depend on how much is in it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Newer`] and [`Error::Foreign`] leave the file as it is.
+    pub fn open(dir: &Path, options: &Options) -> Result<Self, Error> {
+        let connection = schema::open_writer(dir)?;
+        let max_bytes = options.max_bytes;
+        let mut store = Self { dir: dir.into(), connection, known: None, max_bytes };
+        store.limit_bytes(options.max_bytes)?;
+        store.with_known(|_| ())?;
+        if store.needs_scrubbing()? {
+            store.scrub()?;
+        }
+        Ok(store)
+    }
+
+    /// Keeps all of it, or nothing. When this returns, it is on the disk.
+    ///
+    /// # Errors
+    ///
+    /// Nothing was kept, and the store can be used on. [`Error::Full`] and [`Error::Busy`] pass;
+    /// [`Error::Refused`] says which append to leave out.
+    pub fn commit(&mut self, appends: &[Append]) -> Result<Vec<Numbers>, Error> {
+        self.transact(appends.iter().map(|append| append.drafts.len()).sum(), |batch| {
+            appends.iter().enumerate().map(|(index, append)| batch.append(index, append)).collect()
+        })
+    }
+
+    /// The last record.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read.
+    pub fn head(&mut self) -> Result<Head, Error> {
+        self.with_known(|known| known.head)
+    }
+
+    /// The latest time in the record, in milliseconds since the epoch: no clock may start before it.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read.
+    pub fn latest_at(&mut self) -> Result<i64, Error> {
+        self.with_known(|known| known.latest_at)
+    }
+
+    /// A reader of the same record, to be used on another thread.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be opened once more.
+    pub fn reader(&self) -> Result<Reader, Error> {
+        Reader::open(&self.dir)
+    }
+
+    /// Changes the largest size of the file, in bytes. What is there stays, even if it is larger.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read.
+    pub fn limit_bytes(&mut self, max_bytes: Option<u64>) -> Result<(), Error> {
+        let page: i64 = self.connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+        let pages = max_bytes.map_or(MAX_PAGES, |bytes| schema::int(bytes) / page.max(1));
+        self.limit_pages(pages)?;
+        self.max_bytes = max_bytes;
+        Ok(())
+    }
+
+    fn limit_pages(&self, pages: i64) -> Result<(), Error> {
+        // The pragma answers with what is now true: never below what the file has already.
+        self.connection.pragma_update_and_check(
+            None,
+            "max_page_count",
+            pages.clamp(1, MAX_PAGES),
+            |_| Ok(()),
+        )?;
+        Ok(())
+    }
+
+    /// One transaction of `drafts` records, written by `write`.
+    pub(crate) fn transact<T>(
+        &mut self,
+        drafts: usize,
+        write: impl FnOnce(&mut Batch<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.imitate_full_disk()?;
+        let result = self.try_transact(drafts, write);
+        match result {
+            Ok(_) => fault::shadow(&self.dir),
+            Err(_) => self.known = None,
+        }
+        result
+    }
+
+    fn try_transact<T>(
+        &mut self,
+        drafts: usize,
+        write: impl FnOnce(&mut Batch<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        fault::point("store.begin");
+        let known = Known::current(&mut self.known, &transaction)?;
+        let mut batch = Batch::new(&transaction, known, drafts)?;
+        let written = write(&mut batch)?;
+        batch.finish()?;
+        fault::point("store.commit");
+        transaction.commit()?;
+        fault::point("store.committed");
+        Ok(written)
+    }
+
+    fn with_known<T>(&mut self, read: impl FnOnce(&Known) -> T) -> Result<T, Error> {
+        let transaction = self.connection.transaction()?;
+        let known = Known::current(&mut self.known, &transaction)?;
+        Ok(read(known))
+    }
+
+    /// In a test build, a file can stand for a full disk.
+    fn imitate_full_disk(&mut self) -> Result<(), Error> {
+        match fault::disk_is_full() {
+            None => Ok(()),
+            Some(false) => self.limit_bytes(self.max_bytes),
+            Some(true) => self.limit_pages(1),
+        }
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+}
+
+/// Most pages that SQLite can count.
+const MAX_PAGES: i64 = 0xffff_fffe;

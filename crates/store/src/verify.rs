@@ -1,0 +1,265 @@
+//! Is the record what was written? Reads all of it in order, recomputes every hash, opens every body,
+//! and names the first record that is wrong. Called by `log verify` through [`Reader::verify`]; takes
+//! no lock, so the daemon may write on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::{Connection, params};
+
+use crate::error::{Broken, Error, Flaw};
+use crate::forget;
+use crate::reader::{Opened, Opener, Raw, Reader, columns};
+use crate::record::{Hash, Head, Number};
+use crate::schema::{count, int};
+use crate::store;
+
+/// Records looked at within one moment: long ones would keep the log from being shortened.
+const PAGE: usize = 1024;
+
+/// What a record without a flaw amounts to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Verified {
+    /// The last record: worth keeping elsewhere.
+    pub head: Head,
+    /// How many sessions wrote it, the daemon itself not counted.
+    pub sessions: u64,
+    /// How many records cannot be read any more, because they were forgotten.
+    pub erased: u64,
+}
+
+impl Reader {
+    /// Checks every record. `kept` is a head that was kept elsewhere: without one, a tail that was cut
+    /// off along with all traces of it cannot be noticed. `progress` hears how many records are done,
+    /// and of how many.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Broken`] names the first record that is not as it was written. [`Error::Damaged`]: every
+    /// record is, but the file's lookup tables are not.
+    pub fn verify(
+        &self,
+        kept: Option<Head>,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Verified, Error> {
+        let mut check = Check::new(self.origin()?, kept);
+        loop {
+            let moment = self.moment()?;
+            let of = store::read_head(&moment)?.number.0;
+            let more = check.page(&moment).map_err(|error| check.place(error))?;
+            progress(count(check.last), of);
+            if !more {
+                check.end(&moment)?;
+                return Ok(check.verified());
+            }
+        }
+    }
+}
+
+/// What was seen so far.
+struct Check {
+    kept: Option<Head>,
+    /// Number and hash of the last record seen.
+    last: i64,
+    hash: Hash,
+    sessions: BTreeMap<i64, Seen>,
+    erased: u64,
+    /// Records without a salt, sessions without a key (by their first record): a `forgot` record must
+    /// say so.
+    lost_records: BTreeSet<i64>,
+    lost_sessions: BTreeSet<i64>,
+}
+
+/// What was seen of a session.
+#[derive(Default)]
+struct Seen {
+    first: i64,
+    records: i64,
+    head_seq: i64,
+    last: i64,
+    last_at: i64,
+}
+
+impl Check {
+    fn new(origin: Hash, kept: Option<Head>) -> Self {
+        Self {
+            kept,
+            last: 0,
+            hash: origin,
+            sessions: BTreeMap::new(),
+            erased: 0,
+            lost_records: BTreeSet::new(),
+            lost_sessions: BTreeSet::new(),
+        }
+    }
+
+    /// Goes through the next page; `false` if that was the last.
+    fn page(&mut self, moment: &Connection) -> Result<bool, Error> {
+        let mut opener = Opener::new(moment);
+        let mut statement =
+            moment.prepare_cached(concat!(columns!(), "WHERE number > ?1 ORDER BY number"))?;
+        // Below 1 there is nothing, unless somebody put it there.
+        let after = if self.last == 0 { i64::MIN } else { self.last };
+        let mut rows = statement.query(params![after])?;
+        for _ in 0..PAGE {
+            let Some(row) = rows.next()? else { return Ok(false) };
+            self.record(Raw::read(row)?, &mut opener)?;
+        }
+        Ok(true)
+    }
+
+    fn record(&mut self, mut raw: Raw, opener: &mut Opener<'_>) -> Result<(), Error> {
+        let number = raw.number;
+        if number <= self.last {
+            return broken(0, Flaw::Added);
+        }
+        if number > self.last + 1 {
+            return broken(self.last + 1, Flaw::Missing);
+        }
+        let Some(session) = opener.identity(raw.session)? else {
+            return broken(number, Flaw::Session);
+        };
+        let hash = raw.link(session).map(|link| link.hash());
+        let Some(hash) = hash.filter(|hash| hash.as_bytes()[..] == raw.hash) else {
+            return broken(number, Flaw::Edited);
+        };
+        if raw.prev != self.hash.as_bytes() {
+            // It is whole, so what it remembers is right: the one before it is not.
+            return match <[u8; 32]>::try_from(&raw.prev[..]) {
+                Ok(expected) if number > 1 => {
+                    broken(number - 1, Flaw::Replaced { expected: Hash(expected) })
+                }
+                _ => broken(number, Flaw::Edited),
+            };
+        }
+        self.keep_head(number, hash)?;
+        self.order(&raw)?;
+        self.open(&mut raw, opener)?;
+        self.last = number;
+        self.hash = hash;
+        Ok(())
+    }
+
+    fn keep_head(&self, number: i64, hash: Hash) -> Result<(), Error> {
+        match self.kept {
+            Some(kept) if int(kept.number.0) == number && kept.hash != hash => {
+                broken(number, Flaw::NotTheHead { kept: kept.hash })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn order(&mut self, raw: &Raw) -> Result<(), Error> {
+        let seen = self.sessions.entry(raw.session).or_default();
+        if let Some(seq) = raw.seq {
+            if seq != seen.head_seq + 1 {
+                let expected = count(seen.head_seq + 1);
+                return broken(raw.number, Flaw::Seq { expected, got: count(seq) });
+            }
+            seen.head_seq = seq;
+        }
+        if seen.records == 0 {
+            seen.first = raw.number;
+        }
+        seen.records += 1;
+        seen.last = raw.number;
+        seen.last_at = raw.at;
+        Ok(())
+    }
+
+    fn open(&mut self, raw: &mut Raw, opener: &mut Opener<'_>) -> Result<(), Error> {
+        match opener.body(raw)? {
+            Opened::Text(text) => self.hear(raw, &text),
+            Opened::NoKey => {
+                self.erased += 1;
+                let first = self.sessions.get(&raw.session).map_or(raw.number, |seen| seen.first);
+                self.lost_sessions.insert(first);
+            }
+            Opened::NoSalt => {
+                self.erased += 1;
+                self.lost_records.insert(raw.number);
+            }
+            Opened::Wrong => return broken(raw.number, Flaw::Unopened),
+            Opened::NoBlob => return broken(raw.number, Flaw::Blob),
+        }
+        Ok(())
+    }
+
+    /// A `forgot` record explains a loss, which always comes before it.
+    fn hear(&mut self, raw: &Raw, text: &[u8]) {
+        if raw.session != 0 || raw.kind != forget::KIND.as_bytes() {
+            return;
+        }
+        let Some(cause) = raw.cause else { return };
+        if text.starts_with(forget::WHOLE_SESSION.as_bytes()) {
+            self.lost_sessions.remove(&cause);
+        } else {
+            self.lost_records.remove(&cause);
+        }
+    }
+
+    /// After the last record: is anything missing, and do the tables agree?
+    fn end(&self, moment: &Connection) -> Result<(), Error> {
+        if let Some(kept) = self.kept
+            && int(kept.number.0) > self.last
+        {
+            return broken(self.last + 1, Flaw::Missing);
+        }
+        let lost = self.lost_records.iter().chain(&self.lost_sessions).min();
+        if let Some(lost) = lost {
+            return broken(*lost, Flaw::Unopened);
+        }
+        self.compare_sessions(moment)?;
+        let answer: String =
+            moment.query_row("PRAGMA integrity_check('record')", [], |row| row.get(0))?;
+        if answer != "ok" {
+            return Err(Error::Damaged(answer.into()));
+        }
+        Ok(())
+    }
+
+    fn compare_sessions(&self, moment: &Connection) -> Result<(), Error> {
+        let mut statement = moment.prepare_cached(
+            "SELECT id, records, head_seq, last, last_at FROM session ORDER BY id",
+        )?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let none = Seen::default();
+            let seen = self.sessions.get(&row.get(0)?).unwrap_or(&none);
+            let (records, head_seq, last, last_at): (i64, i64, i64, i64) =
+                (row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?);
+            if last > self.last {
+                return broken(self.last + 1, Flaw::Missing);
+            }
+            let agrees = records == seen.records
+                && head_seq == seen.head_seq
+                && last == seen.last
+                && (last_at == seen.last_at || seen.records == 0);
+            if !agrees {
+                return broken(seen.last.max(1), Flaw::Session);
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the file itself is damaged, the next record is the one that cannot be read.
+    fn place(&self, error: Error) -> Error {
+        match error {
+            Error::Damaged(what) => {
+                Broken { number: Number(count(self.last + 1)), flaw: Flaw::Damaged(what) }.into()
+            }
+            error => error,
+        }
+    }
+
+    fn verified(&self) -> Verified {
+        Verified {
+            head: Head { number: Number(count(self.last)), hash: self.hash },
+            sessions: self.sessions.keys().filter(|id| **id != 0).count() as u64,
+            erased: self.erased,
+        }
+    }
+}
+
+fn broken<T>(number: i64, flaw: Flaw) -> Result<T, Error> {
+    Err(Broken { number: Number(count(number)), flaw }.into())
+}
