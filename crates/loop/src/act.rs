@@ -1,1 +1,284 @@
-//! stage
+//! Fourth stage: what was allowed is sent out, outcomes come in, the turn is answered.
+//!
+//! Called by the other stages and by `step`. Every proposal, whoever made it, comes through
+//! [`carry`] and from there to `decide`; every signal that got a turn leaves it through [`finish`],
+//! which says its one answer.
+
+mod answer;
+
+use std::sync::Arc;
+
+use bridle_sexp::Value;
+
+pub(crate) use self::answer::{addressee, cut, error, noted, superseded};
+use crate::action::{Action, Schedule, When};
+use crate::decide::{self, Judged, Order};
+use crate::effect::{By, Code, Deed, Effect, Effects, Exchange, Reason, Rejection, Utterance};
+use crate::event::{Fault, Outcome, Proposal, SignalKind};
+use crate::field::Plist;
+use crate::ids::{EffectId, TurnId};
+use crate::perceive;
+use crate::state::{Next, Pending, Planned, Stage, State, Turn};
+use crate::think;
+use crate::weight::weight;
+
+/// The largest payload of a schedule, in bytes: it is kept for as long as the schedule.
+const MAX_SCHEDULE_BYTES: usize = 64 << 10;
+
+/// Judges proposals in their order and carries out what is allowed.
+pub(crate) fn carry(
+    state: &mut State,
+    mut turn: Turn,
+    by: By,
+    proposals: Vec<Proposal>,
+    out: &mut Effects,
+) {
+    turn.stage = Stage::Acting;
+    let before = turn.rejected.len();
+    let excess = proposals.len().saturating_sub(state.limits.proposals);
+    for proposal in proposals.into_iter().take(state.limits.proposals) {
+        let then_think = proposal.then_think;
+        let Judged { decision, order } = decide::judge(state, &turn, by, proposal);
+        state.decisions.push_back(decision.ruling.clone());
+        out.push(Effect::Decided(decision));
+        match order {
+            Ok(order) => perform(state, &mut turn, order, then_think, out),
+            Err(rejection) => turn.rejected.push(Arc::new(rejection)),
+        }
+    }
+    if excess > 0 {
+        let reason = format!(
+            "{excess} proposals beyond the first {} were not looked at",
+            state.limits.proposals
+        );
+        let rejection =
+            Rejection { target: None, action: None, code: Code::Refused, reason: reason.into() };
+        turn.rejected.push(Arc::new(rejection));
+    }
+    perceive::trim(state);
+    if turn.rejected.len() > before {
+        turn.tries = turn.tries.saturating_add(1);
+        // A reflex proposes the same again: without a thinker there is nobody to learn from a veto.
+        let can_learn = by == By::Thinker || turn.next != Next::Answer;
+        turn.next = if can_learn { Next::ThinkAgain } else { Next::Refuse };
+    }
+    settle(state, turn, out);
+}
+
+/// Takes the outcome of an act.
+pub(crate) fn acted(state: &mut State, effect: EffectId, outcome: Outcome, out: &mut Effects) {
+    let Some(pending) = state.acts.remove(&effect) else { return };
+    // Its own place in the stream, also when its turn is over and nobody waits for it.
+    state.take_seq();
+    let Some(mut turn) = state.turn.take_if(|turn| turn.id == pending.turn) else { return };
+    let limit = state.limits.payload;
+    note(&mut turn, &pending.order, outcome, pending.then_think, limit);
+    settle(state, turn, out);
+}
+
+/// Ends what is overdue: acts first, then the turn.
+pub(crate) fn deadlines(state: &mut State, out: &mut Effects) {
+    let is_due = |pending: &Pending| pending.deadline <= state.now;
+    let due: Vec<EffectId> =
+        state.acts.iter().filter(|(_, pending)| is_due(pending)).map(|(id, _)| *id).collect();
+    for id in due {
+        let ended = end(state, id, &Outcome::Expired, out);
+        let Some((pending, turn)) = ended.zip(state.turn.as_mut()) else { continue };
+        if turn.id == pending.turn {
+            let limit = state.limits.payload;
+            note(turn, &pending.order, Outcome::Expired, pending.then_think, limit);
+        }
+    }
+    let Some(turn) = state.turn.take() else { return };
+    if state.turn_deadline(&turn) <= state.now {
+        give_up(state, &turn, Code::Expired, "the turn took too long", out);
+    } else if turn.stage == Stage::Acting {
+        settle(state, turn, out);
+    } else {
+        state.turn = Some(turn);
+    }
+}
+
+/// Gives a turn up because the daemon says so.
+pub(crate) fn cancelled(state: &mut State, turn: TurnId, reason: &str, out: &mut Effects) {
+    if let Some(turn) = state.turn.take_if(|current| current.id == turn) {
+        give_up(state, &turn, Code::Cancelled, reason, out);
+    }
+}
+
+/// Ends a turn because a later request takes its place.
+pub(crate) fn supersede(state: &mut State, turn: &Turn, out: &mut Effects) {
+    let acts: Vec<EffectId> =
+        state.acts.iter().filter(|(_, act)| act.turn == turn.id).map(|(id, _)| *id).collect();
+    for id in acts {
+        end(state, id, &Outcome::Superseded, out);
+    }
+    finish(state, turn, Reason::Superseded, Some(superseded()), out);
+}
+
+/// Ends a turn early, with an error. Acts that were sent out go on; their outcome is recorded when
+/// it comes.
+pub(crate) fn give_up(state: &mut State, turn: &Turn, code: Code, why: &str, out: &mut Effects) {
+    let reason = match code {
+        Code::Cancelled => Reason::Cancelled,
+        Code::Expired => Reason::Expired,
+        _ => Reason::Refused,
+    };
+    let payload = answer::with_parts(error(code, why), turn).done();
+    finish(state, turn, reason, Some(payload), out);
+}
+
+/// Ends a turn whose thinker failed.
+pub(crate) fn fail(state: &mut State, turn: &Turn, fault: &Fault, out: &mut Effects) {
+    let plist = answer::failure(Code::EngineFailed, &fault.reason, fault.retryable);
+    let payload = answer::with_parts(plist, turn).done();
+    finish(state, turn, Reason::Failed, Some(payload), out);
+}
+
+/// Ends a turn of which something was not allowed.
+pub(crate) fn refuse(state: &mut State, turn: &Turn, out: &mut Effects) {
+    let (code, message) = match turn.rejected.last() {
+        Some(last) if turn.signal.kind == SignalKind::Request || turn.tries <= 1 => {
+            (last.code, last.reason.to_string())
+        }
+        Some(last) => {
+            (Code::Refused, format!("refused after {} tries: {}", turn.tries, last.reason))
+        }
+        None => (Code::Refused, "refused".into()),
+    };
+    let payload = answer::with_parts(error(code, &message), turn).done();
+    finish(state, turn, Reason::Refused, Some(payload), out);
+}
+
+/// Ends a turn that went its way.
+pub(crate) fn answer(state: &mut State, turn: &Turn, out: &mut Effects) {
+    let (reason, payload) = if turn.signal.kind == SignalKind::Request {
+        answer::to_request(turn)
+    } else {
+        answer::to_event(turn)
+    };
+    finish(state, turn, reason, payload, out);
+}
+
+/// Waits for the acts of the turn, or goes on if there are none left.
+fn settle(state: &mut State, turn: Turn, out: &mut Effects) {
+    if state.acts.values().any(|pending| pending.turn == turn.id) {
+        state.turn = Some(turn);
+    } else {
+        think::go_on(state, turn, out);
+    }
+}
+
+/// Carries out what was allowed: here, if it concerns only this session, else by an actuator.
+fn perform(state: &mut State, turn: &mut Turn, order: Order, then_think: bool, out: &mut Effects) {
+    turn.allowed = turn.allowed.saturating_add(1);
+    let done = match order.action() {
+        Action::Message { text } if order.target().as_str() == decide::ASKER => {
+            turn.said.push(text.clone());
+            if then_think {
+                turn.think_deeper();
+            }
+            return;
+        }
+        Action::Schedule(schedule) => plan(state, schedule),
+        Action::Unschedule { name } => match state.schedules.remove(name) {
+            Some(_) => Outcome::Done(Value::plist([("name", Value::from(&**name))])),
+            None => Outcome::Failed(format!("no schedule `{name}`").into()),
+        },
+        _ => return send(state, turn.id, order, then_think, out),
+    };
+    let limit = state.limits.payload;
+    note(turn, &order, done, then_think, limit);
+}
+
+/// Sends an order out and awaits its outcome.
+fn send(state: &mut State, turn: TurnId, order: Order, then_think: bool, out: &mut Effects) {
+    let id = state.take_effect();
+    let seq = state.take_seq();
+    let deadline = state.now.after(state.limits.request_deadline_ms);
+    let pending = Pending { turn, seq, order: order.clone(), deadline, then_think };
+    state.acts.insert(id, pending);
+    out.push(Effect::Act { id, seq, turn, order, deadline });
+}
+
+fn plan(state: &mut State, schedule: &Schedule) -> Outcome {
+    let is_new = !state.schedules.contains_key(&schedule.name);
+    if is_new && state.schedules.len() >= state.limits.schedules {
+        let reason = format!("{} schedules already, which is the limit", state.schedules.len());
+        return Outcome::Failed(reason.into());
+    }
+    if weight(&schedule.payload) > MAX_SCHEDULE_BYTES {
+        let reason = format!("the payload of a schedule may have {MAX_SCHEDULE_BYTES} bytes");
+        return Outcome::Failed(reason.into());
+    }
+    let (first, every) = match schedule.when {
+        When::In(ms) => (ms, None),
+        When::Every(ms) => (ms, Some(ms)),
+    };
+    let due = state.now.after(first);
+    let payload = Arc::new(schedule.payload.clone());
+    state.schedules.insert(schedule.name.clone(), Planned { due, every, payload });
+    let result =
+        Plist::new().put("name", &*schedule.name).put("due", due.0).put_some("every", every);
+    Outcome::Done(result.done())
+}
+
+/// Ends an act without word from whoever was asked.
+fn end(state: &mut State, id: EffectId, outcome: &Outcome, out: &mut Effects) -> Option<Pending> {
+    let pending = state.acts.remove(&id)?;
+    out.push(Effect::Settled { id, seq: state.take_seq(), outcome: outcome.clone() });
+    Some(pending)
+}
+
+/// Notes how an act of the turn ended.
+fn note(turn: &mut Turn, order: &Order, outcome: Outcome, then_think: bool, limit: usize) {
+    let outcome = match outcome {
+        // A request's result goes to its asker whole and is gone; a thinker's stays in the state.
+        Outcome::Done(result) if turn.signal.kind != SignalKind::Request => {
+            let bytes = weight(&result);
+            let too_large = || Plist::new().put_number("too-large", bytes).done();
+            Outcome::Done(if bytes > limit { too_large() } else { result })
+        }
+        other => other,
+    };
+    let deed = Deed { target: order.target().clone(), action: order.action().name(), outcome };
+    turn.results.push(Arc::new(deed));
+    if then_think {
+        turn.think_deeper();
+    }
+}
+
+/// Ends a turn: its one answer, if somebody waits for it or there is something to say, and why it
+/// ended.
+fn finish(
+    state: &mut State,
+    turn: &Turn,
+    reason: Reason,
+    payload: Option<Value>,
+    out: &mut Effects,
+) {
+    let is_wanted = |payload: &Value| match turn.seq {
+        Some(_) => true,
+        None => payload.get("text").is_some() || !perceive::is_beat(turn),
+    };
+    let payload = payload.filter(is_wanted);
+    if let Some(payload) = payload {
+        remember(state, turn, &payload);
+        let to = turn.seq.map(|_| addressee(&turn.signal));
+        let seq = state.take_seq();
+        out.push(Effect::Say(Utterance { seq, answers: turn.seq, to, payload }));
+    }
+    out.push(Effect::Finish { turn: turn.id, reason });
+}
+
+/// Keeps what was asked and answered, if somebody said something.
+fn remember(state: &mut State, turn: &Turn, payload: &Value) {
+    let asked = turn.signal.payload.get("text").and_then(Value::as_str);
+    let Some(asked) = asked.filter(|_| perceive::is_prompt(&turn.signal)) else { return };
+    let said = ["text", "message"].iter().find_map(|key| payload.get(key)).and_then(Value::as_str);
+    let limit = state.limits.history_text;
+    let exchange =
+        Exchange { asked: cut(asked, limit).into(), said: cut(said.unwrap_or(""), limit).into() };
+    state.history.push_back(Arc::new(exchange));
+    perceive::trim(state);
+}

@@ -284,8 +284,7 @@ impl Schedule {
             _ => return fault("in", "either `:in` or `:every`, in milliseconds"),
         };
         let signal = present(payload, "schedule", "payload")?;
-        if signal.pairs().is_none() || !signal.get("sensor").is_some_and(|s| Name::of(s).is_some())
-        {
+        if signal.pairs().is_none() || signal.get("sensor").and_then(Name::of).is_none() {
             return fault("payload", "a property list with a `:sensor`");
         }
         Ok(Self { name, when, payload: signal.clone() })

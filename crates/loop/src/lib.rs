@@ -12,7 +12,7 @@
 //! - `action`: what can be asked of an actuator, and what it touches
 //! - `state`: what a session remembers
 //! - `step`: the dispatch, and the four stages in their order: `perceive`, `think`, `decide`, `act`
-//! - `field`: how all of it is written as S-expressions
+//! - `field`, `weight`: how all of it is written as S-expressions, and how large it is
 
 mod ids;
 
@@ -32,6 +32,7 @@ mod step;
 mod think;
 
 mod field;
+mod weight;
 
 pub use action::{Action, NoAction, Risk, Schedule, Touches, When};
 pub use decide::Order;

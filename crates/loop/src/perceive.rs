@@ -1,1 +1,245 @@
-//! stage
+//! First stage: what a signal is, and whether it needs a turn.
+//!
+//! Called by `step`. What only informs is noted and answered at once, also while a turn runs;
+//! an interrupt ends the turn that runs; everything else waits for its turn. Nothing that a client
+//! says is believed about the engine: a tool's output comes from an actuator, not from a message.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bridle_sexp::Value;
+
+use crate::act;
+use crate::action::Action;
+use crate::effect::{Code, Effect, Effects, Utterance};
+use crate::event::{Asker, Began, Signal, SignalKind};
+use crate::field::Plist;
+use crate::ids::{Name, Seq, Time};
+use crate::limits::Limits;
+use crate::state::{State, Turn, Waiting};
+
+/// The principal of the signals that time sends.
+const HEARTBEAT: &str = "heartbeat";
+const SCHEDULE: &str = "schedule";
+
+/// What is kept of where the user is: enough to name the place, never the text.
+const FOCUS_KEYS: [&str; 6] = ["sensor", "file", "buffer", "line", "column", "state"];
+
+/// Takes the first event of a session; a second one changes nothing.
+pub(crate) fn began(state: &mut State, began: Began) {
+    if state.owner.is_some() {
+        return;
+    }
+    state.owner = Some(began.owner);
+    state.limits = began.limits;
+    let Some(fork) = began.fork else { return };
+    state.origin = Some((fork.session, fork.record));
+    // What was said and decided comes along. What was awaited or planned belongs to the other
+    // session: here it would happen a second time.
+    if let Ok(past) = State::from_value(&fork.state) {
+        state.focus = past.focus;
+        state.history = past.history;
+        state.decisions = past.decisions;
+        trim(state);
+    }
+}
+
+/// Takes what a shell said.
+pub(crate) fn signal(state: &mut State, signal: Arc<Signal>, out: &mut Effects) {
+    let seq = state.take_seq();
+    match signal.kind {
+        SignalKind::Log => noted(state, seq, &signal, out),
+        SignalKind::Request => {
+            supersede(state, &signal, out);
+            wait(state, seq, signal, out);
+        }
+        SignalKind::Event => match sensor(&signal).as_ref().map(Name::as_str) {
+            Some("focus" | "point-update" | "buffer-update") => {
+                state.focus = focus(&signal.payload, &state.limits);
+                noted(state, seq, &signal, out);
+            }
+            Some("interrupt") => interrupt(state, seq, &signal, out),
+            Some("tool-output" | "tool-error") => noted(state, seq, &signal, out),
+            Some(_) => wait(state, seq, signal, out),
+            None => {
+                let message = "an event needs a `:sensor`; what is to be done is asked for with a \
+                               `:REQUEST`";
+                answer(state, seq, &signal, act::error(Code::Unsupported, message).done(), out);
+            }
+        },
+    }
+}
+
+/// The regular beat; one that is still waiting or running is not doubled.
+pub(crate) fn heartbeat(state: &mut State) {
+    let payload = Value::plist([
+        ("sensor", Value::keyword("heartbeat")),
+        ("unix-time", Value::int(state.now.0.div_euclid(1_000))),
+    ]);
+    from_time(state, Asker::new(HEARTBEAT), payload);
+}
+
+/// Sends the signals of all schedules that are due.
+pub(crate) fn schedules(state: &mut State) {
+    let now = state.now;
+    let is_due = |due: &Time| *due <= now;
+    let due: Vec<Box<str>> = state
+        .schedules
+        .iter()
+        .filter(|(_, planned)| is_due(&planned.due))
+        .map(|(name, _)| name.clone())
+        .collect();
+    for name in due {
+        let Some(planned) = state.schedules.get(&name).cloned() else { continue };
+        let asker = Asker { client: Some(name.clone()), ..Asker::new(SCHEDULE) };
+        let sent = from_time(state, asker, Value::clone(&planned.payload));
+        // After a long sleep a schedule fires once, not once for each time it missed.
+        let again = match (sent, planned.every) {
+            (Sent::Waits, Some(every)) => every,
+            (Sent::Waits, None) => {
+                state.schedules.remove(&name);
+                continue;
+            }
+            (Sent::NoRoom, _) => state.limits.schedule_min_ms,
+        };
+        if let Some(planned) = state.schedules.get_mut(&name) {
+            planned.due = now.after(again.max(1));
+        }
+    }
+}
+
+/// The sensor that a signal names.
+pub(crate) fn sensor(signal: &Signal) -> Option<Name> {
+    signal.payload.get("sensor").and_then(Name::of)
+}
+
+/// Whether somebody said something and expects words.
+pub(crate) fn is_prompt(signal: &Signal) -> bool {
+    let prompts = ["user-prompt", "user-input", "chat-message", "user-command"];
+    signal.kind == SignalKind::Event
+        && sensor(signal).is_some_and(|sensor| prompts.contains(&sensor.as_str()))
+}
+
+/// Whether a turn is the regular beat, which has nobody to complain to.
+pub(crate) fn is_beat(turn: &Turn) -> bool {
+    turn.seq.is_none() && &*turn.signal.from.principal == HEARTBEAT
+}
+
+/// Puts histories back within their limits.
+pub(crate) fn trim(state: &mut State) {
+    while state.history.len() > state.limits.history {
+        state.history.pop_front();
+    }
+    while state.decisions.len() > state.limits.decisions {
+        state.decisions.pop_front();
+    }
+}
+
+/// Whether a signal of time has found its place.
+enum Sent {
+    Waits,
+    NoRoom,
+}
+
+fn from_time(state: &mut State, from: Asker, payload: Value) -> Sent {
+    let is_same = |seq: Option<Seq>, other: &Signal| seq.is_none() && other.from == from;
+    let runs = state.turn.as_ref().is_some_and(|turn| is_same(turn.seq, &turn.signal));
+    if runs || state.queue.iter().any(|waiting| is_same(waiting.seq, &waiting.signal)) {
+        return Sent::Waits;
+    }
+    let signal = Signal {
+        kind: SignalKind::Event,
+        from,
+        id: None,
+        target: None,
+        payload,
+        dropped: Vec::new(),
+    };
+    let waiting = Waiting::new(None, Arc::new(signal));
+    if !has_room(state, &waiting) {
+        return Sent::NoRoom;
+    }
+    state.queue.push_back(waiting);
+    Sent::Waits
+}
+
+fn wait(state: &mut State, seq: Seq, signal: Arc<Signal>, out: &mut Effects) {
+    let waiting = Waiting::new(Some(seq), signal);
+    if has_room(state, &waiting) {
+        state.queue.push_back(waiting);
+        return;
+    }
+    let message = format!("{} signals wait already, try again later", state.queue.len());
+    let payload = act::error(Code::Overloaded, &message).done();
+    answer(state, seq, &waiting.signal, payload, out);
+}
+
+fn has_room(state: &State, waiting: &Waiting) -> bool {
+    let bytes: usize = state.queue.iter().map(Waiting::bytes).sum();
+    state.turn.is_none()
+        || (state.queue.len() < state.limits.queue
+            && bytes.saturating_add(waiting.bytes()) <= state.limits.queue_bytes)
+}
+
+fn interrupt(state: &mut State, seq: Seq, signal: &Signal, out: &mut Effects) {
+    let turn = state.turn.take();
+    let number = turn.as_ref().map(|turn| turn.id.0);
+    if let Some(turn) = turn {
+        act::give_up(state, &turn, Code::Cancelled, "interrupted", out);
+    }
+    let payload = Plist::new()
+        .put("status", Value::keyword("success"))
+        .put("action", Value::keyword("interrupted"));
+    let payload = match number {
+        Some(number) => payload.put_number("turn", number),
+        None => payload.put("turn", Value::Nil),
+    };
+    answer(state, seq, signal, payload.done(), out);
+}
+
+/// Ends requests of which this one is the newer edition: nobody waits for the completions of a
+/// prefix that was typed on.
+fn supersede(state: &mut State, newer: &Signal, out: &mut Effects) {
+    if !matches!(Action::from_payload(&newer.payload), Ok(Action::Complete { .. })) {
+        return;
+    }
+    let is_older = |older: &Signal| {
+        older.kind == SignalKind::Request
+            && older.from == newer.from
+            && older.target == newer.target
+            && matches!(Action::from_payload(&older.payload), Ok(Action::Complete { .. }))
+    };
+    let waiting = std::mem::take(&mut state.queue).into_iter();
+    let (gone, stays): (VecDeque<_>, _) = waiting.partition(|waiting| is_older(&waiting.signal));
+    state.queue = stays;
+    if let Some(turn) = state.turn.take_if(|turn| is_older(&turn.signal)) {
+        act::supersede(state, &turn, out);
+    }
+    for waiting in gone {
+        let Some(seq) = waiting.seq else { continue };
+        answer(state, seq, &waiting.signal, act::superseded(), out);
+    }
+}
+
+/// What is kept of a payload that says where the user is.
+fn focus(payload: &Value, limits: &Limits) -> Option<Arc<Value>> {
+    let kept = FOCUS_KEYS.iter().filter_map(|key| {
+        let value = match payload.get(key)? {
+            Value::Str(text) => Value::from(act::cut(text, limits.history_text)),
+            value @ (Value::Int(_) | Value::Keyword(_)) => value.clone(),
+            _ => return None,
+        };
+        Some((*key, value))
+    });
+    Some(Arc::new(Value::plist(kept)))
+}
+
+fn noted(state: &mut State, seq: Seq, signal: &Signal, out: &mut Effects) {
+    answer(state, seq, signal, act::noted(), out);
+}
+
+/// Answers a signal that gets no turn.
+fn answer(state: &mut State, seq: Seq, signal: &Signal, payload: Value, out: &mut Effects) {
+    let to = Some(act::addressee(signal));
+    out.push(Effect::Say(Utterance { seq: state.take_seq(), answers: Some(seq), to, payload }));
+}

@@ -16,6 +16,7 @@ use crate::effect::{Context, Deed, Effect, Exchange, Prompt, Rejection, Ruling};
 use crate::event::{Actuator, Event, Signal};
 use crate::ids::{EffectId, Seq, SessionId, Time, TurnId};
 use crate::limits::Limits;
+use crate::weight::weight;
 
 /// The state of one session.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,6 +71,20 @@ pub(crate) struct Waiting {
     /// None for a signal that came from time alone.
     pub(crate) seq: Option<Seq>,
     pub(crate) signal: Arc<Signal>,
+    /// The weight of its payload, counted once.
+    bytes: usize,
+}
+
+impl Waiting {
+    pub(crate) fn new(seq: Option<Seq>, signal: Arc<Signal>) -> Self {
+        let bytes = weight(&signal.payload);
+        Self { seq, signal, bytes }
+    }
+
+    /// What it counts against the limit of the queue.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
 }
 
 /// The turn that runs.
@@ -106,12 +121,40 @@ pub(crate) enum Stage {
 pub(crate) enum Next {
     /// Answer.
     Answer,
+    /// Answer that something was refused.
+    Refuse,
     /// Ask a thinker, as the reflexes advised.
     Think,
     /// Ask a thinker what follows from the outcomes.
     ThinkDeeper,
     /// Ask a thinker for something else, because of a veto.
     ThinkAgain,
+}
+
+impl Turn {
+    pub(crate) fn new(id: TurnId, waiting: Waiting, began: Time) -> Self {
+        Self {
+            id,
+            seq: waiting.seq,
+            signal: waiting.signal,
+            began,
+            stage: Stage::Acting,
+            next: Next::Answer,
+            depth: 0,
+            tries: 0,
+            allowed: 0,
+            said: Vec::new(),
+            rejected: Vec::new(),
+            results: Vec::new(),
+        }
+    }
+
+    /// An outcome is to be thought about. A veto counts as a try in any case.
+    pub(crate) fn think_deeper(&mut self) {
+        if self.next != Next::ThinkAgain {
+            self.next = Next::ThinkDeeper;
+        }
+    }
 }
 
 impl State {

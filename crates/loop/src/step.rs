@@ -1,39 +1,40 @@
 //! The dispatch: one event in, effects out.
+//!
+//! Called by the daemon for everything that happens to a session, and by replay for everything that
+//! ever happened. The four stages are in files of their own; this one only says which of them an
+//! event is for, and starts the next turn when the last one has ended.
 
-use bridle_sexp::Value;
-
-use crate::effect::{Addressee, Effect, Effects, Utterance};
-use crate::event::Event;
+use crate::effect::Effects;
+use crate::event::{Event, Tick};
 use crate::ids::Time;
 use crate::state::State;
+use crate::{act, perceive, think};
 
 /// Takes one event into the state and says what is to happen now.
 ///
 /// Total: nothing that is fed to it makes it panic, and an answer to an effect that is not awaited
 /// changes nothing. Deterministic: the same events give the same effects and the same state.
 pub fn step(state: &mut State, at: Time, event: Event) -> Effects {
+    let mut out = Vec::new();
+    // A clock that was set back does not make deadlines of the past.
     state.now = state.now.max(at);
     match event {
-        Event::Began(began) => {
-            state.owner = Some(began.owner);
-            state.limits = began.limits;
-            Vec::new()
+        Event::Began(began) => perceive::began(state, began),
+        Event::Signal(signal) => perceive::signal(state, signal, &mut out),
+        Event::Registered(actuators) => state.actuators = actuators.into(),
+        Event::Consulted { effect, advice } => think::consulted(state, effect, advice, &mut out),
+        Event::Drafted { effect, draft } => think::drafted(state, effect, draft, &mut out),
+        Event::Acted { effect, outcome } => act::acted(state, effect, outcome, &mut out),
+        Event::Tick(Tick::Deadline) => {
+            act::deadlines(state, &mut out);
+            perceive::schedules(state);
         }
-        Event::Registered(actuators) => {
-            state.actuators = actuators.into();
-            Vec::new()
-        }
-        Event::Signal(signal) => {
-            let answers = Some(state.take_seq());
-            let payload = Value::plist([
-                ("status", Value::keyword("error")),
-                ("code", Value::keyword("unsupported")),
-                ("message", "there are no stages yet".into()),
-            ]);
-            let to = Addressee { client: signal.from.client.clone(), id: signal.id.clone() };
-            let seq = state.take_seq();
-            vec![Effect::Say(Utterance { seq, answers, to: Some(to), payload })]
-        }
-        _ => Vec::new(),
+        Event::Tick(Tick::Heartbeat) => perceive::heartbeat(state),
+        Event::Cancelled { turn, reason } => act::cancelled(state, turn, &reason, &mut out),
     }
+    while state.turn.is_none() {
+        let Some(waiting) = state.queue.pop_front() else { break };
+        think::begin(state, waiting, &mut out);
+    }
+    out
 }

@@ -131,10 +131,8 @@ impl Waiting {
     }
 
     fn from_value(value: &Value) -> Result<Self, Unreadable> {
-        Ok(Self {
-            seq: optional_number(value, "seq")?.map(Seq),
-            signal: Arc::new(Signal::from_value(required(value, "signal")?)?),
-        })
+        let signal = Signal::from_value(required(value, "signal")?)?;
+        Ok(Self::new(optional_number(value, "seq")?.map(Seq), Arc::new(signal)))
     }
 }
 
@@ -188,11 +186,13 @@ impl Turn {
 }
 
 impl Next {
-    const ALL: [Self; 4] = [Self::Answer, Self::Think, Self::ThinkDeeper, Self::ThinkAgain];
+    const ALL: [Self; 5] =
+        [Self::Answer, Self::Refuse, Self::Think, Self::ThinkDeeper, Self::ThinkAgain];
 
     fn word(self) -> &'static str {
         match self {
             Next::Answer => "answer",
+            Next::Refuse => "refuse",
             Next::Think => "think",
             Next::ThinkDeeper => "think-deeper",
             Next::ThinkAgain => "think-again",

@@ -1,0 +1,114 @@
+//! Answers: how a turn's end is told to the one who asked.
+//!
+//! Payloads of `:RESPONSE`s, `:status` first. An answer always names a cause: there is no "no
+//! response".
+
+use bridle_sexp::Value;
+
+use crate::effect::{Addressee, Code, Reason};
+use crate::event::{Outcome, Signal};
+use crate::field::Plist;
+use crate::perceive;
+use crate::state::Turn;
+
+/// What was perceived and needs no words.
+pub(crate) fn noted() -> Value {
+    Plist::new()
+        .put("status", Value::keyword("success"))
+        .put("action", Value::keyword("noted"))
+        .done()
+}
+
+/// A request whose place a later one took.
+pub(crate) fn superseded() -> Value {
+    error(Code::Cancelled, "a later request took its place")
+        .put("outcome", Value::keyword(Outcome::Superseded.word()))
+        .done()
+}
+
+/// An error, to be continued.
+pub(crate) fn error(code: Code, message: &str) -> Plist {
+    failure(code, message, code == Code::Overloaded)
+}
+
+pub(super) fn failure(code: Code, message: &str, retryable: bool) -> Plist {
+    Plist::new()
+        .put("status", Value::keyword("error"))
+        .put("code", Value::keyword(code.word()))
+        .put("message", message)
+        .put("retryable", retryable)
+}
+
+/// Adds what the turn said and did before it ended.
+pub(super) fn with_parts(plist: Plist, turn: &Turn) -> Plist {
+    plist
+        .put_some("text", (!turn.said.is_empty()).then(|| text(turn)))
+        .put_list("acts", turn.results.iter().map(|deed| deed.summary()))
+}
+
+/// The answer to an event: what was said, or why nothing was.
+pub(super) fn to_event(turn: &Turn) -> (Reason, Option<Value>) {
+    if !turn.said.is_empty() {
+        let plist = Plist::new()
+            .put("status", Value::keyword("success"))
+            .put("action", Value::keyword("message"));
+        return (Reason::Answered, Some(with_parts(plist, turn).done()));
+    }
+    let failed = turn.results.iter().rev().find(|deed| cause(&deed.outcome).is_some());
+    if let Some((deed, (code, why))) = failed.and_then(|deed| Some((deed, cause(&deed.outcome)?))) {
+        let message = format!("`{}` of `{}`: {why}", deed.action, deed.target);
+        return (Reason::Failed, Some(with_parts(error(code, &message), turn).done()));
+    }
+    if turn.results.is_empty() && perceive::is_prompt(&turn.signal) {
+        let message = "the thinker had nothing to propose";
+        return (Reason::Failed, Some(error(Code::EngineFailed, message).done()));
+    }
+    if turn.seq.is_none() {
+        return (Reason::Answered, None);
+    }
+    let plist = Plist::new()
+        .put("status", Value::keyword("success"))
+        .put("action", Value::keyword("noted"));
+    (Reason::Answered, Some(with_parts(plist, turn).done()))
+}
+
+/// The answer to a request: the outcome of what was asked for.
+pub(super) fn to_request(turn: &Turn) -> (Reason, Option<Value>) {
+    let Some(deed) = turn.results.last() else { return to_event(turn) };
+    if let Some((code, why)) = cause(&deed.outcome) {
+        let plist = error(code, &why).put("outcome", Value::keyword(deed.outcome.word()));
+        return (Reason::Failed, Some(plist.done()));
+    }
+    let plist =
+        Plist::new().put("status", Value::keyword("success")).put("action", deed.action.to_value());
+    (Reason::Answered, Some(deed.outcome.put(plist).done()))
+}
+
+/// Who is to be answered.
+pub(crate) fn addressee(signal: &Signal) -> Addressee {
+    Addressee { client: signal.from.client.clone(), id: signal.id.clone() }
+}
+
+/// The beginning of a text, at most `limit` bytes, never half a character.
+pub(crate) fn cut(text: &str, limit: usize) -> &str {
+    &text[..text.floor_char_boundary(limit)]
+}
+
+/// The messages of a turn as one text.
+fn text(turn: &Turn) -> String {
+    turn.said.join("\n\n")
+}
+
+/// Why an act was not done; `None` if it was.
+fn cause(outcome: &Outcome) -> Option<(Code, String)> {
+    Some(match outcome {
+        Outcome::Done(_) => return None,
+        Outcome::Denied(reason) => (Code::Refused, reason.to_string()),
+        Outcome::Expired => (Code::Expired, "nobody answered in time".into()),
+        Outcome::Superseded => (Code::Cancelled, "a later request took its place".into()),
+        Outcome::Failed(reason) => (Code::EngineFailed, reason.to_string()),
+        Outcome::UnknownOutcome => {
+            (Code::UnknownOutcome, "begun, and nobody knows how it ended".into())
+        }
+    })
+}

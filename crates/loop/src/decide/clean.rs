@@ -1,0 +1,45 @@
+//! What a proposal may not say: keys that belong to the engine, and keys said twice.
+//!
+//! Called by `decide` before any rule looks. A key that occurs twice would be read by the guard in
+//! one way and by some shell in another, so only the first stays.
+
+use std::collections::BTreeSet;
+
+use bridle_sexp::Value;
+
+use crate::effect::By;
+
+/// Keys by which a proposal would speak about its own standing. A client's own request loses the
+/// first two only: the others may be arguments of what it asks for.
+const RESERVED: [&str; 4] = ["approved", "approved-action", "depth", "status"];
+
+/// How many dropped keys are noted by name: more of them say nothing new.
+const MAX_NOTED: usize = 32;
+
+/// The payload without such keys, and the names of those that were dropped.
+pub(super) fn clean(by: By, payload: Value) -> (Value, Vec<Box<str>>) {
+    let reserved = if by == By::Asker { &RESERVED[..2] } else { &RESERVED[..] };
+    if payload.pairs().is_none() {
+        return (payload, Vec::new());
+    }
+    let Value::List(items) = payload else { return (payload, Vec::new()) };
+    let mut kept: Vec<Value> = Vec::with_capacity(items.len());
+    let mut seen: BTreeSet<String> = BTreeSet::new();
+    let mut dropped: BTreeSet<Box<str>> = BTreeSet::new();
+    let mut items = items.into_iter();
+    while let (Some(key), Some(value)) = (items.next(), items.next()) {
+        let name = match &key {
+            Value::Keyword(keyword) => keyword.name().to_ascii_lowercase(),
+            _ => String::new(),
+        };
+        if reserved.contains(&&*name) || !seen.insert(name.clone()) {
+            if dropped.len() < MAX_NOTED {
+                dropped.insert(name.into());
+            }
+            continue;
+        }
+        kept.push(key);
+        kept.push(value);
+    }
+    (Value::list(kept), dropped.into_iter().collect())
+}
