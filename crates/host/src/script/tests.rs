@@ -318,6 +318,35 @@ fn files() {
     assert!(open(".", None).is_err(), "a directory");
 }
 
+#[test]
+fn the_manual_knows_every_limit() {
+    use super::{pattern, read, template};
+    let manual = include_str!("../../../../docs/scripted.md");
+    let delay = usize::try_from(read::MAX_DELAY_MS).unwrap();
+    for (name, limit) in [
+        ("MAX_SCRIPT_BYTES", read::MAX_SCRIPT_BYTES),
+        ("MAX_RULES", read::MAX_RULES),
+        ("MAX_SCRIPT_DEPTH", read::MAX_SCRIPT_DEPTH),
+        ("MAX_WILDCARDS", pattern::MAX_WILDCARDS),
+        ("MAX_PROPOSALS", read::MAX_PROPOSALS),
+        ("MAX_PIECES", read::MAX_PIECES),
+        ("MAX_DELAY_MS", delay),
+        ("MAX_MATCHED_TEXT", pattern::MAX_MATCHED_TEXT),
+        ("MAX_MATCHED_KEYS", pattern::MAX_MATCHED_KEYS),
+        ("MAX_EXPANDED", template::MAX_EXPANDED),
+        ("MAX_CAPTURED_DEPTH", template::MAX_CAPTURED_DEPTH),
+        ("MAX_ONCE", MAX_ONCE),
+    ] {
+        let shown = match limit {
+            0..1_000 => limit.to_string(),
+            _ if limit.is_multiple_of(1 << 20) => format!("{} MiB", limit >> 20),
+            _ if name.ends_with("TEXT") => format!("{} KiB", limit >> 10),
+            _ => format!("{},{:03}", limit / 1_000, limit % 1_000),
+        };
+        assert!(manual.contains(&format!("| `{name}` | {shown}")), "{name}: {shown}");
+    }
+}
+
 impl Turn {
     fn with_result(self, result: &'static str) -> Self {
         Self { result: Some(result), ..self }

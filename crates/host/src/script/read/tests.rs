@@ -109,3 +109,28 @@ fn a_huge_pattern_is_read_once() {
     let keys = ":k 1 ".repeat(1 << 17);
     check(&format!("(rule :when ({keys}) :say \"x\")"), "1 rules");
 }
+
+/// Cut anywhere, or with any byte replaced by one that means something, a script is read or
+/// refused with a place inside it.
+#[test]
+fn damaged_scripts_are_read_or_refused() {
+    let script = r#"; rules
+        (rule :when (:sensor :x :text "a * b" :n (1 #(2))) :rejected "*" :depth (0 3) :once t
+              :delay 5 :stream ("p" "$1") :pace 1 :say "$1 $$"
+              :propose ((:target :log :action :log :text "$2" :v $1 :then-think t)))
+        (default :error "no" :retryable t)"#;
+    assert_eq!(rules(script).map(|rules| rules.len()), Ok(2));
+    let inside = |text: &str| {
+        if let Err(problem) = rules(text) {
+            assert!(problem.line <= text.lines().count() + 1, "{text}\n{problem:?}");
+            assert!(!problem.reason.is_empty() && problem.column >= 1);
+        }
+    };
+    for at in 0..script.len() {
+        inside(&script[..at]);
+        inside(&script[at..]);
+        for mark in ["(", ")", "\"", "*", "$", ":", "#", ";", "\\", "|", "9", " ", "é"] {
+            inside(&format!("{}{mark}{}", &script[..at], &script[at + 1..]));
+        }
+    }
+}
