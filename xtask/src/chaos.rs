@@ -5,11 +5,12 @@
 //!
 //! - `plan`: what a seed means; `random`: where it gets its numbers; `points`: where one can die
 //! - `schedule`: plays a plan; `daemon`, `disk`: the daemon and its files; `script`: what it thinks
-//! - `shell`, `line`: who talks to it; `audit`: what must hold at the end
+//! - `shell`, `guest`, `line`: who talks to it; `audit`: what must hold at the end
 
 mod audit;
 mod daemon;
 mod disk;
+mod guest;
 mod line;
 mod plan;
 mod points;
@@ -143,6 +144,7 @@ struct Sum {
     points: BTreeMap<String, u64>,
     kills: u64,
     power_losses: u64,
+    forgotten: u64,
     audit: audit::Audit,
 }
 
@@ -154,6 +156,7 @@ impl Sum {
         }
         self.kills += story.kills;
         self.power_losses += story.power_losses;
+        self.forgotten += story.forgotten;
         self.audit.events += story.audit.events;
         self.audit.sayings += story.audit.sayings;
         self.audit.effects += story.audit.effects;
@@ -168,7 +171,8 @@ impl Sum {
         let audit = self.audit;
         format!(
             "died at: {}\nchaos: {} schedules in {seconds} s: {} kills, {died} at {} of {points} \
-             points, {} power losses; {} events, {} sayings, {} effects ({} by shells, {} unknown)",
+             points, {} power losses; {} events, {} sayings, {} effects ({} by shells, {} unknown), {} \
+             sessions forgotten",
             hits.join(", "),
             self.schedules,
             self.kills + died,
@@ -179,6 +183,7 @@ impl Sum {
             audit.effects,
             audit.rings,
             audit.unknown,
+            self.forgotten,
         )
     }
 }

@@ -151,8 +151,7 @@ fn check_effects(
         let Some(outcome) = outcomes.remove(&effect) else {
             return Err(format!("`{effect}` has no outcome: {event}"));
         };
-        let rung: u64 =
-            shells.iter().filter_map(|shell| shell.notes.rings.get(&effect)).copied().sum();
+        let rung = shells.iter().filter(|it| it.notes.rings.contains(&effect)).count() as u64;
         let ran = lines.remove(&effect).unwrap_or_default() + rung;
         let right = match ran {
             0 => !outcome.is_keyword("done"),

@@ -33,6 +33,8 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
     pub(crate) shells: Vec<ShellPlan>,
     pub(crate) lives: Vec<Life>,
+    /// Sessions are begun and forgotten all the while.
+    pub(crate) guest: bool,
 }
 
 /// One shell: where it attaches and how much it says.
@@ -99,7 +101,7 @@ impl Plan {
             .collect();
         let count = random.between(LIVES.0, LIVES.1);
         let turn = random.below(count);
-        let lives = (0..count)
+        let lives: Vec<Life> = (0..count)
             .map(|life| {
                 let end = if life == turn {
                     let index = usize::try_from(seed % points.len() as u64)
@@ -111,11 +113,20 @@ impl Plan {
                 Life::new(end, &mut random)
             })
             .collect();
-        Self { seed, shells, lives }
+        let guest = random.chance(20) || lives.iter().any(Life::needs_a_guest);
+        Self { seed, shells, lives, guest }
     }
 }
 
+/// Points with these words are only passed when something is forgotten.
+const FORGETTING: &[&str] = &["forget", "forgotten", "scrub"];
+
 impl Life {
+    fn needs_a_guest(&self) -> bool {
+        let End::Point { name, .. } = &self.end else { return false };
+        FORGETTING.iter().any(|word| name.contains(word))
+    }
+
     fn new(end: End, random: &mut Random) -> Self {
         let mut meanwhile = Vec::new();
         if random.chance(25) {
@@ -138,8 +149,9 @@ impl Life {
 
 impl End {
     fn at(name: &str, random: &mut Random) -> Self {
-        // Early visits mostly: a point that is passed once in a life must not be waited for in vain.
-        let nth = if random.chance(50) { 1 } else { random.between(1, 12) };
+        // Early visits mostly: a point that is rarely passed must not be waited for in vain.
+        let rare = FORGETTING.iter().any(|word| name.contains(word));
+        let nth = if rare || random.chance(50) { 1 } else { random.between(1, 12) };
         Self::Point { name: name.to_owned(), nth, patience_ms: POINT_PATIENCE_MS }
     }
 

@@ -12,6 +12,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use super::audit::{self, Audit};
 use super::daemon::{Daemon, Home, Start, left_over};
 use super::disk;
+use super::guest::Guest;
 use super::plan::{End, Life, Plan, ShellPlan, Trouble};
 use super::script;
 use super::shell::{Board, Kind, Part, Road, Saying, Shell};
@@ -31,6 +32,8 @@ pub(crate) struct Story {
     /// Deaths of other causes.
     pub(crate) kills: u64,
     pub(crate) power_losses: u64,
+    /// Sessions that were forgotten.
+    pub(crate) forgotten: u64,
     pub(crate) audit: Audit,
 }
 
@@ -40,8 +43,8 @@ pub(crate) fn play(home: &Home, plan: &Plan) -> Result<Story> {
         .with_context(|| format!("cannot make `{}`", home.folder.display()))?;
     fs::write(home.script(), script::RULES).context("cannot write the script")?;
     let board = Arc::new(Board::default());
-    let cast = Cast::start(plan, &board);
-    let staged = stage(home, plan, &board, &cast);
+    let mut cast = Cast::start(plan, &board);
+    let staged = stage(home, plan, &board, &mut cast);
     if staged.is_err() {
         board.stop.store(true, Ordering::Relaxed);
     }
@@ -72,7 +75,7 @@ struct Staged {
     truths: Vec<Shell>,
 }
 
-fn stage(home: &Home, plan: &Plan, board: &Board, cast: &Cast) -> Result<Staged> {
+fn stage(home: &Home, plan: &Plan, board: &Board, cast: &mut Cast) -> Result<Staged> {
     let mut story = Story::default();
     for (index, life) in plan.lives.iter().enumerate() {
         live(home, life, board, &mut story).with_context(|| format!("in life {}", index + 1))?;
@@ -82,6 +85,7 @@ fn stage(home: &Home, plan: &Plan, board: &Board, cast: &Cast) -> Result<Staged>
     home.check_second_is_refused()?;
     board.set_places(Some((daemon.tcp.clone(), daemon.unix.clone())));
     cast.wait(&mut daemon)?;
+    story.forgotten = cast.say_goodbye(board)?;
     let mut truths = Vec::new();
     for (session, road) in &cast.sessions {
         let auditor =
@@ -155,11 +159,25 @@ struct Cast {
     threads: Vec<JoinHandle<Result<Shell, String>>>,
     done: Vec<Arc<AtomicBool>>,
     sessions: Vec<(String, Road)>,
+    /// Taken when it has left.
+    guest: Option<JoinHandle<Result<Guest, String>>>,
+    guest_leaves: Arc<AtomicBool>,
 }
 
 impl Cast {
     fn start(plan: &Plan, board: &Arc<Board>) -> Self {
-        let mut cast = Self { threads: Vec::new(), done: Vec::new(), sessions: Vec::new() };
+        let guest_leaves = Arc::new(AtomicBool::new(false));
+        let guest = plan.guest.then(|| {
+            let (board, leaves) = (Arc::clone(board), Arc::clone(&guest_leaves));
+            thread::spawn(move || Guest::default().run(&board, &leaves))
+        });
+        let mut cast = Self {
+            threads: Vec::new(),
+            done: Vec::new(),
+            sessions: Vec::new(),
+            guest,
+            guest_leaves,
+        };
         for (index, shell) in plan.shells.iter().enumerate() {
             let road =
                 if (plan.seed + shell.session).is_multiple_of(3) { Road::Tcp } else { Road::Unix };
@@ -196,6 +214,14 @@ impl Cast {
         Ok(())
     }
 
+    /// Sends the guest away and checks what it had forgotten.
+    fn say_goodbye(&mut self, board: &Board) -> Result<u64> {
+        self.guest_leaves.store(true, Ordering::Relaxed);
+        let Some(guest) = self.guest.take() else { return Ok(0) };
+        let guest = guest.join().map_err(|_| anyhow!("the guest panicked"))?;
+        guest.and_then(|guest| guest.check(board)).map_err(|what| anyhow!("{what}"))
+    }
+
     /// Waits for the shells to hear the rest; those that came home, and what the others found.
     fn join(self, board: &Board) -> (Vec<Shell>, Vec<String>) {
         let begin = Instant::now();
@@ -205,6 +231,7 @@ impl Cast {
             }
             thread::sleep(LOOK);
         }
+        self.guest_leaves.store(true, Ordering::Relaxed);
         let (mut shells, mut found) = (Vec::new(), Vec::new());
         for thread in self.threads {
             match thread.join() {

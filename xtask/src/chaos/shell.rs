@@ -49,7 +49,7 @@ impl Board {
         self.goals.lock().unwrap_or_else(PoisonError::into_inner).insert(session.to_owned(), seq);
     }
 
-    fn place(&self, road: Road) -> Option<Place> {
+    pub(crate) fn place(&self, road: Road) -> Option<Place> {
         let places = self.places.lock().unwrap_or_else(PoisonError::into_inner).clone();
         places.map(|(tcp, unix)| if road == Road::Tcp { tcp } else { unix })
     }
@@ -104,8 +104,8 @@ pub(crate) struct Notes {
     pub(crate) head: u64,
     /// Requests that were answered, until their outcome is heard.
     rung: BTreeMap<String, Value>,
-    /// How often each request was carried out.
-    pub(crate) rings: BTreeMap<String, u64>,
+    /// Requests that were carried out.
+    pub(crate) rings: BTreeSet<String>,
 }
 
 /// Why a connection is over.
@@ -147,6 +147,11 @@ impl Shell {
     /// One that hears a session from its beginning to where it ends now.
     pub(crate) fn observer(session: &str, road: Road) -> Self {
         Self::new("auditor".to_owned(), session, road, Part::Observer)
+    }
+
+    /// One that may begin a session and leave it.
+    pub(crate) fn talker(session: &str) -> Self {
+        Self::new("guest".to_owned(), session, Road::Unix, Part::Talker)
     }
 
     /// What is still open, for the report of a schedule that did not end.
@@ -289,11 +294,12 @@ impl Shell {
             if !visit.attached {
                 return Err("a number before the hello was answered".to_owned());
             }
-            self.numbered(seq, message)?;
-            if kind("REQUEST") {
-                return self.ring(message, visit);
+            // A request that is still open is offered again to a shell that came back.
+            let offered_again = kind("REQUEST") && self.notes.events.contains_key(&seq);
+            if !offered_again {
+                self.numbered(seq, message)?;
             }
-            return Ok(());
+            return if kind("REQUEST") { self.ring(message, visit) } else { Ok(()) };
         }
         if kind("RESPONSE") && says("status", "error") {
             return self.refused(message, payload, visit);
@@ -304,7 +310,7 @@ impl Shell {
         Err("not expected".to_owned())
     }
 
-    fn hello(&self) -> Value {
+    pub(crate) fn hello(&self) -> Value {
         let keyword = Value::keyword;
         let mut fields = vec![
             ("action", keyword("handshake")),
@@ -385,10 +391,10 @@ impl Shell {
         Ok(())
     }
 
-    /// Carries a request out and answers it.
+    /// Carries a request out, if it is new, and answers it.
     fn ring(&mut self, request: &Value, visit: &mut Visit) -> Result<(), String> {
         let id = request.get("id").and_then(Value::as_str).ok_or("a request without an id")?;
-        *self.notes.rings.entry(id.to_owned()).or_default() += 1;
+        self.notes.rings.insert(id.to_owned());
         let response = Value::plist([
             ("type", Value::keyword("RESPONSE")),
             ("id", Value::str(id)),

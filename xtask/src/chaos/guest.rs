@@ -1,0 +1,133 @@
+//! A guest: a thread that begins a session, says one thing in it, and has it forgotten, again and again,
+//! over the owner's socket. Its request comes without a hello, so it must get exactly one answer. What it
+//! was told is forgotten must stay so, whatever happens to the daemon in between.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use bridle_sexp::Value;
+
+use super::line::{Heard, Line};
+use super::shell::{Board, Road, Shell};
+
+/// Longest wait for an answer on a connection that stands.
+const ANSWER_WAIT: Duration = Duration::from_secs(20);
+
+/// Pause between two visits.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// What a guest knows at the end.
+#[derive(Default)]
+pub(crate) struct Guest {
+    /// Sessions that are forgotten, as it was told.
+    forgotten: Vec<String>,
+}
+
+impl Guest {
+    /// Comes and goes until `stop`; an error is something that must never happen.
+    pub(crate) fn run(mut self, board: &Board, stop: &AtomicBool) -> Result<Self, String> {
+        for number in 1.. {
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let session = format!("brief-{number}");
+            if let Some(true) = self.visit(&session, board)? {
+                self.forgotten.push(session);
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Ok(self)
+    }
+
+    /// How many sessions it had forgotten. Each must be unknown now.
+    pub(crate) fn check(&self, board: &Board) -> Result<u64, String> {
+        for session in &self.forgotten {
+            let Some(mut line) = open(board) else { return Err("nobody listens".to_owned()) };
+            let hello = Shell::observer(session, Road::Unix).hello();
+            let answer = ask(&mut line, &hello)?.ok_or("cut off in peace")?;
+            let code = answer.get("payload").and_then(|payload| payload.get("code"));
+            if !code.is_some_and(|code| code.is_keyword("unknown-session")) {
+                return Err(format!("`{session}` was forgotten and is there: {answer}"));
+            }
+        }
+        Ok(self.forgotten.len() as u64)
+    }
+
+    /// One session, from its beginning to its end. `None` when the connection broke.
+    fn visit(&self, session: &str, board: &Board) -> Result<Option<bool>, String> {
+        let Some(mut line) = open(board) else { return Ok(None) };
+        let hello = Shell::talker(session).hello();
+        let Some(answer) = ask(&mut line, &hello)? else { return Ok(None) };
+        if !succeeded(&answer)? {
+            return Ok(Some(false));
+        }
+        let text = format!("echo {session}");
+        let payload = [("sensor", Value::keyword("user-prompt")), ("text", Value::str(text))];
+        let prompt = message("EVENT", payload);
+        let Some(answer) = ask(&mut line, &prompt)? else { return Ok(None) };
+        if !succeeded(&answer)? {
+            return Ok(Some(false));
+        }
+        drop(line);
+        let Some(mut line) = open(board) else { return Ok(None) };
+        let payload = [("action", Value::keyword("forget")), ("session", Value::str(session))];
+        let mut forget = vec![Value::keyword("target"), Value::keyword("system")];
+        forget.extend(message("REQUEST", payload).elements().unwrap_or_default().iter().cloned());
+        let Some(answer) = ask(&mut line, &Value::list(forget))? else { return Ok(None) };
+        succeeded(&answer).map(Some)
+    }
+}
+
+fn open(board: &Board) -> Option<Line> {
+    let mut line = Line::open(&board.place(Road::Unix)?).ok()?;
+    // The daemon's hello.
+    wait(&mut line, |message| message.get("payload")?.get("action").cloned()).ok()??;
+    Some(line)
+}
+
+fn message<const N: usize>(kind: &str, payload: [(&str, Value); N]) -> Value {
+    Value::plist([
+        ("type", Value::keyword(kind)),
+        ("id", Value::int(1)),
+        ("payload", Value::plist(payload)),
+    ])
+}
+
+/// Sends a message and waits for its answer; `None` when the connection broke.
+fn ask(line: &mut Line, message: &Value) -> Result<Option<Value>, String> {
+    if line.send(message).is_err() {
+        return Ok(None);
+    }
+    let is_answer =
+        |message: &Value| message.get("type").is_some_and(|it| it.is_keyword("RESPONSE"));
+    wait(line, |message| is_answer(message).then(|| message.clone()))
+}
+
+fn wait<T>(line: &mut Line, pick: impl Fn(&Value) -> Option<T>) -> Result<Option<T>, String> {
+    let begin = Instant::now();
+    while begin.elapsed() < ANSWER_WAIT {
+        match line.hear()? {
+            Heard::Gone => return Ok(None),
+            Heard::Messages(messages) => {
+                if let Some(found) = messages.iter().find_map(&pick) {
+                    return Ok(Some(found));
+                }
+            }
+        }
+    }
+    Err("a guest waits in vain".to_owned())
+}
+
+/// Whether an answer says so; an error must be one that passes.
+fn succeeded(answer: &Value) -> Result<bool, String> {
+    let payload = answer.get("payload").unwrap_or(&Value::Nil);
+    if payload.get("status").is_some_and(|status| status.is_keyword("success")) {
+        return Ok(true);
+    }
+    let code = payload.get("code").unwrap_or(&Value::Nil);
+    let passes = ["store-unavailable", "overloaded", "shutting-down", "unknown-outcome"];
+    if passes.iter().any(|name| code.is_keyword(name)) {
+        return Ok(false);
+    }
+    Err(format!("a guest is told {answer}"))
+}
