@@ -10,9 +10,10 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use bridle_sexp::Tree;
 
+use crate::Options;
 use crate::ast::Document;
 use crate::codec;
-use crate::report::{Cell, Table};
+use crate::report::{Cell, Table, Verdict};
 use crate::visit::{self, Checksum};
 
 /// Works that are counted: name, unit of work, how many units.
@@ -29,7 +30,7 @@ const WORKS: [(&str, &str, u64); 6] = [
 const HEALTH_FRAMES: usize = 100_000;
 
 /// Counts every work.
-pub fn run(tables: &mut Vec<Table>) -> Result<()> {
+pub fn run(_: &Options, tables: &mut Vec<Table>, _: &mut Vec<Verdict>) -> Result<()> {
     let columns = ["work", "million instructions", "per", "instructions each"];
     let mut table = Table::new(
         "Instructions, by callgrind (org document; 100,000 pipelined health frames)",

@@ -1,7 +1,8 @@
 //! What connections cost in memory: `bridle-bench idle`.
 //!
-//! Ten thousand connections that have taken their greeting and say nothing; and a thousand that
-//! announce the largest frame and send no byte of it. Measured is the resident memory of the server's
+//! Ten thousand connections that have taken their greeting and say nothing; ten thousand that have said
+//! hello and are attached, each to a session of its own; and a thousand that announce the largest frame
+//! and send no byte of it. Measured is the resident memory of the server's
 //! process, before and while they are open. The client must be allowed that many open files.
 
 use std::io::{Read, Write};
@@ -16,6 +17,7 @@ use crate::Options;
 use crate::client::{self, Greeting};
 use crate::report::{Bound, Cell, Table, Verdict};
 use crate::servers::Server;
+use crate::shells::Crowd;
 
 /// Idle connections of the target.
 const IDLE: usize = 10_000;
@@ -35,8 +37,10 @@ const PER_SOURCE: usize = 4_000;
 /// Time for the server to finish what the last connection started.
 const SETTLE: Duration = Duration::from_secs(2);
 
-/// Targets in MiB: all of the process with idle connections, and growth with silent ones.
+/// Targets in MiB: all of the process with idle connections and with attached ones, growth with silent
+/// ones.
 const IDLE_TARGET: f64 = 64.0;
+const ATTACHED_TARGET: f64 = 96.0;
 const SILENT_TARGET: f64 = 32.0;
 
 /// Opens the connections and reads the servers' memory.
@@ -51,6 +55,10 @@ pub fn run(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdic
     table.push(idle.row("bridle up, idle", IDLE));
     drop(bridle);
     let bridle = Server::bridle(&options.bridle)?;
+    let attached = hold_attached(&bridle, IDLE)?;
+    table.push(attached.row("bridle up, attached to a session each", IDLE));
+    drop(bridle);
+    let bridle = Server::bridle(&options.bridle)?;
     let silent = hold(&bridle, SILENT, b"FFFFFF")?;
     table.push(silent.row("bridle up, `FFFFFF` and nothing more", SILENT));
     drop(bridle);
@@ -62,6 +70,12 @@ pub fn run(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdic
         what: format!("{IDLE} idle connections: MiB"),
         target: IDLE_TARGET,
         got: mebibytes(idle.with),
+        bound: Bound::AtMost,
+    });
+    verdicts.push(Verdict {
+        what: format!("{IDLE} attached shells: MiB"),
+        target: ATTACHED_TARGET,
+        got: mebibytes(attached.with),
         bound: Bound::AtMost,
     });
     verdicts.push(Verdict {
@@ -123,6 +137,18 @@ fn hold(server: &Server, count: usize, opening: &[u8]) -> Result<Held> {
     Ok(Held { before, with })
 }
 
+/// Attaches `count` shells, each to a session of its own, and reads the memory while they stand. One of
+/// them then asks and must be answered.
+fn hold_attached(server: &Server, count: usize) -> Result<Held> {
+    let before = server.rss()?;
+    let mut crowd = Crowd::attach(server.exchange.address, count, "idle")?;
+    std::thread::sleep(SETTLE);
+    let with = server.rss()?;
+    let answered = crowd.push(1, Duration::ZERO, "help")?.latencies.len();
+    ensure!(answered == 1, "the daemon no longer answers");
+    Ok(Held { before, with })
+}
+
 fn still_open(streams: &[TcpStream]) -> Result<bool> {
     let mut byte = [0];
     for stream in streams {
@@ -141,7 +167,7 @@ fn source(index: usize) -> Ipv4Addr {
     Ipv4Addr::new(127, 0, 0, host)
 }
 
-fn connect_from(source: Ipv4Addr, address: SocketAddr) -> Result<TcpStream> {
+pub(crate) fn connect_from(source: Ipv4Addr, address: SocketAddr) -> Result<TcpStream> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
     socket.bind(&SocketAddr::from((source, 0)).into())?;
     socket.connect(&address.into())?;

@@ -3,7 +3,10 @@
 //! - `ast`: the documents that are read and printed
 //! - `visit`, `contend`, `process`, `reader`: readers and printers
 //! - `client`, `echo`, `servers`, `health`: round trips
-//! - `idle`: memory of many connections
+//! - `idle`: memory of many connections, and of many attached shells
+//! - `shells`, `turns`, `soak`: shells that talk: how soon they are answered, whether memory grows
+//! - `bare`, `store`: the record beside a bare SQLite table
+//! - `attach`: what history costs
 //! - `hostile`: what other connections notice of an attack
 //! - `codec`, `counts`: instruction counts
 //! - `stats`, `report`: medians and tables
@@ -11,6 +14,8 @@
 //! It measures and prints; it never fails because a number is bad, only because a run went wrong.
 
 mod ast;
+mod attach;
+mod bare;
 mod client;
 mod codec;
 mod contend;
@@ -23,7 +28,11 @@ mod process;
 mod reader;
 mod report;
 mod servers;
+mod shells;
+mod soak;
 mod stats;
+mod store;
+mod turns;
 mod visit;
 
 use std::io::Write;
@@ -31,12 +40,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use report::{Format, Table};
+use report::{Format, Table, Verdict};
 
 /// What the user asked for.
 pub struct Options {
-    /// `reader`, `health`, `idle`, `hostile`, `counts` or `all`.
+    /// One of [`KINDS`], or `all`.
     what: String,
+    /// How long `soak` lasts.
+    minutes: u64,
     /// Fewer and shorter rounds: to see that everything runs, not to quote.
     quick: bool,
     /// How results are printed.
@@ -44,6 +55,30 @@ pub struct Options {
     /// The daemon's binary.
     bridle: PathBuf,
 }
+
+/// What can be measured, and whether `all` means it too: half an hour of load is asked for by name.
+const KINDS: &[(&str, InAll, Measure)] = &[
+    ("reader", InAll::Yes, reader::run),
+    ("health", InAll::Yes, health::run),
+    ("loop", InAll::Yes, turns::run),
+    ("store", InAll::Yes, store::run),
+    ("attach", InAll::Yes, attach::run),
+    ("idle", InAll::Yes, idle::run),
+    ("hostile", InAll::Yes, hostile::run),
+    ("counts", InAll::Yes, counts::run),
+    ("soak", InAll::No, soak::run),
+];
+
+type Measure = fn(&Options, &mut Vec<Table>, &mut Vec<Verdict>) -> Result<()>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum InAll {
+    Yes,
+    No,
+}
+
+/// Minutes of load when nothing else is said.
+const SOAK_MINUTES: u64 = 30;
 
 impl Options {
     /// Rounds of readers and printers; the median needs at least nine.
@@ -59,6 +94,21 @@ impl Options {
     /// Measured time of one run of round trips.
     fn health_time(&self) -> Duration {
         if self.quick { health::QUICK_TIME } else { health::FULL_TIME }
+    }
+
+    /// Rounds of loads that last seconds each.
+    fn load_rounds(&self) -> usize {
+        if self.quick { 1 } else { 5 }
+    }
+
+    /// Measured time of one load of shells.
+    fn load_time(&self) -> Duration {
+        Duration::from_secs(if self.quick { 1 } else { 5 })
+    }
+
+    /// Measured time of one load of the record.
+    fn store_time(&self) -> Duration {
+        Duration::from_millis(if self.quick { 300 } else { 2_000 })
     }
 
     /// Tells the user something that is not a result.
@@ -82,7 +132,6 @@ fn main() -> Result<()> {
     let options = options(&arguments)?;
     let mut tables = vec![report::machine()];
     let mut verdicts = Vec::new();
-    let wanted = |name: &str| options.what == name || options.what == "all";
     let mut show = |tables: &mut Vec<Table>| -> Result<()> {
         for table in tables.drain(..) {
             table.write(options.format, &mut out)?;
@@ -90,25 +139,11 @@ fn main() -> Result<()> {
         Ok(out.flush()?)
     };
     show(&mut tables)?;
-    if wanted("reader") {
-        reader::run(&options, &mut tables, &mut verdicts)?;
-        show(&mut tables)?;
-    }
-    if wanted("health") {
-        health::run(&options, &mut tables, &mut verdicts)?;
-        show(&mut tables)?;
-    }
-    if wanted("idle") {
-        idle::run(&options, &mut tables, &mut verdicts)?;
-        show(&mut tables)?;
-    }
-    if wanted("hostile") {
-        hostile::run(&options, &mut tables, &mut verdicts)?;
-        show(&mut tables)?;
-    }
-    if wanted("counts") {
-        counts::run(&mut tables)?;
-        show(&mut tables)?;
+    for (name, in_all, measure) in KINDS {
+        if options.what == *name || (options.what == "all" && *in_all == InAll::Yes) {
+            measure(&options, &mut tables, &mut verdicts)?;
+            show(&mut tables)?;
+        }
     }
     if !verdicts.is_empty() {
         tables.push(report::verdicts(&verdicts));
@@ -120,6 +155,7 @@ fn main() -> Result<()> {
 fn options(arguments: &[String]) -> Result<Options> {
     let mut options = Options {
         what: "all".to_owned(),
+        minutes: SOAK_MINUTES,
         quick: false,
         format: Format::Text,
         bridle: servers::repository().join("target/release/bridle"),
@@ -127,8 +163,13 @@ fn options(arguments: &[String]) -> Result<Options> {
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
-            "reader" | "health" | "idle" | "hostile" | "counts" | "all" => {
-                options.what = argument.clone();
+            "all" => options.what = argument.clone(),
+            name if KINDS.iter().any(|(kind, ..)| *kind == name) => options.what = argument.clone(),
+            "--minutes" => {
+                let minutes = rest.next().context("`--minutes` needs a number")?;
+                options.minutes = minutes
+                    .parse()
+                    .with_context(|| format!("not a number of minutes: `{minutes}`"))?;
             }
             "--quick" => options.quick = true,
             "--markdown" => options.format = Format::Markdown,
@@ -137,9 +178,13 @@ fn options(arguments: &[String]) -> Result<Options> {
                 options.bridle =
                     rest.next().context("`--bridle` needs the path of the binary")?.into();
             }
-            other => bail!(
-                "expected reader, health, idle, hostile, counts, all, --quick, --markdown, --json or --bridle PATH, got `{other}`"
-            ),
+            other => {
+                let kinds: Vec<&str> = KINDS.iter().map(|(kind, ..)| *kind).collect();
+                bail!(
+                    "expected {}, all, --quick, --minutes N, --markdown, --json or --bridle PATH, got `{other}`",
+                    kinds.join(", ")
+                )
+            }
         }
     }
     Ok(options)

@@ -1,5 +1,5 @@
 //! Starts the servers that are compared, each as a child process on a free loopback port, and ends them.
-//! Used by `health` and `idle`.
+//! Used by everything that measures a daemon.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -34,10 +34,18 @@ impl Server {
     /// `bridle up` on TCP alone, its limits at their defaults.
     pub fn bridle(binary: &Path) -> Result<Self> {
         let folder = tempfile::tempdir()?;
-        let mut command = Command::new(binary);
-        command.args(["up", "--tcp", "127.0.0.1:0", "--unix", "off", "--http", "off"]);
-        command.arg("--state").arg(folder.path().join("state"));
+        let command = up(binary, folder.path());
         Self::announced("bridle up", command, Greeting::Frame, Some(folder))
+    }
+
+    /// The same, with the state that is in `folder`.
+    pub fn bridle_in(binary: &Path, folder: &Path) -> Result<Self> {
+        Self::announced("bridle up", up(binary, folder), Greeting::Frame, None)
+    }
+
+    /// The same, and nothing asked of it yet: its start alone.
+    pub fn bridle_started(binary: &Path, folder: &Path) -> Result<Self> {
+        Self::announced("bridle up", up(binary, folder), Greeting::None, None)
     }
 
     /// A bare tokio echo, which gets the same request and returns it.
@@ -146,6 +154,13 @@ impl Drop for Server {
         let _gone = self.child.kill();
         let _status = self.child.wait();
     }
+}
+
+fn up(binary: &Path, folder: &Path) -> Command {
+    let mut command = Command::new(binary);
+    command.args(["up", "--tcp", "127.0.0.1:0", "--unix", "off", "--http", "off"]);
+    command.arg("--state").arg(folder.join("state"));
+    command
 }
 
 /// Root of the repository, above this package.

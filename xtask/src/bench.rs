@@ -7,18 +7,25 @@ use anyhow::Result;
 use crate::console::{Console, Run, root};
 
 pub(crate) const HELP: &str = "\
-usage: cargo xtask bench [reader|health|idle|hostile|counts|all] [--quick] [--markdown|--json] [--native]
+usage: cargo xtask bench [reader|health|loop|store|attach|idle|hostile|counts|all|soak]
+                         [--quick] [--minutes N] [--markdown|--json] [--native]
 
 Measures bridle beside its rivals in one run and prints tables with ratios, targets last.
 
   reader   readers and printers on a 5 MB tree: serde_json, simd-json, sonic-rs, lexpr, SBCL, Emacs
   health   round trips: a bare tokio echo, Redis GET, an SBCL daemon
-  idle     memory with 10,000 idle connections, and with 1,000 that announce a frame and send nothing
+  loop     event to durable answer, 1,000 shells attached and 64 active; a bare SQLite commit each
+  store    durable admissions a second: many in a commit, one each, a bare SQLite table
+  attach   start with a record of 1 GiB, reattach after 10,000 missed events, their export
+  idle     memory with 10,000 idle connections and as many attached shells, and with 1,000 that
+           announce a frame and send nothing
   hostile  how soon another connection is answered while one attacks
   counts   instructions under valgrind, to compare two commits
-  all      everything (the default)
+  all      everything above (the default)
+  soak     memory under half an hour of load
 
   --quick     few short rounds, to see that it runs
+  --minutes N how long soak lasts (30 unless told)
   --markdown  tables for docs/benchmarks.md
   --json      one object per row
   --native    compile the measuring program, rivals included, for this processor alone";
@@ -28,7 +35,7 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
     let (native, rest): (Vec<_>, Vec<_>) =
         arguments.iter().partition(|argument| *argument == "--native");
     let needs_daemon =
-        !rest.iter().any(|argument| matches!(argument.as_str(), "reader" | "counts"));
+        !rest.iter().any(|argument| matches!(argument.as_str(), "reader" | "counts" | "store"));
     if needs_daemon {
         Run::cargo(["build", "--release", "--package", "bridle"]).run(console)?;
     }
