@@ -1,6 +1,8 @@
 //! The command line. Every command with its flags and examples; the flags of settings come from
 //! the settings table.
 
+pub(crate) mod record;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,7 +24,8 @@ use crate::settings::{ConfigFile, Given};
     after_help = "Examples:\n  \
         bridle up                                  run the daemon\n  \
         bridle health                              is it well?\n  \
-        bridle send '(:type :health-check)'        ask it something\n\n\
+        bridle send '(:type :health-check)'        ask it something\n  \
+        bridle log --follow                        see what happens\n\n\
         `bridle --help` lists the exit codes.",
     after_long_help = long_help(),
 )]
@@ -37,6 +40,7 @@ fn long_help() -> String {
          bridle up                                  run the daemon\n  \
          bridle health                              is it well?\n  \
          bridle send '(:type :health-check)'        ask it something\n  \
+         bridle log --follow                        see what happens\n  \
          echo '(:a 1)' | bridle frame encode        a frame for netcat\n\n{}",
         Exit::help()
     )
@@ -62,6 +66,41 @@ pub(crate) enum Command {
         bridle send '(:type :health-check :detail t)' --pretty\n  \
         bridle send < forms.lisp")]
     Send(Send),
+    /// Print the record: everything that happened, one S-expression a line
+    #[command(after_help = "Works while the daemon runs and when it does not.\n\n\
+        Examples:\n  \
+        bridle log --session work --follow\n  \
+        bridle log --after 1000 --limit 10 --json\n  \
+        bridle log verify")]
+    Log(record::Log),
+    /// Print the events of a session as shells see them, with their numbers
+    #[command(
+        after_help = "A line is SEQ TIME KIND TEXT; --json and --lisp give the messages as they came. With \
+        --follow it\nattaches again when the daemon goes away, and prints each event once.\n\n\
+        Examples:\n  \
+        bridle tail --session work\n  \
+        bridle tail --session work --after 120 --follow --json"
+    )]
+    Tail(record::Tail),
+    /// List the sessions of the record
+    #[command(after_help = "Examples:\n  bridle sessions\n  bridle sessions --json")]
+    Sessions(record::Sessions),
+    /// Run the record through the engine again, without effects, and compare: exit 1 at a difference
+    #[command(after_help = "Examples:\n  \
+        bridle replay\n  \
+        bridle replay --session work --from 1000 --to 2000")]
+    Replay(record::Replay),
+    /// Start a session from a past point of another; nothing is carried out again
+    #[command(after_help = "Example:\n  bridle fork 4711 --name what-if")]
+    Fork(record::Fork),
+    /// Make a session, or one record, unreadable for ever; the chain of hashes stays whole
+    #[command(
+        after_help = "Asks first; --yes does not. Without a running daemon it works on the state directory.\n\n\
+        Examples:\n  \
+        bridle forget work\n  \
+        bridle forget 4711 --yes"
+    )]
+    Forget(record::Forget),
     /// Show frames as they pass: from a file, from a daemon, or between a client and a daemon
     #[command(after_help = "Examples:\n  \
         bridle tap frames.bin\n  \

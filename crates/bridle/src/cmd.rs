@@ -2,6 +2,8 @@
 
 mod config;
 mod pages;
+mod record;
+mod session;
 mod talk;
 mod text;
 mod up;
@@ -21,6 +23,12 @@ pub(crate) fn run(command: Command) -> Result<Exit, Failure> {
         Command::Up(given) => up::run(&given),
         Command::Health(args) => talk::health(args),
         Command::Send(args) => talk::send(args),
+        Command::Log(args) => record::log(args),
+        Command::Tail(args) => session::tail(args),
+        Command::Sessions(args) => record::sessions(&args),
+        Command::Replay(args) => record::replay(&args),
+        Command::Fork(args) => session::fork(args),
+        Command::Forget(args) => session::forget(args),
         Command::Tap(args) => talk::tap(args),
         Command::Sexp(args) => text::sexp(&args),
         Command::Frame(verb) => text::frame(verb),

@@ -249,6 +249,55 @@ impl From<ConfigFile> for Given {
     }
 }
 
+/// The state directory alone, for commands that read it without a daemon.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct StateDir(Given);
+
+impl StateDir {
+    /// What the command line says, for [`Settings::resolve`].
+    pub(crate) fn given(&self) -> &Given {
+        &self.0
+    }
+}
+
+/// The one flag of [`StateDir`], by its name in the table.
+const STATE: &str = "state";
+
+impl clap::FromArgMatches for StateDir {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<StateDir, clap::Error> {
+        let config = ConfigFile::from_arg_matches(matches)?.config;
+        let flags = flags_in(matches, |setting| setting.name == STATE);
+        Ok(StateDir(Given { flags, config }))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = StateDir::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl clap::Args for StateDir {
+    fn augment_args(command: Command) -> Command {
+        let flag = table::find(STATE).and_then(|setting| Some(flag_of(setting, setting.flag?)));
+        ConfigFile::augment_args(command).args(flag)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        StateDir::augment_args(command)
+    }
+}
+
+/// The settings of this kind that the command line names.
+fn flags_in(
+    matches: &ArgMatches,
+    wanted: impl Fn(&Setting) -> bool,
+) -> Vec<(&'static Setting, String)> {
+    let flagged = TABLE.iter().filter(|setting| setting.flag.is_some() && wanted(setting));
+    let given =
+        flagged.filter_map(|setting| Some((setting, matches.get_one::<String>(setting.name)?)));
+    given.map(|(setting, text)| (setting, text.clone())).collect()
+}
+
 /// What the command line says about settings. Its flags are made from the table.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Given {
@@ -256,15 +305,18 @@ pub(crate) struct Given {
     pub(crate) config: Option<PathBuf>,
 }
 
+impl Given {
+    /// The file and the state directory, for commands that take few settings.
+    pub(crate) fn with_state(file: ConfigFile, state: Option<String>) -> Given {
+        let setting = table::find(STATE);
+        Given { flags: setting.zip(state).into_iter().collect(), config: file.config }
+    }
+}
+
 impl clap::FromArgMatches for Given {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Given, clap::Error> {
         let config = ConfigFile::from_arg_matches(matches)?.config;
-        let mut flags = Vec::new();
-        for setting in TABLE.iter().filter(|setting| setting.flag.is_some()) {
-            if let Some(text) = matches.get_one::<String>(setting.name) {
-                flags.push((setting, text.clone()));
-            }
-        }
+        let flags = flags_in(matches, |_| true);
         Ok(Given { flags, config })
     }
 

@@ -12,6 +12,7 @@
 //! - `talk`: bytes of one connection to answers, without any IO
 //! - `convert`: what happens in a session to what a shell sees of it
 //! - `engine`: sessions, the record, and what carries effects out
+//! - [`history`]: the record, read by the commands without a daemon
 //! - [`budget`], `metrics`, [`lock`], `shared`: what all connections have in common
 //!
 //! Deliberately absent: a lock or an allocation per frame, a buffer per idle connection, an
@@ -24,6 +25,7 @@ mod convert;
 mod descriptors;
 mod engine;
 pub mod error;
+pub mod history;
 mod listen;
 pub mod lock;
 mod metrics;

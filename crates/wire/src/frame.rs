@@ -30,7 +30,7 @@ mod tests;
 pub use decoder::{Decoded, Decoder, DecoderOptions};
 pub use encoder::{EncodeError, Encoder};
 pub use error::{FrameError, Lost};
-pub(crate) use header::{first_not_hex, write_hex};
+pub(crate) use header::{first_not_hex, read_hex, write_hex};
 
 /// The largest length that six hex digits can say, in the unit of the frame.
 pub const MAX_FRAME: usize = 0xFF_FFFF;

@@ -94,7 +94,7 @@ fn open(path: Option<&Path>) -> Result<Box<dyn Read>, Failure> {
 
 /// Finds the daemon: `--addr`, then the environment, then the settings' Unix socket, then their
 /// TCP address.
-fn find(peer: Peer) -> Result<Vec<Target>, Failure> {
+pub(super) fn find(peer: Peer) -> Result<Vec<Target>, Failure> {
     let flagged = match &peer.seal.key_file {
         None => None,
         Some(path) => {

@@ -10,7 +10,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
 
-use super::Seal;
+use super::{Seal, SealText};
 
 /// The shortest secret for a server, in bytes: 128 bits, what cannot be guessed.
 pub const MIN_SECRET: usize = 16;
@@ -95,6 +95,27 @@ impl Key {
     /// The key's name.
     pub fn id(&self) -> &KeyId {
         &self.id
+    }
+
+    /// The signature, in lower-case hex, of a text that is no frame. `purpose` keeps it from
+    /// passing as the signature of anything else.
+    pub fn sign_text(&self, purpose: &str, text: &str) -> String {
+        let mut digits = [0; size_of::<SealText>()];
+        crate::frame::write_hex(&self.seal_text(purpose, text), &mut digits);
+        String::from_utf8_lossy(&digits).into_owned()
+    }
+
+    /// Tells whether `signature` is what [`Key::sign_text`] gives for this text.
+    pub fn has_signed_text(&self, purpose: &str, text: &str, signature: &str) -> bool {
+        let mut seal = Seal::default();
+        let is_seal = signature.len() == size_of::<SealText>()
+            && crate::frame::read_hex(signature.as_bytes(), &mut seal).is_some();
+        is_seal && same(&seal, &self.seal_text(purpose, text))
+    }
+
+    fn seal_text(&self, purpose: &str, text: &str) -> Seal {
+        // No text contains a zero byte after its purpose by accident, and no frame begins so.
+        self.seal([purpose.as_bytes(), &[0], text.as_bytes()])
     }
 
     /// The signature of the parts, one after the other.

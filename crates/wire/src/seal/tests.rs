@@ -89,6 +89,23 @@ fn rings_have_different_names_and_at_least_one() {
 }
 
 #[test]
+fn texts_are_signed_for_one_purpose() {
+    let key = Key::from_bytes(KeyId::new("a"), b"a secret of many bytes");
+    let signature = key.sign_text("head", "text");
+    assert_eq!(signature.len(), 64);
+    assert!(key.has_signed_text("head", "text", &signature));
+    assert!(key.has_signed_text("head", "text", &signature.to_ascii_uppercase()));
+    let other = Key::from_bytes(KeyId::new("a"), b"another secret of many");
+    assert!(!other.has_signed_text("head", "text", &signature));
+    for (purpose, text) in [("other", "text"), ("head", "tex"), ("headt", "ext"), ("", "text")] {
+        assert!(!key.has_signed_text(purpose, text, &signature), "{purpose} {text}");
+    }
+    for bad in ["", "00", &signature[1..], &"g".repeat(64), &"é".repeat(32)] {
+        assert!(!key.has_signed_text("head", "text", bad), "{bad}");
+    }
+}
+
+#[test]
 fn nonces_are_32_hex_digits() {
     let text = "00FFeedd00112233445566778899aabb";
     assert_eq!(Nonce::parse(text).expect("a nonce").as_str(), text);

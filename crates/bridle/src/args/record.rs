@@ -1,0 +1,200 @@
+//! The command line of everything that has to do with the record: reading, checking, repeating and
+//! erasing it, and following a session live.
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, Subcommand, ValueHint};
+
+use super::Peer;
+use crate::settings::StateDir;
+
+/// `bridle log`: without a verb it prints records.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Log {
+    #[command(subcommand)]
+    pub(crate) verb: Option<LogVerb>,
+    #[command(flatten)]
+    pub(crate) list: LogList,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LogList {
+    /// Only records of this session
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+    /// Only records after this number
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(crate) after: u64,
+    /// At most so many
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) limit: Option<u64>,
+    /// Go on with new records as they are written, until interrupted
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+    #[command(flatten)]
+    pub(crate) output: RecordOutput,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+}
+
+/// How a record or an event is printed.
+#[derive(Debug, Clone, Copy, Args)]
+#[command(group = ArgGroup::new("form").args(["json", "lisp"]))]
+pub(crate) struct RecordOutput {
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Strings as Common Lisp reads them, line breaks inside them kept
+    #[arg(long)]
+    pub(crate) lisp: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LogVerb {
+    /// Check the chain of hashes: exit 0 if whole, 65 with the number of the first record that is not
+    #[command(
+        after_help = "A line that `bridle log head` printed earlier, kept elsewhere, also finds a record \
+        that was rewritten as a whole or cut at its end.\n\n\
+        Examples:\n  \
+        bridle log verify\n  \
+        bridle log verify --head head.txt --key signing.key"
+    )]
+    Verify(Verify),
+    /// Print number and hash of the last record, to be kept elsewhere
+    #[command(after_help = "Example:\n  bridle log head --sign signing.key > head.txt")]
+    Head(Head),
+    /// Write what was thought and done as an Org file on stdout
+    #[command(after_help = "Examples:\n  \
+        bridle log export --org > trace.org\n  \
+        bridle log export --org --session work > work.org")]
+    Export(Export),
+    /// Keep a text copy of the record in a file, for grep or an editor, until interrupted
+    #[command(
+        after_help = "Only whole lines are appended, one a record; started again, it goes on where the file \
+        ends.\n\n\
+        Examples:\n  \
+        bridle log mirror ~/record.lisp\n  \
+        bridle log mirror --once ~/record.lisp                    bring it up to date and end"
+    )]
+    Mirror(Mirror),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// File with the line of an earlier `bridle log head`
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) head: Option<PathBuf>,
+    /// File with the key that signed that line
+    #[arg(long, value_name = "FILE", requires = "head", value_hint = ValueHint::FilePath)]
+    pub(crate) key: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Head {
+    /// Sign the line with the bytes of this file, at least 16
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) sign: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// As Org; the one format there is
+    #[arg(long, required = true)]
+    pub(crate) org: bool,
+    /// Only this session
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Mirror {
+    /// The copy; created with mode 0600 if missing
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// End when the copy is up to date
+    #[arg(long)]
+    pub(crate) once: bool,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Tail {
+    /// The session
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: String,
+    /// Begin behind the event of this number
+    #[arg(long, value_name = "SEQ", default_value_t = 0)]
+    pub(crate) after: u64,
+    /// Wait for more, across restarts of the daemon, until interrupted
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+    #[command(flatten)]
+    pub(crate) output: RecordOutput,
+    #[command(flatten)]
+    pub(crate) peer: Peer,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Sessions {
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Replay {
+    /// Compare nothing before this record; what went before is still fed, since it makes the state
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(crate) from: u64,
+    /// End with this record
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) to: Option<u64>,
+    /// Only this session
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+    /// One JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Fork {
+    /// Number of the last record that the new session shares with the old one
+    #[arg(value_name = "RECORD")]
+    pub(crate) record: u64,
+    /// Name of the new session [default: one that the daemon makes up]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) peer: Peer,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Forget {
+    /// A session by its name, or one record by its number
+    #[arg(value_name = "SESSION|RECORD")]
+    pub(crate) what: String,
+    /// Take WHAT as a session's name even if it is a number
+    #[arg(long)]
+    pub(crate) session: bool,
+    /// Do not ask
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// State directory, for when no daemon runs
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
+    pub(crate) state: Option<String>,
+    #[command(flatten)]
+    pub(crate) peer: Peer,
+}

@@ -1,0 +1,329 @@
+//! `bridle log`, `sessions` and `replay`: the record, read without asking a daemon.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal as _, Read as _, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use bridle_daemon::history::head::{KeptHead, MAX_HEAD_FILE};
+use bridle_daemon::history::list::{Form, write_record};
+use bridle_daemon::history::mirror::Mirror;
+use bridle_daemon::history::replay::{Range, Replayed};
+use bridle_daemon::history::{Error, Head, History, SessionRow, StoreError, Wanted};
+use bridle_wire::seal::{Key, KeyId};
+use bridle_wire::time::rfc3339;
+
+use super::read_key;
+use crate::args::record as args;
+use crate::exit::{Exit, Failure};
+use crate::json::quoted;
+use crate::settings::{Given, Settings, StateDir};
+
+/// Time between two looks at a record that is being followed: below what people notice, and one
+/// small query each.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Time between two words about long work.
+const PROGRESS: Duration = Duration::from_millis(500);
+
+/// Records asked for at a time.
+const PAGE: usize = 512;
+
+pub(crate) fn log(args: args::Log) -> Result<Exit, Failure> {
+    match args.verb {
+        None => list(&args.list),
+        Some(args::LogVerb::Verify(args)) => verify(&args),
+        Some(args::LogVerb::Head(args)) => head(&args),
+        Some(args::LogVerb::Export(args)) => export(&args),
+        Some(args::LogVerb::Mirror(args)) => mirror(&args),
+    }
+}
+
+fn list(args: &args::LogList) -> Result<Exit, Failure> {
+    let history = open(&args.state)?;
+    if let Some(name) = &args.session {
+        history.expect_session(name).map_err(|error| failure(&error))?;
+    }
+    let form = match args.output {
+        args::RecordOutput { json: true, .. } => Form::Json,
+        args::RecordOutput { lisp: true, .. } => Form::Lisp,
+        _ => Form::Emacs,
+    };
+    let wanted = Wanted { session: args.session.as_deref().map(Into::into), to: None };
+    let mut left = args.limit.unwrap_or(u64::MAX);
+    let mut after = args.after;
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut line = String::new();
+    while left > 0 {
+        let most = usize::try_from(left).unwrap_or(PAGE).min(PAGE);
+        let page = history.page(after, &wanted, most).map_err(|error| failure(&error))?;
+        for record in &page {
+            line.clear();
+            write_record(record, form, &mut line);
+            line.push('\n');
+            out.write_all(line.as_bytes()).map_err(|error| unwritten(&error))?;
+            after = record.number.0;
+            left -= 1;
+        }
+        if page.is_empty() {
+            out.flush().map_err(|error| unwritten(&error))?;
+            if !args.follow {
+                break;
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+    out.flush().map_err(|error| unwritten(&error))?;
+    Ok(Exit::Ok)
+}
+
+fn verify(args: &args::Verify) -> Result<Exit, Failure> {
+    let history = open(&args.state)?;
+    let kept = args.head.as_deref().map(kept_head).transpose()?;
+    if let Some((kept, path)) = kept.as_ref().zip(args.key.as_deref()) {
+        kept.check_signature(&key(path)?).map_err(|error| failure(&error))?;
+    }
+    let mut progress = Progress::new("verified");
+    let verified = history.verify(kept.as_ref(), &mut |done, all| progress.tell(done, all));
+    progress.clear();
+    let verified = verified.map_err(|error| failure(&error))?;
+    let Head { number, hash } = verified.head;
+    let mut text = format!("{number} records, head {hash}\n");
+    if verified.erased > 0 {
+        text.push_str(&format!("{} of them are forgotten and cannot be read\n", verified.erased));
+    }
+    match (&kept, &args.key) {
+        (Some(_), Some(_)) => text.push_str("the kept head is signed and is part of this chain\n"),
+        (Some(kept), None) if kept.is_signed() => text
+            .push_str("the kept head is part of this chain; its signature was not asked about\n"),
+        (Some(_), None) => text.push_str("the kept head is part of this chain\n"),
+        (None, _) => {}
+    }
+    print(&text)
+}
+
+fn kept_head(path: &Path) -> Result<KeptHead, Failure> {
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(MAX_HEAD_FILE).read_to_string(&mut text));
+    read.map_err(|error| {
+        Failure::because(Exit::NoInput, format!("cannot read `{}`", path.display()), &error)
+            .hint("name a file with a line of: bridle log head")
+    })?;
+    KeptHead::parse(&text).map_err(|error| failure(&error))
+}
+
+fn key(path: &Path) -> Result<Key, Failure> {
+    Key::strong(KeyId::new("head"), &read_key(path)?).map_err(|error| {
+        Failure::because(Exit::Config, format!("cannot use key file `{}`", path.display()), &error)
+            .hint("make one: head -c 32 /dev/urandom > KEY; chmod 600 KEY")
+    })
+}
+
+fn head(args: &args::Head) -> Result<Exit, Failure> {
+    let key = args.sign.as_deref().map(key).transpose()?;
+    let line = open(&args.state)?.head_line(key.as_ref()).map_err(|error| failure(&error))?;
+    print(&format!("{line}\n"))
+}
+
+fn export(args: &args::Export) -> Result<Exit, Failure> {
+    let history = open(&args.state)?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    history.export_org(args.session.as_deref(), &mut out).map_err(|error| failure(&error))?;
+    Ok(Exit::Ok)
+}
+
+fn mirror(args: &args::Mirror) -> Result<Exit, Failure> {
+    let history = open(&args.state)?;
+    let mut mirror = Mirror::open(&args.file, &history).map_err(|error| failure(&error))?;
+    loop {
+        if mirror.catch_up(&history).map_err(|error| failure(&error))? > 0 {
+            continue;
+        }
+        if args.once {
+            return print(&format!("{} records in {}\n", mirror.last(), args.file.display()));
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+pub(crate) fn sessions(args: &args::Sessions) -> Result<Exit, Failure> {
+    let rows = open(&args.state)?.sessions().map_err(|error| failure(&error))?;
+    let text: String =
+        if args.json { rows.iter().map(session_json).collect() } else { session_table(&rows) };
+    print(&text)
+}
+
+fn session_json(row: &SessionRow) -> String {
+    format!(
+        "{{\"session\":{},\"owner\":{},\"created\":{},\"last\":{},\"seq\":{},\"records\":{},\
+         \"forgotten\":{}}}\n",
+        quoted(&row.name),
+        quoted(&row.owner),
+        quoted(&rfc3339(row.created)),
+        quoted(&rfc3339(row.last_at)),
+        row.head_seq,
+        row.records,
+        row.forgotten
+    )
+}
+
+fn session_table(rows: &[SessionRow]) -> String {
+    let widest = |least: usize, of: fn(&SessionRow) -> usize| {
+        rows.iter().map(of).max().unwrap_or_default().max(least)
+    };
+    let (name, owner) = (widest(7, |row| row.name.len()), widest(5, |row| row.owner.len()));
+    let mut text = format!(
+        "{:name$}  {:owner$}  {:>7}  {:>7}  {:24}  LAST\n",
+        "SESSION", "OWNER", "EVENTS", "RECORDS", "BEGAN"
+    );
+    for row in rows {
+        let last = if row.forgotten { "forgotten".to_owned() } else { rfc3339(row.last_at) };
+        text.push_str(&format!(
+            "{:name$}  {:owner$}  {:>7}  {:>7}  {:24}  {last}\n",
+            row.name,
+            row.owner,
+            row.head_seq,
+            row.records,
+            rfc3339(row.created),
+        ));
+    }
+    text
+}
+
+pub(crate) fn replay(args: &args::Replay) -> Result<Exit, Failure> {
+    let history = open(&args.state)?;
+    if let Some(name) = &args.session {
+        history.expect_session(name).map_err(|error| failure(&error))?;
+    }
+    let session = args.session.as_deref().map(Into::into);
+    let range = Range { from: args.from, to: args.to, session };
+    let mut progress = Progress::new("replayed");
+    let replayed = history.replay(&range, &mut |done, all| progress.tell(done, all));
+    progress.clear();
+    let replayed = replayed.map_err(|error| failure(&error))?;
+    print(&if args.json { replay_json(&replayed) } else { replay_text(&replayed) })?;
+    Ok(if replayed.difference.is_some() { Exit::Answered } else { Exit::Ok })
+}
+
+fn replay_text(replayed: &Replayed) -> String {
+    let Replayed { sessions, erased, events, effects, states, difference } = replayed;
+    let mut text = format!(
+        "{sessions} sessions the same: {events} events, {effects} effects, {states} states\n"
+    );
+    if *erased > 0 {
+        text.push_str(&format!("{erased} sessions skipped: erased\n"));
+    }
+    if let Some(it) = difference {
+        text.push_str(&format!(
+            "record {} of session {} differs\n  expected {}\n  got      {}\n",
+            it.record, it.session, it.expected, it.got
+        ));
+    }
+    text
+}
+
+fn replay_json(replayed: &Replayed) -> String {
+    let Replayed { sessions, erased, events, effects, states, difference } = replayed;
+    let difference = difference.as_ref().map_or("null".to_owned(), |it| {
+        format!(
+            "{{\"record\":{},\"session\":{},\"expected\":{},\"got\":{}}}",
+            it.record,
+            quoted(&it.session),
+            quoted(&it.expected),
+            quoted(&it.got)
+        )
+    });
+    format!(
+        "{{\"sessions\":{sessions},\"skipped-erased\":{erased},\"events\":{events},\
+         \"effects\":{effects},\"states\":{states},\"difference\":{difference}}}\n"
+    )
+}
+
+fn open(state: &StateDir) -> Result<History, Failure> {
+    History::open(&state_dir(state.given())?).map_err(|error| failure(&error))
+}
+
+/// The state directory that the settings name.
+pub(super) fn state_dir(given: &Given) -> Result<PathBuf, Failure> {
+    Settings::resolve(given)?.state()
+}
+
+/// Why history could not be read, with the way out.
+pub(super) fn failure(error: &Error) -> Failure {
+    let (exit, hint) = match error {
+        Error::NoRecord { .. } => (
+            Exit::NoInput,
+            "nothing was recorded there yet: run `bridle up`, or name another place with --state DIR",
+        ),
+        Error::UnknownSession { .. } | Error::Store(StoreError::NoSession(_)) => {
+            (Exit::NoInput, "`bridle sessions` lists what exists")
+        }
+        Error::Store(StoreError::NoRecord(_)) => (Exit::NoInput, "`bridle log` lists what exists"),
+        Error::Store(StoreError::Broken(broken)) => return Failure::bare(Exit::Data, broken),
+        Error::Store(StoreError::Damaged(_) | StoreError::Foreign { .. }) => {
+            (Exit::Data, "`bridle log verify` names the first bad record; restore a copy")
+        }
+        Error::Store(StoreError::Busy | StoreError::Full) => {
+            (Exit::Temporary, "try again in a moment; check the space on the disk")
+        }
+        Error::Store(_) => (Exit::Io, "check who owns the state directory and its files"),
+        Error::State(_) => (
+            Exit::Temporary,
+            "a daemon runs there: ask it, with --addr if it is not where the settings say",
+        ),
+        Error::Output(error) => return unwritten(error),
+        Error::BadHead { .. } => (Exit::Data, "keep the whole line, as it was printed"),
+        Error::HeadNotSigned => (Exit::Data, "name the key that signed it: --key FILE"),
+        Error::Mirror { .. } => (Exit::CannotCreate, "name a file you may write to"),
+        Error::NotAMirror { .. } => {
+            (Exit::Data, "it is left as it is; name another file, or move this one away")
+        }
+        Error::MirrorTaken { .. } => (Exit::Temporary, "one copy is enough; or name another file"),
+        _ => (Exit::Software, "the log of `bridle up` may say more"),
+    };
+    let failure = match std::error::Error::source(error) {
+        Some(cause) => Failure::because(exit, error, cause),
+        None => Failure::new(exit, error),
+    };
+    failure.hint(hint)
+}
+
+fn unwritten(error: &io::Error) -> Failure {
+    Failure::stream("cannot write to stdout", error)
+}
+
+pub(super) fn print(text: &str) -> Result<Exit, Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| unwritten(&error))?;
+    Ok(Exit::Ok)
+}
+
+/// Words about long work, on a terminal only.
+struct Progress {
+    verb: &'static str,
+    last: Instant,
+    shown: bool,
+    wanted: bool,
+}
+
+impl Progress {
+    fn new(verb: &'static str) -> Progress {
+        Progress { verb, last: Instant::now(), shown: false, wanted: io::stderr().is_terminal() }
+    }
+
+    fn tell(&mut self, done: u64, all: u64) {
+        if !self.wanted || self.last.elapsed() < PROGRESS {
+            return;
+        }
+        self.last = Instant::now();
+        self.shown = true;
+        // When stderr is gone, nobody needs to be told.
+        let _ = write!(io::stderr().lock(), "\r{} {done} of {all} records", self.verb);
+    }
+
+    fn clear(&mut self) {
+        if self.shown {
+            let _ = write!(io::stderr().lock(), "\r\u{1b}[K");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! `bridle tail`, `fork` and `forget`: sessions of a running daemon.
+
+use std::io::{self, BufRead as _, BufWriter, IsTerminal as _, Write as _};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bridle_daemon::history::forget::{Target, forget as forget_offline};
+use bridle_sexp::Value;
+use bridle_shell::attach::Notice;
+use bridle_shell::client::ErrorAnswer;
+use bridle_shell::system::{self, Ask, Said};
+use bridle_shell::tail::{self, Output, Until};
+
+use super::record::{failure, print, state_dir};
+use super::talk::find;
+use crate::args::record as args;
+use crate::exit::{Exit, Failure};
+use crate::settings::Given;
+
+pub(crate) fn tail(args: args::Tail) -> Result<Exit, Failure> {
+    let order = tail::Order {
+        targets: find(args.peer)?,
+        session: args.session,
+        after: args.after,
+        until: if args.follow { Until::Forever } else { Until::Head },
+        output: match args.output {
+            args::RecordOutput { json: true, .. } => Output::Json,
+            args::RecordOutput { lisp: true, .. } => Output::Lisp,
+            _ => Output::Text,
+        },
+    };
+    let mut tell = |notice: Notice<'_>| {
+        // When stderr is gone, the events still go out.
+        let _ = match notice {
+            Notice::Lost(error) => writeln!(io::stderr().lock(), "{error}; trying again"),
+            Notice::Back(seen) => writeln!(io::stderr().lock(), "attached again behind {seen}"),
+        };
+    };
+    tail::run(order, &mut BufWriter::new(io::stdout().lock()), &mut tell)?;
+    Ok(Exit::Ok)
+}
+
+pub(crate) fn fork(args: args::Fork) -> Result<Exit, Failure> {
+    let targets = find(args.peer)?;
+    match system::ask(&targets, &Ask::Fork { record: args.record, name: args.name })? {
+        Said::Not(answer) => Err(refused(&answer)),
+        Said::Done(payload) => {
+            let session = payload.get("session").and_then(Value::as_str).unwrap_or_default();
+            print(&format!("{session}\n"))
+        }
+    }
+}
+
+pub(crate) fn forget(args: args::Forget) -> Result<Exit, Failure> {
+    let target = match args.what.parse::<u64>() {
+        Ok(number) if !args.session => Target::Record(number),
+        _ => Target::Session(args.what.as_str().into()),
+    };
+    if !args.yes {
+        confirm(&target)?;
+    }
+    let given = Given::with_state(args.peer.file.clone(), args.state);
+    let ask = match &target {
+        Target::Record(number) => Ask::ForgetRecord(*number),
+        Target::Session(name) => Ask::ForgetSession(name.to_string()),
+    };
+    match system::ask(&find(args.peer)?, &ask) {
+        Ok(Said::Done(_)) => {}
+        Ok(Said::Not(answer)) => return Err(refused(&answer)),
+        // Nobody listens: the record is nobody's, unless the lock says otherwise.
+        Err(bridle_shell::Error::Connect { .. }) => {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            let now = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+            forget_offline(&state_dir(&given)?, &target, now).map_err(|error| failure(&error))?;
+        }
+        Err(error) => return Err(error.into()),
+    }
+    print(&format!("forgot {}\n", named(&target)))
+}
+
+fn named(target: &Target) -> String {
+    match target {
+        Target::Session(name) => format!("session {name}"),
+        Target::Record(number) => format!("record {number}"),
+    }
+}
+
+/// Asks a person; nobody else can say yes by accident.
+fn confirm(target: &Target) -> Result<(), Failure> {
+    let what = named(target);
+    if !io::stdin().is_terminal() {
+        return Err(Failure::new(Exit::Usage, format!("not asked whether to forget {what}"))
+            .hint("say it with --yes, or run this on a terminal"));
+    }
+    let mut answer = String::new();
+    let asked = write!(io::stderr().lock(), "Forget {what} for ever? It can not be undone. [y/N] ")
+        .and_then(|()| io::stdin().lock().read_line(&mut answer));
+    asked.map_err(|error| Failure::stream("cannot ask", &error))?;
+    if matches!(answer.trim(), "y" | "Y" | "yes") {
+        return Ok(());
+    }
+    Err(Failure::new(Exit::Answered, format!("{what} is kept")))
+}
+
+/// The daemon said no, and why.
+fn refused(answer: &ErrorAnswer) -> Failure {
+    let (exit, hint) = match answer.code.as_str() {
+        "unknown-session" => (Exit::NoInput, "`bridle sessions` lists what exists"),
+        "not-permitted" | "refused" => {
+            (Exit::Permission, "ask over the Unix socket, as the user who runs the daemon")
+        }
+        _ => (Exit::Answered, "`bridle log` shows what is there"),
+    };
+    Failure::new(exit, format!("the daemon refused: {}: {}", answer.code, answer.message))
+        .hint(hint)
+}

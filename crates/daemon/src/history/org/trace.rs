@@ -1,0 +1,310 @@
+//! One session's records, sorted into the turns they belong to.
+//!
+//! A turn is found by its number, by the effect that a result names, or by the signal that an answer
+//! names. A signal that makes no turn is a section of its own.
+
+use std::collections::{BTreeMap, HashMap};
+
+use bridle_sexp::Value;
+use bridle_store::Record;
+use bridle_wire::time::rfc3339;
+
+use super::super::body;
+use super::text::{Doc, title};
+
+/// Who approves while nobody can be asked.
+const APPROVER: &str = "policy";
+
+/// The session being written.
+#[derive(Debug)]
+pub(super) struct Trace {
+    ready: Doc,
+    open: BTreeMap<Key, Section>,
+    turns: HashMap<u64, Key>,
+    effects: HashMap<u64, Key>,
+}
+
+/// What a section is about: a signal by its number in the stream, or a turn that time began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Key {
+    Signal(u64),
+    Turn(u64),
+}
+
+#[derive(Debug)]
+struct Section {
+    record: u64,
+    at: i64,
+    principal: Box<str>,
+    seq: Option<u64>,
+    title: String,
+    turn: Option<u64>,
+    doc: Doc,
+}
+
+impl Trace {
+    pub(super) fn new(ready: Doc) -> Trace {
+        Trace { ready, open: BTreeMap::new(), turns: HashMap::new(), effects: HashMap::new() }
+    }
+
+    /// The text that is finished.
+    pub(super) fn ready(&mut self) -> String {
+        self.ready.take()
+    }
+
+    /// The rest: turns that have not ended.
+    pub(super) fn end(mut self) -> String {
+        while let Some((_, section)) = self.open.pop_first() {
+            self.write(section, "open");
+        }
+        self.ready.take()
+    }
+
+    pub(super) fn take(&mut self, record: &Record) {
+        let value = record.body.text().map(body::value);
+        let value = value.as_ref();
+        match &*record.kind {
+            "signal" => self.signal(record, value),
+            "consult" | "think" => self.asked(record, value),
+            "consulted" | "drafted" => self.thought(record, value),
+            "decided" => self.decided(record, value),
+            "act" => self.act(record, value),
+            "acted" | "settled" => self.outcome(record, value),
+            "say" => self.say(record, value),
+            "cancelled" => self.cancelled(record, value),
+            "finish" => self.finish(value),
+            _ => {}
+        }
+    }
+
+    fn signal(&mut self, record: &Record, value: Option<&Value>) {
+        let seq = record.seq.unwrap_or_default();
+        let payload = value.and_then(|value| value.get("payload"));
+        let text = payload.and_then(text_in);
+        let word = |key| payload.and_then(|it| it.get(key)).and_then(Value::as_keyword);
+        let name = word("sensor").or_else(|| word("action")).unwrap_or("signal");
+        let mut section = Section::new(record, text.map_or_else(|| name.to_owned(), title));
+        section.doc.heading(3, "Input");
+        match (payload, text) {
+            (_, Some(text)) => section.doc.example(text),
+            (Some(payload), None) => section.doc.form(payload),
+            (None, None) => section.doc.paragraph("Forgotten."),
+        }
+        self.open.insert(Key::Signal(seq), section);
+    }
+
+    fn asked(&mut self, record: &Record, value: Option<&Value>) {
+        let Some(value) = value else { return };
+        let (turn, seq) = (number(value, "turn").unwrap_or_default(), number(value, "seq"));
+        let key = seq.map_or(Key::Turn(turn), Key::Signal);
+        self.turns.insert(turn, key);
+        if let Some(effect) = number(value, "effect") {
+            self.effects.insert(effect, key);
+        }
+        let section =
+            self.open.entry(key).or_insert_with(|| Section::new(record, "time".to_owned()));
+        section.turn = Some(turn);
+        section.doc.heading(3, if &*record.kind == "consult" { "Context" } else { "Thought" });
+        section.doc.drawer(&about(record));
+        let mut rows = Vec::new();
+        for key in ["history", "decisions", "depth", "tries"] {
+            rows.extend(number(value, key).map(|count| [key.to_owned(), count.to_string()]));
+        }
+        let focus = value.get("focus").is_some_and(|it| !it.is_nil());
+        rows.push(["focus".to_owned(), if focus { "known" } else { "unknown" }.to_owned()]);
+        section.doc.table(["known", "how much"], &rows);
+        for key in ["rejected", "results"] {
+            for one in value.get(key).and_then(Value::elements).unwrap_or_default() {
+                section.doc.fixed(&format!("{key}: {one}"));
+            }
+        }
+    }
+
+    fn thought(&mut self, record: &Record, value: Option<&Value>) {
+        let Some(value) = value else { return };
+        let Some(section) = self.by_effect(value) else { return };
+        if let Some(fault) = value.get("fault").and_then(Value::as_str) {
+            section.doc.heading(3, "Fault");
+            section.doc.drawer(&about(record));
+            section.doc.example(fault);
+        }
+    }
+
+    fn decided(&mut self, record: &Record, value: Option<&Value>) {
+        let Some(value) = value else { return };
+        let Some(section) = self.by_turn(value) else { return };
+        let word = |key| keyword(value, key);
+        let doc = &mut section.doc;
+        doc.heading(3, &format!("Proposal: {} to {}", word("action"), word("target")));
+        let mut properties = about(record).to_vec();
+        properties.extend([
+            ("BY", word("by")),
+            ("VERDICT", word("verdict")),
+            ("RULE", word("rule")),
+            ("APPROVER", APPROVER.to_owned()),
+        ]);
+        doc.drawer(&properties);
+        if let Some(payload) = value.get("payload") {
+            doc.form(payload);
+        }
+        if let Some(why) = value.get("explanation").and_then(Value::as_str) {
+            doc.paragraph("Why it was proposed:");
+            doc.fixed(why);
+        }
+        let checked = value.get("checked").and_then(Value::elements).unwrap_or_default();
+        let name = |value: &Value| value.as_keyword().unwrap_or_default().to_owned();
+        let rows: Vec<_> = checked.chunks_exact(2).map(|it| [name(&it[0]), name(&it[1])]).collect();
+        doc.table(["rule", "result"], &rows);
+        if let Some(reason) = value.get("reason").and_then(Value::as_str) {
+            doc.paragraph("Reason:");
+            doc.fixed(reason);
+        }
+        for dropped in value.get("dropped").and_then(Value::elements).unwrap_or_default() {
+            doc.fixed(&format!("dropped: {dropped}"));
+        }
+    }
+
+    fn act(&mut self, record: &Record, value: Option<&Value>) {
+        let Some(value) = value else { return };
+        let turn = number(value, "turn").unwrap_or_default();
+        let Some(key) = self.key_of_turn(turn) else { return };
+        if let Some(effect) = number(value, "effect") {
+            self.effects.insert(effect, key);
+        }
+        let Some(section) = self.open.get_mut(&key) else { return };
+        let payload = value.get("payload");
+        let action = payload.map(|it| keyword(it, "action")).unwrap_or_default();
+        section.doc.heading(3, &format!("Act: {action} by {}", keyword(value, "target")));
+        section.doc.drawer(&about(record));
+        section.doc.form(payload.unwrap_or(value));
+    }
+
+    fn outcome(&mut self, record: &Record, value: Option<&Value>) {
+        let Some(value) = value else { return };
+        let Some(section) = self.by_effect(value) else { return };
+        section.doc.heading(3, &format!("Outcome: {}", keyword(value, "outcome")));
+        section.doc.drawer(&about(record));
+        match (value.get("result"), value.get("reason").and_then(Value::as_str)) {
+            (Some(result), _) => section.doc.form(result),
+            (None, Some(reason)) => section.doc.example(reason),
+            (None, None) => {}
+        }
+    }
+
+    fn say(&mut self, record: &Record, value: Option<&Value>) {
+        let answers = value.and_then(|value| number(value, "answers"));
+        let key = answers.map(Key::Signal);
+        let mut alone = Section::new(record, "said unasked".to_owned());
+        let known = key.and_then(|key| self.open.get_mut(&key));
+        let is_known = known.is_some();
+        let section = known.unwrap_or(&mut alone);
+        section.doc.heading(3, "Answer");
+        section.doc.drawer(&about(record));
+        let payload = value.and_then(|value| value.get("payload"));
+        match (payload, payload.and_then(text_in)) {
+            (_, Some(text)) => section.doc.example(text),
+            (Some(payload), None) => section.doc.form(payload),
+            (None, None) => section.doc.paragraph("Forgotten."),
+        }
+        let has_turn = section.turn.is_some();
+        match key.filter(|_| is_known) {
+            None => self.write(alone, "said"),
+            Some(_) if has_turn => {}
+            Some(key) => {
+                if let Some(section) = self.open.remove(&key) {
+                    self.write(section, "answered");
+                }
+            }
+        }
+    }
+
+    fn cancelled(&mut self, record: &Record, value: Option<&Value>) {
+        let Some(value) = value else { return };
+        let Some(section) = self.by_turn(value) else { return };
+        section.doc.heading(3, "Given up");
+        section.doc.drawer(&about(record));
+        section.doc.example(value.get("reason").and_then(Value::as_str).unwrap_or_default());
+    }
+
+    fn finish(&mut self, value: Option<&Value>) {
+        let Some(value) = value else { return };
+        let turn = number(value, "turn").unwrap_or_default();
+        let Some(key) = self.key_of_turn(turn) else { return };
+        self.turns.remove(&turn);
+        self.effects.retain(|_, other| *other != key);
+        if let Some(section) = self.open.remove(&key) {
+            self.write(section, &keyword(value, "reason"));
+        }
+    }
+
+    /// A turn that no consultation named is that of the oldest signal which has none: they wait in
+    /// line.
+    fn key_of_turn(&mut self, turn: u64) -> Option<Key> {
+        if let Some(key) = self.turns.get(&turn) {
+            return Some(*key);
+        }
+        let (key, section) = self.open.iter_mut().find(|(_, section)| section.turn.is_none())?;
+        section.turn = Some(turn);
+        self.turns.insert(turn, *key);
+        Some(*key)
+    }
+
+    fn by_turn(&mut self, value: &Value) -> Option<&mut Section> {
+        let key = self.key_of_turn(number(value, "turn")?)?;
+        self.open.get_mut(&key)
+    }
+
+    fn by_effect(&mut self, value: &Value) -> Option<&mut Section> {
+        let key = self.effects.get(&number(value, "effect")?)?;
+        self.open.get_mut(key)
+    }
+
+    fn write(&mut self, mut section: Section, outcome: &str) {
+        let title = match section.turn {
+            Some(turn) => format!("Turn {turn}: {}", section.title),
+            None => format!("Signal: {}", section.title),
+        };
+        self.ready.heading(2, &title);
+        let mut properties = vec![
+            ("RECORD", section.record.to_string()),
+            ("TIME", rfc3339(section.at)),
+            ("PRINCIPAL", section.principal.to_string()),
+        ];
+        properties.extend(section.seq.map(|seq| ("SEQ", seq.to_string())));
+        properties.push(("OUTCOME", outcome.to_owned()));
+        self.ready.drawer(&properties);
+        self.ready.append(&mut section.doc);
+    }
+}
+
+impl Section {
+    fn new(record: &Record, title: String) -> Section {
+        Section {
+            record: record.number.0,
+            at: record.at,
+            principal: record.principal.clone(),
+            seq: record.seq,
+            title,
+            turn: None,
+            doc: Doc::default(),
+        }
+    }
+}
+
+/// The properties that every part has.
+fn about(record: &Record) -> [(&'static str, String); 2] {
+    [("RECORD", record.number.to_string()), ("TIME", rfc3339(record.at))]
+}
+
+fn number(value: &Value, key: &str) -> Option<u64> {
+    value.get(key)?.as_i64().and_then(|number| u64::try_from(number).ok())
+}
+
+fn keyword(value: &Value, key: &str) -> String {
+    value.get(key).and_then(Value::as_keyword).unwrap_or("nobody").to_owned()
+}
+
+/// What a person would call the text of a payload.
+fn text_in(payload: &Value) -> Option<&str> {
+    ["text", "message", "command"].into_iter().find_map(|key| payload.get(key)?.as_str())
+}

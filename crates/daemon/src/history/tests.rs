@@ -1,0 +1,124 @@
+//! History over records that these tests write themselves.
+
+mod copies;
+mod lines;
+mod replays;
+mod traces;
+
+use std::path::Path;
+
+use bridle_loop::{Asker, Began, Event, Limits, SessionId, Signal, SignalKind, State, Time, step};
+use bridle_sexp::Value;
+use bridle_store::{Append, Cause, Draft, NewSession, Options, Store, hash_text};
+use tempfile::TempDir;
+
+use super::{Error, History};
+
+/// Moment of the first record, in milliseconds since 1970.
+const START: i64 = 1_000;
+
+/// A state directory and its writer.
+struct Fixture {
+    dir: TempDir,
+    store: Store,
+}
+
+impl Fixture {
+    fn new() -> Fixture {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), &Options::default()).unwrap();
+        Fixture { dir, store }
+    }
+
+    fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    fn history(&self) -> History {
+        History::open(self.path()).unwrap()
+    }
+
+    fn commit(&mut self, append: Append) {
+        self.store.commit(&[append]).unwrap();
+    }
+
+    /// Begins a session without records.
+    fn begin(&mut self, name: &str) {
+        let session = NewSession { name: name.into(), owner: "uid:7".into(), at: START };
+        self.commit(Append { session: Some(session), ..Append::default() });
+    }
+
+    /// Records drafts of `(kind, seq, body)` in a session.
+    fn write(&mut self, session: &str, drafts: &[(&'static str, Option<u64>, &str)]) {
+        let draft = |(kind, seq, body): &(&'static str, Option<u64>, &str)| Draft {
+            seq: *seq,
+            ..Draft::new(session, kind, START, "uid:7", *body)
+        };
+        self.commit(Append { drafts: drafts.iter().map(draft).collect(), ..Append::default() });
+    }
+}
+
+/// A session that is driven as the daemon drives one: event, effects, and a mark after each finish.
+struct Driven {
+    name: &'static str,
+    state: State,
+}
+
+impl Driven {
+    fn begin(fixture: &mut Fixture, name: &'static str) -> Driven {
+        fixture.begin(name);
+        let mut driven = Driven { name, state: State::new(SessionId::parse(name).unwrap()) };
+        let began = Began { owner: "uid:7".into(), limits: Limits::default(), fork: None };
+        driven.feed(fixture, Event::Began(began));
+        driven
+    }
+
+    /// Records an event and all that follows from it.
+    fn feed(&mut self, fixture: &mut Fixture, event: Event) {
+        let seq = self.state.seq_of(&event).map(|seq| seq.0);
+        let draft = |kind, seq, body: String, cause| Draft {
+            seq,
+            cause,
+            ..Draft::new(self.name, kind, START, "uid:7", body)
+        };
+        let mut drafts = vec![draft(event.kind(), seq, event.to_value().to_string(), Cause::None)];
+        for effect in step(&mut self.state, Time(START), event) {
+            let seq = effect.seq().map(|seq| seq.0);
+            let body = effect.to_value().to_string();
+            drafts.push(draft(effect.kind(), seq, body, Cause::Earlier(0)));
+        }
+        let mark = format!("(:state \"{}\")", hash_text(&self.state.to_value().to_string()));
+        drafts.push(draft("mark", None, mark, Cause::Earlier(0)));
+        fixture.commit(Append { drafts, ..Append::default() });
+    }
+
+    fn prompt(&mut self, fixture: &mut Fixture, text: &str) {
+        self.feed(fixture, prompt(text));
+    }
+}
+
+fn prompt(text: &str) -> Event {
+    let payload =
+        Value::plist([("sensor", Value::keyword("user-prompt")), ("text", Value::str(text))]);
+    let from = Asker::new("uid:7");
+    let kind = SignalKind::Event;
+    Event::Signal(Signal { kind, from, id: None, target: None, payload, dropped: vec![] }.into())
+}
+
+#[test]
+fn a_place_without_a_record_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let error = History::open(dir.path()).err().unwrap();
+    assert!(matches!(&error, Error::NoRecord { dir: named } if named == dir.path()), "{error}");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is created");
+}
+
+#[test]
+fn sessions_are_known_by_name() {
+    let mut fixture = Fixture::new();
+    fixture.begin("a");
+    let history = fixture.history();
+    history.expect_session("a").unwrap();
+    let error = history.expect_session("b").unwrap_err();
+    assert_eq!(error.to_string(), "no session `b`");
+}

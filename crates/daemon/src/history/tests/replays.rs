@@ -1,0 +1,160 @@
+//! Replay gives the record again, and says where it does not.
+
+use bridle_store::{Append, By, Draft, Number};
+
+use super::super::History;
+use super::super::replay::{Difference, Range, Replayed};
+use super::{Driven, Fixture, START, prompt};
+
+fn all() -> Range {
+    Range { from: 1, to: None, session: None }
+}
+
+fn replay(fixture: &Fixture, range: &Range) -> Replayed {
+    fixture.history().replay(range, &mut |_, _| {}).unwrap()
+}
+
+fn difference(fixture: &Fixture) -> Difference {
+    replay(fixture, &all()).difference.unwrap()
+}
+
+#[test]
+fn what_was_recorded_comes_again() {
+    let mut fixture = Fixture::new();
+    let mut first = Driven::begin(&mut fixture, "a");
+    let mut second = Driven::begin(&mut fixture, "b");
+    for text in ["help", "status", "nonsense"] {
+        first.prompt(&mut fixture, text);
+        second.prompt(&mut fixture, text);
+    }
+    let done = replay(&fixture, &all());
+    assert_eq!(done.difference, None);
+    assert_eq!((done.sessions, done.erased, done.events, done.states), (2, 0, 8, 8));
+    assert!(done.effects >= 6, "{done:?}");
+    let one = replay(&fixture, &Range { session: Some("a".into()), ..all() });
+    assert_eq!((one.sessions, one.events, one.difference), (1, 4, None));
+}
+
+#[test]
+fn progress_ends_at_the_end() {
+    let mut fixture = Fixture::new();
+    Driven::begin(&mut fixture, "a").prompt(&mut fixture, "help");
+    let mut last = (0, 0);
+    fixture.history().replay(&all(), &mut |done, of| last = (done, of)).unwrap();
+    let head = fixture.store.head().unwrap().number.0;
+    assert_eq!(last, (head, head));
+}
+
+/// A session with a signal whose effects are recorded as `body` instead of what they were.
+fn with_say(body: &str) -> (Fixture, u64) {
+    let mut fixture = Fixture::new();
+    Driven::begin(&mut fixture, "a");
+    let event = prompt("help").to_value().to_string();
+    fixture.write("a", &[("signal", Some(1), &event), ("say", Some(2), body)]);
+    let number = fixture.store.head().unwrap().number.0;
+    (fixture, number)
+}
+
+#[test]
+fn an_effect_that_was_never_made_is_found() {
+    let (fixture, number) = with_say("(:payload (:status :success :text \"forged\"))");
+    let found = difference(&fixture);
+    assert_eq!((found.record, &*found.session), (number, "a"));
+    assert!(found.expected.contains("forged") && !found.got.contains("forged"), "{found:?}");
+}
+
+#[test]
+fn an_effect_too_many_is_found() {
+    let mut fixture = Fixture::new();
+    Driven::begin(&mut fixture, "a");
+    fixture.write("a", &[("finish", None, "(:turn 1 :reason :answered)")]);
+    let found = difference(&fixture);
+    assert_eq!(found.got, "nothing");
+    assert_eq!(found.expected, "finish no seq (:turn 1 :reason :answered)");
+}
+
+#[test]
+fn an_effect_too_few_is_found_where_its_event_is() {
+    let mut fixture = Fixture::new();
+    Driven::begin(&mut fixture, "a");
+    let event = prompt("help").to_value().to_string();
+    fixture.write("a", &[("signal", Some(1), &event)]);
+    let signal = fixture.store.head().unwrap().number.0;
+    let found = difference(&fixture);
+    assert_eq!((found.record, &*found.expected), (signal, "nothing more after this event"));
+    // A range may end anywhere.
+    assert_eq!(replay(&fixture, &Range { to: Some(signal), ..all() }).difference, None);
+    fixture.write("a", &[("tick", None, "(:tick :deadline)")]);
+    assert_eq!(difference(&fixture).record, signal + 1);
+}
+
+#[test]
+fn another_state_is_found() {
+    let mut fixture = Fixture::new();
+    Driven::begin(&mut fixture, "a");
+    fixture.write("a", &[("mark", None, "(:state \"00\")")]);
+    let found = difference(&fixture);
+    assert_eq!(found.expected, "state `00`");
+    let number = found.record;
+    assert_eq!(replay(&fixture, &Range { from: number + 1, ..all() }).difference, None);
+}
+
+#[test]
+fn an_event_that_is_none_is_found() {
+    let mut fixture = Fixture::new();
+    Driven::begin(&mut fixture, "a");
+    fixture.write("a", &[("tick", None, "(:tick :tock)")]);
+    assert_eq!(difference(&fixture).expected, "a body of kind `tick`");
+}
+
+#[test]
+fn an_event_of_another_number_is_found() {
+    let mut fixture = Fixture::new();
+    Driven::begin(&mut fixture, "a");
+    let event = prompt("help").to_value().to_string();
+    fixture.write("a", &[("signal", None, &event)]);
+    let found = difference(&fixture);
+    assert_eq!((&*found.expected, &*found.got), ("no seq", "seq 1"));
+}
+
+#[test]
+fn forgotten_sessions_are_skipped_and_not_passed() {
+    let mut fixture = Fixture::new();
+    Driven::begin(&mut fixture, "a").prompt(&mut fixture, "help");
+    let mut kept = Driven::begin(&mut fixture, "b");
+    kept.prompt(&mut fixture, "help");
+    let by = By { principal: "uid:7".into(), at: START };
+    fixture.store.forget_session("a", &by).unwrap();
+    let done = replay(&fixture, &all());
+    assert_eq!((done.sessions, done.erased, done.difference), (1, 1, None));
+    // The name lives on in another session.
+    Driven::begin(&mut fixture, "a").prompt(&mut fixture, "help");
+    let done = replay(&fixture, &all());
+    assert_eq!((done.sessions, done.erased, done.difference), (2, 1, None));
+}
+
+#[test]
+fn one_forgotten_event_ends_what_can_be_known() {
+    let mut fixture = Fixture::new();
+    let mut driven = Driven::begin(&mut fixture, "a");
+    let signal = fixture.store.head().unwrap().number.0 + 1;
+    driven.prompt(&mut fixture, "help");
+    driven.prompt(&mut fixture, "status");
+    let by = By { principal: "uid:7".into(), at: START };
+    fixture.store.forget_record(Number(signal), None, &by).unwrap();
+    let done = replay(&fixture, &all());
+    assert_eq!((done.sessions, done.erased, done.difference), (0, 1, None));
+}
+
+#[test]
+fn the_record_may_grow_meanwhile() {
+    let mut fixture = Fixture::new();
+    let mut driven = Driven::begin(&mut fixture, "a");
+    driven.prompt(&mut fixture, "help");
+    let history = History::open(fixture.path()).unwrap();
+    let append = |n: u64| Draft::new("", "log", START, "uid:7", format!("(:n {n})"));
+    fixture.commit(Append { drafts: (0..2_000).map(append).collect(), ..Append::default() });
+    driven.prompt(&mut fixture, "status");
+    let done = history.replay(&all(), &mut |_, _| {}).unwrap();
+    assert_eq!((done.sessions, done.events, done.difference), (1, 3, None));
+}

@@ -1,0 +1,120 @@
+//! The thought trace as text; that Emacs reads it as meant is shown beside the binary.
+
+use super::Fixture;
+
+const SIGNAL: &str = "(:kind :event :from (:principal \"uid:7\") \
+                      :payload (:sensor :user-prompt :text \"help\n* me\"))";
+
+fn export(fixture: &Fixture, session: Option<&str>) -> String {
+    let mut out = Vec::new();
+    fixture.history().export_org(session, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn a_turn_is_told_from_input_to_outcome() {
+    let mut fixture = Fixture::new();
+    fixture.begin("a");
+    fixture.write(
+        "a",
+        &[
+            ("signal", Some(1), SIGNAL),
+            ("consult", None, "(:effect 1 :turn 1 :seq 1 :history 2 :decisions 0 :focus t)"),
+            ("consulted", None, "(:effect 1 :proposals ((:payload (:action :message))))"),
+            (
+                "decided",
+                None,
+                "(:turn 1 :by :reflex :target :asker :action :message :rule :safe :verdict :allow \
+                 :reason \"it is harmless\" :payload (:action :message :text \"hi\") \
+                 :checked (:well-formed :pass :safe :allow))",
+            ),
+            ("say", Some(2), "(:answers 1 :payload (:status :success :text \"hi\"))"),
+            ("finish", None, "(:turn 1 :reason :answered)"),
+        ],
+    );
+    let at = "1970-01-01T00:00:01.000Z";
+    let expected = format!(
+        "# -*- mode: org; coding: utf-8-unix -*-\n#+title: Record of bridle\n\n\
+         * Session a\n:PROPERTIES:\n:OWNER: uid:7\n:BEGAN: {at}\n:RECORDS: 6\n:EVENTS: 2\n:END:\n\
+         ** Turn 1: help * me\n:PROPERTIES:\n:RECORD: 1\n:TIME: {at}\n:PRINCIPAL: uid:7\n:SEQ: 1\n\
+         :OUTCOME: answered\n:END:\n\
+         *** Input\n#+begin_example\nhelp\n,* me\n#+end_example\n\
+         *** Context\n:PROPERTIES:\n:RECORD: 2\n:TIME: {at}\n:END:\n\
+         | known | how much |\n|-\n| history | 2 |\n| decisions | 0 |\n| focus | known |\n\
+         *** Proposal: message to asker\n:PROPERTIES:\n:RECORD: 4\n:TIME: {at}\n:BY: reflex\n\
+         :VERDICT: allow\n:RULE: safe\n:APPROVER: policy\n:END:\n\
+         #+begin_src lisp-data\n(:action :message :text \"hi\")\n#+end_src\n\
+         | rule | result |\n|-\n| well-formed | pass |\n| safe | allow |\n\
+         Reason:\n: it is harmless\n\
+         *** Answer\n:PROPERTIES:\n:RECORD: 5\n:TIME: {at}\n:END:\n\
+         #+begin_example\nhi\n#+end_example\n"
+    );
+    assert_eq!(export(&fixture, Some("a")), expected);
+}
+
+#[test]
+fn acts_and_faults_find_their_turn() {
+    let mut fixture = Fixture::new();
+    fixture.begin("a");
+    fixture.write(
+        "a",
+        &[
+            ("signal", Some(1), SIGNAL),
+            ("consult", None, "(:effect 1 :turn 1 :seq 1)"),
+            // The second waits while the first is thought about.
+            ("signal", Some(2), "(:payload (:action :eval :code \"1\"))"),
+            ("think", None, "(:effect 2 :turn 1 :seq 1 :depth 0 :tries 0)"),
+            ("drafted", None, "(:effect 2 :fault \"no model\")"),
+            ("finish", None, "(:turn 1 :reason :failed)"),
+            ("decided", None, "(:turn 2 :action :eval :target :emacs :verdict :allow)"),
+            ("act", Some(3), "(:effect 3 :turn 2 :target :emacs :payload (:action :eval))"),
+            ("acted", Some(4), "(:effect 3 :outcome :failed :reason \"no such function\")"),
+            ("finish", None, "(:turn 2 :reason :failed)"),
+            ("say", Some(5), "(:payload (:status :success :text \"by the way\"))"),
+            ("signal", Some(6), "(:payload (:sensor :focus))"),
+        ],
+    );
+    let text = export(&fixture, None);
+    let headings: Vec<&str> = text.lines().filter(|line| line.starts_with('*')).collect();
+    assert_eq!(
+        headings,
+        [
+            "* Session a",
+            "** Turn 1: help * me",
+            "*** Input",
+            "*** Context",
+            "*** Thought",
+            "*** Fault",
+            "** Turn 2: eval",
+            "*** Input",
+            "*** Proposal: eval to emacs",
+            "*** Act: eval by emacs",
+            "*** Outcome: failed",
+            "** Signal: said unasked",
+            "*** Answer",
+            "** Signal: focus",
+            "*** Input",
+        ]
+    );
+    assert!(text.contains("#+begin_example\nno such function\n#+end_example\n"), "{text}");
+    assert!(text.ends_with(
+        ":OUTCOME: open\n:END:\n*** Input\n#+begin_src lisp-data\n(:sensor :focus)\n#+end_src\n"
+    ));
+}
+
+#[test]
+fn other_sessions_stay_out_and_forgotten_ones_stay_silent() {
+    let mut fixture = Fixture::new();
+    for name in ["a", "b"] {
+        fixture.begin(name);
+        fixture.write(name, &[("signal", Some(1), SIGNAL)]);
+    }
+    assert!(!export(&fixture, Some("a")).contains("Session b"));
+    let by = bridle_store::By { principal: "uid:7".into(), at: super::START };
+    fixture.store.forget_session("a", &by).unwrap();
+    let text = export(&fixture, None);
+    assert!(text.contains("Session a") && text.contains("Forgotten"), "{text}");
+    assert_eq!(text.matches("help").count(), 2, "title and input of the other one");
+    let error = fixture.history().export_org(Some("c"), &mut Vec::new()).unwrap_err();
+    assert_eq!(error.to_string(), "no session `c`");
+}
