@@ -168,6 +168,15 @@ fn help(context: &Context, others: Others) -> String {
              its rules are written. Thinkers that use a language model are not part of this version."
         }
     };
+    let commands = [
+        ("bridle sessions".to_owned(), "all sessions"),
+        (format!("bridle tail --session {session} --follow"), "what happens here, as it happens"),
+        (format!("bridle log --session {session}"), "all that is recorded of it"),
+        ("bridle log verify".to_owned(), "that nobody has changed the record"),
+    ];
+    let width = commands.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
+    let line = |(command, what): &(String, &str)| format!("  {command:width$}  {what}\n");
+    let commands: String = commands.iter().map(line).collect();
     format!(
         "{first}\n\
          \n\
@@ -178,11 +187,7 @@ fn help(context: &Context, others: Others) -> String {
          \n\
          This session is `{session}`. In a terminal:\n\
          \n\
-         \x20 bridle sessions                          all sessions\n\
-         \x20 bridle tail --session {session} --follow   what happens here, as it happens\n\
-         \x20 bridle log --session {session}             everything recorded: asked, proposed, decided, done\n\
-         \x20 bridle log verify                        that nobody has changed the record\n\
-         \n\
+         {commands}\n\
          {last}"
     )
 }

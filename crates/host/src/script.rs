@@ -93,8 +93,8 @@ impl Script {
         stream: &mut dyn FnMut(Delta),
         cancel: &Cancel,
     ) -> Result<Draft, Fault> {
-        let Some((rule, captures)) = self.choose(stimulus) else {
-            return no_rule(stimulus);
+        let Some((rule, captures)) = self.choose(stimulus, cancel) else {
+            return if cancel.is_canceled() { Err(canceled()) } else { no_rule(stimulus) };
         };
         let filled = rule.fill(Filler::new(captures));
         let (pieces, ending) = filled.map_err(|reason| {
@@ -112,12 +112,19 @@ impl Script {
         ending
     }
 
-    fn choose<'p>(&self, stimulus: Stimulus<'p>) -> Option<(&Rule, Vec<Capture<'p>>)> {
-        self.rules.iter().enumerate().find_map(|(index, rule)| {
+    /// The rule to use. Listens between rules: a thousand of them over a long text take 0.3 s.
+    fn choose<'p>(
+        &self,
+        stimulus: Stimulus<'p>,
+        cancel: &Cancel,
+    ) -> Option<(&Rule, Vec<Capture<'p>>)> {
+        let rules = self.rules.iter().enumerate().take_while(|_| !cancel.is_canceled());
+        let mut fitting = rules.filter_map(|(index, rule)| {
             let captures = rule.captures(stimulus)?;
             let may = !rule.once || self.first_use(stimulus.session, index);
             may.then_some((rule, captures))
-        })
+        });
+        fitting.next()
     }
 
     fn first_use(&self, session: &SessionId, rule: usize) -> bool {

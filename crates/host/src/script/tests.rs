@@ -282,6 +282,20 @@ fn a_wait_is_cut_short() {
 }
 
 #[test]
+fn a_draft_nobody_wants_any_more_uses_up_no_rule() {
+    let script = Script::parse(r#"(rule :once t :say "once")"#).unwrap();
+    let session = SessionId::parse("s").unwrap();
+    let payload = value(HI.payload);
+    let stimulus =
+        Stimulus { session: &session, payload: &payload, rejected: None, result: None, depth: 0 };
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let fault = script.think(stimulus, &mut |_| {}, &cancel).unwrap_err();
+    assert_eq!(&*fault.reason, "canceled");
+    assert_eq!(think(&script, HI), r#"(:action :message :text "once")"#);
+}
+
+#[test]
 fn files() {
     let directory = tempfile::tempdir().unwrap();
     let open = |name: &str, bytes: Option<&[u8]>| -> Result<Script, Error> {
