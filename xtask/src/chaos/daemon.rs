@@ -53,9 +53,9 @@ impl Home {
         self.folder.join("disk-full")
     }
 
-    /// Milliseconds by which the wall clock is off.
+    /// Milliseconds by which the clock is off; read whenever the daemon asks for the time.
     pub(crate) fn clock(&self) -> PathBuf {
-        self.folder.join("clock-offset")
+        self.state().join("clock-offset")
     }
 
     /// The binary with these words, the settings of this machine's user left out.
@@ -123,7 +123,7 @@ impl Daemon {
     /// Starts it for a life and waits until it accepts.
     pub(crate) fn start(home: &Home, life: Option<&Life>) -> Result<Start> {
         let mut command = home.up();
-        command.env("BRIDLE_FAULT_FULL", home.full()).env("BRIDLE_FAULT_CLOCK", home.clock());
+        command.env("BRIDLE_FAULT_FULL", home.full());
         if let Some(Life { end: End::Point { name, nth, .. }, .. }) = life {
             command.env("BRIDLE_FAULT", format!("{name}:{nth}"));
         }

@@ -99,27 +99,14 @@ fn stage(home: &Home, plan: &Plan, board: &Board, cast: &mut Cast) -> Result<Sta
 /// One life of the daemon, from its start to its end.
 fn live(home: &Home, life: &Life, board: &Board, story: &mut Story) -> Result<()> {
     drop(fs::remove_dir_all(home.shadow()));
-    for trouble in &life.meanwhile {
-        match trouble {
-            Trouble::Full { .. } => fs::write(home.full(), "").context("cannot fill the disk")?,
-            Trouble::Clock { offset_ms } => {
-                fs::write(home.clock(), offset_ms.to_string()).context("cannot set the clock")?;
-            }
-        }
-    }
-    let full_ms = life.meanwhile.iter().find_map(|trouble| match trouble {
-        Trouble::Full { ms } => Some(*ms),
-        Trouble::Clock { .. } => None,
-    });
     let result = match Daemon::start(home, Some(life))? {
         Start::Up(daemon) => {
             board.set_places(Some((daemon.tcp.clone(), daemon.unix.clone())));
-            end(home, life, daemon, full_ms)
+            end(home, life, daemon)
         }
         Start::Died => Ok(true),
     };
     board.set_places(None);
-    drop(fs::remove_file(home.full()));
     match (&life.end, result?) {
         (End::Point { name, .. }, true) => story.points.push(name.clone()),
         (End::Stop { .. }, _) => {}
@@ -133,18 +120,32 @@ fn live(home: &Home, life: &Life, board: &Board, story: &mut Story) -> Result<()
     Ok(())
 }
 
-/// Ends a life as planned; whether it died at its fault point.
-fn end(home: &Home, life: &Life, mut daemon: Daemon, full_ms: Option<u64>) -> Result<bool> {
+/// Troubles a life and ends it as planned; whether it died at its fault point.
+fn end(home: &Home, life: &Life, mut daemon: Daemon) -> Result<bool> {
     let wait_ms = match life.end {
         End::Kill { after_ms } | End::Stop { after_ms } => after_ms,
         End::Point { patience_ms, .. } => patience_ms,
     };
-    let full = Duration::from_millis(full_ms.unwrap_or(0));
-    if daemon.dies_within(full)? {
+    // A third of its time it is left alone.
+    if daemon.dies_within(Duration::from_millis(wait_ms / 3))? {
         return Ok(true);
     }
-    drop(fs::remove_file(home.full()));
-    if daemon.dies_within(Duration::from_millis(wait_ms))? {
+    for trouble in &life.meanwhile {
+        match trouble {
+            Trouble::Clock { offset_ms } => {
+                fs::write(home.clock(), offset_ms.to_string()).context("cannot set the clock")?;
+            }
+            Trouble::Full { ms } => {
+                fs::write(home.full(), "").context("cannot fill the disk")?;
+                let died = daemon.dies_within(Duration::from_millis(*ms))?;
+                drop(fs::remove_file(home.full()));
+                if died {
+                    return Ok(true);
+                }
+            }
+        }
+    }
+    if daemon.dies_within(Duration::from_millis(wait_ms * 2 / 3))? {
         return Ok(true);
     }
     match life.end {
