@@ -5,23 +5,45 @@
 //!
 //! - `terms`: the words between connections and the engine
 //! - `attachment`: a connection's hold on a session
-//! - `hub`: all sessions by name
+//! - `hub`: all sessions by name; start and stop
 //! - `session`, `feed`: one session in memory, and what each attached shell is owed
 //! - `inbound`, `work`: what goes into a session
+//! - `drive`: the task that works it off: `load`, `batch` (one append), `settle` (what follows)
+//! - `core`: the State of the loop, and what the daemon must know beside it
+//! - `workers`, `admin`: thoughts and acts outside of a session
+//! - `keeper`, `readers`: the one writer of the record, and those who read it
+//! - `clock`, `wakes`: time
+//! - `facts`: what the daemon tells about itself
+//!
+//! What everything here rests on: an event is recorded before anything follows from it, and
+//! what follows is recorded before anybody hears of it.
 
+mod admin;
 mod attachment;
+mod batch;
+mod clock;
 mod core;
+mod drive;
+mod facts;
 mod feed;
 mod hub;
 mod inbound;
+mod keeper;
+mod load;
+mod readers;
 mod session;
+mod settle;
 mod terms;
+mod wakes;
 mod work;
 mod workers;
 
 pub(crate) use attachment::Attachment;
 pub(crate) use hub::Hub;
 pub(crate) use inbound::request_id;
-pub(crate) use terms::{
-    Attach, AttachmentId, Doing, Kind, Mode, Out, Principal, Snapshot, Status, StreamEvent, View,
-};
+#[cfg(test)]
+pub(crate) use terms::Doing;
+pub(crate) use terms::{Attach, Kind, Mode, Out, Principal, Snapshot, Status, StreamEvent, View};
+
+#[cfg(test)]
+mod tests;

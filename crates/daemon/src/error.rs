@@ -108,4 +108,13 @@ pub enum Error {
     /// The system gives no random bytes for nonces.
     #[error("cannot open the random source")]
     Random(#[source] io::Error),
+    /// The record cannot be opened.
+    #[error("cannot open the record")]
+    Record(#[source] bridle_store::Error),
+    /// There is no thread to keep the record.
+    #[error("cannot start the keeper of the record")]
+    Keeper(#[source] io::Error),
+    /// The thinker cannot be used.
+    #[error("cannot use the thinker")]
+    Thinker(#[source] bridle_host::Error),
 }

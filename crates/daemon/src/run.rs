@@ -9,6 +9,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::config::Config;
 use crate::conn::{Connection, Origin, Stream};
+use crate::engine::Hub;
 use crate::error::Error;
 use crate::listen::{Bound, Listener, SocketFile, Stdio, accept_loop, bind_tcp, bind_unix};
 use crate::lock::StateLock;
@@ -35,8 +36,11 @@ pub async fn run(
     }
     // Held to the very end: the socket file may only be touched under it.
     let _lock = StateLock::take(&config.state)?;
-    let shared = Shared::new(config)?;
-    let mut open = Open::bind(&shared).await?;
+    // Before the hub, so that an address in use leaves no trace in the record; peers that are
+    // early wait in the queue of the system.
+    let mut open = Open::bind(&config).await?;
+    let hub = Hub::start(&config).await?;
+    let shared = Shared::new(config, Arc::clone(&hub))?;
     // Also stops the tasks when this future is dropped halfway.
     let _stop = shared.stop.clone().drop_guard();
 
@@ -65,6 +69,7 @@ pub async fn run(
     if let Some(stdio) = stdio {
         stdio.flushed(grace).await;
     }
+    hub.stop(grace).await;
     tracing::info!("stopped");
     Ok(())
 }
@@ -94,8 +99,7 @@ struct Open {
 }
 
 impl Open {
-    async fn bind(shared: &Shared) -> Result<Open, Error> {
-        let config = &shared.config;
+    async fn bind(config: &Config) -> Result<Open, Error> {
         let mut open =
             Open { listeners: Vec::new(), stdio: None, _file: None, bound: Bound::default() };
         if let Some(addr) = &config.tcp {

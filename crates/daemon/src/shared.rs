@@ -73,7 +73,7 @@ pub(crate) struct Seat {
 
 impl Shared {
     /// Prepares a daemon with a checked config.
-    pub(crate) fn new(config: Config) -> Result<Arc<Shared>, Error> {
+    pub(crate) fn new(config: Config, hub: Arc<Hub>) -> Result<Arc<Shared>, Error> {
         let words = Words::new(&config)?;
         let random = match config.hmac.enforce {
             true => Some(File::open("/dev/urandom").map_err(Error::Random)?),
@@ -82,7 +82,7 @@ impl Shared {
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         let half = (processors / 2).max(1);
         Ok(Arc::new(Shared {
-            hub: Hub::new(config.engine),
+            hub,
             words,
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),

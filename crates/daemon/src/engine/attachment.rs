@@ -186,6 +186,6 @@ impl Attachment {
 impl Drop for Attachment {
     fn drop(&mut self) {
         self.session.lock().leave(self.id);
-        self.hub.detached(&self.session);
+        self.hub.sweep(&self.session.id);
     }
 }

@@ -1,5 +1,183 @@
 //! The State of a session with what the daemon must know beside it.
+//!
+//! Owned by the session while nothing happens and by its drive task while something does. Thrown
+//! away whenever an append fails: the record is the truth, and `load` reads it again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bridle_loop::{Effect, EffectId, SessionId, State};
+use bridle_sexp::Value;
+use bridle_store::{Append, Checkpoint, Hash, Open, Wake};
+
+use super::terms::{Doing, Status};
+
+/// Records after which the State is written down, so that loading a session reads few.
+pub(super) const CHECKPOINT_EVERY: usize = 256;
+
+/// How long a message's receipt is kept, in milliseconds: a day.
+pub(super) const RECEIPT_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// Receipts kept for a session, as the store keeps them.
+pub(super) const RECEIPTS: usize = 4096;
 
 /// A loaded session.
 #[derive(Debug)]
-pub(super) struct Core;
+pub(super) struct Core {
+    pub(super) state: State,
+    /// Whether the record knows the session.
+    pub(super) born: bool,
+    pub(super) receipts: Receipts,
+    /// Effects that the record knows as open, each with the record of its intent if known.
+    pub(super) open: BTreeMap<u64, Option<u64>>,
+    /// Open effects that the record knows as started.
+    pub(super) started: BTreeSet<u64>,
+    /// The wake time that the record knows.
+    wake: Option<i64>,
+    /// Records since the last checkpoint.
+    unsaved: usize,
+    /// Whether a thinker is at work.
+    thinks: bool,
+}
+
+impl Core {
+    /// A session to which nothing has happened.
+    pub(super) fn unborn(session: SessionId) -> Core {
+        Core {
+            state: State::new(session),
+            born: false,
+            receipts: Receipts::default(),
+            open: BTreeMap::new(),
+            started: BTreeSet::new(),
+            wake: None,
+            unsaved: 0,
+            thinks: false,
+        }
+    }
+
+    /// A session as the record has it, `unsaved` records after its checkpoint.
+    pub(super) fn read(state: State, receipts: Receipts, unsaved: usize) -> Core {
+        let wake = state.next_deadline().map(|time| time.0);
+        let session = state.session().clone();
+        Core { state, born: true, receipts, wake, unsaved, ..Core::unborn(session) }
+    }
+
+    /// Adds to an append what follows from its records: which effects are open, when to wake,
+    /// and a checkpoint when it is time.
+    pub(super) fn complete(&mut self, append: &mut Append) {
+        let session: Box<str> = self.state.session().as_str().into();
+        let outstanding = self.state.outstanding();
+        let is_thought = |effect: &Effect| !matches!(effect, Effect::Act { .. });
+        self.thinks = outstanding.iter().any(|(_, effect)| is_thought(effect));
+        let waits: BTreeMap<u64, Option<i64>> =
+            outstanding.iter().map(|(id, effect)| (id.0, deadline(effect))).collect();
+        for (&effect, &deadline) in &waits {
+            if !self.open.contains_key(&effect) {
+                append.opened.push(Open { session: session.clone(), effect, deadline });
+                self.open.insert(effect, None);
+            }
+        }
+        let over: Vec<u64> =
+            self.open.keys().filter(|id| !waits.contains_key(id)).copied().collect();
+        for effect in over {
+            append.closed.push((session.clone(), effect));
+            self.open.remove(&effect);
+            self.started.remove(&effect);
+        }
+        let wake = self.state.next_deadline().map(|time| time.0);
+        if wake != self.wake {
+            self.wake = wake;
+            append.wake = Some(Wake { session: session.clone(), at: wake });
+        }
+        self.unsaved += append.drafts.len();
+        if self.unsaved >= CHECKPOINT_EVERY {
+            append.checkpoint = self.checkpoint();
+        }
+    }
+
+    /// The checkpoint to write, if there is something new to save.
+    pub(super) fn checkpoint(&mut self) -> Option<Checkpoint> {
+        if self.unsaved == 0 {
+            return None;
+        }
+        self.unsaved = 0;
+        let state = self.state.to_value().to_string();
+        Some(Checkpoint { session: self.state.session().as_str().into(), state })
+    }
+
+    /// What the session does, as shells are told.
+    pub(super) fn status(&self) -> Status {
+        let Some(turn) = self.state.turn() else { return Status::default() };
+        let doing = if self.thinks { Doing::Thinking } else { Doing::Acting };
+        Status { doing, turn: Some(turn.0) }
+    }
+
+    /// Tells whether an answer to this effect is still awaited.
+    pub(super) fn awaits(&self, effect: u64) -> bool {
+        self.state.awaits(EffectId(effect))
+    }
+}
+
+fn deadline(effect: &Effect) -> Option<i64> {
+    match effect {
+        Effect::Act { deadline, .. } => Some(deadline.0),
+        _ => None,
+    }
+}
+
+/// Which messages were admitted, to recognize them when they come again.
+#[derive(Debug, Default)]
+pub(super) struct Receipts {
+    by_key: BTreeMap<ReceiptKey, Admitted>,
+    /// Keys by age: the number given grows with time.
+    by_seq: BTreeMap<u64, ReceiptKey>,
+}
+
+/// Who sent which message.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ReceiptKey {
+    pub(super) principal: Box<str>,
+    pub(super) client: Box<str>,
+    /// The message's id, as canonical text.
+    pub(super) id: Box<str>,
+}
+
+/// What was admitted under a key.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Admitted {
+    pub(super) body: Hash,
+    pub(super) seq: u64,
+    pub(super) at: i64,
+}
+
+impl Receipts {
+    /// What was admitted under this key and is not too old at `now`.
+    pub(super) fn find(&self, key: &ReceiptKey, now: i64) -> Option<Admitted> {
+        let fresh = |admitted: &&Admitted| admitted.at.saturating_add(RECEIPT_MS) > now;
+        self.by_key.get(key).filter(fresh).copied()
+    }
+
+    /// Notes a message; the oldest go when there are too many.
+    pub(super) fn note(&mut self, key: ReceiptKey, admitted: Admitted) {
+        self.by_seq.insert(admitted.seq, key.clone());
+        if let Some(before) = self.by_key.insert(key, admitted) {
+            self.by_seq.remove(&before.seq);
+        }
+        while self.by_key.len() > RECEIPTS {
+            let Some((_, oldest)) = self.by_seq.pop_first() else { break };
+            self.by_key.remove(&oldest);
+        }
+    }
+}
+
+/// The text under which a body is recognized: what is asked, not who asks from where.
+pub(super) fn body_hash(signal: &bridle_loop::Signal) -> Hash {
+    let target = signal.target.as_ref().map_or(Value::Nil, bridle_loop::Name::to_value);
+    let kind = match signal.kind {
+        bridle_loop::SignalKind::Event => "event",
+        bridle_loop::SignalKind::Request => "request",
+        bridle_loop::SignalKind::Log => "log",
+    };
+    let mut text = format!("{kind} {target} ");
+    bridle_sexp::print(&signal.payload, bridle_sexp::Dialect::Lisp, &mut text);
+    bridle_store::hash_text(&text)
+}

@@ -125,6 +125,13 @@ impl Feed {
             && (self.about.shell.as_ref() == Some(target) || self.about.actuators.contains(target))
     }
 
+    /// Everything that this shell carries out, by name.
+    pub(super) fn names(&self) -> impl Iterator<Item = Name> {
+        let can = self.role == Role::Controller && self.mode == Mode::Stream;
+        let names = self.about.shell.iter().chain(&self.about.actuators);
+        names.filter(move |_| can).cloned()
+    }
+
     /// Wakes the connection, if it waits.
     pub(super) fn wake(&mut self) {
         if let Some(waker) = self.waker.take() {
@@ -154,13 +161,6 @@ impl Feed {
     /// Notes a message whose one answer must come in its turn.
     pub(super) fn expect(&mut self, number: u64) {
         self.rare().tickets.push_back(Ticket { number, answer: None });
-    }
-
-    /// Takes back the last [`Feed::expect`].
-    pub(super) fn unexpect(&mut self) {
-        if let Some(rare) = &mut self.rare {
-            rare.tickets.pop_back();
-        }
     }
 
     /// Gives a message its answer; it leaves when those before it have left.

@@ -1,58 +1,112 @@
-//! All sessions by name.
+//! All sessions by name: found, joined, driven, evicted.
+//!
+//! Connections attach here; drive tasks, workers and the timer report here. A session is in the
+//! map while somebody is attached to it, while it has something to do, or while its State is
+//! worth keeping; the record has all of them. Lock order: the map, then a session.
 
-use std::collections::HashMap;
+mod start;
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
-use bridle_loop::SessionId;
+use bridle_host::Host;
+use bridle_loop::{Actuator, SessionId};
 use bridle_sexp::Value;
+use bridle_store::{Append, Numbers};
 use bridle_wire::Code;
 use bridle_wire::oacp::Failure;
+use bridle_wire::oacp::hello::Role;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::attachment::Attachment;
+use super::clock::Clock;
+use super::drive::drive;
+use super::facts;
 use super::feed::{Feed, Reading};
-use super::session::{Inner, Session};
+use super::keeper::{Keeper, NotKept};
+use super::load;
+use super::readers::Readers;
+use super::session::{Inner, Room, Session};
 use super::terms::{Attach, AttachmentId, Principal};
+use super::wakes::Wakes;
 use super::work::Work;
 use crate::config::EngineLimits;
 
+/// How long work that could not be recorded waits until it is tried again.
+const RETRY: Duration = Duration::from_millis(500);
+
+/// What a client is told about a session that is not, or not for it.
+const NO_SUCH_SESSION: &str = "no session of that name for this connection";
+
 /// One per daemon.
-#[derive(Debug)]
 pub(crate) struct Hub {
     limits: EngineLimits,
+    keeper: Keeper,
+    /// The keeper's thread, until it is joined.
+    keeping: Mutex<Option<JoinHandle<()>>>,
+    pub(super) readers: Readers,
+    clock: Arc<Clock>,
+    host: Arc<Host>,
+    /// What the host carries out.
+    actuators: Vec<Actuator>,
     sessions: Mutex<HashMap<SessionId, Arc<Session>>>,
-    /// Counts everything that needs an order: attachments, messages.
+    /// Sessions at rest whose State is in memory, the longest unused first.
+    loaded: Mutex<BTreeMap<u64, SessionId>>,
+    pub(super) wakes: Wakes,
+    /// Turns for thoughts and acts.
+    workers: Semaphore,
+    /// Drive tasks, workers, the timer.
+    tasks: TaskTracker,
+    /// Cancelled when the daemon stops; ends what only waits.
+    quit: CancellationToken,
+    /// Counts everything that needs an order: attachments, messages, rests.
     stamps: AtomicU64,
     stopping: AtomicBool,
+    /// The number of the latest record.
+    pub(super) head: AtomicU64,
+    pub(super) started: Instant,
     names: RandomState,
 }
 
-impl Hub {
-    /// A hub without sessions.
-    pub(crate) fn new(limits: EngineLimits) -> Arc<Hub> {
-        Arc::new(Hub {
-            limits,
-            sessions: Mutex::default(),
-            stamps: AtomicU64::new(1),
-            stopping: AtomicBool::new(false),
-            names: RandomState::new(),
-        })
+impl fmt::Debug for Hub {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hub").field("limits", &self.limits).finish_non_exhaustive()
     }
+}
 
+/// A session that stays in the map as long as this is held.
+pub(super) struct Held {
+    hub: Arc<Hub>,
+    pub(super) session: Arc<Session>,
+}
+
+impl Hub {
     /// Attaches to a named session; it is made if there is none and a controller asks.
     ///
     /// # Errors
     /// `unknown-session`, `shutting-down`, `store-unavailable`.
-    #[expect(clippy::unused_async, reason = "sessions are not read from the record yet")]
     pub(crate) async fn attach(
         self: Arc<Hub>,
         who: Principal,
         want: Attach,
     ) -> Result<Arc<Attachment>, Failure> {
         self.check_open()?;
-        let id = want.session.clone().unwrap_or_else(|| self.fresh_name());
-        Ok(self.join(&id, who, want))
+        let Some(id) = want.session.clone() else { return self.attach_fresh(who, want) };
+        let is_present = self.map().contains_key(&id);
+        let found = if is_present { None } else { self.row(&id).await? };
+        let wants_past = want.role == Role::Observer || want.cursor.is_some_and(|seq| seq > 0);
+        if !is_present && found.is_none() && wants_past {
+            return Err(unknown_session());
+        }
+        let (owner, head) = found.unwrap_or_else(|| (Arc::clone(&who.name), 0));
+        self.join(&id, &owner, head, who, want)
     }
 
     /// Attaches to a fresh session at once. It is recorded with its first message.
@@ -65,24 +119,53 @@ impl Hub {
         want: Attach,
     ) -> Result<Arc<Attachment>, Failure> {
         self.check_open()?;
-        let id = self.fresh_name();
-        Ok(self.join(&id, who, want))
+        let owner = Arc::clone(&who.name);
+        self.join(&self.fresh_name(), &owner, 0, who, want)
     }
 
-    /// Sessions that a principal may see, as the payload of an answer.
+    /// Sessions that a principal may see, as a list of plists, those with the latest activity
+    /// first.
     pub(crate) fn sessions(&self, who: &Principal) -> Value {
-        let sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        let seen = sessions.values().filter(|session| who.may_see(&session.owner));
-        Value::list(seen.map(|session| Value::str(session.id.as_str())))
+        facts::list(self, who)
     }
 
     /// Whether the record takes what it is given.
     pub(crate) fn is_healthy(&self) -> bool {
-        true
+        self.keeper.is_healthy()
     }
 
     pub(super) fn limits(&self) -> &EngineLimits {
         &self.limits
+    }
+
+    /// How much a session's ring of recent events holds.
+    pub(super) fn room(&self) -> Room {
+        Room { events: self.limits.recent, bytes: self.limits.recent_bytes }
+    }
+
+    /// The present, in milliseconds since 1970.
+    pub(super) fn now(&self) -> i64 {
+        self.clock.now()
+    }
+
+    pub(super) fn host(&self) -> Arc<Host> {
+        Arc::clone(&self.host)
+    }
+
+    pub(super) fn host_ref(&self) -> &Host {
+        &self.host
+    }
+
+    pub(super) fn actuators(&self) -> &[Actuator] {
+        &self.actuators
+    }
+
+    pub(super) fn keeper(&self) -> &Keeper {
+        &self.keeper
+    }
+
+    pub(super) fn tasks(&self) -> &TaskTracker {
+        &self.tasks
     }
 
     /// A number larger than all before.
@@ -90,49 +173,200 @@ impl Hub {
         self.stamps.fetch_add(1, Ordering::Relaxed)
     }
 
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
     pub(super) fn check_open(&self) -> Result<(), Failure> {
-        match self.stopping.load(Ordering::Relaxed) {
+        match self.is_stopping() {
             true => Err(Code::ShuttingDown.into()),
             false => Ok(()),
         }
     }
 
-    pub(super) fn wake_drive(&self, _session: &Arc<Session>, inner: &mut Inner) {
-        while let Some(work) = inner.inbox.pop_front() {
-            if let Work::Signal(inbound) = work {
-                inner.signals -= 1;
-                if let Some(feed) = inner.feed(inbound.attachment) {
-                    feed.refuse(inbound.ticket, inbound.id, Code::Unsupported.into());
-                }
-            }
+    /// Waits for a turn to think or act. Never closed; if it were, none would be held back.
+    pub(super) async fn worker_turn(&self) -> Option<SemaphorePermit<'_>> {
+        self.workers.acquire().await.ok()
+    }
+
+    /// Has an append kept.
+    pub(super) async fn keep(&self, append: Append) -> Result<Numbers, NotKept> {
+        let numbers = self.keeper.append(append).await?;
+        if let Some(last) = numbers.last() {
+            self.head.fetch_max(last.0, Ordering::Relaxed);
+        }
+        Ok(numbers)
+    }
+
+    /// Sees to it that a session's inbox is worked off.
+    pub(super) fn wake_drive(self: &Arc<Hub>, session: &Arc<Session>, inner: &mut Inner) {
+        if !inner.driving {
+            inner.driving = true;
+            self.tasks.spawn(drive(Arc::clone(self), Arc::clone(session)));
         }
     }
 
-    pub(super) fn read_page(&self, _session: &SessionId, _after: u64) -> Reading {
-        tokio::task::spawn_blocking(|| Ok(Vec::new()))
-    }
-
-    pub(super) fn detached(&self, session: &Arc<Session>) {
-        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        if session.lock().is_unused() {
-            sessions.remove(&session.id);
-        }
-    }
-
-    fn join(self: &Arc<Hub>, id: &SessionId, who: Principal, want: Attach) -> Arc<Attachment> {
-        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        let fresh = || Arc::new(Session::new(id.clone(), Arc::clone(&who.name), 0));
-        let session = Arc::clone(sessions.entry(id.clone()).or_insert_with(fresh));
-        let attachment = AttachmentId(self.stamp());
+    /// Hands work to a session.
+    pub(super) fn post(self: &Arc<Hub>, session: &Arc<Session>, work: Work) {
         let mut inner = session.lock();
+        inner.inbox.push_back(work);
+        self.wake_drive(session, &mut inner);
+    }
+
+    /// Tries again soon what could not be recorded.
+    pub(super) fn retry_later(self: &Arc<Hub>, session: &Arc<Session>) {
+        let (hub, session) = (Arc::clone(self), Arc::clone(session));
+        self.tasks.spawn(async move {
+            tokio::select! {
+                () = tokio::time::sleep(RETRY) => {}
+                () = hub.quit.cancelled() => return,
+            }
+            let mut inner = session.lock();
+            if !inner.inbox.is_empty() {
+                hub.wake_drive(&session, &mut inner);
+            }
+        });
+    }
+
+    /// Begins to read events of a session after a number.
+    pub(super) fn read_page(&self, session: &SessionId, after: u64) -> Reading {
+        let (readers, session, page) = (self.readers.clone(), session.clone(), self.limits.page);
+        tokio::spawn(async move { load::page(&readers, session, after, page).await })
+    }
+
+    /// The session of this name, from memory or from the record.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub(super) async fn find(self: &Arc<Hub>, id: &SessionId) -> Result<Option<Held>, Failure> {
+        if let Some(session) = self.map().get(id) {
+            return Ok(Some(self.hold(session)));
+        }
+        let Some((owner, head)) = self.row(id).await? else { return Ok(None) };
+        Ok(Some(self.find_or_make(id, &owner, head)))
+    }
+
+    /// The session of this name, made in memory if it is not there.
+    pub(super) fn find_or_make(
+        self: &Arc<Hub>,
+        id: &SessionId,
+        owner: &Arc<str>,
+        head: u64,
+    ) -> Held {
+        let mut map = self.map();
+        let make = || Arc::new(Session::new(id.clone(), Arc::clone(owner), head));
+        self.hold(map.entry(id.clone()).or_insert_with(make))
+    }
+
+    /// A session rests: others may need its memory more.
+    pub(super) fn rested(self: &Arc<Hub>, session: &Arc<Session>, is_loaded: bool) {
+        let stamp = self.stamp();
+        let (before, is_empty) = {
+            let mut inner = session.lock();
+            (std::mem::replace(&mut inner.stamp, stamp), inner.feeds.is_empty())
+        };
+        let longest_unused = {
+            let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+            loaded.remove(&before);
+            if is_loaded {
+                loaded.insert(stamp, session.id.clone());
+            }
+            if loaded.len() > self.limits.loaded { loaded.pop_first() } else { None }
+        };
+        if let Some((_, id)) = longest_unused {
+            self.evict(&id);
+        }
+        if is_empty && !is_loaded {
+            self.sweep(&session.id);
+        }
+    }
+
+    /// Takes a session out of the map if nothing keeps it there.
+    pub(super) fn sweep(&self, id: &SessionId) {
+        let mut map = self.map();
+        if map.get(id).is_some_and(|session| session.lock().is_unused()) {
+            map.remove(id);
+        }
+    }
+
+    /// All sessions in memory.
+    pub(super) fn present(&self) -> Vec<Arc<Session>> {
+        self.map().values().cloned().collect()
+    }
+
+    /// A name that no session has.
+    pub(super) fn fresh_name(&self) -> SessionId {
+        let name = format!("s{:016x}", self.names.hash_one(self.stamp()));
+        SessionId::parse(&name).expect("hex digits are a name")
+    }
+
+    fn evict(self: &Arc<Hub>, id: &SessionId) {
+        let map = self.map();
+        let Some(session) = map.get(id) else { return };
+        let mut inner = session.lock();
+        // One that is driven comes here again when it rests.
+        if !inner.driving && inner.core.is_some() {
+            inner.inbox.push_back(Work::Evict);
+            self.wake_drive(session, &mut inner);
+        }
+    }
+
+    fn join(
+        self: &Arc<Hub>,
+        id: &SessionId,
+        owner: &Arc<str>,
+        head: u64,
+        who: Principal,
+        want: Attach,
+    ) -> Result<Arc<Attachment>, Failure> {
+        let held = self.find_or_make(id, owner, head);
+        let session = &held.session;
+        if !who.may_see(&session.owner) {
+            return Err(unknown_session());
+        }
+        let mut inner = session.lock();
+        if let Some(gone) = &inner.gone {
+            return Err(gone.clone());
+        }
+        let attachment = AttachmentId(self.stamp());
         let feed = Feed::new(attachment, who, want, inner.head);
         inner.join(feed);
         drop(inner);
-        Arc::new(Attachment::new(Arc::clone(self), session, attachment))
+        Ok(Arc::new(Attachment::new(Arc::clone(self), Arc::clone(session), attachment)))
     }
 
-    fn fresh_name(&self) -> SessionId {
-        let name = format!("s{:016x}", self.names.hash_one(self.stamp()));
-        SessionId::parse(&name).unwrap_or_else(|_| unreachable!("hex digits are a name"))
+    /// Owner and last number of a session that the record knows.
+    async fn row(&self, id: &SessionId) -> Result<Option<(Arc<str>, u64)>, Failure> {
+        let id = id.clone();
+        let row = self.readers.read(move |reader| reader.session(id.as_str())).await?;
+        let row = row.filter(|row| !row.forgotten);
+        Ok(row.map(|row| (row.owner.into(), row.head_seq)))
     }
+
+    fn hold(self: &Arc<Hub>, session: &Arc<Session>) -> Held {
+        session.lock().pins += 1;
+        Held { hub: Arc::clone(self), session: Arc::clone(session) }
+    }
+
+    fn map(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Session>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Held {
+    /// Hands work to the session.
+    pub(super) fn post(&self, work: Work) {
+        self.hub.post(&self.session, work);
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.session.lock().pins -= 1;
+        self.hub.sweep(&self.session.id);
+    }
+}
+
+fn unknown_session() -> Failure {
+    Failure::because(Code::UnknownSession, NO_SUCH_SESSION)
 }

@@ -32,6 +32,8 @@ pub(super) struct Inner {
     pub(super) inbox: VecDeque<Work>,
     /// Messages of shells among the work.
     pub(super) signals: usize,
+    /// How many hold on to this session without being attached.
+    pub(super) pins: usize,
     /// Whether a drive task has this session.
     pub(super) driving: bool,
     /// State and what belongs to it; absent while evicted or lent to the drive task.
@@ -112,7 +114,8 @@ impl Inner {
 
     /// Tells whether the session can be forgotten by the daemon, though not by the record.
     pub(super) fn is_unused(&self) -> bool {
-        self.feeds.is_empty()
+        self.pins == 0
+            && self.feeds.is_empty()
             && self.inbox.is_empty()
             && !self.driving
             && self.core.is_none()

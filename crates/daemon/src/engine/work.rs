@@ -36,8 +36,35 @@ pub(super) enum Work {
 }
 
 impl Work {
-    /// Tells whether this must be done however often it fails: nobody will send it again.
-    pub(super) fn must_not_be_lost(&self) -> bool {
-        matches!(self, Work::Outcome { .. } | Work::Drafted { .. } | Work::Start { .. })
+    /// A copy of what must be done however often it fails: nobody will send it again.
+    pub(super) fn again(&self) -> Option<Work> {
+        match self {
+            Work::Outcome { effect, outcome, principal } => {
+                let (outcome, principal) = (outcome.clone(), Arc::clone(principal));
+                Some(Work::Outcome { effect: *effect, outcome, principal })
+            }
+            Work::Drafted { effect, draft } => {
+                Some(Work::Drafted { effect: *effect, draft: draft.clone() })
+            }
+            Work::Start { effect } => Some(Work::Start { effect: *effect }),
+            Work::Tick(tick) => Some(Work::Tick(*tick)),
+            Work::Recover => Some(Work::Recover),
+            Work::Signal(_) | Work::Begin { .. } | Work::Evict | Work::Close(_) => None,
+        }
+    }
+
+    /// The effect that this brings a result or a start of.
+    pub(super) fn effect(&self) -> Option<u64> {
+        match self {
+            Work::Outcome { effect, .. }
+            | Work::Drafted { effect, .. }
+            | Work::Start { effect } => Some(*effect),
+            _ => None,
+        }
+    }
+
+    /// Tells whether this can be recorded together with other work.
+    pub(super) fn can_share(&self) -> bool {
+        !matches!(self, Work::Begin { .. } | Work::Evict | Work::Close(_))
     }
 }

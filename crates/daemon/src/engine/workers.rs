@@ -1,5 +1,116 @@
-//! Work that runs outside of a session.
+//! Work that runs outside of a session: thoughts and acts, on threads, a few at a time.
+//!
+//! Started by the drive task after the intent is durable, and for an act after its start is;
+//! what comes of it goes back through the inbox. Each is known to its session by its effect and
+//! can be canceled.
+
+use std::sync::Arc;
+
+use bridle_host::{Cancel, Delta, Surroundings};
+use bridle_loop::{Draft, EffectId, Fault, Order, Outcome, Prompt};
+use bridle_store::fault;
+
+use super::admin;
+use super::hub::Hub;
+use super::session::Session;
+use super::work::Work;
+
+/// Who says how an act of the host ended.
+const HOST: &str = "host";
 
 /// A worker that can be told to stop.
 #[derive(Debug)]
-pub(super) struct Worker;
+pub(super) struct Worker {
+    pub(super) cancel: Cancel,
+}
+
+/// Has a thinker think.
+pub(super) fn think(hub: &Arc<Hub>, session: &Arc<Session>, effect: u64, prompt: Prompt) {
+    let cancel = enlist(session, effect);
+    let (hub, session) = (Arc::clone(hub), Arc::clone(session));
+    let tasks = hub.tasks().clone();
+    tasks.spawn(async move {
+        let turn = hub.worker_turn().await;
+        let draft = draft(&hub, &session, prompt, &cancel).await;
+        drop(turn);
+        finish(&hub, &session, effect, Work::Drafted { effect, draft });
+    });
+}
+
+async fn draft(
+    hub: &Arc<Hub>,
+    session: &Arc<Session>,
+    prompt: Prompt,
+    cancel: &Cancel,
+) -> Result<Draft, Fault> {
+    let (host, session, cancel) = (hub.host(), Arc::clone(session), cancel.clone());
+    let thinking = tokio::task::spawn_blocking(move || {
+        let turn = prompt.context.turn.0;
+        let mut show = |delta: Delta| {
+            if !cancel.is_canceled() {
+                session.lock().show_delta(turn, &delta.text);
+            }
+        };
+        host.think(&prompt, &mut show, &cancel)
+    });
+    match thinking.await {
+        Ok(draft) => draft,
+        Err(error) => {
+            tracing::error!(%error, "a thinker broke off");
+            Err(Fault { reason: "the thinker broke off".into(), retryable: true })
+        }
+    }
+}
+
+/// Has a host actuator carry an order out. Its start is durable.
+pub(super) fn execute(hub: &Arc<Hub>, session: &Arc<Session>, effect: u64, order: Order) {
+    enlist(session, effect);
+    let (hub, session) = (Arc::clone(hub), Arc::clone(session));
+    let tasks = hub.tasks().clone();
+    tasks.spawn(async move {
+        let turn = hub.worker_turn().await;
+        fault::point("engine.execute");
+        let outcome = match admin::is_for(&order) {
+            true => admin::carry_out(&hub, &session, &order).await,
+            false => act(&hub, &session, effect, order).await,
+        };
+        fault::point("engine.executed");
+        drop(turn);
+        let work = Work::Outcome { effect, outcome, principal: HOST.into() };
+        finish(&hub, &session, effect, work);
+    });
+}
+
+async fn act(hub: &Arc<Hub>, session: &Arc<Session>, effect: u64, order: Order) -> Outcome {
+    let (host, id) = (hub.host(), session.id.clone());
+    let acting = tokio::task::spawn_blocking(move || {
+        let mut note = |text: &str| tracing::info!(target: "bridle::log", session = %id, "{text}");
+        let mut around = Surroundings { session: &id, effect: EffectId(effect), note: &mut note };
+        host.act(&order, &mut around)
+    });
+    match acting.await {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            tracing::error!(%error, "an actuator broke off");
+            Outcome::UnknownOutcome
+        }
+    }
+}
+
+fn enlist(session: &Session, effect: u64) -> Cancel {
+    let cancel = Cancel::new();
+    session.lock().workers.insert(effect, Worker { cancel: cancel.clone() });
+    cancel
+}
+
+/// Hands in what came of it.
+fn finish(hub: &Arc<Hub>, session: &Arc<Session>, effect: u64, work: Work) {
+    let mut inner = session.lock();
+    inner.workers.remove(&effect);
+    // A thought that was broken off because the daemon stops is thought again after the start.
+    if hub.is_stopping() && matches!(work, Work::Drafted { .. }) {
+        return;
+    }
+    inner.inbox.push_back(work);
+    hub.wake_drive(session, &mut inner);
+}

@@ -1,0 +1,193 @@
+//! What the daemon itself carries out: forgetting and forking.
+//!
+//! Reached only with an order, as every actuator; started and recorded like every act. The
+//! outcome goes to the session that asked.
+
+use std::sync::Arc;
+
+use bridle_loop::{Action, Began, Fork, Limits, Order, Outcome, SessionId, State};
+use bridle_sexp::Value;
+use bridle_store::{By, Error, Filter, Forgotten, Number, Reader, Store};
+use bridle_wire::Code;
+use bridle_wire::oacp::Failure;
+use tokio::sync::oneshot;
+
+use super::hub::{Held, Hub};
+use super::load;
+use super::session::Session;
+use super::work::Work;
+
+/// The actuator whose orders are carried out here.
+const SYSTEM: &str = "system";
+
+/// Records read at once while a past state is computed.
+const PAGE: usize = 1024;
+
+/// What shells of a forgotten session are told.
+const FORGOTTEN: &str = "this session was forgotten";
+
+/// Tells whether an order is for the daemon itself.
+pub(super) fn is_for(order: &Order) -> bool {
+    order.target().as_str() == SYSTEM
+}
+
+/// Carries an order out, for the session that asked.
+pub(super) async fn carry_out(hub: &Arc<Hub>, asker: &Session, order: &Order) -> Outcome {
+    let done = match order.action() {
+        Action::Forget { what } => forget(hub, asker, what).await,
+        Action::Fork { record, name } => fork(hub, asker, *record, name.as_deref()).await,
+        other => Err(format!("`{}` is nothing that the daemon does", other.name())),
+    };
+    match done {
+        Ok(result) => Outcome::Done(result),
+        Err(reason) => Outcome::Failed(reason.into()),
+    }
+}
+
+/// Forgets a session by its name, or a record by its number.
+async fn forget(hub: &Arc<Hub>, asker: &Session, what: &Value) -> Result<Value, String> {
+    let by = By { principal: (*asker.owner).into(), at: hub.now() };
+    if let Some(name) = what.as_str() {
+        let id = SessionId::parse(name).map_err(|error| error.to_string())?;
+        return forget_session(hub, asker, id, by).await;
+    }
+    let number = what.as_i64().and_then(|number| u64::try_from(number).ok());
+    let Some(number) = number else { return Err("expected a session or a record".to_owned()) };
+    forget_record(hub, Number(number), by).await
+}
+
+async fn forget_session(
+    hub: &Arc<Hub>,
+    asker: &Session,
+    id: SessionId,
+    by: By,
+) -> Result<Value, String> {
+    if id == asker.id {
+        return Err("a session cannot forget itself; ask from another one".to_owned());
+    }
+    let held = find(hub, &id).await?;
+    held.session.lock().gone = Some(Failure::because(Code::UnknownSession, FORGOTTEN));
+    close(&held).await;
+    let name: Box<str> = id.as_str().into();
+    let forgot = with_store(hub, move |store| store.forget_session(&name, &by)).await;
+    let mut inner = held.session.lock();
+    if forgot.is_err() {
+        inner.gone = None;
+    } else {
+        hub.wakes.set(&id, None);
+        inner.requests.clear();
+        for feed in &mut inner.feeds {
+            feed.end(Failure::because(Code::UnknownSession, FORGOTTEN));
+        }
+    }
+    drop(inner);
+    told(forgot?, "session", Value::str(id.as_str()))
+}
+
+async fn forget_record(hub: &Arc<Hub>, number: Number, by: By) -> Result<Value, String> {
+    let found = read(hub, move |reader| reader.record(number)).await?;
+    let Some(record) = found else { return Err(format!("no record `{number}`")) };
+    // The state is saved first: what comes after the record can then be loaded without it.
+    if let Ok(id) = SessionId::parse(&record.session) {
+        close(&find(hub, &id).await?).await;
+    }
+    let forgot = with_store(hub, move |store| store.forget_record(number, None, &by)).await?;
+    told(forgot, "record", int(number.0))
+}
+
+fn told(forgot: Forgotten, key: &str, what: Value) -> Result<Value, String> {
+    Ok(Value::plist([
+        ("action", Value::keyword("forget")),
+        (key, what),
+        ("forgot", int(forgot.number.0)),
+        ("scrubbed", Value::bool(forgot.scrubbed)),
+    ]))
+}
+
+/// Begins a session from a past point of another; nothing that was done is done again.
+async fn fork(
+    hub: &Arc<Hub>,
+    asker: &Session,
+    record: u64,
+    name: Option<&str>,
+) -> Result<Value, String> {
+    let id = match name {
+        Some(name) => SessionId::parse(name).map_err(|error| error.to_string())?,
+        None => hub.fresh_name(),
+    };
+    let (session, state) = read(hub, move |reader| past(reader, Number(record))).await??;
+    let source = session.as_str().to_owned();
+    let fork = Fork { session, record, state: state.to_value() };
+    let owner = &asker.owner;
+    let began = Began { owner: (**owner).into(), limits: Limits::default(), fork: Some(fork) };
+    let held = hub.find_or_make(&id, owner, 0);
+    let (done, begun) = oneshot::channel();
+    held.post(Work::Begin { began: Box::new(began), done });
+    if !begun.await.unwrap_or(false) {
+        return Err(format!("a session `{id}` exists already, or cannot be recorded"));
+    }
+    Ok(Value::plist([
+        ("action", Value::keyword("fork")),
+        ("session", Value::str(id.as_str())),
+        ("from", Value::str(source)),
+        ("record", int(record)),
+    ]))
+}
+
+/// The State of a record's session right after that record.
+fn past(reader: &Reader, number: Number) -> Result<Result<(SessionId, State), String>, Error> {
+    let Some(record) = reader.record(number)? else {
+        return Ok(Err(format!("no record `{number}`")));
+    };
+    let Ok(id) = SessionId::parse(&record.session) else {
+        return Ok(Err(format!("record `{number}` belongs to no session")));
+    };
+    let mut state = State::new(id.clone());
+    let filter = Filter { session: Some(record.session), to: Some(number), ..Filter::default() };
+    let mut after = Number(0);
+    loop {
+        let page = reader.records(after, &filter, PAGE)?;
+        let Some(last) = page.last() else { return Ok(Ok((id, state))) };
+        after = last.number;
+        for record in &page {
+            if record.body.text().is_none() {
+                return Ok(Err(format!("record `{}` was forgotten", record.number)));
+            }
+            load::apply(&mut state, record)?;
+        }
+    }
+}
+
+/// Has a session let go of everything.
+async fn close(held: &Held) {
+    let (done, closed) = oneshot::channel();
+    held.post(Work::Close(done));
+    // An error says that the daemon stops.
+    let _ = closed.await;
+}
+
+async fn find(hub: &Arc<Hub>, id: &SessionId) -> Result<Held, String> {
+    let found = hub.find(id).await.map_err(|failure| failure.message)?;
+    found.ok_or_else(|| format!("no session `{id}`"))
+}
+
+async fn read<T: Send + 'static>(
+    hub: &Arc<Hub>,
+    work: impl FnOnce(&Reader) -> Result<T, Error> + Send + 'static,
+) -> Result<T, String> {
+    hub.readers.read(work).await.map_err(|failure| failure.message)
+}
+
+async fn with_store(
+    hub: &Arc<Hub>,
+    work: impl FnOnce(&mut Store) -> Result<Forgotten, Error> + Send + 'static,
+) -> Result<Forgotten, String> {
+    match hub.keeper().with_store(work).await {
+        Ok(done) => done.map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn int(number: u64) -> Value {
+    Value::int(i64::try_from(number).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,327 @@
+//! Work of one session becomes one append: events, the effects that follow, inline results.
+//!
+//! Used by the drive task. Nothing is carried out here that anybody could notice: reflex
+//! thinkers are asked, because their answers are harmless and belong into the same commit;
+//! everything else is noted in `after`, to be done when the append is durable.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use bridle_host::Host;
+use bridle_loop::{
+    Actuator, Began, Effect, EffectId, Event, Limits, Name, Outcome, Place, Tick, Time, step,
+};
+use bridle_sexp::Value;
+use bridle_store::{Append, Cause, Draft, NewSession, Number, Receipt};
+use bridle_wire::Code;
+use bridle_wire::oacp::Failure;
+
+use super::core::{Admitted, Core, ReceiptKey, body_hash};
+use super::inbound::Inbound;
+use super::session::Waiter;
+use super::terms::{AttachmentId, Kind};
+use super::work::Work;
+
+/// The principal of what the engine itself does.
+const ENGINE: &str = "engine";
+
+/// Actuators of shells that a session remembers; further names are not registered, and requests
+/// to them are answered `unknown-target`.
+const SHELL_ACTUATORS: usize = 64;
+
+/// What was done before with another body under the same id.
+const CONFLICT: &str = "this id was used before with another body; use a new one";
+
+/// What is to happen when the append is durable, in order.
+#[derive(Debug)]
+pub(super) enum After {
+    /// A numbered event: shells may see it.
+    Publish { draft: usize, seq: u64, at: i64, kind: Kind, body: Box<str>, answers: Option<u64> },
+    /// Somebody waits for the answer to the signal of this number.
+    Await { seq: u64, waiter: Waiter },
+    /// A shell wants to know that its message is recorded.
+    Receipt { to: AttachmentId, id: Option<bridle_wire::oacp::Id>, seq: u64 },
+    /// A message is refused.
+    Refuse { inbound: Box<Inbound>, failure: Failure },
+    /// An effect to carry out, and the draft of its intent; `None` for one that was left open.
+    Carry { effect: Box<Effect>, draft: Option<usize> },
+    /// An order whose start is recorded.
+    Execute { effect: u64 },
+}
+
+/// An append in the making.
+pub(super) struct Batch<'a> {
+    pub(super) core: &'a mut Core,
+    host: &'a Host,
+    /// What the host carries out.
+    actuators: &'a [Actuator],
+    at: i64,
+    pub(super) append: Append,
+    pub(super) after: Vec<After>,
+}
+
+impl<'a> Batch<'a> {
+    /// An empty batch at this time.
+    pub(super) fn new(
+        core: &'a mut Core,
+        host: &'a Host,
+        actuators: &'a [Actuator],
+        at: i64,
+    ) -> Batch<'a> {
+        Batch { core, host, actuators, at, append: Append::default(), after: Vec::new() }
+    }
+
+    /// Begins the session, unless it has begun.
+    pub(super) fn begin(&mut self, began: impl FnOnce() -> Began) {
+        if self.core.born {
+            return;
+        }
+        let began = began();
+        let owner = began.owner.clone();
+        let name = self.core.state.session().as_str().into();
+        self.append.session = Some(NewSession { name, owner: owner.clone(), at: self.at });
+        self.core.born = true;
+        self.event(Event::Began(began), Cause::None, &owner);
+    }
+
+    /// Adds what one piece of work leads to.
+    pub(super) fn add(&mut self, work: Work, offers: &[Name]) {
+        match work {
+            Work::Signal(inbound) => self.signal(inbound, offers),
+            Work::Outcome { effect, outcome, principal } => {
+                let cause = self.intent(effect);
+                let effect = EffectId(effect);
+                self.event(Event::Acted { effect, outcome }, cause, &principal);
+            }
+            // A thought that nobody waits for any more leaves no trace.
+            Work::Drafted { effect, .. } if !self.core.awaits(effect) => {}
+            Work::Drafted { effect, draft } => {
+                let cause = self.intent(effect);
+                let effect = EffectId(effect);
+                self.event(Event::Drafted { effect, draft }, cause, ENGINE);
+            }
+            Work::Start { effect } => self.start(effect),
+            Work::Tick(tick) => {
+                let due = self.core.state.next_deadline().is_some_and(|time| time.0 <= self.at);
+                if due || tick == Tick::Heartbeat {
+                    self.event(Event::Tick(tick), Cause::None, ENGINE);
+                }
+            }
+            // The drive task does these itself.
+            Work::Recover | Work::Begin { .. } | Work::Evict | Work::Close(_) => {}
+        }
+    }
+
+    /// Takes up what a session left open when it was last in memory, `busy` effects excepted.
+    pub(super) fn take_up(&mut self, busy: &BTreeSet<u64>) {
+        for (id, effect) in self.core.state.outstanding() {
+            if busy.contains(&id.0) {
+                continue;
+            }
+            match &effect {
+                Effect::Consult { context, .. } => {
+                    let advice = self.host.consult(context);
+                    let cause = self.intent(id.0);
+                    self.event(Event::Consulted { effect: id, advice }, cause, ENGINE);
+                }
+                Effect::Act { order, .. } if order.place() == Place::Host => {
+                    if self.core.started.contains(&id.0) {
+                        let outcome = Outcome::UnknownOutcome;
+                        let cause = self.intent(id.0);
+                        self.event(Event::Acted { effect: id, outcome }, cause, ENGINE);
+                    } else {
+                        self.after.push(After::Carry { effect: Box::new(effect), draft: None });
+                    }
+                }
+                Effect::Think { .. } => {
+                    self.after.push(After::Carry { effect: Box::new(effect), draft: None });
+                }
+                // Requests to shells stay open; the session has them already.
+                _ => {}
+            }
+        }
+    }
+
+    /// A message of a shell: known already, or recorded now.
+    fn signal(&mut self, inbound: Box<Inbound>, offers: &[Name]) {
+        let key = receipt_key(&inbound);
+        let body = key.as_ref().map(|_| body_hash(&inbound.signal));
+        if let (Some(key), Some(body)) = (&key, body)
+            && let Some(known) = self.core.receipts.find(key, self.at)
+        {
+            return self.known(inbound, known, body);
+        }
+        self.register(offers);
+        let seq = self.core.state.next_seq().0;
+        let Inbound { signal, attachment, ticket, id, wants_receipt } = *inbound;
+        if let (Some(key), Some(body)) = (key, body) {
+            self.append.receipts.push(Receipt {
+                session: self.core.state.session().as_str().into(),
+                principal: key.principal.clone(),
+                client: key.client.clone(),
+                id: key.id.clone(),
+                body_hash: body,
+                seq,
+                at: self.at,
+            });
+            self.core.receipts.note(key, Admitted { body, seq, at: self.at });
+        }
+        if wants_receipt {
+            self.after.push(After::Receipt { to: attachment, id, seq });
+        }
+        self.after.push(After::Await { seq, waiter: Waiter { attachment, ticket } });
+        let principal = signal.from.principal.clone();
+        self.event(Event::Signal(Arc::new(signal)), Cause::None, &principal);
+    }
+
+    /// A message that came before: the same receipt, or a conflict.
+    fn known(&mut self, inbound: Box<Inbound>, known: Admitted, body: bridle_store::Hash) {
+        if known.body != body {
+            let failure = Failure::because(Code::IdConflict, CONFLICT);
+            self.after.push(After::Refuse { inbound, failure });
+        } else if inbound.wants_receipt {
+            let (to, id) = (inbound.attachment, inbound.id);
+            self.after.push(After::Receipt { to, id, seq: known.seq });
+        }
+    }
+
+    /// Tells the State what can be reached, if that is more than it knows. What a shell offered
+    /// once stays: a request to a shell that is away waits for it.
+    fn register(&mut self, offers: &[Name]) {
+        let host = self.actuators;
+        let known = self.core.state.actuators();
+        let is_host = |name: &Name| host.iter().any(|actuator| actuator.name == *name);
+        let kept = known.iter().filter(|a| a.place == Place::Shell && !is_host(&a.name));
+        let mut shells: Vec<Actuator> = kept.cloned().collect();
+        for name in offers {
+            let is_new = !is_host(name) && shells.iter().all(|actuator| actuator.name != *name);
+            if is_new && shells.len() < SHELL_ACTUATORS {
+                let name = name.clone();
+                shells.push(Actuator { name, place: Place::Shell, actions: Vec::new() });
+            }
+        }
+        let all: Vec<Actuator> = host.iter().cloned().chain(shells).collect();
+        if all != known {
+            self.event(Event::Registered(all), Cause::None, ENGINE);
+        }
+    }
+
+    /// Records that an order is about to be carried out.
+    fn start(&mut self, effect: u64) {
+        if !self.core.awaits(effect) || !self.core.started.insert(effect) {
+            return;
+        }
+        let session: Box<str> = self.core.state.session().as_str().into();
+        let body = Value::plist([("effect", number(effect))]).to_string();
+        let draft = Draft::new(&session, "started", self.at, ENGINE, body);
+        self.append.drafts.push(draft.caused_by(self.intent(effect)));
+        self.append.started.push((session, effect));
+        self.after.push(After::Execute { effect });
+    }
+
+    /// Steps through an event and what reflexes make of it.
+    pub(super) fn event(&mut self, event: Event, cause: Cause, principal: &str) {
+        let mut events = VecDeque::from([(event, cause)]);
+        let mut principal = principal;
+        while let Some((event, cause)) = events.pop_front() {
+            let at = self.record_event(&event, cause, principal);
+            let effects = step(&mut self.core.state, Time(self.at), event);
+            let ends_turn = effects.iter().any(|effect| matches!(effect, Effect::Finish { .. }));
+            for effect in effects {
+                let draft = self.record_effect(&effect, at);
+                match effect {
+                    Effect::Consult { id, context } => {
+                        let advice = self.host.consult(&context);
+                        let event = Event::Consulted { effect: id, advice };
+                        events.push_back((event, Cause::Earlier(draft)));
+                    }
+                    Effect::Think { .. } | Effect::Act { .. } => {
+                        let effect = Box::new(effect);
+                        self.after.push(After::Carry { effect, draft: Some(draft) });
+                    }
+                    Effect::Decided(_)
+                    | Effect::Settled { .. }
+                    | Effect::Say(_)
+                    | Effect::Finish { .. } => {}
+                }
+            }
+            if ends_turn {
+                self.mark(at);
+            }
+            principal = ENGINE;
+        }
+    }
+
+    fn record_event(&mut self, event: &Event, cause: Cause, principal: &str) -> usize {
+        let seq = self.core.state.seq_of(event).map(|seq| seq.0);
+        self.record(event.kind(), event.to_value(), seq, cause, principal)
+    }
+
+    fn record_effect(&mut self, effect: &Effect, event: usize) -> usize {
+        let seq = effect.seq().map(|seq| seq.0);
+        let cause = Cause::Earlier(event);
+        let draft = self.record(effect.kind(), effect.to_value(), seq, cause, ENGINE);
+        if let (Effect::Say(said), Some(After::Publish { answers, .. })) =
+            (effect, self.after.last_mut())
+        {
+            *answers = said.answers.map(|seq| seq.0);
+        }
+        draft
+    }
+
+    /// Adds a draft; a numbered one is published when it is durable.
+    fn record(
+        &mut self,
+        kind: &'static str,
+        body: Value,
+        seq: Option<u64>,
+        cause: Cause,
+        principal: &str,
+    ) -> usize {
+        let session = self.core.state.session().as_str();
+        let body = body.to_string();
+        let draft = self.append.drafts.len();
+        if let (Some(seq), Some(kind)) = (seq, Kind::from_record(kind)) {
+            let body = body.as_str().into();
+            let at = self.at;
+            self.after.push(After::Publish { draft, seq, at, kind, body, answers: None });
+        }
+        let session = session.into();
+        let principal = principal.into();
+        self.append.drafts.push(Draft { session, seq, at: self.at, cause, principal, kind, body });
+        draft
+    }
+
+    /// Notes the hash of the State at the end of a turn, for replay to compare.
+    fn mark(&mut self, event: usize) {
+        let hash = bridle_store::hash_text(&self.core.state.to_value().to_string());
+        let body = Value::plist([("state", Value::str(hash.to_string()))]);
+        self.record("mark", body, None, Cause::Earlier(event), ENGINE);
+    }
+
+    /// The record of an effect's intent, as the cause of its outcome.
+    fn intent(&self, effect: u64) -> Cause {
+        match self.core.open.get(&effect) {
+            Some(Some(record)) => Cause::Number(Number(*record)),
+            _ => Cause::None,
+        }
+    }
+}
+
+/// How a session of this owner begins.
+pub(super) fn began(owner: &str) -> Began {
+    Began { owner: owner.into(), limits: Limits::default(), fork: None }
+}
+
+fn receipt_key(inbound: &Inbound) -> Option<ReceiptKey> {
+    let signal = &inbound.signal;
+    Some(ReceiptKey {
+        principal: signal.from.principal.clone(),
+        client: signal.from.client.clone()?,
+        id: signal.id.as_ref()?.to_string().into(),
+    })
+}
+
+fn number(number: u64) -> Value {
+    Value::int(i64::try_from(number).unwrap_or(i64::MAX))
+}

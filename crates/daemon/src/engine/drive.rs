@@ -1,0 +1,296 @@
+//! The task that works off a session's inbox. It exists only while there is work.
+//!
+//! Strict order: a batch of work is stepped through and recorded in one append; only when that is
+//! durable does anybody hear of it (`settle`). When an append fails, the State is thrown away,
+//! messages are refused to their senders, and what nobody would send again waits for the next
+//! try.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use bridle_loop::{Began, Name};
+use bridle_store::{Append, fault};
+use bridle_wire::Code;
+use bridle_wire::oacp::{Failure, Id};
+use tokio::sync::oneshot;
+
+use super::batch::{Batch, began};
+use super::core::Core;
+use super::hub::Hub;
+use super::keeper::NotKept;
+use super::load;
+use super::session::Session;
+use super::settle;
+use super::terms::AttachmentId;
+use super::work::Work;
+
+/// Pieces of work in one append: bounds what one failure throws back.
+const BATCH: usize = 64;
+
+/// What a client is told whose message could not be recorded.
+const NOT_RECORDED: &str = "the record takes nothing now, so nothing was done; send it again later";
+
+/// Works the inbox off and ends.
+pub(super) async fn drive(hub: Arc<Hub>, session: Arc<Session>) {
+    let core = session.lock().core.take();
+    let mut desk = Desk { hub, session, core };
+    loop {
+        let goes_on = match desk.next() {
+            Next::Rest => break,
+            Next::Batch(works) => desk.batch(works).await,
+            Next::Begin(began, done) => desk.begin(*began, done).await,
+            Next::Evict => desk.evict().await,
+            Next::Close(done) => desk.close(done).await,
+        };
+        if !goes_on {
+            desk.stall();
+            break;
+        }
+    }
+}
+
+/// What a drive task has.
+pub(super) struct Desk {
+    pub(super) hub: Arc<Hub>,
+    pub(super) session: Arc<Session>,
+    pub(super) core: Option<Box<Core>>,
+}
+
+enum Next {
+    Batch(Vec<Work>),
+    Begin(Box<Began>, oneshot::Sender<bool>),
+    Evict,
+    Close(oneshot::Sender<()>),
+    Rest,
+}
+
+/// What to do when an append fails.
+enum Undo {
+    Refuse { to: AttachmentId, ticket: Option<u64>, id: Option<Id> },
+    Again(Work),
+}
+
+impl Desk {
+    /// The next piece of work; without any, the State goes back and the session rests.
+    fn next(&mut self) -> Next {
+        let mut inner = self.session.lock();
+        let Some(work) = inner.inbox.pop_front() else {
+            inner.inbox.shrink_to_fit();
+            inner.driving = false;
+            let core = self.core.take().filter(|core| core.born);
+            let is_loaded = core.is_some();
+            inner.core = core;
+            drop(inner);
+            self.hub.rested(&self.session, is_loaded);
+            return Next::Rest;
+        };
+        match work {
+            Work::Begin { began, done } => Next::Begin(began, done),
+            Work::Evict => Next::Evict,
+            Work::Close(done) => Next::Close(done),
+            work => {
+                let mut works = vec![work];
+                while works.len() < BATCH
+                    && let Some(work) = inner.inbox.pop_front_if(|work| work.can_share())
+                {
+                    works.push(work);
+                }
+                let signals = works.iter().filter(|work| matches!(work, Work::Signal(_))).count();
+                inner.signals = inner.signals.saturating_sub(signals);
+                Next::Batch(works)
+            }
+        }
+    }
+
+    /// Records a batch of work and lets everybody know; tells whether to go on.
+    async fn batch(&mut self, works: Vec<Work>) -> bool {
+        let undo: Vec<Undo> = works.iter().filter_map(Undo::of).collect();
+        let gone = self.session.lock().gone.clone();
+        if let Some(gone) = gone {
+            return self.undo(undo, &gone);
+        }
+        let was_loaded = self.core.is_some();
+        if let Err(failure) = self.load().await {
+            return self.undo(undo, &failure);
+        }
+        let (offers, busy) = self.look(&works);
+        let Some(core) = &mut self.core else { return false };
+        let mut batch = Batch::new(core, self.hub.host_ref(), self.hub.actuators(), self.hub.now());
+        if works.iter().any(|work| matches!(work, Work::Signal(_) | Work::Tick(_))) {
+            batch.begin(|| began(&self.session.owner));
+        }
+        if !was_loaded {
+            batch.take_up(&busy);
+        }
+        for work in works {
+            batch.add(work, &offers);
+        }
+        let Batch { mut append, after, .. } = batch;
+        core.complete(&mut append);
+        match self.keep(append).await {
+            Ok(numbers) => {
+                fault::point("engine.publish");
+                settle::settle(self, after, numbers);
+                fault::point("engine.published");
+                true
+            }
+            Err(failure) => self.undo(undo, &failure),
+        }
+    }
+
+    /// Has an append kept, if there is anything in it.
+    async fn keep(&self, append: Append) -> Result<Option<bridle_store::Numbers>, Failure> {
+        if append == Append::default() {
+            return Ok(None);
+        }
+        let has_checkpoint = append.checkpoint.is_some();
+        if has_checkpoint {
+            fault::point("engine.checkpoint");
+        }
+        if !append.started.is_empty() {
+            fault::point("engine.start");
+        }
+        let kept = self.hub.keep(append).await;
+        if has_checkpoint {
+            fault::point("engine.checkpointed");
+        }
+        kept.map(Some).map_err(|error| match error {
+            NotKept::Unavailable(_) => Failure::because(Code::StoreUnavailable, NOT_RECORDED),
+            NotKept::Refused(_) => Code::Internal.into(),
+            NotKept::Closed => Code::ShuttingDown.into(),
+        })
+    }
+
+    /// Reads the session from the record, unless its State is here.
+    async fn load(&mut self) -> Result<(), Failure> {
+        if self.core.is_some() {
+            return Ok(());
+        }
+        let found = load::load(&self.hub, &self.session.id).await?;
+        let mut inner = self.session.lock();
+        inner.head = inner.head.max(found.core.state.next_seq().0 - 1);
+        for (effect, request) in found.requests {
+            inner.requests.entry(effect).or_insert(request);
+        }
+        inner.offer_requests();
+        drop(inner);
+        self.core = Some(Box::new(found.core));
+        Ok(())
+    }
+
+    /// What attached shells offer, and which effects are being worked on.
+    fn look(&self, works: &[Work]) -> (Vec<Name>, BTreeSet<u64>) {
+        let mut inner = self.session.lock();
+        let mut busy: BTreeSet<u64> = inner.workers.keys().copied().collect();
+        busy.extend(works.iter().chain(&inner.inbox).filter_map(Work::effect));
+        // An answer is on its way: the request is not to be made again.
+        inner.requests.retain(|effect, _| !busy.contains(effect));
+        let mut offers: Vec<Name> = inner.feeds.iter().flat_map(|feed| feed.names()).collect();
+        offers.sort();
+        offers.dedup();
+        (offers, busy)
+    }
+
+    /// Nothing was recorded: tells the senders, keeps what must not be lost.
+    fn undo(&mut self, undo: Vec<Undo>, failure: &Failure) -> bool {
+        self.core = None;
+        let gives_up = failure.code != Code::StoreUnavailable;
+        let mut inner = self.session.lock();
+        let mut again = Vec::new();
+        for undo in undo {
+            match undo {
+                Undo::Refuse { to, ticket, id } => {
+                    if let Some(feed) = inner.feed(to) {
+                        feed.refuse(ticket, id, failure.clone());
+                    }
+                }
+                Undo::Again(work) if gives_up => {
+                    tracing::warn!(session = %self.session.id, %failure, ?work, "not recorded");
+                }
+                Undo::Again(work) => again.push(work),
+            }
+        }
+        let goes_on = again.is_empty();
+        for work in again.into_iter().rev() {
+            inner.inbox.push_front(work);
+        }
+        goes_on
+    }
+
+    /// Ends the task with work left; it is tried again soon.
+    fn stall(&mut self) {
+        self.session.lock().driving = false;
+        self.hub.retry_later(&self.session);
+    }
+
+    /// Begins the session as a continuation of another.
+    async fn begin(&mut self, began: Began, done: oneshot::Sender<bool>) -> bool {
+        if self.load().await.is_err() {
+            let _ = done.send(false);
+            return true;
+        }
+        let Some(core) = &mut self.core else { return true };
+        if core.born {
+            let _ = done.send(false);
+            return true;
+        }
+        let mut batch = Batch::new(core, self.hub.host_ref(), self.hub.actuators(), self.hub.now());
+        batch.begin(|| began);
+        let Batch { mut append, after, .. } = batch;
+        core.complete(&mut append);
+        let kept = self.keep(append).await;
+        let _ = done.send(kept.is_ok());
+        match kept {
+            Ok(numbers) => settle::settle(self, after, numbers),
+            Err(_) => self.core = None,
+        }
+        true
+    }
+
+    /// Writes the State down and gives its memory back.
+    async fn evict(&mut self) -> bool {
+        self.save().await;
+        self.core = None;
+        self.session.lock().drop_recent();
+        true
+    }
+
+    /// Writes the State down, if something is new. What is not saved is read from the tail.
+    async fn save(&mut self) {
+        let Some(core) = &mut self.core else { return };
+        let checkpoint = core.checkpoint();
+        if checkpoint.is_some() {
+            let append = Append { checkpoint, ..Append::default() };
+            if let Err(failure) = self.keep(append).await {
+                tracing::warn!(session = %self.session.id, %failure, "a state was not saved");
+            }
+        }
+    }
+
+    /// Lets go of the session: what runs is canceled, what waits is dropped.
+    async fn close(&mut self, done: oneshot::Sender<()>) -> bool {
+        self.save().await;
+        self.core = None;
+        let mut inner = self.session.lock();
+        inner.drop_recent();
+        for worker in inner.workers.values() {
+            worker.cancel.cancel();
+        }
+        drop(inner);
+        let _ = done.send(());
+        true
+    }
+}
+
+impl Undo {
+    fn of(work: &Work) -> Option<Undo> {
+        match work {
+            Work::Signal(inbound) => Some(Undo::Refuse {
+                to: inbound.attachment,
+                ticket: inbound.ticket,
+                id: inbound.id.clone(),
+            }),
+            work => work.again().map(Undo::Again),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The beginning and the end of a hub, and its timer.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bridle_host::Host;
+use bridle_loop::{SessionId, Tick};
+use bridle_sexp::Value;
+use bridle_store::{Append, Draft, Options, Store, Waiting};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::super::clock::Clock;
+use super::super::facts::HubFacts;
+use super::super::keeper::Keeper;
+use super::super::readers::Readers;
+use super::super::wakes::Wakes;
+use super::super::work::Work;
+use super::Hub;
+use crate::config::Config;
+use crate::error::Error;
+
+/// The session that heartbeats go to.
+const HEARTBEAT: &str = "heartbeat";
+
+/// The principal of what the daemon itself does.
+const DAEMON: &str = "daemon";
+
+/// Longest sleep of the timer. In a test build the clock may jump while it sleeps.
+const NAP: Duration =
+    if cfg!(feature = "faults") { Duration::from_millis(100) } else { Duration::from_secs(3600) };
+
+impl Hub {
+    /// Opens the record, takes up what was left open, and starts the timer. The work does not
+    /// depend on how much is in the record.
+    ///
+    /// # Errors
+    /// The record or the thinker cannot be opened.
+    pub(crate) async fn start(config: &Config) -> Result<Arc<Hub>, Error> {
+        let facts = Arc::new(HubFacts::default());
+        let host = Host::new(&config.thinker, Arc::clone(&facts) as _).map_err(Error::Thinker)?;
+        #[cfg(feature = "faults")]
+        let host = host.with_tally(config.state.clone());
+        let mut store = Store::open(&config.state, &Options::default()).map_err(Error::Record)?;
+        let head = store.head().map_err(Error::Record)?.number.0;
+        let clock = Arc::new(Clock::start(
+            store.latest_at().map_err(Error::Record)?,
+            #[cfg(feature = "faults")]
+            &config.state,
+        ));
+        let reader = store.reader().map_err(Error::Record)?;
+        let waiting = reader.open_sessions().map_err(Error::Record)?;
+        drop(reader);
+        let (keeper, keeping) = Keeper::start(store, Arc::clone(&clock)).map_err(Error::Keeper)?;
+        let limits = config.engine;
+        let hub = Arc::new(Hub {
+            limits,
+            keeper,
+            keeping: Mutex::new(Some(keeping)),
+            readers: Readers::new(config.state.clone(), limits.readers),
+            clock,
+            actuators: host.actuators(),
+            host: Arc::new(host),
+            sessions: Mutex::default(),
+            loaded: Mutex::default(),
+            wakes: Wakes::default(),
+            workers: Semaphore::new(limits.workers),
+            tasks: TaskTracker::new(),
+            quit: CancellationToken::new(),
+            stamps: AtomicU64::new(1),
+            stopping: AtomicBool::new(false),
+            head: AtomicU64::new(head),
+            started: Instant::now(),
+            names: std::hash::RandomState::new(),
+        });
+        facts.introduce(&hub);
+        hub.note("daemon-up").await;
+        hub.take_up(&waiting);
+        hub.tasks.spawn(Arc::clone(&hub).keep_time(config.heartbeat));
+        Ok(hub)
+    }
+
+    /// Ends everything in order: nothing new is taken, what is being recorded is recorded, what
+    /// runs is canceled, states are saved, and the record is closed.
+    pub(crate) async fn stop(self: &Arc<Hub>, grace: Duration) {
+        self.stopping.store(true, Ordering::Relaxed);
+        self.quit.cancel();
+        for session in self.present() {
+            let mut inner = session.lock();
+            for worker in inner.workers.values() {
+                worker.cancel.cancel();
+            }
+            inner.inbox.push_back(Work::Evict);
+            self.wake_drive(&session, &mut inner);
+        }
+        self.tasks.close();
+        if tokio::time::timeout(grace, self.tasks.wait()).await.is_err() {
+            tracing::warn!(left = self.tasks.len(), "work of sessions did not end in time");
+        }
+        self.note("daemon-down").await;
+        self.keeper.close();
+        let keeping = self.keeping.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(keeping) = keeping {
+            let ended = tokio::task::spawn_blocking(move || keeping.join()).await;
+            if !matches!(ended, Ok(Ok(()))) {
+                tracing::error!("the keeper of the record broke off");
+            }
+        }
+    }
+
+    /// Records what the daemon itself does. A record that is full now is no reason not to start.
+    async fn note(&self, kind: &'static str) {
+        let version = Value::plist([("version", Value::str(env!("CARGO_PKG_VERSION")))]);
+        let draft = Draft::new("", kind, self.now(), DAEMON, version.to_string());
+        let append = Append { drafts: vec![draft], ..Append::default() };
+        if let Err(error) = self.keep(append).await {
+            tracing::warn!(%error, kind, "could not be recorded");
+        }
+    }
+
+    /// Wakes sessions that wait for something, or will.
+    fn take_up(self: &Arc<Hub>, waiting: &[Waiting]) {
+        for row in waiting {
+            let Ok(id) = SessionId::parse(&row.session) else { continue };
+            self.wakes.set(&id, row.wake);
+            if row.open > 0 {
+                self.tell(id, Work::Recover);
+            }
+        }
+    }
+
+    /// Hands work to a session that need not be in memory.
+    fn tell(self: &Arc<Hub>, id: SessionId, work: Work) {
+        let hub = Arc::clone(self);
+        self.tasks.spawn(async move {
+            match hub.find(&id).await {
+                Ok(Some(held)) => held.post(work),
+                Ok(None) => {}
+                // Later, then: the wish is not lost.
+                Err(_) => hub.wakes.set(&id, Some(hub.now() + 1000)),
+            }
+        });
+    }
+
+    /// Tells sessions that time passed: one timer for all of them.
+    async fn keep_time(self: Arc<Hub>, heartbeat: Option<Duration>) {
+        let mut next_beat = heartbeat.map(|every| Instant::now() + every);
+        loop {
+            let due = self.wakes.next().map_or(NAP, |at| self.clock.until(at).min(NAP));
+            let beat = next_beat.map_or(NAP, |at| at.saturating_duration_since(Instant::now()));
+            tokio::select! {
+                () = tokio::time::sleep(due.min(beat)) => {}
+                () = self.wakes.changed() => {}
+                () = self.quit.cancelled() => return,
+            }
+            while let Some(id) = self.wakes.take_due(self.now()) {
+                self.tell(id, Work::Tick(Tick::Deadline));
+            }
+            if let (Some(every), Some(at)) = (heartbeat, next_beat)
+                && at <= Instant::now()
+            {
+                next_beat = Some(Instant::now() + every);
+                self.beat();
+            }
+        }
+    }
+
+    fn beat(self: &Arc<Hub>) {
+        let hub = Arc::clone(self);
+        self.tasks.spawn(async move {
+            let id = SessionId::parse(HEARTBEAT).expect("letters are a name");
+            match hub.find(&id).await {
+                Ok(Some(held)) => held.post(Work::Tick(Tick::Heartbeat)),
+                Ok(None) => {
+                    let held = hub.find_or_make(&id, &DAEMON.into(), 0);
+                    held.post(Work::Tick(Tick::Heartbeat));
+                }
+                Err(failure) => tracing::warn!(%failure, "a heartbeat was left out"),
+            }
+        });
+    }
+}

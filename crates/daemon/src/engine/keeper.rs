@@ -1,0 +1,232 @@
+//! The one writer of the record: a thread that owns the store and commits in groups.
+//!
+//! Sessions hand in an append and wait for its numbers. The thread takes everything that waits,
+//! up to a bound, and makes one commit of it, so nobody waits for more than the commit that is
+//! under way and the own one. When the record takes nothing (the disk is full), every waiting
+//! append is refused and nothing of it is kept; the next one is tried again, and while there is
+//! none, a probe is, so that health recovers by itself.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use bridle_store::{Append, Draft, Error, Numbers, Store, fault};
+use tokio::sync::{Semaphore, oneshot};
+
+use super::clock::Clock;
+
+/// Jobs that may wait for the thread; over it their senders wait. A session has one at a time.
+const QUEUE: usize = 1024;
+
+/// Appends in one commit: bounds how long the first of them waits for the last.
+const GROUP: usize = 512;
+
+/// How often a record that takes nothing is tried, when nobody else tries.
+const PROBE: Duration = Duration::from_secs(1);
+
+/// Why an append is not kept. Nothing of it is.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(super) enum NotKept {
+    /// The record takes nothing now.
+    #[error("the record cannot be written: {0}")]
+    Unavailable(Arc<str>),
+    /// The append itself is at fault.
+    #[error("the record does not take this: {0}")]
+    Refused(Arc<str>),
+    /// The daemon stops.
+    #[error("the record is closed")]
+    Closed,
+}
+
+/// What a job answers.
+type Reply<T> = oneshot::Sender<Result<T, NotKept>>;
+
+/// Something to do with the store itself.
+pub(super) type Task = Box<dyn FnOnce(&mut Store) + Send>;
+
+enum Job {
+    Append(Box<Append>, Reply<Numbers>),
+    /// Anything else; alone, between two commits.
+    Task(Task),
+    /// The end: nothing is taken after it.
+    Close,
+}
+
+/// The way to the thread.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    jobs: mpsc::Sender<Job>,
+    /// Places in the queue; it grows no further.
+    room: Semaphore,
+    healthy: Arc<AtomicBool>,
+}
+
+impl Keeper {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub(super) fn start(
+        store: Store,
+        clock: Arc<Clock>,
+    ) -> std::io::Result<(Keeper, thread::JoinHandle<()>)> {
+        let (jobs, waiting) = mpsc::channel();
+        let healthy = Arc::new(AtomicBool::new(true));
+        let desk = Desk { store, clock, healthy: Arc::clone(&healthy) };
+        let thread = thread::Builder::new();
+        let thread = thread.name("keeper".to_owned()).spawn(move || desk.run(&waiting))?;
+        Ok((Keeper { jobs, room: Semaphore::new(QUEUE), healthy }, thread))
+    }
+
+    /// Has an append kept; it is durable when this returns.
+    ///
+    /// # Errors
+    /// Nothing of it is kept.
+    pub(super) async fn append(&self, append: Append) -> Result<Numbers, NotKept> {
+        let (reply, answer) = oneshot::channel();
+        let _place = self.room.acquire().await.map_err(|_| NotKept::Closed)?;
+        let job = Job::Append(Box::new(append), reply);
+        self.jobs.send(job).map_err(|_| NotKept::Closed)?;
+        answer.await.map_err(|_| NotKept::Closed)?
+    }
+
+    /// Does something with the store itself.
+    ///
+    /// # Errors
+    /// The keeper is closed.
+    pub(super) async fn with_store<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Store) -> T + Send + 'static,
+    ) -> Result<T, NotKept> {
+        let (reply, answer) = oneshot::channel();
+        let task: Task = Box::new(move |store| {
+            let _ = reply.send(work(store));
+        });
+        let _place = self.room.acquire().await.map_err(|_| NotKept::Closed)?;
+        self.jobs.send(Job::Task(task)).map_err(|_| NotKept::Closed)?;
+        answer.await.map_err(|_| NotKept::Closed)
+    }
+
+    /// Ends the thread after what is waiting.
+    pub(super) fn close(&self) {
+        // An error says that it has ended already.
+        let _ = self.jobs.send(Job::Close);
+    }
+
+    /// Whether the last commit was taken.
+    pub(super) fn is_healthy(&self) -> bool {
+        self.healthy.load(Ordering::Relaxed)
+    }
+}
+
+/// What the thread has.
+struct Desk {
+    store: Store,
+    clock: Arc<Clock>,
+    healthy: Arc<AtomicBool>,
+}
+
+impl Desk {
+    fn run(mut self, waiting: &mpsc::Receiver<Job>) {
+        let mut jobs = Vec::new();
+        loop {
+            match self.next(waiting) {
+                Ok(job) => jobs.push(job),
+                Err(mpsc::RecvTimeoutError::Timeout) => self.probe(),
+                Err(mpsc::RecvTimeoutError::Disconnected) => return,
+            }
+            jobs.extend(waiting.try_iter().take(GROUP));
+            if self.work_off(&mut jobs) {
+                return;
+            }
+        }
+    }
+
+    fn next(&self, waiting: &mpsc::Receiver<Job>) -> Result<Job, mpsc::RecvTimeoutError> {
+        match self.healthy.load(Ordering::Relaxed) {
+            true => waiting.recv().map_err(Into::into),
+            false => waiting.recv_timeout(PROBE),
+        }
+    }
+
+    /// Works off the jobs in their order, neighbors in one commit; tells whether to end.
+    fn work_off(&mut self, jobs: &mut Vec<Job>) -> bool {
+        let mut group = Vec::new();
+        for job in jobs.drain(..) {
+            match job {
+                Job::Append(append, reply) => group.push((*append, reply)),
+                Job::Task(task) => {
+                    self.commit(std::mem::take(&mut group));
+                    task(&mut self.store);
+                }
+                Job::Close => {
+                    self.commit(group);
+                    return true;
+                }
+            }
+        }
+        self.commit(group);
+        false
+    }
+
+    /// One commit for all; without those that the store finds at fault.
+    fn commit(&mut self, group: Vec<(Append, Reply<Numbers>)>) {
+        let (mut appends, mut replies): (Vec<_>, Vec<_>) = group.into_iter().unzip();
+        while !appends.is_empty() {
+            fault::point("engine.commit");
+            let done = self.store.commit(&appends);
+            fault::point("engine.committed");
+            match done {
+                Ok(numbers) => {
+                    self.set_healthy(None);
+                    for (reply, numbers) in replies.into_iter().zip(numbers) {
+                        let _ = reply.send(Ok(numbers));
+                    }
+                    fault::point("engine.told");
+                    return;
+                }
+                Err(Error::Refused { append, reason }) if append < appends.len() => {
+                    tracing::error!(%reason, "the record does not take an append");
+                    appends.remove(append);
+                    let _ = replies.remove(append).send(Err(NotKept::Refused(text(&reason))));
+                }
+                Err(error) => {
+                    self.set_healthy(Some(&error));
+                    let why = NotKept::Unavailable(text(&error));
+                    for reply in replies {
+                        let _ = reply.send(Err(why.clone()));
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Tries whether the record takes something again.
+    fn probe(&mut self) {
+        let body = "(:text \"the record can be written again\")";
+        let draft = Draft::new("", "log", self.clock.now(), "daemon", body);
+        let append = Append { drafts: vec![draft], ..Append::default() };
+        match self.store.commit(&[append]) {
+            Ok(_) => self.set_healthy(None),
+            Err(error) => self.set_healthy(Some(&error)),
+        }
+    }
+
+    fn set_healthy(&self, fault: Option<&Error>) {
+        let was = self.healthy.swap(fault.is_none(), Ordering::Relaxed);
+        match fault {
+            Some(error) if was => {
+                let source = std::error::Error::source(error).map(ToString::to_string);
+                tracing::error!(%error, source, "the record takes nothing; new work is refused");
+            }
+            None if !was => tracing::info!("the record can be written again"),
+            _ => {}
+        }
+    }
+}
+
+fn text(error: &impl ToString) -> Arc<str> {
+    error.to_string().into()
+}

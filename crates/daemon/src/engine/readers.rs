@@ -1,0 +1,85 @@
+//! Reads of the record, on threads for blocking work, a few at a time.
+//!
+//! Connections are kept open and lent; one is opened when all are out. The keeper is never
+//! waited for: readers see what is committed.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bridle_store::{Error, Reader};
+use bridle_wire::Code;
+use bridle_wire::oacp::Failure;
+use tokio::sync::Semaphore;
+
+/// What a client is told when the record cannot be read.
+const UNREADABLE: &str = "the record cannot be read; the daemon's log has the reason";
+
+/// The readers of one record.
+#[derive(Clone)]
+pub(super) struct Readers {
+    pool: Arc<Pool>,
+    /// Reads that may run at once.
+    turns: Arc<Semaphore>,
+}
+
+struct Pool {
+    directory: PathBuf,
+    idle: Mutex<Vec<Reader>>,
+}
+
+impl Readers {
+    /// Readers of the record in a directory, `most` at once.
+    pub(super) fn new(directory: PathBuf, most: usize) -> Readers {
+        let pool = Arc::new(Pool { directory, idle: Mutex::default() });
+        Readers { pool, turns: Arc::new(Semaphore::new(most)) }
+    }
+
+    /// Reads on another thread.
+    ///
+    /// # Errors
+    /// The record cannot be read: `store-unavailable`.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Reader) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Failure> {
+        // Never closed; if it were, reading at once would be right.
+        let _turn = self.turns.acquire().await;
+        let pool = Arc::clone(&self.pool);
+        match tokio::task::spawn_blocking(move || pool.lend(work)).await {
+            Ok(Ok(read)) => Ok(read),
+            Ok(Err(error)) => Err(failure(&error)),
+            Err(error) => Err(failure(&error)),
+        }
+    }
+
+    /// Reads on this thread; for what takes microseconds.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub(super) fn read_here<T>(
+        &self,
+        work: impl FnOnce(&Reader) -> Result<T, Error>,
+    ) -> Result<T, Failure> {
+        self.pool.lend(work).map_err(|error| failure(&error))
+    }
+}
+
+impl Pool {
+    fn lend<T>(&self, work: impl FnOnce(&Reader) -> Result<T, Error>) -> Result<T, Error> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let reader = match idle {
+            Some(reader) => reader,
+            None => Reader::open(&self.directory)?,
+        };
+        let read = work(&reader)?;
+        // One that failed is not used again.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
+        Ok(read)
+    }
+}
+
+fn failure(error: &dyn std::error::Error) -> Failure {
+    let source = error.source().map(ToString::to_string);
+    tracing::error!(%error, source, "the record cannot be read");
+    Failure::because(Code::StoreUnavailable, UNREADABLE)
+}

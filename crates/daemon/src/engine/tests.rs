@@ -1,0 +1,4 @@
+//! Hubs without sockets: what shells are told, and what survives.
+
+mod answers;
+mod rig;

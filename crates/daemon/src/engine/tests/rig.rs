@@ -1,0 +1,182 @@
+//! A hub on a directory of its own, and shells attached to it.
+
+use std::future::poll_fn;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bridle_loop::{Name, SessionId};
+use bridle_sexp::{Value, read_one};
+use bridle_wire::oacp::hello::Role;
+use bridle_wire::oacp::{Failure, Id, Message};
+use tempfile::TempDir;
+use tokio::time::timeout;
+
+use crate::config::{Config, ThinkerChoice};
+use crate::engine::{Attach, Attachment, Hub, Mode, Out, Principal, StreamEvent};
+
+/// So long that a slow machine does not reach it; reached, the test hangs otherwise.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A hub that can be stopped and started on the same directory.
+pub(super) struct Rig {
+    pub(super) directory: TempDir,
+    pub(super) config: Config,
+    pub(super) hub: Arc<Hub>,
+}
+
+impl Rig {
+    /// A hub with the builtin thinker.
+    pub(super) async fn start() -> Rig {
+        Rig::with(|_| {}).await
+    }
+
+    /// A hub with a script as its thinker.
+    pub(super) async fn scripted(script: &str) -> Rig {
+        let script = script.to_owned();
+        Rig::with(move |config| {
+            let file = config.state.join("rules.script");
+            std::fs::write(&file, script).expect("the directory is ours");
+            config.thinker = ThinkerChoice::Script(file);
+        })
+        .await
+    }
+
+    /// A hub with other settings.
+    pub(super) async fn with(change: impl FnOnce(&mut Config)) -> Rig {
+        let directory = TempDir::new().expect("a directory");
+        let mut config = Config { state: directory.path().to_owned(), ..Config::default() };
+        change(&mut config);
+        let hub = Hub::start(&config).await.expect("the hub starts");
+        Rig { directory, config, hub }
+    }
+
+    /// Stops the hub in order and starts another on the same directory.
+    pub(super) async fn restart(self) -> Rig {
+        let Rig { directory, config, hub } = self;
+        hub.stop(PATIENCE).await;
+        drop(hub);
+        let hub = Hub::start(&config).await.expect("the hub starts again");
+        Rig { directory, config, hub }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// A client without hello.
+    pub(super) fn plain(&self) -> Shell {
+        let attached = self.hub.attach_fresh(owner(), Attach::answers());
+        Shell(attached.expect("attached"))
+    }
+
+    /// A shell that reads the stream of a session.
+    pub(super) async fn join(&self, session: &str, change: impl FnOnce(&mut Attach)) -> Shell {
+        self.try_join(owner(), session, change).await.expect("attached")
+    }
+
+    pub(super) async fn try_join(
+        &self,
+        who: Principal,
+        session: &str,
+        change: impl FnOnce(&mut Attach),
+    ) -> Result<Shell, Failure> {
+        let session = Some(SessionId::parse(session).expect("a name"));
+        let mut want = Attach { session, mode: Mode::Stream, ..Attach::answers() };
+        change(&mut want);
+        Arc::clone(&self.hub).attach(who, want).await.map(Shell)
+    }
+}
+
+/// The user who runs the daemon.
+pub(super) fn owner() -> Principal {
+    Principal { name: "uid:1000".into(), owner: true }
+}
+
+/// Somebody on loopback.
+pub(super) fn stranger() -> Principal {
+    Principal { name: "tcp".into(), owner: false }
+}
+
+/// Somebody attached.
+pub(super) struct Shell(pub(super) Arc<Attachment>);
+
+impl Shell {
+    /// Sends a message.
+    pub(super) fn try_send(&self, text: &str) -> Result<(), Failure> {
+        self.0.admit(message(text), &[])
+    }
+
+    pub(super) fn send(&self, text: &str) {
+        self.try_send(text).expect("taken");
+    }
+
+    /// Sends a prompt under an id.
+    pub(super) fn prompt(&self, id: i64, text: &str) {
+        self.send(&format!(
+            "(:type :EVENT :id {id} :payload (:sensor :user-prompt :text \"{text}\"))"
+        ));
+    }
+
+    /// The next thing.
+    pub(super) async fn next(&self) -> Out {
+        let next = poll_fn(|cx| self.0.poll_next(cx));
+        timeout(PATIENCE, next).await.expect("something is said")
+    }
+
+    /// The next numbered event.
+    pub(super) async fn event(&self) -> Arc<StreamEvent> {
+        loop {
+            match self.next().await {
+                Out::Event { event, .. } => return event,
+                Out::Status(_) | Out::Delta { .. } => {}
+                other => panic!("expected an event, got {other:?}"),
+            }
+        }
+    }
+
+    /// The next event of this kind, as its body; others are passed over.
+    pub(super) async fn body(&self, kind: super::super::Kind) -> Value {
+        loop {
+            let event = self.event().await;
+            if event.kind == kind {
+                return body(&event);
+            }
+        }
+    }
+
+    /// Reads everything that is there now, and says nothing about what comes later.
+    pub(super) async fn ready(&self) -> Vec<Out> {
+        let mut all = Vec::new();
+        while let Ok(out) =
+            timeout(Duration::from_millis(50), poll_fn(|cx| self.0.poll_next(cx))).await
+        {
+            all.push(out);
+        }
+        all
+    }
+}
+
+/// The body of an event as data.
+pub(super) fn body(event: &StreamEvent) -> Value {
+    let text = event.body.as_deref().expect("not erased");
+    read_one(text).expect("canonical text").root().to_value()
+}
+
+/// A message from its text.
+pub(super) fn message(text: &str) -> Message {
+    let tree = read_one(text).expect("a form");
+    Message::from_tree(&tree).expect("a message")
+}
+
+pub(super) fn observer(want: &mut Attach) {
+    want.role = Role::Observer;
+}
+
+pub(super) fn emacs(want: &mut Attach) {
+    want.shell = Some(Name::new("emacs"));
+}
+
+pub(super) fn id(number: i64) -> Option<Id> {
+    Some(Id::Int(number))
+}
