@@ -94,7 +94,8 @@ const RULES: &[Rule] = &[
     Rule {
         name: "bridle",
         rooms: &["bridle-daemon", "bridle-sexp", "bridle-shell", "bridle-wire"],
-        test_rooms: &[],
+        // Tests write the records that the commands read.
+        test_rooms: &["bridle-loop", "bridle-store"],
         outside: Outside::Without(&[]),
     },
     Rule {

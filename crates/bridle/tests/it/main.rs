@@ -4,10 +4,14 @@
 #![allow(clippy::unwrap_used)]
 
 mod cli_config;
+mod cli_forget;
 mod cli_frame;
+mod cli_log;
 mod cli_pages;
+mod cli_replay;
 mod cli_send;
 mod cli_sexp;
 mod cli_tap;
 mod cli_up;
 mod harness;
+mod written;

@@ -10,10 +10,12 @@
 //! - `fragments`: large messages in small pieces, pipelined frames
 //! - `codec`: `bridle frame` piped into peers and back
 //! - `outbound`: bridle's own client at a Lisp server
+//! - `org`: the thought trace, read by Org itself
 
 mod codec;
 mod conversation;
 mod fragments;
 mod inbound;
+mod org;
 mod outbound;
 mod support;

@@ -1,0 +1,76 @@
+//! `bridle forget`, `fork` and `tail` where no daemon runs, or another one.
+
+use crate::harness::Home;
+use crate::written::Written;
+
+#[test]
+fn forgetting_needs_a_yes() {
+    let home = Home::new();
+    Written::new(&home).session("a");
+    home.run(&["forget", "a"]).fails(
+        2,
+        "error: not asked whether to forget session a\nhint: say it with --yes, or run this on a \
+         terminal\n",
+    );
+    assert!(!home.run(&["log"]).stdout.contains(":erased"));
+}
+
+#[test]
+fn a_forgotten_session_verifies_and_is_unreadable() {
+    let home = Home::new();
+    Written::new(&home).session("a").session("b");
+    home.run(&["forget", "a", "--yes"]).prints("forgot session a\n");
+    let log = home.run(&["log", "--session", "a"]).stdout;
+    assert!(log.lines().all(|line| line.ends_with(":body :erased)")), "{log}");
+    assert!(home.run(&["log", "--session", "b"]).stdout.contains("help"));
+    let verified = home.run(&["log", "verify"]);
+    assert_eq!(verified.code, 0);
+    assert!(verified.stdout.ends_with("are forgotten and cannot be read\n"), "{verified:?}");
+    let done = home.run(&["forget", "a", "--yes"]);
+    assert_ne!(done.code, 0);
+    assert!(done.stderr.contains("already forgotten"), "{}", done.stderr);
+}
+
+#[test]
+fn one_record_can_be_forgotten() {
+    let home = Home::new();
+    Written::new(&home).session("a");
+    home.run(&["forget", "2", "--yes"]).prints("forgot record 2\n");
+    let log = home.run(&["log", "--session", "a"]).stdout;
+    let erased: Vec<&str> = log.lines().filter(|line| line.contains(":erased")).collect();
+    assert_eq!(erased.len(), 1);
+    assert!(erased[0].starts_with("(:number 2 "), "{log}");
+    let hint = "hint: `bridle log` lists what exists\n";
+    let none = home.run(&["forget", "99", "--yes"]);
+    none.fails(66, &format!("error: cannot use the record: no record `99`\n{hint}"));
+    let none = home.run(&["forget", "99", "--session", "--yes"]);
+    assert_eq!((none.code, none.stderr.contains("no session `99`")), (66, true), "{none:?}");
+}
+
+#[test]
+fn a_record_in_use_is_not_touched() {
+    let home = Home::new();
+    Written::new(&home).session("a");
+    let daemon = home.up(&[]);
+    // A daemon that the settings do not lead to.
+    let done = home.run(&["forget", "a", "--yes", "--addr", "./nobody.sock"]);
+    assert_eq!(done.code, 75, "{done:?}");
+    let pid = daemon.child.id();
+    assert!(done.stderr.contains(&format!("in use by process {pid}")), "{}", done.stderr);
+}
+
+#[test]
+fn what_needs_a_daemon_says_how_to_start_one() {
+    let home = Home::new();
+    for args in [
+        &["fork", "4", "--addr", "./nobody.sock"][..],
+        &["tail", "--session", "a", "--addr", "./nobody.sock"],
+        &["tail", "--session", "a", "--follow", "--addr", "./nobody.sock"],
+    ] {
+        home.run(args).fails(
+            69,
+            "error: cannot connect to `unix:./nobody.sock` (No such file or directory (os error \
+             2))\nhint: start it with: bridle up\n",
+        );
+    }
+}
