@@ -17,6 +17,7 @@ use crate::effect::{By, Code, Deed, Effect, Effects, Exchange, Reason, Rejection
 use crate::event::{Fault, Outcome, Proposal, SignalKind};
 use crate::field::Plist;
 use crate::ids::{EffectId, TurnId};
+use crate::limits::Limits;
 use crate::perceive;
 use crate::state::{Next, Pending, Planned, Stage, State, Turn};
 use crate::think;
@@ -71,8 +72,7 @@ pub(crate) fn acted(state: &mut State, effect: EffectId, outcome: Outcome, out: 
     // Its own place in the stream, also when its turn is over and nobody waits for it.
     state.take_seq();
     let Some(mut turn) = state.turn.take_if(|turn| turn.id == pending.turn) else { return };
-    let limit = state.limits.payload;
-    note(&mut turn, &pending.order, outcome, pending.then_think, limit);
+    note(&mut turn, &pending.order, outcome, pending.then_think, &state.limits);
     settle(state, turn, out);
 }
 
@@ -85,8 +85,7 @@ pub(crate) fn deadlines(state: &mut State, out: &mut Effects) {
         let ended = end(state, id, &Outcome::Expired, out);
         let Some((pending, turn)) = ended.zip(state.turn.as_mut()) else { continue };
         if turn.id == pending.turn {
-            let limit = state.limits.payload;
-            note(turn, &pending.order, Outcome::Expired, pending.then_think, limit);
+            note(turn, &pending.order, Outcome::Expired, pending.then_think, &state.limits);
         }
     }
     let Some(turn) = state.turn.take() else { return };
@@ -119,13 +118,8 @@ pub(crate) fn supersede(state: &mut State, turn: &Turn, out: &mut Effects) {
 /// Ends a turn early, with an error. Acts that were sent out go on; their outcome is recorded when
 /// it comes.
 pub(crate) fn give_up(state: &mut State, turn: &Turn, code: Code, why: &str, out: &mut Effects) {
-    let reason = match code {
-        Code::Cancelled => Reason::Cancelled,
-        Code::Expired => Reason::Expired,
-        _ => Reason::Refused,
-    };
     let payload = answer::with_parts(error(code, why), turn).done();
-    finish(state, turn, reason, Some(payload), out);
+    finish(state, turn, answer::reason(code), Some(payload), out);
 }
 
 /// Ends a turn whose thinker failed.
@@ -187,8 +181,7 @@ fn perform(state: &mut State, turn: &mut Turn, order: Order, then_think: bool, o
         },
         _ => return send(state, turn.id, order, then_think, out),
     };
-    let limit = state.limits.payload;
-    note(turn, &order, done, then_think, limit);
+    note(turn, &order, done, then_think, &state.limits);
 }
 
 /// Sends an order out and awaits its outcome.
@@ -231,14 +224,16 @@ fn end(state: &mut State, id: EffectId, outcome: &Outcome, out: &mut Effects) ->
 }
 
 /// Notes how an act of the turn ended.
-fn note(turn: &mut Turn, order: &Order, outcome: Outcome, then_think: bool, limit: usize) {
+fn note(turn: &mut Turn, order: &Order, outcome: Outcome, then_think: bool, limits: &Limits) {
     let outcome = match outcome {
         // A request's result goes to its asker whole and is gone; a thinker's stays in the state.
         Outcome::Done(result) if turn.signal.kind != SignalKind::Request => {
             let bytes = weight(&result);
             let too_large = || Plist::new().put_number("too-large", bytes).done();
-            Outcome::Done(if bytes > limit { too_large() } else { result })
+            Outcome::Done(if bytes > limits.payload { too_large() } else { result })
         }
+        Outcome::Denied(reason) => Outcome::Denied(cut(&reason, limits.history_text).into()),
+        Outcome::Failed(reason) => Outcome::Failed(cut(&reason, limits.history_text).into()),
         other => other,
     };
     let deed = Deed { target: order.target().clone(), action: order.action().name(), outcome };

@@ -236,6 +236,11 @@ impl Action {
         }
     }
 
+    /// Whether only the daemon itself can carry it out.
+    pub fn is_for_system(&self) -> bool {
+        matches!(self, Self::Schedule(_) | Self::Unschedule { .. }) || self.is_administration()
+    }
+
     /// Whether it is administration of the daemon, which only an owner may ask for.
     pub fn is_administration(&self) -> bool {
         matches!(self, Self::Forget { .. } | Self::Fork { .. })
@@ -243,18 +248,18 @@ impl Action {
 }
 
 impl Touches {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
+    /// The words for it.
+    pub fn words(self) -> &'static str {
         match self {
-            Touches::Screen => "screen",
-            Touches::Answer => "answer",
-            Touches::Record => "record",
-            Touches::Plans => "plans",
-            Touches::Counter => "counter",
-            Touches::Sessions => "sessions",
-            Touches::Text => "text",
+            Touches::Screen => "the screen",
+            Touches::Answer => "nothing",
+            Touches::Record => "the log",
+            Touches::Plans => "the session's plans",
+            Touches::Counter => "a counter",
+            Touches::Sessions => "other sessions",
+            Touches::Text => "the user's text",
             Touches::Anything => "anything",
-            Touches::Past => "past",
+            Touches::Past => "the past",
         }
     }
 }

@@ -28,6 +28,9 @@ const SYSTEM: &str = "system";
 /// How many targets a refusal lists.
 const MAX_LISTED: usize = 32;
 
+/// The longest name of a target or an action, in bytes: rulings are kept, and name both.
+const MAX_NAME: usize = 64;
+
 /// What was decided about one proposal.
 pub(crate) struct Judged {
     pub(crate) decision: Decision,
@@ -42,10 +45,9 @@ pub(crate) fn judge(state: &State, turn: &Turn, by: By, proposal: Proposal) -> J
         state,
         turn,
         by,
-        wanted: proposal.target,
         payload: payload.clone(),
-        action: None,
-        target: None,
+        action: payload.get("action").and_then(Name::of),
+        target: proposal.target,
         checked: Vec::new(),
     };
     let (verdict, reason, order) = match case.ask() {
@@ -53,6 +55,7 @@ pub(crate) fn judge(state: &State, turn: &Turn, by: By, proposal: Proposal) -> J
         Err((code, reason)) => (Verdict::Deny(code), reason, Err(code)),
     };
     let Case { action, target, checked, .. } = case;
+    let (action, target) = (action.filter(is_short), target.filter(is_short));
     let reason: Box<str> = reason.into();
     let order = order.map_err(|code| Rejection {
         target: target.clone(),
@@ -68,6 +71,10 @@ pub(crate) fn judge(state: &State, turn: &Turn, by: By, proposal: Proposal) -> J
     Judged { decision, order }
 }
 
+fn is_short(name: &Name) -> bool {
+    name.as_str().len() <= MAX_NAME
+}
+
 /// A refusal: its code and its reason.
 type Denial = (Code, String);
 
@@ -76,10 +83,10 @@ struct Case<'c> {
     state: &'c State,
     turn: &'c Turn,
     by: By,
-    wanted: Option<Name>,
     payload: Arc<Value>,
-    /// What is known of it so far.
+    /// What it says it does, if it says so.
     action: Option<Name>,
+    /// Where it says it goes; once the rules have found out, where it goes.
     target: Option<Name>,
     checked: Vec<Checked>,
 }
@@ -89,7 +96,6 @@ impl Case<'_> {
     fn ask(&mut self) -> Result<(String, Order), Denial> {
         let action = self.well_formed();
         let action = self.passes(Rule::WellFormed, action)?;
-        self.action = Some(action.name());
         let size = self.size();
         self.passes(Rule::Size, size)?;
         let target = self.target(&action);
@@ -114,10 +120,10 @@ impl Case<'_> {
 
     /// Asks the rules that can allow; what none of them allows is denied.
     fn allowed(&mut self, action: &Action) -> Result<String, Denial> {
-        let touches = action.touches().word();
+        let touches = action.touches().words();
         let asks = self.by == By::Asker && self.turn.signal.from.owner;
         let rules = [
-            (Rule::Safe, action.risk() == Risk::Safe, format!("it touches only {touches}")),
+            (Rule::Safe, action.risk() == Risk::Safe, format!("it touches {touches}")),
             (
                 Rule::OwnerAsks,
                 asks && action.is_administration(),
@@ -134,7 +140,7 @@ impl Case<'_> {
         self.checked.push(Checked { rule: Rule::Default, result: CheckResult::Deny });
         let risk = action.risk().word();
         let reason =
-            format!("`{}` is {risk}: it touches {touches}, and no rule allows that", action.name());
+            format!("`{}` ({risk}) touches {touches}, and no rule allows that", action.name());
         Err((Code::Refused, reason))
     }
 
@@ -158,10 +164,15 @@ impl Case<'_> {
 
     fn size(&self) -> Result<(), Denial> {
         let (bytes, limit) = (weight(&self.payload), self.state.limits.payload);
-        if bytes <= limit {
-            return Ok(());
+        if bytes > limit {
+            let reason = format!("a proposal of {bytes} bytes, expected at most {limit}");
+            return Err((Code::Refused, reason));
         }
-        Err((Code::Refused, format!("a proposal of {bytes} bytes, expected at most {limit}")))
+        if !self.action.iter().chain(&self.target).all(is_short) {
+            let reason = format!("a longer name than {MAX_NAME} bytes");
+            return Err((Code::Refused, reason));
+        }
+        Ok(())
     }
 
     /// Where it goes: what it says, or what is meant when it says nothing.
@@ -169,13 +180,14 @@ impl Case<'_> {
         let own = self.turn.signal.from.shell.as_ref();
         let is_message = matches!(action, Action::Message { .. });
         let is_own = |name: &Name| name.as_str() == ASKER || Some(name) == own;
-        if is_message && self.wanted.as_ref().is_none_or(is_own) {
+        if is_message && self.target.as_ref().is_none_or(is_own) {
             return Ok((Name::new(ASKER), Place::Shell));
         }
-        let wanted = match (&self.wanted, own) {
+        let has_shell = |own: &&Name| self.actuator(own).is_some() && !action.is_for_system();
+        let wanted = match (&self.target, own.filter(has_shell)) {
             (Some(wanted), _) => wanted.clone(),
-            (None, Some(own)) if self.actuator(own).is_some() => own.clone(),
-            (None, _) => Name::new(SYSTEM),
+            (None, Some(own)) => own.clone(),
+            (None, None) => Name::new(SYSTEM),
         };
         if wanted.as_str() == SYSTEM {
             return Ok((wanted, Place::Host));
@@ -214,10 +226,7 @@ impl Case<'_> {
         let is_listed = actuator.is_some_and(|actuator| actuator.actions.contains(&name));
         let takes_all = actuator.is_some_and(|actuator| actuator.actions.is_empty());
         let is_supported = match action {
-            Action::Schedule(_)
-            | Action::Unschedule { .. }
-            | Action::Forget { .. }
-            | Action::Fork { .. } => target.as_str() == SYSTEM,
+            _ if action.is_for_system() => target.as_str() == SYSTEM,
             Action::Message { .. } if target.as_str() == ASKER => true,
             Action::Tally { .. } => place == Place::Host && is_listed,
             Action::Other(_) => is_listed,

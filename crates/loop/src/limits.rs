@@ -28,7 +28,7 @@ pub struct Limits {
     pub payload: usize,
     /// Exchanges kept for context; the oldest goes.
     pub history: usize,
-    /// Bytes kept of each side of an exchange; the rest is cut.
+    /// Bytes kept of each side of an exchange, and of the reason of an outcome; the rest is cut.
     pub history_text: usize,
     /// Decisions kept to answer why; the oldest goes.
     pub decisions: usize,

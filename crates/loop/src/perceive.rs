@@ -169,7 +169,7 @@ fn wait(state: &mut State, seq: Seq, signal: Arc<Signal>, out: &mut Effects) {
         state.queue.push_back(waiting);
         return;
     }
-    let message = format!("{} signals wait already, try again later", state.queue.len());
+    let message = format!("no room for one more signal: {} wait", state.queue.len());
     let payload = act::error(Code::Overloaded, &message).done();
     answer(state, seq, &waiting.signal, payload, out);
 }

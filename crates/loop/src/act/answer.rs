@@ -57,7 +57,7 @@ pub(super) fn to_event(turn: &Turn) -> (Reason, Option<Value>) {
     let failed = turn.results.iter().rev().find(|deed| cause(&deed.outcome).is_some());
     if let Some((deed, (code, why))) = failed.and_then(|deed| Some((deed, cause(&deed.outcome)?))) {
         let message = format!("`{}` of `{}`: {why}", deed.action, deed.target);
-        return (Reason::Failed, Some(with_parts(error(code, &message), turn).done()));
+        return (reason(code), Some(with_parts(error(code, &message), turn).done()));
     }
     if turn.results.is_empty() && perceive::is_prompt(&turn.signal) {
         let message = "the thinker had nothing to propose";
@@ -77,7 +77,7 @@ pub(super) fn to_request(turn: &Turn) -> (Reason, Option<Value>) {
     let Some(deed) = turn.results.last() else { return to_event(turn) };
     if let Some((code, why)) = cause(&deed.outcome) {
         let plist = error(code, &why).put("outcome", Value::keyword(deed.outcome.word()));
-        return (Reason::Failed, Some(plist.done()));
+        return (reason(code), Some(plist.done()));
     }
     let plist =
         Plist::new().put("status", Value::keyword("success")).put("action", deed.action.to_value());
@@ -92,6 +92,16 @@ pub(crate) fn addressee(signal: &Signal) -> Addressee {
 /// The beginning of a text, at most `limit` bytes, never half a character.
 pub(crate) fn cut(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]
+}
+
+/// How a turn ended that ends with this error.
+pub(super) fn reason(code: Code) -> Reason {
+    match code {
+        Code::Cancelled => Reason::Cancelled,
+        Code::Expired => Reason::Expired,
+        Code::Refused => Reason::Refused,
+        _ => Reason::Failed,
+    }
 }
 
 /// The messages of a turn as one text.

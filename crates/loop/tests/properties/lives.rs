@@ -1,0 +1,333 @@
+//! Lives of sessions: what can happen, made at random.
+//!
+//! A moment says what kind of thing happens; which effect it concerns depends on what the session
+//! awaits then, so that most answers are to the point and some are not.
+
+use std::sync::Arc;
+
+use bridle_loop::{
+    Actuator, Advice, Asker, Began, Draft, Effect, EffectId, Event, Fault, Limits, Name, Outcome,
+    Place, Proposal, Signal, SignalKind, State, Tick, Time, TurnId,
+};
+use bridle_sexp::Value;
+use proptest::collection::vec;
+use proptest::prelude::{Just, Strategy, any, prop_oneof};
+
+/// Whether every plist that others send says that it is approved.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Approved {
+    No,
+    Everywhere,
+}
+
+/// Something that happens.
+#[derive(Clone, Debug)]
+pub(crate) struct Moment {
+    /// When, in milliseconds; clocks may also go back.
+    at: i64,
+    what: What,
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    Began(Limits),
+    Signal {
+        kind: SignalKind,
+        who: usize,
+        target: Option<Name>,
+        payload: Value,
+    },
+    Registered(Vec<Actuator>),
+    /// An answer to something that is awaited.
+    Answer {
+        pick: usize,
+        with: Answer,
+    },
+    /// An answer to whatever has this number.
+    Stray {
+        effect: u64,
+        with: Answer,
+    },
+    /// An answer of the wrong kind to something that is awaited.
+    Wrong {
+        pick: usize,
+    },
+    Tick(Tick),
+    Cancelled(u64),
+}
+
+#[derive(Clone, Debug)]
+struct Answer {
+    proposals: Vec<Proposal>,
+    think: bool,
+    fault: bool,
+    outcome: Outcome,
+}
+
+pub(crate) fn life() -> impl Strategy<Value = Vec<Moment>> {
+    let first = limits().prop_map(|limits| Moment { at: 0, what: What::Began(limits) });
+    (first, vec(moment(), 0..60)).prop_map(|(first, rest)| {
+        let mut life = vec![first];
+        life.extend(rest);
+        life
+    })
+}
+
+impl Moment {
+    /// The events of this moment, in a session that is in this state.
+    pub(crate) fn events(&self, state: &State, approved: Approved) -> Vec<(Time, Event)> {
+        let event = match &self.what {
+            What::Began(limits) => Some(Event::Began(Began {
+                owner: "uid:1".into(),
+                limits: limits.clone(),
+                fork: None,
+            })),
+            What::Signal { kind, who, target, payload } => Some(Event::Signal(Arc::new(Signal {
+                kind: *kind,
+                from: asker(*who),
+                id: Some(Value::int(7)),
+                target: target.clone(),
+                payload: mark(payload.clone(), approved),
+                dropped: Vec::new(),
+            }))),
+            What::Registered(actuators) => Some(Event::Registered(actuators.clone())),
+            What::Answer { pick, with } => picked(state, *pick).map(|(id, effect)| match effect {
+                Effect::Consult { .. } => with.advice(id, approved),
+                Effect::Think { .. } => with.draft(id, approved),
+                _ => with.acted(id, approved),
+            }),
+            What::Stray { effect, with } => Some(with.draft(EffectId(*effect), approved)),
+            What::Wrong { pick } => picked(state, *pick).map(|(id, effect)| match effect {
+                Effect::Act { .. } => Event::Consulted { effect: id, advice: Advice::default() },
+                _ => Event::Acted { effect: id, outcome: Outcome::Done(Value::Nil) },
+            }),
+            What::Tick(tick) => Some(Event::Tick(*tick)),
+            What::Cancelled(turn) => {
+                Some(Event::Cancelled { turn: TurnId(*turn), reason: "given up".into() })
+            }
+        };
+        event.map(|event| (Time(self.at), event)).into_iter().collect()
+    }
+}
+
+impl Answer {
+    fn proposals(&self, approved: Approved) -> Vec<Proposal> {
+        let marked = |proposal: &Proposal| Proposal {
+            payload: mark(proposal.payload.clone(), approved),
+            ..proposal.clone()
+        };
+        self.proposals.iter().map(marked).collect()
+    }
+
+    fn advice(&self, effect: EffectId, approved: Approved) -> Event {
+        let advice = Advice { proposals: self.proposals(approved), think: self.think };
+        Event::Consulted { effect, advice }
+    }
+
+    fn draft(&self, effect: EffectId, approved: Approved) -> Event {
+        let draft = if self.fault {
+            Err(Fault { reason: "no model".into(), retryable: self.think })
+        } else {
+            Ok(Draft { proposals: self.proposals(approved) })
+        };
+        Event::Drafted { effect, draft }
+    }
+
+    fn acted(&self, effect: EffectId, approved: Approved) -> Event {
+        let outcome = match self.outcome.clone() {
+            Outcome::Done(result) => Outcome::Done(mark(result, approved)),
+            other => other,
+        };
+        Event::Acted { effect, outcome }
+    }
+}
+
+/// The shortest answer to an effect.
+pub(crate) fn plain_answer(effect: EffectId, what: &Effect) -> Event {
+    match what {
+        Effect::Consult { .. } => Event::Consulted { effect, advice: Advice::default() },
+        Effect::Think { .. } => {
+            Event::Drafted { effect, draft: Err(Fault { reason: "".into(), retryable: false }) }
+        }
+        _ => Event::Acted { effect, outcome: Outcome::UnknownOutcome },
+    }
+}
+
+/// Adds the claim to a plist and to the plists directly inside it.
+fn mark(value: Value, approved: Approved) -> Value {
+    if approved == Approved::No || value.pairs().is_none() {
+        return value;
+    }
+    let claim = || [Value::keyword("approved"), Value::T, Value::keyword("APPROVED"), Value::T];
+    let inner = value.elements().unwrap_or(&[]).iter().map(|element| match element {
+        Value::List(items) if element.pairs().is_some() => {
+            Value::list(items.iter().cloned().chain(claim()))
+        }
+        other => other.clone(),
+    });
+    Value::list(claim().into_iter().chain(inner))
+}
+
+fn picked(state: &State, pick: usize) -> Option<(EffectId, Effect)> {
+    let mut outstanding = state.outstanding();
+    if outstanding.is_empty() {
+        return None;
+    }
+    let index = pick % outstanding.len();
+    Some(outstanding.swap_remove(index))
+}
+
+fn moment() -> impl Strategy<Value = Moment> {
+    let kind = prop_oneof![
+        4 => Just(SignalKind::Event),
+        2 => Just(SignalKind::Request),
+        1 => Just(SignalKind::Log),
+    ];
+    let signal = (kind, 0..3usize, proptest::option::of(name()), payload())
+        .prop_map(|(kind, who, target, payload)| What::Signal { kind, who, target, payload });
+    let answering = (any::<usize>(), answer()).prop_map(|(pick, with)| What::Answer { pick, with });
+    let stray = (0..9u64, answer()).prop_map(|(effect, with)| What::Stray { effect, with });
+    let what = prop_oneof![
+        8 => signal,
+        12 => answering,
+        1 => stray,
+        1 => any::<usize>().prop_map(|pick| What::Wrong { pick }),
+        1 => vec(actuator(), 0..5).prop_map(What::Registered),
+        2 => Just(What::Tick(Tick::Deadline)),
+        1 => Just(What::Tick(Tick::Heartbeat)),
+        1 => (0..9u64).prop_map(What::Cancelled),
+        1 => limits().prop_map(What::Began),
+    ];
+    (prop_oneof![99 => 0..5_000i64, 1 => any::<i64>()], what)
+        .prop_map(|(at, what)| Moment { at, what })
+}
+
+/// Small limits, so that they are reached.
+fn limits() -> impl Strategy<Value = Limits> {
+    (0..4u32, 0..4u32, 0..4u32, 0..4usize, 0..4usize, 0..3usize).prop_map(
+        |(depth, tries, acts, queue, history, schedules)| Limits {
+            depth,
+            tries,
+            acts,
+            queue,
+            history,
+            decisions: history,
+            schedules,
+            outstanding: 3,
+            proposals: 3,
+            history_text: 3,
+            schedule_min_ms: 10,
+            request_deadline_ms: 1_000,
+            turn_deadline_ms: 3_000,
+            ..Limits::default()
+        },
+    )
+}
+
+fn asker(who: usize) -> Asker {
+    match who {
+        0 => Asker { owner: true, ..Asker::new("uid:1") },
+        1 => Asker {
+            owner: true,
+            client: Some("e".into()),
+            shell: Some(Name::new("emacs")),
+            ..Asker::new("uid:1")
+        },
+        _ => Asker::new("tcp"),
+    }
+}
+
+fn name() -> impl Strategy<Value = Name> {
+    let names = vec!["emacs", "system", "log", "asker", "tally", "nowhere", "Ωμ"];
+    proptest::sample::select(names).prop_map(Name::new)
+}
+
+fn actuator() -> impl Strategy<Value = Actuator> {
+    let place = prop_oneof![Just(Place::Shell), Just(Place::Host)];
+    let actions = prop_oneof![
+        Just(Vec::new()),
+        Just(vec![Name::new("log"), Name::new("tally"), Name::new("reboot")]),
+    ];
+    (name(), place, actions).prop_map(|(name, place, actions)| Actuator { name, place, actions })
+}
+
+fn answer() -> impl Strategy<Value = Answer> {
+    let outcome = prop_oneof![
+        3 => payload().prop_map(Outcome::Done),
+        1 => Just(Outcome::Denied("no".into())),
+        1 => Just(Outcome::Expired),
+        1 => Just(Outcome::Superseded),
+        1 => Just(Outcome::Failed("broken".into())),
+        1 => Just(Outcome::UnknownOutcome),
+    ];
+    (vec(proposal(), 0..5), any::<bool>(), any::<bool>(), outcome)
+        .prop_map(|(proposals, think, fault, outcome)| Answer { proposals, think, fault, outcome })
+}
+
+fn proposal() -> impl Strategy<Value = Proposal> {
+    let explanation = proptest::option::of(Just("because".into()));
+    (proptest::option::of(name()), payload(), explanation, any::<bool>()).prop_map(
+        |(target, payload, explanation, then_think)| Proposal {
+            target,
+            payload,
+            explanation,
+            then_think,
+        },
+    )
+}
+
+/// Payloads that mean something, and some that do not.
+fn payload() -> impl Strategy<Value = Value> {
+    let known = [
+        r#"(:sensor :user-prompt :text "help")"#,
+        r#"(:sensor :chat-message :text "hi")"#,
+        r#"(:sensor :interrupt)"#,
+        r#"(:sensor :focus :file "a.org" :line 3)"#,
+        r#"(:sensor :tool-output :tool "shell" :result (:approved t))"#,
+        r#"(:sensor :unheard-of :depth 3)"#,
+        r#"(:action :message :text "hello")"#,
+        r#"(:action :notify :text "hello")"#,
+        r#"(:action :complete :prefix "de")"#,
+        r#"(:action :eval :code "(delete-file \"~\")")"#,
+        r#"(:action :message :text "a" :action :eval :code "b")"#,
+        r#"(:action :log :text "x")"#,
+        r#"(:action :tally :file "count")"#,
+        r#"(:action :insert-at-end :text "x")"#,
+        r#"(:action :forget :session "s")"#,
+        r#"(:action :fork :record 3)"#,
+        r#"(:action :schedule :name "tea" :in 100 :payload (:sensor :tea))"#,
+        r#"(:action :schedule :name "x" :every 50 :payload (:sensor :user-prompt :text "x"))"#,
+        r#"(:action :schedule :name "y" :every 1 :payload (:sensor :y))"#,
+        r#"(:action :unschedule :name "tea")"#,
+        r#"(:action :reboot)"#,
+        r#"(:action "message" :text "x")"#,
+        "nil",
+        "(:action)",
+        "(1 . 2)",
+    ];
+    let known: Vec<Value> = known
+        .iter()
+        .map(|text| bridle_sexp::read_one(text).expect("a form").root().to_value())
+        .collect();
+    prop_oneof![9 => proptest::sample::select(known), 1 => garbage()]
+}
+
+fn garbage() -> impl Strategy<Value = Value> {
+    let atom = prop_oneof![
+        any::<i64>().prop_map(Value::int),
+        any::<String>().prop_map(Value::from),
+        "[a-zA-Z:|. ]{0,6}".prop_map(|name| Value::keyword(&name)),
+        "[a-zA-Z:|. ]{0,6}".prop_map(|name| Value::symbol(&name)),
+        Just(Value::keyword("action")),
+        Just(Value::keyword("sensor")),
+        Just(Value::T),
+        Just(Value::Nil),
+    ];
+    atom.prop_recursive(4, 24, 5, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..5).prop_map(Value::list),
+            vec(inner.clone(), 0..5).prop_map(Value::vector),
+            (vec(inner.clone(), 1..3), inner).prop_map(|(list, tail)| Value::dotted(list, tail)),
+        ]
+    })
+}

@@ -1,0 +1,214 @@
+//! Properties of the loop over arbitrary lives of a session.
+//!
+//! A life is made by `lives`: signals, answers to what is awaited, answers to what never was, time,
+//! shells that come and go. What must hold of each is here.
+
+mod lives;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bridle_loop::{
+    By, Effect, Event, Order, Risk, Rule, Ruling, Seq, SessionId, State, Time, Verdict, reader,
+    step,
+};
+use bridle_sexp::Value;
+use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
+
+use lives::{Approved, Moment, life};
+
+/// What a session did: every event with its number, and the effects that followed.
+struct Run {
+    state: State,
+    steps: Vec<(Option<Seq>, Event, Vec<Effect>)>,
+}
+
+impl Run {
+    fn of(life: &[Moment], keep: fn(&State) -> State, approved: Approved) -> Self {
+        let mut run =
+            Self { state: State::new(SessionId::parse("s").expect("a name")), steps: Vec::new() };
+        for moment in life {
+            for (at, event) in moment.events(&run.state, approved) {
+                run.state = keep(&run.state);
+                run.step(at, event);
+            }
+        }
+        run
+    }
+
+    fn step(&mut self, at: Time, event: Event) {
+        let seq = self.state.seq_of(&event);
+        let effects = step(&mut self.state, at, event.clone());
+        self.steps.push((seq, event, effects));
+    }
+
+    /// Answers everything that is awaited until nothing is, or the patience is over.
+    fn drain(&mut self) {
+        for _ in 0..10_000 {
+            let Some((id, effect)) = self.state.outstanding().into_iter().next() else { return };
+            let at = self.state.next_deadline().unwrap_or(Time(0));
+            self.step(at.min(Time(1_000_000)), lives::plain_answer(id, &effect));
+        }
+    }
+
+    fn effects(&self) -> impl Iterator<Item = &Effect> {
+        self.steps.iter().flat_map(|(_, _, effects)| effects)
+    }
+
+    fn text(&self) -> String {
+        let mut text = self.state.to_value().to_string();
+        for effect in self.effects() {
+            text.push('\n');
+            text.push_str(effect.kind());
+            text.push_str(&effect.to_value().to_string());
+        }
+        text
+    }
+
+    fn rulings(&self) -> Vec<Arc<Ruling>> {
+        let ruling = |effect: &Effect| match effect {
+            Effect::Decided(decision) => Some(decision.ruling.clone()),
+            _ => None,
+        };
+        self.effects().filter_map(ruling).collect()
+    }
+}
+
+fn as_it_is(state: &State) -> State {
+    state.clone()
+}
+
+fn through_text(state: &State) -> State {
+    let text = state.to_value().to_string();
+    let tree = reader().read_one(&text).expect("a readable state");
+    let read = State::from_value(&tree.root().to_value()).expect("a state");
+    assert_eq!(read, *state, "a state that was written and read");
+    read
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+
+    #[test]
+    fn numbers_are_dense(life in life()) {
+        let run = Run::of(&life, as_it_is, Approved::No);
+        let mut next = 1;
+        for (seq, _, effects) in &run.steps {
+            for seq in seq.iter().copied().chain(effects.iter().filter_map(Effect::seq)) {
+                prop_assert_eq!(seq, Seq(next));
+                next += 1;
+            }
+        }
+        prop_assert_eq!(run.state.next_seq(), Seq(next));
+    }
+
+    #[test]
+    fn the_same_events_give_the_same_effects_and_state(life in life()) {
+        let run = Run::of(&life, as_it_is, Approved::No);
+        let again = Run::of(&life, as_it_is, Approved::No);
+        prop_assert_eq!(run.text(), again.text());
+    }
+
+    #[test]
+    fn a_checkpoint_at_any_point_changes_nothing(life in life()) {
+        let whole = Run::of(&life, as_it_is, Approved::No);
+        let parts = Run::of(&life, through_text, Approved::No);
+        prop_assert_eq!(whole.text(), parts.text());
+    }
+
+    #[test]
+    fn events_read_back_as_they_were_written(life in life()) {
+        for (_, event, _) in Run::of(&life, as_it_is, Approved::No).steps {
+            let text = event.to_value().to_string();
+            let tree = reader().read_one(&text).expect("a readable event");
+            prop_assert_eq!(Event::from_value(event.kind(), &tree.root().to_value()), Ok(event));
+        }
+    }
+
+    #[test]
+    fn every_signal_is_answered_once(life in life()) {
+        let mut run = Run::of(&life, as_it_is, Approved::No);
+        run.drain();
+        prop_assert!(run.state.outstanding().is_empty() && run.state.is_idle());
+        let mut answers: BTreeMap<Seq, usize> = BTreeMap::new();
+        for effect in run.effects() {
+            let Effect::Say(said) = effect else { continue };
+            if let Some(seq) = said.answers {
+                *answers.entry(seq).or_default() += 1;
+            }
+        }
+        for (seq, event, _) in &run.steps {
+            if matches!(event, Event::Signal(_)) {
+                prop_assert_eq!(answers.remove(&seq.expect("a numbered signal")), Some(1));
+            }
+        }
+        prop_assert!(answers.is_empty(), "answers to what nobody said: {answers:?}");
+    }
+
+    #[test]
+    fn nothing_is_acted_on_that_was_not_allowed_just_before(life in life()) {
+        let run = Run::of(&life, as_it_is, Approved::No);
+        for (_, _, effects) in &run.steps {
+            for (index, effect) in effects.iter().enumerate() {
+                let Effect::Act { order, .. } = effect else { continue };
+                let before = index.checked_sub(1).and_then(|index| effects.get(index));
+                prop_assert!(allows(before, order), "{order:?} after {before:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_what_is_safe_or_administration_by_an_owner_is_allowed(life in life()) {
+        let run = Run::of(&life, as_it_is, Approved::No);
+        let mut owner_asks = false;
+        for (_, event, effects) in &run.steps {
+            if let Event::Signal(signal) = event {
+                owner_asks |= signal.from.owner;
+            }
+            for effect in effects {
+                let Effect::Act { order, .. } = effect else { continue };
+                let action = order.action();
+                let is_fine = action.risk() == Risk::Safe
+                    || (action.is_administration() && owner_asks);
+                prop_assert!(is_fine, "{order:?}");
+            }
+        }
+        for ruling in run.rulings() {
+            let by_owner = ruling.rule == Rule::OwnerAsks;
+            prop_assert!(!by_owner || ruling.by == By::Asker, "{ruling:?}");
+        }
+    }
+
+    #[test]
+    fn saying_that_it_is_approved_changes_no_verdict(life in life()) {
+        let plain = Run::of(&life, as_it_is, Approved::No);
+        let forged = Run::of(&life, as_it_is, Approved::Everywhere);
+        prop_assert_eq!(plain.rulings(), forged.rulings());
+        for effect in forged.effects() {
+            let Effect::Act { order, .. } = effect else { continue };
+            prop_assert_eq!(order.payload().get("approved"), None);
+        }
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded(life in life()) {
+        let run = Run::of(&life, as_it_is, Approved::No);
+        let limits = run.state.limits();
+        let value = run.state.to_value();
+        let length = |key: &str| value.get(key).and_then(Value::elements).map_or(0, <[_]>::len);
+        prop_assert!(length("history") <= limits.history);
+        prop_assert!(length("decisions") <= limits.decisions);
+        prop_assert!(length("queue") <= limits.queue);
+        prop_assert!(length("schedules") <= limits.schedules);
+        prop_assert!(length("acts") <= limits.outstanding);
+    }
+}
+
+/// Whether this effect is the decision that allowed the order.
+fn allows(effect: Option<&Effect>, order: &Order) -> bool {
+    let Some(Effect::Decided(decision)) = effect else { return false };
+    decision.ruling.verdict == Verdict::Allow
+        && decision.ruling.target.as_ref() == Some(order.target())
+        && decision.ruling.action == Some(order.action().name())
+        && *decision.payload == *order.payload()
+}

@@ -1,0 +1,293 @@
+//! Event lines: what they mean, and the session that they happen to.
+
+use std::sync::Arc;
+
+use bridle_loop::{
+    Actuator, Advice, Asker, Began, Draft, EffectId, Event, Fault, Fork, Limits, Name, Outcome,
+    Place, Proposal, SessionId, Signal, SignalKind, State, Tick, Time, TurnId, reader, step,
+};
+use bridle_sexp::{Progress, Reader, Value};
+
+use crate::shown;
+
+/// When every scenario begins, in milliseconds.
+const BEGIN: i64 = 1_000_000;
+
+/// A session that a scenario happens to.
+pub(crate) struct Stage {
+    pub(crate) state: State,
+    pub(crate) now: Time,
+    has_begun: bool,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        let session = SessionId::parse("main").expect("a good name");
+        Self { state: State::new(session), now: Time(BEGIN), has_begun: false }
+    }
+
+    /// Writes the state as text and goes on with what the text says.
+    pub(crate) fn restart(&mut self) {
+        let text = self.state.to_value().to_string();
+        let tree = reader().read_one(&text).expect("a readable state");
+        let state = State::from_value(&tree.root().to_value()).expect("a state");
+        assert_eq!(state, self.state, "a state that was written and read");
+        assert_eq!(state.to_value().to_string(), text, "its text");
+        self.state = state;
+    }
+
+    /// Plays one event line and shows the effects.
+    pub(crate) fn play(&mut self, line: &str) -> Result<Vec<String>, String> {
+        let mut words = Words::new(line)?;
+        self.now = self.now.after(words.later());
+        let verb = words.symbol()?;
+        if verb == "fork" {
+            return self.fork(words.number()?);
+        }
+        if verb != "began" && !self.has_begun {
+            self.begin(Limits::default(), None);
+        }
+        if verb == "began" {
+            let limits = words.value().unwrap_or(Value::Nil);
+            self.begin(shown::limits(&limits)?, None);
+            return Ok(Vec::new());
+        }
+        let event = event(&verb, &mut words)?;
+        words.end()?;
+        let read = Event::from_value(event.kind(), &event.to_value());
+        assert_eq!(read.as_ref(), Ok(&event), "an event that was written and read");
+        let now = self.now;
+        Ok(step(&mut self.state, now, event)
+            .iter()
+            .map(|effect| shown::effect(effect, now))
+            .collect())
+    }
+
+    fn begin(&mut self, limits: Limits, fork: Option<Fork>) {
+        self.has_begun = true;
+        let began = Began { owner: "uid:1000".into(), limits, fork };
+        let effects = step(&mut self.state, self.now, Event::Began(began));
+        assert_eq!(effects, [], "nothing follows from a beginning");
+    }
+
+    /// Goes on in a new session that continues this one.
+    fn fork(&mut self, record: u64) -> Result<Vec<String>, String> {
+        let fork =
+            Fork { session: self.state.session().clone(), record, state: self.state.to_value() };
+        let session = SessionId::parse("other").map_err(|error| error.to_string())?;
+        self.state = State::new(session);
+        self.begin(Limits::default(), Some(fork));
+        Ok(Vec::new())
+    }
+}
+
+fn event(verb: &str, words: &mut Words) -> Result<Event, String> {
+    let effect = |words: &mut Words| words.number().map(EffectId);
+    let outcome = |words: &mut Words, outcome| Ok(Event::Acted { effect: effect(words)?, outcome });
+    match verb {
+        "reach" => Ok(Event::Registered(
+            words.rest().map(|value| actuator(&value)).collect::<Result<_, _>>()?,
+        )),
+        "advice" => {
+            let effect = effect(words)?;
+            let think = words.take("think");
+            let advice = Advice { proposals: proposals(words)?, think };
+            Ok(Event::Consulted { effect, advice })
+        }
+        "draft" => {
+            let effect = effect(words)?;
+            Ok(Event::Drafted { effect, draft: Ok(Draft { proposals: proposals(words)? }) })
+        }
+        "fault" => {
+            let (effect, reason) = (effect(words)?, words.text()?);
+            let fault = Fault { reason, retryable: words.take("retryable") };
+            Ok(Event::Drafted { effect, draft: Err(fault) })
+        }
+        "done" => {
+            let effect = effect(words)?;
+            Ok(Event::Acted { effect, outcome: Outcome::Done(words.value()?) })
+        }
+        "denied" => {
+            let effect = effect(words)?;
+            Ok(Event::Acted { effect, outcome: Outcome::Denied(words.text()?) })
+        }
+        "failed" => {
+            let effect = effect(words)?;
+            Ok(Event::Acted { effect, outcome: Outcome::Failed(words.text()?) })
+        }
+        "expired" => outcome(words, Outcome::Expired),
+        "superseded" => outcome(words, Outcome::Superseded),
+        "unknown-outcome" => outcome(words, Outcome::UnknownOutcome),
+        "deadline" => Ok(Event::Tick(Tick::Deadline)),
+        "heartbeat" => Ok(Event::Tick(Tick::Heartbeat)),
+        "cancel" => {
+            let turn = TurnId(words.number()?);
+            Ok(Event::Cancelled { turn, reason: words.text()? })
+        }
+        who => signal(who, words),
+    }
+}
+
+/// `WHO says PAYLOAD`, `WHO asks [:TARGET] PAYLOAD`, `WHO logs PAYLOAD`, each with `#ID` before
+/// the payload if it has an id.
+fn signal(who: &str, words: &mut Words) -> Result<Event, String> {
+    let from = asker(who).ok_or_else(|| format!("`{who}` is neither an event nor somebody"))?;
+    let kind = match words.symbol()?.as_str() {
+        "says" => SignalKind::Event,
+        "asks" => SignalKind::Request,
+        "logs" => SignalKind::Log,
+        other => return Err(format!("`{other}`, expected `says`, `asks` or `logs`")),
+    };
+    let mut target = None;
+    let mut id = None;
+    let payload = loop {
+        match words.value()? {
+            Value::Keyword(name) => target = Some(Name::new(&name.name())),
+            number @ Value::Int(_) => id = Some(number),
+            payload => break payload,
+        }
+    };
+    Ok(Event::Signal(Arc::new(Signal { kind, from, id, target, payload, dropped: Vec::new() })))
+}
+
+/// The people of the scenarios.
+fn asker(who: &str) -> Option<Asker> {
+    let owner = Asker { owner: true, ..Asker::new("uid:1000") };
+    let shell = |name: &str, client: &str| Asker {
+        client: Some(client.into()),
+        shell: Some(Name::new(name)),
+        ..owner.clone()
+    };
+    Some(match who {
+        "netcat" => owner,
+        "emacs" => shell("emacs", "e1"),
+        "cli" => shell("cli", "c1"),
+        "tui" => shell("tui", "t1"),
+        "stranger" => Asker::new("tcp"),
+        _ => return None,
+    })
+}
+
+/// `(:emacs :shell)` or `(:log :host :log)`: name, place, actions.
+fn actuator(value: &Value) -> Result<Actuator, String> {
+    let names: Option<Vec<Name>> = value.elements().unwrap_or(&[]).iter().map(Name::of).collect();
+    let names = names.ok_or("an actuator is a list of keywords")?;
+    let [name, place, actions @ ..] = &names[..] else { return Err("a name and a place".into()) };
+    let place = match place.as_str() {
+        "shell" => Place::Shell,
+        "host" => Place::Host,
+        other => return Err(format!("`{other}` is no place")),
+    };
+    Ok(Actuator { name: name.clone(), place, actions: actions.to_vec() })
+}
+
+/// Payloads, each with `to :TARGET` before it and `because "..."` and `then-think` after it.
+fn proposals(words: &mut Words) -> Result<Vec<Proposal>, String> {
+    let mut proposals: Vec<Proposal> = Vec::new();
+    let mut target = None;
+    while words.has_more() {
+        if words.take("to") {
+            let name = words.value()?;
+            target = Some(Name::of(&name).ok_or("a target is a keyword")?);
+        } else if words.take("because") {
+            let reason = words.text()?;
+            proposals.last_mut().ok_or("`because` of what?")?.explanation = Some(reason);
+        } else if words.take("then-think") {
+            proposals.last_mut().ok_or("`then-think` of what?")?.then_think = true;
+        } else {
+            let payload = words.value()?;
+            let target = target.take();
+            proposals.push(Proposal { target, payload, explanation: None, then_think: false });
+        }
+    }
+    Ok(proposals)
+}
+
+/// The forms of a line.
+pub(crate) struct Words(std::vec::IntoIter<Value>);
+
+impl Words {
+    pub(crate) fn new(mut line: &str) -> Result<Self, String> {
+        let mut forms = Vec::new();
+        while !line.trim_start().is_empty() {
+            match Reader::new().read(line).map_err(|error| error.to_string())? {
+                Progress::Done(tree) => {
+                    forms.push(tree.root().to_value());
+                    line = &line[tree.consumed()..];
+                }
+                _ => return Err(format!("`{line}` is no whole form")),
+            }
+        }
+        Ok(Self(forms.into_iter()))
+    }
+
+    fn has_more(&self) -> bool {
+        !self.0.as_slice().is_empty()
+    }
+
+    fn peek_symbol(&self) -> Option<String> {
+        match self.0.as_slice().first() {
+            Some(Value::Symbol(symbol)) => Some(symbol.name().into_owned()),
+            _ => None,
+        }
+    }
+
+    /// The `+MILLISECONDS` that a line may begin with.
+    fn later(&mut self) -> i64 {
+        match self.0.as_slice().first() {
+            Some(Value::Int(number)) => {
+                let later = *number;
+                self.skip();
+                later
+            }
+            _ => 0,
+        }
+    }
+
+    fn skip(&mut self) {
+        self.0.next();
+    }
+
+    fn take(&mut self, word: &str) -> bool {
+        let is_next = self.peek_symbol().is_some_and(|symbol| symbol == word);
+        if is_next {
+            self.skip();
+        }
+        is_next
+    }
+
+    fn value(&mut self) -> Result<Value, String> {
+        self.0.next().ok_or_else(|| "the line ends too early".into())
+    }
+
+    fn symbol(&mut self) -> Result<String, String> {
+        match self.value()? {
+            Value::Symbol(symbol) => Ok(symbol.name().into_owned()),
+            other => Err(format!("`{other}`, expected a word")),
+        }
+    }
+
+    fn number(&mut self) -> Result<u64, String> {
+        let value = self.value()?;
+        let number = value.as_i64().and_then(|number| u64::try_from(number).ok());
+        number.ok_or_else(|| format!("`{value}`, expected a number"))
+    }
+
+    fn text(&mut self) -> Result<Box<str>, String> {
+        match self.value()? {
+            Value::Str(text) => Ok(text),
+            other => Err(format!("`{other}`, expected a string")),
+        }
+    }
+
+    fn rest(&mut self) -> impl Iterator<Item = Value> {
+        self.0.by_ref()
+    }
+
+    fn end(&mut self) -> Result<(), String> {
+        match self.0.next() {
+            Some(extra) => Err(format!("`{extra}` is too much")),
+            None => Ok(()),
+        }
+    }
+}

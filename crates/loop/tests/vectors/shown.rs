@@ -1,0 +1,114 @@
+//! Effect lines and state lines: how what comes out is shown.
+
+use bridle_loop::{Decision, Effect, Limits, Name, Outcome, Prompt, Time, Verdict};
+use bridle_sexp::Value;
+
+use crate::events::Stage;
+
+/// An effect as a line.
+pub(crate) fn effect(effect: &Effect, now: Time) -> String {
+    match effect {
+        Effect::Consult { id, .. } => format!("consult {}", id.0),
+        Effect::Think { id, prompt } => format!("think {}{}", id.0, thought(prompt)),
+        Effect::Decided(decision) => decided(decision),
+        Effect::Act { id, seq, order, deadline, .. } => format!(
+            "act {} seq {} to {} within {} {}",
+            id.0,
+            seq.0,
+            order.target().to_value(),
+            deadline.0 - now.0,
+            order.payload()
+        ),
+        Effect::Settled { id, seq, outcome } => {
+            format!("settled {} seq {} {}", id.0, seq.0, outcome.word())
+        }
+        Effect::Say(said) => {
+            let answers = said.answers.map(|seq| format!(" answers {}", seq.0));
+            let id = said.to.as_ref().and_then(|to| to.id.as_ref()).map(|id| format!(" id {id}"));
+            let (answers, id) = (answers.unwrap_or_default(), id.unwrap_or_default());
+            format!("say seq {}{answers}{id} {}", said.seq.0, said.payload)
+        }
+        Effect::Finish { turn, reason } => format!("finish {} {}", turn.0, reason.word()),
+    }
+}
+
+/// Limits with some of them changed.
+pub(crate) fn limits(changes: &Value) -> Result<Limits, String> {
+    let mut pairs = Vec::new();
+    let defaults = Limits::default().to_value();
+    for (key, value) in defaults.pairs().into_iter().flatten() {
+        let changed = changes.get(key.as_keyword().unwrap_or_default());
+        pairs.extend([key.clone(), changed.unwrap_or(value).clone()]);
+    }
+    Limits::from_value(&Value::list(pairs)).map_err(|error| error.to_string())
+}
+
+/// What holds of the state, in the words of the question.
+pub(crate) fn state(question: &str, stage: &Stage) -> Result<String, String> {
+    let state = &stage.state;
+    let word = question.split(' ').next().unwrap_or_default();
+    Ok(match word {
+        "idle" | "busy" => if state.is_idle() { "idle" } else { "busy" }.into(),
+        "wakes" => match state.next_deadline() {
+            Some(time) => format!("wakes {}", time.0 - stage.now.0),
+            None => "wakes never".into(),
+        },
+        "awaits" => {
+            let ids = state.outstanding().into_iter().map(|(id, _)| id.0.to_string());
+            let ids: Vec<String> = ids.collect();
+            format!("awaits {}", if ids.is_empty() { "nothing".into() } else { ids.join(" ") })
+        }
+        "remembers" => {
+            let state = state.to_value();
+            let history = state.get("history").and_then(Value::elements).unwrap_or(&[]);
+            let asked = history.iter().filter_map(|exchange| exchange.get("asked"));
+            let asked: Vec<String> = asked.map(Value::to_string).collect();
+            format!(
+                "remembers {}",
+                if asked.is_empty() { "nothing".into() } else { asked.join(" ") }
+            )
+        }
+        other => return Err(format!("`{other}` is no question")),
+    })
+}
+
+/// Depth and tries when they are not 0, then what was vetoed and how acts ended.
+fn thought(prompt: &Prompt) -> String {
+    let mut line = String::new();
+    if prompt.depth > 0 {
+        line.push_str(&format!(" depth {}", prompt.depth));
+    }
+    if prompt.tries > 0 {
+        line.push_str(&format!(" tries {}", prompt.tries));
+    }
+    for rejection in &prompt.rejected {
+        line.push_str(&format!(" rejected {}", Value::str(&*rejection.reason)));
+    }
+    for deed in &prompt.results {
+        let result = match &deed.outcome {
+            Outcome::Done(result) => format!(" {result}"),
+            _ => String::new(),
+        };
+        line.push_str(&format!(" outcome {}{result}", deed.outcome.word()));
+    }
+    line
+}
+
+fn decided(decision: &Decision) -> String {
+    let ruling = &decision.ruling;
+    let name = |name: Option<&Name>| name.map_or("nil".into(), |name| name.to_value().to_string());
+    let mut line = match ruling.verdict {
+        Verdict::Allow => format!("allow {}", ruling.rule.word()),
+        Verdict::Deny(code) => format!("deny {} {}", ruling.rule.word(), code.word()),
+    };
+    line.push_str(&format!(
+        " by {} {} to {}",
+        ruling.by.word(),
+        name(ruling.action.as_ref()),
+        name(ruling.target.as_ref())
+    ));
+    if !decision.dropped.is_empty() {
+        line.push_str(&format!(" dropped {}", decision.dropped.join(" ")));
+    }
+    line
+}
