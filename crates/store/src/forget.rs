@@ -2,13 +2,15 @@
 //! from the texts. The sealed bytes stay, so that everything can still be verified. What is out of
 //! reach (other records that quote it, forks, backups, the disk's own copies) is in decision 0006.
 
+use std::time::Duration;
+
 use rusqlite::{OptionalExtension, params};
 
 use crate::append::{Cause, Checkpoint, Draft};
 use crate::error::Error;
 use crate::fault;
 use crate::record::Number;
-use crate::schema::{count, int};
+use crate::schema::{self, count, int};
 use crate::seal::{self, SALT, Salt};
 use crate::store::{Batch, Store};
 
@@ -17,6 +19,9 @@ pub(crate) const KIND: &str = "forgot";
 
 /// How the body of such a record begins when a whole session was forgotten.
 pub(crate) const WHOLE_SESSION: &str = "(:session ";
+
+/// How long to wait for readers of old pages: each reads for milliseconds, and the writer waits.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Who asks for something to be forgotten, and when.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +38,7 @@ pub struct Forgotten {
     /// The `forgot` record.
     pub number: Number,
     /// Whether no file holds the key any more. `false`: a reader that began earlier still needs old
-    /// pages; they are wiped by a later [`Store::scrub`], at the latest when the record is next opened.
+    /// pages; they are wiped by the first commit after it is done, or when the record is next opened.
     pub scrubbed: bool,
 }
 
@@ -88,27 +93,48 @@ impl Store {
     ///
     /// When the files cannot be written.
     pub fn scrub(&mut self) -> Result<bool, Error> {
-        let busy: bool =
-            self.connection().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-        if !busy {
-            self.connection().execute("UPDATE meta SET unscrubbed = 0 WHERE unscrubbed = 1", [])?;
-            fault::point("store.scrubbed");
-        }
-        Ok(!busy)
+        self.scrub_waiting(PATIENCE)
     }
 
-    /// Whether destroyed keys may still be in the log.
-    pub(crate) fn needs_scrubbing(&self) -> Result<bool, Error> {
-        Ok(self.connection().query_row("SELECT unscrubbed FROM meta", [], |row| row.get(0))?)
+    /// After opening: a crash may have come between forgetting and wiping.
+    pub(crate) fn scrub_if_needed(&mut self) -> Result<(), Error> {
+        self.unscrubbed =
+            self.connection().query_row("SELECT unscrubbed FROM meta", [], |row| row.get(0))?;
+        self.scrub_again();
+        Ok(())
+    }
+
+    /// After a commit: what could not be wiped earlier, without waiting for anybody.
+    pub(crate) fn scrub_again(&mut self) {
+        if self.unscrubbed {
+            // It is noted in the file; the next commit tries again.
+            let _ = self.scrub_waiting(Duration::ZERO);
+        }
     }
 
     fn after_forgetting(&mut self, number: Number) -> Result<Forgotten, Error> {
+        self.unscrubbed = true;
         fault::point("store.forgotten");
         let scrubbed = match self.scrub() {
             Err(Error::Full | Error::Busy) => false,
             scrubbed => scrubbed?,
         };
         Ok(Forgotten { number, scrubbed })
+    }
+
+    fn scrub_waiting(&mut self, patience: Duration) -> Result<bool, Error> {
+        self.connection().busy_timeout(patience)?;
+        let busy = self
+            .connection()
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
+        self.connection().busy_timeout(schema::BUSY)?;
+        if busy? {
+            return Ok(false);
+        }
+        self.connection().execute("UPDATE meta SET unscrubbed = 0", [])?;
+        self.unscrubbed = false;
+        fault::point("store.scrubbed");
+        Ok(true)
     }
 }
 

@@ -25,6 +25,7 @@ pub const MAX_PAGE: usize = 4096;
 pub const MAX_PAGE_BYTES: usize = 8 << 20;
 
 /// The record, open for reading. Wants a thread of its own: calls wait for the disk.
+#[derive(Debug)]
 pub struct Reader {
     connection: Connection,
 }
@@ -321,3 +322,6 @@ fn open_effects(connection: &Connection, session: i64) -> Result<Vec<OpenRow>, E
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,7 +25,10 @@ pub(crate) const VERSION: u32 = 1;
 const APPLICATION_ID: i32 = 0x6272_646c;
 
 /// How long to wait for another process that holds a lock: it commits in milliseconds, unless it hangs.
-const BUSY: Duration = Duration::from_secs(5);
+pub(crate) const BUSY: Duration = Duration::from_secs(5);
+
+/// Largest log that stays beside the file when it is empty again, in bytes: four times what is usual.
+const MAX_LOG: i64 = 16 << 20;
 
 /// Statements kept prepared, per connection: the writer has about twenty.
 const STATEMENTS: usize = 32;
@@ -135,6 +138,7 @@ pub(crate) fn open_writer(dir: &Path) -> Result<Connection, Error> {
     // Before anything is written: a file that is not ours must stay as it is.
     let version = version(&connection, &path)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update_and_check(None, "journal_size_limit", MAX_LOG, |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "secure_delete", true)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
@@ -237,3 +241,6 @@ pub(crate) fn int(count: u64) -> i64 {
 pub(crate) fn count(int: i64) -> u64 {
     u64::try_from(int).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests;

@@ -90,3 +90,6 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N], Error> {
     getrandom::fill(&mut bytes).map_err(Error::Random)?;
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests;

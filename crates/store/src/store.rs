@@ -4,6 +4,7 @@
 mod batch;
 mod known;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, TransactionBehavior};
@@ -47,6 +48,15 @@ pub struct Store {
     /// What need not be looked up again; thrown away when a commit fails or another process wrote.
     known: Option<Known>,
     max_bytes: Option<u64>,
+    /// Whether destroyed keys may still be in the log: then each commit tries to wipe them.
+    pub(crate) unscrubbed: bool,
+}
+
+impl fmt::Debug for Store {
+    /// Says where it is; what it remembers are keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("dir", &self.dir).finish_non_exhaustive()
+    }
 }
 
 impl Store {
@@ -58,12 +68,11 @@ impl Store {
     pub fn open(dir: &Path, options: &Options) -> Result<Self, Error> {
         let connection = schema::open_writer(dir)?;
         let max_bytes = options.max_bytes;
-        let mut store = Self { dir: dir.into(), connection, known: None, max_bytes };
-        store.limit_bytes(options.max_bytes)?;
+        let mut store =
+            Self { dir: dir.into(), connection, known: None, max_bytes, unscrubbed: false };
+        store.limit_bytes(max_bytes)?;
         store.with_known(|_| ())?;
-        if store.needs_scrubbing()? {
-            store.scrub()?;
-        }
+        store.scrub_if_needed()?;
         Ok(store)
     }
 
@@ -74,9 +83,12 @@ impl Store {
     /// Nothing was kept, and the store can be used on. [`Error::Full`] and [`Error::Busy`] pass;
     /// [`Error::Refused`] says which append to leave out.
     pub fn commit(&mut self, appends: &[Append]) -> Result<Vec<Numbers>, Error> {
-        self.transact(appends.iter().map(|append| append.drafts.len()).sum(), |batch| {
+        let drafts = appends.iter().map(|append| append.drafts.len()).sum();
+        let numbers = self.transact(drafts, |batch| {
             appends.iter().enumerate().map(|(index, append)| batch.append(index, append)).collect()
-        })
+        })?;
+        self.scrub_again();
+        Ok(numbers)
     }
 
     /// The last record.

@@ -1,0 +1,78 @@
+//! Opening: who may read the files, and which files are refused.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use rusqlite::Connection;
+
+use super::{FILE, companions, open_reader, open_writer};
+use crate::error::Error;
+
+#[test]
+fn nobody_else_can_read_the_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let modes = || {
+        companions(&dir.path().join(FILE))
+            .map(|file| fs::metadata(file).unwrap().permissions().mode() & 0o777)
+            .collect::<Vec<_>>()
+    };
+    let connection = open_writer(dir.path()).unwrap();
+    assert_eq!(modes(), [0o600; 3]);
+    // Also when somebody was careless in between.
+    fs::set_permissions(dir.path().join(FILE), fs::Permissions::from_mode(0o644)).unwrap();
+    drop(connection);
+    let _connection = open_writer(dir.path()).unwrap();
+    assert_eq!(modes(), [0o600; 3]);
+}
+
+#[test]
+fn is_as_durable_as_it_must_be() {
+    let dir = tempfile::tempdir().unwrap();
+    let connection = open_writer(dir.path()).unwrap();
+    let ask = |pragma: &str| -> String {
+        connection
+            .query_row(&format!("SELECT CAST({pragma} AS TEXT) FROM pragma_{pragma}"), [], |row| {
+                row.get(0)
+            })
+            .unwrap()
+    };
+    let asked = ["journal_mode", "synchronous", "secure_delete", "temp_store"].map(ask);
+    assert_eq!(asked, ["wal", "2", "1", "2"]);
+}
+
+#[test]
+fn a_newer_record_is_refused_and_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    open_writer(dir.path()).unwrap().pragma_update(None, "user_version", 2).unwrap();
+    let before = fs::read(dir.path().join(FILE)).unwrap();
+    for opened in [open_writer(dir.path()), open_reader(dir.path())] {
+        let error = opened.unwrap_err();
+        assert!(matches!(error, Error::Newer { found: 2, known: 1 }));
+        assert_eq!(
+            error.to_string(),
+            "the record has schema version `2`, expected at most `1`: use a newer bridle"
+        );
+    }
+    assert_eq!(fs::read(dir.path().join(FILE)).unwrap(), before);
+}
+
+#[test]
+fn another_database_is_refused_and_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join(FILE);
+    Connection::open(&file).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
+    let before = fs::read(&file).unwrap();
+    assert!(matches!(open_writer(dir.path()), Err(Error::Foreign { .. })));
+    assert!(matches!(open_reader(dir.path()), Err(Error::Foreign { .. })));
+    assert_eq!(fs::read(&file).unwrap(), before);
+
+    fs::write(&file, "not a database at all, but long enough to be looked at").unwrap();
+    assert!(matches!(open_writer(dir.path()), Err(Error::Damaged(_))));
+}
+
+#[test]
+fn an_empty_file_is_no_record_to_a_reader() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join(FILE), "").unwrap();
+    assert!(matches!(open_reader(dir.path()), Err(Error::Missing { .. })));
+}

@@ -1,0 +1,11 @@
+//! The record through its public face: kept, read, tampered with, forgotten, copied in mid-air.
+
+#![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test itself")]
+
+mod commit;
+mod crash;
+mod forget;
+mod full;
+mod read;
+mod support;
+mod tamper;
