@@ -48,9 +48,9 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
 }
 
 fn runners() -> Vec<(&'static str, Run)> {
-    let rust = ["test", "--locked", "--package", "bridle-sexp", "--package", "bridle-wire"];
-    let mut runners =
-        vec![("rust", Run::cargo(rust).args(["--test", "*vectors", "--", "--nocapture"]))];
+    let rooms = ["sexp", "wire", "loop"].map(|room| format!("--package=bridle-{room}"));
+    let rust = Run::cargo(["test", "--locked"]).args(rooms);
+    let mut runners = vec![("rust", rust.args(["--test", "*vectors", "--", "--nocapture"]))];
     runners.extend(peers(&[]));
     runners
 }
@@ -84,7 +84,7 @@ fn count() -> Result<usize> {
     for path in files()?.iter().filter(|path| tidy::vectors::folder(path).is_some()) {
         let text = std::fs::read_to_string(root().join(path))
             .with_context(|| format!("cannot read `{}`", path.display()))?;
-        count += text.lines().count();
+        count += tidy::vectors::count(path, &text);
     }
     Ok(count)
 }
