@@ -1,6 +1,9 @@
 //! The thought trace of `bridle log export --org`, read by the Org of a real Emacs: the headings are the ones
 //! meant, and what anybody said is in the blocks, byte for byte.
 
+// Helpers outside `#[test]` functions fail a test as well as any assertion.
+#![allow(clippy::unwrap_used)]
+
 use std::process::Command;
 
 use bridle_sexp::Value;
