@@ -207,15 +207,23 @@ pub(crate) fn replay(args: &args::Replay) -> Result<Exit, Failure> {
 
 fn replay_text(replayed: &Replayed) -> String {
     let Replayed { sessions, erased, events, effects, states, difference } = replayed;
+    let count = |count: u64, noun: &str| match count {
+        1 => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
+    };
     let mut text = format!(
-        "{sessions} sessions the same: {events} events, {effects} effects, {states} states\n"
+        "same: {}, {}, {}, {}\n",
+        count(*sessions, "session"),
+        count(*events, "event"),
+        count(*effects, "effect"),
+        count(*states, "state")
     );
     if *erased > 0 {
-        text.push_str(&format!("{erased} sessions skipped: erased\n"));
+        text.push_str(&format!("skipped, erased: {}\n", count(*erased, "session")));
     }
     if let Some(it) = difference {
         text.push_str(&format!(
-            "record {} of session {} differs\n  expected {}\n  got      {}\n",
+            "differs: record {} of session {}\n  expected {}\n  got      {}\n",
             it.record, it.session, it.expected, it.got
         ));
     }

@@ -44,7 +44,8 @@ pub(crate) fn fork(args: args::Fork) -> Result<Exit, Failure> {
     match system::ask(&targets, &Ask::Fork { record: args.record, name: args.name })? {
         Said::Not(answer) => Err(refused(&answer)),
         Said::Done(payload) => {
-            let session = payload.get("session").and_then(Value::as_str).unwrap_or_default();
+            let result = payload.get("result").and_then(|result| result.get("session"));
+            let session = result.and_then(Value::as_str).unwrap_or_default();
             print(&format!("{session}\n"))
         }
     }

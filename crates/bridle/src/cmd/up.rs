@@ -95,7 +95,13 @@ fn failure(error: &Error) -> Failure {
             (Exit::Unavailable, "take another path, or none: --unix PATH or --unix off")
         }
         Error::State { .. } => (Exit::CannotCreate, "name a directory you own: --state DIR"),
-        Error::Stdio(_) | Error::Random(_) => {
+        Error::Thinker(_) => (Exit::Config, "name another with --thinker, or mend the file"),
+        Error::Record(_) => (
+            Exit::Io,
+            "check the space on the disk and who owns the state directory; `bridle log verify` \
+             checks the record",
+        ),
+        Error::Stdio(_) | Error::Random(_) | Error::Keeper(_) => {
             (Exit::Io, "check the limits of this process: ulimit -a")
         }
         _ => (Exit::Config, "`bridle config show` says where each value came from"),

@@ -9,7 +9,7 @@ fn the_same_again() {
     Written::new(&home).session("a").session("b");
     let done = home.run(&["replay"]);
     assert_eq!((done.code, done.stderr.as_str()), (0, ""));
-    assert!(done.stdout.starts_with("2 sessions the same: 4 events, "), "{}", done.stdout);
+    assert!(done.stdout.starts_with("same: 2 sessions, 4 events, "), "{}", done.stdout);
     let json = home.run(&["replay", "--session", "a", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!((&json["sessions"], &json["events"]), (&1.into(), &2.into()));
@@ -23,7 +23,7 @@ fn a_difference_exits_with_1_and_is_shown() {
     let number = written.session("a").add("a", "finish", "(:turn 99 :reason :answered)").head();
     let done = home.run(&["replay"]);
     let shown = format!(
-        "record {number} of session a differs\n  expected finish no seq (:turn 99 :reason \
+        "differs: record {number} of session a\n  expected finish no seq (:turn 99 :reason \
          :answered)\n  got      nothing\n"
     );
     assert_eq!((done.code, done.stderr.as_str()), (1, ""));
@@ -42,6 +42,6 @@ fn what_is_erased_is_skipped_and_said() {
     assert_eq!(home.run(&["forget", "a", "--yes"]).code, 0);
     let done = home.run(&["replay"]);
     assert_eq!(done.code, 0);
-    assert!(done.stdout.starts_with("1 sessions the same: "), "{}", done.stdout);
-    assert!(done.stdout.ends_with("\n1 sessions skipped: erased\n"), "{}", done.stdout);
+    assert!(done.stdout.starts_with("same: 1 session, "), "{}", done.stdout);
+    assert!(done.stdout.ends_with("\nskipped, erased: 1 session\n"), "{}", done.stdout);
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
@@ -101,6 +102,48 @@ pub(crate) fn finish(command: &mut Command, input: &[u8]) -> Done {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A shell that is attached to a session of the daemon on a home's socket.
+pub(crate) struct Shell {
+    stream: UnixStream,
+}
+
+impl Shell {
+    pub(crate) fn attach(home: &Home, session: &str) -> Shell {
+        let mut shell = Shell { stream: UnixStream::connect(home.path("b.sock")).unwrap() };
+        assert!(shell.receive().contains(":handshake"));
+        let hello = "(:type :EVENT :payload (:action :handshake :length :bytes :shell :test";
+        shell.send(&format!("{hello} :session \"{session}\"))"));
+        assert!(shell.receive().contains(":status :success"));
+        shell
+    }
+
+    /// Says something and waits for the answer.
+    pub(crate) fn prompt(&mut self, text: &str) -> String {
+        self.send(&format!(
+            "(:type :EVENT :id 1 :payload (:sensor :user-prompt :text \"{text}\"))"
+        ));
+        loop {
+            let frame = self.receive();
+            if frame.starts_with("(:type :RESPONSE :id 1 ") {
+                return frame;
+            }
+        }
+    }
+
+    fn send(&mut self, text: &str) {
+        self.stream.write_all(format!("{:06x}{text}", text.len()).as_bytes()).unwrap();
+    }
+
+    fn receive(&mut self) -> String {
+        let mut header = [0; 6];
+        self.stream.read_exact(&mut header).unwrap();
+        let length = usize::from_str_radix(std::str::from_utf8(&header).unwrap(), 16).unwrap();
+        let mut payload = vec![0; length];
+        self.stream.read_exact(&mut payload).unwrap();
+        String::from_utf8(payload).unwrap()
     }
 }
 

@@ -10,6 +10,7 @@ mod cli_log;
 mod cli_pages;
 mod cli_replay;
 mod cli_send;
+mod cli_sessions;
 mod cli_sexp;
 mod cli_tap;
 mod cli_up;

@@ -72,7 +72,7 @@ fn read(reader: &Reader, id: SessionId, now: i64) -> Result<Found, Error> {
 }
 
 /// The State after all events of a session.
-pub(super) fn fold(id: SessionId, loaded: &Loaded) -> Result<State, Error> {
+pub(crate) fn fold(id: SessionId, loaded: &Loaded) -> Result<State, Error> {
     let mut state = match &loaded.checkpoint {
         None => State::new(id),
         Some((number, text)) => {

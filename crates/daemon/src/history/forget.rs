@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use bridle_store::{By, Number, Options, Store};
+use bridle_loop::SessionId;
+use bridle_store::{By, Checkpoint, Number, Options, Reader, Store};
 
 use super::{Error, History};
+use crate::engine::fold;
 use crate::lock::StateLock;
 
 /// What is to be forgotten.
@@ -30,7 +32,21 @@ pub fn forget(dir: &Path, target: &Target, now: i64) -> Result<(), Error> {
     let by = By { principal, at: now.max(store.latest_at()?) };
     match target {
         Target::Session(name) => store.forget_session(name, &by)?,
-        Target::Record(number) => store.forget_record(Number(*number), None, &by)?,
+        Target::Record(number) => {
+            let state = state_without(&store.reader()?, Number(*number), now)?;
+            store.forget_record(Number(*number), state.as_ref(), &by)?
+        }
     };
     Ok(())
+}
+
+/// The state of the record's session, so that it can go on without reading that record again.
+fn state_without(reader: &Reader, number: Number, now: i64) -> Result<Option<Checkpoint>, Error> {
+    let Some(record) = reader.record(number)? else { return Ok(None) };
+    let Ok(id) = SessionId::parse(&record.session) else { return Ok(None) };
+    if record.body.text().is_none() {
+        return Ok(None);
+    }
+    let state = fold(id, &reader.load(&record.session, now)?)?;
+    Ok(Some(Checkpoint { session: record.session, state: state.to_value().to_string() }))
 }
