@@ -330,3 +330,6 @@ fn forgettable(payload: &Value) -> Result<Value, NoAction> {
         },
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,9 @@ use bridle_sexp::{Limits, Reader, Value, limits};
 
 use crate::ids::{EffectId, Name, SessionId, Time, TurnId};
 
+/// Values in one body of a record: a state may hold many messages, each as large as the wire allows.
+const MAX_ELEMENTS: usize = 64 * limits::DEFAULT_ELEMENTS;
+
 /// A recorded value that is not what this version writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("unreadable `{key}`, expected {expected}")]
@@ -29,7 +32,11 @@ impl Unreadable {
 /// The reader for bodies of records: a message as deep as the wire allows sits a few levels
 /// deeper in the event that carries it, and deeper again in a state.
 pub fn reader() -> Reader {
-    Reader::new().limits(Limits { depth: limits::DEPTH_CEILING, ..Limits::default() })
+    Reader::new().limits(Limits {
+        depth: limits::DEPTH_CEILING,
+        elements: MAX_ELEMENTS,
+        ..Limits::default()
+    })
 }
 
 /// A plist under construction, in the order of the calls.

@@ -127,3 +127,6 @@ impl Time {
         Self(self.0.saturating_add(milliseconds))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -300,3 +300,6 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -277,7 +277,7 @@ fn proposal() -> impl Strategy<Value = Proposal> {
 }
 
 /// Payloads that mean something, and some that do not.
-fn payload() -> impl Strategy<Value = Value> {
+pub(crate) fn payload() -> impl Strategy<Value = Value> {
     let known = [
         r#"(:sensor :user-prompt :text "help")"#,
         r#"(:sensor :chat-message :text "hi")"#,

@@ -17,6 +17,10 @@ use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 
 use lives::{Approved, Moment, life};
 
+/// The kinds of events, and one that is none.
+const KINDS: [&str; 9] =
+    ["began", "signal", "registered", "consulted", "drafted", "acted", "tick", "cancelled", "say"];
+
 /// What a session did: every event with its number, and the effects that followed.
 struct Run {
     state: State,
@@ -188,6 +192,16 @@ proptest! {
             let Effect::Act { order, .. } = effect else { continue };
             prop_assert_eq!(order.payload().get("approved"), None);
         }
+    }
+
+    #[test]
+    fn what_is_no_event_is_refused_and_nothing_else_happens(value in lives::payload()) {
+        for kind in KINDS {
+            if let Ok(event) = Event::from_value(kind, &value) {
+                prop_assert_eq!(Event::from_value(kind, &event.to_value()), Ok(event));
+            }
+        }
+        prop_assert!(State::from_value(&value).is_err());
     }
 
     #[test]

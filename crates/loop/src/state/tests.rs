@@ -1,0 +1,64 @@
+//! The state as text: the deepest payloads, and what is refused.
+
+use std::sync::Arc;
+
+use bridle_sexp::Value;
+
+use super::State;
+use crate::event::{Asker, Event, Signal, SignalKind};
+use crate::field::reader;
+use crate::ids::{SessionId, Time};
+use crate::step::step;
+
+fn session() -> State {
+    State::new(SessionId::parse("s").expect("a name"))
+}
+
+/// The value of a text, as a record's body is read.
+fn read(text: &str) -> Value {
+    reader().read_one(text).expect("a readable text").root().to_value()
+}
+
+#[test]
+fn payloads_as_deep_as_the_wire_allows_are_kept() {
+    let depth = bridle_sexp::limits::DEFAULT_DEPTH;
+    let nested = format!("{}1{}", "(".repeat(depth - 1), ")".repeat(depth - 1));
+    let payload = bridle_sexp::read_one(&format!("(:sensor :x :deep {nested})"))
+        .expect("as deep as the wire allows")
+        .root()
+        .to_value();
+    let signal = Signal {
+        kind: SignalKind::Event,
+        from: Asker::new("tcp"),
+        id: None,
+        target: None,
+        payload,
+        dropped: vec!["payload approved".into()],
+    };
+    let mut state = session();
+    for _ in 0..2 {
+        step(&mut state, Time(1), Event::Signal(Arc::new(signal.clone())));
+    }
+    let text = state.to_value().to_string();
+    assert_eq!(State::from_value(&read(&text)), Ok(state));
+}
+
+#[test]
+fn what_is_no_state_is_refused_by_its_key() {
+    let good = session().to_value().to_string();
+    for (from, to, key) in [
+        (":session \"s\"", ":session \"a b\"", "session"),
+        (":now 0", ":now soon", "now"),
+        (":seq 0", ":seq -1", "seq"),
+        (":tries 3", ":tries 4294967296", "tries"),
+        (":depth 10", "", "depth"),
+        (":turns 0", ":turns 0 :queue 3", "queue"),
+        (":turns 0", ":turns 0 :history (1)", "asked"),
+        (":turns 0", ":turns 0 :turn (:id 1)", "next"),
+    ] {
+        let text = good.replacen(from, to, 1);
+        assert_ne!(text, good, "`{from}` is part of a state");
+        let unreadable = State::from_value(&read(&text)).expect_err("no state");
+        assert_eq!(unreadable.key(), key, "{unreadable}");
+    }
+}
