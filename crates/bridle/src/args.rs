@@ -54,6 +54,7 @@ pub(crate) enum Command {
         Examples:\n  \
         bridle up\n  \
         bridle up --tcp 127.0.0.1:0 --unix off --state /tmp/b    a throw-away daemon\n  \
+        bridle up --thinker script:rules.script                  with rules of a file\n  \
         bridle up --stdio --tcp off --unix off                   as a child process")]
     Up(Given),
     /// Ask a daemon how it is: exit 0 if healthy, 1 if not, 69 if nobody is there
@@ -95,7 +96,8 @@ pub(crate) enum Command {
     Fork(record::Fork),
     /// Make a session, or one record, unreadable for ever; the chain of hashes stays whole
     #[command(
-        after_help = "Asks first; --yes does not. Without a running daemon it works on the state directory.\n\n\
+        after_help = "Asks first; --yes does not. When no daemon answers where the settings say, it works on \
+        their state\ndirectory. A text copy (`bridle log mirror`) is yours to delete.\n\n\
         Examples:\n  \
         bridle forget work\n  \
         bridle forget 4711 --yes"

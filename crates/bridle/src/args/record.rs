@@ -186,14 +186,14 @@ pub(crate) struct Forget {
     /// A session by its name, or one record by its number
     #[arg(value_name = "SESSION|RECORD")]
     pub(crate) what: String,
-    /// Take WHAT as a session's name even if it is a number
+    /// It is a session's name, even if it looks like a number
     #[arg(long)]
     pub(crate) session: bool,
     /// Do not ask
     #[arg(long)]
     pub(crate) yes: bool,
-    /// State directory, for when no daemon runs
-    #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
+    /// Work on this state directory, in which no daemon runs, and ask nobody
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath, conflicts_with = "addr")]
     pub(crate) state: Option<String>,
     #[command(flatten)]
     pub(crate) peer: Peer,

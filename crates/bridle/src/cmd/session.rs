@@ -11,8 +11,8 @@ use bridle_shell::system::{self, Ask, Said};
 use bridle_shell::tail::{self, Output, Until};
 
 use super::record::{failure, print, state_dir};
-use super::talk::find;
-use crate::args::record as args;
+use super::talk::{find, is_named};
+use crate::args::{Peer, record as args};
 use crate::exit::{Exit, Failure};
 use crate::settings::Given;
 
@@ -59,23 +59,44 @@ pub(crate) fn forget(args: args::Forget) -> Result<Exit, Failure> {
     if !args.yes {
         confirm(&target)?;
     }
+    // A daemon may only be passed over where nobody was named: its record is another one.
+    let offline = match &args.state {
+        Some(_) => Offline::Only,
+        None if is_named(&args.peer) => Offline::Never,
+        None => Offline::IfNobodyAnswers,
+    };
     let given = Given::with_state(args.peer.file.clone(), args.state);
-    let ask = match &target {
+    if offline == Offline::Only || !forget_at_daemon(args.peer, &target, offline)? {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+        forget_offline(&state_dir(&given)?, &target, now).map_err(|error| failure(&error))?;
+    }
+    print(&format!("forgot {}\n", named(&target)))
+}
+
+/// When the state directory is worked on without a daemon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Offline {
+    Only,
+    IfNobodyAnswers,
+    Never,
+}
+
+/// Asks the daemon; `false` when nobody answers and that may be.
+fn forget_at_daemon(peer: Peer, target: &Target, offline: Offline) -> Result<bool, Failure> {
+    let ask = match target {
         Target::Record(number) => Ask::ForgetRecord(*number),
         Target::Session(name) => Ask::ForgetSession(name.to_string()),
     };
-    match system::ask(&find(args.peer)?, &ask) {
-        Ok(Said::Done(_)) => {}
-        Ok(Said::Not(answer)) => return Err(refused(&answer)),
+    match system::ask(&find(peer)?, &ask) {
+        Ok(Said::Done(_)) => Ok(true),
+        Ok(Said::Not(answer)) => Err(refused(&answer)),
         // Nobody listens: the record is nobody's, unless the lock says otherwise.
-        Err(bridle_shell::Error::Connect { .. }) => {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            let now = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
-            forget_offline(&state_dir(&given)?, &target, now).map_err(|error| failure(&error))?;
+        Err(bridle_shell::Error::Connect { .. }) if offline == Offline::IfNobodyAnswers => {
+            Ok(false)
         }
-        Err(error) => return Err(error.into()),
+        Err(error) => Err(error.into()),
     }
-    print(&format!("forgot {}\n", named(&target)))
 }
 
 fn named(target: &Target) -> String {

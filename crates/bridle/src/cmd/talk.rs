@@ -92,6 +92,11 @@ fn open(path: Option<&Path>) -> Result<Box<dyn Read>, Failure> {
     Ok(Box::new(BufReader::new(file)))
 }
 
+/// Whether somebody said where the daemon is, rather than left it to the settings.
+pub(super) fn is_named(peer: &Peer) -> bool {
+    peer.addr.is_some() || std::env::var_os(ADDR_VARIABLE).is_some_and(|value| !value.is_empty())
+}
+
 /// Finds the daemon: `--addr`, then the environment, then the settings' Unix socket, then their
 /// TCP address.
 pub(super) fn find(peer: Peer) -> Result<Vec<Target>, Failure> {

@@ -1,11 +1,18 @@
 //! `bridle forget`, `fork` and `tail` where no daemon runs, or another one.
 
-use crate::harness::Home;
+use crate::harness::{Home, finish};
 use crate::written::Written;
+
+/// A home whose settings lead to no daemon of somebody else.
+fn home() -> Home {
+    let home = Home::new();
+    home.write(".config/bridle/config.toml", "tcp = \"off\"\n");
+    home
+}
 
 #[test]
 fn forgetting_needs_a_yes() {
-    let home = Home::new();
+    let home = home();
     Written::new(&home).session("a");
     home.run(&["forget", "a"]).fails(
         2,
@@ -17,7 +24,7 @@ fn forgetting_needs_a_yes() {
 
 #[test]
 fn a_forgotten_session_verifies_and_is_unreadable() {
-    let home = Home::new();
+    let home = home();
     Written::new(&home).session("a").session("b");
     home.run(&["forget", "a", "--yes"]).prints("forgot session a\n");
     let log = home.run(&["log", "--session", "a"]).stdout;
@@ -33,7 +40,7 @@ fn a_forgotten_session_verifies_and_is_unreadable() {
 
 #[test]
 fn one_record_can_be_forgotten() {
-    let home = Home::new();
+    let home = home();
     Written::new(&home).session("a");
     home.run(&["forget", "2", "--yes"]).prints("forgot record 2\n");
     let log = home.run(&["log", "--session", "a"]).stdout;
@@ -49,19 +56,49 @@ fn one_record_can_be_forgotten() {
 
 #[test]
 fn a_record_in_use_is_not_touched() {
-    let home = Home::new();
-    Written::new(&home).session("a");
+    let home = home();
+    let state = Written::new(&home).session("a").dir.to_str().unwrap().to_owned();
     let daemon = home.up(&[]);
     // A daemon that the settings do not lead to.
+    for args in [&["forget", "a", "--yes"][..], &["forget", "a", "--yes", "--state", &state]] {
+        let done = home.run(args);
+        assert_eq!(done.code, 75, "{done:?}");
+        let pid = daemon.child.id();
+        assert!(done.stderr.contains(&format!("in use by process {pid}")), "{}", done.stderr);
+    }
+    assert!(!home.run(&["log"]).stdout.contains(":erased"));
+}
+
+#[test]
+fn a_daemon_that_was_named_is_not_passed_over() {
+    let home = home();
+    let state = Written::new(&home).session("a").dir.to_str().unwrap().to_owned();
     let done = home.run(&["forget", "a", "--yes", "--addr", "./nobody.sock"]);
-    assert_eq!(done.code, 75, "{done:?}");
-    let pid = daemon.child.id();
-    assert!(done.stderr.contains(&format!("in use by process {pid}")), "{}", done.stderr);
+    assert_eq!(done.code, 69, "{done:?}");
+    let mut command = home.command(&["forget", "a", "--yes"]);
+    let done = finish(command.env("BRIDLE_ADDR", "./nobody.sock"), b"");
+    assert_eq!(done.code, 69, "{done:?}");
+    assert!(!home.run(&["log"]).stdout.contains(":erased"));
+    assert_eq!(home.run(&["forget", "a", "--state", &state, "--addr", "./n.sock"]).code, 2);
+}
+
+#[test]
+fn a_state_directory_that_was_named_is_the_one() {
+    let (home, elsewhere) = (home(), home());
+    let state = Written::new(&elsewhere).session("a").dir.to_str().unwrap().to_owned();
+    // The daemon that the settings lead to has a session of the same name.
+    let config = format!("tcp = \"off\"\nunix = \"{}\"\n", home.path("b.sock"));
+    home.write(".config/bridle/config.toml", config);
+    Written::new(&home).session("a");
+    let _daemon = home.up(&[]);
+    home.run(&["forget", "a", "--yes", "--state", &state]).prints("forgot session a\n");
+    assert!(!home.run(&["log"]).stdout.contains(":erased"));
+    assert!(elsewhere.run(&["log"]).stdout.contains(":erased"));
 }
 
 #[test]
 fn what_needs_a_daemon_says_how_to_start_one() {
-    let home = Home::new();
+    let home = home();
     for args in [
         &["fork", "4", "--addr", "./nobody.sock"][..],
         &["tail", "--session", "a", "--addr", "./nobody.sock"],

@@ -39,7 +39,8 @@ fn a_difference_exits_with_1_and_is_shown() {
 fn what_is_erased_is_skipped_and_said() {
     let home = Home::new();
     Written::new(&home).session("a").session("b");
-    assert_eq!(home.run(&["forget", "a", "--yes"]).code, 0);
+    let state = home.path(".local/state/bridle");
+    assert_eq!(home.run(&["forget", "a", "--yes", "--state", &state]).code, 0);
     let done = home.run(&["replay"]);
     assert_eq!(done.code, 0);
     assert!(done.stdout.starts_with("same: 1 session, "), "{}", done.stdout);

@@ -11,7 +11,10 @@ use crate::harness::{Home, Shell};
 /// A home whose commands find the daemon of [`Home::up`].
 fn home() -> Home {
     let home = Home::new();
-    home.write(".config/bridle/config.toml", format!("unix = \"{}\"\n", home.path("b.sock")));
+    home.write(
+        ".config/bridle/config.toml",
+        format!("tcp = \"off\"\nunix = \"{}\"\n", home.path("b.sock")),
+    );
     home
 }
 
