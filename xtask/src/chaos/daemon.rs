@@ -86,7 +86,7 @@ impl Home {
         let output = second.output().context("cannot start a second daemon")?;
         let stderr = String::from_utf8_lossy(&output.stderr);
         ensure!(
-            output.status.code() == Some(REFUSED) && stderr.contains("another daemon"),
+            output.status.code() == Some(REFUSED) && stderr.contains("is in use by process"),
             "a second daemon on the same state: expected exit code {REFUSED} and a reason, got {}: {stderr}",
             output.status
         );

@@ -159,7 +159,9 @@ impl Shell {
         let open: Vec<String> =
             self.sayings.iter().filter(|saying| !saying.is_over()).map(Saying::fate).collect();
         let (name, session) = (&self.name, &self.session);
-        (!open.is_empty()).then(|| format!("{name} in {session}: {}", open.join(", ")))
+        let (cursor, head) = (self.cursor(), self.notes.head);
+        let known = format!("knows {cursor} numbers, attached last at {head}");
+        (!open.is_empty()).then(|| format!("{name} in {session} {known}: {}", open.join(", ")))
     }
 
     /// Lives until everything is heard, or time is up. An error is something that must never happen.
