@@ -14,7 +14,7 @@ pub(crate) use self::answer::{addressee, cut, error, noted, superseded};
 use crate::action::{Action, Schedule, When};
 use crate::decide::{self, Judged, Order};
 use crate::effect::{By, Code, Deed, Effect, Effects, Exchange, Reason, Rejection, Utterance};
-use crate::event::{Fault, Outcome, Proposal, SignalKind};
+use crate::event::{Fault, Outcome, Place, Proposal, SignalKind};
 use crate::field::Plist;
 use crate::ids::{EffectId, TurnId};
 use crate::limits::Limits;
@@ -82,10 +82,13 @@ pub(crate) fn deadlines(state: &mut State, out: &mut Effects) {
     let due: Vec<EffectId> =
         state.acts.iter().filter(|(_, pending)| is_due(pending)).map(|(id, _)| *id).collect();
     for id in due {
-        let ended = end(state, id, &Outcome::Expired, out);
+        let Some(outcome) = state.acts.get(&id).map(|pending| overdue(&pending.order)) else {
+            continue;
+        };
+        let ended = end(state, id, &outcome, out);
         let Some((pending, turn)) = ended.zip(state.turn.as_mut()) else { continue };
         if turn.id == pending.turn {
-            note(turn, &pending.order, Outcome::Expired, pending.then_think, &state.limits);
+            note(turn, &pending.order, outcome, pending.then_think, &state.limits);
         }
     }
     let Some(turn) = state.turn.take() else { return };
@@ -95,6 +98,15 @@ pub(crate) fn deadlines(state: &mut State, out: &mut Effects) {
         settle(state, turn, out);
     } else {
         state.turn = Some(turn);
+    }
+}
+
+/// What is known of an act whose time is over: a shell did not take it up in time; an actuator of the
+/// host was told to begin, and may still be at it.
+fn overdue(order: &Order) -> Outcome {
+    match order.place() {
+        Place::Shell => Outcome::Expired,
+        Place::Host => Outcome::UnknownOutcome,
     }
 }
 
