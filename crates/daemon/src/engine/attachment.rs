@@ -172,8 +172,12 @@ impl Attachment {
             return Out::Event { event, view: View::Other, live: false };
         };
         feed.cursor = event.seq;
-        let live = event.seq > feed.joined;
-        let is_own = event.origin == Some(self.id);
+        let of_this = event.origin == Some(self.id);
+        let of_client =
+            !of_this && feed.about.client.as_deref().is_some_and(|it| names(&event, it));
+        // What the same client said on another connection is news to this one.
+        let live = event.seq > feed.joined && !of_client;
+        let is_own = of_this || of_client;
         let view = match (asked, is_own) {
             (true, _) => View::Asked,
             (false, true) => View::Own,
@@ -181,6 +185,20 @@ impl Attachment {
         };
         Out::Event { event, view, live }
     }
+}
+
+/// Tells whether a signal is of this client, or an answer for it.
+fn names(event: &StreamEvent, client: &str) -> bool {
+    let Some(body) = event.body.as_deref().filter(|body| body.contains(client)) else {
+        return false;
+    };
+    let Ok(tree) = bridle_loop::reader().read_one(body) else { return false };
+    let whom = match event.kind {
+        Kind::Signal => tree.root().get("from").and_then(|from| from.get("client")),
+        Kind::Say => tree.root().get("client"),
+        Kind::Act | Kind::Acted | Kind::Settled => None,
+    };
+    whom.and_then(|whom| whom.as_str()).is_some_and(|whom| whom == client)
 }
 
 impl Drop for Attachment {
