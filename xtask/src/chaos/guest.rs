@@ -125,8 +125,10 @@ fn succeeded(answer: &Value) -> Result<bool, String> {
         return Ok(true);
     }
     let code = payload.get("code").unwrap_or(&Value::Nil);
-    let passes = ["store-unavailable", "overloaded", "shutting-down", "unknown-outcome"];
-    if passes.iter().any(|name| code.is_keyword(name)) {
+    // On a full disk forgetting fails; of a daemon that died meanwhile nobody knows.
+    let fails = ["engine-failed", "unknown-outcome"];
+    let passes = ["store-unavailable", "overloaded", "shutting-down"];
+    if passes.iter().chain(&fails).any(|name| code.is_keyword(name)) {
         return Ok(false);
     }
     Err(format!("a guest is told {answer}"))

@@ -403,8 +403,10 @@ impl Shell {
             ("payload", Value::plist([("status", Value::keyword("success"))])),
         ]);
         self.notes.rung.insert(id.to_owned(), response.clone());
-        // A broken connection shows at the next look at it; the answer is then said again.
-        let _ = self.write(visit, &response);
+        // The next look at the connection shows that it is gone; the answer is then said again.
+        if !self.write(visit, &response) {
+            visit.line.cut();
+        }
         Ok(())
     }
 
