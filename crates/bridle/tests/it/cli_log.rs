@@ -94,6 +94,7 @@ fn a_whole_record_verifies() {
 #[test]
 fn a_changed_record_is_named() {
     let home = Home::new();
+    home.spoil_record();
     let mut written = Written::new(&home);
     written.log("(:n 1)").log("(:n 2)").log("(:n 3)");
     let file = written.dir.join("record.db");

@@ -19,6 +19,7 @@ fn the_same_again() {
 #[test]
 fn a_difference_exits_with_1_and_is_shown() {
     let home = Home::new();
+    home.spoil_record();
     let mut written = Written::new(&home);
     let number = written.session("a").add("a", "finish", "(:turn 99 :reason :answered)").head();
     let done = home.run(&["replay"]);

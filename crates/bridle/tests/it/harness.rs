@@ -1,5 +1,6 @@
 //! Runs the binary: once with an input, or as a daemon with a home of its own.
 
+use std::cell::Cell;
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -32,14 +33,28 @@ impl Done {
     }
 }
 
-/// A home directory in which commands run; nothing of the user's own settings is seen.
+/// A home directory in which commands run; nothing of the user's own settings is seen. Whatever was
+/// recorded in it must verify and replay when it goes.
 pub(crate) struct Home {
     dir: TempDir,
+    record: Cell<Record>,
+}
+
+/// What becomes of the record of a home.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Record {
+    Whole,
+    Spoiled,
 }
 
 impl Home {
     pub(crate) fn new() -> Home {
-        Home { dir: tempfile::tempdir().unwrap() }
+        Home { dir: tempfile::tempdir().unwrap(), record: Cell::new(Record::Whole) }
+    }
+
+    /// Says that the test spoils the record.
+    pub(crate) fn spoil_record(&self) {
+        self.record.set(Record::Spoiled);
     }
 
     pub(crate) fn path(&self, name: &str) -> String {
@@ -81,6 +96,19 @@ impl Home {
         let mut all = vec!["up", "--tcp", "127.0.0.1:0", "--unix", &socket, "--log", "error"];
         all.extend(args);
         Daemon::start(&mut self.command(&all))
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        let file = self.path(".local/state/bridle/record.db");
+        let is_checked = self.record.get() == Record::Whole && !std::thread::panicking();
+        if is_checked && Path::new(&file).exists() {
+            for args in [&["log", "verify"][..], &["replay"]] {
+                let done = self.run(args);
+                assert_eq!(done.code, 0, "{args:?}: {done:?}");
+            }
+        }
     }
 }
 
