@@ -7,7 +7,9 @@ mod traces;
 
 use std::path::Path;
 
-use bridle_loop::{Asker, Began, Event, Limits, SessionId, Signal, SignalKind, State, Time, step};
+use bridle_loop::{
+    Advice, Asker, Began, Event, Limits, Proposal, SessionId, Signal, SignalKind, State, Time, step,
+};
 use bridle_sexp::Value;
 use bridle_store::{Append, Cause, Draft, NewSession, Options, Store, hash_text};
 use tempfile::TempDir;
@@ -92,8 +94,20 @@ impl Driven {
         fixture.commit(Append { drafts, ..Append::default() });
     }
 
+    /// Says something and answers the consultation that follows with the same words.
     fn prompt(&mut self, fixture: &mut Fixture, text: &str) {
         self.feed(fixture, prompt(text));
+        for (effect, _) in self.state.outstanding() {
+            let payload = [("action", Value::keyword("message")), ("text", Value::str(text))];
+            let proposal = Proposal {
+                target: None,
+                payload: Value::plist(payload),
+                explanation: None,
+                then_think: false,
+            };
+            let advice = Advice { proposals: vec![proposal], think: false };
+            self.feed(fixture, Event::Consulted { effect, advice });
+        }
     }
 }
 

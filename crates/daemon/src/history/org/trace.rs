@@ -37,6 +37,8 @@ struct Section {
     at: i64,
     principal: Box<str>,
     seq: Option<u64>,
+    /// What it is called while it is no turn.
+    noun: &'static str,
     title: String,
     turn: Option<u64>,
     doc: Doc,
@@ -101,8 +103,12 @@ impl Trace {
         if let Some(effect) = number(value, "effect") {
             self.effects.insert(effect, key);
         }
-        let section =
-            self.open.entry(key).or_insert_with(|| Section::new(record, "time".to_owned()));
+        let section = self.open.entry(key).or_insert_with(|| {
+            let mut section = Section::new(record, "time".to_owned());
+            section.doc.heading(3, "Input");
+            section.doc.paragraph("Time passed: a schedule or the heartbeat.");
+            section
+        });
         section.turn = Some(turn);
         section.doc.heading(3, if &*record.kind == "consult" { "Context" } else { "Thought" });
         section.doc.drawer(&about(record));
@@ -193,8 +199,11 @@ impl Trace {
 
     fn say(&mut self, record: &Record, value: Option<&Value>) {
         let answers = value.and_then(|value| number(value, "answers"));
-        let key = answers.map(Key::Signal);
-        let mut alone = Section::new(record, "said unasked".to_owned());
+        // What answers nobody belongs to the turn that time began, if there is one.
+        let by_time = || self.open.last_key_value().map(|(key, _)| *key);
+        let key = answers.map(Key::Signal).or_else(by_time);
+        let key = key.filter(|key| answers.is_some() || matches!(key, Key::Turn(_)));
+        let mut alone = Section::new(record, "unasked".to_owned());
         let known = key.and_then(|key| self.open.get_mut(&key));
         let is_known = known.is_some();
         let section = known.unwrap_or(&mut alone);
@@ -208,7 +217,10 @@ impl Trace {
         }
         let has_turn = section.turn.is_some();
         match key.filter(|_| is_known) {
-            None => self.write(alone, "said"),
+            None => {
+                alone.noun = "Said";
+                self.write(alone, "said");
+            }
             Some(_) if has_turn => {}
             Some(key) => {
                 if let Some(section) = self.open.remove(&key) {
@@ -262,7 +274,7 @@ impl Trace {
     fn write(&mut self, mut section: Section, outcome: &str) {
         let title = match section.turn {
             Some(turn) => format!("Turn {turn}: {}", section.title),
-            None => format!("Signal: {}", section.title),
+            None => format!("{}: {}", section.noun, section.title),
         };
         self.ready.heading(2, &title);
         let mut properties = vec![
@@ -284,6 +296,7 @@ impl Section {
             at: record.at,
             principal: record.principal.clone(),
             seq: record.seq,
+            noun: "Signal",
             title,
             turn: None,
             doc: Doc::default(),

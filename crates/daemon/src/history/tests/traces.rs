@@ -90,7 +90,7 @@ fn acts_and_faults_find_their_turn() {
             "*** Proposal: eval to emacs",
             "*** Act: eval by emacs",
             "*** Outcome: failed",
-            "** Signal: said unasked",
+            "** Said: unasked",
             "*** Answer",
             "** Signal: focus",
             "*** Input",
@@ -100,6 +100,36 @@ fn acts_and_faults_find_their_turn() {
     assert!(text.ends_with(
         ":OUTCOME: open\n:END:\n*** Input\n#+begin_src lisp-data\n(:sensor :focus)\n#+end_src\n"
     ));
+}
+
+#[test]
+fn what_time_began_is_told_with_what_was_said() {
+    let mut fixture = Fixture::new();
+    fixture.begin("a");
+    fixture.write(
+        "a",
+        &[
+            ("signal", Some(1), SIGNAL),
+            ("consult", None, "(:effect 1 :turn 1)"),
+            ("say", Some(2), "(:payload (:text \"wake up\"))"),
+            ("finish", None, "(:turn 1 :reason :answered)"),
+        ],
+    );
+    let text = export(&fixture, None);
+    let headings: Vec<&str> = text.lines().filter(|line| line.starts_with('*')).collect();
+    assert_eq!(
+        headings,
+        [
+            "* Session a",
+            "** Turn 1: time",
+            "*** Input",
+            "*** Context",
+            "*** Answer",
+            "** Signal: help * me",
+            "*** Input",
+        ]
+    );
+    assert!(text.contains("*** Input\nTime passed: a schedule or the heartbeat.\n"), "{text}");
 }
 
 #[test]
