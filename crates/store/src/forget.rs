@@ -169,11 +169,14 @@ fn destroy_session(batch: &Batch<'_>, session: i64) -> Result<(), Error> {
 }
 
 fn first_record(batch: &Batch<'_>, session: i64) -> Result<Option<Number>, Error> {
-    let first: Option<i64> = batch.connection().query_row(
-        "SELECT min(number) FROM record WHERE session = ?1",
-        [session],
-        |row| row.get(0),
-    )?;
+    let first: Option<i64> = batch
+        .connection()
+        .query_row(
+            "SELECT number FROM milestone WHERE session = ?1 AND seq = 0",
+            [session],
+            |row| row.get(0),
+        )
+        .optional()?;
     Ok(first.map(|first| Number(count(first))))
 }
 

@@ -5,9 +5,10 @@
 mod opener;
 mod row;
 
+use std::ops::{ControlFlow, RangeInclusive};
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Row, Rows, Transaction, params};
 
 use crate::append::Receipt;
 use crate::error::Error;
@@ -127,24 +128,24 @@ impl Reader {
         limit: usize,
     ) -> Result<Vec<Record>, Error> {
         let moment = self.moment()?;
-        let to = int(filter.to.map_or(u64::MAX, |to| to.0));
         let wanted = |raw: &Raw| {
             filter.kinds.is_empty() || filter.kinds.iter().any(|kind| kind.as_bytes() == raw.kind)
         };
-        let page = Page { moment: &moment, limit, wanted: &wanted };
+        let mut page = Page::new(&moment, limit, &wanted);
+        let (after, to) = (int(after.0), int(filter.to.map_or(u64::MAX, |to| to.0)));
         match &filter.session {
-            None => page.read(
-                concat!(row::columns!(), "WHERE number > ?1 AND number <= ?2 ORDER BY number"),
-                params![int(after.0), to],
-            ),
-            Some(name) => page.read(
-                concat!(
-                    row::columns!(),
-                    "WHERE number > ?1 AND number <= ?2 AND session = ?3 ORDER BY number"
-                ),
-                params![int(after.0), to, session_id(&moment, name)?],
-            ),
+            None => {
+                let sql =
+                    concat!(row::columns!(), "WHERE number > ?1 AND number <= ?2 ORDER BY number");
+                page.fill(moment.prepare_cached(sql)?.query(params![after, to])?)?;
+            }
+            Some(name) => {
+                let session = Whose::find(&moment, name)?;
+                let from = session.milestone(&moment, 0)?.max(after.saturating_add(1));
+                session.each(&moment, from..=to, &mut |raw| page.take(raw))?;
+            }
         }
+        Ok(page.records)
     }
 
     /// One record.
@@ -170,11 +171,13 @@ impl Reader {
         limit: usize,
     ) -> Result<Vec<Record>, Error> {
         let moment = self.moment()?;
-        let session = session_id(&moment, session)?;
-        Page { moment: &moment, limit, wanted: &|_| true }.read(
-            concat!(row::columns!(), "WHERE session = ?1 AND seq > ?2 ORDER BY seq"),
-            params![session, int(after_seq)],
-        )
+        let session = Whose::find(&moment, session)?;
+        let from = session.milestone(&moment, after_seq)?;
+        let after = int(after_seq);
+        let wanted = |raw: &Raw| raw.seq.is_some_and(|seq| seq > after);
+        let mut page = Page::new(&moment, limit, &wanted);
+        session.each(&moment, from..=i64::MAX, &mut |raw| page.take(raw))?;
+        Ok(page.records)
     }
 
     /// All sessions, oldest first, forgotten ones included.
@@ -206,20 +209,20 @@ impl Reader {
     /// [`Error::NoSession`].
     pub fn load(&self, session: &str, now: i64) -> Result<Loaded, Error> {
         let moment = self.moment()?;
-        let id = session_id(&moment, session)?;
+        let whose = Whose::find(&moment, session)?;
+        let id = whose.id;
         let row = session_row(&moment, session)?.ok_or_else(|| Error::NoSession(session.into()))?;
         let opener = &mut Opener::new(&moment);
         let checkpoint = opener.checkpoint(id)?;
-        let after = checkpoint.as_ref().map_or(0, |(number, _)| int(number.0));
+        let from = match &checkpoint {
+            Some((number, _)) => int(number.0).saturating_add(1),
+            None => whose.milestone(&moment, 0)?,
+        };
         let mut tail = Vec::new();
-        let mut statement = moment.prepare_cached(concat!(
-            row::columns!(),
-            "WHERE session = ?1 AND number > ?2 ORDER BY number"
-        ))?;
-        let mut rows = statement.query(params![id, after])?;
-        while let Some(row) = rows.next()? {
-            tail.push(opener.record(Raw::read(row)?)?);
-        }
+        whose.each(&moment, from..=i64::MAX, &mut |raw| {
+            tail.push(opener.record(raw)?);
+            Ok(ControlFlow::Continue(()))
+        })?;
         let receipts = opener.receipts(id, session, now.saturating_sub(RECEIPT_AGE))?;
         Ok(Loaded { session: row, checkpoint, tail, open: open_effects(&moment, id)?, receipts })
     }
@@ -253,32 +256,98 @@ impl Reader {
     }
 }
 
-/// One page of records.
+/// One page of records, being filled.
 struct Page<'a> {
-    moment: &'a Connection,
+    opener: Opener<'a>,
     limit: usize,
     wanted: &'a dyn Fn(&Raw) -> bool,
+    records: Vec<Record>,
+    bytes: usize,
 }
 
-impl Page<'_> {
-    fn read(&self, sql: &str, params: &[&dyn rusqlite::ToSql]) -> Result<Vec<Record>, Error> {
-        let limit = self.limit.min(MAX_PAGE);
-        let mut opener = Opener::new(self.moment);
-        let mut statement = self.moment.prepare_cached(sql)?;
-        let mut rows = statement.query(params)?;
-        let (mut page, mut bytes) = (Vec::new(), 0);
-        while page.len() < limit && bytes < MAX_PAGE_BYTES {
-            let Some(row) = rows.next()? else { break };
-            let raw = Raw::read(row)?;
-            if (self.wanted)(&raw) {
-                let record = opener.record(raw)?;
-                bytes += record.body.text().map_or(0, str::len);
-                page.push(record);
+impl<'a> Page<'a> {
+    fn new(moment: &'a Connection, limit: usize, wanted: &'a dyn Fn(&Raw) -> bool) -> Self {
+        let limit = limit.min(MAX_PAGE);
+        Self { opener: Opener::new(moment), limit, wanted, records: Vec::new(), bytes: 0 }
+    }
+
+    fn fill(&mut self, mut rows: Rows<'_>) -> Result<(), Error> {
+        while let Some(row) = rows.next()? {
+            if self.take(Raw::read(row)?)?.is_break() {
+                break;
             }
         }
-        Ok(page)
+        Ok(())
+    }
+
+    /// Takes a row if it is wanted, and says whether there is room for another one.
+    fn take(&mut self, raw: Raw) -> Result<ControlFlow<()>, Error> {
+        if self.records.len() < self.limit && (self.wanted)(&raw) {
+            let record = self.opener.record(raw)?;
+            self.bytes += record.body.text().map_or(0, str::len);
+            self.records.push(record);
+        }
+        let full = self.records.len() >= self.limit || self.bytes >= MAX_PAGE_BYTES;
+        Ok(if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 }
+
+/// A session whose records are wanted.
+struct Whose {
+    id: i64,
+    /// Number of its last record.
+    last: i64,
+}
+
+impl Whose {
+    fn find(connection: &Connection, name: &str) -> Result<Self, Error> {
+        connection
+            .prepare_cached(
+                "SELECT id, last FROM session WHERE name = ?1 ORDER BY id DESC LIMIT 1",
+            )?
+            .query_row([name], |row| Ok(Self { id: row.get(0)?, last: row.get(1)? }))
+            .optional()?
+            .ok_or_else(|| Error::NoSession(name.into()))
+    }
+
+    /// A record not after the one that follows this seq.
+    fn milestone(&self, connection: &Connection, seq: u64) -> Result<i64, Error> {
+        let found = connection
+            .prepare_cached(
+                "SELECT number FROM milestone WHERE session = ?1 AND seq <= ?2
+                 ORDER BY seq DESC LIMIT 1",
+            )?
+            .query_row(params![self.id, int(seq)], |row| row.get(0))
+            .optional()?;
+        Ok(found.unwrap_or(0))
+    }
+
+    /// Hands out its records within a range, block by block, until it is told to stop.
+    fn each(
+        &self,
+        connection: &Connection,
+        range: RangeInclusive<i64>,
+        take: &mut dyn FnMut(Raw) -> Result<ControlFlow<()>, Error>,
+    ) -> Result<(), Error> {
+        let (from, to) = (*range.start(), self.last.min(*range.end()));
+        let mut statement = connection.prepare_cached(OF_SESSION)?;
+        for block in from / schema::BLOCK..=to / schema::BLOCK {
+            let mut rows = statement.query(params![block, self.id, from, to])?;
+            while let Some(row) = rows.next()? {
+                if take(Raw::read(row)?)?.is_break() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Records of one session in one block.
+const OF_SESSION: &str = concat!(
+    row::columns!(),
+    "WHERE number / 1024 = ?1 AND session = ?2 AND number >= ?3 AND number <= ?4 ORDER BY number"
+);
 
 impl SessionRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
@@ -303,14 +372,6 @@ fn session_row(connection: &Connection, name: &str) -> Result<Option<SessionRow>
         ))?
         .query_row([name], SessionRow::read)
         .optional()?)
-}
-
-fn session_id(connection: &Connection, name: &str) -> Result<i64, Error> {
-    connection
-        .prepare_cached("SELECT id FROM session WHERE name = ?1 ORDER BY id DESC LIMIT 1")?
-        .query_row([name], |row| row.get(0))
-        .optional()?
-        .ok_or_else(|| Error::NoSession(name.into()))
 }
 
 fn open_effects(connection: &Connection, session: i64) -> Result<Vec<OpenRow>, Error> {

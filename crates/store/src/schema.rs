@@ -33,9 +33,18 @@ const MAX_LOG: i64 = 16 << 20;
 /// Statements kept prepared, per connection: the writer has about twenty.
 const STATEMENTS: usize = 32;
 
+/// Records whose places in their sessions are looked up together: `record_place` is an index of many
+/// small ones, each in one corner of the file. So a commit of 64 sessions touches 4 pages of it, where
+/// an index by session alone touches 64, and the log grows by all of those: 3.0 ms a commit of 64
+/// records became 1.5 ms. Reading a session asks once for each block; 1 GiB has about 3,000.
+pub(crate) const BLOCK: i64 = 1024;
+
+/// Every so many numbers of a stream, where that is is noted: no reader asks from the beginning.
+pub(crate) const MILESTONE: u64 = 64;
+
 /// Rows of `session_key` and `salt` are only ever added at the end and overwritten in place by as many
 /// bytes, never deleted: so SQLite never moves them, and no stale copy of a key stays in a page.
-const TABLES: &str = "
+pub(crate) const TABLES: &str = "
 CREATE TABLE meta (
   only      INTEGER PRIMARY KEY CHECK (only = 1),
   origin    BLOB NOT NULL,               -- random; stands before the first record in the chain
@@ -79,8 +88,14 @@ CREATE TABLE record (
   hash      BLOB NOT NULL,
   CHECK ((body IS NULL) <> (blob IS NULL))
 ) STRICT;
-CREATE INDEX record_session ON record (session);
-CREATE UNIQUE INDEX record_stream ON record (session, seq) WHERE seq IS NOT NULL;
+CREATE INDEX record_place ON record (number / 1024, session);
+
+CREATE TABLE milestone (
+  session   INTEGER NOT NULL,
+  seq       INTEGER NOT NULL,            -- 0, and every 64th
+  number    INTEGER NOT NULL,            -- the session's first record, and the one that has this seq
+  PRIMARY KEY (session, seq)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE salt (
   first     INTEGER PRIMARY KEY,         -- number of the first record it is for

@@ -209,6 +209,7 @@ impl Check {
             return broken(*lost, Flaw::Unopened);
         }
         self.compare_sessions(moment)?;
+        self.compare_milestones(moment)?;
         let answer: String =
             moment.query_row("PRAGMA integrity_check('record')", [], |row| row.get(0))?;
         if answer != "ok" {
@@ -236,6 +237,24 @@ impl Check {
                 && (last_at == seen.last_at || seen.records == 0);
             if !agrees {
                 return broken(seen.last.max(1), Flaw::Session);
+            }
+        }
+        Ok(())
+    }
+
+    /// Milestones that are missing only make readers slower; one that is wrong would hide records.
+    fn compare_milestones(&self, moment: &Connection) -> Result<(), Error> {
+        let mut statement = moment.prepare_cached(
+            "SELECT milestone.session, milestone.seq, milestone.number, record.seq
+             FROM milestone LEFT JOIN record USING (number, session)",
+        )?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let (session, seq, number): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let there: Option<i64> = row.get(3)?;
+            let first = self.sessions.get(&session).map(|seen| seen.first);
+            if !(there == Some(seq) || seq == 0 && first == Some(number)) {
+                return broken(number, Flaw::Session);
             }
         }
         Ok(())

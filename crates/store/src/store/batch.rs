@@ -11,7 +11,7 @@ use crate::chain::{self, Link, Stored};
 use crate::error::{Error, Refusal};
 use crate::fault;
 use crate::record::{Hash, Number};
-use crate::schema::int;
+use crate::schema::{MILESTONE, int};
 use crate::seal::{self, Label, Place, SALT, Salt, SessionKey};
 
 /// Salts in one row: a kilobyte, so that several rows share a page of the file.
@@ -206,9 +206,24 @@ impl<'t> Batch<'t> {
                 .prepare_cached("INSERT OR IGNORE INTO blob (hash, bytes) VALUES (?1, ?2)")?
                 .execute(params![blob.as_bytes(), bytes])?;
         }
+        self.milestone(&draft.session, draft.seq, number)?;
         self.known.head.number = Number(number);
         self.known.head.hash = hash;
         self.known.latest_at = self.known.latest_at.max(at);
+        Ok(())
+    }
+
+    /// Notes where a session begins, and every so many numbers of its stream.
+    fn milestone(&self, session: &str, seq: Option<u64>, number: u64) -> Result<(), Error> {
+        let live = &self.known.sessions[session];
+        let reached = match seq {
+            _ if live.records == 1 => 0,
+            Some(seq) if seq.is_multiple_of(MILESTONE) => seq,
+            _ => return Ok(()),
+        };
+        self.connection
+            .prepare_cached("INSERT INTO milestone (session, seq, number) VALUES (?1, ?2, ?3)")?
+            .execute(params![live.id, int(reached), int(number)])?;
         Ok(())
     }
 

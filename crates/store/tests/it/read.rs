@@ -44,6 +44,28 @@ fn a_stream_has_the_numbered_records_alone() {
 }
 
 #[test]
+fn streams_are_found_across_blocks_and_from_milestones() {
+    let mut bed = Bed::with_sessions(&["quiet"]);
+    bed.commit(&[turn("quiet", 1, "early")]);
+    bed.commit(&[begin("busy")]);
+    let turns: Vec<_> = (0..600).map(|n| turn("busy", n * 2 + 1, "x")).collect();
+    bed.commit(&turns);
+    bed.commit(&[turn("quiet", 3, "late")]);
+    let reader = bed.reader();
+    for after in [0, 1, 63, 64, 65, 640, 1150, 1199, 1200] {
+        let stream = reader.stream("busy", after, usize::MAX).unwrap();
+        let seqs: Vec<_> = stream.iter().map(|record| record.seq.unwrap()).collect();
+        assert_eq!(seqs, (after + 1..=1200).collect::<Vec<_>>());
+    }
+    let quiet = reader.stream("quiet", 1, 9).unwrap();
+    assert_eq!(quiet.iter().map(|record| record.number.0).collect::<Vec<_>>(), [5, 3008, 3011]);
+    let filter = Filter { session: Some("busy".into()), ..Filter::default() };
+    let busy = reader.records(Number(1023), &filter, 3).unwrap();
+    assert_eq!(busy.iter().map(|record| record.number.0).collect::<Vec<_>>(), [1024, 1025, 1026]);
+    assert_eq!(reader.load("busy", 0).unwrap().tail.len(), 3001);
+}
+
+#[test]
 fn a_page_is_bounded_in_records_and_in_bytes() {
     let mut bed = Bed::with_sessions(&["a"]);
     let large = "x".repeat(3 << 20);

@@ -48,7 +48,7 @@ impl Bed {
         self.dir.path().join("record.db")
     }
 
-    /// A connection that knows nothing of our rules, without the triggers and the constraint that stand in the way.
+    /// A connection that knows nothing of our rules, with the triggers dropped.
     pub(crate) fn raw(&self) -> Connection {
         raw(self.dir.path())
     }
@@ -75,7 +75,6 @@ pub(crate) fn raw(dir: &Path) -> Connection {
              DROP TRIGGER IF EXISTS record_is_not_deleted;
              DROP TRIGGER IF EXISTS blob_is_not_edited;
              DROP TRIGGER IF EXISTS blob_is_not_deleted;
-             DROP INDEX IF EXISTS record_stream;
              PRAGMA ignore_check_constraints = ON;",
         )
         .unwrap();

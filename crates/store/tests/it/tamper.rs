@@ -182,6 +182,8 @@ fn other_tables_are_vouched_for_too() {
         ("UPDATE session SET head_seq = 1 WHERE id = 1", 35),
         ("UPDATE session SET last_at = 1 WHERE id = 1", 35),
         ("UPDATE session SET last = 99 WHERE id = 1", 36),
+        ("UPDATE milestone SET number = 19 WHERE session = 1", 19),
+        ("INSERT INTO milestone VALUES (2, 2, 14)", 14),
         ("INSERT INTO record SELECT -4, session, 99, at, cause, principal, kind, version, body, blob,
                                     prev, hash FROM record WHERE number = 4", 0),
         ("INSERT INTO record SELECT 36, session, 99, at, cause, principal, kind, version, body, blob,
