@@ -52,6 +52,32 @@ impl Budget {
     pub fn full(&self) -> bool {
         self.used() >= self.limit
     }
+
+    /// Holds `bytes` that no connection keeps any more, until the result is dropped.
+    pub fn load(self: &Arc<Self>, bytes: usize) -> Load {
+        self.used.fetch_add(bytes, Ordering::AcqRel);
+        Load { budget: Arc::clone(self), bytes }
+    }
+
+    fn free(&self, bytes: usize) {
+        let before = self.used.fetch_sub(bytes, Ordering::AcqRel);
+        if before >= self.limit && before - bytes < self.limit {
+            self.fell.notify_waiters();
+        }
+    }
+}
+
+/// Bytes on their way through the daemon: a message that the engine has not recorded yet.
+#[derive(Debug)]
+pub struct Load {
+    budget: Arc<Budget>,
+    bytes: usize,
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.budget.free(self.bytes);
+    }
 }
 
 /// What one connection holds of a [`Budget`]; given back when dropped.
@@ -79,13 +105,7 @@ impl Held {
             std::cmp::Ordering::Greater => {
                 self.budget.used.fetch_add(bytes - self.bytes, Ordering::AcqRel);
             }
-            std::cmp::Ordering::Less => {
-                let freed = self.bytes - bytes;
-                let before = self.budget.used.fetch_sub(freed, Ordering::AcqRel);
-                if before >= self.budget.limit && before - freed < self.budget.limit {
-                    self.budget.fell.notify_waiters();
-                }
-            }
+            std::cmp::Ordering::Less => self.budget.free(self.bytes - bytes),
         }
         self.bytes = bytes;
         if bytes == 0 && self.pass {
@@ -188,6 +208,18 @@ mod tests {
         assert!(budget.full());
         assert_eq!(second.room(RESERVE + 10, &mut cx), usize::MAX);
         assert_eq!(first.room(RESERVE + 10, &mut cx), 0, "it holds nothing to finish");
+    }
+
+    #[test]
+    fn a_load_counts_until_it_is_dropped() {
+        let budget = Arc::new(Budget::new(10));
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut other = Held::new(Arc::clone(&budget));
+        let load = budget.load(10);
+        assert!(budget.full());
+        assert_eq!(other.room(RESERVE, &mut cx), 0);
+        drop(load);
+        assert_eq!((budget.used(), other.room(RESERVE, &mut cx)), (0, usize::MAX));
     }
 
     #[tokio::test]

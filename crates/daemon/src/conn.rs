@@ -31,7 +31,7 @@ use crate::metrics::Tally;
 use crate::shared::{Seat, Shared};
 use crate::talk::{Next, Talk, Then, Verdict, Work};
 use deadline::{Deadlines, Late};
-use engage::Attaching;
+use engage::Fetching;
 use scratch::{BULK_WINDOW, READ_WINDOW, Scratch};
 pub(crate) use stream::{Origin, Stream};
 use turn::Turn;
@@ -92,8 +92,8 @@ pub(crate) struct Connection {
     backlog: bool,
     /// A large message on its way through another thread; nothing is read meanwhile.
     judging: Option<Judging>,
-    /// An attachment to a session that is being made; nothing is read meanwhile.
-    attaching: Option<Attaching>,
+    /// What a message of the peer needs out of the record; nothing is read meanwhile.
+    fetching: Option<Fetching>,
     /// Bytes that the unfinished frame still needs, as the peer announced it.
     missing: usize,
     /// Answers that the socket did not take yet. No capacity while empty.
@@ -163,7 +163,7 @@ impl Connection {
             input: Vec::new(),
             backlog: false,
             judging: None,
-            attaching: None,
+            fetching: None,
             missing: 0,
             output,
             progress: 0,

@@ -10,6 +10,7 @@ use prometheus_client::encoding::text;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::conn::Closed;
@@ -32,6 +33,43 @@ pub(crate) struct Metrics {
     /// takes no lock.
     errors: Vec<Counter>,
     in_flight: Gauge,
+    /// Shared with the engine.
+    pub(crate) engine: EngineMetrics,
+}
+
+/// What the engine counts.
+#[derive(Clone, Debug)]
+pub(crate) struct EngineMetrics {
+    /// Messages recorded.
+    pub(crate) admitted: Counter,
+    /// Answers recorded.
+    pub(crate) answers: Counter,
+    /// Messages refused before they were recorded.
+    pub(crate) refused: Counter,
+    /// Records of each commit.
+    pub(crate) commits: Histogram,
+    /// Bytes of deltas that a shell was too slow for.
+    pub(crate) deltas_dropped: Counter,
+}
+
+impl EngineMetrics {
+    fn new(registry: &mut Registry) -> EngineMetrics {
+        let mut counter = |name: &str, help: &str| {
+            let counter = Counter::default();
+            registry.register(name, help, counter.clone());
+            counter
+        };
+        let admitted = counter("messages_admitted", "Messages of shells recorded");
+        let answers = counter("answers", "Answers recorded");
+        let refused = counter("messages_refused", "Messages refused and not recorded");
+        let deltas_dropped = Counter::default();
+        let help = "Text of deltas dropped because a shell is slow";
+        registry.register_with_unit("deltas_dropped", help, Unit::Bytes, deltas_dropped.clone());
+        // One record to all that a full keeper's queue can bring.
+        let commits = Histogram::new(exponential_buckets(1.0, 4.0, 8));
+        registry.register("commit_records", "Records of each commit", commits.clone());
+        EngineMetrics { admitted, answers, refused, commits, deltas_dropped }
+    }
 }
 
 /// What one connection counted since it last told.
@@ -77,6 +115,7 @@ impl Metrics {
         let by_code = family("errors", "Error frames, by code");
         let one = |code: &Code| by_code.get_or_create(&[("code", code.as_str())]).clone();
         let errors = Code::ALL.iter().map(one).collect();
+        let engine = EngineMetrics::new(&mut registry);
         Metrics {
             registry,
             accepted,
@@ -89,6 +128,7 @@ impl Metrics {
             bytes_out,
             errors,
             in_flight,
+            engine,
         }
     }
 

@@ -102,7 +102,7 @@ async fn one_target_shows_every_message() {
     let text = log.text();
     for line in [
         "in (:type :LOG :payload (:text \"hunter2\"))",
-        "out (:type :RESPONSE :id nil :payload (:status :error :code :unsupported",
+        "out (:type :RESPONSE :id nil :meta (:session ",
         "in (:type :health-check)",
         "out (:type :health-response :status :healthy :checked-p t)",
     ] {

@@ -37,7 +37,10 @@ impl Connection {
 
     /// Nothing more is read from here on; what the engine has taken is still answered.
     pub(super) fn leave(&mut self, why: Closed) {
-        if self.talk.unanswered() == 0 || why == Closed::BadSignature {
+        // A shell with a hello finds its answers behind its cursor, and a daemon that stops does
+        // not make it wait for a thought.
+        let comes_back = why == Closed::Stopped && self.talk.is_greeted();
+        if self.talk.unanswered() == 0 || why == Closed::BadSignature || comes_back {
             return self.close(why);
         }
         self.forget_input();
@@ -65,7 +68,7 @@ impl Connection {
     fn forget_input(&mut self) {
         self.input = Vec::new();
         self.backlog = false;
-        self.attaching = None;
+        self.fetching = None;
         self.deadlines.stop_all();
     }
 

@@ -7,7 +7,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use bridle_sexp::Value;
 use bridle_wire::oacp::Failure;
+use tokio::task::JoinError;
 
 use super::{Connection, Phase, Step};
 use crate::engine::{Attach, Attachment};
@@ -17,8 +19,16 @@ use crate::talk::Need;
 /// after which others get their turn.
 const PULL_WINDOW: usize = 64 << 10;
 
-/// An attachment being made.
-pub(super) type Attaching = Pin<Box<dyn Future<Output = Result<Arc<Attachment>, Failure>> + Send>>;
+/// Something of the engine's that takes a look into the record.
+pub(super) type Fetching = Pin<Box<dyn Future<Output = Fetched> + Send>>;
+
+/// What such a look gave.
+pub(super) enum Fetched {
+    /// An attachment, or why there is none.
+    Attached(Result<Arc<Attachment>, Failure>),
+    /// The list of sessions.
+    Sessions(Result<Value, JoinError>),
+}
 
 /// What pulling gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,10 +79,11 @@ impl Connection {
 
     /// Goes on with a message that waits for the engine, when it can.
     pub(super) fn await_engine(&mut self, cx: &mut Context<'_>) -> Step {
-        if self.attaching.is_none() {
+        if self.fetching.is_none() {
             match self.talk.need() {
                 Some(Need::Answers) => return Step::Wait,
-                Some(Need::Attached(want)) => self.attaching = Some(self.attach(want)),
+                Some(Need::Attached(want)) => self.fetching = Some(self.attach(want)),
+                Some(Need::Sessions) => self.fetching = Some(self.list_sessions()),
                 Some(Need::Nothing) | None => {
                     let Connection { talk, seat, output, tally, .. } = self;
                     talk.resume(&seat.shared, output, tally);
@@ -80,18 +91,35 @@ impl Connection {
                 }
             }
         }
-        let Some(attaching) = &mut self.attaching else { return Step::Again };
-        let Poll::Ready(result) = attaching.as_mut().poll(cx) else { return Step::Wait };
-        self.attaching = None;
+        let Some(fetching) = &mut self.fetching else { return Step::Again };
+        let Poll::Ready(fetched) = fetching.as_mut().poll(cx) else { return Step::Wait };
+        self.fetching = None;
         let Connection { talk, seat, output, tally, .. } = self;
-        talk.attached(&seat.shared, result, output, tally);
+        match fetched {
+            Fetched::Attached(result) => talk.attached(&seat.shared, result, output, tally),
+            Fetched::Sessions(list) => {
+                let list = list.unwrap_or_else(|error| {
+                    tracing::error!(%error, "the sessions could not be listed");
+                    Value::Nil
+                });
+                talk.listed(&seat.shared, list, output, tally);
+            }
+        }
         self.held.set(self.holding());
         Step::Again
     }
 
-    fn attach(&self, want: Attach) -> Attaching {
+    fn attach(&self, want: Attach) -> Fetching {
         let who = self.talk.principal(self.shared());
         let hub = Arc::clone(&self.shared().hub);
-        Box::pin(hub.attach(who, want))
+        Box::pin(async move { Fetched::Attached(hub.attach(who, want).await) })
+    }
+
+    fn list_sessions(&self) -> Fetching {
+        let who = self.talk.principal(self.shared());
+        let hub = Arc::clone(&self.shared().hub);
+        // As long as there are sessions in the record.
+        let listing = tokio::task::spawn_blocking(move || hub.sessions(&who));
+        Box::pin(async move { Fetched::Sessions(listing.await) })
     }
 }

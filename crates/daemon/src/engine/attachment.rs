@@ -172,7 +172,7 @@ impl Attachment {
             return Out::Event { event, view: View::Other, live: false };
         };
         feed.cursor = event.seq;
-        let of_this = event.origin == Some(self.id);
+        let of_this = feed.take_own(event.seq);
         let of_client =
             !of_this && feed.about.client.as_deref().is_some_and(|it| names(&event, it));
         // What the same client said on another connection is news to this one.

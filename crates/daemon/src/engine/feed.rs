@@ -73,6 +73,8 @@ struct Rare {
     direct: VecDeque<Out>,
     /// Messages of a client without hello that wait for their one answer.
     tickets: VecDeque<Ticket>,
+    /// Numbers of its own messages and of the answers to them, not sent yet; in their order.
+    own: VecDeque<u64>,
     /// Events read from the record.
     page: VecDeque<Arc<StreamEvent>>,
     reading: Option<Reading>,
@@ -181,6 +183,24 @@ impl Feed {
         }
     }
 
+    /// Notes that the event of this number is of this shell, or for it. The shell may come to
+    /// it long after it has left the ring.
+    pub(super) fn note_own(&mut self, seq: u64) {
+        if self.mode == Mode::Stream {
+            self.rare().own.push_back(seq);
+        }
+    }
+
+    /// Tells whether the event of this number is of this shell, or for it; none before it is
+    /// asked about any more.
+    pub(super) fn take_own(&mut self, seq: u64) -> bool {
+        let Some(rare) = &mut self.rare else { return false };
+        while rare.own.front().is_some_and(|own| *own < seq) {
+            rare.own.pop_front();
+        }
+        rare.own.pop_front_if(|own| *own == seq).is_some()
+    }
+
     /// Adds text of an answer in the making.
     pub(super) fn add_delta(&mut self, turn: u64, text: &str) {
         if self.mode != Mode::Stream {
@@ -287,6 +307,7 @@ impl Feed {
         let is_over = |rare: &Rare| {
             rare.direct.is_empty()
                 && rare.tickets.is_empty()
+                && rare.own.is_empty()
                 && rare.page.is_empty()
                 && rare.reading.is_none()
                 && rare.delta.is_none()

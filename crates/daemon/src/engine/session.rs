@@ -133,6 +133,9 @@ impl Inner {
             let event = Arc::clone(&event);
             feed.answer(ticket, Out::Event { event, view: super::terms::View::Own, live: true });
         }
+        if let Some(feed) = event.origin.and_then(|id| self.feed(id)) {
+            feed.note_own(event.seq);
+        }
         if answers.is_some() {
             self.feeds.iter_mut().for_each(Feed::drop_delta);
         }

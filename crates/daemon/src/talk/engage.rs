@@ -25,6 +25,14 @@ use crate::shared::Shared;
 /// read from the client until one is answered. As many as a session lets wait.
 pub(crate) const MAX_UNANSWERED: usize = 64;
 
+/// Bytes of a message that makes a turn: it waits in the session's state, with others, until
+/// its turn has come. What only informs may be as large as the wire allows.
+const MAX_TURN_BYTES: usize = 1 << 20;
+
+/// Sensors whose events only inform.
+const INFORMING: [&str; 6] =
+    ["focus", "point-update", "buffer-update", "interrupt", "tool-output", "tool-error"];
+
 /// What a client is told whose hello did not find a session, and that goes on as if it had.
 const NO_SESSION: &str = "this connection is attached to no session; say hello again";
 
@@ -47,6 +55,8 @@ pub(super) enum Waiting {
     Hello(Option<Id>, Box<ClientHello>),
     /// A message that waits for answers to those before it.
     Signal(Box<Signal>),
+    /// A question for the list of sessions.
+    Sessions(Id),
 }
 
 /// What a waiting message waits for.
@@ -54,6 +64,8 @@ pub(super) enum Waiting {
 pub(crate) enum Need {
     /// That the connection is attached like this; bring it to [`Talk::attached`].
     Attached(Attach),
+    /// The list of sessions; bring it to [`Talk::listed`].
+    Sessions,
     /// Answers to earlier messages.
     Answers,
     /// Nothing any more: call [`Talk::resume`].
@@ -72,6 +84,7 @@ impl Talk {
             },
             Waiting::Signal(_) if unanswered >= MAX_UNANSWERED => Need::Answers,
             Waiting::Signal(_) => Need::Nothing,
+            Waiting::Sessions(_) => Need::Sessions,
         })
     }
 
@@ -104,20 +117,29 @@ impl Talk {
         tally: &mut Tally,
     ) {
         let mut batch = Batch::new(shared, out, tally);
-        let failure = match result {
-            Ok(attachment) => {
-                self.link = Some(Box::new(Link { attachment, unanswered: 0 }));
-                None
+        match self.waiting.take().map(|waiting| *waiting) {
+            Some(Waiting::Hello(id, hello)) => {
+                self.greet(&mut batch, id.as_ref(), &hello, result);
             }
-            Err(failure) => Some(failure),
-        };
-        match (self.waiting.take().map(|waiting| *waiting), failure) {
-            (Some(Waiting::Hello(id, hello)), failure) => {
-                self.greet(&mut batch, id.as_ref(), &hello, failure);
+            other => self.waiting = other.map(Box::new),
+        }
+    }
+
+    /// Takes the list of sessions, and answers who asked for it.
+    pub(crate) fn listed(
+        &mut self,
+        shared: &Shared,
+        sessions: Value,
+        out: &mut Vec<u8>,
+        tally: &mut Tally,
+    ) {
+        let mut batch = Batch::new(shared, out, tally);
+        match self.waiting.take().map(|waiting| *waiting) {
+            Some(Waiting::Sessions(id)) => {
+                let list = [("action", Value::keyword("sessions")), ("sessions", sessions)];
+                self.say(&mut batch, &success(Some(&id), Meta::default(), list));
             }
-            // Only a hello waits to be attached; nothing else is lost if that changes.
-            (Some(Waiting::Signal(signal)), _) => self.signal(&mut batch, signal),
-            (None, _) => {}
+            other => self.waiting = other.map(Box::new),
         }
     }
 
@@ -127,10 +149,11 @@ impl Talk {
         match self.waiting.take().map(|waiting| *waiting) {
             Some(Waiting::Signal(signal)) => self.signal(&mut batch, signal),
             Some(Waiting::Hello(id, hello)) => {
-                let failure = wish(&hello).err();
-                self.greet(&mut batch, id.as_ref(), &hello, failure);
+                // Only a wish that cannot be put waits for nothing.
+                let failure = wish(&hello).err().unwrap_or_else(|| Code::Internal.into());
+                self.greet(&mut batch, id.as_ref(), &hello, Err(failure));
             }
-            None => {}
+            other => self.waiting = other.map(Box::new),
         }
     }
 
@@ -140,6 +163,7 @@ impl Talk {
         let id = match self.waiting.take().map(|waiting| *waiting) {
             Some(Waiting::Signal(signal)) => signal.message.id,
             Some(Waiting::Hello(id, _)) => id,
+            Some(Waiting::Sessions(id)) => Some(id),
             None => return,
         };
         self.refuse(&mut batch, id.as_ref(), &Code::ShuttingDown.into());
@@ -162,6 +186,11 @@ impl Talk {
     pub(super) fn signal(&mut self, batch: &mut Batch<'_>, mut signal: Box<Signal>) {
         if signal.message.kind == Type::Request && signal.message.id.is_none() {
             signal.message.id = Some(batch.shared.assign_id());
+        }
+        if signal.bytes > MAX_TURN_BYTES && makes_turn(&signal.message) {
+            let text = format!("expected at most {MAX_TURN_BYTES} bytes in a message of this kind");
+            let failure = Failure::because(Code::InvalidValue, text);
+            return self.refuse(batch, signal.message.id.as_ref(), &failure);
         }
         let greeted = self.greeted.is_some();
         let link = match self.link(batch.shared) {
@@ -203,12 +232,10 @@ impl Talk {
         }
     }
 
-    /// Says which sessions this client may see.
-    pub(super) fn sessions(&mut self, batch: &mut Batch<'_>, id: Option<Id>) {
-        let id = id.unwrap_or_else(|| batch.shared.assign_id());
-        let sessions = batch.shared.hub.sessions(&self.principal(batch.shared));
-        let list = [("action", Value::keyword("sessions")), ("sessions", sessions)];
-        self.say(batch, &success(Some(&id), Meta::default(), list));
+    /// Has a question for the list of sessions wait: it is in the record.
+    pub(super) fn sessions(&mut self, shared: &Shared, id: Option<Id>) {
+        let id = id.unwrap_or_else(|| shared.assign_id());
+        self.waiting = Some(Box::new(Waiting::Sessions(id)));
     }
 
     /// Has a hello wait for its session.
@@ -222,7 +249,7 @@ impl Talk {
         batch: &mut Batch<'_>,
         id: Option<&Id>,
         hello: &ClientHello,
-        failure: Option<Failure>,
+        result: Result<Arc<Attachment>, Failure>,
     ) {
         if let Some(unit) = hello.length {
             self.decoder.set_unit(unit);
@@ -236,14 +263,15 @@ impl Talk {
         }
         let parts = hello.capabilities.iter().any(|name| &**name == "parts");
         self.greeted = Some(Greeted { parts, said: 0 });
-        if let Some(failure) = failure {
-            self.link = None;
-            return self.refuse(batch, id, &failure);
+        self.link = None;
+        match result {
+            Ok(attachment) => {
+                let answer = self.welcome(id, &attachment.snapshot());
+                self.link = Some(Box::new(Link { attachment, unanswered: 0 }));
+                self.say(batch, &answer);
+            }
+            Err(failure) => self.refuse(batch, id, &failure),
         }
-        let Some(link) = &self.link else { return };
-        let snapshot = link.attachment.snapshot();
-        let answer = self.welcome(id, &snapshot);
-        self.say(batch, &answer);
     }
 
     fn welcome(&self, id: Option<&Id>, snapshot: &Snapshot) -> Message {
@@ -275,30 +303,30 @@ impl Talk {
         out: &mut Vec<u8>,
         tally: &mut Tally,
     ) {
-        let Some(link) = &mut self.link else { return };
+        // Taken out meanwhile, so that the rest of the conversation can be used.
+        let Some(mut link) = self.link.take() else { return };
         let batch = &mut Batch::new(shared, out, tally);
-        let attachment = Arc::clone(&link.attachment);
-        let reader = Reader { session: attachment.session(), dialect: self.dialect };
+        if let Out::Gone(failure) = &told {
+            return self.lose(batch, link.unanswered, failure);
+        }
+        if answers_own(&told) {
+            link.unanswered = link.unanswered.saturating_sub(1);
+        }
+        let reader = Reader { session: link.attachment.session(), dialect: self.dialect };
         match told {
-            Out::Event { event, view, live } => {
-                if event.kind == Kind::Say && view == View::Own {
-                    link.unanswered = link.unanswered.saturating_sub(1);
-                }
-                // Its sender knows what it said.
-                if !(event.kind == Kind::Signal && view == View::Own && live) {
-                    self.tell_event(batch, &reader, &event, view);
-                }
+            // Its sender knows what it said.
+            Out::Event { event, view: View::Own, live: true } if event.kind == Kind::Signal => {}
+            Out::Event { event, view, .. } => {
+                self.tell_event(batch, &reader, &link, (&event, view))
             }
-            Out::Offer(event) => self.tell_event(batch, &reader, &event, View::Asked),
+            Out::Offer(event) => self.tell_event(batch, &reader, &link, (&event, View::Asked)),
             Out::Receipt { id, seq } => self.say_text(batch, &reader.receipt(id.as_ref(), seq)),
             Out::Status(status) => self.say_text(batch, &reader.status(status)),
             Out::Delta { turn, text } => self.say_text(batch, &reader.delta(turn, &text)),
-            Out::Refused { id, failure } => {
-                link.unanswered = link.unanswered.saturating_sub(1);
-                self.refuse(batch, id.as_ref(), &failure);
-            }
-            Out::Gone(failure) => self.lose(batch, &failure),
+            Out::Refused { id, failure } => self.refuse(batch, id.as_ref(), &failure),
+            Out::Gone(_) => {}
         }
+        self.link = Some(link);
     }
 
     /// Says a numbered event, or, if it does not fit, something short with its number.
@@ -306,8 +334,8 @@ impl Talk {
         &mut self,
         batch: &mut Batch<'_>,
         reader: &Reader<'_>,
-        event: &StreamEvent,
-        view: View,
+        link: &Link,
+        (event, view): (&StreamEvent, View),
     ) {
         let text = reader.event(event, view);
         if self.try_say(batch, &text).is_ok() {
@@ -316,20 +344,38 @@ impl Talk {
         let max_frame = self.encoder.max_frame();
         tracing::debug!(seq = event.seq, bytes = text.len(), max_frame, "an event does not fit");
         self.say_text(batch, &reader.omitted(event, view, text.len(), max_frame));
-        if let (View::Asked, Some(link)) = (view, &self.link) {
+        if view == View::Asked {
             // Nobody else can know that this shell will never see what it was asked.
             let _ = link.attachment.respond(&reader.cannot(event));
         }
     }
 
     /// The session is gone: everybody who waits for an answer is told, and nothing more comes.
-    fn lose(&mut self, batch: &mut Batch<'_>, failure: &Failure) {
-        let unanswered = self.unanswered();
-        self.link = None;
+    fn lose(&mut self, batch: &mut Batch<'_>, unanswered: usize, failure: &Failure) {
         let owed = if self.greeted.is_some() { 1 } else { unanswered };
         for _ in 0..owed {
             self.refuse(batch, None, failure);
         }
+    }
+}
+
+/// Tells whether this is what a message of this connection waited for.
+fn answers_own(told: &Out) -> bool {
+    match told {
+        Out::Event { event, view: View::Own, live: true } => event.kind == Kind::Say,
+        Out::Refused { .. } => true,
+        _ => false,
+    }
+}
+
+/// Tells whether a message waits for a turn of its session.
+fn makes_turn(message: &Message) -> bool {
+    let sensor = message.payload.as_ref().and_then(|payload| payload.get("sensor"));
+    let informs = |sensor: &Value| INFORMING.iter().any(|name| sensor.is_keyword(name));
+    match message.kind {
+        Type::Log => false,
+        Type::Event => !sensor.is_some_and(informs),
+        _ => true,
     }
 }
 

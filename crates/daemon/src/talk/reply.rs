@@ -26,7 +26,7 @@ impl Talk {
             Verdict::Hello(id, hello) => return self.hello(id, hello),
             Verdict::Part(id, part) => return self.part(batch, id.as_ref(), &part),
             Verdict::Signal(signal) => return self.signal(batch, signal),
-            Verdict::Sessions(id) => return self.sessions(batch, id),
+            Verdict::Sessions(id) => return self.sessions(batch.shared, id),
             Verdict::Answer(message) => return self.answered(batch, &message),
             Verdict::Refused(id, failure) => (id, failure),
             Verdict::Other(id, Type::HealthResponse) => {

@@ -36,7 +36,7 @@ impl Words {
             false => None,
         };
         let mut hello = DaemonHello::new(SERVER);
-        hello.capabilities.push("parts".into());
+        hello.capabilities = ["parts", "attach", "stream"].map(Into::into).into();
         hello.limits = HelloLimits {
             max_frame: Some(config.limits.frame),
             max_message: Some(config.limits.message),

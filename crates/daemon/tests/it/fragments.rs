@@ -32,7 +32,8 @@ async fn assert_both_answered(peer: &mut Peer) {
 async fn five_megabytes_in_thousand_byte_pieces() {
     let daemon = Daemon::start().await;
     let mut peer = daemon.peer().await;
-    let message = frame(&big_message(5 << 20)) + &frame(CHECK);
+    let large = big_message(5 << 20).replace(":sensor :user-prompt", ":sensor :tool-output");
+    let message = frame(&large) + &frame(CHECK);
     for piece in message.as_bytes().chunks(1000) {
         peer.send(piece).await;
     }

@@ -6,6 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "a test's tasks end with its runtime")]
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test itself")]
 
+mod attach;
 mod errors;
 mod fragments;
 mod health;
@@ -16,6 +17,9 @@ mod limits;
 mod lock;
 mod parts;
 mod pipelining;
+mod prompts;
+mod requests;
+mod shell;
 mod shutdown;
 mod stdio;
 mod support;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::support::{CHECK, Daemon, HEALTHY, Peer, assert_error};
+use crate::support::{CHECK, Daemon, HEALTHY, Peer, assert_answered, assert_error};
 
 const HELLO: &str = "(:type :EVENT :payload (:action :handshake :capabilities (:parts)))";
 const STATUS: &str = "(:type :STATUS :id \"whole\" :note \"put \\\"together\\\"\")";
@@ -60,15 +60,19 @@ async fn a_message_larger_than_any_frame() {
     let daemon = Daemon::start().await;
     let mut peer = greeted(&daemon).await;
     let items = "(headline (:title \"a heading of some length\")) ".repeat(400_000);
-    let message =
-        format!("(:type :EVENT :id 1 :payload (:sensor :user-prompt :text \"x\" :ast ({items})))");
+    let message = format!(
+        "(:type :EVENT :id 1 :payload (:sensor :buffer-update :file \"x\" :ast ({items})))"
+    );
     assert!(message.len() > 0xff_ffff);
     for part in cut("big", &message, 25) {
         peer.say(&part).await;
     }
     peer.say(CHECK).await;
-    assert_error(&peer.frame().await.unwrap(), "unsupported");
-    assert_eq!(peer.frame().await.as_deref(), Some(HEALTHY));
+    let frames = [peer.frame().await.unwrap(), peer.frame().await.unwrap()];
+    let (checks, answers): (Vec<_>, Vec<_>) =
+        frames.iter().partition(|text| text.starts_with("(:type :health-response "));
+    assert_eq!((checks.len(), answers.len()), (1, 1), "{frames:?}");
+    assert_answered(answers[0], "1");
     assert_eq!(daemon.metric("bridle_in_flight_bytes").await, 0);
 }
 
