@@ -254,13 +254,13 @@ impl<'a> Batch<'a> {
 
     fn record_event(&mut self, event: &Event, cause: Cause, principal: &str) -> usize {
         let seq = self.core.state.seq_of(event).map(|seq| seq.0);
-        self.record(event.kind(), event.to_value(), seq, cause, principal)
+        self.record(event.kind(), &event.to_value(), seq, cause, principal)
     }
 
     fn record_effect(&mut self, effect: &Effect, event: usize) -> usize {
         let seq = effect.seq().map(|seq| seq.0);
         let cause = Cause::Earlier(event);
-        let draft = self.record(effect.kind(), effect.to_value(), seq, cause, ENGINE);
+        let draft = self.record(effect.kind(), &effect.to_value(), seq, cause, ENGINE);
         if let (Effect::Say(said), Some(After::Publish { answers, .. })) =
             (effect, self.after.last_mut())
         {
@@ -273,7 +273,7 @@ impl<'a> Batch<'a> {
     fn record(
         &mut self,
         kind: &'static str,
-        body: Value,
+        body: &Value,
         seq: Option<u64>,
         cause: Cause,
         principal: &str,
@@ -296,7 +296,7 @@ impl<'a> Batch<'a> {
     fn mark(&mut self, event: usize) {
         let hash = bridle_store::hash_text(&self.core.state.to_value().to_string());
         let body = Value::plist([("state", Value::str(hash.to_string()))]);
-        self.record("mark", body, None, Cause::Earlier(event), ENGINE);
+        self.record("mark", &body, None, Cause::Earlier(event), ENGINE);
     }
 
     /// The record of an effect's intent, as the cause of its outcome.

@@ -71,10 +71,10 @@ impl Core {
         let waits: BTreeMap<u64, Option<i64>> =
             outstanding.iter().map(|(id, effect)| (id.0, deadline(effect))).collect();
         for (&effect, &deadline) in &waits {
-            if !self.open.contains_key(&effect) {
+            self.open.entry(effect).or_insert_with(|| {
                 append.opened.push(Open { session: session.clone(), effect, deadline });
-                self.open.insert(effect, None);
-            }
+                None
+            });
         }
         let over: Vec<u64> =
             self.open.keys().filter(|id| !waits.contains_key(id)).copied().collect();

@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 
 use super::batch::{Batch, began};
 use super::core::Core;
+use super::feed::Feed;
 use super::hub::Hub;
 use super::keeper::NotKept;
 use super::load;
@@ -185,7 +186,7 @@ impl Desk {
         busy.extend(works.iter().chain(&inner.inbox).filter_map(Work::effect));
         // An answer is on its way: the request is not to be made again.
         inner.requests.retain(|effect, _| !busy.contains(effect));
-        let mut offers: Vec<Name> = inner.feeds.iter().flat_map(|feed| feed.names()).collect();
+        let mut offers: Vec<Name> = inner.feeds.iter().flat_map(Feed::names).collect();
         offers.sort();
         offers.dedup();
         (offers, busy)

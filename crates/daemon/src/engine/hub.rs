@@ -231,7 +231,7 @@ impl Hub {
     /// Begins to read events of a session after a number.
     pub(super) fn read_page(&self, session: &SessionId, after: u64) -> Reading {
         let (readers, session, page) = (self.readers.clone(), session.clone(), self.limits.page);
-        tokio::spawn(async move { load::page(&readers, session, after, page).await })
+        self.tasks.spawn(async move { load::page(&readers, session, after, page).await })
     }
 
     /// The session of this name, from memory or from the record.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bridle_loop::{Name, SessionId};
+use bridle_loop::{Asker, Name, SessionId, Signal, SignalKind};
 use bridle_sexp::{Value, read_one};
 use bridle_wire::oacp::hello::Role;
 use bridle_wire::oacp::{Failure, Id, Message};
@@ -47,6 +47,13 @@ impl Rig {
         let directory = TempDir::new().expect("a directory");
         let mut config = Config { state: directory.path().to_owned(), ..Config::default() };
         change(&mut config);
+        let hub = Hub::start(&config).await.expect("the hub starts");
+        Rig { directory, config, hub }
+    }
+
+    /// A hub on a directory that has a record.
+    pub(super) async fn on(directory: TempDir) -> Rig {
+        let config = Config { state: directory.path().to_owned(), ..Config::default() };
         let hub = Hub::start(&config).await.expect("the hub starts");
         Rig { directory, config, hub }
     }
@@ -167,6 +174,19 @@ pub(super) fn body(event: &StreamEvent) -> Value {
 pub(super) fn message(text: &str) -> Message {
     let tree = read_one(text).expect("a form");
     Message::from_tree(&tree).expect("a message")
+}
+
+/// What the owner says, as the loop is told.
+pub(super) fn signal(text: &str) -> Signal {
+    let message = message(text);
+    Signal {
+        kind: SignalKind::Request,
+        from: Asker { owner: true, ..Asker::new("uid:1000") },
+        id: message.id.as_ref().map(Id::to_value),
+        target: message.target.map(|target| Name::new(target.as_str())),
+        payload: message.payload.unwrap_or(Value::Nil),
+        dropped: Vec::new(),
+    }
 }
 
 pub(super) fn observer(want: &mut Attach) {

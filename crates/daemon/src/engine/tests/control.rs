@@ -1,0 +1,191 @@
+//! Interrupts, limits, schedules, forgetting, forking, heartbeats.
+
+use std::time::Duration;
+
+use bridle_sexp::Value;
+use bridle_store::Reader;
+use bridle_wire::Code;
+
+use super::rig::{Rig, Shell, owner};
+use crate::engine::{Kind, Out};
+
+const SLOW: &str = "(rule :when \"slow\" :delay 600000 :say \"done\") (default :say \"quick\")";
+
+fn is_error(said: &Value, code: &str) -> bool {
+    let payload = said.get("payload");
+    payload.and_then(|payload| payload.get("code")).is_some_and(|said| said.is_keyword(code))
+}
+
+fn result(said: &Value, key: &str) -> Option<Value> {
+    let payload = said.get("payload")?;
+    payload.get(key).or_else(|| payload.get("result")?.get(key)).cloned()
+}
+
+/// The answers of the next `count` messages.
+async fn answers(shell: &Shell, count: usize) -> Vec<Value> {
+    let mut all = Vec::new();
+    while all.len() < count {
+        all.push(shell.body(Kind::Say).await);
+    }
+    all
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_interrupt_ends_the_turn_of_its_own_session_at_once() {
+    let rig = Rig::scripted(SLOW).await;
+    let (one, other) = (rig.join("one", |_| {}).await, rig.join("other", |_| {}).await);
+    one.prompt(1, "slow");
+    other.prompt(1, "slow");
+    one.send("(:type :EVENT :id 2 :payload (:sensor :interrupt))");
+    one.prompt(3, "next");
+    let said = answers(&one, 3).await;
+    assert!(said.iter().any(|said| is_error(said, "cancelled")), "{said:?}");
+    assert!(other.ready().await.iter().all(|out| match out {
+        Out::Event { event, .. } => event.kind == Kind::Signal,
+        _ => true,
+    }));
+    let left = rig.hub.present().iter().map(|session| session.lock().workers.len()).sum::<usize>();
+    assert_eq!(left, 1, "the thinker of the interrupted turn still runs");
+    rig.hub.stop(Duration::from_secs(5)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thought_broken_off_by_the_end_is_thought_again() {
+    let script = "(rule :when \"slow\" :delay 300 :say \"done\")";
+    let rig = Rig::scripted(script).await;
+    let shell = rig.join("work", |_| {}).await;
+    shell.prompt(1, "slow");
+    shell.event().await;
+    drop(shell);
+    let rig = rig.restart().await;
+    let shell = rig.join("work", |want| want.cursor = Some(1)).await;
+    let said = shell.body(Kind::Say).await;
+    assert!(!is_error(&said, "engine-failed"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_inbox_refuses_and_nothing_else_suffers() {
+    let rig = Rig::with(|config| config.engine.inbox = 4).await;
+    let shell = rig.plain();
+    let mut taken = 0;
+    let refused = loop {
+        // The inbox is emptied meanwhile, but not as fast as it is filled.
+        match shell.try_send("(:type :LOG :payload (:text \"x\"))") {
+            Ok(()) => taken += 1,
+            Err(failure) => break failure,
+        }
+    };
+    assert_eq!(refused.code, Code::Overloaded);
+    for _ in 0..taken {
+        assert!(matches!(shell.next().await, Out::Event { .. }));
+    }
+    shell.prompt(1, "help");
+    assert!(matches!(shell.next().await, Out::Event { .. }));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_daemon_that_stops_takes_nothing() {
+    let rig = Rig::start().await;
+    let shell = rig.plain();
+    rig.hub.stop(Duration::from_secs(5)).await;
+    let refused = shell.try_send("(:type :LOG :payload (:text \"x\"))");
+    assert_eq!(refused.err().map(|failure| failure.code), Some(Code::ShuttingDown));
+    let kinds: Vec<String> = {
+        let reader = Reader::open(rig.path()).expect("the record");
+        let all = reader.records(bridle_store::Number(0), &Default::default(), 10).expect("read");
+        all.iter().map(|record| record.kind.to_string()).collect()
+    };
+    assert_eq!(kinds, ["daemon-up", "daemon-down"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_schedule_fires_also_after_a_restart() {
+    let rig = Rig::start().await;
+    let shell = rig.join("work", |_| {}).await;
+    shell.send(
+        "(:type :REQUEST :id 1 :target :system :payload (:action :schedule :name \"tea\" :in 1000 \
+         :payload (:sensor :user-prompt :text \"help\")))",
+    );
+    let planned = shell.body(Kind::Say).await;
+    assert!(!planned.to_string().contains(":error"), "{planned}");
+    drop(shell);
+    let rig = rig.restart().await;
+    let shell = rig.join("work", |want| want.cursor = Some(2)).await;
+    let said = shell.body(Kind::Say).await;
+    assert!(said.get("answers").is_none(), "nobody asked: {said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_forgotten_session_lets_go_of_its_shells_and_cannot_be_read() {
+    let rig = Rig::scripted(SLOW).await;
+    let (secret, admin) = (rig.join("secret", |_| {}).await, rig.join("admin", |_| {}).await);
+    secret.prompt(1, "hush");
+    answers(&secret, 1).await;
+    secret.prompt(2, "slow");
+    secret.event().await;
+    admin.send(
+        "(:type :REQUEST :id 1 :target :system :payload (:action :forget :session \"admin\"))",
+    );
+    assert!(is_error(&admin.body(Kind::Say).await, "engine-failed"), "it forgot itself");
+    admin.send(
+        "(:type :REQUEST :id 2 :target :system :payload (:action :forget :session \"secret\"))",
+    );
+    let said = admin.body(Kind::Say).await;
+    assert!(!said.to_string().contains(":error"), "{said}");
+    loop {
+        if let Out::Gone(why) = secret.next().await {
+            assert_eq!(why.code, Code::UnknownSession);
+            break;
+        }
+    }
+    assert!(secret.try_send("(:type :LOG :payload (:text \"x\"))").is_err());
+    drop(secret);
+    let reader = Reader::open(rig.path()).expect("the record");
+    let erased = reader.stream("secret", 0, 100).expect("read");
+    assert!(!erased.is_empty() && erased.iter().all(|record| record.body.text().is_none()));
+    reader.verify(None, &mut |_, _| {}).expect("the chain holds");
+    // The name is free again, for a session that remembers nothing.
+    let again = rig.join("secret", |_| {}).await;
+    assert_eq!(again.0.snapshot().seq, 0);
+    again.prompt(1, "hello");
+    assert_eq!(again.event().await.seq, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fork_begins_where_the_other_was_and_does_nothing_again() {
+    let rig = Rig::start().await;
+    let shell = rig.join("work", |_| {}).await;
+    shell.prompt(1, "help");
+    shell.body(Kind::Say).await;
+    let reader = Reader::open(rig.path()).expect("the record");
+    let last = reader.session("work").expect("read").expect("there").last;
+    shell.send(&format!(
+        "(:type :REQUEST :id 2 :target :system :payload (:action :fork :record {last} :name \"copy\"))"
+    ));
+    let said = shell.body(Kind::Say).await;
+    let name = result(&said, "session");
+    assert_eq!(name.as_ref().and_then(Value::as_str), Some("copy"), "{said}");
+    let copy = rig.join("copy", |want| want.cursor = Some(0)).await;
+    copy.prompt(1, "why");
+    copy.body(Kind::Say).await;
+    shell.send(&format!(
+        "(:type :REQUEST :id 3 :target :system :payload (:action :fork :record {last} :name \"copy\"))"
+    ));
+    assert!(is_error(&shell.body(Kind::Say).await, "engine-failed"), "two sessions of one name");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn heartbeats_go_to_a_session_of_their_own() {
+    let rig = Rig::with(|config| config.heartbeat = Some(Duration::from_millis(50))).await;
+    let beats = || {
+        let list = rig.hub.sessions(&owner());
+        let rows = list.elements().unwrap_or_default().to_vec();
+        rows.iter().any(|row| row.get("session").and_then(Value::as_str) == Some("heartbeat"))
+    };
+    let seen = async {
+        while !beats() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), seen).await.expect("a heartbeat");
+}

@@ -1,0 +1,151 @@
+//! What is recorded survives, and what cannot be recorded is not done.
+
+use bridle_store::{Reader, Store};
+use bridle_wire::Code;
+
+use super::rig::{Rig, Shell, id};
+use crate::engine::{Attach, Kind, Out};
+
+fn as_client(name: &'static str, cursor: Option<u64>) -> impl FnOnce(&mut Attach) {
+    move |want| {
+        want.client = Some(name.into());
+        want.receipts = true;
+        want.cursor = cursor;
+    }
+}
+
+/// The next receipt, events passed over.
+async fn receipt(shell: &Shell) -> (Option<bridle_wire::oacp::Id>, u64) {
+    loop {
+        match shell.next().await {
+            Out::Receipt { id, seq } => return (id, seq),
+            Out::Event { .. } | Out::Status(_) => {}
+            other => panic!("expected a receipt, got {other:?}"),
+        }
+    }
+}
+
+async fn limit_bytes(rig: &Rig, most: Option<u64>) {
+    let limited = move |store: &mut Store| store.limit_bytes(most);
+    rig.hub.keeper().with_store(limited).await.expect("kept").expect("limited");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_shell_goes_on_where_it_was_after_a_restart() {
+    let rig = Rig::start().await;
+    let shell = rig.join("work", |_| {}).await;
+    for number in 1..=5 {
+        shell.prompt(number, "help");
+    }
+    for _ in 0..4 {
+        shell.event().await;
+    }
+    drop(shell);
+    let rig = rig.restart().await;
+    let shell = rig.join("work", |want| want.cursor = Some(4)).await;
+    assert_eq!(shell.0.snapshot().seq, 10);
+    shell.prompt(6, "status");
+    for number in 5..=12 {
+        assert_eq!(shell.event().await.seq, number);
+    }
+    assert!(shell.ready().await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_sent_again_is_the_same_message_also_after_a_restart() {
+    let rig = Rig::start().await;
+    let shell = rig.join("work", as_client("c1", None)).await;
+    shell.prompt(1, "help");
+    assert_eq!(receipt(&shell).await, (id(1), 1));
+    shell.prompt(1, "help");
+    assert_eq!(receipt(&shell).await, (id(1), 1));
+    drop(shell);
+    let rig = rig.restart().await;
+    let shell = rig.join("work", as_client("c1", Some(0))).await;
+    shell.prompt(1, "help");
+    assert_eq!(receipt(&shell).await, (id(1), 1));
+    shell.prompt(1, "status");
+    let refused = loop {
+        match shell.next().await {
+            Out::Refused { id: of, failure } => break (of, failure.code),
+            Out::Event { event, .. } => assert!(event.seq <= 2, "it was recorded twice"),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(refused, (id(1), Code::IdConflict));
+    // Another client counts for itself.
+    let other = rig.join("work", as_client("c2", None)).await;
+    other.prompt(1, "status");
+    assert_eq!(receipt(&other).await, (id(1), 3));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_disk_refuses_and_recovers() {
+    let rig = Rig::start().await;
+    let shell = rig.plain();
+    shell.prompt(1, "help");
+    assert!(matches!(shell.next().await, Out::Event { .. }));
+    limit_bytes(&rig, Some(1)).await;
+    let mut refusals = 0;
+    for number in 2..200 {
+        // Free pages of the file are used up first.
+        let text = "x".repeat(3000);
+        shell.prompt(number, &text);
+        match shell.next().await {
+            Out::Refused { id: of, failure } => {
+                assert_eq!((of, failure.code), (id(number), Code::StoreUnavailable));
+                refusals += 1;
+            }
+            Out::Event { .. } => assert_eq!(refusals, 0, "space came from nowhere"),
+            other => panic!("{other:?}"),
+        }
+        if refusals == 3 {
+            break;
+        }
+    }
+    assert_eq!(refusals, 3);
+    assert!(!rig.hub.is_healthy());
+    limit_bytes(&rig, None).await;
+    shell.prompt(900, "help");
+    let Out::Event { event, .. } = shell.next().await else { panic!("still refused") };
+    assert_eq!(event.kind, Kind::Say);
+    assert!(rig.hub.is_healthy());
+    let reader = Reader::open(rig.path()).expect("the record");
+    reader.verify(None, &mut |_, _| {}).expect("the chain holds");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn health_recovers_without_traffic() {
+    let rig = Rig::start().await;
+    let shell = rig.plain();
+    limit_bytes(&rig, Some(1)).await;
+    while rig.hub.is_healthy() {
+        shell.prompt(1, &"x".repeat(3000));
+        shell.next().await;
+    }
+    limit_bytes(&rig, None).await;
+    let recovered = async {
+        while !rig.hub.is_healthy() {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(20), recovered).await.expect("recovers");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn evicted_sessions_remember() {
+    let rig = Rig::with(|config| config.engine.loaded = 1).await;
+    let shells = [rig.join("a", |_| {}).await, rig.join("b", |_| {}).await];
+    for round in 0..5 {
+        for shell in &shells {
+            shell.prompt(round, "why");
+            shell.body(Kind::Say).await;
+        }
+    }
+    for shell in &shells {
+        assert_eq!(shell.0.snapshot().seq, 10);
+    }
+    let reader = Reader::open(rig.path()).expect("the record");
+    let saved = reader.load("a", 0).expect("loaded").checkpoint.is_some();
+    assert!(saved, "nothing was saved when the memory was given back");
+}

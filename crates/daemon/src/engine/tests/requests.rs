@@ -1,0 +1,185 @@
+//! Requests to shells, and acts of the host around a crash.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bridle_host::{Host, ThinkerChoice};
+use bridle_loop::{EffectId, Limits, Name, Outcome, SessionId};
+use bridle_sexp::Value;
+use bridle_store::{Options, Store};
+use bridle_wire::Code;
+
+use super::rig::{Rig, Shell, body, emacs, message, owner};
+use crate::engine::batch::{After, Batch, began};
+use crate::engine::core::Core;
+use crate::engine::facts::HubFacts;
+use crate::engine::inbound::Inbound;
+use crate::engine::terms::AttachmentId;
+use crate::engine::work::Work;
+use crate::engine::{Kind, Out, View};
+
+const ASK: &str = "(rule :when \"ask\" :propose ((:target :emacs :action :notify :text \"hi\")))
+                   (default :say \"nothing\")";
+
+/// Waits until this shell is asked; returns the effect.
+async fn asked(shell: &Shell) -> i64 {
+    loop {
+        match shell.next().await {
+            Out::Event { event, view: View::Asked, .. } | Out::Offer(event) => {
+                return body(&event).get("effect").and_then(Value::as_i64).expect("an effect");
+            }
+            Out::Event { .. } | Out::Status(_) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn respond(shell: &Shell, session: &str, effect: i64) -> Result<(), Code> {
+    let text = format!("(:type :RESPONSE :id \"{session}-{effect}\" :payload (:status :success))");
+    shell.0.respond(&message(&text)).map_err(|failure| failure.code)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_shell_is_asked_and_its_answer_is_the_outcome_once() {
+    let rig = Rig::scripted(ASK).await;
+    let shell = rig.join("work", emacs).await;
+    shell.prompt(1, "ask");
+    let effect = asked(&shell).await;
+    assert_eq!(respond(&shell, "other", effect), Err(Code::UnknownId));
+    assert_eq!(respond(&shell, "work", effect), Ok(()));
+    assert_eq!(respond(&shell, "work", effect), Err(Code::UnknownId));
+    let outcome = shell.body(Kind::Acted).await;
+    assert!(outcome.get("outcome").is_some_and(|word| word.is_keyword("done")), "{outcome}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_to_a_shell_that_is_away_waits_for_it_also_over_a_restart() {
+    let rig = Rig::scripted(ASK).await;
+    let editor = rig.join("work", emacs).await;
+    let terminal = rig.join("work", |_| {}).await;
+    terminal.prompt(1, "hello");
+    terminal.body(Kind::Say).await;
+    drop(editor);
+    terminal.prompt(2, "ask");
+    let intent = terminal.body(Kind::Act).await;
+    drop(terminal);
+    let rig = rig.restart().await;
+    let editor = rig.join("work", emacs).await;
+    let effect = asked(&editor).await;
+    assert_eq!(intent.get("effect").and_then(Value::as_i64), Some(effect));
+    // It leaves without an answer, and another takes over.
+    drop(editor);
+    let editor = rig.join("work", |want| want.actuators = vec![Name::new("emacs")]).await;
+    assert_eq!(asked(&editor).await, effect);
+    assert_eq!(respond(&editor, "work", effect), Ok(()));
+    editor.body(Kind::Acted).await;
+    editor.body(Kind::Say).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_most_recently_active_shell_is_asked_and_the_others_see_it() {
+    let rig = Rig::scripted(ASK).await;
+    let (one, two) = (rig.join("work", emacs).await, rig.join("work", emacs).await);
+    two.prompt(1, "hello");
+    two.body(Kind::Say).await;
+    one.body(Kind::Say).await;
+    one.prompt(2, "ask");
+    asked(&one).await;
+    loop {
+        let Out::Event { event, view, .. } = two.next().await else { continue };
+        if event.kind == Kind::Act {
+            assert_eq!(view, View::Other);
+            break;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_nobody_answers_expires() {
+    let rig = Rig::scripted(ASK).await;
+    let limits = Limits { request_deadline_ms: 200, ..Limits::default() };
+    let name = SessionId::parse("work").expect("a name");
+    let held = rig.hub.find_or_make(&name, &owner().name, 0);
+    let (done, begun) = tokio::sync::oneshot::channel();
+    let began = bridle_loop::Began { limits, ..began("uid:1000") };
+    held.post(Work::Begin { began: Box::new(began), done });
+    assert!(begun.await.expect("begun"));
+    drop(held);
+    let shell = rig.join("work", emacs).await;
+    shell.prompt(1, "ask");
+    let effect = asked(&shell).await;
+    let settled = shell.body(Kind::Settled).await;
+    assert!(settled.get("outcome").is_some_and(|word| word.is_keyword("expired")), "{settled}");
+    shell.body(Kind::Say).await;
+    assert_eq!(respond(&shell, "work", effect), Err(Code::UnknownId));
+}
+
+/// Which record a crash leaves.
+#[derive(Clone, Copy, PartialEq)]
+enum Crash {
+    BeforeStart,
+    AfterStart,
+}
+
+/// Writes a session whose act of the host is recorded, and perhaps its start, and nothing more.
+fn crashed(directory: &std::path::Path, crash: Crash) -> u64 {
+    let host = Host::new(&ThinkerChoice::Builtin, Arc::new(HubFacts::default())).expect("a host");
+    let actuators = host.actuators();
+    let mut store = Store::open(directory, &Options::default()).expect("a record");
+    let mut core = Core::unborn(SessionId::parse("work").expect("a name"));
+    let text = "(:type :REQUEST :id 1 :target :log :payload (:action :log :text \"x\"))";
+    let signal = super::rig::signal(text);
+    let inbound = Inbound {
+        signal,
+        attachment: AttachmentId(1),
+        ticket: None,
+        id: None,
+        wants_receipt: false,
+    };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis();
+    let now = i64::try_from(now).expect("before the end of time");
+    let mut batch = Batch::new(&mut core, &host, &actuators, now);
+    batch.begin(|| began("uid:1000"));
+    batch.add(Work::Signal(Box::new(inbound)), &[]);
+    let act = batch.after.iter().find_map(|after| match after {
+        After::Carry { effect, .. } => match &**effect {
+            bridle_loop::Effect::Act { id: EffectId(id), .. } => Some(*id),
+            _ => None,
+        },
+        _ => None,
+    });
+    let effect = act.expect("an act");
+    if crash == Crash::AfterStart {
+        batch.add(Work::Start { effect }, &[]);
+    }
+    let mut append = std::mem::take(&mut batch.append);
+    core.complete(&mut append);
+    store.commit(&[append]).expect("kept");
+    effect
+}
+
+async fn after_crash(crash: Crash) -> Value {
+    let directory = tempfile::TempDir::new().expect("a directory");
+    let effect = crashed(directory.path(), crash);
+    let rig = Rig::on(directory).await;
+    let shell = rig.join("work", |want| want.cursor = Some(0)).await;
+    let outcome = shell.body(Kind::Acted).await;
+    assert_eq!(outcome.get("effect").and_then(Value::as_i64), i64::try_from(effect).ok());
+    // The one who asked has its answer, once.
+    shell.body(Kind::Say).await;
+    assert!(shell.ready().await.iter().all(|out| matches!(out, Out::Status(_))));
+    outcome
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_act_that_may_have_begun_is_not_done_again() {
+    let outcome = after_crash(Crash::AfterStart).await;
+    let word = Outcome::UnknownOutcome.word();
+    assert!(outcome.get("outcome").is_some_and(|said| said.is_keyword(word)), "{outcome}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_act_that_was_not_begun_is_done_after_the_start() {
+    let outcome = after_crash(Crash::BeforeStart).await;
+    assert!(outcome.get("outcome").is_some_and(|said| said.is_keyword("done")), "{outcome}");
+}

@@ -1,0 +1,129 @@
+//! Shells that read the stream of a session.
+
+use bridle_sexp::Value;
+use bridle_wire::Code;
+
+use super::rig::{Rig, Shell, body, observer, owner, stranger};
+use crate::engine::{Attach, Doing, Kind, Out, View};
+
+/// Numbers of the next `count` events.
+async fn numbers(shell: &Shell, count: usize) -> Vec<u64> {
+    let mut seen = Vec::new();
+    for _ in 0..count {
+        seen.push(shell.event().await.seq);
+    }
+    seen
+}
+
+fn after(cursor: u64) -> impl FnOnce(&mut Attach) {
+    move |want| want.cursor = Some(cursor)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_shells_see_the_same_events_each_in_its_own_light() {
+    let rig = Rig::start().await;
+    let (one, two) = (rig.join("work", |_| {}).await, rig.join("work", |_| {}).await);
+    one.prompt(7, "help");
+    for (shell, expected) in [(&one, View::Own), (&two, View::Other)] {
+        for (number, kind) in [(1, Kind::Signal), (2, Kind::Say)] {
+            let Out::Event { event, view, live } = shell.next().await else { panic!("no event") };
+            assert_eq!((event.seq, event.kind, view, live), (number, kind, expected, true));
+        }
+        assert!(shell.ready().await.is_empty());
+    }
+    let snapshot = two.0.snapshot();
+    assert_eq!((snapshot.seq, snapshot.status.doing), (2, Doing::Idle));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_observer_sees_and_may_not_speak() {
+    let rig = Rig::start().await;
+    let missing = rig.try_join(owner(), "work", observer).await;
+    assert_eq!(missing.err().map(|failure| failure.code), Some(Code::UnknownSession));
+    let controller = rig.join("work", |_| {}).await;
+    let watcher = rig.join("work", observer).await;
+    controller.prompt(1, "help");
+    assert_eq!(numbers(&watcher, 2).await, [1, 2]);
+    let refused = watcher.try_send("(:type :LOG :payload (:text \"hi\"))");
+    assert_eq!(refused.err().map(|failure| failure.code), Some(Code::NotPermitted));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_of_others_are_not_there() {
+    let rig = Rig::start().await;
+    let shell = rig.join("mine", |_| {}).await;
+    shell.prompt(1, "help");
+    numbers(&shell, 2).await;
+    let refused = rig.try_join(stranger(), "mine", |_| {}).await;
+    assert_eq!(refused.err().map(|failure| failure.code), Some(Code::UnknownSession));
+    let theirs = rig.try_join(stranger(), "theirs", |_| {}).await.expect("a session of its own");
+    theirs.prompt(1, "help");
+    numbers(&theirs, 2).await;
+    let names = |who| {
+        let list = rig.hub.sessions(&who);
+        let row = |row: &Value| row.get("session").and_then(Value::as_str).map(str::to_owned);
+        let mut names: Vec<String> =
+            list.elements().unwrap_or_default().iter().filter_map(row).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(stranger()), ["theirs"]);
+    assert_eq!(names(owner()), ["mine", "theirs"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ten_thousand_missed_events_come_in_order_and_once() {
+    let rig = Rig::start().await;
+    let writer = rig.join("long", |_| {}).await;
+    // Every signal is answered: two numbers each.
+    let mut answered = 0;
+    for _ in 0..100 {
+        for _ in 0..50 {
+            writer.send("(:type :LOG :payload (:text \"a line\"))");
+        }
+        answered += numbers(&writer, 100).await.len();
+    }
+    assert_eq!(answered, 10_000);
+    let late = rig.join("long", after(0)).await;
+    let missed: Vec<u64> = (1..=10_000).collect();
+    assert_eq!(numbers(&late, 10_000).await, missed);
+    writer.send("(:type :LOG :payload (:text \"one more\"))");
+    assert_eq!(numbers(&late, 2).await, [10_001, 10_002]);
+    assert!(late.ready().await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cursor_beyond_the_head_is_the_head() {
+    let rig = Rig::start().await;
+    let writer = rig.join("work", |_| {}).await;
+    writer.prompt(1, "help");
+    numbers(&writer, 2).await;
+    let late = rig.join("work", after(99)).await;
+    writer.prompt(2, "help");
+    assert_eq!(numbers(&late, 2).await, [3, 4]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pieces_of_an_answer_come_before_it_and_are_not_numbered() {
+    let script = "(rule :when \"go\" :pace 30 :stream (\"one \" \"two \" \"three\"))";
+    let rig = Rig::scripted(script).await;
+    let shell = rig.join("work", |want| want.render_rate = Some(60)).await;
+    shell.prompt(1, "go");
+    let (mut text, mut thought) = (String::new(), false);
+    loop {
+        match shell.next().await {
+            Out::Delta { text: piece, .. } => text.push_str(&piece),
+            Out::Status(status) => thought |= status.doing == Doing::Thinking,
+            Out::Event { event, .. } if event.kind == Kind::Say => {
+                let said = body(&event);
+                let whole = said.get("payload").and_then(|payload| payload.get("text"));
+                assert_eq!(whole.and_then(Value::as_str), Some("one two three"));
+                break;
+            }
+            Out::Event { .. } => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(thought, "the shell was not told that a thinker is at work");
+    assert!(text.starts_with("one ") && "one two three".starts_with(&text), "{text}");
+}
