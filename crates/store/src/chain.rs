@@ -40,7 +40,11 @@ impl Link<'_> {
     /// BLAKE3 over the fields, each preceded by its length in eight bytes, little end first; integers
     /// are eight bytes as well, an absent one has length zero.
     pub(crate) fn hash(&self) -> Hash {
-        let mut fields = Fields::default();
+        let (tag, bytes) = match self.stored {
+            Stored::Inline(bytes) => (b"inline", bytes),
+            Stored::Blob(bytes) => (b"inblob", bytes),
+        };
+        let mut fields = Fields(Vec::with_capacity(bytes.len() + SMALL_FIELDS));
         fields.integer(Some(self.number));
         fields.integer(Some(self.session.id));
         fields.bytes(self.session.name);
@@ -53,10 +57,6 @@ impl Link<'_> {
         fields.bytes(self.kind);
         fields.integer(Some(self.version));
         fields.bytes(self.prev);
-        let (tag, bytes) = match self.stored {
-            Stored::Inline(bytes) => (b"inline", bytes),
-            Stored::Blob(bytes) => (b"inblob", bytes),
-        };
         fields.bytes(tag);
         fields.bytes(bytes);
         Hash(*blake3::keyed_hash(DOMAIN, &fields.0).as_bytes())
@@ -68,7 +68,9 @@ pub(crate) fn address(bytes: &[u8]) -> Hash {
     Hash(*blake3::hash(bytes).as_bytes())
 }
 
-#[derive(Default)]
+/// Room for all fields but the body, in bytes, as long as names are short.
+const SMALL_FIELDS: usize = 512;
+
 struct Fields(Vec<u8>);
 
 impl Fields {

@@ -1,0 +1,146 @@
+//! Dies at every point of a commit and of forgetting, in a process of its own, and looks at what is
+//! left: all of what was acknowledged, nothing by half, a chain that holds. Also the shadow copies and
+//! the imitated full disk. Run with the feature `faults`.
+
+#![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test itself")]
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use bridle_store::fault::POINTS;
+use bridle_store::{Append, By, Draft, Error, NewSession, Options, Reader, Store};
+
+const WORK: &str = "BRIDLE_TEST_WORK";
+
+fn main() {
+    if let Some(dir) = std::env::var_os(WORK) {
+        return work(Path::new(&dir));
+    }
+    for point in POINTS {
+        for nth in [1, 2, 5] {
+            dies_cleanly(point, nth);
+        }
+    }
+    shadows_hold_what_was_acknowledged();
+    a_full_disk_can_be_imitated();
+}
+
+/// Commits and forgets, and says on standard output what was acknowledged.
+fn work(dir: &Path) {
+    let mut store = Store::open(dir, &Options::default()).unwrap();
+    for session in 0..6 {
+        let name = format!("s{session}");
+        let appends: Vec<_> = (0..3).map(|turn| append(&name, turn)).collect();
+        for append in &appends {
+            match store.commit(std::slice::from_ref(append)) {
+                Ok(numbers) => say(&format!("kept {}", numbers[0].last().unwrap())),
+                Err(Error::Full) => return say("full"),
+                Err(error) => panic!("{error:?}"),
+            }
+        }
+        if session % 2 == 0 {
+            let by = By { principal: "me".into(), at: 9 };
+            let forgotten = store.forget_session(&name, &by).unwrap();
+            say(&format!("kept {}", forgotten.number));
+        }
+    }
+    say("done");
+}
+
+fn append(name: &str, turn: u64) -> Append {
+    let seq = turn * 2 + 1;
+    let draft = |seq| Draft::new(name, "say", 5, "me", "x".repeat(2000)).numbered(seq);
+    let begin = NewSession { name: name.into(), owner: "me".into(), at: 1 };
+    Append {
+        session: (turn == 0).then_some(begin),
+        drafts: vec![draft(seq), draft(seq + 1)],
+        ..Append::default()
+    }
+}
+
+fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}").and_then(|()| out.flush()).unwrap();
+}
+
+/// Runs [`work`] in a child; what it acknowledged, its last line, and the signal that ended it.
+fn run(dir: &Path, environment: &[(&str, &str)]) -> (u64, String, Option<i32>) {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .env(WORK, dir)
+        .envs(environment.iter().copied())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut out = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+    let signal = child.wait().unwrap().signal();
+    let kept = out.lines().filter_map(|line| line.strip_prefix("kept ")).next_back();
+    let last = out.lines().next_back().unwrap_or_default().into();
+    (kept.map_or(0, |number| number.parse().unwrap()), last, signal)
+}
+
+/// What a record holds after a crash. It must be whole, and hold at least what was acknowledged.
+fn check(dir: &Path, acknowledged: u64, what: &str) -> u64 {
+    let mut store = Store::open(dir, &Options::default()).unwrap();
+    let head = store.head().unwrap().number.0;
+    assert!(head >= acknowledged, "{what}: {acknowledged} acknowledged, {head} there");
+    let reader = store.reader().unwrap();
+    let verified = reader.verify(None, &mut |_, _| ()).unwrap();
+    assert_eq!(verified.head.number.0, head, "{what}");
+    for row in reader.sessions().unwrap() {
+        assert!(row.head_seq.is_multiple_of(2), "{what}: a commit is there whole or not at all");
+    }
+    let more = NewSession { name: "after".into(), owner: "me".into(), at: 1 };
+    store.commit(&[Append { session: Some(more), ..Append::default() }]).unwrap();
+    head
+}
+
+fn dies_cleanly(point: &str, nth: u32) {
+    let dir = tempfile::tempdir().unwrap();
+    let shadow = tempfile::tempdir().unwrap();
+    let fault = format!("{point}:{nth}");
+    let shadow = shadow.path().to_str().unwrap();
+    let environment = [("BRIDLE_FAULT", &*fault), ("BRIDLE_FAULT_SHADOW", shadow)];
+    let (acknowledged, last, signal) = run(dir.path(), &environment);
+    // Forgetting is asked for three times; the rest happens at least five.
+    let reached = nth <= 3 || !(point.contains("forg") || point.contains("scrub"));
+    match reached {
+        true => assert_eq!(signal, Some(9), "{fault}: {last}"),
+        false => assert_eq!((signal, &*last), (None, "done"), "{fault}"),
+    }
+    let head = check(dir.path(), acknowledged, &fault);
+    assert!(head <= acknowledged + 2, "{fault}: at most one commit was in the air");
+}
+
+fn shadows_hold_what_was_acknowledged() {
+    let dir = tempfile::tempdir().unwrap();
+    let shadow = tempfile::tempdir().unwrap();
+    let environment = [
+        ("BRIDLE_FAULT", "store.begin:8"),
+        ("BRIDLE_FAULT_SHADOW", shadow.path().to_str().unwrap()),
+    ];
+    let (acknowledged, _, signal) = run(dir.path(), &environment);
+    assert_eq!((acknowledged, signal), (13, Some(9)));
+    let mut copies: Vec<PathBuf> =
+        fs::read_dir(shadow.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    copies.sort();
+    let names: Vec<_> = copies.iter().map(|copy| copy.file_name().unwrap().to_owned()).collect();
+    assert_eq!(names, ["commit-6", "commit-7"]);
+    assert_eq!(check(&copies[1], acknowledged, "the last shadow"), acknowledged);
+}
+
+fn a_full_disk_can_be_imitated() {
+    let dir = tempfile::tempdir().unwrap();
+    let full = dir.path().join("full");
+    fs::write(&full, "").unwrap();
+    let environment = [("BRIDLE_FAULT_FULL", full.to_str().unwrap())];
+    let (_, last, signal) = run(dir.path(), &environment);
+    assert_eq!((&*last, signal), ("full", None));
+    fs::remove_file(&full).unwrap();
+    let before = Reader::open(dir.path()).unwrap().head().unwrap().number.0;
+    let after = check(dir.path(), before, "after a full disk");
+    assert_eq!(before, after);
+}
