@@ -19,7 +19,7 @@ use crate::field::Plist;
 use crate::ids::{EffectId, TurnId};
 use crate::limits::Limits;
 use crate::perceive;
-use crate::state::{Next, Pending, Planned, Stage, State, Turn};
+use crate::state::{Kept, Next, Pending, Planned, Stage, State, Turn};
 use crate::think;
 use crate::weight::weight;
 
@@ -40,7 +40,7 @@ pub(crate) fn carry(
     for proposal in proposals.into_iter().take(state.limits.proposals) {
         let then_think = proposal.then_think;
         let Judged { decision, order } = decide::judge(state, &turn, by, proposal);
-        state.decisions.push_back(decision.ruling.clone());
+        state.decisions.push_back(Kept::new(decision.ruling.clone()));
         out.push(Effect::Decided(decision));
         match order {
             Ok(order) => perform(state, &mut turn, order, then_think, out),
@@ -286,6 +286,6 @@ fn remember(state: &mut State, turn: &Turn, payload: &Value) {
     let limit = state.limits.history_text;
     let exchange =
         Exchange { asked: cut(asked, limit).into(), said: cut(said.unwrap_or(""), limit).into() };
-    state.history.push_back(Arc::new(exchange));
+    state.history.push_back(Kept::new(Arc::new(exchange)));
     perceive::trim(state);
 }

@@ -48,7 +48,8 @@ pub enum Effect {
         /// When it is `expired`.
         deadline: Time,
     },
-    /// An act ended here, without word from whoever was asked: it expired or was superseded.
+    /// An act ended here, without word from whoever was asked: its time is over, or a later request
+    /// took its place.
     Settled {
         /// The act.
         id: EffectId,

@@ -4,6 +4,7 @@
 //! by the session's limits, and all of it is written by `to_value`: two states with the same text
 //! behave alike for ever.
 
+mod kept;
 mod value;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -11,6 +12,7 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
+pub(crate) use self::kept::Kept;
 use crate::decide::Order;
 use crate::effect::{Context, Deed, Effect, Exchange, Prompt, Rejection, Ruling};
 use crate::event::{Actuator, Event, Signal};
@@ -36,8 +38,8 @@ pub struct State {
     pub(crate) actuators: Arc<[Actuator]>,
     /// Where the user is.
     pub(crate) focus: Option<Arc<Value>>,
-    pub(crate) history: VecDeque<Arc<Exchange>>,
-    pub(crate) decisions: VecDeque<Arc<Ruling>>,
+    pub(crate) history: VecDeque<Kept<Exchange>>,
+    pub(crate) decisions: VecDeque<Kept<Ruling>>,
     pub(crate) schedules: BTreeMap<Box<str>, Planned>,
     /// Acts whose outcome is awaited, those of past turns included.
     pub(crate) acts: BTreeMap<EffectId, Pending>,
@@ -284,8 +286,8 @@ impl State {
             at: turn.began,
             signal: turn.signal.clone(),
             focus: self.focus.clone(),
-            history: self.history.iter().cloned().collect(),
-            decisions: self.decisions.iter().cloned().collect(),
+            history: self.history.iter().map(Kept::thing).cloned().collect(),
+            decisions: self.decisions.iter().map(Kept::thing).cloned().collect(),
             actuators: self.actuators.clone(),
         }
     }

@@ -294,7 +294,7 @@ impl<'a> Batch<'a> {
 
     /// Notes the hash of the State at the end of a turn, for replay to compare.
     fn mark(&mut self, event: usize) {
-        let hash = bridle_store::hash_text(&self.core.state.to_value().to_string());
+        let hash = bridle_store::hash_text(&self.core.state.text());
         let body = Value::plist([("state", Value::str(hash.to_string()))]);
         self.record("mark", &body, None, Cause::Earlier(event), ENGINE);
     }

@@ -100,7 +100,7 @@ impl Core {
             return None;
         }
         self.unsaved = 0;
-        let state = self.state.to_value().to_string();
+        let state = self.state.text();
         Some(Checkpoint { session: self.state.session().as_str().into(), state })
     }
 

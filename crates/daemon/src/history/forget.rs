@@ -48,5 +48,5 @@ fn state_without(reader: &Reader, number: Number, now: i64) -> Result<Option<Che
         return Ok(None);
     }
     let state = fold(id, &reader.load(&record.session, now)?)?;
-    Ok(Some(Checkpoint { session: record.session, state: state.to_value().to_string() }))
+    Ok(Some(Checkpoint { session: record.session, state: state.text() }))
 }

@@ -202,7 +202,7 @@ impl Replay {
         }
         let value = body::value(text);
         let expected = value.get("state").and_then(Value::as_str).unwrap_or_default();
-        let got = hash_text(&state.to_value().to_string()).to_string();
+        let got = hash_text(&state.text()).to_string();
         if expected != got {
             let named = |hash: &str| format!("state `{hash}`");
             return Err(differs(record, named(expected), named(&got)));

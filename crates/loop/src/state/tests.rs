@@ -39,7 +39,7 @@ fn payloads_as_deep_as_the_wire_allows_are_kept() {
     for _ in 0..2 {
         step(&mut state, Time(1), Event::Signal(Arc::new(signal.clone())));
     }
-    let text = state.to_value().to_string();
+    let text = state.text();
     assert_eq!(State::from_value(&read(&text)), Ok(state));
 }
 

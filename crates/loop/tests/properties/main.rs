@@ -83,7 +83,8 @@ fn as_it_is(state: &State) -> State {
 }
 
 fn through_text(state: &State) -> State {
-    let text = state.to_value().to_string();
+    let text = state.text();
+    assert_eq!(text, state.to_value().to_string(), "the text of a state");
     let tree = reader().read_one(&text).expect("a readable state");
     let read = State::from_value(&tree.root().to_value()).expect("a state");
     assert_eq!(read, *state, "a state that was written and read");

@@ -28,7 +28,8 @@ impl Stage {
 
     /// Writes the state as text and goes on with what the text says.
     pub(crate) fn restart(&mut self) {
-        let text = self.state.to_value().to_string();
+        let text = self.state.text();
+        assert_eq!(text, self.state.to_value().to_string(), "the text of a state");
         let tree = reader().read_one(&text).expect("a readable state");
         let state = State::from_value(&tree.root().to_value()).expect("a state");
         assert_eq!(state, self.state, "a state that was written and read");
