@@ -21,6 +21,10 @@ use tokio::sync::futures::OwnedNotified;
 /// as health checks are answered however full the daemon is.
 pub const RESERVE: usize = 4 << 10;
 
+/// Bytes of memory that a message takes for each byte of its text while it is a value: a large
+/// Org tree takes 17, a long string one.
+pub const OWNED: usize = 16;
+
 /// The common limit.
 #[derive(Debug)]
 pub struct Budget {

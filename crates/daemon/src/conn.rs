@@ -26,7 +26,7 @@ use bridle_wire::Code;
 use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use crate::budget::Held;
+use crate::budget::{Held, OWNED};
 use crate::metrics::Tally;
 use crate::shared::{Seat, Shared};
 use crate::talk::{Next, Talk, Then, Verdict, Work};
@@ -352,7 +352,7 @@ impl Connection {
     }
 
     fn begin_judging(&mut self, work: Work) {
-        let bytes = work.len();
+        let bytes = work.len().saturating_mul(OWNED);
         let task = self.seat.shared.judge(work, self.talk.dialect());
         self.judging = Some(Judging { task, bytes });
     }

@@ -37,7 +37,7 @@ pub(crate) struct Metrics {
     pub(crate) engine: EngineMetrics,
 }
 
-/// What the engine counts.
+/// What the engine counts; made by it, and shown with the rest.
 #[derive(Clone, Debug)]
 pub(crate) struct EngineMetrics {
     /// Messages recorded.
@@ -52,23 +52,34 @@ pub(crate) struct EngineMetrics {
     pub(crate) deltas_dropped: Counter,
 }
 
+impl Default for EngineMetrics {
+    fn default() -> EngineMetrics {
+        EngineMetrics {
+            admitted: Counter::default(),
+            answers: Counter::default(),
+            refused: Counter::default(),
+            // One record to all that a full keeper's queue can bring.
+            commits: Histogram::new(exponential_buckets(1.0, 4.0, 8)),
+            deltas_dropped: Counter::default(),
+        }
+    }
+}
+
 impl EngineMetrics {
-    fn new(registry: &mut Registry) -> EngineMetrics {
-        let mut counter = |name: &str, help: &str| {
-            let counter = Counter::default();
+    fn register(&self, registry: &mut Registry) {
+        let mut show = |name: &str, help: &str, counter: &Counter| {
             registry.register(name, help, counter.clone());
-            counter
         };
-        let admitted = counter("messages_admitted", "Messages of shells recorded");
-        let answers = counter("answers", "Answers recorded");
-        let refused = counter("messages_refused", "Messages refused and not recorded");
-        let deltas_dropped = Counter::default();
-        let help = "Text of deltas dropped because a shell is slow";
-        registry.register_with_unit("deltas_dropped", help, Unit::Bytes, deltas_dropped.clone());
-        // One record to all that a full keeper's queue can bring.
-        let commits = Histogram::new(exponential_buckets(1.0, 4.0, 8));
-        registry.register("commit_records", "Records of each commit", commits.clone());
-        EngineMetrics { admitted, answers, refused, commits, deltas_dropped }
+        show("messages_admitted", "Messages of shells recorded", &self.admitted);
+        show("messages_refused", "Messages refused and not recorded", &self.refused);
+        show("answers", "Answers recorded", &self.answers);
+        registry.register_with_unit(
+            "deltas_dropped",
+            "Text of deltas dropped because a shell is slow",
+            Unit::Bytes,
+            self.deltas_dropped.clone(),
+        );
+        registry.register("commit_records", "Records of each commit", self.commits.clone());
     }
 }
 
@@ -83,7 +94,7 @@ pub(crate) struct Tally {
 
 impl Metrics {
     /// Zeroed counters under their published names.
-    pub(crate) fn new() -> Metrics {
+    pub(crate) fn new(engine: EngineMetrics) -> Metrics {
         let mut registry = Registry::with_prefix("bridle");
         let mut counter = |name: &str, help: &str| {
             let counter = Counter::default();
@@ -115,7 +126,7 @@ impl Metrics {
         let by_code = family("errors", "Error frames, by code");
         let one = |code: &Code| by_code.get_or_create(&[("code", code.as_str())]).clone();
         let errors = Code::ALL.iter().map(one).collect();
-        let engine = EngineMetrics::new(&mut registry);
+        engine.register(&mut registry);
         Metrics {
             registry,
             accepted,
@@ -178,12 +189,12 @@ impl Metrics {
 
 #[cfg(test)]
 mod tests {
-    use super::{Metrics, Tally};
+    use super::{EngineMetrics, Metrics, Tally};
     use bridle_wire::Code;
 
     #[test]
     fn every_code_has_its_own_counter() {
-        let metrics = Metrics::new();
+        let metrics = Metrics::new(EngineMetrics::default());
         for (idx, code) in Code::ALL.into_iter().enumerate() {
             for _ in 0..=idx {
                 metrics.error(code);
@@ -198,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_tally_is_added_once() {
-        let metrics = Metrics::new();
+        let metrics = Metrics::new(EngineMetrics::default());
         let mut tally = Tally { frames_in: 2, frames_out: 3, bytes_in: 5, bytes_out: 7 };
         metrics.add(&mut tally);
         metrics.add(&mut tally);

@@ -81,13 +81,14 @@ impl Shared {
         };
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         let half = (processors / 2).max(1);
+        let metrics = Metrics::new(hub.metrics().clone());
         Ok(Arc::new(Shared {
             hub,
             words,
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
             budget: Arc::new(Budget::new(config.limits.in_flight)),
-            metrics: Metrics::new(),
+            metrics,
             own_uid: rustix::process::geteuid().as_raw(),
             started: Instant::now(),
             judges: Semaphore::new(half),

@@ -16,6 +16,7 @@ use super::inbound;
 use super::session::{Inner, Session};
 use super::terms::{AttachmentId, Kind, Mode, Out, Snapshot, StreamEvent, View};
 use super::work::Work;
+use crate::budget::Load;
 
 /// What an observer is told that speaks.
 const ONLY_WATCHES: &str = "this shell attached as an observer; attach as a controller to speak";
@@ -42,11 +43,17 @@ impl Attachment {
         &self.session.id
     }
 
-    /// Takes a message in: it will be recorded, and then answered.
+    /// Takes a message in: it will be recorded, and then answered. Its `load` is held until it
+    /// is recorded.
     ///
     /// # Errors
     /// When it cannot be taken now or by this shell; nothing will come of it.
-    pub(crate) fn admit(&self, message: Message, dropped: &[Path]) -> Result<(), Failure> {
+    pub(crate) fn admit(
+        &self,
+        message: Message,
+        dropped: &[Path],
+        load: Load,
+    ) -> Result<(), Failure> {
         self.hub.check_open()?;
         let mut inner = self.session.lock();
         if let Some(gone) = &inner.gone {
@@ -64,7 +71,7 @@ impl Attachment {
         }
         feed.active = active;
         let ticket = (feed.mode == Mode::Answers).then_some(active);
-        let inbound = inbound::read(message, dropped, feed, ticket)?;
+        let inbound = inbound::read(message, dropped, feed, ticket, load)?;
         if let Some(ticket) = ticket {
             feed.expect(ticket);
         }

@@ -21,6 +21,7 @@ use super::inbound::Inbound;
 use super::session::Waiter;
 use super::terms::{AttachmentId, Kind};
 use super::work::Work;
+use crate::budget::Load;
 
 /// The principal of what the engine itself does.
 const ENGINE: &str = "engine";
@@ -38,7 +39,7 @@ pub(super) enum After {
     /// A numbered event: shells may see it.
     Publish { draft: usize, seq: u64, at: i64, kind: Kind, body: Box<str>, answers: Option<u64> },
     /// Somebody waits for the answer to the signal of this number.
-    Await { seq: u64, waiter: Waiter },
+    Await { seq: u64, waiter: Waiter, load: Load },
     /// A shell wants to know that its message is recorded.
     Receipt { to: AttachmentId, id: Option<bridle_wire::oacp::Id>, seq: u64 },
     /// A message is refused.
@@ -153,7 +154,7 @@ impl<'a> Batch<'a> {
         }
         self.register(offers);
         let seq = self.core.state.next_seq().0;
-        let Inbound { signal, attachment, ticket, id, wants_receipt } = *inbound;
+        let Inbound { signal, attachment, ticket, id, wants_receipt, load } = *inbound;
         if let (Some(key), Some(body)) = (key, body) {
             self.append.receipts.push(Receipt {
                 session: self.core.state.session().as_str().into(),
@@ -169,7 +170,7 @@ impl<'a> Batch<'a> {
         if wants_receipt {
             self.after.push(After::Receipt { to: attachment, id, seq });
         }
-        self.after.push(After::Await { seq, waiter: Waiter { attachment, ticket } });
+        self.after.push(After::Await { seq, waiter: Waiter { attachment, ticket }, load });
         let principal = signal.from.principal.clone();
         self.event(Event::Signal(Arc::new(signal)), Cause::None, &principal);
     }

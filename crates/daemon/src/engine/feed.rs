@@ -201,10 +201,10 @@ impl Feed {
         rare.own.pop_front_if(|own| *own == seq).is_some()
     }
 
-    /// Adds text of an answer in the making.
-    pub(super) fn add_delta(&mut self, turn: u64, text: &str) {
+    /// Adds text of an answer in the making; returns how many bytes of it are dropped.
+    pub(super) fn add_delta(&mut self, turn: u64, text: &str) -> usize {
         if self.mode != Mode::Stream {
-            return;
+            return 0;
         }
         let rare = self.rare();
         let held = match &mut rare.delta {
@@ -212,8 +212,9 @@ impl Feed {
             other => &mut other.insert((turn, String::new())).1,
         };
         held.push_str(text);
-        cut_front(held, DELTA_BYTES);
+        let dropped = cut_front(held, DELTA_BYTES);
         self.wake();
+        dropped
     }
 
     /// Drops previews of a turn whose answer is there.
@@ -324,14 +325,16 @@ impl Feed {
     }
 }
 
-/// Cuts `text` to at most `most` bytes, from the front, between characters.
-fn cut_front(text: &mut String, most: usize) {
+/// Cuts `text` to at most `most` bytes, from the front, between characters; returns how many
+/// bytes are gone.
+fn cut_front(text: &mut String, most: usize) -> usize {
     if text.len() <= most {
-        return;
+        return 0;
     }
     let mut from = text.len() - most;
     while !text.is_char_boundary(from) {
         from += 1;
     }
     text.drain(..from);
+    from
 }

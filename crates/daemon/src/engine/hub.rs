@@ -38,6 +38,7 @@ use super::terms::{Attach, AttachmentId, Principal};
 use super::wakes::Wakes;
 use super::work::Work;
 use crate::config::EngineLimits;
+use crate::metrics::EngineMetrics;
 
 /// How long work that could not be recorded waits until it is tried again.
 const RETRY: Duration = Duration::from_millis(500);
@@ -73,6 +74,24 @@ pub(crate) struct Hub {
     pub(super) head: AtomicU64,
     pub(super) started: Instant,
     names: RandomState,
+    metrics: EngineMetrics,
+}
+
+/// How much is going on, for a detailed health answer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Traffic {
+    /// Sessions in memory.
+    pub(crate) sessions: usize,
+    /// Connections attached to them.
+    pub(crate) shells: usize,
+    /// Messages that wait for their session.
+    pub(crate) messages: usize,
+    /// Thoughts, acts and requests to shells that are not over.
+    pub(crate) effects: usize,
+    /// Appends that wait for the keeper.
+    pub(crate) appends: usize,
+    /// Number of the latest record.
+    pub(crate) records: u64,
 }
 
 impl fmt::Debug for Hub {
@@ -132,6 +151,26 @@ impl Hub {
     /// Whether the record takes what it is given.
     pub(crate) fn is_healthy(&self) -> bool {
         self.keeper.is_healthy()
+    }
+
+    /// What the engine counts.
+    pub(crate) fn metrics(&self) -> &EngineMetrics {
+        &self.metrics
+    }
+
+    /// How much is going on now. Looks at every session in memory.
+    pub(crate) fn traffic(&self) -> Traffic {
+        let appends = self.keeper.waiting();
+        let records = self.head.load(Ordering::Relaxed);
+        let mut traffic = Traffic { appends, records, ..Traffic::default() };
+        for session in self.present() {
+            let inner = session.lock();
+            traffic.sessions += 1;
+            traffic.shells += inner.feeds.len();
+            traffic.messages += inner.signals;
+            traffic.effects += inner.workers.len() + inner.requests.len();
+        }
+        traffic
     }
 
     pub(super) fn limits(&self) -> &EngineLimits {

@@ -9,6 +9,7 @@ use bridle_wire::oacp::{Failure, Id, Message, Path, Type};
 
 use super::feed::Feed;
 use super::terms::AttachmentId;
+use crate::budget::Load;
 
 /// What a client is told whose message is of no type that the engine takes.
 const NO_SIGNAL: &str = "expected an `:EVENT`, a `:REQUEST` or a `:LOG`";
@@ -24,6 +25,8 @@ pub(super) struct Inbound {
     pub(super) id: Option<Id>,
     /// Whether its sender wants to know that it is recorded.
     pub(super) wants_receipt: bool,
+    /// Its share of the bytes in flight.
+    pub(super) load: Load,
 }
 
 /// Makes a signal of a message; who says it is known from the connection.
@@ -35,6 +38,7 @@ pub(super) fn read(
     dropped: &[Path],
     feed: &Feed,
     ticket: Option<u64>,
+    load: Load,
 ) -> Result<Inbound, Failure> {
     let kind = match message.kind {
         Type::Event => SignalKind::Event,
@@ -67,6 +71,7 @@ pub(super) fn read(
         ticket,
         id: message.id,
         wants_receipt: feed.receipts,
+        load,
     })
 }
 

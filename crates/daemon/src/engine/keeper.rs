@@ -12,6 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use bridle_store::{Append, Draft, Error, Numbers, Store, fault};
+use prometheus_client::metrics::histogram::Histogram;
 use tokio::sync::{Semaphore, oneshot};
 
 use super::clock::Clock;
@@ -70,10 +71,11 @@ impl Keeper {
     pub(super) fn start(
         store: Store,
         clock: Arc<Clock>,
+        commits: Histogram,
     ) -> std::io::Result<(Keeper, thread::JoinHandle<()>)> {
         let (jobs, waiting) = mpsc::channel();
         let healthy = Arc::new(AtomicBool::new(true));
-        let desk = Desk { store, clock, healthy: Arc::clone(&healthy) };
+        let desk = Desk { store, clock, healthy: Arc::clone(&healthy), commits };
         let thread = thread::Builder::new();
         let thread = thread.name("keeper".to_owned()).spawn(move || desk.run(&waiting))?;
         Ok((Keeper { jobs, room: Semaphore::new(QUEUE), healthy }, thread))
@@ -114,6 +116,11 @@ impl Keeper {
         let _ = self.jobs.send(Job::Close);
     }
 
+    /// How many jobs wait for the thread.
+    pub(super) fn waiting(&self) -> usize {
+        QUEUE - self.room.available_permits()
+    }
+
     /// Whether the last commit was taken.
     pub(super) fn is_healthy(&self) -> bool {
         self.healthy.load(Ordering::Relaxed)
@@ -125,6 +132,8 @@ struct Desk {
     store: Store,
     clock: Arc<Clock>,
     healthy: Arc<AtomicBool>,
+    /// Counts commits by their records.
+    commits: Histogram,
 }
 
 impl Desk {
@@ -180,6 +189,8 @@ impl Desk {
             match done {
                 Ok(numbers) => {
                     self.set_healthy(None);
+                    let records = appends.iter().map(|append| append.drafts.len() as u32);
+                    self.commits.observe(f64::from(records.sum::<u32>()));
                     for (reply, numbers) in replies.into_iter().zip(numbers) {
                         let _ = reply.send(Ok(numbers));
                     }

@@ -177,9 +177,9 @@ impl Inner {
         self.requests.values().any(|request| request.event.seq == seq && request.asked == Some(id))
     }
 
-    /// Shows text of an answer in the making.
-    pub(super) fn show_delta(&mut self, turn: u64, text: &str) {
-        self.feeds.iter_mut().for_each(|feed| feed.add_delta(turn, text));
+    /// Shows text of an answer in the making; returns how many bytes slow shells lost.
+    pub(super) fn show_delta(&mut self, turn: u64, text: &str) -> usize {
+        self.feeds.iter_mut().map(|feed| feed.add_delta(turn, text)).sum()
     }
 }
 

@@ -15,6 +15,7 @@ use super::session::{Inner, Request, Room};
 use super::terms::{AttachmentId, Kind, Out, StreamEvent};
 use super::work::Work;
 use super::workers;
+use crate::metrics::EngineMetrics;
 
 /// Work to begin when the session's lock is released.
 enum Begin {
@@ -28,7 +29,15 @@ pub(super) fn settle(desk: &mut Desk, after: Vec<After>, numbers: Option<Numbers
     let mut inner = desk.session.lock();
     let room = desk.hub.room();
     let acts = BTreeMap::new();
-    let mut settling = Settling { inner: &mut inner, core, numbers, room, acts, begin: Vec::new() };
+    let mut settling = Settling {
+        inner: &mut inner,
+        core,
+        numbers,
+        room,
+        metrics: desk.hub.metrics(),
+        acts,
+        begin: Vec::new(),
+    };
     for after in after {
         settling.one(after);
     }
@@ -57,6 +66,7 @@ struct Settling<'a> {
     core: &'a mut Core,
     numbers: Option<Numbers>,
     room: Room,
+    metrics: &'a EngineMetrics,
     /// Intents just published, by their number: shells are asked with them.
     acts: BTreeMap<u64, Arc<StreamEvent>>,
     begin: Vec<Begin>,
@@ -73,9 +83,12 @@ impl Settling<'_> {
                 if kind == Kind::Act {
                     self.acts.insert(seq, Arc::clone(&event));
                 }
+                self.count(kind, answers);
                 self.inner.publish(event, answers, self.room);
             }
-            After::Await { seq, waiter } => {
+            After::Await { seq, waiter, load } => {
+                // Recorded: from here on it is the session's.
+                drop(load);
                 self.inner.waiters.insert(seq, waiter);
             }
             After::Receipt { to, id, seq } => {
@@ -94,6 +107,14 @@ impl Settling<'_> {
             }
             After::Execute { effect } => self.execute(effect),
         }
+    }
+
+    fn count(&self, kind: Kind, answers: Option<u64>) {
+        match (kind, answers) {
+            (Kind::Signal, _) => self.metrics.admitted.inc(),
+            (Kind::Say, Some(_)) => self.metrics.answers.inc(),
+            _ => return,
+        };
     }
 
     /// The record that a draft became.

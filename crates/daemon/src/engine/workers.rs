@@ -44,11 +44,13 @@ async fn draft(
     cancel: &Cancel,
 ) -> Result<Draft, Fault> {
     let (host, session, cancel) = (hub.host(), Arc::clone(session), cancel.clone());
+    let lost = hub.metrics().deltas_dropped.clone();
     let thinking = tokio::task::spawn_blocking(move || {
         let turn = prompt.context.turn.0;
         let mut show = |delta: Delta| {
             if !cancel.is_canceled() {
-                session.lock().show_delta(turn, &delta.text);
+                let dropped = session.lock().show_delta(turn, &delta.text);
+                lost.inc_by(dropped as u64);
             }
         };
         host.think(&prompt, &mut show, &cancel)

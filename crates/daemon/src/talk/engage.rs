@@ -15,6 +15,7 @@ use bridle_wire::oacp::{Failure, Id, Message, Meta, Path, Type, success};
 use super::judge::Signal;
 use super::reply::NOT_ASKED;
 use super::{Batch, Greeted, Talk};
+use crate::budget::OWNED;
 use crate::conn::Origin;
 use crate::convert::Reader;
 use crate::engine::{Attach, Attachment, Kind, Mode, Out, Principal, Snapshot, StreamEvent, View};
@@ -190,23 +191,30 @@ impl Talk {
         if signal.bytes > MAX_TURN_BYTES && makes_turn(&signal.message) {
             let text = format!("expected at most {MAX_TURN_BYTES} bytes in a message of this kind");
             let failure = Failure::because(Code::InvalidValue, text);
-            return self.refuse(batch, signal.message.id.as_ref(), &failure);
+            return self.decline(batch, signal.message.id.as_ref(), &failure);
         }
         let greeted = self.greeted.is_some();
         let link = match self.link(batch.shared) {
             Ok(link) => link,
-            Err(failure) => return self.refuse(batch, signal.message.id.as_ref(), &failure),
+            Err(failure) => return self.decline(batch, signal.message.id.as_ref(), &failure),
         };
         if !greeted && link.unanswered >= MAX_UNANSWERED {
             self.waiting = Some(Box::new(Waiting::Signal(signal)));
             return;
         }
-        let Signal { message, dropped, .. } = *signal;
+        let Signal { message, dropped, bytes } = *signal;
         let id = message.id.clone();
-        match link.attachment.admit(message, &dropped) {
+        let load = batch.shared.budget.load(bytes.saturating_mul(OWNED));
+        match link.attachment.admit(message, &dropped, load) {
             Ok(()) => link.unanswered += 1,
-            Err(failure) => self.refuse(batch, id.as_ref(), &failure),
+            Err(failure) => self.decline(batch, id.as_ref(), &failure),
         }
+    }
+
+    /// Says that the engine does not take a message, and counts it.
+    fn decline(&mut self, batch: &mut Batch<'_>, id: Option<&Id>, failure: &Failure) {
+        batch.shared.metrics.engine.refused.inc();
+        self.refuse(batch, id, failure);
     }
 
     /// The engine's end; made now for a client without hello that speaks to it first.
@@ -323,7 +331,7 @@ impl Talk {
             Out::Receipt { id, seq } => self.say_text(batch, &reader.receipt(id.as_ref(), seq)),
             Out::Status(status) => self.say_text(batch, &reader.status(status)),
             Out::Delta { turn, text } => self.say_text(batch, &reader.delta(turn, &text)),
-            Out::Refused { id, failure } => self.refuse(batch, id.as_ref(), &failure),
+            Out::Refused { id, failure } => self.decline(batch, id.as_ref(), &failure),
             Out::Gone(_) => {}
         }
         self.link = Some(link);

@@ -89,13 +89,22 @@ impl Talk {
 fn detail(shared: &Shared) -> Detail {
     let open = shared.open();
     let in_flight = shared.budget.used();
+    let traffic = shared.hub.traffic();
     Detail {
         server: SERVER.into(),
         uptime_seconds: shared.started.elapsed().as_secs(),
         connections: open as u64,
-        queues: vec![("in-flight-bytes", in_flight as u64)],
+        queues: vec![
+            ("in-flight-bytes", in_flight as u64),
+            ("sessions", traffic.sessions as u64),
+            ("shells", traffic.shells as u64),
+            ("messages", traffic.messages as u64),
+            ("effects", traffic.effects as u64),
+            ("appends", traffic.appends as u64),
+            ("records", traffic.records),
+        ],
         limits: limits(&shared.config.limits),
-        store: "none",
+        store: if shared.hub.is_healthy() { "ready" } else { "unavailable" },
         metrics: shared.metrics.text(open, in_flight).into(),
     }
 }

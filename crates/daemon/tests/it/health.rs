@@ -54,3 +54,30 @@ async fn counters_count() {
     assert!(daemon.metric("bridle_frames_received_total").await >= 8);
     assert!(daemon.metric("bridle_received_bytes_total").await >= 6 * 27);
 }
+
+#[tokio::test]
+async fn detail_says_what_the_engine_and_the_record_do() {
+    let daemon = Daemon::start().await;
+    let mut peer = daemon.peer().await;
+    for id in 1..=3 {
+        peer.ask(&crate::shell::prompt(id, "status")).await;
+    }
+    // Refused before it is recorded.
+    let large = "x".repeat(2 << 20);
+    peer.ask(&crate::shell::prompt(4, &large)).await;
+    let text = peer.ask("(:type :health-check :detail t)").await;
+    let detail = crate::shell::value(&text);
+    let queue = |name: &str| crate::shell::number(&detail, &format!("detail queues {name}"));
+    assert!(text.contains(":store :ready"), "{text}");
+    assert_eq!((queue("sessions"), queue("shells"), queue("messages")), (1, 1, 0), "{text}");
+    assert!(queue("records") >= 9, "{text}");
+    assert_eq!(queue("in-flight-bytes"), 0, "{text}");
+    for line in [
+        "bridle_messages_admitted_total 3\n",
+        "bridle_messages_refused_total 1\n",
+        "bridle_answers_total 3\n",
+    ] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+    assert!(daemon.metric("bridle_commit_records_count").await >= 3);
+}

@@ -21,6 +21,7 @@ use super::super::work::Work;
 use super::Hub;
 use crate::config::Config;
 use crate::error::Error;
+use crate::metrics::EngineMetrics;
 
 /// The session that heartbeats go to.
 const HEARTBEAT: &str = "heartbeat";
@@ -53,7 +54,9 @@ impl Hub {
         let reader = store.reader().map_err(Error::Record)?;
         let waiting = reader.open_sessions().map_err(Error::Record)?;
         drop(reader);
-        let (keeper, keeping) = Keeper::start(store, Arc::clone(&clock)).map_err(Error::Keeper)?;
+        let metrics = EngineMetrics::default();
+        let (keeper, keeping) = Keeper::start(store, Arc::clone(&clock), metrics.commits.clone())
+            .map_err(Error::Keeper)?;
         let limits = config.engine;
         let hub = Arc::new(Hub {
             limits,
@@ -74,6 +77,7 @@ impl Hub {
             head: AtomicU64::new(head),
             started: Instant::now(),
             names: std::hash::RandomState::new(),
+            metrics,
         });
         facts.introduce(&hub);
         hub.note("daemon-up").await;

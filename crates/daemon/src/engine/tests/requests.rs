@@ -135,6 +135,7 @@ fn crashed(directory: &std::path::Path, crash: Crash) -> u64 {
         ticket: None,
         id: None,
         wants_receipt: false,
+        load: super::rig::no_load(),
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis();
     let now = i64::try_from(now).expect("before the end of time");

@@ -12,6 +12,7 @@ use bridle_wire::oacp::{Failure, Id, Message};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
+use crate::budget::{Budget, Load};
 use crate::config::{Config, ThinkerChoice};
 use crate::engine::{Attach, Attachment, Hub, Mode, Out, Principal, StreamEvent};
 
@@ -101,6 +102,11 @@ pub(super) fn owner() -> Principal {
 }
 
 /// Somebody on loopback.
+/// The load of a message that weighs nothing.
+pub(super) fn no_load() -> Load {
+    Arc::new(Budget::new(0)).load(0)
+}
+
 pub(super) fn stranger() -> Principal {
     Principal { name: "tcp".into(), owner: false }
 }
@@ -111,7 +117,7 @@ pub(super) struct Shell(pub(super) Arc<Attachment>);
 impl Shell {
     /// Sends a message.
     pub(super) fn try_send(&self, text: &str) -> Result<(), Failure> {
-        self.0.admit(message(text), &[])
+        self.0.admit(message(text), &[], no_load())
     }
 
     pub(super) fn send(&self, text: &str) {
