@@ -221,7 +221,7 @@ fn a_script_that_insists_is_stopped() {
     let mut session = scripted(&format!("(rule :rejected t {eval}) (default {eval})"));
     let told = session.prompt("go");
     assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].starts_with(":error refused after 3 tries: `eval` is dangerous"), "{told:?}");
+    assert!(told[0].starts_with(":error refused after 3 tries: `eval` (dangerous)"), "{told:?}");
 }
 
 #[test]

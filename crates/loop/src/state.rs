@@ -249,11 +249,6 @@ impl State {
         self.turn.as_ref().map(|turn| turn.id)
     }
 
-    /// The signal whose turn runs; none when no turn runs, or when it came from time alone.
-    pub fn answering(&self) -> Option<Seq> {
-        self.turn.as_ref().and_then(|turn| turn.seq)
-    }
-
     /// What can be reached.
     pub fn actuators(&self) -> &[Actuator] {
         &self.actuators
