@@ -125,8 +125,9 @@ fn succeeded(answer: &Value) -> Result<bool, String> {
         return Ok(true);
     }
     let code = payload.get("code").unwrap_or(&Value::Nil);
-    // On a full disk forgetting fails; of a daemon that died meanwhile nobody knows.
-    let fails = ["engine-failed", "unknown-outcome"];
+    // On a full disk forgetting fails; with another time it expires; of a daemon that died meanwhile
+    // nobody knows.
+    let fails = ["engine-failed", "expired", "unknown-outcome"];
     let passes = ["store-unavailable", "overloaded", "shutting-down"];
     if passes.iter().chain(&fails).any(|name| code.is_keyword(name)) {
         return Ok(false);
