@@ -88,11 +88,7 @@ fn without_action(message: &Value) -> Vec<(&Value, &Value)> {
 
 /// Acknowledged: in the record, once, under the number of its receipt. Answered once.
 fn check_saying(events: &Events, saying: &Saying) -> Result<(), String> {
-    let text = |event: &Value| {
-        let payload = event.get("payload")?;
-        payload.get("sensor")?;
-        payload.get("text")?.as_str().map(str::to_owned)
-    };
+    let text = |event: &Value| event.get("payload")?.get("text")?.as_str().map(str::to_owned);
     let places: Vec<u64> = events
         .iter()
         .filter(|(_, event)| text(event).as_deref() == Some(&saying.text))
@@ -120,7 +116,9 @@ fn check_saying(events: &Events, saying: &Saying) -> Result<(), String> {
 /// Every signal has exactly one answer.
 fn check_answers(events: &Events) -> Result<(), String> {
     for (seq, event) in events {
-        let is_signal = event.get("payload").is_some_and(|payload| payload.get("sensor").is_some());
+        let is_event = event.get("payload").is_some_and(|payload| payload.get("sensor").is_some());
+        let is_request = event.get("meta").is_some_and(|meta| meta.get("type").is_some());
+        let is_signal = is_event || is_request;
         let answers = answers_to(events, *seq);
         if is_signal && answers.len() != 1 {
             return Err(format!("number {seq} has the answers {answers:?}: {event}"));

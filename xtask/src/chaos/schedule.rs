@@ -249,7 +249,7 @@ fn make_shell(index: usize, plan: &ShellPlan, session: &str, road: Road, part: P
     let mut random = plan.random.clone();
     let name = format!("shell{index}");
     let sayings = (1..=plan.prompts)
-        .map(|number| Saying::new(&name, number, Kind::ALL[random.index(Kind::ALL.len())]))
+        .map(|number| Saying::new(&name, number, Kind::random(&mut random)))
         .collect();
     Shell { sayings, cuts: plan.cuts, random, ..Shell::new(name, session, road, part) }
 }

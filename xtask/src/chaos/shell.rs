@@ -104,6 +104,8 @@ pub(crate) struct Notes {
     pub(crate) head: u64,
     /// Requests that were answered, until their outcome is heard.
     rung: BTreeMap<String, Value>,
+    /// Effects that somebody was asked for and that have no outcome yet.
+    open: BTreeSet<String>,
     /// Requests that were carried out.
     pub(crate) rings: BTreeSet<String>,
 }
@@ -214,7 +216,7 @@ impl Shell {
                     }
                 }
             }
-            if self.sayings.iter().all(Saying::is_over) {
+            if self.sayings.iter().all(Saying::is_over) && self.notes.open.is_empty() {
                 self.done.store(true, Ordering::Relaxed);
                 if board.goal(&self.session).is_some_and(|goal| self.cursor() >= goal) {
                     return Ok(Over::Home);
@@ -385,9 +387,14 @@ impl Shell {
                 saying::find(&mut self.sayings, message).ok_or("an answer to nothing said")?;
             saying.answer(seq, answers)?;
         }
-        let effect = message.get("payload").and_then(|payload| payload.get("effect"));
-        if let Some(effect) = effect.and_then(Value::as_str) {
-            self.notes.rung.remove(effect);
+        let payload = message.get("payload").unwrap_or(&Value::Nil);
+        if let Some(effect) = payload.get("effect").and_then(Value::as_str) {
+            if payload.get("action").is_some_and(|action| action.is_keyword("asked")) {
+                self.notes.open.insert(effect.to_owned());
+            } else {
+                self.notes.open.remove(effect);
+                self.notes.rung.remove(effect);
+            }
         }
         self.notes.events.insert(seq, message.clone());
         Ok(())

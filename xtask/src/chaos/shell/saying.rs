@@ -5,7 +5,10 @@ use std::time::Instant;
 
 use bridle_sexp::Value;
 
-/// What a saying makes the scripted thinker do: the first word of its text.
+use crate::chaos::random::Random;
+use crate::chaos::script;
+
+/// What a saying is about: the first word of its text, which the scripted thinker understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Answered at once.
@@ -22,13 +25,36 @@ pub(crate) enum Kind {
     Fail,
     /// A request to a shell.
     Ring,
+    /// A request of the shell itself for a counted effect.
+    Count,
+    /// Gives up what the engine is doing.
+    Interrupt,
 }
 
-impl Kind {
-    pub(crate) const ALL: &[Self] =
-        &[Self::Echo, Self::Slow, Self::Tally, Self::Chain, Self::Pair, Self::Fail, Self::Ring];
+/// Percent of sayings that interrupt: often enough to meet every stage, and the others get on.
+const INTERRUPTS: u64 = 5;
 
-    pub(crate) fn word(self) -> &'static str {
+impl Kind {
+    const ALL: &[Self] = &[
+        Self::Echo,
+        Self::Slow,
+        Self::Tally,
+        Self::Chain,
+        Self::Pair,
+        Self::Fail,
+        Self::Ring,
+        Self::Count,
+    ];
+
+    pub(crate) fn random(random: &mut Random) -> Self {
+        if random.chance(INTERRUPTS) {
+            Self::Interrupt
+        } else {
+            Self::ALL[random.index(Self::ALL.len())]
+        }
+    }
+
+    fn word(self) -> &'static str {
         match self {
             Self::Echo => "echo",
             Self::Slow => "slow",
@@ -37,6 +63,8 @@ impl Kind {
             Self::Pair => "pair",
             Self::Fail => "fail",
             Self::Ring => "ring",
+            Self::Count => "count",
+            Self::Interrupt => "interrupt",
         }
     }
 }
@@ -45,6 +73,7 @@ impl Kind {
 #[derive(Debug, Clone)]
 pub(crate) struct Saying {
     id: Value,
+    kind: Kind,
     pub(crate) text: String,
     /// The connection on which it was said last.
     said_on: Option<u64>,
@@ -65,7 +94,7 @@ impl Saying {
             Value::str(format!("p-{number}"))
         };
         let text = format!("{} {shell}-{number}", kind.word());
-        Self { id, text, said_on: None, not_before: None, seq: None, answer: None }
+        Self { id, kind, text, said_on: None, not_before: None, seq: None, answer: None }
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -108,15 +137,22 @@ impl Saying {
     pub(crate) fn say(&mut self, visit: u64) -> Value {
         self.said_on = Some(visit);
         self.not_before = None;
-        let payload = Value::plist([
-            ("sensor", Value::keyword("user-prompt")),
-            ("text", Value::str(self.text.as_str())),
-        ]);
-        Value::plist([
-            ("type", Value::keyword("EVENT")),
-            ("id", self.id.clone()),
-            ("payload", payload),
-        ])
+        let text = ("text", Value::str(self.text.as_str()));
+        let keyword = Value::keyword;
+        let (kind, payload) = match self.kind {
+            Kind::Count => {
+                let file = ("file", Value::str(script::TALLY));
+                ("REQUEST", Value::plist([("action", keyword("tally")), file, text]))
+            }
+            Kind::Interrupt => ("EVENT", Value::plist([("sensor", keyword("interrupt")), text])),
+            _ => ("EVENT", Value::plist([("sensor", keyword("user-prompt")), text])),
+        };
+        let mut fields = vec![("type", keyword(kind)), ("id", self.id.clone())];
+        if self.kind == Kind::Count {
+            fields.push(("target", keyword("tally")));
+        }
+        fields.push(("payload", payload));
+        Value::plist(fields)
     }
 
     pub(crate) fn admit(&mut self, seq: u64) -> Result<(), String> {
