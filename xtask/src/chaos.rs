@@ -128,12 +128,13 @@ fn chosen_points(only: Option<&str>) -> Result<Vec<String>> {
 /// Builds the daemon with its fault points and takes it aside; the plain one is then put back in its
 /// place, so that nobody finds the other one there.
 fn build(folder: &Path, console: &Console) -> Result<PathBuf> {
-    Run::cargo(["build", "--package", "bridle", "--features", "faults"]).run(console)?;
+    let build = ["build", "--locked", "--package", "bridle"];
+    Run::cargo(build).args(["--features", "faults"]).run(console)?;
     let target = std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| root().join("target"), |folder| root().join(folder));
     let binary = folder.join("bridle");
     fs::copy(target.join("debug/bridle"), &binary).context("cannot copy the daemon")?;
-    Run::cargo(["build", "--package", "bridle"]).run(console)?;
+    Run::cargo(build).run(console)?;
     Ok(binary)
 }
 

@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use crate::console::{Console, Run, root};
-use crate::{layers, peers, setup, tidy, vectors};
+use crate::{chaos, layers, peers, setup, tidy, vectors};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask ci [STEP...]
@@ -17,7 +17,7 @@ usage: cargo xtask ci [STEP...]
 Runs all steps, or the named ones, and stops at the first that fails. A missing peer is a failure,
 never a skip. Logs are in target/ci. Steps:
 
-  setup fmt layers tidy deny clippy build test doc vectors peers apart";
+  setup fmt layers tidy deny clippy build test doc vectors peers chaos apart";
 
 /// How much of a failed step's log to show: a few screens, the rest is in the file.
 const SHOWN_LINES: usize = 120;
@@ -81,6 +81,7 @@ fn steps() -> Vec<Step> {
         programs("doc", vec![Run::cargo(doc).env("RUSTDOCFLAGS", "-D warnings")]),
         verb("vectors", vectors::run, &[]),
         verb("peers", peers::run, &["--check"]),
+        verb("chaos", chaos::run, &["--schedules", "60"]),
         programs("apart", apart.collect()),
     ]
 }
