@@ -43,7 +43,7 @@ pub(crate) const BLOCK: i64 = 1024;
 pub(crate) const MILESTONE: u64 = 64;
 
 /// Rows of `session_key` and `salt` are only ever added at the end and overwritten in place by as many
-/// bytes, never deleted: so SQLite never moves them, and no stale copy of a key stays in a page.
+/// bytes, never deleted: so that a key is gone does not depend on how SQLite moves rows between pages.
 pub(crate) const TABLES: &str = "
 CREATE TABLE meta (
   only      INTEGER PRIMARY KEY CHECK (only = 1),
