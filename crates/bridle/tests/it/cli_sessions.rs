@@ -80,6 +80,22 @@ fn a_tail_shows_what_was_said() {
 }
 
 #[test]
+fn a_signed_tail_over_tcp() {
+    let home = home();
+    let key = home.write("k", "a key of many bytes");
+    let daemon = home.up(&["--hmac-enforce", "--hmac-key-file", &key]);
+    Shell::attach(&home, "work").prompt("one");
+    let tcp = daemon.tcp();
+    let tail = ["tail", "--session", "work", "--addr", &tcp, "--lisp", "--timeout", "20"];
+    for version in ["v1", "v2"] {
+        let done = home.run(&[&tail[..], &["--key-file", &key, "--hmac", version]].concat());
+        assert_eq!((done.code, done.stderr.as_str()), (0, ""), "{version}");
+        assert!(done.stdout.contains(":seq 2 "), "{version}: {}", done.stdout);
+    }
+    assert_eq!(home.run(&tail).code, 77, "unsigned");
+}
+
+#[test]
 fn following_survives_the_daemon_and_shows_each_event_once() {
     let home = home();
     let mut daemon = home.up(&[]);
