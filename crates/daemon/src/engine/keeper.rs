@@ -189,8 +189,8 @@ impl Desk {
             match done {
                 Ok(numbers) => {
                     self.set_healthy(None);
-                    let records = appends.iter().map(|append| append.drafts.len() as u32);
-                    self.commits.observe(f64::from(records.sum::<u32>()));
+                    let records: usize = appends.iter().map(|append| append.drafts.len()).sum();
+                    self.commits.observe(f64::from(u32::try_from(records).unwrap_or(u32::MAX)));
                     for (reply, numbers) in replies.into_iter().zip(numbers) {
                         let _ = reply.send(Ok(numbers));
                     }
