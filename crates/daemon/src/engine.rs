@@ -11,6 +11,7 @@
 //! - `drive`: the task that works it off: `load`, `batch` (one append), `settle` (what follows)
 //! - `core`: the State of the loop, and what the daemon must know beside it
 //! - `workers`, `admin`: thoughts and acts outside of a session
+//! - `redact`: a State that does not quote what is forgotten
 //! - `keeper`, `readers`: the one writer of the record, and those who read it
 //! - `clock`, `wakes`: time
 //! - `facts`: what the daemon tells about itself
@@ -31,6 +32,7 @@ mod inbound;
 mod keeper;
 mod load;
 mod readers;
+mod redact;
 mod session;
 mod settle;
 mod terms;

@@ -40,7 +40,13 @@ pub async fn run(
     // early wait in the queue of the system.
     let mut open = Open::bind(&config).await?;
     let hub = Hub::start(&config).await?;
-    let shared = Shared::new(config, Arc::clone(&hub))?;
+    let shared = match Shared::new(config, Arc::clone(&hub)) {
+        Ok(shared) => shared,
+        Err(error) => {
+            hub.stop(LAST_CALL).await;
+            return Err(error);
+        }
+    };
     // Also stops the tasks when this future is dropped halfway.
     let _stop = shared.stop.clone().drop_guard();
 

@@ -84,15 +84,17 @@ async fn forget_session(
     told(forgot?, "session", Value::str(id.as_str()))
 }
 
-async fn forget_record(hub: &Arc<Hub>, number: Number, by: By) -> Result<Value, String> {
-    let found = read(hub, move |reader| reader.record(number)).await?;
-    let Some(record) = found else { return Err(format!("no record `{number}`")) };
-    // The state is saved first: what comes after the record can then be loaded without it.
-    if let Ok(id) = SessionId::parse(&record.session) {
-        close(&find(hub, &id).await?).await;
-    }
-    let forgot = with_store(hub, move |store| store.forget_record(number, None, &by)).await?;
-    told(forgot, "record", int(number.0))
+async fn forget_record(hub: &Arc<Hub>, record: Number, by: By) -> Result<Value, String> {
+    let found = read(hub, move |reader| reader.record(record)).await?;
+    let Some(kept) = found else { return Err(format!("no record `{record}`")) };
+    let Ok(id) = SessionId::parse(&kept.session) else {
+        return Err(format!("record `{record}` belongs to the daemon and cannot be forgotten"));
+    };
+    let held = find(hub, &id).await?;
+    let (done, erased) = oneshot::channel();
+    held.post(Work::Erase { record, by, done });
+    let forgot = erased.await.map_err(|_| "the daemon stops".to_owned())??;
+    told(forgot, "record", int(record.0))
 }
 
 fn told(forgot: Forgotten, key: &str, what: Value) -> Result<Value, String> {
@@ -178,7 +180,7 @@ async fn read<T: Send + 'static>(
     hub.readers.read(work).await.map_err(|failure| failure.message)
 }
 
-async fn with_store(
+pub(super) async fn with_store(
     hub: &Arc<Hub>,
     work: impl FnOnce(&mut Store) -> Result<Forgotten, Error> + Send + 'static,
 ) -> Result<Forgotten, String> {

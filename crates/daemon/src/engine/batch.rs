@@ -109,7 +109,11 @@ impl<'a> Batch<'a> {
                 }
             }
             // The drive task does these itself.
-            Work::Recover | Work::Begin { .. } | Work::Evict | Work::Close(_) => {}
+            Work::Recover
+            | Work::Begin { .. }
+            | Work::Evict
+            | Work::Erase { .. }
+            | Work::Close(_) => {}
         }
     }
 

@@ -9,17 +9,19 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bridle_loop::{Began, Name};
-use bridle_store::{Append, fault};
+use bridle_store::{Append, By, Checkpoint, Forgotten, Number, Store, fault};
 use bridle_wire::Code;
 use bridle_wire::oacp::{Failure, Id};
 use tokio::sync::oneshot;
 
+use super::admin;
 use super::batch::{Batch, began};
 use super::core::Core;
 use super::feed::Feed;
 use super::hub::Hub;
 use super::keeper::NotKept;
 use super::load;
+use super::redact::redact;
 use super::session::Session;
 use super::settle;
 use super::terms::AttachmentId;
@@ -34,13 +36,17 @@ const NOT_RECORDED: &str = "the record takes nothing now, so nothing was done; s
 /// Works the inbox off and ends.
 pub(super) async fn drive(hub: Arc<Hub>, session: Arc<Session>) {
     let core = session.lock().core.take();
-    let mut desk = Desk { hub, session, core };
+    let mut desk = Desk { hub, session, core, undo: Vec::new() };
     loop {
         let goes_on = match desk.next() {
             Next::Rest => break,
             Next::Batch(works) => desk.batch(works).await,
             Next::Begin(began, done) => desk.begin(*began, done).await,
             Next::Evict => desk.evict().await,
+            Next::Erase { record, by, done } => {
+                let _ = done.send(desk.erase(record, by).await);
+                true
+            }
             Next::Close(done) => desk.close(done).await,
         };
         if !goes_on {
@@ -55,12 +61,15 @@ pub(super) struct Desk {
     pub(super) hub: Arc<Hub>,
     pub(super) session: Arc<Session>,
     pub(super) core: Option<Box<Core>>,
+    /// What to do if the batch under way fails.
+    undo: Vec<Undo>,
 }
 
 enum Next {
     Batch(Vec<Work>),
     Begin(Box<Began>, oneshot::Sender<bool>),
     Evict,
+    Erase { record: Number, by: By, done: oneshot::Sender<Result<Forgotten, String>> },
     Close(oneshot::Sender<()>),
     Rest,
 }
@@ -88,6 +97,7 @@ impl Desk {
         match work {
             Work::Begin { began, done } => Next::Begin(began, done),
             Work::Evict => Next::Evict,
+            Work::Erase { record, by, done } => Next::Erase { record, by, done },
             Work::Close(done) => Next::Close(done),
             work => {
                 let mut works = vec![work];
@@ -105,19 +115,19 @@ impl Desk {
 
     /// Records a batch of work and lets everybody know; tells whether to go on.
     async fn batch(&mut self, works: Vec<Work>) -> bool {
-        let undo: Vec<Undo> = works.iter().filter_map(Undo::of).collect();
+        self.undo = works.iter().filter_map(Undo::of).collect();
         let gone = self.session.lock().gone.clone();
         if let Some(gone) = gone {
-            return self.undo(undo, &gone);
+            return self.undo(&gone);
         }
         let was_loaded = self.core.is_some();
         if let Err(failure) = self.load().await {
-            return self.undo(undo, &failure);
+            return self.undo(&failure);
         }
         let (offers, busy) = self.look(&works);
         let Some(core) = &mut self.core else { return false };
         let mut batch = Batch::new(core, self.hub.host_ref(), self.hub.actuators(), self.hub.now());
-        if works.iter().any(|work| matches!(work, Work::Signal(_) | Work::Tick(_))) {
+        if works.iter().any(Work::begins) {
             batch.begin(|| began(&self.session.owner));
         }
         if !was_loaded {
@@ -131,11 +141,12 @@ impl Desk {
         match self.keep(append).await {
             Ok(numbers) => {
                 fault::point("engine.publish");
+                self.undo.clear();
                 settle::settle(self, after, numbers);
                 fault::point("engine.published");
                 true
             }
-            Err(failure) => self.undo(undo, &failure),
+            Err(failure) => self.undo(&failure),
         }
     }
 
@@ -193,8 +204,9 @@ impl Desk {
     }
 
     /// Nothing was recorded: tells the senders, keeps what must not be lost.
-    fn undo(&mut self, undo: Vec<Undo>, failure: &Failure) -> bool {
+    fn undo(&mut self, failure: &Failure) -> bool {
         self.core = None;
+        let undo = std::mem::take(&mut self.undo);
         let gives_up = failure.code != Code::StoreUnavailable;
         let mut inner = self.session.lock();
         let mut again = Vec::new();
@@ -268,6 +280,29 @@ impl Desk {
         }
     }
 
+    /// Forgets a record of this session, and what the State quotes of it. Done here, because
+    /// nothing may be recorded in between.
+    async fn erase(&mut self, record: Number, by: By) -> Result<Forgotten, String> {
+        self.load().await.map_err(|failure| failure.message)?;
+        let read = self.hub.readers.read(move |reader| reader.record(record)).await;
+        let kept = read.map_err(|failure| failure.message)?;
+        let Some(core) = &self.core else { return Err("the session is gone".to_owned()) };
+        if !core.state.is_idle() {
+            return Err("its session is at work; try again when it rests".to_owned());
+        }
+        let mut state = core.state.to_value();
+        if let Some(said) = kept.as_ref().and_then(|kept| load::parse(kept.body.text()?)) {
+            redact(&mut state, &said);
+        }
+        let session = self.session.id.as_str().into();
+        let state = Checkpoint { session, state: state.to_string() };
+        // Read again with what is left.
+        self.core = None;
+        self.session.lock().drop_recent();
+        let forget = move |store: &mut Store| store.forget_record(record, Some(&state), &by);
+        admin::with_store(&self.hub, forget).await
+    }
+
     /// Lets go of the session: what runs is canceled, what waits is dropped.
     async fn close(&mut self, done: oneshot::Sender<()>) -> bool {
         self.save().await;
@@ -280,6 +315,16 @@ impl Desk {
         drop(inner);
         let _ = done.send(());
         true
+    }
+}
+
+impl Drop for Desk {
+    /// A task that breaks off must not take its session with it.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.undo(&Code::Internal.into());
+            self.stall();
+        }
     }
 }
 

@@ -50,6 +50,8 @@ pub(super) struct Feed {
     pub(super) about: Box<About>,
     /// What it was last told about the engine.
     told: Status,
+    /// When it may be sent the next status or delta.
+    next_draw: Option<Instant>,
     waker: Option<Waker>,
     rare: Option<Box<Rare>>,
 }
@@ -79,8 +81,6 @@ struct Rare {
     page: VecDeque<Arc<StreamEvent>>,
     reading: Option<Reading>,
     delta: Option<(u64, String)>,
-    /// When the shell may be sent the next status or delta.
-    next_draw: Option<Instant>,
     timer: Option<Pin<Box<Sleep>>>,
     /// Why there will be nothing more.
     gone: Option<Failure>,
@@ -105,7 +105,8 @@ impl Feed {
             receipts: want.receipts,
             cursor: want.cursor.map_or(head, |cursor| cursor.min(head)),
             joined: head,
-            active: 0,
+            // Coming is the first thing it does.
+            active: id.0,
             about: Box::new(About {
                 client: want.client,
                 shell: want.shell,
@@ -115,6 +116,7 @@ impl Feed {
                 interval: Duration::from_millis(1000 / rate),
             }),
             told: Status::default(),
+            next_draw: None,
             waker: None,
             rare: None,
         }
@@ -270,29 +272,31 @@ impl Feed {
     /// Status or delta, when the shell may draw; otherwise sees to it that the task wakes.
     pub(super) fn poll_drawing(&mut self, cx: &mut Context<'_>, now: Status) -> Poll<Out> {
         let has_delta = self.rare.as_ref().is_some_and(|rare| rare.delta.is_some());
-        if self.mode != Mode::Stream || (self.told == now && !has_delta) {
+        let is_news = self.mode == Mode::Stream && self.told != now;
+        if !is_news && !has_delta {
+            if let Some(rare) = &mut self.rare {
+                rare.timer = None;
+            }
             return Poll::Pending;
         }
-        let interval = self.about.interval;
-        let is_news = self.told != now;
-        let rare = self.rare();
-        if let Some(next) = rare.next_draw
-            && next > Instant::now()
-        {
-            let timer = rare.timer.get_or_insert_with(|| Box::pin(sleep_until(next)));
+        if let Some(next) = self.next_draw.filter(|next| *next > Instant::now()) {
+            let timer = self.rare().timer.get_or_insert_with(|| Box::pin(sleep_until(next)));
             if timer.as_mut().poll(cx).is_pending() {
                 return Poll::Pending;
             }
         }
-        rare.timer = None;
-        if !is_news || rare.delta.is_none() {
-            rare.next_draw = Some(Instant::now() + interval);
+        if let Some(rare) = &mut self.rare {
+            rare.timer = None;
+        }
+        // News and text go out together.
+        if !(is_news && has_delta) {
+            self.next_draw = Some(Instant::now() + self.about.interval);
         }
         if is_news {
             self.told = now;
             return Poll::Ready(Out::Status(now));
         }
-        match rare.delta.take() {
+        match self.rare().delta.take() {
             Some((turn, text)) => Poll::Ready(Out::Delta { turn, text }),
             None => Poll::Pending,
         }
@@ -313,7 +317,7 @@ impl Feed {
                 && rare.reading.is_none()
                 && rare.delta.is_none()
                 && rare.gone.is_none()
-                && rare.next_draw.is_none_or(|next| next <= Instant::now())
+                && rare.timer.is_none()
         };
         if self.rare.as_deref().is_some_and(is_over) {
             self.rare = None;

@@ -151,7 +151,8 @@ fn stream_event(record: Record) -> Option<Arc<StreamEvent>> {
     }))
 }
 
-fn parse(text: &str) -> Option<Value> {
+/// Reads the body of a record.
+pub(super) fn parse(text: &str) -> Option<Value> {
     let tree = bridle_loop::reader().read_one(text).ok()?;
     Some(tree.root().to_value())
 }

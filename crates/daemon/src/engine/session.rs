@@ -96,6 +96,14 @@ impl Inner {
 
     /// Adds a feed; ids only grow, so the order holds.
     pub(super) fn join(&mut self, feed: Feed) {
+        // A client that comes back may be here before its old connection is known to be dead:
+        // what that one was asked is asked of the new one.
+        let client = feed.about.client.as_ref();
+        let is_old = |old: &&Feed| client.is_some() && old.about.client.as_ref() == client;
+        let old: Vec<AttachmentId> = self.feeds.iter().filter(is_old).map(|feed| feed.id).collect();
+        for request in self.requests.values_mut() {
+            request.asked.take_if(|asked| old.contains(asked));
+        }
         self.feeds.push(feed);
         self.offer_requests();
     }

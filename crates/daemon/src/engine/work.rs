@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bridle_loop::{Began, Draft, Fault, Outcome, Tick};
+use bridle_store::{By, Forgotten, Number};
 use tokio::sync::oneshot;
 
 use super::inbound::Inbound;
@@ -31,6 +32,8 @@ pub(super) enum Work {
     Begin { began: Box<Began>, done: oneshot::Sender<bool> },
     /// Save the State and give its memory back.
     Evict,
+    /// Forget one of the session's records.
+    Erase { record: Number, by: By, done: oneshot::Sender<Result<Forgotten, String>> },
     /// Let go of everything; the session is being forgotten.
     Close(oneshot::Sender<()>),
 }
@@ -49,7 +52,11 @@ impl Work {
             Work::Start { effect } => Some(Work::Start { effect: *effect }),
             Work::Tick(tick) => Some(Work::Tick(*tick)),
             Work::Recover => Some(Work::Recover),
-            Work::Signal(_) | Work::Begin { .. } | Work::Evict | Work::Close(_) => None,
+            Work::Signal(_)
+            | Work::Begin { .. }
+            | Work::Evict
+            | Work::Erase { .. }
+            | Work::Close(_) => None,
         }
     }
 
@@ -63,8 +70,13 @@ impl Work {
         }
     }
 
+    /// Tells whether this begins a session that has not begun.
+    pub(super) fn begins(&self) -> bool {
+        matches!(self, Work::Signal(_) | Work::Tick(Tick::Heartbeat))
+    }
+
     /// Tells whether this can be recorded together with other work.
     pub(super) fn can_share(&self) -> bool {
-        !matches!(self, Work::Begin { .. } | Work::Evict | Work::Close(_))
+        !matches!(self, Work::Begin { .. } | Work::Evict | Work::Erase { .. } | Work::Close(_))
     }
 }

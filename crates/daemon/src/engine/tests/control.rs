@@ -152,6 +152,30 @@ async fn a_forgotten_session_lets_go_of_its_shells_and_cannot_be_read() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_forgotten_record_is_quoted_by_no_state() {
+    let rig = Rig::start().await;
+    let (shell, admin) = (rig.join("work", |_| {}).await, rig.join("admin", |_| {}).await);
+    shell.prompt(1, "the horse battery");
+    let record = shell.event().await.record;
+    shell.body(Kind::Say).await;
+    admin.send(&format!(
+        "(:type :REQUEST :id 2 :target :system :payload (:action :forget :record {record}))"
+    ));
+    let said = admin.body(Kind::Say).await;
+    assert!(!said.to_string().contains(":error"), "{said}");
+    let reader = Reader::open(rig.path()).expect("the record");
+    let kept = reader.load("work", 0).expect("loaded");
+    let (_, state) = kept.checkpoint.expect("a state without it");
+    assert!(!state.contains("horse") && kept.tail.is_empty(), "{state}");
+    // The session goes on, and a shell that was away is told that something is gone.
+    shell.prompt(2, "help");
+    shell.body(Kind::Say).await;
+    let late = rig.join("work", |want| want.cursor = Some(0)).await;
+    assert!(late.event().await.body.is_none());
+    assert!(late.event().await.body.is_some());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_fork_begins_where_the_other_was_and_does_nothing_again() {
     let rig = Rig::start().await;
     let shell = rig.join("work", |_| {}).await;

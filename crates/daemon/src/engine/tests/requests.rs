@@ -16,7 +16,7 @@ use crate::engine::facts::HubFacts;
 use crate::engine::inbound::Inbound;
 use crate::engine::terms::AttachmentId;
 use crate::engine::work::Work;
-use crate::engine::{Kind, Out, View};
+use crate::engine::{Attach, Kind, Out, View};
 
 const ASK: &str = "(rule :when \"ask\" :propose ((:target :emacs :action :notify :text \"hi\")))
                    (default :say \"nothing\")";
@@ -92,6 +92,22 @@ async fn the_most_recently_active_shell_is_asked_and_the_others_see_it() {
             break;
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_comes_back_before_its_old_connection_is_dead_is_asked_again() {
+    let rig = Rig::scripted(ASK).await;
+    let named = |want: &mut Attach| {
+        emacs(want);
+        want.client = Some("c1".into());
+    };
+    let old = rig.join("work", named).await;
+    old.prompt(1, "ask");
+    let effect = asked(&old).await;
+    let new = rig.join("work", named).await;
+    assert_eq!(asked(&new).await, effect);
+    assert_eq!(respond(&new, "work", effect), Ok(()));
+    assert_eq!(respond(&old, "work", effect), Err(Code::UnknownId));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
