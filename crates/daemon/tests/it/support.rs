@@ -4,6 +4,8 @@ use std::future::Future;
 use std::path::Path;
 use std::time::Duration;
 
+use bridle_daemon::history::replay::Range;
+use bridle_daemon::history::{self, History};
 use bridle_daemon::{Bound, Config, Error};
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
@@ -17,10 +19,35 @@ const HANG: Duration = Duration::from_secs(120);
 pub(crate) const CHECK: &str = "(:type :health-check)";
 pub(crate) const HEALTHY: &str = "(:type :health-response :status :healthy :checked-p t)";
 
+/// A private directory. Whatever a daemon recorded in it must verify and replay, whenever it is
+/// looked at, so also while the daemon still runs.
+pub(crate) struct Dir(TempDir);
+
+impl Dir {
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        let history = match History::open(&self.path().join("state")) {
+            Err(history::Error::NoRecord { .. }) => return,
+            opened => opened.unwrap(),
+        };
+        history.verify(None, &mut |_, _| {}).unwrap();
+        let all = Range { from: 1, to: None, session: None };
+        assert_eq!(history.replay(&all, &mut |_, _| {}).unwrap().difference, None);
+    }
+}
+
 /// A running daemon with its own state directory.
 pub(crate) struct Daemon {
     pub(crate) bound: Bound,
-    pub(crate) dir: TempDir,
+    pub(crate) dir: Dir,
     stop: oneshot::Sender<()>,
     task: JoinHandle<Result<(), Error>>,
 }
@@ -33,7 +60,7 @@ impl Daemon {
 
     /// Starts with the defaults as changed by `change`, which also gets a private directory.
     pub(crate) async fn with(change: impl FnOnce(&mut Config, &Path)) -> Daemon {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = Dir(tempfile::tempdir().unwrap());
         let mut config = Config {
             tcp: Some("127.0.0.1:0".to_owned()),
             state: dir.path().join("state"),
@@ -81,7 +108,7 @@ impl Daemon {
     }
 
     /// Asks to stop and goes on; the handle is the daemon's end.
-    pub(crate) fn begin_stop(self) -> (JoinHandle<Result<(), Error>>, TempDir) {
+    pub(crate) fn begin_stop(self) -> (JoinHandle<Result<(), Error>>, Dir) {
         let _ = self.stop.send(());
         (self.task, self.dir)
     }
