@@ -2,8 +2,8 @@
 //!
 //! `conn` calls [`Talk::answer`] with everything received and not yet answered, and
 //! [`Talk::tell`] with what the engine has to say. The rule that a client without hello can rely
-//! on: each frame gets exactly one answer frame. What the engine answers comes in the order of
-//! the messages; health and errors are answered at once. Two frames are worth a note:
+//! on: each frame gets exactly one answer frame, in the order of the frames; only health is
+//! answered at once. Two frames are worth a note:
 //!
 //! - a hello is answered like anything else, with one `:RESPONSE`;
 //! - a part of a large message is answered with a short receipt as long as parts are missing,
@@ -201,6 +201,9 @@ impl Talk {
                     batch.tally.frames_in += 1;
                     self.fault(&mut batch, &error, &input[at..]);
                     at += consumed;
+                    if self.waits() {
+                        break Then::Engine;
+                    }
                 }
                 Ok(Decoded::Need { skip, more }) => {
                     at += skip;
@@ -306,7 +309,7 @@ impl Talk {
                 self.fault(batch, &fault, &[]);
             }
         }
-        if self.waiting.is_some() {
+        if self.waits() {
             return Some(Then::Engine);
         }
         self.whole.take().map(|text| Then::Judge(Work::Whole(text)))

@@ -73,7 +73,7 @@ pub(crate) fn script(sent: &[Sent]) -> Vec<u8> {
     sent.iter().map(|sent| sent.form.clone() + "\n").collect::<String>().into_bytes()
 }
 
-/// Checks a hello and one answer for each of `sent`.
+/// Checks a hello and one answer for each of `sent`, in the order sent; health may overtake the others.
 ///
 /// # Panics
 ///
@@ -81,10 +81,16 @@ pub(crate) fn script(sent: &[Sent]) -> Vec<u8> {
 pub(crate) fn check(who: &str, sent: &[Sent], received: &[Value]) {
     let (hello, answers) = received.split_first().expect("the daemon says hello");
     check_hello(who, hello);
-    for (n, (sent, answer)) in sent.iter().zip(answers).enumerate() {
-        let expected = if sent.health { "health-response" } else { "response" };
-        let fits = answer.get("type").is_some_and(|kind| kind.is_keyword(expected));
-        assert!(fits, "{who}: answer {n} to `{}` is not a {expected}: {answer}", sent.form);
+    assert_eq!(answers.len(), sent.len(), "{who}: one answer for each frame");
+    let is_health =
+        |answer: &&Value| answer.get("type").is_some_and(|kind| kind.is_keyword("health-response"));
+    let (healthy, others): (Vec<&Value>, Vec<&Value>) = answers.iter().partition(is_health);
+    let checks = sent.iter().filter(|sent| sent.health).count();
+    assert_eq!(healthy.len(), checks, "{who}: one answer for each check");
+    let asked = sent.iter().filter(|sent| !sent.health);
+    for (n, (sent, answer)) in asked.zip(others).enumerate() {
+        let fits = answer.get("type").is_some_and(|kind| kind.is_keyword("response"));
+        assert!(fits, "{who}: answer {n} to `{}` is not a response: {answer}", sent.form);
         if let Some(id) = &sent.id {
             assert_eq!(
                 answer.get("id"),
@@ -97,11 +103,8 @@ pub(crate) fn check(who: &str, sent: &[Sent], received: &[Value]) {
             let assigned = answer.get("id").is_some_and(|id| !id.is_nil());
             assert!(assigned, "{who}: no id in the answer to `{}`: {answer}", sent.form);
         }
-        if !sent.health {
-            check_payload(who, sent, answer);
-        }
+        check_payload(who, sent, answer);
     }
-    assert_eq!(answers.len(), sent.len(), "{who}: one answer for each frame");
 }
 
 fn check_hello(who: &str, hello: &Value) {
@@ -112,9 +115,9 @@ fn check_hello(who: &str, hello: &Value) {
     );
 }
 
-/// Codes that a well-formed message may be refused with: nothing here carries it out, or it answers a question
-/// that nobody asked.
-const HONEST_REFUSALS: [&str; 2] = ["unsupported", "unknown-id"];
+/// Codes that a well-formed message may be refused with: nothing here carries it out, it answers a question that
+/// nobody asked, it is for somebody who is not there, or nothing allows it.
+const HONEST_REFUSALS: [&str; 4] = ["unsupported", "unknown-id", "unknown-target", "refused"];
 
 /// A message of the documents may be refused honestly, but it is never malformed.
 fn check_payload(who: &str, sent: &Sent, answer: &Value) {

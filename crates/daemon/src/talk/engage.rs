@@ -4,6 +4,7 @@
 //! then a [`Link`] is made. Making it may take a look into the record, so a message that needs
 //! one waits here, and `conn` has nothing more read meanwhile: see [`Talk::need`].
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bridle_loop::{Name, SessionId};
@@ -47,6 +48,34 @@ pub(super) struct Link {
     /// Messages that the engine took and did not answer yet. Of a client with a hello it may
     /// be too high: a message that came twice is answered once.
     unanswered: usize,
+    /// Answers to a client without hello that wait for those before them: each with how many
+    /// messages have to be answered first.
+    later: VecDeque<(usize, String)>,
+}
+
+impl Link {
+    fn new(attachment: Arc<Attachment>) -> Box<Link> {
+        Box::new(Link { attachment, unanswered: 0, later: VecDeque::new() })
+    }
+
+    /// Notes that one message is answered.
+    fn answered(&mut self) {
+        self.unanswered = self.unanswered.saturating_sub(1);
+        for (before, _) in &mut self.later {
+            *before = before.saturating_sub(1);
+        }
+    }
+
+    /// The next answer that has waited long enough.
+    fn due(&mut self) -> Option<String> {
+        let (_, text) = self.later.pop_front_if(|(before, _)| *before == 0)?;
+        Some(text)
+    }
+
+    /// Tells whether as many answers are owed as may be.
+    fn is_full(&self) -> bool {
+        self.unanswered + self.later.len() >= MAX_UNANSWERED
+    }
 }
 
 /// A message that waits until the engine has a place for it.
@@ -77,21 +106,41 @@ impl Talk {
     /// Returns what the message in hand waits for; `None` when none does.
     pub(crate) fn need(&self) -> Option<Need> {
         let unanswered = self.unanswered();
-        Some(match self.waiting.as_deref()? {
+        let Some(waiting) = self.waiting.as_deref() else {
+            return self.is_crowded().then_some(Need::Answers);
+        };
+        Some(match waiting {
             Waiting::Hello(..) if unanswered > 0 => Need::Answers,
             Waiting::Hello(_, hello) => match wish(hello) {
                 Ok(want) => Need::Attached(want),
                 Err(_) => Need::Nothing,
             },
-            Waiting::Signal(_) if unanswered >= MAX_UNANSWERED => Need::Answers,
+            Waiting::Signal(_) if self.is_crowded() => Need::Answers,
             Waiting::Signal(_) => Need::Nothing,
             Waiting::Sessions(_) => Need::Sessions,
         })
     }
 
-    /// Tells whether a message waits for the engine; nothing more may be answered meanwhile.
+    /// Tells whether nothing more may be answered before the engine has done something.
     pub(crate) fn waits(&self) -> bool {
-        self.waiting.is_some()
+        self.waiting.is_some() || self.is_crowded()
+    }
+
+    /// Tells whether a client without hello is owed as many answers as it may.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.greeted.is_none() && self.link.as_ref().is_some_and(|link| link.is_full())
+    }
+
+    /// Keeps an answer to a client without hello until those before it are given. While the
+    /// engine's own answers are said, nothing is before them.
+    pub(super) fn put_off(&mut self, text: &str) -> bool {
+        match &mut self.link {
+            Some(link) if self.greeted.is_none() && link.unanswered > 0 => {
+                link.later.push_back((link.unanswered, text.to_owned()));
+                true
+            }
+            _ => false,
+        }
     }
 
     /// How many messages the engine has not answered yet.
@@ -198,7 +247,7 @@ impl Talk {
             Ok(link) => link,
             Err(failure) => return self.decline(batch, signal.message.id.as_ref(), &failure),
         };
-        if !greeted && link.unanswered >= MAX_UNANSWERED {
+        if !greeted && link.is_full() {
             self.waiting = Some(Box::new(Waiting::Signal(signal)));
             return;
         }
@@ -224,7 +273,7 @@ impl Talk {
                 return Err(Failure::because(Code::UnknownSession, NO_SESSION));
             }
             let attachment = shared.hub.attach_fresh(self.principal(shared), Attach::answers())?;
-            self.link = Some(Box::new(Link { attachment, unanswered: 0 }));
+            self.link = Some(Link::new(attachment));
         }
         self.link.as_deref_mut().ok_or_else(|| Code::Internal.into())
     }
@@ -275,7 +324,7 @@ impl Talk {
         match result {
             Ok(attachment) => {
                 let answer = self.welcome(id, &attachment.snapshot());
-                self.link = Some(Box::new(Link { attachment, unanswered: 0 }));
+                self.link = Some(Link::new(attachment));
                 self.say(batch, &answer);
             }
             Err(failure) => self.refuse(batch, id, &failure),
@@ -315,10 +364,10 @@ impl Talk {
         let Some(mut link) = self.link.take() else { return };
         let batch = &mut Batch::new(shared, out, tally);
         if let Out::Gone(failure) = &told {
-            return self.lose(batch, link.unanswered, failure);
+            return self.lose(batch, *link, failure);
         }
         if answers_own(&told) {
-            link.unanswered = link.unanswered.saturating_sub(1);
+            link.answered();
         }
         let reader = Reader { session: link.attachment.session(), dialect: self.dialect };
         match told {
@@ -333,6 +382,9 @@ impl Talk {
             Out::Delta { turn, text } => self.say_text(batch, &reader.delta(turn, &text)),
             Out::Refused { id, failure } => self.decline(batch, id.as_ref(), &failure),
             Out::Gone(_) => {}
+        }
+        while let Some(text) = link.due() {
+            self.say_text(batch, &text);
         }
         self.link = Some(link);
     }
@@ -359,10 +411,16 @@ impl Talk {
     }
 
     /// The session is gone: everybody who waits for an answer is told, and nothing more comes.
-    fn lose(&mut self, batch: &mut Batch<'_>, unanswered: usize, failure: &Failure) {
-        let owed = if self.greeted.is_some() { 1 } else { unanswered };
-        for _ in 0..owed {
+    fn lose(&mut self, batch: &mut Batch<'_>, mut link: Link, failure: &Failure) {
+        if self.greeted.is_some() {
+            return self.refuse(batch, None, failure);
+        }
+        for _ in 0..link.unanswered {
             self.refuse(batch, None, failure);
+            link.answered();
+            while let Some(text) = link.due() {
+                self.say_text(batch, &text);
+            }
         }
     }
 }

@@ -57,7 +57,9 @@ impl Talk {
     pub(super) fn say(&mut self, batch: &mut Batch<'_>, message: &Message) {
         let mut text = String::new();
         message.write_in(self.dialect, &mut text);
-        self.say_text(batch, &text);
+        if !self.put_off(&text) {
+            self.say_text(batch, &text);
+        }
     }
 
     /// Appends one frame; too long a text becomes an error that says so.

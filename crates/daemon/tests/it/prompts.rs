@@ -143,14 +143,40 @@ async fn which_sessions_there_are_depends_on_who_asks() {
 }
 
 #[tokio::test]
-async fn errors_about_bad_frames_overtake_and_the_stream_goes_on() {
+async fn whatever_a_frame_is_its_answer_comes_in_its_place() {
     let daemon = scripted(SLOW).await;
     let mut peer = daemon.peer().await;
-    peer.send(frame(&prompt(1, "hi")) + "000000" + &frame("(:type :EVENT :id 2)")).await;
+    let bad =
+        "000000".to_owned() + &frame("(:type :EVENT :id 2)") + &frame("(:type :STATUS :id 3)");
+    let list = frame("(:type :REQUEST :id 5 :target :system :payload (:action :sessions))");
+    let frames = frame(&prompt(1, "hi")) + &bad + &frame(&prompt(4, "hi")) + &list;
+    peer.send(frames + &frame(CHECK)).await;
+    // The list of sessions waits for nobody, and what comes after it is read when it is there.
+    assert_eq!(peer.frame().await.as_deref(), Some(HEALTHY));
+    assert_eq!(at(&value(&peer.frame().await.unwrap()), "id").as_i64(), Some(1));
     assert_error(&peer.frame().await.unwrap(), "empty-frame");
     assert_error(&peer.frame().await.unwrap(), "missing-key");
-    let answer = value(&peer.frame().await.unwrap());
-    assert_eq!(text(&answer, "payload text"), "slowly");
+    assert_error(&peer.frame().await.unwrap(), "unsupported");
+    assert_eq!(at(&value(&peer.frame().await.unwrap()), "id").as_i64(), Some(4));
+    let list = value(&peer.frame().await.unwrap());
+    assert!(at(&list, "payload action").is_keyword("sessions"), "{list}");
+}
+
+#[tokio::test]
+async fn a_flood_of_bad_frames_behind_a_slow_prompt_waits_at_the_door() {
+    let daemon = scripted(SLOW).await;
+    let (mut read, mut write) = daemon.peer().await.split();
+    let flood = frame(&prompt(1, "hi")) + &"000000".repeat(10_000);
+    let writing = tokio::spawn(async move {
+        tokio::io::AsyncWriteExt::write_all(&mut write, flood.as_bytes()).await.unwrap();
+        write
+    });
+    let answer = value(&crate::support::read_frame(&mut read).await);
+    assert_eq!(at(&answer, "id").as_i64(), Some(1), "{answer}");
+    for _ in 0..10_000 {
+        assert_error(&crate::support::read_frame(&mut read).await, "empty-frame");
+    }
+    writing.await.unwrap();
 }
 
 #[tokio::test]
@@ -158,9 +184,9 @@ async fn what_was_taken_is_answered_though_the_framing_is_lost_after_it() {
     let daemon = scripted(SLOW).await;
     let mut peer = daemon.peer().await;
     peer.send(frame(&prompt(1, "hi")) + "garbage").await;
-    assert_error(&peer.frame().await.unwrap(), "bad-header");
     let answer = value(&peer.frame().await.unwrap());
     assert_eq!(at(&answer, "id").as_i64(), Some(1), "{answer}");
+    assert_error(&peer.frame().await.unwrap(), "bad-header");
     assert!(peer.rest().await.is_empty());
 }
 

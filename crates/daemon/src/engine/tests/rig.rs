@@ -101,12 +101,12 @@ pub(super) fn owner() -> Principal {
     Principal { name: "uid:1000".into(), owner: true }
 }
 
-/// Somebody on loopback.
 /// The load of a message that weighs nothing.
 pub(super) fn no_load() -> Load {
     Arc::new(Budget::new(0)).load(0)
 }
 
+/// Somebody on loopback.
 pub(super) fn stranger() -> Principal {
     Principal { name: "tcp".into(), owner: false }
 }
