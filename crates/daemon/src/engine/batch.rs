@@ -195,6 +195,10 @@ impl<'a> Batch<'a> {
     fn register(&mut self, offers: &[Name]) {
         let host = self.actuators;
         let known = self.core.state.actuators();
+        let is_known = |name: &Name| known.iter().any(|actuator| actuator.name == *name);
+        if known.starts_with(host) && offers.iter().all(is_known) {
+            return;
+        }
         let is_host = |name: &Name| host.iter().any(|actuator| actuator.name == *name);
         let kept = known.iter().filter(|a| a.place == Place::Shell && !is_host(&a.name));
         let mut shells: Vec<Actuator> = kept.cloned().collect();

@@ -190,13 +190,18 @@ impl Desk {
         Ok(())
     }
 
-    /// What attached shells offer, and which effects are being worked on.
+    /// What attached shells offer, if that may be news, and which effects are being worked on.
     fn look(&self, works: &[Work]) -> (Vec<Name>, BTreeSet<u64>) {
         let mut inner = self.session.lock();
         let mut busy: BTreeSet<u64> = inner.workers.keys().copied().collect();
         busy.extend(works.iter().chain(&inner.inbox).filter_map(Work::effect));
         // An answer is on its way: the request is not to be made again.
         inner.requests.retain(|effect, _| !busy.contains(effect));
+        let registers = inner.newcomers && works.iter().any(|w| matches!(w, Work::Signal(_)));
+        if !registers {
+            return (Vec::new(), busy);
+        }
+        inner.newcomers = false;
         let mut offers: Vec<Name> = inner.feeds.iter().flat_map(Feed::names).collect();
         offers.sort();
         offers.dedup();
@@ -209,6 +214,7 @@ impl Desk {
         let undo = std::mem::take(&mut self.undo);
         let gives_up = failure.code != Code::StoreUnavailable;
         let mut inner = self.session.lock();
+        inner.newcomers = true;
         let mut again = Vec::new();
         for undo in undo {
             match undo {

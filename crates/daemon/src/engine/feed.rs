@@ -342,3 +342,16 @@ fn cut_front(text: &mut String, most: usize) -> usize {
     text.drain(..from);
     from
 }
+
+#[cfg(test)]
+mod tests {
+    use super::cut_front;
+
+    #[test]
+    fn the_oldest_text_goes_between_characters() {
+        let mut text = "aüb".repeat(3);
+        assert_eq!(cut_front(&mut text, 6), 7);
+        assert_eq!(text, "baüb");
+        assert_eq!(cut_front(&mut text, 6), 0);
+    }
+}

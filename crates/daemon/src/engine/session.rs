@@ -45,6 +45,8 @@ pub(super) struct Inner {
     ring: Ring,
     /// Shells, in the order of their ids.
     pub(super) feeds: Vec<Feed>,
+    /// Whether a shell came whose offers the State may not know.
+    pub(super) newcomers: bool,
     /// Requests to shells that wait for an answer, by effect.
     pub(super) requests: BTreeMap<u64, Request>,
     /// Work that runs outside, by effect.
@@ -105,6 +107,7 @@ impl Inner {
             request.asked.take_if(|asked| old.contains(asked));
         }
         self.feeds.push(feed);
+        self.newcomers = true;
         self.offer_requests();
     }
 

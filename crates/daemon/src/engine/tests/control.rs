@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use bridle_loop::Name;
 use bridle_sexp::Value;
 use bridle_store::Reader;
 use bridle_wire::Code;
 
 use super::rig::{Rig, Shell, owner};
-use crate::engine::{Kind, Out};
+use crate::engine::{Attach, Kind, Out};
 
 const SLOW: &str = "(rule :when \"slow\" :delay 600000 :say \"done\") (default :say \"quick\")";
 
@@ -81,6 +82,37 @@ async fn a_full_inbox_refuses_and_nothing_else_suffers() {
     }
     shell.prompt(1, "help");
     assert!(matches!(shell.next().await, Out::Event { .. }));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn thoughts_beyond_the_limit_wait_for_a_turn() {
+    let rig = Rig::scripted_with(SLOW, |config| config.engine.workers = 1).await;
+    let (one, other) = (rig.join("one", |_| {}).await, rig.join("other", |_| {}).await);
+    one.prompt(1, "slow");
+    one.event().await;
+    other.prompt(1, "quick");
+    let is_answer = |out: &Out| matches!(out, Out::Event { event, .. } if event.kind == Kind::Say);
+    assert!(!other.ready().await.iter().any(is_answer), "two thought at once");
+    one.send("(:type :EVENT :id 2 :payload (:sensor :interrupt))");
+    other.body(Kind::Say).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_shell_cannot_make_a_session_know_any_number_of_names() {
+    let rig = Rig::start().await;
+    let named = |from: usize| {
+        move |want: &mut Attach| {
+            want.actuators = (from..from + 40).map(|n| Name::new(&format!("a{n}"))).collect();
+        }
+    };
+    let (_one, two) = (rig.join("work", named(0)).await, rig.join("work", named(40)).await);
+    let ask = |name| format!("(:type :REQUEST :id 1 :target {name} :payload (:action :x))");
+    // The host's own come first, then 64 of the 80, in the order of their names.
+    for (name, is_known) in [(":a0", true), (":a9", false)] {
+        two.send(&ask(name));
+        let said = two.body(Kind::Say).await;
+        assert_eq!(!is_error(&said, "unknown-target"), is_known, "{said}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

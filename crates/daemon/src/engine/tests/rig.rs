@@ -34,8 +34,14 @@ impl Rig {
 
     /// A hub with a script as its thinker.
     pub(super) async fn scripted(script: &str) -> Rig {
+        Rig::scripted_with(script, |_| {}).await
+    }
+
+    /// A hub with a script as its thinker, and other settings.
+    pub(super) async fn scripted_with(script: &str, change: impl FnOnce(&mut Config)) -> Rig {
         let script = script.to_owned();
         Rig::with(move |config| {
+            change(config);
             let file = config.state.join("rules.script");
             std::fs::write(&file, script).expect("the directory is ours");
             config.thinker = ThinkerChoice::Script(file);
