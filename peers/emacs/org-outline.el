@@ -1,7 +1,7 @@
 ;;; org-outline.el --- What Org sees in a file  -*- lexical-binding: t; -*-
 
-;; Prints one form for each heading of an Org file, in order: a plist with its level, title, TODO keyword,
-;; tags, properties and the texts of the example and source blocks right below it.
+;; Prints one form for each heading of an Org file, in order: a plist with its level, title, keyword of
+;; progress, tags, properties and the texts of the example and source blocks right below it.
 ;;
 ;;   emacs -Q --batch -l peers/emacs/org-outline.el FILE
 

@@ -43,7 +43,7 @@ mod workers;
 pub(crate) use attachment::Attachment;
 pub(crate) use hub::Hub;
 pub(crate) use inbound::request_id;
-pub(crate) use load::fold;
+pub(crate) use load::{EVENTS, fold};
 #[cfg(test)]
 pub(crate) use terms::Doing;
 pub(crate) use terms::{Attach, Kind, Mode, Out, Principal, Snapshot, Status, StreamEvent, View};

@@ -18,7 +18,7 @@ use super::session::Request;
 use super::terms::{Kind, StreamEvent};
 
 /// Kinds of records that are events: what a State is the fold of.
-const EVENTS: [&str; 8] =
+pub(crate) const EVENTS: [&str; 8] =
     ["began", "signal", "registered", "consulted", "drafted", "acted", "tick", "cancelled"];
 
 /// A session as it was found.

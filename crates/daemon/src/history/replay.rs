@@ -10,13 +10,11 @@ use bridle_sexp::Value;
 use bridle_store::{Record, hash_text};
 
 use super::{Error, History, Wanted, body};
-
-/// Kinds of records that are fed to `step`.
-const EVENTS: [&str; 8] =
-    ["began", "signal", "registered", "consulted", "drafted", "acted", "tick", "cancelled"];
+use crate::engine::EVENTS;
 
 /// Kinds of records that `step` made.
-const EFFECTS: [&str; 7] = ["consult", "think", "decided", "act", "settled", "say", "finish"];
+pub(super) const EFFECTS: [&str; 7] =
+    ["consult", "think", "decided", "act", "settled", "say", "finish"];
 
 /// What to repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]

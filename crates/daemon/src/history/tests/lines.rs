@@ -5,8 +5,10 @@ use bridle_wire::seal::{Key, KeyId};
 use super::super::forget::{Target, forget};
 use super::super::head::KeptHead;
 use super::super::list::{Form, write_record};
+use super::super::replay::EFFECTS;
 use super::super::{Error, History, StoreError, Wanted};
 use super::Fixture;
+use crate::engine::EVENTS;
 
 fn lines(history: &History, form: Form) -> Vec<String> {
     let page = history.page(0, &Wanted::default(), 100).unwrap();
@@ -117,4 +119,17 @@ fn what_is_no_head_is_refused() {
     {
         assert!(matches!(KeptHead::parse(text), Err(Error::BadHead { .. })), "{text}");
     }
+}
+
+#[test]
+fn every_kind_is_explained() {
+    let text = include_str!("../../../../../docs/record.md");
+    let (_, table) = text.split_once("| kind | |").unwrap();
+    let (table, _) = table.split_once("\n\n").unwrap();
+    let others = ["started", "mark", "daemon-up", "daemon-down", "log", "forgot"];
+    for kind in EVENTS.iter().chain(&EFFECTS).chain(&others) {
+        assert!(table.contains(&format!("`{kind}`")), "{kind} is not in docs/record.md");
+    }
+    let n_explained = table.lines().map(|row| row.split('`').count() / 2).sum::<usize>();
+    assert_eq!(n_explained, EVENTS.len() + EFFECTS.len() + others.len());
 }
