@@ -6,7 +6,8 @@
 
 use std::time::Duration;
 
-use bridle_sexp::{Node, read_one};
+use bridle_sexp::limits::DEPTH_CEILING;
+use bridle_sexp::{Limits, Node, Reader};
 use bridle_wire::oacp::{ClientHello, Role};
 
 use crate::client::{Client, Target};
@@ -73,7 +74,8 @@ impl Attachment {
     /// Nobody is there, the session is unknown, or the daemon has no sessions.
     pub fn new(targets: &[Target], wish: &Wish) -> Result<Attachment, Error> {
         let (client, answer) = Client::introduce(targets, &wish.hello())?;
-        let tree = read_one(&answer).map_err(|error| client.not_protocol(error.to_string()))?;
+        let tree = reader().read_one(&answer);
+        let tree = tree.map_err(|error| client.not_protocol(error.to_string()))?;
         let meta = tree.root().get("meta");
         let session = meta.and_then(|meta| meta.get("session")?.as_str());
         let Some((session, head)) = session.zip(meta.and_then(seq_of)) else {
@@ -118,9 +120,15 @@ impl Attachment {
     }
 
     fn number(&self, text: &str) -> Result<Option<u64>, Error> {
-        let tree = read_one(text).map_err(|error| self.client.not_protocol(error.to_string()))?;
+        let tree = reader().read_one(text);
+        let tree = tree.map_err(|error| self.client.not_protocol(error.to_string()))?;
         Ok(tree.root().get("meta").and_then(seq_of))
     }
+}
+
+/// The reader for events: a message as deep as the wire allows sits deeper in the event about it.
+pub(crate) fn reader() -> Reader {
+    Reader::new().limits(Limits { depth: DEPTH_CEILING, ..Limits::default() })
 }
 
 fn seq_of(meta: Node<'_>) -> Option<u64> {
@@ -136,11 +144,21 @@ pub enum Notice<'e> {
     Back(u64),
 }
 
+/// What to do about a lost connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lost {
+    /// It is an error.
+    End,
+    /// Attach again, as often as it takes.
+    AttachAgain,
+}
+
 /// The events of a session across connections.
 #[derive(Debug)]
 pub struct Follower {
     targets: Vec<Target>,
     wish: Wish,
+    lost: Lost,
     /// `None` between two connections.
     attachment: Option<Attachment>,
     /// Number of the last event handed out.
@@ -153,11 +171,11 @@ impl Follower {
     /// # Errors
     ///
     /// As [`Attachment::new`]: the first time nothing is tried again.
-    pub fn new(targets: Vec<Target>, wish: Wish) -> Result<Follower, Error> {
+    pub fn new(targets: Vec<Target>, wish: Wish, lost: Lost) -> Result<Follower, Error> {
         let attachment = Attachment::new(&targets, &wish)?;
         let seen = wish.cursor.unwrap_or(attachment.head());
         let wish = Wish { session: Some(attachment.session().to_owned()), ..wish };
-        Ok(Follower { targets, wish, attachment: Some(attachment), seen })
+        Ok(Follower { targets, wish, lost, attachment: Some(attachment), seen })
     }
 
     /// Number of the session's last event when this attached last.
@@ -170,11 +188,12 @@ impl Follower {
         self.seen
     }
 
-    /// Waits for the next event; attaches again as often as it takes.
+    /// Waits for the next event, however long that takes.
     ///
     /// # Errors
     ///
-    /// What no waiting helps against: the session is gone, or what answers is no daemon.
+    /// The connection is lost and that is to be an error; or what no waiting helps against: the
+    /// session is gone, or what answers is no daemon.
     pub fn next_event(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<Event, Error> {
         let mut wait = FIRST_RETRY;
         loop {
@@ -199,7 +218,7 @@ impl Follower {
                     self.seen = event.seq;
                     return Ok(event);
                 }
-                Err(error) if passes(&error) => {
+                Err(error) if self.lost == Lost::AttachAgain && passes(&error) => {
                     if self.attachment.take().is_some() {
                         tell(Notice::Lost(&error));
                     }

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::Write;
 
-use bridle_sexp::{Kind, Node, json, read_one};
+use bridle_sexp::{Kind, Node, json};
 use bridle_wire::oacp::Role;
 use bridle_wire::time::rfc3339;
 
-use crate::attach::{Event, Follower, Notice, Wish};
+use crate::attach::{Event, Follower, Lost, Notice, Wish, reader};
 use crate::client::Target;
 use crate::error::Error;
 
@@ -63,7 +63,11 @@ pub fn run(
         role: Role::Observer,
         client: None,
     };
-    let mut follower = Follower::new(order.targets, wish)?;
+    let lost = match order.until {
+        Until::Head => Lost::End,
+        Until::Forever => Lost::AttachAgain,
+    };
+    let mut follower = Follower::new(order.targets, wish, lost)?;
     let last = match order.until {
         Until::Head => follower.head(),
         Until::Forever => u64::MAX,
@@ -84,7 +88,7 @@ pub fn run(
 }
 
 fn write_event(event: &Event, output: Output, out: &mut String) {
-    let tree = match read_one(&event.text) {
+    let tree = match reader().read_one(&event.text) {
         Ok(tree) if output != Output::Lisp => tree,
         // The attachment has read its number, so it is a form.
         _ => return out.push_str(event.text.trim()),

@@ -8,7 +8,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
-use bridle_shell::attach::{Follower, Notice, Wish};
+use bridle_shell::attach::{Follower, Lost, Notice, Wish};
 use bridle_shell::client::{Options, Target};
 use bridle_shell::tail::{self, Order, Output, Until};
 use bridle_shell::{Addr, Error};
@@ -17,10 +17,14 @@ use bridle_wire::oacp::Role;
 const HELLO: &str = "(:type :EVENT :payload (:action :handshake :version \"0.3.0\" :capabilities \
                      (:attach) :server \"test/1\"))";
 
+const AGAIN: Lost = Lost::AttachAgain;
+
 /// What the daemon does on one connection after it has read the hello.
 enum Turn {
     /// Answers that the session's last event is `head`, sends the events of these numbers, closes.
     Events(u64, &'static [u64]),
+    /// Sends one event with so many lists inside each other.
+    Deep(usize),
     /// Refuses the hello.
     Refuse(&'static str),
     /// Closes without a word.
@@ -32,12 +36,12 @@ fn daemon(turns: Vec<Turn>) -> (Vec<Target>, thread::JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = Addr::Tcp(listener.local_addr().unwrap().to_string());
     let serving = thread::spawn(move || {
-        turns.into_iter().map(|turn| serve(listener.accept().unwrap().0, turn)).collect()
+        turns.iter().map(|turn| serve(listener.accept().unwrap().0, turn)).collect()
     });
     (vec![Target { addr, options: Options::default() }], serving)
 }
 
-fn serve(mut stream: TcpStream, turn: Turn) -> String {
+fn serve(mut stream: TcpStream, turn: &Turn) -> String {
     send(&mut stream, HELLO);
     let hello = receive(&mut stream);
     match turn {
@@ -48,20 +52,25 @@ fn serve(mut stream: TcpStream, turn: Turn) -> String {
                 "(:type :RESPONSE :id nil :payload (:status :error :code :{code} :message \"no\"))"
             ),
         ),
+        Turn::Deep(depth) => {
+            accept(&mut stream, 1);
+            let inside = format!("{}{}", "(".repeat(*depth), ")".repeat(*depth));
+            send(&mut stream, &format!("(:type :EVENT :meta (:seq 1) :payload {inside})"));
+        }
         Turn::Events(head, numbers) => {
-            send(
-                &mut stream,
-                &format!(
-                    "(:type :RESPONSE :id nil :meta (:session \"s\" :seq {head}) :payload (:status :success))"
-                ),
-            );
+            accept(&mut stream, *head);
             send(&mut stream, "(:type :STATUS :meta (:session \"s\") :payload (:status :idle))");
-            for seq in numbers {
+            for seq in *numbers {
                 send(&mut stream, &event(*seq));
             }
         }
     }
     hello
+}
+
+fn accept(stream: &mut TcpStream, head: u64) {
+    let meta = format!("(:session \"s\" :seq {head})");
+    send(stream, &format!("(:type :RESPONSE :id nil :meta {meta} :payload (:status :success))"));
 }
 
 fn event(seq: u64) -> String {
@@ -93,7 +102,7 @@ fn each_event_comes_once_across_connections() {
         // A daemon that repeats itself is not believed.
         Turn::Events(5, &[3, 4, 5]),
     ]);
-    let mut follower = Follower::new(targets, wish(Some(0))).unwrap();
+    let mut follower = Follower::new(targets, wish(Some(0)), AGAIN).unwrap();
     let mut notices = Vec::new();
     let mut tell = |notice: Notice<'_>| {
         notices.push(match notice {
@@ -114,7 +123,7 @@ fn each_event_comes_once_across_connections() {
 #[test]
 fn without_a_cursor_it_begins_with_what_comes_next() {
     let (targets, serving) = daemon(vec![Turn::Events(7, &[8])]);
-    let mut follower = Follower::new(targets, wish(None)).unwrap();
+    let mut follower = Follower::new(targets, wish(None), AGAIN).unwrap();
     assert_eq!((follower.head(), follower.seen()), (7, 7));
     assert_eq!(follower.next_event(&mut |_| {}).unwrap().text, event(8));
     assert!(!serving.join().unwrap()[0].contains(":cursor"));
@@ -123,11 +132,12 @@ fn without_a_cursor_it_begins_with_what_comes_next() {
 #[test]
 fn what_waiting_does_not_mend_is_an_error() {
     let (targets, _serving) = daemon(vec![Turn::Refuse("unknown-session")]);
-    let error = Follower::new(targets, wish(Some(0))).unwrap_err();
+    let error = Follower::new(targets, wish(Some(0)), AGAIN).unwrap_err();
     assert!(matches!(&error, Error::Refused { code, .. } if code == "unknown-session"), "{error}");
     // Forgotten while it was followed: the second connection is refused.
     let (targets, _serving) = daemon(vec![Turn::Events(0, &[]), Turn::Refuse("unknown-session")]);
-    let error = Follower::new(targets, wish(Some(0))).unwrap().next_event(&mut |_| {}).unwrap_err();
+    let error =
+        Follower::new(targets, wish(Some(0)), AGAIN).unwrap().next_event(&mut |_| {}).unwrap_err();
     assert!(matches!(&error, Error::Refused { code, .. } if code == "unknown-session"), "{error}");
 }
 
@@ -138,7 +148,25 @@ fn a_refusal_that_passes_is_waited_out() {
         Turn::Refuse("too-many-connections"),
         Turn::Events(1, &[1]),
     ]);
-    let mut follower = Follower::new(targets, wish(Some(0))).unwrap();
+    let mut follower = Follower::new(targets, wish(Some(0)), AGAIN).unwrap();
+    assert_eq!(follower.next_event(&mut |_| {}).unwrap().seq, 1);
+}
+
+#[test]
+fn a_lost_connection_can_be_an_error() {
+    let (targets, _serving) = daemon(vec![Turn::Events(5, &[1, 2])]);
+    let session = "s".to_owned();
+    let order = Order { targets, session, after: 0, until: Until::Head, output: Output::Lisp };
+    let mut out = Vec::new();
+    let error = tail::run(order, &mut out, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, Error::Closed { .. }), "{error}");
+    assert_eq!(String::from_utf8(out).unwrap(), format!("{}\n{}\n", event(1), event(2)));
+}
+
+#[test]
+fn events_may_be_deeper_than_messages() {
+    let (targets, _serving) = daemon(vec![Turn::Deep(600)]);
+    let mut follower = Follower::new(targets, wish(Some(0)), AGAIN).unwrap();
     assert_eq!(follower.next_event(&mut |_| {}).unwrap().seq, 1);
 }
 

@@ -114,7 +114,7 @@ fn confirm(target: &Target) -> Result<(), Failure> {
             .hint("say it with --yes, or run this on a terminal"));
     }
     let mut answer = String::new();
-    let asked = write!(io::stderr().lock(), "Forget {what} for ever? It can not be undone. [y/N] ")
+    let asked = write!(io::stderr().lock(), "Forget {what} for ever? It cannot be undone. [y/N] ")
         .and_then(|()| io::stdin().lock().read_line(&mut answer));
     asked.map_err(|error| Failure::stream("cannot ask", &error))?;
     if matches!(answer.trim(), "y" | "Y" | "yes") {

@@ -44,7 +44,7 @@ impl History {
             ("EVENTS", row.head_seq.to_string()),
         ]);
         if row.forgotten {
-            doc.paragraph("Forgotten: its records are kept and can not be read.");
+            doc.paragraph("Forgotten: its records are kept and cannot be read.");
             return out.write_all(doc.take().as_bytes()).map_err(Error::Output);
         }
         let mut trace = Trace::new(doc);
