@@ -123,6 +123,9 @@ async fn fork(
     let owner = &asker.owner;
     let began = Began { owner: (**owner).into(), limits: Limits::default(), fork: Some(fork) };
     let held = hub.find_or_make(&id, owner, 0);
+    if held.session.owner != *owner {
+        return Err(format!("a session `{id}` exists already"));
+    }
     let (done, begun) = oneshot::channel();
     held.post(Work::Begin { began: Box::new(began), done });
     if !begun.await.unwrap_or(false) {

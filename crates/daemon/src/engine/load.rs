@@ -21,6 +21,13 @@ use super::terms::{Kind, StreamEvent};
 pub(crate) const EVENTS: [&str; 8] =
     ["began", "signal", "registered", "consulted", "drafted", "acted", "tick", "cancelled"];
 
+/// Bytes after which a page ends: it is held while its shell takes it, and there may be thousands
+/// of shells that take their time.
+const PAGE_BYTES: usize = 256 << 10;
+
+/// Records read at once for a page: so few that large ones are not read to be thrown away.
+const CHUNK: usize = 64;
+
 /// A session as it was found.
 pub(super) struct Found {
     pub(super) core: Core,
@@ -47,9 +54,31 @@ pub(super) async fn page(
     after: u64,
     most: usize,
 ) -> Result<Vec<Arc<StreamEvent>>, Failure> {
-    let read = move |reader: &Reader| reader.stream(session.as_str(), after, most);
-    let records = readers.read(read).await?;
-    Ok(records.into_iter().filter_map(stream_event).collect())
+    readers.read(move |reader| read_page(reader, &session, after, most)).await
+}
+
+fn read_page(
+    reader: &Reader,
+    session: &SessionId,
+    mut after: u64,
+    most: usize,
+) -> Result<Vec<Arc<StreamEvent>>, Error> {
+    let (mut page, mut bytes) = (Vec::new(), 0);
+    while page.len() < most && bytes < PAGE_BYTES {
+        let next = reader.stream(session.as_str(), after, CHUNK.min(most - page.len()))?;
+        if next.is_empty() {
+            break;
+        }
+        for event in next.into_iter().filter_map(stream_event) {
+            after = event.seq;
+            bytes += event.len();
+            page.push(event);
+            if bytes >= PAGE_BYTES {
+                break;
+            }
+        }
+    }
+    Ok(page)
 }
 
 fn read(reader: &Reader, id: SessionId, now: i64) -> Result<Found, Error> {

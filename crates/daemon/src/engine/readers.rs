@@ -48,7 +48,10 @@ impl Readers {
         match tokio::task::spawn_blocking(move || pool.lend(work)).await {
             Ok(Ok(read)) => Ok(read),
             Ok(Err(error)) => Err(failure(&error)),
-            Err(error) => Err(failure(&error)),
+            Err(error) => {
+                tracing::error!(%error, "a read of the record broke off");
+                Err(Code::Internal.into())
+            }
         }
     }
 
@@ -78,8 +81,11 @@ impl Pool {
     }
 }
 
-fn failure(error: &dyn std::error::Error) -> Failure {
-    let source = error.source().map(ToString::to_string);
+fn failure(error: &Error) -> Failure {
+    let source = std::error::Error::source(error).map(ToString::to_string);
     tracing::error!(%error, source, "the record cannot be read");
-    Failure::because(Code::StoreUnavailable, UNREADABLE)
+    // What is damaged is still damaged when it is tried again.
+    let is_lasting = matches!(error, Error::Damaged(_) | Error::Broken(_));
+    let code = if is_lasting { Code::Internal } else { Code::StoreUnavailable };
+    Failure::because(code, UNREADABLE)
 }

@@ -374,7 +374,7 @@ impl Talk {
             // Its sender knows what it said.
             Out::Event { event, view: View::Own, live: true } if event.kind == Kind::Signal => {}
             Out::Event { event, view, .. } => {
-                self.tell_event(batch, &reader, &link, (&event, view))
+                self.tell_event(batch, &reader, &link, (&event, view));
             }
             Out::Offer(event) => self.tell_event(batch, &reader, &link, (&event, View::Asked)),
             Out::Receipt { id, seq } => self.say_text(batch, &reader.receipt(id.as_ref(), seq)),

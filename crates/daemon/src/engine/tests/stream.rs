@@ -93,6 +93,21 @@ async fn ten_thousand_missed_events_come_in_order_and_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_of_large_events_is_short() {
+    let rig = Rig::start().await;
+    let writer = rig.join("work", |_| {}).await;
+    let text = "x".repeat(100_000);
+    for _ in 0..6 {
+        writer.send(&format!("(:type :LOG :payload (:text \"{text}\"))"));
+    }
+    numbers(&writer, 12).await;
+    let page = rig.hub.read_page(writer.0.session(), 0).await.expect("read").expect("a page");
+    assert_eq!(page.len(), 5, "three large ones are over the limit, with two answers between");
+    let late = rig.join("work", after(0)).await;
+    assert_eq!(numbers(&late, 12).await, (1..=12).collect::<Vec<u64>>());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cursor_beyond_the_head_is_the_head() {
     let rig = Rig::start().await;
     let writer = rig.join("work", |_| {}).await;
