@@ -142,8 +142,8 @@ fn miss(server: &Server) -> Result<()> {
 fn reattach(address: SocketAddr) -> Result<Duration> {
     let begin = Instant::now();
     let mut stream = attach_one(address, 1, SESSION, Some(0))?;
-    // The last event is the last answer, and nothing else has its number.
-    let last = format!(":seq {MISSED} :answers ");
+    // In the meta of the last event, and nowhere else.
+    let last = format!(":seq {MISSED} :at ");
     let mut bytes = vec![0; 1 << 20];
     let mut tail: Vec<u8> = Vec::new();
     loop {
@@ -168,6 +168,6 @@ fn export(options: &Options, folder: &Path) -> Result<Duration> {
         .context("cannot export")?;
     let time = begin.elapsed();
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    ensure!(output.stdout.starts_with(b"#+") || output.stdout.starts_with(b"*"), "not Org");
+    ensure!(output.stdout.len() as u64 > MISSED, "hardly anything is exported");
     Ok(time)
 }
