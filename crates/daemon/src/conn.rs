@@ -31,7 +31,7 @@ use crate::metrics::Tally;
 use crate::shared::{Seat, Shared};
 use crate::talk::{Next, Talk, Then, Verdict, Work};
 use deadline::{Deadlines, Late};
-use engage::Fetching;
+use engage::{Fetching, Writing};
 use scratch::{BULK_WINDOW, READ_WINDOW, Scratch};
 pub(crate) use stream::{Origin, Stream};
 use turn::Turn;
@@ -92,6 +92,9 @@ pub(crate) struct Connection {
     backlog: bool,
     /// A large message on its way through another thread; nothing is read meanwhile.
     judging: Option<Judging>,
+    /// A large event that is being written on another thread; nothing is pulled meanwhile.
+    /// Boxed: most connections never have one.
+    writing: Option<Box<Writing>>,
     /// What a message of the peer needs out of the record; nothing is read meanwhile.
     fetching: Option<Fetching>,
     /// Bytes that the unfinished frame still needs, as the peer announced it.
@@ -164,6 +167,7 @@ impl Connection {
             backlog: false,
             judging: None,
             fetching: None,
+            writing: None,
             missing: 0,
             output,
             progress: 0,
@@ -417,7 +421,8 @@ impl Connection {
 
     fn holding(&self) -> usize {
         let judging = self.judging.as_ref().map_or(0, |judging| judging.bytes);
-        self.input.len() + self.output.len() + self.talk.holding() + judging
+        let writing = self.writing.as_ref().map_or(0, |writing| writing.bytes);
+        self.input.len() + self.output.len() + self.talk.holding() + judging + writing
     }
 
     fn drop_input(&mut self, consumed: usize) {

@@ -22,7 +22,7 @@ use crate::conn::{Origin, Stream};
 use crate::engine::Hub;
 use crate::error::Error;
 use crate::metrics::Metrics;
-use crate::talk::{Verdict, Words, Work};
+use crate::talk::{Large, Verdict, Words, Work};
 
 /// Random bytes in a nonce: enough that no two connections ever share one.
 pub(crate) const NONCE_BYTES: usize = 16;
@@ -174,6 +174,16 @@ impl Shared {
             // Never closed; if it were, judging at once would be right.
             let _turn = shared.judges.acquire().await;
             tokio::task::spawn_blocking(move || work.judge(dialect)).await
+        })
+    }
+
+    /// Writes a large event on a thread of its own, a few at a time together with the judging.
+    pub(crate) fn write(self: &Arc<Self>, large: Large) -> JoinHandle<Result<String, JoinError>> {
+        let shared = Arc::clone(self);
+        self.tasks.spawn(async move {
+            // As for judging.
+            let _turn = shared.judges.acquire().await;
+            tokio::task::spawn_blocking(move || large.write()).await
         })
     }
 

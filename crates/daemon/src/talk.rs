@@ -30,7 +30,7 @@ use bridle_wire::seal::{Nonce, Signer, V1, Verifier};
 use crate::conn::{Closed, Origin};
 use crate::metrics::Tally;
 use crate::shared::Shared;
-pub(crate) use engage::Need;
+pub(crate) use engage::{Large, Need};
 use engage::{Link, Waiting};
 use judge::{Depth, LARGE, judge_small};
 pub(crate) use judge::{Verdict, Work};
@@ -93,6 +93,9 @@ pub(crate) struct Talk {
     link: Option<Box<Link>>,
     /// A message that waits for the engine; nothing is answered meanwhile.
     waiting: Option<Box<Waiting>>,
+    /// The text of the event that is being told, if it was written elsewhere; empty between
+    /// calls.
+    written: Option<String>,
 }
 
 /// What was settled by a client's hello.
@@ -170,6 +173,7 @@ impl Talk {
             whole: None,
             link: None,
             waiting: None,
+            written: None,
         })
     }
 

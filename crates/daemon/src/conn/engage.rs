@@ -9,10 +9,10 @@ use std::task::{Context, Poll};
 
 use bridle_sexp::Value;
 use bridle_wire::oacp::Failure;
-use tokio::task::JoinError;
+use tokio::task::{JoinError, JoinHandle};
 
 use super::{Connection, Phase, Step};
-use crate::engine::{Attach, Attachment};
+use crate::engine::{Attach, Attachment, Out};
 use crate::talk::Need;
 
 /// Bytes of output over which nothing more is pulled in one step: a full window of the socket,
@@ -28,6 +28,14 @@ pub(super) enum Fetched {
     Attached(Result<Arc<Attachment>, Failure>),
     /// The list of sessions.
     Sessions(Result<Value, JoinError>),
+}
+
+/// A large event on its way through another thread.
+pub(super) struct Writing {
+    told: Out,
+    task: JoinHandle<Result<String, JoinError>>,
+    /// How many bytes it holds meanwhile.
+    pub(super) bytes: usize,
 }
 
 /// What pulling gave.
@@ -57,24 +65,50 @@ impl Connection {
     /// are there already.
     pub(super) fn pull(&mut self, unsent: usize, cx: &mut Context<'_>) -> Pulled {
         let most = PULL_WINDOW.min(self.shared().config.limits.output);
-        let Connection { talk, seat, output, tally, phase, .. } = self;
-        if unsent >= most || !matches!(phase, Phase::Open | Phase::Draining(_)) {
+        let may_pull = matches!(self.phase, Phase::Open | Phase::Draining(_));
+        if unsent >= most || !may_pull || self.talk.attachment().is_none() {
             return Pulled::Nothing;
         }
         let mut pulled = Pulled::Nothing;
-        while let Some(attachment) = talk.attachment() {
-            let Poll::Ready(out) = attachment.poll_next(cx) else { break };
-            talk.tell(&seat.shared, out, output, tally);
+        while self.pull_one(cx) {
             pulled = Pulled::All;
-            if output.len() >= most {
+            if self.output.len() >= most {
                 pulled = Pulled::Window;
                 break;
             }
         }
-        if pulled != Pulled::Nothing {
+        if pulled != Pulled::Nothing || self.writing.is_some() {
             self.held.set(self.holding());
         }
         pulled
+    }
+
+    /// Takes one thing; tells whether there was one.
+    fn pull_one(&mut self, cx: &mut Context<'_>) -> bool {
+        let Connection { talk, seat, output, tally, writing, .. } = self;
+        if let Some(under_way) = writing {
+            let Poll::Ready(text) = Pin::new(&mut under_way.task).poll(cx) else { return false };
+            let Some(done) = writing.take() else { return false };
+            match text {
+                Ok(Ok(text)) => talk.tell_written(&seat.shared, (done.told, text), output, tally),
+                Ok(Err(error)) | Err(error) => {
+                    tracing::error!(%error, "an event could not be written apart");
+                    talk.tell(&seat.shared, done.told, output, tally);
+                }
+            }
+            return true;
+        }
+        let Some(attachment) = talk.attachment() else { return false };
+        let Poll::Ready(told) = attachment.poll_next(cx) else { return false };
+        match talk.large(&told) {
+            Some(large) => {
+                let bytes = large.bytes();
+                let task = seat.shared.write(large);
+                *writing = Some(Box::new(Writing { told, task, bytes }));
+            }
+            None => talk.tell(&seat.shared, told, output, tally),
+        }
+        true
     }
 
     /// Goes on with a message that waits for the engine, when it can.

@@ -13,7 +13,7 @@ use bridle_wire::Code;
 use bridle_wire::oacp::hello::ClientHello;
 use bridle_wire::oacp::{Failure, Id, Message, Meta, Path, Type, success};
 
-use super::judge::Signal;
+use super::judge::{LARGE, Signal};
 use super::reply::NOT_ASKED;
 use super::{Batch, Greeted, Talk};
 use crate::budget::OWNED;
@@ -352,6 +352,36 @@ impl Talk {
         success(id, session_meta(snapshot), settled)
     }
 
+    /// Returns how to write something that is too large to be written here.
+    pub(crate) fn large(&self, told: &Out) -> Option<Large> {
+        let (event, view) = match told {
+            Out::Event { event, view: View::Own, live: true } if event.kind == Kind::Signal => {
+                return None;
+            }
+            Out::Event { event, view, .. } => (event, *view),
+            Out::Offer(event) => (event, View::Asked),
+            _ => return None,
+        };
+        if event.body.as_ref().is_none_or(|body| body.len() <= LARGE) {
+            return None;
+        }
+        let session = self.link.as_ref()?.attachment.session().clone();
+        Some(Large { session, dialect: self.dialect, event: Arc::clone(event), view })
+    }
+
+    /// Says what the engine has for this client, once the text of it is written.
+    pub(crate) fn tell_written(
+        &mut self,
+        shared: &Shared,
+        (told, text): (Out, String),
+        out: &mut Vec<u8>,
+        tally: &mut Tally,
+    ) {
+        self.written = Some(text);
+        self.tell(shared, told, out, tally);
+        self.written = None;
+    }
+
     /// Says what the engine has for this client.
     pub(crate) fn tell(
         &mut self,
@@ -397,7 +427,10 @@ impl Talk {
         link: &Link,
         (event, view): (&StreamEvent, View),
     ) {
-        let text = reader.event(event, view);
+        let text = match self.written.take() {
+            Some(text) => text,
+            None => reader.event(event, view),
+        };
         if self.try_say(batch, &text).is_ok() {
             return;
         }
@@ -451,6 +484,27 @@ fn session_meta(snapshot: &Snapshot) -> Meta {
         source: None,
         session: Some(snapshot.session.as_str().into()),
         extra: vec![(Keyword::from_name("seq"), Value::int(seq))],
+    }
+}
+
+/// An event whose text is written on another thread.
+#[derive(Debug)]
+pub(crate) struct Large {
+    session: SessionId,
+    dialect: Dialect,
+    event: Arc<StreamEvent>,
+    view: View,
+}
+
+impl Large {
+    /// Bytes of the event and of its text.
+    pub(crate) fn bytes(&self) -> usize {
+        self.event.body.as_ref().map_or(0, |body| 2 * body.len())
+    }
+
+    /// Writes it; takes as long as it takes.
+    pub(crate) fn write(&self) -> String {
+        Reader { session: &self.session, dialect: self.dialect }.event(&self.event, self.view)
     }
 }
 

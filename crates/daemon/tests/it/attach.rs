@@ -349,3 +349,27 @@ async fn answers_are_its_own_however_far_behind_the_shell_is() {
         assert_eq!(number(&answer, "id"), id);
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_events_keep_their_place_among_small_ones() {
+    let daemon = daemon().await;
+    let mut speaker = Shell::attach(&daemon, ":session \"work\"").await;
+    let mut emacs = Shell::attach(&daemon, ":session \"work\" :dialect :emacs").await;
+    let mut lisp = Shell::attach(&daemon, ":session \"work\"").await;
+    let large = "\n(x)".repeat(100_000);
+    for id in 1..=10 {
+        let text = if id % 3 == 0 { &large } else { "small" };
+        speaker.say(&format!("(:type :LOG :id {id} :payload (:text \"{text}\"))")).await;
+        speaker.response(id).await;
+    }
+    for seq in 1..=20 {
+        let frame = lisp.next().await;
+        assert_eq!(number(&frame, "meta seq"), seq);
+        if seq == 5 {
+            assert_eq!(text(&frame, "payload text"), large);
+        }
+        let raw = next_raw(&mut emacs.peer).await;
+        assert!(raw.contains(&format!(":seq {seq} ")), "{seq}");
+        assert!(!raw.contains('\n'), "{seq}");
+    }
+}
