@@ -78,6 +78,13 @@ pub struct Load {
     bytes: usize,
 }
 
+impl Load {
+    /// How many bytes it holds.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
 impl Drop for Load {
     fn drop(&mut self) {
         self.budget.free(self.bytes);

@@ -263,13 +263,13 @@ impl<'a> Batch<'a> {
 
     fn record_event(&mut self, event: &Event, cause: Cause, principal: &str) -> usize {
         let seq = self.core.state.seq_of(event).map(|seq| seq.0);
-        self.record(event.kind(), &event.to_value(), seq, cause, principal)
+        self.record(event.kind(), event.to_text(), seq, cause, principal)
     }
 
     fn record_effect(&mut self, effect: &Effect, event: usize) -> usize {
         let seq = effect.seq().map(|seq| seq.0);
         let cause = Cause::Earlier(event);
-        let draft = self.record(effect.kind(), &effect.to_value(), seq, cause, ENGINE);
+        let draft = self.record(effect.kind(), effect.to_value().to_string(), seq, cause, ENGINE);
         if let (Effect::Say(said), Some(After::Publish { answers, .. })) =
             (effect, self.after.last_mut())
         {
@@ -282,13 +282,12 @@ impl<'a> Batch<'a> {
     fn record(
         &mut self,
         kind: &'static str,
-        body: &Value,
+        body: String,
         seq: Option<u64>,
         cause: Cause,
         principal: &str,
     ) -> usize {
         let session = self.core.state.session().as_str();
-        let body = body.to_string();
         let draft = self.append.drafts.len();
         if let (Some(seq), Some(kind)) = (seq, Kind::from_record(kind)) {
             let body = body.as_str().into();
@@ -305,7 +304,7 @@ impl<'a> Batch<'a> {
     fn mark(&mut self, event: usize) {
         let hash = bridle_store::hash_text(&self.core.state.text());
         let body = Value::plist([("state", Value::str(hash.to_string()))]);
-        self.record("mark", &body, None, Cause::Earlier(event), ENGINE);
+        self.record("mark", body.to_string(), None, Cause::Earlier(event), ENGINE);
     }
 
     /// The record of an effect's intent, as the cause of its outcome.

@@ -15,7 +15,7 @@ use bridle_wire::oacp::{Failure, Id};
 use tokio::sync::oneshot;
 
 use super::admin;
-use super::batch::{Batch, began};
+use super::batch::{After, Batch, began};
 use super::core::Core;
 use super::feed::Feed;
 use super::hub::Hub;
@@ -26,9 +26,14 @@ use super::session::Session;
 use super::settle;
 use super::terms::AttachmentId;
 use super::work::Work;
+use crate::budget::OWNED;
 
 /// Pieces of work in one append: bounds what one failure throws back.
 const BATCH: usize = 64;
+
+/// A message that weighs more than this many bytes is stepped through on another thread. Its
+/// value is walked and printed then, some 100 us for this much.
+const LARGE: usize = OWNED * (64 << 10);
 
 /// What a client is told whose message could not be recorded.
 const NOT_RECORDED: &str = "the record takes nothing now, so nothing was done; send it again later";
@@ -80,6 +85,34 @@ enum Undo {
     Again(Work),
 }
 
+/// A batch before it is stepped through.
+struct Steps {
+    works: Vec<Work>,
+    /// What attached shells offer.
+    offers: Vec<Name>,
+    /// Effects that are being worked on, if what was left open is to be taken up.
+    take_up: Option<BTreeSet<u64>>,
+}
+
+impl Steps {
+    /// Steps through it.
+    fn make(self, hub: &Hub, session: &Session, core: &mut Core) -> (Append, Vec<After>) {
+        let mut batch = Batch::new(core, hub.host_ref(), hub.actuators(), hub.now());
+        if self.works.iter().any(Work::begins) {
+            batch.begin(|| began(&session.owner));
+        }
+        if let Some(busy) = &self.take_up {
+            batch.take_up(busy);
+        }
+        for work in self.works {
+            batch.add(work, &self.offers);
+        }
+        let Batch { mut append, after, .. } = batch;
+        core.complete(&mut append);
+        (append, after)
+    }
+}
+
 impl Desk {
     /// The next piece of work; without any, the State goes back and the session rests.
     fn next(&mut self) -> Next {
@@ -125,19 +158,11 @@ impl Desk {
             return self.undo(&failure);
         }
         let (offers, busy) = self.look(&works);
-        let Some(core) = &mut self.core else { return false };
-        let mut batch = Batch::new(core, self.hub.host_ref(), self.hub.actuators(), self.hub.now());
-        if works.iter().any(Work::begins) {
-            batch.begin(|| began(&self.session.owner));
-        }
-        if !was_loaded {
-            batch.take_up(&busy);
-        }
-        for work in works {
-            batch.add(work, &offers);
-        }
-        let Batch { mut append, after, .. } = batch;
-        core.complete(&mut append);
+        let steps = Steps { works, offers, take_up: (!was_loaded).then_some(busy) };
+        let (append, after) = match self.step(steps).await {
+            Ok(made) => made,
+            Err(failure) => return self.undo(&failure),
+        };
         match self.keep(append).await {
             Ok(numbers) => {
                 fault::point("engine.publish");
@@ -147,6 +172,32 @@ impl Desk {
                 true
             }
             Err(failure) => self.undo(&failure),
+        }
+    }
+
+    /// Steps through a batch: here, or on another thread if that takes long.
+    async fn step(&mut self, steps: Steps) -> Result<(Append, Vec<After>), Failure> {
+        let Some(mut core) = self.core.take() else { return Err(Code::Internal.into()) };
+        if steps.works.iter().all(|work| work.bytes() <= LARGE) {
+            let made = steps.make(&self.hub, &self.session, &mut core);
+            self.core = Some(core);
+            return Ok(made);
+        }
+        let (hub, session) = (Arc::clone(&self.hub), Arc::clone(&self.session));
+        let apart = tokio::task::spawn_blocking(move || {
+            let made = steps.make(&hub, &session, &mut core);
+            (core, made)
+        });
+        match apart.await {
+            Ok((core, made)) => {
+                self.core = Some(core);
+                Ok(made)
+            }
+            // The State is read from the record again.
+            Err(error) => {
+                tracing::error!(%error, "a batch broke off");
+                Err(Code::Internal.into())
+            }
         }
     }
 

@@ -70,6 +70,14 @@ impl Work {
         }
     }
 
+    /// How much it weighs among the bytes in flight.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Work::Signal(inbound) => inbound.load.bytes(),
+            _ => 0,
+        }
+    }
+
     /// Tells whether this begins a session that has not begun.
     pub(super) fn begins(&self) -> bool {
         matches!(self, Work::Signal(_) | Work::Tick(Tick::Heartbeat))

@@ -13,7 +13,7 @@ use bridle_wire::Code;
 use bridle_wire::oacp::hello::ClientHello;
 use bridle_wire::oacp::{Failure, Id, Message, Meta, Path, Type, success};
 
-use super::judge::{LARGE, Signal};
+use super::judge::{LARGE, MAX_TURN_BYTES, Signal, too_large};
 use super::reply::NOT_ASKED;
 use super::{Batch, Greeted, Talk};
 use crate::budget::OWNED;
@@ -26,10 +26,6 @@ use crate::shared::Shared;
 /// Messages of a client without hello that may wait for their answers; beyond it nothing is
 /// read from the client until one is answered. As many as a session lets wait.
 pub(crate) const MAX_UNANSWERED: usize = 64;
-
-/// Bytes of a message that makes a turn: it waits in the session's state, with others, until
-/// its turn has come. What only informs may be as large as the wire allows.
-const MAX_TURN_BYTES: usize = 1 << 20;
 
 /// Sensors whose events only inform.
 const INFORMING: [&str; 6] =
@@ -238,9 +234,7 @@ impl Talk {
             signal.message.id = Some(batch.shared.assign_id());
         }
         if signal.bytes > MAX_TURN_BYTES && makes_turn(&signal.message) {
-            let text = format!("expected at most {MAX_TURN_BYTES} bytes in a message of this kind");
-            let failure = Failure::because(Code::InvalidValue, text);
-            return self.decline(batch, signal.message.id.as_ref(), &failure);
+            return self.decline(batch, signal.message.id.as_ref(), &too_large());
         }
         let greeted = self.greeted.is_some();
         let link = match self.link(batch.shared) {

@@ -18,6 +18,11 @@ use bridle_wire::parts::PartMessage;
 /// a worker that stays longer with one connection is missed by the others.
 pub(crate) const LARGE: usize = 64 << 10;
 
+/// Bytes of a message that a session keeps in its state: one that makes a turn waits there with
+/// others until its turn has come, an answer to a request stays until the turn is over. What only
+/// informs may be as large as the wire allows.
+pub(super) const MAX_TURN_BYTES: usize = 1 << 20;
+
 /// What a client is told whose message in parts is itself a part.
 const PART_OF_PARTS: &str = "expected a message put together from parts, got one more part";
 
@@ -140,6 +145,9 @@ fn judge_tree(tree: &Tree<'_>, depth: Depth) -> Verdict {
         Type::Status | Type::HealthCheck | Type::HealthResponse => return Verdict::Other(id, kind),
         Type::Event | Type::Request | Type::Response | Type::Log => {}
     }
+    if kind == Type::Response && tree.source().len() > MAX_TURN_BYTES {
+        return Verdict::Refused(id, too_large());
+    }
     let mut message = match Message::from_tree(tree) {
         Ok(message) => message,
         Err(invalid) => return Verdict::Refused(id, invalid.into()),
@@ -152,6 +160,12 @@ fn judge_tree(tree: &Tree<'_>, depth: Depth) -> Verdict {
         return Verdict::Sessions(id);
     }
     Verdict::Signal(Box::new(Signal { message, dropped, bytes: tree.source().len() }))
+}
+
+/// The refusal of a message that is too large for a turn of its session.
+pub(super) fn too_large() -> Failure {
+    let text = format!("expected at most {MAX_TURN_BYTES} bytes in a message of this kind");
+    Failure::because(Code::InvalidValue, text)
 }
 
 fn judge_hello(tree: &Tree<'_>, id: Option<Id>) -> Verdict {

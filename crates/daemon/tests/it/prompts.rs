@@ -196,6 +196,11 @@ async fn a_message_too_large_for_a_turn_is_refused() {
     let mut peer = daemon.peer().await;
     let answer = value(&peer.ask(&prompt(1, &"x".repeat(2 << 20))).await);
     assert_code(&answer, "invalid-value");
+    let answer = format!(
+        "(:type :RESPONSE :id \"s-1\" :payload (:status :success :result \"{}\"))",
+        "x".repeat(2 << 20)
+    );
+    assert_error(&peer.ask(&answer).await, "invalid-value");
     let log = format!("(:type :LOG :id 2 :payload (:text \"{}\"))", "x".repeat(2 << 20));
     let answer = value(&peer.ask(&log).await);
     assert!(at(&answer, "payload status").is_keyword("success"), "{answer}");

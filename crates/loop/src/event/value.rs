@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use bridle_sexp::Value;
+use bridle_sexp::{Dialect, Value, print};
 
 use super::{
     Actuator, Advice, Asker, Began, Draft, Event, Fault, Fork, Outcome, Place, Proposal, Signal,
@@ -62,6 +62,15 @@ impl Event {
             Event::Cancelled { turn, reason } => {
                 plist.put_number("turn", turn.0).put("reason", &**reason).done()
             }
+        }
+    }
+
+    /// The text of [`Event::to_value`], without a copy of what a shell said: a value takes many
+    /// times the memory of its text.
+    pub fn to_text(&self) -> String {
+        match self {
+            Event::Signal(signal) => signal.to_text(),
+            other => other.to_value().to_string(),
         }
     }
 
@@ -133,14 +142,33 @@ impl Began {
 
 impl Signal {
     pub(crate) fn to_value(&self) -> Value {
+        self.head().put("payload", self.payload.clone()).put_list("dropped", self.paths()).done()
+    }
+
+    fn to_text(&self) -> String {
+        let mut text = self.head().done().to_string();
+        text.pop();
+        text.push_str(" :payload ");
+        print(&self.payload, Dialect::Lisp, &mut text);
+        if !self.dropped.is_empty() {
+            text.push_str(" :dropped ");
+            print(&Value::list(self.paths()), Dialect::Lisp, &mut text);
+        }
+        text.push(')');
+        text
+    }
+
+    /// What stands before the payload.
+    fn head(&self) -> Plist {
         Plist::new()
             .put("kind", Value::keyword(self.kind.word()))
             .put("from", self.from.to_value())
             .put_some("id", self.id.clone())
             .put_name("target", self.target.as_ref())
-            .put("payload", self.payload.clone())
-            .put_list("dropped", self.dropped.iter().map(|path| Value::from(&**path)))
-            .done()
+    }
+
+    fn paths(&self) -> impl Iterator<Item = Value> {
+        self.dropped.iter().map(|path| Value::from(&**path))
     }
 
     pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {

@@ -88,7 +88,7 @@ impl Moment {
                 id: Some(Value::int(7)),
                 target: target.clone(),
                 payload: mark(payload.clone(), approved),
-                dropped: Vec::new(),
+                dropped: target.iter().map(|_| "(:payload :approved)".into()).collect(),
             }))),
             What::Registered(actuators) => Some(Event::Registered(actuators.clone())),
             What::Answer { pick, with } => picked(state, *pick).map(|(id, effect)| match effect {
