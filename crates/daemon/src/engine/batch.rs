@@ -4,6 +4,7 @@
 //! thinkers are asked, because their answers are harmless and belong into the same commit;
 //! everything else is noted in `after`, to be done when the append is durable.
 
+use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use bridle_host::Host;
 use bridle_loop::{
     Actuator, Began, Effect, EffectId, Event, Limits, Name, Outcome, Place, Tick, Time, step,
 };
-use bridle_sexp::Value;
+use bridle_sexp::{Dialect, Value, print};
 use bridle_store::{Append, Cause, Draft, NewSession, Number, Receipt};
 use bridle_wire::Code;
 use bridle_wire::oacp::Failure;
@@ -32,6 +33,15 @@ const SHELL_ACTUATORS: usize = 64;
 
 /// What was done before with another body under the same id.
 const CONFLICT: &str = "this id was used before with another body; use a new one";
+
+/// Bytes that a thread keeps for the text of a State: some 32 exchanges of usual length.
+const MARKED_BYTES: usize = 128 << 10;
+
+thread_local! {
+    /// The text of the last State that this thread marked, so that the next one allocates
+    /// nothing: one in 20 instructions of a prompt was spent on that.
+    static MARKED: RefCell<String> = const { RefCell::new(String::new()) };
+}
 
 /// What is to happen when the append is durable, in order.
 #[derive(Debug)]
@@ -269,7 +279,7 @@ impl<'a> Batch<'a> {
     fn record_effect(&mut self, effect: &Effect, event: usize) -> usize {
         let seq = effect.seq().map(|seq| seq.0);
         let cause = Cause::Earlier(event);
-        let draft = self.record(effect.kind(), effect.to_value().to_string(), seq, cause, ENGINE);
+        let draft = self.record(effect.kind(), text(&effect.to_value()), seq, cause, ENGINE);
         if let (Effect::Say(said), Some(After::Publish { answers, .. })) =
             (effect, self.after.last_mut())
         {
@@ -302,7 +312,13 @@ impl<'a> Batch<'a> {
 
     /// Notes the hash of the State at the end of a turn, for replay to compare.
     fn mark(&mut self, event: usize) {
-        let hash = bridle_store::hash_text(&self.core.state.text());
+        let hash = MARKED.with_borrow_mut(|text| {
+            text.clear();
+            self.core.state.write(text);
+            let hash = bridle_store::hash_text(text);
+            text.shrink_to(MARKED_BYTES);
+            hash
+        });
         let body = Value::plist([("state", Value::str(hash.to_string()))]);
         self.record("mark", body.to_string(), None, Cause::Earlier(event), ENGINE);
     }
@@ -328,6 +344,13 @@ fn receipt_key(inbound: &Inbound) -> Option<ReceiptKey> {
         client: signal.from.client.clone()?,
         id: signal.id.as_ref()?.to_string().into(),
     })
+}
+
+/// The canonical text of a value, printed once.
+fn text(value: &Value) -> String {
+    let mut text = String::new();
+    print(value, Dialect::Lisp, &mut text);
+    text
 }
 
 fn number(number: u64) -> Value {

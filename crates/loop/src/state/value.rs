@@ -30,10 +30,17 @@ impl State {
 
     /// The canonical text of [`State::to_value`], made faster.
     pub fn text(&self) -> String {
-        let mut out = text(&self.head().done());
+        let mut out = String::new();
+        self.write(&mut out);
+        out
+    }
+
+    /// Appends [`State::text`], to a buffer that may be used again.
+    pub fn write(&self, out: &mut String) {
+        out.push_str(&text(&self.head().done()));
         out.pop();
-        push_kept(&mut out, " :history", &self.history);
-        push_kept(&mut out, " :decisions", &self.decisions);
+        push_kept(out, " :history", &self.history);
+        push_kept(out, " :decisions", &self.decisions);
         match self.tail(Plist::new()).done() {
             Value::Nil => out.push(')'),
             tail => {
@@ -41,7 +48,6 @@ impl State {
                 out.push_str(&text(&tail)[1..]);
             }
         }
-        out
     }
 
     /// What comes before the things that are kept.
