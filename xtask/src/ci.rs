@@ -64,6 +64,7 @@ fn steps() -> Vec<Step> {
     let fmt_apart =
         APART.iter().map(|path| Run::cargo(["fmt", "--check", "--manifest-path", path]));
     let clippy = ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
+    let clippy_faults = faults(&["clippy", "--all-targets"]).args(["--", "-D", "warnings"]);
     let apart = APART.iter().map(|path| {
         let clippy = ["clippy", "--locked", "--all-targets", "--manifest-path", path];
         Run::cargo(clippy).args(["--", "-D", "warnings"])
@@ -75,15 +76,22 @@ fn steps() -> Vec<Step> {
         verb("layers", layers::run, &[]),
         verb("tidy", tidy::run, &[]),
         programs("deny", vec![Run::cargo(["deny", "check", "licenses", "bans", "sources"])]),
-        programs("clippy", vec![Run::cargo(clippy)]),
+        programs("clippy", vec![Run::cargo(clippy), clippy_faults]),
         programs("build", vec![Run::cargo(["build", "--locked", "--workspace"])]),
-        programs("test", vec![Run::cargo(["test", "--locked", "--workspace"])]),
+        programs("test", vec![Run::cargo(["test", "--locked", "--workspace"]), faults(&["test"])]),
         programs("doc", vec![Run::cargo(doc).env("RUSTDOCFLAGS", "-D warnings")]),
         verb("vectors", vectors::run, &[]),
         verb("peers", peers::run, &["--check"]),
         verb("chaos", chaos::run, &["--schedules", "60"]),
         programs("apart", apart.collect()),
     ]
+}
+
+/// A command of cargo over the rooms that have tests of their own in a build that may be killed.
+fn faults(command: &[&'static str]) -> Run {
+    let rooms = ["--package", "bridle-store", "--package", "bridle-host"];
+    let features = ["--features", "bridle-store/faults,bridle-host/faults"];
+    Run::cargo(command.iter().copied()).args(["--locked"]).args(rooms).args(features)
 }
 
 pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
