@@ -148,6 +148,7 @@ impl Attachment {
         inner: &mut Inner,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Option<Out>, Failure>> {
+        let mut has_read = false;
         loop {
             let head = inner.head;
             let Some(feed) = inner.feed(self.id) else { return Poll::Ready(Ok(None)) };
@@ -159,11 +160,15 @@ impl Attachment {
             if let Some(event) = event {
                 return Poll::Ready(Ok(Some(self.show(inner, event))));
             }
+            if has_read {
+                tracing::error!(session = %self.session.id, seq = next, "an event is not there");
+                return Poll::Ready(Err(Code::Internal.into()));
+            }
             let Some(feed) = inner.feed(self.id) else { return Poll::Ready(Ok(None)) };
             match feed.poll_page(cx) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Err(failure)) => return Poll::Ready(Err(failure)),
-                Poll::Ready(Ok(true)) => {}
+                Poll::Ready(Ok(true)) => has_read = true,
                 Poll::Ready(Ok(false)) => {
                     let after = feed.cursor;
                     feed.read(self.hub.read_page(&self.session.id, after));
