@@ -476,3 +476,15 @@ impl Future for Connection {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Connection;
+
+    #[test]
+    fn an_idle_connection_is_small() {
+        // Ten thousand of them are 8 MB.
+        let bytes = size_of::<Connection>();
+        assert!(bytes <= 840, "{bytes} bytes");
+    }
+}

@@ -93,9 +93,6 @@ pub(crate) struct Talk {
     link: Option<Box<Link>>,
     /// A message that waits for the engine; nothing is answered meanwhile.
     waiting: Option<Box<Waiting>>,
-    /// The text of the event that is being told, if it was written elsewhere; empty between
-    /// calls.
-    written: Option<String>,
 }
 
 /// What was settled by a client's hello.
@@ -173,7 +170,6 @@ impl Talk {
             whole: None,
             link: None,
             waiting: None,
-            written: None,
         })
     }
 

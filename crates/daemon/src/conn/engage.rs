@@ -89,13 +89,14 @@ impl Connection {
         if let Some(under_way) = writing {
             let Poll::Ready(text) = Pin::new(&mut under_way.task).poll(cx) else { return false };
             let Some(done) = writing.take() else { return false };
-            match text {
-                Ok(Ok(text)) => talk.tell_written(&seat.shared, (done.told, text), output, tally),
+            let text = match text {
+                Ok(Ok(text)) => Some(text),
                 Ok(Err(error)) | Err(error) => {
                     tracing::error!(%error, "an event could not be written apart");
-                    talk.tell(&seat.shared, done.told, output, tally);
+                    None
                 }
-            }
+            };
+            talk.tell(&seat.shared, (done.told, text), output, tally);
             return true;
         }
         let Some(attachment) = talk.attachment() else { return false };
@@ -106,7 +107,7 @@ impl Connection {
                 let task = seat.shared.write(large);
                 *writing = Some(Box::new(Writing { told, task, bytes }));
             }
-            None => talk.tell(&seat.shared, told, output, tally),
+            None => talk.tell(&seat.shared, (told, None), output, tally),
         }
         true
     }

@@ -363,24 +363,11 @@ impl Talk {
         Some(Large { session, dialect: self.dialect, event: Arc::clone(event), view })
     }
 
-    /// Says what the engine has for this client, once the text of it is written.
-    pub(crate) fn tell_written(
-        &mut self,
-        shared: &Shared,
-        (told, text): (Out, String),
-        out: &mut Vec<u8>,
-        tally: &mut Tally,
-    ) {
-        self.written = Some(text);
-        self.tell(shared, told, out, tally);
-        self.written = None;
-    }
-
-    /// Says what the engine has for this client.
+    /// Says what the engine has for this client, with the text of it if that is written.
     pub(crate) fn tell(
         &mut self,
         shared: &Shared,
-        told: Out,
+        (told, text): (Out, Option<String>),
         out: &mut Vec<u8>,
         tally: &mut Tally,
     ) {
@@ -398,9 +385,13 @@ impl Talk {
             // Its sender knows what it said.
             Out::Event { event, view: View::Own, live: true } if event.kind == Kind::Signal => {}
             Out::Event { event, view, .. } => {
-                self.tell_event(batch, &reader, &link, (&event, view));
+                let text = text.unwrap_or_else(|| reader.event(&event, view));
+                self.tell_event(batch, &reader, &link, (&event, view), &text);
             }
-            Out::Offer(event) => self.tell_event(batch, &reader, &link, (&event, View::Asked)),
+            Out::Offer(event) => {
+                let text = text.unwrap_or_else(|| reader.event(&event, View::Asked));
+                self.tell_event(batch, &reader, &link, (&event, View::Asked), &text);
+            }
             Out::Receipt { id, seq } => self.say_text(batch, &reader.receipt(id.as_ref(), seq)),
             Out::Status(status) => self.say_text(batch, &reader.status(status)),
             Out::Delta { turn, text } => self.say_text(batch, &reader.delta(turn, &text)),
@@ -420,12 +411,9 @@ impl Talk {
         reader: &Reader<'_>,
         link: &Link,
         (event, view): (&StreamEvent, View),
+        text: &str,
     ) {
-        let text = match self.written.take() {
-            Some(text) => text,
-            None => reader.event(event, view),
-        };
-        if self.try_say(batch, &text).is_ok() {
+        if self.try_say(batch, text).is_ok() {
             return;
         }
         let max_frame = self.encoder.max_frame();

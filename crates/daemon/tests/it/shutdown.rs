@@ -2,7 +2,12 @@
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+use crate::shell::{Shell, at, number, prompt, script, text, value};
 use crate::support::{CHECK, Daemon, HEALTHY, Reader, assert_error, frame, guard};
+
+/// Thinks long enough that the daemon stops meanwhile, and not at all the second time.
+const LONG: &str = "(rule :when \"go\" :delay 60000 :say \"never\")";
+const SHORT: &str = "(rule :when \"go\" :say \"at last\")";
 
 #[tokio::test]
 async fn idle_connections_are_closed_and_the_daemon_ends() {
@@ -69,4 +74,63 @@ async fn a_peer_that_does_not_read_cannot_hold_the_daemon_beyond_its_grace() {
     let (_read, writer) = clog(&daemon).await;
     daemon.stop().await.unwrap();
     guard(writer).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_was_taken_is_answered_before_the_end_if_there_is_time() {
+    let rules = "(default :delay 300 :say \"in time\")";
+    let daemon = Daemon::with(|config, dir| script(config, dir, rules)).await;
+    let mut peer = daemon.peer().await;
+    // The check shows that the prompt has been read, too.
+    peer.send(frame(&prompt(1, "go")) + &frame(CHECK)).await;
+    assert_eq!(peer.frame().await.as_deref(), Some(HEALTHY));
+    let (end, _dir) = daemon.begin_stop();
+    let answer = value(&peer.frame().await.unwrap());
+    assert_eq!(text(&answer, "payload text"), "in time");
+    assert!(peer.rest().await.is_empty());
+    guard(end).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn what_was_not_taken_is_told_so() {
+    let daemon = Daemon::with(|config, dir| {
+        script(config, dir, LONG);
+        config.limits.shutdown_grace = std::time::Duration::from_millis(200);
+    })
+    .await;
+    let mut shell = Shell::attach(&daemon, ":session \"work\" :receipts t").await;
+    shell.say(&prompt(1, "go")).await;
+    shell.next().await;
+    // A hello waits until what was sent before it is answered, which takes too long.
+    shell.say(&crate::shell::hello(":session \"other\"").replace(":EVENT", ":EVENT :id 2")).await;
+    shell.say(&prompt(3, "go")).await;
+    let mut other = daemon.peer().await;
+    assert_eq!(other.ask(CHECK).await, HEALTHY);
+    daemon.stop().await.unwrap();
+    let rest = String::from_utf8(shell.peer.rest().await).unwrap();
+    assert!(rest.contains("(:type :RESPONSE :id 2 :payload (:status :error :code :shutting-down "));
+    assert!(!rest.contains("never"), "{rest}");
+}
+
+#[tokio::test]
+async fn what_has_a_receipt_is_answered_after_the_next_start() {
+    let daemon = Daemon::with(|config, dir| script(config, dir, LONG)).await;
+    let fields = ":session \"work\" :client \"a\" :receipts t";
+    let mut shell = Shell::attach(&daemon, fields).await;
+    shell.say(&prompt(1, "go")).await;
+    let receipt = shell.next().await;
+    assert!(at(&receipt, "payload status").is_keyword("admitted"), "{receipt}");
+    let (end, dir) = daemon.begin_stop();
+    guard(end).await.unwrap().unwrap();
+    shell.peer.rest().await;
+
+    let daemon = Daemon::again(dir, |config, dir| script(config, dir, SHORT)).await;
+    let cursor = number(&receipt, "payload seq");
+    let mut back = Shell::attach(&daemon, &format!("{fields} :cursor {cursor}")).await;
+    let answer = back.response(1).await;
+    assert_eq!(text(&answer, "payload text"), "at last");
+    assert_eq!(number(&answer, "meta answers"), cursor);
+    // Sent again, it is known.
+    back.say(&prompt(1, "go")).await;
+    assert_eq!(back.next().await, receipt);
 }

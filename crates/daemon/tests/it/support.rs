@@ -60,7 +60,11 @@ impl Daemon {
 
     /// Starts with the defaults as changed by `change`, which also gets a private directory.
     pub(crate) async fn with(change: impl FnOnce(&mut Config, &Path)) -> Daemon {
-        let dir = Dir(tempfile::tempdir().unwrap());
+        Daemon::again(Dir(tempfile::tempdir().unwrap()), change).await
+    }
+
+    /// Starts in the directory of one that has stopped.
+    pub(crate) async fn again(dir: Dir, change: impl FnOnce(&mut Config, &Path)) -> Daemon {
         let mut config = Config {
             tcp: Some("127.0.0.1:0".to_owned()),
             state: dir.path().join("state"),
