@@ -222,3 +222,28 @@ async fn the_unix_socket_is_not_signed() {
     .await;
     assert_eq!(daemon.unix_peer().await.ask(CHECK).await, HEALTHY);
 }
+
+#[tokio::test]
+async fn a_key_is_a_principal_and_acts_for_the_owner() {
+    let daemon = Daemon::with(|config, dir| {
+        signed(config);
+        config.unix = Some(dir.join("socket"));
+    })
+    .await;
+    let mut owner = crate::shell::Shell::attach(&daemon, ":session \"mine\"").await;
+    owner.ask(1, ":payload (:sensor :user-prompt :text \"status\")").await;
+    let key = key("main", SECRET);
+    let mut client = Signing::connect(&daemon, Keyring::of(key.clone())).await;
+    client.greet(key).await.unwrap();
+    client.send("(:type :EVENT :id 5 :payload (:action :handshake :session \"mine\"))").await;
+    let welcome = client.read().await.unwrap();
+    assert!(
+        welcome.starts_with("(:type :RESPONSE :id 5 :meta (:session \"mine\" :seq 2)"),
+        "{welcome}"
+    );
+    client.send("(:type :LOG :id 6 :payload (:text \"x\"))").await;
+    assert!(client.read().await.unwrap().starts_with("(:type :RESPONSE :id 6 "));
+    let reader = bridle_store::Reader::open(&daemon.dir.path().join("state")).unwrap();
+    let records = reader.stream("mine", 2, 10).unwrap();
+    assert_eq!(&*records[0].principal, "key:main");
+}
