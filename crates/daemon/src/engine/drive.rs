@@ -148,6 +148,8 @@ impl Desk {
 
     /// Records a batch of work and lets everybody know; tells whether to go on.
     async fn batch(&mut self, works: Vec<Work>) -> bool {
+        let hub = Arc::clone(&self.hub);
+        let _turn = hub.desk_turn().await;
         self.undo = works.iter().filter_map(Undo::of).collect();
         let gone = self.session.lock().gone.clone();
         if let Some(gone) = gone {

@@ -30,7 +30,7 @@ use super::clock::Clock;
 use super::drive::drive;
 use super::facts;
 use super::feed::{Feed, Reading};
-use super::keeper::{Keeper, NotKept};
+use super::keeper::{GROUP, Keeper, NotKept};
 use super::load;
 use super::readers::Readers;
 use super::session::{Inner, Room, Session};
@@ -39,6 +39,10 @@ use super::wakes::Wakes;
 use super::work::Work;
 use crate::config::EngineLimits;
 use crate::metrics::EngineMetrics;
+
+/// Sessions that are stepped through at the same time: as many as one commit takes. Others wait
+/// with their messages alone: 5,000 prompts at once left 76 MiB behind instead of 133.
+const DESKS: usize = GROUP;
 
 /// How long work that could not be recorded waits until it is tried again.
 const RETRY: Duration = Duration::from_millis(500);
@@ -63,6 +67,8 @@ pub(crate) struct Hub {
     pub(super) wakes: Wakes,
     /// Turns for thoughts and acts.
     workers: Semaphore,
+    /// Turns for batches: what is loaded and stepped through at the same time.
+    desks: Semaphore,
     /// Drive tasks, workers, the timer.
     tasks: TaskTracker,
     /// Cancelled when the daemon stops; ends what only waits.
@@ -226,6 +232,11 @@ impl Hub {
     /// Waits for a turn to think or act. Never closed; if it were, none would be held back.
     pub(super) async fn worker_turn(&self) -> Option<SemaphorePermit<'_>> {
         self.workers.acquire().await.ok()
+    }
+
+    /// Waits for a turn to load a session and step through its work.
+    pub(super) async fn desk_turn(&self) -> Option<SemaphorePermit<'_>> {
+        self.desks.acquire().await.ok()
     }
 
     /// Has an append kept.

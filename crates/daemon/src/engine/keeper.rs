@@ -21,7 +21,7 @@ use super::clock::Clock;
 const QUEUE: usize = 1024;
 
 /// Appends in one commit: bounds how long the first of them waits for the last.
-const GROUP: usize = 512;
+pub(super) const GROUP: usize = 512;
 
 /// How often a record that takes nothing is tried, when nobody else tries.
 const PROBE: Duration = Duration::from_secs(1);

@@ -18,7 +18,7 @@ use super::super::keeper::Keeper;
 use super::super::readers::Readers;
 use super::super::wakes::Wakes;
 use super::super::work::Work;
-use super::Hub;
+use super::{DESKS, Hub};
 use crate::config::Config;
 use crate::error::Error;
 use crate::metrics::EngineMetrics;
@@ -70,6 +70,7 @@ impl Hub {
             loaded: Mutex::default(),
             wakes: Wakes::default(),
             workers: Semaphore::new(limits.workers),
+            desks: Semaphore::new(DESKS),
             tasks: TaskTracker::new(),
             quit: CancellationToken::new(),
             stamps: AtomicU64::new(1),
