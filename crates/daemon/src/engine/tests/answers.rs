@@ -2,7 +2,7 @@
 
 use bridle_sexp::Value;
 
-use super::rig::{Rig, body};
+use super::rig::{Rig, Shell, body};
 use crate::engine::{Kind, Out, View};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -19,4 +19,24 @@ async fn a_client_without_hello_gets_one_answer_for_each_message_in_order() {
         assert_eq!(said.get("id").and_then(Value::as_i64), Some(id));
     }
     assert!(shell.ready().await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn more_sessions_and_messages_than_one_commit_takes_are_all_answered() {
+    let rig = Rig::with(|config| config.engine.inbox = 200).await;
+    let busy = rig.plain();
+    for id in 0..200 {
+        busy.send(&format!("(:type :LOG :id {id} :payload (:text \"x\"))"));
+    }
+    let shells: Vec<Shell> = (0..600).map(|_| rig.plain()).collect();
+    for shell in &shells {
+        shell.prompt(1, "help");
+    }
+    for shell in &shells {
+        assert!(matches!(shell.next().await, Out::Event { .. }));
+    }
+    for id in 0..200 {
+        let Out::Event { event, .. } = busy.next().await else { panic!("no event") };
+        assert_eq!(body(&event).get("id").and_then(Value::as_i64), Some(id));
+    }
 }
