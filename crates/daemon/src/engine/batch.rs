@@ -52,6 +52,8 @@ pub(super) enum After {
     Await { seq: u64, waiter: Waiter, load: Load },
     /// A shell wants to know that its message is recorded.
     Receipt { to: AttachmentId, id: Option<bridle_wire::oacp::Id>, seq: u64 },
+    /// A message came again: it has no answer of its own.
+    Repeat { to: AttachmentId },
     /// A message is refused.
     Refuse { inbound: Box<Inbound>, failure: Failure },
     /// An effect to carry out, and the draft of its intent; `None` for one that was left open.
@@ -194,10 +196,13 @@ impl<'a> Batch<'a> {
         if known.body != body {
             let failure = Failure::because(Code::IdConflict, CONFLICT);
             self.after.push(After::Refuse { inbound, failure });
-        } else if inbound.wants_receipt {
-            let (to, id) = (inbound.attachment, inbound.id);
+            return;
+        }
+        let (to, id) = (inbound.attachment, inbound.id);
+        if inbound.wants_receipt {
             self.after.push(After::Receipt { to, id, seq: known.seq });
         }
+        self.after.push(After::Repeat { to });
     }
 
     /// Tells the State what can be reached, if that is more than it knows. What a shell offered

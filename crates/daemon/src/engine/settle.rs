@@ -91,6 +91,11 @@ impl Settling<'_> {
                 drop(load);
                 self.inner.waiters.insert(seq, waiter);
             }
+            After::Repeat { to } => {
+                if let Some(feed) = self.inner.feed(to) {
+                    feed.push(Out::Repeat);
+                }
+            }
             After::Receipt { to, id, seq } => {
                 if let Some(feed) = self.inner.feed(to) {
                     feed.push(Out::Receipt { id, seq });

@@ -170,6 +170,8 @@ pub(crate) enum Out {
         /// Its number.
         seq: u64,
     },
+    /// A message came again: what there is to say to it was or will be said to the first.
+    Repeat,
     /// A message is refused; nothing of it is recorded.
     Refused {
         /// The message's id.

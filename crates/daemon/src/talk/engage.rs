@@ -41,8 +41,7 @@ const SESSION_NAME: &str = "expected 1 to 64 letters, digits, `.`, `_` and `-`";
 #[derive(Debug)]
 pub(super) struct Link {
     attachment: Arc<Attachment>,
-    /// Messages that the engine took and did not answer yet. Of a client with a hello it may
-    /// be too high: a message that came twice is answered once.
+    /// Messages that the engine took and did not answer yet.
     unanswered: usize,
     /// Answers to a client without hello that wait for those before them: each with how many
     /// messages have to be answered first.
@@ -396,7 +395,7 @@ impl Talk {
             Out::Status(status) => self.say_text(batch, &reader.status(status)),
             Out::Delta { turn, text } => self.say_text(batch, &reader.delta(turn, &text)),
             Out::Refused { id, failure } => self.decline(batch, id.as_ref(), &failure),
-            Out::Gone(_) => {}
+            Out::Repeat | Out::Gone(_) => {}
         }
         while let Some(text) = link.due() {
             self.say_text(batch, &text);
@@ -444,7 +443,7 @@ impl Talk {
 fn answers_own(told: &Out) -> bool {
     match told {
         Out::Event { event, view: View::Own, live: true } => event.kind == Kind::Say,
-        Out::Refused { .. } => true,
+        Out::Refused { .. } | Out::Repeat => true,
         _ => false,
     }
 }

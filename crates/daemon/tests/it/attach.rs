@@ -65,6 +65,11 @@ async fn a_repeat_gets_the_same_receipt_and_another_body_a_conflict() {
     assert_eq!(again.next().await, receipt);
     again.say(&prompt(7, "help")).await;
     assert_code(&again.response(7).await, "id-conflict");
+    // Nothing is owed for a repeat: a hello is taken at once.
+    again.say(&prompt(7, "status")).await;
+    assert_eq!(again.next().await, receipt);
+    again.say(&hello(fields)).await;
+    assert_eq!(text(&again.next().await, "payload session"), "work");
     // Neither was done again: the next number is the next one.
     let answer = again.ask(8, STATUS).await;
     assert_eq!(number(&answer, "meta seq"), number(&receipt, "payload seq") + 3, "{answer}");
