@@ -15,15 +15,33 @@ use tokio::time::timeout;
 use crate::budget::{Budget, Load};
 use crate::config::{Config, ThinkerChoice};
 use crate::engine::{Attach, Attachment, Hub, Mode, Out, Principal, StreamEvent};
+use crate::history::History;
+use crate::history::replay::Range;
 
 /// So long that a slow machine does not reach it; reached, the test hangs otherwise.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A hub that can be stopped and started on the same directory.
 pub(super) struct Rig {
-    pub(super) directory: TempDir,
+    pub(super) directory: Kept,
     pub(super) config: Config,
     pub(super) hub: Arc<Hub>,
+}
+
+/// A directory whose record must verify and replay when the test is over.
+pub(super) struct Kept(TempDir);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        let history = History::open(self.0.path()).expect("a record");
+        history.verify(None, &mut |_, _| {}).expect("the chain holds");
+        let all = Range { from: 1, to: None, session: None };
+        let replayed = history.replay(&all, &mut |_, _| {}).expect("replayed");
+        assert_eq!(replayed.difference, None);
+    }
 }
 
 impl Rig {
@@ -51,8 +69,8 @@ impl Rig {
 
     /// A hub with other settings.
     pub(super) async fn with(change: impl FnOnce(&mut Config)) -> Rig {
-        let directory = TempDir::new().expect("a directory");
-        let mut config = Config { state: directory.path().to_owned(), ..Config::default() };
+        let directory = Kept(TempDir::new().expect("a directory"));
+        let mut config = Config { state: directory.0.path().to_owned(), ..Config::default() };
         change(&mut config);
         let hub = Hub::start(&config).await.expect("the hub starts");
         Rig { directory, config, hub }
@@ -60,7 +78,8 @@ impl Rig {
 
     /// A hub on a directory that has a record.
     pub(super) async fn on(directory: TempDir) -> Rig {
-        let config = Config { state: directory.path().to_owned(), ..Config::default() };
+        let directory = Kept(directory);
+        let config = Config { state: directory.0.path().to_owned(), ..Config::default() };
         let hub = Hub::start(&config).await.expect("the hub starts");
         Rig { directory, config, hub }
     }
@@ -75,7 +94,7 @@ impl Rig {
     }
 
     pub(super) fn path(&self) -> &Path {
-        self.directory.path()
+        self.directory.0.path()
     }
 
     /// A client without hello.
