@@ -7,6 +7,7 @@
 //! - [`record`]: what a record is, and how one is asked for
 //! - [`append`]: what is handed in to be kept, all of it or nothing
 //! - [`store`]: the one writer
+//! - [`copier`]: from the log beside the file into the file, meanwhile
 //! - [`reader`]: reading, also while the daemon writes
 //! - [`verify`]: is the record what was written?
 //! - [`forget`]: destroying what can be destroyed without breaking the chain
@@ -44,6 +45,7 @@ mod schema;
 mod seal;
 
 pub mod append;
+pub mod copier;
 pub mod fault;
 pub mod forget;
 pub mod reader;
@@ -54,6 +56,7 @@ pub mod verify;
 pub use append::{
     Append, Cause, Checkpoint, Draft, NewSession, Numbers, Open, Receipt, Wake, valid_session_name,
 };
+pub use copier::Copier;
 pub use error::{Broken, Error, Flaw, Refusal};
 pub use forget::{By, Forgotten};
 pub use reader::{Loaded, OpenRow, Reader, SessionRow, Waiting};

@@ -30,6 +30,11 @@ pub(crate) const BUSY: Duration = Duration::from_secs(5);
 /// Largest log that stays beside the file when it is empty again, in bytes: four times what is usual.
 const MAX_LOG: i64 = 16 << 20;
 
+/// Pages of the log at which a commit copies them into the file by itself: 16 MiB. Until then a
+/// [`Copier`](crate::Copier) may do so without making anybody wait. Fault tests write little, and want
+/// logs that start over.
+pub(crate) const MAX_LOG_PAGES: i64 = if cfg!(feature = "faults") { 256 } else { 4096 };
+
 /// Statements kept prepared, per connection: the writer has about twenty.
 const STATEMENTS: usize = 32;
 
@@ -154,6 +159,7 @@ pub(crate) fn open_writer(dir: &Path) -> Result<Connection, Error> {
     let version = version(&connection, &path)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update_and_check(None, "journal_size_limit", MAX_LOG, |_| Ok(()))?;
+    connection.pragma_update_and_check(None, "wal_autocheckpoint", MAX_LOG_PAGES, |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "secure_delete", true)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
@@ -162,6 +168,25 @@ pub(crate) fn open_writer(dir: &Path) -> Result<Connection, Error> {
     connection.pragma_update(None, "recursive_triggers", true)?;
     if version == 0 {
         create(&mut connection)?;
+    }
+    Ok(connection)
+}
+
+/// Opens a file that is there once more, to copy the log into it.
+pub(crate) fn open_copier(dir: &Path) -> Result<Connection, Error> {
+    let path = dir.join(FILE);
+    if !path.exists() {
+        return Err(Error::Missing { path });
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(&path, flags)?;
+    // It waits for nobody: what is in the way now will not be the next time.
+    connection.busy_timeout(Duration::ZERO)?;
+    // So that the log is synced before it is copied, and the file before the log is used again.
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "secure_delete", true)?;
+    if version(&connection, &path)? == 0 {
+        return Err(Error::Missing { path });
     }
     Ok(connection)
 }

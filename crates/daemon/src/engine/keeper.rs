@@ -6,12 +6,13 @@
 //! append is refused and nothing of it is kept; the next one is tried again, and while there is
 //! none, a probe is, so that health recovers by itself.
 
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use bridle_store::{Append, Draft, Error, Numbers, Store, fault};
+use bridle_store::{Append, Copier, Draft, Error, Numbers, Store, fault};
 use prometheus_client::metrics::histogram::Histogram;
 use tokio::sync::{Semaphore, oneshot};
 
@@ -22,6 +23,10 @@ const QUEUE: usize = 1024;
 
 /// Appends in one commit: bounds how long the first of them waits for the last.
 pub(super) const GROUP: usize = 512;
+
+/// Records after which the log of the store is copied into its file: about as often as SQLite itself
+/// does it by default, but not while a commit is waited for. Fault tests write little and want it often.
+const COPY_AFTER: usize = if cfg!(feature = "faults") { 30 } else { 1_000 };
 
 /// How often a record that takes nothing is tried, when nobody else tries.
 const PROBE: Duration = Duration::from_secs(1);
@@ -70,12 +75,14 @@ impl Keeper {
     /// The system gives no thread.
     pub(super) fn start(
         store: Store,
+        state: &Path,
         clock: Arc<Clock>,
         commits: Histogram,
     ) -> std::io::Result<(Keeper, thread::JoinHandle<()>)> {
         let (jobs, waiting) = mpsc::channel();
         let healthy = Arc::new(AtomicBool::new(true));
-        let desk = Desk { store, clock, healthy: Arc::clone(&healthy), commits };
+        let copying = Copying::start(state.to_owned())?;
+        let desk = Desk { store, clock, healthy: Arc::clone(&healthy), commits, copying };
         let thread = thread::Builder::new();
         let thread = thread.name("keeper".to_owned()).spawn(move || desk.run(&waiting))?;
         Ok((Keeper { jobs, room: Semaphore::new(QUEUE), healthy }, thread))
@@ -134,6 +141,61 @@ struct Desk {
     healthy: Arc<AtomicBool>,
     /// Counts commits by their records.
     commits: Histogram,
+    copying: Copying,
+}
+
+/// A thread that copies the log of the store into its file, when it is told to.
+struct Copying {
+    wake: mpsc::SyncSender<()>,
+    thread: thread::JoinHandle<()>,
+    /// Records since it was told the last time.
+    records: usize,
+}
+
+impl Copying {
+    fn start(state: PathBuf) -> std::io::Result<Copying> {
+        let (wake, woken) = mpsc::sync_channel(1);
+        let thread = thread::Builder::new().name("copier".to_owned());
+        let thread = thread.spawn(move || {
+            let mut copier = None;
+            while let Ok(()) = woken.recv() {
+                if let Err(error) = copy(&mut copier, &state) {
+                    // A commit copies by itself when the log has grown too long.
+                    tracing::debug!(%error, "the log of the record is not copied");
+                }
+            }
+        })?;
+        Ok(Copying { wake, thread, records: 0 })
+    }
+
+    /// Counts records that were committed.
+    fn add(&mut self, records: usize) {
+        self.records += records;
+        // When it is still at it, the next commit tells it.
+        if self.records >= COPY_AFTER && self.wake.try_send(()).is_ok() {
+            self.records = 0;
+        }
+    }
+
+    /// Waits for its end, so that the store is the last to close the file and leaves no log.
+    fn end(self) {
+        drop(self.wake);
+        // A panic in there is in the log; there is nothing to undo.
+        let _ = self.thread.join();
+    }
+}
+
+/// Copies, with a connection that is opened the first time.
+fn copy(copier: &mut Option<Copier>, state: &Path) -> Result<(), Error> {
+    let copier = match copier {
+        Some(copier) => copier,
+        None => copier.insert(Copier::open(state)?),
+    };
+    fault::point("engine.copy");
+    let (copied, all) = copier.copy()?;
+    fault::point("engine.copied");
+    tracing::trace!(copied, all, "pages of the log are copied");
+    Ok(())
 }
 
 impl Desk {
@@ -143,13 +205,14 @@ impl Desk {
             match self.next(waiting) {
                 Ok(job) => jobs.push(job),
                 Err(mpsc::RecvTimeoutError::Timeout) => self.probe(),
-                Err(mpsc::RecvTimeoutError::Disconnected) => return,
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
             }
             jobs.extend(waiting.try_iter().take(GROUP));
             if self.work_off(&mut jobs) {
-                return;
+                break;
             }
         }
+        self.copying.end();
     }
 
     fn next(&self, waiting: &mpsc::Receiver<Job>) -> Result<Job, mpsc::RecvTimeoutError> {
@@ -195,6 +258,7 @@ impl Desk {
                         let _ = reply.send(Ok(numbers));
                     }
                     fault::point("engine.told");
+                    self.copying.add(records);
                     return;
                 }
                 Err(Error::Refused { append, reason }) if append < appends.len() => {

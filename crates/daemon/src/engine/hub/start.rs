@@ -55,8 +55,9 @@ impl Hub {
         let waiting = reader.open_sessions().map_err(Error::Record)?;
         drop(reader);
         let metrics = EngineMetrics::default();
-        let (keeper, keeping) = Keeper::start(store, Arc::clone(&clock), metrics.commits.clone())
-            .map_err(Error::Keeper)?;
+        let (keeper, keeping) =
+            Keeper::start(store, &config.state, Arc::clone(&clock), metrics.commits.clone())
+                .map_err(Error::Keeper)?;
         let limits = config.engine;
         let hub = Arc::new(Hub {
             limits,
