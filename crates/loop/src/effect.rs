@@ -1,4 +1,4 @@
-//! What a session wants to happen: everything [`crate::step`] ever says.
+//! What a session wants to happen: everything [`crate::step()`] ever says.
 //!
 //! The daemon records effects in their order and then carries them out; what comes back is a new
 //! event. A value here is a wish, not a deed.

@@ -1,4 +1,4 @@
-//! What can happen to a session: everything [`crate::step`] is ever told.
+//! What can happen to a session: everything [`crate::step()`] is ever told.
 //!
 //! Made by the daemon from messages, results and time; recorded before anything follows from it.
 //! Plain data: ids, names and values, never handles.

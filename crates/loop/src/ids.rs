@@ -1,6 +1,6 @@
 //! Names and numbers: one type for each, so that none is taken for another.
 //!
-//! Used by every file of this crate and by whoever feeds [`crate::step`]. No registry: a name
+//! Used by every file of this crate and by whoever feeds [`crate::step()`]. No registry: a name
 //! says nothing about whether the thing exists.
 
 use std::fmt;

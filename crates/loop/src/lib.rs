@@ -1,6 +1,6 @@
 //! What to do next: perceive, think, decide, act.
 //!
-//! A session is a [`State`] and a pile of [`Event`]s. [`step`] takes one event, changes the state
+//! A session is a [`State`] and a pile of [`Event`]s. [`step()`] takes one event, changes the state
 //! and says what should happen now, as [`Effect`]s. It is pure: no clock, no files, no randomness,
 //! nothing is looked up, nothing awaits. The daemon records events and effects, carries the effects
 //! out and brings the results back as new events; replaying the record gives the same state and

@@ -1,6 +1,6 @@
 //! The state as a value: checkpoints, forks and the hash that replay compares.
 //!
-//! `from_value(to_value(state)) == state` for every state that [`crate::step`] can reach.
+//! `from_value(to_value(state)) == state` for every state that [`crate::step()`] can reach.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
