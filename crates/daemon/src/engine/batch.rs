@@ -172,16 +172,16 @@ impl<'a> Batch<'a> {
         let seq = self.core.state.next_seq().0;
         let Inbound { signal, attachment, ticket, id, wants_receipt, load } = *inbound;
         if let (Some(key), Some(body)) = (key, body) {
+            self.core.receipts.note(&key, Admitted { body, seq, at: self.at });
             self.append.receipts.push(Receipt {
                 session: self.core.state.session().as_str().into(),
-                principal: key.principal.clone(),
-                client: key.client.clone(),
-                id: key.id.clone(),
+                principal: key.principal,
+                client: key.client,
+                id: key.id,
                 body_hash: body,
                 seq,
                 at: self.at,
             });
-            self.core.receipts.note(key, Admitted { body, seq, at: self.at });
         }
         if wants_receipt {
             self.after.push(After::Receipt { to: attachment, id, seq });

@@ -127,13 +127,17 @@ fn deadline(effect: &Effect) -> Option<i64> {
 /// Which messages were admitted, to recognize them when they come again.
 #[derive(Debug, Default)]
 pub(super) struct Receipts {
-    by_key: BTreeMap<ReceiptKey, Admitted>,
+    by_key: BTreeMap<Brief, Admitted>,
     /// Keys by age: the number given grows with time.
-    by_seq: BTreeMap<u64, ReceiptKey>,
+    by_seq: BTreeMap<u64, Brief>,
 }
 
+/// A key as it is kept: its hash, cut in half. A busy session holds thousands; with the keys
+/// themselves, twice, one took 400 bytes.
+type Brief = [u8; 16];
+
 /// Who sent which message.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug)]
 pub(super) struct ReceiptKey {
     pub(super) principal: Box<str>,
     pub(super) client: Box<str>,
@@ -149,16 +153,26 @@ pub(super) struct Admitted {
     pub(super) at: i64,
 }
 
+impl ReceiptKey {
+    fn brief(&self) -> Brief {
+        let ReceiptKey { principal, client, id } = self;
+        // Quoted, so that no two keys have the same text.
+        let hash = bridle_store::hash_text(&format!("{principal:?} {client:?} {id:?}"));
+        *hash.as_bytes().first_chunk().unwrap_or(&Brief::default())
+    }
+}
+
 impl Receipts {
     /// What was admitted under this key and is not too old at `now`.
     pub(super) fn find(&self, key: &ReceiptKey, now: i64) -> Option<Admitted> {
         let fresh = |admitted: &&Admitted| admitted.at.saturating_add(RECEIPT_MS) > now;
-        self.by_key.get(key).filter(fresh).copied()
+        self.by_key.get(&key.brief()).filter(fresh).copied()
     }
 
     /// Notes a message; the oldest go when there are too many.
-    pub(super) fn note(&mut self, key: ReceiptKey, admitted: Admitted) {
-        self.by_seq.insert(admitted.seq, key.clone());
+    pub(super) fn note(&mut self, key: &ReceiptKey, admitted: Admitted) {
+        let key = key.brief();
+        self.by_seq.insert(admitted.seq, key);
         if let Some(before) = self.by_key.insert(key, admitted) {
             self.by_seq.remove(&before.seq);
         }

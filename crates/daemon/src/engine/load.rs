@@ -158,7 +158,7 @@ fn receipts(loaded: &Loaded) -> Receipts {
             id: receipt.id.clone(),
         };
         let (body, seq, at) = (receipt.body_hash, receipt.seq, receipt.at);
-        receipts.note(key, Admitted { body, seq, at });
+        receipts.note(&key, Admitted { body, seq, at });
     }
     receipts
 }
