@@ -156,8 +156,11 @@ impl Attachment {
                 return Poll::Ready(Ok(None));
             }
             let next = feed.cursor + 1;
-            let event = feed.next_of_page().or_else(|| inner.recent(next));
-            if let Some(event) = event {
+            if let Some(event) = feed.next_of_page() {
+                self.read_ahead(inner, head);
+                return Poll::Ready(Ok(Some(self.show(inner, event))));
+            }
+            if let Some(event) = inner.recent(next) {
                 return Poll::Ready(Ok(Some(self.show(inner, event))));
             }
             if has_read {
@@ -174,6 +177,19 @@ impl Attachment {
                     feed.read(self.hub.read_page(&self.session.id, after));
                 }
             }
+        }
+    }
+
+    /// Reads the next page while the shell takes this one.
+    fn read_ahead(&self, inner: &mut Inner, head: u64) {
+        let page = self.hub.limits().page;
+        let Some(after) = inner.feed(self.id).and_then(|feed| feed.wants_page(page, head)) else {
+            return;
+        };
+        if inner.recent(after + 1).is_none()
+            && let Some(feed) = inner.feed(self.id)
+        {
+            feed.read(self.hub.read_page(&self.session.id, after));
         }
     }
 

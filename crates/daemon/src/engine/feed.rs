@@ -260,8 +260,16 @@ impl Feed {
             }
         };
         rare.reading = None;
-        rare.page = page?.into();
+        rare.page.extend(page?);
         Poll::Ready(Ok(true))
+    }
+
+    /// Where the page after this one begins, when it is time to read that: the shell has taken
+    /// half of this one, and there is more up to `head`.
+    pub(super) fn wants_page(&self, page: usize, head: u64) -> Option<u64> {
+        let rare = self.rare.as_ref().filter(|rare| rare.reading.is_none())?;
+        let last = rare.page.back()?.seq;
+        (rare.page.len() <= page / 2 && last < head).then_some(last)
     }
 
     /// Begins to read a page.

@@ -25,8 +25,9 @@ pub(crate) const EVENTS: [&str; 8] =
 /// of shells that take their time.
 const PAGE_BYTES: usize = 256 << 10;
 
-/// Records read at once for a page: so few that large ones are not read to be thrown away.
-const CHUNK: usize = 64;
+/// Events read first for a page; how large they are tells how many more fit, so that large ones
+/// are not read to be thrown away.
+const FIRST: usize = 16;
 
 /// A session as it was found.
 pub(super) struct Found {
@@ -63,9 +64,9 @@ fn read_page(
     mut after: u64,
     most: usize,
 ) -> Result<Vec<Arc<StreamEvent>>, Error> {
-    let (mut page, mut bytes) = (Vec::new(), 0);
+    let (mut page, mut bytes, mut chunk) = (Vec::new(), 0, FIRST);
     while page.len() < most && bytes < PAGE_BYTES {
-        let next = reader.stream(session.as_str(), after, CHUNK.min(most - page.len()))?;
+        let next = reader.stream(session.as_str(), after, chunk.min(most - page.len()))?;
         if next.is_empty() {
             break;
         }
@@ -77,6 +78,8 @@ fn read_page(
                 break;
             }
         }
+        let usual = bytes / page.len().max(1);
+        chunk = PAGE_BYTES.saturating_sub(bytes) / usual.max(1) + 1;
     }
     Ok(page)
 }
