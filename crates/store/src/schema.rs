@@ -41,7 +41,7 @@ const STATEMENTS: usize = 32;
 /// Records whose places in their sessions are looked up together: `record_place` is an index of many
 /// small ones, each in one corner of the file. The log grows by every page that a commit touches. With
 /// 64 records of 64 sessions the table alone touches 8, with an index by session and one by seq 136,
-/// with this one 12. Reading a session asks once for each block.
+/// with this one 12. Reading a session asks once for each block. Receipts are looked up the same way.
 pub(crate) const BLOCK: i64 = 1024;
 
 /// Every so many numbers of a stream, where that is is noted: no reader asks from the beginning.
@@ -119,13 +119,13 @@ CREATE TABLE checkpoint (
 ) STRICT;
 
 CREATE TABLE receipt (
+  id        INTEGER PRIMARY KEY,         -- in the order in which they were given
   session   INTEGER NOT NULL,
-  slot      INTEGER NOT NULL,            -- a ring: the oldest gives way
   seq       INTEGER NOT NULL,
   at        INTEGER NOT NULL,
-  sealed    BLOB NOT NULL,
-  PRIMARY KEY (session, slot)
-) STRICT, WITHOUT ROWID;
+  sealed    BLOB NOT NULL
+) STRICT;
+CREATE INDEX receipt_place ON receipt (id / 1024, session);
 
 CREATE TABLE open_effect (
   session   INTEGER NOT NULL,

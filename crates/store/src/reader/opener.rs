@@ -2,17 +2,18 @@
 //! call reads, never longer: a key that was destroyed is not kept alive by a reader.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::row::{Raw, bytes};
 use crate::append::Receipt;
 use crate::chain::{self, Identity};
 use crate::error::Error;
 use crate::record::{Body, Hash, Number, Record};
-use crate::schema::count;
+use crate::schema::{BLOCK, count};
 use crate::seal::{self, Label, Place, SALT, Salt, SessionKey};
-use crate::store;
+use crate::store::{self, MAX_RECEIPTS};
 
 /// Opens the records of one moment.
 pub(crate) struct Opener<'c> {
@@ -126,7 +127,7 @@ impl<'c> Opener<'c> {
         Ok(Some((Number(count(number)), String::from_utf8(opened).map_err(|_| damaged())?)))
     }
 
-    /// The receipts of a session that are not older than `since`, oldest first.
+    /// The latest receipts of a session that are not older than `since`, oldest first.
     pub(crate) fn receipts(
         &mut self,
         session: i64,
@@ -134,30 +135,45 @@ impl<'c> Opener<'c> {
         since: i64,
     ) -> Result<Vec<Receipt>, Error> {
         let connection = self.connection;
-        let mut statement = connection.prepare_cached(
-            "SELECT seq, at, sealed FROM receipt WHERE session = ?1 AND at >= ?2 ORDER BY seq",
-        )?;
-        let mut rows = statement.query(params![session, since])?;
+        let given: i64 = connection
+            .prepare_cached("SELECT receipts FROM session WHERE id = ?1")?
+            .query_row([session], |row| row.get(0))?;
+        let most = usize::try_from(count(given).min(MAX_RECEIPTS)).unwrap_or(usize::MAX);
         let mut receipts = Vec::new();
-        while let Some(row) = rows.next()? {
-            let (seq, at, sealed): (i64, i64, Vec<u8>) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            let opened = match sealed.split_first_chunk::<SALT>() {
-                Some((salt, sealed)) => {
-                    let place = Place { label: Label::Receipt, number: count(seq), salt };
-                    self.open(session, place, sealed.to_vec())?
-                }
-                None => None,
-            };
-            let Some(([principal, client, id], body_hash)) =
-                opened.as_deref().and_then(store::read_receipt)
-            else {
-                return Err(Error::Damaged(format!("the receipt of `{name}` for `{seq}`").into()));
-            };
-            let seq = count(seq);
-            let session = name.into();
-            receipts.push(Receipt { session, principal, client, id, body_hash, seq, at });
+        for block in receipt_blocks(connection)?.rev() {
+            if receipts.len() >= most {
+                break;
+            }
+            let mut statement = connection.prepare_cached(
+                "SELECT seq, at, sealed FROM receipt
+                 WHERE id / 1024 = ?1 AND session = ?2 AND at >= ?3 ORDER BY id DESC",
+            )?;
+            let mut rows = statement.query(params![block, session, since])?;
+            while let Some(row) = rows.next()? {
+                receipts.push(self.receipt(session, name, row)?);
+            }
         }
+        receipts.truncate(most);
+        receipts.reverse();
         Ok(receipts)
+    }
+
+    fn receipt(&mut self, whose: i64, name: &str, row: &Row<'_>) -> Result<Receipt, Error> {
+        let (seq, at, sealed): (i64, i64, Vec<u8>) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let opened = match sealed.split_first_chunk::<SALT>() {
+            Some((salt, sealed)) => {
+                let place = Place { label: Label::Receipt, number: count(seq), salt };
+                self.open(whose, place, sealed.to_vec())?
+            }
+            None => None,
+        };
+        let Some(([principal, client, id], body_hash)) =
+            opened.as_deref().and_then(store::read_receipt)
+        else {
+            return Err(Error::Damaged(format!("the receipt of `{name}` for `{seq}`").into()));
+        };
+        let (seq, session) = (count(seq), name.into());
+        Ok(Receipt { session, principal, client, id, body_hash, seq, at })
     }
 
     /// Who a session is, for the hash of its records.
@@ -230,4 +246,13 @@ impl<'c> Opener<'c> {
             .optional()?;
         Ok(bytes.filter(|bytes| chain::address(bytes).as_bytes() == address))
     }
+}
+
+/// The blocks that have receipts.
+fn receipt_blocks(connection: &Connection) -> Result<RangeInclusive<i64>, Error> {
+    let ends = "SELECT (SELECT min(id) FROM receipt), (SELECT max(id) FROM receipt)";
+    let (first, last): (Option<i64>, Option<i64>) =
+        connection.prepare_cached(ends)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    // Without any, a range of nothing.
+    Ok(first.unwrap_or(BLOCK) / BLOCK..=last.unwrap_or(0) / BLOCK)
 }

@@ -4,14 +4,14 @@
 use rusqlite::{CachedStatement, Connection, params};
 
 use super::known::{Known, Live};
-use super::{MAX_BODY, MAX_INLINE, MAX_RECEIPTS};
+use super::{MAX_BODY, MAX_INLINE, RECEIPT_AGE};
 use crate::append::{Append, Cause, Checkpoint, Draft, NewSession, Numbers, Receipt, Wake};
 use crate::append::{Open, valid_session_name};
 use crate::chain::{self, Link, Stored};
 use crate::error::{Error, Refusal};
 use crate::fault;
 use crate::record::{Hash, Number};
-use crate::schema::{MILESTONE, int};
+use crate::schema::{BLOCK, MILESTONE, int};
 use crate::seal::{self, Label, Place, SALT, Salt, SessionKey};
 
 /// Salts in one row: a kilobyte, so that several rows share a page of the file.
@@ -274,7 +274,6 @@ impl<'t> Batch<'t> {
 
     fn receipt(&mut self, receipt: &Receipt) -> Result<(), Error> {
         let live = self.sealed(&receipt.session, "receipts")?;
-        let slot = live.receipts % MAX_RECEIPTS;
         live.receipts += 1;
         let salt: Salt = seal::random()?;
         let place = Place { label: Label::Receipt, number: receipt.seq, salt: &salt };
@@ -283,10 +282,23 @@ impl<'t> Batch<'t> {
         let id = live.id;
         self.connection
             .prepare_cached(
-                "INSERT OR REPLACE INTO receipt (session, slot, seq, at, sealed)
-                 VALUES (?1, ?2, ?3, ?4, ?5)",
+                "INSERT INTO receipt (session, seq, at, sealed) VALUES (?1, ?2, ?3, ?4)",
             )?
-            .execute(params![id, int(slot), int(receipt.seq), receipt.at, sealed])?;
+            .execute(params![id, int(receipt.seq), receipt.at, sealed])?;
+        if self.connection.last_insert_rowid() % BLOCK == 0 {
+            self.drop_old_receipts(receipt.at.saturating_sub(RECEIPT_AGE))?;
+        }
+        Ok(())
+    }
+
+    /// Drops receipts that count no more, two blocks for each one that was filled.
+    fn drop_old_receipts(&self, since: i64) -> Result<(), Error> {
+        self.connection
+            .prepare_cached(
+                "DELETE FROM receipt
+                 WHERE id < (SELECT min(id) FROM receipt) + ?1 AND at < ?2",
+            )?
+            .execute(params![2 * BLOCK, since])?;
         Ok(())
     }
 

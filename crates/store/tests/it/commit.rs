@@ -204,6 +204,31 @@ fn receipts_survive_a_restart_count_for_a_day_and_are_bounded() {
 }
 
 #[test]
+fn receipts_are_told_apart_in_one_block_and_old_ones_give_way() {
+    let mut bed = Bed::with_sessions(&["main", "side"]);
+    let day = bridle_store::store::RECEIPT_AGE;
+    let given = |count: u64, at| Append {
+        receipts: (1..=count)
+            .flat_map(|seq| ["main", "side"].map(|name| (seq, name)))
+            .map(|(seq, name)| Receipt { session: name.into(), ..receipt(seq, at) })
+            .collect(),
+        ..Append::default()
+    };
+    bed.commit(&[given(1500, 1000)]);
+    let side = bed.reader().load("side", 1000).unwrap().receipts;
+    assert_eq!(side.len(), 1500);
+    assert!(side.iter().all(|receipt| &*receipt.session == "side"));
+    assert!(side.is_sorted_by_key(|receipt| receipt.seq));
+
+    bed.commit(&[given(1500, 1001 + day)]);
+    let kept = rusqlite::Connection::open(bed.file()).unwrap();
+    let old = "SELECT count(*) FROM receipt WHERE at = 1000";
+    let old: i64 = kept.query_row(old, [], |row| row.get(0)).unwrap();
+    assert_eq!(old, 0, "what counts no more is dropped as new ones come");
+    assert_eq!(bed.reader().load("main", 1001 + day).unwrap().receipts.len(), 1500);
+}
+
+#[test]
 fn two_writers_see_each_other() {
     let mut bed = Bed::with_sessions(&["main"]);
     let mut other = open(bed.dir.path());
