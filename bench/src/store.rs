@@ -123,17 +123,10 @@ impl Writer {
         self.seqs[index] += 1;
         let (name, seq) = (session(index), self.seqs[index]);
         let body = "x".repeat(BODY_BYTES);
-        let receipt = Receipt {
-            session: name.as_str().into(),
-            principal: "bench".into(),
-            client: "00000000-0000-4000-8000-000000000001".into(),
-            id: seq.to_string().into(),
-            body_hash: hash_text(&body),
-            seq,
-            at: self.at,
-        };
+        let message = hash_text(&format!("bench 00000000-0000-4000-8000-000000000001 {seq}"));
+        let receipt = Receipt { message, body: hash_text(&body) };
         let signal = Draft::new(&name, "signal", self.at, "bench", body).numbered(seq);
-        Append { drafts: vec![signal], receipts: vec![receipt], ..Append::default() }
+        Append { drafts: vec![signal.known_by(receipt)], ..Append::default() }
     }
 }
 

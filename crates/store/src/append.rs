@@ -21,8 +21,6 @@ pub struct Append {
     pub session: Option<NewSession>,
     /// The records, in order.
     pub drafts: Vec<Draft>,
-    /// Which inbound messages are now known.
-    pub receipts: Vec<Receipt>,
     /// Effects that now wait for an outcome.
     pub opened: Vec<Open>,
     /// Effects, by session and id, that are about to be executed by an actuator.
@@ -64,6 +62,8 @@ pub struct Draft {
     pub kind: &'static str,
     /// What it says, as canonical S-expression text.
     pub body: String,
+    /// By which the message that it is will be known. Only one that is numbered can have it.
+    pub receipt: Option<Receipt>,
 }
 
 impl Draft {
@@ -84,6 +84,7 @@ impl Draft {
             principal: principal.into(),
             kind,
             body: body.into(),
+            receipt: None,
         }
     }
 
@@ -91,6 +92,13 @@ impl Draft {
     #[must_use]
     pub fn numbered(mut self, seq: u64) -> Self {
         self.seq = Some(seq);
+        self
+    }
+
+    /// The same, known by a receipt.
+    #[must_use]
+    pub fn known_by(mut self, receipt: Receipt) -> Self {
+        self.receipt = Some(receipt);
         self
     }
 
@@ -113,23 +121,14 @@ pub enum Cause {
     Earlier(usize),
 }
 
-/// That a message was admitted: sent again, it gets the same answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// That a message was admitted: sent again, it gets the same answer. Both hashes are kept masked, so
+/// that they tell nothing once their record or its session is forgotten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Receipt {
-    /// Session that admitted it.
-    pub session: Box<str>,
-    /// Who sent it.
-    pub principal: Box<str>,
-    /// The client's own stable id.
-    pub client: Box<str>,
-    /// The message's id, as canonical text.
-    pub id: Box<str>,
-    /// Hash of the message's body, by [`hash_text`](crate::hash_text).
-    pub body_hash: Hash,
-    /// The seq it was given.
-    pub seq: u64,
-    /// Milliseconds since the epoch.
-    pub at: i64,
+    /// Hash of who sent which message: principal, client and id.
+    pub message: Hash,
+    /// Hash of the message's body.
+    pub body: Hash,
 }
 
 /// An effect that waits for its outcome.

@@ -47,6 +47,17 @@ pub enum Error {
         /// The newest version that can be read here.
         known: u32,
     },
+    /// The record was written by a development version, before the first release.
+    #[error(
+        "the record has schema version `{found}`, expected `{known}`: it was written before the \
+         first release; move record.db away to begin a new one"
+    )]
+    Older {
+        /// The version that the file has.
+        found: u32,
+        /// The version that can be read here.
+        known: u32,
+    },
     /// No session has this name.
     #[error("no session `{0}`")]
     NoSession(Box<str>),
@@ -124,7 +135,13 @@ pub enum Refusal {
         /// Index of the draft in its append.
         draft: usize,
     },
-    /// The daemon's own records are no stream and have no state, effects or receipts.
+    /// A receipt says which number a message has.
+    #[error("draft {draft} has a receipt and no seq")]
+    Receipt {
+        /// Index of the draft in its append.
+        draft: usize,
+    },
+    /// The daemon's own records are no stream and have no state or effects.
     #[error("the daemon itself has no {0}")]
     Daemon(&'static str),
     /// A body or a state is larger than any that can be kept.

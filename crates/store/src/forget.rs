@@ -43,8 +43,8 @@ pub struct Forgotten {
 }
 
 impl Store {
-    /// Destroys the key of a session, its state, receipts, open effects and wake time. Its records
-    /// stay, as [`Body::Erased`](crate::Body::Erased); its name may be used again.
+    /// Destroys the key of a session, its state, open effects and wake time. Its records and receipts
+    /// stay, unreadable, as [`Body::Erased`](crate::Body::Erased); its name may be used again.
     ///
     /// # Errors
     ///
@@ -55,6 +55,8 @@ impl Store {
         }
         let number = self.transact(1, |batch| {
             let session = find_session(batch, name)?;
+            // Nothing is written to it again, nor remembered of it.
+            batch.settle()?;
             destroy_session(batch, session)?;
             batch.unknow(name);
             let first = first_record(batch, session)?;
@@ -63,7 +65,7 @@ impl Store {
         self.after_forgetting(number)
     }
 
-    /// Destroys the salt of one record, so that nobody can read it again, and the receipt for it.
+    /// Destroys the salt of one record, so that nobody can read it or its receipt again.
     ///
     /// The state of its session may quote it: hand in the state that is to take the place of the kept
     /// one, or `None` to leave that as it is. Records that quote it are records of their own.
@@ -163,7 +165,6 @@ fn destroy_session(batch: &Batch<'_>, session: i64) -> Result<(), Error> {
     )?;
     connection.execute("UPDATE session SET forgotten = 1, wake = NULL WHERE id = ?1", [session])?;
     connection.execute("DELETE FROM checkpoint WHERE session = ?1", [session])?;
-    connection.execute("DELETE FROM receipt WHERE session = ?1", [session])?;
     connection.execute("DELETE FROM open_effect WHERE session = ?1", [session])?;
     Ok(())
 }
@@ -182,20 +183,20 @@ fn first_record(batch: &Batch<'_>, session: i64) -> Result<Option<Number>, Error
 
 fn destroy_record(batch: &Batch<'_>, number: Number) -> Result<(), Error> {
     let connection = batch.connection();
-    let found: Option<(i64, Option<i64>, bool)> = connection
+    let found: Option<(i64, bool)> = connection
         .query_row(
-            "SELECT session, seq, (SELECT forgotten FROM session WHERE id = session)
+            "SELECT session, (SELECT forgotten FROM session WHERE id = session)
              FROM record WHERE number = ?1",
             [int(number.0)],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+            |row| Ok((row.get(0)?, row.get(1)?)),
         )
         .optional()?;
-    let (session, seq) = match found {
+    match found {
         None => return Err(Error::NoRecord(number)),
-        Some((0, ..)) => return Err(Error::NotSealed(number.to_string().into())),
-        Some((_, _, true)) => return Err(Error::AlreadyForgotten(number.to_string().into())),
-        Some((session, seq, false)) => (session, seq),
-    };
+        Some((0, _)) => return Err(Error::NotSealed(number.to_string().into())),
+        Some((_, true)) => return Err(Error::AlreadyForgotten(number.to_string().into())),
+        Some((_, false)) => {}
+    }
     let (first, mut salts): (i64, Vec<u8>) = connection.query_row(
         "SELECT first, salts FROM salt WHERE first <= ?1 ORDER BY first DESC LIMIT 1",
         [int(number.0)],
@@ -211,8 +212,6 @@ fn destroy_record(batch: &Batch<'_>, number: Number) -> Result<(), Error> {
         Some(salt) => *salt = [0; SALT],
     }
     connection.execute("UPDATE salt SET salts = ?2 WHERE first = ?1", params![first, salts])?;
-    connection
-        .execute("DELETE FROM receipt WHERE session = ?1 AND seq = ?2", params![session, seq])?;
     Ok(())
 }
 

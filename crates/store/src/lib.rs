@@ -51,6 +51,7 @@ pub mod forget;
 pub mod reader;
 pub mod record;
 pub mod store;
+mod tail;
 pub mod verify;
 
 pub use append::{
@@ -59,7 +60,7 @@ pub use append::{
 pub use copier::Copier;
 pub use error::{Broken, Error, Flaw, Refusal};
 pub use forget::{By, Forgotten};
-pub use reader::{Loaded, OpenRow, Reader, SessionRow, Waiting};
+pub use reader::{Loaded, OpenRow, Reader, ReceiptRow, SessionRow, Waiting};
 pub use record::{Body, Filter, Hash, Head, Number, Record, hash_text};
 pub use store::{Options, Store};
 pub use verify::Verified;

@@ -10,11 +10,11 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Row, Rows, Transaction, params};
 
-use crate::append::Receipt;
 use crate::error::Error;
 use crate::record::{Filter, Hash, Head, Number, Record};
 use crate::schema::{self, count, int};
 use crate::store::{self, RECEIPT_AGE};
+use crate::tail::{self, Tail};
 
 pub(crate) use opener::{Opened, Opener};
 pub(crate) use row::{Raw, columns};
@@ -64,7 +64,20 @@ pub struct Loaded {
     /// Effects that wait for an outcome.
     pub open: Vec<OpenRow>,
     /// Receipts that still count, oldest first.
-    pub receipts: Vec<Receipt>,
+    pub receipts: Vec<ReceiptRow>,
+}
+
+/// A receipt that was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReceiptRow {
+    /// The seq that the message was given.
+    pub seq: u64,
+    /// When, in milliseconds since the epoch.
+    pub at: i64,
+    /// See [`Receipt::message`](crate::Receipt::message).
+    pub message: Hash,
+    /// See [`Receipt::body`](crate::Receipt::body).
+    pub body: Hash,
 }
 
 /// An effect that waits for its outcome.
@@ -91,7 +104,8 @@ pub struct Waiting {
 
 macro_rules! session_columns {
     () => {
-        "SELECT name, owner, created, head_seq, records, last, last_at, forgotten FROM session "
+        "SELECT name, owner, created, head_seq, records, last, last_at, forgotten, id
+         FROM session "
     };
 }
 
@@ -186,10 +200,14 @@ impl Reader {
     ///
     /// When the file cannot be read.
     pub fn sessions(&self) -> Result<Vec<SessionRow>, Error> {
-        let mut statement = self
-            .connection
-            .prepare_cached(concat!(session_columns!(), "WHERE id > 0 ORDER BY id"))?;
-        let rows = statement.query_map([], SessionRow::read)?;
+        let moment = self.moment()?;
+        let tails = tail::all(&moment)?;
+        let mut statement =
+            moment.prepare_cached(concat!(session_columns!(), "WHERE id > 0 ORDER BY id"))?;
+        let rows = statement.query_map([], |row| {
+            let tail = tails.get(&row.get(8)?).copied().unwrap_or_default();
+            Ok(SessionRow::read(row)?.followed_by(&tail))
+        })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
@@ -199,7 +217,7 @@ impl Reader {
     ///
     /// When the file cannot be read.
     pub fn session(&self, name: &str) -> Result<Option<SessionRow>, Error> {
-        session_row(&self.connection, name)
+        session_row(&*self.moment()?, name)
     }
 
     /// All that is needed to go on with a session. `now` decides which receipts still count.
@@ -223,7 +241,7 @@ impl Reader {
             tail.push(opener.record(raw)?);
             Ok(ControlFlow::Continue(()))
         })?;
-        let receipts = opener.receipts(id, session, now.saturating_sub(RECEIPT_AGE))?;
+        let receipts = opener.receipts(id, whose.last, now.saturating_sub(RECEIPT_AGE))?;
         Ok(Loaded { session: row, checkpoint, tail, open: open_effects(&moment, id)?, receipts })
     }
 
@@ -307,7 +325,14 @@ impl Whose {
             )?
             .query_row([name], |row| Ok(Self { id: row.get(0)?, last: row.get(1)? }))
             .optional()?
-            .ok_or_else(|| Error::NoSession(name.into()))
+            .ok_or_else(|| Error::NoSession(name.into()))?
+            .followed(connection)
+    }
+
+    /// The same, with the last record that its row does not count yet.
+    fn followed(self, connection: &Connection) -> Result<Self, Error> {
+        let last = tail::last(connection, self.id)?.unwrap_or(self.last);
+        Ok(Self { last, ..self })
     }
 
     /// A record not after the one that follows this seq.
@@ -362,16 +387,29 @@ impl SessionRow {
             forgotten: row.get(7)?,
         })
     }
+
+    /// The same, with what it wrote since.
+    fn followed_by(self, tail: &Tail) -> Self {
+        Self {
+            head_seq: self.head_seq.max(count(tail.head_seq)),
+            records: self.records + count(tail.records),
+            last: self.last.max(Number(count(tail.last))),
+            last_at: self.last_at.max(tail.last_at),
+            ..self
+        }
+    }
 }
 
-fn session_row(connection: &Connection, name: &str) -> Result<Option<SessionRow>, Error> {
-    Ok(connection
+fn session_row(moment: &Connection, name: &str) -> Result<Option<SessionRow>, Error> {
+    let found: Option<(i64, SessionRow)> = moment
         .prepare_cached(concat!(
             session_columns!(),
             "WHERE name = ?1 AND id > 0 ORDER BY id DESC LIMIT 1"
         ))?
-        .query_row([name], SessionRow::read)
-        .optional()?)
+        .query_row([name], |row| Ok((row.get(8)?, SessionRow::read(row)?)))
+        .optional()?;
+    let Some((id, row)) = found else { return Ok(None) };
+    Ok(Some(row.followed_by(&tail::of(moment, id)?)))
 }
 
 fn open_effects(connection: &Connection, session: i64) -> Result<Vec<OpenRow>, Error> {

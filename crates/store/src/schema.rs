@@ -7,6 +7,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::error::Error;
@@ -18,8 +19,9 @@ pub(crate) const FILE: &str = "record.db";
 /// What SQLite appends to the name for the files that it keeps beside.
 const COMPANIONS: &[&str] = &["", "-wal", "-shm"];
 
-/// Version of the tables, in `user_version`. A file with a higher one is refused.
-pub(crate) const VERSION: u32 = 1;
+/// Version of the tables, in `user_version`. A file with another one is refused: no version was
+/// released before this one.
+pub(crate) const VERSION: u32 = 2;
 
 /// `brdl`, in the file's header: tells a record from any other database.
 const APPLICATION_ID: i32 = 0x6272_646c;
@@ -41,7 +43,7 @@ const STATEMENTS: usize = 32;
 /// Records whose places in their sessions are looked up together: `record_place` is an index of many
 /// small ones, each in one corner of the file. The log grows by every page that a commit touches. With
 /// 64 records of 64 sessions the table alone touches 8, with an index by session and one by seq 136,
-/// with this one 12. Reading a session asks once for each block. Receipts are looked up the same way.
+/// with this one 12. Reading a session asks once for each block.
 pub(crate) const BLOCK: i64 = 1024;
 
 /// Every so many numbers of a stream, where that is is noted: no reader asks from the beginning.
@@ -53,7 +55,8 @@ pub(crate) const TABLES: &str = "
 CREATE TABLE meta (
   only      INTEGER PRIMARY KEY CHECK (only = 1),
   origin    BLOB NOT NULL,               -- random; stands before the first record in the chain
-  unscrubbed INTEGER NOT NULL            -- 1: forgotten bytes may still be in the log beside the file
+  unscrubbed INTEGER NOT NULL,           -- 1: forgotten bytes may still be in the log beside the file
+  settled   INTEGER NOT NULL             -- the record up to which the table of sessions counts
 ) STRICT;
 
 CREATE TABLE session (
@@ -62,7 +65,7 @@ CREATE TABLE session (
   owner     TEXT NOT NULL,
   created   INTEGER NOT NULL,
   forgotten INTEGER NOT NULL DEFAULT 0,
-  head_seq  INTEGER NOT NULL DEFAULT 0,
+  head_seq  INTEGER NOT NULL DEFAULT 0,  -- this and the next four up to meta.settled, see tail.rs
   records   INTEGER NOT NULL DEFAULT 0,
   last      INTEGER NOT NULL DEFAULT 0,  -- number of its last record
   last_at   INTEGER NOT NULL DEFAULT 0,
@@ -119,13 +122,10 @@ CREATE TABLE checkpoint (
 ) STRICT;
 
 CREATE TABLE receipt (
-  id        INTEGER PRIMARY KEY,         -- in the order in which they were given
-  session   INTEGER NOT NULL,
-  seq       INTEGER NOT NULL,
-  at        INTEGER NOT NULL,
-  sealed    BLOB NOT NULL
+  first     INTEGER PRIMARY KEY,         -- number of the first record it is for
+  at        INTEGER NOT NULL,            -- time of the last
+  entries   BLOB NOT NULL                -- 96 bytes a receipt, see store/receipts.rs
 ) STRICT;
-CREATE INDEX receipt_place ON receipt (id / 1024, session);
 
 CREATE TABLE open_effect (
   session   INTEGER NOT NULL,
@@ -154,6 +154,7 @@ pub(crate) fn open_writer(dir: &Path) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(&path, flags)?;
     connection.busy_timeout(BUSY)?;
+    keep_plans(&connection)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     // Before anything is written: a file that is not ours must stay as it is.
     let version = version(&connection, &path)?;
@@ -200,6 +201,7 @@ pub(crate) fn open_reader(dir: &Path) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(&path, flags)?;
     connection.busy_timeout(BUSY)?;
+    keep_plans(&connection)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update(None, "trusted_schema", false)?;
@@ -207,6 +209,13 @@ pub(crate) fn open_reader(dir: &Path) -> Result<Connection, Error> {
         return Err(Error::Missing { path });
     }
     Ok(connection)
+}
+
+/// Statements keep the plan they were prepared with. Else SQLite, as it is built here, plans several of
+/// them anew whenever they are asked about something else, which costs 40 us each time.
+fn keep_plans(connection: &Connection) -> Result<(), Error> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
 }
 
 /// The version of the tables; 0 for a file that is still empty.
@@ -221,7 +230,8 @@ fn version(connection: &Connection, path: &Path) -> Result<u32, Error> {
         (APPLICATION_ID, found, _) if found > VERSION => {
             Err(Error::Newer { found, known: VERSION })
         }
-        (APPLICATION_ID, found, _) if found > 0 => Ok(found),
+        (APPLICATION_ID, VERSION, _) => Ok(VERSION),
+        (APPLICATION_ID, found, _) if found > 0 => Err(Error::Older { found, known: VERSION }),
         _ => Err(Error::Foreign { path: path.into() }),
     }
 }
@@ -230,8 +240,10 @@ fn create(connection: &mut Connection) -> Result<(), Error> {
     let origin: [u8; 32] = seal::random()?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute_batch(TABLES)?;
-    transaction
-        .execute("INSERT INTO meta (only, origin, unscrubbed) VALUES (1, ?1, 0)", [&origin[..]])?;
+    transaction.execute(
+        "INSERT INTO meta (only, origin, unscrubbed, settled) VALUES (1, ?1, 0, 0)",
+        [&origin[..]],
+    )?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", VERSION)?;
     transaction.commit()?;

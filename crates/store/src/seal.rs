@@ -4,8 +4,7 @@
 //! Each text is sealed once, under a key derived for it alone from the session's key, a label, its
 //! number and a random salt. So the nonce may be constant, and destroying the salt destroys the text.
 
-use chacha20poly1305::aead::AeadInPlace;
-use chacha20poly1305::{ChaCha20Poly1305, Key, KeyInit, Nonce};
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 
 use crate::error::Error;
 
@@ -14,6 +13,9 @@ pub(crate) const SALT: usize = 16;
 
 /// Bytes that sealing adds.
 pub(crate) const TAG: usize = 16;
+
+/// Bytes that are masked together: two hashes.
+pub(crate) const MASK: usize = 64;
 
 /// Random bytes that belong to one text. All zero once that is forgotten.
 pub(crate) type Salt = [u8; SALT];
@@ -59,24 +61,49 @@ impl SessionKey {
     /// Seals a text in place of its bytes.
     pub(crate) fn seal(&self, place: Place<'_>, mut text: Vec<u8>) -> Vec<u8> {
         self.cipher(place)
-            .encrypt_in_place(&Nonce::default(), &[], &mut text)
+            .seal_in_place_append_tag(nonce(), Aad::empty(), &mut text)
             .expect("a vector grows, and no text has 256 GiB");
         text
     }
 
     /// Opens what [`seal`](Self::seal) made for this place; `None` if it is anything else.
     pub(crate) fn open(&self, place: Place<'_>, mut sealed: Vec<u8>) -> Option<Vec<u8>> {
-        self.cipher(place).decrypt_in_place(&Nonce::default(), &[], &mut sealed).ok()?;
+        let length =
+            self.cipher(place).open_in_place(nonce(), Aad::empty(), &mut sealed).ok()?.len();
+        sealed.truncate(length);
         Some(sealed)
     }
 
-    fn cipher(&self, place: Place<'_>) -> ChaCha20Poly1305 {
-        let mut input = [0; 1 + 8 + SALT];
-        input[0] = place.label as u8;
-        input[1..9].copy_from_slice(&place.number.to_le_bytes());
-        input[9..].copy_from_slice(place.salt);
-        ChaCha20Poly1305::new(Key::from_slice(blake3::keyed_hash(&self.0, &input).as_bytes()))
+    /// Hides two hashes, or shows them again. Nothing tells whether they were changed meanwhile: that
+    /// is for what may be wrong without harm.
+    pub(crate) fn mask(&self, place: Place<'_>, hashes: &mut [u8; MASK]) {
+        let mut mask = [0; MASK];
+        blake3::Hasher::new_keyed(&self.0).update(&place.bytes()).finalize_xof().fill(&mut mask);
+        for (byte, mask) in hashes.iter_mut().zip(mask) {
+            *byte ^= mask;
+        }
     }
+
+    fn cipher(&self, place: Place<'_>) -> LessSafeKey {
+        let key = blake3::keyed_hash(&self.0, &place.bytes());
+        let key = UnboundKey::new(&CHACHA20_POLY1305, key.as_bytes());
+        LessSafeKey::new(key.expect("the hash has the length of a key"))
+    }
+}
+
+impl Place<'_> {
+    fn bytes(&self) -> [u8; 1 + 8 + SALT] {
+        let mut bytes = [0; 1 + 8 + SALT];
+        bytes[0] = self.label as u8;
+        bytes[1..9].copy_from_slice(&self.number.to_le_bytes());
+        bytes[9..].copy_from_slice(self.salt);
+        bytes
+    }
+}
+
+/// Always the same: no key is used twice.
+fn nonce() -> Nonce {
+    Nonce::assume_unique_for_key([0; NONCE_LEN])
 }
 
 /// Whether a salt was destroyed.

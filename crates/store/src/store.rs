@@ -3,6 +3,7 @@
 
 mod batch;
 mod known;
+mod receipts;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -16,8 +17,9 @@ use crate::reader::Reader;
 use crate::record::Head;
 use crate::schema;
 
-pub(crate) use batch::{Batch, read_receipt};
+pub(crate) use batch::Batch;
 pub(crate) use known::{Known, read_head, read_origin};
+pub(crate) use receipts::{ENTRY, Entry, after as receipts_after};
 
 /// Largest body or state, in bytes: four times the largest message, since a context quotes some.
 pub const MAX_BODY: usize = 256 << 20;

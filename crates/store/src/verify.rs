@@ -4,14 +4,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::error::{Broken, Error, Flaw};
 use crate::forget;
 use crate::reader::{Opened, Opener, Raw, Reader, columns};
 use crate::record::{Hash, Head, Number};
 use crate::schema::{count, int};
+use crate::seal::SALT;
 use crate::store;
+use crate::tail::{self, Tail};
 
 /// Records looked at within one moment: long ones would keep the log from being shortened.
 const PAGE: usize = 1024;
@@ -208,6 +210,7 @@ impl Check {
         if let Some(lost) = lost {
             return broken(*lost, Flaw::Unopened);
         }
+        self.compare_salts(moment)?;
         self.compare_sessions(moment)?;
         self.compare_milestones(moment)?;
         let answer: String =
@@ -218,23 +221,41 @@ impl Check {
         Ok(())
     }
 
+    /// Every record has a salt: more salts than records means that the last ones were cut off.
+    fn compare_salts(&self, moment: &Connection) -> Result<(), Error> {
+        let (first, bytes): (i64, i64) = moment
+            .prepare_cached("SELECT first, length(salts) FROM salt ORDER BY first DESC LIMIT 1")?
+            .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?
+            .unwrap_or_default();
+        let salts = bytes / int(SALT as u64);
+        if first.saturating_add(salts) > self.last + 1 {
+            return broken(self.last + 1, Flaw::Missing);
+        }
+        Ok(())
+    }
+
     fn compare_sessions(&self, moment: &Connection) -> Result<(), Error> {
         let mut statement = moment.prepare_cached(
             "SELECT id, records, head_seq, last, last_at FROM session ORDER BY id",
         )?;
+        let tails = tail::all(moment)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let none = Seen::default();
             let seen = self.sessions.get(&row.get(0)?).unwrap_or(&none);
-            let (records, head_seq, last, last_at): (i64, i64, i64, i64) =
-                (row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?);
-            if last > self.last {
+            let (records, head_seq) = (row.get(1)?, row.get(2)?);
+            let mut told = Tail { records, head_seq, last: row.get(3)?, last_at: row.get(4)? };
+            if told.last > self.last {
                 return broken(self.last + 1, Flaw::Missing);
             }
-            let agrees = records == seen.records
-                && head_seq == seen.head_seq
-                && last == seen.last
-                && (last_at == seen.last_at || seen.records == 0);
+            if let Some(tail) = tails.get(&row.get(0)?) {
+                told.add(tail);
+            }
+            let agrees = told.records == seen.records
+                && told.head_seq == seen.head_seq
+                && told.last == seen.last
+                && (told.last_at == seen.last_at || seen.records == 0);
             if !agrees {
                 return broken(seen.last.max(1), Flaw::Session);
             }

@@ -17,7 +17,7 @@ use bridle_store::{Append, Cause, Draft, NewSession, Number, Receipt};
 use bridle_wire::Code;
 use bridle_wire::oacp::Failure;
 
-use super::core::{Admitted, Core, ReceiptKey, body_hash};
+use super::core::{Admitted, Core, body_hash, message_hash};
 use super::inbound::Inbound;
 use super::session::Waiter;
 use super::terms::{AttachmentId, Kind};
@@ -161,34 +161,26 @@ impl<'a> Batch<'a> {
 
     /// A message of a shell: known already, or recorded now.
     fn signal(&mut self, inbound: Box<Inbound>, offers: &[Name]) {
-        let key = receipt_key(&inbound);
-        let body = key.as_ref().map(|_| body_hash(&inbound.signal));
-        if let (Some(key), Some(body)) = (&key, body)
-            && let Some(known) = self.core.receipts.find(key, self.at)
+        let receipt = receipt(&inbound);
+        if let Some(Receipt { message, body }) = receipt
+            && let Some(known) = self.core.receipts.find(message, self.at)
         {
             return self.known(inbound, known, body);
         }
         self.register(offers);
         let seq = self.core.state.next_seq().0;
         let Inbound { signal, attachment, ticket, id, wants_receipt, load } = *inbound;
-        if let (Some(key), Some(body)) = (key, body) {
-            self.core.receipts.note(&key, Admitted { body, seq, at: self.at });
-            self.append.receipts.push(Receipt {
-                session: self.core.state.session().as_str().into(),
-                principal: key.principal,
-                client: key.client,
-                id: key.id,
-                body_hash: body,
-                seq,
-                at: self.at,
-            });
+        if let Some(Receipt { message, body }) = receipt {
+            self.core.receipts.note(message, Admitted { body, seq, at: self.at });
         }
         if wants_receipt {
             self.after.push(After::Receipt { to: attachment, id, seq });
         }
         self.after.push(After::Await { seq, waiter: Waiter { attachment, ticket }, load });
         let principal = signal.from.principal.clone();
+        let draft = self.append.drafts.len();
         self.event(Event::Signal(Arc::new(signal)), Cause::None, &principal);
+        self.append.drafts[draft].receipt = receipt;
     }
 
     /// A message that came before: the same receipt, or a conflict.
@@ -311,7 +303,9 @@ impl<'a> Batch<'a> {
         }
         let session = session.into();
         let principal = principal.into();
-        self.append.drafts.push(Draft { session, seq, at: self.at, cause, principal, kind, body });
+        let at = self.at;
+        let receipt = None;
+        self.append.drafts.push(Draft { session, seq, at, cause, principal, kind, body, receipt });
         draft
     }
 
@@ -342,13 +336,12 @@ pub(super) fn began(owner: &str) -> Began {
     Began { owner: owner.into(), limits: Limits::default(), fork: None }
 }
 
-fn receipt_key(inbound: &Inbound) -> Option<ReceiptKey> {
+/// By what a message will be known when it comes again, if its client has a name.
+fn receipt(inbound: &Inbound) -> Option<Receipt> {
     let signal = &inbound.signal;
-    Some(ReceiptKey {
-        principal: signal.from.principal.clone(),
-        client: signal.from.client.clone()?,
-        id: signal.id.as_ref()?.to_string().into(),
-    })
+    let (client, id) = (signal.from.client.as_ref()?, signal.id.as_ref()?);
+    let message = message_hash(&signal.from.principal, client, &id.to_string());
+    Some(Receipt { message, body: body_hash(signal) })
 }
 
 /// The canonical text of a value, printed once.

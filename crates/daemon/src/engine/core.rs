@@ -132,20 +132,10 @@ pub(super) struct Receipts {
     by_seq: BTreeMap<u64, Brief>,
 }
 
-/// A key as it is kept: its hash, cut in half. A busy session holds thousands; with the keys
-/// themselves, twice, one took 400 bytes.
+/// The hash of a message as it is kept: half of it. A busy session holds thousands.
 type Brief = [u8; 16];
 
-/// Who sent which message.
-#[derive(Debug)]
-pub(super) struct ReceiptKey {
-    pub(super) principal: Box<str>,
-    pub(super) client: Box<str>,
-    /// The message's id, as canonical text.
-    pub(super) id: Box<str>,
-}
-
-/// What was admitted under a key.
+/// What was admitted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Admitted {
     pub(super) body: Hash,
@@ -153,25 +143,16 @@ pub(super) struct Admitted {
     pub(super) at: i64,
 }
 
-impl ReceiptKey {
-    fn brief(&self) -> Brief {
-        let ReceiptKey { principal, client, id } = self;
-        // Quoted, so that no two keys have the same text.
-        let hash = bridle_store::hash_text(&format!("{principal:?} {client:?} {id:?}"));
-        *hash.as_bytes().first_chunk().unwrap_or(&Brief::default())
-    }
-}
-
 impl Receipts {
-    /// What was admitted under this key and is not too old at `now`.
-    pub(super) fn find(&self, key: &ReceiptKey, now: i64) -> Option<Admitted> {
+    /// What was admitted as this message and is not too old at `now`.
+    pub(super) fn find(&self, message: Hash, now: i64) -> Option<Admitted> {
         let fresh = |admitted: &&Admitted| admitted.at.saturating_add(RECEIPT_MS) > now;
-        self.by_key.get(&key.brief()).filter(fresh).copied()
+        self.by_key.get(&brief(message)).filter(fresh).copied()
     }
 
     /// Notes a message; the oldest go when there are too many.
-    pub(super) fn note(&mut self, key: &ReceiptKey, admitted: Admitted) {
-        let key = key.brief();
+    pub(super) fn note(&mut self, message: Hash, admitted: Admitted) {
+        let key = brief(message);
         self.by_seq.insert(admitted.seq, key);
         if let Some(before) = self.by_key.insert(key, admitted) {
             self.by_seq.remove(&before.seq);
@@ -183,7 +164,17 @@ impl Receipts {
     }
 }
 
-/// The text under which a body is recognized: what is asked, not who asks from where.
+fn brief(message: Hash) -> Brief {
+    *message.as_bytes().first_chunk().unwrap_or(&Brief::default())
+}
+
+/// The hash under which a message is recognized: who sent it, and its id as canonical text.
+pub(super) fn message_hash(principal: &str, client: &str, id: &str) -> Hash {
+    // Quoted, so that no two have the same text.
+    bridle_store::hash_text(&format!("{principal:?} {client:?} {id:?}"))
+}
+
+/// The hash under which a body is recognized: what is asked, not who asks from where.
 pub(super) fn body_hash(signal: &bridle_loop::Signal) -> Hash {
     let target = signal.target.as_ref().map_or(Value::Nil, bridle_loop::Name::to_value);
     let kind = match signal.kind {

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use bridle_loop::{Effect, Event, Name, Place, SessionId, State, Time, step};
 use bridle_sexp::Value;
-use bridle_store::{Error, Loaded, Reader, Record};
+use bridle_store::{Error, Loaded, Reader, ReceiptRow, Record};
 use bridle_wire::oacp::Failure;
 
-use super::core::{Admitted, Core, ReceiptKey, Receipts};
+use super::core::{Admitted, Core, Receipts};
 use super::hub::Hub;
 use super::readers::Readers;
 use super::session::Request;
@@ -154,14 +154,8 @@ fn take_intents(
 
 fn receipts(loaded: &Loaded) -> Receipts {
     let mut receipts = Receipts::default();
-    for receipt in &loaded.receipts {
-        let key = ReceiptKey {
-            principal: receipt.principal.clone(),
-            client: receipt.client.clone(),
-            id: receipt.id.clone(),
-        };
-        let (body, seq, at) = (receipt.body_hash, receipt.seq, receipt.at);
-        receipts.note(&key, Admitted { body, seq, at });
+    for &ReceiptRow { seq, at, message, body } in &loaded.receipts {
+        receipts.note(message, Admitted { body, seq, at });
     }
     receipts
 }

@@ -2,18 +2,19 @@
 //! call reads, never longer: a key that was destroyed is not kept alive by a reader.
 
 use std::collections::HashMap;
-use std::ops::RangeInclusive;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
+use super::ReceiptRow;
 use super::row::{Raw, bytes};
 use crate::append::Receipt;
 use crate::chain::{self, Identity};
 use crate::error::Error;
 use crate::record::{Body, Hash, Number, Record};
-use crate::schema::{BLOCK, count};
+use crate::schema::{self, BLOCK, count};
 use crate::seal::{self, Label, Place, SALT, Salt, SessionKey};
-use crate::store::{self, MAX_RECEIPTS};
+use crate::store::{self, ENTRY, Entry, MAX_RECEIPTS};
+use crate::tail;
 
 /// Opens the records of one moment.
 pub(crate) struct Opener<'c> {
@@ -127,30 +128,34 @@ impl<'c> Opener<'c> {
         Ok(Some((Number(count(number)), String::from_utf8(opened).map_err(|_| damaged())?)))
     }
 
-    /// The latest receipts of a session that are not older than `since`, oldest first.
+    /// The latest receipts of a session that are not older than `since`, oldest first. `last` is the
+    /// number of its last record.
     pub(crate) fn receipts(
         &mut self,
         session: i64,
-        name: &str,
+        last: i64,
         since: i64,
-    ) -> Result<Vec<Receipt>, Error> {
+    ) -> Result<Vec<ReceiptRow>, Error> {
         let connection = self.connection;
         let given: i64 = connection
             .prepare_cached("SELECT receipts FROM session WHERE id = ?1")?
             .query_row([session], |row| row.get(0))?;
-        let most = usize::try_from(count(given).min(MAX_RECEIPTS)).unwrap_or(usize::MAX);
+        let later = store::receipts_after(connection, tail::settled(connection)?)?;
+        let later = later.iter().filter(|entry| entry.session == session).count() as u64;
+        let most = (count(given) + later).min(MAX_RECEIPTS);
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
         let mut receipts = Vec::new();
-        for block in receipt_blocks(connection)?.rev() {
+        for block in (oldest_receipt(connection)? / BLOCK..=last / BLOCK).rev() {
             if receipts.len() >= most {
                 break;
             }
-            let mut statement = connection.prepare_cached(
-                "SELECT seq, at, sealed FROM receipt
-                 WHERE id / 1024 = ?1 AND session = ?2 AND at >= ?3 ORDER BY id DESC",
-            )?;
-            let mut rows = statement.query(params![block, session, since])?;
-            while let Some(row) = rows.next()? {
-                receipts.push(self.receipt(session, name, row)?);
+            if !is_in_block(connection, session, block)? {
+                continue;
+            }
+            let mut entries = receipts_in_block(connection, block)?;
+            entries.retain(|entry| entry.session == session && entry.at >= since);
+            for entry in entries.iter().rev() {
+                receipts.extend(self.receipt(entry)?);
             }
         }
         receipts.truncate(most);
@@ -158,22 +163,15 @@ impl<'c> Opener<'c> {
         Ok(receipts)
     }
 
-    fn receipt(&mut self, whose: i64, name: &str, row: &Row<'_>) -> Result<Receipt, Error> {
-        let (seq, at, sealed): (i64, i64, Vec<u8>) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let opened = match sealed.split_first_chunk::<SALT>() {
-            Some((salt, sealed)) => {
-                let place = Place { label: Label::Receipt, number: count(seq), salt };
-                self.open(whose, place, sealed.to_vec())?
-            }
-            None => None,
-        };
-        let Some(([principal, client, id], body_hash)) =
-            opened.as_deref().and_then(store::read_receipt)
-        else {
-            return Err(Error::Damaged(format!("the receipt of `{name}` for `{seq}`").into()));
-        };
-        let (seq, session) = (count(seq), name.into());
-        Ok(Receipt { session, principal, client, id, body_hash, seq, at })
+    /// A receipt, unless it is forgotten with its record or its session.
+    fn receipt(&mut self, entry: &Entry) -> Result<Option<ReceiptRow>, Error> {
+        let salt = self.salt(schema::int(entry.number))?.filter(|salt| !seal::is_destroyed(salt));
+        let session = self.session(entry.session)?;
+        let key =
+            session.and_then(|session| session.key.as_ref()).filter(|key| !key.is_destroyed());
+        let (Some(salt), Some(key)) = (salt, key) else { return Ok(None) };
+        let Receipt { message, body } = entry.open(key, &salt);
+        Ok(Some(ReceiptRow { seq: entry.seq, at: entry.at, message, body }))
     }
 
     /// Who a session is, for the hash of its records.
@@ -248,11 +246,35 @@ impl<'c> Opener<'c> {
     }
 }
 
-/// The blocks that have receipts.
-fn receipt_blocks(connection: &Connection) -> Result<RangeInclusive<i64>, Error> {
-    let ends = "SELECT (SELECT min(id) FROM receipt), (SELECT max(id) FROM receipt)";
-    let (first, last): (Option<i64>, Option<i64>) =
-        connection.prepare_cached(ends)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    // Without any, a range of nothing.
-    Ok(first.unwrap_or(BLOCK) / BLOCK..=last.unwrap_or(0) / BLOCK)
+/// Number of the oldest record that has a receipt; without any, a number that no record has.
+fn oldest_receipt(connection: &Connection) -> Result<i64, Error> {
+    let oldest: Option<i64> = connection
+        .prepare_cached("SELECT min(first) FROM receipt")?
+        .query_row([], |row| row.get(0))?;
+    Ok(oldest.unwrap_or(i64::MAX))
+}
+
+/// Whether a session has records in a block.
+fn is_in_block(connection: &Connection, session: i64, block: i64) -> Result<bool, Error> {
+    let sql = "SELECT 1 FROM record WHERE number / 1024 = ?1 AND session = ?2";
+    Ok(connection.prepare_cached(sql)?.exists(params![block, session])?)
+}
+
+/// The receipts of all sessions in a block, oldest first. A row may begin before its block.
+fn receipts_in_block(connection: &Connection, block: i64) -> Result<Vec<Entry>, Error> {
+    let numbers = block * BLOCK..(block + 1) * BLOCK;
+    let mut statement = connection.prepare_cached(
+        "SELECT entries FROM receipt
+         WHERE first >= coalesce((SELECT max(first) FROM receipt WHERE first <= ?1), 0)
+               AND first < ?2
+         ORDER BY first",
+    )?;
+    let mut rows = statement.query(params![numbers.start, numbers.end])?;
+    let mut entries = Vec::new();
+    while let Some(row) = rows.next()? {
+        let packed: Vec<u8> = row.get(0)?;
+        let read = packed.as_chunks::<ENTRY>().0.iter().map(Entry::read);
+        entries.extend(read.filter(|entry| numbers.contains(&schema::int(entry.number))));
+    }
+    Ok(entries)
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, StatementStatus};
 
 use super::{FILE, companions, open_reader, open_writer};
 use crate::error::Error;
@@ -43,17 +43,42 @@ fn is_as_durable_as_it_must_be() {
 #[test]
 fn a_newer_record_is_refused_and_left_alone() {
     let dir = tempfile::tempdir().unwrap();
-    open_writer(dir.path()).unwrap().pragma_update(None, "user_version", 2).unwrap();
+    open_writer(dir.path()).unwrap().pragma_update(None, "user_version", 3).unwrap();
     let before = fs::read(dir.path().join(FILE)).unwrap();
     for opened in [open_writer(dir.path()), open_reader(dir.path())] {
         let error = opened.unwrap_err();
-        assert!(matches!(error, Error::Newer { found: 2, known: 1 }));
+        assert!(matches!(error, Error::Newer { found: 3, known: 2 }));
         assert_eq!(
             error.to_string(),
-            "the record has schema version `2`, expected at most `1`: use a newer bridle"
+            "the record has schema version `3`, expected at most `2`: use a newer bridle"
         );
     }
     assert_eq!(fs::read(dir.path().join(FILE)).unwrap(), before);
+}
+
+#[test]
+fn an_older_record_is_refused_and_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    open_writer(dir.path()).unwrap().pragma_update(None, "user_version", 1).unwrap();
+    let before = fs::read(dir.path().join(FILE)).unwrap();
+    for opened in [open_writer(dir.path()), open_reader(dir.path())] {
+        assert!(matches!(opened.unwrap_err(), Error::Older { found: 1, known: 2 }));
+    }
+    assert_eq!(fs::read(dir.path().join(FILE)).unwrap(), before);
+}
+
+#[test]
+fn statements_are_planned_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let connection = open_writer(dir.path()).unwrap();
+    for connection in [connection, open_reader(dir.path()).unwrap()] {
+        let sql = "SELECT id FROM session WHERE name = ?1 ORDER BY id DESC LIMIT 1";
+        let mut statement = connection.prepare(sql).unwrap();
+        for name in ["a", "b", "c", "d"] {
+            assert!(!statement.exists([name]).unwrap());
+        }
+        assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
+    }
 }
 
 #[test]

@@ -28,6 +28,33 @@ fn opens_only_where_it_was_sealed() {
 }
 
 #[test]
+fn is_the_published_cipher() {
+    // ChaCha20-Poly1305 of RFC 8439 under the derived key; sealed by version 0.10.1 of the crate
+    // `chacha20poly1305`, so that records that it wrote can be read.
+    let key = SessionKey::from_bytes(&[9; 32]).unwrap();
+    let place = Place { label: Label::Body, number: 5, salt: &[7; SALT] };
+    let sealed: String =
+        key.seal(place, b"text".to_vec()).iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(sealed, "d83fa089c7c5933e3dafbd0496fd4c68e6a51d60");
+}
+
+#[test]
+fn a_mask_is_of_its_place_and_undoes_itself() {
+    let key = SessionKey::new().unwrap();
+    let place = Place { label: Label::Receipt, number: 5, salt: &[7; SALT] };
+    let masked = |place| {
+        let mut hashes = [1; super::MASK];
+        key.mask(place, &mut hashes);
+        hashes
+    };
+    let mut hashes = masked(place);
+    assert_ne!(hashes, masked(Place { number: 6, ..place }));
+    assert_ne!(hashes, masked(Place { salt: &[8; SALT], ..place }));
+    key.mask(place, &mut hashes);
+    assert_eq!(hashes, [1; super::MASK]);
+}
+
+#[test]
 fn zero_means_destroyed() {
     assert!(SessionKey::from_bytes(&[0; 32]).unwrap().is_destroyed());
     assert!(!SessionKey::new().unwrap().is_destroyed());

@@ -3,9 +3,10 @@
 
 use rusqlite::{CachedStatement, Connection, params};
 
-use super::known::{Known, Live};
+use super::known::{Known, Live, Slot};
+use super::receipts::{self, ENTRIES, ENTRY, Entry};
 use super::{MAX_BODY, MAX_INLINE, RECEIPT_AGE};
-use crate::append::{Append, Cause, Checkpoint, Draft, NewSession, Numbers, Receipt, Wake};
+use crate::append::{Append, Cause, Checkpoint, Draft, NewSession, Numbers, Wake};
 use crate::append::{Open, valid_session_name};
 use crate::chain::{self, Link, Stored};
 use crate::error::{Error, Refusal};
@@ -29,8 +30,10 @@ pub(crate) struct Batch<'t> {
     salts: Vec<Salt>,
     /// Number of the first record.
     first: u64,
-    /// Sessions whose row must be written.
-    touched: Vec<Box<str>>,
+    /// Receipts of the drafts so far, one entry after the other.
+    receipts: Vec<u8>,
+    /// The session that was written to last: mostly it is the next one too.
+    recent: Option<Slot>,
     /// Index of the append under way, for refusals.
     append: usize,
 }
@@ -50,7 +53,8 @@ impl<'t> Batch<'t> {
         let mut salts = vec![[0; SALT]; drafts];
         getrandom::fill(salts.as_flattened_mut()).map_err(Error::Random)?;
         let first = known.head.number.0 + 1;
-        Ok(Self { connection, known, insert, salts, first, touched: Vec::new(), append: 0 })
+        let (receipts, recent) = (Vec::new(), None);
+        Ok(Self { connection, known, insert, salts, first, receipts, recent, append: 0 })
     }
 
     /// Writes one append.
@@ -64,9 +68,6 @@ impl<'t> Batch<'t> {
             self.draft(draft, index, numbers)?;
             fault::point("store.record");
         }
-        for receipt in &append.receipts {
-            self.receipt(receipt)?;
-        }
         self.effects(append)?;
         if let Some(checkpoint) = &append.checkpoint {
             self.checkpoint(checkpoint)?;
@@ -79,7 +80,7 @@ impl<'t> Batch<'t> {
     }
 
     /// Writes what belongs to the transaction as a whole.
-    pub(crate) fn finish(self) -> Result<(), Error> {
+    pub(crate) fn finish(mut self) -> Result<(), Error> {
         let written = usize::try_from(self.known.head.number.0 + 1 - self.first).unwrap_or(0);
         let mut insert =
             self.connection.prepare_cached("INSERT INTO salt (first, salts) VALUES (?1, ?2)")?;
@@ -88,13 +89,29 @@ impl<'t> Batch<'t> {
             insert.execute(params![int(first), chunk.as_flattened()])?;
             first += chunk.len() as u64;
         }
+        self.write_receipts()?;
+        if self.ends_block() {
+            self.settle()?;
+            self.known.thin_out();
+        }
+        Ok(())
+    }
+
+    /// Whether the commit filled a block.
+    fn ends_block(&self) -> bool {
+        let block = |number: u64| int(number) / BLOCK;
+        block(self.first) != block(self.known.head.number.0 + 1)
+    }
+
+    /// Brings the table of sessions up to date.
+    pub(crate) fn settle(&mut self) -> Result<(), Error> {
         let mut update = self.connection.prepare_cached(
             "UPDATE session SET head_seq = ?2, records = ?3, last = ?4, last_at = ?5, receipts = ?6
              WHERE id = ?1",
         )?;
-        for name in &self.touched {
-            let Some(live) = self.known.sessions.get_mut(name) else { continue };
-            live.touched = false;
+        for slot in std::mem::take(&mut self.known.behind) {
+            let live = &mut self.known[slot];
+            live.behind = false;
             let Live { id, head_seq, records, last, last_at, receipts, .. } = &*live;
             update.execute(params![
                 id,
@@ -104,6 +121,34 @@ impl<'t> Batch<'t> {
                 last_at,
                 int(*receipts)
             ])?;
+        }
+        self.connection.prepare_cached("UPDATE meta SET settled = ?1")?.execute([int(self
+            .known
+            .head
+            .number
+            .0)])?;
+        Ok(())
+    }
+
+    /// Writes the receipts. Those that count no more are dropped, two blocks for each one that was
+    /// filled.
+    fn write_receipts(&self) -> Result<(), Error> {
+        let mut insert = self
+            .connection
+            .prepare_cached("INSERT INTO receipt (first, at, entries) VALUES (?1, ?2, ?3)")?;
+        for chunk in self.receipts.as_chunks::<ENTRY>().0.chunks(ENTRIES) {
+            let (Some(first), Some(last)) = (chunk.first(), chunk.last()) else { continue };
+            let (first, last) = (Entry::read(first), Entry::read(last));
+            insert.execute(params![int(first.number), last.at, chunk.as_flattened()])?;
+        }
+        if self.ends_block() {
+            let since = self.known.latest_at.saturating_sub(RECEIPT_AGE);
+            self.connection
+                .prepare_cached(
+                    "DELETE FROM receipt
+                     WHERE first < (SELECT min(first) FROM receipt) + ?1 AND at < ?2",
+                )?
+                .execute(params![2 * BLOCK, since])?;
         }
         Ok(())
     }
@@ -117,7 +162,9 @@ impl<'t> Batch<'t> {
         if !valid_session_name(name) {
             return self.refuse(Refusal::BadName(name.clone()));
         }
-        if self.known.find(self.connection, name)? && !self.known.sessions[name].forgotten {
+        if let Some(slot) = self.known.find(self.connection, name)?
+            && !self.known[slot].forgotten
+        {
             return self.refuse(Refusal::SessionExists(name.clone()));
         }
         self.connection
@@ -132,28 +179,33 @@ impl<'t> Batch<'t> {
                 "INSERT INTO session_key (session, key, state_salt) VALUES (?1, ?2, ?3)",
             )?
             .execute(params![id, key.as_bytes(), [0_u8; SALT]])?;
-        self.known.sessions.insert(name.clone(), Live::begin(id, owner, *at, key));
+        self.recent = Some(self.known.add(Live::begin(id, session, key)));
         Ok(())
     }
 
     /// A session that can be written to.
-    fn live(&mut self, name: &str) -> Result<&mut Live, Error> {
-        if !self.known.find(self.connection, name)? {
-            return self.refuse(Refusal::NoSession(name.into()));
-        }
-        if self.known.sessions[name].forgotten {
+    fn live(&mut self, name: &str) -> Result<Slot, Error> {
+        let slot = match self.recent {
+            Some(slot) if *self.known[slot].name == *name => slot,
+            _ => match self.known.find(self.connection, name)? {
+                Some(slot) => slot,
+                None => return self.refuse(Refusal::NoSession(name.into())),
+            },
+        };
+        let live = &mut self.known[slot];
+        if live.forgotten {
             return self.refuse(Refusal::Forgotten(name.into()));
         }
-        let live = self.known.sessions.get_mut(name).expect("found above");
-        if !live.touched {
-            live.touched = true;
-            self.touched.push(name.into());
+        if !live.behind {
+            live.behind = true;
+            self.known.behind.push(slot);
         }
-        Ok(live)
+        self.recent = Some(slot);
+        Ok(slot)
     }
 
     /// The same, but not the daemon itself.
-    fn sealed(&mut self, name: &str, what: &'static str) -> Result<&mut Live, Error> {
+    fn sealed(&mut self, name: &str, what: &'static str) -> Result<Slot, Error> {
         if name.is_empty() {
             return self.refuse(Refusal::Daemon(what));
         }
@@ -164,10 +216,12 @@ impl<'t> Batch<'t> {
         self.check_size(draft.body.len())?;
         let cause = self.cause(draft.cause, index, numbers)?;
         let number = self.known.head.number.0 + 1;
-        let at = self.check_order(draft)?;
+        let slot = self.check_order(draft)?;
         let salt = self.salts[usize::try_from(number - self.first).unwrap_or(usize::MAX)];
+        self.receipt(draft, index, slot, &salt)?;
         let prev = self.known.head.hash;
-        let live = &self.known.sessions[&draft.session];
+        let live = &self.known[slot];
+        let at = live.last_at;
         let bytes = store_body(live.key.as_ref(), number, &salt, &draft.body);
         let blob = (bytes.len() > MAX_INLINE).then(|| chain::address(&bytes));
         let stored = match &blob {
@@ -176,7 +230,7 @@ impl<'t> Batch<'t> {
         };
         let link = Link {
             number: int(number),
-            session: live.identity(&draft.session),
+            session: live.identity(),
             seq: draft.seq.map(int),
             at,
             cause: cause.map(int),
@@ -206,7 +260,7 @@ impl<'t> Batch<'t> {
                 .prepare_cached("INSERT OR IGNORE INTO blob (hash, bytes) VALUES (?1, ?2)")?
                 .execute(params![blob.as_bytes(), bytes])?;
         }
-        self.milestone(&draft.session, draft.seq, number)?;
+        self.milestone(slot, draft.seq, number)?;
         self.known.head.number = Number(number);
         self.known.head.hash = hash;
         self.known.latest_at = self.known.latest_at.max(at);
@@ -214,8 +268,8 @@ impl<'t> Batch<'t> {
     }
 
     /// Notes where a session begins, and every so many numbers of its stream.
-    fn milestone(&self, session: &str, seq: Option<u64>, number: u64) -> Result<(), Error> {
-        let live = &self.known.sessions[session];
+    fn milestone(&self, slot: Slot, seq: Option<u64>, number: u64) -> Result<(), Error> {
+        let live = &self.known[slot];
         let reached = match seq {
             _ if live.records == 1 => 0,
             Some(seq) if seq.is_multiple_of(MILESTONE) => seq,
@@ -245,15 +299,16 @@ impl<'t> Batch<'t> {
         }
     }
 
-    /// Counts the draft in its session, if it may follow. Its time, which the daemon's own records,
-    /// made by many threads, may have to wait for.
-    fn check_order(&mut self, draft: &Draft) -> Result<i64, Error> {
+    /// Counts the draft in its session, if it may follow. The session's last time is then the draft's,
+    /// or a later one: the daemon's own records, made by many threads, may have to wait for it.
+    fn check_order(&mut self, draft: &Draft) -> Result<Slot, Error> {
         let Draft { session, seq, at, .. } = draft;
         let number = self.known.head.number.0 + 1;
-        let live = match seq {
+        let slot = match seq {
             Some(_) => self.sealed(session, "stream")?,
             None => self.live(session)?,
         };
+        let live = &mut self.known[slot];
         let (expected, last) = (live.head_seq + 1, live.last_at);
         match seq {
             Some(seq) if *seq != expected => {
@@ -266,45 +321,37 @@ impl<'t> Batch<'t> {
         if *at < last && !session.is_empty() {
             return self.refuse(Refusal::Backward { session: session.clone(), last, got: *at });
         }
+        let live = &mut self.known[slot];
         live.last_at = last.max(*at);
         live.records += 1;
         live.last = number;
-        Ok(live.last_at)
+        Ok(slot)
     }
 
-    fn receipt(&mut self, receipt: &Receipt) -> Result<(), Error> {
-        let live = self.sealed(&receipt.session, "receipts")?;
+    /// Notes the receipt of a draft that was counted, if it has one.
+    fn receipt(
+        &mut self,
+        draft: &Draft,
+        index: usize,
+        slot: Slot,
+        salt: &Salt,
+    ) -> Result<(), Error> {
+        let Some(receipt) = &draft.receipt else { return Ok(()) };
+        let live = &mut self.known[slot];
+        let (Some(seq), Some(key)) = (draft.seq, &live.key) else {
+            return self.refuse(Refusal::Receipt { draft: index });
+        };
         live.receipts += 1;
-        let salt: Salt = seal::random()?;
-        let place = Place { label: Label::Receipt, number: receipt.seq, salt: &salt };
-        let key = live.key.as_ref().expect("every session has a key");
-        let sealed = [&salt[..], &key.seal(place, receipt_text(receipt))].concat();
-        let id = live.id;
-        self.connection
-            .prepare_cached(
-                "INSERT INTO receipt (session, seq, at, sealed) VALUES (?1, ?2, ?3, ?4)",
-            )?
-            .execute(params![id, int(receipt.seq), receipt.at, sealed])?;
-        if self.connection.last_insert_rowid() % BLOCK == 0 {
-            self.drop_old_receipts(receipt.at.saturating_sub(RECEIPT_AGE))?;
-        }
-        Ok(())
-    }
-
-    /// Drops receipts that count no more, two blocks for each one that was filled.
-    fn drop_old_receipts(&self, since: i64) -> Result<(), Error> {
-        self.connection
-            .prepare_cached(
-                "DELETE FROM receipt
-                 WHERE id < (SELECT min(id) FROM receipt) + ?1 AND at < ?2",
-            )?
-            .execute(params![2 * BLOCK, since])?;
+        let masked = receipts::mask(key, live.last, salt, receipt);
+        let entry = Entry { number: live.last, session: live.id, seq, at: live.last_at, masked };
+        entry.write(&mut self.receipts);
         Ok(())
     }
 
     fn effects(&mut self, append: &Append) -> Result<(), Error> {
         for open @ Open { session, effect, deadline } in &append.opened {
-            let id = self.sealed(session, "effects")?.id;
+            let slot = self.sealed(session, "effects")?;
+            let id = self.known[slot].id;
             if append.closed.iter().any(|closed| closes(closed, open)) {
                 continue;
             }
@@ -316,7 +363,8 @@ impl<'t> Batch<'t> {
                 .execute(params![id, int(*effect), deadline])?;
         }
         for (session, effect) in &append.started {
-            let id = self.sealed(session, "effects")?.id;
+            let slot = self.sealed(session, "effects")?;
+            let id = self.known[slot].id;
             self.connection
                 .prepare_cached(
                     "UPDATE open_effect SET started = 1 WHERE session = ?1 AND effect = ?2",
@@ -324,7 +372,8 @@ impl<'t> Batch<'t> {
                 .execute(params![id, int(*effect)])?;
         }
         for closed @ (session, effect) in &append.closed {
-            let id = self.sealed(session, "effects")?.id;
+            let slot = self.sealed(session, "effects")?;
+            let id = self.known[slot].id;
             if append.opened.iter().any(|open| closes(closed, open)) {
                 continue;
             }
@@ -338,7 +387,8 @@ impl<'t> Batch<'t> {
     /// Puts a state in the place of the last one, under a new salt: the old one is gone with its own.
     pub(crate) fn checkpoint(&mut self, checkpoint: &Checkpoint) -> Result<(), Error> {
         self.check_size(checkpoint.state.len())?;
-        let live = self.sealed(&checkpoint.session, "state")?;
+        let slot = self.sealed(&checkpoint.session, "state")?;
+        let live = &self.known[slot];
         let salt: Salt = seal::random()?;
         let place = Place { label: Label::State, number: live.last, salt: &salt };
         let key = live.key.as_ref().expect("every session has a key");
@@ -356,7 +406,8 @@ impl<'t> Batch<'t> {
     }
 
     fn wake(&mut self, wake: &Wake) -> Result<(), Error> {
-        let live = self.sealed(&wake.session, "wake time")?;
+        let slot = self.sealed(&wake.session, "wake time")?;
+        let live = &mut self.known[slot];
         if live.wake == wake.at {
             return Ok(());
         }
@@ -381,7 +432,8 @@ impl<'t> Batch<'t> {
 
     /// Lets a session be looked up anew.
     pub(crate) fn unknow(&mut self, name: &str) {
-        self.known.sessions.remove(name);
+        self.known.remove(name);
+        self.recent = None;
     }
 }
 
@@ -403,27 +455,4 @@ fn copy(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len() + seal::TAG);
     bytes.extend_from_slice(text.as_bytes());
     bytes
-}
-
-/// What of a receipt nobody may read once its session is forgotten. Read by [`read_receipt`].
-fn receipt_text(receipt: &Receipt) -> Vec<u8> {
-    let mut text = receipt.body_hash.as_bytes().to_vec();
-    for field in [&receipt.principal, &receipt.client, &receipt.id] {
-        text.extend_from_slice(&(field.len() as u64).to_le_bytes());
-        text.extend_from_slice(field.as_bytes());
-    }
-    text
-}
-
-/// Principal, client, id and body hash, out of what [`receipt_text`] made.
-pub(crate) fn read_receipt(text: &[u8]) -> Option<([Box<str>; 3], Hash)> {
-    let (hash, mut rest) = text.split_first_chunk::<32>()?;
-    let mut field = || {
-        let (length, after) = rest.split_first_chunk::<8>()?;
-        let (field, after) =
-            after.split_at_checked(u64::from_le_bytes(*length).try_into().ok()?)?;
-        rest = after;
-        Some(Box::from(std::str::from_utf8(field).ok()?))
-    };
-    Some(([field()?, field()?, field()?], Hash(*hash)))
 }

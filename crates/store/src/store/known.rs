@@ -2,35 +2,49 @@
 //! cache of what is in the file, thrown away whenever it may be wrong; never the truth.
 
 use std::collections::HashMap;
+use std::ops::{Index, IndexMut};
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row};
 
+use self::Which::{ById, ByName};
+use super::receipts;
+
+use crate::append::NewSession;
 use crate::chain::Identity;
 use crate::error::Error;
 use crate::record::{Hash, Head, Number};
 use crate::schema::{count, int};
 use crate::seal::SessionKey;
+use crate::tail;
 
-/// Sessions remembered at most; beyond that all are looked up anew.
+/// Sessions remembered at most; beyond that all are looked up anew once their rows are written.
 const MAX_SESSIONS: usize = 4096;
 
 /// Records looked at for the latest time: sessions write through one queue, so their times are mixed
 /// only as far as that is deep.
 const LATEST: u64 = 256;
 
+/// Where a session is remembered, as long as one commit lasts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slot(usize);
+
 /// What the writer remembers.
 pub(crate) struct Known {
     pub(crate) head: Head,
     pub(crate) latest_at: i64,
-    /// By name. Only those of this and earlier commits.
-    pub(crate) sessions: HashMap<Box<str>, Live>,
+    /// Those of this and earlier commits.
+    sessions: Vec<Live>,
+    by_name: HashMap<Box<str>, Slot>,
+    /// Those whose row does not say yet what they wrote.
+    pub(crate) behind: Vec<Slot>,
     /// Changes when another connection wrote.
     data_version: i64,
 }
 
-/// A session as the writer needs it. Its row in the file is written once, at the end of a commit.
+/// A session as the writer needs it. Its row in the file is written once a block.
 pub(crate) struct Live {
     pub(crate) id: i64,
+    pub(crate) name: Box<str>,
     pub(crate) owner: Box<str>,
     pub(crate) created: i64,
     pub(crate) forgotten: bool,
@@ -42,8 +56,8 @@ pub(crate) struct Live {
     pub(crate) last_at: i64,
     pub(crate) receipts: u64,
     pub(crate) wake: Option<i64>,
-    /// Written to by the commit under way.
-    pub(crate) touched: bool,
+    /// Whether its row does not say yet what it wrote.
+    pub(crate) behind: bool,
 }
 
 impl Known {
@@ -54,13 +68,10 @@ impl Known {
     ) -> Result<&'a mut Self, Error> {
         let data_version = data_version(connection)?;
         let still_true = known.take().filter(|known| known.data_version == data_version);
-        let mut current = match still_true {
+        let current = match still_true {
             Some(current) => current,
             None => Self::read(connection, data_version)?,
         };
-        if current.sessions.len() > MAX_SESSIONS {
-            current.sessions.clear();
-        }
         Ok(known.insert(current))
     }
 
@@ -71,80 +82,162 @@ impl Known {
             [int(head.number.0.saturating_sub(LATEST))],
             |row| row.get(0),
         )?;
-        Ok(Self { head, latest_at, sessions: HashMap::new(), data_version })
+        let (sessions, by_name, behind) = (Vec::new(), HashMap::new(), Vec::new());
+        let mut known = Self { head, latest_at, sessions, by_name, behind, data_version };
+        known.read_tails(connection)?;
+        Ok(known)
     }
 
-    /// Makes sure that a session is remembered; `false` if there is none of that name.
-    pub(crate) fn find(&mut self, connection: &Connection, name: &str) -> Result<bool, Error> {
-        if self.sessions.contains_key(name) {
-            return Ok(true);
+    /// Remembers all sessions whose rows do not say yet what they wrote.
+    fn read_tails(&mut self, connection: &Connection) -> Result<(), Error> {
+        let mut receipts: HashMap<i64, u64> = HashMap::new();
+        for entry in receipts::after(connection, tail::settled(connection)?)? {
+            *receipts.entry(entry.session).or_default() += 1;
         }
-        let Some(live) = Live::read(connection, name)? else {
-            return Ok(false);
-        };
-        self.sessions.insert(name.into(), live);
-        Ok(true)
+        for (id, tail) in tail::all(connection)? {
+            let mut live = Live::read(connection, ById(id))?
+                .ok_or_else(|| Error::Damaged(format!("there is no session {id}").into()))?;
+            live.head_seq = live.head_seq.max(count(tail.head_seq));
+            live.records += count(tail.records);
+            live.last = count(tail.last);
+            live.last_at = live.last_at.max(tail.last_at);
+            live.receipts += receipts.get(&id).copied().unwrap_or(0);
+            live.behind = true;
+            let slot = self.add(live);
+            self.behind.push(slot);
+        }
+        Ok(())
+    }
+
+    /// Forgets sessions if there are too many. Only when no row is behind.
+    pub(crate) fn thin_out(&mut self) {
+        if self.sessions.len() > MAX_SESSIONS && self.behind.is_empty() {
+            self.sessions.clear();
+            self.by_name.clear();
+        }
+    }
+
+    /// The session of a name, looked up if need be.
+    pub(crate) fn find(
+        &mut self,
+        connection: &Connection,
+        name: &str,
+    ) -> Result<Option<Slot>, Error> {
+        if let Some(slot) = self.by_name.get(name) {
+            return Ok(Some(*slot));
+        }
+        Ok(Live::read(connection, ByName(name))?.map(|live| self.add(live)))
+    }
+
+    /// Remembers a session, instead of an earlier one of its name.
+    pub(crate) fn add(&mut self, live: Live) -> Slot {
+        let slot = Slot(self.sessions.len());
+        self.by_name.insert(live.name.clone(), slot);
+        self.sessions.push(live);
+        slot
+    }
+
+    /// Lets a session be looked up anew.
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.by_name.remove(name);
+    }
+}
+
+/// Which session to look up.
+#[derive(Clone, Copy)]
+enum Which<'a> {
+    ByName(&'a str),
+    ById(i64),
+}
+
+macro_rules! live_columns {
+    () => {
+        "SELECT id, name, owner, created, forgotten, head_seq, records, last, last_at, receipts, wake,
+                (SELECT key FROM session_key WHERE session = id)
+         FROM session "
+    };
+}
+
+impl Index<Slot> for Known {
+    type Output = Live;
+
+    fn index(&self, slot: Slot) -> &Live {
+        &self.sessions[slot.0]
+    }
+}
+
+impl IndexMut<Slot> for Known {
+    fn index_mut(&mut self, slot: Slot) -> &mut Live {
+        &mut self.sessions[slot.0]
     }
 }
 
 impl Live {
-    pub(crate) fn begin(id: i64, owner: &str, created: i64, key: SessionKey) -> Self {
+    pub(crate) fn begin(id: i64, session: &NewSession, key: SessionKey) -> Self {
+        let NewSession { name, owner, at } = session;
         Self {
             id,
-            owner: owner.into(),
-            created,
+            name: name.clone(),
+            owner: owner.clone(),
+            created: *at,
             forgotten: false,
             key: Some(key),
             head_seq: 0,
             records: 0,
             last: 0,
-            last_at: created,
+            last_at: *at,
             receipts: 0,
             wake: None,
-            touched: false,
+            behind: false,
         }
     }
 
-    pub(crate) fn identity<'a>(&'a self, name: &'a str) -> Identity<'a> {
+    pub(crate) fn identity(&self) -> Identity<'_> {
         Identity {
             id: self.id,
-            name: name.as_bytes(),
+            name: self.name.as_bytes(),
             owner: self.owner.as_bytes(),
             created: self.created,
         }
     }
 
-    fn read(connection: &Connection, name: &str) -> Result<Option<Self>, Error> {
-        let mut statement = connection.prepare_cached(
-            "SELECT id, owner, created, forgotten, head_seq, records, last, last_at, receipts, wake,
-                    (SELECT key FROM session_key WHERE session = id)
-             FROM session WHERE name = ?1 ORDER BY id DESC LIMIT 1",
-        )?;
-        let live = statement
-            .query_row([name], |row| {
-                let key: Option<Vec<u8>> = row.get(10)?;
-                Ok(Self {
-                    id: row.get(0)?,
-                    owner: row.get(1)?,
-                    created: row.get(2)?,
-                    forgotten: row.get(3)?,
-                    key: key.as_deref().and_then(SessionKey::from_bytes),
-                    head_seq: count(row.get(4)?),
-                    records: count(row.get(5)?),
-                    last: count(row.get(6)?),
-                    last_at: row.get(7)?,
-                    receipts: count(row.get(8)?),
-                    wake: row.get(9)?,
-                    touched: false,
-                })
-            })
-            .optional()?;
-        match live {
-            Some(Self { id: 1.., key: None, .. }) => {
+    fn read(connection: &Connection, which: Which<'_>) -> Result<Option<Self>, Error> {
+        let live = match which {
+            ByName(name) => connection
+                .prepare_cached(concat!(
+                    live_columns!(),
+                    "WHERE name = ?1 ORDER BY id DESC LIMIT 1"
+                ))?
+                .query_row([name], Self::of_row),
+            ById(id) => connection
+                .prepare_cached(concat!(live_columns!(), "WHERE id = ?1"))?
+                .query_row([id], Self::of_row),
+        };
+        match live.optional()? {
+            Some(Self { id: 1.., name, key: None, .. }) => {
                 Err(Error::Damaged(format!("session `{name}` has no key").into()))
             }
             live => Ok(live),
         }
+    }
+
+    fn of_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let key: Option<Vec<u8>> = row.get(11)?;
+        Ok(Self {
+            id: row.get(0)?,
+            name: row.get(1)?,
+            owner: row.get(2)?,
+            created: row.get(3)?,
+            forgotten: row.get(4)?,
+            head_seq: count(row.get(5)?),
+            records: count(row.get(6)?),
+            last: count(row.get(7)?),
+            last_at: row.get(8)?,
+            receipts: count(row.get(9)?),
+            wake: row.get(10)?,
+            key: key.as_deref().and_then(SessionKey::from_bytes),
+            behind: false,
+        })
     }
 }
 

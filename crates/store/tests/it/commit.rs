@@ -1,8 +1,8 @@
 //! What a commit keeps, and what it refuses.
 
 use bridle_store::{
-    Append, Body, Cause, Checkpoint, Draft, Error, Number, Open, OpenRow, Receipt, Refusal,
-    Waiting, Wake, hash_text,
+    Append, Body, Cause, Checkpoint, Draft, Error, Number, Open, OpenRow, Receipt, ReceiptRow,
+    Refusal, Waiting, Wake, hash_text,
 };
 
 use crate::support::{Bed, WHO, begin, open, turn};
@@ -11,16 +11,15 @@ fn draft(session: &str, at: i64) -> Append {
     Append { drafts: vec![Draft::new(session, "log", at, WHO, "()")], ..Append::default() }
 }
 
-fn receipt(seq: u64, at: i64) -> Receipt {
-    Receipt {
-        session: "main".into(),
-        principal: WHO.into(),
-        client: "c-1".into(),
-        id: format!("{seq}").into(),
-        body_hash: hash_text(&format!("body {seq}")),
-        seq,
-        at,
-    }
+fn receipt(seq: u64) -> Receipt {
+    let message = hash_text(&format!("message {seq}"));
+    Receipt { message, body: hash_text(&format!("body {seq}")) }
+}
+
+fn admitted(session: &str, seqs: std::ops::Range<u64>, at: i64) -> Append {
+    let signal =
+        |seq| Draft::new(session, "signal", at, WHO, "()").numbered(seq).known_by(receipt(seq));
+    Append { drafts: seqs.map(signal).collect(), ..Append::default() }
 }
 
 #[test]
@@ -99,10 +98,10 @@ fn a_refused_append_names_its_rule_and_keeps_nothing() {
         ),
         (
             Append {
-                receipts: vec![Receipt { session: "".into(), ..receipt(1, 1) }],
+                drafts: vec![Draft::new("main", "log", 9, WHO, "()").known_by(receipt(1))],
                 ..Append::default()
             },
-            Refusal::Daemon("receipts"),
+            Refusal::Receipt { draft: 0 },
         ),
     ];
     for (append, expected) in cases {
@@ -184,43 +183,47 @@ fn loading_starts_at_the_last_state() {
 #[test]
 fn receipts_survive_a_restart_count_for_a_day_and_are_bounded() {
     let Bed { mut store, dir } = Bed::with_sessions(&["main"]);
-    let given = |seqs: std::ops::Range<u64>, at| Append {
-        receipts: seqs.map(|seq| receipt(seq, at)).collect(),
-        ..Append::default()
-    };
-    store.commit(&[given(1..4, 1000)]).unwrap();
+    store.commit(&[admitted("main", 1..4, 1000)]).unwrap();
     drop(store);
     let mut store = open(dir.path());
     let reader = store.reader().unwrap();
     let day = bridle_store::store::RECEIPT_AGE;
-    let expected: Vec<_> = (1..4).map(|seq| receipt(seq, 1000)).collect();
+    let expected = [1, 2, 3].map(|seq| {
+        let Receipt { message, body } = receipt(seq);
+        ReceiptRow { seq, at: 1000, message, body }
+    });
     assert_eq!(reader.load("main", 1000 + day).unwrap().receipts, expected);
     assert_eq!(reader.load("main", 1001 + day).unwrap().receipts, []);
 
-    store.commit(&[given(4..4100, 2000)]).unwrap();
+    store.commit(&[admitted("main", 4..4100, 2000)]).unwrap();
     let receipts = reader.load("main", 2000).unwrap().receipts;
     assert_eq!(receipts.len(), 4096);
     assert_eq!((receipts[0].seq, receipts[4095].seq), (4, 4099));
 }
 
 #[test]
-fn receipts_are_told_apart_in_one_block_and_old_ones_give_way() {
+fn receipts_are_told_apart_and_old_ones_give_way() {
     let mut bed = Bed::with_sessions(&["main", "side"]);
     let day = bridle_store::store::RECEIPT_AGE;
-    let given = |count: u64, at| Append {
-        receipts: (1..=count)
-            .flat_map(|seq| ["main", "side"].map(|name| (seq, name)))
-            .map(|(seq, name)| Receipt { session: name.into(), ..receipt(seq, at) })
-            .collect(),
-        ..Append::default()
+    let both = |seqs: std::ops::Range<u64>, at| {
+        seqs.flat_map(|seq| ["main", "side"].map(|name| admitted(name, seq..seq + 1, at)))
+            .collect::<Vec<_>>()
     };
-    bed.commit(&[given(1500, 1000)]);
+    // In commits of one, of some, and of more than a block.
+    for seqs in [1..2, 2..60, 60..1501] {
+        bed.commit(&both(seqs, 1000));
+    }
+    bed.commit(&[admitted("side", 1501..1601, 1000)]);
     let side = bed.reader().load("side", 1000).unwrap().receipts;
-    assert_eq!(side.len(), 1500);
-    assert!(side.iter().all(|receipt| &*receipt.session == "side"));
-    assert!(side.is_sorted_by_key(|receipt| receipt.seq));
+    let seqs: Vec<_> = side.iter().map(|receipt| receipt.seq).collect();
+    assert_eq!(seqs, (1..1601).collect::<Vec<_>>());
+    assert!(side.iter().all(|row| row.message == receipt(row.seq).message));
+    assert_eq!(bed.reader().load("main", 1000).unwrap().receipts.len(), 1500);
 
-    bed.commit(&[given(1500, 1001 + day)]);
+    bed.commit(&[admitted("main", 1501..1601, 1001 + day)]);
+    for seqs in [1601..2400, 2400..3001] {
+        bed.commit(&both(seqs, 1001 + day));
+    }
     let kept = rusqlite::Connection::open(bed.file()).unwrap();
     let old = "SELECT count(*) FROM receipt WHERE at = 1000";
     let old: i64 = kept.query_row(old, [], |row| row.get(0)).unwrap();

@@ -31,20 +31,14 @@ fn salt_of(bed: &Bed, number: i64) -> Vec<u8> {
 
 /// A session with something in every table.
 fn busy(name: &str, secret: &str) -> Append {
+    let mut turn = turn(name, 1, secret);
+    let message = hash_text("the-client");
+    turn.drafts[0].receipt = Some(Receipt { message, body: hash_text(secret) });
     Append {
-        receipts: vec![Receipt {
-            session: name.into(),
-            principal: WHO.into(),
-            client: "the-client".into(),
-            id: "1".into(),
-            body_hash: hash_text(secret),
-            seq: 1,
-            at: 1,
-        }],
         opened: vec![Open { session: name.into(), effect: 1, deadline: None }],
         checkpoint: Some(Checkpoint { session: name.into(), state: format!("(:said {secret:?})") }),
         wake: Some(Wake { session: name.into(), at: Some(5) }),
-        ..turn(name, 1, secret)
+        ..turn
     }
 }
 

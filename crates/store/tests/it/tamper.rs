@@ -179,8 +179,11 @@ fn other_tables_are_vouched_for_too() {
         ("UPDATE blob SET hash = zeroblob(32) WHERE rowid = 2", 10),
         ("DELETE FROM blob", 9),
         ("UPDATE session SET records = records + 1 WHERE id = 2", 29),
-        ("UPDATE session SET head_seq = 1 WHERE id = 1", 35),
-        ("UPDATE session SET last_at = 1 WHERE id = 1", 35),
+        // Smaller ones would be overruled by records that came since the row was written.
+        ("UPDATE session SET head_seq = 99 WHERE id = 1", 35),
+        ("UPDATE session SET last_at = 99 WHERE id = 1", 35),
+        ("UPDATE meta SET settled = settled + 1", 30),
+        ("UPDATE meta SET settled = 0", 35),
         ("UPDATE session SET last = 99 WHERE id = 1", 36),
         ("UPDATE milestone SET number = 19 WHERE session = 1", 19),
         ("INSERT INTO milestone VALUES (2, 2, 14)", 14),

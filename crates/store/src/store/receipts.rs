@@ -1,0 +1,86 @@
+//! How receipts lie in the file: those of a commit side by side in few rows, since a row of its own
+//! costs an admission as much as its record. Written by the batch, read by the opener; what a receipt
+//! is for is the caller's business.
+
+use rusqlite::Connection;
+
+use crate::append::Receipt;
+use crate::error::Error;
+use crate::record::Hash;
+use crate::seal::{Label, MASK, Place, Salt, SessionKey};
+
+/// Receipts in one row: what fits a page of the file.
+pub(crate) const ENTRIES: usize = 40;
+
+/// Bytes of an entry: number, session, seq, time, and two masked hashes.
+pub(crate) const ENTRY: usize = 4 * 8 + MASK;
+
+/// One receipt, as it is kept.
+#[derive(Clone, Copy)]
+pub(crate) struct Entry {
+    /// Of the record that it belongs to.
+    pub(crate) number: u64,
+    pub(crate) session: i64,
+    pub(crate) seq: u64,
+    pub(crate) at: i64,
+    pub(crate) masked: [u8; MASK],
+}
+
+impl Entry {
+    pub(crate) fn write(&self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&self.number.to_le_bytes());
+        bytes.extend_from_slice(&self.session.to_le_bytes());
+        bytes.extend_from_slice(&self.seq.to_le_bytes());
+        bytes.extend_from_slice(&self.at.to_le_bytes());
+        bytes.extend_from_slice(&self.masked);
+    }
+
+    pub(crate) fn read(bytes: &[u8; ENTRY]) -> Self {
+        let word = |index: usize| {
+            let mut word = [0; 8];
+            word.copy_from_slice(&bytes[8 * index..8 * index + 8]);
+            word
+        };
+        let mut masked = [0; MASK];
+        masked.copy_from_slice(&bytes[ENTRY - MASK..]);
+        Self {
+            number: u64::from_le_bytes(word(0)),
+            session: i64::from_le_bytes(word(1)),
+            seq: u64::from_le_bytes(word(2)),
+            at: i64::from_le_bytes(word(3)),
+            masked,
+        }
+    }
+
+    /// The receipt, under the key of its session and the salt of its record.
+    pub(crate) fn open(&self, key: &SessionKey, salt: &Salt) -> Receipt {
+        let mut hashes = self.masked;
+        key.mask(Place { label: Label::Receipt, number: self.number, salt }, &mut hashes);
+        let (mut message, mut body) = ([0; 32], [0; 32]);
+        message.copy_from_slice(&hashes[..32]);
+        body.copy_from_slice(&hashes[32..]);
+        Receipt { message: Hash(message), body: Hash(body) }
+    }
+}
+
+/// The receipts for records after this one, which is the last of its commit; oldest first.
+pub(crate) fn after(connection: &Connection, number: i64) -> Result<Vec<Entry>, Error> {
+    let mut statement =
+        connection.prepare_cached("SELECT entries FROM receipt WHERE first > ?1 ORDER BY first")?;
+    let mut rows = statement.query([number])?;
+    let mut entries = Vec::new();
+    while let Some(row) = rows.next()? {
+        let packed: Vec<u8> = row.get(0)?;
+        entries.extend(packed.as_chunks::<ENTRY>().0.iter().map(Entry::read));
+    }
+    Ok(entries)
+}
+
+/// The two hashes of a receipt, masked for the record of this number.
+pub(crate) fn mask(key: &SessionKey, number: u64, salt: &Salt, receipt: &Receipt) -> [u8; MASK] {
+    let mut hashes = [0; MASK];
+    hashes[..32].copy_from_slice(receipt.message.as_bytes());
+    hashes[32..].copy_from_slice(receipt.body.as_bytes());
+    key.mask(Place { label: Label::Receipt, number, salt }, &mut hashes);
+    hashes
+}
