@@ -74,6 +74,12 @@ const RULES: &[Rule] = &[
         outside: Outside::Without(RUNTIMES),
     },
     Rule {
+        name: "bridle-org",
+        rooms: &["bridle-sexp"],
+        test_rooms: &[],
+        outside: Outside::Only(&["memchr"]),
+    },
+    Rule {
         name: "bridle-host",
         rooms: &["bridle-loop", "bridle-sexp"],
         test_rooms: &[],

@@ -1,0 +1,181 @@
+//! Headings: stars, `TODO` keyword, priority, title and tags.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use crate::keyword::Keyword;
+use crate::property::{Planning, Property, lookup};
+use crate::text::{Span, all_chars, drop_blanks, first_char, is_blank, skip_blanks, trim};
+
+/// Number of a heading in its document, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HeadingId(pub(crate) usize);
+
+/// A heading.
+#[derive(Clone, Debug)]
+pub struct Heading<'t> {
+    /// The number of stars.
+    pub level: usize,
+    /// The `TODO` keyword.
+    pub todo: Option<Todo<'t>>,
+    /// The character of the cookie `[#A]`.
+    pub priority: Option<&'t [u8]>,
+    /// Whether the title begins with `COMMENT`, which is then not part of it.
+    pub commented: bool,
+    /// The title, without all of the above and without tags.
+    pub title: &'t [u8],
+    /// The tags of the heading itself, not those it inherits.
+    pub tags: Vec<&'t [u8]>,
+    /// The planning line below it.
+    pub planning: Option<Planning<'t>>,
+    /// The lines of its drawer, in order.
+    pub properties: Vec<Property<'t>>,
+    /// The line, from 1.
+    pub line: usize,
+    /// The line, with its end.
+    pub span: Span,
+    /// From the heading to the next one, of whatever level.
+    pub section: Span,
+    /// From the heading to the next one that is not below it.
+    pub subtree: Span,
+    /// The heading that it is below.
+    pub parent: Option<HeadingId>,
+    /// The headings right below it, in order.
+    pub children: Vec<HeadingId>,
+}
+
+impl<'t> Heading<'t> {
+    /// The value of the property `name`, in whatever case: that of `:NAME:` and behind it, with a blank
+    /// between them, those of every `:NAME+:`.
+    #[must_use]
+    pub fn property(&self, name: &str) -> Option<Cow<'t, [u8]>> {
+        lookup(&self.properties, name)
+    }
+}
+
+/// A `TODO` keyword.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Todo<'t> {
+    /// The keyword as written.
+    pub keyword: &'t [u8],
+    /// On which side of the bar it is.
+    pub state: TodoState,
+}
+
+/// Whether a `TODO` keyword means that something is left to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TodoState {
+    /// Something is.
+    Open,
+    /// Nothing is.
+    Done,
+}
+
+/// The `TODO` keywords of a file.
+pub(crate) struct TodoWords<'t>(HashMap<&'t [u8], TodoState>);
+
+impl<'t> TodoWords<'t> {
+    /// Those that the file sets, or `TODO` and `DONE` when it sets none.
+    pub(crate) fn new(keywords: &[Keyword<'t>]) -> Self {
+        let is_setting = |keyword: &&Keyword<'t>| {
+            ["TODO", "SEQ_TODO", "TYP_TODO"].iter().any(|name| keyword.is(name))
+        };
+        let settings: Vec<&[u8]> =
+            keywords.iter().filter(is_setting).map(|keyword| keyword.value).collect();
+        let mut words = Self(HashMap::new());
+        if settings.is_empty() {
+            words.add(b"TODO | DONE");
+        }
+        for setting in settings {
+            words.add(setting);
+        }
+        words
+    }
+
+    /// Adds one sequence: `TODO(t) NEXT | DONE(d!)`. Without a bar, the last one is done.
+    fn add(&mut self, sequence: &'t [u8]) {
+        let separates = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c);
+        let words: Vec<&[u8]> = sequence.split(separates).filter(|word| !word.is_empty()).collect();
+        let bar = words.iter().position(|word| *word == b"|");
+        let done_from = bar.unwrap_or(words.len().saturating_sub(1));
+        for (index, word) in words.iter().enumerate().filter(|(_, word)| **word != b"|") {
+            let state = if index < done_from { TodoState::Open } else { TodoState::Done };
+            let known = self.0.entry(without_key(word)).or_insert(state);
+            // A word that is done in one sequence is done in all.
+            if state == TodoState::Done {
+                *known = state;
+            }
+        }
+    }
+
+    fn find(&self, word: &'t [u8]) -> Option<Todo<'t>> {
+        self.0.get(word).map(|state| Todo { keyword: word, state: *state })
+    }
+}
+
+/// What the line of a heading says.
+pub(crate) struct Title<'t> {
+    pub(crate) todo: Option<Todo<'t>>,
+    pub(crate) priority: Option<&'t [u8]>,
+    pub(crate) commented: bool,
+    pub(crate) title: &'t [u8],
+    pub(crate) tags: Vec<&'t [u8]>,
+}
+
+/// Reads what follows the stars.
+pub(crate) fn title<'t>(behind_stars: &'t [u8], words: &TodoWords<'t>) -> Title<'t> {
+    let mut rest = skip_blanks(behind_stars);
+    let end = memchr::memchr(b' ', rest);
+    let todo = end.and_then(|end| words.find(&rest[..end]));
+    if let (Some(end), Some(_)) = (end, todo) {
+        rest = skip_blanks(&rest[end..]);
+    }
+    let cookie = priority(rest);
+    if let Some((_, behind)) = cookie {
+        rest = behind;
+    }
+    let uncommented = rest.strip_prefix(b"COMMENT");
+    rest = uncommented.unwrap_or(rest);
+    // Tags have a blank before them. Where there is nothing but tags, it is the one behind the stars.
+    if todo.is_none() && cookie.is_none() && uncommented.is_none() {
+        rest = behind_stars;
+    }
+    let (front, tags) = tags(rest);
+    Title {
+        todo,
+        priority: cookie.map(|(letter, _)| letter),
+        commented: uncommented.is_some(),
+        title: trim(front),
+        tags,
+    }
+}
+
+/// The character of `[#A]` and what follows the cookie and its blanks.
+fn priority(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let inner = bytes.strip_prefix(b"[#")?;
+    let (_, rest) = first_char(inner)?;
+    let letter = &inner[..inner.len() - rest.len()];
+    Some((letter, skip_blanks(rest.strip_prefix(b"]")?)))
+}
+
+/// Title and tags of `title :one:two:`.
+fn tags(bytes: &[u8]) -> (&[u8], Vec<&[u8]>) {
+    let whole = drop_blanks(bytes);
+    let length = whole.iter().rev().take_while(|byte| !is_blank(**byte)).count();
+    let (front, group) = whole.split_at(whole.len() - length);
+    let inner = group.strip_prefix(b":").and_then(|inner| inner.strip_suffix(b":"));
+    let is_tag = |letter: char| letter.is_alphanumeric() || "_@#%:".contains(letter);
+    match inner.filter(|inner| !front.is_empty() && !inner.is_empty() && all_chars(inner, is_tag)) {
+        Some(inner) => {
+            let names = inner.split(|byte| *byte == b':').filter(|name| !name.is_empty());
+            (front, names.collect())
+        }
+        None => (bytes, Vec::new()),
+    }
+}
+
+/// `TODO` of `TODO(t!)`.
+fn without_key(word: &[u8]) -> &[u8] {
+    let open = memchr::memchr(b'(', word).filter(|_| word.ends_with(b")"));
+    &word[..open.unwrap_or(word.len())]
+}

@@ -1,0 +1,95 @@
+//! `#+KEY: value` lines: those of the file, and those affiliated to the element below them.
+
+use crate::text::{Span, strip_prefix_any_case, trim, word};
+
+/// Affiliated keywords and the name that each goes by.
+const AFFILIATED: &[(&str, &str)] = &[
+    ("CAPTION", "CAPTION"),
+    ("DATA", "NAME"),
+    ("HEADER", "HEADER"),
+    ("HEADERS", "HEADER"),
+    ("LABEL", "NAME"),
+    ("NAME", "NAME"),
+    ("PLOT", "PLOT"),
+    ("RESNAME", "NAME"),
+    ("RESULT", "RESULTS"),
+    ("RESULTS", "RESULTS"),
+    ("SOURCE", "NAME"),
+    ("SRCNAME", "NAME"),
+    ("TBLNAME", "NAME"),
+];
+
+/// Those with a second value in brackets: `#+CAPTION[short]: long`.
+const DUAL: &[&str] = &["CAPTION", "RESULTS"];
+
+/// A line `#+KEY: value`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keyword<'t> {
+    /// The key as written.
+    pub key: &'t [u8],
+    /// What follows the colon, without blanks around it.
+    pub value: &'t [u8],
+    /// The line, from 1.
+    pub line: usize,
+    /// The line, with its end.
+    pub span: Span,
+}
+
+impl Keyword<'_> {
+    /// Whether the key is `key`, in whatever case.
+    #[must_use]
+    pub fn is(&self, key: &str) -> bool {
+        self.key.eq_ignore_ascii_case(key.as_bytes())
+    }
+
+    /// Whether it is affiliated under `name`, by that key or by an older one.
+    pub(crate) fn goes_by(&self, name: &str) -> bool {
+        AFFILIATED.iter().any(|(key, official)| *official == name && self.is(key))
+    }
+}
+
+/// Key and value, given what follows `#+`.
+pub(crate) fn keyword(marked: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = memchr::memrchr(b':', word(marked)).filter(|colon| *colon > 0)?;
+    Some((&marked[..colon], trim(&marked[colon + 1..])))
+}
+
+/// Key and value of an affiliated keyword, given what follows `#+`.
+pub(crate) fn affiliated(marked: &[u8]) -> Option<(&[u8], &[u8])> {
+    let is_key = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let (key, rest) = marked.split_at(marked.iter().take_while(is_key).count());
+    let known = AFFILIATED.iter().any(|(name, _)| key.eq_ignore_ascii_case(name.as_bytes()));
+    let attribute = strip_prefix_any_case(key, b"attr_").is_some_and(|rest| !rest.is_empty());
+    if !known && !attribute {
+        return None;
+    }
+    if let Some(value) = rest.strip_prefix(b":") {
+        return Some((key, trim(value)));
+    }
+    let closed = rest.first() == Some(&b'[') && is_dual(key);
+    let end = closed.then(|| last_bracket(rest)).flatten()?;
+    Some((key, trim(&rest[end..])))
+}
+
+/// Whether a line such as `#+foo[bar]: x` leaves a paragraph going on: only dual keywords end one.
+pub(crate) fn continues_paragraph(marked: &[u8]) -> bool {
+    let Some(end) = last_bracket(marked) else { return false };
+    // Behind the last bracket there may be a colon of the word itself: `#+a[b]:c`.
+    let head = word(marked);
+    let open = memchr::memrchr(b'[', &head[..head.len().min(end)]);
+    open.is_some_and(|open| open > 0 && !is_dual(&marked[..open]))
+}
+
+/// Whether the line holds formulas, which belong to the table above it.
+pub(crate) fn is_formula(marked: &[u8]) -> bool {
+    strip_prefix_any_case(marked, b"tblfm: ").is_some()
+}
+
+/// The offset behind the last `]:`.
+fn last_bracket(bytes: &[u8]) -> Option<usize> {
+    memchr::memmem::rfind(bytes, b"]:").map(|at| at + 2)
+}
+
+fn is_dual(key: &[u8]) -> bool {
+    DUAL.iter().any(|name| key.eq_ignore_ascii_case(name.as_bytes()))
+}

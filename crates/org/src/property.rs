@@ -1,0 +1,122 @@
+//! What may stand right below a heading: the planning line and the drawer of properties.
+
+use std::borrow::Cow;
+
+use crate::line::is_drawer_end;
+use crate::text::{Lines, Span, drop_blanks, is_space, skip_blanks, strip_prefix_any_case, word};
+
+/// One line `:KEY: value` of a drawer of properties.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Property<'t> {
+    /// The key as written, with the `+` of a key that adds to another.
+    pub key: &'t [u8],
+    /// The value, without blanks around it.
+    pub value: &'t [u8],
+    /// The line, from 1.
+    pub line: usize,
+}
+
+/// The planning line of a heading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Planning<'t> {
+    /// The timestamp behind `SCHEDULED:`, with its brackets.
+    pub scheduled: Option<&'t [u8]>,
+    /// The timestamp behind `DEADLINE:`.
+    pub deadline: Option<&'t [u8]>,
+    /// The timestamp behind `CLOSED:`.
+    pub closed: Option<&'t [u8]>,
+    /// The line, with its end.
+    pub span: Span,
+    /// The line, from 1.
+    pub line: usize,
+}
+
+/// The value of `name`: the first `:NAME:`, and every `:NAME+:` added behind it with a blank.
+pub(crate) fn lookup<'t>(properties: &[Property<'t>], name: &str) -> Option<Cow<'t, [u8]>> {
+    let name = name.as_bytes();
+    let base = properties.iter().find(|property| property.key.eq_ignore_ascii_case(name));
+    let added = properties.iter().filter(|property| {
+        property.key.strip_suffix(b"+").is_some_and(|key| key.eq_ignore_ascii_case(name))
+    });
+    join(base.into_iter().chain(added).map(|property| property.value))
+}
+
+/// The values with a blank between them; `None` when there are none.
+pub(crate) fn join<'t>(mut values: impl Iterator<Item = &'t [u8]>) -> Option<Cow<'t, [u8]>> {
+    let first = Cow::Borrowed(values.next()?);
+    Some(values.fold(first, |joined, value| {
+        let mut joined = joined.into_owned();
+        joined.push(b' ');
+        joined.extend_from_slice(value);
+        Cow::Owned(joined)
+    }))
+}
+
+/// The properties of the drawer that begins at line `first`, and the line behind it. A drawer with a
+/// line that is no property is none.
+pub(crate) fn drawer<'t>(
+    lines: &Lines<'t>,
+    first: usize,
+    limit: usize,
+) -> Option<(Vec<Property<'t>>, usize)> {
+    let open = first < limit && is_drawer_start(lines.content(first));
+    let mut properties = Vec::new();
+    for index in open.then_some(first + 1..limit)? {
+        let line = lines.content(index);
+        if is_drawer_end(line) {
+            return Some((properties, index + 1));
+        }
+        let (key, value) = pair(line)?;
+        properties.push(Property { key, value, line: index + 1 });
+    }
+    None
+}
+
+/// The planning line at `index`, if it is one.
+pub(crate) fn planning<'t>(lines: &Lines<'t>, index: usize) -> Option<Planning<'t>> {
+    let line = lines.content(index);
+    let inner = skip_blanks(line);
+    let is_planning = [&b"closed:"[..], b"deadline:", b"scheduled:"]
+        .iter()
+        .any(|word| strip_prefix_any_case(inner, word).is_some());
+    is_planning.then(|| Planning {
+        scheduled: timestamp(line, b"SCHEDULED:"),
+        deadline: timestamp(line, b"DEADLINE:"),
+        closed: timestamp(line, b"CLOSED:"),
+        span: lines.span(index, index + 1),
+        line: index + 1,
+    })
+}
+
+fn is_drawer_start(line: &[u8]) -> bool {
+    drop_blanks(skip_blanks(line)).eq_ignore_ascii_case(b":properties:")
+}
+
+/// Key and value of a line in a drawer: nothing but blanks, or a space, may follow the key.
+fn pair(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let inner = skip_blanks(line);
+    let head = word(inner);
+    let key = head.strip_prefix(b":")?.strip_suffix(b":").filter(|key| !key.is_empty())?;
+    let rest = &inner[head.len()..];
+    let fits = rest.first().is_none_or(|byte| *byte == b' ') || skip_blanks(rest).is_empty();
+    fits.then(|| (key, drop_blanks(skip_blanks(rest))))
+}
+
+/// The last timestamp behind `keyword`, as written.
+fn timestamp<'t>(line: &'t [u8], keyword: &[u8]) -> Option<&'t [u8]> {
+    let mut found = None;
+    let mut from = 0;
+    while let Some(at) = memchr::memmem::find(&line[from..], keyword).map(|at| at + from) {
+        from = at + keyword.len();
+        let stamp = skip_blanks(&line[from..]);
+        let starts_word = at == 0 || is_space(line[at - 1]);
+        if !starts_word || !matches!(stamp.first(), Some(b'<' | b'[')) {
+            continue;
+        }
+        // Without a bracket in the rest of the line there is no further timestamp either.
+        let Some(close) = memchr::memchr2(b'>', b']', stamp) else { break };
+        found = Some(&stamp[..=close]);
+        from = line.len() - stamp.len() + close;
+    }
+    found
+}
