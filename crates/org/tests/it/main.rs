@@ -1,5 +1,6 @@
-//! The reader from outside: against texts that nobody would write.
+//! The reader from outside: against a real Emacs, and against texts that nobody would write.
 
+mod emacs;
 mod lines;
 mod properties;
 mod reading;
