@@ -7,7 +7,7 @@
 //! - `attachment`: a connection's hold on a session
 //! - `hub`: all sessions by name; start and stop
 //! - `session`, `feed`: one session in memory, and what each attached shell is owed
-//! - `inbound`, `work`: what goes into a session
+//! - `inbound`, `work`: what goes into a session; `refusals`: what does not
 //! - `drive`: the task that works it off: `load`, `batch` (one append), `settle` (what follows)
 //! - `core`: the State of the loop, and what the daemon must know beside it
 //! - `workers`, `admin`: thoughts and acts outside of a session
@@ -33,6 +33,7 @@ mod keeper;
 mod load;
 mod readers;
 mod redact;
+mod refusals;
 mod session;
 mod settle;
 mod terms;
@@ -44,9 +45,10 @@ pub(crate) use attachment::Attachment;
 pub(crate) use hub::Hub;
 pub(crate) use inbound::request_id;
 pub(crate) use load::{EVENTS, fold};
+pub(crate) use refusals::Attempt;
 #[cfg(test)]
 pub(crate) use terms::Doing;
-pub(crate) use terms::{Attach, Kind, Mode, Out, Principal, Snapshot, Status, StreamEvent, View};
+pub(crate) use terms::{Attach, Kind, Mode, Out, Snapshot, Status, StreamEvent, View};
 
 #[cfg(test)]
 mod tests;

@@ -9,6 +9,7 @@
 //! - [`run()`]: start, serve, stop
 //! - `listen`: TCP, Unix socket, standard streams; the accept loops
 //! - `conn`: one task per connection, both directions; limits and deadlines
+//! - `principal`: who is at the other end of a connection
 //! - `talk`: bytes of one connection to answers, without any IO
 //! - `convert`: what happens in a session to what a shell sees of it
 //! - `engine`: sessions, the record, and what carries effects out
@@ -29,6 +30,7 @@ pub mod history;
 mod listen;
 pub mod lock;
 mod metrics;
+mod principal;
 mod run;
 mod shared;
 mod talk;

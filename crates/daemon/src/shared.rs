@@ -22,6 +22,7 @@ use crate::conn::{Origin, Stream};
 use crate::engine::Hub;
 use crate::error::Error;
 use crate::metrics::Metrics;
+use crate::principal::sockets::Sockets;
 use crate::talk::{Large, Verdict, Words, Work};
 
 /// Random bytes in a nonce: enough that no two connections ever share one.
@@ -44,6 +45,8 @@ pub(crate) struct Shared {
     pub(crate) budget: Arc<Budget>,
     /// Counters.
     pub(crate) metrics: Metrics,
+    /// Whose sockets are at the other ends.
+    pub(crate) sockets: Arc<Sockets>,
     /// The uid whose peers are served on the Unix socket.
     pub(crate) own_uid: u32,
     /// When the daemon started.
@@ -89,6 +92,7 @@ impl Shared {
             tasks: TaskTracker::new(),
             budget: Arc::new(Budget::new(config.limits.in_flight)),
             metrics,
+            sockets: Sockets::new(),
             own_uid: rustix::process::geteuid().as_raw(),
             started: Instant::now(),
             judges: Semaphore::new(half),

@@ -29,6 +29,7 @@ use bridle_wire::seal::{Nonce, Signer, V1, Verifier};
 
 use crate::conn::{Closed, Origin};
 use crate::metrics::Tally;
+use crate::principal::Principal;
 use crate::shared::Shared;
 pub(crate) use engage::{Large, Need};
 use engage::{Link, Waiting};
@@ -78,6 +79,8 @@ pub(crate) enum Then {
 #[derive(Debug)]
 pub(crate) struct Talk {
     origin: Origin,
+    /// Who is at the other end; `None` while nothing was said for which it matters.
+    who: Option<Principal>,
     decoder: Decoder,
     encoder: Encoder,
     signing: Signing,
@@ -161,6 +164,7 @@ impl Talk {
         };
         Ok(Talk {
             origin,
+            who: known(origin),
             decoder,
             encoder,
             signing,
@@ -321,6 +325,7 @@ impl Talk {
             return;
         }
         let Some(verifier) = self.decoder.verifier() else { return };
+        self.who = verifier.key().map(|key| Principal::Key(key.id().as_str().into()));
         let signer = match (verifier.session(), verifier.key()) {
             (Some(session), _) => Signer::server(session.clone()),
             (None, Some(key)) => Signer::v1(key.clone()),
@@ -340,6 +345,15 @@ impl Talk {
             message.push_str(hint);
         }
         self.refuse(batch, None, &Failure::because(error.code(), message));
+    }
+}
+
+/// Who a peer is by the way it came, if that says it.
+fn known(origin: Origin) -> Option<Principal> {
+    match origin {
+        Origin::Stdio => Some(Principal::Stdio),
+        Origin::Unix(uid) => Some(uid.map_or(Principal::Anonymous, Principal::Uid)),
+        Origin::Tcp(_) => None,
     }
 }
 

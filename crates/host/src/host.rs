@@ -67,6 +67,16 @@ impl Host {
         }
     }
 
+    /// Tells whether the payload of a signal is one of the words that are answered here by
+    /// themselves: no thinker is asked, and nothing is done.
+    pub fn answers_itself(&self, payload: &Value) -> bool {
+        match (&self.thinker, Said::of(payload)) {
+            (Thinker::Builtin, Said::Word(..)) => true,
+            (Thinker::Script(_), Said::Word(_, slash)) => slash == Slash::With,
+            (_, Said::Prose | Said::Nothing) => false,
+        }
+    }
+
     /// A draft, after as long as it takes. `stream` is given pieces of the answer as they come;
     /// `cancel` ends the wait.
     ///

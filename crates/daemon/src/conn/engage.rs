@@ -11,8 +11,10 @@ use bridle_sexp::Value;
 use bridle_wire::oacp::Failure;
 use tokio::task::{JoinError, JoinHandle};
 
-use super::{Connection, Phase, Step};
+use super::{Connection, Origin, Phase, Step};
 use crate::engine::{Attach, Attachment, Out};
+use crate::principal::Principal;
+use crate::principal::sockets::Ends;
 use crate::talk::Need;
 
 /// Bytes of output over which nothing more is pulled in one step: a full window of the socket,
@@ -26,6 +28,8 @@ pub(super) type Fetching = Pin<Box<dyn Future<Output = Fetched> + Send>>;
 pub(super) enum Fetched {
     /// An attachment, or why there is none.
     Attached(Result<Arc<Attachment>, Failure>),
+    /// Who is at the other end.
+    Principal(Principal),
     /// The list of sessions.
     Sessions(Result<Value, JoinError>),
 }
@@ -117,6 +121,7 @@ impl Connection {
         if self.fetching.is_none() {
             match self.talk.need() {
                 Some(Need::Answers) => return Step::Wait,
+                Some(Need::Principal) => self.fetching = Some(self.identify()),
                 Some(Need::Attached(want)) => self.fetching = Some(self.attach(want)),
                 Some(Need::Sessions) => self.fetching = Some(self.list_sessions()),
                 Some(Need::Nothing) | None => {
@@ -132,6 +137,7 @@ impl Connection {
         let Connection { talk, seat, output, tally, .. } = self;
         match fetched {
             Fetched::Attached(result) => talk.attached(&seat.shared, result, output, tally),
+            Fetched::Principal(who) => talk.identified(who),
             Fetched::Sessions(list) => {
                 let list = list.unwrap_or_else(|error| {
                     tracing::error!(%error, "the sessions could not be listed");
@@ -144,14 +150,35 @@ impl Connection {
         Step::Again
     }
 
+    /// Finds out whose socket is at the other end; only an unsigned TCP connection gets here.
+    fn identify(&self) -> Fetching {
+        let ends = match (self.talk.origin(), self.stream.local_addr()) {
+            (Origin::Tcp(peer), Some(own)) => Ends::of(peer, own),
+            _ => None,
+        };
+        let (sockets, own) = (Arc::clone(&self.shared().sockets), self.shared().own_uid);
+        Box::pin(async move {
+            let uid = match ends {
+                Some(ends) => sockets.uid(ends).await,
+                None => None,
+            };
+            Fetched::Principal(Principal::of_socket(uid, own))
+        })
+    }
+
+    /// Who is at the other end. Nothing is attached or listed before it is known.
+    fn principal(&self) -> Principal {
+        self.talk.principal().cloned().unwrap_or(Principal::Anonymous)
+    }
+
     fn attach(&self, want: Attach) -> Fetching {
-        let who = self.talk.principal(self.shared());
+        let who = self.principal();
         let hub = Arc::clone(&self.shared().hub);
         Box::pin(async move { Fetched::Attached(hub.attach(who, want).await) })
     }
 
     fn list_sessions(&self) -> Fetching {
-        let who = self.talk.principal(self.shared());
+        let who = self.principal();
         let hub = Arc::clone(&self.shared().hub);
         // As long as there are sessions in the record.
         let listing = tokio::task::spawn_blocking(move || hub.sessions(&who));

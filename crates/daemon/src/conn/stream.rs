@@ -41,6 +41,14 @@ impl fmt::Display for Origin {
 }
 
 impl Stream {
+    /// The address at which a TCP peer was accepted.
+    pub(crate) fn local_addr(&self) -> Option<SocketAddr> {
+        match self {
+            Stream::Tcp(stream) => stream.local_addr().ok(),
+            Stream::Unix(_) => None,
+        }
+    }
+
     /// Reads into `buf`.
     pub(crate) fn poll_read(
         &mut self,

@@ -16,6 +16,7 @@ use super::hub::{Held, Hub};
 use super::load;
 use super::session::Session;
 use super::work::Work;
+use crate::principal::Principal;
 
 /// The actuator whose orders are carried out here.
 const SYSTEM: &str = "system";
@@ -119,8 +120,13 @@ async fn fork(
     };
     let (session, state) = read(hub, move |reader| past(reader, Number(record))).await??;
     let source = session.as_str().to_owned();
+    let source_owner = find(hub, &session).await?.session.owner.clone();
+    // A fork of the owner's own session stays the owner's, whoever may see who asks for it.
+    let owner = match Principal::is_owners_alone(&asker.owner) {
+        true => &asker.owner,
+        false => &source_owner,
+    };
     let fork = Fork { session, record, state: state.to_value() };
-    let owner = &asker.owner;
     let began = Began { owner: (**owner).into(), limits: Limits::default(), fork: Some(fork) };
     let held = hub.find_or_make(&id, owner, 0);
     if held.session.owner != *owner {

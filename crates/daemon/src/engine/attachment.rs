@@ -9,20 +9,19 @@ use std::task::{Context, Poll};
 use bridle_loop::SessionId;
 use bridle_wire::Code;
 use bridle_wire::oacp::hello::Role;
-use bridle_wire::oacp::{Failure, Message, Path};
+use bridle_wire::oacp::{Failure, Message, Path, Type};
 
 use super::hub::Hub;
 use super::inbound;
+use super::refusals::{Attempt, NOT_ASKED};
 use super::session::{Inner, Session};
 use super::terms::{AttachmentId, Kind, Mode, Out, Snapshot, StreamEvent, View};
 use super::work::Work;
 use crate::budget::Load;
+use crate::principal::Principal;
 
 /// What an observer is told that speaks.
 const ONLY_WATCHES: &str = "this shell attached as an observer; attach as a controller to speak";
-
-/// What a shell is told that answers a question nobody asked.
-const NOT_ASKED: &str = "nothing was asked under that id, or it is answered already";
 
 /// A shell attached to a session.
 #[derive(Debug)]
@@ -69,6 +68,9 @@ impl Attachment {
         if feed.role == Role::Observer {
             return Err(Failure::because(Code::NotPermitted, ONLY_WATCHES));
         }
+        if feed.who == Principal::Anonymous && !self.answers_anybody(&message) {
+            return Err(self.hub.forbid(&feed.who, Attempt::Say(message.kind)));
+        }
         feed.active = active;
         let ticket = (feed.mode == Mode::Answers).then_some(active);
         let inbound = inbound::read(message, dropped, feed, ticket, load)?;
@@ -88,19 +90,25 @@ impl Attachment {
     pub(crate) fn respond(&self, message: &Message) -> Result<(), Failure> {
         self.hub.check_open()?;
         let unknown = || Failure::because(Code::UnknownId, NOT_ASKED);
-        let effect = inbound::effect_of(message, &self.session.id).ok_or_else(unknown)?;
+        let effect = inbound::effect_of(message, &self.session.id);
         let mut inner = self.session.lock();
         let active = self.hub.stamp();
         let feed = inner.feed(self.id).ok_or_else(unknown)?;
-        if feed.role == Role::Observer {
+        if feed.role == Role::Observer && effect.is_some() {
             return Err(Failure::because(Code::NotPermitted, ONLY_WATCHES));
         }
         feed.active = active;
-        let principal = Arc::clone(&feed.who.name);
+        let who = feed.who.clone();
+        let effect = effect.filter(|effect| inner.may_answer(*effect, self.id, &who));
+        let Some(effect) = effect else {
+            let is_stale = who.is_owner();
+            let tried = || self.hub.forbid(&who, Attempt::Answer(message.id.as_ref()));
+            return Err(if is_stale { unknown() } else { tried() });
+        };
         // Taken out at once: a second answer to the same request finds nothing.
         inner.requests.remove(&effect).ok_or_else(unknown)?;
         let outcome = inbound::outcome_of(message);
-        inner.inbox.push_back(Work::Outcome { effect, outcome, principal });
+        inner.inbox.push_back(Work::Outcome { effect, outcome, principal: who.name() });
         self.hub.wake_drive(&self.session, &mut inner);
         Ok(())
     }
@@ -140,6 +148,13 @@ impl Attachment {
         let role = inner.feed(self.id).map_or(Role::Observer, |feed| feed.role);
         let session = self.session.id.clone();
         Snapshot { session, seq: inner.head, status: inner.status, role }
+    }
+
+    /// Tells whether this is one of the words that the daemon answers by itself, to anybody.
+    fn answers_anybody(&self, message: &Message) -> bool {
+        let payload = message.payload.as_ref();
+        message.kind == Type::Event
+            && payload.is_some_and(|payload| self.hub.host_ref().answers_itself(payload))
     }
 
     /// The next numbered event: from the page, from the ring, or from the record.

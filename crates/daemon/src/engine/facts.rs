@@ -10,7 +10,8 @@ use bridle_sexp::Value;
 use bridle_store::SessionRow;
 
 use super::hub::Hub;
-use super::terms::{Doing, Principal, Status};
+use super::terms::{Doing, Status};
+use crate::principal::{ANONYMOUS, Principal};
 
 /// Most sessions in one list; the ones with the latest activity are shown.
 const SESSIONS: usize = 1000;
@@ -44,7 +45,8 @@ impl Facts for HubFacts {
         let Some(hub) = self.hub() else { return SessionList::default() };
         let sees = |owner: &str| match whose {
             Whose::Everybodys => true,
-            Whose::Of(principal) => principal == owner,
+            // One of those is like another: what one has said is not for the next.
+            Whose::Of(principal) => principal == owner && owner != ANONYMOUS,
         };
         let live = live(&hub);
         let rows = rows(&hub, sees);

@@ -18,7 +18,8 @@ use bridle_wire::oacp::{Failure, Id};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::terms::{Attach, AttachmentId, Mode, Out, Principal, Status, StreamEvent};
+use super::terms::{Attach, AttachmentId, Mode, Out, Status, StreamEvent};
+use crate::principal::Principal;
 
 /// How often a second a shell draws that did not say.
 const USUAL_RATE: u64 = 10;

@@ -33,12 +33,14 @@ use super::feed::{Feed, Reading};
 use super::keeper::{GROUP, Keeper, NotKept};
 use super::load;
 use super::readers::Readers;
+use super::refusals::{Attempt, NO_SUCH_SESSION, Refusals};
 use super::session::{Inner, Room, Session};
-use super::terms::{Attach, AttachmentId, Principal};
+use super::terms::{Attach, AttachmentId};
 use super::wakes::Wakes;
 use super::work::Work;
 use crate::config::EngineLimits;
 use crate::metrics::EngineMetrics;
+use crate::principal::Principal;
 
 /// Sessions that are stepped through at the same time: as many as one commit takes. Others wait
 /// with their messages alone: 5,000 prompts at once left 76 MiB behind instead of 133.
@@ -46,9 +48,6 @@ const DESKS: usize = GROUP;
 
 /// How long work that could not be recorded waits until it is tried again.
 const RETRY: Duration = Duration::from_millis(500);
-
-/// What a client is told about a session that is not, or not for it.
-const NO_SUCH_SESSION: &str = "no session of that name for this connection";
 
 /// One per daemon.
 pub(crate) struct Hub {
@@ -65,6 +64,7 @@ pub(crate) struct Hub {
     /// Sessions at rest whose State is in memory, the longest unused first.
     loaded: Mutex<BTreeMap<u64, SessionId>>,
     pub(super) wakes: Wakes,
+    pub(super) refusals: Refusals,
     /// Turns for thoughts and acts.
     workers: Semaphore,
     /// Turns for batches: what is loaded and stepped through at the same time.
@@ -123,6 +123,9 @@ impl Hub {
         want: Attach,
     ) -> Result<Arc<Attachment>, Failure> {
         self.check_open()?;
+        if who == Principal::Anonymous {
+            return Err(self.forbid(&who, Attempt::Attach(want.role, want.session.as_ref())));
+        }
         let Some(id) = want.session.clone() else { return self.attach_fresh(who, want) };
         let is_present = self.map().contains_key(&id);
         let found = if is_present { None } else { self.row(&id).await? };
@@ -130,8 +133,12 @@ impl Hub {
         if !is_present && found.is_none() && wants_past {
             return Err(unknown_session());
         }
-        let (owner, head) = found.unwrap_or_else(|| (Arc::clone(&who.name), 0));
-        self.join(&id, &owner, head, who, want)
+        let (owner, head) = found.unwrap_or_else(|| (who.name(), 0));
+        let held = self.find_or_make(&id, &owner, head);
+        if !who.may_see(&held.session.owner) {
+            return Err(self.forbid(&who, Attempt::Attach(want.role, Some(&id))));
+        }
+        self.join(&held, who, want)
     }
 
     /// Attaches to a fresh session at once. It is recorded with its first message.
@@ -144,8 +151,8 @@ impl Hub {
         want: Attach,
     ) -> Result<Arc<Attachment>, Failure> {
         self.check_open()?;
-        let owner = Arc::clone(&who.name);
-        self.join(&self.fresh_name(), &owner, 0, who, want)
+        let held = self.find_or_make(&self.fresh_name(), &who.name(), 0);
+        self.join(&held, who, want)
     }
 
     /// Sessions that a principal may see, as a list of plists, those with the latest activity
@@ -363,17 +370,11 @@ impl Hub {
 
     fn join(
         self: &Arc<Hub>,
-        id: &SessionId,
-        owner: &Arc<str>,
-        head: u64,
+        held: &Held,
         who: Principal,
         want: Attach,
     ) -> Result<Arc<Attachment>, Failure> {
-        let held = self.find_or_make(id, owner, head);
         let session = &held.session;
-        if !who.may_see(&session.owner) {
-            return Err(unknown_session());
-        }
         let mut inner = session.lock();
         if let Some(gone) = &inner.gone {
             return Err(gone.clone());

@@ -49,8 +49,8 @@ pub(super) fn read(
         }
     };
     let from = Asker {
-        principal: (*feed.who.name).into(),
-        owner: feed.who.owner,
+        principal: feed.who.to_string().into(),
+        owner: feed.who.is_owner(),
         client: feed.about.client.clone(),
         // A client without hello may say what it is with each message.
         shell: feed.about.shell.clone().or_else(|| message.meta.source.as_deref().map(Name::new)),

@@ -15,6 +15,7 @@ use super::feed::Feed;
 use super::terms::{AttachmentId, Mode, Out, Status, StreamEvent};
 use super::work::Work;
 use super::workers::Worker;
+use crate::principal::Principal;
 
 /// A session that somebody is attached to, or that has something to do.
 #[derive(Debug)]
@@ -186,6 +187,16 @@ impl Inner {
     /// Tells whether this shell is asked to carry out the act with this number.
     pub(super) fn is_asked(&self, id: AttachmentId, seq: u64) -> bool {
         self.requests.values().any(|request| request.event.seq == seq && request.asked == Some(id))
+    }
+
+    /// Tells whether this shell may say what became of a request: an owner always, others only
+    /// of what they are asked themselves, on this connection or another.
+    pub(super) fn may_answer(&self, effect: u64, id: AttachmentId, who: &Principal) -> bool {
+        let Some(request) = self.requests.get(&effect) else { return true };
+        let is_of = |asked: AttachmentId| {
+            asked == id || self.feeds.iter().any(|feed| feed.id == asked && feed.who == *who)
+        };
+        who.is_owner() || request.asked.is_some_and(is_of)
     }
 
     /// Shows text of an answer in the making; returns how many bytes slow shells lost.

@@ -1,4 +1,4 @@
-//! The words between connections and the engine: who speaks, what is asked for, what comes back.
+//! The words between connections and the engine: what is asked for, what comes back.
 //!
 //! Plain data. Connections fill an [`Attach`] and take [`Out`]s; nothing here acts.
 
@@ -7,22 +7,6 @@ use std::sync::Arc;
 use bridle_loop::{Name, SessionId};
 use bridle_wire::oacp::hello::Role;
 use bridle_wire::oacp::{Failure, Id};
-
-/// Who is at the other end of a connection, as far as rights are concerned.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Principal {
-    /// `uid:1000`, `key:ID`, `tcp` or `stdio`.
-    pub(crate) name: Arc<str>,
-    /// Whether it acts for the user who runs the daemon.
-    pub(crate) owner: bool,
-}
-
-impl Principal {
-    /// Tells whether this principal may see and join a session of `owner`.
-    pub(crate) fn may_see(&self, owner: &str) -> bool {
-        self.owner || *self.name == *owner
-    }
-}
 
 /// What a connection wants to hear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,10 +17,10 @@ use super::judge::{LARGE, MAX_TURN_BYTES, Signal, too_large};
 use super::reply::NOT_ASKED;
 use super::{Batch, Greeted, Talk};
 use crate::budget::OWNED;
-use crate::conn::Origin;
 use crate::convert::Reader;
-use crate::engine::{Attach, Attachment, Kind, Mode, Out, Principal, Snapshot, StreamEvent, View};
+use crate::engine::{Attach, Attachment, Attempt, Kind, Mode, Out, Snapshot, StreamEvent, View};
 use crate::metrics::Tally;
+use crate::principal::Principal;
 use crate::shared::Shared;
 
 /// Messages of a client without hello that may wait for their answers; beyond it nothing is
@@ -87,6 +87,8 @@ pub(super) enum Waiting {
 /// What a waiting message waits for.
 #[derive(Debug)]
 pub(crate) enum Need {
+    /// To know who is at the other end; bring it to [`Talk::identified`].
+    Principal,
     /// That the connection is attached like this; bring it to [`Talk::attached`].
     Attached(Attach),
     /// The list of sessions; bring it to [`Talk::listed`].
@@ -104,6 +106,7 @@ impl Talk {
         let Some(waiting) = self.waiting.as_deref() else {
             return self.is_crowded().then_some(Need::Answers);
         };
+        let Some(who) = &self.who else { return Some(Need::Principal) };
         Some(match waiting {
             Waiting::Hello(..) if unanswered > 0 => Need::Answers,
             Waiting::Hello(_, hello) => match wish(hello) {
@@ -112,6 +115,7 @@ impl Talk {
             },
             Waiting::Signal(_) if self.is_crowded() => Need::Answers,
             Waiting::Signal(_) => Need::Nothing,
+            Waiting::Sessions(_) if *who == Principal::Anonymous => Need::Nothing,
             Waiting::Sessions(_) => Need::Sessions,
         })
     }
@@ -198,6 +202,11 @@ impl Talk {
                 let failure = wish(&hello).err().unwrap_or_else(|| Code::Internal.into());
                 self.greet(&mut batch, id.as_ref(), &hello, Err(failure));
             }
+            Some(Waiting::Sessions(id)) => {
+                // Only somebody unknown asks for nothing that could be looked up.
+                let failure = shared.hub.forbid(&Principal::Anonymous, Attempt::List);
+                self.refuse(&mut batch, Some(&id), &failure);
+            }
             other => self.waiting = other.map(Box::new),
         }
     }
@@ -214,17 +223,14 @@ impl Talk {
         self.refuse(&mut batch, id.as_ref(), &Code::ShuttingDown.into());
     }
 
-    /// Who is at the other end, as far as rights are concerned.
-    pub(crate) fn principal(&self, shared: &Shared) -> Principal {
-        let key = self.decoder.verifier().and_then(|verifier| verifier.key());
-        let (name, owner) = match (self.origin, key) {
-            (_, Some(key)) => (format!("key:{}", key.id().as_str()), true),
-            (Origin::Tcp(_), None) => ("tcp".to_owned(), false),
-            (Origin::Stdio, None) => ("stdio".to_owned(), true),
-            // Only the daemon's own user and root are served there.
-            (Origin::Unix(uid), None) => (format!("uid:{}", uid.unwrap_or(shared.own_uid)), true),
-        };
-        Principal { name: name.into(), owner }
+    /// Who is at the other end, once it is known.
+    pub(crate) fn principal(&self) -> Option<&Principal> {
+        self.who.as_ref()
+    }
+
+    /// Takes who is at the other end; holds as long as the connection does.
+    pub(crate) fn identified(&mut self, who: Principal) {
+        self.who = Some(who);
     }
 
     /// Hands a message to the engine, or has it wait.
@@ -234,6 +240,10 @@ impl Talk {
         }
         if signal.bytes > MAX_TURN_BYTES && makes_turn(&signal.message) {
             return self.decline(batch, signal.message.id.as_ref(), &too_large());
+        }
+        if self.who.is_none() {
+            self.waiting = Some(Box::new(Waiting::Signal(signal)));
+            return;
         }
         let greeted = self.greeted.is_some();
         let link = match self.link(batch.shared) {
@@ -262,10 +272,12 @@ impl Talk {
     /// The engine's end; made now for a client without hello that speaks to it first.
     fn link(&mut self, shared: &Shared) -> Result<&mut Link, Failure> {
         if self.link.is_none() {
-            if self.greeted.is_some() {
+            let who = self.who.clone().unwrap_or(Principal::Anonymous);
+            // Whoever is unknown has no session to say hello for, and needs none to be helped.
+            if self.greeted.is_some() && who != Principal::Anonymous {
                 return Err(Failure::because(Code::UnknownSession, NO_SESSION));
             }
-            let attachment = shared.hub.attach_fresh(self.principal(shared), Attach::answers())?;
+            let attachment = shared.hub.attach_fresh(who, Attach::answers())?;
             self.link = Some(Link::new(attachment));
         }
         self.link.as_deref_mut().ok_or_else(|| Code::Internal.into())

@@ -16,6 +16,7 @@ use super::super::clock::Clock;
 use super::super::facts::HubFacts;
 use super::super::keeper::Keeper;
 use super::super::readers::Readers;
+use super::super::refusals::Refusals;
 use super::super::wakes::Wakes;
 use super::super::work::Work;
 use super::{DESKS, Hub};
@@ -70,6 +71,7 @@ impl Hub {
             sessions: Mutex::default(),
             loaded: Mutex::default(),
             wakes: Wakes::default(),
+            refusals: Refusals::default(),
             workers: Semaphore::new(limits.workers),
             desks: Semaphore::new(DESKS),
             tasks: TaskTracker::new(),

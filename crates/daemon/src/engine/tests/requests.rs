@@ -115,7 +115,7 @@ async fn a_request_that_nobody_answers_expires() {
     let rig = Rig::scripted(ASK).await;
     let limits = Limits { request_deadline_ms: 200, ..Limits::default() };
     let name = SessionId::parse("work").expect("a name");
-    let held = rig.hub.find_or_make(&name, &owner().name, 0);
+    let held = rig.hub.find_or_make(&name, &owner().name(), 0);
     let (done, begun) = tokio::sync::oneshot::channel();
     let began = bridle_loop::Began { limits, ..began("uid:1000") };
     held.post(Work::Begin { began: Box::new(began), done });

@@ -14,9 +14,10 @@ use tokio::time::timeout;
 
 use crate::budget::{Budget, Load};
 use crate::config::{Config, ThinkerChoice};
-use crate::engine::{Attach, Attachment, Hub, Mode, Out, Principal, StreamEvent};
+use crate::engine::{Attach, Attachment, Hub, Mode, Out, StreamEvent};
 use crate::history::History;
 use crate::history::replay::Range;
+use crate::principal::Principal;
 
 /// So long that a slow machine does not reach it; reached, the test hangs otherwise.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -123,7 +124,7 @@ impl Rig {
 
 /// The user who runs the daemon.
 pub(super) fn owner() -> Principal {
-    Principal { name: "uid:1000".into(), owner: true }
+    Principal::Uid(1000)
 }
 
 /// The load of a message that weighs nothing.
@@ -131,9 +132,9 @@ pub(super) fn no_load() -> Load {
     Arc::new(Budget::new(0)).load(0)
 }
 
-/// Somebody on loopback.
+/// A program of the user's on loopback.
 pub(super) fn stranger() -> Principal {
-    Principal { name: "tcp".into(), owner: false }
+    Principal::LocalTcp(1000)
 }
 
 /// Somebody attached.

@@ -1,0 +1,148 @@
+//! What principals tried and may not: refused the same way everywhere, and recorded.
+//!
+//! The record says who tried what with which session, never what was said. Strangers must not
+//! fill the disk with their attempts, so only so many are recorded in a minute; the others are
+//! counted, and the next record has their number.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bridle_loop::SessionId;
+use bridle_sexp::Value;
+use bridle_store::{Append, Draft};
+use bridle_wire::Code;
+use bridle_wire::oacp::hello::Role;
+use bridle_wire::oacp::{Failure, Id, Type};
+
+use super::hub::Hub;
+use crate::principal::Principal;
+
+/// Attempts that are recorded in one [`WINDOW`]: enough to see what goes on.
+const MAX_RECORDED: u32 = 60;
+
+/// How long they are counted together.
+const WINDOW: Duration = Duration::from_secs(60);
+
+/// What a client is told about a session that is not, or not for it.
+pub(super) const NO_SUCH_SESSION: &str = "no session of that name for this connection";
+
+/// What a shell is told that answers a question nobody asked it.
+pub(super) const NOT_ASKED: &str = "nothing was asked under that id, or it is answered already";
+
+/// What somebody is told whom nobody knows.
+const NOBODY_KNOWS: &str = "the daemon does not know who you are: it answers health checks, \
+                            `/help` and `/status`; use the Unix socket or a key for more";
+
+/// Something that a principal may not do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Attempt<'a> {
+    /// Joining a session; the one that it names, if any.
+    Attach(Role, Option<&'a SessionId>),
+    /// Seeing which sessions there are.
+    List,
+    /// Saying something of this type.
+    Say(Type),
+    /// Answering what somebody else was asked.
+    Answer(Option<&'a Id>),
+}
+
+/// How many attempts were recorded lately.
+#[derive(Debug, Default)]
+pub(super) struct Refusals(Mutex<Counted>);
+
+#[derive(Debug, Default)]
+struct Counted {
+    began: Option<Instant>,
+    recorded: u32,
+    /// Not recorded since the last that was.
+    unrecorded: u64,
+}
+
+impl Hub {
+    /// Refuses what a principal may not do, and records that it was tried.
+    pub(crate) fn forbid(self: &Arc<Hub>, who: &Principal, attempt: Attempt<'_>) -> Failure {
+        let failure = attempt.failure(who);
+        let Some(unrecorded) = self.refusals.count(Instant::now()) else { return failure };
+        let body = attempt.body(failure.code, unrecorded).to_string();
+        let draft = Draft::new("", "refused", self.now(), &who.name(), body);
+        let hub = Arc::clone(self);
+        self.tasks().spawn(async move {
+            let append = Append { drafts: vec![draft], ..Append::default() };
+            if let Err(error) = hub.keep(append).await {
+                tracing::warn!(%error, "a refused attempt could not be recorded");
+            }
+        });
+        failure
+    }
+}
+
+impl Attempt<'_> {
+    /// What its principal is told: of sessions of others, that there are none.
+    fn failure(self, who: &Principal) -> Failure {
+        if *who == Principal::Anonymous {
+            return Failure::because(Code::NotPermitted, NOBODY_KNOWS);
+        }
+        match self {
+            Attempt::Attach(..) => Failure::because(Code::UnknownSession, NO_SUCH_SESSION),
+            Attempt::Answer(_) => Failure::because(Code::UnknownId, NOT_ASKED),
+            Attempt::List | Attempt::Say(_) => Code::NotPermitted.into(),
+        }
+    }
+
+    fn body(self, code: Code, unrecorded: u64) -> Value {
+        let (what, key, value) = match self {
+            Attempt::Attach(role, session) => {
+                let what = if role == Role::Observer { "observe" } else { "control" };
+                let name = session.map_or(Value::Nil, |session| Value::str(session.as_str()));
+                (what, "session", name)
+            }
+            Attempt::List => ("list", "session", Value::Nil),
+            Attempt::Say(kind) => ("say", "type", Value::keyword(kind.as_str())),
+            Attempt::Answer(id) => ("answer", "request", id.map_or(Value::Nil, Id::to_value)),
+        };
+        let mut pairs = vec![("attempt", Value::keyword(what)), (key, value)];
+        pairs.push(("code", Value::keyword(code.as_str())));
+        if unrecorded > 0 {
+            pairs.push(("unrecorded", Value::int(i64::try_from(unrecorded).unwrap_or(i64::MAX))));
+        }
+        Value::plist(pairs.into_iter().filter(|(_, value)| !value.is_nil()))
+    }
+}
+
+impl Refusals {
+    /// Counts an attempt; if it is to be recorded, returns how many before it were not.
+    fn count(&self, now: Instant) -> Option<u64> {
+        let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if counted.began.is_none_or(|began| now.saturating_duration_since(began) >= WINDOW) {
+            counted.began = Some(now);
+            counted.recorded = 0;
+        }
+        if counted.recorded == MAX_RECORDED {
+            counted.unrecorded += 1;
+            return None;
+        }
+        counted.recorded += 1;
+        Some(std::mem::take(&mut counted.unrecorded))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::{MAX_RECORDED, Refusals, WINDOW};
+
+    #[test]
+    fn a_flood_is_counted_and_the_next_record_says_so() {
+        let refusals = Refusals::default();
+        let start = Instant::now();
+        for _ in 0..MAX_RECORDED {
+            assert_eq!(refusals.count(start), Some(0));
+        }
+        for _ in 0..1000 {
+            assert_eq!(refusals.count(start + WINDOW / 2), None);
+        }
+        assert_eq!(refusals.count(start + WINDOW), Some(1000));
+        assert_eq!(refusals.count(start + WINDOW), Some(0));
+    }
+}

@@ -1,0 +1,122 @@
+//! Who is at the other end of a connection, and what that alone permits.
+//!
+//! A connection has one [`Principal`] for its whole life. `talk` knows it from the way in, or has
+//! `conn` look it up in the system's table of sockets; the engine asks it before a session is
+//! shown or joined, and the record names it. What a principal may have *done* is not decided
+//! here: every proposal goes through the loop's `decide`.
+
+pub(crate) mod sockets;
+
+use std::fmt;
+use std::sync::Arc;
+
+/// The uid that Linux shows for users it has no number for: `nobody`, or anyone of another user
+/// namespace. It proves nothing, not even to a daemon that runs under it.
+const OVERFLOW_UID: u32 = 65534;
+
+/// The name of whoever is not known.
+pub(crate) const ANONYMOUS: &str = "anonymous";
+
+/// Who speaks. Its textual form is the one in the record: `uid:1000`, `key:ID`,
+/// `local-tcp:1000`, `anonymous`, `stdio`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Principal {
+    /// A user on the Unix socket; others than the daemon's own and root are not let in.
+    Uid(u32),
+    /// Who holds a configured secret, by the id of the key.
+    Key(Arc<str>),
+    /// A program of the daemon's own user on loopback TCP without signatures. Less than the user
+    /// itself: a web page in a browser is one, too.
+    LocalTcp(u32),
+    /// Anybody.
+    Anonymous,
+    /// The process that started the daemon on its standard streams.
+    Stdio,
+}
+
+impl Principal {
+    /// Who is at the other end of an unsigned TCP connection whose socket is that of `uid`.
+    pub(crate) fn of_socket(uid: Option<u32>, own: u32) -> Principal {
+        match uid {
+            Some(uid) if uid == own && uid != OVERFLOW_UID => Principal::LocalTcp(uid),
+            _ => Principal::Anonymous,
+        }
+    }
+
+    /// The name in the record.
+    pub(crate) fn name(&self) -> Arc<str> {
+        self.to_string().into()
+    }
+
+    /// Tells whether it acts for the owner of this daemon, the user who started it.
+    pub(crate) fn is_owner(&self) -> bool {
+        match self {
+            Principal::Uid(_) | Principal::Key(_) | Principal::Stdio => true,
+            Principal::LocalTcp(_) | Principal::Anonymous => false,
+        }
+    }
+
+    /// Tells whether it may see and join a session that the principal named `began` began.
+    pub(crate) fn may_see(&self, began: &str) -> bool {
+        match self {
+            Principal::Uid(_) | Principal::Key(_) | Principal::Stdio => true,
+            Principal::LocalTcp(_) => *self.name() == *began,
+            // One is like another: what one has said is not for the next.
+            Principal::Anonymous => false,
+        }
+    }
+
+    /// Tells whether a session that the principal named `began` began is the owner's alone.
+    pub(crate) fn is_owners_alone(began: &str) -> bool {
+        ["uid:", "key:"].iter().any(|way| began.starts_with(way)) || began == "stdio"
+    }
+}
+
+impl fmt::Display for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Principal::Uid(uid) => write!(f, "uid:{uid}"),
+            Principal::Key(id) => write!(f, "key:{id}"),
+            Principal::LocalTcp(uid) => write!(f, "local-tcp:{uid}"),
+            Principal::Anonymous => f.write_str(ANONYMOUS),
+            Principal::Stdio => f.write_str("stdio"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OVERFLOW_UID, Principal};
+
+    #[test]
+    fn only_a_known_socket_of_the_own_user_is_local() {
+        let check = |uid, own, name: &str| {
+            assert_eq!(Principal::of_socket(uid, own).to_string(), name, "{uid:?} {own}");
+        };
+        check(Some(1000), 1000, "local-tcp:1000");
+        check(Some(0), 0, "local-tcp:0");
+        check(Some(1001), 1000, "anonymous");
+        check(Some(0), 1000, "anonymous");
+        check(None, 1000, "anonymous");
+        check(Some(OVERFLOW_UID), OVERFLOW_UID, "anonymous");
+    }
+
+    #[test]
+    fn who_sees_which_session() {
+        let owners = ["uid:1000", "uid:0", "key:laptop", "stdio"];
+        let others = ["local-tcp:1000", "local-tcp:1001", "anonymous", "tcp", ""];
+        let (user, key) = (Principal::Uid(1000), Principal::Key("laptop".into()));
+        for who in [user, key, Principal::Stdio] {
+            assert!(who.is_owner() && owners.contains(&&*who.name()));
+            assert!(owners.iter().chain(&others).all(|began| who.may_see(began)), "{who}");
+        }
+        let seen_by = |who: Principal| {
+            assert!(!who.is_owner(), "{who}");
+            owners.into_iter().chain(others).filter(|began| who.may_see(began)).collect::<Vec<_>>()
+        };
+        assert_eq!(seen_by(Principal::LocalTcp(1000)), ["local-tcp:1000"]);
+        assert!(seen_by(Principal::Anonymous).is_empty());
+        assert!(owners.into_iter().all(Principal::is_owners_alone));
+        assert!(!others.into_iter().any(Principal::is_owners_alone));
+    }
+}
