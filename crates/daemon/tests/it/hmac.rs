@@ -224,6 +224,33 @@ async fn the_unix_socket_is_not_signed() {
 }
 
 #[tokio::test]
+async fn a_key_is_a_principal_of_the_owner() {
+    let daemon = Daemon::with(|config, dir| {
+        signed(config);
+        config.unix = Some(dir.join("b.sock"));
+    })
+    .await;
+    let mut user = daemon.unix_peer().await;
+    let work = "(:type :EVENT :payload (:action :handshake :session \"work\"))";
+    assert!(user.ask(work).await.contains(":status :success"));
+    user.ask("(:type :LOG :id 1 :payload (:text \"of the user\"))").await;
+    let main = key("main", SECRET);
+    let mut client = Signing::connect(&daemon, Keyring::of(main.clone())).await;
+    client.greet(main).await.unwrap();
+    client.send("(:type :LOG :id 1 :payload (:text \"of the key\"))").await;
+    assert!(client.read().await.unwrap().contains(":status :success"));
+    client.send("(:type :REQUEST :id 2 :target :system :payload (:action :sessions))").await;
+    let list = client.read().await.unwrap();
+    let me = rustix::process::geteuid().as_raw();
+    for owner in [format!(":owner \"uid:{me}\""), ":owner \"key:main\"".to_owned()] {
+        assert!(list.contains(&owner), "{owner} in {list}");
+    }
+    client.send(&work.replace("work\"", "work\" :cursor 0")).await;
+    assert!(client.read().await.unwrap().contains(":role :controller"));
+    assert!(client.read().await.unwrap().contains("of the user"));
+}
+
+#[tokio::test]
 async fn a_key_is_a_principal_and_acts_for_the_owner() {
     let daemon = Daemon::with(|config, dir| {
         signed(config);

@@ -17,6 +17,7 @@ mod limits;
 mod lock;
 mod parts;
 mod pipelining;
+mod principals;
 mod prompts;
 mod requests;
 mod shell;

@@ -35,7 +35,11 @@ pub(crate) struct Shell {
 impl Shell {
     /// Attaches over the Unix socket; `fields` are those of the hello.
     pub(crate) async fn attach(daemon: &Daemon, fields: &str) -> Shell {
-        let mut peer = daemon.unix_peer().await;
+        Shell::greet(daemon.unix_peer().await, fields).await
+    }
+
+    /// Attaches over a connection.
+    pub(crate) async fn greet(mut peer: Peer, fields: &str) -> Shell {
         let answer = peer.ask(&hello(fields)).await;
         let welcome = value(&answer);
         assert!(at(&welcome, "payload status").is_keyword("success"), "{answer}");
@@ -70,7 +74,12 @@ impl Shell {
 
     /// Says something and waits for the answer with that id.
     pub(crate) async fn ask(&mut self, id: i64, rest: &str) -> Value {
-        self.say(&format!("(:type :EVENT :id {id} {rest})")).await;
+        self.ask_as("EVENT", id, rest).await
+    }
+
+    /// The same with a message of another type.
+    pub(crate) async fn ask_as(&mut self, kind: &str, id: i64, rest: &str) -> Value {
+        self.say(&format!("(:type :{kind} :id {id} {rest})")).await;
         self.response(id).await
     }
 

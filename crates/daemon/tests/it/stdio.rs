@@ -59,6 +59,13 @@ fn frames_in_frames_out_and_the_end_of_input_ends_the_daemon() {
 }
 
 #[test]
+fn who_started_the_daemon_there_is_its_owner() {
+    let forget = "(:type :REQUEST :id 3 :target :system :payload (:action :forget :session \"x\"))";
+    let said = converse(frame(forget).as_bytes());
+    assert!(said.contains("no session `x`"), "an owner's wish is tried: {said}");
+}
+
+#[test]
 fn many_answers_arrive_before_the_end() {
     let said = converse(frame(CHECK).repeat(20_000).as_bytes());
     let frames = frames(&said);

@@ -1,7 +1,9 @@
 //! Starting daemons and talking to them in raw frames.
 
 use std::future::Future;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use bridle_daemon::history::replay::Range;
@@ -254,4 +256,17 @@ pub(crate) fn assert_answered(answer: &str, id: &str) {
     let wanted = format!("(:type :RESPONSE :id {id} ");
     assert!(answer.starts_with(&wanted), "expected {wanted}, got {answer}");
     assert!(answer.contains(" :payload (:status :success "), "{answer}");
+}
+
+/// `python3` as the user nobody. Only root can be another user, so anyone else asks sudo, as
+/// `cargo xtask setup` does.
+pub(crate) fn python_of_another_user() -> Command {
+    if rustix::process::geteuid().is_root() {
+        let mut command = Command::new("python3");
+        command.uid(65534).gid(65534);
+        return command;
+    }
+    let mut command = Command::new("sudo");
+    command.args(["-n", "-u", "nobody", "python3"]);
+    command
 }

@@ -2,12 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 
 use bridle_daemon::{Config, Error, run};
 
-use crate::support::{CHECK, Daemon, HEALTHY, assert_error};
+use crate::support::{CHECK, Daemon, HEALTHY, assert_error, python_of_another_user};
 
 fn only_unix(config: &mut Config, dir: &Path) {
     config.tcp = None;
@@ -72,19 +71,6 @@ async fn tcp_and_unix_are_served_together() {
     let daemon = Daemon::with(|config, dir| config.unix = Some(dir.join("b.sock"))).await;
     assert_eq!(daemon.unix_peer().await.ask(CHECK).await, HEALTHY);
     daemon.assert_alive().await;
-}
-
-/// `python3` as the user nobody. Only root can be another user, so anyone else asks sudo, as
-/// `cargo xtask setup` does.
-fn python_of_another_user() -> std::process::Command {
-    if rustix::process::geteuid().is_root() {
-        let mut command = std::process::Command::new("python3");
-        command.uid(65534).gid(65534);
-        return command;
-    }
-    let mut command = std::process::Command::new("sudo");
-    command.args(["-n", "-u", "nobody", "python3"]);
-    command
 }
 
 #[tokio::test]
