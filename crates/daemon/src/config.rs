@@ -4,7 +4,7 @@
 //! [`run`](crate::run()). Reading those sources is not done here; checking the result is.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use bridle_host::ThinkerChoice;
@@ -40,6 +40,11 @@ pub struct Config {
     pub keepalive: Option<Duration>,
     /// Who thinks.
     pub thinker: ThinkerChoice,
+    /// By which policies everything is judged.
+    pub policy: PolicyChoice,
+    /// Files and folders that nothing may be written to for anybody, besides those of the state
+    /// and of the policies: where the configuration is.
+    pub protected: Vec<PathBuf>,
     /// How often the session `heartbeat` is told that time passed. `None`: never.
     pub heartbeat: Option<Duration>,
     /// Limits of the engine.
@@ -58,6 +63,8 @@ impl Default for Config {
             limits: Limits::default(),
             keepalive: Some(Duration::from_secs(60)),
             thinker: ThinkerChoice::default(),
+            policy: PolicyChoice::default(),
+            protected: Vec::new(),
             heartbeat: None,
             engine: EngineLimits::default(),
         }
@@ -86,6 +93,28 @@ impl Config {
         }
         self.limits.check()?;
         self.engine.check()
+    }
+}
+
+/// Where the policies are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum PolicyChoice {
+    /// Nowhere but in the program: the built-in set.
+    #[default]
+    BuiltIn,
+    /// In this file; while it does not exist, the built-in set.
+    IfThere(PathBuf),
+    /// In this file, which must exist.
+    File(PathBuf),
+}
+
+impl PolicyChoice {
+    /// The file, whether it exists or not.
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            PolicyChoice::BuiltIn => None,
+            PolicyChoice::IfThere(file) | PolicyChoice::File(file) => Some(file),
+        }
     }
 }
 
@@ -219,6 +248,9 @@ pub struct EngineLimits {
     pub workers: usize,
     /// Reads of the record that run at once; further ones wait.
     pub readers: usize,
+    /// Time for somebody to say yes or no to what the guard asks; over it the question is
+    /// `expired`, which is no denial. Holds for sessions that begin from now on.
+    pub approval: Duration,
 }
 
 impl Default for EngineLimits {
@@ -232,6 +264,8 @@ impl Default for EngineLimits {
             page: 512,
             workers: 16,
             readers: 4,
+            // Whoever is asked in the evening answers in the morning.
+            approval: Duration::from_secs(24 * 60 * 60),
         }
     }
 }
@@ -248,6 +282,9 @@ impl EngineLimits {
             ("workers", self.workers, 1, 1 << 10),
             ("readers", self.readers, 1, 1 << 10),
         ];
+        if self.approval.is_zero() {
+            return Err(Error::ZeroDeadline { name: "approval" });
+        }
         for (name, got, least, most) in sized {
             if got < least || got > most {
                 return Err(Error::LimitOutOfRange { name, got, least, most });

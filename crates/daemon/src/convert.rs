@@ -40,6 +40,9 @@ impl Reader<'_> {
             (Kind::Say, _) => frame.say(tree.root(), view),
             (Kind::Act, View::Asked) => frame.request(tree.root()),
             (Kind::Act, _) => frame.asked(tree.root()),
+            (Kind::Ask, View::Asked) => frame.question(tree.root()),
+            (Kind::Ask, _) => frame.questioned(tree.root()),
+            (Kind::Answered, _) => frame.answered(tree.root()),
             (Kind::Acted | Kind::Settled, _) => frame.outcome(tree.root()),
         }
         frame.out
@@ -223,6 +226,49 @@ impl<'s> Writer<'s> {
         self.pair_if(" :deadline ", body.get("deadline"));
         self.out.push_str(" :request ");
         self.payload(body.get("payload"), None);
+        self.out.push_str("))");
+    }
+
+    /// A question of the guard to a shell that may answer it.
+    fn question(&mut self, body: Node<'_>) {
+        let id = self.effect(body);
+        let _ = write!(self.out, "(:type :REQUEST :id \"{id}\" :target :approval :meta (");
+        self.number();
+        self.pair_if(" :deadline ", body.get("expires"));
+        let _ = write!(self.out, ") :payload (:action :approve :approval \"{id}\"");
+        self.about(body);
+        self.out.push_str(" :options (:allow :deny)))");
+    }
+
+    /// The same to the others.
+    fn questioned(&mut self, body: Node<'_>) {
+        self.out.push_str("(:type :EVENT :meta (");
+        self.number();
+        let id = self.effect(body);
+        let _ = write!(self.out, ") :payload (:action :asked :approval \"{id}\"");
+        self.pair_if(" :deadline ", body.get("expires"));
+        self.about(body);
+        self.out.push_str("))");
+    }
+
+    /// What a question is about.
+    fn about(&mut self, body: Node<'_>) {
+        self.pair_if(" :question ", body.get("question"));
+        self.pair_if(" :risk ", body.get("risk"));
+        self.pair_if(" :target ", body.get("target"));
+        self.pair_if(" :hash ", body.get("hash"));
+        self.out.push_str(" :wanted ");
+        self.payload(body.get("payload"), None);
+    }
+
+    /// What somebody answered; whether it counts is said after it.
+    fn answered(&mut self, body: Node<'_>) {
+        self.out.push_str("(:type :EVENT :meta (");
+        self.number();
+        let id = self.effect(body);
+        let _ = write!(self.out, ") :payload (:action :answered :approval \"{id}\"");
+        self.pair_if(" :answer ", body.get("answer"));
+        self.pair_if(" :by ", body.get("from").and_then(|from| from.get("principal")));
         self.out.push_str("))");
     }
 

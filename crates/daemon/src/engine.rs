@@ -10,6 +10,8 @@
 //! - `inbound`, `work`: what goes into a session; `refusals`: what does not
 //! - `drive`: the task that works it off: `load`, `batch` (one append), `settle` (what follows)
 //! - `core`: the State of the loop, and what the daemon must know beside it
+//! - `guard`: the policies that hold
+//! - `query`: what is asked of the daemon itself, answers to questions of the guard included
 //! - `workers`, `admin`: thoughts and acts outside of a session
 //! - `redact`: a State that does not quote what is forgotten
 //! - `keeper`, `readers`: the one writer of the record, and those who read it
@@ -27,10 +29,12 @@ mod core;
 mod drive;
 mod facts;
 mod feed;
+mod guard;
 mod hub;
 mod inbound;
 mod keeper;
 mod load;
+mod query;
 mod readers;
 mod redact;
 mod refusals;
@@ -41,11 +45,12 @@ mod wakes;
 mod work;
 mod workers;
 
-pub(crate) use attachment::Attachment;
+pub(crate) use attachment::{Attachment, Taken};
+pub(crate) use guard::Sets;
 pub(crate) use hub::Hub;
 pub(crate) use inbound::request_id;
-pub(crate) use load::{EVENTS, fold};
-pub(crate) use refusals::Attempt;
+pub(crate) use load::{EVENTS, Past, fold};
+pub(crate) use query::Query;
 #[cfg(test)]
 pub(crate) use terms::Doing;
 pub(crate) use terms::{Attach, Kind, Mode, Out, Snapshot, Status, StreamEvent, View};

@@ -35,7 +35,7 @@ mod run;
 mod shared;
 mod talk;
 
-pub use config::{Config, EngineLimits, Hmac, HmacKey, Limits};
+pub use config::{Config, EngineLimits, Hmac, HmacKey, Limits, PolicyChoice};
 pub use descriptors::make_room;
 pub use error::Error;
 pub use listen::Bound;

@@ -44,6 +44,10 @@ pub(crate) struct EngineMetrics {
     pub(crate) admitted: Counter,
     /// Answers recorded.
     pub(crate) answers: Counter,
+    /// Questions of the guard.
+    pub(crate) asked: Counter,
+    /// Answers to them, also such as do not count.
+    pub(crate) answered: Counter,
     /// Messages refused before they were recorded.
     pub(crate) refused: Counter,
     /// Records of each commit.
@@ -58,6 +62,8 @@ impl Default for EngineMetrics {
             admitted: Counter::default(),
             answers: Counter::default(),
             refused: Counter::default(),
+            asked: Counter::default(),
+            answered: Counter::default(),
             // One record to all that a full keeper's queue can bring.
             commits: Histogram::new(exponential_buckets(1.0, 4.0, 8)),
             deltas_dropped: Counter::default(),
@@ -73,6 +79,8 @@ impl EngineMetrics {
         show("messages_admitted", "Messages of shells recorded", &self.admitted);
         show("messages_refused", "Messages refused and not recorded", &self.refused);
         show("answers", "Answers recorded", &self.answers);
+        show("approvals_asked", "Questions of the guard", &self.asked);
+        show("approvals_answered", "Answers to questions of the guard", &self.answered);
         registry.register_with_unit(
             "deltas_dropped",
             "Text of deltas dropped because a shell is slow",

@@ -10,6 +10,8 @@ pub(crate) mod sockets;
 use std::fmt;
 use std::sync::Arc;
 
+use bridle_loop::Asker;
+
 /// The uid that Linux shows for users it has no number for: `nobody`, or anyone of another user
 /// namespace. It proves nothing, not even to a daemon that runs under it.
 const OVERFLOW_UID: u32 = 65534;
@@ -56,14 +58,9 @@ impl Principal {
         }
     }
 
-    /// Tells whether it may see and join a session that the principal named `began` began.
-    pub(crate) fn may_see(&self, began: &str) -> bool {
-        match self {
-            Principal::Uid(_) | Principal::Key(_) | Principal::Stdio => true,
-            Principal::LocalTcp(_) => *self.name() == *began,
-            // One is like another: what one has said is not for the next.
-            Principal::Anonymous => false,
-        }
+    /// As the policies are told.
+    pub(crate) fn asker(&self) -> Asker {
+        Asker { owner: self.is_owner(), ..Asker::new(&self.to_string()) }
     }
 
     /// Tells whether a session that the principal named `began` began is the owner's alone.
@@ -102,21 +99,15 @@ mod tests {
     }
 
     #[test]
-    fn who_sees_which_session() {
-        let owners = ["uid:1000", "uid:0", "key:laptop", "stdio"];
-        let others = ["local-tcp:1000", "local-tcp:1001", "anonymous", "tcp", ""];
+    fn who_acts_for_the_owner() {
         let (user, key) = (Principal::Uid(1000), Principal::Key("laptop".into()));
         for who in [user, key, Principal::Stdio] {
-            assert!(who.is_owner() && owners.contains(&&*who.name()));
-            assert!(owners.iter().chain(&others).all(|began| who.may_see(began)), "{who}");
+            assert!(who.is_owner() && who.asker().owner, "{who}");
+            assert!(Principal::is_owners_alone(&who.name()), "{who}");
         }
-        let seen_by = |who: Principal| {
-            assert!(!who.is_owner(), "{who}");
-            owners.into_iter().chain(others).filter(|began| who.may_see(began)).collect::<Vec<_>>()
-        };
-        assert_eq!(seen_by(Principal::LocalTcp(1000)), ["local-tcp:1000"]);
-        assert!(seen_by(Principal::Anonymous).is_empty());
-        assert!(owners.into_iter().all(Principal::is_owners_alone));
-        assert!(!others.into_iter().any(Principal::is_owners_alone));
+        for who in [Principal::LocalTcp(1000), Principal::Anonymous] {
+            assert!(!who.is_owner() && !who.asker().owner, "{who}");
+            assert!(!Principal::is_owners_alone(&who.name()), "{who}");
+        }
     }
 }

@@ -54,6 +54,10 @@ pub async fn run(
     for listener in open.listeners.drain(..) {
         accepting.spawn(accept_loop(listener, Arc::clone(&shared)));
     }
+    match signal(SignalKind::hangup()) {
+        Ok(hangup) => drop(shared.tasks.spawn(install_on(hangup, Arc::clone(&shared)))),
+        Err(error) => tracing::warn!(%error, "SIGHUP is not watched for"),
+    }
     tracing::info!(bound = %open.bound, "ready");
     ready(&open.bound);
     let only_stdio = accepting.is_empty();
@@ -78,6 +82,20 @@ pub async fn run(
     hub.stop(grace).await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Reads the policies again at each SIGHUP, until the daemon stops.
+async fn install_on(mut hangup: tokio::signal::unix::Signal, shared: Arc<Shared>) {
+    loop {
+        tokio::select! {
+            () = shared.stop.cancelled() => return,
+            heard = hangup.recv() => match heard {
+                // What is wrong with them is told in the log and in the record.
+                Some(()) => drop(shared.hub.install_policies("signal").await),
+                None => return,
+            },
+        }
+    }
 }
 
 /// Completes when the process is asked to end by SIGTERM or SIGINT.

@@ -25,7 +25,7 @@ use bridle_wire::frame::{Decoded, Decoder, DecoderOptions, Encoder, FrameError};
 use bridle_wire::oacp::Failure;
 use bridle_wire::oacp::health::{Check, Status};
 use bridle_wire::parts::Assembler;
-use bridle_wire::seal::{Nonce, Signer, V1, Verifier};
+use bridle_wire::seal::{Key, Nonce, Signer, V1, Verifier};
 
 use crate::conn::{Closed, Origin};
 use crate::metrics::Tally;
@@ -80,7 +80,7 @@ pub(crate) enum Then {
 pub(crate) struct Talk {
     origin: Origin,
     /// Who is at the other end; `None` while nothing was said for which it matters.
-    who: Option<Principal>,
+    who: Option<Box<Principal>>,
     decoder: Decoder,
     encoder: Encoder,
     signing: Signing,
@@ -164,7 +164,7 @@ impl Talk {
         };
         Ok(Talk {
             origin,
-            who: known(origin),
+            who: known(origin).map(Box::new),
             decoder,
             encoder,
             signing,
@@ -325,7 +325,8 @@ impl Talk {
             return;
         }
         let Some(verifier) = self.decoder.verifier() else { return };
-        self.who = verifier.key().map(|key| Principal::Key(key.id().as_str().into()));
+        let of_key = |key: &Key| Box::new(Principal::Key(key.id().as_str().into()));
+        self.who = verifier.key().map(of_key);
         let signer = match (verifier.session(), verifier.key()) {
             (Some(session), _) => Signer::server(session.clone()),
             (None, Some(key)) => Signer::v1(key.clone()),

@@ -272,7 +272,7 @@ struct Told<'r>(&'r Ruling);
 
 impl std::fmt::Display for Told<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Ruling { by, target, action, rule, verdict, reason, .. } = self.0;
+        let Ruling { by, target, action, verdict, reason, .. } = self.0;
         let by = match by {
             By::Asker => "you asked for",
             By::Reflex => "I proposed",
@@ -287,9 +287,10 @@ impl std::fmt::Display for Told<'_> {
         }
         let verdict = match verdict {
             Verdict::Allow => "allowed",
+            Verdict::Ask => "asked for",
             Verdict::Deny(_) => "refused",
         };
-        write!(f, ": {verdict} by the rule `{}`, {reason}", rule.word())
+        write!(f, ": {verdict} by the rule `{}`, {reason}", self.0.decided_by())
     }
 }
 

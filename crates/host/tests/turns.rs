@@ -12,8 +12,8 @@ use bridle_host::{
     Cancel, Facts, Host, SessionList, StatusFact, Surroundings, ThinkerChoice, Whose,
 };
 use bridle_loop::{
-    Actuator, Asker, Began, Effect, EffectId, Event, Limits, Name, Outcome, Place, SessionId,
-    Signal, SignalKind, State, Time, step,
+    Actuator, Answer, Answered, Asker, Began, Effect, EffectId, Event, Limits, Name, Outcome,
+    Place, SessionId, Signal, SignalKind, State, Time, step,
 };
 use bridle_sexp::{Value, read_one};
 
@@ -42,6 +42,10 @@ impl Facts for Quiet {
 struct Session {
     host: Host,
     state: State,
+    /// Who says everything.
+    from: Asker,
+    /// What the owner says to questions of the guard, if anything.
+    answer: Option<Answer>,
     /// What happened, a line each.
     told: Vec<String>,
 }
@@ -49,13 +53,25 @@ struct Session {
 impl Session {
     fn new(host: Host) -> Self {
         let name = SessionId::parse("s").unwrap();
-        let mut session = Self { host, state: State::new(name), told: Vec::new() };
+        let from = Asker { owner: true, ..Asker::new("uid:1") };
+        let mut session =
+            Self { host, state: State::new(name), from, answer: None, told: Vec::new() };
         let emacs = Actuator { name: Name::new("emacs"), place: Place::Shell, actions: vec![] };
         let actuators = session.host.actuators().into_iter().chain([emacs]).collect();
         let owner = Box::from("uid:1");
         session.feed(Event::Began(Began { owner, limits: Limits::default(), fork: None }));
         session.feed(Event::Registered(actuators));
         session
+    }
+
+    /// The same session, spoken to by a program for which nothing dangerous is ever done.
+    fn of_a_local_program(self) -> Self {
+        Self { from: Asker::new("local-tcp:1"), ..self }
+    }
+
+    /// The same session, whose owner says this to every question.
+    fn answering(self, answer: Answer) -> Self {
+        Self { answer: Some(answer), ..self }
     }
 
     /// What happens after this prompt.
@@ -72,9 +88,15 @@ impl Session {
     }
 
     fn signal(&mut self, kind: SignalKind, target: Option<Name>, payload: Value) -> Vec<String> {
-        let from = Asker { owner: true, ..Asker::new("uid:1") };
-        let signal =
-            Signal { kind, from, id: Some(Value::int(1)), target, payload, dropped: Vec::new() };
+        let signal = Signal {
+            kind,
+            from: self.from.clone(),
+            id: Some(Value::int(1)),
+            target,
+            payload,
+            dropped: Vec::new(),
+            patient: true,
+        };
         self.feed(Event::Signal(Arc::new(signal)));
         std::mem::take(&mut self.told)
     }
@@ -106,6 +128,14 @@ impl Session {
             Effect::Act { id, order, .. } => {
                 let outcome = act(&self.host, &order, id, told);
                 Some(Event::Acted { effect: id, outcome })
+            }
+            Effect::Ask { id, question, .. } => {
+                told.push(format!("? {}", question.text));
+                let from = Asker { owner: true, ..Asker::new("uid:1") };
+                let (approval, hash) = (id, Some(question.intent.hash()));
+                let answered =
+                    |answer| Answered { approval, hash, answer, from, id: None, always: None };
+                self.answer.map(answered).map(Event::Answered)
             }
             Effect::Say(utterance) => {
                 let payload = &utterance.payload;
@@ -159,7 +189,7 @@ fn builtin_answers_at_once() {
 
 #[test]
 fn builtin_knows_why_something_was_refused() {
-    let mut session = Session::new(host(&ThinkerChoice::Builtin));
+    let mut session = Session::new(host(&ThinkerChoice::Builtin)).of_a_local_program();
     let told = session.request("emacs", "(:action :eval :code \"(kill-emacs)\")");
     assert!(told[0].starts_with(":error "), "{told:?}");
     let told = session.prompt("why?");
@@ -206,11 +236,11 @@ fn a_script_streams_and_then_says_it_all() {
 
 #[test]
 fn a_script_cannot_allow_itself_anything() {
-    let mut session = scripted(
-        r#"(default :propose ((:target :emacs :action :eval :code "(f)" :approved t :depth 0
-                               :approved-action t :status :approved)))"#,
-    );
-    let told = session.prompt("go");
+    let script = r#"(default :propose ((:target :emacs :action :eval :code "(f)" :approved t
+                               :depth 0 :approved-action t :status :approved)))"#;
+    let told = scripted(script).prompt("go");
+    assert_eq!(told, ["? the thinker wants `eval` of `emacs`, which touches anything (dangerous)"]);
+    let told = scripted(script).of_a_local_program().prompt("go");
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].starts_with(":success What I proposed was refused: "), "{told:?}");
 }
@@ -218,8 +248,8 @@ fn a_script_cannot_allow_itself_anything() {
 #[test]
 fn a_script_that_insists_is_stopped() {
     let eval = r#":propose ((:target :emacs :action :eval :code "x"))"#;
-    let mut session = scripted(&format!("(rule :rejected t {eval}) (default {eval})"));
-    let told = session.prompt("go");
+    let session = scripted(&format!("(rule :rejected t {eval}) (default {eval})"));
+    let told = session.of_a_local_program().prompt("go");
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].starts_with(":error refused after 3 tries: `eval` (dangerous)"), "{told:?}");
 }
@@ -265,22 +295,39 @@ fn the_assistant_of_the_examples() {
 
 #[test]
 fn the_deployment_of_the_examples() {
-    let mut session = example("deploy.script");
-    let told = session.prompt("deploy the site to production");
-    let lines: Vec<&str> = told.iter().map(String::as_str).collect();
-    assert_eq!(
-        lines[..3],
-        ["~Looking at the site. ", "~Everything is built. ", "~Going to production. "]
-    );
-    assert!(lines[3].starts_with("note deployment of the site to production waits for a person: "));
-    assert!(lines[3].contains("dangerous"), "{told:?}");
-    assert_eq!(lines[4], "log: Done(nil)");
-    assert!(lines[5].starts_with(":success I wanted to deploy the site to production"), "{told:?}");
-    assert_eq!(lines.len(), 6, "{told:?}");
-    let told = session.prompt("clean up main");
+    let deploy = || example("deploy.script");
+    let ask = |mut session: Session| {
+        let told = session.prompt("deploy the site to production");
+        let (streamed, rest) = told.split_at(3);
+        let pieces = ["~Looking at the site. ", "~Everything is built. ", "~Going to production. "];
+        assert_eq!(streamed, pieces);
+        rest.to_vec()
+    };
+    assert_eq!(ask(deploy()).len(), 1, "it waits");
+    let told = ask(deploy().answering(Answer::Allow));
+    assert!(told[0].starts_with("? the thinker wants `eval` of `emacs`"), "{told:?}");
+    assert!(told[2].starts_with("asked emacs: (:action :eval "), "{told:?}");
+    assert_eq!(told[3..], [":success You said yes: the site is on its way to production."]);
+    let told = ask(deploy().answering(Answer::Deny));
+    let note = "note deployment of the site to production is left to you: denied by `uid:1`";
+    assert_eq!(told[2..4], [note, "log: Done(nil)"], "{told:?}");
+    assert!(told[4].starts_with(":success I did not deploy the site to production."), "{told:?}");
+    let told = ask(deploy().of_a_local_program());
+    assert!(told[0].contains("is left to you: ") && told[0].contains("dangerous"), "{told:?}");
+    assert_eq!(told[1], "log: Done(nil)");
+    assert!(told[2].starts_with(":success I did not deploy the site to production."), "{told:?}");
+    assert!(deploy().prompt("deploy")[0].starts_with(":success Tell me what"));
+}
+
+#[test]
+fn the_cleaning_up_of_the_examples() {
+    let clean = |session: Session| { session }.prompt("clean up main");
+    let told = clean(example("deploy.script").answering(Answer::Deny));
+    assert!(told[0].starts_with("? the thinker wants `forget` of `system`"), "{told:?}");
+    assert_eq!(told[2..], [":success I may not destroy main: denied by `uid:1`."]);
+    let told = clean(example("deploy.script").of_a_local_program());
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].starts_with(":success I may not destroy main: "), "{told:?}");
-    assert!(session.prompt("deploy")[0].starts_with(":success Tell me what"));
 }
 
 #[cfg(feature = "faults")]

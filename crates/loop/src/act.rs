@@ -12,14 +12,18 @@ use bridle_sexp::Value;
 
 pub(crate) use self::answer::{addressee, cut, error, noted, superseded};
 use crate::action::{Action, Schedule, When};
-use crate::decide::{self, Judged, Order};
-use crate::effect::{By, Code, Deed, Effect, Effects, Exchange, Reason, Rejection, Utterance};
-use crate::event::{Fault, Outcome, Place, Proposal, SignalKind};
+use crate::approve::{self, Asked};
+use crate::decide::{self, Judged, Order, Way};
+use crate::effect::{
+    By, Code, Deed, Effect, Effects, Exchange, Question, Reason, Rejection, Utterance,
+};
+use crate::event::{Asker, Fault, Outcome, Place, Proposal, SignalKind};
 use crate::field::Plist;
 use crate::ids::{EffectId, TurnId};
 use crate::limits::Limits;
 use crate::perceive;
-use crate::state::{Kept, Next, Pending, Planned, Stage, State, Turn};
+use crate::policy;
+use crate::state::{Kept, Next, Pending, Planned, Stage, State, Told, Turn};
 use crate::think;
 use crate::weight::weight;
 
@@ -39,11 +43,19 @@ pub(crate) fn carry(
     let excess = proposals.len().saturating_sub(state.limits.proposals);
     for proposal in proposals.into_iter().take(state.limits.proposals) {
         let then_think = proposal.then_think;
-        let Judged { decision, order } = decide::judge(state, &turn, by, proposal);
+        let Judged { decision, way } = decide::judge(state, &turn, by, proposal);
         state.decisions.push_back(Kept::new(decision.ruling.clone()));
         out.push(Effect::Decided(decision));
-        match order {
-            Ok(order) => perform(state, &mut turn, order, then_think, out),
+        if way.is_ok() {
+            turn.allowed = turn.allowed.saturating_add(1);
+        }
+        match way {
+            Ok(Way::Do(order)) => {
+                perform(state, &mut turn, Job { by, order, then_think, tell: Vec::new() }, out);
+            }
+            Ok(Way::Ask(intent)) => {
+                approve::ask(state, &mut turn, Asked { by, intent, then_think }, out);
+            }
             Err(rejection) => turn.rejected.push(Arc::new(rejection)),
         }
     }
@@ -71,9 +83,16 @@ pub(crate) fn acted(state: &mut State, effect: EffectId, outcome: Outcome, out: 
     let Some(pending) = state.acts.remove(&effect) else { return };
     // Its own place in the stream, also when its turn is over and nobody waits for it.
     state.take_seq();
-    let Some(mut turn) = state.turn.take_if(|turn| turn.id == pending.turn) else { return };
-    note(&mut turn, &pending.order, outcome, pending.then_think, &state.limits);
-    settle(state, turn, out);
+    ended(state, &pending, outcome, out);
+    resume(state, out);
+}
+
+/// Goes on with the turn that runs, if it waits for acts or answers and has them.
+pub(crate) fn resume(state: &mut State, out: &mut Effects) {
+    let waits = |turn: &mut Turn| matches!(turn.stage, Stage::Acting | Stage::Asking);
+    if let Some(turn) = state.turn.take_if(waits) {
+        settle(state, turn, out);
+    }
 }
 
 /// Ends what is overdue: acts first, then the turn.
@@ -85,19 +104,14 @@ pub(crate) fn deadlines(state: &mut State, out: &mut Effects) {
         let Some(outcome) = state.acts.get(&id).map(|pending| overdue(&pending.order)) else {
             continue;
         };
-        let ended = end(state, id, &outcome, out);
-        let Some((pending, turn)) = ended.zip(state.turn.as_mut()) else { continue };
-        if turn.id == pending.turn {
-            note(turn, &pending.order, outcome, pending.then_think, &state.limits);
-        }
+        end(state, id, outcome, out);
     }
-    let Some(turn) = state.turn.take() else { return };
-    if state.turn_deadline(&turn) <= state.now {
-        give_up(state, &turn, Code::Expired, "the turn took too long", out);
-    } else if turn.stage == Stage::Acting {
-        settle(state, turn, out);
-    } else {
-        state.turn = Some(turn);
+    approve::expire(state, out);
+    let now = state.now;
+    let due = state.turn.as_ref().and_then(|turn| state.turn_deadline(turn));
+    match state.turn.take_if(|_| due.is_some_and(|due| due <= now)) {
+        Some(turn) => give_up(state, &turn, Code::Expired, "the turn took too long", out),
+        None => resume(state, out),
     }
 }
 
@@ -122,7 +136,7 @@ pub(crate) fn supersede(state: &mut State, turn: &Turn, out: &mut Effects) {
     let acts: Vec<EffectId> =
         state.acts.iter().filter(|(_, act)| act.turn == turn.id).map(|(id, _)| *id).collect();
     for id in acts {
-        end(state, id, &Outcome::Superseded, out);
+        end(state, id, Outcome::Superseded, out);
     }
     finish(state, turn, Reason::Superseded, Some(superseded()), out);
 }
@@ -158,7 +172,11 @@ pub(crate) fn refuse(state: &mut State, turn: &Turn, out: &mut Effects) {
 
 /// Ends a turn that went its way.
 pub(crate) fn answer(state: &mut State, turn: &Turn, out: &mut Effects) {
-    let (reason, payload) = if turn.signal.kind == SignalKind::Request {
+    let open = turn.pending.iter().filter(|id| state.questions.contains_key(id));
+    let waiting: Vec<String> = open.map(|id| state.name_of(*id)).collect();
+    let (reason, payload) = if !waiting.is_empty() {
+        answer::pending(turn, &waiting)
+    } else if turn.signal.kind == SignalKind::Request {
         answer::to_request(turn)
     } else {
         answer::to_event(turn)
@@ -166,42 +184,114 @@ pub(crate) fn answer(state: &mut State, turn: &Turn, out: &mut Effects) {
     finish(state, turn, reason, payload, out);
 }
 
-/// Waits for the acts of the turn, or goes on if there are none left.
-fn settle(state: &mut State, turn: Turn, out: &mut Effects) {
-    if state.acts.values().any(|pending| pending.turn == turn.id) {
+/// Waits for the acts and questions of the turn, or goes on if there are none left.
+fn settle(state: &mut State, mut turn: Turn, out: &mut Effects) {
+    let acts = state.acts.values().any(|pending| pending.turn == turn.id);
+    let asks = state.questions.values().any(|open| open.turns.contains(&turn.id));
+    let stage = if asks { Stage::Asking } else { Stage::Acting };
+    if turn.stage == Stage::Asking && stage == Stage::Acting {
+        turn.resumed = state.now;
+    }
+    turn.stage = stage;
+    if acts || asks {
         state.turn = Some(turn);
     } else {
         think::go_on(state, turn, out);
     }
 }
 
+/// An order on its way.
+pub(crate) struct Job {
+    pub(crate) by: By,
+    pub(crate) order: Order,
+    pub(crate) then_think: bool,
+    /// Who is told of the outcome beside the turn.
+    pub(crate) tell: Vec<Told>,
+}
+
 /// Carries out what was allowed: here, if it concerns only this session, else by an actuator.
-fn perform(state: &mut State, turn: &mut Turn, order: Order, then_think: bool, out: &mut Effects) {
-    turn.allowed = turn.allowed.saturating_add(1);
-    let done = match order.action() {
-        Action::Message { text } if order.target().as_str() == decide::ASKER => {
-            turn.said.push(text.clone());
-            if then_think {
+pub(crate) fn perform(state: &mut State, turn: &mut Turn, job: Job, out: &mut Effects) {
+    count(state, &turn.signal.from.principal, &job.order);
+    let Some(outcome) = perform_here(state, &job.order) else {
+        return send(state, turn.id, &turn.signal.from, job, out);
+    };
+    let deed = deed(&job.order, outcome);
+    for told in &job.tell {
+        tell(state, told, &deed, out);
+    }
+    match said(&job.order) {
+        Some(text) => {
+            turn.said.push(text.into());
+            if job.then_think {
                 turn.think_deeper();
             }
-            return;
+        }
+        None => note(turn, deed, job.then_think, &state.limits),
+    }
+}
+
+/// The same for what was approved when no turn waits for it any more.
+pub(crate) fn perform_alone(state: &mut State, question: &Question, job: Job, out: &mut Effects) {
+    count(state, &question.asker.principal, &job.order);
+    let Some(outcome) = perform_here(state, &job.order) else {
+        return send(state, question.turn, &question.asker, job, out);
+    };
+    let deed = deed(&job.order, outcome);
+    for told in &job.tell {
+        tell(state, told, &deed, out);
+    }
+}
+
+/// Says the outcome of something that was approved to somebody who does not wait for it.
+pub(crate) fn tell(state: &mut State, told: &Told, deed: &Deed, out: &mut Effects) {
+    let name = state.name_of(told.approval);
+    let payload = answer::of_deed(deed).1.put("approval", name).done();
+    let seq = state.take_seq();
+    out.push(Effect::Say(Utterance { seq, answers: None, to: told.to.clone(), payload }));
+}
+
+/// What is said to the one who asked.
+fn said(order: &Order) -> Option<&str> {
+    match order.action() {
+        Action::Message { text } if order.target().as_str() == decide::ASKER => Some(text),
+        _ => None,
+    }
+}
+
+/// What is said to the asker is no act that a budget counts.
+fn count(state: &mut State, asker: &str, order: &Order) {
+    if said(order).is_none() {
+        state.budget.add(state.now, asker, policy::kind(order.action()));
+    }
+}
+
+/// Carries out what concerns only this session.
+fn perform_here(state: &mut State, order: &Order) -> Option<Outcome> {
+    Some(match order.action() {
+        _ if said(order).is_some() => {
+            Outcome::Done(Value::plist(said(order).map(|text| ("text", Value::from(text)))))
         }
         Action::Schedule(schedule) => plan(state, schedule),
         Action::Unschedule { name } => match state.schedules.remove(name) {
             Some(_) => Outcome::Done(Value::plist([("name", Value::from(&**name))])),
             None => Outcome::Failed(format!("no schedule `{name}`").into()),
         },
-        _ => return send(state, turn.id, order, then_think, out),
-    };
-    note(turn, &order, done, then_think, &state.limits);
+        _ => return None,
+    })
+}
+
+fn deed(order: &Order, outcome: Outcome) -> Deed {
+    Deed { target: order.target().clone(), action: order.action().name(), outcome }
 }
 
 /// Sends an order out and awaits its outcome.
-fn send(state: &mut State, turn: TurnId, order: Order, then_think: bool, out: &mut Effects) {
+fn send(state: &mut State, turn: TurnId, asker: &Asker, job: Job, out: &mut Effects) {
+    let Job { by, order, then_think, tell } = job;
     let id = state.take_effect();
     let seq = state.take_seq();
     let deadline = state.now.after(state.limits.request_deadline_ms);
-    let pending = Pending { turn, seq, order: order.clone(), deadline, then_think };
+    let (asker, kept) = (asker.clone(), order.clone());
+    let pending = Pending { turn, seq, by, asker, order: kept, deadline, then_think, tell };
     state.acts.insert(id, pending);
     out.push(Effect::Act { id, seq, turn, order, deadline });
 }
@@ -229,15 +319,30 @@ fn plan(state: &mut State, schedule: &Schedule) -> Outcome {
 }
 
 /// Ends an act without word from whoever was asked.
-fn end(state: &mut State, id: EffectId, outcome: &Outcome, out: &mut Effects) -> Option<Pending> {
-    let pending = state.acts.remove(&id)?;
+fn end(state: &mut State, id: EffectId, outcome: Outcome, out: &mut Effects) {
+    let Some(pending) = state.acts.remove(&id) else { return };
     out.push(Effect::Settled { id, seq: state.take_seq(), outcome: outcome.clone() });
-    Some(pending)
+    ended(state, &pending, outcome, out);
+}
+
+/// Tells all who want to know how an act ended; its turn, if it still runs, goes on elsewhere.
+fn ended(state: &mut State, pending: &Pending, outcome: Outcome, out: &mut Effects) {
+    if outcome == Outcome::UnknownOutcome {
+        approve::ask_again(state, pending, out);
+    }
+    let deed = deed(&pending.order, outcome);
+    for told in &pending.tell {
+        tell(state, told, &deed, out);
+    }
+    if let Some(mut turn) = state.turn.take_if(|turn| turn.id == pending.turn) {
+        note(&mut turn, deed, pending.then_think, &state.limits);
+        state.turn = Some(turn);
+    }
 }
 
 /// Notes how an act of the turn ended.
-fn note(turn: &mut Turn, order: &Order, outcome: Outcome, then_think: bool, limits: &Limits) {
-    let outcome = match outcome {
+pub(crate) fn note(turn: &mut Turn, deed: Deed, then_think: bool, limits: &Limits) {
+    let outcome = match deed.outcome {
         // A request's result goes to its asker whole and is gone; a thinker's stays in the state.
         Outcome::Done(result) if turn.signal.kind != SignalKind::Request => {
             let bytes = weight(&result);
@@ -248,8 +353,7 @@ fn note(turn: &mut Turn, order: &Order, outcome: Outcome, then_think: bool, limi
         Outcome::Failed(reason) => Outcome::Failed(cut(&reason, limits.history_text).into()),
         other => other,
     };
-    let deed = Deed { target: order.target().clone(), action: order.action().name(), outcome };
-    turn.results.push(Arc::new(deed));
+    turn.results.push(Arc::new(Deed { outcome, ..deed }));
     if then_think {
         turn.think_deeper();
     }
@@ -264,6 +368,7 @@ fn finish(
     payload: Option<Value>,
     out: &mut Effects,
 ) {
+    approve::withdraw(state, turn, out);
     let is_wanted = |payload: &Value| match turn.seq {
         Some(_) => true,
         None => payload.get("text").is_some() || !perceive::is_beat(turn),

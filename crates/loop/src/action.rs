@@ -4,8 +4,12 @@
 //! typed value. What an action touches is declared here, beside its arguments, and its risk
 //! follows from that: nobody proposes a risk.
 
+mod argument;
+
 use bridle_sexp::Value;
 
+use self::argument::{forgettable, natural, path, present, text};
+use crate::field::{Unreadable, name};
 use crate::ids::Name;
 
 /// An action with its arguments.
@@ -67,6 +71,39 @@ pub enum Action {
         /// The name of the new session.
         name: Option<Box<str>>,
     },
+    /// Read a file.
+    Read {
+        /// Its path: absolute, without `.` and `..`.
+        path: Box<str>,
+    },
+    /// Write a file.
+    Write {
+        /// Its path: absolute, without `.` and `..`.
+        path: Box<str>,
+        /// What it is to hold.
+        text: Box<str>,
+    },
+    /// Run a program, without a shell around it.
+    Exec {
+        /// The program and its arguments.
+        argv: Vec<Box<str>>,
+        /// Where: absolute, without `.` and `..`.
+        cwd: Option<Box<str>>,
+    },
+    /// Talk to a host on the network.
+    Net {
+        /// Its name or address, in lower case.
+        host: Box<str>,
+        /// The port.
+        port: u16,
+    },
+    /// Spend money.
+    Spend {
+        /// How much, in millionths of the currency.
+        amount: i64,
+        /// The currency, such as `usd`.
+        currency: Box<str>,
+    },
     /// Count an execution in a file: equipment of fault tests.
     Tally {
         /// The name of the file.
@@ -113,6 +150,12 @@ pub enum Touches {
     Sessions,
     /// The user's text.
     Text,
+    /// Files.
+    Files,
+    /// Other machines.
+    Network,
+    /// Money.
+    Money,
     /// Whatever code may touch.
     Anything,
     /// The record, by destroying.
@@ -184,6 +227,14 @@ impl Action {
                 record: natural(payload, "fork", "record")?,
                 name: payload.get("name").and_then(Value::as_str).map(Into::into),
             },
+            "read" => Self::Read { path: path(payload, "read", "path")? },
+            "write" => Self::Write {
+                path: path(payload, "write", "path")?,
+                text: text(payload, "write", "text")?,
+            },
+            "exec" => argument::exec(payload)?,
+            "net" => argument::net(payload)?,
+            "spend" => argument::spend(payload)?,
             "tally" => Self::Tally { file: text(payload, "tally", "file")? },
             _ => Self::Other(name),
         })
@@ -203,6 +254,11 @@ impl Action {
             Self::Unschedule { .. } => "unschedule",
             Self::Forget { .. } => "forget",
             Self::Fork { .. } => "fork",
+            Self::Read { .. } => "read",
+            Self::Write { .. } => "write",
+            Self::Exec { .. } => "exec",
+            Self::Net { .. } => "net",
+            Self::Spend { .. } => "spend",
             Self::Tally { .. } => "tally",
             Self::Other(name) => return name.clone(),
         })
@@ -218,7 +274,10 @@ impl Action {
             Self::Tally { .. } => Touches::Counter,
             Self::Fork { .. } => Touches::Sessions,
             Self::InsertAtEnd { .. } | Self::RefactorSubtree { .. } => Touches::Text,
-            Self::Eval { .. } | Self::Other(_) => Touches::Anything,
+            Self::Read { .. } | Self::Write { .. } => Touches::Files,
+            Self::Net { .. } => Touches::Network,
+            Self::Spend { .. } => Touches::Money,
+            Self::Eval { .. } | Self::Exec { .. } | Self::Other(_) => Touches::Anything,
             Self::Forget { .. } => Touches::Past,
         }
     }
@@ -231,14 +290,29 @@ impl Action {
             | Touches::Record
             | Touches::Plans
             | Touches::Counter => Risk::Safe,
-            Touches::Sessions | Touches::Text => Risk::Caution,
-            Touches::Anything | Touches::Past => Risk::Dangerous,
+            Touches::Sessions | Touches::Text | Touches::Files => Risk::Caution,
+            Touches::Network | Touches::Money | Touches::Anything | Touches::Past => {
+                Risk::Dangerous
+            }
         }
     }
 
     /// Whether only the daemon itself can carry it out.
     pub fn is_for_system(&self) -> bool {
         matches!(self, Self::Schedule(_) | Self::Unschedule { .. }) || self.is_administration()
+    }
+
+    /// Whether only an actuator of the daemon that names it can carry it out: none that takes all.
+    pub fn is_for_host(&self) -> bool {
+        matches!(
+            self,
+            Self::Read { .. }
+                | Self::Write { .. }
+                | Self::Exec { .. }
+                | Self::Net { .. }
+                | Self::Spend { .. }
+                | Self::Tally { .. }
+        )
     }
 
     /// Whether it is administration of the daemon, which only an owner may ask for.
@@ -258,6 +332,9 @@ impl Touches {
             Touches::Counter => "a counter",
             Touches::Sessions => "other sessions",
             Touches::Text => "the user's text",
+            Touches::Files => "files",
+            Touches::Network => "the network",
+            Touches::Money => "money",
             Touches::Anything => "anything",
             Touches::Past => "the past",
         }
@@ -265,6 +342,16 @@ impl Touches {
 }
 
 impl Risk {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Safe, Self::Caution, Self::Dangerous];
+
+    /// Reads the `:risk` of a plist.
+    pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {
+        let word = name(value, "risk")?;
+        let known = Self::ALL.into_iter().find(|risk| risk.word() == word.as_str());
+        known.ok_or(Unreadable::new("risk", "the word for a risk"))
+    }
+
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
@@ -293,41 +380,6 @@ impl Schedule {
             return fault("payload", "a property list with a `:sensor`");
         }
         Ok(Self { name, when, payload: signal.clone() })
-    }
-}
-
-fn present<'v>(
-    payload: &'v Value,
-    action: &'static str,
-    key: &'static str,
-) -> Result<&'v Value, NoAction> {
-    let value = payload.get(key).filter(|value| !value.is_nil());
-    value.ok_or(NoAction::Argument { action, key, expected: "a value" })
-}
-
-fn text(payload: &Value, action: &'static str, key: &'static str) -> Result<Box<str>, NoAction> {
-    let text = payload.get(key).and_then(Value::as_str);
-    text.map(Into::into).ok_or(NoAction::Argument { action, key, expected: "a string" })
-}
-
-fn natural(payload: &Value, action: &'static str, key: &'static str) -> Result<u64, NoAction> {
-    let number = payload.get(key).and_then(Value::as_i64).and_then(|n| u64::try_from(n).ok());
-    number.ok_or(NoAction::Argument { action, key, expected: "a number" })
-}
-
-/// `:session NAME` or `:record NUMBER`.
-fn forgettable(payload: &Value) -> Result<Value, NoAction> {
-    let session = payload.get("session").filter(|session| session.as_str().is_some());
-    match session {
-        Some(session) => Ok(session.clone()),
-        None => match payload.get("record") {
-            Some(record @ Value::Int(1..)) => Ok(record.clone()),
-            _ => Err(NoAction::Argument {
-                action: "forget",
-                key: "session",
-                expected: "a session's name, or a record's number as `:record`",
-            }),
-        },
     }
 }
 

@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
-use crate::decide::Order;
-use crate::event::{Actuator, Outcome, Signal};
+use crate::decide::{Intent, Order};
+use crate::event::{Actuator, Asker, Outcome, Signal};
 use crate::ids::{EffectId, Name, Seq, SessionId, Time, TurnId};
+use crate::policy::Facts;
 
 /// What one step wants, in order.
 pub type Effects = Vec<Effect>;
@@ -48,10 +49,19 @@ pub enum Effect {
         /// When it is `expired`.
         deadline: Time,
     },
-    /// An act ended here, without word from whoever was asked: its time is over, or a later request
-    /// took its place.
+    /// Ask somebody who may say yes; answered by `Event::Answered`.
+    Ask {
+        /// What the answer names.
+        id: EffectId,
+        /// Its place in the stream.
+        seq: Seq,
+        /// What is asked.
+        question: Arc<Question>,
+    },
+    /// An act or a question ended here, without word from whoever was asked: it was denied,
+    /// expired or superseded.
     Settled {
-        /// The act.
+        /// The act or the question.
         id: EffectId,
         /// The place of its outcome in the stream.
         seq: Seq,
@@ -140,6 +150,26 @@ pub struct Deed {
     pub outcome: Outcome,
 }
 
+/// What somebody is asked about an action that needs a yes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// The turn in which it was asked first.
+    pub turn: TurnId,
+    /// What is to be done: exactly this, and nothing else, follows from a yes.
+    pub intent: Intent,
+    /// Who proposed it.
+    pub by: By,
+    /// For whom.
+    pub asker: Asker,
+    /// The question in words, made of typed facts alone.
+    pub text: Box<str>,
+    /// Principals that are known to the session and may answer. Whether somebody may is judged when
+    /// the answer comes.
+    pub who: Vec<Box<str>>,
+    /// When it is `expired`.
+    pub expires: Time,
+}
+
 /// One proposal, what was checked, and the verdict: a line of the thought trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
@@ -153,6 +183,8 @@ pub struct Decision {
     pub checked: Vec<Checked>,
     /// Keys of the proposal that belong to the engine and were dropped.
     pub dropped: Vec<Box<str>>,
+    /// What the policies were told, if they were asked.
+    pub facts: Option<Facts>,
 }
 
 /// A verdict: what the session remembers of a decision.
@@ -168,10 +200,19 @@ pub struct Ruling {
     pub action: Option<Name>,
     /// The rule that decided.
     pub rule: Rule,
-    /// Allowed, or the code of the refusal.
+    /// The policies that determined it, if they were asked.
+    pub policies: Vec<Box<str>>,
+    /// Allowed, asked for, or the code of the refusal.
     pub verdict: Verdict,
     /// Why, for people.
     pub reason: Box<str>,
+}
+
+impl Ruling {
+    /// What decided it: the policies, or the rule.
+    pub fn decided_by(&self) -> String {
+        if self.policies.is_empty() { self.rule.word().into() } else { self.policies.join(" ") }
+    }
 }
 
 /// Who proposed something.
@@ -201,6 +242,8 @@ pub enum CheckResult {
     Pass,
     /// Allowed.
     Allow,
+    /// Allowed if somebody says yes.
+    Ask,
     /// Denied.
     Deny,
 }
@@ -218,12 +261,10 @@ pub enum Rule {
     Action,
     /// The turn and the session have budget left.
     Budget,
-    /// What it touches is harmless.
-    Safe,
-    /// An owner asks for administration, directly.
-    OwnerAsks,
-    /// What nothing allows is denied.
-    Default,
+    /// The policies allow it.
+    Policy,
+    /// Somebody who may said yes, and the policies still allow it.
+    Approval,
 }
 
 /// What was decided.
@@ -231,6 +272,8 @@ pub enum Rule {
 pub enum Verdict {
     /// It may be done.
     Allow,
+    /// It may be done if somebody says yes.
+    Ask,
     /// It may not.
     Deny(Code),
 }
@@ -295,4 +338,6 @@ pub enum Reason {
     Expired,
     /// A later request took its place.
     Superseded,
+    /// It was answered while something of it waits for somebody's yes.
+    Pending,
 }

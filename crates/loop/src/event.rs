@@ -9,8 +9,10 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
+use crate::hash::{ActionHash, PolicyHash};
 use crate::ids::{EffectId, Name, SessionId, TurnId};
 use crate::limits::Limits;
+use crate::policy::{Installed, Policies};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +44,10 @@ pub enum Event {
         /// Its outcome.
         outcome: Outcome,
     },
+    /// Somebody answered a question.
+    Answered(Answered),
+    /// These policies hold from now on.
+    PolicyInstalled(Installed),
     /// Time passed.
     Tick(Tick),
     /// The daemon gives a turn up.
@@ -101,6 +107,36 @@ pub struct Signal {
     pub payload: Value,
     /// The paths of what a client may not set and did.
     pub dropped: Vec<Box<str>>,
+    /// Whether the one answer may wait for somebody's yes. Else the answer is `pending-approval` at
+    /// once, and the outcome is said when there is one.
+    pub patient: bool,
+}
+
+/// An answer to a question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answered {
+    /// The question.
+    pub approval: EffectId,
+    /// What the answerer saw; an answer to something else counts for nothing.
+    pub hash: Option<ActionHash>,
+    /// Yes or no.
+    pub answer: Answer,
+    /// Who answers, as the daemon knows.
+    pub from: Asker,
+    /// The message's id, to be returned with what it is told.
+    pub id: Option<Value>,
+    /// For how many milliseconds the same is to be allowed without asking. The session only notes
+    /// the wish: a grant is a policy, and installed as one.
+    pub always: Option<i64>,
+}
+
+/// Yes or no.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Yes.
+    Allow,
+    /// No.
+    Deny,
 }
 
 /// Who sent a signal.
@@ -214,6 +250,33 @@ impl Asker {
             shell: None,
             locale: None,
             time_zone: None,
+        }
+    }
+}
+
+impl Event {
+    /// The hash of the policies that it installs, if they are not here.
+    pub fn wants_policies(&self) -> Option<PolicyHash> {
+        match self {
+            Event::PolicyInstalled(installed) => installed.wanted(),
+            _ => None,
+        }
+    }
+
+    /// Takes the policies that it installs, if they are the ones.
+    pub fn supply(&mut self, set: &Arc<Policies>) {
+        if let Event::PolicyInstalled(installed) = self {
+            installed.supply(set);
+        }
+    }
+}
+
+impl Answer {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Answer::Allow => "allow",
+            Answer::Deny => "deny",
         }
     }
 }

@@ -10,8 +10,10 @@
 //! - `ids`, [`Limits`]: names, numbers, bounds
 //! - `event`, `effect`: all that goes in and all that comes out
 //! - `action`: what can be asked of an actuator, and what it touches
+//! - `policy`: what may be done; `budget`, `hash`: what policies count, what approvals are bound to
 //! - `state`: what a session remembers
-//! - `step`: the dispatch, and the four stages in their order: `perceive`, `think`, `decide`, `act`
+//! - `step`: the dispatch, and the four stages in their order: `perceive`, `think`, `decide`, `act`;
+//!   `approve` is where what needs a yes waits for it
 //! - `field`, `weight`: how all of it is written as S-expressions, and how large it is
 
 mod ids;
@@ -23,9 +25,14 @@ mod event;
 
 mod action;
 
+mod budget;
+mod hash;
+mod policy;
+
 mod state;
 
 mod act;
+mod approve;
 mod decide;
 mod perceive;
 mod step;
@@ -35,17 +42,22 @@ mod field;
 mod weight;
 
 pub use action::{Action, NoAction, Risk, Schedule, Touches, When};
-pub use decide::Order;
+pub use decide::{Intent, Order};
 pub use effect::{
     Addressee, By, CheckResult, Checked, Code, Context, Decision, Deed, Effect, Effects, Exchange,
-    Prompt, Reason, Rejection, Rule, Ruling, Utterance, Verdict,
+    Prompt, Question, Reason, Rejection, Rule, Ruling, Utterance, Verdict,
 };
 pub use event::{
-    Actuator, Advice, Asker, Began, Draft, Event, Fault, Fork, Outcome, Place, Proposal, Signal,
-    SignalKind, Tick,
+    Actuator, Advice, Answer, Answered, Asker, Began, Draft, Event, Fault, Fork, Outcome, Place,
+    Proposal, Signal, SignalKind, Tick,
 };
 pub use field::{Unreadable, reader};
+pub use hash::{ActionHash, PolicyHash};
 pub use ids::{BadName, EffectId, Name, Seq, SessionId, Time, TurnId};
 pub use limits::Limits;
+pub use policy::{
+    Access, BadPolicies, DEFAULT_POLICY, Facts, Finding, Installed, Policies, Policy, PolicyFault,
+    Visited, Word,
+};
 pub use state::State;
 pub use step::step;

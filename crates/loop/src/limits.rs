@@ -38,8 +38,13 @@ pub struct Limits {
     pub schedule_min_ms: i64,
     /// Milliseconds until an act that nobody answered is `expired`.
     pub request_deadline_ms: i64,
-    /// Milliseconds until a turn is given up and answered `expired`.
+    /// Milliseconds until a turn is given up and answered `expired`; waiting for an approval does
+    /// not count.
     pub turn_deadline_ms: i64,
+    /// Questions of a session that await their answer; what would need one more is denied.
+    pub questions: usize,
+    /// Milliseconds until a question that nobody answered is `expired`.
+    pub approval_ms: i64,
 }
 
 impl Default for Limits {
@@ -60,25 +65,36 @@ impl Default for Limits {
             schedule_min_ms: 1_000,
             request_deadline_ms: 5 * 60 * 1_000,
             turn_deadline_ms: 10 * 60 * 1_000,
+            questions: 32,
+            approval_ms: 24 * 60 * 60 * 1_000,
         }
     }
 }
 
 /// One line a limit: its key, how it is written, how it is read.
 macro_rules! limits_as_value {
-    ($($key:literal $field:ident),+ $(,)?) => {
+    ($($key:literal $field:ident),+; later: $($new:literal $added:ident),+ $(,)?) => {
         impl Limits {
             /// The limits as a plist.
             pub fn to_value(&self) -> Value {
-                Value::plist([$(($key, number(self.$field))),+])
+                Value::plist([
+                    $(($key, number(self.$field)),)+
+                    $(($new, number(self.$added)),)+
+                ])
             }
 
-            /// Reads what [`Limits::to_value`] wrote; every key must be there.
+            /// Reads what [`Limits::to_value`] wrote; keys that came later may be absent.
             ///
             /// # Errors
             /// When a key is absent, no integer, or out of range.
             pub fn from_value(value: &Value) -> Result<Self, Unreadable> {
-                Ok(Self { $($field: whole(value, $key)?),+ })
+                Ok(Self {
+                    $($field: whole(value, $key)?,)+
+                    $($added: match value.get($new) {
+                        Some(_) => whole(value, $new)?,
+                        None => Self::default().$added,
+                    },)+
+                })
             }
         }
     };
@@ -99,7 +115,10 @@ limits_as_value! {
     "schedules" schedules,
     "schedule-min-ms" schedule_min_ms,
     "request-deadline-ms" request_deadline_ms,
-    "turn-deadline-ms" turn_deadline_ms,
+    "turn-deadline-ms" turn_deadline_ms;
+    later:
+    "questions" questions,
+    "approval-ms" approval_ms,
 }
 
 fn number<N: TryInto<i64>>(number: N) -> Value {

@@ -11,6 +11,7 @@ use bridle_sexp::Value;
 
 use crate::act;
 use crate::action::Action;
+use crate::approve;
 use crate::effect::{Code, Effect, Effects, Utterance};
 use crate::event::{Asker, Began, Signal, SignalKind};
 use crate::field::Plist;
@@ -154,6 +155,8 @@ fn from_time(state: &mut State, from: Asker, payload: Value) -> Sent {
         target: None,
         payload,
         dropped: Vec::new(),
+        // Nobody waits, and a session is not held up by what nobody waits for.
+        patient: false,
     };
     let waiting = Waiting::new(None, Arc::new(signal));
     if !has_room(state, &waiting) {
@@ -187,6 +190,7 @@ fn interrupt(state: &mut State, seq: Seq, signal: &Signal, out: &mut Effects) {
     if let Some(turn) = turn {
         act::give_up(state, &turn, Code::Cancelled, "interrupted", out);
     }
+    approve::withdraw_all(state, out);
     let payload = Plist::new()
         .put("status", Value::keyword("success"))
         .put("action", Value::keyword("interrupted"));

@@ -13,11 +13,16 @@ use std::sync::Arc;
 use bridle_sexp::Value;
 
 pub(crate) use self::kept::Kept;
-use crate::decide::Order;
-use crate::effect::{Context, Deed, Effect, Exchange, Prompt, Rejection, Ruling};
-use crate::event::{Actuator, Event, Signal};
+use crate::budget::Budget;
+use crate::decide::{self, Intent, Order};
+use crate::effect::{
+    Addressee, By, Context, Deed, Effect, Exchange, Prompt, Question, Rejection, Ruling,
+};
+use crate::event::{Actuator, Asker, Event, Signal};
+use crate::hash::PolicyHash;
 use crate::ids::{EffectId, Seq, SessionId, Time, TurnId};
 use crate::limits::Limits;
+use crate::policy::{Access, Finding, Installed, Policies};
 use crate::weight::weight;
 
 /// The state of one session.
@@ -43,6 +48,14 @@ pub struct State {
     pub(crate) schedules: BTreeMap<Box<str>, Planned>,
     /// Acts whose outcome is awaited, those of past turns included.
     pub(crate) acts: BTreeMap<EffectId, Pending>,
+    /// Questions whose answer is awaited, those of past turns included.
+    pub(crate) questions: BTreeMap<EffectId, Open>,
+    /// How the last questions ended, to tell those who answer too late.
+    pub(crate) resolved: VecDeque<Resolved>,
+    /// What was done in the last hour.
+    pub(crate) budget: Budget,
+    /// What it is judged by; the built-in policies before any were installed.
+    pub(crate) policy: Option<Installed>,
     /// Signals that wait for their turn.
     pub(crate) queue: VecDeque<Waiting>,
     pub(crate) turn: Option<Turn>,
@@ -62,9 +75,62 @@ pub(crate) struct Planned {
 pub(crate) struct Pending {
     pub(crate) turn: TurnId,
     pub(crate) seq: Seq,
+    /// Who proposed it, and for whom.
+    pub(crate) by: By,
+    pub(crate) asker: Asker,
     pub(crate) order: Order,
     pub(crate) deadline: Time,
     pub(crate) then_think: bool,
+    /// Who is told of the outcome beside the turn: they got their answers while it was asked for.
+    pub(crate) tell: Vec<Told>,
+}
+
+/// Somebody who is told the outcome of something that was approved; without an addressee, all are.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Told {
+    pub(crate) approval: EffectId,
+    pub(crate) to: Option<Addressee>,
+}
+
+/// A question whose answer is awaited.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Open {
+    pub(crate) seq: Seq,
+    pub(crate) question: Arc<Question>,
+    /// Turns that wait for the answer; they do the same, so it is asked once and done once.
+    pub(crate) turns: Vec<TurnId>,
+    /// Whether the outcome goes back to think.
+    pub(crate) then_think: bool,
+    /// Who does not wait, and is told the outcome.
+    pub(crate) tell: Vec<Option<Addressee>>,
+}
+
+impl Open {
+    /// Whether the same was proposed, by and for the same.
+    pub(crate) fn is_about(&self, intent: &Intent, by: By, asker: &Asker) -> bool {
+        self.question.by == by
+            && self.question.asker.principal == asker.principal
+            && self.question.asker.owner == asker.owner
+            && self.question.intent == *intent
+    }
+}
+
+/// How a question ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Resolved {
+    pub(crate) approval: EffectId,
+    pub(crate) how: Resolution,
+    /// Who answered.
+    pub(crate) by: Option<Box<str>>,
+}
+
+/// The ways in which a question ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Resolution {
+    Allowed,
+    Denied,
+    Expired,
+    Superseded,
 }
 
 /// A signal that waits for its turn.
@@ -96,6 +162,8 @@ pub(crate) struct Turn {
     pub(crate) seq: Option<Seq>,
     pub(crate) signal: Arc<Signal>,
     pub(crate) began: Time,
+    /// When its time began to count: again after each wait for somebody's yes.
+    pub(crate) resumed: Time,
     pub(crate) stage: Stage,
     /// Whether a thinker is to be asked when the acts of this turn have ended.
     pub(crate) next: Next,
@@ -103,6 +171,8 @@ pub(crate) struct Turn {
     pub(crate) tries: u32,
     /// Proposals allowed so far.
     pub(crate) allowed: u32,
+    /// Questions of this turn whose answer it does not wait for.
+    pub(crate) pending: Vec<EffectId>,
     /// What is said to the asker, one part a message.
     pub(crate) said: Vec<Box<str>>,
     pub(crate) rejected: Vec<Arc<Rejection>>,
@@ -116,6 +186,8 @@ pub(crate) enum Stage {
     Thinking(EffectId),
     /// The outcomes of its acts.
     Acting,
+    /// Somebody's yes or no.
+    Asking,
 }
 
 /// What a turn does when its acts have ended.
@@ -140,11 +212,13 @@ impl Turn {
             seq: waiting.seq,
             signal: waiting.signal,
             began,
+            resumed: began,
             stage: Stage::Acting,
             next: Next::Answer,
             depth: 0,
             tries: 0,
             allowed: 0,
+            pending: Vec::new(),
             said: Vec::new(),
             rejected: Vec::new(),
             results: Vec::new(),
@@ -177,6 +251,10 @@ impl State {
             decisions: VecDeque::new(),
             schedules: BTreeMap::new(),
             acts: BTreeMap::new(),
+            questions: BTreeMap::new(),
+            resolved: VecDeque::new(),
+            budget: Budget::default(),
+            policy: None,
             queue: VecDeque::new(),
             turn: None,
         }
@@ -205,7 +283,7 @@ impl State {
     /// The number that this event will get, if it is one of the stream.
     pub fn seq_of(&self, event: &Event) -> Option<Seq> {
         match event {
-            Event::Signal(_) => Some(self.next_seq()),
+            Event::Signal(_) | Event::Answered(_) => Some(self.next_seq()),
             Event::Acted { effect, .. } if self.acts.contains_key(effect) => Some(self.next_seq()),
             _ => None,
         }
@@ -215,9 +293,50 @@ impl State {
     pub fn awaits(&self, effect: EffectId) -> bool {
         let thought = match self.turn.as_ref().map(|turn| turn.stage) {
             Some(Stage::Consulting(id) | Stage::Thinking(id)) => Some(id),
-            Some(Stage::Acting) | None => None,
+            Some(Stage::Acting | Stage::Asking) | None => None,
         };
-        thought == Some(effect) || self.acts.contains_key(&effect)
+        thought == Some(effect)
+            || self.acts.contains_key(&effect)
+            || self.questions.contains_key(&effect)
+    }
+
+    /// The hash of the policies that it is judged by, if they are not here: until
+    /// [`State::supply`], everything is denied.
+    pub fn wants_policies(&self) -> Option<PolicyHash> {
+        self.policy.as_ref().and_then(Installed::wanted)
+    }
+
+    /// The hash of the policies that it is judged by; none for the built-in ones.
+    pub fn policies(&self) -> Option<PolicyHash> {
+        self.policy.as_ref().map(Installed::hash)
+    }
+
+    /// The name under which shells know a question or a request of this session.
+    pub fn name_of(&self, effect: EffectId) -> String {
+        format!("{}-{}", self.session, effect.0)
+    }
+
+    /// How a question ended, if that is not too long ago, and who answered it.
+    pub fn ending_of(&self, approval: EffectId) -> Option<(&'static str, Option<&str>)> {
+        let known = self.resolved.iter().rev().find(|resolved| resolved.approval == approval)?;
+        Some((known.how.word(), known.by.as_deref()))
+    }
+
+    /// Whether it is judged by exactly this.
+    pub fn is_judged_by(&self, installed: &Installed) -> bool {
+        self.policy.as_ref() == Some(installed)
+    }
+
+    /// Takes the policies that it is judged by, if they are the ones.
+    pub fn supply(&mut self, set: &Arc<Policies>) {
+        if let Some(installed) = &mut self.policy {
+            installed.supply(set);
+        }
+    }
+
+    /// Whether somebody may join, see or steer this session, as far as policies are concerned.
+    pub fn may(&self, who: &Asker, access: Access) -> Finding {
+        decide::judge_access(self, who, access)
     }
 
     /// The effects whose result is awaited, to be carried out again where that is possible.
@@ -227,21 +346,25 @@ impl State {
                 Some((id, Effect::Consult { id, context: self.context(turn) }))
             }
             Stage::Thinking(id) => Some((id, Effect::Think { id, prompt: self.prompt(turn) })),
-            Stage::Acting => None,
+            Stage::Acting | Stage::Asking => None,
+        });
+        let questions = self.questions.iter().map(|(id, open)| {
+            (*id, Effect::Ask { id: *id, seq: open.seq, question: open.question.clone() })
         });
         let acts = self.acts.iter().map(|(id, pending)| {
             let Pending { turn, seq, order, deadline, .. } = pending.clone();
             (*id, Effect::Act { id: *id, seq, turn, order, deadline })
         });
-        acts.chain(thought).collect()
+        acts.chain(questions).chain(thought).collect()
     }
 
     /// When `Tick::Deadline` is wanted next.
     pub fn next_deadline(&self) -> Option<Time> {
-        let turn = self.turn.as_ref().map(|turn| self.turn_deadline(turn));
+        let turn = self.turn.as_ref().and_then(|turn| self.turn_deadline(turn));
+        let questions = self.questions.values().map(|open| open.question.expires);
         let acts = self.acts.values().map(|pending| pending.deadline);
         let schedules = self.schedules.values().map(|planned| planned.due);
-        turn.into_iter().chain(acts).chain(schedules).min()
+        turn.into_iter().chain(acts).chain(questions).chain(schedules).min()
     }
 
     /// The turn that runs.
@@ -256,11 +379,16 @@ impl State {
 
     /// Whether nothing runs, waits or is awaited; schedules may still be due one day.
     pub fn is_idle(&self) -> bool {
-        self.turn.is_none() && self.queue.is_empty() && self.acts.is_empty()
+        self.turn.is_none()
+            && self.queue.is_empty()
+            && self.acts.is_empty()
+            && self.questions.is_empty()
     }
 
-    pub(crate) fn turn_deadline(&self, turn: &Turn) -> Time {
-        turn.began.after(self.limits.turn_deadline_ms)
+    /// None while it waits for somebody's yes: questions have a deadline of their own.
+    pub(crate) fn turn_deadline(&self, turn: &Turn) -> Option<Time> {
+        let counts = turn.stage != Stage::Asking;
+        counts.then(|| turn.resumed.after(self.limits.turn_deadline_ms))
     }
 
     pub(crate) fn take_seq(&mut self) -> Seq {

@@ -8,7 +8,7 @@ use crate::effect::Effects;
 use crate::event::{Event, Tick};
 use crate::ids::Time;
 use crate::state::State;
-use crate::{act, perceive, think};
+use crate::{act, approve, perceive, think};
 
 /// Takes one event into the state and says what is to happen now.
 ///
@@ -25,6 +25,8 @@ pub fn step(state: &mut State, at: Time, event: Event) -> Effects {
         Event::Consulted { effect, advice } => think::consulted(state, effect, advice, &mut out),
         Event::Drafted { effect, draft } => think::drafted(state, effect, draft, &mut out),
         Event::Acted { effect, outcome } => act::acted(state, effect, outcome, &mut out),
+        Event::Answered(answered) => approve::answered(state, &answered, &mut out),
+        Event::PolicyInstalled(installed) => state.policy = Some(installed),
         Event::Tick(Tick::Deadline) => {
             act::deadlines(state, &mut out);
             perceive::schedules(state);

@@ -5,6 +5,8 @@
 //! which asks `decide`.
 
 use crate::act;
+use crate::approve;
+use crate::decide;
 use crate::effect::{By, Code, Effect, Effects};
 use crate::event::{Advice, Draft, Fault, Proposal, SignalKind};
 use crate::ids::{EffectId, TurnId};
@@ -69,6 +71,11 @@ pub(crate) fn go_on(state: &mut State, mut turn: Turn, out: &mut Effects) {
             return act::give_up(state, &turn, Code::Refused, &message, out);
         }
         Next::ThinkDeeper => turn.depth += 1,
+    }
+    if let Err(decision) = decide::judge_thought(state, &turn) {
+        let reason = decision.ruling.reason.clone();
+        approve::record(state, *decision, out);
+        return act::give_up(state, &turn, Code::Refused, &reason, out);
     }
     let id = state.take_effect();
     turn.stage = Stage::Thinking(id);

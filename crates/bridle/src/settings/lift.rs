@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use bridle_daemon::Error;
 use bridle_daemon::config::{
-    Config, Hmac, HmacKey, Limits, MIN_SECRET_BYTES, ThinkerChoice, UnknownUnit,
+    Config, Hmac, HmacKey, Limits, MIN_SECRET_BYTES, PolicyChoice, ThinkerChoice, UnknownUnit,
 };
 
 use tracing_subscriber::filter::Targets;
 
-use super::{Resolved, Settings, Value, refused};
+use super::{Origin, Resolved, Settings, Value, refused};
 use crate::exit::{Exit, Failure};
 use crate::log::Format;
 
@@ -39,6 +39,8 @@ impl Settings {
             limits: self.limits()?,
             keepalive: self.span("keepalive"),
             thinker: self.thinker(),
+            policy: self.policy(),
+            protected: self.protected(),
             heartbeat: self.span("heartbeat"),
             ..Config::default()
         };
@@ -103,6 +105,25 @@ impl Settings {
     fn thinker(&self) -> ThinkerChoice {
         // The kind of the setting has read it once.
         self.word("thinker").and_then(|text| text.parse().ok()).unwrap_or_default()
+    }
+
+    /// Where the policies are; a file that nobody has named need not exist.
+    pub(crate) fn policy(&self) -> PolicyChoice {
+        let entry = self.entry("policy");
+        match &entry.value {
+            Value::Path(path) if entry.origin == Origin::Default => {
+                PolicyChoice::IfThere(path.clone())
+            }
+            Value::Path(path) => PolicyChoice::File(path.clone()),
+            _ => PolicyChoice::BuiltIn,
+        }
+    }
+
+    /// Where settings and keys are.
+    fn protected(&self) -> Vec<PathBuf> {
+        let folder = super::default_file().and_then(|file| Some(file.parent()?.to_path_buf()));
+        let key = self.path("hmac.key-file").map(Path::to_path_buf);
+        folder.into_iter().chain(self.file.clone()).chain(key).collect()
     }
 
     fn unknown_unit(&self) -> UnknownUnit {

@@ -35,6 +35,8 @@ pub(crate) enum Preset {
     Text(&'static str),
     /// `$XDG_STATE_HOME/bridle` or `~/.local/state/bridle`.
     StateDir,
+    /// `$XDG_CONFIG_HOME/bridle/policy.org` or `~/.config/bridle/policy.org`.
+    Policy,
     /// `$XDG_RUNTIME_DIR/bridle/bridle.sock`, or `bridle.sock` inside the state directory.
     Socket,
 }
@@ -46,6 +48,9 @@ impl Preset {
             Preset::Unset => None,
             Preset::Text(text) => Some(text),
             Preset::StateDir => Some("$XDG_STATE_HOME/bridle, else ~/.local/state/bridle"),
+            Preset::Policy => {
+                Some("policy.org in the directory of settings; built in if it is not there")
+            }
             Preset::Socket => Some("$XDG_RUNTIME_DIR/bridle/bridle.sock, else in the state dir"),
         }
     }
@@ -142,6 +147,15 @@ pub(crate) static TABLE: &[Setting] = &[
         kind: Kind::Thinker,
         default: Preset::Text("builtin"),
         doc: "Who thinks: builtin answers help and status, script:FILE follows rules of a file",
+        group: Group::Main,
+    },
+    Setting {
+        name: "policy",
+        env: &["BRIDLE_POLICY"],
+        flag: Some("policy"),
+        kind: Kind::PathOrOff,
+        default: Preset::Policy,
+        doc: "Org file of policies by which everything is judged, or off for the built-in ones",
         group: Group::Main,
     },
     Setting {

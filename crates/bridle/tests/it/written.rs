@@ -36,7 +36,8 @@ impl Written {
             ("text", Value::str("help\nme")),
         ]);
         let (kind, from) = (SignalKind::Event, Asker::new("uid:7"));
-        let signal = Signal { kind, from, id: None, target: None, payload, dropped: vec![] };
+        let signal =
+            Signal { kind, from, id: None, target: None, payload, dropped: vec![], patient: true };
         let mut drafts = Vec::new();
         for event in [Event::Began(began), Event::Signal(signal.into())] {
             let seq = state.seq_of(&event).map(|seq| seq.0);

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bridle_sexp::Value;
+use bridle_wire::Code;
 use bridle_wire::oacp::Failure;
 use tokio::task::{JoinError, JoinHandle};
 
 use super::{Connection, Origin, Phase, Step};
-use crate::engine::{Attach, Attachment, Out};
+use crate::engine::{Attach, Attachment, Out, Query};
 use crate::principal::Principal;
 use crate::principal::sockets::Ends;
 use crate::talk::Need;
@@ -30,8 +31,14 @@ pub(super) enum Fetched {
     Attached(Result<Arc<Attachment>, Failure>),
     /// Who is at the other end.
     Principal(Principal),
-    /// The list of sessions.
-    Sessions(Result<Value, JoinError>),
+    /// What the daemon says to a question.
+    Told(Result<Value, Failure>),
+}
+
+impl Fetched {
+    fn lost() -> Fetched {
+        Fetched::Told(Err(Code::Internal.into()))
+    }
 }
 
 /// A large event on its way through another thread.
@@ -123,7 +130,11 @@ impl Connection {
                 Some(Need::Answers) => return Step::Wait,
                 Some(Need::Principal) => self.fetching = Some(self.identify()),
                 Some(Need::Attached(want)) => self.fetching = Some(self.attach(want)),
-                Some(Need::Sessions) => self.fetching = Some(self.list_sessions()),
+                Some(Need::Query) => match self.talk.take_query() {
+                    Some(query) => self.fetching = Some(self.ask(query)),
+                    // Being answered, yet nobody answers: it is told so.
+                    None => self.fetching = Some(Box::pin(async { Fetched::lost() })),
+                },
                 Some(Need::Nothing) | None => {
                     let Connection { talk, seat, output, tally, .. } = self;
                     talk.resume(&seat.shared, output, tally);
@@ -138,13 +149,7 @@ impl Connection {
         match fetched {
             Fetched::Attached(result) => talk.attached(&seat.shared, result, output, tally),
             Fetched::Principal(who) => talk.identified(who),
-            Fetched::Sessions(list) => {
-                let list = list.unwrap_or_else(|error| {
-                    tracing::error!(%error, "the sessions could not be listed");
-                    Value::Nil
-                });
-                talk.listed(&seat.shared, list, output, tally);
-            }
+            Fetched::Told(told) => talk.told(&seat.shared, told, output, tally),
         }
         self.held.set(self.holding());
         Step::Again
@@ -177,11 +182,10 @@ impl Connection {
         Box::pin(async move { Fetched::Attached(hub.attach(who, want).await) })
     }
 
-    fn list_sessions(&self) -> Fetching {
+    fn ask(&self, query: Query) -> Fetching {
         let who = self.principal();
         let hub = Arc::clone(&self.shared().hub);
-        // As long as there are sessions in the record.
-        let listing = tokio::task::spawn_blocking(move || hub.sessions(&who));
-        Box::pin(async move { Fetched::Sessions(listing.await) })
+        let own = self.talk.attachment().map(|attachment| attachment.session().clone());
+        Box::pin(async move { Fetched::Told(hub.ask(who, query, own).await) })
     }
 }

@@ -29,6 +29,7 @@ fn signal(kind: SignalKind, payload: &str) -> StreamEvent {
         target: (kind == SignalKind::Request).then(|| Name::new("tui")),
         payload: value(payload),
         dropped: vec!["(:approved)".into()],
+        patient: true,
     };
     event(Kind::Signal, &Event::Signal(Arc::new(signal)).to_value().to_string())
 }

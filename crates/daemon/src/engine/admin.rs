@@ -13,7 +13,7 @@ use bridle_wire::oacp::Failure;
 use tokio::sync::oneshot;
 
 use super::hub::{Held, Hub};
-use super::load;
+use super::load::{self, Past};
 use super::session::Session;
 use super::work::Work;
 use crate::principal::Principal;
@@ -77,6 +77,7 @@ async fn forget_session(
     } else {
         hub.wakes.set(&id, None);
         inner.requests.clear();
+        inner.questions.clear();
         for feed in &mut inner.feeds {
             feed.end(Failure::because(Code::UnknownSession, FORGOTTEN));
         }
@@ -118,7 +119,9 @@ async fn fork(
         Some(name) => SessionId::parse(name).map_err(|error| error.to_string())?,
         None => hub.fresh_name(),
     };
-    let (session, state) = read(hub, move |reader| past(reader, Number(record))).await??;
+    let sets = Arc::clone(&hub.guard.sets);
+    let look = move |reader: &Reader| past(Past { reader, sets: &sets }, Number(record));
+    let (session, state) = read(hub, look).await??;
     let source = session.as_str().to_owned();
     let source_owner = find(hub, &session).await?.session.owner.clone();
     // A fork of the owner's own session stays the owner's, whoever may see who asks for it.
@@ -146,7 +149,8 @@ async fn fork(
 }
 
 /// The State of a record's session right after that record.
-fn past(reader: &Reader, number: Number) -> Result<Result<(SessionId, State), String>, Error> {
+fn past(past: Past<'_>, number: Number) -> Result<Result<(SessionId, State), String>, Error> {
+    let reader = past.reader;
     let Some(record) = reader.record(number)? else {
         return Ok(Err(format!("no record `{number}`")));
     };
@@ -164,7 +168,7 @@ fn past(reader: &Reader, number: Number) -> Result<Result<(SessionId, State), St
             if record.body.text().is_none() {
                 return Ok(Err(format!("record `{}` was forgotten", record.number)));
             }
-            load::apply(&mut state, record)?;
+            load::apply(past, &mut state, record)?;
         }
     }
 }

@@ -7,21 +7,32 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bridle_loop::SessionId;
+use bridle_sexp::Value;
 use bridle_wire::Code;
 use bridle_wire::oacp::hello::Role;
 use bridle_wire::oacp::{Failure, Message, Path, Type};
 
 use super::hub::Hub;
 use super::inbound;
+use super::query::Reply;
 use super::refusals::{Attempt, NOT_ASKED};
-use super::session::{Inner, Session};
+use super::session::{Asking, Inner, Session, Waiter};
 use super::terms::{AttachmentId, Kind, Mode, Out, Snapshot, StreamEvent, View};
-use super::work::Work;
+use super::work::{Answering, Back, Work};
 use crate::budget::Load;
 use crate::principal::Principal;
 
 /// What an observer is told that speaks.
 const ONLY_WATCHES: &str = "this shell attached as an observer; attach as a controller to speak";
+
+/// What a shell's response leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// Nothing that its sender hears of.
+    Silently,
+    /// An answer, like any message.
+    Answered,
+}
 
 /// A shell attached to a session.
 #[derive(Debug)]
@@ -58,11 +69,7 @@ impl Attachment {
         if let Some(gone) = &inner.gone {
             return Err(gone.clone());
         }
-        let most = self.hub.limits().inbox;
-        if inner.signals >= most {
-            let text = format!("{most} messages of this session wait already; send it again later");
-            return Err(Failure::because(Code::Overloaded, text));
-        }
+        self.hub.check_room(&inner)?;
         let active = self.hub.stamp();
         let Some(feed) = inner.feed(self.id) else { return Err(Code::Internal.into()) };
         if feed.role == Role::Observer {
@@ -87,11 +94,14 @@ impl Attachment {
     ///
     /// # Errors
     /// When nothing was asked under its id, or this shell may not answer.
-    pub(crate) fn respond(&self, message: &Message) -> Result<(), Failure> {
+    pub(crate) fn respond(&self, message: &Message) -> Result<Taken, Failure> {
         self.hub.check_open()?;
         let unknown = || Failure::because(Code::UnknownId, NOT_ASKED);
         let effect = inbound::effect_of(message, &self.session.id);
         let mut inner = self.session.lock();
+        if let Some(effect) = effect.filter(|effect| inner.questions.contains_key(effect)) {
+            return self.decide(&mut inner, effect, message);
+        }
         let active = self.hub.stamp();
         let feed = inner.feed(self.id).ok_or_else(unknown)?;
         if feed.role == Role::Observer && effect.is_some() {
@@ -110,7 +120,30 @@ impl Attachment {
         let outcome = inbound::outcome_of(message);
         inner.inbox.push_back(Work::Outcome { effect, outcome, principal: who.name() });
         self.hub.wake_drive(&self.session, &mut inner);
-        Ok(())
+        Ok(Taken::Silently)
+    }
+
+    /// Takes a shell's answer to a question of the guard. Whether it counts is for the session to
+    /// say: the first one does, if its sender may.
+    fn decide(&self, inner: &mut Inner, effect: u64, message: &Message) -> Result<Taken, Failure> {
+        let reply = Reply::of(message.payload.as_ref().unwrap_or(&Value::Nil))?;
+        self.hub.check_room(inner)?;
+        let active = self.hub.stamp();
+        let Some(feed) = inner.feed(self.id) else { return Err(Code::Internal.into()) };
+        if feed.role == Role::Observer {
+            return Err(Failure::because(Code::NotPermitted, ONLY_WATCHES));
+        }
+        feed.active = active;
+        let ticket = (feed.mode == Mode::Answers).then_some(active);
+        if let Some(ticket) = ticket {
+            feed.expect(ticket);
+        }
+        let answered = reply.answered(effect, &feed.who, message.id.as_ref());
+        let back = Back::Shell(Waiter { attachment: self.id, ticket }, message.id.clone());
+        inner.signals += 1;
+        inner.inbox.push_back(Work::Answer(Box::new(Answering { answered, back })));
+        self.hub.wake_drive(&self.session, inner);
+        Ok(Taken::Answered)
     }
 
     /// The next thing to send, in order; otherwise the task is woken when there is one.
@@ -195,9 +228,24 @@ impl Attachment {
         }
     }
 
+    /// Tells whether this shell is to do something about an event.
+    fn is_asked(&self, inner: &mut Inner, event: &StreamEvent) -> bool {
+        if event.kind == Kind::Act {
+            return inner.is_asked(self.id, event.seq);
+        }
+        if event.kind != Kind::Ask {
+            return false;
+        }
+        let Some(Asking { question, .. }) = inner.question(event.seq).cloned() else {
+            return false;
+        };
+        let feed = inner.feed(self.id);
+        feed.is_some_and(|feed| self.hub.may_be_asked(&self.session, feed, &question))
+    }
+
     /// Reads the next page while the shell takes this one.
     fn read_ahead(&self, inner: &mut Inner, head: u64) {
-        let page = self.hub.limits().page;
+        let page = self.hub.page();
         let Some(after) = inner.feed(self.id).and_then(|feed| feed.wants_page(page, head)) else {
             return;
         };
@@ -210,7 +258,7 @@ impl Attachment {
 
     /// Moves the cursor over an event and says how it concerns this shell.
     fn show(&self, inner: &mut Inner, event: Arc<StreamEvent>) -> Out {
-        let asked = event.kind == Kind::Act && inner.is_asked(self.id, event.seq);
+        let asked = self.is_asked(inner, &event);
         let Some(feed) = inner.feed(self.id) else {
             return Out::Event { event, view: View::Other, live: false };
         };
@@ -239,7 +287,7 @@ fn names(event: &StreamEvent, client: &str) -> bool {
     let whom = match event.kind {
         Kind::Signal => tree.root().get("from").and_then(|from| from.get("client")),
         Kind::Say => tree.root().get("client"),
-        Kind::Act | Kind::Acted | Kind::Settled => None,
+        Kind::Act | Kind::Acted | Kind::Ask | Kind::Answered | Kind::Settled => None,
     };
     whom.and_then(|whom| whom.as_str()).is_some_and(|whom| whom == client)
 }

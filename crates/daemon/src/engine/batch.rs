@@ -7,6 +7,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bridle_host::Host;
 use bridle_loop::{
@@ -18,10 +19,11 @@ use bridle_wire::Code;
 use bridle_wire::oacp::Failure;
 
 use super::core::{Admitted, Core, body_hash, message_hash};
+use super::guard::{Guard, Present};
 use super::inbound::Inbound;
 use super::session::Waiter;
 use super::terms::{AttachmentId, Kind};
-use super::work::Work;
+use super::work::{Answering, Back, Work};
 use crate::budget::Load;
 
 /// The principal of what the engine itself does.
@@ -50,6 +52,8 @@ pub(super) enum After {
     Publish { draft: usize, seq: u64, at: i64, kind: Kind, body: Box<str>, answers: Option<u64> },
     /// Somebody waits for the answer to the signal of this number.
     Await { seq: u64, waiter: Waiter, load: Load },
+    /// Somebody waits for what becomes of the answer of this number.
+    Tell { seq: u64, back: Back },
     /// A shell wants to know that its message is recorded.
     Receipt { to: AttachmentId, id: Option<bridle_wire::oacp::Id>, seq: u64 },
     /// A message came again: it has no answer of its own.
@@ -62,26 +66,45 @@ pub(super) enum After {
     Execute { effect: u64 },
 }
 
+/// What a batch is made with.
+#[derive(Clone, Copy)]
+pub(super) struct Means<'a> {
+    pub(super) host: &'a Host,
+    /// What the host carries out.
+    pub(super) actuators: &'a [Actuator],
+    pub(super) guard: &'a Guard,
+    /// The present, in milliseconds since 1970.
+    pub(super) at: i64,
+}
+
 /// An append in the making.
 pub(super) struct Batch<'a> {
     pub(super) core: &'a mut Core,
     host: &'a Host,
     /// What the host carries out.
     actuators: &'a [Actuator],
+    guard: &'a Guard,
+    /// The policies that hold.
+    present: Arc<Present>,
     at: i64,
     pub(super) append: Append,
     pub(super) after: Vec<After>,
 }
 
 impl<'a> Batch<'a> {
-    /// An empty batch at this time.
-    pub(super) fn new(
-        core: &'a mut Core,
-        host: &'a Host,
-        actuators: &'a [Actuator],
-        at: i64,
-    ) -> Batch<'a> {
-        Batch { core, host, actuators, at, append: Append::default(), after: Vec::new() }
+    /// An empty batch.
+    pub(super) fn new(core: &'a mut Core, means: Means<'a>) -> Batch<'a> {
+        let Means { host, actuators, guard, at } = means;
+        Batch {
+            core,
+            host,
+            actuators,
+            guard,
+            present: guard.present(),
+            at,
+            append: Append::default(),
+            after: Vec::new(),
+        }
     }
 
     /// Begins the session, unless it has begun.
@@ -101,6 +124,7 @@ impl<'a> Batch<'a> {
     pub(super) fn add(&mut self, work: Work, offers: &[Name]) {
         match work {
             Work::Signal(inbound) => self.signal(inbound, offers),
+            Work::Answer(answering) => self.answer(*answering),
             Work::Outcome { effect, outcome, principal } => {
                 let cause = self.intent(effect);
                 let effect = EffectId(effect);
@@ -178,9 +202,24 @@ impl<'a> Batch<'a> {
         }
         self.after.push(After::Await { seq, waiter: Waiter { attachment, ticket }, load });
         let principal = signal.from.principal.clone();
+        // What is recorded before the message has no receipt.
+        self.install();
         let draft = self.append.drafts.len();
         self.event(Event::Signal(Arc::new(signal)), Cause::None, &principal);
         self.append.drafts[draft].receipt = receipt;
+    }
+
+    /// An answer to a question of the guard; the session judges whether it counts.
+    fn answer(&mut self, answering: Answering) {
+        if !self.core.born {
+            return;
+        }
+        let Answering { answered, back } = answering;
+        let seq = self.core.state.next_seq().0;
+        self.after.push(After::Tell { seq, back });
+        let cause = self.intent(answered.approval.0);
+        let principal = answered.from.principal.clone();
+        self.event(Event::Answered(answered), cause, &principal);
     }
 
     /// A message that came before: the same receipt, or a conflict.
@@ -235,8 +274,26 @@ impl<'a> Batch<'a> {
         self.after.push(After::Execute { effect });
     }
 
+    /// Sees to it that the session is judged by what holds now.
+    fn install(&mut self) {
+        let present = Arc::clone(&self.present);
+        if self.core.state.is_judged_by(&present.installed) {
+            return;
+        }
+        if !self.guard.is_recorded() {
+            // It could not be recorded when it was installed.
+            self.append.drafts.push(present.draft(self.at, ENGINE));
+        }
+        let event = Event::PolicyInstalled(present.installed.clone());
+        self.record_event(&event, Cause::None, ENGINE);
+        step(&mut self.core.state, Time(self.at), event);
+    }
+
     /// Steps through an event and what reflexes make of it.
     pub(super) fn event(&mut self, event: Event, cause: Cause, principal: &str) {
+        if !matches!(event, Event::Began(_)) {
+            self.install();
+        }
         let mut events = VecDeque::from([(event, cause)]);
         let mut principal = principal;
         while let Some((event, cause)) = events.pop_front() {
@@ -251,7 +308,7 @@ impl<'a> Batch<'a> {
                         let event = Event::Consulted { effect: id, advice };
                         events.push_back((event, Cause::Earlier(draft)));
                     }
-                    Effect::Think { .. } | Effect::Act { .. } => {
+                    Effect::Think { .. } | Effect::Act { .. } | Effect::Ask { .. } => {
                         let effect = Box::new(effect);
                         self.after.push(After::Carry { effect, draft: Some(draft) });
                     }
@@ -331,9 +388,10 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// How a session of this owner begins.
-pub(super) fn began(owner: &str) -> Began {
-    Began { owner: owner.into(), limits: Limits::default(), fork: None }
+/// How a session of this owner begins, if questions of the guard wait so long for an answer.
+pub(super) fn began(owner: &str, approval: Duration) -> Began {
+    let approval_ms = i64::try_from(approval.as_millis()).unwrap_or(i64::MAX);
+    Began { owner: owner.into(), limits: Limits { approval_ms, ..Limits::default() }, fork: None }
 }
 
 /// By what a message will be known when it comes again, if its client has a name.

@@ -35,8 +35,8 @@ pub(super) struct Core {
     wake: Option<i64>,
     /// Records since the last checkpoint.
     unsaved: usize,
-    /// Whether a thinker is at work.
-    thinks: bool,
+    /// What a turn does, if there is one.
+    doing: Doing,
 }
 
 impl Core {
@@ -50,7 +50,7 @@ impl Core {
             started: BTreeSet::new(),
             wake: None,
             unsaved: 0,
-            thinks: false,
+            doing: Doing::Acting,
         }
     }
 
@@ -66,8 +66,16 @@ impl Core {
     pub(super) fn complete(&mut self, append: &mut Append) {
         let session: Box<str> = self.state.session().as_str().into();
         let outstanding = self.state.outstanding();
-        let is_thought = |effect: &Effect| !matches!(effect, Effect::Act { .. });
-        self.thinks = outstanding.iter().any(|(_, effect)| is_thought(effect));
+        let any = |is: fn(&Effect) -> bool| outstanding.iter().any(|(_, effect)| is(effect));
+        self.doing = if any(|it| !matches!(it, Effect::Act { .. } | Effect::Ask { .. })) {
+            Doing::Thinking
+        } else if any(|it| matches!(it, Effect::Ask { .. }))
+            && !any(|it| matches!(it, Effect::Act { .. }))
+        {
+            Doing::Asking
+        } else {
+            Doing::Acting
+        };
         let waits: BTreeMap<u64, Option<i64>> =
             outstanding.iter().map(|(id, effect)| (id.0, deadline(effect))).collect();
         for (&effect, &deadline) in &waits {
@@ -107,8 +115,7 @@ impl Core {
     /// What the session does, as shells are told.
     pub(super) fn status(&self) -> Status {
         let Some(turn) = self.state.turn() else { return Status::default() };
-        let doing = if self.thinks { Doing::Thinking } else { Doing::Acting };
-        Status { doing, turn: Some(turn.0) }
+        Status { doing: self.doing, turn: Some(turn.0) }
     }
 
     /// Tells whether an answer to this effect is still awaited.
@@ -120,6 +127,7 @@ impl Core {
 fn deadline(effect: &Effect) -> Option<i64> {
     match effect {
         Effect::Act { deadline, .. } => Some(deadline.0),
+        Effect::Ask { question, .. } => Some(question.expires.0),
         _ => None,
     }
 }

@@ -6,6 +6,7 @@
 //! try.
 
 use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use bridle_loop::{Began, Name};
@@ -18,6 +19,7 @@ use super::admin;
 use super::batch::{After, Batch, began};
 use super::core::Core;
 use super::feed::Feed;
+use super::guard;
 use super::hub::Hub;
 use super::keeper::NotKept;
 use super::load;
@@ -25,7 +27,7 @@ use super::redact::redact;
 use super::session::Session;
 use super::settle;
 use super::terms::AttachmentId;
-use super::work::Work;
+use super::work::{Back, Work};
 use crate::budget::OWNED;
 
 /// Pieces of work in one append: bounds what one failure throws back.
@@ -97,9 +99,9 @@ struct Steps {
 impl Steps {
     /// Steps through it.
     fn make(self, hub: &Hub, session: &Session, core: &mut Core) -> (Append, Vec<After>) {
-        let mut batch = Batch::new(core, hub.host_ref(), hub.actuators(), hub.now());
+        let mut batch = Batch::new(core, hub.means());
         if self.works.iter().any(Work::begins) {
-            batch.begin(|| began(&session.owner));
+            batch.begin(|| began(&session.owner, hub.approval_time()));
         }
         if let Some(busy) = &self.take_up {
             batch.take_up(busy);
@@ -139,7 +141,7 @@ impl Desk {
                 {
                     works.push(work);
                 }
-                let signals = works.iter().filter(|work| matches!(work, Work::Signal(_))).count();
+                let signals = works.iter().filter(|work| work.is_message()).count();
                 inner.signals = inner.signals.saturating_sub(signals);
                 Next::Batch(works)
             }
@@ -165,8 +167,12 @@ impl Desk {
             Ok(made) => made,
             Err(failure) => return self.undo(&failure),
         };
+        let brings_policies = append.drafts.iter().any(|draft| draft.kind == guard::POLICY);
         match self.keep(append).await {
             Ok(numbers) => {
+                if brings_policies {
+                    self.hub.guard.set_recorded();
+                }
                 fault::point("engine.publish");
                 self.undo.clear();
                 settle::settle(self, after, numbers);
@@ -238,6 +244,13 @@ impl Desk {
             inner.requests.entry(effect).or_insert(request);
         }
         inner.offer_requests();
+        let mut fresh = Vec::new();
+        for (effect, asking) in found.questions {
+            if let Entry::Vacant(place) = inner.questions.entry(effect) {
+                fresh.push(place.insert(asking).clone());
+            }
+        }
+        self.hub.offer_questions(&self.session, &mut inner, &fresh, None);
         drop(inner);
         self.core = Some(Box::new(found.core));
         Ok(())
@@ -306,7 +319,7 @@ impl Desk {
             let _ = done.send(false);
             return true;
         }
-        let mut batch = Batch::new(core, self.hub.host_ref(), self.hub.actuators(), self.hub.now());
+        let mut batch = Batch::new(core, self.hub.means());
         batch.begin(|| began);
         let Batch { mut append, after, .. } = batch;
         core.complete(&mut append);
@@ -395,6 +408,15 @@ impl Undo {
                 ticket: inbound.ticket,
                 id: inbound.id.clone(),
             }),
+            Work::Answer(answering) => match &answering.back {
+                Back::Shell(waiter, id) => Some(Undo::Refuse {
+                    to: waiter.attachment,
+                    ticket: waiter.ticket,
+                    id: id.clone(),
+                }),
+                // Its sender sees that nobody is left to tell it.
+                Back::To(_) => None,
+            },
             work => work.again().map(Undo::Again),
         }
     }

@@ -4,6 +4,7 @@
 //! map while somebody is attached to it, while it has something to do, or while its State is
 //! worth keeping; the record has all of them. Lock order: the map, then a session.
 
+mod install;
 mod start;
 
 use std::collections::{BTreeMap, HashMap};
@@ -15,7 +16,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bridle_host::Host;
-use bridle_loop::{Actuator, SessionId};
+use bridle_loop::{Actuator, Question, SessionId};
 use bridle_sexp::Value;
 use bridle_store::{Append, Numbers};
 use bridle_wire::Code;
@@ -26,16 +27,18 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::attachment::Attachment;
+use super::batch::Means;
 use super::clock::Clock;
 use super::drive::drive;
 use super::facts;
 use super::feed::{Feed, Reading};
+use super::guard::Guard;
 use super::keeper::{GROUP, Keeper, NotKept};
 use super::load;
 use super::readers::Readers;
 use super::refusals::{Attempt, NO_SUCH_SESSION, Refusals};
-use super::session::{Inner, Room, Session};
-use super::terms::{Attach, AttachmentId};
+use super::session::{Asking, Inner, Room, Session};
+use super::terms::{Attach, AttachmentId, Mode, Out};
 use super::wakes::Wakes;
 use super::work::Work;
 use crate::config::EngineLimits;
@@ -65,6 +68,8 @@ pub(crate) struct Hub {
     loaded: Mutex<BTreeMap<u64, SessionId>>,
     pub(super) wakes: Wakes,
     pub(super) refusals: Refusals,
+    /// The policies that hold.
+    pub(crate) guard: Guard,
     /// Turns for thoughts and acts.
     workers: Semaphore,
     /// Turns for batches: what is loaded and stepped through at the same time.
@@ -94,6 +99,8 @@ pub(crate) struct Traffic {
     pub(crate) messages: usize,
     /// Thoughts, acts and requests to shells that are not over.
     pub(crate) effects: usize,
+    /// Questions of the guard that nobody has answered.
+    pub(crate) approvals: usize,
     /// Appends that wait for the keeper.
     pub(crate) appends: usize,
     /// Number of the latest record.
@@ -135,7 +142,7 @@ impl Hub {
         }
         let (owner, head) = found.unwrap_or_else(|| (who.name(), 0));
         let held = self.find_or_make(&id, &owner, head);
-        if !who.may_see(&held.session.owner) {
+        if !self.may_join(&who, want.role, &held.session) {
             return Err(self.forbid(&who, Attempt::Attach(want.role, Some(&id))));
         }
         self.join(&held, who, want)
@@ -152,6 +159,10 @@ impl Hub {
     ) -> Result<Arc<Attachment>, Failure> {
         self.check_open()?;
         let held = self.find_or_make(&self.fresh_name(), &who.name(), 0);
+        // Whoever is unknown is answered a few words, in a session that nobody else gets to.
+        if who != Principal::Anonymous && !self.may_join(&who, want.role, &held.session) {
+            return Err(self.forbid(&who, Attempt::Attach(want.role, None)));
+        }
         self.join(&held, who, want)
     }
 
@@ -182,17 +193,19 @@ impl Hub {
             traffic.shells += inner.feeds.len();
             traffic.messages += inner.signals;
             traffic.effects += inner.workers.len() + inner.requests.len();
+            traffic.approvals += inner.questions.len();
         }
         traffic
-    }
-
-    pub(super) fn limits(&self) -> &EngineLimits {
-        &self.limits
     }
 
     /// How much a session's ring of recent events holds.
     pub(super) fn room(&self) -> Room {
         Room { events: self.limits.recent, bytes: self.limits.recent_bytes }
+    }
+
+    /// How many events are read from the record at once.
+    pub(super) fn page(&self) -> usize {
+        self.limits.page
     }
 
     /// The present, in milliseconds since 1970.
@@ -208,16 +221,23 @@ impl Hub {
         &self.host
     }
 
-    pub(super) fn actuators(&self) -> &[Actuator] {
-        &self.actuators
-    }
-
     pub(super) fn keeper(&self) -> &Keeper {
         &self.keeper
     }
 
     pub(super) fn tasks(&self) -> &TaskTracker {
         &self.tasks
+    }
+
+    /// What batches are made with.
+    pub(super) fn means(&self) -> Means<'_> {
+        let at = self.now();
+        Means { host: &self.host, actuators: &self.actuators, guard: &self.guard, at }
+    }
+
+    /// How long a question of the guard waits for an answer.
+    pub(super) fn approval_time(&self) -> Duration {
+        self.limits.approval
     }
 
     /// A number larger than all before.
@@ -268,6 +288,36 @@ impl Hub {
         let mut inner = session.lock();
         inner.inbox.push_back(work);
         self.wake_drive(session, &mut inner);
+    }
+
+    /// Hands a message to a session, if it has room.
+    ///
+    /// # Errors
+    /// `overloaded`, or why the session is gone.
+    pub(super) fn post_message(
+        self: &Arc<Hub>,
+        session: &Arc<Session>,
+        work: Work,
+    ) -> Result<(), Failure> {
+        let mut inner = session.lock();
+        if let Some(gone) = &inner.gone {
+            return Err(gone.clone());
+        }
+        self.check_room(&inner)?;
+        inner.signals += 1;
+        inner.inbox.push_back(work);
+        self.wake_drive(session, &mut inner);
+        Ok(())
+    }
+
+    /// Checks that one more message of a session may wait.
+    pub(super) fn check_room(&self, inner: &Inner) -> Result<(), Failure> {
+        let most = self.limits.inbox;
+        if inner.signals < most {
+            return Ok(());
+        }
+        let text = format!("{most} messages of this session wait already; send it again later");
+        Err(Failure::because(Code::Overloaded, text))
     }
 
     /// Tries again soon what could not be recorded.
@@ -382,8 +432,34 @@ impl Hub {
         let attachment = AttachmentId(self.stamp());
         let feed = Feed::new(attachment, who, want, inner.head);
         inner.join(feed);
+        let open: Vec<Asking> = inner.questions.values().cloned().collect();
+        self.offer_questions(session, &mut inner, &open, Some(attachment));
         drop(inner);
         Ok(Arc::new(Attachment::new(Arc::clone(self), Arc::clone(session), attachment)))
+    }
+
+    /// Shows open questions to shells that may answer and are past their numbers: to one, or all.
+    pub(super) fn offer_questions(
+        &self,
+        session: &Session,
+        inner: &mut Inner,
+        questions: &[Asking],
+        only: Option<AttachmentId>,
+    ) {
+        for feed in inner.feeds.iter_mut().filter(|feed| only.is_none_or(|id| feed.id == id)) {
+            for Asking { event, question } in questions {
+                if feed.cursor >= event.seq && self.may_be_asked(session, feed, question) {
+                    feed.push(Out::Offer(Arc::clone(event)));
+                }
+            }
+        }
+    }
+
+    /// Tells whether a shell is asked a question, or only sees that it is asked.
+    pub(super) fn may_be_asked(&self, session: &Session, feed: &Feed, question: &Question) -> bool {
+        feed.mode == Mode::Stream
+            && feed.role == Role::Controller
+            && self.may_answer(&feed.who, question, &session.id, &session.owner)
     }
 
     /// Owner and last number of a session that the record knows.

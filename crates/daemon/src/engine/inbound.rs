@@ -8,7 +8,7 @@ use bridle_wire::Code;
 use bridle_wire::oacp::{Failure, Id, Message, Path, Type};
 
 use super::feed::Feed;
-use super::terms::AttachmentId;
+use super::terms::{AttachmentId, Mode};
 use crate::budget::Load;
 
 /// What a client is told whose message is of no type that the engine takes.
@@ -64,6 +64,8 @@ pub(super) fn read(
         target: message.target.map(|target| Name::new(target.as_str())),
         payload: message.payload.unwrap_or(Value::Nil),
         dropped: dropped.iter().map(|path| path.to_string().into()).collect(),
+        // A client without hello has nothing else to hear the outcome from than its one answer.
+        patient: feed.mode == Mode::Stream,
     };
     Ok(Inbound {
         signal,

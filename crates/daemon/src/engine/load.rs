@@ -6,20 +6,31 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bridle_loop::{Effect, Event, Name, Place, SessionId, State, Time, step};
+use bridle_loop::{Effect, Effects, Event, Name, Place, SessionId, State, Time, step};
 use bridle_sexp::Value;
 use bridle_store::{Error, Loaded, Reader, ReceiptRow, Record};
 use bridle_wire::oacp::Failure;
 
 use super::core::{Admitted, Core, Receipts};
+use super::guard::Sets;
 use super::hub::Hub;
 use super::readers::Readers;
-use super::session::Request;
+use super::session::{Asking, Request};
 use super::terms::{Kind, StreamEvent};
 
 /// Kinds of records that are events: what a State is the fold of.
-pub(crate) const EVENTS: [&str; 8] =
-    ["began", "signal", "registered", "consulted", "drafted", "acted", "tick", "cancelled"];
+pub(crate) const EVENTS: [&str; 10] = [
+    "began",
+    "signal",
+    "registered",
+    "consulted",
+    "drafted",
+    "acted",
+    "answered",
+    "policy-installed",
+    "tick",
+    "cancelled",
+];
 
 /// Bytes after which a page ends: it is held while its shell takes it, and there may be thousands
 /// of shells that take their time.
@@ -34,6 +45,8 @@ pub(super) struct Found {
     pub(super) core: Core,
     /// Requests to shells that wait for an answer.
     pub(super) requests: BTreeMap<u64, Request>,
+    /// Questions of the guard that wait for an answer.
+    pub(super) questions: BTreeMap<u64, Asking>,
 }
 
 /// Reads a session; one that the record does not know has yet to begin.
@@ -41,8 +54,8 @@ pub(super) struct Found {
 /// # Errors
 /// The record cannot be read.
 pub(super) async fn load(hub: &Arc<Hub>, id: &SessionId) -> Result<Found, Failure> {
-    let (id, now) = (id.clone(), hub.now());
-    hub.readers.read(move |reader| read(reader, id, now)).await
+    let (id, now, sets) = (id.clone(), hub.now(), Arc::clone(&hub.guard.sets));
+    hub.readers.read(move |reader| read(Past { reader, sets: &sets }, id, now)).await
 }
 
 /// Reads events of a session after a number.
@@ -84,14 +97,16 @@ fn read_page(
     Ok(page)
 }
 
-fn read(reader: &Reader, id: SessionId, now: i64) -> Result<Found, Error> {
+fn read(past: Past<'_>, id: SessionId, now: i64) -> Result<Found, Error> {
+    let reader = past.reader;
     let is_known = reader.session(id.as_str())?.is_some_and(|row| !row.forgotten);
     if !is_known {
-        return Ok(Found { core: Core::unborn(id), requests: BTreeMap::new() });
+        let (requests, questions) = Default::default();
+        return Ok(Found { core: Core::unborn(id), requests, questions });
     }
     let loaded = reader.load(id.as_str(), now)?;
     let unsaved = loaded.tail.len();
-    let state = fold(id.clone(), &loaded)?;
+    let state = fold(past, id.clone(), &loaded)?;
     let mut core = Core::read(state, receipts(&loaded), unsaved);
     for row in &loaded.open {
         core.open.insert(row.effect, None);
@@ -99,12 +114,14 @@ fn read(reader: &Reader, id: SessionId, now: i64) -> Result<Found, Error> {
             core.started.insert(row.effect);
         }
     }
-    let requests = take_intents(reader, &id, &mut core)?;
-    Ok(Found { core, requests })
+    let (requests, questions) = Default::default();
+    let mut found = Found { core, requests, questions };
+    take_intents(reader, &id, &mut found)?;
+    Ok(found)
 }
 
 /// The State after all events of a session.
-pub(crate) fn fold(id: SessionId, loaded: &Loaded) -> Result<State, Error> {
+pub(crate) fn fold(past: Past<'_>, id: SessionId, loaded: &Loaded) -> Result<State, Error> {
     let mut state = match &loaded.checkpoint {
         None => State::new(id),
         Some((number, text)) => {
@@ -112,44 +129,82 @@ pub(crate) fn fold(id: SessionId, loaded: &Loaded) -> Result<State, Error> {
             State::from_value(&value).map_err(|_| damaged("the state after record", number.0))?
         }
     };
+    past.supply(&mut state)?;
     for record in &loaded.tail {
-        apply(&mut state, record)?;
+        apply(past, &mut state, record)?;
     }
     Ok(state)
 }
 
+/// The record, and the policies that events in it name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Past<'p> {
+    pub(crate) reader: &'p Reader,
+    pub(crate) sets: &'p Sets,
+}
+
+impl Past<'_> {
+    /// Steps through an event of the record.
+    ///
+    /// # Errors
+    /// The record lacks the policies that the event installs.
+    pub(crate) fn feed(
+        self,
+        state: &mut State,
+        at: Time,
+        mut event: Event,
+    ) -> Result<Effects, Error> {
+        if let Some(hash) = event.wants_policies() {
+            event.supply(&self.sets.find(self.reader, hash)?);
+        }
+        let effects = step(state, at, event);
+        self.supply(state)?;
+        Ok(effects)
+    }
+
+    /// Gives a State the policies that it names.
+    fn supply(self, state: &mut State) -> Result<(), Error> {
+        if let Some(hash) = state.wants_policies() {
+            state.supply(&self.sets.find(self.reader, hash)?);
+        }
+        Ok(())
+    }
+}
+
 /// Feeds a record to a State, if it is an event.
-pub(super) fn apply(state: &mut State, record: &Record) -> Result<(), Error> {
+pub(super) fn apply(past: Past<'_>, state: &mut State, record: &Record) -> Result<(), Error> {
     if !EVENTS.contains(&&*record.kind) {
         return Ok(());
     }
     let fault = || damaged("record", record.number.0);
     let value = record.body.text().and_then(parse).ok_or_else(fault)?;
     let event = Event::from_value(&record.kind, &value).map_err(|_| fault())?;
-    step(state, Time(record.at), event);
+    past.feed(state, Time(record.at), event)?;
     Ok(())
 }
 
-/// Finds the records of acts that wait: the cause of their outcome, and what shells were asked.
-fn take_intents(
-    reader: &Reader,
-    id: &SessionId,
-    core: &mut Core,
-) -> Result<BTreeMap<u64, Request>, Error> {
-    let mut requests = BTreeMap::new();
+/// Finds the records of acts and questions that wait: the cause of their outcome, and what shells
+/// were asked.
+fn take_intents(reader: &Reader, id: &SessionId, found: &mut Found) -> Result<(), Error> {
+    let Found { core, requests, questions } = found;
     for (effect, what) in core.state.outstanding() {
-        let Effect::Act { seq, order, .. } = what else { continue };
-        let found = reader.stream(id.as_str(), seq.0 - 1, 1)?;
-        let Some(record) = found.into_iter().next() else { continue };
+        let (Effect::Act { seq, .. } | Effect::Ask { seq, .. }) = &what else { continue };
+        let records = reader.stream(id.as_str(), seq.0 - 1, 1)?;
+        let Some(record) = records.into_iter().next() else { continue };
         core.open.insert(effect.0, Some(record.number.0));
-        if order.place() == Place::Shell
-            && let Some(event) = stream_event(record)
-        {
-            let target: Name = order.target().clone();
-            requests.insert(effect.0, Request { target, event, asked: None });
+        let Some(event) = stream_event(record) else { continue };
+        match what {
+            Effect::Act { order, .. } if order.place() == Place::Shell => {
+                let target: Name = order.target().clone();
+                requests.insert(effect.0, Request { target, event, asked: None });
+            }
+            Effect::Ask { question, .. } => {
+                questions.insert(effect.0, Asking { event, question });
+            }
+            _ => {}
         }
     }
-    Ok(requests)
+    Ok(())
 }
 
 fn receipts(loaded: &Loaded) -> Receipts {

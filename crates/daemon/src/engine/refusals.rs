@@ -42,6 +42,8 @@ pub(crate) enum Attempt<'a> {
     List,
     /// Saying something of this type.
     Say(Type),
+    /// Installing policies.
+    Install,
     /// Answering what somebody else was asked.
     Answer(Option<&'a Id>),
 }
@@ -85,7 +87,7 @@ impl Attempt<'_> {
         match self {
             Attempt::Attach(..) => Failure::because(Code::UnknownSession, NO_SUCH_SESSION),
             Attempt::Answer(_) => Failure::because(Code::UnknownId, NOT_ASKED),
-            Attempt::List | Attempt::Say(_) => Code::NotPermitted.into(),
+            Attempt::List | Attempt::Say(_) | Attempt::Install => Code::NotPermitted.into(),
         }
     }
 
@@ -97,6 +99,7 @@ impl Attempt<'_> {
                 (what, "session", name)
             }
             Attempt::List => ("list", "session", Value::Nil),
+            Attempt::Install => ("install-policy", "session", Value::Nil),
             Attempt::Say(kind) => ("say", "type", Value::keyword(kind.as_str())),
             Attempt::Answer(id) => ("answer", "request", id.map_or(Value::Nil, Id::to_value)),
         };

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bridle_loop::{Name, SessionId};
+use bridle_loop::{Name, Question, SessionId};
 use bridle_wire::oacp::Failure;
 
 use super::core::Core;
@@ -50,6 +50,8 @@ pub(super) struct Inner {
     pub(super) newcomers: bool,
     /// Requests to shells that wait for an answer, by effect.
     pub(super) requests: BTreeMap<u64, Request>,
+    /// Questions of the guard that wait for an answer, by effect.
+    pub(super) questions: BTreeMap<u64, Asking>,
     /// Work that runs outside, by effect.
     pub(super) workers: BTreeMap<u64, Worker>,
     /// Who waits for the answer to which signal.
@@ -66,6 +68,13 @@ pub(super) struct Request {
     pub(super) event: Arc<StreamEvent>,
     /// The shell that is asked; `None` while none is there that could be.
     pub(super) asked: Option<AttachmentId>,
+}
+
+/// A question of the guard.
+#[derive(Clone, Debug)]
+pub(super) struct Asking {
+    pub(super) event: Arc<StreamEvent>,
+    pub(super) question: Arc<Question>,
 }
 
 /// Who sent a signal.
@@ -132,6 +141,7 @@ impl Inner {
             && !self.driving
             && self.core.is_none()
             && self.requests.is_empty()
+            && self.questions.is_empty()
             && self.workers.is_empty()
     }
 
@@ -187,6 +197,11 @@ impl Inner {
     /// Tells whether this shell is asked to carry out the act with this number.
     pub(super) fn is_asked(&self, id: AttachmentId, seq: u64) -> bool {
         self.requests.values().any(|request| request.event.seq == seq && request.asked == Some(id))
+    }
+
+    /// The open question with this number.
+    pub(super) fn question(&self, seq: u64) -> Option<&Asking> {
+        self.questions.values().find(|asking| asking.event.seq == seq)
     }
 
     /// Tells whether this shell may say what became of a request: an owner always, others only

@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use bridle_loop::{Effect, Order, Place, Prompt};
 use bridle_store::Numbers;
+use tokio::sync::oneshot;
 
 use super::batch::After;
 use super::core::Core;
 use super::drive::Desk;
-use super::session::{Inner, Request, Room};
+use super::session::{Asking, Inner, Request, Room};
 use super::terms::{AttachmentId, Kind, Out, StreamEvent};
-use super::work::Work;
+use super::work::{Back, Work};
 use super::workers;
 use crate::metrics::EngineMetrics;
 
@@ -36,6 +37,7 @@ pub(super) fn settle(desk: &mut Desk, after: Vec<After>, numbers: Option<Numbers
         room,
         metrics: desk.hub.metrics(),
         acts,
+        callers: BTreeMap::new(),
         begin: Vec::new(),
     };
     for after in after {
@@ -69,6 +71,8 @@ struct Settling<'a> {
     metrics: &'a EngineMetrics,
     /// Intents just published, by their number: shells are asked with them.
     acts: BTreeMap<u64, Arc<StreamEvent>>,
+    /// Those who answered from elsewhere, by the number of their answer.
+    callers: BTreeMap<u64, oneshot::Sender<Arc<StreamEvent>>>,
     begin: Vec<Begin>,
 }
 
@@ -80,16 +84,26 @@ impl Settling<'_> {
                 let origin = self.origin(kind, answers.unwrap_or(seq));
                 let event = StreamEvent { seq, record, at, kind, body: Some(body), origin };
                 let event = Arc::new(event);
-                if kind == Kind::Act {
+                if matches!(kind, Kind::Act | Kind::Ask) {
                     self.acts.insert(seq, Arc::clone(&event));
                 }
                 self.count(kind, answers);
+                if let Some(back) = answers.and_then(|seq| self.callers.remove(&seq)) {
+                    // Whoever asked may have gone.
+                    let _ = back.send(Arc::clone(&event));
+                }
                 self.inner.publish(event, answers, self.room);
             }
             After::Await { seq, waiter, load } => {
                 // Recorded: from here on it is the session's.
                 drop(load);
                 self.inner.waiters.insert(seq, waiter);
+            }
+            After::Tell { seq, back: Back::Shell(waiter, _) } => {
+                self.inner.waiters.insert(seq, waiter);
+            }
+            After::Tell { seq, back: Back::To(caller) } => {
+                self.callers.insert(seq, caller);
             }
             After::Repeat { to } => {
                 if let Some(feed) = self.inner.feed(to) {
@@ -118,6 +132,8 @@ impl Settling<'_> {
         match (kind, answers) {
             (Kind::Signal, _) => self.metrics.admitted.inc(),
             (Kind::Say, Some(_)) => self.metrics.answers.inc(),
+            (Kind::Ask, _) => self.metrics.asked.inc(),
+            (Kind::Answered, _) => self.metrics.answered.inc(),
             _ => return,
         };
     }
@@ -133,7 +149,7 @@ impl Settling<'_> {
             Kind::Signal | Kind::Say => {
                 self.inner.waiters.get(&signal).map(|waiter| waiter.attachment)
             }
-            Kind::Act | Kind::Acted | Kind::Settled => None,
+            Kind::Act | Kind::Acted | Kind::Ask | Kind::Answered | Kind::Settled => None,
         }
     }
 
@@ -151,6 +167,14 @@ impl Settling<'_> {
                 note_intent(self.core, id.0, record);
                 if self.core.awaits(id.0) {
                     self.ask(id.0, seq.0, &order);
+                }
+            }
+            Effect::Ask { id, seq, question } => {
+                note_intent(self.core, id.0, record);
+                if self.core.awaits(id.0)
+                    && let Some(event) = self.acts.remove(&seq.0)
+                {
+                    self.inner.questions.insert(id.0, Asking { event, question });
                 }
             }
             Effect::Consult { .. }
@@ -194,4 +218,5 @@ fn drop_what_is_over(inner: &mut Inner, core: &Core) {
         }
     }
     inner.requests.retain(|effect, _| core.awaits(*effect));
+    inner.questions.retain(|effect, _| core.awaits(*effect));
 }

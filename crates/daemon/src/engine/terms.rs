@@ -74,6 +74,10 @@ pub(crate) enum Kind {
     Act,
     /// What became of it.
     Acted,
+    /// A question of the guard: somebody is asked for a yes.
+    Ask,
+    /// An answer to it.
+    Answered,
     /// What became of it without word from whoever was asked.
     Settled,
 }
@@ -86,6 +90,8 @@ impl Kind {
             "say" => Kind::Say,
             "act" => Kind::Act,
             "acted" => Kind::Acted,
+            "ask" => Kind::Ask,
+            "answered" => Kind::Answered,
             "settled" => Kind::Settled,
             _ => return None,
         })
@@ -126,7 +132,7 @@ pub(crate) enum View {
     /// Its own signal, or the answer to one of its own. Of events from before the shell joined
     /// this is not known here: the body names the client.
     Own,
-    /// An intent that this shell is asked to carry out.
+    /// An intent that this shell is asked to carry out, or a question that it may answer.
     Asked,
     /// Somebody else's.
     Other,
@@ -195,6 +201,8 @@ pub(crate) enum Doing {
     Thinking,
     /// An actuator is at work, or a shell was asked.
     Acting,
+    /// Somebody's yes is awaited.
+    Asking,
 }
 
 impl Doing {
@@ -204,6 +212,7 @@ impl Doing {
             Doing::Idle => "idle",
             Doing::Thinking => "thinking",
             Doing::Acting => "acting",
+            Doing::Asking => "asking",
         }
     }
 }

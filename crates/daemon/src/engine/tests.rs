@@ -1,7 +1,9 @@
 //! Hubs without sockets: what shells are told, and what survives.
 
 mod answers;
+mod approvals;
 mod control;
+mod policies;
 mod record;
 mod requests;
 mod rig;

@@ -2,17 +2,22 @@
 
 use std::sync::Arc;
 
-use bridle_loop::{Began, Draft, Fault, Outcome, Tick};
+use bridle_loop::{Answered, Began, Draft, Fault, Outcome, Tick};
 use bridle_store::{By, Forgotten, Number};
+use bridle_wire::oacp::Id;
 use tokio::sync::oneshot;
 
 use super::inbound::Inbound;
+use super::session::Waiter;
+use super::terms::StreamEvent;
 
 /// One thing for a session to do, in its order.
 #[derive(Debug)]
 pub(super) enum Work {
     /// A shell said something.
     Signal(Box<Inbound>),
+    /// Somebody answered a question of the guard.
+    Answer(Box<Answering>),
     /// An act ended, as its actuator or shell says.
     Outcome {
         effect: u64,
@@ -38,6 +43,22 @@ pub(super) enum Work {
     Close(oneshot::Sender<()>),
 }
 
+/// An answer to a question of the guard.
+#[derive(Debug)]
+pub(super) struct Answering {
+    pub(super) answered: Answered,
+    pub(super) back: Back,
+}
+
+/// Who is told what became of an answer.
+#[derive(Debug)]
+pub(super) enum Back {
+    /// A shell of the session, under the id of its message.
+    Shell(Waiter, Option<Id>),
+    /// Somebody who answered from elsewhere.
+    To(oneshot::Sender<Arc<StreamEvent>>),
+}
+
 impl Work {
     /// A copy of what must be done however often it fails: nobody will send it again.
     pub(super) fn again(&self) -> Option<Work> {
@@ -53,6 +74,7 @@ impl Work {
             Work::Tick(tick) => Some(Work::Tick(*tick)),
             Work::Recover => Some(Work::Recover),
             Work::Signal(_)
+            | Work::Answer(_)
             | Work::Begin { .. }
             | Work::Evict
             | Work::Erase { .. }
@@ -68,6 +90,11 @@ impl Work {
             | Work::Start { effect } => Some(*effect),
             _ => None,
         }
+    }
+
+    /// Tells whether it counts as a message that waits.
+    pub(super) fn is_message(&self) -> bool {
+        matches!(self, Work::Signal(_) | Work::Answer(_))
     }
 
     /// How much it weighs among the bytes in flight.

@@ -6,7 +6,7 @@ use bridle_loop::SessionId;
 use bridle_store::{By, Checkpoint, Number, Options, Reader, Store};
 
 use super::{Error, History};
-use crate::engine::fold;
+use crate::engine::{Past, Sets, fold};
 use crate::lock::StateLock;
 
 /// What is to be forgotten.
@@ -47,6 +47,7 @@ fn state_without(reader: &Reader, number: Number, now: i64) -> Result<Option<Che
     if record.body.text().is_none() {
         return Ok(None);
     }
-    let state = fold(id, &reader.load(&record.session, now)?)?;
+    let past = Past { reader, sets: &Sets::default() };
+    let state = fold(past, id, &reader.load(&record.session, now)?)?;
     Ok(Some(Checkpoint { session: record.session, state: state.text() }))
 }

@@ -5,16 +5,16 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use bridle_loop::{Effect, Event, SessionId, State, Time, step};
+use bridle_loop::{Effect, Event, SessionId, State, Time};
 use bridle_sexp::Value;
 use bridle_store::{Record, hash_text};
 
 use super::{Error, History, Wanted, body};
-use crate::engine::EVENTS;
+use crate::engine::{EVENTS, Past, Sets};
 
 /// Kinds of records that `step` made.
-pub(super) const EFFECTS: [&str; 7] =
-    ["consult", "think", "decided", "act", "settled", "say", "finish"];
+pub(super) const EFFECTS: [&str; 8] =
+    ["consult", "think", "decided", "act", "ask", "settled", "say", "finish"];
 
 /// What to repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +69,8 @@ impl History {
     ) -> Result<Replayed, Error> {
         let total = range.to.unwrap_or(u64::MAX).min(self.reader.head()?.number.0);
         let wanted = Wanted { session: range.session.clone(), to: range.to };
-        let mut replay = Replay::new(range.from);
+        let sets = Sets::default();
+        let mut replay = Replay::new(range.from, Past { reader: &self.reader, sets: &sets });
         let mut after = 0;
         loop {
             let page = self.page(after, &wanted, super::PAGE)?;
@@ -88,8 +89,9 @@ impl History {
     }
 }
 
-struct Replay {
+struct Replay<'p> {
     from: u64,
+    past: Past<'p>,
     folds: HashMap<Box<str>, Fold>,
     done: Replayed,
 }
@@ -104,9 +106,9 @@ struct Fold {
     event: u64,
 }
 
-impl Replay {
-    fn new(from: u64) -> Replay {
-        Replay { from, folds: HashMap::new(), done: Replayed::default() }
+impl<'p> Replay<'p> {
+    fn new(from: u64, past: Past<'p>) -> Replay<'p> {
+        Replay { from, past, folds: HashMap::new(), done: Replayed::default() }
     }
 
     fn take(&mut self, record: &Record) -> Result<(), Box<Difference>> {
@@ -165,7 +167,10 @@ impl Replay {
         if is_compared && expected != got {
             return Err(differs(record, expected, got));
         }
-        fold.pending = step(state, Time(record.at), event).into();
+        let effects = self.past.feed(state, Time(record.at), event).map_err(|error| {
+            differs(record, "policies of the record".to_owned(), error.to_string())
+        })?;
+        fold.pending = effects.into();
         self.done.events += 1;
         Ok(())
     }

@@ -116,7 +116,10 @@ fn prompt(text: &str) -> Event {
         Value::plist([("sensor", Value::keyword("user-prompt")), ("text", Value::str(text))]);
     let from = Asker::new("uid:7");
     let kind = SignalKind::Event;
-    Event::Signal(Signal { kind, from, id: None, target: None, payload, dropped: vec![] }.into())
+    Event::Signal(
+        Signal { kind, from, id: None, target: None, payload, dropped: vec![], patient: true }
+            .into(),
+    )
 }
 
 #[test]

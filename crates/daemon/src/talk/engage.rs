@@ -11,14 +11,16 @@ use bridle_loop::{Name, SessionId};
 use bridle_sexp::{Dialect, Keyword, Value};
 use bridle_wire::Code;
 use bridle_wire::oacp::hello::ClientHello;
-use bridle_wire::oacp::{Failure, Id, Message, Meta, Path, Type, success};
+use bridle_wire::oacp::{Failure, Id, Message, Meta, Path, Type, response, success};
 
 use super::judge::{LARGE, MAX_TURN_BYTES, Signal, too_large};
 use super::reply::NOT_ASKED;
 use super::{Batch, Greeted, Talk};
 use crate::budget::OWNED;
 use crate::convert::Reader;
-use crate::engine::{Attach, Attachment, Attempt, Kind, Mode, Out, Snapshot, StreamEvent, View};
+use crate::engine::{
+    Attach, Attachment, Kind, Mode, Out, Query, Snapshot, StreamEvent, Taken, View,
+};
 use crate::metrics::Tally;
 use crate::principal::Principal;
 use crate::shared::Shared;
@@ -80,8 +82,10 @@ pub(super) enum Waiting {
     Hello(Option<Id>, Box<ClientHello>),
     /// A message that waits for answers to those before it.
     Signal(Box<Signal>),
-    /// A question for the list of sessions.
-    Sessions(Id),
+    /// A question for the daemon itself.
+    Query(Id, Query),
+    /// One that is being answered.
+    Told(Id),
 }
 
 /// What a waiting message waits for.
@@ -91,8 +95,9 @@ pub(crate) enum Need {
     Principal,
     /// That the connection is attached like this; bring it to [`Talk::attached`].
     Attached(Attach),
-    /// The list of sessions; bring it to [`Talk::listed`].
-    Sessions,
+    /// What the daemon says to this question; bring it to [`Talk::told`]. Take the question with
+    /// [`Talk::take_query`].
+    Query,
     /// Answers to earlier messages.
     Answers,
     /// Nothing any more: call [`Talk::resume`].
@@ -106,7 +111,9 @@ impl Talk {
         let Some(waiting) = self.waiting.as_deref() else {
             return self.is_crowded().then_some(Need::Answers);
         };
-        let Some(who) = &self.who else { return Some(Need::Principal) };
+        if self.who.is_none() {
+            return Some(Need::Principal);
+        }
         Some(match waiting {
             Waiting::Hello(..) if unanswered > 0 => Need::Answers,
             Waiting::Hello(_, hello) => match wish(hello) {
@@ -115,8 +122,7 @@ impl Talk {
             },
             Waiting::Signal(_) if self.is_crowded() => Need::Answers,
             Waiting::Signal(_) => Need::Nothing,
-            Waiting::Sessions(_) if *who == Principal::Anonymous => Need::Nothing,
-            Waiting::Sessions(_) => Need::Sessions,
+            Waiting::Query(..) | Waiting::Told(_) => Need::Query,
         })
     }
 
@@ -174,20 +180,36 @@ impl Talk {
         }
     }
 
-    /// Takes the list of sessions, and answers who asked for it.
-    pub(crate) fn listed(
+    /// Hands out the question that waits; its id stays.
+    pub(crate) fn take_query(&mut self) -> Option<Query> {
+        match self.waiting.take().map(|waiting| *waiting) {
+            Some(Waiting::Query(id, query)) => {
+                self.waiting = Some(Box::new(Waiting::Told(id)));
+                Some(query)
+            }
+            other => {
+                self.waiting = other.map(Box::new);
+                None
+            }
+        }
+    }
+
+    /// Takes what the daemon says to a question, and answers who asked.
+    pub(crate) fn told(
         &mut self,
         shared: &Shared,
-        sessions: Value,
+        told: Result<Value, Failure>,
         out: &mut Vec<u8>,
         tally: &mut Tally,
     ) {
         let mut batch = Batch::new(shared, out, tally);
         match self.waiting.take().map(|waiting| *waiting) {
-            Some(Waiting::Sessions(id)) => {
-                let list = [("action", Value::keyword("sessions")), ("sessions", sessions)];
-                self.say(&mut batch, &success(Some(&id), Meta::default(), list));
-            }
+            Some(Waiting::Told(id)) => match told {
+                Ok(payload) => {
+                    self.say(&mut batch, &response(Some(&id), Meta::default(), payload));
+                }
+                Err(failure) => self.refuse(&mut batch, Some(&id), &failure),
+            },
             other => self.waiting = other.map(Box::new),
         }
     }
@@ -202,11 +224,6 @@ impl Talk {
                 let failure = wish(&hello).err().unwrap_or_else(|| Code::Internal.into());
                 self.greet(&mut batch, id.as_ref(), &hello, Err(failure));
             }
-            Some(Waiting::Sessions(id)) => {
-                // Only somebody unknown asks for nothing that could be looked up.
-                let failure = shared.hub.forbid(&Principal::Anonymous, Attempt::List);
-                self.refuse(&mut batch, Some(&id), &failure);
-            }
             other => self.waiting = other.map(Box::new),
         }
     }
@@ -217,7 +234,7 @@ impl Talk {
         let id = match self.waiting.take().map(|waiting| *waiting) {
             Some(Waiting::Signal(signal)) => signal.message.id,
             Some(Waiting::Hello(id, _)) => id,
-            Some(Waiting::Sessions(id)) => Some(id),
+            Some(Waiting::Query(id, _) | Waiting::Told(id)) => Some(id),
             None => return,
         };
         self.refuse(&mut batch, id.as_ref(), &Code::ShuttingDown.into());
@@ -225,12 +242,12 @@ impl Talk {
 
     /// Who is at the other end, once it is known.
     pub(crate) fn principal(&self) -> Option<&Principal> {
-        self.who.as_ref()
+        self.who.as_deref()
     }
 
     /// Takes who is at the other end; holds as long as the connection does.
     pub(crate) fn identified(&mut self, who: Principal) {
-        self.who = Some(who);
+        self.who = Some(Box::new(who));
     }
 
     /// Hands a message to the engine, or has it wait.
@@ -272,7 +289,7 @@ impl Talk {
     /// The engine's end; made now for a client without hello that speaks to it first.
     fn link(&mut self, shared: &Shared) -> Result<&mut Link, Failure> {
         if self.link.is_none() {
-            let who = self.who.clone().unwrap_or(Principal::Anonymous);
+            let who = self.who.as_deref().cloned().unwrap_or(Principal::Anonymous);
             // Whoever is unknown has no session to say hello for, and needs none to be helped.
             if self.greeted.is_some() && who != Principal::Anonymous {
                 return Err(Failure::because(Code::UnknownSession, NO_SESSION));
@@ -289,15 +306,17 @@ impl Talk {
             Some(link) => link.attachment.respond(message),
             None => Err(Failure::because(Code::UnknownId, NOT_ASKED)),
         };
-        if let Err(failure) = taken {
-            self.refuse(batch, message.id.as_ref(), &failure);
+        match (taken, &mut self.link) {
+            (Ok(Taken::Answered), Some(link)) => link.unanswered += 1,
+            (Ok(_), _) => {}
+            (Err(failure), _) => self.refuse(batch, message.id.as_ref(), &failure),
         }
     }
 
-    /// Has a question for the list of sessions wait: it is in the record.
-    pub(super) fn sessions(&mut self, shared: &Shared, id: Option<Id>) {
+    /// Has a question for the daemon itself wait: its answer is in the record.
+    pub(super) fn query(&mut self, shared: &Shared, id: Option<Id>, query: Query) {
         let id = id.unwrap_or_else(|| shared.assign_id());
-        self.waiting = Some(Box::new(Waiting::Sessions(id)));
+        self.waiting = Some(Box::new(Waiting::Query(id, query)));
     }
 
     /// Has a hello wait for its session.

@@ -14,6 +14,8 @@ use bridle_wire::oacp::hello::ClientHello;
 use bridle_wire::oacp::{Failure, Id, Message, Path, Type, strip_reserved};
 use bridle_wire::parts::PartMessage;
 
+use crate::engine::Query;
+
 /// Payloads longer than this many bytes are judged apart. One that long takes some 100 us, and
 /// a worker that stays longer with one connection is missed by the others.
 pub(crate) const LARGE: usize = 64 << 10;
@@ -37,8 +39,8 @@ pub(crate) enum Verdict {
     Part(Option<Id>, PartMessage<'static>),
     /// Something for the engine.
     Signal(Box<Signal>),
-    /// Which sessions there are: answered without the engine.
-    Sessions(Option<Id>),
+    /// A question for the daemon itself: answered without a turn of the engine.
+    Query(Option<Id>, Query),
     /// An answer to something that the engine asked.
     Answer(Box<Message>),
     /// A good message that nothing here takes.
@@ -156,8 +158,10 @@ fn judge_tree(tree: &Tree<'_>, depth: Depth) -> Verdict {
     if kind == Type::Response {
         return Verdict::Answer(Box::new(message));
     }
-    if asks_for_sessions(&message) {
-        return Verdict::Sessions(id);
+    match Query::of(&message) {
+        Some(Ok(query)) => return Verdict::Query(id, query),
+        Some(Err(failure)) => return Verdict::Refused(id, failure),
+        None => {}
     }
     Verdict::Signal(Box::new(Signal { message, dropped, bytes: tree.source().len() }))
 }
@@ -174,13 +178,6 @@ fn judge_hello(tree: &Tree<'_>, id: Option<Id>) -> Verdict {
         Ok(None) => Verdict::Other(id, Type::Event),
         Err(invalid) => Verdict::Refused(id, invalid.into()),
     }
-}
-
-fn asks_for_sessions(message: &Message) -> bool {
-    let action = message.payload.as_ref().and_then(|payload| payload.get("action"));
-    message.kind == Type::Request
-        && message.target.as_ref().is_some_and(|target| target.is("system"))
-        && action.is_some_and(|action| action.is_keyword("sessions"))
 }
 
 fn payload<'t>(tree: &'t Tree<'_>) -> Option<Node<'t>> {

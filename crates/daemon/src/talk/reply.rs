@@ -26,7 +26,7 @@ impl Talk {
             Verdict::Hello(id, hello) => return self.hello(id, hello),
             Verdict::Part(id, part) => return self.part(batch, id.as_ref(), &part),
             Verdict::Signal(signal) => return self.signal(batch, signal),
-            Verdict::Sessions(id) => return self.sessions(batch.shared, id),
+            Verdict::Query(id, query) => return self.query(batch.shared, id, query),
             Verdict::Answer(message) => return self.answered(batch, &message),
             Verdict::Refused(id, failure) => (id, failure),
             Verdict::Other(id, Type::HealthResponse) => {
@@ -92,6 +92,7 @@ fn detail(shared: &Shared) -> Detail {
     let open = shared.open();
     let in_flight = shared.budget.used();
     let traffic = shared.hub.traffic();
+    let present = shared.hub.guard.present();
     Detail {
         server: SERVER.into(),
         uptime_seconds: shared.started.elapsed().as_secs(),
@@ -102,11 +103,14 @@ fn detail(shared: &Shared) -> Detail {
             ("shells", traffic.shells as u64),
             ("messages", traffic.messages as u64),
             ("effects", traffic.effects as u64),
+            ("approvals", traffic.approvals as u64),
             ("appends", traffic.appends as u64),
             ("records", traffic.records),
         ],
         limits: limits(&shared.config.limits),
         store: if shared.hub.is_healthy() { "ready" } else { "unavailable" },
+        policy: present.installed.hash().to_string().into(),
+        policy_fault: present.fault.clone(),
         metrics: shared.metrics.text(open, in_flight).into(),
     }
 }

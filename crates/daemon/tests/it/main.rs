@@ -6,6 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "a test's tasks end with its runtime")]
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test itself")]
 
+mod approvals;
 mod attach;
 mod errors;
 mod fragments;

@@ -95,9 +95,11 @@ async fn actuators_are_names_of_any_case_and_unknown_ones_list_the_known() {
 }
 
 #[tokio::test]
-async fn what_is_not_safe_is_refused_and_asked_of_nobody() {
+async fn what_is_not_for_a_local_program_is_refused_and_asked_of_nobody() {
     let daemon = daemon().await;
-    let (mut asker, mut tui) = pair(&daemon).await;
+    let fields = ":session \"work\" :client \"a\"";
+    let mut asker = Shell::greet(daemon.peer().await, fields).await;
+    let mut tui = Shell::attach(&daemon, ":session \"work\" :client \"b\" :shell :tui").await;
     asker
         .say("(:type :REQUEST :id 1 :target :tui :payload (:action :eval :code \"(quit)\"))")
         .await;

@@ -62,6 +62,7 @@ fn context(payload: &str) -> Context {
         target: None,
         payload: read_one(payload).unwrap().root().to_value(),
         dropped: Vec::new(),
+        patient: true,
     };
     Context {
         session: SessionId::parse("s").unwrap(),
@@ -194,7 +195,8 @@ fn ruling(turn: u64, by: By, action: &str, verdict: Verdict) -> Arc<Ruling> {
         by,
         target: Some(Name::new("emacs")),
         action: Some(Name::new(action)),
-        rule: Rule::Default,
+        rule: Rule::Policy,
+        policies: vec!["default".into()],
         verdict,
         reason: "nothing allows it".into(),
     })

@@ -5,7 +5,7 @@
 
 use bridle_sexp::Value;
 
-use crate::effect::{Addressee, Code, Reason};
+use crate::effect::{Addressee, Code, Deed, Reason};
 use crate::event::{Outcome, Signal};
 use crate::field::Plist;
 use crate::perceive;
@@ -75,13 +75,30 @@ pub(super) fn to_event(turn: &Turn) -> (Reason, Option<Value>) {
 /// The answer to a request: the outcome of what was asked for.
 pub(super) fn to_request(turn: &Turn) -> (Reason, Option<Value>) {
     let Some(deed) = turn.results.last() else { return to_event(turn) };
+    let (reason, payload) = of_deed(deed);
+    (reason, Some(payload.done()))
+}
+
+/// How an act ended.
+pub(super) fn of_deed(deed: &Deed) -> (Reason, Plist) {
     if let Some((code, why)) = cause(&deed.outcome) {
         let plist = error(code, &why).put("outcome", Value::keyword(deed.outcome.word()));
-        return (reason(code), Some(plist.done()));
+        return (reason(code), plist);
     }
     let plist =
         Plist::new().put("status", Value::keyword("success")).put("action", deed.action.to_value());
-    (Reason::Answered, Some(deed.outcome.put(plist).done()))
+    (Reason::Answered, deed.outcome.put(plist))
+}
+
+/// The answer to somebody who does not wait for a yes.
+pub(super) fn pending(turn: &Turn, questions: &[String]) -> (Reason, Option<Value>) {
+    let message = format!("waits for a yes to question `{}`", questions.join("`, `"));
+    let plist = Plist::new()
+        .put("status", Value::keyword("pending-approval"))
+        .put("message", message)
+        .put_some("approval", questions.first().map(|id| Value::from(&**id)))
+        .put_list("approvals", questions.iter().map(|id| Value::from(&**id)));
+    (Reason::Pending, Some(with_parts(plist, turn).done()))
 }
 
 /// Who is to be answered.

@@ -9,12 +9,16 @@ use std::sync::Arc;
 use bridle_sexp::Value;
 
 use super::{
-    By, CheckResult, Code, Context, Decision, Deed, Effect, Exchange, Reason, Rejection, Rule,
-    Ruling, Utterance, Verdict,
+    By, CheckResult, Code, Context, Decision, Deed, Effect, Exchange, Question, Reason, Rejection,
+    Rule, Ruling, Utterance, Verdict,
 };
-use crate::event::Outcome;
-use crate::field::{Plist, Unreadable, name, optional_name, text, turn_id};
+use crate::decide::Intent;
+use crate::event::{Asker, Outcome};
+use crate::field::{
+    Plist, Unreadable, element_text, list, name, optional_name, required, text, time, turn_id,
+};
 use crate::ids::{EffectId, Seq};
+use crate::policy::Facts;
 
 impl Effect {
     /// The kind of its record.
@@ -24,6 +28,7 @@ impl Effect {
             Effect::Think { .. } => "think",
             Effect::Decided(_) => "decided",
             Effect::Act { .. } => "act",
+            Effect::Ask { .. } => "ask",
             Effect::Settled { .. } => "settled",
             Effect::Say(_) => "say",
             Effect::Finish { .. } => "finish",
@@ -33,9 +38,10 @@ impl Effect {
     /// What the answer to it names, if an answer is awaited.
     pub fn id(&self) -> Option<EffectId> {
         match self {
-            Effect::Consult { id, .. } | Effect::Think { id, .. } | Effect::Act { id, .. } => {
-                Some(*id)
-            }
+            Effect::Consult { id, .. }
+            | Effect::Think { id, .. }
+            | Effect::Act { id, .. }
+            | Effect::Ask { id, .. } => Some(*id),
             Effect::Decided(_)
             | Effect::Settled { .. }
             | Effect::Say(_)
@@ -46,7 +52,9 @@ impl Effect {
     /// Its place in the stream, if it has one.
     pub fn seq(&self) -> Option<Seq> {
         match self {
-            Effect::Act { seq, .. } | Effect::Settled { seq, .. } => Some(*seq),
+            Effect::Act { seq, .. } | Effect::Ask { seq, .. } | Effect::Settled { seq, .. } => {
+                Some(*seq)
+            }
             Effect::Say(utterance) => Some(utterance.seq),
             Effect::Consult { .. }
             | Effect::Think { .. }
@@ -73,6 +81,9 @@ impl Effect {
                 .put(plist.put_number("effect", id.0).put_number("turn", turn.0))
                 .put("deadline", deadline.0)
                 .done(),
+            Effect::Ask { id, question, .. } => {
+                question.put(plist.put_number("effect", id.0)).done()
+            }
             Effect::Settled { id, outcome, .. } => {
                 outcome.put(plist.put_number("effect", id.0)).done()
             }
@@ -107,6 +118,7 @@ impl Decision {
             .put_text("explanation", self.explanation.as_deref())
             .put_list("checked", checked)
             .put_list("dropped", self.dropped.iter().map(|path| Value::from(&**path)))
+            .put_some("facts", self.facts.as_ref().map(Facts::to_value))
             .done()
     }
 }
@@ -118,9 +130,11 @@ impl Ruling {
             .put("by", Value::keyword(self.by.word()))
             .put_name("target", self.target.as_ref())
             .put_name("action", self.action.as_ref())
-            .put("rule", Value::keyword(self.rule.word()));
+            .put("rule", Value::keyword(self.rule.word()))
+            .put_list("policies", self.policies.iter().map(|id| Value::from(&**id)));
         match self.verdict {
             Verdict::Allow => plist.put("verdict", Value::keyword("allow")),
+            Verdict::Ask => plist.put("verdict", Value::keyword("ask")),
             Verdict::Deny(code) => plist
                 .put("verdict", Value::keyword("deny"))
                 .put("code", Value::keyword(code.word())),
@@ -135,15 +149,45 @@ impl Ruling {
     pub(crate) fn from_value(value: &Value) -> Result<Arc<Self>, Unreadable> {
         Ok(Arc::new(Self {
             turn: turn_id(value, "turn")?,
-            by: word(By::ALL, By::word, value, "by")?,
+            by: By::from_value(value)?,
             target: optional_name(value, "target")?,
             action: optional_name(value, "action")?,
-            rule: word(Rule::ALL, Rule::word, value, "rule")?,
+            rule: rule(value)?,
+            policies: list(value, "policies", element_text)?,
             verdict: match name(value, "verdict")?.as_str() {
                 "allow" => Verdict::Allow,
+                "ask" => Verdict::Ask,
                 _ => Verdict::Deny(Code::from_value(value)?),
             },
             reason: text(value, "reason")?,
+        }))
+    }
+}
+
+impl Question {
+    pub(crate) fn put(&self, plist: Plist) -> Plist {
+        let plist = plist
+            .put_number("turn", self.turn.0)
+            .put("hash", self.intent.hash().to_string())
+            .put("by", Value::keyword(self.by.word()))
+            .put("asker", self.asker.to_value());
+        self.intent
+            .put(plist)
+            .put("question", &*self.text)
+            .put("risk", Value::keyword(self.intent.action().risk().word()))
+            .put_list("who", self.who.iter().map(|who| Value::from(&**who)))
+            .put("expires", self.expires.0)
+    }
+
+    pub(crate) fn from_value(value: &Value) -> Result<Arc<Self>, Unreadable> {
+        Ok(Arc::new(Self {
+            turn: turn_id(value, "turn")?,
+            intent: Intent::from_value(value)?,
+            by: By::from_value(value)?,
+            asker: Asker::from_value(required(value, "asker")?)?,
+            text: text(value, "question")?,
+            who: list(value, "who", element_text)?,
+            expires: time(value, "expires")?,
         }))
     }
 }
@@ -217,6 +261,14 @@ fn seq_value(seq: Seq) -> Value {
     Value::int(seq.0.try_into().unwrap_or(i64::MAX))
 }
 
+/// The rule of a ruling. Before there were policies, three rules were what one policy each is now.
+fn rule(value: &Value) -> Result<Rule, Unreadable> {
+    match name(value, "rule")?.as_str() {
+        "safe" | "owner-asks" | "default" => Ok(Rule::Policy),
+        _ => word(Rule::ALL, Rule::word, value, "rule"),
+    }
+}
+
 /// The one of `all` whose word a key holds.
 fn word<T: Copy>(
     all: &[T],
@@ -247,14 +299,21 @@ macro_rules! words {
 }
 
 words!(By: Asker "asker", Reflex "reflex", Thinker "thinker");
-words!(CheckResult: Pass "pass", Allow "allow", Deny "deny");
+words!(CheckResult: Pass "pass", Allow "allow", Ask "ask", Deny "deny");
 words!(Rule: WellFormed "well-formed", Size "size", Target "target", Action "action",
-    Budget "budget", Safe "safe", OwnerAsks "owner-asks", Default "default");
+    Budget "budget", Policy "policy", Approval "approval");
 words!(Code: InvalidValue "invalid-value", Unsupported "unsupported",
     UnknownTarget "unknown-target", Refused "refused", Cancelled "cancelled", Expired "expired",
     EngineFailed "engine-failed", UnknownOutcome "unknown-outcome", Overloaded "overloaded");
 words!(Reason: Answered "answered", Refused "refused", Failed "failed", Cancelled "cancelled",
-    Expired "expired", Superseded "superseded");
+    Expired "expired", Superseded "superseded", Pending "pending");
+
+impl By {
+    /// Reads the `:by` of a plist.
+    pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {
+        word(Self::ALL, Self::word, value, "by")
+    }
+}
 
 impl Code {
     fn from_value(value: &Value) -> Result<Self, Unreadable> {

@@ -8,14 +8,16 @@ use std::sync::Arc;
 use bridle_sexp::{Dialect, Value, print};
 
 use super::{
-    Actuator, Advice, Asker, Began, Draft, Event, Fault, Fork, Outcome, Place, Proposal, Signal,
-    SignalKind, Tick,
+    Actuator, Advice, Answer, Answered, Asker, Began, Draft, Event, Fault, Fork, Outcome, Place,
+    Proposal, Signal, SignalKind, Tick,
 };
 use crate::field::{
     Plist, Unreadable, effect_id, element_name, element_text, flag, list, name, number,
     optional_name, optional_text, required, session, text, turn_id,
 };
+use crate::hash::ActionHash;
 use crate::limits::Limits;
+use crate::policy::Installed;
 
 impl Event {
     /// The kind of its record.
@@ -27,6 +29,8 @@ impl Event {
             Event::Consulted { .. } => "consulted",
             Event::Drafted { .. } => "drafted",
             Event::Acted { .. } => "acted",
+            Event::Answered(_) => "answered",
+            Event::PolicyInstalled(_) => "policy-installed",
             Event::Tick(_) => "tick",
             Event::Cancelled { .. } => "cancelled",
         }
@@ -58,6 +62,8 @@ impl Event {
             Event::Acted { effect, outcome } => {
                 outcome.put(plist.put_number("effect", effect.0)).done()
             }
+            Event::Answered(answered) => answered.to_value(),
+            Event::PolicyInstalled(installed) => installed.to_value(),
             Event::Tick(tick) => plist.put("tick", Value::keyword(tick.word())).done(),
             Event::Cancelled { turn, reason } => {
                 plist.put_number("turn", turn.0).put("reason", &**reason).done()
@@ -99,6 +105,8 @@ impl Event {
                 effect: effect_id(value, "effect")?,
                 outcome: Outcome::from_value(value)?,
             },
+            "answered" => Event::Answered(Answered::from_value(value)?),
+            "policy-installed" => Event::PolicyInstalled(Installed::from_value(value)?),
             "tick" => Event::Tick(Tick::from_value(value)?),
             "cancelled" => {
                 Event::Cancelled { turn: turn_id(value, "turn")?, reason: text(value, "reason")? }
@@ -165,6 +173,7 @@ impl Signal {
             .put("from", self.from.to_value())
             .put_some("id", self.id.clone())
             .put_name("target", self.target.as_ref())
+            .put_flag("impatient", !self.patient)
     }
 
     fn paths(&self) -> impl Iterator<Item = Value> {
@@ -183,6 +192,7 @@ impl Signal {
             target: optional_name(value, "target")?,
             payload: required(value, "payload")?.clone(),
             dropped: list(value, "dropped", element_text)?,
+            patient: !flag(value, "impatient")?,
         })
     }
 }
@@ -197,8 +207,40 @@ impl SignalKind {
     }
 }
 
-impl Asker {
+impl Answered {
     fn to_value(&self) -> Value {
+        Plist::new()
+            .put_number("effect", self.approval.0)
+            .put_some("hash", self.hash.map(|hash| hash.to_string()))
+            .put("answer", Value::keyword(self.answer.word()))
+            .put("from", self.from.to_value())
+            .put_some("id", self.id.clone())
+            .put_some("always", self.always)
+            .done()
+    }
+
+    fn from_value(value: &Value) -> Result<Self, Unreadable> {
+        let always = value.get("always").map(|always| {
+            always.as_i64().ok_or(Unreadable::new("always", "a number of milliseconds"))
+        });
+        let hash = value.get("hash").map(|_| ActionHash::from_value(value, "hash"));
+        Ok(Self {
+            approval: effect_id(value, "effect")?,
+            hash: hash.transpose()?,
+            answer: match name(value, "answer")?.as_str() {
+                "allow" => Answer::Allow,
+                "deny" => Answer::Deny,
+                _ => return Err(Unreadable::new("answer", "`allow` or `deny`")),
+            },
+            from: Asker::from_value(required(value, "from")?)?,
+            id: value.get("id").cloned(),
+            always: always.transpose()?,
+        })
+    }
+}
+
+impl Asker {
+    pub(crate) fn to_value(&self) -> Value {
         Plist::new()
             .put("principal", &*self.principal)
             .put_flag("owner", self.owner)
@@ -209,7 +251,7 @@ impl Asker {
             .done()
     }
 
-    fn from_value(value: &Value) -> Result<Self, Unreadable> {
+    pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {
         Ok(Self {
             principal: text(value, "principal")?,
             owner: flag(value, "owner")?,

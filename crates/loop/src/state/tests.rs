@@ -34,6 +34,7 @@ fn payloads_as_deep_as_the_wire_allows_are_kept() {
         target: None,
         payload,
         dropped: vec!["payload approved".into()],
+        patient: true,
     };
     let mut state = session();
     for _ in 0..2 {

@@ -8,16 +8,20 @@ use std::sync::Arc;
 use bridle_sexp::Value;
 
 use super::kept::{Written, text};
-use super::{Kept, Next, Pending, Planned, Stage, State, Turn, Waiting};
+use super::{
+    Kept, Next, Open, Pending, Planned, Resolution, Resolved, Stage, State, Told, Turn, Waiting,
+};
+use crate::budget::Budget;
 use crate::decide::Order;
-use crate::effect::{Deed, Exchange, Rejection, Ruling};
-use crate::event::{Actuator, Signal};
+use crate::effect::{Addressee, By, Deed, Exchange, Question, Rejection, Ruling};
+use crate::event::{Actuator, Asker, Signal};
 use crate::field::{
     self, Plist, Unreadable, effect_id, element_text, flag, list, name, number, optional_number,
     optional_text, required, session, small_number, time, turn_id,
 };
-use crate::ids::Seq;
+use crate::ids::{EffectId, Seq, TurnId};
 use crate::limits::Limits;
+use crate::policy::Installed;
 
 impl State {
     /// The state as a plist; keys that would hold nothing are left out.
@@ -73,6 +77,10 @@ impl State {
         plist
             .put_list("schedules", self.schedules.iter().map(|(name, plan)| plan.to_value(name)))
             .put_list("acts", self.acts.iter().map(|(id, pending)| pending.to_value(id.0)))
+            .put_list("questions", self.questions.iter().map(|(id, open)| open.to_value(id.0)))
+            .put_list("resolved", self.resolved.iter().map(Resolved::to_value))
+            .put_list("budget", self.budget.to_values())
+            .put_some("policy", self.policy.as_ref().map(Installed::to_value))
             .put_list("queue", self.queue.iter().map(Waiting::to_value))
             .put_some("turn", self.turn.as_ref().map(Turn::to_value))
     }
@@ -104,6 +112,12 @@ impl State {
             acts: BTreeMap::from_iter(list(value, "acts", |act| {
                 Ok((effect_id(act, "effect")?, Pending::from_value(act)?))
             })?),
+            questions: BTreeMap::from_iter(list(value, "questions", |open| {
+                Ok((effect_id(open, "effect")?, Open::from_value(open)?))
+            })?),
+            resolved: list(value, "resolved", Resolved::from_value)?.into(),
+            budget: Budget::from_value(value, "budget")?,
+            policy: value.get("policy").map(Installed::from_value).transpose()?,
             queue: list(value, "queue", Waiting::from_value)?.into(),
             turn: value.get("turn").map(Turn::from_value).transpose()?,
         })
@@ -154,22 +168,114 @@ impl Pending {
             .put_number("effect", id)
             .put_number("turn", self.turn.0)
             .put_number("seq", self.seq.0);
+        let plist = plist
+            .put("by", Value::keyword(self.by.word()))
+            .put("asker", self.asker.to_value());
         self.order
             .put(plist)
             .put("deadline", self.deadline.0)
             .put_flag("then-think", self.then_think)
+            .put_list("tell", self.tell.iter().map(Told::to_value))
+            .done()
+    }
+
+    fn from_value(value: &Value) -> Result<Self, Unreadable> {
+        let asker = value.get("asker").map(Asker::from_value);
+        Ok(Self {
+            turn: turn_id(value, "turn")?,
+            seq: Seq(number(value, "seq")?),
+            // Both came later: an act from before has none, and its asker is nobody.
+            by: value.get("by").map_or(Ok(By::Asker), |_| By::from_value(value))?,
+            asker: asker.transpose()?.unwrap_or_else(|| Asker::new("unknown")),
+            order: Order::from_value(value)?,
+            deadline: time(value, "deadline")?,
+            then_think: flag(value, "then-think")?,
+            tell: list(value, "tell", Told::from_value)?,
+        })
+    }
+}
+
+impl Told {
+    fn to_value(&self) -> Value {
+        put_addressee(Plist::new().put_number("approval", self.approval.0), self.to.as_ref())
+    }
+
+    fn from_value(value: &Value) -> Result<Self, Unreadable> {
+        Ok(Self { approval: effect_id(value, "approval")?, to: addressee(value)? })
+    }
+}
+
+impl Open {
+    fn to_value(&self, id: u64) -> Value {
+        let plist = Plist::new().put_number("effect", id).put_number("seq", self.seq.0);
+        let turns = self.turns.iter().map(|turn| number_value(turn.0));
+        self.question
+            .put(plist)
+            .put_list("turns", turns)
+            .put_flag("then-think", self.then_think)
+            .put_list("tell", self.tell.iter().map(|to| put_addressee(Plist::new(), to.as_ref())))
             .done()
     }
 
     fn from_value(value: &Value) -> Result<Self, Unreadable> {
         Ok(Self {
-            turn: turn_id(value, "turn")?,
             seq: Seq(number(value, "seq")?),
-            order: Order::from_value(value)?,
-            deadline: time(value, "deadline")?,
+            question: Question::from_value(value)?,
+            turns: list(value, "turns", |turn| element_number(turn).map(TurnId))?,
             then_think: flag(value, "then-think")?,
+            tell: list(value, "tell", addressee)?,
         })
     }
+}
+
+impl Resolved {
+    fn to_value(&self) -> Value {
+        Plist::new()
+            .put_number("approval", self.approval.0)
+            .put("how", Value::keyword(self.how.word()))
+            .put_text("by", self.by.as_deref())
+            .done()
+    }
+
+    fn from_value(value: &Value) -> Result<Self, Unreadable> {
+        let how = name(value, "how")?;
+        let how = Resolution::ALL.into_iter().find(|one| one.word() == how.as_str());
+        Ok(Self {
+            approval: effect_id(value, "approval")?,
+            how: how.ok_or(Unreadable::new("how", "how a question ends"))?,
+            by: optional_text(value, "by")?,
+        })
+    }
+}
+
+impl Resolution {
+    const ALL: [Self; 4] = [Self::Allowed, Self::Denied, Self::Expired, Self::Superseded];
+
+    /// The word for it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Resolution::Allowed => "allowed",
+            Resolution::Denied => "denied",
+            Resolution::Expired => "expired",
+            Resolution::Superseded => "superseded",
+        }
+    }
+}
+
+fn put_addressee(plist: Plist, to: Option<&Addressee>) -> Value {
+    plist
+        .put("addressed", to.is_some())
+        .put_text("client", to.and_then(|to| to.client.as_deref()))
+        .put_some("id", to.and_then(|to| to.id.clone()))
+        .done()
+}
+
+fn addressee(value: &Value) -> Result<Option<Addressee>, Unreadable> {
+    if !flag(value, "addressed")? {
+        return Ok(None);
+    }
+    let client = optional_text(value, "client")?;
+    Ok(Some(Addressee { client, id: value.get("id").cloned() }))
 }
 
 impl Waiting {
@@ -196,12 +302,15 @@ impl Turn {
         match self.stage {
             Stage::Consulting(id) => plist.put_number("consulting", id.0),
             Stage::Thinking(id) => plist.put_number("thinking", id.0),
+            Stage::Asking => plist.put_flag("asking", true),
             Stage::Acting => plist,
         }
+        .put_some("resumed", (self.resumed != self.began).then_some(self.resumed.0))
         .put("next", Value::keyword(self.next.word()))
         .put_number("depth", self.depth)
         .put_number("tries", self.tries)
         .put_number("allowed", self.allowed)
+        .put_list("pending", self.pending.iter().map(|id| number_value(id.0)))
         .put_list("said", self.said.iter().map(|part| Value::from(&**part)))
         .put_list("rejected", self.rejected.iter().map(|rejection| rejection.to_value()))
         .put_list("results", self.results.iter().map(|deed| deed.to_value()))
@@ -213,6 +322,8 @@ impl Turn {
             Stage::Consulting(effect_id(value, "consulting")?)
         } else if value.get("thinking").is_some() {
             Stage::Thinking(effect_id(value, "thinking")?)
+        } else if flag(value, "asking")? {
+            Stage::Asking
         } else {
             Stage::Acting
         };
@@ -223,11 +334,13 @@ impl Turn {
             seq: optional_number(value, "seq")?.map(Seq),
             signal: Arc::new(Signal::from_value(required(value, "signal")?)?),
             began: time(value, "began")?,
+            resumed: time(value, if value.get("resumed").is_some() { "resumed" } else { "began" })?,
             stage,
             next: next.ok_or(Unreadable::new("next", "what a turn does next"))?,
             depth: small_number(value, "depth")?,
             tries: small_number(value, "tries")?,
             allowed: small_number(value, "allowed")?,
+            pending: list(value, "pending", |id| element_number(id).map(EffectId))?,
             said: list(value, "said", element_text)?,
             rejected: list(value, "rejected", Rejection::from_value)?,
             results: list(value, "results", Deed::from_value)?,
@@ -251,5 +364,14 @@ impl Next {
 }
 
 fn seq_value(seq: Seq) -> Value {
-    Value::int(seq.0.try_into().unwrap_or(i64::MAX))
+    number_value(seq.0)
+}
+
+fn number_value(number: u64) -> Value {
+    Value::int(number.try_into().unwrap_or(i64::MAX))
+}
+
+fn element_number(value: &Value) -> Result<u64, Unreadable> {
+    let number = value.as_i64().and_then(|number| u64::try_from(number).ok());
+    number.ok_or(Unreadable::new("element", "a number"))
 }

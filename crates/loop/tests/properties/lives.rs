@@ -3,11 +3,12 @@
 //! A moment says what kind of thing happens; which effect it concerns depends on what the session
 //! awaits then, so that most answers are to the point and some are not.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use bridle_loop::{
-    Actuator, Advice, Asker, Began, Draft, Effect, EffectId, Event, Fault, Limits, Name, Outcome,
-    Place, Proposal, Signal, SignalKind, State, Tick, Time, TurnId,
+    ActionHash, Actuator, Advice, Answer as LoopAnswer, Answered, Asker, Began, Draft, Effect,
+    EffectId, Event, Fault, Installed, Limits, Name, Outcome, Place, Policies, Proposal, Signal,
+    SignalKind, State, Tick, Time, TurnId,
 };
 use bridle_sexp::Value;
 use proptest::collection::vec;
@@ -36,7 +37,17 @@ enum What {
         who: usize,
         target: Option<Name>,
         payload: Value,
+        patient: bool,
     },
+    /// An answer to a question, or to none.
+    Answered {
+        pick: usize,
+        who: usize,
+        answer: LoopAnswer,
+        /// What the answerer says to have seen.
+        seen: Seen,
+    },
+    Installed(usize),
     Registered(Vec<Actuator>),
     /// An answer to something that is awaited.
     Answer {
@@ -54,6 +65,13 @@ enum What {
     },
     Tick(Tick),
     Cancelled(u64),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Seen {
+    Nothing,
+    Right,
+    Wrong,
 }
 
 #[derive(Clone, Debug)]
@@ -74,6 +92,11 @@ pub(crate) fn life() -> impl Strategy<Value = Vec<Moment>> {
 }
 
 impl Moment {
+    /// Whether it installs other policies.
+    pub(crate) fn installs(&self) -> bool {
+        matches!(self.what, What::Installed(_))
+    }
+
     /// The events of this moment, in a session that is in this state.
     pub(crate) fn events(&self, state: &State, approved: Approved) -> Vec<(Time, Event)> {
         let event = match &self.what {
@@ -82,18 +105,31 @@ impl Moment {
                 limits: limits.clone(),
                 fork: None,
             })),
-            What::Signal { kind, who, target, payload } => Some(Event::Signal(Arc::new(Signal {
-                kind: *kind,
-                from: asker(*who),
-                id: Some(Value::int(7)),
-                target: target.clone(),
-                payload: mark(payload.clone(), approved),
-                dropped: target.iter().map(|_| "(:payload :approved)".into()).collect(),
-            }))),
+            What::Signal { kind, who, target, payload, patient } => {
+                Some(Event::Signal(Arc::new(Signal {
+                    kind: *kind,
+                    from: asker(*who),
+                    id: Some(Value::int(7)),
+                    target: target.clone(),
+                    payload: mark(payload.clone(), approved),
+                    dropped: target.iter().map(|_| "(:payload :approved)".into()).collect(),
+                    patient: *patient,
+                })))
+            }
+            What::Answered { pick, who, answer, seen } => {
+                Some(answered(state, *pick, asker(*who), *answer, *seen))
+            }
+            What::Installed(index) => Some(Event::PolicyInstalled(Installed::new(
+                sets()[index % sets().len()].clone(),
+                vec!["/protected".into()],
+            ))),
             What::Registered(actuators) => Some(Event::Registered(actuators.clone())),
             What::Answer { pick, with } => picked(state, *pick).map(|(id, effect)| match effect {
                 Effect::Consult { .. } => with.advice(id, approved),
                 Effect::Think { .. } => with.draft(id, approved),
+                Effect::Ask { .. } => {
+                    answered(state, *pick, asker(0), LoopAnswer::Allow, Seen::Nothing)
+                }
                 _ => with.acted(id, approved),
             }),
             What::Stray { effect, with } => Some(with.draft(EffectId(*effect), approved)),
@@ -142,6 +178,43 @@ impl Answer {
     }
 }
 
+/// An answer to one of the open questions; to the first effect there ever was if none is open.
+fn answered(state: &State, pick: usize, from: Asker, answer: LoopAnswer, seen: Seen) -> Event {
+    let open = state.outstanding().into_iter().filter_map(|(id, effect)| match effect {
+        Effect::Ask { question, .. } => Some((id, question.intent.hash())),
+        _ => None,
+    });
+    let open: Vec<_> = open.collect();
+    let (approval, hash) = match open.len() {
+        0 => (EffectId(1), ActionHash::of("")),
+        count => open[pick % count],
+    };
+    let hash = match seen {
+        Seen::Nothing => None,
+        Seen::Right => Some(hash),
+        Seen::Wrong => Some(ActionHash::of("something else")),
+    };
+    Event::Answered(Answered { approval, hash, answer, from, id: None, always: None })
+}
+
+/// Sets of policies that a life may be judged by.
+pub(crate) fn sets() -> &'static [Arc<Policies>] {
+    static SETS: LazyLock<Vec<Arc<Policies>>> = LazyLock::new(|| {
+        let anything = "permit (principal, action, resource);";
+        let asking = "permit (principal, action, resource) when { context.approved || \
+                      context.name == \"approve\" || context.risk == \"safe\" };";
+        let nothing = "forbid (principal, action, resource);";
+        let sets = [anything, asking, nothing].map(|cedar| {
+            let text = format!(
+                "* P\n#+begin_src cedar\n{cedar}\n#+end_src\n#+begin_src examples\n#+end_src\n"
+            );
+            Arc::new(Policies::from_org(&text).expect("a good set"))
+        });
+        sets.into_iter().chain([Policies::built_in()]).collect()
+    });
+    &SETS
+}
+
 /// The shortest answer to an effect.
 pub(crate) fn plain_answer(effect: EffectId, what: &Effect) -> Event {
     match what {
@@ -149,23 +222,51 @@ pub(crate) fn plain_answer(effect: EffectId, what: &Effect) -> Event {
         Effect::Think { .. } => {
             Event::Drafted { effect, draft: Err(Fault { reason: "".into(), retryable: false }) }
         }
+        // Not everybody may answer a question; everybody may take it back.
+        Effect::Ask { .. } => Event::Signal(Arc::new(Signal {
+            kind: SignalKind::Event,
+            from: asker(0),
+            id: None,
+            target: None,
+            payload: Value::plist([("sensor", Value::keyword("interrupt"))]),
+            dropped: Vec::new(),
+            patient: true,
+        })),
         _ => Event::Acted { effect, outcome: Outcome::UnknownOutcome },
     }
 }
 
-/// Adds the claim to a plist and to the plists directly inside it.
+/// What somebody might claim about a proposal to have it judged otherwise.
+const CLAIMS: [&str; 14] = [
+    "approved",
+    "APPROVED",
+    "approved-action",
+    "risk",
+    "owner",
+    "principal",
+    "by",
+    "policy",
+    "policies",
+    "protected",
+    "session-owner",
+    "session-hour",
+    "kind",
+    "place",
+];
+
+/// Adds the claims to a plist and to the plists directly inside it.
 fn mark(value: Value, approved: Approved) -> Value {
     if approved == Approved::No || value.pairs().is_none() {
         return value;
     }
-    let claim = || [Value::keyword("approved"), Value::T, Value::keyword("APPROVED"), Value::T];
+    let claim = || CLAIMS.iter().flat_map(|key| [Value::keyword(key), Value::T]);
     let inner = value.elements().unwrap_or(&[]).iter().map(|element| match element {
         Value::List(items) if element.pairs().is_some() => {
             Value::list(items.iter().cloned().chain(claim()))
         }
         other => other.clone(),
     });
-    Value::list(claim().into_iter().chain(inner))
+    Value::list(inner.chain(claim()))
 }
 
 fn picked(state: &State, pick: usize) -> Option<(EffectId, Effect)> {
@@ -183,13 +284,26 @@ fn moment() -> impl Strategy<Value = Moment> {
         2 => Just(SignalKind::Request),
         1 => Just(SignalKind::Log),
     ];
-    let signal = (kind, 0..3usize, proptest::option::of(name()), payload())
-        .prop_map(|(kind, who, target, payload)| What::Signal { kind, who, target, payload });
+    let signal = (kind, 0..4usize, proptest::option::of(name()), payload(), any::<bool>())
+        .prop_map(|(kind, who, target, payload, patient)| What::Signal {
+            kind,
+            who,
+            target,
+            payload,
+            patient,
+        });
+    let answer_of = prop_oneof![3 => Just(LoopAnswer::Allow), 1 => Just(LoopAnswer::Deny)];
+    let seen =
+        prop_oneof![3 => Just(Seen::Nothing), 2 => Just(Seen::Right), 1 => Just(Seen::Wrong)];
+    let answering_questions = (any::<usize>(), 0..4usize, answer_of, seen)
+        .prop_map(|(pick, who, answer, seen)| What::Answered { pick, who, answer, seen });
     let answering = (any::<usize>(), answer()).prop_map(|(pick, with)| What::Answer { pick, with });
     let stray = (0..9u64, answer()).prop_map(|(effect, with)| What::Stray { effect, with });
     let what = prop_oneof![
         8 => signal,
         12 => answering,
+        4 => answering_questions,
+        1 => any::<usize>().prop_map(What::Installed),
         1 => stray,
         1 => any::<usize>().prop_map(|pick| What::Wrong { pick }),
         1 => vec(actuator(), 0..5).prop_map(What::Registered),
@@ -219,6 +333,8 @@ fn limits() -> impl Strategy<Value = Limits> {
             schedule_min_ms: 10,
             request_deadline_ms: 1_000,
             turn_deadline_ms: 3_000,
+            questions: 2,
+            approval_ms: 2_000,
             ..Limits::default()
         },
     )
@@ -233,7 +349,8 @@ fn asker(who: usize) -> Asker {
             shell: Some(Name::new("emacs")),
             ..Asker::new("uid:1")
         },
-        _ => Asker::new("tcp"),
+        2 => Asker::new("tcp"),
+        _ => Asker::new("anonymous"),
     }
 }
 

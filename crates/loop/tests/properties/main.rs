@@ -3,14 +3,16 @@
 //! A life is made by `lives`: signals, answers to what is awaited, answers to what never was, time,
 //! shells that come and go. What must hold of each is here.
 
+mod approvals;
 mod lives;
+mod policies;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bridle_loop::{
-    By, Effect, Event, Order, Risk, Rule, Ruling, Seq, SessionId, State, Time, Verdict, reader,
-    step,
+    By, Effect, Event, Facts, Order, Policies, Risk, Rule, Ruling, Seq, SessionId, State, Time,
+    Verdict, Word, reader, step,
 };
 use bridle_sexp::Value;
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
@@ -18,19 +20,31 @@ use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 use lives::{Approved, Moment, life};
 
 /// The kinds of events, and one that is none.
-const KINDS: [&str; 9] =
-    ["began", "signal", "registered", "consulted", "drafted", "acted", "tick", "cancelled", "say"];
+const KINDS: [&str; 11] = [
+    "began",
+    "signal",
+    "registered",
+    "consulted",
+    "drafted",
+    "acted",
+    "answered",
+    "policy-installed",
+    "tick",
+    "cancelled",
+    "say",
+];
 
 /// What a session did: every event with its number, and the effects that followed.
 struct Run {
     state: State,
     steps: Vec<(Option<Seq>, Event, Vec<Effect>)>,
+    times: Vec<Time>,
 }
 
 impl Run {
     fn of(life: &[Moment], keep: fn(&State) -> State, approved: Approved) -> Self {
-        let mut run =
-            Self { state: State::new(SessionId::parse("s").expect("a name")), steps: Vec::new() };
+        let session = SessionId::parse("s").expect("a name");
+        let mut run = Self { state: State::new(session), steps: Vec::new(), times: Vec::new() };
         for moment in life {
             for (at, event) in moment.events(&run.state, approved) {
                 run.state = keep(&run.state);
@@ -44,6 +58,7 @@ impl Run {
         let seq = self.state.seq_of(&event);
         let effects = step(&mut self.state, at, event.clone());
         self.steps.push((seq, event, effects));
+        self.times.push(at);
     }
 
     /// Answers everything that is awaited until nothing is, or the patience is over.
@@ -86,7 +101,11 @@ fn through_text(state: &State) -> State {
     let text = state.text();
     assert_eq!(text, state.to_value().to_string(), "the text of a state");
     let tree = reader().read_one(&text).expect("a readable state");
-    let read = State::from_value(&tree.root().to_value()).expect("a state");
+    let mut read = State::from_value(&tree.root().to_value()).expect("a state");
+    for set in lives::sets() {
+        read.supply(set);
+    }
+    assert_eq!(read.wants_policies(), None, "policies that are here");
     assert_eq!(read, *state, "a state that was written and read");
     read
 }
@@ -144,7 +163,7 @@ proptest! {
             }
         }
         for (seq, event, _) in &run.steps {
-            if matches!(event, Event::Signal(_)) {
+            if matches!(event, Event::Signal(_) | Event::Answered(_)) {
                 prop_assert_eq!(answers.remove(&seq.expect("a numbered signal")), Some(1));
             }
         }
@@ -164,25 +183,34 @@ proptest! {
     }
 
     #[test]
-    fn only_what_is_safe_or_administration_by_an_owner_is_allowed(life in life()) {
+    fn what_is_more_than_safe_needs_a_yes_or_an_owner(life in life()) {
+        // Judged by the built-in policies all the time.
+        let life: Vec<Moment> = life.into_iter().filter(|moment| !moment.installs()).collect();
         let run = Run::of(&life, as_it_is, Approved::No);
-        let mut owner_asks = false;
+        for ruling in run.rulings() {
+            let action = ruling.action.as_ref().map_or("", |name| name.as_str());
+            let is_administration = ["forget", "fork", "approve"].contains(&action);
+            let is_allowed = ruling.verdict == Verdict::Allow && ruling.rule == Rule::Policy;
+            let is_harmless = ruling.policies.iter().any(|id| &**id == "safe");
+            let is_owners = is_administration && ruling.by == By::Asker;
+            prop_assert!(!is_allowed || is_harmless || is_owners, "{ruling:?}");
+        }
         for (_, event, effects) in &run.steps {
-            if let Event::Signal(signal) = event {
-                owner_asks |= signal.from.owner;
-            }
             for effect in effects {
                 let Effect::Act { order, .. } = effect else { continue };
                 let action = order.action();
-                let is_fine = action.risk() == Risk::Safe
-                    || (action.is_administration() && owner_asks);
-                prop_assert!(is_fine, "{order:?}");
+                let yes = matches!(event, Event::Answered(answered) if answered.from.owner);
+                let is_fine = action.risk() == Risk::Safe || action.is_administration() || yes;
+                prop_assert!(is_fine, "{order:?} after {event:?}");
             }
         }
-        for ruling in run.rulings() {
-            let by_owner = ruling.rule == Rule::OwnerAsks;
-            prop_assert!(!by_owner || ruling.by == By::Asker, "{ruling:?}");
-        }
+    }
+
+    #[test]
+    fn a_yes_is_for_one_act_in_time_and_for_nothing_else(life in life()) {
+        let run = Run::of(&life, as_it_is, Approved::No);
+        let steps = run.times.iter().zip(&run.steps);
+        approvals::check(steps.map(|(at, (_, event, effects))| (*at, event, &effects[..])))?;
     }
 
     #[test]
@@ -193,6 +221,26 @@ proptest! {
         for effect in forged.effects() {
             let Effect::Act { order, .. } = effect else { continue };
             prop_assert_eq!(order.payload().get("approved"), None);
+        }
+    }
+
+    #[test]
+    fn decisions_are_judged_again_from_their_records(life in life()) {
+        let life: Vec<Moment> = life.into_iter().filter(|moment| !moment.installs()).collect();
+        let run = Run::of(&life, as_it_is, Approved::No);
+        let set = Policies::built_in();
+        for effect in run.effects() {
+            let Effect::Decided(decision) = effect else { continue };
+            let Some(facts) = &decision.facts else { continue };
+            let text = effect.to_value().to_string();
+            let tree = reader().read_one(&text).expect("a readable decision");
+            let again = Facts::recorded(run.state.session(), &tree.root().to_value());
+            prop_assert_eq!(again.as_ref(), Ok(facts));
+            if decision.ruling.rule == Rule::Policy {
+                let found = set.find(facts);
+                let ruling = &decision.ruling;
+                prop_assert_eq!(found.word == Word::Allow, ruling.verdict == Verdict::Allow);
+            }
         }
     }
 
@@ -216,7 +264,10 @@ proptest! {
         prop_assert!(length("decisions") <= limits.decisions);
         prop_assert!(length("queue") <= limits.queue);
         prop_assert!(length("schedules") <= limits.schedules);
-        prop_assert!(length("acts") <= limits.outstanding);
+        prop_assert!(length("acts") <= limits.outstanding + limits.questions);
+        prop_assert!(length("questions") <= limits.questions);
+        prop_assert!(length("resolved") <= 64);
+        prop_assert!(length("budget") <= 64 + 2 + 20);
     }
 }
 

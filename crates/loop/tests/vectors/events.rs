@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use bridle_loop::{
-    Actuator, Advice, Asker, Began, Draft, EffectId, Event, Fault, Fork, Limits, Name, Outcome,
-    Place, Proposal, SessionId, Signal, SignalKind, State, Tick, Time, TurnId, reader, step,
+    ActionHash, Actuator, Advice, Answer, Answered, Asker, Began, Draft, EffectId, Event, Fault,
+    Fork, Installed, Limits, Name, Outcome, Place, Policies, Proposal, SessionId, Signal,
+    SignalKind, State, Tick, Time, TurnId, reader, step,
 };
 use bridle_sexp::{Progress, Reader, Value};
 
@@ -18,12 +19,14 @@ pub(crate) struct Stage {
     pub(crate) state: State,
     pub(crate) now: Time,
     has_begun: bool,
+    /// The policies that were installed last.
+    set: Option<Arc<Policies>>,
 }
 
 impl Stage {
     pub(crate) fn new() -> Self {
         let session = SessionId::parse("main").expect("a good name");
-        Self { state: State::new(session), now: Time(BEGIN), has_begun: false }
+        Self { state: State::new(session), now: Time(BEGIN), has_begun: false, set: None }
     }
 
     /// Writes the state as text and goes on with what the text says.
@@ -31,7 +34,11 @@ impl Stage {
         let text = self.state.text();
         assert_eq!(text, self.state.to_value().to_string(), "the text of a state");
         let tree = reader().read_one(&text).expect("a readable state");
-        let state = State::from_value(&tree.root().to_value()).expect("a state");
+        let mut state = State::from_value(&tree.root().to_value()).expect("a state");
+        if let Some(set) = &self.set {
+            state.supply(set);
+        }
+        assert_eq!(state.wants_policies(), None, "policies that are here");
         assert_eq!(state, self.state, "a state that was written and read");
         assert_eq!(state.to_value().to_string(), text, "its text");
         self.state = state;
@@ -53,7 +60,11 @@ impl Stage {
             self.begin(shown::limits(&limits)?, None);
             return Ok(Vec::new());
         }
-        let event = event(&verb, &mut words)?;
+        let event = if verb == "policy" {
+            self.policy(&words.symbol()?, words.rest())?
+        } else {
+            event(&verb, &mut words)?
+        };
         words.end()?;
         let read = Event::from_value(event.kind(), &event.to_value());
         assert_eq!(read.as_ref(), Ok(&event), "an event that was written and read");
@@ -62,6 +73,25 @@ impl Stage {
             .iter()
             .map(|effect| shown::effect(effect, now))
             .collect())
+    }
+
+    /// Installs the policies of a file beside the scenarios; further words are protected paths.
+    fn policy(
+        &mut self,
+        name: &str,
+        protected: impl Iterator<Item = Value>,
+    ) -> Result<Event, String> {
+        let path = format!("{}/../../vectors/scenario/{name}.org", env!("CARGO_MANIFEST_DIR"));
+        let set = if name == "default" {
+            Policies::built_in()
+        } else {
+            let text =
+                std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+            Arc::new(Policies::from_org(&text).map_err(|bad| format!("{path}:\n{bad}"))?)
+        };
+        self.set = Some(set.clone());
+        let protected = protected.filter_map(|path| path.as_str().map(Into::into)).collect();
+        Ok(Event::PolicyInstalled(Installed::new(set, protected)))
     }
 
     fn begin(&mut self, limits: Limits, fork: Option<Fork>) {
@@ -133,11 +163,15 @@ fn event(verb: &str, words: &mut Words) -> Result<Event, String> {
 /// the payload if it has an id.
 fn signal(who: &str, words: &mut Words) -> Result<Event, String> {
     let from = asker(who).ok_or_else(|| format!("`{who}` is neither an event nor somebody"))?;
-    let kind = match words.symbol()?.as_str() {
-        "says" => SignalKind::Event,
-        "asks" => SignalKind::Request,
-        "logs" => SignalKind::Log,
-        other => return Err(format!("`{other}`, expected `says`, `asks` or `logs`")),
+    let (kind, patient) = match words.symbol()?.as_str() {
+        "says" => (SignalKind::Event, true),
+        "asks" => (SignalKind::Request, true),
+        "says-now" => (SignalKind::Event, false),
+        "asks-now" => (SignalKind::Request, false),
+        "logs" => (SignalKind::Log, true),
+        "allows" => return answered(from, Answer::Allow, words),
+        "denies" => return answered(from, Answer::Deny, words),
+        other => return Err(format!("`{other}` is nothing that somebody does")),
     };
     let mut target = None;
     let mut id = None;
@@ -148,7 +182,28 @@ fn signal(who: &str, words: &mut Words) -> Result<Event, String> {
             payload => break payload,
         }
     };
-    Ok(Event::Signal(Arc::new(Signal { kind, from, id, target, payload, dropped: Vec::new() })))
+    let dropped = Vec::new();
+    Ok(Event::Signal(Arc::new(Signal { kind, from, id, target, payload, dropped, patient })))
+}
+
+/// `WHO allows APPROVAL` or `WHO denies APPROVAL`, with `id ID`, `always MS` and `hash "DIGITS"`
+/// after it.
+fn answered(from: Asker, answer: Answer, words: &mut Words) -> Result<Event, String> {
+    let approval = EffectId(words.number()?);
+    let mut answered = Answered { approval, hash: None, answer, from, id: None, always: None };
+    while words.has_more() {
+        if words.take("id") {
+            answered.id = Some(words.value()?);
+        } else if words.take("always") {
+            answered.always = words.value()?.as_i64();
+        } else if words.take("hash") {
+            let hash = ActionHash::parse(&words.text()?).ok_or("a hash is 64 hex digits")?;
+            answered.hash = Some(hash);
+        } else {
+            return Err("`id`, `always` or `hash` after an answer".into());
+        }
+    }
+    Ok(Event::Answered(answered))
 }
 
 /// The people of the scenarios.
@@ -165,6 +220,8 @@ fn asker(who: &str) -> Option<Asker> {
         "cli" => shell("cli", "c1"),
         "tui" => shell("tui", "t1"),
         "stranger" => Asker::new("tcp"),
+        "nobody" => Asker::new("anonymous"),
+        "visitor" => Asker::new("uid:1001"),
         _ => return None,
     })
 }

@@ -1,6 +1,6 @@
 //! Effect lines and state lines: how what comes out is shown.
 
-use bridle_loop::{Decision, Effect, Limits, Name, Outcome, Prompt, Time, Verdict};
+use bridle_loop::{Decision, Effect, Limits, Name, Outcome, Prompt, Rule, Time, Verdict};
 use bridle_sexp::Value;
 
 use crate::events::Stage;
@@ -19,6 +19,13 @@ pub(crate) fn effect(effect: &Effect, now: Time) -> String {
             deadline.0 - now.0,
             order.payload()
         ),
+        Effect::Ask { id, seq, question } => {
+            let who = question.who.join(" ");
+            let who = if who.is_empty() { "nobody" } else { &who };
+            let within = question.expires.0 - now.0;
+            let (id, seq, text) = (id.0, seq.0, Value::str(&*question.text));
+            format!("question {id} seq {seq} for {who} within {within} {text}")
+        }
         Effect::Settled { id, seq, outcome } => {
             format!("settled {} seq {} {}", id.0, seq.0, outcome.word())
         }
@@ -97,9 +104,15 @@ fn thought(prompt: &Prompt) -> String {
 fn decided(decision: &Decision) -> String {
     let ruling = &decision.ruling;
     let name = |name: Option<&Name>| name.map_or("nil".into(), |name| name.to_value().to_string());
+    let rule = match ruling.rule {
+        Rule::Policy if ruling.policies.is_empty() => "default".into(),
+        Rule::Policy => ruling.policies.join(" "),
+        rule => rule.word().into(),
+    };
     let mut line = match ruling.verdict {
-        Verdict::Allow => format!("allow {}", ruling.rule.word()),
-        Verdict::Deny(code) => format!("deny {} {}", ruling.rule.word(), code.word()),
+        Verdict::Allow => format!("allow {rule}"),
+        Verdict::Ask => format!("ask {rule}"),
+        Verdict::Deny(code) => format!("deny {rule} {}", code.word()),
     };
     line.push_str(&format!(
         " by {} {} to {}",

@@ -101,6 +101,10 @@ pub struct Detail {
     pub limits: Vec<(&'static str, u64)>,
     /// State of the store, such as `none` while there is no store.
     pub store: &'static str,
+    /// Hash of the policies that hold; empty while there are none.
+    pub policy: Box<str>,
+    /// Why the file of policies is not used as it is.
+    pub policy_fault: Option<Box<str>>,
     /// Metrics in the OpenMetrics text format.
     pub metrics: Box<str>,
 }
@@ -153,7 +157,7 @@ impl Detail {
         let numbers = |rows: &[(&'static str, u64)]| {
             Value::plist(rows.iter().map(|(name, value)| (*name, number(*value))))
         };
-        Value::plist([
+        let head = [
             ("server", Value::str(self.server.as_ref())),
             ("protocol", Value::str(VERSION)),
             ("uptime-seconds", number(self.uptime_seconds)),
@@ -161,7 +165,10 @@ impl Detail {
             ("queues", numbers(&self.queues)),
             ("limits", numbers(&self.limits)),
             ("store", Value::keyword(self.store)),
-            ("metrics", Value::str(self.metrics.as_ref())),
-        ])
+            ("policy", Value::str(self.policy.as_ref())),
+        ];
+        let fault = self.policy_fault.as_deref().map(|fault| ("policy-fault", Value::str(fault)));
+        let metrics = ("metrics", Value::str(self.metrics.as_ref()));
+        Value::plist(head.into_iter().chain(fault).chain([metrics]))
     }
 }

@@ -1,6 +1,8 @@
 //! The table and the daemon agree about defaults.
 
-use bridle_daemon::config::{Config, ThinkerChoice};
+use std::path::Path;
+
+use bridle_daemon::config::{Config, PolicyChoice, ThinkerChoice};
 
 use super::super::table::Preset;
 use super::super::{Origin, Resolved, Settings, TABLE, Value};
@@ -10,7 +12,7 @@ fn defaults() -> Settings {
     let entries = TABLE.iter().map(|setting| {
         let value = match setting.default {
             Preset::Text(text) => setting.kind.parse(text).unwrap(),
-            Preset::StateDir | Preset::Socket => Value::Path("/x".into()),
+            Preset::StateDir | Preset::Policy | Preset::Socket => Value::Path("/x".into()),
             Preset::Unset => Value::Unset,
         };
         Resolved { setting, text: None, value, origin: Origin::Default }
@@ -18,18 +20,49 @@ fn defaults() -> Settings {
     Settings { entries: entries.collect(), file: None }
 }
 
+fn entry_of<'s>(settings: &'s mut Settings, name: &str) -> &'s mut Resolved {
+    settings.entries.iter_mut().find(|entry| entry.setting.name == name).unwrap()
+}
+
 #[test]
 fn defaults_are_those_of_the_daemon() {
     let lifted = defaults().to_daemon().unwrap();
-    let daemon = Config { unix: Some("/x".into()), state: "/x".into(), ..Config::default() };
+    let daemon = Config {
+        unix: Some("/x".into()),
+        state: "/x".into(),
+        policy: PolicyChoice::IfThere("/x".into()),
+        // The directory of settings depends on who runs this.
+        protected: lifted.protected.clone(),
+        ..Config::default()
+    };
     assert_eq!(format!("{lifted:?}"), format!("{daemon:?}"));
+}
+
+#[test]
+fn a_file_of_policies_that_is_named_must_exist() {
+    let mut settings = defaults();
+    entry_of(&mut settings, "policy").origin = Origin::Flag("policy");
+    assert_eq!(settings.policy(), PolicyChoice::File("/x".into()));
+    entry_of(&mut settings, "policy").value = Value::Unset;
+    assert_eq!(settings.policy(), PolicyChoice::BuiltIn);
+}
+
+#[test]
+fn settings_and_keys_are_protected() {
+    let mut settings = defaults();
+    settings.file = Some("/etc/bridle.toml".into());
+    entry_of(&mut settings, "hmac.key-file").value = Value::Path("/srv/key".into());
+    let protected = settings.protected();
+    for path in ["/etc/bridle.toml", "/srv/key"] {
+        assert!(protected.iter().any(|one| one == Path::new(path)), "{path} in {protected:?}");
+    }
 }
 
 #[test]
 fn limits_out_of_range_are_named_as_settings() {
     for name in ["max-connections", "max-frame", "max-in-flight", "max-output", "max-message"] {
         let mut settings = defaults();
-        let entry = settings.entries.iter_mut().find(|entry| entry.setting.name == name).unwrap();
+        let entry = entry_of(&mut settings, name);
         entry.value = Value::Number(0);
         let failure = settings.check_limits().unwrap_err().to_string();
         assert!(failure.starts_with(&format!("error: `{name}`: expected ")), "{failure}");
@@ -47,7 +80,7 @@ fn logs_have_a_default() {
 fn the_engine_is_told_who_thinks_and_how_often_time_passes() {
     let mut settings = defaults();
     for (name, text) in [("thinker", "script:rules.lisp"), ("heartbeat", "90s")] {
-        let entry = settings.entries.iter_mut().find(|entry| entry.setting.name == name).unwrap();
+        let entry = entry_of(&mut settings, name);
         entry.value = entry.setting.kind.parse(text).unwrap();
     }
     let config = settings.to_daemon().unwrap();

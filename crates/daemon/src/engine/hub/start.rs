@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use super::super::clock::Clock;
 use super::super::facts::HubFacts;
+use super::super::guard::Guard;
 use super::super::keeper::Keeper;
 use super::super::readers::Readers;
 use super::super::refusals::Refusals;
@@ -60,6 +61,7 @@ impl Hub {
             Keeper::start(store, &config.state, Arc::clone(&clock), metrics.commits.clone())
                 .map_err(Error::Keeper)?;
         let limits = config.engine;
+        let guard = Guard::start(config);
         let hub = Arc::new(Hub {
             limits,
             keeper,
@@ -72,6 +74,7 @@ impl Hub {
             loaded: Mutex::default(),
             wakes: Wakes::default(),
             refusals: Refusals::default(),
+            guard,
             workers: Semaphore::new(limits.workers),
             desks: Semaphore::new(DESKS),
             tasks: TaskTracker::new(),
@@ -85,6 +88,7 @@ impl Hub {
         });
         facts.introduce(&hub);
         hub.note("daemon-up").await;
+        hub.record_first_policies(DAEMON).await;
         hub.take_up(&waiting);
         hub.tasks.spawn(Arc::clone(&hub).keep_time(config.heartbeat));
         Ok(hub)

@@ -127,7 +127,7 @@ async fn a_daemon_that_stops_takes_nothing() {
         let all = reader.records(bridle_store::Number(0), &Default::default(), 10).expect("read");
         all.iter().map(|record| record.kind.to_string()).collect()
     };
-    assert_eq!(kinds, ["daemon-up", "daemon-down"]);
+    assert_eq!(kinds, ["daemon-up", "policy", "daemon-down"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

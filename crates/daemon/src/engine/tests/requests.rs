@@ -1,7 +1,7 @@
 //! Requests to shells, and acts of the host around a crash.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bridle_host::{Host, ThinkerChoice};
 use bridle_loop::{EffectId, Limits, Name, Outcome, SessionId};
@@ -10,9 +10,11 @@ use bridle_store::{Options, Store};
 use bridle_wire::Code;
 
 use super::rig::{Rig, Shell, body, emacs, message, owner};
-use crate::engine::batch::{After, Batch, began};
+use crate::config::Config;
+use crate::engine::batch::{After, Batch, Means, began};
 use crate::engine::core::Core;
 use crate::engine::facts::HubFacts;
+use crate::engine::guard::Guard;
 use crate::engine::inbound::Inbound;
 use crate::engine::terms::AttachmentId;
 use crate::engine::work::Work;
@@ -36,7 +38,7 @@ async fn asked(shell: &Shell) -> i64 {
 
 fn respond(shell: &Shell, session: &str, effect: i64) -> Result<(), Code> {
     let text = format!("(:type :RESPONSE :id \"{session}-{effect}\" :payload (:status :success))");
-    shell.0.respond(&message(&text)).map_err(|failure| failure.code)
+    shell.0.respond(&message(&text)).map(drop).map_err(|failure| failure.code)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -117,7 +119,7 @@ async fn a_request_that_nobody_answers_expires() {
     let name = SessionId::parse("work").expect("a name");
     let held = rig.hub.find_or_make(&name, &owner().name(), 0);
     let (done, begun) = tokio::sync::oneshot::channel();
-    let began = bridle_loop::Began { limits, ..began("uid:1000") };
+    let began = bridle_loop::Began { limits, ..began("uid:1000", Duration::from_secs(60)) };
     held.post(Work::Begin { began: Box::new(began), done });
     assert!(begun.await.expect("begun"));
     drop(held);
@@ -155,8 +157,10 @@ fn crashed(directory: &std::path::Path, crash: Crash) -> u64 {
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis();
     let now = i64::try_from(now).expect("before the end of time");
-    let mut batch = Batch::new(&mut core, &host, &actuators, now);
-    batch.begin(|| began("uid:1000"));
+    let guard = Guard::start(&Config::default());
+    let means = Means { host: &host, actuators: &actuators, guard: &guard, at: now };
+    let mut batch = Batch::new(&mut core, means);
+    batch.begin(|| began("uid:1000", Duration::from_secs(60)));
     batch.add(Work::Signal(Box::new(inbound)), &[]);
     let act = batch.after.iter().find_map(|after| match after {
         After::Carry { effect, .. } => match &**effect {

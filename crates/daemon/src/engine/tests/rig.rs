@@ -218,6 +218,7 @@ pub(super) fn signal(text: &str) -> Signal {
         target: message.target.map(|target| Name::new(target.as_str())),
         payload: message.payload.unwrap_or(Value::Nil),
         dropped: Vec::new(),
+        patient: true,
     }
 }
 

@@ -126,7 +126,17 @@ fn every_kind_is_explained() {
     let text = include_str!("../../../../../docs/record.md");
     let (_, table) = text.split_once("| kind | |").unwrap();
     let (table, _) = table.split_once("\n\n").unwrap();
-    let others = ["started", "mark", "daemon-up", "daemon-down", "log", "forgot", "refused"];
+    let others = [
+        "started",
+        "mark",
+        "daemon-up",
+        "daemon-down",
+        "log",
+        "forgot",
+        "refused",
+        "policy",
+        "policy-refused",
+    ];
     for kind in EVENTS.iter().chain(&EFFECTS).chain(&others) {
         assert!(table.contains(&format!("`{kind}`")), "{kind} is not in docs/record.md");
     }

@@ -383,6 +383,8 @@ fn health_in_detail_adds_one_field() {
         queues: vec![("answers", 0)],
         limits: vec![("connections", 9)],
         store: "none",
+        policy: "5eed".into(),
+        policy_fault: Some("line 3: no heading".into()),
         metrics: "a 1\n".into(),
     };
     let mut out = String::new();
@@ -391,7 +393,8 @@ fn health_in_detail_adds_one_field() {
         out,
         "(:type :health-response :status :degraded :checked-p t :detail (:server \"bridle/0.1.0\" \
          :protocol \"0.3.0\" :uptime-seconds 5 :connections 2 :queues (:answers 0) \
-         :limits (:connections 9) :store :none :metrics \"a 1\n\"))"
+         :limits (:connections 9) :store :none :policy \"5eed\" \
+         :policy-fault \"line 3: no heading\" :metrics \"a 1\n\"))"
     );
     assert_eq!(Response::status_of(&parsed(&out)), Some((Status::Degraded, true)));
 }

@@ -1,0 +1,317 @@
+//! The policies that hold now: read, checked, recorded, installed.
+//!
+//! Asked by the hub who may do what to a session, and by every batch which policies its session is
+//! to be judged by. A file that cannot be used changes nothing: the policies of before stay, at
+//! the start the built-in ones, and the record, the log and the health check say so. What the
+//! policies say to a proposal is decided by the loop.
+
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use bridle_loop::{
+    Access, DEFAULT_POLICY, Installed, Policies, PolicyHash, Question, SessionId, Time, Visited,
+    Word,
+};
+use bridle_sexp::Value;
+use bridle_store::{Draft, Error, Filter, Number, Reader};
+
+use super::hub::Hub;
+use crate::config::{Config, PolicyChoice};
+use crate::principal::Principal;
+
+/// Bytes of a file of policies that are read; a set says itself how much less it takes.
+const MAX_FILE: u64 = 4 << 20;
+
+/// Sets of the past that are kept in memory. Sessions get the present one with their next event.
+const MAX_SETS: usize = 16;
+
+/// Records read at once while a set is looked for.
+const PAGE: usize = 64;
+
+/// The kind of the records that hold policies.
+pub(super) const POLICY: &str = "policy";
+
+/// The kind of the records that say why policies were not installed.
+const REFUSED: &str = "policy-refused";
+
+/// The policies of one daemon.
+pub(crate) struct Guard {
+    choice: PolicyChoice,
+    /// What nothing may be written to.
+    protected: Vec<Box<str>>,
+    present: RwLock<Arc<Present>>,
+    /// Whether the record has the text of the present ones.
+    recorded: AtomicBool,
+    pub(super) sets: Arc<Sets>,
+    /// Held while policies are installed: one at a time.
+    pub(super) installing: tokio::sync::Mutex<()>,
+}
+
+/// What holds.
+#[derive(Debug)]
+pub(crate) struct Present {
+    /// What sessions are judged by.
+    pub(crate) installed: Installed,
+    text: Arc<str>,
+    /// Why the file is not used as it is.
+    pub(crate) fault: Option<Box<str>>,
+}
+
+/// A set and the text it was read from.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    set: Arc<Policies>,
+    text: Arc<str>,
+}
+
+impl Guard {
+    /// Reads the policies for the first time. Never fails: without a good file the built-in ones
+    /// hold.
+    pub(super) fn start(config: &Config) -> Guard {
+        let (candidate, fault) = match read(&config.policy) {
+            Ok(candidate) => (candidate, None),
+            Err(reason) => (Candidate::built_in(), Some(reason)),
+        };
+        let protected = protected(config);
+        let Candidate { set, text } = candidate;
+        let installed = Installed::new(Arc::clone(&set), protected.clone());
+        let sets = Sets::default();
+        sets.keep(&set);
+        Guard {
+            choice: config.policy.clone(),
+            protected,
+            present: RwLock::new(Arc::new(Present { installed, text, fault })),
+            recorded: AtomicBool::new(false),
+            sets: Arc::new(sets),
+            installing: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// What holds now.
+    pub(crate) fn present(&self) -> Arc<Present> {
+        Arc::clone(&self.present.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Tells whether the record has the text of what holds.
+    pub(super) fn is_recorded(&self) -> bool {
+        self.recorded.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the record has it.
+    pub(super) fn set_recorded(&self) {
+        self.recorded.store(true, Ordering::Relaxed);
+    }
+
+    /// Reads and checks the file again. Takes as long as its examples take.
+    pub(super) fn read(&self) -> Result<Candidate, Box<str>> {
+        read(&self.choice)
+    }
+
+    /// Lets a set hold that the record has.
+    pub(super) fn install(&self, candidate: Candidate) -> PolicyHash {
+        let Candidate { set, text } = candidate;
+        let installed = Installed::new(Arc::clone(&set), self.protected.clone());
+        self.sets.keep(&set);
+        self.replace(Present { installed, text, fault: None });
+        self.set_recorded();
+        set.hash()
+    }
+
+    /// Notes that the file cannot be used; what held goes on to hold.
+    pub(super) fn refuse(&self, reason: &str) {
+        let present = self.present();
+        self.replace(Present {
+            installed: present.installed.clone(),
+            text: Arc::clone(&present.text),
+            fault: Some(reason.into()),
+        });
+    }
+
+    fn replace(&self, next: Present) {
+        *self.present.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
+    }
+
+    /// The file, for messages.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.choice.file()
+    }
+}
+
+impl Candidate {
+    fn built_in() -> Candidate {
+        Candidate { set: Policies::built_in(), text: DEFAULT_POLICY.into() }
+    }
+
+    /// Its hash.
+    pub(super) fn hash(&self) -> PolicyHash {
+        self.set.hash()
+    }
+
+    /// The record of it.
+    pub(super) fn draft(&self, at: i64, principal: &str) -> Draft {
+        draft(self.set.hash(), &self.text, at, principal)
+    }
+}
+
+impl Present {
+    /// The record of it.
+    pub(super) fn draft(&self, at: i64, principal: &str) -> Draft {
+        draft(self.installed.hash(), &self.text, at, principal)
+    }
+}
+
+fn draft(hash: PolicyHash, text: &str, at: i64, principal: &str) -> Draft {
+    let body = Value::plist([
+        ("hash", Value::str(hash.to_string())),
+        ("engine", Value::str(Policies::engine())),
+        ("text", Value::str(text)),
+    ]);
+    Draft::new("", POLICY, at, principal, body.to_string())
+}
+
+/// The record of policies that were not installed.
+pub(super) fn refusal(file: Option<&Path>, reason: &str, at: i64, principal: &str) -> Draft {
+    let file = file.map_or(Value::Nil, |file| Value::str(file.display().to_string()));
+    let body = Value::plist([("file", file), ("reason", Value::str(reason))]);
+    Draft::new("", REFUSED, at, principal, body.to_string())
+}
+
+impl Hub {
+    /// Asks the policies whether somebody may do this to a session. Anybody of whom nothing is
+    /// known may not, whatever they say: one of those is like another.
+    pub(super) fn may(
+        &self,
+        who: &Principal,
+        access: Access,
+        session: &SessionId,
+        owner: &str,
+    ) -> bool {
+        let visited = Visited { session, owner, now: Time(self.now()) };
+        let found = self.guard.present().installed.may(&who.asker(), access, visited);
+        *who != Principal::Anonymous && found.word == Word::Allow
+    }
+
+    /// Asks the policies whether somebody may answer a question of a session.
+    pub(super) fn may_answer(
+        &self,
+        who: &Principal,
+        question: &Question,
+        session: &SessionId,
+        owner: &str,
+    ) -> bool {
+        let visited = Visited { session, owner, now: Time(self.now()) };
+        let found = self.guard.present().installed.may_answer(&who.asker(), question, visited);
+        *who != Principal::Anonymous && found.word == Word::Allow
+    }
+}
+
+/// Reads a set and runs its examples; says what is wrong, with the lines of the file.
+fn read(choice: &PolicyChoice) -> Result<Candidate, Box<str>> {
+    let Some(file) = choice.file() else { return Ok(Candidate::built_in()) };
+    let text = match read_text(file) {
+        Ok(text) => text,
+        Err(error)
+            if error.kind() == io::ErrorKind::NotFound
+                && matches!(choice, PolicyChoice::IfThere(_)) =>
+        {
+            return Ok(Candidate::built_in());
+        }
+        Err(error) => return Err(format!("`{}` cannot be read: {error}", file.display()).into()),
+    };
+    match Policies::from_org(&text) {
+        Ok(set) => Ok(Candidate { set: Arc::new(set), text: text.into() }),
+        Err(bad) => Err(format!("`{}`: {bad}", file.display()).into()),
+    }
+}
+
+fn read_text(file: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    std::fs::File::open(file)?.take(MAX_FILE + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_FILE {
+        return Err(io::Error::other(format!("expected at most {MAX_FILE} bytes")));
+    }
+    Ok(text)
+}
+
+/// What nothing may be written to: as it is named, and as the system knows it.
+fn protected(config: &Config) -> Vec<Box<str>> {
+    let named = config.protected.iter().map(PathBuf::as_path);
+    let named = named.chain(config.policy.file()).chain([config.state.as_path()]);
+    let mut all: Vec<Box<str>> = Vec::new();
+    for path in named {
+        let ways = [std::path::absolute(path).ok(), path.canonicalize().ok()];
+        all.extend(ways.into_iter().flatten().map(|path| path.to_string_lossy().into()));
+    }
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Sets of policies by their hash: from memory, or from the record.
+#[derive(Debug, Default)]
+pub(crate) struct Sets(Mutex<Vec<Arc<Policies>>>);
+
+impl Sets {
+    /// The set of this hash.
+    ///
+    /// # Errors
+    /// The record has no such set, or this program does not understand it.
+    pub(crate) fn find(&self, reader: &Reader, hash: PolicyHash) -> Result<Arc<Policies>, Error> {
+        let of_hash = |set: &&Arc<Policies>| set.hash() == hash;
+        if let Some(set) = self.lock().iter().find(of_hash) {
+            return Ok(Arc::clone(set));
+        }
+        let built_in = Policies::built_in();
+        if built_in.hash() == hash {
+            return Ok(built_in);
+        }
+        let Some(text) = recorded(reader, hash)? else {
+            return Err(Error::Damaged(format!("no policies `{hash}` in the record").into()));
+        };
+        let set = Policies::from_org(&text).map_err(|bad| {
+            let what = format!("policies `{hash}` that this version does not take: {bad}");
+            Error::Damaged(what.into())
+        })?;
+        let set = Arc::new(set);
+        self.keep(&set);
+        Ok(set)
+    }
+
+    fn keep(&self, set: &Arc<Policies>) {
+        let mut sets = self.lock();
+        if sets.iter().all(|known| known.hash() != set.hash()) {
+            sets.truncate(MAX_SETS - 1);
+            sets.insert(0, Arc::clone(set));
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Policies>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells whether the record has the policies of this hash.
+pub(super) fn is_recorded(reader: &Reader, hash: PolicyHash) -> Result<bool, Error> {
+    Ok(recorded(reader, hash)?.is_some())
+}
+
+/// The text of the policies of this hash. Looks at the daemon's own records only.
+fn recorded(reader: &Reader, hash: PolicyHash) -> Result<Option<String>, Error> {
+    let filter =
+        Filter { session: Some("".into()), kinds: vec![POLICY.into()], ..Filter::default() };
+    let mut after = Number(0);
+    loop {
+        let page = reader.records(after, &filter, PAGE)?;
+        let Some(last) = page.last() else { return Ok(None) };
+        after = last.number;
+        let texts = page.iter().filter_map(|record| {
+            let value = super::load::parse(record.body.text()?)?;
+            Some(value.get("text")?.as_str()?.to_owned())
+        });
+        if let Some(text) = { texts }.find(|text| PolicyHash::of(text) == hash) {
+            return Ok(Some(text));
+        }
+    }
+}

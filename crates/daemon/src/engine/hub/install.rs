@@ -1,0 +1,126 @@
+//! Other policies while the daemon runs: at its start, on SIGHUP, and when an owner asks.
+
+use std::sync::Arc;
+
+use bridle_loop::{Access, PolicyHash};
+use bridle_store::{Append, Draft};
+use bridle_wire::Code;
+use bridle_wire::oacp::Failure;
+use bridle_wire::oacp::hello::Role;
+
+use super::super::guard::{self, Candidate};
+use super::super::session::Session;
+use super::super::terms::AttachmentId;
+use super::Hub;
+use crate::principal::Principal;
+
+/// What a shell is told that may no longer see its session.
+const NO_LONGER: &str = "the policies that hold now do not let this connection be here";
+
+/// What whoever asks is told when the file could not even be looked at.
+const NOT_READ: &str = "the policies could not be read; the daemon's log has the reason";
+
+impl Hub {
+    /// Reads the file of policies again, checks it, and lets it hold. The old ones stay when
+    /// anything is wrong with it, or when it cannot be recorded.
+    ///
+    /// # Errors
+    /// `invalid-value` with the lines of the file; `store-unavailable`.
+    pub(crate) async fn install_policies(self: &Arc<Hub>, by: &str) -> Result<PolicyHash, Failure> {
+        let _alone = self.guard.installing.lock().await;
+        let hub = Arc::clone(self);
+        let read = tokio::task::spawn_blocking(move || hub.guard.read()).await;
+        let read = read.map_err(|error| {
+            tracing::error!(%error, "reading the policies broke off");
+            Failure::because(Code::Internal, NOT_READ)
+        })?;
+        let candidate = match read {
+            Ok(candidate) => candidate,
+            Err(reason) => {
+                self.guard.refuse(&reason);
+                self.tell_refused(&reason, by).await;
+                return Err(Failure::because(Code::InvalidValue, reason));
+            }
+        };
+        self.record_policies(&candidate, by).await?;
+        let hash = self.guard.install(candidate);
+        tracing::info!(%hash, by, "policies installed");
+        self.look_again();
+        Ok(hash)
+    }
+
+    /// Records at the start what holds, and why the file does not if it does not.
+    pub(super) async fn record_first_policies(&self, by: &str) {
+        let present = self.guard.present();
+        if let Some(reason) = &present.fault {
+            self.tell_refused(reason, by).await;
+        }
+        let hash = present.installed.hash();
+        let known = self.readers.read(move |reader| guard::is_recorded(reader, hash)).await;
+        let is_recorded = match known {
+            Ok(true) => true,
+            // Otherwise it is recorded with the first session that needs it.
+            _ => self.record_own(present.draft(self.now(), by)).await,
+        };
+        if is_recorded {
+            self.guard.set_recorded();
+        }
+    }
+
+    /// Says loudly that policies were not installed.
+    async fn tell_refused(&self, reason: &str, by: &str) {
+        tracing::warn!(reason, "the policies are not installed; what held before goes on to hold");
+        self.record_own(guard::refusal(self.guard.file(), reason, self.now(), by)).await;
+    }
+
+    async fn record_policies(&self, candidate: &Candidate, by: &str) -> Result<(), Failure> {
+        let hash = candidate.hash();
+        if self.readers.read(move |reader| guard::is_recorded(reader, hash)).await? {
+            return Ok(());
+        }
+        match self.record_own(candidate.draft(self.now(), by)).await {
+            true => Ok(()),
+            false => Err(Code::StoreUnavailable.into()),
+        }
+    }
+
+    /// Records something of the daemon itself; tells whether it is kept.
+    async fn record_own(&self, draft: Draft) -> bool {
+        let kind = draft.kind;
+        let append = Append { drafts: vec![draft], ..Append::default() };
+        match self.keep(append).await {
+            Ok(_) => true,
+            Err(error) => {
+                tracing::warn!(%error, kind, "could not be recorded");
+                false
+            }
+        }
+    }
+
+    /// Tells whether somebody may join a session in a role.
+    pub(super) fn may_join(&self, who: &Principal, role: Role, session: &Session) -> bool {
+        let may = |access| self.may(who, access, &session.id, &session.owner);
+        may(Access::Attach)
+            && may(Access::Observe)
+            && (role == Role::Observer || may(Access::Control))
+    }
+
+    /// Asks again for everybody who is attached.
+    fn look_again(&self) {
+        for session in self.present() {
+            let feeds: Vec<(AttachmentId, Principal, Role)> = {
+                let inner = session.lock();
+                inner.feeds.iter().map(|feed| (feed.id, feed.who.clone(), feed.role)).collect()
+            };
+            for (id, who, role) in feeds {
+                // Whoever is unknown holds nothing but the own conversation.
+                if who == Principal::Anonymous || self.may_join(&who, role, &session) {
+                    continue;
+                }
+                if let Some(feed) = session.lock().feed(id) {
+                    feed.end(Failure::because(Code::UnknownSession, NO_LONGER));
+                }
+            }
+        }
+    }
+}

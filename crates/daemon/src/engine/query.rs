@@ -1,0 +1,342 @@
+//! What a client asks of the daemon itself, beside its session: no turn is made of it.
+//!
+//! Read from a message by `talk`, answered by the hub. Only an answer to a question of the guard
+//! leaves a record, in the session that asked it; a list leaves none.
+
+use std::sync::Arc;
+
+use bridle_loop::{Access, ActionHash, Answer, Answered, EffectId, SessionId};
+use bridle_sexp::Value;
+use bridle_store::{Error, Reader};
+use bridle_wire::Code;
+use bridle_wire::oacp::{Failure, Id, Message, Path, Type};
+use tokio::sync::oneshot;
+
+use super::hub::{Held, Hub};
+use super::inbound::request_id;
+use super::load;
+use super::refusals::Attempt;
+use super::session::{Asking, Session};
+use super::terms::{Kind, StreamEvent};
+use super::work::{Answering, Back, Work};
+use crate::principal::Principal;
+
+/// Most questions in one list, the ones that expire first.
+const SHOWN: usize = 1000;
+
+/// Events of a session among which the outcome of an approved act is looked for, the latest.
+const LOOKED_AT: u64 = 512;
+
+/// What a client is told that names no question.
+const NO_NAME: &str = "expected the name of a question, such as `work-7`";
+
+/// What a client is told that answers neither yes nor no.
+const NO_VERDICT: &str = "expected `:allow` or `:deny`";
+
+/// What a client is told whose answer could not be recorded.
+const NOT_TAKEN: &str = "the answer could not be recorded, so it does not count; send it again";
+
+/// A question for the daemon.
+#[derive(Debug)]
+pub(crate) enum Query {
+    /// Which sessions there are.
+    Sessions,
+    /// Which questions of the guard are open.
+    Approvals,
+    /// How it stands with one.
+    Approval(Named),
+    /// An answer to one.
+    Approve(Named, Reply),
+    /// Read the policies again and let them hold.
+    InstallPolicy,
+}
+
+/// The name of a question: its session, if that is said, and its effect.
+#[derive(Clone, Debug)]
+pub(crate) struct Named {
+    session: Option<SessionId>,
+    effect: u64,
+}
+
+/// A yes or a no.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reply {
+    answer: Answer,
+    /// What was seen, if that is said.
+    hash: Option<ActionHash>,
+    /// For how many milliseconds the same is to be allowed from now on.
+    always: Option<i64>,
+}
+
+impl Query {
+    /// What a message asks of the daemon; `None` when it is for the engine.
+    pub(crate) fn of(message: &Message) -> Option<Result<Query, Failure>> {
+        let payload = message.payload.as_ref()?;
+        let is_for_daemon = message.kind == Type::Request
+            && message.target.as_ref().is_some_and(|target| target.is("system"));
+        let action = payload.get("action").filter(|_| is_for_daemon)?;
+        let says = |name| action.is_keyword(name);
+        if says("sessions") {
+            Some(Ok(Query::Sessions))
+        } else if says("approvals") {
+            Some(Ok(Query::Approvals))
+        } else if says("install-policy") {
+            Some(Ok(Query::InstallPolicy))
+        } else if says("approval") {
+            Some(Named::of(payload).map(Query::Approval))
+        } else if says("approve") {
+            let both = Named::of(payload).and_then(|named| Ok((named, Reply::of(payload)?)));
+            Some(both.map(|(named, reply)| Query::Approve(named, reply)))
+        } else {
+            None
+        }
+    }
+}
+
+impl Named {
+    fn of(payload: &Value) -> Result<Named, Failure> {
+        let value = payload.get("approval");
+        if let Some(effect) = value.and_then(Value::as_i64) {
+            let effect = u64::try_from(effect).map_err(|_| invalid("approval", NO_NAME))?;
+            return Ok(Named { session: None, effect });
+        }
+        let named = value.and_then(Value::as_str).and_then(|name| {
+            let (session, effect) = name.rsplit_once('-')?;
+            let session = SessionId::parse(session).ok()?;
+            Some(Named { session: Some(session), effect: effect.parse().ok()? })
+        });
+        named.ok_or_else(|| invalid("approval", NO_NAME))
+    }
+}
+
+impl Reply {
+    /// Reads an answer from a payload.
+    ///
+    /// # Errors
+    /// When it says neither yes nor no.
+    pub(super) fn of(payload: &Value) -> Result<Reply, Failure> {
+        let verdict = payload.get("verdict");
+        let says = |name| verdict.is_some_and(|verdict| verdict.is_keyword(name));
+        let answer = match (says("allow"), says("deny")) {
+            (true, _) => Answer::Allow,
+            (_, true) => Answer::Deny,
+            _ => return Err(invalid("verdict", NO_VERDICT)),
+        };
+        let hash = match payload.get("hash") {
+            None => None,
+            Some(hash) => {
+                let hash = hash.as_str().and_then(ActionHash::parse);
+                Some(hash.ok_or_else(|| invalid("hash", "expected 64 hex digits"))?)
+            }
+        };
+        Ok(Reply { answer, hash, always: payload.get("always").and_then(Value::as_i64) })
+    }
+
+    /// As the loop is told.
+    pub(super) fn answered(self, effect: u64, who: &Principal, id: Option<&Id>) -> Answered {
+        let Reply { answer, hash, always } = self;
+        let id = id.map(Id::to_value);
+        Answered { approval: EffectId(effect), hash, answer, from: who.asker(), id, always }
+    }
+}
+
+fn invalid(key: &'static str, text: &str) -> Failure {
+    let path = Path::of(&["payload", key]);
+    Failure { path, ..Failure::because(Code::InvalidValue, text) }
+}
+
+impl Hub {
+    /// Answers a question for the daemon: the payload of the answer. `own` is the session that the
+    /// connection is attached to.
+    ///
+    /// # Errors
+    /// When there is no such question, or not for this principal.
+    pub(crate) async fn ask(
+        self: Arc<Hub>,
+        who: Principal,
+        query: Query,
+        own: Option<SessionId>,
+    ) -> Result<Value, Failure> {
+        match query {
+            Query::Sessions | Query::Approvals if who == Principal::Anonymous => {
+                Err(self.forbid(&who, Attempt::List))
+            }
+            Query::Sessions => self.listed("sessions", who, Hub::sessions).await,
+            Query::Approvals => self.listed("approvals", who, Hub::approvals).await,
+            Query::InstallPolicy if !who.is_owner() => Err(self.forbid(&who, Attempt::Install)),
+            Query::InstallPolicy => {
+                let hash = self.install_policies(&who.name()).await?;
+                let hash = Value::str(hash.to_string());
+                Ok(success("install-policy", [("hash", hash)]))
+            }
+            Query::Approval(named) => self.approval(&who, named, own).await,
+            Query::Approve(named, reply) => self.approve(&who, named, reply, own).await,
+        }
+    }
+
+    /// Open questions that a principal may see, as a list of plists.
+    pub(crate) fn approvals(&self, who: &Principal) -> Value {
+        let mut all = Vec::new();
+        for session in self.present() {
+            let open: Vec<(u64, Asking)> = {
+                let inner = session.lock();
+                inner.questions.iter().map(|(id, asking)| (*id, asking.clone())).collect()
+            };
+            if open.is_empty() || !self.sees(who, &session) {
+                continue;
+            }
+            all.extend(open.into_iter().map(|(effect, asking)| {
+                (asking.question.expires.0, self.shown(who, &session, effect, &asking))
+            }));
+        }
+        all.sort_by_key(|(expires, _)| *expires);
+        Value::list(all.into_iter().take(SHOWN).map(|(_, plist)| Value::plist(plist)))
+    }
+
+    async fn listed(
+        self: Arc<Hub>,
+        what: &'static str,
+        who: Principal,
+        list: fn(&Hub, &Principal) -> Value,
+    ) -> Result<Value, Failure> {
+        // As long as there are sessions in the record.
+        let listing = tokio::task::spawn_blocking(move || list(&self, &who));
+        let list = listing.await.unwrap_or_else(|error| {
+            tracing::error!(%error, what, "a list could not be made");
+            Value::Nil
+        });
+        Ok(success(what, [(what, list)]))
+    }
+
+    /// How it stands with a question.
+    async fn approval(
+        self: &Arc<Hub>,
+        who: &Principal,
+        named: Named,
+        own: Option<SessionId>,
+    ) -> Result<Value, Failure> {
+        let (held, effect) = self.question(who, named, own).await?;
+        let session = &held.session;
+        let open = session.lock().questions.get(&effect).cloned();
+        if let Some(asking) = open {
+            let status = [("status", Value::keyword("pending-approval"))];
+            let shown = self.shown(who, session, effect, &asking);
+            return Ok(Value::plist(status.into_iter().chain(shown)));
+        }
+        let found = load::load(self, &session.id).await?;
+        let Some((how, by)) = found.core.state.ending_of(EffectId(effect)) else {
+            return Err(unknown());
+        };
+        let name = request_id(&session.id, effect);
+        let mut pairs = vec![
+            ("approval", Value::str(&*name)),
+            ("how", Value::keyword(how)),
+            ("by", by.map_or(Value::Nil, Value::str)),
+        ];
+        let (id, head) = (session.id.clone(), found.core.state.next_seq().0);
+        let said = self.readers.read(move |reader| outcome(reader, &id, head, &name)).await?;
+        pairs.extend(said.map(|said| ("said", said)));
+        Ok(success("approval", pairs.into_iter().filter(|(_, value)| !value.is_nil())))
+    }
+
+    /// Takes an answer to its session, and brings back what became of it.
+    async fn approve(
+        self: &Arc<Hub>,
+        who: &Principal,
+        named: Named,
+        reply: Reply,
+        own: Option<SessionId>,
+    ) -> Result<Value, Failure> {
+        let (held, effect) = self.question(who, named, own).await?;
+        self.check_open()?;
+        let (done, told) = oneshot::channel();
+        let answered = reply.answered(effect, who, None);
+        let work = Work::Answer(Box::new(Answering { answered, back: Back::To(done) }));
+        self.post_message(&held.session, work)?;
+        let lost = || Failure::because(Code::StoreUnavailable, NOT_TAKEN);
+        let told: Arc<StreamEvent> = told.await.map_err(|_| lost())?;
+        payload_of(&told).ok_or_else(lost)
+    }
+
+    /// The session of a question that somebody may see; others are told that there is none.
+    async fn question(
+        self: &Arc<Hub>,
+        who: &Principal,
+        named: Named,
+        own: Option<SessionId>,
+    ) -> Result<(Held, u64), Failure> {
+        let Named { session, effect } = named;
+        let Some(id) = session.or(own) else { return Err(invalid("approval", NO_NAME)) };
+        let held = self.find(&id).await?;
+        match held {
+            Some(held) if self.sees(who, &held.session) => Ok((held, effect)),
+            Some(_) => {
+                let name = Id::Str(request_id(&id, effect).into());
+                Err(self.forbid(who, Attempt::Answer(Some(&name))))
+            }
+            None => Err(unknown()),
+        }
+    }
+
+    fn sees(&self, who: &Principal, session: &Session) -> bool {
+        self.may(who, Access::Observe, &session.id, &session.owner)
+    }
+
+    fn shown(
+        &self,
+        who: &Principal,
+        session: &Session,
+        effect: u64,
+        asking: &Asking,
+    ) -> Vec<(&'static str, Value)> {
+        let question = &asking.question;
+        let intent = &question.intent;
+        let may_answer = self.may_answer(who, question, &session.id, &session.owner);
+        vec![
+            ("approval", Value::str(request_id(&session.id, effect))),
+            ("session", Value::str(session.id.as_str())),
+            ("question", Value::str(&*question.text)),
+            ("risk", Value::keyword(intent.action().risk().word())),
+            ("target", intent.target().to_value()),
+            ("wanted", intent.payload().clone()),
+            ("hash", Value::str(intent.hash().to_string())),
+            ("asker", Value::str(&*question.asker.principal)),
+            ("asked", Value::int(asking.event.at)),
+            ("deadline", Value::int(question.expires.0)),
+            ("may-answer", Value::bool(may_answer)),
+        ]
+    }
+}
+
+/// What was last said about an approved act, if it is recent.
+fn outcome(
+    reader: &Reader,
+    session: &SessionId,
+    head: u64,
+    name: &str,
+) -> Result<Option<Value>, Error> {
+    let after = head.saturating_sub(LOOKED_AT);
+    let most = usize::try_from(LOOKED_AT).unwrap_or(usize::MAX);
+    let records = reader.stream(session.as_str(), after, most)?;
+    let said = records.iter().rev().filter(|record| &*record.kind == "say").find_map(|record| {
+        let body = load::parse(record.body.text().filter(|text| text.contains(name))?)?;
+        let payload = body.get("payload")?;
+        let is_it = payload.get("approval").and_then(Value::as_str) == Some(name);
+        (is_it && payload.get("outcome").is_some()).then(|| payload.clone())
+    });
+    Ok(said)
+}
+
+fn payload_of(event: &StreamEvent) -> Option<Value> {
+    debug_assert_eq!(event.kind, Kind::Say);
+    load::parse(event.body.as_deref()?)?.get("payload").cloned()
+}
+
+fn success<'k>(action: &str, rest: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
+    let head = [("status", Value::keyword("success")), ("action", Value::keyword(action))];
+    Value::plist(head.into_iter().chain(rest))
+}
+
+fn unknown() -> Failure {
+    Failure::because(Code::UnknownId, "no such question")
+}

@@ -1,0 +1,269 @@
+//! Questions of the guard: asked once, answered from anywhere, carried out at most once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bridle_sexp::Value;
+use bridle_store::{Filter, Number, Reader};
+use bridle_wire::Code;
+use bridle_wire::oacp::Failure;
+
+use super::rig::{Rig, Shell, body, emacs, message, owner, stranger};
+use crate::config::PolicyChoice;
+use crate::engine::{Attach, Kind, Out, Query, Taken, View};
+use crate::history::History;
+use crate::history::replay::Range;
+use crate::principal::Principal;
+
+const EVAL: &str = "(:action :eval :code \"(save-buffer)\")";
+
+fn request(id: i64) -> String {
+    format!("(:type :REQUEST :id {id} :target :emacs :payload {EVAL})")
+}
+
+fn terminal(want: &mut Attach) {
+    want.client = Some("terminal".into());
+}
+
+/// Waits until this shell is asked something of this kind; returns the effect.
+async fn asked(shell: &Shell, kind: Kind) -> i64 {
+    loop {
+        match shell.next().await {
+            Out::Event { event, view: View::Asked, .. } | Out::Offer(event)
+                if event.kind == kind =>
+            {
+                return body(&event).get("effect").and_then(Value::as_i64).expect("an effect");
+            }
+            Out::Event { .. } | Out::Status(_) | Out::Offer(_) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// Asks the daemon itself; the payload of its answer.
+async fn query(rig: &Rig, who: Principal, payload: &str) -> Result<Value, Failure> {
+    let text = format!("(:type :REQUEST :id 9 :target :system :payload {payload})");
+    let query = Query::of(&message(&text)).expect("for the daemon")?;
+    Arc::clone(&rig.hub).ask(who, query, None).await
+}
+
+async fn answer(rig: &Rig, effect: i64, verdict: &str) -> Result<Value, Failure> {
+    let payload = format!("(:action :approve :approval \"work-{effect}\" :verdict {verdict})");
+    query(rig, owner(), &payload).await
+}
+
+fn respond(shell: &Shell, effect: i64, payload: &str) -> Result<Taken, Code> {
+    let text = format!("(:type :RESPONSE :id \"work-{effect}\" :payload {payload})");
+    shell.0.respond(&message(&text)).map_err(|failure| failure.code)
+}
+
+fn says(value: &Value, key: &str, word: &str) -> bool {
+    value.get(key).is_some_and(|value| value.is_keyword(word))
+}
+
+/// How many records of a kind a session has.
+fn count(rig: &Rig, session: &str, kind: &str) -> usize {
+    let reader = Reader::open(rig.path()).expect("the record");
+    let filter =
+        Filter { session: Some(session.into()), kinds: vec![kind.into()], ..Filter::default() };
+    reader.records(Number(0), &filter, 1000).expect("read").len()
+}
+
+/// Ends the hub; what it leaves must replay.
+async fn replays(rig: Rig) {
+    rig.hub.stop(Duration::from_secs(20)).await;
+    let history = History::open(rig.path()).expect("the record");
+    let all = Range { from: 1, to: None, session: None };
+    let replayed = history.replay(&all, &mut |_, _| {}).expect("read");
+    assert_eq!(replayed.difference, None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_survives_a_restart_and_a_yes_from_elsewhere_is_carried_out_once() {
+    let rig = Rig::start().await;
+    let editor = rig.join("work", emacs).await;
+    let asker = rig.join("work", terminal).await;
+    asker.send(&request(1));
+    let question = asked(&editor, Kind::Ask).await;
+    drop((editor, asker));
+    let rig = rig.restart().await;
+    let editor = rig.join("work", emacs).await;
+    assert_eq!(asked(&editor, Kind::Ask).await, question, "offered again to whoever may answer");
+    let told = answer(&rig, question, ":allow").await.expect("told");
+    assert!(says(&told, "status", "success") && says(&told, "answer", "allow"), "{told}");
+    let act = asked(&editor, Kind::Act).await;
+    assert_eq!(respond(&editor, act, "(:status :success)"), Ok(Taken::Silently));
+    let again = answer(&rig, question, ":allow").await.expect("told");
+    assert!(says(&again, "code", "refused") && says(&again, "how", "allowed"), "{again}");
+    let back = |want: &mut Attach| {
+        terminal(want);
+        want.cursor = Some(0);
+    };
+    let asker = rig.join("work", back).await;
+    let said = loop {
+        let said = asker.body(Kind::Say).await;
+        if said.get("answers").and_then(Value::as_i64) == Some(1) {
+            break said;
+        }
+    };
+    assert!(says(said.get("payload").expect("one"), "outcome", "done"), "{said}");
+    let stands = format!("(:action :approval :approval \"work-{question}\")");
+    let stands = query(&rig, owner(), &stands).await.expect("known");
+    assert!(says(&stands, "how", "allowed"), "{stands}");
+    assert_eq!(count(&rig, "work", "act"), 1);
+    replays(rig).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_answers_one_counts_and_both_are_told() {
+    let rig = Rig::start().await;
+    let (one, two) = (rig.join("work", emacs).await, rig.join("work", emacs).await);
+    one.send(&request(1));
+    let question = asked(&one, Kind::Ask).await;
+    assert_eq!(asked(&two, Kind::Ask).await, question);
+    assert_eq!(respond(&one, question, "(:verdict :maybe)"), Err(Code::InvalidValue));
+    assert_eq!(respond(&one, question, "(:verdict :deny)"), Ok(Taken::Answered));
+    // Until the first one is recorded, the second one is taken as well, and told that it is late.
+    let second = respond(&two, question, "(:verdict :allow)");
+    let mut told = Vec::new();
+    while told.len() < 2 {
+        let said = two.body(Kind::Say).await;
+        told.push(said.get("payload").cloned().expect("a payload"));
+    }
+    assert!(says(&told[0], "answer", "deny") || says(&told[0], "code", "refused"), "{told:?}");
+    assert!(matches!(second, Ok(Taken::Answered) | Err(Code::UnknownId)), "{second:?}");
+    assert!(!told.iter().any(|payload| says(payload, "answer", "allow")), "{told:?}");
+    assert_eq!(count(&rig, "work", "act"), 0);
+    replays(rig).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_expires_by_itself_and_a_later_yes_does_nothing() {
+    let rig = Rig::with(|config| config.engine.approval = Duration::from_millis(20)).await;
+    let editor = rig.join("work", emacs).await;
+    editor.send(&request(1));
+    let question = editor.body(Kind::Ask).await;
+    let question = question.get("effect").and_then(Value::as_i64).expect("an effect");
+    let outcome = editor.body(Kind::Settled).await;
+    assert!(says(&outcome, "outcome", "expired"), "{outcome}");
+    let told = answer(&rig, question, ":allow").await.expect("told");
+    assert!(says(&told, "code", "expired"), "{told}");
+    assert_eq!(count(&rig, "work", "act"), 0);
+    replays(rig).await;
+}
+
+/// Policies that let local programs see and steer every session, and answer nothing.
+fn open_policy(rig_state: &std::path::Path) -> PolicyChoice {
+    let closed = "(refuse (:principal \"local-tcp\" :action :observe :session-owner \"owner\"))";
+    assert!(bridle_loop::DEFAULT_POLICY.contains(closed));
+    let more = "* Local programs look on\n\n#+begin_src cedar\n\
+        permit (principal in Group::\"local-tcp\", action in [Action::\"attach\", \
+        Action::\"observe\", Action::\"control\"], resource);\n#+end_src\n\n\
+        #+begin_src examples\n\
+        (allow (:principal \"local-tcp\" :action :observe :session-owner \"owner\"))\n\
+        #+end_src\n";
+    let text = bridle_loop::DEFAULT_POLICY.replace(closed, "") + more;
+    let file = rig_state.join("policy.org");
+    std::fs::write(&file, text).expect("the directory is ours");
+    PolicyChoice::File(file)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_of_somebody_who_may_not_changes_nothing_and_is_recorded() {
+    let rig = Rig::with(|config| config.policy = open_policy(&config.state.clone())).await;
+    let editor = rig.join("work", emacs).await;
+    let guest = rig.try_join(stranger(), "work", |_| {}).await.expect("attached");
+    editor.send(&request(1));
+    let question = asked(&editor, Kind::Ask).await;
+    let view = loop {
+        if let Out::Event { event, view, .. } = guest.next().await
+            && event.kind == Kind::Ask
+        {
+            break view;
+        }
+    };
+    assert_eq!(view, View::Other, "whoever may not answer is not asked");
+    assert_eq!(respond(&guest, question, "(:verdict :allow)"), Ok(Taken::Answered));
+    let said = guest.body(Kind::Say).await;
+    assert!(says(said.get("payload").expect("one"), "code", "refused"), "{said}");
+    let name = format!("(:action :approve :approval \"work-{question}\" :verdict :allow)");
+    let told = query(&rig, stranger(), &name).await.expect("told");
+    assert!(says(&told, "code", "refused"), "{told}");
+    assert_eq!(count(&rig, "work", "act"), 0);
+    let open = query(&rig, stranger(), "(:action :approvals)").await.expect("a list");
+    let Some(Value::List(open)) = open.get("approvals") else { panic!("{open}") };
+    assert_eq!(open.len(), 1, "still open, and seen");
+    replays(rig).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_may_not_see_a_session_finds_no_question_in_it() {
+    let rig = Rig::start().await;
+    let editor = rig.join("work", emacs).await;
+    editor.send(&request(1));
+    let question = asked(&editor, Kind::Ask).await;
+    for action in ["approve", "approval"] {
+        let payload = format!("(:action :{action} :approval \"work-{question}\" :verdict :allow)");
+        let refused = query(&rig, stranger(), &payload).await;
+        assert_eq!(refused.err().map(|failure| failure.code), Some(Code::UnknownId));
+    }
+    let open = query(&rig, stranger(), "(:action :approvals)").await.expect("a list");
+    assert!(open.get("approvals").is_none_or(Value::is_nil), "{open}");
+    assert_eq!(count(&rig, "work", "answered"), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_same_question_is_asked_once_and_done_once() {
+    let rig = Rig::start().await;
+    let plain = rig.plain();
+    plain.send("(:type :LOG :payload (:text \"x\"))");
+    plain.event().await;
+    let session = plain.0.session().as_str().to_owned();
+    let editor = rig.join(&session, emacs).await;
+    plain.send(&request(1));
+    plain.send(&request(2));
+    let mut names = Vec::new();
+    for _ in 0..2 {
+        let said = plain.body(Kind::Say).await;
+        let payload = said.get("payload").expect("one");
+        assert!(says(payload, "status", "pending-approval"), "{said}");
+        names.push(payload.get("approval").and_then(Value::as_str).map(str::to_owned));
+    }
+    assert_eq!(names[0], names[1]);
+    let name = names.pop().flatten().expect("a name");
+    let payload = format!("(:action :approve :approval \"{name}\" :verdict :allow)");
+    query(&rig, owner(), &payload).await.expect("told");
+    asked(&editor, Kind::Act).await;
+    assert_eq!((count(&rig, &session, "ask"), count(&rig, &session, "act")), (1, 1));
+    replays(rig).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_forgotten_session_takes_its_questions_along() {
+    let rig = Rig::start().await;
+    let editor = rig.join("work", emacs).await;
+    editor.send(&request(1));
+    let record = editor.event().await.record;
+    let question = asked(&editor, Kind::Ask).await;
+    let admin = rig.join("admin", |_| {}).await;
+    let forget = async |id: i64, what: &str| {
+        admin.send(&format!(
+            "(:type :REQUEST :id {id} :target :system :payload (:action :forget {what}))"
+        ));
+        admin.body(Kind::Say).await.get("payload").cloned().expect("a payload")
+    };
+    // What was judged is what is carried out: it is left alone as long as that may happen.
+    let refused = forget(1, &format!(":record {record}")).await;
+    assert!(says(&refused, "code", "engine-failed"), "{refused}");
+    let forgot = forget(2, ":session \"work\"").await;
+    assert!(says(&forgot, "outcome", "done"), "{forgot}");
+    drop((editor, admin));
+    let rig = rig.restart().await;
+    let open = query(&rig, owner(), "(:action :approvals)").await.expect("a list");
+    assert!(open.get("approvals").is_none_or(Value::is_nil), "{open}");
+    let late = answer(&rig, question, ":allow").await;
+    assert_eq!(late.err().map(|failure| failure.code), Some(Code::UnknownId));
+    let reader = Reader::open(rig.path()).expect("the record");
+    let erased = reader.stream("work", 0, 100).expect("read");
+    assert!(!erased.is_empty() && erased.iter().all(|record| record.body.text().is_none()));
+}

@@ -1,0 +1,341 @@
+//! Between decide and act: what needs somebody's yes, until it has one.
+//!
+//! Called by `act` when a proposal is to be asked for, and by `step` when an answer comes. A question
+//! is asked once however often the same is proposed meanwhile, the first answer counts, and what
+//! follows from a yes is the very value that was judged. Nothing here makes an order: `decide` does,
+//! after asking the policies again.
+
+use std::sync::Arc;
+
+use bridle_sexp::Value;
+
+use crate::act::{self, Job, error};
+use crate::action::Risk;
+use crate::decide::{self, Intent};
+use crate::effect::{
+    Addressee, By, CheckResult, Checked, Code, Decision, Deed, Effect, Effects, Question, Rule,
+    Ruling, Utterance, Verdict,
+};
+use crate::event::{Answer, Answered, Asker, Outcome};
+use crate::field::Plist;
+use crate::ids::{EffectId, Name, Seq};
+use crate::perceive;
+use crate::policy::Word;
+use crate::state::{Kept, Open, Pending, Resolution, Resolved, State, Told, Turn};
+
+/// How many ended questions are remembered: those who answer later are told how it ended.
+const MAX_RESOLVED: usize = 64;
+
+/// How many that do not wait are told the outcome of one question; all see it in the stream.
+const MAX_TOLD: usize = 16;
+
+/// Asks somebody, or joins the open question that asks the same.
+pub(crate) fn ask(state: &mut State, turn: &mut Turn, asked: Asked, out: &mut Effects) {
+    let Asked { by, intent, then_think } = asked;
+    let asker = &turn.signal.from;
+    let same = state.questions.iter().find(|(_, open)| open.is_about(&intent, by, asker));
+    let id = match same {
+        Some((id, _)) => *id,
+        None => open(state, turn, by, intent, out),
+    };
+    let Some(open) = state.questions.get_mut(&id) else { return };
+    open.then_think |= then_think;
+    if turn.signal.patient {
+        if !open.turns.contains(&turn.id) {
+            open.turns.push(turn.id);
+        }
+        return;
+    }
+    if !turn.pending.contains(&id) {
+        turn.pending.push(id);
+    }
+    let to = turn.seq.map(|_| act::addressee(&turn.signal));
+    if open.tell.len() < MAX_TOLD && !open.tell.contains(&to) {
+        open.tell.push(to);
+    }
+}
+
+/// A proposal that needs a yes.
+pub(crate) struct Asked {
+    pub(crate) by: By,
+    pub(crate) intent: Intent,
+    pub(crate) then_think: bool,
+}
+
+/// Takes an answer.
+pub(crate) fn answered(state: &mut State, answered: &Answered, out: &mut Effects) {
+    let seq = state.take_seq();
+    // An answer that comes after the time is too late, also when nobody has looked at the clock.
+    expire(state, out);
+    let id = answered.approval;
+    let taken = admit(state, answered, out).and_then(|()| {
+        let open = state.questions.remove(&id);
+        open.ok_or_else(|| late(state, id))
+    });
+    match taken {
+        Err(refusal) => reply(state, seq, answered, refusal, out),
+        Ok(open) => {
+            let how = match answered.answer {
+                Answer::Allow => Resolution::Allowed,
+                Answer::Deny => Resolution::Denied,
+            };
+            resolved(state, id, how, Some(&answered.from.principal));
+            let told = Plist::new()
+                .put("status", Value::keyword("success"))
+                .put("action", Value::keyword("approve"))
+                .put("approval", state.name_of(id))
+                .put("answer", Value::keyword(answered.answer.word()))
+                .put_some("always", answered.always);
+            reply(state, seq, answered, told.done(), out);
+            follow(state, id, open, answered, out);
+        }
+    }
+    act::resume(state, out);
+}
+
+/// Ends the questions whose time is over.
+pub(crate) fn expire(state: &mut State, out: &mut Effects) {
+    let now = state.now;
+    end_all(state, |open| open.question.expires <= now, Resolution::Expired, out);
+}
+
+/// Ends all questions: whoever interrupts does not want them answered.
+pub(crate) fn withdraw_all(state: &mut State, out: &mut Effects) {
+    end_all(state, |_| true, Resolution::Superseded, out);
+}
+
+/// Ends the questions that nobody but this turn, which ends, wants to have answered.
+pub(crate) fn withdraw(state: &mut State, turn: &Turn, out: &mut Effects) {
+    for open in state.questions.values_mut() {
+        open.turns.retain(|waiting| *waiting != turn.id);
+    }
+    let is_nobodys = |open: &Open| open.turns.is_empty() && open.tell.is_empty();
+    end_all(state, is_nobodys, Resolution::Superseded, out);
+}
+
+/// Asks whether something is to be done again of which nobody knows whether it was done. What is
+/// harmless is not worth a question, and nothing is ever done again by itself.
+pub(crate) fn ask_again(state: &mut State, pending: &Pending, out: &mut Effects) {
+    let action = pending.order.action();
+    if action.risk() == Risk::Safe || state.questions.len() >= state.limits.questions {
+        return;
+    }
+    let (name, target) = (action.name(), pending.order.target());
+    let text = format!(
+        "`{name}` of `{target}` was begun, and nobody knows whether it was done; do it again?"
+    );
+    let question = Question {
+        turn: pending.turn,
+        text: text.into(),
+        intent: Intent::of(&pending.order),
+        by: pending.by,
+        asker: pending.asker.clone(),
+        who: Vec::new(),
+        expires: state.now.after(state.limits.approval_ms),
+    };
+    let id = put(state, question, out);
+    if let Some(open) = state.questions.get_mut(&id) {
+        // No turn waits for it; all are told what becomes of it.
+        open.tell.push(None);
+    }
+}
+
+fn open(state: &mut State, turn: &Turn, by: By, intent: Intent, out: &mut Effects) -> EffectId {
+    let question = Question {
+        turn: turn.id,
+        text: text(by, &intent).into(),
+        intent,
+        by,
+        asker: turn.signal.from.clone(),
+        who: Vec::new(),
+        expires: state.now.after(state.limits.approval_ms),
+    };
+    put(state, question, out)
+}
+
+/// Puts a question to whoever may answer it.
+fn put(state: &mut State, mut question: Question, out: &mut Effects) -> EffectId {
+    let id = state.take_effect();
+    let seq = state.take_seq();
+    question.who = who(state, &question);
+    let question = Arc::new(question);
+    out.push(Effect::Ask { id, seq, question: question.clone() });
+    let open = Open { seq, question, turns: Vec::new(), then_think: false, tell: Vec::new() };
+    state.questions.insert(id, open);
+    id
+}
+
+/// The question in words. No word of it comes from whoever proposed.
+fn text(by: By, intent: &Intent) -> String {
+    let who = match by {
+        By::Asker => "the asker",
+        By::Reflex => "a reflex",
+        By::Thinker => "the thinker",
+    };
+    let (action, target) = (intent.action(), intent.target());
+    let (touches, risk) = (action.touches().words(), action.risk().word());
+    format!("{who} wants `{}` of `{target}`, which touches {touches} ({risk})", action.name())
+}
+
+/// Who of those that the session knows may answer.
+fn who(state: &State, question: &Question) -> Vec<Box<str>> {
+    let asker = &question.asker;
+    let owner = state.owner.as_deref().filter(|owner| **owner != *asker.principal);
+    // Who owns the daemon is not known here: whoever has a key or an account may. Whoever answers is
+    // judged by what the daemon knows then.
+    let has_name = |owner: &str| owner.contains(':');
+    let owner = owner.map(|owner| Asker { owner: has_name(owner), ..Asker::new(owner) });
+    let known = owner.iter().chain([asker]);
+    let may = |who: &&Asker| decide::judge_answer(state, question, who).word == Word::Allow;
+    known.filter(may).map(|who| who.principal.clone()).collect()
+}
+
+/// Whether an answer counts; else what its sender is told.
+fn admit(state: &mut State, answered: &Answered, out: &mut Effects) -> Result<(), Value> {
+    let Some(open) = state.questions.get(&answered.approval) else {
+        return Err(late(state, answered.approval));
+    };
+    let question = open.question.clone();
+    let hash = question.intent.hash();
+    if answered.hash.is_some_and(|seen| seen != hash) {
+        let message = format!("the answer is to something else: `{hash}` was asked for");
+        return Err(error(Code::Refused, &message).done());
+    }
+    let found = decide::judge_answer(state, &question, &answered.from);
+    let principal = &answered.from.principal;
+    let (verdict, result, reason) = if found.word == Word::Allow {
+        (Verdict::Allow, CheckResult::Allow, format!("`{principal}` may answer"))
+    } else {
+        let reason = format!("`{principal}` may not answer this question");
+        (Verdict::Deny(Code::Refused), CheckResult::Deny, reason)
+    };
+    let ruling = Arc::new(Ruling {
+        turn: question.turn,
+        by: By::Asker,
+        target: Some(question.intent.target().clone()),
+        action: Some(Name::new("approve")),
+        rule: Rule::Policy,
+        // A yes that would itself need a yes is no yes, and no policy forbids it.
+        policies: if found.word == Word::Ask { Vec::new() } else { found.policies },
+        verdict,
+        reason: reason.as_str().into(),
+    });
+    let payload = Plist::new()
+        .put_number("approval", answered.approval.0)
+        .put("answer", Value::keyword(answered.answer.word()))
+        .put("hash", hash.to_string());
+    record(
+        state,
+        Decision {
+            ruling,
+            payload: Arc::new(payload.done()),
+            explanation: None,
+            checked: vec![Checked { rule: Rule::Policy, result }],
+            dropped: Vec::new(),
+            facts: Some(decide::answer_facts(state, &question, &answered.from)),
+        },
+        out,
+    );
+    match verdict {
+        Verdict::Allow => Ok(()),
+        _ => Err(error(Code::Refused, &reason).done()),
+    }
+}
+
+/// What somebody is told who answers a question that is not open.
+fn late(state: &State, id: EffectId) -> Value {
+    let name = state.name_of(id);
+    let known = state.resolved.iter().rev().find(|resolved| resolved.approval == id);
+    let (code, message) = match known {
+        None => (Code::Refused, format!("no question `{name}`")),
+        Some(Resolved { how: Resolution::Expired, .. }) => {
+            (Code::Expired, format!("question `{name}` has expired"))
+        }
+        Some(Resolved { how, by, .. }) => {
+            let by = by.as_ref().map(|by| format!(" by `{by}`")).unwrap_or_default();
+            (Code::Refused, format!("question `{name}` was {}{by} already", how.word()))
+        }
+    };
+    let how = known.map(|known| Value::keyword(known.how.word()));
+    let by = known.and_then(|known| known.by.as_deref());
+    error(code, &message).put("approval", name).put_some("how", how).put_text("by", by).done()
+}
+
+/// What follows from an answer that counts.
+fn follow(state: &mut State, id: EffectId, open: Open, answered: &Answered, out: &mut Effects) {
+    let by = &answered.from.principal;
+    if answered.answer == Answer::Deny {
+        return end(state, id, &open, &Outcome::Denied(format!("denied by `{by}`").into()), out);
+    }
+    let (decision, order) = decide::judge_approved(state, &open.question, by);
+    record(state, decision, out);
+    let order = match order {
+        Ok(order) => order,
+        Err(reason) => return end(state, id, &open, &Outcome::Denied(reason), out),
+    };
+    let tell = open.tell.into_iter().map(|to| Told { approval: id, to }).collect();
+    let job = Job { by: open.question.by, order, then_think: open.then_think, tell };
+    match state.turn.take_if(|turn| open.turns.contains(&turn.id)) {
+        Some(mut turn) => {
+            act::perform(state, &mut turn, job, out);
+            state.turn = Some(turn);
+        }
+        None => act::perform_alone(state, &open.question, job, out),
+    }
+}
+
+fn end_all(state: &mut State, is_over: impl Fn(&Open) -> bool, how: Resolution, out: &mut Effects) {
+    let outcome = match how {
+        Resolution::Expired => Outcome::Expired,
+        _ => Outcome::Superseded,
+    };
+    let over = state.questions.iter().filter(|(_, open)| is_over(open)).map(|(id, _)| *id);
+    for id in over.collect::<Vec<_>>() {
+        let Some(open) = state.questions.remove(&id) else { continue };
+        resolved(state, id, how, None);
+        end(state, id, &open, &outcome, out);
+    }
+}
+
+/// Ends a question without an act.
+fn end(state: &mut State, id: EffectId, open: &Open, outcome: &Outcome, out: &mut Effects) {
+    out.push(Effect::Settled { id, seq: state.take_seq(), outcome: outcome.clone() });
+    let intent = &open.question.intent;
+    let deed = Deed {
+        target: intent.target().clone(),
+        action: intent.action().name(),
+        outcome: outcome.clone(),
+    };
+    for to in &open.tell {
+        act::tell(state, &Told { approval: id, to: to.clone() }, &deed, out);
+    }
+    let Some(mut turn) = state.turn.take_if(|turn| open.turns.contains(&turn.id)) else { return };
+    act::note(&mut turn, deed, open.then_think, &state.limits);
+    state.turn = Some(turn);
+}
+
+fn resolved(state: &mut State, approval: EffectId, how: Resolution, by: Option<&str>) {
+    state.resolved.push_back(Resolved { approval, how, by: by.map(Into::into) });
+    while state.resolved.len() > MAX_RESOLVED {
+        state.resolved.pop_front();
+    }
+}
+
+/// Keeps a decision that is about no proposal.
+pub(crate) fn record(state: &mut State, decision: Decision, out: &mut Effects) {
+    state.decisions.push_back(Kept::new(decision.ruling.clone()));
+    perceive::trim(state);
+    out.push(Effect::Decided(decision));
+}
+
+/// Tells the one who answered what became of the answer.
+fn reply(state: &mut State, seq: Seq, answered: &Answered, payload: Value, out: &mut Effects) {
+    let to = Addressee { client: answered.from.client.clone(), id: answered.id.clone() };
+    let seq_of_reply = state.take_seq();
+    out.push(Effect::Say(Utterance {
+        seq: seq_of_reply,
+        answers: Some(seq),
+        to: Some(to),
+        payload,
+    }));
+}

@@ -1,0 +1,185 @@
+//! Examples: what a set must allow, ask for and refuse, run each time it is loaded.
+//!
+//! `(allow (:principal "owner" :target :emacs :action :complete :prefix "de"))`, `(ask ..)`,
+//! `(refuse ..)`. The plist is the payload of an action, with some keys around it that say who asks
+//! and what the circumstances are. Called by `load`; an example is judged as any proposal is.
+
+use bridle_sexp::{Comments, Place as TextPlace, Progress, Reader, Value};
+
+use super::facts::{Access, Around, Facts, Wanted};
+use super::load::PolicyFault;
+use super::sections::{Block, Section};
+use super::{Policies, Word};
+use crate::action::{Action, Risk};
+use crate::budget::Counts;
+use crate::effect::By;
+use crate::event::{Asker, Place};
+use crate::ids::{Name, SessionId, Time};
+
+/// The language of a source block of examples.
+pub(super) const LANGUAGE: &str = "examples";
+
+/// The most examples of a file: each is judged when it is loaded.
+const MAX_EXAMPLES: usize = 4_096;
+
+/// When examples happen unless they say so: noon, on a Monday.
+const NOON: i64 = 720;
+const MONDAY: i64 = 1;
+
+/// Runs all examples of a file.
+pub(super) fn run(set: &Policies, sections: &[Section], faults: &mut Vec<PolicyFault>) {
+    let mut left = MAX_EXAMPLES;
+    let blocks = sections.iter().flat_map(|section| &section.blocks);
+    for block in blocks.filter(|block| block.language == LANGUAGE) {
+        if let Err(fault) = run_block(set, block, &mut left, faults) {
+            faults.push(fault);
+        }
+    }
+}
+
+fn run_block(
+    set: &Policies,
+    block: &Block,
+    left: &mut usize,
+    faults: &mut Vec<PolicyFault>,
+) -> Result<(), PolicyFault> {
+    let line_of = |offset: usize| block.line + TextPlace::of(&block.text, offset).line - 1;
+    let mut at = 0;
+    loop {
+        let rest = &block.text[at..];
+        if is_blank(rest) {
+            return Ok(());
+        }
+        let reader = Reader::new().comments(Comments::Skip);
+        let tree = match reader.read(rest) {
+            Ok(Progress::Done(tree)) => tree,
+            Ok(Progress::Incomplete) => {
+                return Err(PolicyFault::new(line_of(at), "an example without its last `)`"));
+            }
+            Err(error) => {
+                let line = line_of(at + error.place().offset);
+                return Err(PolicyFault::new(line, error.reason()));
+            }
+        };
+        let line = line_of(at + tree.root().span().start);
+        *left = left.checked_sub(1).ok_or_else(|| {
+            PolicyFault::new(line, format!("more than {MAX_EXAMPLES} examples in a file"))
+        })?;
+        if let Err(what) = check(set, &tree.root().to_value()) {
+            faults.push(PolicyFault::new(line, what));
+        }
+        at += tree.consumed();
+    }
+}
+
+/// Judges one example.
+fn check(set: &Policies, example: &Value) -> Result<(), String> {
+    let [word, proposal] = example.elements().unwrap_or(&[]) else {
+        return Err("an example, expected `(allow|ask|refuse (..))`".to_owned());
+    };
+    let expected = match word.as_symbol() {
+        Some("allow") => Word::Allow,
+        Some("ask") => Word::Ask,
+        Some("refuse") => Word::Deny,
+        _ => return Err(format!("`{word}`, expected `allow`, `ask` or `refuse`")),
+    };
+    let found = set.find(&facts(proposal)?);
+    if found.word == expected {
+        return Ok(());
+    }
+    let because = match found.fault {
+        Some(fault) => fault.into_string(),
+        None if found.policies.is_empty() => "nothing permits it".to_owned(),
+        None => format!("by `{}`", found.policies.join("`, `")),
+    };
+    let (expected, got) = (as_example(expected), as_example(found.word));
+    Err(format!("the example fails: expected `{expected}`, got `{got}` ({because})"))
+}
+
+fn as_example(word: Word) -> &'static str {
+    match word {
+        Word::Deny => "refuse",
+        other => other.word(),
+    }
+}
+
+/// The facts that an example states.
+fn facts(example: &Value) -> Result<Facts, String> {
+    let principal = example.get("principal").and_then(Value::as_str);
+    let principal = principal.ok_or("an example without `:principal`, expected a string")?;
+    let asker = Asker {
+        owner: principal == "owner" || example.get("owner").is_some_and(|owner| !owner.is_nil()),
+        ..Asker::new(principal)
+    };
+    let number = |key: &str, default: i64| match example.get(key) {
+        None => Ok(default),
+        Some(number) => number.as_i64().ok_or(format!("`:{key}` of an example, expected a number")),
+    };
+    let counts = Counts {
+        session: number("session-hour", 0)?,
+        asker: number("asker-hour", 0)?,
+        action: number("action-hour", 0)?,
+    };
+    let session = SessionId::parse("example").expect("a session's name");
+    let session_owner = example.get("session-owner").and_then(Value::as_str).unwrap_or(principal);
+    let around = Around {
+        by: by(example)?,
+        asker: &asker,
+        session: &session,
+        session_owner,
+        now: Time(0),
+        counts,
+    };
+    let facts = match access(example) {
+        Some(access) => Facts { risk: risk(example)?, ..Facts::access(&around, access) },
+        None if is_think(example) => Facts::think(&around),
+        None => act(example, &around)?,
+    };
+    Ok(Facts { minute: number("minute", NOON)?, weekday: number("weekday", MONDAY)?, ..facts })
+}
+
+fn act(example: &Value, around: &Around<'_>) -> Result<Facts, String> {
+    let action = Action::from_payload(example).map_err(|fault| fault.to_string())?;
+    let target = match example.get("target") {
+        None => Name::new("system"),
+        Some(target) => Name::of(target).ok_or("`:target` of an example, expected a keyword")?,
+    };
+    let place = match example.get("place").and_then(Name::of) {
+        Some(place) if place.as_str() == "shell" => Place::Shell,
+        _ => Place::Host,
+    };
+    let protected = example.get("protected").is_some_and(|flag| !flag.is_nil());
+    let wanted = Wanted { action: &action, target: &target, place, protected };
+    Ok(Facts::of(around, &wanted))
+}
+
+fn is_think(example: &Value) -> bool {
+    example.get("action").is_some_and(|action| action.is_keyword("think"))
+}
+
+fn access(example: &Value) -> Option<Access> {
+    let name = example.get("action").and_then(Name::of)?;
+    Access::ALL.into_iter().find(|access| access.word() == name.as_str())
+}
+
+fn by(example: &Value) -> Result<By, String> {
+    let Some(by) = example.get("by") else { return Ok(By::Asker) };
+    let name = Name::of(by);
+    let known =
+        By::ALL.iter().find(|known| name.as_ref().is_some_and(|by| by.as_str() == known.word()));
+    known.copied().ok_or_else(|| format!("`:by {by}`, expected `:asker`, `:reflex` or `:thinker`"))
+}
+
+fn risk(example: &Value) -> Result<Risk, String> {
+    let Some(risk) = example.get("risk") else { return Ok(Risk::Safe) };
+    let name = Name::of(risk);
+    let known = Risk::ALL
+        .into_iter()
+        .find(|one| name.as_ref().is_some_and(|name| name.as_str() == one.word()));
+    known.ok_or_else(|| format!("`:risk {risk}`, expected `:safe`, `:caution` or `:dangerous`"))
+}
+
+/// Whether nothing is left but space and comments to the end of their lines.
+fn is_blank(text: &str) -> bool {
+    text.lines().map(str::trim_start).all(|line| line.is_empty() || line.starts_with(';'))
+}

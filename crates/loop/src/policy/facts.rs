@@ -1,0 +1,297 @@
+//! What the policies are told about one proposal: a person, an action, a thing, and the facts around.
+//!
+//! Made from typed actions and from what the daemon and the state know. A key of a payload gets here
+//! only as the typed argument that the actuator will use as well. Kept with the decision, so that
+//! `why` can show what the policies saw.
+
+use bridle_sexp::Value;
+
+use crate::action::{Action, Risk};
+use crate::budget::Counts;
+use crate::effect::By;
+use crate::event::{Asker, Place};
+use crate::field::{
+    Plist, Unreadable, element_text, flag, list, name, optional_name, required, text,
+};
+use crate::ids::{Name, SessionId, Time};
+
+/// Everything that a policy may look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    pub(super) by: By,
+    pub(super) asker: Person,
+    pub(super) session: SessionId,
+    pub(super) session_owner: Box<str>,
+    /// The action of the schema.
+    pub(super) kind: &'static str,
+    pub(super) name: Name,
+    pub(super) risk: Risk,
+    pub(super) target: Name,
+    pub(super) place: Place,
+    pub(super) resource: Resource,
+    pub(super) protected: bool,
+    pub(super) minute: i64,
+    pub(super) weekday: i64,
+    pub(super) counts: Counts,
+}
+
+/// Somebody who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Person {
+    pub(super) name: Box<str>,
+    pub(super) owner: bool,
+}
+
+/// What an action is done to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Resource {
+    Actuator,
+    Session,
+    Path(Box<str>),
+    Command { argv: Vec<Box<str>>, cwd: Option<Box<str>> },
+    Host { host: Box<str>, port: u16 },
+    Money { amount: i64, currency: Box<str> },
+}
+
+/// What can be done to a session as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Join it.
+    Attach,
+    /// See what happens in it.
+    Observe,
+    /// Say and ask something in it.
+    Control,
+    /// Answer its questions.
+    Approve,
+}
+
+/// An action that somebody wants to be done, and where.
+pub(crate) struct Wanted<'w> {
+    pub(crate) action: &'w Action,
+    pub(crate) target: &'w Name,
+    pub(crate) place: Place,
+    pub(crate) protected: bool,
+}
+
+/// The circumstances of a proposal.
+pub(crate) struct Around<'a> {
+    pub(crate) by: By,
+    pub(crate) asker: &'a Asker,
+    pub(crate) session: &'a SessionId,
+    pub(crate) session_owner: &'a str,
+    pub(crate) now: Time,
+    pub(crate) counts: Counts,
+}
+
+const MINUTE_MS: i64 = 60_000;
+const DAY_MINUTES: i64 = 1_440;
+const DAY_MS: i64 = DAY_MINUTES * MINUTE_MS;
+
+impl Facts {
+    /// The facts about an action.
+    pub(crate) fn of(around: &Around<'_>, wanted: &Wanted<'_>) -> Self {
+        let Wanted { action, target, place, protected } = wanted;
+        Self {
+            kind: kind(action),
+            name: action.name(),
+            risk: action.risk(),
+            target: (*target).clone(),
+            place: *place,
+            resource: resource(action),
+            protected: *protected,
+            ..Self::around(around)
+        }
+    }
+
+    /// The facts about joining, seeing or steering a session.
+    pub(crate) fn access(around: &Around<'_>, access: Access) -> Self {
+        let name = Name::new(access.word());
+        Self { kind: access.word(), name, resource: Resource::Session, ..Self::around(around) }
+    }
+
+    /// The facts about asking a thinker.
+    pub(crate) fn think(around: &Around<'_>) -> Self {
+        let name = Name::new(THINK);
+        Self { kind: THINK, name, resource: Resource::Session, ..Self::around(around) }
+    }
+
+    /// The facts about answering a question: the risk and the name are those of what was asked for.
+    pub(crate) fn approve(around: &Around<'_>, wanted: &Wanted<'_>) -> Self {
+        Self {
+            kind: Access::Approve.word(),
+            resource: Resource::Session,
+            ..Self::of(around, wanted)
+        }
+    }
+
+    fn around(around: &Around<'_>) -> Self {
+        let Around { by, asker, session, session_owner, now, counts } = around;
+        Self {
+            by: *by,
+            asker: Person { name: asker.principal.clone(), owner: asker.owner },
+            session: (*session).clone(),
+            session_owner: (*session_owner).into(),
+            kind: OTHER,
+            name: Name::new(OTHER),
+            risk: Risk::Safe,
+            target: Name::new(SYSTEM),
+            place: Place::Host,
+            resource: Resource::Actuator,
+            protected: false,
+            minute: now.0.div_euclid(MINUTE_MS).rem_euclid(DAY_MINUTES),
+            // The first day of 1970 was a Thursday.
+            weekday: now.0.div_euclid(DAY_MS).saturating_add(3).rem_euclid(7) + 1,
+            counts: *counts,
+        }
+    }
+
+    /// The facts of a decision of this session, from the body of its record: what other policies
+    /// would have been told.
+    ///
+    /// # Errors
+    /// When the policies were not asked, or the body is not what this version writes.
+    pub fn recorded(session: &SessionId, decided: &Value) -> Result<Self, Unreadable> {
+        let facts = required(decided, "facts")?;
+        let kind = name(facts, "kind")?;
+        let known = ACTS.into_iter().chain(Access::ALL.map(Access::word));
+        let kind = known.into_iter().find(|known| *known == kind.as_str());
+        let kind = kind.ok_or(Unreadable::new("kind", "an action of the schema"))?;
+        let is_about_session = kind == THINK || Access::ALL.iter().any(|one| one.word() == kind);
+        let resource = if is_about_session {
+            Resource::Session
+        } else {
+            let action = Action::from_payload(required(decided, "payload")?);
+            resource(&action.map_err(|_| Unreadable::new("payload", "the payload of an action"))?)
+        };
+        let number = |key| required(facts, key)?.as_i64().ok_or(Unreadable::new(key, "a number"));
+        let groups = list(facts, "groups", element_text)?;
+        Ok(Self {
+            by: By::from_value(decided)?,
+            asker: Person {
+                name: text(facts, "asker")?,
+                owner: groups.iter().any(|group| &**group == OWNER),
+            },
+            session: session.clone(),
+            session_owner: text(facts, "session-owner")?,
+            kind,
+            name: name(facts, "name")?,
+            risk: Risk::from_value(facts)?,
+            target: optional_name(decided, "target")?.unwrap_or_else(|| Name::new(SYSTEM)),
+            place: Place::from_value(facts)?,
+            resource,
+            protected: flag(facts, "protected")?,
+            minute: number("minute")?,
+            weekday: number("weekday")?,
+            counts: Counts {
+                session: number("session-hour")?,
+                asker: number("asker-hour")?,
+                action: number("action-hour")?,
+            },
+        })
+    }
+
+    /// The facts as a plist, for the record.
+    pub fn to_value(&self) -> Value {
+        let groups = self.asker.groups().into_iter().map(Value::from);
+        Plist::new()
+            .put("asker", &*self.asker.name)
+            .put_list("groups", groups)
+            .put("session-owner", &*self.session_owner)
+            .put("kind", Value::keyword(self.kind))
+            .put("name", self.name.to_value())
+            .put("risk", Value::keyword(self.risk.word()))
+            .put("place", self.place.to_value())
+            .put_flag("protected", self.protected)
+            .put("minute", self.minute)
+            .put("weekday", self.weekday)
+            .put("session-hour", self.counts.session)
+            .put("asker-hour", self.counts.asker)
+            .put("action-hour", self.counts.action)
+            .done()
+    }
+}
+
+impl Person {
+    /// What kind of principal it is.
+    pub(super) fn kind(&self) -> &'static str {
+        match self.name.split(':').next().unwrap_or_default() {
+            "uid" => "uid",
+            "key" => "key",
+            "token" => "token",
+            "stdio" => "stdio",
+            "tcp" | "local-tcp" => "local-tcp",
+            "anonymous" => "anonymous",
+            "schedule" | "heartbeat" => "time",
+            _ => OTHER,
+        }
+    }
+
+    pub(super) fn groups(&self) -> Vec<&'static str> {
+        let kind = self.kind();
+        let named = ["local-tcp", "anonymous", "time"].into_iter().filter(|group| *group == kind);
+        self.owner.then_some(OWNER).into_iter().chain(named).collect()
+    }
+}
+
+impl Access {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Attach, Self::Observe, Self::Control, Self::Approve];
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Access::Attach => "attach",
+            Access::Observe => "observe",
+            Access::Control => "control",
+            Access::Approve => "approve",
+        }
+    }
+}
+
+const OWNER: &str = "owner";
+const SYSTEM: &str = "system";
+const OTHER: &str = "other";
+const THINK: &str = "think";
+
+/// The actions of the schema that are done by an actuator.
+pub(super) const ACTS: [&str; 19] = [
+    "message",
+    "notify",
+    "complete",
+    "eval",
+    "log",
+    "insert-at-end",
+    "refactor-subtree",
+    "schedule",
+    "unschedule",
+    "forget",
+    "fork",
+    "read",
+    "write",
+    "exec",
+    "net",
+    "spend",
+    "tally",
+    THINK,
+    OTHER,
+];
+
+/// The action of the schema; what the schema does not know is `other`.
+pub(crate) fn kind(action: &Action) -> &'static str {
+    let name = action.name();
+    let known = |kind: &&&str| **kind == name.as_str() && !matches!(action, Action::Other(_));
+    ACTS.iter().find(known).copied().unwrap_or(OTHER)
+}
+
+fn resource(action: &Action) -> Resource {
+    match action {
+        Action::Read { path } | Action::Write { path, .. } => Resource::Path(path.clone()),
+        Action::Exec { argv, cwd } => Resource::Command { argv: argv.clone(), cwd: cwd.clone() },
+        Action::Net { host, port } => Resource::Host { host: host.clone(), port: *port },
+        Action::Spend { amount, currency } => {
+            Resource::Money { amount: *amount, currency: currency.clone() }
+        }
+        _ => Resource::Actuator,
+    }
+}

@@ -1,0 +1,110 @@
+//! The policies that a session is judged by, known by their hash.
+//!
+//! An event brings them, the state keeps them; the text of both names only the hash. Whoever reads a
+//! state or an event back supplies the set again. Until then everything is denied.
+
+use std::sync::Arc;
+
+use bridle_sexp::Value;
+
+use super::{DEFAULT_POLICY, Policies};
+use crate::action::Action;
+use crate::field::{Plist, Unreadable, element_text, list, text};
+use crate::hash::PolicyHash;
+
+/// A set of policies and the files that it must not be changed through.
+#[derive(Clone, Debug)]
+pub struct Installed {
+    hash: PolicyHash,
+    engine: Box<str>,
+    protected: Arc<[Box<str>]>,
+    set: Option<Arc<Policies>>,
+}
+
+impl Installed {
+    /// Installs a set; `protected` are absolute paths of the files and folders of policies, skills,
+    /// configuration and state.
+    pub fn new(set: Arc<Policies>, protected: Vec<Box<str>>) -> Self {
+        let engine = Policies::engine().into();
+        Self { hash: set.hash(), engine, protected: protected.into(), set: Some(set) }
+    }
+
+    /// The hash of the set's text.
+    pub fn hash(&self) -> PolicyHash {
+        self.hash
+    }
+
+    /// The version of the engine that it was installed under.
+    pub fn engine(&self) -> &str {
+        &self.engine
+    }
+
+    /// The hash of the set, if it is not here.
+    pub fn wanted(&self) -> Option<PolicyHash> {
+        self.set().is_none().then_some(self.hash)
+    }
+
+    /// Takes the set, if it is the one.
+    pub fn supply(&mut self, set: &Arc<Policies>) {
+        if self.hash == set.hash() {
+            self.set = Some(set.clone());
+        }
+    }
+
+    pub(crate) fn set(&self) -> Option<Arc<Policies>> {
+        let built_in = || (self.hash == PolicyHash::of(DEFAULT_POLICY)).then(Policies::built_in);
+        self.set.clone().or_else(built_in)
+    }
+
+    /// Whether an action names a protected file, as far as its arguments tell. What they do not
+    /// tell is hidden from programs by their sandbox.
+    pub(crate) fn protects(&self, action: &Action) -> bool {
+        let is_below = |path: &str, folder: &str| {
+            path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let touches = |path: &str| self.protected.iter().any(|folder| is_below(path, folder));
+        match action {
+            Action::Read { path } | Action::Write { path, .. } => touches(path),
+            // A program that is given a folder may reach what is below it.
+            Action::Exec { argv, cwd } => argv.iter().chain(cwd).any(|word| {
+                touches(word) || self.protected.iter().any(|path| is_below(path, word))
+            }),
+            Action::InsertAtEnd { buffer: Some(buffer), .. } => {
+                touches(buffer) || self.protected.iter().any(|path| is_buffer_of(buffer, path))
+            }
+            _ => false,
+        }
+    }
+
+    /// As a plist.
+    pub(crate) fn to_value(&self) -> Value {
+        Plist::new()
+            .put("hash", self.hash.to_string())
+            .put("engine", &*self.engine)
+            .put_list("protected", self.protected.iter().map(|path| Value::from(&**path)))
+            .done()
+    }
+
+    pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {
+        Ok(Self {
+            hash: PolicyHash::from_value(value, "hash")?,
+            engine: text(value, "engine")?,
+            protected: list(value, "protected", element_text)?.into(),
+            set: None,
+        })
+    }
+}
+
+/// Whether the set itself is here makes no difference: the hash says which it is.
+impl PartialEq for Installed {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash && self.engine == other.engine && self.protected == other.protected
+    }
+}
+
+/// Whether an editor would give this name to the buffer of a file: its last name, with a number or
+/// a folder in angle brackets after it.
+fn is_buffer_of(buffer: &str, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    buffer.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('<'))
+}

@@ -1,0 +1,276 @@
+//! From the text of a `policy.org` to a set, or to its faults.
+//!
+//! Called by the daemon at start, after an edit and by `bridle policy`. A set is all or nothing:
+//! whatever is wrong with any of it is said, with the line of the file, and nothing is installed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
+use std::sync::{Arc, LazyLock};
+
+use cedar_policy::{
+    ActionConstraint, EntityUid, PolicyId, PolicySet, Schema, ValidationMode, Validator,
+};
+use miette::Diagnostic;
+
+use super::facts::{ACTS, Access};
+use super::sections::{self, Block, Section};
+use super::world::{ACCESS, ACT, Types};
+use super::{Policies, Policy, example};
+use crate::hash::PolicyHash;
+
+/// What no set lifts.
+const ALWAYS: &str = include_str!("always.cedar");
+
+const SCHEMA: &str = include_str!("schema.cedarschema");
+
+/// Ids of policies that no set lifts begin with this, and others may not.
+const ALWAYS_PREFIX: &str = "built-in";
+
+/// The longest file, in bytes: a thousand policies with prose and examples.
+const MAX_TEXT: usize = 1 << 20;
+
+/// The most policies of a set: each is checked against every action when it is loaded.
+const MAX_POLICIES: usize = 1_024;
+
+/// The longest id, in bytes: ids are kept with every decision.
+const MAX_ID: usize = 64;
+
+/// How many faults are told: more of them say nothing new.
+const MAX_FAULTS: usize = 32;
+
+static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| {
+    let (schema, _) = Schema::from_cedarschema_str(SCHEMA).expect("the schema of this crate");
+    Validator::new(schema)
+});
+
+/// Why a text is no set of policies.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.listed())]
+pub struct BadPolicies {
+    /// What is wrong, in the order of the lines; never empty.
+    pub faults: Vec<PolicyFault>,
+}
+
+/// One thing that is wrong, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {what}")]
+pub struct PolicyFault {
+    /// The line of the file, from 1.
+    pub line: usize,
+    /// What is wrong there.
+    pub what: String,
+}
+
+impl BadPolicies {
+    fn listed(&self) -> String {
+        let lines: Vec<String> = self.faults.iter().map(PolicyFault::to_string).collect();
+        lines.join("\n")
+    }
+}
+
+impl PolicyFault {
+    pub(super) fn new(line: usize, what: impl Into<String>) -> Self {
+        Self { line, what: what.into() }
+    }
+}
+
+impl Policies {
+    /// Reads a set, checks its types and runs its examples.
+    ///
+    /// # Errors
+    /// When anything is wrong with it, with the lines of the file.
+    pub fn from_org(text: &str) -> Result<Self, BadPolicies> {
+        let mut faults = Vec::new();
+        if text.len() > MAX_TEXT {
+            let what = format!("a file of {} bytes, expected at most {MAX_TEXT}", text.len());
+            return Err(BadPolicies { faults: vec![PolicyFault::new(1, what)] });
+        }
+        let sections = sections::read(text, &mut faults);
+        let mut load = Load::default();
+        for section in &sections {
+            load.section(section, &mut faults);
+        }
+        load.always();
+        if faults.is_empty() {
+            load.validate(&mut faults);
+        }
+        let set = load.done(PolicyHash::of(text));
+        if faults.is_empty() {
+            example::run(&set, &sections, &mut faults);
+        }
+        if faults.is_empty() {
+            return Ok(set);
+        }
+        faults.sort_by_key(|fault| fault.line);
+        faults.truncate(MAX_FAULTS);
+        Err(BadPolicies { faults })
+    }
+}
+
+/// A set under construction.
+#[derive(Default)]
+struct Load {
+    set: PolicySet,
+    policies: Vec<Policy>,
+    /// The text of each policy's block, to which Cedar's faults point.
+    blocks: Vec<Arc<str>>,
+    ids: BTreeSet<String>,
+}
+
+impl Load {
+    fn section(&mut self, section: &Section, faults: &mut Vec<PolicyFault>) {
+        let mut blocks = section.blocks.iter().filter(|block| block.language == sections::CEDAR);
+        let Some(block) = blocks.next() else { return };
+        if let Some(second) = blocks.next() {
+            let what = "a second `cedar` block under one heading, expected one";
+            faults.push(PolicyFault::new(second.line, what));
+        }
+        if !section.blocks.iter().any(|block| block.language == example::LANGUAGE) {
+            let what = format!("`{}` has no `examples` block, expected one", section.title);
+            faults.push(PolicyFault::new(section.line, what));
+        }
+        let id = section.id.clone().unwrap_or_else(|| slug(&section.title));
+        if !is_id(&id) {
+            let what = format!(
+                "id `{id}`, expected 1 to {MAX_ID} letters, digits, `-`, `_`, `.` and not \
+                 `{ALWAYS_PREFIX}` before them"
+            );
+            faults.push(PolicyFault::new(section.line, what));
+            return;
+        }
+        self.block(section, block, &id, faults);
+    }
+
+    fn block(&mut self, section: &Section, block: &Block, id: &str, faults: &mut Vec<PolicyFault>) {
+        let set = match PolicySet::from_str(&block.text) {
+            Ok(set) => set,
+            Err(errors) => {
+                faults.extend(errors.iter().map(|error| fault_at(block.line, &block.text, error)));
+                return;
+            }
+        };
+        if set.templates().next().is_some() {
+            let what = "a template, expected policies without `?principal` and `?resource`";
+            faults.push(PolicyFault::new(block.line, what));
+        }
+        let count = set.policies().count();
+        if count == 0 {
+            faults.push(PolicyFault::new(block.line, "no policy, expected one"));
+        }
+        let text: Arc<str> = block.text.as_str().into();
+        let mut policies: Vec<&cedar_policy::Policy> = set.policies().collect();
+        // `policy0`, `policy1`, ..: in the order of the text, whatever the set's own order is.
+        policies.sort_by_key(|policy| number(policy.id()));
+        for (index, policy) in policies.into_iter().enumerate() {
+            let id = match policy.annotation("id") {
+                Some(own) => own.to_owned(),
+                None if count == 1 => id.to_owned(),
+                None => format!("{id}.{}", index + 1),
+            };
+            if !is_id(&id) || !self.ids.insert(id.clone()) {
+                let what = format!("id `{id}` of a policy, expected one that is free");
+                faults.push(PolicyFault::new(block.line, what));
+                continue;
+            }
+            if self.policies.len() == MAX_POLICIES {
+                let what = format!("more than {MAX_POLICIES} policies");
+                faults.push(PolicyFault::new(block.line, what));
+                return;
+            }
+            self.add(policy, &id, section, block.line);
+            self.blocks.push(text.clone());
+        }
+    }
+
+    fn add(&mut self, policy: &cedar_policy::Policy, id: &str, section: &Section, line: usize) {
+        self.policies.push(Policy {
+            id: id.into(),
+            title: section.title.as_str().into(),
+            prose: section.prose.as_str().into(),
+            text: policy.to_string().into(),
+            line,
+        });
+        let added = self.set.add(policy.new_id(PolicyId::new(id)));
+        added.expect("ids are unique, and it is no template");
+    }
+
+    /// Adds what no set lifts.
+    fn always(&mut self) {
+        let set = PolicySet::from_str(ALWAYS).expect("the policies of this crate");
+        let mut policies: Vec<&cedar_policy::Policy> = set.policies().collect();
+        policies.sort_by_key(|policy| number(policy.id()));
+        for policy in policies {
+            let id = policy.annotation("id").expect("each of them has an id").to_owned();
+            self.add(policy, &id, &Section::default(), 0);
+        }
+    }
+
+    /// Checks the types: a policy that could fail when it is asked is refused now.
+    fn validate(&self, faults: &mut Vec<PolicyFault>) {
+        let result = VALIDATOR.validate(&self.set, ValidationMode::Strict);
+        for error in result.validation_errors() {
+            let id: &str = error.policy_id().as_ref();
+            let mut found = self.policies.iter().zip(&self.blocks);
+            let found = found.find(|(policy, _)| &*policy.id == id);
+            let (line, text) = found.map_or((0, ""), |(policy, text)| (policy.line, &**text));
+            faults.push(fault_at(line, text, error));
+        }
+    }
+
+    fn done(self, hash: PolicyHash) -> Policies {
+        let kinds = ACTS.into_iter().map(|kind| (kind, ACT));
+        let kinds = kinds.chain(Access::ALL.into_iter().map(|access| (access.word(), ACCESS)));
+        let parts: BTreeMap<&'static str, PolicySet> = kinds
+            .map(|(kind, group)| {
+                let mut part = PolicySet::new();
+                for policy in self.set.policies().filter(|policy| is_about(policy, kind, group)) {
+                    part.add(policy.clone()).expect("ids are unique in the whole set");
+                }
+                (kind, part)
+            })
+            .collect();
+        Policies { hash, policies: self.policies, parts, types: Types::new() }
+    }
+}
+
+/// Whether a policy can apply to an action.
+fn is_about(policy: &cedar_policy::Policy, kind: &str, group: &str) -> bool {
+    let names = |uid: &EntityUid| {
+        let id: &str = uid.id().as_ref();
+        id == kind || id == group
+    };
+    match policy.action_constraint() {
+        ActionConstraint::Any => true,
+        ActionConstraint::Eq(uid) => names(&uid),
+        ActionConstraint::In(uids) => uids.iter().any(names),
+    }
+}
+
+/// A fault of Cedar, at the line of the file that it points to.
+fn fault_at(first: usize, text: &str, fault: &dyn Diagnostic) -> PolicyFault {
+    let label = fault.labels().and_then(|mut labels| labels.next());
+    let offset = label.map_or(0, |label| label.offset()).min(text.len());
+    let newlines = text.as_bytes()[..offset].iter().filter(|byte| **byte == b'\n').count();
+    PolicyFault::new(first + newlines, fault.to_string())
+}
+
+fn number(id: &PolicyId) -> usize {
+    let id: &str = id.as_ref();
+    id.strip_prefix("policy").and_then(|number| number.parse().ok()).unwrap_or(usize::MAX)
+}
+
+fn is_id(id: &str) -> bool {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    (1..=MAX_ID).contains(&id.len()) && id.chars().all(is_plain) && !id.starts_with(ALWAYS_PREFIX)
+}
+
+/// A title as an id: words in lower case with `-` between them.
+fn slug(title: &str) -> String {
+    let words: Vec<String> = title
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    let slug = words.join("-");
+    slug[..slug.floor_char_boundary(MAX_ID)].to_owned()
+}

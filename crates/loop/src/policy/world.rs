@@ -1,0 +1,234 @@
+//! Facts in the terms of Cedar: entities, a request, a context.
+//!
+//! Called by the verdict, twice at most for each proposal. Entities are made anew each time: they
+//! are few, and nothing of one proposal can stay behind for the next.
+
+use std::collections::{HashMap, HashSet};
+use std::str::FromStr;
+
+use cedar_policy::{
+    Context, Entities, Entity, EntityId, EntityTypeName, EntityUid, Request, RestrictedExpression,
+};
+
+use super::facts::{Access, Facts, Person, Resource};
+use crate::effect::By;
+use crate::event::Place;
+
+/// The group of actions that actuators carry out, and the one of access to sessions.
+pub(super) const ACT: &str = "act";
+pub(super) const ACCESS: &str = "access";
+
+/// Which of the two questions is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Approved {
+    No,
+    Yes,
+}
+
+/// The types of the schema, parsed once for each set.
+#[derive(Debug)]
+pub(super) struct Types {
+    group: EntityTypeName,
+    person: EntityTypeName,
+    thinker: EntityTypeName,
+    reflex: EntityTypeName,
+    folder: EntityTypeName,
+    domain: EntityTypeName,
+    session: EntityTypeName,
+    actuator: EntityTypeName,
+    path: EntityTypeName,
+    command: EntityTypeName,
+    host: EntityTypeName,
+    money: EntityTypeName,
+    action: EntityTypeName,
+}
+
+/// One proposal as Cedar sees it.
+pub(super) struct World {
+    principal: EntityUid,
+    action: EntityUid,
+    resource: EntityUid,
+    person: EntityUid,
+    session: EntityUid,
+    target: EntityUid,
+    pub(super) entities: Entities,
+}
+
+/// Why facts cannot be told to Cedar.
+pub(super) type Untold = String;
+
+impl Types {
+    pub(super) fn new() -> Self {
+        let named = |name| EntityTypeName::from_str(name).expect("a type's name is an identifier");
+        Self {
+            group: named("Group"),
+            person: named("Person"),
+            thinker: named("Thinker"),
+            reflex: named("Reflex"),
+            folder: named("Folder"),
+            domain: named("Domain"),
+            session: named("Session"),
+            actuator: named("Actuator"),
+            path: named("Path"),
+            command: named("Command"),
+            host: named("Host"),
+            money: named("Money"),
+            action: named("Action"),
+        }
+    }
+
+    /// The entities of a proposal.
+    pub(super) fn world(&self, facts: &Facts) -> Result<World, Untold> {
+        let person = uid(&self.person, &facts.asker.name);
+        let session = uid(&self.session, facts.session.as_str());
+        let target = uid(&self.actuator, facts.target.as_str());
+        let action = uid(&self.action, facts.kind);
+        let is_access = Access::ALL.iter().any(|access| access.word() == facts.kind);
+        let group = if is_access { ACCESS } else { ACT };
+        let owner = uid(&self.person, &facts.session_owner);
+        let mut entities = vec![
+            Entity::new_no_attrs(action.clone(), HashSet::from([uid(&self.action, group)])),
+            self.person(&facts.asker)?,
+            entity(&session, [("owner", RestrictedExpression::new_entity_uid(owner.clone()))])?,
+            entity(&target, [("place", string(place_word(facts.place)))])?,
+        ];
+        if owner != person {
+            let owner = Person { name: facts.session_owner.clone(), owner: false };
+            entities.push(self.person(&owner)?);
+        }
+        let principal = match facts.by {
+            By::Asker => person.clone(),
+            By::Thinker => uid(&self.thinker, "thinker"),
+            By::Reflex => uid(&self.reflex, "reflex"),
+        };
+        let resource = match &facts.resource {
+            Resource::Actuator => target.clone(),
+            Resource::Session => session.clone(),
+            other => {
+                let thing = self.thing(other)?;
+                let resource = thing.uid();
+                entities.push(thing);
+                resource
+            }
+        };
+        let entities = Entities::from_entities(entities, None).map_err(|e| e.to_string())?;
+        Ok(World { principal, action, resource, person, session, target, entities })
+    }
+
+    fn person(&self, person: &Person) -> Result<Entity, Untold> {
+        let groups = person.groups().into_iter().map(|group| uid(&self.group, group)).collect();
+        let kind = HashMap::from([("kind".to_owned(), string(person.kind()))]);
+        Entity::new(uid(&self.person, &person.name), kind, groups).map_err(|e| e.to_string())
+    }
+
+    /// What is neither an actuator nor a session.
+    fn thing(&self, resource: &Resource) -> Result<Entity, Untold> {
+        let above = |kind: &EntityTypeName, ids: Vec<&str>| {
+            ids.into_iter().map(|id| uid(kind, id)).collect::<HashSet<_>>()
+        };
+        match resource {
+            Resource::Path(path) => {
+                let folders = above(&self.folder, folders(path));
+                Ok(Entity::new_no_attrs(uid(&self.path, path), folders))
+            }
+            Resource::Host { host, port } => {
+                let domains = above(&self.domain, domains(host));
+                let port = RestrictedExpression::new_long((*port).into());
+                let attributes = HashMap::from([("port".to_owned(), port)]);
+                Entity::new(uid(&self.host, host), attributes, domains).map_err(|e| e.to_string())
+            }
+            Resource::Money { amount, currency } => {
+                let amount = RestrictedExpression::new_long(*amount);
+                entity(&uid(&self.money, currency), [("amount", amount)])
+            }
+            Resource::Command { argv, cwd } => {
+                let (program, arguments) = argv.split_first().ok_or("a command without program")?;
+                let count = i64::try_from(arguments.len()).unwrap_or(i64::MAX);
+                let arguments = arguments.iter().map(|argument| string(argument));
+                entity(
+                    &uid(&self.command, program),
+                    [
+                        ("arguments", RestrictedExpression::new_set(arguments)),
+                        ("count", RestrictedExpression::new_long(count)),
+                        ("folder", string(cwd.as_deref().unwrap_or_default())),
+                    ],
+                )
+            }
+            Resource::Actuator | Resource::Session => Err("no thing of its own".to_owned()),
+        }
+    }
+}
+
+impl World {
+    /// One of the two questions.
+    pub(super) fn request(&self, facts: &Facts, approved: Approved) -> Result<Request, Untold> {
+        let entity = |uid: &EntityUid| RestrictedExpression::new_entity_uid(uid.clone());
+        let pairs = [
+            ("approved", RestrictedExpression::new_bool(approved == Approved::Yes)),
+            ("risk", string(facts.risk.word())),
+            ("name", string(facts.name.as_str())),
+            ("by", string(facts.by.word())),
+            ("asker", entity(&self.person)),
+            ("session", entity(&self.session)),
+            ("target", entity(&self.target)),
+            ("protected", RestrictedExpression::new_bool(facts.protected)),
+            ("minute", RestrictedExpression::new_long(facts.minute)),
+            ("weekday", RestrictedExpression::new_long(facts.weekday)),
+            ("session_hour", RestrictedExpression::new_long(facts.counts.session)),
+            ("asker_hour", RestrictedExpression::new_long(facts.counts.asker)),
+            ("action_hour", RestrictedExpression::new_long(facts.counts.action)),
+        ];
+        let pairs = pairs.map(|(key, value)| (key.to_owned(), value));
+        let context = Context::from_pairs(pairs).map_err(|error| error.to_string())?;
+        Request::new(
+            self.principal.clone(),
+            self.action.clone(),
+            self.resource.clone(),
+            context,
+            // The types hold by construction, and the tests check them against the schema.
+            None,
+        )
+        .map_err(|error| error.to_string())
+    }
+}
+
+/// Every folder above a path, the root included.
+pub(super) fn folders(path: &str) -> Vec<&str> {
+    let slashes = path.char_indices().filter(|(_, c)| *c == '/').map(|(at, _)| at);
+    slashes.map(|at| if at == 0 { "/" } else { &path[..at] }).collect()
+}
+
+/// The host's own name as a domain, and every domain above it. An address is in none.
+pub(super) fn domains(host: &str) -> Vec<&str> {
+    if host.parse::<std::net::IpAddr>().is_ok() {
+        return Vec::new();
+    }
+    let dots = host.char_indices().filter(|(_, c)| *c == '.').map(|(at, _)| &host[at + 1..]);
+    std::iter::once(host).chain(dots).collect()
+}
+
+fn place_word(place: Place) -> &'static str {
+    match place {
+        Place::Shell => "shell",
+        Place::Host => "host",
+    }
+}
+
+fn uid(kind: &EntityTypeName, id: &str) -> EntityUid {
+    EntityUid::from_type_name_and_id(kind.clone(), EntityId::new(id))
+}
+
+fn string(text: &str) -> RestrictedExpression {
+    RestrictedExpression::new_string(text.to_owned())
+}
+
+fn entity<const N: usize>(
+    uid: &EntityUid,
+    attributes: [(&str, RestrictedExpression); N],
+) -> Result<Entity, Untold> {
+    let attributes = attributes.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    Entity::new(uid.clone(), attributes, HashSet::new()).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

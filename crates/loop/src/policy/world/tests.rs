@@ -1,0 +1,95 @@
+//! Facts are told in the types of the schema: what the policies were checked against is what they
+//! get.
+
+use bridle_sexp::read_one;
+use cedar_policy::{Context, Entities, Request, Schema};
+
+use super::{Approved, Types};
+use crate::action::Action;
+use crate::budget::Counts;
+use crate::effect::By;
+use crate::event::{Asker, Place};
+use crate::ids::{Name, SessionId, Time};
+use crate::policy::facts::{Access, Around, Facts, Wanted};
+
+const SCHEMA: &str = include_str!("../schema.cedarschema");
+
+/// One payload of each kind.
+const PAYLOADS: [&str; 21] = [
+    r#"(:action :message :text "x")"#,
+    r#"(:action :notify :text "x")"#,
+    r#"(:action :complete :prefix "x")"#,
+    r#"(:action :eval :code "x")"#,
+    r#"(:action :log :text "x")"#,
+    r#"(:action :insert-at-end :text "x")"#,
+    r#"(:action :refactor-subtree :target-id "x")"#,
+    r#"(:action :schedule :name "x" :in 1 :payload (:sensor :x))"#,
+    r#"(:action :unschedule :name "x")"#,
+    r#"(:action :forget :session "x")"#,
+    r#"(:action :fork :record 1)"#,
+    r#"(:action :read :path "/a/b c/\"d")"#,
+    r#"(:action :write :path "/a" :text "x")"#,
+    r#"(:action :exec :argv ("a" "" "b"))"#,
+    r#"(:action :exec :argv ("a") :cwd "/a")"#,
+    r#"(:action :net :host "a.b-c.org" :port 80)"#,
+    r#"(:action :net :host "::1")"#,
+    r#"(:action :spend :amount 9223372036854775807 :currency "usd")"#,
+    r#"(:action :tally :file "x")"#,
+    r#"(:action :think)"#,
+    r#"(:action :attach)"#,
+];
+
+fn check(schema: &Schema, facts: &Facts) {
+    let world = Types::new().world(facts).unwrap();
+    // The action comes from the schema then.
+    let entities = world.entities.iter().filter(|entity| entity.uid() != world.action).cloned();
+    Entities::from_entities(entities, Some(schema)).unwrap();
+    for approved in [Approved::No, Approved::Yes] {
+        let request = world.request(facts, approved).unwrap();
+        let context: &Context = request.context().unwrap();
+        let (principal, action) = (world.principal.clone(), world.action.clone());
+        let resource = world.resource.clone();
+        Request::new(principal, action, resource, context.clone(), Some(schema)).unwrap();
+    }
+}
+
+#[test]
+fn every_kind_of_fact_has_the_types_of_the_schema() {
+    let (schema, warnings) = Schema::from_cedarschema_str(SCHEMA).unwrap();
+    assert_eq!(warnings.count(), 0, "warnings of the schema");
+    let check = |facts: &Facts| check(&schema, facts);
+    let session = SessionId::parse("main").unwrap();
+    for principal in ["uid:1", "key:\"\\\n", "local-tcp", "anonymous", "schedule", "stdio", ""] {
+        let asker = Asker { owner: principal == "uid:1", ..Asker::new(principal) };
+        for by in [By::Asker, By::Reflex, By::Thinker] {
+            let around = Around {
+                by,
+                asker: &asker,
+                session: &session,
+                session_owner: "uid:1",
+                now: Time(-1),
+                counts: Counts { session: 1, asker: i64::MAX, action: 0 },
+            };
+            for payload in PAYLOADS {
+                let action = Action::from_payload(&read_one(payload).unwrap().root().to_value());
+                let (action, target) = (action.unwrap(), Name::new("Ωμ"));
+                let wanted = Wanted {
+                    action: &action,
+                    target: &target,
+                    place: Place::Shell,
+                    protected: true,
+                };
+                check(&Facts::of(&around, &wanted));
+                if by == By::Asker {
+                    check(&Facts::approve(&around, &wanted));
+                }
+            }
+            if by == By::Asker {
+                for access in Access::ALL {
+                    check(&Facts::access(&around, access));
+                }
+                check(&Facts::think(&around));
+            }
+        }
+    }
+}
