@@ -1,6 +1,7 @@
 //! The command line. Every command with its flags and examples; the flags of settings come from
 //! the settings table.
 
+pub(crate) mod guard;
 pub(crate) mod record;
 
 use std::path::PathBuf;
@@ -103,6 +104,40 @@ pub(crate) enum Command {
         bridle forget 4711 --yes"
     )]
     Forget(record::Forget),
+    /// See, check, try and install policies: what is done, what is asked for, what is refused
+    #[command(subcommand)]
+    Policy(guard::Policy),
+    /// Say why something happened: which policies, which facts, who
+    #[command(after_help = "Works while the daemon runs and when it does not.\n\n\
+        Examples:\n  \
+        bridle why 4711\n  \
+        bridle why 4711 --json")]
+    Why(guard::Why),
+    /// List what was done: intent, start and outcome of each effect
+    #[command(
+        after_help = "What began and has no known outcome is marked with `!`. Works while the daemon runs and \
+        when it does not.\n\n\
+        Examples:\n  \
+        bridle effects --open\n  \
+        bridle effects --session work --json"
+    )]
+    Effects(guard::Effects),
+    /// List the questions that wait for a yes
+    #[command(after_help = "Examples:\n  bridle approvals\n  bridle approvals --json")]
+    Approvals(guard::Approvals),
+    /// Say yes to a question; exit 1 if it is answered or expired, 77 if you may not
+    #[command(
+        after_help = "The yes is for exactly what was asked, once. With --always it is also written to the \
+        file of\npolicies, for exactly that and for a time: the change and what it would have changed in \
+        the past\nare shown first.\n\n\
+        Examples:\n  \
+        bridle approve work-7\n  \
+        bridle approve work-7 --always --for 12h"
+    )]
+    Approve(guard::Approve),
+    /// Say no to a question
+    #[command(after_help = "Example:\n  bridle deny work-7")]
+    Deny(guard::Deny),
     /// Show frames as they pass: from a file, from a daemon, or between a client and a daemon
     #[command(after_help = "Examples:\n  \
         bridle tap frames.bin\n  \

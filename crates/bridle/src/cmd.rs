@@ -1,12 +1,16 @@
 //! The commands, one file for each family; here are the dispatch and what they share.
 
+mod approve;
 mod config;
+mod grant;
 mod pages;
+mod policy;
 mod record;
 mod session;
 mod talk;
 mod text;
 mod up;
+mod why;
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -29,6 +33,12 @@ pub(crate) fn run(command: Command) -> Result<Exit, Failure> {
         Command::Replay(args) => record::replay(&args),
         Command::Fork(args) => session::fork(args),
         Command::Forget(args) => session::forget(args),
+        Command::Policy(verb) => policy::run(verb),
+        Command::Why(args) => why::why(&args),
+        Command::Effects(args) => why::effects(&args),
+        Command::Approvals(args) => approve::list(args),
+        Command::Approve(args) => approve::approve(args),
+        Command::Deny(args) => approve::deny(args),
         Command::Tap(args) => talk::tap(args),
         Command::Sexp(args) => text::sexp(&args),
         Command::Frame(verb) => text::frame(verb),

@@ -31,9 +31,15 @@ impl Exit {
     /// Every code with its meaning, in the order of the help text.
     pub(crate) const TABLE: [(Exit, &'static str); 13] = [
         (Exit::Ok, "done; a reader that went away (broken pipe) is no failure"),
-        (Exit::Answered, "the daemon answered with an error or is not healthy; a replay differs"),
+        (
+            Exit::Answered,
+            "the daemon answered with an error or is not healthy; a replay differs, an example fails",
+        ),
         (Exit::Usage, "bad command line"),
-        (Exit::Data, "bad input: not a form, not a frame, a wrong signature, a changed record"),
+        (
+            Exit::Data,
+            "bad input: no form, frame or set of policies, a wrong signature, a changed record",
+        ),
         (Exit::NoInput, "an input file, a record or a session is missing"),
         (Exit::Unavailable, "no daemon there, or it went away"),
         (Exit::Software, "internal error"),

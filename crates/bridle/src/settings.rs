@@ -89,7 +89,10 @@ impl Settings {
     /// The state directory depends on the surroundings, the socket on both.
     fn fill_computed_defaults(&mut self) {
         self.set_default(Preset::StateDir, state_dir());
-        self.set_default(Preset::Policy, default_file().map(|file| file.with_file_name("policy.org")));
+        self.set_default(
+            Preset::Policy,
+            default_file().map(|file| file.with_file_name("policy.org")),
+        );
         let runtime = xdg("XDG_RUNTIME_DIR").map(|dir| dir.join("bridle"));
         let dir = runtime.or_else(|| self.path("state").map(Path::to_path_buf));
         self.set_default(Preset::Socket, dir.map(|dir| dir.join("bridle.sock")));

@@ -10,16 +10,22 @@
 //! - [`org`]: thought trace for people
 //! - [`mirror`]: a text copy that goes on where it stopped
 //! - [`replay`]: the same events through the same loop, compared
+//! - [`why`]: the decisions behind a record, and what they rest on
+//! - [`ledger`]: effects, from intent to outcome
+//! - [`rehearse`]: what other policies would have said
 //! - [`forget`]: erasing when no daemon runs
 
 mod body;
 mod error;
 pub mod forget;
 pub mod head;
+pub mod ledger;
 pub mod list;
 pub mod mirror;
 pub mod org;
+pub mod rehearse;
 pub mod replay;
+pub mod why;
 
 use std::path::{Path, PathBuf};
 

@@ -163,7 +163,7 @@ pub enum Touches {
 }
 
 /// How much harm an action can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Risk {
     /// None.
     Safe,

@@ -32,7 +32,7 @@ pub(crate) struct Budget {
 }
 
 /// Acts of the last hour.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Counts {
     pub(crate) session: i64,
     /// Of this asker in the session.

@@ -180,8 +180,8 @@ pub(crate) fn judge_access(state: &State, who: &Asker, access: Access) -> Findin
 
 /// What the policies are told about an answer.
 pub(crate) fn answer_facts(state: &State, question: &Question, from: &Asker) -> Facts {
-    let Allowed { action, target, place, .. } = &*question.intent.allowed;
-    let wanted = Wanted { action, target, place: *place, protected: false };
+    let Allowed { action, target, place, payload } = &*question.intent.allowed;
+    let wanted = Wanted { action, target, place: *place, payload, protected: false };
     Facts::approve(&around(state, By::Asker, from, kind(action)), &wanted)
 }
 
@@ -197,9 +197,9 @@ fn around<'a>(state: &'a State, by: By, asker: &'a Asker, kind: &str) -> Around<
 }
 
 fn facts(state: &State, by: By, asker: &Asker, intent: &Intent) -> Facts {
-    let Allowed { action, target, place, .. } = &*intent.allowed;
+    let Allowed { action, target, place, payload } = &*intent.allowed;
     let protected = state.policy.as_ref().is_some_and(|installed| installed.protects(action));
-    let wanted = Wanted { action, target, place: *place, protected };
+    let wanted = Wanted { action, target, place: *place, payload, protected };
     Facts::of(&around(state, by, asker, kind(action)), &wanted)
 }
 
@@ -532,7 +532,8 @@ impl Intent {
 
     /// What a yes is bound to: the hash of the canonical text of target, place and payload.
     pub fn hash(&self) -> ActionHash {
-        ActionHash::of(&self.put(Plist::new()).done().to_string())
+        let Allowed { target, place, payload, .. } = &*self.allowed;
+        ActionHash::of_action(target, *place, payload)
     }
 
     pub(crate) fn put(&self, plist: Plist) -> Plist {

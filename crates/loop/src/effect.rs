@@ -216,7 +216,7 @@ impl Ruling {
 }
 
 /// Who proposed something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum By {
     /// The asker itself, with a `:REQUEST`.
     Asker,

@@ -168,7 +168,7 @@ pub struct Actuator {
 }
 
 /// Where an actuator lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// In an attached shell: it is sent a request and may be away for long.
     Shell,

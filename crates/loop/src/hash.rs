@@ -7,7 +7,9 @@ use std::fmt;
 
 use bridle_sexp::Value;
 
-use crate::field::{Unreadable, text};
+use crate::event::Place;
+use crate::field::{Plist, Unreadable, text};
+use crate::ids::Name;
 
 /// Gives a hash its type.
 macro_rules! hash {
@@ -50,6 +52,17 @@ macro_rules! hash {
 hash! {
     /// The hash of a judged action: its target, its place and its payload.
     ActionHash
+}
+
+impl ActionHash {
+    /// The hash of what is to be done: of the canonical text of target, place and payload.
+    pub(crate) fn of_action(target: &Name, place: Place, payload: &Value) -> Self {
+        let plist = Plist::new()
+            .put("target", target.to_value())
+            .put("place", place.to_value())
+            .put("payload", payload.clone());
+        Self::of(&plist.done().to_string())
+    }
 }
 
 hash! {

@@ -57,7 +57,7 @@ pub use ids::{BadName, EffectId, Name, Seq, SessionId, Time, TurnId};
 pub use limits::Limits;
 pub use policy::{
     Access, BadPolicies, DEFAULT_POLICY, Facts, Finding, Installed, Policies, Policy, PolicyFault,
-    Visited, Word,
+    Recorded, Rehearsal, Tried, Visited, Word,
 };
 pub use state::State;
 pub use step::step;

@@ -11,12 +11,14 @@
 //! - `load`, `sections`, `example`: from text to a set, or to a list of faults with lines
 //! - `access`: the same questions, asked by the daemon about a session as a whole
 //! - `facts`, `world`: from a proposal to Cedar's terms
+//! - `recorded`: facts as a decision was recorded with them, asked about again
 
 mod access;
 mod example;
 mod facts;
 mod installed;
 mod load;
+mod recorded;
 mod sections;
 mod world;
 
@@ -26,10 +28,12 @@ use std::sync::{Arc, LazyLock};
 use cedar_policy::{Authorizer, Decision};
 
 pub use self::access::Visited;
+pub use self::example::Tried;
 pub use self::facts::{Access, Facts};
 pub(crate) use self::facts::{Around, Wanted, kind};
 pub use self::installed::Installed;
 pub use self::load::{BadPolicies, PolicyFault};
+pub use self::recorded::{Recorded, Rehearsal};
 use self::world::{Approved, Types, Untold, World};
 use crate::hash::PolicyHash;
 
@@ -119,10 +123,19 @@ impl Policies {
         })
     }
 
-    /// Whether it may be done now that somebody said yes.
-    pub(crate) fn find_approved(&self, facts: &Facts) -> Finding {
+    /// Whether it may be done without asking anybody: allow or deny.
+    pub fn find_unapproved(&self, facts: &Facts) -> Finding {
+        self.answered(facts, Approved::No)
+    }
+
+    /// Whether it may be done now that somebody said yes: allow or deny.
+    pub fn find_approved(&self, facts: &Facts) -> Finding {
+        self.answered(facts, Approved::Yes)
+    }
+
+    fn answered(&self, facts: &Facts, approved: Approved) -> Finding {
         let found = self.types.world(facts).and_then(|world| {
-            let answer = self.answer(facts, &world, Approved::Yes)?;
+            let answer = self.answer(facts, &world, approved)?;
             let word = if answer.permits { Word::Allow } else { Word::Deny };
             Ok(Finding { word, policies: answer.policies, fault: None })
         });

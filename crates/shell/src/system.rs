@@ -1,5 +1,5 @@
-//! Requests to the daemon itself, `:target :system`: forks and forgetting. Used by the commands of the
-//! same names; the daemon decides whether the asker may.
+//! Requests to the daemon itself, `:target :system`: forks, forgetting, policies and answers to its
+//! questions. Used by the commands of the same names; the daemon decides whether the asker may.
 
 use bridle_sexp::{Value, read_one};
 use bridle_wire::oacp::{Message, Target as Actuator, Type};
@@ -21,6 +21,19 @@ pub enum Ask {
     ForgetSession(String),
     /// One record made unreadable.
     ForgetRecord(u64),
+    /// The policies read again.
+    InstallPolicy,
+    /// The questions that wait for a yes.
+    Approvals,
+    /// An answer to one of them.
+    Approve {
+        /// The question.
+        approval: String,
+        /// `allow` or `deny`.
+        verdict: &'static str,
+        /// The hash of what was seen; an answer to something else does not count.
+        hash: Option<String>,
+    },
 }
 
 impl Ask {
@@ -38,6 +51,17 @@ impl Ask {
             ]),
             Ask::ForgetRecord(record) => {
                 Value::plist([("action", Value::keyword("forget")), ("record", number(*record))])
+            }
+            Ask::InstallPolicy => Value::plist([("action", Value::keyword("install-policy"))]),
+            Ask::Approvals => Value::plist([("action", Value::keyword("approvals"))]),
+            Ask::Approve { approval, verdict, hash } => {
+                let mut pairs = vec![
+                    ("action", Value::keyword("approve")),
+                    ("approval", Value::str(approval.as_str())),
+                    ("verdict", Value::keyword(verdict)),
+                ];
+                pairs.extend(hash.as_deref().map(|hash| ("hash", Value::str(hash))));
+                Value::plist(pairs)
             }
         }
     }

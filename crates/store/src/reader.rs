@@ -172,6 +172,23 @@ impl Reader {
         Ok(self.records(Number(number.0.saturating_sub(1)), &to, 1)?.pop())
     }
 
+    /// Hands out the latest records of one kind, the last one first, at most `most`.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read.
+    pub fn last(&self, kind: &str, most: usize, take: &mut dyn FnMut(Record)) -> Result<(), Error> {
+        let moment = self.moment()?;
+        let mut opener = Opener::new(&moment);
+        let sql = concat!(row::columns!(), "WHERE kind = ?1 ORDER BY number DESC LIMIT ?2");
+        let mut statement = moment.prepare_cached(sql)?;
+        let mut rows = statement.query(params![kind, i64::try_from(most).unwrap_or(i64::MAX)])?;
+        while let Some(row) = rows.next()? {
+            take(opener.record(Raw::read(row)?)?);
+        }
+        Ok(())
+    }
+
     /// The numbered records of a session after a seq, in order, at most `limit` or a page; empty when
     /// there are none.
     ///

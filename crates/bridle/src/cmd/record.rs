@@ -247,7 +247,7 @@ fn replay_json(replayed: &Replayed) -> String {
     )
 }
 
-fn open(state: &StateDir) -> Result<History, Failure> {
+pub(super) fn open(state: &StateDir) -> Result<History, Failure> {
     History::open(&state_dir(state.given())?).map_err(|error| failure(&error))
 }
 

@@ -124,8 +124,9 @@ fn confirm(target: &Target) -> Result<(), Failure> {
 }
 
 /// The daemon said no, and why.
-fn refused(answer: &ErrorAnswer) -> Failure {
+pub(super) fn refused(answer: &ErrorAnswer) -> Failure {
     let (exit, hint) = match answer.code.as_str() {
+        "unknown-id" => (Exit::NoInput, "`bridle approvals` lists what is open"),
         "unknown-session" => (Exit::NoInput, "`bridle sessions` lists what exists"),
         "not-permitted" | "refused" => {
             (Exit::Permission, "ask over the Unix socket, as the user who runs the daemon")

@@ -3,16 +3,19 @@
 // Helpers outside `#[test]` functions fail a test as well as any assertion.
 #![allow(clippy::unwrap_used)]
 
+mod cli_approve;
 mod cli_config;
 mod cli_forget;
 mod cli_frame;
 mod cli_log;
 mod cli_pages;
+mod cli_policy;
 mod cli_replay;
 mod cli_send;
 mod cli_sessions;
 mod cli_sexp;
 mod cli_tap;
 mod cli_up;
+mod cli_why;
 mod harness;
 mod written;

@@ -2,9 +2,12 @@
 
 use std::path::PathBuf;
 
-use bridle_loop::{Asker, Began, Event, Limits, SessionId, Signal, SignalKind, State, Time, step};
-use bridle_sexp::Value;
-use bridle_store::{Append, Draft, NewSession, Options, Store, hash_text};
+use bridle_loop::{
+    Actuator, Answer, Answered, Asker, Began, Effect, Effects, Event, Limits, Name, Outcome, Place,
+    SessionId, Signal, SignalKind, State, Time, step,
+};
+use bridle_sexp::{Value, read_one};
+use bridle_store::{Append, Cause, Draft, NewSession, Options, Store, hash_text};
 
 use crate::harness::Home;
 
@@ -52,6 +55,62 @@ impl Written {
         self.commit(Append { session: Some(session), drafts, ..Append::default() })
     }
 
+    /// A session in which its owner asked an editor for something that needs a yes.
+    pub(crate) fn asked(&mut self, name: &str, payload: &str) -> Asked {
+        let session = NewSession { name: name.into(), owner: "uid:7".into(), at: AT };
+        self.commit(Append { session: Some(session), ..Append::default() });
+        let mut state = State::new(SessionId::parse(name).unwrap());
+        let began = Began { owner: "uid:7".into(), limits: Limits::default(), fork: None };
+        self.feed(&mut state, Event::Began(began));
+        let emacs = Name::new("emacs");
+        let reached = Actuator { name: emacs.clone(), place: Place::Shell, actions: vec![] };
+        self.feed(&mut state, Event::Registered(vec![reached]));
+        let signal = Signal {
+            kind: SignalKind::Request,
+            from: owner(),
+            id: None,
+            target: Some(emacs),
+            payload: read_one(payload).unwrap().root().to_value(),
+            dropped: vec![],
+            patient: true,
+        };
+        self.feed(&mut state, Event::Signal(signal.into()));
+        Asked { state }
+    }
+
+    /// Says yes to the one open question; then the act ends so.
+    pub(crate) fn allowed(&mut self, asked: &mut Asked, outcome: Outcome) {
+        let questions = asked.state.outstanding();
+        let ask = questions.into_iter().find(|(_, effect)| matches!(effect, Effect::Ask { .. }));
+        let answered = Answered {
+            approval: ask.unwrap().0,
+            hash: None,
+            answer: Answer::Allow,
+            from: owner(),
+            id: None,
+            always: None,
+        };
+        let effects = self.feed(&mut asked.state, Event::Answered(answered));
+        let act = effects.iter().find(|effect| matches!(effect, Effect::Act { .. })).unwrap();
+        let effect = act.id().unwrap();
+        self.feed(&mut asked.state, Event::Acted { effect, outcome });
+    }
+
+    /// Records an event and what follows from it.
+    fn feed(&mut self, state: &mut State, event: Event) -> Effects {
+        let name = state.session().as_str().to_owned();
+        let seq = state.seq_of(&event).map(|seq| seq.0);
+        let mut drafts = vec![draft(&name, event.kind(), seq, &event.to_value().to_string())];
+        let effects = step(state, Time(AT), event);
+        drafts.extend(effects.iter().map(|effect| {
+            let seq = effect.seq().map(|seq| seq.0);
+            let body = effect.to_value().to_string();
+            Draft { cause: Cause::Earlier(0), ..draft(&name, effect.kind(), seq, &body) }
+        }));
+        self.commit(Append { drafts, ..Append::default() });
+        effects
+    }
+
     /// One record of the daemon itself.
     pub(crate) fn log(&mut self, body: &str) -> &mut Written {
         self.add("", "log", body)
@@ -72,6 +131,15 @@ impl Written {
         self.store.commit(&[append]).unwrap();
         self
     }
+}
+
+/// A session with a question.
+pub(crate) struct Asked {
+    state: State,
+}
+
+fn owner() -> Asker {
+    Asker { owner: true, ..Asker::new("uid:7") }
 }
 
 fn draft(session: &str, kind: &'static str, seq: Option<u64>, body: &str) -> Draft {

@@ -30,7 +30,8 @@ impl Installed {
     pub fn may_answer(&self, who: &Asker, question: &Question, visited: Visited<'_>) -> Finding {
         let (action, target) = (question.intent.action(), question.intent.target());
         let place = question.intent.place();
-        let wanted = Wanted { action, target, place, protected: false };
+        let payload = question.intent.payload();
+        let wanted = Wanted { action, target, place, payload, protected: false };
         self.found(&Facts::approve(&visited.around(who), &wanted))
     }
 

@@ -2,14 +2,15 @@
 //!
 //! `(allow (:principal "owner" :target :emacs :action :complete :prefix "de"))`, `(ask ..)`,
 //! `(refuse ..)`. The plist is the payload of an action, with some keys around it that say who asks
-//! and what the circumstances are. Called by `load`; an example is judged as any proposal is.
+//! and what the circumstances are; with `:payload`, the payload stands apart. Called by `load`; an
+//! example is judged as any proposal is. `bridle policy explain` describes a proposal in the same way.
 
 use bridle_sexp::{Comments, Place as TextPlace, Progress, Reader, Value};
 
 use super::facts::{Access, Around, Facts, Wanted};
 use super::load::PolicyFault;
 use super::sections::{Block, Section};
-use super::{Policies, Word};
+use super::{Finding, Policies, Word};
 use crate::action::{Action, Risk};
 use crate::budget::Counts;
 use crate::effect::By;
@@ -26,21 +27,80 @@ const MAX_EXAMPLES: usize = 4_096;
 const NOON: i64 = 720;
 const MONDAY: i64 = 1;
 
+/// Keys of an example that are about the circumstances. All others are the payload.
+const AROUND: [&str; 15] = [
+    "principal",
+    "owner",
+    "by",
+    "target",
+    "place",
+    "protected",
+    "session-owner",
+    "session-hour",
+    "asker-hour",
+    "action-hour",
+    "minute",
+    "weekday",
+    "now",
+    "hash",
+    "risk",
+];
+
+/// An example that was judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tried {
+    /// The line of the file where it begins, from 1.
+    pub line: usize,
+    /// The example as it is written.
+    pub text: Box<str>,
+    /// What it says must come out.
+    pub expected: Word,
+    /// What came out.
+    pub found: Finding,
+}
+
+impl Tried {
+    /// Whether what must come out came out.
+    pub fn passed(&self) -> bool {
+        self.found.word == self.expected
+    }
+
+    /// How it failed.
+    pub(super) fn fault(&self) -> Option<PolicyFault> {
+        if self.passed() {
+            return None;
+        }
+        let because = match &self.found.fault {
+            Some(fault) => fault.to_string(),
+            None if self.found.policies.is_empty() => "nothing permits it".to_owned(),
+            None => format!("by `{}`", self.found.policies.join("`, `")),
+        };
+        let (expected, got) = (as_example(self.expected), as_example(self.found.word));
+        let what = format!("the example fails: expected `{expected}`, got `{got}` ({because})");
+        Some(PolicyFault::new(self.line, what))
+    }
+}
+
 /// Runs all examples of a file.
-pub(super) fn run(set: &Policies, sections: &[Section], faults: &mut Vec<PolicyFault>) {
-    let mut left = MAX_EXAMPLES;
+pub(super) fn run(
+    set: &Policies,
+    sections: &[Section],
+    faults: &mut Vec<PolicyFault>,
+) -> Vec<Tried> {
+    let mut tried = Vec::new();
     let blocks = sections.iter().flat_map(|section| &section.blocks);
     for block in blocks.filter(|block| block.language == LANGUAGE) {
-        if let Err(fault) = run_block(set, block, &mut left, faults) {
+        if let Err(fault) = run_block(set, block, &mut tried, faults) {
             faults.push(fault);
         }
     }
+    tried
 }
 
 fn run_block(
     set: &Policies,
     block: &Block,
-    left: &mut usize,
+    tried: &mut Vec<Tried>,
     faults: &mut Vec<PolicyFault>,
 ) -> Result<(), PolicyFault> {
     let line_of = |offset: usize| block.line + TextPlace::of(&block.text, offset).line - 1;
@@ -62,18 +122,21 @@ fn run_block(
             }
         };
         let line = line_of(at + tree.root().span().start);
-        *left = left.checked_sub(1).ok_or_else(|| {
-            PolicyFault::new(line, format!("more than {MAX_EXAMPLES} examples in a file"))
-        })?;
-        if let Err(what) = check(set, &tree.root().to_value()) {
-            faults.push(PolicyFault::new(line, what));
+        if tried.len() == MAX_EXAMPLES {
+            let what = format!("more than {MAX_EXAMPLES} examples in a file");
+            return Err(PolicyFault::new(line, what));
+        }
+        let text = tree.root().source().into();
+        match check(set, &tree.root().to_value()) {
+            Ok((expected, found)) => tried.push(Tried { line, text, expected, found }),
+            Err(what) => faults.push(PolicyFault::new(line, what)),
         }
         at += tree.consumed();
     }
 }
 
 /// Judges one example.
-fn check(set: &Policies, example: &Value) -> Result<(), String> {
+fn check(set: &Policies, example: &Value) -> Result<(Word, Finding), String> {
     let [word, proposal] = example.elements().unwrap_or(&[]) else {
         return Err("an example, expected `(allow|ask|refuse (..))`".to_owned());
     };
@@ -83,17 +146,19 @@ fn check(set: &Policies, example: &Value) -> Result<(), String> {
         Some("refuse") => Word::Deny,
         _ => return Err(format!("`{word}`, expected `allow`, `ask` or `refuse`")),
     };
-    let found = set.find(&facts(proposal)?);
-    if found.word == expected {
-        return Ok(());
+    Ok((expected, set.find(&facts(proposal)?)))
+}
+
+impl Facts {
+    /// The facts that a text describes, as an example does: `(:principal S :action K ..)`.
+    ///
+    /// # Errors
+    /// What is wrong with it, for people.
+    pub fn described(text: &str) -> Result<Facts, String> {
+        let tree = Reader::new().comments(Comments::Skip).read_one(text);
+        let tree = tree.map_err(|error| error.to_string())?;
+        facts(&tree.root().to_value())
     }
-    let because = match found.fault {
-        Some(fault) => fault.into_string(),
-        None if found.policies.is_empty() => "nothing permits it".to_owned(),
-        None => format!("by `{}`", found.policies.join("`, `")),
-    };
-    let (expected, got) = (as_example(expected), as_example(found.word));
-    Err(format!("the example fails: expected `{expected}`, got `{got}` ({because})"))
 }
 
 fn as_example(word: Word) -> &'static str {
@@ -111,7 +176,7 @@ fn facts(example: &Value) -> Result<Facts, String> {
         owner: principal == "owner" || example.get("owner").is_some_and(|owner| !owner.is_nil()),
         ..Asker::new(principal)
     };
-    let number = |key: &str, default: i64| match example.get(key) {
+    let number = |key: &'static str, default: i64| match example.get(key) {
         None => Ok(default),
         Some(number) => number.as_i64().ok_or(format!("`:{key}` of an example, expected a number")),
     };
@@ -135,11 +200,22 @@ fn facts(example: &Value) -> Result<Facts, String> {
         None if is_think(example) => Facts::think(&around),
         None => act(example, &around)?,
     };
-    Ok(Facts { minute: number("minute", NOON)?, weekday: number("weekday", MONDAY)?, ..facts })
+    let hash = match example.get("hash") {
+        None => facts.hash,
+        Some(hash) => hash.as_str().ok_or("`:hash` of an example, expected a string")?.into(),
+    };
+    Ok(Facts {
+        hash,
+        now: number("now", 0)?,
+        minute: number("minute", NOON)?,
+        weekday: number("weekday", MONDAY)?,
+        ..facts
+    })
 }
 
 fn act(example: &Value, around: &Around<'_>) -> Result<Facts, String> {
-    let action = Action::from_payload(example).map_err(|fault| fault.to_string())?;
+    let payload = payload(example);
+    let action = Action::from_payload(&payload).map_err(|fault| fault.to_string())?;
     let target = match example.get("target") {
         None => Name::new("system"),
         Some(target) => Name::of(target).ok_or("`:target` of an example, expected a keyword")?,
@@ -149,8 +225,19 @@ fn act(example: &Value, around: &Around<'_>) -> Result<Facts, String> {
         _ => Place::Host,
     };
     let protected = example.get("protected").is_some_and(|flag| !flag.is_nil());
-    let wanted = Wanted { action: &action, target: &target, place, protected };
+    let wanted = Wanted { action: &action, target: &target, place, payload: &payload, protected };
     Ok(Facts::of(around, &wanted))
+}
+
+/// What an example says is to be done: its payload, or all of it but the circumstances.
+fn payload(example: &Value) -> Value {
+    if let Some(payload) = example.get("payload") {
+        return payload.clone();
+    }
+    let pairs = example.elements().unwrap_or_default().chunks(2);
+    let is_around = |key: &Value| AROUND.iter().any(|around| key.is_keyword(around));
+    let own = pairs.filter(|pair| !pair.first().is_some_and(is_around));
+    Value::list(own.flatten().cloned())
 }
 
 fn is_think(example: &Value) -> bool {

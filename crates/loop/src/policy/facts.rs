@@ -13,10 +13,11 @@ use crate::event::{Asker, Place};
 use crate::field::{
     Plist, Unreadable, element_text, flag, list, name, optional_name, required, text,
 };
+use crate::hash::ActionHash;
 use crate::ids::{Name, SessionId, Time};
 
 /// Everything that a policy may look at.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Facts {
     pub(super) by: By,
     pub(super) asker: Person,
@@ -30,20 +31,24 @@ pub struct Facts {
     pub(super) place: Place,
     pub(super) resource: Resource,
     pub(super) protected: bool,
+    /// What a yes would be bound to; empty where nothing is done.
+    pub(super) hash: Box<str>,
+    /// In seconds.
+    pub(super) now: i64,
     pub(super) minute: i64,
     pub(super) weekday: i64,
     pub(super) counts: Counts,
 }
 
 /// Somebody who asks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Person {
     pub(super) name: Box<str>,
     pub(super) owner: bool,
 }
 
 /// What an action is done to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Resource {
     Actuator,
     Session,
@@ -71,6 +76,7 @@ pub(crate) struct Wanted<'w> {
     pub(crate) action: &'w Action,
     pub(crate) target: &'w Name,
     pub(crate) place: Place,
+    pub(crate) payload: &'w Value,
     pub(crate) protected: bool,
 }
 
@@ -84,6 +90,7 @@ pub(crate) struct Around<'a> {
     pub(crate) counts: Counts,
 }
 
+const SECOND_MS: i64 = 1_000;
 const MINUTE_MS: i64 = 60_000;
 const DAY_MINUTES: i64 = 1_440;
 const DAY_MS: i64 = DAY_MINUTES * MINUTE_MS;
@@ -91,7 +98,7 @@ const DAY_MS: i64 = DAY_MINUTES * MINUTE_MS;
 impl Facts {
     /// The facts about an action.
     pub(crate) fn of(around: &Around<'_>, wanted: &Wanted<'_>) -> Self {
-        let Wanted { action, target, place, protected } = wanted;
+        let Wanted { action, target, place, payload, protected } = wanted;
         Self {
             kind: kind(action),
             name: action.name(),
@@ -100,6 +107,7 @@ impl Facts {
             place: *place,
             resource: resource(action),
             protected: *protected,
+            hash: ActionHash::of_action(target, *place, payload).to_string().into(),
             ..Self::around(around)
         }
     }
@@ -139,6 +147,8 @@ impl Facts {
             place: Place::Host,
             resource: Resource::Actuator,
             protected: false,
+            hash: Box::default(),
+            now: now.0.div_euclid(SECOND_MS),
             minute: now.0.div_euclid(MINUTE_MS).rem_euclid(DAY_MINUTES),
             // The first day of 1970 was a Thursday.
             weekday: now.0.div_euclid(DAY_MS).saturating_add(3).rem_euclid(7) + 1,
@@ -146,23 +156,28 @@ impl Facts {
         }
     }
 
-    /// The facts of a decision of this session, from the body of its record: what other policies
-    /// would have been told.
+    /// The facts of a decision of this session, from the time and the body of its record: what other
+    /// policies would have been told.
     ///
     /// # Errors
     /// When the policies were not asked, or the body is not what this version writes.
-    pub fn recorded(session: &SessionId, decided: &Value) -> Result<Self, Unreadable> {
+    pub fn recorded(session: &SessionId, at: Time, decided: &Value) -> Result<Self, Unreadable> {
         let facts = required(decided, "facts")?;
         let kind = name(facts, "kind")?;
         let known = ACTS.into_iter().chain(Access::ALL.map(Access::word));
         let kind = known.into_iter().find(|known| *known == kind.as_str());
         let kind = kind.ok_or(Unreadable::new("kind", "an action of the schema"))?;
-        let is_about_session = kind == THINK || Access::ALL.iter().any(|one| one.word() == kind);
-        let resource = if is_about_session {
-            Resource::Session
+        let target = optional_name(decided, "target")?.unwrap_or_else(|| Name::new(SYSTEM));
+        let place = Place::from_value(facts)?;
+        let payload = required(decided, "payload")?;
+        let (resource, hash) = if !is_act(kind) {
+            let hash = payload.get("hash").and_then(Value::as_str);
+            (Resource::Session, hash.unwrap_or_default().into())
         } else {
-            let action = Action::from_payload(required(decided, "payload")?);
-            resource(&action.map_err(|_| Unreadable::new("payload", "the payload of an action"))?)
+            let action = Action::from_payload(payload);
+            let action = action.map_err(|_| Unreadable::new("payload", "the payload of an action"));
+            let hash = ActionHash::of_action(&target, place, payload);
+            (resource(&action?), hash.to_string().into())
         };
         let number = |key| required(facts, key)?.as_i64().ok_or(Unreadable::new(key, "a number"));
         let groups = list(facts, "groups", element_text)?;
@@ -177,10 +192,12 @@ impl Facts {
             kind,
             name: name(facts, "name")?,
             risk: Risk::from_value(facts)?,
-            target: optional_name(decided, "target")?.unwrap_or_else(|| Name::new(SYSTEM)),
-            place: Place::from_value(facts)?,
+            target,
+            place,
             resource,
             protected: flag(facts, "protected")?,
+            hash,
+            now: at.0.div_euclid(SECOND_MS),
             minute: number("minute")?,
             weekday: number("weekday")?,
             counts: Counts {
@@ -251,7 +268,7 @@ impl Access {
 
 const OWNER: &str = "owner";
 const SYSTEM: &str = "system";
-const OTHER: &str = "other";
+pub(super) const OTHER: &str = "other";
 const THINK: &str = "think";
 
 /// The actions of the schema that are done by an actuator.
@@ -276,6 +293,11 @@ pub(super) const ACTS: [&str; 19] = [
     THINK,
     OTHER,
 ];
+
+/// Whether it is done by an actuator, and may need a yes. Access and thought are granted or not.
+pub(super) fn is_act(kind: &str) -> bool {
+    kind != THINK && Access::ALL.iter().all(|access| access.word() != kind)
+}
 
 /// The action of the schema; what the schema does not know is `other`.
 pub(crate) fn kind(action: &Action) -> &'static str {

@@ -12,10 +12,11 @@ use cedar_policy::{
 };
 use miette::Diagnostic;
 
+use super::example::{self, Tried};
 use super::facts::{ACTS, Access};
 use super::sections::{self, Block, Section};
 use super::world::{ACCESS, ACT, Types};
-use super::{Policies, Policy, example};
+use super::{Policies, Policy};
 use crate::hash::PolicyHash;
 
 /// What no set lifts.
@@ -62,6 +63,12 @@ pub struct PolicyFault {
 }
 
 impl BadPolicies {
+    fn of(mut faults: Vec<PolicyFault>) -> Self {
+        faults.sort_by_key(|fault| fault.line);
+        faults.truncate(MAX_FAULTS);
+        Self { faults }
+    }
+
     fn listed(&self) -> String {
         let lines: Vec<String> = self.faults.iter().map(PolicyFault::to_string).collect();
         lines.join("\n")
@@ -80,6 +87,17 @@ impl Policies {
     /// # Errors
     /// When anything is wrong with it, with the lines of the file.
     pub fn from_org(text: &str) -> Result<Self, BadPolicies> {
+        let (set, tried) = Self::tried(text)?;
+        let faults: Vec<PolicyFault> = tried.iter().filter_map(Tried::fault).collect();
+        if faults.is_empty() { Ok(set) } else { Err(BadPolicies::of(faults)) }
+    }
+
+    /// Reads a set, checks its types and says how each of its examples came out. For looking at: a
+    /// set with an example that fails is installed by nobody.
+    ///
+    /// # Errors
+    /// When anything else is wrong with it, with the lines of the file.
+    pub fn tried(text: &str) -> Result<(Self, Vec<Tried>), BadPolicies> {
         let mut faults = Vec::new();
         if text.len() > MAX_TEXT {
             let what = format!("a file of {} bytes, expected at most {MAX_TEXT}", text.len());
@@ -95,15 +113,13 @@ impl Policies {
             load.validate(&mut faults);
         }
         let set = load.done(PolicyHash::of(text));
+        let is_good = faults.is_empty();
+        let tried = if is_good { example::run(&set, &sections, &mut faults) } else { Vec::new() };
         if faults.is_empty() {
-            example::run(&set, &sections, &mut faults);
+            return Ok((set, tried));
         }
-        if faults.is_empty() {
-            return Ok(set);
-        }
-        faults.sort_by_key(|fault| fault.line);
-        faults.truncate(MAX_FAULTS);
-        Err(BadPolicies { faults })
+        faults.extend(tried.iter().filter_map(Tried::fault));
+        Err(BadPolicies::of(faults))
     }
 }
 

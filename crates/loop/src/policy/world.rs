@@ -172,6 +172,8 @@ impl World {
             ("session", entity(&self.session)),
             ("target", entity(&self.target)),
             ("protected", RestrictedExpression::new_bool(facts.protected)),
+            ("hash", string(&facts.hash)),
+            ("now", RestrictedExpression::new_long(facts.now)),
             ("minute", RestrictedExpression::new_long(facts.minute)),
             ("weekday", RestrictedExpression::new_long(facts.weekday)),
             ("session_hour", RestrictedExpression::new_long(facts.counts.session)),

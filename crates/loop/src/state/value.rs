@@ -168,9 +168,8 @@ impl Pending {
             .put_number("effect", id)
             .put_number("turn", self.turn.0)
             .put_number("seq", self.seq.0);
-        let plist = plist
-            .put("by", Value::keyword(self.by.word()))
-            .put("asker", self.asker.to_value());
+        let plist =
+            plist.put("by", Value::keyword(self.by.word())).put("asker", self.asker.to_value());
         self.order
             .put(plist)
             .put("deadline", self.deadline.0)

@@ -229,12 +229,18 @@ proptest! {
         let life: Vec<Moment> = life.into_iter().filter(|moment| !moment.installs()).collect();
         let run = Run::of(&life, as_it_is, Approved::No);
         let set = Policies::built_in();
-        for effect in run.effects() {
+        let mut now = Time(i64::MIN);
+        let steps = run.times.iter().zip(&run.steps);
+        let effects = steps.flat_map(|(at, (_, _, effects))| {
+            now = now.max(*at);
+            effects.iter().map(move |effect| (now, effect))
+        });
+        for (at, effect) in effects.collect::<Vec<_>>() {
             let Effect::Decided(decision) = effect else { continue };
             let Some(facts) = &decision.facts else { continue };
             let text = effect.to_value().to_string();
             let tree = reader().read_one(&text).expect("a readable decision");
-            let again = Facts::recorded(run.state.session(), &tree.root().to_value());
+            let again = Facts::recorded(run.state.session(), at, &tree.root().to_value());
             prop_assert_eq!(again.as_ref(), Ok(facts));
             if decision.ruling.rule == Rule::Policy {
                 let found = set.find(facts);

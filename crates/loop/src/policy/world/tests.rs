@@ -71,12 +71,14 @@ fn every_kind_of_fact_has_the_types_of_the_schema() {
                 counts: Counts { session: 1, asker: i64::MAX, action: 0 },
             };
             for payload in PAYLOADS {
-                let action = Action::from_payload(&read_one(payload).unwrap().root().to_value());
-                let (action, target) = (action.unwrap(), Name::new("Ωμ"));
+                let payload = read_one(payload).unwrap().root().to_value();
+                let action = Action::from_payload(&payload).unwrap();
+                let target = Name::new("Ωμ");
                 let wanted = Wanted {
                     action: &action,
                     target: &target,
                     place: Place::Shell,
+                    payload: &payload,
                     protected: true,
                 };
                 check(&Facts::of(&around, &wanted));

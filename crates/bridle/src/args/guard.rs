@@ -1,0 +1,204 @@
+//! The command line of the guard: policies, why something was decided, what was done, and questions
+//! that wait for a yes.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueHint};
+
+use super::Peer;
+use crate::settings::{ConfigFile, StateDir};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Policy {
+    /// Check a file of policies: exit 0 if it can be installed, 65 with FILE:LINE: REASON if not
+    #[command(after_help = "Example:\n  bridle policy check ~/.config/bridle/policy.org")]
+    Check {
+        /// The file, or - for stdin
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+    },
+    /// Run the examples of a file and say how each came out: exit 1 if one fails
+    #[command(after_help = "Example:\n  bridle policy test policy.org")]
+    Test {
+        /// The file, or - for stdin
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+    },
+    /// Show the policies of a file, of the settings, or those that are built in
+    #[command(
+        after_help = "Examples:\n  bridle policy show\n  bridle policy show policy.org --json"
+    )]
+    Show(PolicyShow),
+    /// Say what a file of policies makes of something that is described, and why
+    #[command(
+        after_help = "The proposal is written as in an example of the file: who asks, where it goes, and the \
+        payload.\n\n\
+        Example:\n  \
+        bridle policy explain policy.org '(:principal \"owner\" :by :thinker :target :emacs :action :eval :code \"1\")'"
+    )]
+    Explain(Explain),
+    /// Judge the latest decisions of the record again, by another file: what would have changed
+    #[command(after_help = "Nothing is carried out, and no daemon is asked.\n\n\
+        Examples:\n  \
+        bridle policy rehearse policy.org\n  \
+        bridle policy rehearse policy.org --last 1000 --json")]
+    Rehearse(Rehearse),
+    /// Write the built-in policies to a file, to be changed; never overwrites
+    #[command(after_help = "Example:\n  bridle policy init && $EDITOR ~/.config/bridle/policy.org")]
+    Init {
+        /// The file [default: the one that the settings name]
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: Option<PathBuf>,
+        #[command(flatten)]
+        settings: ConfigFile,
+    },
+    /// Let the running daemon read its file of policies again
+    #[command(
+        after_help = "A file that is not good is not installed: the policies stay as they are, and \
+        the daemon says why.\n\nExample:\n  bridle policy install"
+    )]
+    Install(Peer),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicyShow {
+    /// The file, or - for stdin [default: the one that the settings name, else what is built in]
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: Option<PathBuf>,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) settings: ConfigFile,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// The file, or - for stdin
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// What is proposed: (:principal S :action K ..)
+    #[arg(value_name = "PLIST")]
+    pub(crate) proposal: String,
+    /// One JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Rehearse {
+    /// The file, or - for stdin
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// At most so many decisions, the latest
+    #[arg(long, value_name = "COUNT", default_value_t = 100_000)]
+    pub(crate) last: usize,
+    /// One JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Why {
+    /// Number of the record
+    #[arg(value_name = "RECORD")]
+    pub(crate) record: u64,
+    /// One JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Effects {
+    /// Only those without an outcome, and those whose outcome nobody knows
+    #[arg(long)]
+    pub(crate) open: bool,
+    /// Only those of this session
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Approvals {
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) peer: Peer,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Approve {
+    /// The question, as `bridle approvals` names it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// Allow exactly this from now on, by a policy that ends: shown first, with what it would have
+    /// changed
+    #[arg(long)]
+    pub(crate) always: bool,
+    /// How long that policy holds: 30m, 12h, 7d, at most 365d
+    #[arg(long = "for", value_name = "TIME", default_value = "7d", requires = "always")]
+    #[arg(value_parser = span)]
+    pub(crate) span: Duration,
+    /// Do not ask before the policy is written
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// State directory that the daemon uses, to read what was asked for
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
+    pub(crate) state: Option<String>,
+    #[command(flatten)]
+    pub(crate) peer: Peer,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Deny {
+    /// The question, as `bridle approvals` names it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) peer: Peer,
+}
+
+/// Longest time that a grant holds: a year. What should hold longer is a policy of its own.
+const MAX_SPAN: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// A whole number of minutes, hours or days.
+fn span(text: &str) -> Result<Duration, String> {
+    let bad = || "expected a time such as 30m, 12h or 7d, at most 365d".to_owned();
+    let unit = match text.chars().last() {
+        Some('m') => 60,
+        Some('h') => 60 * 60,
+        Some('d') => 24 * 60 * 60,
+        _ => return Err(bad()),
+    };
+    let count: u64 = text[..text.len() - 1].parse().map_err(|_| bad())?;
+    let span = count.checked_mul(unit).map(Duration::from_secs);
+    span.filter(|span| !span.is_zero() && *span <= MAX_SPAN).ok_or_else(bad)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::span;
+
+    #[test]
+    fn a_time_has_a_unit_and_an_end() {
+        assert_eq!(span("30m"), Ok(Duration::from_secs(1_800)));
+        assert_eq!(span("12h"), Ok(Duration::from_secs(43_200)));
+        assert_eq!(span("365d"), Ok(Duration::from_secs(31_536_000)));
+        for bad in ["", "7", "d", "0d", "366d", "-1d", "1.5h", "99999999999999999999d", "7é"] {
+            assert!(span(bad).is_err(), "{bad}");
+        }
+    }
+}

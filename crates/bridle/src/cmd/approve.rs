@@ -1,0 +1,139 @@
+//! `bridle approvals`, `approve` and `deny`: questions that wait for a yes, at a running daemon.
+
+use std::fmt::Write as _;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bridle_sexp::{Value, json};
+use bridle_shell::client::{ErrorAnswer, Target};
+use bridle_shell::system::{self, Ask, Said};
+use bridle_wire::time::rfc3339;
+
+use super::grant::{self, Wish};
+use super::policy::{file_of, install_at};
+use super::record::{print, state_dir};
+use super::session::refused;
+use super::talk::find;
+use super::why::one_line;
+use crate::args::guard as args;
+use crate::exit::{Exit, Failure};
+use crate::settings::{Given, Settings};
+
+pub(crate) fn list(args: args::Approvals) -> Result<Exit, Failure> {
+    let open = approvals(&find(args.peer)?)?;
+    let mut text = String::new();
+    for question in &open {
+        match args.json {
+            true => {
+                json::to_json(question, &mut text);
+                text.push('\n');
+            }
+            false => text.push_str(&shown(question)),
+        }
+    }
+    if open.is_empty() && !args.json {
+        text.push_str("nothing waits for a yes\n");
+    }
+    print(&text)
+}
+
+/// A question for people: everything that a yes would be for.
+fn shown(question: &Value) -> String {
+    let text = |key| question.get(key).and_then(Value::as_str).unwrap_or("-");
+    let deadline = question.get("deadline").and_then(Value::as_i64).map(rfc3339);
+    let mut out = format!("{}: {}\n", text("approval"), text("question"));
+    if let Some(wanted) = question.get("wanted") {
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "  what: {}", one_line(wanted));
+    }
+    let until = deadline.as_deref().unwrap_or("-");
+    let _ = writeln!(out, "  for {}, until {until}", text("asker"));
+    if question.get("may-answer").is_some_and(Value::is_nil) {
+        out.push_str("  you may not answer it\n");
+    }
+    out
+}
+
+fn approvals(targets: &[Target]) -> Result<Vec<Value>, Failure> {
+    match system::ask(targets, &Ask::Approvals)? {
+        Said::Not(answer) => Err(refused(&answer)),
+        Said::Done(payload) => {
+            let list = payload.get("approvals").and_then(Value::elements);
+            Ok(list.unwrap_or_default().to_vec())
+        }
+    }
+}
+
+pub(crate) fn approve(args: args::Approve) -> Result<Exit, Failure> {
+    let args::Approve { id, always, span, yes, state, peer } = args;
+    let given = Given::with_state(peer.file.clone(), state);
+    let targets = find(peer)?;
+    let patch = match always {
+        false => None,
+        true => {
+            let until = now_seconds().saturating_add(i64::try_from(span.as_secs()).unwrap_or(0));
+            let file = file_of(&Settings::resolve(&given)?)?;
+            let wish = Wish { id: &id, until, file: &file, state: &state_dir(&given)? };
+            Some(grant::prepare(&wish)?)
+        }
+    };
+    if let Some(patch) = &patch {
+        print(&patch.shown)?;
+        if !yes {
+            patch.confirm()?;
+        }
+    }
+    // The answer first: what is not allowed now gets no policy.
+    let hash = match &patch {
+        Some(patch) => Some(patch.hash.clone()),
+        None => seen(&targets, &id)?,
+    };
+    answer(&targets, &id, "allow", hash)?;
+    if let Some(patch) = &patch {
+        patch.write()?;
+        print(&format!("wrote {}\n", patch.file.display()))?;
+        return install_at(&targets);
+    }
+    Ok(Exit::Ok)
+}
+
+pub(crate) fn deny(args: args::Deny) -> Result<Exit, Failure> {
+    answer(&find(args.peer)?, &args.id, "deny", None)
+}
+
+/// Shows what is asked for, and gives its hash: the yes is for that and for nothing else. A question
+/// that is not open is left to the daemon, which knows how it ended.
+fn seen(targets: &[Target], id: &str) -> Result<Option<String>, Failure> {
+    let open = approvals(targets)?;
+    let is_it = |it: &&Value| it.get("approval").and_then(Value::as_str) == Some(id);
+    let Some(question) = open.iter().find(is_it) else { return Ok(None) };
+    print(&shown(question))?;
+    Ok(question.get("hash").and_then(Value::as_str).map(str::to_owned))
+}
+
+fn answer(
+    targets: &[Target],
+    id: &str,
+    verdict: &'static str,
+    hash: Option<String>,
+) -> Result<Exit, Failure> {
+    let ask = Ask::Approve { approval: id.to_owned(), verdict, hash };
+    match system::ask(targets, &ask)? {
+        Said::Not(answer) => Err(unanswered(&answer)),
+        Said::Done(_) if verdict == "allow" => print(&format!("allowed {id}\n")),
+        Said::Done(_) => print(&format!("denied {id}\n")),
+    }
+}
+
+/// The answer does not count, and why.
+fn unanswered(answer: &ErrorAnswer) -> Failure {
+    match answer.code.as_str() {
+        "expired" | "superseded" => Failure::new(Exit::Answered, &answer.message)
+            .hint("`bridle approvals` lists what is open"),
+        _ => refused(answer),
+    }
+}
+
+fn now_seconds() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(now.as_secs()).unwrap_or(i64::MAX)
+}

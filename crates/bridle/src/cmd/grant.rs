@@ -1,0 +1,330 @@
+//! `bridle approve --always`: a policy that allows exactly what was asked for, for a time.
+//!
+//! Made from the record of the question, shown as a diff together with what it would have changed, and
+//! written only after a yes. Nothing of what a model wrote can become Org or Cedar: it is quoted on one
+//! line, and the new set must be the old one and a single permit.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use bridle_daemon::history::History;
+use bridle_loop::{DEFAULT_POLICY, Facts, Policies, Word};
+use bridle_org::{Document, Span};
+use bridle_sexp::Value;
+use bridle_wire::time::rfc3339;
+
+use super::policy::{example_word, read, rehearsed_text};
+use super::record::failure;
+use super::why::one_line;
+use crate::exit::{Exit, Failure};
+
+/// Decisions of the past that a grant is tried on.
+const REHEARSED: usize = 100_000;
+
+/// Longest text of what was asked for that is quoted in the prose, in bytes; the hash has all of it.
+const MAX_QUOTED: usize = 512;
+
+/// Longest payload that becomes an example as it is, in bytes.
+const MAX_EXAMPLE: usize = 4_096;
+
+/// Mode of a file of policies that is made here: who may write it may allow everything.
+const MODE: u32 = 0o600;
+
+/// What somebody wants to be allowed from now on.
+pub(super) struct Wish<'w> {
+    /// The question.
+    pub(super) id: &'w str,
+    /// When it ends, in seconds since 1970.
+    pub(super) until: i64,
+    /// The file of policies.
+    pub(super) file: &'w Path,
+    /// Where the record is.
+    pub(super) state: &'w Path,
+}
+
+/// A change of the file of policies, not yet made.
+#[derive(Debug)]
+pub(super) struct Patch {
+    /// The file.
+    pub(super) file: PathBuf,
+    /// The diff and its rehearsal, for people.
+    pub(super) shown: String,
+    /// The hash of what was asked for.
+    pub(super) hash: String,
+    /// The file as it was; `None` when there is none yet.
+    old: Option<String>,
+    new: String,
+}
+
+/// Makes the change.
+pub(super) fn prepare(wish: &Wish<'_>) -> Result<Patch, Failure> {
+    let history = History::open(wish.state).map_err(|error| failure(&error))?;
+    let named = wish.id.rsplit_once('-');
+    let named = named.and_then(|(session, effect)| Some((session, effect.parse::<u64>().ok()?)));
+    let unknown = || {
+        Failure::new(Exit::NoInput, format!("no question `{}` in the record", wish.id))
+            .hint("`bridle approvals` lists what is open")
+    };
+    let (session, effect) = named.ok_or_else(unknown)?;
+    let asked = history.question(session, effect).map_err(|error| failure(&error))?;
+    let (body, owner) = asked.ok_or_else(unknown)?;
+    let grant = Grant::of(&body, &owner, wish).ok_or_else(|| {
+        Failure::new(Exit::Data, "what was asked for cannot be written as a policy")
+            .hint("answer without --always, or write a policy by hand: docs/policy.md")
+    })?;
+    let old = if wish.file.exists() { Some(read(wish.file)?) } else { None };
+    let before = old.as_deref().unwrap_or(DEFAULT_POLICY);
+    let old_set = set(before)?;
+    let source = before.as_bytes();
+    let end = Span { start: source.len(), end: source.len() };
+    let text = grant.org(&old_set)?;
+    let document = Document::read(source);
+    let edit = document.insert_after(end, text.as_bytes());
+    let edit = edit.expect("the end of a text is in it");
+    let new = String::from_utf8(edit.apply()).expect("text put behind text is text");
+    let new_set = set(&new)?;
+    grant.check(&old_set, &new_set)?;
+    let rehearsed = history.rehearse(&new_set, REHEARSED).map_err(|error| failure(&error))?;
+    let name = wish.file.display().to_string();
+    let diff = String::from_utf8_lossy(&edit.diff(name.trim_start_matches('/'))).into_owned();
+    let shown = format!("{diff}\nIn the last decisions, {}", rehearsed_text(&rehearsed));
+    Ok(Patch { file: wish.file.to_owned(), shown, hash: grant.hash, old, new })
+}
+
+fn set(text: &str) -> Result<Policies, Failure> {
+    Policies::from_org(text).map_err(|bad| {
+        Failure::because(Exit::Data, "the policies cannot be changed: they are not good", &bad)
+            .hint("`bridle policy check FILE` lists what is wrong; nothing was written")
+    })
+}
+
+/// What is granted.
+struct Grant {
+    id: String,
+    question: String,
+    until: i64,
+    owner: String,
+    asker: Value,
+    by: String,
+    target: String,
+    place: String,
+    payload: Value,
+    hash: String,
+}
+
+impl Grant {
+    /// Reads a question; nothing if it is not one, or if a name in it cannot be written on one line.
+    fn of(body: &Value, owner: &str, wish: &Wish<'_>) -> Option<Grant> {
+        let word = |key| body.get(key).and_then(Value::as_keyword).map(str::to_owned);
+        let hash = body.get("hash").and_then(Value::as_str)?;
+        let asker = body.get("asker")?.clone();
+        let principal = asker.get("principal").and_then(Value::as_str)?;
+        let names = [owner, principal, wish.id];
+        if names.iter().any(|name| name.chars().any(char::is_control)) {
+            return None;
+        }
+        let short = hash.get(..12)?;
+        Some(Grant {
+            id: format!("grant-{short}-{}", wish.until),
+            question: wish.id.to_owned(),
+            until: wish.until,
+            owner: owner.to_owned(),
+            by: word("by")?,
+            target: word("target")?,
+            place: word("place")?,
+            payload: body.get("payload")?.clone(),
+            hash: hash.to_owned(),
+            asker,
+        })
+    }
+
+    fn kind(&self) -> Result<String, Failure> {
+        let facts = self.facts(self.until - 1)?.to_value();
+        let kind = facts.get("kind").and_then(Value::as_keyword);
+        Ok(kind.unwrap_or("other").to_owned())
+    }
+
+    fn facts(&self, now: i64) -> Result<Facts, Failure> {
+        Facts::described(&self.described(now)).map_err(|why| {
+            Failure::new(Exit::Data, format!("what was asked for cannot be judged: {why}"))
+                .hint("answer without --always, or write a policy by hand: docs/policy.md")
+        })
+    }
+
+    /// What was asked for, as an example writes it.
+    fn described(&self, now: i64) -> String {
+        let text = |key| self.asker.get(key).and_then(Value::as_str).unwrap_or_default();
+        let is_owner = self.asker.get("owner").is_some_and(|owner| !owner.is_nil());
+        let payload = self.payload.to_string();
+        let is_plain = payload.len() <= MAX_EXAMPLE && !payload.chars().any(char::is_control);
+        // The hash of what is written in full is computed, and must come out the same.
+        let what = if is_plain {
+            format!(":payload {payload}")
+        } else {
+            format!(":hash \"{}\" :payload {}", self.hash, self.stand_in())
+        };
+        format!(
+            "(:principal {}{} :by :{} :session-owner {} :target :{} :place :{} :now {now} {what})",
+            Value::str(text("principal")),
+            if is_owner { " :owner t" } else { "" },
+            self.by,
+            Value::str(self.owner.as_str()),
+            self.target,
+            self.place,
+        )
+    }
+
+    /// A payload of the same kind and place, for one that does not fit on a line: the hash says which
+    /// it is.
+    fn stand_in(&self) -> String {
+        let action = self.payload.get("action").and_then(Value::as_keyword).unwrap_or_default();
+        let plain = |key| {
+            let value = self.payload.get(key).map(ToString::to_string).unwrap_or_default();
+            if value.chars().any(char::is_control) { "\"/\"".to_owned() } else { value }
+        };
+        match action {
+            "eval" => "(:action :eval :code \"..\")".to_owned(),
+            "insert-at-end" => "(:action :insert-at-end :text \"..\")".to_owned(),
+            "refactor-subtree" => "(:action :refactor-subtree :target-id \"..\")".to_owned(),
+            "write" => format!("(:action :write :path {} :text \"..\")", plain("path")),
+            other => format!("(:action :{other})"),
+        }
+    }
+
+    /// The condition on what it is done to.
+    fn resource(&self, kind: &str) -> String {
+        let text = |key| self.payload.get(key).and_then(Value::as_str).unwrap_or_default();
+        let first = self.payload.get("argv").and_then(Value::elements);
+        let first = first.and_then(|argv| argv.first()?.as_str()).unwrap_or_default();
+        match kind {
+            "read" | "write" => format!("Path::\"{}\"", text("path").escape_default()),
+            "exec" => format!("Command::\"{}\"", first.escape_default()),
+            "net" => format!("Host::\"{}\"", text("host").escape_default()),
+            "spend" => format!("Money::\"{}\"", text("currency").escape_default()),
+            _ => format!("Actuator::\"{}\"", self.target.escape_default()),
+        }
+    }
+
+    /// The heading that is added. What the old set says when the time is over is its second example.
+    fn org(&self, old: &Policies) -> Result<String, Failure> {
+        let kind = self.kind()?;
+        let after = old.find(&self.facts(self.until)?);
+        if after.word == Word::Allow {
+            return Err(Failure::new(Exit::Usage, "the policies allow it already, without a yes")
+                .hint("answer without --always"));
+        }
+        let resource = self.resource(&kind);
+        // The content of a file may differ from one time to the next; everything else may not.
+        let exact = match &*kind {
+            "read" | "write" => {
+                format!("context.target == Actuator::\"{}\"", self.target.escape_default())
+            }
+            _ => format!("context.hash == \"{}\"", self.hash),
+        };
+        let until = rfc3339(self.until.saturating_mul(1_000));
+        let mut quoted = one_line(&self.payload);
+        quoted.truncate(quoted.floor_char_boundary(MAX_QUOTED));
+        Ok(format!(
+            "\n* Granted until {until}: {kind} by {target}\n:PROPERTIES:\n:CUSTOM_ID: {id}\n:END:\n\n\
+             Asked for as {question}, in a session of {owner}:\n\n: {quoted}\n\n\
+             #+begin_src cedar\n\
+             permit (principal, action == Action::\"{kind}\", resource == {resource})\n\
+             when {{\n    {exact} &&\n    context.session.owner == Person::\"{person}\" &&\n    \
+             context.now < {seconds}\n}};\n#+end_src\n\n\
+             #+begin_src examples\n(allow {before})\n({word} {later})\n#+end_src\n",
+            target = self.target,
+            id = self.id,
+            question = self.question,
+            owner = self.owner,
+            person = self.owner.escape_default(),
+            seconds = self.until,
+            before = self.described(self.until - 1),
+            word = example_word(after.word),
+            later = self.described(self.until),
+        ))
+    }
+
+    /// The new set is the old one and this grant, and the grant does what it is for.
+    fn check(&self, old: &Policies, new: &Policies) -> Result<(), Failure> {
+        let (mut added, mut kept) = (Vec::new(), Vec::new());
+        for policy in new.policies() {
+            let known =
+                old.policies().iter().any(|it| it.id == policy.id && it.text == policy.text);
+            if known { kept.push(policy) } else { added.push(policy) }
+        }
+        let is_one = kept.len() == old.policies().len()
+            && matches!(&added[..], [one] if *one.id == *self.id && one.text.starts_with("permit"));
+        if is_one {
+            return Ok(());
+        }
+        Err(Failure::new(
+            Exit::Software,
+            "the change would be more than one permit; it is not made",
+        )
+        .hint("answer without --always, and report this with the question"))
+    }
+}
+
+impl Patch {
+    /// Asks a person; nobody else can say yes by accident.
+    pub(super) fn confirm(&self) -> Result<(), Failure> {
+        if !io::stdin().is_terminal() {
+            return Err(Failure::new(Exit::Usage, "not asked whether to write the policy")
+                .hint("say it with --yes, or run this on a terminal"));
+        }
+        let mut answer = String::new();
+        let asked = write!(io::stderr().lock(), "Allow it, and write this policy? [y/N] ")
+            .and_then(|()| io::stdin().lock().read_line(&mut answer));
+        asked.map_err(|error| Failure::stream("cannot ask", &error))?;
+        if matches!(answer.trim(), "y" | "Y" | "yes") {
+            return Ok(());
+        }
+        Err(Failure::new(Exit::Answered, "nothing was answered, and nothing was written"))
+    }
+
+    /// Writes the file: all of it or nothing, and never over what somebody changed meanwhile.
+    pub(super) fn write(&self) -> Result<(), Failure> {
+        let now = if self.file.exists() { Some(read(&self.file)?) } else { None };
+        if now != self.old {
+            return Err(Failure::new(
+                Exit::Temporary,
+                format!(
+                    "`{}` was changed meanwhile; the policy is not written",
+                    self.file.display()
+                ),
+            )
+            .hint("the question is answered; write the policy by hand if it is still wanted"));
+        }
+        replace(&self.file, &self.new).map_err(|error| {
+            let what = format!("cannot write `{}`", self.file.display());
+            Failure::because(Exit::CannotCreate, what, &error)
+                .hint("it is as it was; the question is answered")
+        })
+    }
+}
+
+/// Puts a new file in the place of another, with its mode, or as a new one.
+fn replace(file: &Path, text: &str) -> io::Result<()> {
+    // What a link points to is replaced, not the link.
+    let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let folder = file.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mode = fs::metadata(&file).map_or(MODE, |it| it.permissions().mode() & 0o7777);
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let temporary = folder.join(format!(".{name}.{}", std::process::id()));
+    let written = OpenOptions::new().write(true).create_new(true).mode(MODE).open(&temporary);
+    let written = written.and_then(|mut new| {
+        new.write_all(text.as_bytes())?;
+        new.set_permissions(fs::Permissions::from_mode(mode))?;
+        new.sync_all()?;
+        fs::rename(&temporary, &file)
+    });
+    if written.is_err() {
+        // It may not even exist; what matters is the error above.
+        let _ = fs::remove_file(&temporary);
+    }
+    written?;
+    File::open(folder)?.sync_all()
+}

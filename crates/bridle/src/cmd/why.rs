@@ -1,0 +1,210 @@
+//! `bridle why` and `bridle effects`: decisions and deeds, read from the record without a daemon.
+
+use std::fmt::Write as _;
+
+use bridle_daemon::history::ledger::{Entry, Moment};
+use bridle_daemon::history::why::{Answer, Decided, Why};
+use bridle_sexp::{Value, json};
+use bridle_wire::time::rfc3339;
+
+use super::policy::{describe, policy_json};
+use super::record::{failure, open, print};
+use crate::args::guard as args;
+use crate::exit::{Exit, Failure};
+use crate::json::{object, quoted};
+
+pub(crate) fn why(args: &args::Why) -> Result<Exit, Failure> {
+    let why = open(&args.state)?.why(args.record).map_err(|error| failure(&error))?;
+    if why.decisions.is_empty() && why.answers.is_empty() {
+        let (number, kind) = (args.record, &why.record.kind);
+        return Err(Failure::new(
+            Exit::NoInput,
+            format!("no decision is behind record {number}, a `{kind}`"),
+        )
+        .hint("ask about a `decided`, `act`, `ask`, `acted`, `answered` or `say`: `bridle log` lists them"));
+    }
+    print(&if args.json { why_json(&why) } else { why_text(&why) })
+}
+
+fn why_text(why: &Why) -> String {
+    let record = &why.record;
+    let mut text = format!(
+        "record {}, {} of session {}, {}, by {}\n\n",
+        record.number,
+        record.kind,
+        record.session,
+        rfc3339(record.at),
+        record.principal
+    );
+    let mut answers = why.answers.iter().peekable();
+    for decided in &why.decisions {
+        while let Some(answer) = answers.next_if(|answer| answer.record < decided.record) {
+            answered(answer, &mut text);
+        }
+        decision(decided, &mut text);
+    }
+    answers.for_each(|answer| answered(answer, &mut text));
+    text
+}
+
+fn answered(answer: &Answer, text: &mut String) {
+    let Answer { record, at, principal, answer } = answer;
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "record {record}, {}: {principal} answered {answer}\n", rfc3339(*at));
+}
+
+fn decision(decided: &Decided, text: &mut String) {
+    let body = &decided.body;
+    if body.is_nil() {
+        let _ = writeln!(text, "record {}: a decision that is forgotten\n", decided.record);
+        return;
+    }
+    let asker = body.get("facts").and_then(|facts| facts.get("asker")?.as_str());
+    let _ = writeln!(
+        text,
+        "record {}, {}: {}, {} to {}, proposed by {} for {}",
+        decided.record,
+        rfc3339(decided.at),
+        word(body, "verdict"),
+        word(body, "action"),
+        word(body, "target"),
+        word(body, "by"),
+        asker.unwrap_or("nobody that the policies were told of")
+    );
+    let reason = body.get("reason").and_then(Value::as_str).unwrap_or_default();
+    let _ = writeln!(text, "  reason: {reason} (rule {})", word(body, "rule"));
+    for (name, key) in [("what", "payload"), ("facts", "facts"), ("dropped", "dropped")] {
+        if let Some(value) = body.get(key) {
+            let _ = writeln!(text, "  {name}: {}", one_line(value));
+        }
+    }
+    let _ = writeln!(text, "  policies: {}\n", decided.hash);
+    for cited in &decided.policies {
+        match &cited.policy {
+            Some(policy) => describe(policy, text),
+            None => {
+                let _ = writeln!(text, "{}: its text is not in the record\n", cited.id);
+            }
+        }
+    }
+}
+
+fn why_json(why: &Why) -> String {
+    let decisions: Vec<String> = why
+        .decisions
+        .iter()
+        .map(|decided| {
+            let policies: Vec<String> = decided
+                .policies
+                .iter()
+                .map(|cited| match &cited.policy {
+                    Some(policy) => policy_json(policy),
+                    None => object(&[("id", quoted(&cited.id))]),
+                })
+                .collect();
+            object(&[
+                ("record", decided.record.to_string()),
+                ("at", quoted(&rfc3339(decided.at))),
+                ("body", as_json(&decided.body)),
+                ("hash", quoted(&decided.hash)),
+                ("policies", format!("[{}]", policies.join(","))),
+            ])
+        })
+        .collect();
+    let answers: Vec<String> = why
+        .answers
+        .iter()
+        .map(|answer| {
+            object(&[
+                ("record", answer.record.to_string()),
+                ("at", quoted(&rfc3339(answer.at))),
+                ("principal", quoted(&answer.principal)),
+                ("answer", quoted(&answer.answer)),
+            ])
+        })
+        .collect();
+    let object = object(&[
+        ("record", why.record.number.to_string()),
+        ("kind", quoted(&why.record.kind)),
+        ("session", quoted(&why.record.session)),
+        ("decisions", format!("[{}]", decisions.join(","))),
+        ("answers", format!("[{}]", answers.join(","))),
+    ]);
+    format!("{object}\n")
+}
+
+pub(crate) fn effects(args: &args::Effects) -> Result<Exit, Failure> {
+    let history = open(&args.state)?;
+    let entries = history.effects(args.session.as_deref()).map_err(|error| failure(&error))?;
+    let wanted: Vec<&Entry> = entries.iter().filter(|it| !args.open || it.is_open()).collect();
+    let mut text = String::new();
+    for entry in &wanted {
+        text.push_str(&if args.json { entry_json(entry) } else { entry_text(entry) });
+        text.push('\n');
+    }
+    let unknown = wanted.iter().filter(|entry| entry.is_unknown()).count();
+    if !args.json && unknown > 0 {
+        let _ = writeln!(text, "{unknown} began, and nobody knows how they ended: marked with !");
+    }
+    print(&text)
+}
+
+fn entry_text(entry: &Entry) -> String {
+    let mark = if entry.is_unknown() { '!' } else { ' ' };
+    let effect = entry.effect.map_or("?".to_owned(), |effect| effect.to_string());
+    let moment = |moment: &Moment| format!("record {} {}", moment.record, rfc3339(moment.at));
+    let mut text = format!(
+        "{mark} {}-{effect}  {} to {}  {}\n    intent  {}",
+        entry.session,
+        entry.action,
+        entry.target,
+        entry.outcome.as_deref().unwrap_or("open"),
+        moment(&entry.intent)
+    );
+    if let Some(started) = &entry.started {
+        let _ = write!(text, "\n    started {}", moment(started));
+    }
+    if let (Some(ended), Some(by)) = (&entry.ended, &entry.by) {
+        let _ = write!(text, "\n    outcome {} by {by}", moment(ended));
+    }
+    text
+}
+
+fn entry_json(entry: &Entry) -> String {
+    let moment = |moment: Option<&Moment>| match moment {
+        None => "null".to_owned(),
+        Some(moment) => {
+            object(&[("record", moment.record.to_string()), ("at", quoted(&rfc3339(moment.at)))])
+        }
+    };
+    let text = |text: Option<&str>| text.map_or("null".to_owned(), quoted);
+    object(&[
+        ("session", quoted(&entry.session)),
+        ("effect", entry.effect.map_or("null".to_owned(), |effect| effect.to_string())),
+        ("action", quoted(&entry.action)),
+        ("target", quoted(&entry.target)),
+        ("payload", as_json(&entry.payload)),
+        ("outcome", text(entry.outcome.as_deref())),
+        ("intent", moment(Some(&entry.intent))),
+        ("started", moment(entry.started.as_ref())),
+        ("ended", moment(entry.ended.as_ref())),
+        ("by", text(entry.by.as_deref())),
+    ])
+}
+
+fn as_json(value: &Value) -> String {
+    let mut out = String::new();
+    json::to_json(value, &mut out);
+    out
+}
+
+/// A value on one line, whatever its strings hold.
+pub(super) fn one_line(value: &Value) -> String {
+    let mut out = String::new();
+    bridle_sexp::print(value, bridle_sexp::Dialect::Emacs, &mut out);
+    out
+}
+
+fn word<'v>(body: &'v Value, key: &str) -> &'v str {
+    body.get(key).and_then(Value::as_keyword).unwrap_or("nothing")
+}

@@ -1,0 +1,148 @@
+//! What is recorded is what was judged: read back, it is judged the same.
+
+use bridle_sexp::{Value, read_one};
+
+use super::{Recorded, Rehearsal, Seen, class, compared};
+use crate::ids::{SessionId, Time};
+use crate::policy::{Facts, Policies, Word};
+
+/// A decision about what an example describes, as `decide` would record it.
+fn decided(example: &str, rule: &str) -> (Facts, Value) {
+    let facts = Facts::described(example).unwrap();
+    let example = read_one(example).unwrap().root().to_value();
+    let payload = match example.get("payload") {
+        Some(payload) => payload.clone(),
+        None => Value::Nil,
+    };
+    let set = Policies::built_in();
+    let found = if rule == "approval" { set.find_approved(&facts) } else { set.find(&facts) };
+    let checked = Value::list([
+        Value::keyword("size"),
+        Value::keyword("pass"),
+        Value::keyword(rule),
+        Value::keyword(found.word.word()),
+    ]);
+    let body = Value::plist([
+        ("by", Value::keyword(facts.by.word())),
+        ("target", facts.target.to_value()),
+        ("action", facts.name.to_value()),
+        ("payload", payload),
+        ("checked", checked),
+        ("facts", facts.to_value()),
+    ]);
+    (facts, body)
+}
+
+fn read(body: &Value) -> Recorded {
+    let session = SessionId::parse("example").unwrap();
+    Recorded::read(&session, Time(0), body).unwrap().unwrap()
+}
+
+const EXAMPLES: [&str; 8] = [
+    r#"(:principal "owner" :by :thinker :target :emacs :place :shell :payload (:action :eval :code "1"))"#,
+    r#"(:principal "local-tcp" :target :emacs :payload (:action :insert-at-end :text "x"))"#,
+    r#"(:principal "owner" :by :thinker :target :file :payload (:action :write :path "/a" :text "x") :protected t)"#,
+    r#"(:principal "owner" :target :exec :payload (:action :exec :argv ("a" "b") :cwd "/c") :session-hour 1000)"#,
+    r#"(:principal "x" :session-owner "y" :target :net :payload (:action :net :host "a.org" :port 80) :minute 3)"#,
+    r#"(:principal "owner" :target :purse :payload (:action :spend :amount 5 :currency "usd") :weekday 7)"#,
+    r#"(:principal "owner" :target :made :payload (:action :dance))"#,
+    r#"(:principal "anonymous" :action :think)"#,
+];
+
+#[test]
+fn facts_are_read_back_as_they_were() {
+    for example in EXAMPLES {
+        for rule in ["policy", "approval"] {
+            let (facts, body) = decided(example, rule);
+            let recorded = read(&body);
+            assert_eq!(recorded.facts(), &facts, "{example}");
+            let set = Policies::built_in();
+            let found = Rehearsal::new(&set).find(&recorded);
+            assert_eq!(found.word, recorded.word(), "{example}");
+        }
+    }
+}
+
+#[test]
+fn what_the_policies_were_not_asked_is_passed_over() {
+    let session = SessionId::parse("s").unwrap();
+    for body in ["(:by :thinker :verdict :deny)", "(:facts (:kind :eval) :checked (:size :deny))"] {
+        let body = read_one(body).unwrap().root().to_value();
+        assert_eq!(Recorded::read(&session, Time(0), &body), Ok(None));
+    }
+    let body = read_one("(:facts (:kind :nope) :checked (:policy :deny))").unwrap();
+    let body = body.root().to_value();
+    assert_eq!(Recorded::read(&session, Time(0), &body).unwrap_err().key(), "kind");
+}
+
+#[test]
+fn a_fact_that_a_policy_names_is_looked_at() {
+    let file = |cedar: &str| {
+        let org = format!(
+            "* One\n#+begin_src cedar\n{cedar}\n#+end_src\n#+begin_src examples\n\
+             (refuse (:principal \"x\" :action :log :text \"x\" :minute 0 :now 0))\n#+end_src\n"
+        );
+        Policies::from_org(&org).unwrap()
+    };
+    let act = |condition: &str| {
+        file(&format!(
+            "permit (principal, action in Action::\"act\", resource) when {{ {condition} }};"
+        ))
+    };
+    let at = |minute: i64| {
+        let example = format!(
+            "(:principal \"x\" :target :log :minute {minute} :payload (:action :log :text \"x\"))"
+        );
+        read(&decided(&example, "policy").1)
+    };
+    for set in [
+        act("context.minute > 100"),
+        act(r#"context["min\u{75}te"] > 100"#),
+        file(
+            r#"permit (principal, action == Action::"log", resource) when { context.minute > 100 };"#,
+        ),
+    ] {
+        let mut rehearsal = Rehearsal::new(&set);
+        assert_eq!(rehearsal.find(&at(100)).word, Word::Deny);
+        assert_eq!(rehearsal.find(&at(101)).word, Word::Allow);
+        assert_eq!(rehearsal.find(&at(99)).word, Word::Deny);
+    }
+    let set = act(r#"context.name == "log" && context.risk != "safe""#);
+    let mut rehearsal = Rehearsal::new(&set);
+    for minute in 0..50 {
+        assert_eq!(rehearsal.find(&at(minute)).word, Word::Deny);
+    }
+    assert_eq!(rehearsal.remembered.len(), 1, "what no policy names is not told apart");
+}
+
+#[test]
+fn a_grant_tells_apart_what_it_names_and_nothing_else() {
+    let text =
+        "permit (principal, action, resource) when { context.hash == \"ab\" && context.now < 50 };";
+    assert_eq!(compared(text, "now"), Some(vec![50]));
+    for other in [
+        "when { context.now + 1 < 50 }",
+        "when { 1 + context.now < 50 }",
+        "when { context.now < 50 + 1 }",
+        "when { context.now < context.minute }",
+        "when { context.name == \"know\" }",
+        "when { [1].contains(context.now) }",
+    ] {
+        assert_eq!(compared(other, "now"), None, "{other}");
+    }
+    let numbers = [10, 20];
+    let classes: Vec<i64> = [5, 9, 10, 11, 19, 20, 21, 99].map(|it| class(it, &numbers)).to_vec();
+    assert_eq!(classes, [i64::MIN, i64::MIN, 10, 11, 11, 20, 21, 21]);
+    let seen = Seen::by(text);
+    let facts = |hash: &str, now: i64| {
+        let example = format!(
+            "(:principal \"x\" :action :log :text \"x\" :hash \"{hash}\" :now {now} :minute {now})"
+        );
+        let mut facts = Facts::described(&example).unwrap();
+        seen.blind(&mut facts);
+        facts
+    };
+    assert_eq!(facts("cd", 1), facts("ef", 49));
+    assert_ne!(facts("ab", 1), facts("ef", 1));
+    assert_ne!(facts("ab", 49), facts("ab", 50));
+}
