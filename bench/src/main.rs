@@ -6,6 +6,7 @@
 //! - `idle`: memory of many connections, and of many attached shells
 //! - `shells`, `turns`, `soak`: shells that talk: how soon they are answered, whether memory grows
 //! - `bare`, `store`: the record beside a bare SQLite table
+//! - `guard`: what a verdict costs, beside one bare call of Cedar
 //! - `attach`: what history costs
 //! - `hostile`: what other connections notice of an attack
 //! - `codec`, `counts`: instruction counts
@@ -21,6 +22,7 @@ mod codec;
 mod contend;
 mod counts;
 mod echo;
+mod guard;
 mod health;
 mod hostile;
 mod idle;
@@ -62,6 +64,7 @@ const KINDS: &[(&str, InAll, Measure)] = &[
     ("health", InAll::Yes, health::run),
     ("loop", InAll::Yes, turns::run),
     ("store", InAll::Yes, store::run),
+    ("guard", InAll::Yes, guard::run),
     ("attach", InAll::Yes, attach::run),
     ("idle", InAll::Yes, idle::run),
     ("hostile", InAll::Yes, hostile::run),

@@ -1,0 +1,185 @@
+//! What a verdict costs: `bridle-bench guard`. The same hundred policies are asked by the guard, which
+//! makes its facts and asks one or two questions, and in one bare call of Cedar, which is given the whole
+//! set and builds the same entities and context. Once with all policies about one action, where cutting
+//! the set by action gains nothing, and once with the policies spread over ten.
+
+use std::collections::{HashMap, HashSet};
+use std::hint::black_box;
+use std::str::FromStr;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, anyhow, ensure};
+use bridle_loop::{Facts, Policies, SessionId, Time, Word};
+use cedar_policy::{
+    Authorizer, Context, Decision, Entities, Entity, EntityUid, PolicySet, Request,
+    RestrictedExpression,
+};
+
+use crate::Options;
+use crate::report::{Bound, Cell, Table, Verdict};
+use crate::stats::{Spread, quantile};
+
+/// Policies of a set.
+const POLICIES: usize = 100;
+
+/// Verdicts of a round.
+const VERDICTS: usize = 2_000;
+
+/// Targets: how many bare calls a verdict may cost, and its slowest hundredth, in microseconds.
+const BARE_TARGET: f64 = 2.5;
+const SLOW_TARGET_US: f64 = 150.0;
+
+/// Actions that policies are spread over.
+const ACTIONS: [&str; 10] = [
+    "eval",
+    "message",
+    "notify",
+    "complete",
+    "log",
+    "insert-at-end",
+    "fork",
+    "forget",
+    "schedule",
+    "other",
+];
+
+/// A decision as it stands in the record: an owner's thinker wants to evaluate code.
+const DECIDED: &str = r#"(:turn 1 :by :thinker :target :emacs :action :eval :rule :policy :verdict :ask
+  :reason "" :payload (:action :eval :code "(save-buffer)") :facts (:asker "uid:1000" :groups ("owner")
+  :session-owner "uid:1000" :kind :eval :name :eval :risk :dangerous :place :shell :minute 720
+  :weekday 1 :session-hour 3 :asker-hour 3 :action-hour 1))"#;
+
+/// Measures both sets, round by round.
+pub fn run(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdict>) -> Result<()> {
+    let title = format!("Verdicts with {POLICIES} policies, microseconds each");
+    let mut table =
+        Table::new(title, ["policies", "what", "median", "slowest hundredth", "bare calls"]);
+    for (name, actions) in [("about one action", 1), ("about ten actions", ACTIONS.len())] {
+        let texts: Vec<String> = (0..POLICIES).map(|number| policy(number, actions)).collect();
+        let (guard, bare) = rounds(options, &texts)?;
+        let ratio = guard.median / bare.median;
+        let rows = [("guard, two questions", &guard, ratio), ("Cedar, one bare call", &bare, 1.0)];
+        for (what, times, ratio) in rows {
+            table.push(vec![
+                Cell::text(name),
+                Cell::text(what),
+                Cell::Number(times.median, 1),
+                Cell::Number(times.slow, 1),
+                Cell::Number(ratio, 2),
+            ]);
+        }
+        for (what, target, got) in [
+            (format!("a verdict, policies {name}, in bare calls"), BARE_TARGET, ratio),
+            (
+                format!("a verdict, policies {name}, slowest hundredth, us"),
+                SLOW_TARGET_US,
+                guard.slow,
+            ),
+        ] {
+            verdicts.push(Verdict { what, target, got, bound: Bound::AtMost });
+        }
+    }
+    tables.push(table);
+    Ok(())
+}
+
+/// Times of one contender, in microseconds.
+struct Times {
+    median: f64,
+    slow: f64,
+}
+
+fn rounds(options: &Options, texts: &[String]) -> Result<(Times, Times)> {
+    let set = Policies::from_org(&org(texts)).map_err(|bad| anyhow!("{bad}"))?;
+    let session = SessionId::parse("main")?;
+    let decided = bridle_sexp::read_one(DECIDED)?.root().to_value();
+    let whole = PolicySet::from_str(&texts.join("\n"))?;
+    let mut samples: [Vec<f64>; 2] = Default::default();
+    for _ in 0..options.rounds() {
+        samples[0].extend(round(|| {
+            let facts = Facts::recorded(&session, Time(0), &decided)?;
+            ensure!(set.find(black_box(&facts)).word == Word::Ask, "another verdict");
+            Ok(())
+        })?);
+        samples[1].extend(round(|| bare(black_box(&whole)))?);
+    }
+    let [guard, bare] = samples.map(|mut times| {
+        times.sort_by(f64::total_cmp);
+        Times { median: Spread::of(&times).median, slow: quantile(&times, 0.99) }
+    });
+    Ok((guard, bare))
+}
+
+fn round(mut once: impl FnMut() -> Result<()>) -> Result<Vec<f64>> {
+    let mut times = Vec::with_capacity(VERDICTS);
+    for _ in 0..VERDICTS {
+        let begin = Instant::now();
+        once()?;
+        times.push(begin.elapsed().as_secs_f64() * 1e6);
+    }
+    Ok(times)
+}
+
+/// One of many policies that nearly apply; the first one does, after a yes.
+fn policy(number: usize, actions: usize) -> String {
+    let (action, code) = (ACTIONS[number % actions], number / actions);
+    let name = if number == 0 { "eval".to_owned() } else { format!("tool-{code}") };
+    format!(
+        "permit (principal, action == Action::\"{action}\", resource)\nwhen {{ context.risk == \
+         \"dangerous\" && context.asker in Group::\"owner\" && context.name == \"{name}\" && \
+         context.approved }};"
+    )
+}
+
+fn org(texts: &[String]) -> String {
+    let section = |(number, text): (usize, &String)| {
+        format!(
+            "* p{number}\n#+begin_src cedar\n{text}\n#+end_src\n#+begin_src examples\n#+end_src\n"
+        )
+    };
+    texts.iter().enumerate().map(section).collect()
+}
+
+/// One question to Cedar, with the entities and the context that the guard makes.
+fn bare(set: &PolicySet) -> Result<()> {
+    let uid = |text: &str| EntityUid::from_str(text).context("a bad uid");
+    let string = |text: &str| RestrictedExpression::new_string(text.to_owned());
+    let (person, action) = (uid("Person::\"uid:1000\"")?, uid("Action::\"eval\"")?);
+    let (session, target) = (uid("Session::\"main\"")?, uid("Actuator::\"emacs\"")?);
+    let of = |key: &str, value| HashMap::from([(key.to_owned(), value)]);
+    let owner = RestrictedExpression::new_entity_uid(person.clone());
+    let groups = HashSet::from([uid("Group::\"owner\"")?]);
+    let entities = Entities::from_entities(
+        [
+            Entity::new_no_attrs(action.clone(), HashSet::from([uid("Action::\"act\"")?])),
+            Entity::new(person.clone(), of("kind", string("uid")), groups)?,
+            Entity::new(session.clone(), of("owner", owner), HashSet::new())?,
+            Entity::new(target.clone(), of("place", string("shell")), HashSet::new())?,
+        ],
+        None,
+    )?;
+    let entity = |uid: &EntityUid| RestrictedExpression::new_entity_uid(uid.clone());
+    let long = RestrictedExpression::new_long;
+    let context = Context::from_pairs(
+        [
+            ("approved", RestrictedExpression::new_bool(true)),
+            ("risk", string("dangerous")),
+            ("name", string("eval")),
+            ("by", string("thinker")),
+            ("asker", entity(&person)),
+            ("session", entity(&session)),
+            ("target", entity(&target)),
+            ("protected", RestrictedExpression::new_bool(false)),
+            ("minute", long(720)),
+            ("weekday", long(1)),
+            ("session_hour", long(3)),
+            ("asker_hour", long(3)),
+            ("action_hour", long(1)),
+        ]
+        .map(|(key, value)| (key.to_owned(), value)),
+    )?;
+    let request = Request::new(uid("Thinker::\"thinker\"")?, action, target, context, None)?;
+    let response = Authorizer::new().is_authorized(&request, set, &entities);
+    ensure!(response.decision() == Decision::Allow, "another decision");
+    Ok(())
+}
