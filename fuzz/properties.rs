@@ -8,6 +8,10 @@ use bridle_wire::frame::{
     Decoded, Decoder, DecoderOptions, Encoder, FrameError, MAX_FRAME, Unit, UnknownUnit,
 };
 use bridle_wire::oacp::{self, Message};
+use bridle_wire::openharness::socket::ShellFrame;
+use bridle_wire::openharness::{
+    self, Echo, Event, Limits, Received, Refusal, Refused, ResponseMessage, Shape as _,
+};
 use bridle_wire::seal::{Key, KeyId, Keyring, Signer, Verifier};
 
 /// Reading ends in a tree whose spans nest, in "incomplete", or in an error inside the text. What
@@ -323,5 +327,72 @@ fn reread_message(text: &str) -> Message {
     match oacp::read(text, &Reader::new()) {
         Ok(message) => message,
         Err(_) => panic!("our own message is refused: {text}"),
+    }
+}
+
+/// Whatever the bytes are, a request is read or refused, and the answer to a refusal is a valid
+/// message that repeats the ids. What is accepted survives being written, and being read less
+/// strictly. Both stages find the same ids.
+pub(crate) fn openharness_read(data: &[u8]) {
+    let limits = |mode| Limits { mode, ..Limits::default() };
+    let (strict, lenient) = (limits(openharness::Mode::Strict), limits(openharness::Mode::Lenient));
+    let strictly = request_read(data, &strict);
+    let leniently = request_read(data, &lenient);
+    if let Some(received) = strictly {
+        assert_eq!(Some(received), leniently, "strict and not lenient");
+    }
+    for limits in [&strict, &lenient] {
+        if let Ok(response) = openharness::read_response(data, limits) {
+            response_written(&response);
+        }
+        if let Err(refused) = ShellFrame::read(data, limits) {
+            response_written(&refused.response());
+        }
+        for name in ["open", "progress", "directive.start", "directive.delta", "usage", "final"] {
+            if let Ok(Some(event)) = Event::read(name, data, limits) {
+                let again = Event::read(name, event.data().as_bytes(), limits);
+                assert_eq!(again.expect("our own event reads"), Some(event.clone()));
+                assert_eq!(event.to_sse().lines().count(), 4, "data is one line");
+            }
+        }
+    }
+}
+
+fn request_read(data: &[u8], limits: &Limits) -> Option<Received> {
+    match openharness::receive(data, limits) {
+        Ok(received) => {
+            assert_eq!(Echo::salvage(data), received.echo);
+            let written = received.message.to_text();
+            let again = openharness::receive(written.as_bytes(), limits);
+            let again = again.unwrap_or_else(|error| panic!("our own request: {error}: {written}"));
+            assert_eq!(again.message, received.message, "{written}");
+            assert_eq!(again.echo, received.echo, "{written}");
+            Some(received)
+        }
+        Err(refused) => {
+            refusal_answered(data, &refused);
+            None
+        }
+    }
+}
+
+fn refusal_answered(data: &[u8], refused: &Refused) {
+    assert_eq!(Echo::salvage(data), refused.echo, "{refused}");
+    if let Refusal::Broken(broken) = &refused.refusal {
+        assert!(broken.offset <= data.len(), "{broken}");
+    }
+    let answer = refused.response();
+    assert_eq!(answer.request_id, refused.echo.request_id);
+    assert_eq!(answer.correlation_id, refused.echo.correlation_id);
+    assert!(answer.response.action_directives.is_empty());
+    response_written(&answer);
+}
+
+fn response_written(response: &ResponseMessage) {
+    let strict = Limits { mode: openharness::Mode::Strict, ..Limits::default() };
+    let text = response.to_text();
+    match openharness::read_response(text.as_bytes(), &strict) {
+        Ok(again) => assert_eq!(&again, response, "{text}"),
+        Err(error) => panic!("our own answer is refused: {error}: {text}"),
     }
 }

@@ -18,7 +18,7 @@ usage: cargo xtask fuzz [TARGET...] [--seconds N]
 Runs the named targets, or all of them, N seconds each (600 unless told). A crash is printed as a
 vector line, ready for vectors/ once its verdict is filled in. Targets:
 
-  sexp_read sexp_roundtrip frame_decode message_decode";
+  sexp_read sexp_roundtrip frame_decode message_decode openharness_read";
 
 /// Ten minutes: what every target must survive before a release.
 const SECONDS: u64 = 600;
@@ -29,6 +29,7 @@ const TARGETS: &[(&str, &str)] = &[
     ("sexp_roundtrip", "sexp"),
     ("frame_decode", "frame"),
     ("message_decode", "message"),
+    ("openharness_read", "openharness"),
 ];
 
 /// The target whose input starts with two bytes that are not part of the stream.

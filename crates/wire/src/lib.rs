@@ -1,4 +1,4 @@
-//! Frames and messages of the framed protocol; no tasks, no sockets, no clock.
+//! Frames and messages of both protocols; no tasks, no sockets, no clock.
 //!
 //! The daemon and the shells call this crate with bytes and get plain data back: ids, texts and
 //! trees, never handles. Layout, in reading order:
@@ -7,10 +7,12 @@
 //! - [`seal`]: who signed it
 //! - [`parts`]: one large payload in many frames
 //! - [`oacp`]: what the payload of a frame means (messages, hello, health, errors)
+//! - [`openharness`]: the second protocol, JSON messages of shells and engines
 //! - [`time`]: moments as text
 
 pub mod frame;
 pub mod oacp;
+pub mod openharness;
 pub mod parts;
 pub mod seal;
 pub mod time;

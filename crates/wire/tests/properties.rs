@@ -5,6 +5,9 @@
 use std::fs;
 use std::path::Path;
 
+use bridle_wire::openharness::Limits;
+use bridle_wire::openharness::json::{Document, Fault};
+
 #[path = "../../../fuzz/properties.rs"]
 mod properties;
 
@@ -13,6 +16,9 @@ const MUTATIONS: usize = 300;
 
 /// Fewer where every case is read three times over, in six ways.
 const FRAME_MUTATIONS: usize = 12;
+
+/// Fewer where every case is read in two ways as nine documents.
+const DOCUMENT_MUTATIONS: usize = 50;
 
 /// Longer vectors are about limits; mutating them would only be slow.
 const MAX_INPUT_BYTES: usize = 4096;
@@ -66,6 +72,17 @@ const PIECES: &[&str] = &[
     "(:a)",
     "000005(:a)",
     " ",
+    "{",
+    "}",
+    ":null",
+    "true",
+    "\\u00e9",
+    "\\ud83d",
+    "\"request_id\":\"r\",",
+    "\"protocol_version\":\"1.0.0\"",
+    "\"request\":{\"context\":{\"user_intent\":\"hi\"}}",
+    "1e400",
+    "NaN",
 ];
 
 #[test]
@@ -88,6 +105,45 @@ fn frame_decode() {
 #[test]
 fn message_decode() {
     run("message", &[], MUTATIONS, properties::message_decode);
+}
+
+#[test]
+fn openharness_read() {
+    run("openharness", &[], DOCUMENT_MUTATIONS, properties::openharness_read);
+}
+
+/// Another reader agrees on what is JSON, but for what is refused here on purpose.
+#[test]
+fn openharness_agrees_with_serde_json() {
+    run("openharness", &[], DOCUMENT_MUTATIONS, |data| {
+        let ours = Document::read(data, &Limits::default());
+        let theirs = serde_json::from_slice::<serde_json::Value>(data);
+        match (ours, theirs) {
+            (Ok(ours), Ok(theirs)) => {
+                // Theirs rounds numbers and sorts keys: compare what neither touches.
+                let strings = ours.root().descendants().filter(|node| node.as_str().is_some());
+                assert_eq!(strings.count(), count_strings(&theirs));
+            }
+            (Ok(_), Err(error)) => {
+                let why = error.to_string();
+                let known = ["number out of range", "recursion limit exceeded"];
+                assert!(known.iter().any(|known| why.starts_with(known)), "{why}");
+            }
+            (Err(broken), Ok(_)) => assert_eq!(broken.fault, Fault::DuplicateKey),
+            (Err(_), Err(_)) => {}
+        }
+    });
+}
+
+fn count_strings(value: &serde_json::Value) -> usize {
+    match value {
+        serde_json::Value::String(_) => 1,
+        serde_json::Value::Array(items) => items.iter().map(count_strings).sum(),
+        serde_json::Value::Object(fields) => {
+            fields.values().map(|value| 1 + count_strings(value)).sum()
+        }
+        _ => 0,
+    }
 }
 
 /// Checks every vector of a folder and its mutations; `prefix` goes in front of each.

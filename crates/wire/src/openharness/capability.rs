@@ -1,0 +1,129 @@
+//! What a shell asks for, what the engine offers, and what it denies.
+//!
+//! A key with a truthy value asks; `false`, `null`, zero and the empty string do not. What bridle does
+//! not know is ignored without a word; what it knows and cannot honor now is denied with a code.
+
+use std::borrow::Cow;
+
+use super::ids::{Label, Name};
+use super::json::{Json, Node, Object, Writer};
+use super::schema::{Book, typed};
+use super::shape::{At, Invalid, Shape, record};
+
+/// The shell can follow a stream of events.
+pub const STREAMING: &str = "openharness.streaming";
+/// The shell can run directives beside each other.
+pub const PARALLEL: &str = "openharness.actions.parallel";
+/// The shell can supply references to attachments.
+pub const UPLOAD: &str = "openharness.attachments.upload";
+/// The shell can show cards.
+pub const RICH_CARDS: &str = "openharness.ui.rich_cards";
+/// The shell can ask its user for approval.
+pub const APPROVAL: &str = "openharness.ui.approval";
+/// The shell reports what became of directives.
+pub const FEEDBACK: &str = "dev.bridle.feedback";
+
+/// Capabilities by key; values mean what their key says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities(pub Object);
+
+impl Capabilities {
+    /// Tells whether a key is there with a truthy value.
+    pub fn asks(&self, key: &str) -> bool {
+        self.0.get(key).is_some_and(Json::is_truthy)
+    }
+
+    /// Tells whether a streaming profile is among those that the value lists.
+    pub fn lists_profile(&self, key: &str, profile: &str) -> bool {
+        let profiles = self.0.get(key).and_then(Json::as_object).and_then(|it| it.get("profiles"));
+        let Some(Json::Array(profiles)) = profiles else { return false };
+        profiles.iter().any(|listed| listed.as_str() == Some(profile))
+    }
+}
+
+impl Shape for Capabilities {
+    fn expected() -> Cow<'static, str> {
+        Object::expected()
+    }
+
+    fn read(node: Node<'_>, at: &At<'_>) -> Result<Self, Invalid> {
+        Object::read(node, at).map(Capabilities)
+    }
+
+    fn write(&self, out: &mut Writer) {
+        Shape::write(&self.0, out);
+    }
+
+    fn schema(_: &mut Book) -> Json {
+        typed("object")
+    }
+}
+
+record! {
+    /// A capability that the shell asked for and does not get.
+    pub struct CapabilityDenial as "capabilityDenial" {
+        /// The capability.
+        capability: Name = "capability",
+        /// Why not, for programs.
+        code: Option<Label> = "code",
+        /// Why not, for people.
+        message: Option<String> = "message",
+    }
+}
+
+/// Why a capability is denied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Denial {
+    /// This engine cannot do it.
+    NotSupported,
+    /// It could, and may not.
+    DisabledByPolicy,
+    /// It can do another version of it.
+    VersionMismatch,
+    /// It needs another capability beside it.
+    RequiresCapability,
+}
+
+impl Denial {
+    /// Returns the code on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Denial::NotSupported => "not_supported",
+            Denial::DisabledByPolicy => "disabled_by_policy",
+            Denial::VersionMismatch => "version_mismatch",
+            Denial::RequiresCapability => "requires_capability",
+        }
+    }
+}
+
+/// What the engine does about a capability that it knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// Honored; this is what it says about it.
+    Honored(Json),
+    /// Denied, if it is asked for.
+    Denied(Denial),
+}
+
+/// Answers what a shell asked for: all that is honored, and a denial for each known key that was asked
+/// for and is not.
+pub fn answer(
+    asked: Option<&Capabilities>,
+    offers: &[(&str, Offer)],
+) -> (Capabilities, Vec<CapabilityDenial>) {
+    let (mut supported, mut denials) = (Capabilities::default(), Vec::new());
+    for (key, offer) in offers {
+        match offer {
+            Offer::Honored(value) => supported.0.insert(*key, value.clone()),
+            Offer::Denied(denial) if asked.is_some_and(|asked| asked.asks(key)) => {
+                denials.push(CapabilityDenial {
+                    capability: Name::new(*key).expect("our keys are short"),
+                    code: Label::new(denial.as_str()).ok(),
+                    message: None,
+                });
+            }
+            Offer::Denied(_) => {}
+        }
+    }
+    (supported, denials)
+}

@@ -1,0 +1,178 @@
+//! The closed list of error codes that bridle answers with, each with its HTTP status and whether the
+//! same request may succeed later. A test holds the table in `docs/protocol.md` to this list.
+
+/// Why a request was not carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Code {
+    /// Not JSON, or not the shape of a message.
+    InvalidRequest,
+    /// Another major version.
+    ProtocolVersionUnsupported,
+    /// A header and the body disagree.
+    HeaderMismatch,
+    /// No credential, or not a valid one.
+    Unauthenticated,
+    /// Not allowed.
+    Forbidden,
+    /// Nothing at this path.
+    NotFound,
+    /// Another method is needed.
+    MethodNotAllowed,
+    /// The accepted types cannot be produced.
+    NotAcceptable,
+    /// The id was used before, with another body.
+    IdempotencyConflict,
+    /// The same request is still running.
+    RequestInProgress,
+    /// The token was not issued here, or was changed.
+    ContinuationInvalid,
+    /// The token was used before.
+    ContinuationConsumed,
+    /// The token belongs to another session or principal.
+    ContinuationMismatch,
+    /// The token is too old.
+    ContinuationExpired,
+    /// The events of the stream are gone.
+    StreamExpired,
+    /// The message is too large.
+    PayloadTooLarge,
+    /// A file is inside the message.
+    EmbeddedBlob,
+    /// The body is not JSON by its content type.
+    UnsupportedMediaType,
+    /// It cannot be done without a capability that the shell did not declare.
+    CapabilityRequired,
+    /// An attachment cannot be found or fetched.
+    AttachmentUnresolved,
+    /// Too many requests.
+    RateLimited,
+    /// A fault of the engine.
+    InternalError,
+    /// A model or a tool failed.
+    UpstreamError,
+    /// Too much to do, or stopping.
+    EngineOverloaded,
+    /// Not done in time.
+    EngineTimeout,
+    /// Called off by the shell.
+    Canceled,
+}
+
+impl Code {
+    /// All codes, in the order of the table in `docs/protocol.md`.
+    pub const ALL: [Code; 26] = [
+        Code::InvalidRequest,
+        Code::ProtocolVersionUnsupported,
+        Code::HeaderMismatch,
+        Code::Unauthenticated,
+        Code::Forbidden,
+        Code::NotFound,
+        Code::MethodNotAllowed,
+        Code::NotAcceptable,
+        Code::IdempotencyConflict,
+        Code::RequestInProgress,
+        Code::ContinuationInvalid,
+        Code::ContinuationConsumed,
+        Code::ContinuationMismatch,
+        Code::ContinuationExpired,
+        Code::StreamExpired,
+        Code::PayloadTooLarge,
+        Code::EmbeddedBlob,
+        Code::UnsupportedMediaType,
+        Code::CapabilityRequired,
+        Code::AttachmentUnresolved,
+        Code::RateLimited,
+        Code::InternalError,
+        Code::UpstreamError,
+        Code::EngineOverloaded,
+        Code::EngineTimeout,
+        Code::Canceled,
+    ];
+
+    /// Returns the code on the wire.
+    pub fn as_str(self) -> &'static str {
+        self.row().0
+    }
+
+    /// Returns the HTTP status that goes with it.
+    pub fn http_status(self) -> u16 {
+        self.row().1
+    }
+
+    /// Returns the sentence for people.
+    pub fn explanation(self) -> &'static str {
+        self.row().2
+    }
+
+    /// Tells whether the same request may succeed later.
+    pub fn retryable(self) -> bool {
+        matches!(
+            self,
+            Code::RequestInProgress
+                | Code::RateLimited
+                | Code::UpstreamError
+                | Code::EngineOverloaded
+                | Code::EngineTimeout
+        )
+    }
+
+    /// Finds a code, exactly as written.
+    pub fn parse(text: &str) -> Option<Self> {
+        Code::ALL.into_iter().find(|code| code.as_str() == text)
+    }
+
+    fn row(self) -> (&'static str, u16, &'static str) {
+        match self {
+            Code::InvalidRequest => ("invalid_request", 400, "the request is not valid"),
+            Code::ProtocolVersionUnsupported => (
+                "protocol_version_unsupported",
+                400,
+                "this engine serves version 1 of the protocol",
+            ),
+            Code::HeaderMismatch => ("header_mismatch", 400, "a header and the body disagree"),
+            Code::Unauthenticated => ("unauthenticated", 401, "a valid credential is needed"),
+            Code::Forbidden => ("forbidden", 403, "this is not allowed"),
+            Code::NotFound => ("not_found", 404, "there is nothing here"),
+            Code::MethodNotAllowed => ("method_not_allowed", 405, "another method is needed here"),
+            Code::NotAcceptable => {
+                ("not_acceptable", 406, "none of the accepted types can be made")
+            }
+            Code::IdempotencyConflict => {
+                ("idempotency_conflict", 409, "the request id was used before with another body")
+            }
+            Code::RequestInProgress => ("request_in_progress", 409, "the request is still running"),
+            Code::ContinuationInvalid => {
+                ("continuation_invalid", 409, "the continuation was not issued by this engine")
+            }
+            Code::ContinuationConsumed => {
+                ("continuation_consumed", 409, "the continuation was used before")
+            }
+            Code::ContinuationMismatch => {
+                ("continuation_mismatch", 409, "the continuation belongs to something else")
+            }
+            Code::ContinuationExpired => {
+                ("continuation_expired", 410, "the continuation is too old")
+            }
+            Code::StreamExpired => ("stream_expired", 410, "the events of the stream are gone"),
+            Code::PayloadTooLarge => ("payload_too_large", 413, "the message is too large"),
+            Code::EmbeddedBlob => {
+                ("embedded_blob", 413, "a file is inside the message: upload it and refer to it")
+            }
+            Code::UnsupportedMediaType => ("unsupported_media_type", 415, "the body must be JSON"),
+            Code::CapabilityRequired => (
+                "capability_required",
+                422,
+                "this needs a capability that the shell did not declare",
+            ),
+            Code::AttachmentUnresolved => {
+                ("attachment_unresolved", 422, "an attachment cannot be found or fetched")
+            }
+            Code::RateLimited => ("rate_limited", 429, "too many requests"),
+            Code::InternalError => ("internal_error", 500, "the engine failed"),
+            Code::UpstreamError => ("upstream_error", 502, "a model or a tool failed"),
+            Code::EngineOverloaded => ("engine_overloaded", 503, "the engine has too much to do"),
+            Code::EngineTimeout => ("engine_timeout", 504, "the request was not done in time"),
+            Code::Canceled => ("cancelled", 200, "the request was called off"),
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! What the engine asks a shell to do or to show.
+
+use super::ids::{ActionType, DirectiveId};
+use super::json::Object;
+use super::payload::{self, Format};
+use super::shape::{Deadline, Gate, Record as _, record, words};
+
+words! {
+    /// How urgent a directive is; it changes no order.
+    pub enum Priority as "priority" {
+        /// Less than usual.
+        Low = "low",
+        /// As usual.
+        Normal = "normal",
+        /// More than usual.
+        High = "high",
+        /// Before all else.
+        Critical = "critical",
+    } else Normal
+}
+
+words! {
+    /// Whether a directive waits for the one before it.
+    pub enum Execution as "execution" {
+        /// It does.
+        Sequential = "sequential",
+        /// It may run beside its neighbors that may too.
+        Parallel = "parallel",
+    } else Sequential
+}
+
+words! {
+    /// How much harm a directive can do.
+    pub enum RiskTier as "riskTier" {
+        /// None.
+        Safe = "safe",
+        /// Some: the user should see it.
+        Caution = "caution",
+        /// Much: the user must agree.
+        Dangerous = "dangerous",
+    } else Dangerous
+}
+
+record! {
+    /// What the engine asks a shell to do or to show.
+    pub struct Directive as "actionDirective" {
+        /// What is to be done.
+        action_type: ActionType = "action_type",
+        /// How urgent it is.
+        priority: Option<Priority> = "priority",
+        /// Whether it waits for the one before it.
+        execution: Option<Execution> = "execution",
+        /// How much harm it can do.
+        risk_tier: Option<RiskTier> = "risk_tier",
+        /// Whether the user must agree first.
+        requires_user_approval: Gate = "requires_user_approval",
+        /// Milliseconds from its arrival after which it may no longer begin.
+        deadline_ms: Option<Deadline> = "deadline_ms",
+        /// What the type needs to know.
+        payload: Option<Object> = "payload",
+        /// Data of vendors, by reverse domain name.
+        extensions: Option<DirectiveExtensions> = "extensions",
+    }
+}
+
+record! {
+    /// Extensions of a directive. Those of others are kept.
+    pub struct DirectiveExtensions as "directiveExtensions" {
+        /// What bridle says about a directive beyond version 1.
+        bridle: Option<DirectiveBridle> = "dev.bridle",
+        ..rest
+    }
+}
+
+words! {
+    /// Whether the engine waits for the result of a directive.
+    pub enum ResultWish as "resultWish" {
+        /// The run does not go on without it.
+        Required = "required",
+        /// It is taken.
+        Optional = "optional",
+        /// Nobody looks at it.
+        None = "none",
+    } else Optional
+}
+
+words! {
+    /// When a streamed directive may begin.
+    pub enum Commit as "commit" {
+        /// As soon as it is complete.
+        Early = "early",
+        /// When the whole answer is there and says success.
+        Final = "final",
+    } else Final
+}
+
+record! {
+    /// What bridle says about a directive beyond version 1.
+    pub struct DirectiveBridle as "directiveBridle" {
+        /// Names the directive, for its result.
+        directive_id: Option<DirectiveId> = "directive_id",
+        /// Whether the engine waits for the result.
+        result: Option<ResultWish> = "result",
+        /// Directives that must have been completed first.
+        depends_on: Vec<DirectiveId> = "depends_on",
+        /// When it may begin while it is streamed.
+        commit: Option<Commit> = "commit",
+        ..rest
+    }
+}
+
+impl Directive {
+    /// Makes a directive without further wishes.
+    pub fn new(action_type: ActionType, payload: Object) -> Self {
+        Directive {
+            action_type,
+            priority: None,
+            execution: None,
+            risk_tier: None,
+            requires_user_approval: Gate::Open,
+            deadline_ms: None,
+            payload: Some(payload),
+            extensions: None,
+        }
+    }
+
+    /// Makes a directive that shows a text.
+    pub fn render_message(text: &str, format: Format) -> Self {
+        let mut directive = Directive::new(
+            core(payload::RENDER_MESSAGE),
+            payload::RenderMessage {
+                text: text.to_owned(),
+                message: Some(text.to_owned()),
+                format: Some(format),
+                fallback_message: None,
+            }
+            .to_object(),
+        );
+        directive.priority = Some(Priority::Normal);
+        directive.risk_tier = Some(RiskTier::Safe);
+        directive
+    }
+
+    /// Makes a directive that asks the user for something the engine will do.
+    pub fn request_approval(approval: &payload::RequestApproval) -> Self {
+        let mut directive = Directive::new(core(payload::REQUEST_APPROVAL), approval.to_object());
+        directive.priority = Some(Priority::High);
+        directive.risk_tier = Some(RiskTier::Safe);
+        directive
+    }
+
+    /// Names the directive and says whether its result is waited for.
+    #[must_use]
+    pub fn with_id(mut self, id: DirectiveId, result: ResultWish) -> Self {
+        let extensions = self
+            .extensions
+            .get_or_insert_with(|| DirectiveExtensions { bridle: None, rest: Object::new() });
+        let bridle = extensions.bridle.get_or_insert_with(|| DirectiveBridle {
+            directive_id: None,
+            result: None,
+            depends_on: Vec::new(),
+            commit: None,
+            rest: Object::new(),
+        });
+        bridle.directive_id = Some(id);
+        bridle.result = Some(result);
+        self
+    }
+
+    /// Returns the name of the directive, if the engine gave it one.
+    pub fn directive_id(&self) -> Option<&DirectiveId> {
+        self.extensions.as_ref()?.bridle.as_ref()?.directive_id.as_ref()
+    }
+
+    /// Returns the text that a shell may show: of a message its text, of a type that the shell does
+    /// not know what the payload offers instead.
+    pub fn text(&self) -> Option<&str> {
+        let order: &[&str] = if self.action_type.as_str() == payload::RENDER_MESSAGE {
+            &["text", "message", "fallback_message"]
+        } else {
+            &["fallback_message", "message"]
+        };
+        let payload = self.payload.as_ref()?;
+        order.iter().find_map(|key| payload.get(key)?.as_str())
+    }
+}
+
+fn core(name: &str) -> ActionType {
+    ActionType::new(name).expect("the core types are short")
+}

@@ -1,0 +1,94 @@
+//! What an engine says about itself before anybody asks it anything: served without credentials, so it
+//! holds nothing that only a principal may know.
+
+use super::capability::Capabilities;
+use super::code::Code;
+use super::directive::RiskTier;
+use super::ids::{ActionType, CodeText, Label, Name};
+use super::json::Json;
+use super::limits::Limits;
+use super::shape::{Gate, record};
+use super::version::Version;
+
+record! {
+    /// What an engine says about itself.
+    pub struct Discovery as "discovery" {
+        /// Versions that it serves, one for each minor line.
+        protocol_versions: Vec<Version> = "protocol_versions",
+        /// The program.
+        engine: EngineInfo = "engine",
+        /// What it offers.
+        capabilities: Capabilities = "capabilities",
+        /// The types of directives that it sends.
+        action_types: Vec<ActionInfo> = "action_types",
+        /// The codes of its errors.
+        error_codes: Vec<CodeText> = "error_codes",
+        /// Profiles beyond version 1, such as `dev.bridle.sse.1`.
+        profiles: Vec<Name> = "profiles",
+        /// What it takes.
+        limits: DiscoveryLimits = "limits",
+        /// How it wants to be asked.
+        auth: AuthInfo = "auth",
+    }
+}
+
+record! {
+    /// The program that serves.
+    pub struct EngineInfo as "engineInfo" {
+        /// Its name.
+        name: Name = "name",
+        /// Its version.
+        version: Label = "version",
+    }
+}
+
+record! {
+    /// A type of directives that an engine sends.
+    pub struct ActionInfo as "actionInfo" {
+        /// The type.
+        action_type: ActionType = "type",
+        /// How much harm it can do.
+        risk_tier: RiskTier = "risk_tier",
+        /// Whether the user must agree first.
+        requires_user_approval: Gate = "requires_user_approval",
+        /// The schema of its payload.
+        payload_schema: Option<Json> = "payload_schema",
+    }
+}
+
+record! {
+    /// What an engine takes.
+    pub struct DiscoveryLimits as "discoveryLimits" {
+        /// Bytes of a message.
+        max_body_bytes: u64 = "max_body_bytes",
+        /// Levels of what is understood or kept.
+        max_depth: u64 = "max_depth",
+        /// Bytes that one inline blob may decode to.
+        max_inline_blob_bytes: u64 = "max_inline_blob_bytes",
+    }
+}
+
+record! {
+    /// How an engine wants to be asked.
+    pub struct AuthInfo as "authInfo" {
+        /// Schemes of the transport, such as `bearer`; none where none is needed.
+        schemes: Vec<Name> = "schemes",
+    }
+}
+
+impl DiscoveryLimits {
+    /// Says the limits that messages are read with.
+    pub fn of(limits: &Limits) -> Self {
+        let count = |bound: usize| u64::try_from(bound).unwrap_or(u64::MAX);
+        DiscoveryLimits {
+            max_body_bytes: count(limits.bytes),
+            max_depth: count(limits.depth),
+            max_inline_blob_bytes: count(limits.inline_blob),
+        }
+    }
+}
+
+/// Returns the codes of our errors, for the document.
+pub fn error_codes() -> Vec<CodeText> {
+    Code::ALL.iter().filter_map(|code| CodeText::new(code.as_str()).ok()).collect()
+}

@@ -1,0 +1,247 @@
+//! The events of a streamed answer, profile `dev.bridle.sse.1`: first `open`, last `final`, which holds
+//! the complete answer; what is between them is for display. A shell that reads only `final` is a full
+//! shell of version 1.
+
+use super::capability::{Capabilities, CapabilityDenial};
+use super::directive::Directive;
+use super::ids::{DirectiveId, Label, RequestId, RunId, StreamId};
+use super::json::{Json, Number, Writer};
+use super::limits::Limits;
+use super::receive::{self, Refused};
+use super::response::ResponseMessage;
+use super::schema::Book;
+use super::shape::{Record as _, Shape as _, record};
+use super::version::Version;
+
+/// The profile over Server-Sent Events.
+pub const SSE_PROFILE: &str = "dev.bridle.sse.1";
+
+/// The profile over WebSocket.
+pub const WEBSOCKET_PROFILE: &str = "dev.bridle.ws.1";
+
+/// Declares the enum of events from their names.
+macro_rules! events {
+    ($( $(#[doc = $doc:literal])+ $event:ident = $name:literal, )+) => {
+        /// An event of a stream.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum Event {
+            $( $(#[doc = $doc])+ $event($event), )+
+        }
+
+        impl Event {
+            /// Returns the name of the event.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $( Event::$event(_) => $name, )+
+                }
+            }
+
+            /// Returns the number of the event in its stream.
+            pub fn seq(&self) -> u64 {
+                match self {
+                    $( Event::$event(data) => data.seq, )+
+                }
+            }
+
+            /// Returns the data on one line.
+            pub fn data(&self) -> String {
+                match self {
+                    $( Event::$event(data) => data.to_text(), )+
+                }
+            }
+
+            /// Reads the data of an event; `None` for a name that is not known, which is ignored.
+            ///
+            /// # Errors
+            /// The data is broken, or not of the event's shape.
+            pub fn read(
+                name: &str,
+                data: &[u8],
+                limits: &Limits,
+            ) -> Result<Option<Self>, Box<Refused>> {
+                match name {
+                    $( $name => receive::read(data, limits).map(|data| Some(Event::$event(data))), )+
+                    _ => Ok(None),
+                }
+            }
+
+            fn write_fields(&self, out: &mut Writer) {
+                match self {
+                    $( Event::$event(data) => data.write_fields(out), )+
+                }
+            }
+        }
+
+        pub(super) fn schemas(book: &mut Book) {
+            $( $event::schema(book); )+
+        }
+    };
+}
+
+events! {
+    /// The stream begins.
+    Open = "open",
+    /// Something is under way.
+    Progress = "progress",
+    /// A directive begins.
+    DirectiveStart = "directive.start",
+    /// A directive grows.
+    DirectiveDelta = "directive.delta",
+    /// A directive is complete.
+    DirectiveDone = "directive.done",
+    /// What it has cost so far.
+    Usage = "usage",
+    /// The answer; the stream ends.
+    Final = "final",
+}
+
+impl Event {
+    /// Returns the event as a block of a Server-Sent Events stream.
+    pub fn to_sse(&self) -> String {
+        // The data is one line: a newline in a string is escaped.
+        format!("id: {}\nevent: {}\ndata: {}\n\n", self.seq(), self.name(), self.data())
+    }
+
+    /// Returns the event as a text frame of the WebSocket profile.
+    pub fn to_frame(&self) -> String {
+        let mut out = Writer::compact();
+        out.open('{');
+        out.key("type");
+        out.string(self.name());
+        self.write_fields(&mut out);
+        out.close('}');
+        out.finish()
+    }
+}
+
+record! {
+    /// The stream begins.
+    pub struct Open as "eventOpen" {
+        /// The stream.
+        stream_id: StreamId = "stream_id",
+        /// The number of the event, from 0 without gaps.
+        seq: u64 = "seq",
+        /// The id of the request, if it had one.
+        request_id: Option<RequestId> = "request_id",
+        /// The wire format of the answer.
+        protocol_version: Version = "protocol_version",
+        /// The run.
+        run_id: RunId = "run_id",
+        /// What this engine offers.
+        supported_capabilities: Option<Capabilities> = "supported_capabilities",
+        /// What the shell asked for and does not get.
+        capability_denials: Vec<CapabilityDenial> = "capability_denials",
+        /// How the stream can be taken up again.
+        resume: Option<Resume> = "resume",
+    }
+}
+
+record! {
+    /// How a stream can be taken up again.
+    pub struct Resume as "resume" {
+        /// Milliseconds for which its events are kept.
+        ttl_ms: u64 = "ttl_ms",
+    }
+}
+
+record! {
+    /// Something is under way. For display only.
+    pub struct Progress as "eventProgress" {
+        /// The stream.
+        stream_id: StreamId = "stream_id",
+        /// The number of the event.
+        seq: u64 = "seq",
+        /// The id of the request, if it had one.
+        request_id: Option<RequestId> = "request_id",
+        /// What is under way.
+        label: String = "label",
+        /// How much of it is done, from 0 to 1.
+        fraction: Option<Number> = "fraction",
+        /// Names the step.
+        step_id: Option<Label> = "step_id",
+    }
+}
+
+record! {
+    /// A directive begins. It must not be carried out yet.
+    pub struct DirectiveStart as "eventDirectiveStart" {
+        /// The stream.
+        stream_id: StreamId = "stream_id",
+        /// The number of the event.
+        seq: u64 = "seq",
+        /// The id of the request, if it had one.
+        request_id: Option<RequestId> = "request_id",
+        /// The place of the directive in the answer, from 0.
+        index: u64 = "index",
+        /// The directive.
+        directive_id: DirectiveId = "directive_id",
+        /// The directive without its payload.
+        directive: Directive = "directive",
+    }
+}
+
+record! {
+    /// A directive grows. It must not be carried out yet.
+    pub struct DirectiveDelta as "eventDirectiveDelta" {
+        /// The stream.
+        stream_id: StreamId = "stream_id",
+        /// The number of the event.
+        seq: u64 = "seq",
+        /// The id of the request, if it had one.
+        request_id: Option<RequestId> = "request_id",
+        /// The directive.
+        directive_id: DirectiveId = "directive_id",
+        /// Where in the payload: a JSON Pointer under `/payload`.
+        path: String = "path",
+        /// What is added to the string there.
+        append: Option<String> = "append",
+        /// What is put there.
+        value: Option<Json> = "value",
+    }
+}
+
+record! {
+    /// A directive is complete. What only shows something may be shown now.
+    pub struct DirectiveDone as "eventDirectiveDone" {
+        /// The stream.
+        stream_id: StreamId = "stream_id",
+        /// The number of the event.
+        seq: u64 = "seq",
+        /// The id of the request, if it had one.
+        request_id: Option<RequestId> = "request_id",
+        /// The directive.
+        directive_id: DirectiveId = "directive_id",
+        /// The directive, complete.
+        directive: Directive = "directive",
+    }
+}
+
+record! {
+    /// What the run has cost so far.
+    pub struct Usage as "eventUsage" {
+        /// The stream.
+        stream_id: StreamId = "stream_id",
+        /// The number of the event.
+        seq: u64 = "seq",
+        /// The id of the request, if it had one.
+        request_id: Option<RequestId> = "request_id",
+        /// Tokens that models read.
+        input_tokens: Option<u64> = "input_tokens",
+        /// Tokens that models wrote.
+        output_tokens: Option<u64> = "output_tokens",
+    }
+}
+
+record! {
+    /// The answer. The stream ends.
+    pub struct Final as "eventFinal" {
+        /// The stream.
+        stream_id: StreamId = "stream_id",
+        /// The number of the event.
+        seq: u64 = "seq",
+        /// The id of the request, if it had one.
+        request_id: Option<RequestId> = "request_id",
+        /// The complete answer.
+        message: Box<ResponseMessage> = "message",
+    }
+}

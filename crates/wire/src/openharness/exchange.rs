@@ -1,0 +1,48 @@
+//! Small documents of the endpoints beside the main one: cancel, upload, health.
+
+use super::ids::{Label, Name, RefId, RequestId, Timestamp};
+use super::shape::record;
+
+record! {
+    /// Calls a running request off.
+    pub struct CancelRequest as "cancelRequest" {
+        /// The request.
+        request_id: RequestId = "request_id",
+    }
+}
+
+record! {
+    /// The cancellation was taken; it may come too late.
+    pub struct Canceled as "canceled" {
+        /// The request.
+        request_id: RequestId = "request_id",
+        /// `accepted`.
+        status: Name = "status",
+    }
+}
+
+record! {
+    /// An upload that can be referred to.
+    pub struct AttachmentStored as "attachmentStored" {
+        /// What to put into `attachments`.
+        ref_id: RefId = "ref_id",
+        /// Bytes it has.
+        size_bytes: u64 = "size_bytes",
+        /// The SHA-256 of the bytes, in hex digits.
+        sha256: Name = "sha256",
+        /// The type of its content.
+        mime_type: Label = "mime_type",
+        /// When it is deleted.
+        expires_at: Timestamp = "expires_at",
+    }
+}
+
+record! {
+    /// How the engine is.
+    pub struct Health as "health" {
+        /// `ok`, while it serves.
+        status: Name = "status",
+        /// The program.
+        service: Name = "service",
+    }
+}

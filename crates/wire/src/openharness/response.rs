@@ -1,0 +1,197 @@
+//! What the engine answers: the envelope, the outcome, directives or an error.
+
+use super::capability::{Capabilities, CapabilityDenial};
+use super::code::Code;
+use super::directive::Directive;
+use super::echo::Echo;
+use super::ids::{CodeText, CorrelationId, RequestId};
+use super::json::{Json, Object};
+use super::request::Continuation;
+use super::shape::{Latency, record, words};
+use super::version::Version;
+
+record! {
+    /// An answer of the engine.
+    pub struct ResponseMessage as "responseMessage" {
+        /// The wire format of this message.
+        protocol_version: Version = "protocol_version",
+        /// The id of the request, if it had one.
+        request_id: Option<RequestId> = "request_id",
+        /// The trace of the request, if it had one.
+        correlation_id: Option<CorrelationId> = "correlation_id",
+        /// Versions that this engine serves, one for each minor line.
+        supported_protocol_versions: Vec<Version> = "supported_protocol_versions",
+        /// What this engine offers.
+        supported_capabilities: Option<Capabilities> = "supported_capabilities",
+        /// What the shell asked for and does not get.
+        capability_denials: Vec<CapabilityDenial> = "capability_denials",
+        /// The answer.
+        response: Response = "response",
+    }
+}
+
+words! {
+    /// Whether the request was carried out.
+    pub enum Status as "status" {
+        /// It was.
+        Success = "success",
+        /// It was not.
+        Error = "error",
+    } else Error
+}
+
+record! {
+    /// The answer to a request.
+    pub struct Response as "responsePayload" {
+        /// Whether the request was carried out.
+        status: Status = "status",
+        /// Milliseconds that the engine took.
+        engine_latency_ms: Option<Latency> = "engine_latency_ms",
+        /// What the shell is to do, in order.
+        action_directives: Vec<Directive> = "action_directives",
+        /// Why it was not carried out.
+        error: Option<ErrorObject> = "error",
+        /// The step that can go on from here.
+        continuation: Option<Continuation> = "continuation",
+        /// Data of vendors, by reverse domain name.
+        extensions: Option<ResponseExtensions> = "extensions",
+    }
+}
+
+record! {
+    /// Why a request was not carried out.
+    pub struct ErrorObject as "errorObject" {
+        /// A code that programs compare.
+        code: CodeText = "code",
+        /// A sentence for people; holds nothing of the request.
+        message: Option<String> = "message",
+        /// Whether the same request may succeed later.
+        retryable: Option<bool> = "retryable",
+        /// More about it, safe to log.
+        details: Option<Object> = "details",
+    }
+}
+
+record! {
+    /// Extensions of an answer. Those of others are kept.
+    pub struct ResponseExtensions as "responseExtensions" {
+        /// What bridle says beyond version 1.
+        bridle: Option<ResponseBridle> = "dev.bridle",
+        ..rest
+    }
+}
+
+record! {
+    /// What bridle says in an answer beyond version 1.
+    pub struct ResponseBridle as "responseBridle" {
+        /// The step that can go on from here, where every shell may look for it.
+        continuation: Option<Continuation> = "continuation",
+        ..rest
+    }
+}
+
+impl ResponseMessage {
+    /// Makes the answer to a request that was carried out.
+    pub fn success(echo: &Echo, directives: Vec<Directive>) -> Self {
+        ResponseMessage::answer(
+            echo,
+            Response {
+                status: Status::Success,
+                engine_latency_ms: None,
+                action_directives: directives,
+                error: None,
+                continuation: None,
+                extensions: None,
+            },
+        )
+    }
+
+    /// Makes the answer to a request that was not. It never has directives.
+    pub fn error(echo: &Echo, error: ErrorObject) -> Self {
+        ResponseMessage::answer(
+            echo,
+            Response {
+                status: Status::Error,
+                engine_latency_ms: None,
+                action_directives: Vec::new(),
+                error: Some(error),
+                continuation: None,
+                extensions: None,
+            },
+        )
+    }
+
+    /// Says how to go on, in both places where shells look.
+    #[must_use]
+    pub fn with_continuation(mut self, continuation: Continuation) -> Self {
+        let bridle =
+            ResponseBridle { continuation: Some(continuation.clone()), rest: Object::new() };
+        self.response.extensions =
+            Some(ResponseExtensions { bridle: Some(bridle), rest: Object::new() });
+        self.response.continuation = Some(continuation);
+        self
+    }
+
+    /// Says what the engine offers and what it denies.
+    #[must_use]
+    pub fn with_capabilities(
+        mut self,
+        supported: Capabilities,
+        denials: Vec<CapabilityDenial>,
+    ) -> Self {
+        self.supported_capabilities = Some(supported);
+        self.capability_denials = denials;
+        self
+    }
+
+    fn answer(echo: &Echo, response: Response) -> Self {
+        ResponseMessage {
+            protocol_version: Version::ours(),
+            request_id: echo.request_id.clone(),
+            correlation_id: echo.correlation_id.clone(),
+            supported_protocol_versions: Version::supported(),
+            supported_capabilities: None,
+            capability_denials: Vec::new(),
+            response,
+        }
+    }
+}
+
+impl Response {
+    /// Returns the step that can go on from here, wherever it was said.
+    pub fn continuation(&self) -> Option<&Continuation> {
+        let bridle = || self.extensions.as_ref()?.bridle.as_ref()?.continuation.as_ref();
+        self.continuation.as_ref().or_else(bridle)
+    }
+}
+
+impl ErrorObject {
+    /// Makes an error of our list, with its sentence.
+    pub fn of(code: Code) -> Self {
+        ErrorObject {
+            code: CodeText::new(code.as_str()).expect("our codes are short"),
+            message: Some(code.explanation().to_owned()),
+            retryable: Some(code.retryable()),
+            details: None,
+        }
+    }
+
+    /// Replaces the sentence. It must hold nothing of the request.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.message = Some(message.into());
+        self
+    }
+
+    /// Adds a detail. It must hold nothing of the request.
+    #[must_use]
+    pub fn with_detail(mut self, key: &str, value: impl Into<Json>) -> Self {
+        self.details.get_or_insert_default().insert(key, value);
+        self
+    }
+
+    /// Returns the code, if it is one of our list.
+    pub fn known(&self) -> Option<Code> {
+        Code::parse(self.code.as_str())
+    }
+}

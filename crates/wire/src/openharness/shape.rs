@@ -1,0 +1,260 @@
+//! One declaration per message: the macros below make the type, its reader, its writer and its schema
+//! from the same lines, so that the three cannot disagree.
+//!
+//! `record!` declares an object, `words!` a closed list of strings, `text!` a string with bounds. The
+//! files beside this one declare all messages with them. A reader gets a [`Node`] and an [`At`] and
+//! returns the value or an [`Invalid`], whose path is made of declared keys and indices alone: neither
+//! it nor the sentence ever holds text of the message.
+
+mod plain;
+mod record;
+pub(super) mod text;
+mod words;
+
+use std::borrow::Cow;
+
+use super::json::{Document, Json, Kind, Node, Object, Writer};
+use super::limits::{Limits, MAX_DEPTH};
+use super::schema::Book;
+
+pub use plain::{Deadline, Gate, Latency};
+pub(super) use record::record;
+pub use text::OutOfBounds;
+pub(super) use text::text;
+pub(super) use words::words;
+
+/// What becomes of a `null` and of a word that is not in its list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// `null` in an optional field counts as absent, an unknown word as the safest known one.
+    #[default]
+    Lenient,
+    /// Both are refused.
+    Strict,
+}
+
+/// A type that is read from JSON, written as JSON and described by a schema.
+pub trait Shape: Sized {
+    /// Returns the value of a field that is not there; `None` when it must be.
+    fn absent() -> Option<Self> {
+        None
+    }
+
+    /// Returns the value of a field that is `null`, in lenient mode.
+    fn null() -> Option<Self> {
+        Self::absent()
+    }
+
+    /// Tells whether a field with this value is left out.
+    fn is_absent(&self) -> bool {
+        false
+    }
+
+    /// Tells whether an optional field with this content counts as absent.
+    fn is_blank(_: Node<'_>) -> bool {
+        false
+    }
+
+    /// Returns what a value of this shape is called in a refusal.
+    fn expected() -> Cow<'static, str>;
+
+    /// Reads the value of a node.
+    ///
+    /// # Errors
+    /// The node is not of this shape.
+    fn read(node: Node<'_>, at: &At<'_>) -> Result<Self, Invalid>;
+
+    /// Appends the value.
+    fn write(&self, out: &mut Writer);
+
+    /// Returns the schema, or a reference to it in the book.
+    fn schema(book: &mut Book) -> Json;
+
+    /// Returns the value as text on one line: the same value, the same bytes.
+    fn to_text(&self) -> String {
+        let mut out = Writer::compact();
+        self.write(&mut out);
+        out.finish()
+    }
+}
+
+/// An object whose fields can also be written into an object that another one began.
+pub trait Record: Shape {
+    /// The declared keys, in the order in which they are written.
+    const KEYS: &[&str];
+
+    /// Appends the fields, without braces.
+    fn write_fields(&self, out: &mut Writer);
+
+    /// Returns the value as an object of its own, for a payload or an extension.
+    fn to_object(&self) -> Object {
+        let text = self.to_text();
+        let limits = Limits { bytes: usize::MAX, values: usize::MAX, ..Limits::default() };
+        let document = Document::read(text.as_bytes(), &limits).ok();
+        match document.and_then(|document| document.root().to_json(MAX_DEPTH)) {
+            Some(Json::Object(object)) => object,
+            // Only what was built deeper than any message may be.
+            _ => Object::new(),
+        }
+    }
+}
+
+/// Where in a message a reader is, and how it is to read.
+#[derive(Debug)]
+pub struct At<'a> {
+    parent: Option<&'a At<'a>>,
+    step: Step,
+    limits: &'a Limits,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Root,
+    /// A level that paths do not name: the `request` around `context.user_intent`.
+    Unnamed,
+    Key(&'static str),
+    Index(usize),
+}
+
+/// The containers whose name paths leave out, as the published examples do.
+const UNNAMED: [&str; 2] = ["request", "response"];
+
+impl<'a> At<'a> {
+    /// The message itself.
+    pub fn root(limits: &'a Limits) -> Self {
+        At { parent: None, step: Step::Root, limits }
+    }
+
+    /// How nulls and unknown words are taken.
+    pub fn mode(&self) -> Mode {
+        self.limits.mode
+    }
+
+    /// Reads a field of an object.
+    ///
+    /// # Errors
+    /// It must be there and is not, or it is not of its shape.
+    pub fn field<T: Shape>(&self, object: Node<'_>, key: &'static str) -> Result<T, Invalid> {
+        let at = self.below(Step::Key(key));
+        match object.get(key) {
+            None => T::absent().ok_or_else(|| at.invalid(T::expected(), "nothing")),
+            Some(node) if node.is_null() && self.mode() == Mode::Lenient => match T::null() {
+                Some(value) => Ok(value),
+                None => T::read(node, &at),
+            },
+            Some(node) => {
+                // Known only here, since a mistyped `request` is named and what is in it is not.
+                let unnamed = matches!(self.step, Step::Root) && UNNAMED.contains(&key);
+                if unnamed && node.kind() == Kind::Object {
+                    return T::read(node, &self.below(Step::Unnamed));
+                }
+                T::read(node, &at)
+            }
+        }
+    }
+
+    /// Reads an element of an array.
+    ///
+    /// # Errors
+    /// It is not of its shape.
+    pub fn item<T: Shape>(&self, node: Node<'_>, index: usize) -> Result<T, Invalid> {
+        T::read(node, &self.below(Step::Index(index)))
+    }
+
+    /// A node is of another kind than `T`.
+    pub fn unlike<T: Shape>(&self, node: Node<'_>) -> Invalid {
+        self.invalid(T::expected(), node.kind().named())
+    }
+
+    /// Checks that a node is an object.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn object<'d>(&self, node: Node<'d>) -> Result<Node<'d>, Invalid> {
+        if node.kind() == Kind::Object { Ok(node) } else { Err(self.unlike::<Object>(node)) }
+    }
+
+    /// Copies a value that is kept as it came.
+    ///
+    /// # Errors
+    /// It nests deeper than the limit.
+    pub fn keep(&self, node: Node<'_>) -> Result<Json, Invalid> {
+        self.keep_below(self.level(), node)
+    }
+
+    fn keep_below(&self, level: usize, node: Node<'_>) -> Result<Json, Invalid> {
+        let depth = self.limits.depth.min(MAX_DEPTH);
+        let too_deep =
+            || self.invalid(format!("at most {depth} levels of nesting"), "more of them");
+        node.to_json(depth.saturating_sub(level)).ok_or_else(too_deep)
+    }
+
+    /// Copies the fields of an object that are not in the list.
+    ///
+    /// # Errors
+    /// One of them nests deeper than the limit.
+    pub fn rest(&self, object: Node<'_>, known: &[&str]) -> Result<Object, Invalid> {
+        let level = self.level() + 1;
+        let unknown = object.entries().filter(|(key, _)| !known.contains(&key.as_ref()));
+        let kept = unknown.map(|(key, node)| Ok((key.into_owned(), self.keep_below(level, node)?)));
+        // The reader has seen that no key comes twice.
+        kept.collect::<Result<_, _>>().map(Object::checked)
+    }
+
+    /// What is here is not what was expected, for another reason than its kind.
+    pub fn invalid(&self, expected: impl Into<Cow<'static, str>>, got: &'static str) -> Invalid {
+        Invalid { field: self.path(), expected: expected.into(), got }
+    }
+
+    /// A field that must be there is not.
+    pub(super) fn missing_field(&self, key: &'static str, expected: &'static str) -> Invalid {
+        self.below(Step::Key(key)).invalid(expected, "nothing")
+    }
+
+    /// A field is a string, and not one that means something.
+    pub(super) fn wrong_field(&self, key: &'static str, expected: &'static str) -> Invalid {
+        self.below(Step::Key(key)).invalid(expected, "another string")
+    }
+
+    fn below(&'a self, step: Step) -> At<'a> {
+        At { parent: Some(self), step, limits: self.limits }
+    }
+
+    /// Containers around this place.
+    fn level(&self) -> usize {
+        std::iter::successors(self.parent, |at| at.parent).count()
+    }
+
+    fn path(&self) -> String {
+        let above = std::iter::successors(Some(self), |at| at.parent);
+        let mut steps: Vec<String> = above
+            .filter_map(|at| match at.step {
+                Step::Root | Step::Unnamed => None,
+                Step::Key(key) => Some(key.to_owned()),
+                Step::Index(index) => Some(index.to_string()),
+            })
+            .collect();
+        steps.reverse();
+        steps.join(".")
+    }
+}
+
+/// A message that is JSON and not of its shape.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{field}`: expected {expected}, got {got}")]
+pub struct Invalid {
+    /// Keys and indices that lead to the fault, with dots between; empty for the message itself. The
+    /// payload of the envelope is not named: `context.user_intent`.
+    pub field: String,
+    /// What belongs there.
+    pub expected: Cow<'static, str>,
+    /// What is there, in general terms.
+    pub got: &'static str,
+}
+
+impl Invalid {
+    /// Returns the sentence without the path.
+    pub fn sentence(&self) -> String {
+        format!("expected {}, got {}", self.expected, self.got)
+    }
+}

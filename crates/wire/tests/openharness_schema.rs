@@ -1,0 +1,70 @@
+//! Holds `docs/openharness.schema.json` to the types, and the types' schema to being one that others
+//! can follow.
+
+#![allow(clippy::unwrap_used, reason = "helpers of a test")]
+#![allow(clippy::disallowed_methods, reason = "the schema is a file")]
+
+use std::fs;
+use std::path::Path;
+
+use bridle_wire::openharness::{Direction, Mode, payload, schema};
+use serde_json::Value;
+
+#[test]
+fn the_schema_on_disk_is_the_one_of_the_types() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/openharness.schema.json");
+    let made = schema(None, Mode::Strict).to_pretty();
+    let kept = fs::read_to_string(&file).unwrap();
+    let hint = "bridle schema openharness > docs/openharness.schema.json, and look at the diff";
+    assert!(made == kept, "the types have changed: {hint}");
+}
+
+#[test]
+fn every_reference_leads_somewhere() {
+    for direction in [None, Some(Direction::Request), Some(Direction::Response)] {
+        for mode in [Mode::Strict, Mode::Lenient] {
+            let text = schema(direction, mode).to_text();
+            let root: Value = serde_json::from_str(&text).unwrap();
+            let mut references = Vec::new();
+            collect(&root, &mut references);
+            assert!(references.len() > 10, "{direction:?}");
+            for reference in references {
+                let pointer = reference.strip_prefix('#').unwrap();
+                assert!(root.pointer(pointer).is_some_and(Value::is_object), "{reference}");
+            }
+        }
+    }
+}
+
+fn collect(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            found.extend(fields.get("$ref").and_then(Value::as_str).map(str::to_owned));
+            fields.values().for_each(|value| collect(value, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect(item, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn a_direction_holds_no_message_of_the_other() {
+    let has = |direction, name: &str| {
+        let root: Value =
+            serde_json::from_str(&schema(Some(direction), Mode::Strict).to_text()).unwrap();
+        root["$defs"].get(name).is_some()
+    };
+    assert!(has(Direction::Request, "requestMessage") && has(Direction::Request, "pairPoll"));
+    assert!(!has(Direction::Request, "responseMessage") && !has(Direction::Request, "eventFinal"));
+    assert!(has(Direction::Response, "responseMessage") && has(Direction::Response, "eventFinal"));
+    assert!(!has(Direction::Response, "requestMessage") && !has(Direction::Response, "auth"));
+}
+
+#[test]
+fn every_core_type_has_a_payload() {
+    for name in ["render_message", "render_ui", "simulate_action", "request_approval", "noop"] {
+        let schema = payload::payload_schema(name).unwrap().to_text();
+        assert!(schema.contains("#/$defs/"), "{name}: {schema}");
+    }
+    assert_eq!(payload::payload_schema("com.example.x"), None);
+}
