@@ -156,6 +156,9 @@ pub(crate) enum Command {
     /// Turn forms into frames and frames into payloads, stdin to stdout
     #[command(subcommand)]
     Frame(Frame),
+    /// Print the JSON Schema of a protocol, made from the types that read and write it
+    #[command(subcommand)]
+    Schema(Schema),
     /// See, check and write settings
     #[command(subcommand)]
     Config(Config),
@@ -341,6 +344,35 @@ pub(crate) enum Count {
     Bytes,
     /// Characters, as Lisp peers count
     Chars,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Schema {
+    /// The messages of the OpenHarness Protocol
+    #[command(
+        after_help = "Without a direction, the root of the schema is either message. It describes \
+        what is right to send;\n--lenient describes all that is accepted: nulls, and words that \
+        are not in their list.\n\n\
+        Examples:\n  \
+        bridle schema openharness > openharness.schema.json\n  \
+        bridle schema openharness --direction request"
+    )]
+    Openharness {
+        /// Only what travels this way
+        #[arg(long, value_enum)]
+        direction: Option<Direction>,
+        /// All that is accepted, instead of what is right to send
+        #[arg(long)]
+        lenient: bool,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Direction {
+    /// From a shell to the engine
+    Request,
+    /// From the engine to a shell
+    Response,
 }
 
 /// Seconds above zero, with or without a fraction.

@@ -42,6 +42,7 @@ pub(crate) fn run(command: Command) -> Result<Exit, Failure> {
         Command::Tap(args) => talk::tap(args),
         Command::Sexp(args) => text::sexp(&args),
         Command::Frame(verb) => text::frame(verb),
+        Command::Schema(verb) => pages::schema(&verb),
         Command::Config(verb) => config::run(verb),
         Command::Completions { shell } => pages::completions(shell),
         Command::Man { dir } => pages::man(dir.as_deref()),

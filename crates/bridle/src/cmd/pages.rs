@@ -1,11 +1,13 @@
-//! `bridle completions` and `bridle man`: pages made from the command line itself.
+//! `bridle completions`, `bridle man` and `bridle schema`: pages made from the command line and from the
+//! types of messages.
 
 use std::io::{self, Write};
 use std::path::Path;
 
+use bridle_wire::openharness::{self, Mode};
 use clap::CommandFactory as _;
 
-use crate::args::Cli;
+use crate::args::{Cli, Direction, Schema};
 use crate::exit::{Exit, Failure};
 
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Exit, Failure> {
@@ -29,6 +31,16 @@ pub(crate) fn man(dir: Option<&Path>) -> Result<Exit, Failure> {
         Failure::because(Exit::CannotCreate, what, &error).hint("name a directory you may write to")
     })?;
     Ok(Exit::Ok)
+}
+
+pub(crate) fn schema(verb: &Schema) -> Result<Exit, Failure> {
+    let Schema::Openharness { direction, lenient } = verb;
+    let direction = direction.map(|direction| match direction {
+        Direction::Request => openharness::Direction::Request,
+        Direction::Response => openharness::Direction::Response,
+    });
+    let mode = if *lenient { Mode::Lenient } else { Mode::Strict };
+    print(openharness::schema(direction, mode).to_pretty().as_bytes())
 }
 
 fn print(bytes: &[u8]) -> Result<Exit, Failure> {

@@ -6,7 +6,9 @@ use crate::harness::{Home, pipe};
 fn help_lists_commands_and_exit_codes() {
     let help = pipe(&["--help"], "");
     assert_eq!((help.code, help.stderr.as_str()), (0, ""));
-    for word in ["up", "health", "send", "tap", "sexp", "frame", "config", "completions", "man"] {
+    for word in
+        ["up", "health", "send", "tap", "sexp", "frame", "schema", "config", "completions", "man"]
+    {
         assert!(help.stdout.contains(&format!("\n  {word} ")), "{word}");
     }
     assert!(help.stdout.contains("  65  bad input"), "{}", help.stdout);
@@ -48,4 +50,23 @@ fn manual_pages() {
     }
     let file = home.write("file", "");
     assert_eq!(home.run(&["man", &file]).code, 73);
+}
+
+#[test]
+fn the_schema_of_openharness() {
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openharness.schema.json");
+    pipe(&["schema", "openharness"], "").prints(&std::fs::read_to_string(golden).unwrap());
+    let root = |direction: &str, lenient: &[&str]| {
+        let arguments = [&["schema", "openharness", "--direction", direction], lenient].concat();
+        let done = pipe(&arguments, "");
+        assert_eq!((done.code, done.stderr.as_str()), (0, ""));
+        serde_json::from_str::<serde_json::Value>(&done.stdout).unwrap()
+    };
+    let request = root("request", &[]);
+    assert_eq!(request["$ref"], "#/$defs/requestMessage");
+    assert_eq!(request["$defs"]["responseMessage"], serde_json::Value::Null);
+    assert_eq!(root("response", &[])["$ref"], "#/$defs/responseMessage");
+    let words = &root("request", &["--lenient"])["$defs"]["privacyTier"];
+    assert_eq!((&words["type"], &words["enum"]), (&"string".into(), &serde_json::Value::Null));
+    assert_eq!(pipe(&["schema", "openharness", "--direction", "sideways"], "").code, 2);
 }
