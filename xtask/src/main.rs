@@ -8,6 +8,7 @@ mod console;
 mod fuzz;
 mod layers;
 mod peers;
+mod schema_diff;
 mod setup;
 mod tidy;
 mod vectors;
@@ -75,6 +76,12 @@ const VERBS: &[Verb] = &[
         run: chaos::run,
     },
     Verb {
+        name: "schema-diff",
+        summary: "compare the OpenHarness reader with a published schema",
+        help: schema_diff::HELP,
+        run: schema_diff::run,
+    },
+    Verb {
         name: "fuzz",
         summary: "run the fuzz targets for long",
         help: fuzz::HELP,
@@ -122,7 +129,7 @@ fn find(name: &str) -> Option<&'static Verb> {
 fn overview() -> String {
     let mut text = String::from("usage: cargo xtask VERB [ARGUMENTS]\n\n");
     for verb in VERBS {
-        text.push_str(&format!("  {:8} {}\n", verb.name, verb.summary));
+        text.push_str(&format!("  {:11} {}\n", verb.name, verb.summary));
     }
     text.push_str("\n`cargo xtask VERB --help` says more.");
     text
