@@ -145,7 +145,7 @@ impl<'a> Batch<'a> {
                 }
             }
             // The drive task does these itself.
-            Work::Recover
+            Work::Recover(_)
             | Work::Begin { .. }
             | Work::Evict
             | Work::Erase { .. }

@@ -49,6 +49,9 @@ use crate::principal::Principal;
 /// with their messages alone: 5,000 prompts at once left 76 MiB behind instead of 133.
 const DESKS: usize = GROUP;
 
+/// How long a list of questions waits for sessions that are still being loaded after the start.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// How long work that could not be recorded waits until it is tried again.
 const RETRY: Duration = Duration::from_millis(500);
 
@@ -76,6 +79,8 @@ pub(crate) struct Hub {
     desks: Semaphore,
     /// Drive tasks, workers, the timer.
     tasks: TaskTracker,
+    /// Sessions that had something open when the daemon started and are not loaded yet.
+    recovering: TaskTracker,
     /// Cancelled when the daemon stops; ends what only waits.
     quit: CancellationToken,
     /// Counts everything that needs an order: attachments, messages, rests.
@@ -233,6 +238,12 @@ impl Hub {
     pub(super) fn means(&self) -> Means<'_> {
         let at = self.now();
         Means { host: &self.host, actuators: &self.actuators, guard: &self.guard, at }
+    }
+
+    /// Waits until every session that had something open at the start is loaded, at most [`PATIENCE`].
+    pub(super) async fn recovered(&self) {
+        // Whoever asks is told what is there by then.
+        let _ = tokio::time::timeout(PATIENCE, self.recovering.wait()).await;
     }
 
     /// How long a question of the guard waits for an answer.

@@ -157,6 +157,9 @@ impl Hub {
         query: Query,
         own: Option<SessionId>,
     ) -> Result<Value, Failure> {
+        if matches!(query, Query::Approvals | Query::Approval(_)) {
+            self.recovered().await;
+        }
         match query {
             Query::Sessions | Query::Approvals if who == Principal::Anonymous => {
                 Err(self.forbid(&who, Attempt::List))

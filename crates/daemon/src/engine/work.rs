@@ -6,6 +6,7 @@ use bridle_loop::{Answered, Began, Draft, Fault, Outcome, Tick};
 use bridle_store::{By, Forgotten, Number};
 use bridle_wire::oacp::Id;
 use tokio::sync::oneshot;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::inbound::Inbound;
 use super::session::Waiter;
@@ -32,7 +33,7 @@ pub(super) enum Work {
     /// Time passed.
     Tick(Tick),
     /// Load the session and take up what was left open.
-    Recover,
+    Recover(TaskTrackerToken),
     /// The session begins as a continuation of another.
     Begin { began: Box<Began>, done: oneshot::Sender<bool> },
     /// Save the State and give its memory back.
@@ -72,7 +73,7 @@ impl Work {
             }
             Work::Start { effect } => Some(Work::Start { effect: *effect }),
             Work::Tick(tick) => Some(Work::Tick(*tick)),
-            Work::Recover => Some(Work::Recover),
+            Work::Recover(token) => Some(Work::Recover(token.clone())),
             Work::Signal(_)
             | Work::Answer(_)
             | Work::Begin { .. }

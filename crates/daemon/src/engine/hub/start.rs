@@ -78,6 +78,7 @@ impl Hub {
             workers: Semaphore::new(limits.workers),
             desks: Semaphore::new(DESKS),
             tasks: TaskTracker::new(),
+            recovering: TaskTracker::new(),
             quit: CancellationToken::new(),
             stamps: AtomicU64::new(1),
             stopping: AtomicBool::new(false),
@@ -138,9 +139,10 @@ impl Hub {
             let Ok(id) = SessionId::parse(&row.session) else { continue };
             self.wakes.set(&id, row.wake);
             if row.open > 0 {
-                self.tell(id, Work::Recover);
+                self.tell(id, Work::Recover(self.recovering.token()));
             }
         }
+        self.recovering.close();
     }
 
     /// Hands work to a session that need not be in memory.

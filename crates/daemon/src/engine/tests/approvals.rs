@@ -87,6 +87,9 @@ async fn a_question_survives_a_restart_and_a_yes_from_elsewhere_is_carried_out_o
     let question = asked(&editor, Kind::Ask).await;
     drop((editor, asker));
     let rig = rig.restart().await;
+    let open = query(&rig, owner(), "(:action :approvals)").await.expect("a list");
+    let Some(Value::List(open)) = open.get("approvals") else { panic!("{open}") };
+    assert_eq!(open.len(), 1, "listed at once, before anybody joins");
     let editor = rig.join("work", emacs).await;
     assert_eq!(asked(&editor, Kind::Ask).await, question, "offered again to whoever may answer");
     let told = answer(&rig, question, ":allow").await.expect("told");
