@@ -235,7 +235,7 @@ impl Client {
             .map_err(|error| Error::NotProtocol { addr: addr(), why: error.to_string() })?;
         let payload = tree.root().get("payload");
         if let Some(refusal) = ErrorAnswer::of(tree.root()) {
-            let ErrorAnswer { code, message } = refusal;
+            let ErrorAnswer { code, message, .. } = refusal;
             return Err(Error::Refused { addr: addr(), code, message });
         }
         let action = payload.and_then(|payload| payload.get("action"));
@@ -278,7 +278,7 @@ impl Client {
         };
         match refusal {
             None => Ok(answer),
-            Some(ErrorAnswer { code, message }) => {
+            Some(ErrorAnswer { code, message, .. }) => {
                 Err(Error::Refused { addr: self.addr.clone(), code, message })
             }
         }
@@ -330,6 +330,8 @@ pub struct ErrorAnswer {
     pub code: String,
     /// The sentence for people.
     pub message: String,
+    /// How a question ended that is answered already.
+    pub how: Option<String>,
 }
 
 impl ErrorAnswer {
@@ -344,6 +346,7 @@ impl ErrorAnswer {
         Some(ErrorAnswer {
             code: code.unwrap_or_else(|| "unknown".to_owned()),
             message: message.unwrap_or_default(),
+            how: payload.get("how").and_then(|how| how.keyword().map(Cow::into_owned)),
         })
     }
 }

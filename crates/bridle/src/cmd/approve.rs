@@ -126,11 +126,11 @@ fn answer(
 
 /// The answer does not count, and why.
 fn unanswered(answer: &ErrorAnswer) -> Failure {
-    match answer.code.as_str() {
-        "expired" | "superseded" => Failure::new(Exit::Answered, &answer.message)
-            .hint("`bridle approvals` lists what is open"),
-        _ => refused(answer),
+    if answer.how.is_some() || answer.code == "expired" {
+        return Failure::new(Exit::Answered, &answer.message)
+            .hint("`bridle approvals` lists what is open");
     }
+    refused(answer)
 }
 
 fn now_seconds() -> i64 {

@@ -96,8 +96,13 @@ fn a_no_needs_no_look() {
 
 #[test]
 fn an_answer_that_does_not_count_says_why() {
-    for (code, exit) in [("expired", 1), ("refused", 77), ("not-permitted", 77), ("unknown-id", 66)]
-    {
+    for (code, exit) in [
+        ("expired", 1),
+        ("refused :how :allowed", 1),
+        ("refused", 77),
+        ("not-permitted", 77),
+        ("unknown-id", 66),
+    ] {
         let home = Home::new();
         let error = format!("(:status :error :code :{code} :message \"no: {code}\")");
         let fake = Fake::new(&home, &[&error]);
