@@ -17,5 +17,6 @@ mod cli_sexp;
 mod cli_tap;
 mod cli_up;
 mod cli_why;
+mod demo;
 mod harness;
 mod written;
