@@ -46,6 +46,6 @@ pub use limits::Limits;
 pub use receive::{Fingerprint, Received, Refusal, Refused, read, read_response, receive};
 pub use request::RequestMessage;
 pub use response::{ErrorObject, ResponseMessage};
-pub use schema::{Direction, schema};
+pub use schema::{Direction, components, schema};
 pub use shape::{Invalid, Mode, Record, Shape};
 pub use version::{Service, Version};

@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::Path;
 
-use bridle_wire::openharness::{Direction, Mode, payload, schema};
+use bridle_wire::openharness::{Direction, Json, Mode, components, payload, schema};
 use serde_json::Value;
 
 #[test]
@@ -67,4 +67,22 @@ fn every_core_type_has_a_payload() {
         assert!(schema.contains("#/$defs/"), "{name}: {schema}");
     }
     assert_eq!(payload::payload_schema("com.example.x"), None);
+}
+
+#[test]
+fn components_of_an_openapi_document() {
+    let request = components(Direction::Request, Mode::Lenient);
+    let response = components(Direction::Response, Mode::Strict);
+    assert!(request.get("request.requestMessage").is_some());
+    assert!(response.get("response.responseMessage").is_some());
+    let both = request.iter().chain(response.iter()).map(|(name, it)| (name, it.clone()));
+    let text = Json::object(both).to_text();
+    let schemas: Value = serde_json::from_str(&text).unwrap();
+    let mut references = Vec::new();
+    collect(&schemas, &mut references);
+    assert!(references.len() > 40, "{}", references.len());
+    for reference in references {
+        let name = reference.strip_prefix("#/components/schemas/").unwrap();
+        assert!(schemas.get(name).is_some(), "{reference}");
+    }
 }

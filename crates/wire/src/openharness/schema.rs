@@ -29,15 +29,13 @@ pub enum Direction {
 ///
 /// In strict mode it describes what is right to send, in lenient mode all that is accepted.
 pub fn schema(direction: Option<Direction>, mode: Mode) -> Json {
-    let mut book = Book::new(mode);
+    let mut book = Book::new(mode, DEFINITIONS);
     let mut roots = Vec::new();
     if direction != Some(Direction::Response) {
-        roots.push(RequestMessage::schema(&mut book));
-        requests(&mut book);
+        roots.push(requests(&mut book));
     }
     if direction != Some(Direction::Request) {
-        roots.push(ResponseMessage::schema(&mut book));
-        responses(&mut book);
+        roots.push(responses(&mut book));
     }
     let (name, title) = match direction {
         None => ("message", "OpenHarness messages as bridle reads and writes them"),
@@ -62,7 +60,7 @@ pub fn schema(direction: Option<Direction>, mode: Mode) -> Json {
 
 /// Returns the schema of one shape with all that it refers to, for a registry of payloads.
 pub fn schema_of<T: Shape>(mode: Mode) -> Json {
-    let mut book = Book::new(mode);
+    let mut book = Book::new(mode, DEFINITIONS);
     let shape = T::schema(&mut book);
     let Json::Object(mut root) = shape else { return shape };
     if !book.definitions.is_empty() {
@@ -71,15 +69,36 @@ pub fn schema_of<T: Shape>(mode: Mode) -> Json {
     Json::Object(root)
 }
 
-fn requests(book: &mut Book) {
+/// Returns the definitions of a direction for the `components/schemas` of an OpenAPI document. Their
+/// names begin with that of the direction (`request.auth`), since what is accepted one way and what is
+/// sent the other may have one name and two schemas.
+pub fn components(direction: Direction, mode: Mode) -> Object {
+    let base = match direction {
+        Direction::Request => "#/components/schemas/request.",
+        Direction::Response => "#/components/schemas/response.",
+    };
+    let mut book = Book::new(mode, base);
+    match direction {
+        Direction::Request => requests(&mut book),
+        Direction::Response => responses(&mut book),
+    };
+    let (_, prefix) = base.rsplit_once('/').unwrap_or(("", base));
+    let named = |(name, schema): (&&str, &Json)| (format!("{prefix}{name}"), schema.clone());
+    book.definitions.iter().map(named).collect()
+}
+
+/// Defines all that a shell sends; returns the message of the main endpoint.
+fn requests(book: &mut Book) -> Json {
     CancelRequest::schema(book);
     pairing::PairCreate::schema(book);
     pairing::PairConfirm::schema(book);
     pairing::PairPoll::schema(book);
     pairing::PairRevoke::schema(book);
+    RequestMessage::schema(book)
 }
 
-fn responses(book: &mut Book) {
+/// Defines all that the engine sends; returns the message of the main endpoint.
+fn responses(book: &mut Book) -> Json {
     Directive::schema(book);
     payload::schemas(book);
     event::schemas(book);
@@ -92,18 +111,24 @@ fn responses(book: &mut Book) {
     pairing::PairGranted::schema(book);
     pairing::PairStatus::schema(book);
     pairing::PairError::schema(book);
+    ResponseMessage::schema(book)
 }
+
+/// Where references of a schema that stands alone lead.
+const DEFINITIONS: &str = "#/$defs/";
 
 /// The definitions of a schema, collected while shapes are asked for theirs.
 #[derive(Debug)]
 pub struct Book {
     mode: Mode,
+    /// What a reference begins with, before the name.
+    base: &'static str,
     definitions: BTreeMap<&'static str, Json>,
 }
 
 impl Book {
-    fn new(mode: Mode) -> Self {
-        Book { mode, definitions: BTreeMap::new() }
+    fn new(mode: Mode, base: &'static str) -> Self {
+        Book { mode, base, definitions: BTreeMap::new() }
     }
 
     /// Whether it describes what is right, or all that is accepted.
@@ -125,7 +150,7 @@ impl Book {
             fields(self, &mut collected);
             self.definitions.insert(name, collected.object(doc));
         }
-        reference(name)
+        self.reference(name)
     }
 
     /// Defines a list of words once and returns a reference to it.
@@ -151,7 +176,7 @@ impl Book {
         }
         word.insert("description", text);
         self.definitions.entry(name).or_insert(Json::Object(word));
-        reference(name)
+        self.reference(name)
     }
 
     /// Allows `null` besides, where the mode does.
@@ -168,6 +193,10 @@ impl Book {
             Json::Object(object) if object.is_empty() => Json::Object(object),
             other => Json::object([("anyOf", Json::array([other, typed("null")]))]),
         }
+    }
+
+    fn reference(&self, name: &str) -> Json {
+        Json::object([("$ref", format!("{}{name}", self.base).into())])
     }
 
     fn definitions(&self) -> Json {
@@ -231,10 +260,6 @@ pub(super) fn text(least: usize, most: usize) -> Json {
 
 fn object(kind: &str) -> Object {
     Object::from_iter([("type", Json::from(kind))])
-}
-
-fn reference(name: &str) -> Json {
-    Json::object([("$ref", format!("#/$defs/{name}").into())])
 }
 
 fn count(length: usize) -> u64 {
