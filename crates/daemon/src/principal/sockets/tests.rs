@@ -201,12 +201,13 @@ async fn a_crowd_is_answered_by_the_real_table() {
     }
     let asked = crowd.iter().map(|(_, _, peer)| {
         let sockets = Arc::clone(&sockets);
-        tasks.spawn(sockets.uid(Ends::of(*peer, own).unwrap()))
+        tasks.spawn(sockets.listed(Ends::of(*peer, own).unwrap()))
     });
     let me = rustix::process::geteuid().as_raw();
     for answer in asked.collect::<Vec<_>>() {
         assert_eq!(answer.await.unwrap(), Some(me));
     }
     let nobody = Ends::of("127.0.0.1:1".parse().unwrap(), own).unwrap();
+    assert_eq!(Arc::clone(&sockets).listed(nobody).await, None);
     assert_eq!(sockets.uid(nobody).await, None);
 }
