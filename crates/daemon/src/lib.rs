@@ -10,6 +10,7 @@
 //! - `listen`: TCP, Unix socket, standard streams; the accept loops
 //! - `conn`: one task per connection, both directions; limits and deadlines
 //! - `principal`: who is at the other end of a connection
+//! - [`tokens`]: who may come in with a secret, and for what
 //! - `talk`: bytes of one connection to answers, without any IO
 //! - `convert`: what happens in a session to what a shell sees of it
 //! - `engine`: sessions, the record, and what carries effects out
@@ -34,6 +35,7 @@ mod principal;
 mod run;
 mod shared;
 mod talk;
+pub mod tokens;
 
 pub use config::{Config, EngineLimits, Hmac, HmacKey, Limits, PolicyChoice};
 pub use descriptors::make_room;
