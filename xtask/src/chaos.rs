@@ -6,7 +6,9 @@
 //! - `plan`: what a seed means; `random`: where it gets its numbers; `points`: where one can die
 //! - `schedule`: plays a plan; `daemon`, `disk`: the daemon and its files; `script`: what it thinks
 //! - `shell`, `guest`, `line`: who talks to it; `audit`: what must hold at the end
+//! - `approvals`: the same daemon, killed around one question of the guard
 
+pub(crate) mod approvals;
 mod audit;
 mod daemon;
 mod disk;

@@ -17,7 +17,7 @@ usage: cargo xtask ci [STEP...]
 Runs all steps, or the named ones, and stops at the first that fails. A missing peer is a failure,
 never a skip. Logs are in target/ci. Steps:
 
-  setup fmt layers tidy deny clippy build test doc vectors peers chaos apart";
+  setup fmt layers tidy deny clippy build test doc vectors peers chaos approvals apart";
 
 /// How much of a failed step's log to show: a few screens, the rest is in the file.
 const SHOWN_LINES: usize = 120;
@@ -83,6 +83,7 @@ fn steps() -> Vec<Step> {
         verb("vectors", vectors::run, &[]),
         verb("peers", peers::run, &["--check"]),
         verb("chaos", chaos::run, &["--schedules", "60"]),
+        verb("approvals", chaos::approvals::run, &["--rounds", "60"]),
         programs("apart", apart.collect()),
     ]
 }

@@ -76,6 +76,12 @@ const VERBS: &[Verb] = &[
         run: chaos::run,
     },
     Verb {
+        name: "approvals",
+        summary: "kill the daemon around a question of the guard, and count what was done",
+        help: chaos::approvals::HELP,
+        run: chaos::approvals::run,
+    },
+    Verb {
         name: "schema-diff",
         summary: "compare the OpenHarness reader with a published schema",
         help: schema_diff::HELP,
