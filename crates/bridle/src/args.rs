@@ -54,9 +54,9 @@ pub(crate) enum Command {
         SIGTERM and SIGINT end it; a second one ends it at once.\n\n\
         Examples:\n  \
         bridle up\n  \
-        bridle up --tcp 127.0.0.1:0 --unix off --state /tmp/b    a throw-away daemon\n  \
+        bridle up --tcp 127.0.0.1:0 --unix off --http off --state /tmp/b    a throw-away daemon\n  \
         bridle up --thinker script:rules.script                  with rules of a file\n  \
-        bridle up --stdio --tcp off --unix off                   as a child process")]
+        bridle up --stdio --tcp off --unix off --http off                   as a child process")]
     Up(Given),
     /// Ask a daemon how it is: exit 0 if healthy, 1 if not, 69 if nobody is there
     #[command(

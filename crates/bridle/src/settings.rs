@@ -173,10 +173,7 @@ pub(crate) fn refused(setting: &Setting, origin: &Origin, why: &str) -> Failure 
         Origin::File { path, line } => format!("{}:{line}: `{}`", path.display(), setting.name),
         Origin::Default => format!("`{}`", setting.name),
     };
-    let hint = match setting.kind {
-        Kind::Http => "leave it out, or say off".to_owned(),
-        _ => format!("{}: {}", setting.name, setting.doc),
-    };
+    let hint = format!("{}: {}", setting.name, setting.doc);
     Failure::new(exit, format!("{place}: {why}")).hint(hint)
 }
 

@@ -7,8 +7,9 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// The port that the README uses: the default.
+/// The ports that the README uses: the defaults.
 const DEFAULT_PORT: &str = "9105";
+const DEFAULT_HTTP: &str = "8788";
 
 #[test]
 fn conversations_of_the_readme_are_true() {
@@ -18,7 +19,8 @@ fn conversations_of_the_readme_are_true() {
     assert!(!conversations.is_empty(), "the README has no conversation");
     let daemon = Daemon::start();
     for (command, promised) in conversations {
-        let command = command.replace(DEFAULT_PORT, &daemon.port);
+        let command =
+            command.replace(DEFAULT_PORT, &daemon.port).replace(DEFAULT_HTTP, &daemon.http);
         let output = daemon.client().args(["-c", &command]).output().unwrap();
         let said = String::from_utf8(output.stdout).unwrap();
         // The terminal's own line end behind the last frame is not part of it.
@@ -83,6 +85,7 @@ fn conversations(readme: &str) -> Vec<(String, String)> {
 struct Daemon {
     child: Child,
     port: String,
+    http: String,
     state: tempfile::TempDir,
 }
 
@@ -90,7 +93,16 @@ impl Daemon {
     fn start() -> Self {
         let state = tempfile::tempdir().expect("a scratch folder");
         let mut child = Command::new(env!("CARGO_BIN_EXE_bridle"))
-            .args(["up", "--tcp", "127.0.0.1:0", "--unix", "off", "--state"])
+            .args([
+                "up",
+                "--tcp",
+                "127.0.0.1:0",
+                "--unix",
+                "off",
+                "--http",
+                "127.0.0.1:0",
+                "--state",
+            ])
             .arg(state.path())
             // No settings of whoever runs the test.
             .env("XDG_CONFIG_HOME", state.path())
@@ -102,9 +114,12 @@ impl Daemon {
         let mut ready = String::new();
         let stdout = child.stdout.take().expect("stdout is piped");
         BufReader::new(stdout).read_line(&mut ready).expect("the ready line is UTF-8");
-        let (_, after) = ready.split_once("127.0.0.1:").unwrap_or_else(|| panic!("got `{ready}`"));
-        let port = after.chars().take_while(char::is_ascii_digit).collect();
-        Self { child, port, state }
+        let port = |way: &str| -> String {
+            let (_, after) = ready.split_once(way).unwrap_or_else(|| panic!("got `{ready}`"));
+            after.chars().take_while(char::is_ascii_digit).collect()
+        };
+        let (port, http) = (port("tcp=127.0.0.1:"), port("http=127.0.0.1:"));
+        Self { child, port, http, state }
     }
 
     /// A shell in which `bridle` is the binary under test, and finds this daemon.

@@ -24,6 +24,9 @@ pub const MIN_MAX_FRAME: usize = 1024;
 pub struct Config {
     /// `HOST:PORT` to listen on; port 0 asks the system for a free one. `None`: no TCP.
     pub tcp: Option<String>,
+    /// `HOST:PORT` to serve HTTP on, which must be on this machine; port 0 asks the system for a
+    /// free one. `None`: no HTTP.
+    pub http: Option<String>,
     /// Path of the Unix socket, created with mode 0600. `None`: no Unix socket.
     pub unix: Option<PathBuf>,
     /// Whether frames are also served on standard input and output.
@@ -55,6 +58,7 @@ impl Default for Config {
     fn default() -> Self {
         Config {
             tcp: Some("127.0.0.1:9105".to_owned()),
+            http: None,
             unix: None,
             stdio: false,
             state: PathBuf::from("bridle-state"),
@@ -77,7 +81,7 @@ impl Config {
     /// # Errors
     /// Names the first setting that cannot work and what to do about it.
     pub fn check(&self) -> Result<(), Error> {
-        if self.tcp.is_none() && self.unix.is_none() && !self.stdio {
+        if self.tcp.is_none() && self.http.is_none() && self.unix.is_none() && !self.stdio {
             return Err(Error::NoListener);
         }
         for key in &self.hmac.keys {

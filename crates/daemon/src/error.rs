@@ -12,7 +12,7 @@ use crate::config::MIN_SECRET_BYTES;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Neither TCP nor a Unix socket nor stdio is configured.
+    /// Neither TCP nor HTTP nor a Unix socket nor stdio is configured.
     #[error("nothing to listen on: give a TCP address, a Unix socket path or stdio")]
     NoListener,
     /// HMAC is enforced and there is no key.
@@ -58,6 +58,15 @@ pub enum Error {
         /// The address asked for.
         addr: SocketAddr,
     },
+    /// HTTP beyond this machine.
+    #[error(
+        "`{addr}` can be reached from other machines, and HTTP is served without TLS: \
+         listen on 127.0.0.1, and put a proxy with TLS before it"
+    )]
+    HttpOpenToTheNetwork {
+        /// The address asked for.
+        addr: SocketAddr,
+    },
     /// Another daemon owns the state directory.
     #[error("the state directory `{}` is in use by process {pid}", dir.display())]
     Locked {
@@ -77,6 +86,14 @@ pub enum Error {
     /// The TCP address cannot be used.
     #[error("cannot listen on TCP `{addr}`")]
     Tcp {
+        /// The address asked for.
+        addr: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The address for HTTP cannot be used.
+    #[error("cannot listen on HTTP `{addr}`")]
+    Http {
         /// The address asked for.
         addr: String,
         /// What the system said.
@@ -114,6 +131,9 @@ pub enum Error {
     /// There is no thread to keep the record.
     #[error("cannot start the keeper of the record")]
     Keeper(#[source] io::Error),
+    /// The bearer tokens cannot be read.
+    #[error("cannot read the bearer tokens")]
+    Tokens(#[source] crate::tokens::Error),
     /// The thinker cannot be used.
     #[error("cannot use the thinker")]
     Thinker(#[source] bridle_host::Error),

@@ -13,6 +13,7 @@
 //! - [`tokens`]: who may come in with a secret, and for what
 //! - `talk`: bytes of one connection to answers, without any IO
 //! - `convert`: what happens in a session to what a shell sees of it
+//! - `http`: the same engine for shells that speak OpenHarness over HTTP
 //! - `engine`: sessions, the record, and what carries effects out
 //! - [`history`]: the record, read by the commands without a daemon
 //! - [`budget`], `metrics`, [`lock`], `shared`: what all connections have in common
@@ -28,6 +29,7 @@ mod descriptors;
 mod engine;
 pub mod error;
 pub mod history;
+mod http;
 mod listen;
 pub mod lock;
 mod metrics;

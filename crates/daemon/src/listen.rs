@@ -12,9 +12,9 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-pub(crate) use accept::{Listener, accept_loop};
+pub(crate) use accept::{Listener, Pause, accept_loop};
 pub(crate) use stdio::Stdio;
-pub(crate) use tcp::bind as bind_tcp;
+pub(crate) use tcp::{bind as bind_tcp, bind_http, prepare as prepare_tcp};
 pub(crate) use unix::{SocketFile, bind as bind_unix};
 
 /// Connections that the kernel keeps for us until we accept them. A thousand peers that
@@ -26,6 +26,8 @@ const BACKLOG: u32 = 4096;
 pub struct Bound {
     /// The TCP address, with the port that the system chose if 0 was asked for.
     pub tcp: Option<SocketAddr>,
+    /// The address of HTTP, likewise.
+    pub http: Option<SocketAddr>,
     /// Path of the Unix socket.
     pub unix: Option<PathBuf>,
     /// Whether standard input and output are served.
@@ -33,11 +35,15 @@ pub struct Bound {
 }
 
 impl fmt::Display for Bound {
-    /// Writes `tcp=ADDR unix=PATH stdio`, only what is there.
+    /// Writes `tcp=ADDR http=ADDR unix=PATH stdio`, only what is there.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut blank = "";
         if let Some(addr) = self.tcp {
             write!(f, "tcp={addr}")?;
+            blank = " ";
+        }
+        if let Some(addr) = self.http {
+            write!(f, "{blank}http={addr}")?;
             blank = " ";
         }
         if let Some(path) = &self.unix {
@@ -59,10 +65,14 @@ mod tests {
     fn bound_addresses_are_one_line() {
         let bound = Bound {
             tcp: Some("127.0.0.1:9105".parse().unwrap()),
+            http: Some("127.0.0.1:8788".parse().unwrap()),
             unix: Some("/run/b.sock".into()),
             stdio: true,
         };
-        assert_eq!(bound.to_string(), "tcp=127.0.0.1:9105 unix=/run/b.sock stdio");
+        assert_eq!(
+            bound.to_string(),
+            "tcp=127.0.0.1:9105 http=127.0.0.1:8788 unix=/run/b.sock stdio"
+        );
         assert_eq!(Bound { stdio: true, ..Bound::default() }.to_string(), "stdio");
     }
 }

@@ -33,6 +33,8 @@ pub(crate) struct Metrics {
     /// takes no lock.
     errors: Vec<Counter>,
     in_flight: Gauge,
+    /// Responses of HTTP, by status.
+    http: Family<[(&'static str, u16); 1], Counter>,
     /// Shared with the engine.
     pub(crate) engine: EngineMetrics,
 }
@@ -134,6 +136,8 @@ impl Metrics {
         let by_code = family("errors", "Error frames, by code");
         let one = |code: &Code| by_code.get_or_create(&[("code", code.as_str())]).clone();
         let errors = Code::ALL.iter().map(one).collect();
+        let http = Family::default();
+        registry.register("http_responses", "Responses of HTTP, by status", http.clone());
         engine.register(&mut registry);
         Metrics {
             registry,
@@ -147,6 +151,7 @@ impl Metrics {
             bytes_out,
             errors,
             in_flight,
+            http,
             engine,
         }
     }
@@ -180,6 +185,11 @@ impl Metrics {
     /// Counts the end of a connection.
     pub(crate) fn close(&self, why: Closed) {
         self.closed.get_or_create(&[("reason", why.as_str())]).inc();
+    }
+
+    /// Counts one response of HTTP.
+    pub(crate) fn http(&self, status: u16) {
+        self.http.get_or_create(&[("status", status)]).inc();
     }
 
     /// Returns the OpenMetrics text.

@@ -10,7 +10,9 @@ pub(crate) mod sockets;
 use std::fmt;
 use std::sync::Arc;
 
-use bridle_loop::Asker;
+use bridle_loop::{Access, Asker};
+
+use crate::tokens::{Scopes, TokenGrant, TokenId};
 
 /// The uid that Linux shows for users it has no number for: `nobody`, or anyone of another user
 /// namespace. It proves nothing, not even to a daemon that runs under it.
@@ -20,7 +22,7 @@ const OVERFLOW_UID: u32 = 65534;
 pub(crate) const ANONYMOUS: &str = "anonymous";
 
 /// Who speaks. Its textual form is the one in the record: `uid:1000`, `key:ID`,
-/// `local-tcp:1000`, `anonymous`, `stdio`.
+/// `local-tcp:1000`, `local-http:1000`, `token:ID`, `anonymous`, `stdio`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Principal {
     /// A user on the Unix socket; others than the daemon's own and root are not let in.
@@ -30,18 +32,55 @@ pub(crate) enum Principal {
     /// A program of the daemon's own user on loopback TCP without signatures. Less than the user
     /// itself: a web page in a browser is one, too.
     LocalTcp(u32),
+    /// The same over HTTP without a token, where even more are web pages.
+    LocalHttp(u32),
+    /// Who holds a bearer token.
+    Token(Arc<Bearer>),
     /// Anybody.
     Anonymous,
     /// The process that started the daemon on its standard streams.
     Stdio,
 }
 
+/// Who holds a bearer token, and what it is good for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Bearer {
+    id: TokenId,
+    scopes: Scopes,
+    /// Whether it acts for the user who started this daemon.
+    for_owner: bool,
+}
+
 impl Principal {
+    /// Who holds this token, where the daemon runs as `own`.
+    pub(crate) fn of_token(grant: TokenGrant, own: u32) -> Principal {
+        let TokenGrant { id, owner, scopes } = grant;
+        let for_owner = owner.as_str() == Principal::Uid(own).to_string();
+        Principal::Token(Arc::new(Bearer { id, scopes, for_owner }))
+    }
+
+    /// Tells whether the policies may be asked this for it. What they say is another matter.
+    pub(crate) fn permits(&self, access: Access) -> bool {
+        match self {
+            Principal::Token(bearer) => bearer.scopes.permits(access),
+            Principal::Anonymous => false,
+            _ => true,
+        }
+    }
+
     /// Who is at the other end of an unsigned TCP connection whose socket is that of `uid`.
     pub(crate) fn of_socket(uid: Option<u32>, own: u32) -> Principal {
         match uid {
             Some(uid) if uid == own && uid != OVERFLOW_UID => Principal::LocalTcp(uid),
             _ => Principal::Anonymous,
+        }
+    }
+
+    /// The same for a connection that speaks HTTP and shows no token.
+    pub(crate) fn of_http_socket(uid: Option<u32>, own: u32) -> Principal {
+        match Principal::of_socket(uid, own) {
+            Principal::LocalTcp(uid) => Principal::LocalHttp(uid),
+            other => other,
         }
     }
 
@@ -54,7 +93,8 @@ impl Principal {
     pub(crate) fn is_owner(&self) -> bool {
         match self {
             Principal::Uid(_) | Principal::Key(_) | Principal::Stdio => true,
-            Principal::LocalTcp(_) | Principal::Anonymous => false,
+            Principal::Token(bearer) => bearer.for_owner,
+            Principal::LocalTcp(_) | Principal::LocalHttp(_) | Principal::Anonymous => false,
         }
     }
 
@@ -65,7 +105,7 @@ impl Principal {
 
     /// Tells whether a session that the principal named `began` began is the owner's alone.
     pub(crate) fn is_owners_alone(began: &str) -> bool {
-        ["uid:", "key:"].iter().any(|way| began.starts_with(way)) || began == "stdio"
+        ["uid:", "key:", "token:"].iter().any(|way| began.starts_with(way)) || began == "stdio"
     }
 }
 
@@ -75,6 +115,8 @@ impl fmt::Display for Principal {
             Principal::Uid(uid) => write!(f, "uid:{uid}"),
             Principal::Key(id) => write!(f, "key:{id}"),
             Principal::LocalTcp(uid) => write!(f, "local-tcp:{uid}"),
+            Principal::LocalHttp(uid) => write!(f, "local-http:{uid}"),
+            Principal::Token(bearer) => write!(f, "token:{}", bearer.id),
             Principal::Anonymous => f.write_str(ANONYMOUS),
             Principal::Stdio => f.write_str("stdio"),
         }
@@ -105,7 +147,7 @@ mod tests {
             assert!(who.is_owner() && who.asker().owner, "{who}");
             assert!(Principal::is_owners_alone(&who.name()), "{who}");
         }
-        for who in [Principal::LocalTcp(1000), Principal::Anonymous] {
+        for who in [Principal::LocalTcp(1000), Principal::LocalHttp(1000), Principal::Anonymous] {
             assert!(!who.is_owner() && !who.asker().owner, "{who}");
             assert!(!Principal::is_owners_alone(&who.name()), "{who}");
         }

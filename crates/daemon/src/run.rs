@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
@@ -11,9 +12,13 @@ use crate::config::Config;
 use crate::conn::{Connection, Origin, Stream};
 use crate::engine::Hub;
 use crate::error::Error;
-use crate::listen::{Bound, Listener, SocketFile, Stdio, accept_loop, bind_tcp, bind_unix};
+use crate::http::{self, Http};
+use crate::listen::{
+    Bound, Listener, SocketFile, Stdio, accept_loop, bind_http, bind_tcp, bind_unix,
+};
 use crate::lock::StateLock;
 use crate::shared::Shared;
+use crate::tokens::Tokens;
 
 /// Time beyond the grace for tasks to notice that it is over.
 const LAST_CALL: Duration = Duration::from_millis(500);
@@ -51,9 +56,7 @@ pub async fn run(
     let _stop = shared.stop.clone().drop_guard();
 
     let accepting = TaskTracker::new();
-    for listener in open.listeners.drain(..) {
-        accepting.spawn(accept_loop(listener, Arc::clone(&shared)));
-    }
+    open.accept(&accepting, &shared);
     match signal(SignalKind::hangup()) {
         Ok(hangup) => drop(shared.tasks.spawn(install_on(hangup, Arc::clone(&shared)))),
         Err(error) => tracing::warn!(%error, "SIGHUP is not watched for"),
@@ -114,8 +117,10 @@ pub fn shutdown_signal() -> std::io::Result<impl Future<Output = ()>> {
 }
 
 /// Everything that was bound.
+#[derive(Default)]
 struct Open {
     listeners: Vec<Listener>,
+    http: Option<(TcpListener, Tokens)>,
     stdio: Option<Stdio>,
     /// Removes the socket file when the daemon has stopped.
     _file: Option<SocketFile>,
@@ -124,14 +129,20 @@ struct Open {
 
 impl Open {
     async fn bind(config: &Config) -> Result<Open, Error> {
-        let mut open =
-            Open { listeners: Vec::new(), stdio: None, _file: None, bound: Bound::default() };
+        let mut open = Open::default();
         if let Some(addr) = &config.tcp {
             let listener = bind_tcp(addr, config.hmac.enforce).await?;
             let found = listener.local_addr();
             let found = found.map_err(|source| Error::Tcp { addr: addr.clone(), source })?;
             open.bound.tcp = Some(found);
             open.listeners.push(Listener::Tcp(listener));
+        }
+        if let Some(addr) = &config.http {
+            let listener = bind_http(addr).await?;
+            let found = listener.local_addr();
+            let found = found.map_err(|source| Error::Http { addr: addr.clone(), source })?;
+            open.bound.http = Some(found);
+            open.http = Some((listener, Tokens::load(&config.state).map_err(Error::Tokens)?));
         }
         if let Some(path) = &config.unix {
             let (listener, file) = bind_unix(path).await?;
@@ -144,6 +155,18 @@ impl Open {
             open.bound.stdio = true;
         }
         Ok(open)
+    }
+}
+
+impl Open {
+    /// Begins to accept, except on standard input.
+    fn accept(&mut self, accepting: &TaskTracker, shared: &Arc<Shared>) {
+        for listener in self.listeners.drain(..) {
+            accepting.spawn(accept_loop(listener, Arc::clone(shared)));
+        }
+        if let Some((listener, tokens)) = self.http.take() {
+            accepting.spawn(http::accept_loop(listener, Http::new(Arc::clone(shared), tokens)));
+        }
     }
 }
 

@@ -75,14 +75,15 @@ impl Home {
     fn up(&self) -> Command {
         let socket = self.folder.join("b.sock");
         let mut command = self.command(&["up", "--tcp", "127.0.0.1:0", "--log", "warn"]);
-        command.arg("--unix").arg(socket);
+        command.args(["--http", "off"]).arg("--unix").arg(socket);
         command.arg("--thinker").arg(format!("script:{}", self.script().display()));
         command
     }
 
     /// Whether a second daemon is kept out while one runs here.
     pub(crate) fn check_second_is_refused(&self) -> Result<()> {
-        let mut second = self.command(&["up", "--tcp", "127.0.0.1:0", "--unix", "off"]);
+        let mut second =
+            self.command(&["up", "--tcp", "127.0.0.1:0", "--unix", "off", "--http", "off"]);
         let output = second.output().context("cannot start a second daemon")?;
         let stderr = String::from_utf8_lossy(&output.stderr);
         ensure!(

@@ -91,6 +91,9 @@ fn failure(error: &Error) -> Failure {
         Error::Tcp { .. } => {
             (Exit::Unavailable, "take another port, or any free one: --tcp 127.0.0.1:0")
         }
+        Error::Http { .. } => {
+            (Exit::Unavailable, "take another port, or none: --http 127.0.0.1:0 or --http off")
+        }
         Error::Unix { .. } | Error::UnixInUse { .. } | Error::NotASocket { .. } => {
             (Exit::Unavailable, "take another path, or none: --unix PATH or --unix off")
         }

@@ -31,6 +31,7 @@ impl Settings {
         let state = self.state()?;
         let config = Config {
             tcp: self.word("tcp"),
+            http: self.word("http"),
             unix: self.path("unix").map(Path::to_path_buf),
             stdio: self.is_on("stdio"),
             state,

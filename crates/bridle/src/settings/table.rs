@@ -108,9 +108,9 @@ pub(crate) static TABLE: &[Setting] = &[
         name: "http",
         env: &["BRIDLE_HTTP"],
         flag: Some("http"),
-        kind: Kind::Http,
-        default: Preset::Text("off"),
-        doc: "HTTP address; this version has no HTTP, so only off",
+        kind: Kind::Listen,
+        default: Preset::Text("127.0.0.1:8788"),
+        doc: "HTTP address on this machine, for OpenHarness shells, or off",
         group: Group::Main,
     },
     Setting {

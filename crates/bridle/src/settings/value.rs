@@ -15,7 +15,6 @@ pub(crate) const OFF: &str = "off";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Listen,
-    Http,
     PathOrOff,
     Path,
     Bool,
@@ -48,7 +47,7 @@ impl Kind {
     /// The placeholder in help texts.
     pub(crate) fn placeholder(self) -> &'static str {
         match self {
-            Kind::Listen | Kind::Http => "ADDR|off",
+            Kind::Listen => "ADDR|off",
             Kind::PathOrOff => "PATH|off",
             Kind::Path => "PATH",
             Kind::Bool => "BOOL",
@@ -71,13 +70,8 @@ impl Kind {
     /// A sentence without the setting's name: what was expected and what came.
     pub(crate) fn parse(self, text: &str) -> Result<Value, String> {
         match self {
-            Kind::Listen | Kind::Http | Kind::PathOrOff | Kind::SpanOrOff if text == OFF => {
-                Ok(Value::Off)
-            }
+            Kind::Listen | Kind::PathOrOff | Kind::SpanOrOff if text == OFF => Ok(Value::Off),
             Kind::Listen => address(text).map(Value::Word),
-            Kind::Http => {
-                Err(format!("expected `off`, got `{text}`: this version does not speak HTTP"))
-            }
             Kind::PathOrOff | Kind::Path if text.is_empty() => {
                 Err("expected a path, got nothing".to_owned())
             }

@@ -111,9 +111,9 @@ fn mistakes_in_a_file_have_a_line_and_a_hint() {
          it: hmac.key-file\n",
     );
     refuse_file(
-        "http = \"127.0.0.1:8788\"",
-        "error: FILE:1: `http`: expected `off`, got `127.0.0.1:8788`: this version does not speak \
-         HTTP\nhint: leave it out, or say off\n",
+        "http = \"8788\"",
+        "error: FILE:1: `http`: expected HOST:PORT or `off`, got `8788`\nhint: http: HTTP address \
+         on this machine, for OpenHarness shells, or off\n",
     );
     refuse_file(
         "\nmax-frame = 16777216",

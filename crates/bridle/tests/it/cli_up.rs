@@ -107,14 +107,12 @@ fn a_second_signal_ends_it_at_once() {
 }
 
 #[test]
-fn memex_is_accepted_and_http_is_refused() {
+fn memex_is_accepted_and_http_stays_on_this_machine() {
     let home = Home::new();
-    drop(home.up(&["--memex", &home.path("memex"), "--http", "off"]));
-    home.run(&["up", "--http", "127.0.0.1:8788"]).fails(
-        2,
-        "error: --http: expected `off`, got `127.0.0.1:8788`: this version does not speak HTTP\n\
-         hint: leave it out, or say off\n",
-    );
+    drop(home.up(&["--memex", &home.path("memex"), "--http", "127.0.0.1:0"]));
+    let done = home.run(&["up", "--tcp", "off", "--unix", "off", "--http", "0.0.0.0:0"]);
+    assert_eq!(done.code, 78, "{}", done.stderr);
+    assert!(done.stderr.contains("`0.0.0.0:0` can be reached from other machines"));
 }
 
 #[test]

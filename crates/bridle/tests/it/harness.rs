@@ -77,6 +77,10 @@ impl Home {
                 command.env_remove(&name);
             }
         }
+        // A fixed port would be taken by the first of many daemons; a flag still says otherwise.
+        if args.first().is_some_and(|word| word.as_ref() == "up") {
+            command.env("BRIDLE_HTTP", "off");
+        }
         command.env("HOME", self.dir.path()).current_dir(self.dir.path()).args(args);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command

@@ -183,7 +183,9 @@ impl Server {
     fn bridle_with(adjust: impl FnOnce(&mut Command)) -> Self {
         let state = TempDir::new().expect("a temporary directory can be made");
         let mut command = bridle();
-        command.args(["up", "--tcp", "127.0.0.1:0", "--unix", "off", "--state"]).arg(state.path());
+        command
+            .args(["up", "--tcp", "127.0.0.1:0", "--unix", "off", "--http", "off", "--state"])
+            .arg(state.path());
         adjust(&mut command);
         Self { _state: Some(state), ..Self::start(command) }
     }

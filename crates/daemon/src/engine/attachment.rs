@@ -155,7 +155,7 @@ impl Attachment {
         if let Some(out) = feed.next_direct() {
             return Poll::Ready(out);
         }
-        if feed.mode == Mode::Stream {
+        if feed.mode != Mode::Answers {
             match self.poll_event(&mut inner, cx) {
                 Poll::Ready(Ok(Some(out))) => return Poll::Ready(out),
                 Poll::Ready(Ok(None)) => {}

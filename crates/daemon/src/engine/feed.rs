@@ -189,7 +189,7 @@ impl Feed {
     /// Notes that the event of this number is of this shell, or for it. The shell may come to
     /// it long after it has left the ring.
     pub(super) fn note_own(&mut self, seq: u64) {
-        if self.mode == Mode::Stream {
+        if self.mode != Mode::Answers {
             self.rare().own.push_back(seq);
         }
     }
@@ -206,7 +206,7 @@ impl Feed {
 
     /// Adds text of an answer in the making; returns how many bytes of it are dropped.
     pub(super) fn add_delta(&mut self, turn: u64, text: &str) -> usize {
-        if self.mode != Mode::Stream {
+        if self.mode == Mode::Answers {
             return 0;
         }
         let rare = self.rare();
@@ -281,7 +281,7 @@ impl Feed {
     /// Status or delta, when the shell may draw; otherwise sees to it that the task wakes.
     pub(super) fn poll_drawing(&mut self, cx: &mut Context<'_>, now: Status) -> Poll<Out> {
         let has_delta = self.rare.as_ref().is_some_and(|rare| rare.delta.is_some());
-        let is_news = self.mode == Mode::Stream && self.told != now;
+        let is_news = self.mode != Mode::Answers && self.told != now;
         if !is_news && !has_delta {
             if let Some(rare) = &mut self.rare {
                 rare.timer = None;

@@ -190,7 +190,7 @@ impl Hub {
     ) -> bool {
         let visited = Visited { session, owner, now: Time(self.now()) };
         let found = self.guard.present().installed.may(&who.asker(), access, visited);
-        *who != Principal::Anonymous && found.word == Word::Allow
+        who.permits(access) && found.word == Word::Allow
     }
 
     /// Asks the policies whether somebody may answer a question of a session.
@@ -203,7 +203,7 @@ impl Hub {
     ) -> bool {
         let visited = Visited { session, owner, now: Time(self.now()) };
         let found = self.guard.present().installed.may_answer(&who.asker(), question, visited);
-        *who != Principal::Anonymous && found.word == Word::Allow
+        who.permits(Access::Approve) && found.word == Word::Allow
     }
 }
 

@@ -64,7 +64,8 @@ pub(super) fn read(
         target: message.target.map(|target| Name::new(target.as_str())),
         payload: message.payload.unwrap_or(Value::Nil),
         dropped: dropped.iter().map(|path| path.to_string().into()).collect(),
-        // A client without hello has nothing else to hear the outcome from than its one answer.
+        // A client without hello has nothing else to hear the outcome from than its one answer;
+        // one that follows has nothing to wait for a yes with.
         patient: feed.mode == Mode::Stream,
     };
     Ok(Inbound {

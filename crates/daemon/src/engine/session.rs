@@ -166,7 +166,7 @@ impl Inner {
 
     /// Wakes every connection that reads a stream.
     pub(super) fn wake_all(&mut self) {
-        let streams = self.feeds.iter_mut().filter(|feed| feed.mode == Mode::Stream);
+        let streams = self.feeds.iter_mut().filter(|feed| feed.mode != Mode::Answers);
         streams.for_each(Feed::wake);
     }
 

@@ -15,6 +15,9 @@ pub(crate) enum Mode {
     Answers,
     /// Every numbered event of the session after the cursor, status and deltas.
     Stream,
+    /// The same, from a side that is never asked to do or to approve anything and whose messages
+    /// are answered at once, also while something of theirs waits for somebody's yes.
+    Follow,
 }
 
 /// What a shell says when it joins a session.

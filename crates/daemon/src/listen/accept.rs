@@ -1,11 +1,13 @@
 //! The accept loop of one listener.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bridle_wire::Code;
 use tokio::net::{TcpListener, UnixListener};
+use tokio_util::sync::CancellationToken;
 
 use super::{tcp, unix};
 use crate::conn::{Connection, Origin, Stream};
@@ -29,7 +31,7 @@ pub(crate) enum Listener {
 
 /// Accepts until the daemon stops.
 pub(crate) async fn accept_loop(listener: Listener, shared: Arc<Shared>) {
-    let mut pause = MIN_PAUSE;
+    let mut pause = Pause::default();
     loop {
         let accepted = tokio::select! {
             biased;
@@ -38,21 +40,47 @@ pub(crate) async fn accept_loop(listener: Listener, shared: Arc<Shared>) {
         };
         match accepted {
             Ok(arrival) => {
-                pause = MIN_PAUSE;
+                pause = Pause::default();
                 admit(arrival, &shared);
             }
-            Err(error) if is_about_one_peer(&error) => {
-                tracing::debug!(%error, "a peer left before it was accepted");
-            }
             Err(error) => {
-                tracing::warn!(%error, pause_ms = pause.as_millis(), "cannot accept, pausing");
-                tokio::select! {
-                    () = shared.stop.cancelled() => return,
-                    () = tokio::time::sleep(pause) => {}
+                if pause.after(&error, &shared.stop).await.is_break() {
+                    return;
                 }
-                pause = (pause * 2).min(MAX_PAUSE);
             }
         }
+    }
+}
+
+/// How long to wait after a failed accept.
+#[derive(Debug)]
+pub(crate) struct Pause(Duration);
+
+impl Default for Pause {
+    fn default() -> Self {
+        Pause(MIN_PAUSE)
+    }
+}
+
+impl Pause {
+    /// Waits after a failed accept, unless it was the fault of one peer; breaks when the daemon
+    /// stops.
+    pub(crate) async fn after(
+        &mut self,
+        error: &io::Error,
+        stop: &CancellationToken,
+    ) -> ControlFlow<()> {
+        if is_about_one_peer(error) {
+            tracing::debug!(%error, "a peer left before it was accepted");
+            return ControlFlow::Continue(());
+        }
+        tracing::warn!(%error, pause_ms = self.0.as_millis(), "cannot accept, pausing");
+        tokio::select! {
+            () = stop.cancelled() => return ControlFlow::Break(()),
+            () = tokio::time::sleep(self.0) => {}
+        }
+        self.0 = (self.0 * 2).min(MAX_PAUSE);
+        ControlFlow::Continue(())
     }
 }
 

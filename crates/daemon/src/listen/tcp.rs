@@ -27,6 +27,22 @@ pub(crate) async fn bind(addr: &str, signed: bool) -> Result<TcpListener, Error>
     {
         return Err(Error::OpenToTheNetwork { addr: *open });
     }
+    first(found).map_err(failed)
+}
+
+/// The same for HTTP. An address that other machines can reach is refused: what is said there is
+/// neither signed nor encrypted.
+pub(crate) async fn bind_http(addr: &str) -> Result<TcpListener, Error> {
+    let failed = |source| Error::Http { addr: addr.to_owned(), source };
+    let found: Vec<SocketAddr> = lookup_host(addr).await.map_err(failed)?.collect();
+    if let Some(open) = found.iter().find(|a| !a.ip().is_loopback()) {
+        return Err(Error::HttpOpenToTheNetwork { addr: *open });
+    }
+    first(found).map_err(failed)
+}
+
+/// Listens on the first address that works.
+fn first(found: Vec<SocketAddr>) -> io::Result<TcpListener> {
     let mut last = io::Error::new(io::ErrorKind::AddrNotAvailable, "the name has no address");
     for one in found {
         match listen(one) {
@@ -34,7 +50,7 @@ pub(crate) async fn bind(addr: &str, signed: bool) -> Result<TcpListener, Error>
             Err(error) => last = error,
         }
     }
-    Err(failed(last))
+    Err(last)
 }
 
 fn listen(addr: SocketAddr) -> io::Result<TcpListener> {

@@ -237,7 +237,8 @@ impl Person {
             "key" => "key",
             "token" => "token",
             "stdio" => "stdio",
-            "tcp" | "local-tcp" => "local-tcp",
+            // One standing: a program of the user's, without a secret.
+            "tcp" | "local-tcp" | "local-http" => "local-tcp",
             "anonymous" => "anonymous",
             "schedule" | "heartbeat" => "time",
             _ => OTHER,

@@ -17,12 +17,6 @@ fn listeners() {
     check(Kind::Listen, "off", Value::Off);
     check(Kind::Listen, "127.0.0.1:0", Value::Word("127.0.0.1:0".into()));
     check(Kind::Listen, "[::1]:9105", Value::Word("[::1]:9105".into()));
-    check(Kind::Http, "off", Value::Off);
-    refuse(
-        Kind::Http,
-        "127.0.0.1:8788",
-        "expected `off`, got `127.0.0.1:8788`: this version does not speak HTTP",
-    );
     refuse(Kind::Listen, "9105", "expected HOST:PORT or `off`, got `9105`");
     refuse(Kind::Listen, "/a/b", "expected HOST:PORT or `off`, got `/a/b`");
 }

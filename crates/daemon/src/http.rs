@@ -1,0 +1,80 @@
+//! HTTP: the OpenHarness face of the engine.
+//!
+//! [`run`](crate::run()) binds the address and spawns [`accept_loop`]; what arrives is served by
+//! hyper and an axum router. Messages and their rules are `bridle_wire::openharness`; sessions,
+//! the record and the guard are the engine's, the same that framed connections use. In reading
+//! order:
+//!
+//! - `serve`: connections, their limits and their end; `slow`: who does not take an answer
+//! - `gate`: who is let in, and as whom
+//! - `post`: one exchange, from bytes to bytes; `body`, `marks`: what it is made of
+//! - `signal`: what a session is told of a request; `place`: which session
+//! - `run`: a request in its session until it is answered; a repeat finds the same answer
+//! - `fold`: what was recorded becomes the answer
+//! - `discovery`: what is offered
+//! - `answer`: a message becomes a response of HTTP
+//!
+//! An answer is a fold of records and of nothing else: the same request gives the same answer
+//! after a restart, because it is made again from the same events.
+
+mod answer;
+mod body;
+mod discovery;
+mod fold;
+mod gate;
+mod marks;
+mod place;
+mod post;
+mod run;
+mod serve;
+mod signal;
+mod slow;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::{get, post as on_post};
+use bridle_wire::openharness::Limits;
+
+pub(crate) use serve::accept_loop;
+
+use crate::shared::Shared;
+use crate::tokens::Tokens;
+
+/// What all connections that speak HTTP have in common.
+#[derive(Debug)]
+pub(crate) struct Http {
+    shared: Arc<Shared>,
+    tokens: Tokens,
+    /// How much of a message is read.
+    limits: Limits,
+    /// The discovery document, made once.
+    discovery: String,
+    seen: place::Seen,
+}
+
+impl Http {
+    /// Prepares to serve.
+    pub(crate) fn new(shared: Arc<Shared>, tokens: Tokens) -> Arc<Http> {
+        let limits = Limits::default();
+        let discovery = discovery::document(&limits);
+        Arc::new(Http { shared, tokens, limits, discovery, seen: place::Seen::default() })
+    }
+
+    /// What answers where.
+    fn router(self: &Arc<Http>) -> Router {
+        let exchange = || on_post(post::exchange).get(discovery::get);
+        Router::new()
+            .route("/v1/openharness", exchange())
+            .route("/v1/openharness/", exchange())
+            .route("/openharness", exchange())
+            .route("/openharness/", exchange())
+            .route("/.well-known/openharness", get(discovery::get))
+            .route("/health", get(discovery::health))
+            .route("/", get(discovery::health))
+            .route("/metrics", get(discovery::metrics))
+            .fallback(answer::not_found)
+            .method_not_allowed_fallback(answer::method_not_allowed)
+            .with_state(Arc::clone(self))
+    }
+}

@@ -1,0 +1,121 @@
+//! A message of OpenHarness as a response of HTTP.
+//!
+//! Used by every handler. The body is always an envelope, whatever the status; the status is that
+//! of the error's code.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Extension, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::Response;
+use bridle_wire::openharness::{Code, Echo, ErrorObject, ResponseMessage, Shape as _};
+
+use super::Http;
+use super::gate::Peer;
+use super::marks::Marks;
+
+/// The type of every message.
+const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
+
+/// Seconds after which whoever came at a bad time may come again.
+const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
+
+/// All that a connection gets for which there is no seat.
+pub(super) const CROWDED: &str = concat!(
+    "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json; charset=utf-8\r\n",
+    "retry-after: 1\r\nconnection: close\r\ncontent-length: 195\r\n\r\n",
+    "{\"protocol_version\":\"1.0.0\",\"supported_protocol_versions\":[\"1.0.0\"],",
+    "\"response\":{\"status\":\"error\",\"error\":{\"code\":\"engine_overloaded\",",
+    "\"message\":\"the engine has too much to do\",\"retryable\":true}}}\n",
+);
+
+/// Writes a message.
+pub(super) fn message(message: &ResponseMessage, marks: Marks) -> Response {
+    let code = message.response.error.as_ref().map(ErrorObject::known);
+    let mut text = message.to_text();
+    text.push('\n');
+    let mut response = Response::new(Body::from(text));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, JSON);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    marks.put(headers);
+    if let Some(code) = code {
+        let code = code.unwrap_or(Code::InternalError);
+        put(code, headers);
+        let status = StatusCode::from_u16(code.http_status());
+        *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    }
+    response
+}
+
+/// Writes an error that is no more than its code.
+pub(super) fn error(code: Code, echo: &Echo, marks: Marks) -> Response {
+    message(&ResponseMessage::error(echo, ErrorObject::of(code)), marks)
+}
+
+/// Writes a document that is no message.
+pub(super) fn document(status: StatusCode, kind: HeaderValue, text: impl Into<Body>) -> Response {
+    let mut response = Response::new(text.into());
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
+}
+
+/// The same in JSON.
+pub(super) fn json(status: StatusCode, text: impl Into<Body>) -> Response {
+    document(status, JSON, text)
+}
+
+/// Nothing is at this path.
+pub(super) async fn not_found(
+    State(http): State<Arc<Http>>,
+    Extension(peer): Extension<Arc<Peer>>,
+    headers: HeaderMap,
+) -> Response {
+    refuse(&http, &peer, &headers, Code::NotFound)
+}
+
+/// Another method is needed; the router says which.
+pub(super) async fn method_not_allowed(
+    State(http): State<Arc<Http>>,
+    Extension(peer): Extension<Arc<Peer>>,
+    headers: HeaderMap,
+) -> Response {
+    refuse(&http, &peer, &headers, Code::MethodNotAllowed)
+}
+
+fn refuse(http: &Http, peer: &Peer, headers: &HeaderMap, code: Code) -> Response {
+    let code = peer.check(headers).err().unwrap_or(code);
+    http.shared.metrics.http(code.http_status());
+    error(code, &Echo::default(), Marks::of(headers))
+}
+
+/// What a code says in headers.
+fn put(code: Code, headers: &mut HeaderMap) {
+    match code {
+        Code::Unauthenticated => {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        Code::RateLimited | Code::EngineOverloaded => {
+            headers.insert(RETRY_AFTER, RETRY_SECONDS);
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CROWDED;
+    use bridle_wire::openharness::{Code, Limits, read_response};
+
+    #[test]
+    fn what_a_crowd_gets_is_a_whole_response() {
+        let (head, body) = CROWDED.split_once("\r\n\r\n").unwrap();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+        assert_eq!(length.parse(), Ok(body.len()));
+        let message = read_response(body.as_bytes(), &Limits::default()).unwrap();
+        assert_eq!(message.response.error.unwrap().known(), Some(Code::EngineOverloaded));
+    }
+}

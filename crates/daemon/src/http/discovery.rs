@@ -1,0 +1,130 @@
+//! What is offered, and how the daemon is: documents that need no request to be understood.
+//!
+//! Computed from what is built: a capability, a profile or a type of directive that is not served
+//! is not named.
+
+use std::sync::Arc;
+
+use axum::extract::{Extension, State};
+use axum::http::header::CACHE_CONTROL;
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::Response;
+use bridle_wire::openharness::capability::{
+    self, APPROVAL, FEEDBACK, Offer, PARALLEL, RICH_CARDS, STREAMING, UPLOAD,
+};
+use bridle_wire::openharness::directive::RiskTier;
+use bridle_wire::openharness::discovery::{
+    ActionInfo, AuthInfo, Discovery, DiscoveryLimits, EngineInfo, error_codes,
+};
+use bridle_wire::openharness::exchange::Health;
+use bridle_wire::openharness::ids::{ActionType, Label, Name};
+use bridle_wire::openharness::payload::{self, RENDER_MESSAGE};
+use bridle_wire::openharness::shape::Gate;
+use bridle_wire::openharness::{Capabilities, CapabilityDenial, Echo, Limits, Shape as _, Version};
+
+use super::gate::Peer;
+use super::marks::Marks;
+use super::{Http, answer};
+
+/// Our name.
+const ENGINE: &str = "bridle";
+
+/// Types of directives that are sent.
+const SENT: [&str; 1] = [RENDER_MESSAGE];
+
+/// Every capability that is known, and what is done about it.
+fn offers() -> Vec<(&'static str, Offer)> {
+    let denied = Offer::Denied(capability::Denial::NotSupported);
+    let keys = [STREAMING, PARALLEL, UPLOAD, RICH_CARDS, APPROVAL, FEEDBACK];
+    keys.into_iter().map(|key| (key, denied.clone())).collect()
+}
+
+/// Answers what a shell asked for.
+pub(super) fn capabilities(asked: Option<&Capabilities>) -> (Capabilities, Vec<CapabilityDenial>) {
+    capability::answer(asked, &offers())
+}
+
+/// Makes the document.
+pub(super) fn document(limits: &Limits) -> String {
+    let name = |text: &str| Name::new(text).expect("our names are short");
+    let action = |kind: &str| ActionInfo {
+        action_type: ActionType::new(kind).expect("our types are short"),
+        risk_tier: RiskTier::Safe,
+        requires_user_approval: Gate::Open,
+        payload_schema: payload::payload_schema(kind),
+    };
+    let document = Discovery {
+        protocol_versions: Version::supported(),
+        engine: EngineInfo {
+            name: name(ENGINE),
+            version: Label::new(env!("CARGO_PKG_VERSION")).expect("our version is short"),
+        },
+        capabilities: capabilities(None).0,
+        action_types: SENT.into_iter().map(action).collect(),
+        error_codes: error_codes(),
+        profiles: Vec::new(),
+        limits: DiscoveryLimits::of(limits),
+        auth: AuthInfo { schemes: vec![name("bearer")] },
+    };
+    document.to_text() + "\n"
+}
+
+/// `GET /v1/openharness`.
+pub(super) async fn get(
+    State(http): State<Arc<Http>>,
+    Extension(peer): Extension<Arc<Peer>>,
+    headers: HeaderMap,
+) -> Response {
+    let mut response = match peer.check(&headers) {
+        Ok(()) => answer::json(StatusCode::OK, http.discovery.clone()),
+        Err(code) => answer::error(code, &Echo::default(), Marks::of(&headers)),
+    };
+    let cache = HeaderValue::from_static("public, max-age=300");
+    response.headers_mut().insert(CACHE_CONTROL, cache);
+    counted(&http, response)
+}
+
+/// `GET /health`.
+pub(super) async fn health(
+    State(http): State<Arc<Http>>,
+    Extension(peer): Extension<Arc<Peer>>,
+    headers: HeaderMap,
+) -> Response {
+    if let Err(code) = peer.check(&headers) {
+        return counted(&http, answer::error(code, &Echo::default(), Marks::of(&headers)));
+    }
+    let shared = &http.shared;
+    let is_well = shared.hub.is_healthy() && !shared.budget.full() && !shared.stop.is_cancelled();
+    let (status, word) = match is_well {
+        true => (StatusCode::OK, "ok"),
+        false => (StatusCode::SERVICE_UNAVAILABLE, "degraded"),
+    };
+    let name = |text: &str| Name::new(text).expect("our names are short");
+    let health = Health { status: name(word), service: name(ENGINE) };
+    counted(&http, answer::json(status, health.to_text() + "\n"))
+}
+
+/// `GET /metrics`.
+pub(super) async fn metrics(
+    State(http): State<Arc<Http>>,
+    Extension(peer): Extension<Arc<Peer>>,
+    headers: HeaderMap,
+) -> Response {
+    let code = match peer.check(&headers) {
+        Ok(()) => peer.principal(&http, &headers).await.err(),
+        Err(code) => Some(code),
+    };
+    if let Some(code) = code {
+        return counted(&http, answer::error(code, &Echo::default(), Marks::of(&headers)));
+    }
+    let shared = &http.shared;
+    let text = shared.metrics.text(shared.open(), shared.budget.used());
+    let kind =
+        HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
+    counted(&http, answer::document(StatusCode::OK, kind, text))
+}
+
+fn counted(http: &Http, response: Response) -> Response {
+    http.shared.metrics.http(response.status().as_u16());
+    response
+}

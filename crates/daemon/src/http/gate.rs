@@ -1,0 +1,113 @@
+//! Who is let in, and as whom.
+//!
+//! Asked by every handler before anything is done. A web page must not get in through the browser
+//! of the user: the `Host` must be this machine's own name, which a name that was made to point
+//! here is not, and an `Origin` must be the very address that is asked.
+
+use std::net::SocketAddr;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use axum::http::HeaderMap;
+use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use bridle_wire::openharness::Code;
+use tokio::sync::OnceCell;
+
+use super::Http;
+use crate::principal::Principal;
+use crate::principal::sockets::Ends;
+
+/// Names of this machine that need no looking up.
+const LOCAL_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// The other end of a connection.
+#[derive(Debug)]
+pub(super) struct Peer {
+    remote: SocketAddr,
+    local: SocketAddr,
+    /// Whose socket it is, looked up once.
+    without_token: OnceCell<Principal>,
+}
+
+impl Peer {
+    /// A peer of which only the addresses are known.
+    pub(super) fn new(remote: SocketAddr, local: SocketAddr) -> Peer {
+        Peer { remote, local, without_token: OnceCell::new() }
+    }
+
+    /// Checks that a request comes from where it may come from.
+    ///
+    /// # Errors
+    /// `forbidden`.
+    pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Code> {
+        let mut hosts = headers.get_all(HOST).iter();
+        let host = hosts.next().and_then(|host| host.to_str().ok()).ok_or(Code::Forbidden)?;
+        if hosts.next().is_some() || !self.is_own(host) {
+            return Err(Code::Forbidden);
+        }
+        let mut origins = headers.get_all(ORIGIN).iter();
+        let is_same = |origin: &axum::http::HeaderValue| {
+            let origin = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://"));
+            origin.is_some_and(|origin| origin.eq_ignore_ascii_case(host))
+        };
+        if origins.all(is_same) { Ok(()) } else { Err(Code::Forbidden) }
+    }
+
+    /// Tells whether a `Host` names the address that was connected to.
+    fn is_own(&self, host: &str) -> bool {
+        let port = self.local.port();
+        let name = match host.rsplit_once(':') {
+            Some((name, digits)) if digits.parse() == Ok(port) => name,
+            Some((_, digits)) if digits.bytes().all(|byte| byte.is_ascii_digit()) => return false,
+            // Without a port: what a proxy on this machine passes on.
+            _ => host,
+        };
+        LOCAL_NAMES.iter().any(|own| own.eq_ignore_ascii_case(name))
+            || name.trim_matches(['[', ']']).parse() == Ok(self.local.ip())
+    }
+
+    /// Who asks.
+    ///
+    /// # Errors
+    /// `unauthenticated`, when a credential is not good, or there is none and nobody is known.
+    pub(super) async fn principal(
+        &self,
+        http: &Http,
+        headers: &HeaderMap,
+    ) -> Result<Principal, Code> {
+        // Whoever shows a credential wants to be known by it, and by nothing less.
+        let mut shown = headers.get_all(AUTHORIZATION).iter();
+        if let Some(credential) = shown.next() {
+            let alone = shown.next().is_none().then_some(credential);
+            let token = alone.and_then(|credential| bearer(credential.to_str().ok()?));
+            let grant = token.and_then(|token| http.tokens.verify(token, now()));
+            let grant = grant.ok_or(Code::Unauthenticated)?;
+            return Ok(Principal::of_token(grant, http.shared.own_uid));
+        }
+        let look = || async {
+            let uid = match Ends::of(self.remote, self.local) {
+                Some(ends) => http.shared.sockets.clone().uid(ends).await,
+                None => None,
+            };
+            Principal::of_http_socket(uid, http.shared.own_uid)
+        };
+        match self.without_token.get_or_init(look).await {
+            Principal::Anonymous => Err(Code::Unauthenticated),
+            known => Ok(known.clone()),
+        }
+    }
+}
+
+/// The token of a credential.
+fn bearer(credential: &str) -> Option<&str> {
+    let (scheme, token) = credential.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+/// The present, in milliseconds since 1970; a clock before that is at its beginning.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

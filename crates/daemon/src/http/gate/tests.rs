@@ -1,0 +1,45 @@
+//! Which requests are let in by what they say about where they come from.
+
+use axum::http::header::{HOST, ORIGIN};
+use axum::http::{HeaderMap, HeaderValue};
+
+use super::Peer;
+
+fn is_let_in(pairs: &[(axum::http::HeaderName, &str)]) -> bool {
+    let peer = Peer::new("127.0.0.1:50000".parse().unwrap(), "127.0.0.1:8788".parse().unwrap());
+    let mut headers = HeaderMap::new();
+    for (name, value) in pairs {
+        headers.append(name.clone(), HeaderValue::from_str(value).unwrap());
+    }
+    peer.check(&headers).is_ok()
+}
+
+#[test]
+fn only_this_machine_is_a_host() {
+    for host in ["127.0.0.1:8788", "localhost:8788", "LOCALHOST:8788", "[::1]:8788", "localhost"] {
+        assert!(is_let_in(&[(HOST, host)]), "{host}");
+    }
+    for host in
+        ["evil.example", "evil.example:8788", "127.0.0.1:80", "127.0.0.1.evil.example:8788", ""]
+    {
+        assert!(!is_let_in(&[(HOST, host)]), "{host}");
+    }
+    assert!(!is_let_in(&[]));
+    assert!(!is_let_in(&[(HOST, "localhost:8788"), (HOST, "evil.example")]));
+}
+
+#[test]
+fn only_the_same_origin_may_ask() {
+    let host = (HOST, "localhost:8788");
+    assert!(is_let_in(&[host.clone(), (ORIGIN, "http://localhost:8788")]));
+    for origin in [
+        "null",
+        "https://localhost:8788",
+        "http://localhost:3000",
+        "http://127.0.0.1:8788",
+        "http://evil.example",
+        "http://localhost:8788.evil.example",
+    ] {
+        assert!(!is_let_in(&[host.clone(), (ORIGIN, origin)]), "{origin}");
+    }
+}

@@ -1,0 +1,138 @@
+//! Which session a request belongs to.
+//!
+//! The session that a shell names is the session of that name, for framed connections too. What is
+//! no name for them, and a conversation within a session, gets a name made of its hash. A request
+//! that names none is a session of its own; its name is made of its id, so that a repeat finds it.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bridle_loop::SessionId;
+use bridle_wire::openharness::ids::RequestId;
+use bridle_wire::openharness::request::Context;
+use bridle_wire::openharness::{Fingerprint, RequestMessage};
+use sha2::{Digest as _, Sha256};
+
+use crate::principal::Principal;
+
+/// What names that are made begin with.
+const MADE: &str = "oh-";
+
+/// Bytes of a hash in a name: nobody finds two that are the same.
+const NAME_BYTES: usize = 16;
+
+/// Requests that are remembered beyond their sessions, the latest.
+const MAX_SEEN: usize = 1 << 16;
+
+/// For how long they are: as long as a session knows its messages.
+const SEEN_FOR: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The session of a request; `None` for one of its own that nothing finds again.
+pub(super) fn of(who: &Principal, message: &RequestMessage) -> Option<SessionId> {
+    let context = message.context();
+    let Some(session) = context.and_then(|context| context.session_id.as_ref()) else {
+        let id = message.request_id.as_ref()?;
+        return Some(made(&["once", &who.name(), id.as_str()]));
+    };
+    let thread = context.and_then(|context: &Context| context.conversation_id.as_ref());
+    Some(match (SessionId::parse(session.as_str()), thread) {
+        (Ok(name), None) => name,
+        (Err(_), None) => made(&["session", session.as_str()]),
+        (_, Some(thread)) => made(&["thread", session.as_str(), thread.as_str()]),
+    })
+}
+
+/// The session of that name that is the principal's own, when the name is somebody else's.
+pub(super) fn own(who: &Principal, session: &SessionId) -> SessionId {
+    made(&["own", &who.name(), session.as_str()])
+}
+
+fn made(parts: &[&str]) -> SessionId {
+    let name = format!("{MADE}{}", hex(&hash(parts)));
+    SessionId::parse(&name).expect("hex digits are a name")
+}
+
+/// A hash of texts, none of which can be taken for two.
+fn hash(parts: &[&str]) -> [u8; NAME_BYTES] {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update(part.len().to_le_bytes());
+        hasher.update(part);
+    }
+    let whole: [u8; 32] = hasher.finalize().into();
+    *whole.first_chunk().unwrap_or(&[0; NAME_BYTES])
+}
+
+/// Bytes as hex digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Requests of all sessions, so that an id is not used again for another one. Each session knows
+/// its own for longer than the daemon runs.
+#[derive(Debug, Default)]
+pub(super) struct Seen(Mutex<Index>);
+
+#[derive(Debug, Default)]
+struct Index {
+    by_key: HashMap<[u8; NAME_BYTES], Entry>,
+    by_age: VecDeque<([u8; NAME_BYTES], Instant)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    body: Fingerprint,
+    at: Instant,
+}
+
+impl Seen {
+    /// Tells whether an id was used with another body.
+    pub(super) fn conflicts(&self, who: &Principal, id: &RequestId, body: Fingerprint) -> bool {
+        let key = hash(&[&who.name(), id.as_str()]);
+        let index = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = index.by_key.get(&key).filter(|entry| entry.at.elapsed() < SEEN_FOR);
+        known.is_some_and(|entry| entry.body != body)
+    }
+
+    /// Notes a request that was recorded.
+    pub(super) fn note(&self, who: &Principal, id: &RequestId, body: Fingerprint) {
+        let (key, at) = (hash(&[&who.name(), id.as_str()]), Instant::now());
+        let mut index = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if index.by_key.insert(key, Entry { body, at }).is_some() {
+            return;
+        }
+        index.by_age.push_back((key, at));
+        while index.by_age.len() > MAX_SEEN {
+            if let Some((oldest, _)) = index.by_age.pop_front() {
+                index.by_key.remove(&oldest);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bridle_wire::openharness::Fingerprint;
+    use bridle_wire::openharness::ids::RequestId;
+
+    use super::{MAX_SEEN, Seen};
+    use crate::principal::Principal;
+
+    #[test]
+    fn an_id_is_a_principals_own_and_the_oldest_are_forgotten() {
+        let seen = Seen::default();
+        let id = |n: usize| RequestId::new(format!("r{n}")).unwrap();
+        let (one, other) = (Fingerprint([1; 32]), Fingerprint([2; 32]));
+        let who = Principal::LocalHttp(1000);
+        seen.note(&who, &id(0), one);
+        assert!(!seen.conflicts(&who, &id(0), one));
+        assert!(seen.conflicts(&who, &id(0), other));
+        assert!(!seen.conflicts(&Principal::LocalHttp(1001), &id(0), other));
+        for n in 1..=MAX_SEEN {
+            seen.note(&who, &id(n), one);
+        }
+        assert!(!seen.conflicts(&who, &id(0), other));
+        assert!(seen.conflicts(&who, &id(1), other));
+    }
+}

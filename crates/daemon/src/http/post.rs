@@ -1,0 +1,270 @@
+//! One exchange: a request comes in, its answer goes out.
+//!
+//! The router calls [`exchange`]. The body is read before anything is refused, so that every
+//! refusal repeats the ids that are in it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Extension, Request, State};
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::response::Response;
+use bridle_wire::openharness::{Code, ErrorObject, Received, Refused, ResponseMessage, receive};
+
+use super::body::{self, Read};
+use super::gate::Peer;
+use super::marks::Marks;
+use super::run::{self, Wanted};
+use super::signal::{self, About};
+use super::{Http, answer, discovery, fold};
+
+/// Says that an answer was there already.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+/// Another place for the id of a request.
+const KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// How long an answer is waited for when the shell does not say: as long as a turn may take.
+const MAX_WAIT: Duration = Duration::from_secs(600);
+
+/// A body of more bytes is read on another thread: some 200 us for this much.
+const LARGE: usize = 64 << 10;
+
+/// What comes of an exchange.
+struct Answered {
+    message: ResponseMessage,
+    is_replay: bool,
+}
+
+/// Takes a request and answers it.
+pub(super) async fn exchange(
+    State(http): State<Arc<Http>>,
+    Extension(peer): Extension<Arc<Peer>>,
+    request: Request,
+) -> Response {
+    let began = tokio::time::Instant::now();
+    let (head, body) = request.into_parts();
+    let marks = Marks::of(&head.headers);
+    let limits = &http.shared.config.limits;
+    let bytes = body::read(body, http.limits.bytes, limits.frame_deadline).await;
+    let received = parse(&http, bytes).await;
+    let echo = match &received {
+        Ok((received, _)) => received.echo.clone(),
+        Err(refused) => refused.echo.clone(),
+    };
+    let marks = marks.with(&echo);
+    let admitted = admit(&http, &peer, &head.headers, received).await;
+    let answered = match admitted {
+        Ok(wanted) => Box::pin(carry_out(&http, wanted)).await,
+        Err(error) => Err(error),
+    };
+    let answered = answered.unwrap_or_else(|error| Answered {
+        message: ResponseMessage::error(&echo, *error),
+        is_replay: false,
+    });
+    let correlation = marks.correlation().to_owned();
+    let mut response = answer::message(&answered.message, marks);
+    if answered.is_replay {
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    }
+    let status = response.status().as_u16();
+    http.shared.metrics.http(status);
+    let code = answered.message.response.error.as_ref().and_then(ErrorObject::known);
+    let code = code.map_or("", Code::as_str);
+    let ms = began.elapsed().as_millis();
+    tracing::debug!(target: "bridle::http", status, code, ms, correlation, "exchange");
+    response
+}
+
+/// A request that may run.
+struct Admitted {
+    who: crate::principal::Principal,
+    received: Received,
+    bytes: usize,
+}
+
+/// Reads the message; large ones on another thread.
+async fn parse(http: &Http, read: Read) -> Result<(Received, usize), Box<Refused>> {
+    let bytes = match read {
+        Read::Whole(bytes) => bytes,
+        Read::TooLarge(mut bytes) => {
+            // One byte more than is taken, so that the reader says so itself.
+            bytes.push(b' ');
+            bytes
+        }
+        Read::Broken(bytes) => bytes,
+    };
+    let (count, limits) = (bytes.len(), http.limits);
+    let read = move || receive(&bytes, &limits);
+    let received = if count <= LARGE {
+        read()
+    } else {
+        let apart = tokio::task::spawn_blocking(read).await;
+        apart.unwrap_or_else(|error| {
+            tracing::error!(%error, "a message could not be read apart");
+            receive(b"", &limits)
+        })
+    };
+    received.map(|received| (received, count))
+}
+
+/// Checks everything that can be checked before the engine is asked.
+async fn admit(
+    http: &Http,
+    peer: &Peer,
+    headers: &HeaderMap,
+    received: Result<(Received, usize), Box<Refused>>,
+) -> Result<Admitted, Box<ErrorObject>> {
+    let of = |code| Box::new(ErrorObject::of(code));
+    peer.check(headers).map_err(of)?;
+    let who = peer.principal(http, headers).await.map_err(of)?;
+    if !is_json(headers) {
+        return Err(of(Code::UnsupportedMediaType));
+    }
+    if !accepts_json(headers) {
+        return Err(of(Code::NotAcceptable));
+    }
+    let (received, bytes) = received.map_err(|refused| Box::new(refused.refusal.error()))?;
+    let id = received.message.request_id.as_ref();
+    if let Some(key) = headers.get(KEY)
+        && Some(key.as_bytes()) != id.map(|id| id.as_str().as_bytes())
+    {
+        return Err(of(Code::HeaderMismatch));
+    }
+    check_context(&received)?;
+    if id.is_some_and(|id| http.seen.conflicts(&who, id, received.fingerprint)) {
+        return Err(of(Code::IdempotencyConflict));
+    }
+    if http.shared.budget.full() {
+        return Err(of(Code::EngineOverloaded));
+    }
+    Ok(Admitted { who, received, bytes })
+}
+
+/// Refuses what this engine could only ignore: a procedure that it does not know, and a step of a
+/// run that it did not begin.
+fn check_context(received: &Received) -> Result<(), Box<ErrorObject>> {
+    let Some(context) = received.message.context() else { return Ok(()) };
+    if context.continuation.is_some() {
+        return Err(Box::new(ErrorObject::of(Code::ContinuationInvalid)));
+    }
+    if context.task_hint.as_ref().is_some_and(|task| task.sop_id.is_some()) {
+        let error = ErrorObject::of(Code::InvalidRequest)
+            .with_message("this engine knows no procedure of that name")
+            .with_detail("field", "context.task_hint.sop_id");
+        return Err(Box::new(error));
+    }
+    Ok(())
+}
+
+/// Has the engine answer.
+async fn carry_out(http: &Http, admitted: Admitted) -> Result<Answered, Box<ErrorObject>> {
+    let Admitted { who, received, bytes } = admitted;
+    let context = received.message.context();
+    let about = About::of(context.and_then(|context| context.shell.as_ref()));
+    let wait = context.and_then(bridle_wire::openharness::request::Context::timeout_ms);
+    let wait = wait.map_or(MAX_WAIT, |ms| Duration::from_millis(ms).min(MAX_WAIT));
+    let message = signal::message(&received);
+    let wanted = Wanted { who, received: &received, about, message, bytes };
+    let ran = async {
+        let running = run::begin(http, &wanted).await?;
+        if let Some(id) = &received.message.request_id {
+            http.seen.note(&wanted.who, id, received.fingerprint);
+        }
+        running.finish().await
+    };
+    let ran = tokio::select! {
+        ran = tokio::time::timeout(wait, ran) => ran.unwrap_or(Err(Code::EngineTimeout)),
+        () = stopped(http) => Err(Code::EngineOverloaded),
+    };
+    let ran = ran.map_err(|code| Box::new(ErrorObject::of(code)))?;
+    let message = fold::answer(&ran, &received.echo, &wanted.about);
+    let (supported, denials) = discovery::capabilities(received.message.capabilities.as_ref());
+    let message = message.with_capabilities(supported, denials);
+    Ok(Answered { message, is_replay: ran.is_replay })
+}
+
+/// Completes when the daemon stops and there is just enough time left to say so.
+async fn stopped(http: &Http) {
+    http.shared.stop.cancelled().await;
+    tokio::time::sleep(http.shared.config.limits.shutdown_grace / 2).await;
+}
+
+/// Tells whether the body is JSON by its type, in an encoding that JSON may have.
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(kind) = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()) else {
+        return false;
+    };
+    let mut parts = kind.split(';').map(str::trim);
+    let essence = parts.next().unwrap_or_default().to_ascii_lowercase();
+    let is_json = essence == "application/json"
+        || (essence.starts_with("application/") && essence.ends_with("+json"));
+    let charsets = parts.filter_map(|part| part.split_once('='));
+    let mut charsets = charsets.filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
+    is_json
+        && charsets.all(|(_, value)| value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8"))
+}
+
+/// Tells whether the shell takes JSON.
+fn accepts_json(headers: &HeaderMap) -> bool {
+    let mut ranges = headers
+        .get_all(ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(|range| range.trim().to_ascii_lowercase())
+        .filter(|range| !range.is_empty())
+        .peekable();
+    if ranges.peek().is_none() {
+        return true;
+    }
+    ranges.any(|range| {
+        let mut parts = range.split(';').map(str::trim);
+        let kind = parts.next().unwrap_or_default();
+        let is_refused = parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"));
+        matches!(kind, "*/*" | "application/*" | "application/json") && !is_refused
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::header::{ACCEPT, CONTENT_TYPE};
+    use axum::http::{HeaderMap, HeaderValue};
+
+    use super::{accepts_json, is_json};
+
+    #[test]
+    fn the_type_of_a_body_is_json_in_utf8() {
+        let check = |kind: &'static str| {
+            is_json(&HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(kind))]))
+        };
+        for good in [
+            "application/json",
+            "Application/JSON; charset=UTF-8",
+            "application/vnd.x+json;charset=\"utf-8\"",
+        ] {
+            assert!(check(good), "{good}");
+        }
+        for bad in
+            ["text/plain", "application/x-www-form-urlencoded", "application/json;charset=l1"]
+        {
+            assert!(!check(bad), "{bad}");
+        }
+        assert!(!is_json(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn what_a_shell_accepts_must_include_json() {
+        let check = |accept: &'static str| {
+            accepts_json(&HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(accept))]))
+        };
+        for good in ["*/*", "application/*", "text/html, application/json;q=0.5", ""] {
+            assert!(check(good), "{good}");
+        }
+        for bad in ["text/html", "application/json;q=0", "image/png, text/*"] {
+            assert!(!check(bad), "{bad}");
+        }
+        assert!(accepts_json(&HeaderMap::new()));
+    }
+}

@@ -1,0 +1,268 @@
+//! A request in its session, until it is answered.
+//!
+//! Called by `post`. The engine recognizes a message that comes again by its principal, its
+//! client and its id; a repeat follows the first one's events from its number on, whether they are
+//! still to come or years old. An answer that says "try again later" is not final: the same request
+//! then gets another try, under another name of the client.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+
+use bridle_loop::SessionId;
+use bridle_wire::oacp::hello::Role;
+use bridle_wire::oacp::{Failure, Id, Message};
+use bridle_wire::openharness::{Code, Received};
+
+use super::Http;
+use super::place;
+use super::signal::About;
+use crate::budget::OWNED;
+use crate::engine::{Attach, Attachment, Kind, Mode, Out, StreamEvent};
+use crate::principal::Principal;
+
+/// The client under which the engine knows all requests of this protocol.
+const CLIENT: &str = "openharness";
+
+/// Tries of one request whose answers said "try again later"; after the last, its answer stays.
+const MAX_TRIES: usize = 16;
+
+/// A request that is to run.
+#[derive(Debug)]
+pub(super) struct Wanted<'r> {
+    pub(super) who: Principal,
+    pub(super) received: &'r Received,
+    pub(super) about: About,
+    pub(super) message: Message,
+    /// Bytes that came.
+    pub(super) bytes: usize,
+}
+
+/// A request that was recorded, and what follows from it.
+#[derive(Debug)]
+pub(super) struct Running {
+    attachment: Arc<Attachment>,
+    /// The number of its signal.
+    pub(super) seq: u64,
+    began: Option<i64>,
+    /// The answer, if it was there before this copy of the request came.
+    ready: Option<Arc<StreamEvent>>,
+}
+
+/// What was recorded of a request that is answered.
+#[derive(Debug)]
+pub(super) struct Ran {
+    pub(super) session: SessionId,
+    /// The number of its signal.
+    pub(super) seq: u64,
+    /// When it was recorded, in milliseconds since 1970.
+    pub(super) began: i64,
+    /// Its answer.
+    pub(super) said: Arc<StreamEvent>,
+    /// Whether the answer was there before this copy of the request came.
+    pub(super) is_replay: bool,
+}
+
+/// Has a request recorded, or finds it recorded.
+///
+/// # Errors
+/// Nothing of it is recorded.
+pub(super) async fn begin(http: &Http, wanted: &Wanted<'_>) -> Result<Running, Code> {
+    let place = place::of(&wanted.who, &wanted.received.message);
+    let mut attempt = 1;
+    loop {
+        let running = attempt_once(http, wanted, place.as_ref(), attempt).await?;
+        let again = running.ready.as_deref().is_some_and(is_retryable);
+        if !again || attempt == MAX_TRIES {
+            return Ok(running);
+        }
+        attempt += 1;
+    }
+}
+
+async fn attempt_once(
+    http: &Http,
+    wanted: &Wanted<'_>,
+    place: Option<&SessionId>,
+    attempt: usize,
+) -> Result<Running, Code> {
+    let attachment = join(http, wanted, place, attempt).await?;
+    let mut message = wanted.message.clone();
+    message.id = wanted.received.message.request_id.as_ref().map(|id| Id::Str(id.as_str().into()));
+    let load = http.shared.budget.load(wanted.bytes.saturating_mul(OWNED));
+    attachment.admit(message, &[], load).map_err(|failure| refused(&failure))?;
+    let seq = loop {
+        match next(&attachment).await {
+            Out::Receipt { seq, .. } => break seq,
+            Out::Refused { failure, .. } | Out::Gone(failure) => return Err(refused(&failure)),
+            _ => {}
+        }
+    };
+    let mut running = Running::new(attachment, seq);
+    // Said together with the receipt, so it is known without waiting.
+    if running.is_repeated().await? {
+        let session = running.attachment.session().clone();
+        let cursor = Some(seq.saturating_sub(1));
+        let want = Attach { cursor, ..attach(wanted, Some(session), attempt) };
+        let attachment = enter(http, wanted, want).await.map_err(|failure| refused(&failure))?;
+        running = Running::new(attachment, seq);
+        running.catch_up().await?;
+    }
+    Ok(running)
+}
+
+/// Attaches to the session of a request; where its name is somebody else's, to one of its own.
+async fn join(
+    http: &Http,
+    wanted: &Wanted<'_>,
+    place: Option<&SessionId>,
+    attempt: usize,
+) -> Result<Arc<Attachment>, Code> {
+    let Some(place) = place else {
+        let fresh = http.shared.hub.attach_fresh(wanted.who.clone(), attach(wanted, None, attempt));
+        return fresh.map_err(|failure| refused(&failure));
+    };
+    let first = enter(http, wanted, attach(wanted, Some(place.clone()), attempt)).await;
+    let unknown = bridle_wire::Code::UnknownSession;
+    match first {
+        Err(failure) if failure.code == unknown => {
+            let own = place::own(&wanted.who, place);
+            let second = enter(http, wanted, attach(wanted, Some(own), attempt)).await;
+            second.map_err(|failure| refused(&failure))
+        }
+        other => other.map_err(|failure| refused(&failure)),
+    }
+}
+
+async fn enter(http: &Http, wanted: &Wanted<'_>, want: Attach) -> Result<Arc<Attachment>, Failure> {
+    Arc::clone(&http.shared.hub).attach(wanted.who.clone(), want).await
+}
+
+fn attach(wanted: &Wanted<'_>, session: Option<SessionId>, attempt: usize) -> Attach {
+    let client = match attempt {
+        1 => CLIENT.into(),
+        again => format!("{CLIENT}/{again}").into(),
+    };
+    Attach {
+        session,
+        cursor: None,
+        role: Role::Controller,
+        mode: Mode::Follow,
+        client: Some(client),
+        shell: wanted.about.kind.clone(),
+        locale: wanted.about.locale.clone(),
+        time_zone: wanted.about.time_zone.clone(),
+        actuators: Vec::new(),
+        render_rate: None,
+        receipts: true,
+    }
+}
+
+impl Running {
+    fn new(attachment: Arc<Attachment>, seq: u64) -> Running {
+        Running { attachment, seq, began: None, ready: None }
+    }
+
+    /// Waits for the answer.
+    ///
+    /// # Errors
+    /// The session is gone.
+    pub(super) async fn finish(mut self) -> Result<Ran, Code> {
+        if let Some(said) = self.ready.take() {
+            return Ok(self.ran(said, true));
+        }
+        loop {
+            if let Some(said) = self.step().await? {
+                return Ok(self.ran(said, false));
+            }
+        }
+    }
+
+    /// Takes one thing from the session; returns the answer when it is that.
+    async fn step(&mut self) -> Result<Option<Arc<StreamEvent>>, Code> {
+        match next(&self.attachment).await {
+            Out::Event { event, .. } => Ok(self.take(event)),
+            Out::Gone(failure) => Err(refused(&failure)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Notes an event; hands it back when it is the answer.
+    fn take(&mut self, event: Arc<StreamEvent>) -> Option<Arc<StreamEvent>> {
+        match event.kind {
+            Kind::Signal if event.seq == self.seq => self.began = Some(event.at),
+            Kind::Say if event.seq > self.seq && answers(&event) == Some(self.seq) => {
+                return Some(event);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn ran(self, said: Arc<StreamEvent>, is_replay: bool) -> Ran {
+        let Running { attachment, seq, began, .. } = self;
+        let began = began.unwrap_or(said.at);
+        Ran { session: attachment.session().clone(), seq, began, said, is_replay }
+    }
+
+    /// Tells whether the message came before. The answer is not lost by looking: what follows a
+    /// receipt of something new is at most the message itself.
+    async fn is_repeated(&mut self) -> Result<bool, Code> {
+        match next(&self.attachment).await {
+            Out::Repeat => Ok(true),
+            Out::Event { event, .. } => {
+                self.take(event);
+                Ok(false)
+            }
+            Out::Gone(failure) => Err(refused(&failure)),
+            _ => Ok(false),
+        }
+    }
+
+    /// Reads what happened since the first copy of a message that came before.
+    async fn catch_up(&mut self) -> Result<(), Code> {
+        let head = self.attachment.snapshot().seq;
+        let mut at = self.seq.saturating_sub(1);
+        while at < head && self.ready.is_none() {
+            match next(&self.attachment).await {
+                Out::Event { event, .. } => {
+                    at = event.seq;
+                    self.ready = self.take(event);
+                }
+                Out::Gone(failure) => return Err(refused(&failure)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn next(attachment: &Attachment) -> Out {
+    poll_fn(|cx| attachment.poll_next(cx)).await
+}
+
+/// The number of the signal that something said answers.
+fn answers(event: &StreamEvent) -> Option<u64> {
+    let tree = bridle_loop::reader().read_one(event.body.as_deref()?).ok()?;
+    tree.root().get("answers")?.as_i64().and_then(|seq| u64::try_from(seq).ok())
+}
+
+fn is_retryable(said: &StreamEvent) -> bool {
+    let Some(body) = said.body.as_deref() else { return false };
+    let Ok(tree) = bridle_loop::reader().read_one(body) else { return false };
+    let flag = tree.root().get("payload").and_then(|payload| payload.get("retryable"));
+    flag.is_some_and(|flag| !flag.is_nil())
+}
+
+/// What a refusal of the engine is called here.
+fn refused(failure: &Failure) -> Code {
+    use bridle_wire::Code as Engine;
+    match failure.code {
+        Engine::IdConflict => Code::IdempotencyConflict,
+        Engine::NotPermitted | Engine::UnknownSession => Code::Forbidden,
+        Engine::Overloaded
+        | Engine::ShuttingDown
+        | Engine::StoreUnavailable
+        | Engine::TooManyConnections => Code::EngineOverloaded,
+        _ => Code::InternalError,
+    }
+}

@@ -1,0 +1,103 @@
+//! Connections that speak HTTP: accepted, served, ended.
+//!
+//! One task a connection, one of the same seats that framed connections take. The limits are
+//! theirs, too: time for a head and for a body, time to take an answer, the grace at the end.
+
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tower_service::Service as _;
+
+use super::Http;
+use super::answer;
+use super::gate::Peer;
+use super::slow::Slow;
+use crate::listen::{Pause, prepare_tcp};
+use crate::shared::Seat;
+
+/// Bytes of a request's head, and of what is read at once: thousands of headers are no request.
+const MAX_HEAD: usize = 64 << 10;
+
+/// Headers of a request; more get 431.
+const MAX_HEADERS: usize = 100;
+
+/// Accepts until the daemon stops.
+pub(crate) async fn accept_loop(listener: TcpListener, http: Arc<Http>) {
+    let router = http.router();
+    let mut pause = Pause::default();
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = http.shared.stop.cancelled() => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, remote)) => {
+                pause = Pause::default();
+                admit(&http, &router, stream, remote);
+            }
+            Err(error) => {
+                if pause.after(&error, &http.shared.stop).await.is_break() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+fn admit(http: &Arc<Http>, router: &Router, stream: TcpStream, remote: SocketAddr) {
+    prepare_tcp(&stream, http.shared.config.keepalive);
+    let Some(seat) = http.shared.seat() else {
+        // As much as fits the empty buffer of the socket, which is all of it.
+        let _ = stream.try_write(answer::CROWDED.as_bytes());
+        return;
+    };
+    let local = match stream.local_addr() {
+        Ok(local) => local,
+        Err(error) => {
+            tracing::debug!(%error, "a connection has no address");
+            return;
+        }
+    };
+    let peer = Arc::new(Peer::new(remote, local));
+    http.shared.tasks.spawn(serve(Arc::clone(http), router.clone(), stream, peer, seat));
+}
+
+async fn serve(http: Arc<Http>, router: Router, stream: TcpStream, peer: Arc<Peer>, _seat: Seat) {
+    let limits = &http.shared.config.limits;
+    let io = TokioIo::new(Slow::new(stream, limits.write_deadline));
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let (mut parts, body) = request.into_parts();
+        parts.extensions.insert(Arc::clone(&peer));
+        // A router is always ready.
+        router.clone().call(hyper::Request::from_parts(parts, Body::new(body)))
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.frame_deadline)
+        .max_buf_size(MAX_HEAD)
+        .max_headers(MAX_HEADERS)
+        .serve_connection(io, service);
+    let mut connection = pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = http.shared.stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            match tokio::time::timeout(limits.shutdown_grace, connection).await {
+                Ok(ended) => ended,
+                Err(_) => Ok(()),
+            }
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection of HTTP broke off");
+    }
+}

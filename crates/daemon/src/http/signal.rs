@@ -1,0 +1,120 @@
+//! What a session is told of a request.
+//!
+//! Called by `post`. A prompt like that of any shell, with what the shell knows about its user's
+//! device beside it. What is marked secret stays outside: neither the record nor a thinker gets it.
+
+use bridle_loop::Name;
+use bridle_sexp::Value;
+use bridle_wire::oacp::{Message, Type};
+use bridle_wire::openharness::request::{
+    AttachmentRef, Context, EnvironmentState, PrivacyTier, ShellIdentity, TaskHint,
+};
+use bridle_wire::openharness::{Json, Received};
+
+use super::place::hex;
+
+/// The kind of a shell whose user reads a terminal.
+const COMMAND_SHELL: &str = "command_shell";
+
+/// The prompt that a request makes. It names the request by its fingerprint, so that another body
+/// under the same id is another message.
+pub(super) fn message(received: &Received) -> Message {
+    let context = received.message.context();
+    let intent = context.and_then(|context| context.user_intent.as_ref());
+    let mut pairs = vec![
+        ("sensor", Value::keyword("user-prompt")),
+        ("text", Value::str(intent.map_or("", |intent| intent.as_str()))),
+    ];
+    if let Some(context) = context {
+        pairs.extend(beside(context));
+    }
+    pairs.push(("request", Value::str(hex(&received.fingerprint.0))));
+    Message::new(Type::Event).with_payload(Value::plist(pairs))
+}
+
+/// What is said beside the prompt.
+fn beside(context: &Context) -> Vec<(&'static str, Value)> {
+    let mut pairs = Vec::new();
+    if let Some(task) = &context.task_hint {
+        pairs.push(("task", hint(task)));
+    }
+    if let Some(state) = &context.environment_state {
+        pairs.push(("environment", environment(state)));
+    }
+    if !context.attachments.is_empty() {
+        pairs.push(("attachments", Value::list(context.attachments.iter().map(reference))));
+    }
+    pairs
+}
+
+fn hint(task: &TaskHint) -> Value {
+    let plugin = task.plugin_id.as_ref().map(|id| ("plugin", Value::str(id.as_str())));
+    let key = task.business_key.as_ref().map(|key| ("business-key", Value::str(key.as_str())));
+    Value::plist(plugin.into_iter().chain(key))
+}
+
+/// As much of a state as its tier lets through: of a public one all, of a restricted one the
+/// fields that the protocol names, of a secret one that there is one.
+fn environment(state: &EnvironmentState) -> Value {
+    let tier = state.tier();
+    let word = match tier {
+        PrivacyTier::Public => "public",
+        PrivacyTier::Restricted => "restricted",
+        PrivacyTier::Secret => "secret",
+    };
+    let mut pairs = vec![("privacy", Value::keyword(word))];
+    if tier == PrivacyTier::Secret {
+        return Value::plist(pairs);
+    }
+    let named = [
+        ("os", &state.os),
+        ("active-window", &state.active_window),
+        ("screen-hash", &state.screen_hash),
+    ];
+    let named = named.into_iter().filter_map(|(key, text)| Some((key, text.as_ref()?)));
+    pairs.extend(named.map(|(key, text)| (key, Value::str(text.as_str()))));
+    if tier == PrivacyTier::Public && !state.rest.is_empty() {
+        pairs.push(("more", Value::str(Json::Object(state.rest.clone()).to_text())));
+    }
+    Value::plist(pairs)
+}
+
+/// A reference as it came; nothing is fetched.
+fn reference(attachment: &AttachmentRef) -> Value {
+    let texts = [
+        ("ref", attachment.ref_id.as_ref().map(AsRef::as_ref)),
+        ("uri", attachment.uri.as_ref().map(AsRef::as_ref)),
+        ("asset", attachment.asset_id.as_ref().map(AsRef::as_ref)),
+        ("mime-type", attachment.mime_type.as_ref().map(AsRef::as_ref)),
+        ("filename", attachment.filename.as_ref().map(AsRef::as_ref)),
+    ];
+    let texts = texts.into_iter().filter_map(|(key, text): (_, Option<&str>)| Some((key, text?)));
+    let size = attachment.size_bytes.and_then(|size| i64::try_from(size).ok());
+    let size = size.map(|size| ("bytes", Value::int(size)));
+    Value::plist(texts.map(|(key, text)| (key, Value::str(text))).chain(size))
+}
+
+/// What a shell says about itself.
+#[derive(Clone, Debug, Default)]
+pub(super) struct About {
+    pub(super) kind: Option<Name>,
+    pub(super) locale: Option<Box<str>>,
+    pub(super) time_zone: Option<Box<str>>,
+}
+
+impl About {
+    /// Reads it from a context.
+    pub(super) fn of(shell: Option<&ShellIdentity>) -> About {
+        let Some(shell) = shell else { return About::default() };
+        About {
+            kind: shell.shell_kind.as_ref().map(|kind| Name::new(kind.as_str())),
+            locale: shell.locale.as_ref().map(|text| text.as_str().into()),
+            time_zone: shell.timezone.as_ref().map(|text| text.as_str().into()),
+        }
+    }
+
+    /// Tells whether what it shows goes to a terminal.
+    pub(super) fn is_terminal(&self) -> bool {
+        self.kind.as_ref().is_some_and(|kind| kind.as_str() == COMMAND_SHELL)
+    }
+}

@@ -1,0 +1,136 @@
+//! A plain client of HTTP: one request a connection or several, bytes in and out.
+
+use std::path::Path;
+
+use bridle_daemon::Config;
+use bridle_wire::openharness::{Code, Limits, Mode, ResponseMessage, read_response};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::support::{Daemon, guard};
+
+/// A response, read to its end.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Reply {
+    /// A header, by its name in lower case.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| {
+            let (found, value) = line.split_once(':')?;
+            found.eq_ignore_ascii_case(name).then_some(value.trim())
+        })
+    }
+
+    /// The message of the body, which must be one as strict readers want it.
+    pub(crate) fn message(&self) -> ResponseMessage {
+        let limits = Limits { mode: Mode::Strict, ..Limits::default() };
+        read_response(self.body.as_bytes(), &limits).unwrap_or_else(|e| panic!("{e}: {self:?}"))
+    }
+
+    /// The text of the first directive.
+    pub(crate) fn text(&self) -> String {
+        let message = self.message();
+        assert_eq!(self.status, 200, "{self:?}");
+        message.response.action_directives[0].text().unwrap().to_owned()
+    }
+
+    /// The code of the error, which must go with the status.
+    pub(crate) fn code(&self) -> Code {
+        let error = self.message().response.error.unwrap();
+        let code = error.known().unwrap();
+        assert_eq!(code.http_status(), self.status, "{self:?}");
+        code
+    }
+}
+
+/// One request of a text, as a client would write it.
+pub(crate) fn post(daemon: &Daemon, body: &str) -> String {
+    raw_post(daemon, "content-type: application/json\r\n", body)
+}
+
+/// The same with other headers; each ends its line.
+pub(crate) fn raw_post(daemon: &Daemon, headers: &str, body: &str) -> String {
+    let (host, length) = (daemon.bound.http.unwrap(), body.len());
+    format!(
+        "POST /v1/openharness HTTP/1.1\r\nhost: {host}\r\n{headers}content-length: {length}\r\n\r\n{body}"
+    )
+}
+
+/// A request that asks for something in a session.
+pub(crate) fn intent(id: &str, session: &str, text: &str) -> String {
+    format!(
+        r#"{{"protocol_version":"1.0.0","request_id":"{id}","request":{{"context":{{"session_id":"{session}","user_intent":"{text}"}}}}}}"#
+    )
+}
+
+/// Starts a daemon that serves HTTP.
+pub(crate) async fn serving() -> Daemon {
+    Daemon::with(on).await
+}
+
+/// Turns HTTP and a Unix socket on.
+pub(crate) fn on(config: &mut Config, dir: &Path) {
+    config.http = Some("127.0.0.1:0".to_owned());
+    config.unix = Some(dir.join("b.sock"));
+}
+
+/// A connection that may be used again.
+pub(crate) struct Client(TcpStream);
+
+impl Client {
+    pub(crate) async fn of(daemon: &Daemon) -> Client {
+        let stream = TcpStream::connect(daemon.bound.http.unwrap()).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        Client(stream)
+    }
+
+    pub(crate) async fn send(&mut self, text: &str) {
+        guard(self.0.write_all(text.as_bytes())).await.unwrap();
+    }
+
+    /// Reads a head.
+    pub(crate) async fn head(&mut self) -> String {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(guard(self.0.read_u8()).await.unwrap());
+        }
+        String::from_utf8(head).unwrap()
+    }
+
+    /// Reads a response that says how long it is.
+    pub(crate) async fn reply(&mut self) -> Reply {
+        let head = self.head().await;
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        let mut reply = Reply { status, head, body: String::new() };
+        let length = reply.header("content-length").map_or(0, |length| length.parse().unwrap());
+        let mut body = vec![0; length];
+        guard(self.0.read_exact(&mut body)).await.unwrap();
+        reply.body = String::from_utf8(body).unwrap();
+        reply
+    }
+
+    /// Reads to the end.
+    pub(crate) async fn rest(&mut self) -> String {
+        let mut rest = Vec::new();
+        let _ = guard(self.0.read_to_end(&mut rest)).await;
+        String::from_utf8_lossy(&rest).into_owned()
+    }
+}
+
+/// Sends one request on a connection of its own.
+pub(crate) async fn ask(daemon: &Daemon, request: &str) -> Reply {
+    let mut client = Client::of(daemon).await;
+    client.send(request).await;
+    client.reply().await
+}
+
+/// Asks for a document.
+pub(crate) async fn get(daemon: &Daemon, path: &str) -> Reply {
+    let host = daemon.bound.http.unwrap();
+    ask(daemon, &format!("GET {path} HTTP/1.1\r\nhost: {host}\r\n\r\n")).await
+}

@@ -1,0 +1,52 @@
+//! Bearer tokens: whose sessions they open, and what they are not good for.
+
+use bridle_daemon::tokens::{NewToken, Owner, Scope, Seed, Tokens};
+use bridle_wire::openharness::Code;
+
+use crate::http_client::{Reply, ask, intent, raw_post, serving};
+use crate::support::Daemon;
+
+/// Makes a token of this user's in the state of a running daemon.
+fn token(daemon: &Daemon, scope: Scope, expires: Option<i64>) -> String {
+    let tokens = Tokens::load(&daemon.dir.path().join("state")).unwrap();
+    let scopes = [scope].into_iter().collect();
+    let new = NewToken { name: "test".into(), owner: Owner::this_user(), scopes, expires };
+    let made = tokens.create(new, &Seed::from_system().unwrap(), 1).unwrap();
+    made.reveal().to_owned()
+}
+
+async fn ask_with(daemon: &Daemon, credential: &str, id: &str) -> Reply {
+    let headers = format!("content-type: application/json\r\nauthorization: {credential}\r\n");
+    ask(daemon, &raw_post(daemon, &headers, &intent(id, "private", "help"))).await
+}
+
+#[tokio::test]
+async fn a_token_of_the_owner_opens_the_owners_sessions() {
+    let daemon = serving().await;
+    let mut owner = daemon.unix_peer().await;
+    let hello = "(:type :EVENT :id 1 :payload (:action :handshake :version \"0.2.0\" :session \
+                 \"private\" :client-id \"c\"))";
+    owner.ask(hello).await;
+    owner.ask("(:type :EVENT :id 2 :payload (:sensor :user-prompt :text \"help\"))").await;
+    let credential = format!("Bearer {}", token(&daemon, Scope::Talk, None));
+    let reply = ask_with(&daemon, &credential, "r1").await;
+    assert!(reply.text().contains("This session is `private`"), "{reply:?}");
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_token_is_good_for_its_scope_alone_and_a_bad_one_for_nothing() {
+    let daemon = serving().await;
+    let observer = format!("bearer {}", token(&daemon, Scope::Observe, None));
+    assert_eq!(ask_with(&daemon, &observer, "r1").await.code(), Code::Forbidden);
+    let over = format!("Bearer {}", token(&daemon, Scope::Talk, Some(2)));
+    let good = token(&daemon, Scope::Talk, None);
+    let (cut, basic) = (format!("Bearer {}", &good[1..]), format!("Basic {good}"));
+    for credential in [&over, &cut, &basic, &good, "Bearer", "Bearer CANARY"] {
+        let reply = ask_with(&daemon, credential, "r2").await;
+        assert_eq!(reply.code(), Code::Unauthenticated, "{credential}");
+        assert_eq!(reply.header("www-authenticate"), Some("Bearer"));
+        assert!(!reply.body.contains("CANARY") && !reply.body.contains(&good), "{reply:?}");
+    }
+    daemon.stop().await.unwrap();
+}
