@@ -11,6 +11,7 @@
 //! - `signal`: what a session is told of a request; `place`: which session
 //! - `run`: a request in its session until it is answered; a repeat finds the same answer
 //! - `fold`: what was recorded becomes the answer
+//! - `stream`: an answer as events, while it is made
 //! - `discovery`: what is offered
 //! - `answer`: a message becomes a response of HTTP
 //!
@@ -29,6 +30,7 @@ mod run;
 mod serve;
 mod signal;
 mod slow;
+mod stream;
 
 use std::sync::Arc;
 

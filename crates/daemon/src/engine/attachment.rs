@@ -13,7 +13,7 @@ use bridle_wire::oacp::hello::Role;
 use bridle_wire::oacp::{Failure, Message, Path, Type};
 
 use super::hub::Hub;
-use super::inbound;
+use super::inbound::{self, Inbound, Newness};
 use super::query::Reply;
 use super::refusals::{Attempt, NOT_ASKED};
 use super::session::{Asking, Inner, Session, Waiter};
@@ -64,6 +64,30 @@ impl Attachment {
         dropped: &[Path],
         load: Load,
     ) -> Result<(), Failure> {
+        self.take_in(message, dropped, load, Newness::Any)
+    }
+
+    /// The same for a message that must have come before: one that has not is refused with
+    /// `unknown-id`, and nothing comes of it.
+    ///
+    /// # Errors
+    /// As for [`Attachment::admit`].
+    pub(crate) fn admit_again(&self, message: Message, load: Load) -> Result<(), Failure> {
+        self.take_in(message, &[], load, Newness::Repeat)
+    }
+
+    /// Tells whether a turn is about the signal of this number, as far as it is known.
+    pub(crate) fn is_about(&self, turn: u64, seq: u64) -> bool {
+        self.session.lock().thought == Some((turn, seq))
+    }
+
+    fn take_in(
+        &self,
+        message: Message,
+        dropped: &[Path],
+        load: Load,
+        newness: Newness,
+    ) -> Result<(), Failure> {
         self.hub.check_open()?;
         let mut inner = self.session.lock();
         if let Some(gone) = &inner.gone {
@@ -81,6 +105,7 @@ impl Attachment {
         feed.active = active;
         let ticket = (feed.mode == Mode::Answers).then_some(active);
         let inbound = inbound::read(message, dropped, feed, ticket, load)?;
+        let inbound = Inbound { newness, ..inbound };
         if let Some(ticket) = ticket {
             feed.expect(ticket);
         }

@@ -20,7 +20,7 @@ use bridle_wire::oacp::Failure;
 
 use super::core::{Admitted, Core, body_hash, message_hash};
 use super::guard::{Guard, Present};
-use super::inbound::Inbound;
+use super::inbound::{Inbound, Newness};
 use super::session::Waiter;
 use super::terms::{AttachmentId, Kind};
 use super::work::{Answering, Back, Work};
@@ -35,6 +35,9 @@ const SHELL_ACTUATORS: usize = 64;
 
 /// What was done before with another body under the same id.
 const CONFLICT: &str = "this id was used before with another body; use a new one";
+
+/// What was to be a repeat, and is none.
+const NOT_KNOWN: &str = "no message of this id is known";
 
 /// Bytes that a thread keeps for the text of a State: some 32 exchanges of usual length.
 const MARKED_BYTES: usize = 128 << 10;
@@ -191,9 +194,13 @@ impl<'a> Batch<'a> {
         {
             return self.known(inbound, known, body);
         }
+        if inbound.newness == Newness::Repeat {
+            let failure = Failure::because(Code::UnknownId, NOT_KNOWN);
+            return self.after.push(After::Refuse { inbound, failure });
+        }
         self.register(offers);
         let seq = self.core.state.next_seq().0;
-        let Inbound { signal, attachment, ticket, id, wants_receipt, load } = *inbound;
+        let Inbound { signal, attachment, ticket, id, wants_receipt, load, .. } = *inbound;
         if let Some(Receipt { message, body }) = receipt {
             self.core.receipts.note(message, Admitted { body, seq, at: self.at });
         }

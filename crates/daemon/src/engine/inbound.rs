@@ -27,6 +27,16 @@ pub(super) struct Inbound {
     pub(super) wants_receipt: bool,
     /// Its share of the bytes in flight.
     pub(super) load: Load,
+    pub(super) newness: Newness,
+}
+
+/// Whether a message may be new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Newness {
+    /// It may.
+    Any,
+    /// It must have come before.
+    Repeat,
 }
 
 /// Makes a signal of a message; who says it is known from the connection.
@@ -75,6 +85,7 @@ pub(super) fn read(
         id: message.id,
         wants_receipt: feed.receipts,
         load,
+        newness: Newness::Any,
     })
 }
 

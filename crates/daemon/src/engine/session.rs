@@ -57,6 +57,8 @@ pub(super) struct Inner {
     /// Who waits for the answer to which signal.
     pub(super) waiters: BTreeMap<u64, Waiter>,
     pub(super) status: Status,
+    /// The turn that was last thought about, and the number of its signal.
+    pub(super) thought: Option<(u64, u64)>,
     /// Why nothing is taken any more.
     pub(super) gone: Option<Failure>,
 }

@@ -27,6 +27,8 @@ pub(super) struct Worker {
 /// Has a thinker think.
 pub(super) fn think(hub: &Arc<Hub>, session: &Arc<Session>, effect: u64, prompt: Prompt) {
     let cancel = enlist(session, effect);
+    let context = &prompt.context;
+    session.lock().thought = context.seq.map(|seq| (context.turn.0, seq.0));
     let (hub, session) = (Arc::clone(hub), Arc::clone(session));
     let tasks = hub.tasks().clone();
     tasks.spawn(async move {

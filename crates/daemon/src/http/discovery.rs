@@ -16,11 +16,14 @@ use bridle_wire::openharness::directive::RiskTier;
 use bridle_wire::openharness::discovery::{
     ActionInfo, AuthInfo, Discovery, DiscoveryLimits, EngineInfo, error_codes,
 };
+use bridle_wire::openharness::event::SSE_PROFILE;
 use bridle_wire::openharness::exchange::Health;
 use bridle_wire::openharness::ids::{ActionType, Label, Name};
 use bridle_wire::openharness::payload::{self, RENDER_MESSAGE};
 use bridle_wire::openharness::shape::Gate;
-use bridle_wire::openharness::{Capabilities, CapabilityDenial, Echo, Limits, Shape as _, Version};
+use bridle_wire::openharness::{
+    Capabilities, CapabilityDenial, Echo, Json, Limits, Shape as _, Version,
+};
 
 use super::gate::Peer;
 use super::marks::Marks;
@@ -29,14 +32,19 @@ use super::{Http, answer};
 /// Our name.
 const ENGINE: &str = "bridle";
 
+/// Profiles beyond version 1 that are served.
+const PROFILES: [&str; 1] = [SSE_PROFILE];
+
 /// Types of directives that are sent.
 const SENT: [&str; 1] = [RENDER_MESSAGE];
 
 /// Every capability that is known, and what is done about it.
 fn offers() -> Vec<(&'static str, Offer)> {
     let denied = Offer::Denied(capability::Denial::NotSupported);
-    let keys = [STREAMING, PARALLEL, UPLOAD, RICH_CARDS, APPROVAL, FEEDBACK];
-    keys.into_iter().map(|key| (key, denied.clone())).collect()
+    let profiles = Json::object([("profiles", Json::array(PROFILES.map(Json::from)))]);
+    let keys = [PARALLEL, UPLOAD, RICH_CARDS, APPROVAL, FEEDBACK];
+    let denied = keys.into_iter().map(|key| (key, denied.clone()));
+    [(STREAMING, Offer::Honored(profiles))].into_iter().chain(denied).collect()
 }
 
 /// Answers what a shell asked for.
@@ -62,7 +70,7 @@ pub(super) fn document(limits: &Limits) -> String {
         capabilities: capabilities(None).0,
         action_types: SENT.into_iter().map(action).collect(),
         error_codes: error_codes(),
-        profiles: Vec::new(),
+        profiles: PROFILES.map(name).into(),
         limits: DiscoveryLimits::of(limits),
         auth: AuthInfo { schemes: vec![name("bearer")] },
     };

@@ -4,6 +4,8 @@
 //! answer. An error says its code and a sentence of ours: what the engine recorded about it may
 //! quote the request.
 
+use std::borrow::Cow;
+
 use bridle_sexp::Value;
 use bridle_wire::openharness::directive::ResultWish;
 use bridle_wire::openharness::ids::DirectiveId;
@@ -13,6 +15,9 @@ use bridle_wire::openharness::{Code, Directive, Echo, ErrorObject, ResponseMessa
 
 use super::run::Ran;
 use super::signal::About;
+
+/// Whether the results of directives are waited for.
+pub(super) const WISH: ResultWish = ResultWish::None;
 
 /// Makes the answer.
 pub(super) fn answer(ran: &Ran, echo: &Echo, about: &About) -> ResponseMessage {
@@ -58,24 +63,31 @@ fn directives(ran: &Ran, payload: &Value, about: &About) -> Vec<Directive> {
         payload.get("status").is_some_and(|status| status.is_keyword("pending-approval"));
     let text = payload.get("text").and_then(Value::as_str);
     let waits = payload.get("message").and_then(Value::as_str).filter(|_| is_pending);
+    let run = ran.name();
     let texts = text.into_iter().chain(waits);
-    let named = |(index, text): (usize, &str)| {
-        let id = format!("{}-{}.{index}", ran.session, ran.seq);
-        let id = DirectiveId::new(id).expect("a session and two numbers are short");
-        render(text, about).with_id(id, ResultWish::None)
-    };
+    let named =
+        |(index, text): (usize, &str)| render(text, about).with_id(directive_id(&run, index), WISH);
     texts.enumerate().map(named).collect()
 }
 
-/// Shows a text: as it is where Markdown is welcome, and without what a terminal would obey where
-/// it goes to one.
-fn render(text: &str, about: &About) -> Directive {
+/// The name of a directive within its run.
+pub(super) fn directive_id(run: &str, index: usize) -> DirectiveId {
+    DirectiveId::new(format!("{run}.{index}")).expect("a session and two numbers are short")
+}
+
+/// A directive that shows a text.
+pub(super) fn render(text: &str, about: &About) -> Directive {
+    let format = if about.is_terminal() { Format::Plain } else { Format::Markdown };
+    Directive::render_message(&shown(text, about), format)
+}
+
+/// A text as a shell gets it: as it is, or without what a terminal would obey where it goes to one.
+pub(super) fn shown<'t>(text: &'t str, about: &About) -> Cow<'t, str> {
     if !about.is_terminal() {
-        return Directive::render_message(text, Format::Markdown);
+        return text.into();
     }
     let is_plain = |letter: &char| !letter.is_control() || matches!(letter, '\n' | '\t');
-    let plain: String = text.chars().filter(is_plain).collect();
-    Directive::render_message(&plain, Format::Plain)
+    text.chars().filter(is_plain).collect::<String>().into()
 }
 
 #[cfg(test)]

@@ -10,13 +10,20 @@ use axum::extract::{Extension, Request, State};
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::Response;
-use bridle_wire::openharness::{Code, ErrorObject, Received, Refused, ResponseMessage, receive};
+use bridle_wire::openharness::capability::STREAMING;
+use bridle_wire::openharness::event::SSE_PROFILE;
+use bridle_wire::openharness::{
+    Capabilities, Code, Echo, ErrorObject, Received, Refused, ResponseMessage, receive,
+};
+
+use tokio::time::Instant;
 
 use super::body::{self, Read};
 use super::gate::Peer;
 use super::marks::Marks;
-use super::run::{self, Wanted};
+use super::run::{self, Running, Wanted};
 use super::signal::{self, About};
+use super::stream::{self, Subject};
 use super::{Http, answer, discovery, fold};
 
 /// Says that an answer was there already.
@@ -32,9 +39,18 @@ const MAX_WAIT: Duration = Duration::from_secs(600);
 const LARGE: usize = 64 << 10;
 
 /// What comes of an exchange.
-struct Answered {
-    message: ResponseMessage,
-    is_replay: bool,
+enum Answered {
+    /// A message.
+    Message { message: Box<ResponseMessage>, is_replay: bool },
+    /// A stream.
+    Stream(Running, Box<Subject>),
+}
+
+impl Answered {
+    fn error(echo: &Echo, error: ErrorObject) -> Answered {
+        let message = Box::new(ResponseMessage::error(echo, error));
+        Answered::Message { message, is_replay: false }
+    }
 }
 
 /// Takes a request and answers it.
@@ -43,7 +59,7 @@ pub(super) async fn exchange(
     Extension(peer): Extension<Arc<Peer>>,
     request: Request,
 ) -> Response {
-    let began = tokio::time::Instant::now();
+    let began = Instant::now();
     let (head, body) = request.into_parts();
     let marks = Marks::of(&head.headers);
     let limits = &http.shared.config.limits;
@@ -59,20 +75,23 @@ pub(super) async fn exchange(
         Ok(wanted) => Box::pin(carry_out(&http, wanted)).await,
         Err(error) => Err(error),
     };
-    let answered = answered.unwrap_or_else(|error| Answered {
-        message: ResponseMessage::error(&echo, *error),
-        is_replay: false,
-    });
+    let answered = answered.unwrap_or_else(|error| Answered::error(&echo, *error));
     let correlation = marks.correlation().to_owned();
-    let mut response = answer::message(&answered.message, marks);
-    if answered.is_replay {
-        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
-    }
+    let (response, code) = match answered {
+        Answered::Stream(running, subject) => {
+            (stream::respond(&http, running, *subject, marks), None)
+        }
+        Answered::Message { message, is_replay } => {
+            let mut response = answer::message(&message, marks);
+            if is_replay {
+                response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+            }
+            (response, message.response.error.as_ref().and_then(ErrorObject::known))
+        }
+    };
     let status = response.status().as_u16();
     http.shared.metrics.http(status);
-    let code = answered.message.response.error.as_ref().and_then(ErrorObject::known);
-    let code = code.map_or("", Code::as_str);
-    let ms = began.elapsed().as_millis();
+    let (code, ms) = (code.map_or("", Code::as_str), began.elapsed().as_millis());
     tracing::debug!(target: "bridle::http", status, code, ms, correlation, "exchange");
     response
 }
@@ -82,6 +101,16 @@ struct Admitted {
     who: crate::principal::Principal,
     received: Received,
     bytes: usize,
+    form: Form,
+}
+
+/// How a request is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// With one message.
+    Whole,
+    /// With events, after the one that the shell saw last.
+    Stream(Option<u64>),
 }
 
 /// Reads the message; large ones on another thread.
@@ -122,10 +151,9 @@ async fn admit(
     if !is_json(headers) {
         return Err(of(Code::UnsupportedMediaType));
     }
-    if !accepts_json(headers) {
-        return Err(of(Code::NotAcceptable));
-    }
     let (received, bytes) = received.map_err(|refused| Box::new(refused.refusal.error()))?;
+    let form = form(headers, received.message.capabilities.as_ref());
+    let form = form.ok_or_else(|| of(Code::NotAcceptable))?;
     let id = received.message.request_id.as_ref();
     if let Some(key) = headers.get(KEY)
         && Some(key.as_bytes()) != id.map(|id| id.as_str().as_bytes())
@@ -139,7 +167,7 @@ async fn admit(
     if http.shared.budget.full() {
         return Err(of(Code::EngineOverloaded));
     }
-    Ok(Admitted { who, received, bytes })
+    Ok(Admitted { who, received, bytes, form })
 }
 
 /// Refuses what this engine could only ignore: a procedure that it does not know, and a step of a
@@ -158,35 +186,61 @@ fn check_context(received: &Received) -> Result<(), Box<ErrorObject>> {
     Ok(())
 }
 
+/// How a shell wants to be answered: with a stream, if it says so in both places.
+fn form(headers: &HeaderMap, asked: Option<&Capabilities>) -> Option<Form> {
+    let follows = asked.is_some_and(|asked| asked.lists_profile(STREAMING, SSE_PROFILE));
+    if follows && accepts(headers, &["text/event-stream"]) {
+        return Some(Form::Stream(stream::last_event(headers)));
+    }
+    accepts(headers, &JSON_RANGES).then_some(Form::Whole)
+}
+
 /// Has the engine answer.
-async fn carry_out(http: &Http, admitted: Admitted) -> Result<Answered, Box<ErrorObject>> {
-    let Admitted { who, received, bytes } = admitted;
+async fn carry_out(http: &Arc<Http>, admitted: Admitted) -> Result<Answered, Box<ErrorObject>> {
+    let Admitted { who, received, bytes, form } = admitted;
     let context = received.message.context();
     let about = About::of(context.and_then(|context| context.shell.as_ref()));
     let wait = context.and_then(bridle_wire::openharness::request::Context::timeout_ms);
     let wait = wait.map_or(MAX_WAIT, |ms| Duration::from_millis(ms).min(MAX_WAIT));
     let message = signal::message(&received);
-    let wanted = Wanted { who, received: &received, about, message, bytes };
-    let ran = async {
+    let is_resumed = matches!(form, Form::Stream(Some(_)));
+    let wanted = Wanted { who, received: &received, about, message, bytes, is_resumed };
+    let begun = async {
         let running = run::begin(http, &wanted).await?;
         if let Some(id) = &received.message.request_id {
             http.seen.note(&wanted.who, id, received.fingerprint);
         }
-        running.finish().await
+        Ok(running)
     };
-    let ran = tokio::select! {
-        ran = tokio::time::timeout(wait, ran) => ran.unwrap_or(Err(Code::EngineTimeout)),
-        () = stopped(http) => Err(Code::EngineOverloaded),
-    };
-    let ran = ran.map_err(|code| Box::new(ErrorObject::of(code)))?;
+    let in_time = Instant::now() + wait;
+    let running = within(http, in_time, begun).await?;
+    if let Form::Stream(last) = form {
+        let about = wanted.about;
+        let subject = Box::new(Subject { received, about, last, wait });
+        return Ok(Answered::Stream(running, subject));
+    }
+    let ran = within(http, in_time, running.finish()).await?;
     let message = fold::answer(&ran, &received.echo, &wanted.about);
     let (supported, denials) = discovery::capabilities(received.message.capabilities.as_ref());
-    let message = message.with_capabilities(supported, denials);
-    Ok(Answered { message, is_replay: ran.is_replay })
+    let message = Box::new(message.with_capabilities(supported, denials));
+    Ok(Answered::Message { message, is_replay: ran.is_replay })
+}
+
+/// Waits until the time is over, or the daemon stops.
+async fn within<T>(
+    http: &Http,
+    time: Instant,
+    work: impl Future<Output = Result<T, Code>>,
+) -> Result<T, Box<ErrorObject>> {
+    let done = tokio::select! {
+        done = tokio::time::timeout_at(time, work) => done.unwrap_or(Err(Code::EngineTimeout)),
+        () = stopped(http) => Err(Code::EngineOverloaded),
+    };
+    done.map_err(|code| Box::new(ErrorObject::of(code)))
 }
 
 /// Completes when the daemon stops and there is just enough time left to say so.
-async fn stopped(http: &Http) {
+pub(super) async fn stopped(http: &Http) {
     http.shared.stop.cancelled().await;
     tokio::time::sleep(http.shared.config.limits.shutdown_grace / 2).await;
 }
@@ -206,8 +260,11 @@ fn is_json(headers: &HeaderMap) -> bool {
         && charsets.all(|(_, value)| value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8"))
 }
 
-/// Tells whether the shell takes JSON.
-fn accepts_json(headers: &HeaderMap) -> bool {
+/// What a shell says that takes JSON.
+const JSON_RANGES: [&str; 3] = ["*/*", "application/*", "application/json"];
+
+/// Tells whether the shell takes one of these types; one that says nothing takes JSON.
+fn accepts(headers: &HeaderMap, types: &[&str]) -> bool {
     let mut ranges = headers
         .get_all(ACCEPT)
         .iter()
@@ -217,13 +274,13 @@ fn accepts_json(headers: &HeaderMap) -> bool {
         .filter(|range| !range.is_empty())
         .peekable();
     if ranges.peek().is_none() {
-        return true;
+        return types == JSON_RANGES;
     }
     ranges.any(|range| {
         let mut parts = range.split(';').map(str::trim);
         let kind = parts.next().unwrap_or_default();
         let is_refused = parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"));
-        matches!(kind, "*/*" | "application/*" | "application/json") && !is_refused
+        types.contains(&kind) && !is_refused
     })
 }
 
@@ -232,7 +289,7 @@ mod tests {
     use axum::http::header::{ACCEPT, CONTENT_TYPE};
     use axum::http::{HeaderMap, HeaderValue};
 
-    use super::{accepts_json, is_json};
+    use super::{JSON_RANGES, accepts, is_json};
 
     #[test]
     fn the_type_of_a_body_is_json_in_utf8() {
@@ -257,7 +314,8 @@ mod tests {
     #[test]
     fn what_a_shell_accepts_must_include_json() {
         let check = |accept: &'static str| {
-            accepts_json(&HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(accept))]))
+            let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(accept))]);
+            accepts(&headers, &JSON_RANGES)
         };
         for good in ["*/*", "application/*", "text/html, application/json;q=0.5", ""] {
             assert!(check(good), "{good}");
@@ -265,6 +323,7 @@ mod tests {
         for bad in ["text/html", "application/json;q=0", "image/png, text/*"] {
             assert!(!check(bad), "{bad}");
         }
-        assert!(accepts_json(&HeaderMap::new()));
+        assert!(accepts(&HeaderMap::new(), &JSON_RANGES));
+        assert!(!accepts(&HeaderMap::new(), &["text/event-stream"]));
     }
 }

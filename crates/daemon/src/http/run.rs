@@ -35,6 +35,8 @@ pub(super) struct Wanted<'r> {
     pub(super) message: Message,
     /// Bytes that came.
     pub(super) bytes: usize,
+    /// Whether it must have come before: the shell saw the beginning of its answer.
+    pub(super) is_resumed: bool,
 }
 
 /// A request that was recorded, and what follows from it.
@@ -46,6 +48,17 @@ pub(super) struct Running {
     began: Option<i64>,
     /// The answer, if it was there before this copy of the request came.
     ready: Option<Arc<StreamEvent>>,
+}
+
+/// Something that happened.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// Text of the answer in the making.
+    Delta(String),
+    /// The answer.
+    Answered(Arc<StreamEvent>),
+    /// Nothing that concerns this request.
+    Nothing,
 }
 
 /// What was recorded of a request that is answered.
@@ -89,7 +102,11 @@ async fn attempt_once(
     let mut message = wanted.message.clone();
     message.id = wanted.received.message.request_id.as_ref().map(|id| Id::Str(id.as_str().into()));
     let load = http.shared.budget.load(wanted.bytes.saturating_mul(OWNED));
-    attachment.admit(message, &[], load).map_err(|failure| refused(&failure))?;
+    let admitted = match wanted.is_resumed {
+        true => attachment.admit_again(message, load),
+        false => attachment.admit(message, &[], load),
+    };
+    admitted.map_err(|failure| refused(&failure))?;
     let seq = loop {
         match next(&attachment).await {
             Out::Receipt { seq, .. } => break seq,
@@ -162,28 +179,39 @@ impl Running {
         Running { attachment, seq, began: None, ready: None }
     }
 
+    /// The name of the run: its session and the number of its signal.
+    pub(super) fn name(&self) -> String {
+        run_name(self.attachment.session(), self.seq)
+    }
+
     /// Waits for the answer.
     ///
     /// # Errors
     /// The session is gone.
     pub(super) async fn finish(mut self) -> Result<Ran, Code> {
-        if let Some(said) = self.ready.take() {
-            return Ok(self.ran(said, true));
-        }
         loop {
-            if let Some(said) = self.step().await? {
-                return Ok(self.ran(said, false));
+            if let Step::Answered(said) = self.step().await? {
+                return Ok(self.ran(said));
             }
         }
     }
 
-    /// Takes one thing from the session; returns the answer when it is that.
-    async fn step(&mut self) -> Result<Option<Arc<StreamEvent>>, Code> {
-        match next(&self.attachment).await {
-            Out::Event { event, .. } => Ok(self.take(event)),
-            Out::Gone(failure) => Err(refused(&failure)),
-            _ => Ok(None),
+    /// Takes one thing from the session. Nothing is lost when this is not waited for.
+    ///
+    /// # Errors
+    /// The session is gone.
+    pub(super) async fn step(&mut self) -> Result<Step, Code> {
+        if let Some(said) = &self.ready {
+            return Ok(Step::Answered(Arc::clone(said)));
         }
+        Ok(match next(&self.attachment).await {
+            Out::Event { event, .. } => self.take(event).map_or(Step::Nothing, Step::Answered),
+            Out::Delta { turn, text } if self.attachment.is_about(turn, self.seq) => {
+                Step::Delta(text)
+            }
+            Out::Gone(failure) => return Err(refused(&failure)),
+            _ => Step::Nothing,
+        })
     }
 
     /// Notes an event; hands it back when it is the answer.
@@ -198,9 +226,10 @@ impl Running {
         None
     }
 
-    fn ran(self, said: Arc<StreamEvent>, is_replay: bool) -> Ran {
-        let Running { attachment, seq, began, .. } = self;
-        let began = began.unwrap_or(said.at);
+    /// All that was recorded, with the answer.
+    pub(super) fn ran(self, said: Arc<StreamEvent>) -> Ran {
+        let Running { attachment, seq, began, ready } = self;
+        let (began, is_replay) = (began.unwrap_or(said.at), ready.is_some());
         Ran { session: attachment.session().clone(), seq, began, said, is_replay }
     }
 
@@ -236,6 +265,18 @@ impl Running {
     }
 }
 
+/// The name of a run.
+fn run_name(session: &SessionId, seq: u64) -> String {
+    format!("{session}-{seq}")
+}
+
+impl Ran {
+    /// The name of the run.
+    pub(super) fn name(&self) -> String {
+        run_name(&self.session, self.seq)
+    }
+}
+
 async fn next(attachment: &Attachment) -> Out {
     poll_fn(|cx| attachment.poll_next(cx)).await
 }
@@ -258,6 +299,7 @@ fn refused(failure: &Failure) -> Code {
     use bridle_wire::Code as Engine;
     match failure.code {
         Engine::IdConflict => Code::IdempotencyConflict,
+        Engine::UnknownId => Code::StreamExpired,
         Engine::NotPermitted | Engine::UnknownSession => Code::Forbidden,
         Engine::Overloaded
         | Engine::ShuttingDown

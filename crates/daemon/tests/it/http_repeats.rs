@@ -10,7 +10,7 @@ use crate::http_client::{ask, intent, on, post, serving};
 use crate::support::Daemon;
 
 /// Turns on HTTP and a script that counts by what it notes.
-fn scripted(text: &'static str) -> impl Fn(&mut Config, &Path) {
+pub(crate) fn scripted(text: &'static str) -> impl Fn(&mut Config, &Path) {
     move |config, dir| {
         on(config, dir);
         let file = dir.join("rules.script");

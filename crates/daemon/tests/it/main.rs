@@ -17,6 +17,7 @@ mod hostile;
 mod http;
 mod http_client;
 mod http_repeats;
+mod http_streams;
 mod http_tokens;
 mod limits;
 mod lock;

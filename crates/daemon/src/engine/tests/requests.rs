@@ -15,7 +15,7 @@ use crate::engine::batch::{After, Batch, Means, began};
 use crate::engine::core::Core;
 use crate::engine::facts::HubFacts;
 use crate::engine::guard::Guard;
-use crate::engine::inbound::Inbound;
+use crate::engine::inbound::{Inbound, Newness};
 use crate::engine::terms::AttachmentId;
 use crate::engine::work::Work;
 use crate::engine::{Attach, Kind, Out, View};
@@ -154,6 +154,7 @@ fn crashed(directory: &std::path::Path, crash: Crash) -> u64 {
         id: None,
         wants_receipt: false,
         load: super::rig::no_load(),
+        newness: Newness::Any,
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis();
     let now = i64::try_from(now).expect("before the end of time");

@@ -1,0 +1,282 @@
+//! A streamed answer: profile `dev.bridle.sse.1`.
+//!
+//! Begun by `post` when the shell asks for it. One task a stream follows the request in its
+//! session and hands events to the body of the response; whoever does not read makes it wait, and
+//! whoever leaves ends it, not the run. The same request with `Last-Event-ID` takes it up again:
+//! what was for display is not repeated, what is still to come and the complete answer are sent.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::response::Response;
+use bridle_wire::openharness::event::{
+    DirectiveDelta, DirectiveDone, DirectiveStart, Event, Final, Open, Resume,
+};
+use bridle_wire::openharness::ids::{DirectiveId, RequestId, RunId, StreamId};
+use bridle_wire::openharness::{
+    Code, Directive, ErrorObject, Json, Received, ResponseMessage, Version,
+};
+use http_body::Frame;
+use tokio::sync::mpsc;
+use tokio::time::MissedTickBehavior;
+
+use super::marks::Marks;
+use super::run::{Ran, Running, Step};
+use super::signal::About;
+use super::{Http, discovery, fold};
+
+/// Where a shell says which event it saw last.
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+
+/// Tells proxies to pass events on as they come.
+const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// Time between two signs of life: less than any proxy waits.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// The sign of life: a comment.
+const SIGN: &[u8] = b": ka\n\n";
+
+/// Events that wait for the shell; then the stream waits.
+const MAX_WAITING: usize = 16;
+
+/// For how long a stream can be taken up again: as long as a repeat is known.
+const RESUME_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// The number of the event that a shell saw last; what is no number counts as none.
+pub(super) fn last_event(headers: &HeaderMap) -> Option<u64> {
+    headers.get(LAST_EVENT)?.to_str().ok()?.parse().ok()
+}
+
+/// What a stream is about.
+pub(super) struct Subject {
+    pub(super) received: Received,
+    pub(super) about: About,
+    /// The event that the shell saw last.
+    pub(super) last: Option<u64>,
+    /// For how long the shell waits.
+    pub(super) wait: Duration,
+}
+
+/// Answers with a stream.
+pub(super) fn respond(
+    http: &Arc<Http>,
+    running: Running,
+    subject: Subject,
+    marks: Marks,
+) -> Response {
+    let (events, receiver) = mpsc::channel(MAX_WAITING);
+    let teller = Teller::new(events, &running, &subject);
+    let task = tell(Arc::clone(http), running, subject, teller);
+    http.shared.tasks.spawn(task);
+    let mut response = Response::new(Body::new(Events(receiver)));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(BUFFERING, HeaderValue::from_static("no"));
+    marks.put(headers);
+    response
+}
+
+/// The shell has left.
+struct Left;
+
+async fn tell(http: Arc<Http>, running: Running, subject: Subject, mut teller: Teller) {
+    // Either way there is nobody to say more to.
+    let _ = Box::pin(teller.tell(&http, running, &subject)).await;
+}
+
+/// Writes the events of one stream.
+struct Teller {
+    events: mpsc::Sender<Bytes>,
+    stream: StreamId,
+    run: String,
+    request: Option<RequestId>,
+    /// The number of the next event.
+    seq: u64,
+    /// Whether the first directive has begun.
+    has_begun: bool,
+}
+
+impl Teller {
+    fn new(events: mpsc::Sender<Bytes>, running: &Running, subject: &Subject) -> Teller {
+        let run = running.name();
+        Teller {
+            events,
+            stream: StreamId::new(run.as_str()).expect("a session and a number are short"),
+            run,
+            request: subject.received.echo.request_id.clone(),
+            seq: subject.last.map_or(0, |last| last.saturating_add(1)),
+            has_begun: false,
+        }
+    }
+
+    async fn tell(
+        &mut self,
+        http: &Http,
+        mut running: Running,
+        subject: &Subject,
+    ) -> Result<(), Left> {
+        self.open(subject).await?;
+        let mut signs = tokio::time::interval(KEEP_ALIVE);
+        signs.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        signs.tick().await;
+        let late = tokio::time::sleep(subject.wait);
+        let mut late = std::pin::pin!(late);
+        let ended = loop {
+            let step = tokio::select! {
+                step = running.step() => step,
+                _ = signs.tick() => {
+                    self.put(SIGN.into()).await?;
+                    continue;
+                }
+                () = late.as_mut() => break Err(Code::EngineTimeout),
+                () = super::post::stopped(http) => break Err(Code::EngineOverloaded),
+                () = self.events.closed() => return Err(Left),
+            };
+            match step {
+                Ok(Step::Delta(text)) => self.delta(&text, &subject.about).await?,
+                Ok(Step::Answered(said)) => break Ok(running.ran(said)),
+                Ok(Step::Nothing) => {}
+                Err(code) => break Err(code),
+            }
+        };
+        self.end(ended, subject).await
+    }
+
+    async fn open(&mut self, subject: &Subject) -> Result<(), Left> {
+        let asked = subject.received.message.capabilities.as_ref();
+        let (supported, denials) = discovery::capabilities(asked);
+        let open = Open {
+            stream_id: self.stream.clone(),
+            seq: self.next(),
+            request_id: self.request.clone(),
+            protocol_version: Version::ours(),
+            run_id: RunId::new(self.run.as_str()).expect("a session and a number are short"),
+            supported_capabilities: Some(supported),
+            capability_denials: denials,
+            resume: self.request.as_ref().map(|_| Resume { ttl_ms: RESUME_MS }),
+        };
+        self.say(Event::Open(open)).await
+    }
+
+    /// Shows text of an answer in the making.
+    async fn delta(&mut self, text: &str, about: &About) -> Result<(), Left> {
+        let text = fold::shown(text, about);
+        let directive_id = self.directive(0);
+        if !self.has_begun {
+            self.has_begun = true;
+            let directive = fold::render("", about).with_id(directive_id.clone(), fold::WISH);
+            self.start(0, directive).await?;
+        }
+        let delta = DirectiveDelta {
+            stream_id: self.stream.clone(),
+            seq: self.next(),
+            request_id: self.request.clone(),
+            directive_id,
+            path: "/payload/text".to_owned(),
+            append: Some(text.into_owned()),
+            value: None,
+        };
+        self.say(Event::DirectiveDelta(delta)).await
+    }
+
+    /// Shows the directives of an answer whole, and then the answer.
+    async fn end(&mut self, ended: Result<Ran, Code>, subject: &Subject) -> Result<(), Left> {
+        let echo = &subject.received.echo;
+        let message = match &ended {
+            Ok(ran) => fold::answer(ran, echo, &subject.about),
+            Err(code) => ResponseMessage::error(echo, ErrorObject::of(*code)),
+        };
+        let asked = subject.received.message.capabilities.as_ref();
+        let (supported, denials) = discovery::capabilities(asked);
+        let message = message.with_capabilities(supported, denials);
+        for (index, directive) in message.response.action_directives.iter().enumerate() {
+            self.whole(index, directive).await?;
+        }
+        let last = Final {
+            stream_id: self.stream.clone(),
+            seq: self.next(),
+            request_id: self.request.clone(),
+            message: Box::new(message),
+        };
+        self.say(Event::Final(last)).await
+    }
+
+    /// Completes a directive: whatever was shown of it, its payload is now this.
+    async fn whole(&mut self, index: usize, directive: &Directive) -> Result<(), Left> {
+        let directive_id = self.directive(index);
+        if index > 0 || !self.has_begun {
+            self.start(index, directive.clone()).await?;
+        }
+        let delta = DirectiveDelta {
+            stream_id: self.stream.clone(),
+            seq: self.next(),
+            request_id: self.request.clone(),
+            directive_id: directive_id.clone(),
+            path: "/payload".to_owned(),
+            append: None,
+            value: directive.payload.clone().map(Json::Object),
+        };
+        self.say(Event::DirectiveDelta(delta)).await?;
+        let done = DirectiveDone {
+            stream_id: self.stream.clone(),
+            seq: self.next(),
+            request_id: self.request.clone(),
+            directive_id,
+            directive: directive.clone(),
+        };
+        self.say(Event::DirectiveDone(done)).await
+    }
+
+    async fn start(&mut self, index: usize, directive: Directive) -> Result<(), Left> {
+        let start = DirectiveStart {
+            stream_id: self.stream.clone(),
+            seq: self.next(),
+            request_id: self.request.clone(),
+            index: u64::try_from(index).unwrap_or(u64::MAX),
+            directive_id: self.directive(index),
+            directive: Directive { payload: None, ..directive },
+        };
+        self.say(Event::DirectiveStart(start)).await
+    }
+
+    fn directive(&self, index: usize) -> DirectiveId {
+        fold::directive_id(&self.run, index)
+    }
+
+    fn next(&mut self) -> u64 {
+        let seq = self.seq;
+        self.seq = seq.saturating_add(1);
+        seq
+    }
+
+    async fn say(&self, event: Event) -> Result<(), Left> {
+        self.put(event.to_sse().into()).await
+    }
+
+    async fn put(&self, bytes: Bytes) -> Result<(), Left> {
+        self.events.send(bytes).await.map_err(|_| Left)
+    }
+}
+
+/// The body of a response: events as they come.
+struct Events(mpsc::Receiver<Bytes>);
+
+impl HttpBody for Events {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.poll_recv(cx).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+    }
+}

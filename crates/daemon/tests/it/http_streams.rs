@@ -1,0 +1,169 @@
+//! Answers as events: in order, complete, and taken up again.
+
+use std::time::Duration;
+
+use bridle_wire::openharness::{Code, Event, Json, Limits, ResponseMessage};
+
+use crate::http_client::{Client, ask, intent, post, raw_post, serving};
+use crate::http_repeats::scripted;
+use crate::support::Daemon;
+
+const RULES: &str = "(rule :when \"talk\" :stream (\"one \" \"two\") :pace 150 :say \"one two\")\n\
+                     (rule :when \"fail\" :stream (\"one\") :pace 150 :error \"no\")\n\
+                     (rule :when \"slow\" :delay 600 :say \"at last\")";
+
+const ACCEPT: &str =
+    "content-type: application/json\r\naccept: text/event-stream\r\nconnection: close\r\n";
+
+fn streamed(id: &str, text: &str) -> String {
+    let asks =
+        r#""capabilities":{"openharness.streaming":{"profiles":["dev.bridle.sse.1"]}},"request":{"#;
+    intent(id, "desk", text).replacen("\"request\":{", asks, 1)
+}
+
+/// Reads a stream to its end: every event, checked by its shape.
+async fn events(daemon: &Daemon, headers: &str, body: &str) -> Vec<Event> {
+    let mut client = Client::of(daemon).await;
+    client.send(&raw_post(daemon, headers, body)).await;
+    let head = client.head().await;
+    assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    assert!(head.contains("content-type: text/event-stream\r\n"), "{head}");
+    read_events(&unchunked(&client.rest().await))
+}
+
+/// The content of a body in chunks.
+fn unchunked(mut rest: &str) -> String {
+    let mut body = String::new();
+    while let Some((size, after)) = rest.split_once("\r\n") {
+        let size = usize::from_str_radix(size, 16).unwrap();
+        body.push_str(&after[..size]);
+        rest = after[size..].trim_start_matches("\r\n");
+    }
+    body
+}
+
+fn read_events(text: &str) -> Vec<Event> {
+    let blocks = text.split("\n\n").filter(|block| !block.is_empty() && !block.starts_with(':'));
+    let read = |block: &str| {
+        let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        let event = Event::read(field("event: "), field("data: ").as_bytes(), &Limits::default());
+        let event = event.unwrap().unwrap();
+        assert_eq!(field("id: ").parse(), Ok(event.seq()));
+        event
+    };
+    blocks.map(read).collect()
+}
+
+fn names(events: &[Event]) -> Vec<&str> {
+    events.iter().map(Event::name).collect()
+}
+
+fn last(events: &[Event]) -> &ResponseMessage {
+    match events.last() {
+        Some(Event::Final(last)) => &last.message,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What the deltas of the first directive add up to: what was appended, and what was set.
+fn folded(events: &[Event]) -> (String, Option<Json>) {
+    let (mut text, mut payload) = (String::new(), None);
+    for event in events {
+        if let Event::DirectiveDelta(delta) = event {
+            text.push_str(delta.append.as_deref().unwrap_or_default());
+            payload = delta.value.clone();
+        }
+    }
+    (text, payload)
+}
+
+#[tokio::test]
+async fn a_stream_begins_with_open_and_ends_with_the_answer() {
+    let daemon = Daemon::with(scripted(RULES)).await;
+    let body = streamed("r1", "talk");
+    let events = events(&daemon, ACCEPT, &body).await;
+    assert!(events.iter().enumerate().all(|(idx, event)| event.seq() == idx as u64));
+    let names = names(&events);
+    assert_eq!((names[0], names[1], names[2]), ("open", "directive.start", "directive.delta"));
+    assert_eq!(names[names.len() - 2..], ["directive.done", "final"]);
+    let message = last(&events);
+    let directive = &message.response.action_directives[0];
+    assert_eq!(directive.text(), Some("one two"));
+    let (text, payload) = folded(&events);
+    assert!("one two".starts_with(&text) && !text.is_empty(), "{text}");
+    assert_eq!(payload.unwrap().as_object(), directive.payload.as_ref());
+    // Without the header the same request is one message, and the same one.
+    assert_eq!(ask(&daemon, &post(&daemon, &body)).await.message(), *message);
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_error_ends_a_stream_with_nothing_to_carry_out() {
+    let daemon = Daemon::with(scripted(RULES)).await;
+    let events = events(&daemon, ACCEPT, &streamed("r1", "fail")).await;
+    assert!(!names(&events).contains(&"directive.done"), "{events:?}");
+    let message = last(&events);
+    assert!(message.response.action_directives.is_empty());
+    assert_eq!(message.response.error.as_ref().unwrap().known(), Some(Code::UpstreamError));
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stream_is_taken_up_again_also_after_a_restart() {
+    let daemon = Daemon::with(|config, dir| {
+        scripted(RULES)(config, dir);
+        config.limits.shutdown_grace = Duration::from_millis(20);
+    })
+    .await;
+    let body = streamed("r1", "slow");
+    let mut client = Client::of(&daemon).await;
+    client.send(&raw_post(&daemon, ACCEPT, &body)).await;
+    client.head().await;
+    let (task, dir) = daemon.begin_stop();
+    task.await.unwrap().unwrap();
+    client.rest().await;
+    let daemon = Daemon::again(dir, scripted(RULES)).await;
+    let again = format!("{ACCEPT}last-event-id: 0\r\n");
+    let events = events(&daemon, &again, &body).await;
+    assert_eq!(events[0].seq(), 1);
+    assert_eq!(names(&events)[0], "open");
+    assert_eq!(last(&events).response.action_directives[0].text(), Some("at last"));
+    // Nothing was admitted here: the first copy was, before.
+    assert_eq!(daemon.metric("bridle_messages_admitted_total").await, 0);
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_was_never_begun_is_not_taken_up() {
+    let daemon = serving().await;
+    let headers = format!("{ACCEPT}last-event-id: 3\r\n");
+    let reply = ask(&daemon, &raw_post(&daemon, &headers, &streamed("r9", "help"))).await;
+    assert_eq!(reply.code(), Code::StreamExpired);
+    assert_eq!(daemon.metric("bridle_messages_admitted_total").await, 0);
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stream_is_for_who_asks_in_both_places() {
+    let daemon = serving().await;
+    let reply = ask(&daemon, &raw_post(&daemon, ACCEPT, &intent("r1", "desk", "help"))).await;
+    assert_eq!(reply.code(), Code::NotAcceptable);
+    let reply = ask(&daemon, &post(&daemon, &streamed("r2", "help"))).await;
+    assert!(reply.text().starts_with("I am bridle"));
+    assert!(reply.message().capability_denials.is_empty());
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn who_leaves_a_stream_does_not_end_the_run() {
+    let daemon = Daemon::with(scripted(RULES)).await;
+    let body = streamed("r1", "talk");
+    let mut client = Client::of(&daemon).await;
+    client.send(&raw_post(&daemon, ACCEPT, &body)).await;
+    client.head().await;
+    drop(client);
+    let reply = ask(&daemon, &post(&daemon, &body)).await;
+    assert_eq!(reply.text(), "one two");
+    assert_eq!(daemon.metric("bridle_messages_admitted_total").await, 1);
+    daemon.stop().await.unwrap();
+}
