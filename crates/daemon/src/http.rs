@@ -12,7 +12,7 @@
 //! - `run`: a request in its session until it is answered; a repeat finds the same answer
 //! - `fold`: what was recorded becomes the answer
 //! - `stream`: an answer as events, while it is made
-//! - `discovery`: what is offered
+//! - `discovery`, `openapi`: what is offered
 //! - `answer`: a message becomes a response of HTTP
 //!
 //! An answer is a fold of records and of nothing else: the same request gives the same answer
@@ -24,6 +24,7 @@ mod discovery;
 mod fold;
 mod gate;
 mod marks;
+mod openapi;
 mod place;
 mod post;
 mod run;
@@ -52,6 +53,8 @@ pub(crate) struct Http {
     limits: Limits,
     /// The discovery document, made once.
     discovery: String,
+    /// The OpenAPI document, likewise.
+    openapi: String,
     seen: place::Seen,
 }
 
@@ -60,7 +63,8 @@ impl Http {
     pub(crate) fn new(shared: Arc<Shared>, tokens: Tokens) -> Arc<Http> {
         let limits = Limits::default();
         let discovery = discovery::document(&limits);
-        Arc::new(Http { shared, tokens, limits, discovery, seen: place::Seen::default() })
+        let openapi = openapi::document();
+        Arc::new(Http { shared, tokens, limits, discovery, openapi, seen: place::Seen::default() })
     }
 
     /// What answers where.
@@ -71,6 +75,7 @@ impl Http {
             .route("/v1/openharness/", exchange())
             .route("/openharness", exchange())
             .route("/openharness/", exchange())
+            .route("/v1/openharness/openapi.json", get(openapi::serve))
             .route("/.well-known/openharness", get(discovery::get))
             .route("/health", get(discovery::health))
             .route("/", get(discovery::health))

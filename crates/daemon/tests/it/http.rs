@@ -45,6 +45,9 @@ async fn documents_say_what_is_built() {
     let document: Discovery = read(found.body.as_bytes(), &Limits::default()).unwrap();
     assert_eq!(document.engine.name.as_str(), "bridle");
     assert_eq!(document.limits.max_body_bytes, 1 << 20);
+    let openapi = get(&daemon, "/v1/openharness/openapi.json").await;
+    assert_eq!(openapi.status, 200);
+    assert!(openapi.body.starts_with("{\"openapi\":\"3.1.0\""), "{openapi:?}");
     let health = get(&daemon, "/health").await;
     assert_eq!(
         (health.status, &*health.body),
@@ -52,7 +55,7 @@ async fn documents_say_what_is_built() {
     );
     let metrics = get(&daemon, "/metrics").await;
     assert!(
-        metrics.body.contains("bridle_http_responses_total{status=\"200\"} 3\n"),
+        metrics.body.contains("bridle_http_responses_total{status=\"200\"} 4\n"),
         "{metrics:?}"
     );
     daemon.stop().await.unwrap();

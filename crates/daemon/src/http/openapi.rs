@@ -1,0 +1,173 @@
+//! The OpenAPI document: the paths that are served, with the schemas that messages are read by.
+//!
+//! Made once at start and served as it is. Paths are written down here beside the router; what
+//! their bodies look like comes from the types that read and write them.
+
+use std::sync::Arc;
+
+use axum::extract::{Extension, State};
+use axum::http::HeaderMap;
+use axum::http::StatusCode;
+use axum::response::Response;
+use bridle_wire::openharness::schema::components;
+use bridle_wire::openharness::{Code, Direction, Echo, Json, Mode, Object};
+
+use super::gate::Peer;
+use super::marks::Marks;
+use super::{Http, answer};
+
+/// Statuses that an exchange is answered with: one for each code there is, and success.
+fn statuses() -> Vec<u16> {
+    let mut all: Vec<u16> = Code::ALL.iter().map(|code| code.http_status()).collect();
+    all.push(200);
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Makes the document.
+pub(super) fn document() -> String {
+    let mut schemas = components(Direction::Request, Mode::Lenient);
+    for (name, schema) in components(Direction::Response, Mode::Strict).iter() {
+        schemas.insert(name, schema.clone());
+    }
+    let bearer = object([("type", "http".into()), ("scheme", "bearer".into())]);
+    let document = object([
+        ("openapi", "3.1.0".into()),
+        (
+            "info",
+            object([
+                ("title", "bridle, an engine of the OpenHarness Protocol (SynSwarm)".into()),
+                ("version", env!("CARGO_PKG_VERSION").into()),
+            ]),
+        ),
+        ("paths", paths()),
+        (
+            "components",
+            object([
+                ("schemas", Json::Object(schemas)),
+                ("securitySchemes", object([("bearer", bearer)])),
+            ]),
+        ),
+        // A token, or none on the machine itself.
+        ("security", Json::array([object([("bearer", Json::array([]))]), object([])])),
+    ]);
+    document.to_text() + "\n"
+}
+
+fn paths() -> Json {
+    let exchange = object([("post", post()), ("get", get("What is offered", "discovery"))]);
+    object([
+        ("/v1/openharness", exchange),
+        ("/.well-known/openharness", object([("get", get("What is offered", "discovery"))])),
+        ("/health", object([("get", get("How the daemon is", "health"))])),
+    ])
+}
+
+/// The exchange: a request, and a message whatever the status.
+fn post() -> Json {
+    let of = |status: u16| {
+        let meaning = match status {
+            200 => "The answer; an error when the request was called off".to_owned(),
+            other => {
+                let codes = Code::ALL.iter().filter(|code| code.http_status() == other);
+                let words: Vec<&str> = codes.map(|code| code.as_str()).collect();
+                words.join(", ")
+            }
+        };
+        let mut content = json("response.responseMessage");
+        if status == 200 {
+            let stream = object([("schema", object([("type", "string".into())]))]);
+            content.insert("text/event-stream", stream);
+        }
+        let response =
+            object([("description", meaning.into()), ("content", Json::Object(content))]);
+        (status.to_string(), response)
+    };
+    let body = object([
+        ("required", true.into()),
+        ("content", Json::Object(json("request.requestMessage"))),
+    ]);
+    object([
+        ("operationId", "exchange".into()),
+        ("summary", "Asks for something in a session".into()),
+        ("requestBody", body),
+        ("responses", Json::object(statuses().into_iter().map(of))),
+    ])
+}
+
+/// A document that is there for the asking.
+fn get(summary: &str, shape: &str) -> Json {
+    let good = object([
+        ("description", summary.into()),
+        ("content", Json::Object(json(&format!("response.{shape}")))),
+    ]);
+    let other = object([
+        ("description", "Not from here".into()),
+        ("content", Json::Object(json("response.responseMessage"))),
+    ]);
+    let responses = object([("200", good), ("403", other)]);
+    object([("summary", summary.into()), ("responses", responses)])
+}
+
+fn json(shape: &str) -> Object {
+    let reference = object([("$ref", format!("#/components/schemas/{shape}").into())]);
+    Object::from_iter([("application/json", object([("schema", reference)]))])
+}
+
+fn object<const N: usize>(entries: [(&str, Json); N]) -> Json {
+    Json::object(entries)
+}
+
+/// `GET /v1/openharness/openapi.json`.
+pub(super) async fn serve(
+    State(http): State<Arc<Http>>,
+    Extension(peer): Extension<Arc<Peer>>,
+    headers: HeaderMap,
+) -> Response {
+    let response = match peer.check(&headers) {
+        Ok(()) => answer::json(StatusCode::OK, http.openapi.clone()),
+        Err(code) => answer::error(code, &Echo::default(), Marks::of(&headers)),
+    };
+    http.shared.metrics.http(response.status().as_u16());
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use bridle_wire::openharness::Limits;
+    use bridle_wire::openharness::json::{Document, Kind, Node};
+
+    use super::document;
+
+    /// Every reference of a value, and of what is in it.
+    fn references(root: Node<'_>) -> Vec<String> {
+        let (mut open, mut found) = (vec![root], Vec::new());
+        while let Some(node) = open.pop() {
+            match node.kind() {
+                Kind::Object => {
+                    let reference = node.get("$ref").and_then(Node::as_str);
+                    found.extend(reference.map(std::borrow::Cow::into_owned));
+                    open.extend(node.entries().map(|(_, value)| value));
+                }
+                Kind::Array => open.extend(node.items()),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn every_reference_leads_somewhere() {
+        let text = document();
+        let document = Document::read(text.as_bytes(), &Limits::default()).unwrap();
+        let root = document.root();
+        let schemas = root.get("components").and_then(|it| it.get("schemas")).unwrap();
+        let references = references(root);
+        assert!(references.len() > 50, "{}", references.len());
+        for reference in references {
+            let name = reference.strip_prefix("#/components/schemas/").unwrap();
+            assert!(schemas.get(name).is_some(), "{reference}");
+        }
+    }
+}
