@@ -10,6 +10,10 @@
 #[expect(clippy::disallowed_methods, reason = "a test's tasks end with its runtime")]
 mod support;
 
+#[path = "it/http_client.rs"]
+#[allow(dead_code, reason = "the other test program uses the rest")]
+mod http_client;
+
 use std::io;
 use std::sync::Arc;
 
@@ -126,4 +130,56 @@ async fn secrets_are_never_logged() {
     let text = log.text();
     assert!(text.contains("bad-signature"), "{text}");
     assert!(!text.contains("sesame"), "{text}");
+}
+
+/// Requests that fail in every way there is before a session hears of them, and some that do not.
+/// All hold the word wherever it can be put.
+fn canaries(daemon: &Daemon) -> Vec<String> {
+    let whole = r#"{"protocol_version":"1.0.0","request_id":"r","capabilities":{"hunter2":"hunter2"},"request":{"auth":{"token":"hunter2","api_key":"hunter2","tenant_id":"hunter2","credential_ref":"hunter2","session_id":"hunter2"},"context":{"user_intent":"mail hunter2@example.com","shell":{"shell_kind":"hunter2"},"environment_state":{"privacy_tier":"secret","os":"hunter2","x":"hunter2"},"attachments":[{"uri":"https://hunter2/"}],"extensions":{"hunter2":{"hunter2":1}}},"extensions":{"hunter2":1}},"hunter2":"hunter2"}"#;
+    let spoiled = [
+        ("\"1.0.0\"", "\"hunter2\""),
+        ("\"1.0.0\"", "\"2.0.0-hunter2\""),
+        ("\"auth\":{", "\"auth\":\"hunter2\",\"x\":{"),
+        ("\"tenant_id\":\"hunter2\"", "\"tenant_id\":[\"hunter2\"]"),
+        ("\"user_intent\":\"mail", "\"user_intent\":{\"hunter2\":1},\"x\":\"mail"),
+        ("\"os\":\"hunter2\"", "\"os\":7"),
+        ("[{\"uri\"", "[\"hunter2\",{\"uri\""),
+        ("\"shell\":{", "\"task_hint\":{\"sop_id\":\"hunter2\"},\"shell\":{"),
+        ("\"shell\":{", "\"continuation\":{\"continuation_token\":\"hunter2\"},\"shell\":{"),
+        ("\"shell\":{", "\"hunter2\":1,\"hunter2\":2,\"shell\":{"),
+        ("\"hunter2\":\"hunter2\"}", "\"hunter2\":\"hunter2"),
+    ];
+    let bodies = spoiled.iter().map(|(from, to)| whole.replacen(from, to, 1));
+    let bodies = bodies.chain([whole.to_owned()]);
+    let mut all: Vec<String> = bodies.map(|body| http_client::post(daemon, &body)).collect();
+    let json = "content-type: application/json\r\n";
+    for headers in [
+        format!("{json}authorization: Bearer hunter2\r\n"),
+        format!("{json}idempotency-key: hunter2\r\n"),
+        format!("{json}origin: http://hunter2\r\n"),
+        format!("{json}accept: hunter2/hunter2\r\n"),
+        "content-type: hunter2/hunter2\r\n".to_owned(),
+    ] {
+        all.push(http_client::raw_post(daemon, &headers, whole));
+    }
+    all
+}
+
+#[tokio::test]
+async fn what_a_request_over_http_holds_is_in_no_answer_no_log_and_no_file() {
+    let (log, _guard) = Log::start("trace").await;
+    let daemon = Daemon::with(http_client::on).await;
+    for request in canaries(&daemon) {
+        let reply = http_client::ask(&daemon, &request).await;
+        assert!(!reply.body.contains("hunter2") && !reply.head.contains("hunter2"), "{reply:?}");
+        assert_eq!(reply.message().request_id.unwrap().as_str(), "r", "{reply:?}");
+    }
+    let files = std::fs::read_dir(daemon.dir.path().join("state")).unwrap();
+    for file in files.map(|file| file.unwrap().path()).filter(|path| path.is_file()) {
+        let bytes = std::fs::read(&file).unwrap();
+        let found = bytes.windows(7).any(|bytes| bytes == b"hunter2");
+        assert!(!found, "{}", file.display());
+    }
+    daemon.stop().await.unwrap();
+    assert!(!log.text().contains("hunter2"), "{}", log.text());
 }

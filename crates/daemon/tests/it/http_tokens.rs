@@ -4,7 +4,7 @@ use bridle_daemon::tokens::{NewToken, Owner, Scope, Seed, Tokens};
 use bridle_wire::openharness::Code;
 
 use crate::http_client::{Reply, ask, intent, raw_post, serving};
-use crate::support::Daemon;
+use crate::support::{Daemon, guard, python_of_another_user};
 
 /// Makes a token of this user's in the state of a running daemon.
 fn token(daemon: &Daemon, scope: Scope, expires: Option<i64>) -> String {
@@ -48,5 +48,28 @@ async fn a_token_is_good_for_its_scope_alone_and_a_bad_one_for_nothing() {
         assert_eq!(reply.header("www-authenticate"), Some("Bearer"));
         assert!(!reply.body.contains("CANARY") && !reply.body.contains(&good), "{reply:?}");
     }
+    daemon.stop().await.unwrap();
+}
+
+/// Asks as a client of no library would.
+const STRANGER: &str = r#"
+import http.client, sys
+body = '{"protocol_version":"1.0.0","request_id":"r1","request":{"context":{"user_intent":"help"}}}'
+def ask(method, path, body=None):
+    link = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
+    link.request(method, path, body, {"Content-Type": "application/json"})
+    return link.getresponse().status
+print(ask("POST", "/v1/openharness", body), ask("GET", "/metrics"), ask("GET", "/health"))
+"#;
+
+#[tokio::test]
+async fn another_user_of_this_machine_needs_a_token() {
+    let daemon = serving().await;
+    let port = daemon.bound.http.unwrap().port().to_string();
+    let mut command = python_of_another_user();
+    command.args(["-c", STRANGER, &port]);
+    let output = guard(tokio::task::spawn_blocking(move || command.output())).await;
+    let output = output.unwrap().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "401 401 200", "{output:?}");
     daemon.stop().await.unwrap();
 }
