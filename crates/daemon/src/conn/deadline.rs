@@ -39,6 +39,13 @@ impl Deadlines {
         self.at[what as usize].get_or_insert_with(|| Instant::now() + after);
     }
 
+    /// Waits no longer than this from now, whether or not it has been started before.
+    pub(super) fn shorten(&mut self, what: Late, after: Duration) {
+        let latest = Instant::now() + after;
+        let at = &mut self.at[what as usize];
+        *at = Some(at.map_or(latest, |at| at.min(latest)));
+    }
+
     /// Waits until `at`, or no more.
     pub(super) fn set(&mut self, what: Late, at: Option<std::time::Instant>) {
         self.at[what as usize] = at.map(Instant::from_std);
@@ -80,5 +87,28 @@ impl Deadlines {
         let all = [Late::Frame, Late::Unit, Late::Part, Late::Write, Late::End];
         let is_next = |what: &Late| self.at[*what as usize] == Some(next);
         all.into_iter().find(is_next).unwrap_or(Late::End)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Deadlines, Late};
+
+    #[tokio::test]
+    async fn a_wait_is_shortened_and_never_made_longer() {
+        let at = |deadlines: &Deadlines| deadlines.at[Late::End as usize].unwrap();
+        let mut deadlines = Deadlines::default();
+        deadlines.start(Late::End, Duration::from_secs(30));
+        let long = at(&deadlines);
+        deadlines.shorten(Late::End, Duration::from_secs(5));
+        let short = at(&deadlines);
+        assert!(short < long);
+        deadlines.shorten(Late::End, Duration::from_secs(60));
+        assert_eq!(at(&deadlines), short);
+        let mut fresh = Deadlines::default();
+        fresh.shorten(Late::End, Duration::from_secs(5));
+        assert!(fresh.at[Late::End as usize].is_some());
     }
 }

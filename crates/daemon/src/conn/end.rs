@@ -37,9 +37,7 @@ impl Connection {
 
     /// Nothing more is read from here on; what the engine has taken is still answered.
     pub(super) fn leave(&mut self, why: Closed) {
-        // A shell with a hello finds its answers behind its cursor, and a daemon that stops does
-        // not make it wait for a thought.
-        let comes_back = why == Closed::Stopped && self.talk.is_greeted();
+        let comes_back = why == Closed::Stopped && self.comes_back();
         if self.talk.unanswered() == 0 || why == Closed::BadSignature || comes_back {
             return self.close(why);
         }
@@ -60,9 +58,20 @@ impl Connection {
             return Step::Again;
         }
         if self.shared().stop.is_cancelled() || self.stop.as_mut().poll(cx).is_ready() {
-            self.deadlines.start(Late::End, self.shared().config.limits.shutdown_grace);
+            if self.comes_back() {
+                self.close(why);
+                return Step::Again;
+            }
+            // It may wait already, for longer than a daemon that stops has.
+            self.deadlines.shorten(Late::End, self.shared().config.limits.shutdown_grace);
         }
         Step::Wait
+    }
+
+    /// A shell with a hello finds its answers behind its cursor: a daemon that stops does not wait
+    /// for thoughts on its behalf, whether it is still there or has left.
+    fn comes_back(&self) -> bool {
+        self.talk.is_greeted()
     }
 
     fn forget_input(&mut self) {

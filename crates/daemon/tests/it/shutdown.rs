@@ -9,6 +9,9 @@ use crate::support::{CHECK, Daemon, HEALTHY, Reader, assert_error, frame, guard}
 const LONG: &str = "(rule :when \"go\" :delay 60000 :say \"never\")";
 const SHORT: &str = "(rule :when \"go\" :say \"at last\")";
 
+/// Longer than any test waits: who needs it has failed.
+const ENDLESS: std::time::Duration = std::time::Duration::from_secs(3600);
+
 #[tokio::test]
 async fn idle_connections_are_closed_and_the_daemon_ends() {
     let daemon = Daemon::start().await;
@@ -110,6 +113,24 @@ async fn what_was_not_taken_is_told_so() {
     let rest = String::from_utf8(shell.peer.rest().await).unwrap();
     assert!(rest.contains("(:type :RESPONSE :id 2 :payload (:status :error :code :shutting-down "));
     assert!(!rest.contains("never"), "{rest}");
+}
+
+#[tokio::test]
+async fn a_shell_that_left_is_not_waited_for() {
+    let daemon = Daemon::with(|config, dir| {
+        script(config, dir, LONG);
+        config.limits.shutdown_grace = ENDLESS;
+    })
+    .await;
+    let mut shell = Shell::attach(&daemon, ":session \"work\" :receipts t").await;
+    shell.say(&prompt(1, "go")).await;
+    shell.next().await;
+    shell.peer.end().await;
+    // The answer shows that the daemon has seen the end of the other connection, too.
+    daemon.assert_alive().await;
+    daemon.stop().await.unwrap();
+    let rest = String::from_utf8(shell.peer.rest().await).unwrap();
+    assert!(!rest.contains(":RESPONSE"), "its answer is behind its cursor: {rest}");
 }
 
 #[tokio::test]
