@@ -3,13 +3,14 @@
 //! point, cuts connections, loses power, fills the disk and moves the clock; then compares everything
 //! that anybody was told with the record. A schedule follows from its seed; a failing one prints it.
 //!
-//! - `plan`: what a seed means; `random`: where it gets its numbers; `points`: where one can die
+//! - `build`: makes the daemon; `plan`: what a seed means; `random`: where it gets its numbers; `points`: where one can die
 //! - `schedule`: plays a plan; `daemon`, `disk`: the daemon and its files; `script`: what it thinks
 //! - `shell`, `guest`, `line`: who talks to it; `audit`: what must hold at the end
 //! - `approvals`: the same daemon, killed around one question of the guard
 
 pub(crate) mod approvals;
 mod audit;
+mod build;
 mod daemon;
 mod disk;
 mod guest;
@@ -30,7 +31,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::console::{Console, Run, root};
+use crate::console::Console;
 use daemon::Home;
 use plan::Plan;
 use schedule::Story;
@@ -76,7 +77,7 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
         std::env::temp_dir().join(format!("bridle-chaos-{}", std::process::id()))
     });
     fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
-    let binary = build(&folder, console)?;
+    let binary = build::faults(&folder, console)?;
     let (count, at) = (options.schedules, points.len());
     console.say(format!("chaos: {count} schedules from seed {}, {at} points", options.seed));
     let began = Instant::now();
@@ -125,19 +126,6 @@ fn chosen_points(only: Option<&str>) -> Result<Vec<String>> {
     let Some(name) = only else { return Ok(points) };
     ensure!(points.iter().any(|point| point == name), "no point `{name}`: {}", points.join(" "));
     Ok(vec![name.to_owned()])
-}
-
-/// Builds the daemon with its fault points and takes it aside; the plain one is then put back in its
-/// place, so that nobody finds the other one there.
-fn build(folder: &Path, console: &Console) -> Result<PathBuf> {
-    let build = ["build", "--locked", "--package", "bridle"];
-    Run::cargo(build).args(["--features", "faults"]).run(console)?;
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| root().join("target"), |folder| root().join(folder));
-    let binary = folder.join("bridle");
-    fs::copy(target.join("debug/bridle"), &binary).context("cannot copy the daemon")?;
-    Run::cargo(build).run(console)?;
-    Ok(binary)
 }
 
 /// What all schedules have to tell together.

@@ -107,7 +107,7 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
     // Short: the path of a Unix socket has at most 107 bytes.
     let folder = std::env::temp_dir().join(format!("bridle-yes-{}", std::process::id()));
     fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
-    let binary = build(&folder, console)?;
+    let binary = build::faults(&folder, console)?;
     let points: Vec<String> = points::all()?.into_iter().filter(|it| is_passed(it)).collect();
     let (next, sum) = (AtomicU64::new(0), Mutex::new(Sum::default()));
     let work = || -> Result<()> {
