@@ -7,6 +7,7 @@
 //! - `schedule`: plays a plan; `daemon`, `disk`: the daemon and its files; `script`: what it thinks
 //! - `shell`, `guest`, `line`: who talks to it; `audit`: what must hold at the end
 //! - `approvals`: the same daemon, killed around one question of the guard
+//! - `patience`: how long to wait; `witness`: what is known of a daemon that does not answer
 
 pub(crate) mod approvals;
 mod audit;
@@ -15,12 +16,14 @@ mod daemon;
 mod disk;
 mod guest;
 mod line;
+mod patience;
 mod plan;
 mod points;
 mod random;
 mod schedule;
 mod script;
 mod shell;
+mod witness;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -32,7 +35,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::console::Console;
-use daemon::Home;
+use daemon::{Home, own_address};
 use plan::Plan;
 use schedule::Story;
 
@@ -200,6 +203,7 @@ fn play_all(
             let home = Home {
                 binary: binary.to_owned(),
                 folder: folder.join(format!("seed-{}", plan.seed)),
+                address: own_address(std::process::id(), index),
             };
             match schedule::play(&home, &plan) {
                 Ok(story) => {

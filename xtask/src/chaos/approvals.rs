@@ -9,13 +9,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use bridle_sexp::{Value, read_one};
 
-use super::daemon::{Daemon, Home, Start, log_tail};
+use super::daemon::{Daemon, Home, Start, log_tail, own_address};
 use super::line::{Heard, Line, Place};
+use super::patience::Patience;
 use super::plan::{End, Life};
 use super::random::Random;
 use super::{build, points, script};
@@ -117,7 +118,11 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
                 return Ok(());
             }
             let seed = first + index;
-            let home = Home { binary: binary.clone(), folder: folder.join(seed.to_string()) };
+            let home = Home {
+                binary: binary.clone(),
+                folder: folder.join(seed.to_string()),
+                address: own_address(std::process::id(), index),
+            };
             let played = play(&home, seed, &points);
             let told = played.with_context(|| report(seed, &home.folder)).inspect_err(|_| {
                 next.store(rounds, Ordering::Relaxed);
@@ -214,11 +219,11 @@ fn play(home: &Home, seed: u64, points: &[String]) -> Result<Told> {
         }
     }
     let Start::Up(daemon) = Daemon::start(home, None)? else { bail!("no last life") };
-    let (place, begin) = (place(home), Instant::now());
+    let (place, mut patience) = (place(home), Patience::new(PEACE));
     while !errand(&place)? {
-        ensure!(begin.elapsed() < PEACE, "the question came to no end");
+        ensure!(!patience.is_over(), "the question came to no end");
     }
-    daemon.stop()?;
+    daemon.stop(home)?;
     home.ask(&["log", "verify"])?;
     home.ask(&["replay"])?;
     let tally = fs::read_to_string(home.state().join(script::TALLY)).unwrap_or_default();
@@ -289,7 +294,7 @@ fn ask(line: &mut Line, message: &Value) -> Result<Option<Value>> {
     if line.send(message).is_err() {
         return Ok(None);
     }
-    let begin = Instant::now();
+    let mut patience = Patience::new(PEACE);
     loop {
         let Heard::Messages(messages) = line.hear().map_err(|what| anyhow!(what))? else {
             return Ok(None);
@@ -297,7 +302,7 @@ fn ask(line: &mut Line, message: &Value) -> Result<Option<Value>> {
         if let Some(answer) = messages.into_iter().find(|it| is_answer(it, id)) {
             return Ok(Some(answer));
         }
-        ensure!(begin.elapsed() < PEACE, "no answer to {message}");
+        ensure!(!patience.is_over(), "no answer to {message}");
     }
 }
 

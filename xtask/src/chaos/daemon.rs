@@ -3,16 +3,20 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
 use super::line::Place;
+use super::patience::Patience;
 use super::plan::{End, Life};
+use super::shell::Running;
+use super::witness;
 
 /// How long a start may take, or an end that was asked for: far above what either takes on a busy
 /// machine, for nothing here is a measurement.
@@ -32,9 +36,25 @@ const SIGKILL: i32 = 9;
 pub(crate) struct Home {
     pub(crate) binary: PathBuf,
     pub(crate) folder: PathBuf,
+    /// The schedule's own, so that nobody else takes over the port of a daemon that has just ended,
+    /// while shells still look for it there.
+    pub(crate) address: Ipv4Addr,
+}
+
+/// The address of the `index`th schedule of this run, in the network that is all loopback. Runs at the
+/// same time differ by their process.
+pub(crate) fn own_address(process: u32, index: u64) -> Ipv4Addr {
+    // 0 and 255 have a meaning of their own at either end.
+    let octet = |number: u64| u8::try_from(number % 254).unwrap_or_default() + 1;
+    Ipv4Addr::new(127, octet(process.into()), octet(index / 254), octet(index))
 }
 
 impl Home {
+    /// Any free port of the schedule's address.
+    fn tcp(&self) -> String {
+        SocketAddrV4::new(self.address, 0).to_string()
+    }
+
     pub(crate) fn state(&self) -> PathBuf {
         self.folder.join("state")
     }
@@ -74,7 +94,7 @@ impl Home {
 
     fn up(&self) -> Command {
         let socket = self.folder.join("b.sock");
-        let mut command = self.command(&["up", "--tcp", "127.0.0.1:0", "--log", "warn"]);
+        let mut command = self.command(&["up", "--tcp", &self.tcp(), "--log", "warn"]);
         command.args(["--http", "off"]).arg("--unix").arg(socket);
         command.arg("--thinker").arg(format!("script:{}", self.script().display()));
         command
@@ -83,7 +103,7 @@ impl Home {
     /// Whether a second daemon is kept out while one runs here.
     pub(crate) fn check_second_is_refused(&self) -> Result<()> {
         let mut second =
-            self.command(&["up", "--tcp", "127.0.0.1:0", "--unix", "off", "--http", "off"]);
+            self.command(&["up", "--tcp", &self.tcp(), "--unix", "off", "--http", "off"]);
         let output = second.output().context("cannot start a second daemon")?;
         let stderr = String::from_utf8_lossy(&output.stderr);
         ensure!(
@@ -109,8 +129,8 @@ impl Home {
 /// A running daemon; killed when dropped.
 pub(crate) struct Daemon {
     child: Child,
-    pub(crate) tcp: Place,
-    pub(crate) unix: Place,
+    tcp: Place,
+    unix: Place,
 }
 
 /// What became of a start.
@@ -161,6 +181,12 @@ impl Daemon {
         Ok(Start::Up(Self { child, tcp, unix }))
     }
 
+    /// What the threads of a schedule must know of it.
+    pub(crate) fn running(&self, home: &Home) -> Running {
+        let (tcp, unix) = (self.tcp.clone(), self.unix.clone());
+        Running { tcp, unix, pid: self.child.id(), folder: home.folder.clone() }
+    }
+
     /// Waits for its end by itself, at most this long; whether it came, and by a fault point.
     pub(crate) fn dies_within(&mut self, wait: Duration) -> Result<bool> {
         let Some(status) = self.ends_within(wait)? else { return Ok(false) };
@@ -176,21 +202,24 @@ impl Daemon {
     }
 
     /// SIGTERM; it must end in good order.
-    pub(crate) fn stop(mut self) -> Result<()> {
+    pub(crate) fn stop(mut self, home: &Home) -> Result<()> {
         let pid = self.child.id().to_string();
         Command::new("kill").args(["-s", "TERM", &pid]).status().context("cannot run `kill`")?;
-        let status = self.ends_within(PATIENCE)?.context("the daemon does not end on SIGTERM")?;
+        let Some(status) = self.ends_within(PATIENCE)? else {
+            let state = witness::process(&self.running(home));
+            bail!("the daemon does not end on SIGTERM\n{state}");
+        };
         ensure!(status.success(), "after SIGTERM: {status}");
         Ok(())
     }
 
     fn ends_within(&mut self, wait: Duration) -> Result<Option<ExitStatus>> {
-        let begin = Instant::now();
+        let mut patience = Patience::new(wait);
         loop {
             if let Some(status) = self.child.try_wait().context("cannot ask for the daemon")? {
                 return Ok(Some(status));
             }
-            if begin.elapsed() >= wait {
+            if patience.is_over() {
                 return Ok(None);
             }
             std::thread::sleep(POLL.min(wait));
@@ -217,7 +246,14 @@ fn ready_line(stdout: impl Read + Send + 'static) -> Option<String> {
         let _ = sender.send(ready);
         lines.for_each(drop);
     });
-    receiver.recv_timeout(PATIENCE).ok().flatten()
+    let mut patience = Patience::new(PATIENCE);
+    loop {
+        match receiver.recv_timeout(POLL) {
+            Ok(ready) => return ready,
+            Err(RecvTimeoutError::Timeout) if !patience.is_over() => {}
+            Err(_) => return None,
+        }
+    }
 }
 
 /// The last lines that the daemon logged.
@@ -230,7 +266,8 @@ pub(crate) fn log_tail(folder: &Path) -> String {
 
 /// Processes that still work in this folder, by their command lines.
 pub(crate) fn left_over(folder: &Path) -> Vec<String> {
-    let needle = folder.display().to_string();
+    // To the end of its name: one seed's may begin with another's.
+    let needle = format!("{}/", folder.display());
     let Ok(list) = fs::read_dir("/proc") else { return Vec::new() };
     list.filter_map(Result::ok)
         .filter(|entry| entry.file_name().to_string_lossy().bytes().all(|b| b.is_ascii_digit()))
@@ -238,4 +275,23 @@ pub(crate) fn left_over(folder: &Path) -> Vec<String> {
         .map(|line| String::from_utf8_lossy(&line).replace('\0', " "))
         .filter(|line| line.contains(&needle))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::net::Ipv4Addr;
+
+    use super::own_address;
+
+    #[test]
+    fn schedules_have_addresses_of_their_own() {
+        let addresses: BTreeSet<_> = (0..64_516).map(|index| own_address(77, index)).collect();
+        assert_eq!(addresses.len(), 64_516);
+        assert!(addresses.iter().all(Ipv4Addr::is_loopback));
+        assert!(
+            addresses.iter().flat_map(Ipv4Addr::octets).all(|octet| ![0, 255].contains(&octet))
+        );
+        assert_ne!(own_address(77, 0), own_address(78, 0));
+    }
 }

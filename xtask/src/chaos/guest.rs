@@ -3,12 +3,14 @@
 //! was told is forgotten must stay so, whatever happens to the daemon in between.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bridle_sexp::Value;
 
 use super::line::{Heard, Line};
+use super::patience::Patience;
 use super::shell::{Board, Road, Shell};
+use super::witness;
 
 /// Longest wait for an answer on a connection that stands.
 const ANSWER_WAIT: Duration = Duration::from_secs(20);
@@ -31,7 +33,9 @@ impl Guest {
                 break;
             }
             let session = format!("brief-{number}");
-            if let Some(true) = self.visit(&session, board)? {
+            let visit = self.visit(&session, board);
+            let visit = visit.map_err(|what| format!("{what}\n{}", witness::daemon(board)))?;
+            if visit == Some(true) {
                 self.forgotten.push(session);
             }
             std::thread::sleep(PAUSE);
@@ -104,8 +108,8 @@ fn ask(line: &mut Line, message: &Value) -> Result<Option<Value>, String> {
 }
 
 fn wait<T>(line: &mut Line, pick: impl Fn(&Value) -> Option<T>) -> Result<Option<T>, String> {
-    let begin = Instant::now();
-    while begin.elapsed() < ANSWER_WAIT {
+    let mut patience = Patience::new(ANSWER_WAIT);
+    while !patience.is_over() {
         match line.hear()? {
             Heard::Gone => return Ok(None),
             Heard::Messages(messages) => {

@@ -2,7 +2,7 @@
 //! that one thread can both listen and speak. Frames are made and taken apart by `bridle-wire`.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -108,6 +108,12 @@ impl Line {
             },
         }
         self.messages().map(Heard::Messages)
+    }
+
+    /// Both ends of a TCP connection, own first; `None` for a Unix socket or one that was never whole.
+    pub(crate) fn ends(&self) -> Option<(SocketAddr, SocketAddr)> {
+        let Socket::Tcp(stream) = &self.socket else { return None };
+        Some((stream.local_addr().ok()?, stream.peer_addr().ok()?))
     }
 
     /// Ends the connection at once, whatever is under way.

@@ -5,7 +5,7 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
@@ -13,9 +13,11 @@ use super::audit::{self, Audit};
 use super::daemon::{Daemon, Home, Start, left_over};
 use super::disk;
 use super::guest::Guest;
+use super::patience::Patience;
 use super::plan::{End, Life, Plan, ShellPlan, Trouble};
 use super::script;
 use super::shell::{Board, Kind, Part, Road, Saying, Shell};
+use super::witness;
 
 /// Time for the last, undisturbed life to bring everything to its end. Far above what is needed, so
 /// that only something that never ends reaches it.
@@ -39,6 +41,8 @@ pub(crate) struct Story {
 
 /// Plays `plan` in `home`.
 pub(crate) fn play(home: &Home, plan: &Plan) -> Result<Story> {
+    // What an earlier run left there would be taken up.
+    drop(fs::remove_dir_all(&home.folder));
     fs::create_dir_all(&home.folder)
         .with_context(|| format!("cannot make `{}`", home.folder.display()))?;
     fs::write(home.script(), script::RULES).context("cannot write the script")?;
@@ -57,7 +61,7 @@ pub(crate) fn play(home: &Home, plan: &Plan) -> Result<Story> {
             return Err(error.context([found, open].concat().join("\n")));
         }
     };
-    daemon.stop()?;
+    daemon.stop(home)?;
     home.ask(&["log", "verify"])?;
     home.ask(&["replay"])?;
     let tally = fs::read_to_string(home.state().join(script::TALLY)).unwrap_or_default();
@@ -83,8 +87,8 @@ fn stage(home: &Home, plan: &Plan, board: &Board, cast: &mut Cast) -> Result<Sta
     }
     let Start::Up(mut daemon) = Daemon::start(home, None)? else { bail!("no last life") };
     home.check_second_is_refused()?;
-    board.set_places(Some((daemon.tcp.clone(), daemon.unix.clone())));
-    cast.wait(&mut daemon)?;
+    board.set_running(Some(daemon.running(home)));
+    cast.wait(&mut daemon, board)?;
     story.forgotten = cast.say_goodbye(board)?;
     let mut truths = Vec::new();
     for (session, road) in &cast.sessions {
@@ -101,12 +105,12 @@ fn live(home: &Home, life: &Life, board: &Board, story: &mut Story) -> Result<()
     drop(fs::remove_dir_all(home.shadow()));
     let result = match Daemon::start(home, Some(life))? {
         Start::Up(daemon) => {
-            board.set_places(Some((daemon.tcp.clone(), daemon.unix.clone())));
+            board.set_running(Some(daemon.running(home)));
             end(home, life, daemon)
         }
         Start::Died => Ok(true),
     };
-    board.set_places(None);
+    board.set_running(None);
     match (&life.end, result?) {
         (End::Point { name, .. }, true) => story.points.push(name.clone()),
         (End::Stop { .. }, _) => {}
@@ -149,7 +153,7 @@ fn end(home: &Home, life: &Life, mut daemon: Daemon) -> Result<bool> {
         return Ok(true);
     }
     match life.end {
-        End::Stop { .. } => daemon.stop()?,
+        End::Stop { .. } => daemon.stop(home)?,
         End::Kill { .. } | End::Point { .. } => daemon.kill()?,
     }
     Ok(false)
@@ -204,12 +208,15 @@ impl Cast {
     }
 
     /// Waits until everything said is acknowledged and answered.
-    fn wait(&self, daemon: &mut Daemon) -> Result<()> {
-        let begin = Instant::now();
+    fn wait(&self, daemon: &mut Daemon, board: &Board) -> Result<()> {
+        let mut patience = Patience::new(PEACE);
         while !self.done.iter().all(|done| done.load(Ordering::Relaxed)) {
             self.check()?;
             ensure!(!daemon.dies_within(Duration::ZERO)?, "the daemon died in peace");
-            ensure!(begin.elapsed() < PEACE, "not everything said was acknowledged and answered");
+            if patience.is_over() {
+                let state = witness::daemon(board);
+                bail!("not everything said was acknowledged and answered\n{state}");
+            }
             thread::sleep(LOOK);
         }
         Ok(())
@@ -225,9 +232,9 @@ impl Cast {
 
     /// Waits for the shells to hear the rest; those that came home, and what the others found.
     fn join(self, board: &Board) -> (Vec<Shell>, Vec<String>) {
-        let begin = Instant::now();
+        let mut patience = Patience::new(PEACE);
         while !self.threads.iter().all(JoinHandle::is_finished) {
-            if begin.elapsed() > PEACE {
+            if patience.is_over() {
                 board.stop.store(true, Ordering::Relaxed);
             }
             thread::sleep(LOOK);

@@ -6,6 +6,8 @@
 mod saying;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,7 +15,9 @@ use std::time::{Duration, Instant};
 use bridle_sexp::Value;
 
 use super::line::{Heard, Line, Place};
+use super::patience::Patience;
 use super::random::Random;
+use super::witness;
 pub(crate) use saying::{Kind, Saying};
 
 /// The actuator that the first shell of a session offers.
@@ -29,11 +33,21 @@ const RECONNECT: Duration = Duration::from_millis(3);
 /// Longest wait for the answer to a hello on a connection that stands.
 const HELLO_WAIT: Duration = Duration::from_secs(20);
 
+/// A daemon that is up: where it listens, and what a witness needs.
+#[derive(Debug, Clone)]
+pub(crate) struct Running {
+    pub(crate) tcp: Place,
+    pub(crate) unix: Place,
+    pub(crate) pid: u32,
+    /// Where its files are.
+    pub(crate) folder: PathBuf,
+}
+
 /// What the threads of a schedule share.
 #[derive(Default)]
 pub(crate) struct Board {
-    /// Where the daemon listens now, TCP and Unix.
-    places: Mutex<Option<(Place, Place)>>,
+    /// The daemon that runs now.
+    running: Mutex<Option<Running>>,
     /// Time is up: everybody goes home.
     pub(crate) stop: AtomicBool,
     /// The last number of each session, once everything is said: who has it may go.
@@ -41,8 +55,12 @@ pub(crate) struct Board {
 }
 
 impl Board {
-    pub(crate) fn set_places(&self, places: Option<(Place, Place)>) {
-        *self.places.lock().unwrap_or_else(PoisonError::into_inner) = places;
+    pub(crate) fn set_running(&self, running: Option<Running>) {
+        *self.running.lock().unwrap_or_else(PoisonError::into_inner) = running;
+    }
+
+    pub(crate) fn running(&self) -> Option<Running> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn set_goal(&self, session: &str, seq: u64) {
@@ -50,8 +68,8 @@ impl Board {
     }
 
     pub(crate) fn place(&self, road: Road) -> Option<Place> {
-        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        places.map(|(tcp, unix)| if road == Road::Tcp { tcp } else { unix })
+        let running = self.running()?;
+        Some(if road == Road::Tcp { running.tcp } else { running.unix })
     }
 
     fn goal(&self, session: &str) -> Option<u64> {
@@ -123,11 +141,39 @@ struct Visit {
     line: Line,
     /// Counts connections, to know what was said on this one.
     number: u64,
-    begun: Instant,
+    /// For the answer to our hello.
+    patience: Patience,
     /// The daemon has answered our hello.
     attached: bool,
     /// The daemon has said its own.
     greeted: bool,
+    /// What became of saying ours.
+    said: io::Result<()>,
+}
+
+impl Visit {
+    /// Says hello before the daemon has. A connection over TCP that was made while a listener closed
+    /// may have nobody at its other end, and no reset ever comes: Linux drops such a handshake in its
+    /// last step without a word. Only who sends something finds out.
+    fn begin(mut line: Line, number: u64, hello: &Value) -> Self {
+        // A broken connection shows at the next look at it.
+        let said = line.send(hello);
+        let patience = Patience::new(HELLO_WAIT);
+        Self { line, number, patience, attached: false, greeted: false, said }
+    }
+
+    /// What is known of a hello that nobody answers.
+    fn unanswered(&self, road: Road, board: &Board) -> String {
+        let greeted =
+            if self.greeted { "the daemon said its hello" } else { "the daemon said nothing" };
+        let said = match &self.said {
+            Ok(()) => "ours was said".to_owned(),
+            Err(error) => format!("ours could not be said: {error}"),
+        };
+        let ends = witness::ends(self.line.ends());
+        let daemon = witness::daemon(board);
+        format!("no answer to the hello over {road:?}: {greeted}, {said}; {ends}\n{daemon}")
+    }
 }
 
 impl Shell {
@@ -176,9 +222,7 @@ impl Shell {
                 continue;
             };
             number += 1;
-            let visit =
-                Visit { line, number, begun: Instant::now(), attached: false, greeted: false };
-            match self.visit(visit, board) {
+            match self.visit(Visit::begin(line, number, &self.hello()), board) {
                 Ok(Over::Cut) => std::thread::sleep(RECONNECT),
                 Ok(Over::Home) => return Ok(self),
                 Err(what) => {
@@ -230,8 +274,8 @@ impl Shell {
                     visit.line.cut();
                     return Ok(Over::Cut);
                 }
-            } else if visit.begun.elapsed() > HELLO_WAIT {
-                return Err("no answer to the hello".to_owned());
+            } else if visit.patience.is_over() {
+                return Err(visit.unanswered(self.road, board));
             }
         }
     }
@@ -283,9 +327,6 @@ impl Shell {
                 return refused_at_the_door(payload);
             }
             visit.greeted = true;
-            let hello = self.hello();
-            // A broken connection shows at the next look at it.
-            let _ = visit.line.send(&hello);
             return Ok(());
         }
         if kind("RESPONSE") && says("action", "handshake") {
@@ -462,3 +503,6 @@ pub(crate) fn number(value: Option<&Value>) -> Option<u64> {
 fn integer(number: u64) -> Value {
     Value::int(i64::try_from(number).expect("numbers of a short test"))
 }
+
+#[cfg(test)]
+mod tests;
