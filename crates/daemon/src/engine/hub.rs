@@ -139,14 +139,14 @@ impl Hub {
             return Err(self.forbid(&who, Attempt::Attach(want.role, want.session.as_ref())));
         }
         let Some(id) = want.session.clone() else { return self.attach_fresh(who, want) };
-        let is_present = self.map().contains_key(&id);
-        let found = if is_present { None } else { self.row(&id).await? };
         let wants_past = want.role == Role::Observer || want.cursor.is_some_and(|seq| seq > 0);
-        if !is_present && found.is_none() && wants_past {
-            return Err(unknown_session());
-        }
-        let (owner, head) = found.unwrap_or_else(|| (who.name(), 0));
-        let held = self.find_or_make(&id, &owner, head);
+        // Held as soon as it is found: were it only seen, it could be swept with its last shell, and
+        // be made anew without its past and with the wrong owner.
+        let held = match self.find(&id).await? {
+            Some(held) => held,
+            None if wants_past => return Err(unknown_session()),
+            None => self.find_or_make(&id, &who.name(), 0),
+        };
         if !self.may_join(&who, want.role, &held.session) {
             return Err(self.forbid(&who, Attempt::Attach(want.role, Some(&id))));
         }
