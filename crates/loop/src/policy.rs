@@ -11,30 +11,32 @@
 //! - `load`, `sections`, `example`: from text to a set, or to a list of faults with lines
 //! - `access`: the same questions, asked by the daemon about a session as a whole
 //! - `facts`, `world`: from a proposal to Cedar's terms
+//! - `asking`, `sieve`: which policies are asked about it, and which cannot be about it
 //! - `recorded`: facts as a decision was recorded with them, asked about again
 
 mod access;
+mod asking;
 mod example;
 mod facts;
 mod installed;
 mod load;
 mod recorded;
 mod sections;
+mod sieve;
 mod world;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use cedar_policy::{Authorizer, Decision};
-
 pub use self::access::Visited;
+use self::asking::{Case, Part, Rule};
 pub use self::example::Tried;
 pub use self::facts::{Access, Facts};
 pub(crate) use self::facts::{Around, Wanted, kind};
 pub use self::installed::Installed;
 pub use self::load::{BadPolicies, PolicyFault};
 pub use self::recorded::{Recorded, Rehearsal};
-use self::world::{Approved, Types, Untold, World};
+use self::world::{Approved, Types, Untold};
 use crate::hash::PolicyHash;
 
 /// The text of the set that is there when nobody wrote another.
@@ -49,8 +51,10 @@ static DEFAULT: LazyLock<Arc<Policies>> = LazyLock::new(|| {
 pub struct Policies {
     hash: PolicyHash,
     policies: Vec<Policy>,
-    /// By action: a verdict costs what the policies of its own action cost.
-    parts: BTreeMap<&'static str, cedar_policy::PolicySet>,
+    /// In the same order.
+    rules: Vec<Rule>,
+    /// By action: a verdict looks at the policies of its own action.
+    parts: BTreeMap<&'static str, Part>,
     types: Types,
 }
 
@@ -116,11 +120,7 @@ impl Policies {
     ///
     /// Total: whatever goes wrong is a denial that says so.
     pub fn find(&self, facts: &Facts) -> Finding {
-        self.found(facts).unwrap_or_else(|fault| Finding {
-            word: Word::Deny,
-            policies: Vec::new(),
-            fault: Some(fault.into()),
-        })
+        self.found(facts).unwrap_or_else(Finding::untold)
     }
 
     /// Whether it may be done without asking anybody: allow or deny.
@@ -134,50 +134,34 @@ impl Policies {
     }
 
     fn answered(&self, facts: &Facts, approved: Approved) -> Finding {
-        let found = self.types.world(facts).and_then(|world| {
-            let answer = self.answer(facts, &world, approved)?;
-            let word = if answer.permits { Word::Allow } else { Word::Deny };
-            Ok(Finding { word, policies: answer.policies, fault: None })
-        });
-        found.unwrap_or_else(|fault| Finding {
-            word: Word::Deny,
-            policies: Vec::new(),
-            fault: Some(fault.into()),
-        })
+        let answer = Case::new(self, facts).and_then(|mut case| case.answer(approved));
+        match answer {
+            Ok(answer) => {
+                let word = if answer.permits { Word::Allow } else { Word::Deny };
+                Finding { word, policies: answer.policies, fault: None }
+            }
+            Err(fault) => Finding::untold(fault),
+        }
     }
 
     fn found(&self, facts: &Facts) -> Result<Finding, Untold> {
-        let world = self.types.world(facts)?;
-        let now = self.answer(facts, &world, Approved::No)?;
+        let mut case = Case::new(self, facts)?;
+        let now = case.answer(Approved::No)?;
         if now.permits {
             return Ok(Finding { word: Word::Allow, policies: now.policies, fault: None });
         }
-        let after = self.answer(facts, &world, Approved::Yes)?;
+        let after = case.answer(Approved::Yes)?;
         let word = if after.permits { Word::Ask } else { Word::Deny };
         let policies = if after.policies.is_empty() { now.policies } else { after.policies };
         Ok(Finding { word, policies, fault: None })
     }
-
-    fn answer(&self, facts: &Facts, world: &World, approved: Approved) -> Result<Answer, Untold> {
-        let part = self.parts.get(facts.kind).ok_or("an action that the schema does not know")?;
-        let request = world.request(facts, approved)?;
-        let response = Authorizer::new().is_authorized(&request, part, &world.entities);
-        let diagnostics = response.diagnostics();
-        // Cedar passes over a policy that fails. A forbid that fails would then forbid nothing.
-        if let Some(error) = diagnostics.errors().next() {
-            return Err(error.to_string());
-        }
-        let mut policies: Vec<Box<str>> =
-            diagnostics.reason().map(|id| AsRef::<str>::as_ref(id).into()).collect();
-        policies.sort_unstable();
-        Ok(Answer { permits: response.decision() == Decision::Allow, policies })
-    }
 }
 
-/// What Cedar says to one question.
-struct Answer {
-    permits: bool,
-    policies: Vec<Box<str>>,
+impl Finding {
+    /// What cannot be judged is denied.
+    fn untold(fault: Untold) -> Self {
+        Self { word: Word::Deny, policies: Vec::new(), fault: Some(fault.into()) }
+    }
 }
 
 /// Sets of the same text are the same.

@@ -12,10 +12,11 @@ use cedar_policy::{
 };
 use miette::Diagnostic;
 
+use super::asking::{Part, Rule};
 use super::example::{self, Tried};
 use super::facts::{ACTS, Access};
 use super::sections::{self, Block, Section};
-use super::world::{ACCESS, ACT, Types};
+use super::world::{self, Types};
 use super::{Policies, Policy};
 use crate::hash::PolicyHash;
 
@@ -131,6 +132,8 @@ struct Load {
     /// The text of each policy's block, to which Cedar's faults point.
     blocks: Vec<Arc<str>>,
     ids: BTreeSet<String>,
+    /// The policies in order, as they are in the set.
+    own: Vec<cedar_policy::Policy>,
 }
 
 impl Load {
@@ -206,8 +209,10 @@ impl Load {
             text: policy.to_string().into(),
             line,
         });
-        let added = self.set.add(policy.new_id(PolicyId::new(id)));
+        let policy = policy.new_id(PolicyId::new(id));
+        let added = self.set.add(policy.clone());
         added.expect("ids are unique, and it is no template");
+        self.own.push(policy);
     }
 
     /// Adds what no set lifts.
@@ -234,18 +239,25 @@ impl Load {
     }
 
     fn done(self, hash: PolicyHash) -> Policies {
-        let kinds = ACTS.into_iter().map(|kind| (kind, ACT));
-        let kinds = kinds.chain(Access::ALL.into_iter().map(|access| (access.word(), ACCESS)));
-        let parts: BTreeMap<&'static str, PolicySet> = kinds
-            .map(|(kind, group)| {
-                let mut part = PolicySet::new();
-                for policy in self.set.policies().filter(|policy| is_about(policy, kind, group)) {
-                    part.add(policy.clone()).expect("ids are unique in the whole set");
+        let rules: Vec<Rule> = self
+            .own
+            .iter()
+            .zip(&self.policies)
+            .map(|(own, policy)| Rule::new(own, &policy.text))
+            .collect();
+        let kinds = ACTS.into_iter().chain(Access::ALL.map(Access::word));
+        let parts: BTreeMap<&'static str, Part> = kinds
+            .map(|kind| {
+                let mut part = Part::default();
+                for (place, (rule, own)) in rules.iter().zip(&self.own).enumerate() {
+                    if is_about(own, kind, world::group(kind)) {
+                        part.add(place, rule, own);
+                    }
                 }
                 (kind, part)
             })
             .collect();
-        Policies { hash, policies: self.policies, parts, types: Types::new() }
+        Policies { hash, policies: self.policies, rules, parts, types: Types::new() }
     }
 }
 

@@ -18,6 +18,10 @@ use crate::event::Place;
 pub(super) const ACT: &str = "act";
 pub(super) const ACCESS: &str = "access";
 
+/// Who proposes for somebody: there is one of each.
+pub(super) const THINKER: &str = "thinker";
+pub(super) const REFLEX: &str = "reflex";
+
 /// Which of the two questions is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Approved {
@@ -83,11 +87,12 @@ impl Types {
         let session = uid(&self.session, facts.session.as_str());
         let target = uid(&self.actuator, facts.target.as_str());
         let action = uid(&self.action, facts.kind);
-        let is_access = Access::ALL.iter().any(|access| access.word() == facts.kind);
-        let group = if is_access { ACCESS } else { ACT };
         let owner = uid(&self.person, &facts.session_owner);
         let mut entities = vec![
-            Entity::new_no_attrs(action.clone(), HashSet::from([uid(&self.action, group)])),
+            Entity::new_no_attrs(
+                action.clone(),
+                HashSet::from([uid(&self.action, group(facts.kind))]),
+            ),
             self.person(&facts.asker)?,
             entity(&session, [("owner", RestrictedExpression::new_entity_uid(owner.clone()))])?,
             entity(&target, [("place", string(place_word(facts.place)))])?,
@@ -98,8 +103,8 @@ impl Types {
         }
         let principal = match facts.by {
             By::Asker => person.clone(),
-            By::Thinker => uid(&self.thinker, "thinker"),
-            By::Reflex => uid(&self.reflex, "reflex"),
+            By::Thinker => uid(&self.thinker, THINKER),
+            By::Reflex => uid(&self.reflex, REFLEX),
         };
         let resource = match &facts.resource {
             Resource::Actuator => target.clone(),
@@ -123,16 +128,13 @@ impl Types {
 
     /// What is neither an actuator nor a session.
     fn thing(&self, resource: &Resource) -> Result<Entity, Untold> {
-        let above = |kind: &EntityTypeName, ids: Vec<&str>| {
-            ids.into_iter().map(|id| uid(kind, id)).collect::<HashSet<_>>()
-        };
         match resource {
             Resource::Path(path) => {
-                let folders = above(&self.folder, folders(path));
+                let folders = folders(path).map(|folder| uid(&self.folder, folder)).collect();
                 Ok(Entity::new_no_attrs(uid(&self.path, path), folders))
             }
             Resource::Host { host, port } => {
-                let domains = above(&self.domain, domains(host));
+                let domains = domains(host).map(|domain| uid(&self.domain, domain)).collect();
                 let port = RestrictedExpression::new_long((*port).into());
                 let attributes = HashMap::from([("port".to_owned(), port)]);
                 Entity::new(uid(&self.host, host), attributes, domains).map_err(|e| e.to_string())
@@ -194,19 +196,25 @@ impl World {
     }
 }
 
+/// The group that an action of the schema is in.
+pub(super) fn group(kind: &str) -> &'static str {
+    let is_access = Access::ALL.iter().any(|access| access.word() == kind);
+    if is_access { ACCESS } else { ACT }
+}
+
 /// Every folder above a path, the root included.
-pub(super) fn folders(path: &str) -> Vec<&str> {
-    let slashes = path.char_indices().filter(|(_, c)| *c == '/').map(|(at, _)| at);
-    slashes.map(|at| if at == 0 { "/" } else { &path[..at] }).collect()
+pub(super) fn folders(path: &str) -> impl Iterator<Item = &str> {
+    let slashes = path.match_indices('/').map(|(at, _)| at);
+    slashes.map(|at| if at == 0 { "/" } else { &path[..at] })
 }
 
 /// The host's own name as a domain, and every domain above it. An address is in none.
-pub(super) fn domains(host: &str) -> Vec<&str> {
-    if host.parse::<std::net::IpAddr>().is_ok() {
-        return Vec::new();
-    }
-    let dots = host.char_indices().filter(|(_, c)| *c == '.').map(|(at, _)| &host[at + 1..]);
-    std::iter::once(host).chain(dots).collect()
+pub(super) fn domains(host: &str) -> impl Iterator<Item = &str> {
+    let name = host.parse::<std::net::IpAddr>().is_err().then_some(host);
+    name.into_iter().flat_map(|name| {
+        let above = name.match_indices('.').map(move |(at, _)| &name[at + 1..]);
+        std::iter::once(name).chain(above)
+    })
 }
 
 fn place_word(place: Place) -> &'static str {

@@ -2,7 +2,7 @@
 
 use bridle_sexp::{Value, read_one};
 
-use super::{Recorded, Rehearsal, Seen, class, compared};
+use super::{Recorded, Rehearsal, blind, class};
 use crate::ids::{SessionId, Time};
 use crate::policy::{Facts, Policies, Word};
 
@@ -115,34 +115,54 @@ fn a_fact_that_a_policy_names_is_looked_at() {
     assert_eq!(rehearsal.remembered.len(), 1, "what no policy names is not told apart");
 }
 
+/// What the policies of `log` cannot tell apart is the same.
+fn blinded(set: &Policies, around: &str) -> Facts {
+    let example = format!("(:principal \"x\" :action :log :text \"x\" {around})");
+    let mut facts = Facts::described(&example).unwrap();
+    blind(&set.parts["log"].named(&set.rules), &mut facts);
+    facts
+}
+
+fn log(condition: &str) -> Policies {
+    let org = format!(
+        "* One\n#+begin_src cedar\npermit (principal, action == Action::\"log\", resource) when \
+         {{ {condition} }};\n#+end_src\n#+begin_src examples\n#+end_src\n"
+    );
+    Policies::from_org(&org).unwrap()
+}
+
 #[test]
 fn a_grant_tells_apart_what_it_names_and_nothing_else() {
-    let text =
-        "permit (principal, action, resource) when { context.hash == \"ab\" && context.now < 50 };";
-    assert_eq!(compared(text, "now"), Some(vec![50]));
-    for other in [
-        "when { context.now + 1 < 50 }",
-        "when { 1 + context.now < 50 }",
-        "when { context.now < 50 + 1 }",
-        "when { context.now < context.minute }",
-        "when { context.name == \"know\" }",
-        "when { [1].contains(context.now) }",
-    ] {
-        assert_eq!(compared(other, "now"), None, "{other}");
-    }
-    let numbers = [10, 20];
-    let classes: Vec<i64> = [5, 9, 10, 11, 19, 20, 21, 99].map(|it| class(it, &numbers)).to_vec();
-    assert_eq!(classes, [i64::MIN, i64::MIN, 10, 11, 11, 20, 21, 21]);
-    let seen = Seen::by(text);
-    let facts = |hash: &str, now: i64| {
-        let example = format!(
-            "(:principal \"x\" :action :log :text \"x\" :hash \"{hash}\" :now {now} :minute {now})"
-        );
-        let mut facts = Facts::described(&example).unwrap();
-        seen.blind(&mut facts);
-        facts
-    };
+    let set = log(r#"context.hash == "ab" && context.now < 50"#);
+    let facts =
+        |hash: &str, now: i64| blinded(&set, &format!(":hash \"{hash}\" :now {now} :minute {now}"));
     assert_eq!(facts("cd", 1), facts("ef", 49));
     assert_ne!(facts("ab", 1), facts("ef", 1));
     assert_ne!(facts("ab", 49), facts("ab", 50));
+    let set = log(r#"context.hash == """#);
+    assert_ne!(blinded(&set, ":hash \"\""), blinded(&set, ":hash \"ab\""));
+}
+
+#[test]
+fn numbers_that_are_only_compared_fall_into_classes() {
+    let numbers = [10, 20].into();
+    let classes: Vec<i64> = [5, 9, 10, 11, 19, 20, 21, 99].map(|it| class(it, &numbers)).to_vec();
+    assert_eq!(classes, [i64::MIN, i64::MIN, 10, 11, 11, 20, 21, 21]);
+    let set = log("50 >= context.now || !(context.session_hour == 3)");
+    let facts = |now: i64, hour: i64| {
+        blinded(&set, &format!(":now {now} :session-hour {hour} :minute {now}"))
+    };
+    assert_eq!(facts(51, 4), facts(1_000, 99));
+    assert_ne!(facts(50, 4), facts(51, 4));
+    assert_ne!(facts(51, 3), facts(51, 4));
+    for other in [
+        "context.now + 1 < 50",
+        "context.now < context.minute",
+        "[1].contains(context.now)",
+        "(if context.approved then context.now else 1) > 3",
+        "context has now && {\"a\": context.now} == {\"a\": 7}",
+    ] {
+        let set = log(other);
+        assert_ne!(blinded(&set, ":now 1"), blinded(&set, ":now 2"), "{other}");
+    }
 }

@@ -1,0 +1,293 @@
+//! What is passed over changes nothing: Cedar, asked about the whole set, says the same.
+
+use cedar_policy::{Authorizer, Decision, PolicySet};
+use proptest::collection::vec;
+use proptest::prelude::{Just, ProptestConfig, Strategy, prop_assert_eq, prop_oneof, proptest};
+use proptest::sample::select;
+
+use super::Answer;
+use crate::policy::sieve::Told;
+use crate::policy::world::Approved;
+use crate::policy::{Facts, Finding, Policies, Word};
+
+/// Both questions, asked of all policies of the set at once.
+fn plain(set: &Policies, facts: &Facts) -> Finding {
+    let now = match plain_answer(set, facts, Approved::No) {
+        Ok(now) if now.permits => {
+            return Finding { word: Word::Allow, policies: now.policies, fault: None };
+        }
+        Ok(now) => now,
+        Err(fault) => return Finding::untold(fault),
+    };
+    match plain_answer(set, facts, Approved::Yes) {
+        Ok(after) => {
+            let word = if after.permits { Word::Ask } else { Word::Deny };
+            let policies = if after.policies.is_empty() { now.policies } else { after.policies };
+            Finding { word, policies, fault: None }
+        }
+        Err(fault) => Finding::untold(fault),
+    }
+}
+
+fn plain_answer(set: &Policies, facts: &Facts, approved: Approved) -> Result<Answer, String> {
+    let mut whole = PolicySet::new();
+    for rule in &set.rules {
+        rule.alone.policies().for_each(|policy| whole.add(policy.clone()).unwrap());
+    }
+    let world = set.types.world(facts)?;
+    let request = world.request(facts, approved)?;
+    let response = Authorizer::new().is_authorized(&request, &whole, &world.entities);
+    if let Some(error) = response.diagnostics().errors().next() {
+        return Err(error.to_string());
+    }
+    let reasons = response.diagnostics().reason();
+    let mut policies: Vec<Box<str>> = reasons.map(|id| AsRef::<str>::as_ref(id).into()).collect();
+    policies.sort_unstable();
+    Ok(Answer { permits: response.decision() == Decision::Allow, policies })
+}
+
+fn set(policies: &[String]) -> Policies {
+    let section = |(number, policy): (usize, &String)| {
+        format!(
+            "* p{number}\n#+begin_src cedar\n{policy}\n#+end_src\n#+begin_src examples\n#+end_src\n"
+        )
+    };
+    let text: String = policies.iter().enumerate().map(section).collect();
+    Policies::from_org(&text).unwrap_or_else(|bad| panic!("{bad}\n{text}"))
+}
+
+const ACTIONS: [&str; 7] = [
+    "action",
+    r#"action == Action::"write""#,
+    r#"action == Action::"net""#,
+    r#"action in Action::"act""#,
+    r#"action in Action::"access""#,
+    r#"action in [Action::"exec", Action::"net", Action::"read", Action::"approve"]"#,
+    r#"action in [Action::"access", Action::"eval"]"#,
+];
+
+const PRINCIPALS: [&str; 6] = [
+    "principal",
+    "principal is Person",
+    r#"principal in Group::"owner""#,
+    r#"principal is Person in Group::"local-tcp""#,
+    r#"principal == Thinker::"thinker""#,
+    r#"principal == Person::"uid:1""#,
+];
+
+/// Conditions that hold for every action of the schema. Some can fail.
+const CONDITIONS: [&str; 44] = [
+    "true",
+    "context.approved",
+    "!context.approved",
+    "context.approved == false",
+    "context.protected",
+    r#"context.risk == "safe""#,
+    r#""dangerous" == context.risk"#,
+    r#"context.risk != "caution""#,
+    r#"["safe", "caution"].contains(context.risk)"#,
+    r#"context.name == "write""#,
+    r#"context.name like "*e*""#,
+    r#"context["by"] == "thinker""#,
+    r#"context.hash == """#,
+    r#"context.hash == "ab""#,
+    "context.now < 50",
+    "50 <= context.now",
+    "context.minute >= 720",
+    "context.weekday == 1",
+    "7 != context.weekday",
+    "context.session_hour > 2",
+    "context.session_hour > context.asker_hour",
+    "context.session_hour + 9223372036854775807 > 0",
+    "context.action_hour * 2 < 9",
+    "-context.asker_hour < 0",
+    r#"context.asker in Group::"owner""#,
+    r#"context.asker in [Group::"local-tcp", Group::"anonymous"]"#,
+    r#"context.asker == Person::"uid:1""#,
+    r#"context.asker.kind == "uid""#,
+    "context.session.owner == context.asker",
+    r#"context.session.owner in Group::"owner""#,
+    r#"context.session.owner in Group::"local-tcp""#,
+    r#"context.session == Session::"example""#,
+    r#"context.target == Actuator::"emacs""#,
+    r#"context.target.place == "shell""#,
+    "principal is Thinker",
+    r#"principal in Group::"owner""#,
+    r#"Person::"uid:1".kind == "uid""#,
+    r#"Person::"uid:1" in Group::"owner""#,
+    r#"Person::"nobody".kind == "uid""#,
+    r#"action == Action::"exec""#,
+    r#"action in Action::"access""#,
+    "context has approved",
+    r#"(if context.approved then context.minute else 5) > 9"#,
+    r#"context.asker is Person in Group::"time""#,
+];
+
+/// Conditions about what an action is done to, with the action that they are for.
+const THINGS: [(&str, &str); 12] = [
+    ("read", r#"resource in Folder::"/srv""#),
+    ("write", r#"resource in Folder::"/srv/me""#),
+    ("write", r#"resource == Path::"/srv/me/x""#),
+    ("write", r#"resource in [Folder::"/", Folder::"/home"]"#),
+    ("net", r#"resource in Domain::"example.org""#),
+    ("net", r#"resource in Domain::"org" && resource.port == 443"#),
+    ("net", r#"resource == Host::"10.0.0.1""#),
+    ("exec", r#"resource == Command::"git""#),
+    ("exec", r#"resource.arguments.contains("status") && resource.count == 1"#),
+    ("spend", "resource.amount * 2 > 9"),
+    ("approve", "resource.owner == principal"),
+    ("observe", r#"resource.owner == Person::"uid:1""#),
+];
+
+fn condition() -> impl Strategy<Value = String> {
+    let leaf = select(&CONDITIONS[..]).prop_map(str::to_owned);
+    leaf.prop_recursive(3, 8, 2, |inner| {
+        prop_oneof![
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("({a}) && ({b})")),
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("({a}) || ({b})")),
+            inner.clone().prop_map(|a| format!("!({a})")),
+            (inner.clone(), inner.clone(), inner)
+                .prop_map(|(a, b, c)| format!("if ({a}) then ({b}) else ({c})")),
+        ]
+    })
+}
+
+fn policy() -> impl Strategy<Value = String> {
+    let effect = || select(&["permit", "permit", "forbid"][..]);
+    let clause = || {
+        let word = select(&["when", "when", "unless"][..]);
+        (word, condition()).prop_map(|(word, condition)| format!("{word} {{ {condition} }}"))
+    };
+    let general = (effect(), select(&PRINCIPALS[..]), select(&ACTIONS[..]), vec(clause(), 0..3))
+        .prop_map(|(effect, who, action, clauses)| {
+            format!("{effect} ({who}, {action}, resource) {};", clauses.join(" "))
+        })
+        // A thinker has no access; strict checks refuse a policy that can never apply.
+        .prop_filter("can apply", |text| {
+            !(text.contains("Thinker::") && text.contains("Action::\"access\", "))
+        });
+    let about = (effect(), select(&THINGS[..]), clause(), Just(()));
+    let about = about.prop_map(|(effect, (action, thing), clause, ())| {
+        format!(
+            "{effect} (principal, action == Action::\"{action}\", resource) when {{ {thing} }} \
+             {clause};"
+        )
+    });
+    prop_oneof![3 => general, 1 => about]
+}
+
+fn facts() -> impl Strategy<Value = Facts> {
+    let who = select(&["owner", "uid:1", "local-tcp", "anonymous", "schedule", "key:x"][..]);
+    let owner = select(&["owner", "uid:1", "local-tcp"][..]);
+    let by = select(&[":asker", ":reflex", ":thinker"][..]);
+    let what = select(
+        &[
+            r#":target :emacs :place :shell :payload (:action :eval :code "x")"#,
+            r#":target :emacs :payload (:action :message :text "x")"#,
+            r#":target :file :payload (:action :write :path "/srv/me/x" :text "x")"#,
+            r#":target :file :payload (:action :read :path "/srv/you")"#,
+            r#":target :net :payload (:action :net :host "api.example.org")"#,
+            r#":target :net :payload (:action :net :host "10.0.0.1" :port 80)"#,
+            r#":target :exec :payload (:action :exec :argv ("git" "status"))"#,
+            r#":target :exec :payload (:action :exec :argv ("rm") :cwd "/srv") :protected t"#,
+            r#":target :purse :payload (:action :spend :amount 9223372036854775807 :currency "usd")"#,
+            r#":target :system :payload (:action :forget :session "s")"#,
+            r#":target :robot :payload (:action :dance) :hash "ab""#,
+        ][..],
+    );
+    let access = select(&["approve", "observe", "attach", "think"][..]);
+    let what = prop_oneof![
+        3 => (by, what).prop_map(|(by, what)| format!(":by {by} {what}")),
+        1 => access.prop_map(|access| format!(":by :asker :action :{access}")),
+    ];
+    let hours = || select(&[0_i64, 1, 2, 3, 5, i64::MAX][..]);
+    let time = (select(&[0_i64, 49, 50, 51][..]), select(&[0_i64, 719, 720][..]), 1..8_i64);
+    (who, owner, what, hours(), hours(), hours(), time).prop_map(
+        |(who, owner, what, session, asker, action, (now, minute, weekday))| {
+            Facts::described(&format!(
+                "(:principal \"{who}\" :session-owner \"{owner}\" {what} :session-hour {session} \
+                 :asker-hour {asker} :action-hour {action} :now {now} :minute {minute} \
+                 :weekday {weekday})"
+            ))
+            .unwrap()
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_passed_over_changes_nothing(
+        policies in vec(policy(), 0..12),
+        all in vec(facts(), 1..24),
+    ) {
+        let set = set(&policies);
+        for facts in &all {
+            prop_assert_eq!(set.find(facts), plain(&set, facts), "{:?}", facts);
+            for (found, approved) in [
+                (set.find_unapproved(facts), Approved::No),
+                (set.find_approved(facts), Approved::Yes),
+            ] {
+                let answer = plain_answer(&set, facts, approved);
+                prop_assert_eq!(found.word == Word::Allow, answer.is_ok_and(|it| it.permits));
+            }
+        }
+    }
+}
+
+/// How many policies of a set are asked about what an example describes.
+fn asked(set: &Policies, example: &str) -> usize {
+    let facts = Facts::described(example).unwrap();
+    let told = Told { facts: &facts, approved: Approved::Yes };
+    let part = &set.parts[facts.kind];
+    let places = part.steady.places.iter().chain(&part.swayed.places);
+    places.filter(|place| !set.rules[**place].sieve.rules_out(&told)).count()
+}
+
+#[test]
+fn what_cannot_apply_is_not_asked() {
+    let message = r#"(:principal "owner" :by :thinker :target :asker :action :message :text "x")"#;
+    assert_eq!(asked(&Policies::built_in(), message), 1, "of the built-in set");
+    let grants: Vec<String> = (0..100)
+        .map(|number| {
+            format!(
+                "permit (principal, action == Action::\"exec\", resource == Command::\"make\") when \
+                 {{ context.hash == \"{number}\" && context.session.owner == Person::\"uid:1\" && \
+                 context.now < 50 }};"
+            )
+        })
+        .collect();
+    let make = r#"(:principal "uid:1" :target :exec :action :exec :argv ("make") :hash "7")"#;
+    assert_eq!(asked(&set(&grants), make), 1, "of a hundred grants");
+}
+
+#[test]
+fn what_stands_behind_something_that_can_fail_is_no_reason_to_pass_over() {
+    for condition in [
+        "context.session_hour + 1 > 0 && context.protected",
+        r#"Person::"nobody".kind == "uid" && context.protected"#,
+        "(context.session_hour + 1 > 0 || context.approved) && context.protected",
+    ] {
+        let policy = format!("permit (principal, action, resource) when {{ {condition} }};");
+        let set = set(&[policy]);
+        let example =
+            r#"(:principal "x" :action :log :text "x" :session-hour 9223372036854775807)"#;
+        assert_eq!(asked(&set, example), 1, "{condition}");
+    }
+}
+
+#[test]
+fn a_policy_that_is_too_long_to_look_into_is_asked() {
+    let long = format!(
+        "forbid (principal, action, resource) when {{ context.protected && {} }};",
+        ["context.approved"; 300].join(" && ")
+    );
+    let short = "permit (principal, action, resource) when { context.protected };".to_owned();
+    let set = set(&[long, short]);
+    let log = |around: &str| format!("(:principal \"x\" :action :log :text \"x\" {around})");
+    assert_eq!(asked(&set, &log("")), 1, "the long one alone");
+    assert_eq!(asked(&set, &log(":protected t")), 2, "both");
+    let facts = Facts::described(&log(":protected t")).unwrap();
+    assert_eq!(set.find(&facts), plain(&set, &facts));
+}

@@ -1,0 +1,267 @@
+//! From the syntax of a policy to the conditions that a sieve looks at.
+//!
+//! A policy is a conjunction: its scope, then its clauses in their order. It is read from the left
+//! up to the first part that could fail, because what stands behind that is asked only when the part
+//! neither failed nor was false. The types were checked: what can still fail is arithmetic, a
+//! function of an extension, and looking at an entity that is not there.
+
+use cedar_policy::pst::{
+    BinaryOp, Clause, EntityOrSlot, EntityType, EntityUID, Expr, Literal, PrincipalConstraint,
+    ResourceConstraint, Template, UnaryOp, Var,
+};
+
+use super::told::{Flag, Number, Text, Thing};
+use super::{Order, Test};
+
+/// How deeply an expression is looked into.
+const MAX_DEPTH: usize = 32;
+
+/// The conditions of a policy that are understood.
+pub(super) fn tests(policy: &Template) -> Vec<Test> {
+    let mut tests = Vec::new();
+    scope(policy, &mut tests);
+    for clause in policy.clauses() {
+        let goes_on = match clause {
+            Clause::When(expr) => conjuncts(expr, &mut tests),
+            Clause::Unless(expr) => {
+                let test = test(expr, MAX_DEPTH).map(not);
+                test.map(|test| push(&mut tests, test)).is_some()
+            }
+        };
+        if !goes_on {
+            break;
+        }
+    }
+    tests
+}
+
+/// The scope cannot fail. The action of the scope is what sets are cut by.
+fn scope(policy: &Template, tests: &mut Vec<Test>) {
+    let one = |thing: Thing, slot: &EntityOrSlot, how: fn(Thing, Thing) -> Test| match slot {
+        EntityOrSlot::Entity(uid) => literal(uid).map_or(Test::Unknown, |uid| how(thing, uid)),
+        EntityOrSlot::Slot(_) => Test::Unknown,
+    };
+    let below = |thing: Thing, above: Thing| Test::In(thing, vec![above]);
+    let who = Thing::Principal;
+    match &policy.principal {
+        PrincipalConstraint::Any => {}
+        PrincipalConstraint::Eq(slot) => push(tests, one(who, slot, Test::Same)),
+        PrincipalConstraint::In(slot) => push(tests, one(who, slot, below)),
+        PrincipalConstraint::Is(kind) => push(tests, is(who, kind)),
+        PrincipalConstraint::IsIn(kind, slot) => {
+            push(tests, is(who.clone(), kind));
+            push(tests, one(who, slot, below));
+        }
+    }
+    let what = Thing::Resource;
+    match &policy.resource {
+        ResourceConstraint::Any => {}
+        ResourceConstraint::Eq(slot) => push(tests, one(what, slot, Test::Same)),
+        ResourceConstraint::In(slot) => push(tests, one(what, slot, below)),
+        ResourceConstraint::Is(kind) => push(tests, is(what, kind)),
+        ResourceConstraint::IsIn(kind, slot) => {
+            push(tests, is(what.clone(), kind));
+            push(tests, one(what, slot, below));
+        }
+    }
+}
+
+fn push(tests: &mut Vec<Test>, test: Test) {
+    if test != Test::Unknown {
+        tests.push(test);
+    }
+}
+
+/// The parts of a conjunction, from the left; whether none of them can fail.
+fn conjuncts(expr: &Expr, tests: &mut Vec<Test>) -> bool {
+    let mut waiting = vec![expr];
+    while let Some(expr) = waiting.pop() {
+        if let Expr::BinaryOp { op: BinaryOp::And, left, right } = expr {
+            waiting.extend([&**right, &**left]);
+            continue;
+        }
+        match test(expr, MAX_DEPTH) {
+            Some(test) => push(tests, test),
+            None => return false,
+        }
+    }
+    true
+}
+
+/// An expression that is true or false; nothing if it can fail. Bounded by its depth.
+fn test(expr: &Expr, depth: usize) -> Option<Test> {
+    let depth = depth.checked_sub(1)?;
+    match expr {
+        Expr::Literal(Literal::Bool(known)) => Some(Test::Known(*known)),
+        Expr::UnaryOp { op: UnaryOp::Not, expr } => test(expr, depth).map(not),
+        Expr::BinaryOp { op: BinaryOp::And, left, right } => {
+            Some(Test::All(vec![test(left, depth)?, test(right, depth)?]))
+        }
+        Expr::BinaryOp { op: BinaryOp::Or, left, right } => {
+            Some(Test::Any(vec![test(left, depth)?, test(right, depth)?]))
+        }
+        _ => {
+            let understood = understood(expr);
+            understood.or_else(|| cannot_fail(expr, depth).then_some(Test::Unknown))
+        }
+    }
+}
+
+fn not(test: Test) -> Test {
+    if test == Test::Unknown { test } else { Test::Not(Box::new(test)) }
+}
+
+/// The shapes that are looked at.
+fn understood(expr: &Expr) -> Option<Test> {
+    match expr {
+        Expr::GetAttr { .. } => Some(Test::Flag(Flag::named(of_context(expr)?)?)),
+        Expr::BinaryOp { op: BinaryOp::Eq, left, right } => same(left, right),
+        Expr::BinaryOp { op: BinaryOp::NotEq, left, right } => same(left, right).map(not),
+        Expr::BinaryOp { op: BinaryOp::Less, left, right } => compared(left, Order::Less, right),
+        Expr::BinaryOp { op: BinaryOp::LessEq, left, right } => {
+            compared(left, Order::LessOrSame, right)
+        }
+        Expr::BinaryOp { op: BinaryOp::Greater, left, right } => compared(left, Order::More, right),
+        Expr::BinaryOp { op: BinaryOp::GreaterEq, left, right } => {
+            compared(left, Order::SameOrMore, right)
+        }
+        Expr::BinaryOp { op: BinaryOp::In, left, right } => below(left, right),
+        Expr::BinaryOp { op: BinaryOp::Contains, left, right } => {
+            let Expr::Set(ones) = &**left else { return None };
+            let text = Text::named(of_context(right)?)?;
+            let ones: Option<Vec<Box<str>>> = ones.iter().map(|one| text_of(one)).collect();
+            Some(Test::Text(text, ones?))
+        }
+        Expr::Is { expr, entity_type, in_expr } => {
+            let kind = is(thing(expr)?, entity_type);
+            match in_expr {
+                None => Some(kind),
+                Some(above) => Some(Test::All(vec![kind, below(expr, above)?])),
+            }
+        }
+        _ => None,
+    }
+}
+
+fn same(left: &Expr, right: &Expr) -> Option<Test> {
+    let one_way = |left: &Expr, right: &Expr| {
+        let attribute = of_context(left)?;
+        match right {
+            Expr::Literal(Literal::Bool(wanted)) => {
+                let flag = Test::Flag(Flag::named(attribute)?);
+                Some(if *wanted { flag } else { not(flag) })
+            }
+            Expr::Literal(Literal::String(wanted)) => {
+                Some(Test::Text(Text::named(attribute)?, vec![wanted.as_str().into()]))
+            }
+            _ => None,
+        }
+    };
+    one_way(left, right)
+        .or_else(|| one_way(right, left))
+        .or_else(|| compared(left, Order::Same, right))
+        .or_else(|| Some(Test::Same(thing(left)?, thing(right)?)))
+}
+
+fn compared(left: &Expr, order: Order, right: &Expr) -> Option<Test> {
+    match (left, right) {
+        (left, Expr::Literal(Literal::Long(than))) => {
+            Some(Test::Number(Number::named(of_context(left)?)?, order, *than))
+        }
+        (Expr::Literal(Literal::Long(than)), right) => {
+            Some(Test::Number(Number::named(of_context(right)?)?, order.turned(), *than))
+        }
+        _ => None,
+    }
+}
+
+fn below(left: &Expr, right: &Expr) -> Option<Test> {
+    let above: Option<Vec<Thing>> = match right {
+        Expr::Set(all) => all.iter().map(|one| thing(one)).collect(),
+        one => thing(one).map(|one| vec![one]),
+    };
+    Some(Test::In(thing(left)?, above?))
+}
+
+fn is(thing: Thing, kind: &EntityType) -> Test {
+    type_name(kind).map_or(Test::Unknown, |kind| Test::Is(thing, kind))
+}
+
+fn thing(expr: &Expr) -> Option<Thing> {
+    match expr {
+        Expr::Var(Var::Principal) => Some(Thing::Principal),
+        Expr::Var(Var::Action) => Some(Thing::Action),
+        Expr::Var(Var::Resource) => Some(Thing::Resource),
+        Expr::Literal(Literal::EntityUID(uid)) => literal(uid),
+        Expr::GetAttr { expr: inner, attr } => match &**inner {
+            Expr::Var(Var::Context) => Thing::named(attr),
+            // The only resource with an owner is the session.
+            Expr::Var(Var::Resource) if attr == "owner" => Some(Thing::Owner),
+            _ if attr == "owner" && of_context(inner) == Some("session") => Some(Thing::Owner),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn literal(uid: &EntityUID) -> Option<Thing> {
+    Some(Thing::Literal(type_name(&uid.ty)?, uid.eid.as_str().into()))
+}
+
+/// The types of the schema are in no namespace.
+fn type_name(kind: &EntityType) -> Option<Box<str>> {
+    let name = &kind.0;
+    name.namespace.is_empty().then(|| name.id.as_ref().into())
+}
+
+fn text_of(expr: &Expr) -> Option<Box<str>> {
+    match expr {
+        Expr::Literal(Literal::String(text)) => Some(text.as_str().into()),
+        _ => None,
+    }
+}
+
+/// The name of an attribute of the context.
+pub(super) fn of_context(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::GetAttr { expr, attr } if matches!(**expr, Expr::Var(Var::Context)) => Some(attr),
+        _ => None,
+    }
+}
+
+/// Whether an expression has a value, whatever the facts are.
+fn cannot_fail(expr: &Expr, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    let cannot = |expr: &Expr| cannot_fail(expr, depth);
+    match expr {
+        Expr::Literal(_) | Expr::Var(_) => true,
+        Expr::UnaryOp { op: UnaryOp::Not | UnaryOp::IsEmpty, expr } => cannot(expr),
+        Expr::BinaryOp {
+            op:
+                BinaryOp::Eq
+                | BinaryOp::NotEq
+                | BinaryOp::Less
+                | BinaryOp::LessEq
+                | BinaryOp::Greater
+                | BinaryOp::GreaterEq
+                | BinaryOp::And
+                | BinaryOp::Or
+                | BinaryOp::In
+                | BinaryOp::Contains
+                | BinaryOp::ContainsAll
+                | BinaryOp::ContainsAny,
+            left,
+            right,
+        } => cannot(left) && cannot(right),
+        // What can be reached from the question is there; what a policy names may be not.
+        Expr::GetAttr { expr, .. } => {
+            matches!(&**expr, Expr::Var(_) | Expr::GetAttr { .. }) && cannot(expr)
+        }
+        Expr::Like { expr, .. } => cannot(expr),
+        Expr::Is { expr, in_expr, .. } => {
+            cannot(expr) && in_expr.as_ref().is_none_or(|above| cannot(above))
+        }
+        Expr::Set(all) => all.iter().all(|one| cannot(one)),
+        _ => false,
+    }
+}
