@@ -4,12 +4,30 @@
 //! daemon is asked: a decision is recorded with all that the policies were told.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::thread;
 
-use bridle_loop::{Policies, Recorded, Rehearsal, SessionId, Time, Word};
+use bridle_loop::{Policies, Rehearsal, SessionId, Time, Word};
 use bridle_sexp::Value;
 use bridle_store::Record;
 
-use super::{Error, History, body};
+use super::{Error, History};
+
+/// Threads that judge, at most: one thread reads, and more of them would wait for it.
+const MAX_THREADS: usize = 4;
+
+/// Decisions that are handed to a thread at once, and their bytes: enough that handing over costs
+/// little, few enough that all threads have something to do.
+const BATCH: usize = 256;
+const BATCH_BYTES: usize = 1 << 20;
+
+/// Batches that wait for one thread: it has the next one when it is done, and memory stays bounded.
+const WAITING: usize = 2;
+
+/// Keys of a decision that a rehearsal looks at.
+const TOLD: [&str; 6] = ["by", "target", "action", "payload", "checked", "facts"];
 
 /// What a set would have changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,6 +62,12 @@ pub struct Changed {
 }
 
 impl Rehearsed {
+    fn add(&mut self, other: Self) {
+        self.decisions += other.decisions;
+        self.unreadable += other.unreadable;
+        self.changed.extend(other.changed);
+    }
+
     /// How often each change occurs: from what, to what, how many.
     pub fn counts(&self) -> Vec<(Word, Word, u64)> {
         let mut counts = BTreeMap::new();
@@ -61,23 +85,69 @@ impl History {
     /// # Errors
     /// What the store said.
     pub fn rehearse(&self, set: &Policies, last: usize) -> Result<Rehearsed, Error> {
-        let mut rehearsal = Rehearsal::new(set);
+        let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
         let mut rehearsed = Rehearsed::default();
-        self.reader.last("decided", last, &mut |record| {
-            take(&mut rehearsal, &mut rehearsed, &record);
-        })?;
-        rehearsed.changed.reverse();
+        let read = thread::scope(|scope| {
+            let (mut hands, mut judges) = (Vec::new(), Vec::new());
+            for _ in 0..threads {
+                let (hand, taken) = mpsc::sync_channel(WAITING);
+                hands.push(hand);
+                judges.push(scope.spawn(move || judge(set, &taken)));
+            }
+            let read = self.hand_out(last, &hands);
+            // Nothing comes any more.
+            drop(hands);
+            for judge in judges {
+                rehearsed.add(judge.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            }
+            read
+        });
+        read?;
+        rehearsed.changed.sort_by_key(|changed| changed.record);
         Ok(rehearsed)
+    }
+
+    /// Reads the decisions and hands them out in turn, some at a time.
+    fn hand_out(&self, last: usize, hands: &[SyncSender<Vec<Record>>]) -> Result<(), Error> {
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        let mut turn = hands.iter().cycle();
+        let mut send = |batch: Vec<Record>| {
+            if let Some(hand) = turn.next() {
+                // Who does not take it has panicked, and that is told at the end.
+                let _ = hand.send(batch);
+            }
+        };
+        self.reader.last("decided", last, &mut |record| {
+            bytes += record.body.text().map_or(0, str::len);
+            batch.push(record);
+            if batch.len() == BATCH || bytes >= BATCH_BYTES {
+                send(std::mem::take(&mut batch));
+                bytes = 0;
+            }
+        })?;
+        send(batch);
+        Ok(())
     }
 }
 
+/// Judges what is handed out until nothing comes any more. What comes out does not depend on how many
+/// do: each decision is judged by itself.
+fn judge(set: &Policies, taken: &Receiver<Vec<Record>>) -> Rehearsed {
+    let mut rehearsal = Rehearsal::new(set);
+    let mut rehearsed = Rehearsed::default();
+    for record in taken.iter().flatten() {
+        take(&mut rehearsal, &mut rehearsed, &record);
+    }
+    rehearsed
+}
+
 fn take(rehearsal: &mut Rehearsal<'_>, rehearsed: &mut Rehearsed, record: &Record) {
-    let body = record.body.text().map(body::value);
+    let body = record.body.text().and_then(told);
     let session = SessionId::parse(&record.session).ok();
     let read = body
         .as_ref()
         .zip(session)
-        .map(|(body, session)| Recorded::read(&session, Time(record.at), body));
+        .map(|(body, session)| rehearsal.read(&session, Time(record.at), body));
     let (Some(body), Some(Ok(recorded))) = (&body, read) else {
         rehearsed.unreadable += 1;
         return;
@@ -100,4 +170,12 @@ fn take(rehearsal: &mut Rehearsal<'_>, rehearsed: &mut Rehearsed, record: &Recor
         now: found.word,
         policies: found.policies,
     });
+}
+
+/// What a rehearsal looks at, of the body of a decision.
+fn told(text: &str) -> Option<Value> {
+    let tree = bridle_loop::reader().read_one(text).ok()?;
+    let root = tree.root();
+    let pairs = TOLD.iter().filter_map(|key| Some((*key, root.get(key)?.to_value())));
+    Some(Value::plist(pairs))
 }

@@ -2,6 +2,7 @@
 
 mod copies;
 mod lines;
+mod rehearsals;
 mod replays;
 mod traces;
 

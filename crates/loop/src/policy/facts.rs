@@ -162,6 +162,16 @@ impl Facts {
     /// # Errors
     /// When the policies were not asked, or the body is not what this version writes.
     pub fn recorded(session: &SessionId, at: Time, decided: &Value) -> Result<Self, Unreadable> {
+        Self::recorded_for(session, at, decided, |_| true)
+    }
+
+    /// The same for policies that may not name the hash of an action: it is empty for those.
+    pub(super) fn recorded_for(
+        session: &SessionId,
+        at: Time,
+        decided: &Value,
+        names_hash: impl Fn(&str) -> bool,
+    ) -> Result<Self, Unreadable> {
         let facts = required(decided, "facts")?;
         let kind = name(facts, "kind")?;
         let known = ACTS.into_iter().chain(Access::ALL.map(Access::word));
@@ -176,8 +186,8 @@ impl Facts {
         } else {
             let action = Action::from_payload(payload);
             let action = action.map_err(|_| Unreadable::new("payload", "the payload of an action"));
-            let hash = ActionHash::of_action(&target, place, payload);
-            (resource(&action?), hash.to_string().into())
+            let hash = || ActionHash::of_action(&target, place, payload).to_string().into();
+            (resource(&action?), if names_hash(kind) { hash() } else { Box::default() })
         };
         let number = |key| required(facts, key)?.as_i64().ok_or(Unreadable::new(key, "a number"));
         let groups = list(facts, "groups", element_text)?;

@@ -30,11 +30,16 @@ impl Recorded {
     /// # Errors
     /// When the body is not what this version writes.
     pub fn read(session: &SessionId, at: Time, body: &Value) -> Result<Option<Self>, Unreadable> {
+        Self::read_with(body, || Facts::recorded(session, at, body))
+    }
+
+    fn read_with(
+        body: &Value,
+        facts: impl FnOnce() -> Result<Facts, Unreadable>,
+    ) -> Result<Option<Self>, Unreadable> {
         match said(body).filter(|_| body.get("facts").is_some()) {
             None => Ok(None),
-            Some((approved, word)) => {
-                Ok(Some(Self { facts: Facts::recorded(session, at, body)?, approved, word }))
-            }
+            Some((approved, word)) => Ok(Some(Self { facts: facts()?, approved, word })),
         }
     }
 
@@ -78,6 +83,22 @@ impl<'p> Rehearsal<'p> {
         let parts = set.parts.iter();
         let named = parts.map(|(kind, part)| (*kind, part.named(&set.rules)));
         Self { set, named: named.collect(), remembered: HashMap::new() }
+    }
+
+    /// Reads the body of a `decided` record for this set: what its policies do not name is left out.
+    /// Nothing when the policies were not asked.
+    ///
+    /// # Errors
+    /// When the body is not what this version writes.
+    pub fn read(
+        &self,
+        session: &SessionId,
+        at: Time,
+        body: &Value,
+    ) -> Result<Option<Recorded>, Unreadable> {
+        let nothing = How::With(BTreeSet::new());
+        let named = |kind: &str| self.named.get(kind).is_none_or(|named| named.hash != nothing);
+        Recorded::read_with(body, || Facts::recorded_for(session, at, body, named))
     }
 
     /// What the set says to the same question.
