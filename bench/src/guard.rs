@@ -1,15 +1,20 @@
 //! What a verdict costs: `bridle-bench guard`. The same hundred policies are asked by the guard, which
 //! makes its facts and asks one or two questions, and in one bare call of Cedar, which is given the whole
 //! set and builds the same entities and context. Once with all policies about one action, where cutting
-//! the set by action gains nothing, and once with the policies spread over ten.
+//! the set by action gains nothing, once with the policies spread over ten, and once with policies whose
+//! conditions tell the guard nothing, so that all of them are asked, twice.
+//!
+//! Beside that: a rehearsal over a record of decisions, and what it takes to have a set.
+
+mod rehearsal;
 
 use std::collections::{HashMap, HashSet};
 use std::hint::black_box;
 use std::str::FromStr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
-use bridle_loop::{Facts, Policies, SessionId, Time, Word};
+use bridle_loop::{DEFAULT_POLICY, Facts, Policies, SessionId, Time, Word};
 use cedar_policy::{
     Authorizer, Context, Decision, Entities, Entity, EntityUid, PolicySet, Request,
     RestrictedExpression,
@@ -49,13 +54,29 @@ const DECIDED: &str = r#"(:turn 1 :by :thinker :target :emacs :action :eval :rul
   :session-owner "uid:1000" :kind :eval :name :eval :risk :dangerous :place :shell :minute 720
   :weekday 1 :session-hour 3 :asker-hour 3 :action-hour 1))"#;
 
-/// Measures both sets, round by round.
+/// Measures verdicts, rehearsals and loading.
 pub fn run(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdict>) -> Result<()> {
+    // First: what is there without a file is loaded once.
+    let begin = Instant::now();
+    black_box(Policies::built_in());
+    let built_in = begin.elapsed();
+    judge(options, tables, verdicts)?;
+    rehearsal::run(options, tables, verdicts)?;
+    load(options, built_in, tables)
+}
+
+/// Verdicts with each of the sets, round by round.
+fn judge(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdict>) -> Result<()> {
     let title = format!("Verdicts with {POLICIES} policies, microseconds each");
     let mut table =
         Table::new(title, ["policies", "what", "median", "slowest hundredth", "bare calls"]);
-    for (name, actions) in [("about one action", 1), ("about ten actions", ACTIONS.len())] {
-        let texts: Vec<String> = (0..POLICIES).map(|number| policy(number, actions)).collect();
+    let sets: [(&str, fn(usize) -> String); 3] = [
+        ("about one action", |number| policy(number, 1)),
+        ("about ten actions", |number| policy(number, ACTIONS.len())),
+        ("about one action, nothing to pass over", opaque),
+    ];
+    for (name, policy) in sets {
+        let texts: Vec<String> = (0..POLICIES).map(policy).collect();
         let (guard, bare) = rounds(options, &texts)?;
         let ratio = guard.median / bare.median;
         let rows = [("guard, two questions", &guard, ratio), ("Cedar, one bare call", &bare, 1.0)];
@@ -131,7 +152,43 @@ fn policy(number: usize, actions: usize) -> String {
     )
 }
 
-fn org(texts: &[String]) -> String {
+/// The same, said so that only Cedar can tell, in both questions.
+fn opaque(number: usize) -> String {
+    let name = if number == 0 { "ev*l".to_owned() } else { format!("tool-{number}*") };
+    format!(
+        "permit (principal, action == Action::\"eval\", resource)\nwhen {{ context.name like \
+         \"{name}\" && (context.approved || context.name like \"never\") }};"
+    )
+}
+
+/// What it takes to have a set: read, checked, its examples run.
+fn load(options: &Options, built_in: Duration, tables: &mut Vec<Table>) -> Result<()> {
+    let mut table = Table::new("Having a set of policies (ms)", ["set", "median", "lowest"]);
+    let ms = built_in.as_secs_f64() * 1e3;
+    table.push(vec![Cell::text("built-in, first use"), Cell::Number(ms, 1), Cell::Number(ms, 1)]);
+    let many: Vec<String> = (0..POLICIES).map(|number| policy(number, 1)).collect();
+    for (name, text) in [
+        ("built-in text, as a file", DEFAULT_POLICY.to_owned()),
+        ("100 policies about one action", org(&many)),
+    ] {
+        let mut times = Vec::new();
+        for _ in 0..options.rounds() {
+            let begin = Instant::now();
+            black_box(Policies::from_org(&text).map_err(|bad| anyhow!("{bad}"))?);
+            times.push(begin.elapsed().as_secs_f64() * 1e3);
+        }
+        let spread = Spread::of(&times);
+        table.push(vec![
+            Cell::text(name),
+            Cell::Number(spread.median, 1),
+            Cell::Number(spread.low, 1),
+        ]);
+    }
+    tables.push(table);
+    Ok(())
+}
+
+pub(crate) fn org(texts: &[String]) -> String {
     let section = |(number, text): (usize, &String)| {
         format!(
             "* p{number}\n#+begin_src cedar\n{text}\n#+end_src\n#+begin_src examples\n#+end_src\n"
