@@ -3,6 +3,7 @@
 
 pub(crate) mod guard;
 pub(crate) mod record;
+pub(crate) mod token;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -138,6 +139,18 @@ pub(crate) enum Command {
     /// Say no to a question
     #[command(after_help = "Example:\n  bridle deny work-7")]
     Deny(guard::Deny),
+    /// Make, list and revoke the tokens that let programs in over HTTP
+    #[command(subcommand)]
+    Token(token::Token),
+    /// Let a device in: a code that is good once, for five minutes, for a token of its own
+    #[command(
+        after_help = "On a terminal it is drawn as a QR code of URL/v1/pair#CODE, too; elsewhere only the code is \
+        printed.\nThe device sends {\"code\": CODE} to that URL and gets its token.\n\n\
+        Examples:\n  \
+        bridle pair --name phone\n  \
+        bridle pair --scope observe --expires 7d --url https://home.example.org:8788"
+    )]
+    Pair(token::Pair),
     /// Show frames as they pass: from a file, from a daemon, or between a client and a daemon
     #[command(after_help = "Examples:\n  \
         bridle tap frames.bin\n  \

@@ -4,11 +4,13 @@ mod approve;
 mod config;
 mod grant;
 mod pages;
+mod pair;
 mod policy;
 mod record;
 mod session;
 mod talk;
 mod text;
+mod token;
 mod up;
 mod why;
 
@@ -39,6 +41,8 @@ pub(crate) fn run(command: Command) -> Result<Exit, Failure> {
         Command::Approvals(args) => approve::list(args),
         Command::Approve(args) => approve::approve(args),
         Command::Deny(args) => approve::deny(args),
+        Command::Token(verb) => token::run(verb),
+        Command::Pair(args) => pair::run(args),
         Command::Tap(args) => talk::tap(args),
         Command::Sexp(args) => text::sexp(&args),
         Command::Frame(verb) => text::frame(verb),

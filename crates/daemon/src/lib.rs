@@ -11,12 +11,14 @@
 //! - `conn`: one task per connection, both directions; limits and deadlines
 //! - `principal`: who is at the other end of a connection
 //! - [`tokens`]: who may come in with a secret, and for what
+//! - [`pairing`]: how a device gets one, with a code that is good once
+//! - [`tls`]: the way in from other machines
 //! - `talk`: bytes of one connection to answers, without any IO
 //! - `convert`: what happens in a session to what a shell sees of it
 //! - `http`: the same engine for shells that speak OpenHarness over HTTP
 //! - `engine`: sessions, the record, and what carries effects out
 //! - [`history`]: the record, read by the commands without a daemon
-//! - [`budget`], `metrics`, [`lock`], `shared`: what all connections have in common
+//! - [`budget`], `metrics`, [`lock`], [`private`], `shared`: what all connections have in common
 //!
 //! Deliberately absent: a lock or an allocation per frame, a buffer per idle connection, an
 //! answer that is not bounded by what was asked.
@@ -33,10 +35,13 @@ mod http;
 mod listen;
 pub mod lock;
 mod metrics;
+pub mod pairing;
 mod principal;
+pub mod private;
 mod run;
 mod shared;
 mod talk;
+pub mod tls;
 pub mod tokens;
 
 pub use config::{Config, EngineLimits, Hmac, HmacKey, Limits, PolicyChoice};

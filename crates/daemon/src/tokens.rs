@@ -20,7 +20,7 @@
 //! means that they are not even asked.
 
 mod error;
-mod file;
+pub(crate) mod file;
 mod scope;
 mod used;
 
@@ -36,7 +36,8 @@ pub use error::Error;
 pub use file::TOKENS_FILE;
 pub use scope::{Scope, Scopes};
 
-use file::{Stamp, TokensFile};
+use crate::private::Stamp;
+use file::TokensFile;
 use used::Used;
 
 /// Days that a token holds when nobody says: a season, after which a forgotten one is no danger.
@@ -202,6 +203,11 @@ impl Seed {
         getrandom::fill(&mut bytes).map_err(|error| Error::Random(io::Error::other(error)))?;
         Ok(Seed(bytes))
     }
+
+    /// The id of the token that is made of it.
+    pub fn id(&self) -> TokenId {
+        TokenId(hex(&self.0[..ID_BYTES]).into())
+    }
 }
 
 impl fmt::Debug for Seed {
@@ -296,9 +302,8 @@ impl Tokens {
     /// The token asked for cannot be, there are too many, or the file cannot be used.
     pub fn create(&self, new: NewToken, seed: &Seed, now_ms: i64) -> Result<BearerToken, Error> {
         check_new(&new, now_ms)?;
-        let (id, secret) = seed.0.split_at(ID_BYTES);
-        let id = TokenId(hex(id).into());
-        let token = format!("{PREFIX}{id}_{}", hex(secret));
+        let id = seed.id();
+        let token = format!("{PREFIX}{id}_{}", hex(&seed.0[ID_BYTES..]));
         let NewToken { name, owner, scopes, expires } = new;
         let hash = TokenHash::of(&token);
         let entry = Entry { id, name, owner, scopes, created: now_ms, expires, hash };
@@ -379,7 +384,8 @@ impl fmt::Display for Chain<'_> {
     }
 }
 
-fn check_new(new: &NewToken, now_ms: i64) -> Result<(), Error> {
+/// Checks what can be checked before a token is made.
+pub(crate) fn check_new(new: &NewToken, now_ms: i64) -> Result<(), Error> {
     if !new.name.is_empty() && !is_line(&new.name) {
         return Err(Error::BadName);
     }
@@ -408,7 +414,7 @@ fn is_over(expires: Option<i64>, now_ms: i64) -> bool {
 }
 
 /// Something for one line of a list.
-fn is_line(text: &str) -> bool {
+pub(crate) fn is_line(text: &str) -> bool {
     !text.is_empty() && text.len() <= MAX_NAME && !text.chars().any(char::is_control)
 }
 
@@ -416,7 +422,7 @@ fn is_hex(byte: u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'a'..=b'f')
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()

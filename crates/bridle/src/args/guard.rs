@@ -172,18 +172,23 @@ pub(crate) struct Deny {
 /// Longest time that a grant holds: a year. What should hold longer is a policy of its own.
 const MAX_SPAN: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// A whole number of minutes, hours or days.
+/// A whole number of minutes, hours or days, at most [`MAX_SPAN`].
 fn span(text: &str) -> Result<Duration, String> {
     let bad = || "expected a time such as 30m, 12h or 7d, at most 365d".to_owned();
-    let unit = match text.chars().last() {
-        Some('m') => 60,
-        Some('h') => 60 * 60,
-        Some('d') => 24 * 60 * 60,
-        _ => return Err(bad()),
+    whole_units(text).filter(|span| *span <= MAX_SPAN).ok_or_else(bad)
+}
+
+/// A whole number of minutes, hours or days, more than none.
+pub(super) fn whole_units(text: &str) -> Option<Duration> {
+    let unit = match text.chars().last()? {
+        'm' => 60,
+        'h' => 60 * 60,
+        'd' => 24 * 60 * 60,
+        _ => return None,
     };
-    let count: u64 = text[..text.len() - 1].parse().map_err(|_| bad())?;
-    let span = count.checked_mul(unit).map(Duration::from_secs);
-    span.filter(|span| !span.is_zero() && *span <= MAX_SPAN).ok_or_else(bad)
+    let count: u64 = text[..text.len() - 1].parse().ok()?;
+    let span = Duration::from_secs(count.checked_mul(unit)?);
+    (!span.is_zero()).then_some(span)
 }
 
 #[cfg(test)]

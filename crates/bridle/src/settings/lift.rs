@@ -57,6 +57,14 @@ impl Settings {
         })
     }
 
+    /// Where the HTTP of the daemon is found.
+    pub(crate) fn http_url(&self) -> Result<String, Failure> {
+        self.word("http").map(|addr| format!("http://{addr}")).ok_or_else(|| {
+            Failure::new(Exit::Config, "HTTP is off, so there is nothing to pair with")
+                .hint("turn it on with the setting `http`, or name its --url URL")
+        })
+    }
+
     /// Checks the limits alone, without looking at keys or places.
     pub(super) fn check_limits(&self) -> Result<(), Failure> {
         self.check(&Config { limits: self.limits()?, ..Config::default() })

@@ -6,9 +6,19 @@ use crate::harness::{Home, pipe};
 fn help_lists_commands_and_exit_codes() {
     let help = pipe(&["--help"], "");
     assert_eq!((help.code, help.stderr.as_str()), (0, ""));
-    for word in
-        ["up", "health", "send", "tap", "sexp", "frame", "schema", "config", "completions", "man"]
-    {
+    for word in [
+        "up",
+        "health",
+        "send",
+        "token",
+        "tap",
+        "sexp",
+        "frame",
+        "schema",
+        "config",
+        "completions",
+        "man",
+    ] {
         assert!(help.stdout.contains(&format!("\n  {word} ")), "{word}");
     }
     assert!(help.stdout.contains("  65  bad input"), "{}", help.stdout);

@@ -15,6 +15,7 @@ mod cli_send;
 mod cli_sessions;
 mod cli_sexp;
 mod cli_tap;
+mod cli_token;
 mod cli_up;
 mod cli_why;
 mod demo;

@@ -9,32 +9,9 @@ use super::{MAX_DAYS, MAX_NAME, MAX_TOKENS, TokenId};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file, its lock or its directory cannot be used.
-    #[error("cannot use `{}`", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// Others than its owner can read or write the file.
-    #[error("`{}` has mode {mode:03o}, expected 600", path.display())]
-    OpenToOthers {
-        /// The file.
-        path: PathBuf,
-        /// Its mode.
-        mode: u32,
-    },
-    /// The file or the directory belongs to another user.
-    #[error("`{}` belongs to user {uid}, expected {own}", path.display())]
-    NotOurs {
-        /// The file or directory.
-        path: PathBuf,
-        /// Its owner.
-        uid: u32,
-        /// Who we are.
-        own: u32,
-    },
+    /// The file cannot be used.
+    #[error(transparent)]
+    File(#[from] crate::private::Error),
     /// The file is not what was written.
     #[error("`{}` is damaged at line {line}: {why}", path.display())]
     Damaged {

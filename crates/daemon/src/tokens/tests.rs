@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use tempfile::TempDir;
 
+use crate::private::Error as File;
+
 use super::{
     Access, BearerToken, DAY_MS, Error, MAX_DAYS, MAX_NAME, MAX_TOKENS, NewToken, Owner, Scope,
     Scopes, Seed, TOKENS_FILE, TokenHash, TokenId, Tokens, id_of,
@@ -186,7 +188,8 @@ fn a_file_that_others_can_read_refuses_everybody() {
         set(mode);
         assert!(!bench.is_good(token.reveal(), NOW), "{mode:o}");
         let loaded = Tokens::load(bench.dir.path());
-        let got = matches!(loaded, Err(Error::OpenToOthers { mode: got, .. }) if got == mode);
+        let got =
+            matches!(loaded, Err(Error::File(File::OpenToOthers { mode: got, .. })) if got == mode);
         assert!(got, "{loaded:?}");
     }
     set(0o600);
@@ -204,7 +207,7 @@ fn what_is_no_file_is_not_opened() {
     assert!(!bench.is_good(token.reveal(), NOW));
     fs::remove_file(bench.file()).unwrap();
     fs::create_dir(bench.file()).unwrap();
-    assert!(matches!(Tokens::load(bench.dir.path()), Err(Error::Io { .. })));
+    assert!(matches!(Tokens::load(bench.dir.path()), Err(Error::File(File::Io { .. }))));
 }
 
 #[test]

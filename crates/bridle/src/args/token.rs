@@ -1,0 +1,171 @@
+//! The command line of bearer tokens and of pairing.
+
+use std::time::Duration;
+
+use bridle_daemon::tokens::{DEFAULT_DAYS, MAX_DAYS, Scope};
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::settings::StateDir;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Token {
+    /// Make a token and print it, and nothing else; it is shown this once
+    #[command(after_help = "A running daemon of the same state directory knows it at once.\n\n\
+        Examples:\n  \
+        bridle token create --name phone > token; chmod 600 token\n  \
+        bridle token create --scope observe --expires 7d\n  \
+        bridle token create --scope talk --scope approve --json")]
+    Create(Create),
+    /// List tokens: what they are for, until when, when they were last used; never the tokens
+    #[command(after_help = "Examples:\n  bridle token list\n  bridle token list --json")]
+    List(List),
+    /// Make a token good for nothing, at once and for ever; exit 66 if there is none of this id
+    #[command(after_help = "Example:\n  bridle token revoke 3f9a0c41d7")]
+    Revoke(Revoke),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Create {
+    /// What you call it, for the list
+    #[arg(long, value_name = "NAME", default_value = "")]
+    pub(crate) name: String,
+    /// What it is good for; may be given several times
+    #[arg(long = "scope", value_name = "SCOPE", value_enum, default_value = "talk")]
+    pub(crate) scopes: Vec<ScopeWord>,
+    /// How long: 30m, 12h, 7d, or never [default: 90d]
+    #[arg(long, value_name = "TIME", value_parser = lifetime, hide_default_value = true)]
+    #[arg(default_value_t = Lifetime::For(Duration::from_secs(u64::from(DEFAULT_DAYS) * DAY)))]
+    pub(crate) expires: Lifetime,
+    /// One JSON object with the token, its id, scopes and end
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Pair {
+    /// What you call the device, for the list of tokens
+    #[arg(long, value_name = "NAME", default_value = "paired")]
+    pub(crate) name: String,
+    /// What its token is good for; may be given several times
+    #[arg(long = "scope", value_name = "SCOPE", value_enum, default_value = "talk")]
+    pub(crate) scopes: Vec<ScopeWord>,
+    /// How long its token holds: 30m, 12h, 7d, or never [default: 90d]
+    #[arg(long, value_name = "TIME", value_parser = lifetime, hide_default_value = true)]
+    #[arg(default_value_t = Lifetime::For(Duration::from_secs(u64::from(DEFAULT_DAYS) * DAY)))]
+    pub(crate) expires: Lifetime,
+    /// Where the device finds the daemon [default: the http of the settings]
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// Draw the QR code even where stdout is no terminal
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) qr: bool,
+    /// One JSON object with the code, the URL and the end of the code
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Revoke {
+    /// The token, as `bridle token list` names it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+}
+
+/// The scopes as words of the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ScopeWord {
+    /// See sessions and what happens in them
+    Observe,
+    /// Say and ask something in them, too
+    Talk,
+    /// Answer their questions, too
+    Approve,
+    /// All of it, and what only an owner may
+    Admin,
+}
+
+impl From<ScopeWord> for Scope {
+    fn from(word: ScopeWord) -> Scope {
+        match word {
+            ScopeWord::Observe => Scope::Observe,
+            ScopeWord::Talk => Scope::Talk,
+            ScopeWord::Approve => Scope::Approve,
+            ScopeWord::Admin => Scope::Admin,
+        }
+    }
+}
+
+/// How long a token holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lifetime {
+    For(Duration),
+    Never,
+}
+
+impl Lifetime {
+    /// In milliseconds; `None` for ever.
+    pub(crate) fn millis(self) -> Option<i64> {
+        match self {
+            Lifetime::For(time) => Some(i64::try_from(time.as_millis()).unwrap_or(i64::MAX)),
+            Lifetime::Never => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Lifetime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Lifetime::For(time) => write!(f, "{}m", time.as_secs() / 60),
+            Lifetime::Never => f.write_str(NEVER),
+        }
+    }
+}
+
+/// The word for a token without an end.
+const NEVER: &str = "never";
+
+/// Seconds of a day.
+const DAY: u64 = 24 * 60 * 60;
+
+/// A whole number of minutes, hours or days, or `never`.
+fn lifetime(text: &str) -> Result<Lifetime, String> {
+    if text == NEVER {
+        return Ok(Lifetime::Never);
+    }
+    let most = Duration::from_secs(u64::from(MAX_DAYS) * DAY);
+    let found = super::guard::whole_units(text).filter(|time| *time <= most);
+    let bad = || format!("expected a time such as 30m, 12h or 7d, at most {MAX_DAYS}d, or never");
+    found.map(Lifetime::For).ok_or_else(bad)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Lifetime, lifetime};
+
+    #[test]
+    fn a_lifetime_is_a_time_or_never() {
+        assert_eq!(lifetime("never"), Ok(Lifetime::Never));
+        assert_eq!(lifetime("7d"), Ok(Lifetime::For(Duration::from_secs(604_800))));
+        assert!(lifetime("3660d").is_ok());
+        for bad in ["", "0d", "3661d", "Never", "-1d", "7", "7é", "99999999999999999999d"] {
+            assert!(lifetime(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! `bridle token`: bearer tokens of the state directory, with or without a daemon.
+
+use std::fmt::Write as _;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bridle_daemon::private::Error as File;
+use bridle_daemon::tokens::{
+    Error, NewToken, Owner, Scopes, Seed, TOKENS_FILE, TokenId, TokenInfo, Tokens,
+};
+use bridle_wire::time::rfc3339;
+
+use super::record::print;
+use crate::args::token as args;
+use crate::exit::{Exit, Failure};
+use crate::json::{object, quoted, strings};
+use crate::settings::{Settings, StateDir};
+
+pub(crate) fn run(verb: args::Token) -> Result<Exit, Failure> {
+    match verb {
+        args::Token::Create(args) => create(args),
+        args::Token::List(args) => list(&args),
+        args::Token::Revoke(args) => revoke(&args),
+    }
+}
+
+fn create(args: args::Create) -> Result<Exit, Failure> {
+    let tokens = open(&args.state)?;
+    let now = now();
+    let expires = args.expires.millis().map(|time| now.saturating_add(time));
+    let scopes: Scopes = args.scopes.into_iter().map(Into::into).collect();
+    let new = NewToken { name: args.name.into(), owner: Owner::this_user(), scopes, expires };
+    let seed = Seed::from_system().map_err(|error| failure(&error))?;
+    let token = tokens.create(new, &seed, now).map_err(|error| failure(&error))?;
+    if !args.json {
+        return print(&format!("{}\n", token.reveal()));
+    }
+    let line = object(&[
+        ("token", quoted(token.reveal())),
+        ("id", quoted(seed.id().as_str())),
+        ("scopes", words(scopes)),
+        ("expires", moment(expires)),
+    ]);
+    print(&format!("{line}\n"))
+}
+
+fn list(args: &args::List) -> Result<Exit, Failure> {
+    let all = open(&args.state)?.list().map_err(|error| failure(&error))?;
+    let now = now();
+    let mut text = String::new();
+    for info in &all {
+        let line = if args.json { as_json(info, now) } else { as_text(info, now) };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{line}");
+    }
+    print(&text)
+}
+
+fn revoke(args: &args::Revoke) -> Result<Exit, Failure> {
+    let Some(id) = TokenId::parse(&args.id) else {
+        // Whoever gives the token itself must not find it on the screen again.
+        return Err(Failure::new(Exit::Usage, "bad id, expected ten hex digits")
+            .hint("`bridle token list` shows the ids"));
+    };
+    open(&args.state)?.revoke(&id).map_err(|error| failure(&error))?;
+    Ok(Exit::Ok)
+}
+
+fn open(state: &StateDir) -> Result<Tokens, Failure> {
+    let dir = Settings::resolve(state.given())?.state()?;
+    Tokens::load(&dir).map_err(|error| failure(&error))
+}
+
+pub(super) fn failure(error: &Error) -> Failure {
+    let (exit, hint) = match error {
+        Error::Unknown { .. } => (Exit::NoInput, "`bridle token list` shows the ids".to_owned()),
+        Error::Damaged { .. } => (
+            Exit::Data,
+            format!(
+                "put the file back from a copy, or delete `{TOKENS_FILE}` in the state directory \
+                 and create new tokens; until then no token is accepted"
+            ),
+        ),
+        Error::File(error) => return file_failure(error),
+        Error::TooMany => (
+            Exit::CannotCreate,
+            "revoke some: `bridle token list`, `bridle token revoke ID`".into(),
+        ),
+        Error::BadName | Error::NoScope | Error::BadEnd => {
+            (Exit::Usage, "see `bridle token create --help`".to_owned())
+        }
+        Error::IdTaken => (Exit::Temporary, "try again".to_owned()),
+        _ => (Exit::Io, "check the limits of this process: ulimit -a".to_owned()),
+    };
+    Failure::because(exit, "cannot do this with the tokens", error).hint(hint)
+}
+
+/// What is wrong with a file that should be private, and what to do about it.
+pub(super) fn file_failure(error: &File) -> Failure {
+    let (exit, hint) = match error {
+        File::OpenToOthers { path, .. } => (
+            Exit::Permission,
+            format!("chmod 600 {}; who could read it learned no token", path.display()),
+        ),
+        File::NotOurs { .. } => {
+            (Exit::Permission, "run this as the user of the daemon, or name --state DIR".to_owned())
+        }
+        _ => (Exit::Io, "check the space on the disk and who owns the directory".to_owned()),
+    };
+    Failure::because(exit, "cannot use the state directory", error).hint(hint)
+}
+
+fn as_text(info: &TokenInfo, now: i64) -> String {
+    let end = match info.expires {
+        None => "never expires".to_owned(),
+        Some(end) if info.is_expired(now) => format!("expired {}", rfc3339(end)),
+        Some(end) => format!("expires {}", rfc3339(end)),
+    };
+    let used = info.used.map_or("never used".to_owned(), |at| format!("used {}", rfc3339(at)));
+    let (id, scopes, owner) = (&info.id, info.scopes, &info.owner);
+    let line = format!("{id}  {scopes}  {owner}  {end}  {used}  {}", info.name);
+    line.trim_end().to_owned()
+}
+
+fn as_json(info: &TokenInfo, now: i64) -> String {
+    object(&[
+        ("id", quoted(info.id.as_str())),
+        ("name", quoted(&info.name)),
+        ("owner", quoted(info.owner.as_str())),
+        ("scopes", words(info.scopes)),
+        ("created", moment(Some(info.created))),
+        ("expires", moment(info.expires)),
+        ("expired", info.is_expired(now).to_string()),
+        ("used", moment(info.used)),
+    ])
+}
+
+fn words(scopes: Scopes) -> String {
+    let names: Vec<Box<str>> = scopes.iter().map(|scope| scope.name().into()).collect();
+    strings(&names)
+}
+
+pub(super) fn moment(at: Option<i64>) -> String {
+    at.map_or("null".to_owned(), |at| quoted(&rfc3339(at)))
+}
+
+/// The present, in milliseconds since 1970.
+pub(super) fn now() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
+}

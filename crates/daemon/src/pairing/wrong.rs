@@ -1,0 +1,87 @@
+//! How often codes were wrong, for each address and for all together.
+//!
+//! Held by the desk, in memory: a restart forgives, and takes longer than a guess is worth.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+
+/// Wrong codes of one address in a minute; then it has to wait for the next one.
+pub const WRONG_A_MINUTE: u32 = 5;
+
+/// Wrong codes of all addresses in a minute. Five minutes of it guess one of 16 open codes with a
+/// chance of one in 177 million.
+pub const WRONG_ALL_A_MINUTE: u32 = 60;
+
+/// Milliseconds of a minute.
+const MINUTE_MS: i64 = 60 * 1_000;
+
+/// What was wrong in the present minute. No more addresses than wrong codes of all together.
+#[derive(Debug, Default)]
+pub(super) struct Wrong(Mutex<Minute>);
+
+#[derive(Debug, Default)]
+struct Minute {
+    began: i64,
+    all: u32,
+    by_address: BTreeMap<Network, u32>,
+}
+
+/// The part of an address that one peer cannot change: all of four bytes, half of sixteen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Network(u64);
+
+impl Network {
+    fn of(address: IpAddr) -> Network {
+        match address.to_canonical() {
+            // Four bytes and no more: no IPv6 network of the internet begins with 32 zeros.
+            IpAddr::V4(address) => Network(u64::from(address.to_bits())),
+            IpAddr::V6(address) => {
+                let half = u64::try_from(address.to_bits() >> 64);
+                Network(half.unwrap_or(u64::MAX))
+            }
+        }
+    }
+}
+
+impl Wrong {
+    /// Counts an attempt as wrong until it is [`forgiven`](Wrong::forgive), so that many at once
+    /// count as many.
+    ///
+    /// # Errors
+    /// How long to wait, in milliseconds: too many were wrong.
+    pub(super) fn attempt(&self, from: IpAddr, now_ms: i64) -> Result<(), i64> {
+        let mut minute = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        minute.turn(now_ms);
+        let wait = minute.began.saturating_add(MINUTE_MS).saturating_sub(now_ms);
+        let is_full = minute.all >= WRONG_ALL_A_MINUTE;
+        if is_full {
+            return Err(wait);
+        }
+        let own = minute.by_address.entry(Network::of(from)).or_default();
+        if *own >= WRONG_A_MINUTE {
+            return Err(wait);
+        }
+        *own += 1;
+        minute.all += 1;
+        Ok(())
+    }
+
+    /// Takes an attempt back: it was right.
+    pub(super) fn forgive(&self, from: IpAddr) {
+        let mut minute = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        minute.all = minute.all.saturating_sub(1);
+        let own = minute.by_address.entry(Network::of(from)).or_default();
+        *own = own.saturating_sub(1);
+    }
+}
+
+impl Minute {
+    /// Begins a new minute when this one is over, or when the clock went back.
+    fn turn(&mut self, now_ms: i64) {
+        let age = now_ms.saturating_sub(self.began);
+        if !(0..MINUTE_MS).contains(&age) {
+            *self = Minute { began: now_ms, ..Minute::default() };
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! TLS for the HTTP listener: rustls with ring, from PEM files, and who a client certificate is.
+//!
+//! The HTTP room makes an acceptor at start and wraps each connection with it. Where an authority
+//! for clients is configured, a peer without a certificate of it does not get past the handshake,
+//! and [`peer`] is who it is. Not here: deadlines of a handshake, and what a principal may do.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::RootCertStore;
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{ServerConfig, ServerConnection, WebPkiClientVerifier};
+
+pub use tokio_rustls::TlsAcceptor;
+
+/// Largest PEM file that is read, in bytes: the authorities of a whole operating system are less.
+pub const MAX_PEM: u64 = 1 << 20;
+
+/// What is spoken inside, as ALPN names it.
+const HTTP_1_1: &[u8] = b"http/1.1";
+
+/// Where certificates and keys are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsConfig {
+    /// The certificate of this daemon and those that lead to its authority, PEM.
+    pub cert: PathBuf,
+    /// Its private key, PEM; not for other users to read.
+    pub key: PathBuf,
+    /// Authorities whose certificates clients must show, PEM. `None`: no client needs one.
+    pub client_ca: Option<PathBuf>,
+}
+
+/// Why there is no TLS. No text here has a key in it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file cannot be read.
+    #[error("cannot read `{}`", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Everybody on this machine can use the key.
+    #[error("key file `{}` has mode {mode:03o}, expected nothing for other users", path.display())]
+    OpenKey {
+        /// The file.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+    /// A file has not what it is for.
+    #[error("`{}` has no {expected} in PEM", path.display())]
+    NotPem {
+        /// The file.
+        path: PathBuf,
+        /// What it should have.
+        expected: &'static str,
+    },
+    /// The certificate and the key do not go together, or are of an unknown kind.
+    #[error("certificate `{}` cannot be used with key `{}`", cert.display(), key.display())]
+    Pair {
+        /// The certificate.
+        cert: PathBuf,
+        /// The key.
+        key: PathBuf,
+        /// What the library said; it speaks of kinds, never of contents.
+        source: rustls::Error,
+    },
+    /// The authorities for clients cannot be used.
+    #[error("`{}` has no authority that clients can be checked with", path.display())]
+    Authority {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The library cannot do what is asked of it.
+    #[error("TLS cannot be set up")]
+    Setup(#[source] rustls::Error),
+}
+
+/// Who holds the key of a client certificate: the SHA-256 of the certificate, as `openssl x509
+/// -fingerprint -sha256` shows it. A renewed certificate is another principal.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CertPrincipal([u8; 32]);
+
+impl CertPrincipal {
+    fn of(certificate: &CertificateDer<'_>) -> CertPrincipal {
+        let digest = ring::digest::digest(&ring::digest::SHA256, certificate);
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(digest.as_ref());
+        CertPrincipal(bytes)
+    }
+}
+
+impl fmt::Display for CertPrincipal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("cert:")?;
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for CertPrincipal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CertPrincipal({self})")
+    }
+}
+
+/// Reads certificates and key, and makes what accepts TLS connections with them.
+///
+/// # Errors
+/// Names the file that cannot be used, and why.
+pub fn acceptor(config: &TlsConfig) -> Result<TlsAcceptor, Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let chain = certificates(&config.cert)?;
+    let key = private_key(&config.key)?;
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .map_err(Error::Setup)?;
+    let builder = match &config.client_ca {
+        None => builder.with_no_client_auth(),
+        Some(path) => builder.with_client_cert_verifier(verifier(path, provider)?),
+    };
+    let mut server = builder.with_single_cert(chain, key).map_err(|source| Error::Pair {
+        cert: config.cert.clone(),
+        key: config.key.clone(),
+        source,
+    })?;
+    server.alpn_protocols = vec![HTTP_1_1.to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(server)))
+}
+
+/// Who is at the other end, by its certificate; `None` where none was asked for.
+pub fn peer(connection: &ServerConnection) -> Option<CertPrincipal> {
+    connection.peer_certificates()?.first().map(CertPrincipal::of)
+}
+
+fn verifier(
+    path: &Path,
+    provider: Arc<CryptoProvider>,
+) -> Result<Arc<dyn rustls::server::danger::ClientCertVerifier>, Error> {
+    let bad = || Error::Authority { path: path.to_owned() };
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(path)? {
+        roots.add(certificate).map_err(|_| bad())?;
+    }
+    let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+    builder.build().map_err(|_| bad())
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
+    let bad = || Error::NotPem { path: path.to_owned(), expected: "certificate" };
+    let (pem, _) = read(path)?;
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
+    found.ok().filter(|found| !found.is_empty()).ok_or_else(bad)
+}
+
+fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
+    let (pem, mode) = read(path)?;
+    // A group may read it: that is how systems share one key among their servers.
+    if mode & 0o007 != 0 {
+        return Err(Error::OpenKey { path: path.to_owned(), mode });
+    }
+    let bad = |_| Error::NotPem { path: path.to_owned(), expected: "private key" };
+    PrivateKeyDer::from_pem_slice(&pem).map_err(bad)
+}
+
+/// The bytes of a file, and its mode.
+fn read(path: &Path) -> Result<(Vec<u8>, u32), Error> {
+    let failed = |source| Error::Read { path: path.to_owned(), source };
+    let file = File::open(path).map_err(failed)?;
+    let mode = file.metadata().map_err(failed)?.mode() & 0o777;
+    let mut bytes = Vec::new();
+    file.take(MAX_PEM + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_PEM {
+        return Err(failed(io::Error::other(format!("expected at most {MAX_PEM} bytes"))));
+    }
+    Ok((bytes, mode))
+}
+
+#[cfg(test)]
+mod tests;
