@@ -11,6 +11,7 @@ pub use bridle_host::ThinkerChoice;
 pub use bridle_wire::frame::UnknownUnit;
 
 use crate::error::Error;
+use crate::tls::TlsConfig;
 
 /// Shortest HMAC secret in bytes that the daemon takes: half of SHA-256's output, the least
 /// that cannot be searched.
@@ -24,9 +25,14 @@ pub const MIN_MAX_FRAME: usize = 1024;
 pub struct Config {
     /// `HOST:PORT` to listen on; port 0 asks the system for a free one. `None`: no TCP.
     pub tcp: Option<String>,
-    /// `HOST:PORT` to serve HTTP on, which must be on this machine; port 0 asks the system for a
+    /// `HOST:PORT` to serve HTTP on, which must be on this machine unless there is TLS; port 0 asks the system for a
     /// free one. `None`: no HTTP.
     pub http: Option<String>,
+    /// TLS for HTTP. `None`: in the clear.
+    pub tls: Option<TlsConfig>,
+    /// Whether HTTP in the clear may be reached from other machines: behind a proxy in another
+    /// container, say.
+    pub http_plain: bool,
     /// Path of the Unix socket, created with mode 0600. `None`: no Unix socket.
     pub unix: Option<PathBuf>,
     /// Whether frames are also served on standard input and output.
@@ -59,6 +65,8 @@ impl Default for Config {
         Config {
             tcp: Some("127.0.0.1:9105".to_owned()),
             http: None,
+            tls: None,
+            http_plain: false,
             unix: None,
             stdio: false,
             state: PathBuf::from("bridle-state"),
@@ -76,6 +84,11 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Tells whether other machines may reach HTTP: encrypted, or because somebody said so.
+    pub(crate) fn is_http_guarded(&self) -> bool {
+        self.tls.is_some() || self.http_plain
+    }
+
     /// Checks what can be checked without touching the system.
     ///
     /// # Errors

@@ -61,7 +61,7 @@ pub enum Error {
     /// HTTP beyond this machine.
     #[error(
         "`{addr}` can be reached from other machines, and HTTP is served without TLS: \
-         listen on 127.0.0.1, and put a proxy with TLS before it"
+         listen on 127.0.0.1, or give a certificate and a key"
     )]
     HttpOpenToTheNetwork {
         /// The address asked for.
@@ -131,6 +131,9 @@ pub enum Error {
     /// There is no thread to keep the record.
     #[error("cannot start the keeper of the record")]
     Keeper(#[source] io::Error),
+    /// TLS for HTTP cannot be set up.
+    #[error("cannot set up TLS")]
+    Tls(#[source] crate::tls::Error),
     /// The bearer tokens cannot be read.
     #[error("cannot read the bearer tokens")]
     Tokens(#[source] crate::tokens::Error),

@@ -12,6 +12,7 @@
 //! - `run`: a request in its session until it is answered; a repeat finds the same answer
 //! - `fold`: what was recorded becomes the answer
 //! - `stream`: an answer as events, while it is made
+//! - `pair`: a device gets its token
 //! - `discovery`, `openapi`: what is offered
 //! - `answer`: a message becomes a response of HTTP
 //!
@@ -25,6 +26,7 @@ mod fold;
 mod gate;
 mod marks;
 mod openapi;
+mod pair;
 mod place;
 mod post;
 mod run;
@@ -33,6 +35,7 @@ mod signal;
 mod slow;
 mod stream;
 
+use std::fmt;
 use std::sync::Arc;
 
 use axum::Router;
@@ -41,14 +44,19 @@ use bridle_wire::openharness::Limits;
 
 pub(crate) use serve::accept_loop;
 
+use crate::pairing::Desk;
 use crate::shared::Shared;
+use crate::tls::TlsAcceptor;
 use crate::tokens::Tokens;
 
 /// What all connections that speak HTTP have in common.
-#[derive(Debug)]
 pub(crate) struct Http {
     shared: Arc<Shared>,
     tokens: Tokens,
+    /// Where codes become tokens.
+    desk: Desk,
+    /// `None`: in the clear.
+    tls: Option<TlsAcceptor>,
     /// How much of a message is read.
     limits: Limits,
     /// The discovery document, made once.
@@ -58,13 +66,20 @@ pub(crate) struct Http {
     seen: place::Seen,
 }
 
+impl fmt::Debug for Http {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Http").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
 impl Http {
     /// Prepares to serve.
-    pub(crate) fn new(shared: Arc<Shared>, tokens: Tokens) -> Arc<Http> {
+    pub(crate) fn new(shared: Arc<Shared>, tokens: Tokens, tls: Option<TlsAcceptor>) -> Arc<Http> {
         let limits = Limits::default();
         let discovery = discovery::document(&limits);
         let openapi = openapi::document();
-        Arc::new(Http { shared, tokens, limits, discovery, openapi, seen: place::Seen::default() })
+        let (desk, seen) = (Desk::new(&shared.config.state), place::Seen::default());
+        Arc::new(Http { shared, tokens, desk, tls, limits, discovery, openapi, seen })
     }
 
     /// What answers where.
@@ -77,6 +92,7 @@ impl Http {
             .route("/openharness/", exchange())
             .route("/v1/openharness/openapi.json", get(openapi::serve))
             .route("/.well-known/openharness", get(discovery::get))
+            .route("/v1/pair", on_post(pair::redeem))
             .route("/health", get(discovery::health))
             .route("/", get(discovery::health))
             .route("/metrics", get(discovery::metrics))

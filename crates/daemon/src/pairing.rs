@@ -183,8 +183,9 @@ impl Pairings {
         self.file.change(|all| {
             all.retain(|open| is_open(open, now_ms));
             // All of them are compared, so that the time does not tell which one it was.
-            let places = all.iter().enumerate().filter(|(_, open)| open.hash == hash);
-            found = places.last().map(|(place, _)| place).map(|place| all.remove(place).offer);
+            let matches: Vec<bool> = all.iter().map(|open| open.hash == hash).collect();
+            let place = matches.iter().position(|is_it| *is_it);
+            found = place.map(|place| all.remove(place).offer);
             Ok(())
         })?;
         Ok(found)

@@ -10,6 +10,7 @@ pub(crate) mod sockets;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::tls::CertPrincipal;
 use bridle_loop::{Access, Asker};
 
 use crate::tokens::{Scopes, TokenGrant, TokenId};
@@ -22,7 +23,7 @@ const OVERFLOW_UID: u32 = 65534;
 pub(crate) const ANONYMOUS: &str = "anonymous";
 
 /// Who speaks. Its textual form is the one in the record: `uid:1000`, `key:ID`,
-/// `local-tcp:1000`, `local-http:1000`, `token:ID`, `anonymous`, `stdio`.
+/// `local-tcp:1000`, `local-http:1000`, `token:ID`, `cert:SHA256`, `anonymous`, `stdio`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Principal {
     /// A user on the Unix socket; others than the daemon's own and root are not let in.
@@ -36,6 +37,8 @@ pub(crate) enum Principal {
     LocalHttp(u32),
     /// Who holds a bearer token.
     Token(Arc<Bearer>),
+    /// Who holds the key of a client certificate that was asked for.
+    Certificate(CertPrincipal),
     /// Anybody.
     Anonymous,
     /// The process that started the daemon on its standard streams.
@@ -89,18 +92,29 @@ impl Principal {
         self.to_string().into()
     }
 
-    /// Tells whether it acts for the owner of this daemon, the user who started it.
+    /// Tells whether it may ask for all that the owner of this daemon may, the user who started it.
     pub(crate) fn is_owner(&self) -> bool {
         match self {
-            Principal::Uid(_) | Principal::Key(_) | Principal::Stdio => true,
-            Principal::Token(bearer) => bearer.for_owner,
-            Principal::LocalTcp(_) | Principal::LocalHttp(_) | Principal::Anonymous => false,
+            Principal::Token(bearer) => bearer.for_owner && bearer.scopes.administers(),
+            other => other.is_for_owner(),
         }
     }
 
-    /// As the policies are told.
+    /// Tells whether it acts for that owner, within what [`permits`](Principal::permits) says.
+    fn is_for_owner(&self) -> bool {
+        match self {
+            Principal::Uid(_) | Principal::Key(_) | Principal::Stdio => true,
+            Principal::Token(bearer) => bearer.for_owner,
+            Principal::LocalTcp(_)
+            | Principal::LocalHttp(_)
+            | Principal::Certificate(_)
+            | Principal::Anonymous => false,
+        }
+    }
+
+    /// As the policies are told when they are asked for access to a session.
     pub(crate) fn asker(&self) -> Asker {
-        Asker { owner: self.is_owner(), ..Asker::new(&self.to_string()) }
+        Asker { owner: self.is_for_owner(), ..Asker::new(&self.to_string()) }
     }
 
     /// Tells whether a session that the principal named `began` began is the owner's alone.
@@ -117,6 +131,7 @@ impl fmt::Display for Principal {
             Principal::LocalTcp(uid) => write!(f, "local-tcp:{uid}"),
             Principal::LocalHttp(uid) => write!(f, "local-http:{uid}"),
             Principal::Token(bearer) => write!(f, "token:{}", bearer.id),
+            Principal::Certificate(certificate) => write!(f, "{certificate}"),
             Principal::Anonymous => f.write_str(ANONYMOUS),
             Principal::Stdio => f.write_str("stdio"),
         }
@@ -126,6 +141,7 @@ impl fmt::Display for Principal {
 #[cfg(test)]
 mod tests {
     use super::{OVERFLOW_UID, Principal};
+    use crate::tokens::{Owner, Scope, TokenGrant, TokenId};
 
     #[test]
     fn only_a_known_socket_of_the_own_user_is_local() {
@@ -151,5 +167,20 @@ mod tests {
             assert!(!who.is_owner() && !who.asker().owner, "{who}");
             assert!(!Principal::is_owners_alone(&who.name()), "{who}");
         }
+    }
+
+    #[test]
+    fn a_token_asks_for_its_owner_and_administers_only_where_it_may() {
+        let check = |owner: &str, scope: Scope, asks: bool, administers: bool| {
+            let id = TokenId::parse("0123456789").unwrap();
+            let owner = Owner::parse(owner).unwrap();
+            let grant = TokenGrant { id, owner, scopes: [scope].into_iter().collect() };
+            let who = Principal::of_token(grant, 1000);
+            assert_eq!((who.asker().owner, who.is_owner()), (asks, administers), "{scope}");
+        };
+        check("uid:1000", Scope::Talk, true, false);
+        check("uid:1000", Scope::Approve, true, false);
+        check("uid:1000", Scope::Admin, true, true);
+        check("uid:1001", Scope::Admin, false, false);
     }
 }

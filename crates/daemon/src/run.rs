@@ -18,6 +18,7 @@ use crate::listen::{
 };
 use crate::lock::StateLock;
 use crate::shared::Shared;
+use crate::tls::{self, TlsAcceptor};
 use crate::tokens::Tokens;
 
 /// Time beyond the grace for tasks to notice that it is over.
@@ -120,7 +121,7 @@ pub fn shutdown_signal() -> std::io::Result<impl Future<Output = ()>> {
 #[derive(Default)]
 struct Open {
     listeners: Vec<Listener>,
-    http: Option<(TcpListener, Tokens)>,
+    http: Option<(TcpListener, Tokens, Option<TlsAcceptor>)>,
     stdio: Option<Stdio>,
     /// Removes the socket file when the daemon has stopped.
     _file: Option<SocketFile>,
@@ -138,11 +139,13 @@ impl Open {
             open.listeners.push(Listener::Tcp(listener));
         }
         if let Some(addr) = &config.http {
-            let listener = bind_http(addr).await?;
+            let tls = config.tls.as_ref().map(tls::acceptor).transpose().map_err(Error::Tls)?;
+            let listener = bind_http(addr, config.is_http_guarded()).await?;
             let found = listener.local_addr();
             let found = found.map_err(|source| Error::Http { addr: addr.clone(), source })?;
             open.bound.http = Some(found);
-            open.http = Some((listener, Tokens::load(&config.state).map_err(Error::Tokens)?));
+            let tokens = Tokens::load(&config.state).map_err(Error::Tokens)?;
+            open.http = Some((listener, tokens, tls));
         }
         if let Some(path) = &config.unix {
             let (listener, file) = bind_unix(path).await?;
@@ -164,8 +167,9 @@ impl Open {
         for listener in self.listeners.drain(..) {
             accepting.spawn(accept_loop(listener, Arc::clone(shared)));
         }
-        if let Some((listener, tokens)) = self.http.take() {
-            accepting.spawn(http::accept_loop(listener, Http::new(Arc::clone(shared), tokens)));
+        if let Some((listener, tokens, tls)) = self.http.take() {
+            let http = Http::new(Arc::clone(shared), tokens, tls);
+            accepting.spawn(http::accept_loop(listener, http));
         }
     }
 }

@@ -8,6 +8,7 @@ use bridle_daemon::Error;
 use bridle_daemon::config::{
     Config, Hmac, HmacKey, Limits, MIN_SECRET_BYTES, PolicyChoice, ThinkerChoice, UnknownUnit,
 };
+use bridle_daemon::tls::TlsConfig;
 
 use tracing_subscriber::filter::Targets;
 
@@ -32,6 +33,8 @@ impl Settings {
         let config = Config {
             tcp: self.word("tcp"),
             http: self.word("http"),
+            http_plain: self.is_on("http-plain"),
+            tls: self.tls()?,
             unix: self.path("unix").map(Path::to_path_buf),
             stdio: self.is_on("stdio"),
             state,
@@ -59,7 +62,8 @@ impl Settings {
 
     /// Where the HTTP of the daemon is found.
     pub(crate) fn http_url(&self) -> Result<String, Failure> {
-        self.word("http").map(|addr| format!("http://{addr}")).ok_or_else(|| {
+        let scheme = if self.path("tls.cert").is_some() { "https" } else { "http" };
+        self.word("http").map(|addr| format!("{scheme}://{addr}")).ok_or_else(|| {
             Failure::new(Exit::Config, "HTTP is off, so there is nothing to pair with")
                 .hint("turn it on with the setting `http`, or name its --url URL")
         })
@@ -131,8 +135,21 @@ impl Settings {
     /// Where settings and keys are.
     fn protected(&self) -> Vec<PathBuf> {
         let folder = super::default_file().and_then(|file| Some(file.parent()?.to_path_buf()));
-        let key = self.path("hmac.key-file").map(Path::to_path_buf);
-        folder.into_iter().chain(self.file.clone()).chain(key).collect()
+        let files = ["hmac.key-file", "tls.cert", "tls.key", "tls.client-ca"];
+        let files = files.into_iter().filter_map(|name| self.path(name).map(Path::to_path_buf));
+        folder.into_iter().chain(self.file.clone()).chain(files).collect()
+    }
+
+    /// Certificates and keys; all or none of what belongs together.
+    fn tls(&self) -> Result<Option<TlsConfig>, Failure> {
+        let path = |name| self.path(name).map(Path::to_path_buf);
+        let client_ca = path("tls.client-ca");
+        match (path("tls.cert"), path("tls.key")) {
+            (Some(cert), Some(key)) => Ok(Some(TlsConfig { cert, key, client_ca })),
+            (None, None) if client_ca.is_none() => Ok(None),
+            _ => Err(Failure::new(Exit::Config, "TLS needs both `tls.cert` and `tls.key`")
+                .hint("give --tls-cert FILE and --tls-key FILE, or none of the settings of tls")),
+        }
     }
 
     fn unknown_unit(&self) -> UnknownUnit {

@@ -84,7 +84,7 @@ pub(crate) fn find(name: &str) -> Option<&'static Setting> {
 const UNKNOWN_UNITS: &[&str] = &["pad", "bytes", "chars"];
 const LOG_FORMATS: &[&str] = &["text", "json"];
 
-/// Every setting. Tables of the file (`[oacp]`, `[hmac]`) come last and together, as TOML wants.
+/// Every setting. Tables of the file (`[oacp]`, `[hmac]`, `[tls]`) come last and together, as TOML wants.
 pub(crate) static TABLE: &[Setting] = &[
     Setting {
         name: "tcp",
@@ -110,7 +110,16 @@ pub(crate) static TABLE: &[Setting] = &[
         flag: Some("http"),
         kind: Kind::Listen,
         default: Preset::Text("127.0.0.1:8788"),
-        doc: "HTTP address on this machine, for OpenHarness shells, or off",
+        doc: "HTTP address for OpenHarness shells, on this machine unless there is TLS, or off",
+        group: Group::Main,
+    },
+    Setting {
+        name: "http-plain",
+        env: &["BRIDLE_HTTP_PLAIN"],
+        flag: Some("http-plain"),
+        kind: Kind::Bool,
+        default: Preset::Text("false"),
+        doc: "Let other machines reach HTTP without TLS: everything is sent in the clear",
         group: Group::Main,
     },
     Setting {
@@ -327,6 +336,33 @@ pub(crate) static TABLE: &[Setting] = &[
         kind: Kind::Keys,
         default: Preset::Unset,
         doc: "More keys by id, each a file: ID=FILE with commas, or a table in the file",
+        group: Group::Protocol,
+    },
+    Setting {
+        name: "tls.cert",
+        env: &["BRIDLE_TLS_CERT"],
+        flag: Some("tls-cert"),
+        kind: Kind::Path,
+        default: Preset::Unset,
+        doc: "Certificate of HTTP and those that lead to its authority, PEM; needs tls.key",
+        group: Group::Protocol,
+    },
+    Setting {
+        name: "tls.key",
+        env: &["BRIDLE_TLS_KEY"],
+        flag: Some("tls-key"),
+        kind: Kind::Path,
+        default: Preset::Unset,
+        doc: "Private key of that certificate, PEM, closed to other users",
+        group: Group::Protocol,
+    },
+    Setting {
+        name: "tls.client-ca",
+        env: &["BRIDLE_TLS_CLIENT_CA"],
+        flag: Some("tls-client-ca"),
+        kind: Kind::Path,
+        default: Preset::Unset,
+        doc: "Authorities whose certificates clients of HTTP must show, PEM",
         group: Group::Protocol,
     },
 ];

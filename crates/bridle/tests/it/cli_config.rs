@@ -113,7 +113,7 @@ fn mistakes_in_a_file_have_a_line_and_a_hint() {
     refuse_file(
         "http = \"8788\"",
         "error: FILE:1: `http`: expected HOST:PORT or `off`, got `8788`\nhint: http: HTTP address \
-         on this machine, for OpenHarness shells, or off\n",
+         for OpenHarness shells, on this machine unless there is TLS, or off\n",
     );
     refuse_file(
         "\nmax-frame = 16777216",

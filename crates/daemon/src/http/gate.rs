@@ -4,7 +4,7 @@
 //! of the user: the `Host` must be this machine's own name, which a name that was made to point
 //! here is not, and an `Origin` must be the very address that is asked.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::http::HeaderMap;
@@ -15,23 +15,49 @@ use tokio::sync::OnceCell;
 use super::Http;
 use crate::principal::Principal;
 use crate::principal::sockets::Ends;
+use crate::tls::CertPrincipal;
 
 /// Names of this machine that need no looking up.
 const LOCAL_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// How a connection came in.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Way {
+    /// In the clear.
+    Plain,
+    /// With TLS, and the certificate that the peer showed if one was asked for.
+    Tls(Option<CertPrincipal>),
+}
+
+impl Way {
+    /// What URLs of this way begin with.
+    fn scheme(self) -> &'static str {
+        match self {
+            Way::Plain => "http://",
+            Way::Tls(_) => "https://",
+        }
+    }
+}
 
 /// The other end of a connection.
 #[derive(Debug)]
 pub(super) struct Peer {
     remote: SocketAddr,
     local: SocketAddr,
+    way: Way,
     /// Whose socket it is, looked up once.
     without_token: OnceCell<Principal>,
 }
 
 impl Peer {
-    /// A peer of which only the addresses are known.
-    pub(super) fn new(remote: SocketAddr, local: SocketAddr) -> Peer {
-        Peer { remote, local, without_token: OnceCell::new() }
+    /// A peer of which only the addresses are known, and the way that it came.
+    pub(super) fn new(remote: SocketAddr, local: SocketAddr, way: Way) -> Peer {
+        Peer { remote, local, way, without_token: OnceCell::new() }
+    }
+
+    /// Where it is.
+    pub(super) fn address(&self) -> IpAddr {
+        self.remote.ip()
     }
 
     /// Checks that a request comes from where it may come from.
@@ -46,7 +72,8 @@ impl Peer {
         }
         let mut origins = headers.get_all(ORIGIN).iter();
         let is_same = |origin: &axum::http::HeaderValue| {
-            let origin = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://"));
+            let origin = origin.to_str().ok();
+            let origin = origin.and_then(|origin| origin.strip_prefix(self.way.scheme()));
             origin.is_some_and(|origin| origin.eq_ignore_ascii_case(host))
         };
         if origins.all(is_same) { Ok(()) } else { Err(Code::Forbidden) }
@@ -54,6 +81,11 @@ impl Peer {
 
     /// Tells whether a `Host` names the address that was connected to.
     fn is_own(&self, host: &str) -> bool {
+        // A browser has checked that the certificate is of this name: none that was made to point
+        // here has one.
+        if matches!(self.way, Way::Tls(_)) {
+            return true;
+        }
         let port = self.local.port();
         let name = match host.rsplit_once(':') {
             Some((name, digits)) if digits.parse() == Ok(port) => name,
@@ -83,6 +115,9 @@ impl Peer {
             let grant = grant.ok_or(Code::Unauthenticated)?;
             return Ok(Principal::of_token(grant, http.shared.own_uid));
         }
+        if let Way::Tls(Some(certificate)) = self.way {
+            return Ok(Principal::Certificate(certificate));
+        }
         let look = || async {
             let uid = match Ends::of(self.remote, self.local) {
                 Some(ends) => http.shared.sockets.clone().uid(ends).await,
@@ -104,7 +139,7 @@ fn bearer(credential: &str) -> Option<&str> {
 }
 
 /// The present, in milliseconds since 1970; a clock before that is at its beginning.
-fn now() -> i64 {
+pub(super) fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -246,7 +246,7 @@ pub(super) async fn stopped(http: &Http) {
 }
 
 /// Tells whether the body is JSON by its type, in an encoding that JSON may have.
-fn is_json(headers: &HeaderMap) -> bool {
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let Some(kind) = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()) else {
         return false;
     };

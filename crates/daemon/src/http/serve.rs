@@ -13,15 +13,17 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tower_service::Service as _;
 
 use super::Http;
 use super::answer;
-use super::gate::Peer;
+use super::gate::{Peer, Way};
 use super::slow::Slow;
 use crate::listen::{Pause, prepare_tcp};
 use crate::shared::Seat;
+use crate::tls;
 
 /// Bytes of a request's head, and of what is read at once: thousands of headers are no request.
 const MAX_HEAD: usize = 64 << 10;
@@ -67,13 +69,44 @@ fn admit(http: &Arc<Http>, router: &Router, stream: TcpStream, remote: SocketAdd
             return;
         }
     };
-    let peer = Arc::new(Peer::new(remote, local));
-    http.shared.tasks.spawn(serve(Arc::clone(http), router.clone(), stream, peer, seat));
+    let ends = (remote, local);
+    http.shared.tasks.spawn(serve(Arc::clone(http), router.clone(), stream, ends, seat));
 }
 
-async fn serve(http: Arc<Http>, router: Router, stream: TcpStream, peer: Arc<Peer>, _seat: Seat) {
+async fn serve(
+    http: Arc<Http>,
+    router: Router,
+    stream: TcpStream,
+    (remote, local): (SocketAddr, SocketAddr),
+    _seat: Seat,
+) {
     let limits = &http.shared.config.limits;
-    let io = TokioIo::new(Slow::new(stream, limits.write_deadline));
+    let stream = Slow::new(stream, limits.write_deadline);
+    let Some(acceptor) = &http.tls else {
+        let peer = Peer::new(remote, local, Way::Plain);
+        return speak(&http, router, stream, peer).await;
+    };
+    let shaken = tokio::select! {
+        shaken = tokio::time::timeout(limits.frame_deadline, acceptor.accept(stream)) => shaken,
+        () = http.shared.stop.cancelled() => return,
+    };
+    match shaken {
+        Ok(Ok(stream)) => {
+            let way = Way::Tls(tls::peer(stream.get_ref().1));
+            Box::pin(speak(&http, router, stream, Peer::new(remote, local, way))).await;
+        }
+        Ok(Err(error)) => tracing::debug!(%error, "a handshake failed"),
+        Err(_) => tracing::debug!("a handshake took too long"),
+    }
+}
+
+/// Serves requests until either side has enough.
+async fn speak<S>(http: &Http, router: Router, stream: S, peer: Peer)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let limits = &http.shared.config.limits;
+    let (io, peer) = (TokioIo::new(stream), Arc::new(peer));
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let (mut parts, body) = request.into_parts();
         parts.extensions.insert(Arc::clone(&peer));

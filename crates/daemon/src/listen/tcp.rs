@@ -30,12 +30,14 @@ pub(crate) async fn bind(addr: &str, signed: bool) -> Result<TcpListener, Error>
     first(found).map_err(failed)
 }
 
-/// The same for HTTP. An address that other machines can reach is refused: what is said there is
-/// neither signed nor encrypted.
-pub(crate) async fn bind_http(addr: &str) -> Result<TcpListener, Error> {
+/// The same for HTTP. An address that other machines can reach is refused unless `guarded`: what is
+/// said there would be neither signed nor encrypted.
+pub(crate) async fn bind_http(addr: &str, guarded: bool) -> Result<TcpListener, Error> {
     let failed = |source| Error::Http { addr: addr.to_owned(), source };
     let found: Vec<SocketAddr> = lookup_host(addr).await.map_err(failed)?.collect();
-    if let Some(open) = found.iter().find(|a| !a.ip().is_loopback()) {
+    if let Some(open) = found.iter().find(|a| !a.ip().is_loopback())
+        && !guarded
+    {
         return Err(Error::HttpOpenToTheNetwork { addr: *open });
     }
     first(found).map_err(failed)

@@ -28,6 +28,8 @@ fn entry_of<'s>(settings: &'s mut Settings, name: &str) -> &'s mut Resolved {
 fn defaults_are_those_of_the_daemon() {
     let lifted = defaults().to_daemon().unwrap();
     let daemon = Config {
+        // A daemon in a test serves no HTTP that nobody asked for; the program does.
+        http: Some("127.0.0.1:8788".to_owned()),
         unix: Some("/x".into()),
         state: "/x".into(),
         policy: PolicyChoice::IfThere("/x".into()),

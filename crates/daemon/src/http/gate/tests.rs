@@ -3,10 +3,15 @@
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderValue};
 
-use super::Peer;
+use super::{Peer, Way};
 
 fn is_let_in(pairs: &[(axum::http::HeaderName, &str)]) -> bool {
-    let peer = Peer::new("127.0.0.1:50000".parse().unwrap(), "127.0.0.1:8788".parse().unwrap());
+    is_let_in_by(Way::Plain, pairs)
+}
+
+fn is_let_in_by(way: Way, pairs: &[(axum::http::HeaderName, &str)]) -> bool {
+    let (remote, local) = ("127.0.0.1:50000".parse().unwrap(), "127.0.0.1:8788".parse().unwrap());
+    let peer = Peer::new(remote, local, way);
     let mut headers = HeaderMap::new();
     for (name, value) in pairs {
         headers.append(name.clone(), HeaderValue::from_str(value).unwrap());
@@ -42,4 +47,16 @@ fn only_the_same_origin_may_ask() {
     ] {
         assert!(!is_let_in(&[host.clone(), (ORIGIN, origin)]), "{origin}");
     }
+}
+
+#[test]
+fn with_tls_the_certificate_says_which_host_it_is() {
+    let host = (HOST, "home.example.org");
+    let check = |origin, good: bool| {
+        let found = is_let_in_by(Way::Tls(None), &[host.clone(), (ORIGIN, origin)]);
+        assert_eq!(found, good, "{origin}");
+    };
+    check("https://home.example.org", true);
+    check("http://home.example.org", false);
+    check("https://evil.example", false);
 }

@@ -1,0 +1,113 @@
+//! `POST /v1/pair`: a device redeems the code that `bridle pair` showed, and gets its token once.
+//!
+//! The one exchange that needs no credential. What a code is good for and how often somebody may be
+//! wrong is `pairing`'s business; here is what it looks like over HTTP. Whoever is refused is told
+//! the same, whether the code was wrong, redeemed or over.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::extract::{Extension, Request, State};
+use axum::http::header::{CACHE_CONTROL, RETRY_AFTER};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::Response;
+use bridle_wire::openharness::ids::{CredentialRef, Name, Secret};
+use bridle_wire::openharness::pairing::{PairConfirm, PairGranted};
+use bridle_wire::openharness::{Code, Echo, Shape as _, read};
+
+use super::body::{self, Read};
+use super::gate::{Peer, now};
+use super::marks::Marks;
+use super::post::is_json;
+use super::{Http, answer};
+use crate::pairing::{Paired, Refusal};
+
+/// Largest request, in bytes: a code and what else a device may say about itself.
+const MAX_BODY: usize = 4 << 10;
+
+/// Takes a code.
+pub(super) async fn redeem(
+    State(http): State<Arc<Http>>,
+    Extension(peer): Extension<Arc<Peer>>,
+    request: Request,
+) -> Response {
+    let (head, body) = request.into_parts();
+    let deadline = http.shared.config.limits.frame_deadline;
+    let read = body::read(body, MAX_BODY, deadline).await;
+    let response = match code_of(&http, &peer, &head.headers, read) {
+        Ok(code) => match try_redeem(&http, code, peer.address()).await {
+            Ok(text) => granted(text),
+            Err(refusal) => refused(&refusal, &head.headers),
+        },
+        Err(code) => answer::error(code, &Echo::default(), Marks::of(&head.headers)),
+    };
+    http.shared.metrics.http(response.status().as_u16());
+    response
+}
+
+fn code_of(http: &Http, peer: &Peer, headers: &HeaderMap, body: Read) -> Result<Secret, Code> {
+    peer.check(headers)?;
+    if !is_json(headers) {
+        return Err(Code::UnsupportedMediaType);
+    }
+    let bytes = match body {
+        Read::Whole(bytes) => bytes,
+        Read::TooLarge(_) => return Err(Code::PayloadTooLarge),
+        Read::Broken(_) => return Err(Code::InvalidRequest),
+    };
+    let asked: PairConfirm = read(&bytes, &http.limits).map_err(|_| Code::InvalidRequest)?;
+    Ok(asked.code)
+}
+
+/// Redeems on a thread that may wait for the disk.
+async fn try_redeem(http: &Arc<Http>, code: Secret, from: IpAddr) -> Result<String, Refusal> {
+    let own = Arc::clone(http);
+    let redeem = move || own.desk.redeem(&own.tokens, code.as_str(), from, now());
+    match tokio::task::spawn_blocking(redeem).await {
+        Ok(redeemed) => redeemed.map(|paired| text_of(&paired)),
+        Err(error) => {
+            tracing::error!(%error, "a code could not be redeemed apart");
+            Err(Refusal::NotOpen)
+        }
+    }
+}
+
+fn text_of(paired: &Paired) -> String {
+    let seconds = |end: i64| u64::try_from((end - now()) / 1_000).unwrap_or(0);
+    let id = paired.id.as_str();
+    let granted = PairGranted {
+        access_token: Secret::new(paired.token.reveal()).expect("our tokens are short"),
+        session_id: None,
+        credential_ref: CredentialRef::new(id).ok(),
+        device_id: Name::new(id).expect("our ids are short"),
+        tenant_id: None,
+        expires_in_sec: paired.expires.map(seconds),
+        refresh_token: None,
+    };
+    granted.to_text() + "\n"
+}
+
+fn granted(text: String) -> Response {
+    let mut response = answer::json(StatusCode::OK, text);
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+fn refused(refusal: &Refusal, headers: &HeaderMap) -> Response {
+    let code = match refusal {
+        Refusal::NotOpen => Code::Forbidden,
+        Refusal::SlowDown { .. } => Code::RateLimited,
+        Refusal::Failed(error) => {
+            let cause = std::error::Error::source(error).map(ToString::to_string);
+            tracing::error!(%error, cause, "a code could not be redeemed");
+            Code::InternalError
+        }
+    };
+    let mut response = answer::error(code, &Echo::default(), Marks::of(headers));
+    if let Refusal::SlowDown { retry_after_ms } = refusal {
+        // Rounded up: who comes back on time must not be early.
+        let seconds = retry_after_ms / 1_000 + 1;
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
