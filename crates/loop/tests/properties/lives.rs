@@ -429,7 +429,7 @@ pub(crate) fn payload() -> impl Strategy<Value = Value> {
     prop_oneof![9 => proptest::sample::select(known), 1 => garbage()]
 }
 
-fn garbage() -> impl Strategy<Value = Value> {
+pub(crate) fn garbage() -> impl Strategy<Value = Value> {
     let atom = prop_oneof![
         any::<i64>().prop_map(Value::int),
         any::<String>().prop_map(Value::from),

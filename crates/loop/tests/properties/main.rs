@@ -6,6 +6,7 @@
 mod approvals;
 mod lives;
 mod policies;
+mod proposals;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -15,7 +15,7 @@ use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert, prop_assert_
 
 /// A policy in parts, so that it can be said in two ways.
 #[derive(Clone, Debug)]
-struct Rule {
+pub(crate) struct Rule {
     forbids: bool,
     scope: &'static str,
     condition: &'static str,
@@ -23,7 +23,7 @@ struct Rule {
 
 /// Something that is asked for.
 #[derive(Clone, Debug)]
-struct Wish {
+pub(crate) struct Wish {
     who: usize,
     by_thinker: bool,
     target: &'static str,
@@ -71,7 +71,7 @@ const WISHES: [(&str, &str); 12] = [
     ("host", r#"(:action :reboot)"#),
 ];
 
-fn rule() -> impl Strategy<Value = Rule> {
+pub(crate) fn rule() -> impl Strategy<Value = Rule> {
     let scope = proptest::sample::select(SCOPES.to_vec());
     let condition = proptest::sample::select(CONDITIONS.to_vec());
     (any::<bool>(), scope, condition).prop_map(|(forbids, scope, condition)| Rule {
@@ -81,7 +81,7 @@ fn rule() -> impl Strategy<Value = Rule> {
     })
 }
 
-fn wish() -> impl Strategy<Value = Wish> {
+pub(crate) fn wish() -> impl Strategy<Value = Wish> {
     let wishes = proptest::sample::select(WISHES.to_vec());
     (0..5usize, any::<bool>(), wishes).prop_map(|(who, by_thinker, (target, payload))| Wish {
         who,
@@ -113,7 +113,7 @@ impl Rule {
 }
 
 /// A set of these policies; the ids are given by their places.
-fn set(policies: impl IntoIterator<Item = String>) -> Arc<Policies> {
+pub(crate) fn set(policies: impl IntoIterator<Item = String>) -> Arc<Policies> {
     let mut text = String::new();
     for (number, policy) in policies.into_iter().enumerate() {
         text.push_str(&format!(
@@ -123,7 +123,7 @@ fn set(policies: impl IntoIterator<Item = String>) -> Arc<Policies> {
     Arc::new(Policies::from_org(&text).unwrap_or_else(|bad| panic!("{bad}\n{text}")))
 }
 
-fn texts(rules: &[Rule]) -> impl Iterator<Item = String> {
+pub(crate) fn texts(rules: &[Rule]) -> impl Iterator<Item = String> {
     rules.iter().map(Rule::text)
 }
 
@@ -137,8 +137,17 @@ fn asker(who: usize) -> Asker {
     }
 }
 
-/// What a session that has this set decides, and what it orders then.
 fn judged(set: &Arc<Policies>, wish: &Wish) -> Option<(Arc<Ruling>, Option<Order>)> {
+    judged_with(set, wish, |payload| payload)
+}
+
+/// What a session that has this set decides, and what it orders then, when everything that others
+/// send is changed like this.
+pub(crate) fn judged_with(
+    set: &Arc<Policies>,
+    wish: &Wish,
+    change: impl Fn(Value) -> Value,
+) -> Option<(Arc<Ruling>, Option<Order>)> {
     let mut state = State::new(SessionId::parse("s").expect("a name"));
     let mut feed = |event| step(&mut state, Time(1_000), event);
     feed(Event::Began(Began { owner: "uid:1".into(), limits: Limits::default(), fork: None }));
@@ -150,9 +159,10 @@ fn judged(set: &Arc<Policies>, wish: &Wish) -> Option<(Arc<Ruling>, Option<Order
     let protected = vec!["/protected/record.db".into()];
     feed(Event::PolicyInstalled(Installed::new(set.clone(), protected)));
     let payload = bridle_sexp::read_one(wish.payload).expect("a form").root().to_value();
+    let payload = change(payload);
     let target = Some(Name::new(wish.target));
     let (kind, said) = if wish.by_thinker {
-        (SignalKind::Event, Value::plist([("sensor", Value::keyword("user-prompt"))]))
+        (SignalKind::Event, change(Value::plist([("sensor", Value::keyword("user-prompt"))])))
     } else {
         (SignalKind::Request, payload.clone())
     };
