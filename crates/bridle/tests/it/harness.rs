@@ -165,11 +165,11 @@ impl Shell {
         }
     }
 
-    fn send(&mut self, text: &str) {
+    pub(crate) fn send(&mut self, text: &str) {
         self.stream.write_all(format!("{:06x}{text}", text.len()).as_bytes()).unwrap();
     }
 
-    fn receive(&mut self) -> String {
+    pub(crate) fn receive(&mut self) -> String {
         let mut header = [0; 6];
         self.stream.read_exact(&mut header).unwrap();
         let length = usize::from_str_radix(std::str::from_utf8(&header).unwrap(), 16).unwrap();

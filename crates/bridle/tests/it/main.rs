@@ -19,5 +19,6 @@ mod cli_token;
 mod cli_up;
 mod cli_why;
 mod demo;
+mod guarded;
 mod harness;
 mod written;
