@@ -65,12 +65,15 @@ pub fn run(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdic
     load(options, built_in, tables)
 }
 
+/// The text of the policy with this number.
+type Numbered = fn(usize) -> String;
+
 /// Verdicts with each of the sets, round by round.
 fn judge(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdict>) -> Result<()> {
     let title = format!("Verdicts with {POLICIES} policies, microseconds each");
     let mut table =
         Table::new(title, ["policies", "what", "median", "slowest hundredth", "bare calls"]);
-    let sets: [(&str, fn(usize) -> String); 3] = [
+    let sets: [(&str, Numbered); 3] = [
         ("about one action", |number| policy(number, 1)),
         ("about ten actions", |number| policy(number, ACTIONS.len())),
         ("about one action, nothing to pass over", opaque),
