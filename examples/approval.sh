@@ -48,5 +48,8 @@ echo "# yes"
 echo "# a second yes counts for nothing"
 "$bridle" approve "$question" || :
 echo "# it was done, once"
+# A yes is answered when it is recorded; what it allows begins after that.
+tries=0
+until "$bridle" effects | grep -q outcome || [ $((tries += 1)) -gt 100 ]; do sleep 0.1; done
 "$bridle" effects
 "$bridle" log verify
