@@ -1,0 +1,24 @@
+"""Hears a session from where it was left, through restarts of either side: tail.py ADDRESS SESSION FILE.
+
+The number of the last event is kept in FILE, written after the event was printed: at worst, after a crash,
+the last line comes once more.
+"""
+
+import pathlib
+import sys
+
+from bridle_client import Client, Hello, write
+
+
+def main() -> None:
+    address, session, place = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+    cursor = int(place.read_text()) if place.exists() else 0
+    hello = Hello(session=session, role="observer", shell="tail")
+    with Client(address, hello=hello, cursor=cursor) as client:
+        for event in client.events():
+            print(event.seq, event.type, write(event.payload), flush=True)
+            place.write_text(str(event.seq))
+
+
+if __name__ == "__main__":
+    main()

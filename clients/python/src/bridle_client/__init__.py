@@ -1,0 +1,18 @@
+"""Clients of bridle: the framed protocol (`Client`) and OpenHarness over HTTP (`Engine`).
+
+The parts below them do no input or output and can be used alone: `sexp`, `frame` and `oacp` for the framed
+protocol; `response`, `perform`, `stream` and `shell` for an OpenHarness Shell.
+"""
+
+from .client import Client, Key, Question
+from .oacp import Hello, Message, Refused, plist
+from .openharness import Engine, Turn, Ui
+from .perform import Abilities, Ask
+from .sexp import Symbol, get, keyword, read, write
+from .shell import Intent, Profile, Shell
+
+__all__ = [
+    "Abilities", "Ask", "Client", "Engine", "Hello", "Intent", "Key", "Message", "Profile", "Question",
+    "Refused", "Shell", "Symbol", "Turn", "Ui", "get", "keyword", "plist", "read", "write",
+]
+__version__ = "0.1.0"

@@ -1,0 +1,472 @@
+"""A shell of the framed protocol over TCP or a Unix socket: blocking, without threads.
+
+    with Client("127.0.0.1:9105", session="work") as client:
+        print(client.ask("help").text)
+
+Whatever happens to the connection or the daemon, the client comes back by itself and goes on where it
+was; see `oacp.Ledger` for what that takes. Nothing is read while none of its methods runs.
+"""
+
+from __future__ import annotations
+
+import random
+import secrets
+import selectors
+import socket
+import time
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Callable, Optional
+
+from .frame import MAX_FRAME, ConnectionSeal, Decoder, FrameError, Seal, encode
+from .oacp import FOR_NOW, Hello, Id, Ledger, Message, Parts, ProtocolError, Saying, in_parts, plist
+from .sexp import SexpError, Symbol, Value, get, keyword, write
+
+CONNECT_WAIT = 10.0
+"""Seconds for a connection to stand."""
+HELLO_WAIT = 20.0
+"""Seconds for the answer to a hello: a connection made while a daemon stopped may stay silent forever."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
+"""Seconds between attempts to connect: they double from the first to the longest."""
+AGAIN = 0.1
+"""Seconds before something is said again that was refused for now."""
+MAX_QUEUED = 100_000
+"""Events that may wait to be taken with `events`."""
+CHUNK = 64 * 1024
+"""Bytes taken from a socket at once."""
+
+Answers = Callable[[Message], Value]
+"""Carries out a request of the engine and gives what belongs into the answer; an exception is a failure."""
+Approves = Callable[["Question"], Optional[str]]
+"""Gives `allow`, `deny`, or None to leave a question open."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """A shared secret and its id. With it, every frame is signed."""
+
+    id: str
+    secret: bytes
+
+
+@dataclass(frozen=True)
+class Question:
+    """Something that is done only after a yes. `wanted` is exactly what the yes is for."""
+
+    id: str
+    text: str
+    risk: str
+    target: str
+    wanted: Value
+    hash: str
+    deadline: int | None
+
+
+class Disconnected(Exception):
+    """The connection is gone, or never stood."""
+
+
+class Client:
+    """A shell that is attached to one session."""
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        session: str | None = None,
+        cursor: int | None = None,
+        hello: Hello | None = None,
+        key: Key | None = None,
+        on_request: Answers | None = None,
+        on_approval: Approves | None = None,
+        on_delta: Callable[[str], None] | None = None,
+    ) -> None:
+        """`address` is `HOST:PORT` or the path of a Unix socket; `hello` says more than a session.
+
+        With a `cursor`, everything after that number is heard, and 0 is the whole session; without
+        one, what happens from now on. `on_request` makes this shell an actuator.
+        """
+        self.address = address
+        self.ledger = Ledger(hello or Hello(session=session), cursor)
+        self.key = key
+        self.on_request = on_request
+        self.on_approval = on_approval
+        self.on_delta = on_delta
+        self.on_receipt: Callable[[Id, int], None] | None = None
+        self._queue: deque[Message] = deque()
+        self._link: _Link | None = None
+        self._pause = FIRST_PAUSE
+        self._not_before = 0.0
+        self._peer_max = MAX_FRAME
+
+    # --- what a user calls ---
+
+    @property
+    def session(self) -> str | None:
+        """The session's name, once attached."""
+        return self.ledger.session
+
+    @property
+    def cursor(self) -> int | None:
+        """The number up to which everything was heard. To go on later, keep the last `seq` you were done with."""
+        return self.ledger.cursor
+
+    def ask(self, text: str, timeout: float | None = None) -> Message:
+        """Says something and waits for its answer. Raises `Refused`, or `TimeoutError`."""
+        return self.wait(self.prompt(text), timeout)
+
+    def prompt(self, text: str) -> Id:
+        """Says something and does not wait; `wait` takes the id."""
+        return self.send(plist(type=Symbol(":EVENT"), payload=plist(sensor=keyword("user-prompt"), text=text)))
+
+    def request(self, payload: list[Value], target: str | None = None, timeout: float | None = None) -> Message:
+        """Asks an actuator for something and waits for the answer. Raises `Refused`, or `TimeoutError`."""
+        form = plist(type=Symbol(":REQUEST"), target=keyword(target) if target else None, payload=payload)
+        return self.wait(self.send(form), timeout)
+
+    def send(self, form: list[Value], id: Id | None = None) -> Id:
+        """Says any message of this protocol, under an id that is new unless given. It will arrive, once."""
+        if id is None:
+            id = self.ledger.new_id()
+        self.ledger.say(id, form[:2] + plist(id=id) + form[2:])
+        self._say_due()
+        return id
+
+    def wait(self, id: Id, timeout: float | None = None) -> Message:
+        """The answer to what was said under an id. Raises `Refused`, or `TimeoutError`."""
+        saying = self.ledger.sayings[id]
+        self._until(lambda: saying.answer is not None, timeout, f"no answer to `{id}`")
+        del self.ledger.sayings[id]
+        assert saying.answer is not None, "waited for it"
+        refusal = saying.answer.refusal()
+        if refusal:
+            raise refusal
+        return saying.answer
+
+    def events(self, timeout: float | None = None) -> Iterator[Message]:
+        """Numbered events, each once and in order; ends when none came for that many seconds."""
+        while True:
+            try:
+                self._until(lambda: bool(self._queue), timeout, "no event")
+            except TimeoutError:
+                return
+            yield self._queue.popleft()
+
+    def attach(self, timeout: float | None = None) -> None:
+        """Waits until the session is attached. Not needed before anything else."""
+        self._until(lambda: self._link is not None and self._link.attached, timeout, "not attached")
+
+    def answer(self, question: Question, verdict: str) -> None:
+        """Answers a question that was left open: `allow` or `deny`."""
+        response = _verdict(question, verdict)
+        self.ledger.keep_answer(question.id, response)
+        self._write(response)
+
+    def pump(self, timeout: float) -> None:
+        """Takes what has come, waiting so many seconds at most: for programs with a loop of their own."""
+        deadline = time.monotonic() + timeout
+        if self._link is None and not self._connect(deadline):
+            return
+        assert self._link is not None, "connected above"
+        try:
+            for text in self._link.receive(max(0.0, deadline - time.monotonic())):
+                self._take(text)
+            self._say_due()
+        except (Disconnected, FrameError):
+            self._drop()
+
+    def close(self) -> None:
+        """Ends the connection. What was acknowledged is done all the same."""
+        if self._link:
+            self._link.close()
+            self._link = None
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- connections ---
+
+    def _until(self, done: Callable[[], bool], timeout: float | None, what: str) -> None:
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not done():
+            left = HELLO_WAIT if deadline is None else deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError(what)
+            self.pump(min(left, 1.0))
+
+    def _connect(self, deadline: float) -> bool:
+        """Makes a connection and says hello; false when there is none before the deadline."""
+        now = time.monotonic()
+        if now < self._not_before:
+            time.sleep(max(0.0, min(self._not_before, deadline) - now))
+            if time.monotonic() < self._not_before:
+                return False
+        try:
+            self._link = _Link(self.address, self.key, self.ledger.hello)
+            self.ledger.connection += 1
+            if not self.key:
+                self._hello(None)
+            return True
+        except (OSError, Disconnected):
+            self._drop()
+            return False
+
+    def _hello(self, auth: Value | None) -> None:
+        self._send_text(write(self.ledger.hello.form(self.ledger.session, self.ledger.cursor, auth)))
+
+    def _drop(self) -> None:
+        """The connection is gone: the next one comes after a pause, longer each time."""
+        self.close()
+        self._not_before = time.monotonic() + self._pause * random.uniform(0.5, 1.0)
+        self._pause = min(self._pause * 2, LONGEST_PAUSE)
+
+    def _write(self, form: Value) -> None:
+        """Says something now, if somebody is there; what must arrive is in the ledger."""
+        if self._link and self._link.attached:
+            self._send_text(write(form))
+
+    def _send_text(self, text: str) -> None:
+        assert self._link is not None, "called with a connection"
+        try:
+            for payload in in_parts(text, secrets.token_hex(4), self._peer_max):
+                self._link.send(payload)
+        except Disconnected:
+            self._drop()
+
+    def _say_due(self) -> None:
+        if self._link is None or not self._link.attached:
+            return
+        for saying in self.ledger.due():
+            if self._link is None:
+                return
+            saying.connection = self.ledger.connection
+            self._send_text(write(saying.form))
+
+    # --- messages ---
+
+    def _take(self, text: str) -> None:
+        link = self._link
+        if link is None:
+            return
+        try:
+            message = Message.parse(text)
+            if get(message.form, "part") is not None:
+                whole = link.parts.take(message.form)
+                if whole is None:
+                    return
+                message = Message.parse(whole)
+        except SexpError as error:
+            raise ProtocolError(f"the daemon sent what is no form: {error}") from error
+        if not link.greeted:
+            self._greeted(link, message)
+        elif message.type == "response" and message.action == "handshake":
+            self._attached(link, message)
+        elif message.type == "status" and message.status == "admitted":
+            self.ledger.receipt(message)
+            if self.on_receipt and message.id is not None:
+                self.on_receipt(message.id, self._number_of(message.id))
+        elif message.seq is not None:
+            self._numbered(message.seq, message)
+        elif message.type == "response" and message.status == "error":
+            self._refused(link, message)
+        elif message.type == "response" and message.id in self.ledger.sayings:
+            # Some answers of the daemon itself are not recorded and have no number.
+            self.ledger.sayings[message.id].answer = message
+        elif message.action == "delta" and self.on_delta:
+            self.on_delta(message.text or "")
+
+    def _number_of(self, id: Id) -> int:
+        saying = self.ledger.sayings.get(id)
+        return (saying.seq if saying else None) or 0
+
+    def _greeted(self, link: _Link, message: Message) -> None:
+        """Takes the daemon's hello, and answers it when frames are signed."""
+        refusal = message.refusal()
+        if refusal:
+            # It ends, or serves as many as it can.
+            raise Disconnected(str(refusal))
+        if message.action != "handshake":
+            raise ProtocolError("expected the daemon's hello")
+        link.greeted = True
+        limit = get(get(message.payload, "limits"), "max-frame")
+        self._peer_max = min(limit, MAX_FRAME) if isinstance(limit, int) and limit > 0 else MAX_FRAME
+        if self.key:
+            nonce = _nonce(get(message.payload, "auth"))
+            if nonce is None:
+                raise ProtocolError("this daemon does not sign")
+            self._hello(link.sign_connection(self.key, nonce))
+
+    def _attached(self, link: _Link, message: Message) -> None:
+        refusal = message.refusal()
+        if refusal:
+            raise refusal
+        self.ledger.attached(message)
+        link.attached = True
+        self._pause = FIRST_PAUSE
+        for response in list(self.ledger.answered.values()):
+            self._write(response)
+
+    def _numbered(self, seq: int, message: Message) -> None:
+        is_new = self.ledger.numbered(seq, message)
+        self.ledger.forget_answer(message)
+        if message.type == "request" and message.id is not None:
+            self._requested(message, message.id)
+        if is_new:
+            if len(self._queue) >= MAX_QUEUED:
+                raise ProtocolError(f"{MAX_QUEUED} events wait and nobody takes them")
+            self._queue.append(message)
+
+    def _requested(self, message: Message, id: Id) -> None:
+        """Carries out a request once; offered again, it gets the same answer."""
+        if id in self.ledger.answered:
+            self._write(self.ledger.answered[id])
+            return
+        if message.target == "approval":
+            response = self._judged(message, str(id))
+        elif self.on_request:
+            response = plist(type=Symbol(":RESPONSE"), id=id, payload=_carried_out(self.on_request, message))
+        else:
+            payload = plist(status=keyword("denied"), message="this shell carries nothing out")
+            response = plist(type=Symbol(":RESPONSE"), id=id, payload=payload)
+        if response is not None:
+            self.ledger.keep_answer(id, response)
+            self._write(response)
+
+    def _judged(self, message: Message, id: str) -> list[Value] | None:
+        question = _question(message, id)
+        verdict = self.on_approval(question) if self.on_approval else None
+        return None if verdict is None else _verdict(question, verdict)
+
+    def _refused(self, link: _Link, message: Message) -> None:
+        refusal = message.refusal()
+        assert refusal is not None, "the status is an error"
+        saying = self.ledger.sayings.get(message.id) if message.id is not None else None
+        if saying is not None and saying.answer is None:
+            if refusal.code in FOR_NOW or refusal.retryable:
+                self._say_later(saying)
+            else:
+                saying.answer = message
+        elif message.id is not None:
+            # An answer to a request that has ended meanwhile.
+            self.ledger.answered.pop(message.id, None)
+        elif not link.attached and not (refusal.code in FOR_NOW or refusal.retryable):
+            raise refusal
+        else:
+            raise Disconnected(str(refusal))
+
+    def _say_later(self, saying: Saying) -> None:
+        time.sleep(AGAIN)
+        saying.connection = 0
+
+
+def _nonce(auth: Value) -> str | None:
+    """Out of `(:hmac 1 2 :nonce "..")`, which is no property list: it has several versions."""
+    if isinstance(auth, list):
+        for name, value in zip(auth, auth[1:]):
+            if isinstance(name, Symbol) and name.matches(":nonce") and isinstance(value, str):
+                return value
+    return None
+
+
+def _carried_out(on_request: Answers, message: Message) -> list[Value]:
+    try:
+        return plist(status=keyword("success"), result=on_request(message))
+    except Exception as error:  # whatever fails in a handler is the answer, not the end of the shell
+        return plist(status=keyword("error"), message=f"{type(error).__name__}: {error}")
+
+
+def _question(message: Message, id: str) -> Question:
+    def text(key: str) -> str:
+        value = get(message.payload, key)
+        return value if isinstance(value, str) else str(value or "").lstrip(":")
+
+    deadline = get(message.meta, "deadline")
+    return Question(
+        id, text("question"), text("risk"), text("target"), get(message.payload, "wanted"), text("hash"),
+        deadline if isinstance(deadline, int) else None,
+    )
+
+
+def _verdict(question: Question, verdict: str) -> list[Value]:
+    # Only the word itself is a yes; the hash makes sure that it is one to what was shown.
+    payload = plist(verdict=keyword("allow" if verdict == "allow" else "deny"), hash=question.hash or None)
+    return plist(type=Symbol(":RESPONSE"), id=question.id, payload=payload)
+
+
+class _Link:
+    """One connection."""
+
+    def __init__(self, address: str, key: Key | None, hello: Hello) -> None:
+        self.socket = _dial(address)
+        self.decoder = Decoder(Seal(key.secret) if key else None, hello.unit, hello.max_frame)
+        self.seal: Seal | None = None
+        self.unit = hello.unit
+        self.parts = Parts()
+        self.greeted = False
+        self.attached = False
+        self.hello_until = time.monotonic() + HELLO_WAIT
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(self.socket, selectors.EVENT_READ)
+
+    def sign_connection(self, key: Key, server_nonce: str) -> Value:
+        """Signs with version 2 from here on, and gives what the hello says about it."""
+        nonce = secrets.token_hex(16)
+        nonces: tuple[bytes, bytes] = (nonce.encode(), server_nonce.encode())
+        self.seal = ConnectionSeal(key.secret, b"C", *nonces)
+        self.decoder.seal = ConnectionSeal(key.secret, b"S", *nonces)
+        return plist(hmac=2, key=key.id, nonce=nonce, answer=server_nonce)
+
+    def send(self, payload: str) -> None:
+        try:
+            self.socket.sendall(encode(payload, self.seal, self.unit))
+        except OSError as error:
+            raise Disconnected(str(error)) from error
+
+    def receive(self, timeout: float) -> Iterator[str]:
+        """The payloads that have come; waits so long for the first byte."""
+        if not self.attached:
+            left = self.hello_until - time.monotonic()
+            if left <= 0:
+                raise Disconnected("no answer to the hello")
+            timeout = min(timeout, left)
+        if not self.selector.select(timeout):
+            return
+        try:
+            data = self.socket.recv(CHUNK)
+        except OSError as error:
+            raise Disconnected(str(error)) from error
+        if not data:
+            raise Disconnected("closed by the daemon")
+        self.decoder.feed(data)
+        while True:
+            payload = self.decoder.next()
+            if payload is None:
+                return
+            yield payload
+
+    def close(self) -> None:
+        self.selector.close()
+        self.socket.close()
+
+
+def _dial(address: str) -> socket.socket:
+    if "/" in address:
+        link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        link.settimeout(CONNECT_WAIT)
+        try:
+            link.connect(address)
+        except OSError:
+            link.close()
+            raise
+    else:
+        host, _, port = address.rpartition(":")
+        link = socket.create_connection((host.strip("[]"), int(port)), CONNECT_WAIT)
+        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return link
