@@ -20,6 +20,9 @@ pub const POINTS: &[&str] = &[
     "store.scrubbed",
 ];
 
+/// The points that the shelf passes when a file is put on it.
+pub const SHELF_POINTS: &[&str] = &["shelf.begin", "shelf.commit", "shelf.committed"];
+
 #[cfg(not(feature = "faults"))]
 mod off;
 #[cfg(feature = "faults")]

@@ -11,6 +11,7 @@
 //! - [`reader`]: reading, also while the daemon writes
 //! - [`verify`]: is the record what was written?
 //! - [`forget`]: destroying what can be destroyed without breaking the chain
+//! - [`shelf`]: files of shells, kept for a while, in a database of their own
 //! - [`fault`]: places where a test build may die
 //!
 //! ```
@@ -50,6 +51,7 @@ pub mod fault;
 pub mod forget;
 pub mod reader;
 pub mod record;
+pub mod shelf;
 pub mod store;
 mod tail;
 pub mod verify;
@@ -62,5 +64,6 @@ pub use error::{Broken, Error, Flaw, Refusal};
 pub use forget::{By, Forgotten};
 pub use reader::{Loaded, OpenRow, Reader, ReceiptRow, SessionRow, Waiting};
 pub use record::{Body, Filter, Hash, Head, Number, Record, hash_text};
+pub use shelf::{FileName, Kept, NewFile, Put, Room, Shelf};
 pub use store::{Options, Store};
 pub use verify::Verified;

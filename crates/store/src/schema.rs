@@ -252,7 +252,7 @@ fn create(connection: &mut Connection) -> Result<(), Error> {
 
 /// Makes the file if need be, and lets nobody but its owner at it. SQLite gives the files that it
 /// makes beside it the same mode.
-fn protect(path: &Path) -> Result<(), Error> {
+pub(crate) fn protect(path: &Path) -> Result<(), Error> {
     let failed = |path: &Path| {
         let path = path.to_path_buf();
         move |source| Error::Io { path, source }

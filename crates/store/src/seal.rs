@@ -30,6 +30,10 @@ pub(crate) enum Label {
     Body = 1,
     State = 2,
     Receipt = 3,
+    /// Of a file on the shelf: its hash and type.
+    Facts = 4,
+    /// Of the same: its bytes.
+    Content = 5,
 }
 
 /// Where a text stands: what it is, its number, its salt.

@@ -1,6 +1,6 @@
 //! Dies at every point of a commit and of forgetting, in a process of its own, and looks at what is
-//! left: all of what was acknowledged, nothing by half, a chain that holds. Also the shadow copies and
-//! the imitated full disk. Run with the feature `faults`.
+//! left: all of what was acknowledged, nothing by half, a chain that holds. Also the shelf, the shadow
+//! copies and the imitated full disk. Run with the feature `faults`.
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test itself")]
 
@@ -10,8 +10,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use bridle_store::fault::POINTS;
-use bridle_store::{Append, By, Draft, Error, NewSession, Options, Reader, Store};
+use bridle_store::fault::{POINTS, SHELF_POINTS};
+use bridle_store::{
+    Append, By, Draft, Error, NewFile, NewSession, Options, Put, Reader, Room, Shelf, Store,
+};
 
 const WORK: &str = "BRIDLE_TEST_WORK";
 
@@ -24,12 +26,23 @@ fn main() {
             dies_cleanly(point, nth);
         }
     }
+    for point in SHELF_POINTS {
+        a_file_is_there_whole_or_not_at_all(point);
+    }
     shadows_hold_what_was_acknowledged();
     a_full_disk_can_be_imitated();
 }
 
 /// Commits and forgets, and says on standard output what was acknowledged.
 fn work(dir: &Path) {
+    if std::env::var("BRIDLE_FAULT").is_ok_and(|name| name.starts_with("shelf")) {
+        let mut shelf = Shelf::open(dir).unwrap();
+        for byte in 1..=2 {
+            put(&mut shelf, byte);
+            say("shelved");
+        }
+        return;
+    }
     let mut store = Store::open(dir, &Options::default()).unwrap();
     for session in 0..6 {
         let name = format!("s{session}");
@@ -48,6 +61,30 @@ fn work(dir: &Path) {
         }
     }
     say("done");
+}
+
+/// Puts a file on the shelf, and the process dies meanwhile: what is there can be read.
+fn a_file_is_there_whole_or_not_at_all(point: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, last, signal) = run(dir.path(), &[("BRIDLE_FAULT", &format!("{point}:2"))]);
+    assert_eq!((signal, &*last), (Some(9), "shelved"), "{point}");
+    let mut shelf = Shelf::open(dir.path()).unwrap();
+    // The second one, whether it was kept or not, can be put again.
+    for byte in 1..=2 {
+        let kept = put(&mut shelf, byte);
+        let (_, content) = shelf.read("me", kept.name, 1).unwrap().unwrap();
+        assert_eq!(content, [byte; 9000], "{point}");
+    }
+}
+
+fn put(shelf: &mut Shelf, byte: u8) -> bridle_store::Kept {
+    let content = &[byte; 9000];
+    let new = NewFile { owner: "me", kind: "x/y", sha256: [byte; 32], content, at: 1, expires: 9 };
+    let room = Room { owner_bytes: 1 << 20, owner_files: 9, all_bytes: 1 << 20 };
+    match shelf.put(new, &room).unwrap() {
+        Put::Kept(kept) => kept,
+        Put::NoRoom => panic!("no room"),
+    }
 }
 
 fn append(name: &str, turn: u64) -> Append {
