@@ -58,6 +58,8 @@ pub struct Config {
     pub heartbeat: Option<Duration>,
     /// Limits of the engine.
     pub engine: EngineLimits,
+    /// Limits of attachments.
+    pub files: FileLimits,
 }
 
 impl Default for Config {
@@ -79,6 +81,7 @@ impl Default for Config {
             protected: Vec::new(),
             heartbeat: None,
             engine: EngineLimits::default(),
+            files: FileLimits::default(),
         }
     }
 }
@@ -308,6 +311,43 @@ impl EngineLimits {
             }
         }
         Ok(())
+    }
+}
+
+/// Limits of attachments that shells upload.
+#[derive(Clone, Copy, Debug)]
+pub struct FileLimits {
+    /// Bytes of one; a larger one is `payload_too_large`.
+    pub bytes: usize,
+    /// Bytes of all that one principal has; over it `rate_limited` until some expire.
+    pub owner_bytes: u64,
+    /// How many one principal has; likewise.
+    pub owner_files: u64,
+    /// Bytes of all that there are; likewise.
+    pub all_bytes: u64,
+    /// How long one is kept, from its latest upload on.
+    pub keep: Duration,
+}
+
+impl Default for FileLimits {
+    fn default() -> Self {
+        FileLimits {
+            // A scan, a photograph, a minute of sound; it is sealed in memory, in one piece.
+            bytes: 16 << 20,
+            owner_bytes: 256 << 20,
+            owner_files: 256,
+            all_bytes: 1 << 30,
+            // As long as requests are known that refer to them.
+            keep: Duration::from_secs(24 * 60 * 60),
+        }
+    }
+}
+
+impl FileLimits {
+    /// What the shelf is told of them.
+    pub(crate) fn room(&self) -> bridle_store::Room {
+        let FileLimits { owner_bytes, owner_files, all_bytes, .. } = *self;
+        bridle_store::Room { owner_bytes, owner_files, all_bytes }
     }
 }
 

@@ -134,6 +134,9 @@ pub enum Error {
     /// TLS for HTTP cannot be set up.
     #[error("cannot set up TLS")]
     Tls(#[source] crate::tls::Error),
+    /// The attachments cannot be kept.
+    #[error("cannot open the shelf of attachments")]
+    Files(#[source] bridle_store::Error),
     /// The bearer tokens cannot be read.
     #[error("cannot read the bearer tokens")]
     Tokens(#[source] crate::tokens::Error),

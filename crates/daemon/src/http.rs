@@ -12,6 +12,7 @@
 //! - `run`: a request in its session until it is answered; a repeat finds the same answer
 //! - `fold`: what was recorded becomes the answer
 //! - `stream`: an answer as events, while it is made
+//! - `files`: attachments, uploaded once and named by messages
 //! - `pair`: a device gets its token
 //! - `discovery`, `openapi`: what is offered
 //! - `answer`: a message becomes a response of HTTP
@@ -22,6 +23,7 @@
 mod answer;
 mod body;
 mod discovery;
+mod files;
 mod fold;
 mod gate;
 mod marks;
@@ -42,6 +44,7 @@ use axum::Router;
 use axum::routing::{get, post as on_post};
 use bridle_wire::openharness::Limits;
 
+pub(crate) use files::Files;
 pub(crate) use serve::accept_loop;
 
 use crate::pairing::Desk;
@@ -64,6 +67,8 @@ pub(crate) struct Http {
     /// The OpenAPI document, likewise.
     openapi: String,
     seen: place::Seen,
+    /// Attachments.
+    files: Files,
 }
 
 impl fmt::Debug for Http {
@@ -74,12 +79,17 @@ impl fmt::Debug for Http {
 
 impl Http {
     /// Prepares to serve.
-    pub(crate) fn new(shared: Arc<Shared>, tokens: Tokens, tls: Option<TlsAcceptor>) -> Arc<Http> {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        tokens: Tokens,
+        tls: Option<TlsAcceptor>,
+        files: Files,
+    ) -> Arc<Http> {
         let limits = Limits::default();
-        let discovery = discovery::document(&limits);
+        let discovery = discovery::document(&limits, &shared.config.files);
         let openapi = openapi::document();
         let (desk, seen) = (Desk::new(&shared.config.state), place::Seen::default());
-        Arc::new(Http { shared, tokens, desk, tls, limits, discovery, openapi, seen })
+        Arc::new(Http { shared, tokens, desk, tls, limits, discovery, openapi, seen, files })
     }
 
     /// What answers where.
@@ -91,6 +101,8 @@ impl Http {
             .route("/openharness", exchange())
             .route("/openharness/", exchange())
             .route("/v1/openharness/openapi.json", get(openapi::serve))
+            .route(files::PATH, on_post(files::upload))
+            .route("/v1/openharness/attachments/{ref_id}", get(files::download))
             .route("/.well-known/openharness", get(discovery::get))
             .route("/v1/pair", on_post(pair::redeem))
             .route("/health", get(discovery::health))

@@ -44,7 +44,7 @@ mod talk;
 pub mod tls;
 pub mod tokens;
 
-pub use config::{Config, EngineLimits, Hmac, HmacKey, Limits, PolicyChoice};
+pub use config::{Config, EngineLimits, FileLimits, Hmac, HmacKey, Limits, PolicyChoice};
 pub use descriptors::make_room;
 pub use error::Error;
 pub use listen::Bound;

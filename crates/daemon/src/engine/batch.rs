@@ -406,7 +406,7 @@ fn receipt(inbound: &Inbound) -> Option<Receipt> {
     let signal = &inbound.signal;
     let (client, id) = (signal.from.client.as_ref()?, signal.id.as_ref()?);
     let message = message_hash(&signal.from.principal, client, &id.to_string());
-    Some(Receipt { message, body: body_hash(signal) })
+    Some(Receipt { message, body: inbound.body.unwrap_or_else(|| body_hash(signal)) })
 }
 
 /// The canonical text of a value, printed once.

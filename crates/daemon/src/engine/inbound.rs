@@ -28,6 +28,8 @@ pub(super) struct Inbound {
     /// Its share of the bytes in flight.
     pub(super) load: Load,
     pub(super) newness: Newness,
+    /// What its body is recognized by when it comes again, if not by its payload.
+    pub(super) body: Option<bridle_store::Hash>,
 }
 
 /// Whether a message may be new.
@@ -67,12 +69,14 @@ pub(super) fn read(
         locale: feed.about.locale.clone(),
         time_zone: feed.about.time_zone.clone(),
     };
+    let payload = message.payload.unwrap_or(Value::Nil);
+    let body = body_of(feed.mode, &payload);
     let signal = Signal {
         kind,
         from,
         id: message.id.as_ref().map(Id::to_value),
         target: message.target.map(|target| Name::new(target.as_str())),
-        payload: message.payload.unwrap_or(Value::Nil),
+        payload,
         dropped: dropped.iter().map(|path| path.to_string().into()).collect(),
         // A client without hello has nothing else to hear the outcome from than its one answer;
         // one that follows has nothing to wait for a yes with.
@@ -86,7 +90,17 @@ pub(super) fn read(
         wants_receipt: feed.receipts,
         load,
         newness: Newness::Any,
+        body,
     })
+}
+
+/// A request over HTTP has the fingerprint of what came with it: the same request is the same,
+/// whatever was found out about its attachments meanwhile.
+fn body_of(mode: Mode, payload: &Value) -> Option<bridle_store::Hash> {
+    if mode != Mode::Follow {
+        return None;
+    }
+    payload.get("request").and_then(Value::as_str).map(bridle_store::hash_text)
 }
 
 /// The id under which a shell is asked: the session and the effect.

@@ -27,7 +27,8 @@ use bridle_wire::openharness::{
 
 use super::gate::Peer;
 use super::marks::Marks;
-use super::{Http, answer};
+use super::{Http, answer, files};
+use crate::config::FileLimits;
 
 /// Our name.
 const ENGINE: &str = "bridle";
@@ -42,9 +43,11 @@ const SENT: [&str; 1] = [RENDER_MESSAGE];
 fn offers() -> Vec<(&'static str, Offer)> {
     let denied = Offer::Denied(capability::Denial::NotSupported);
     let profiles = Json::object([("profiles", Json::array(PROFILES.map(Json::from)))]);
-    let keys = [PARALLEL, UPLOAD, RICH_CARDS, APPROVAL, FEEDBACK];
+    let upload = Json::object([("endpoint", Json::from(files::PATH))]);
+    let keys = [PARALLEL, RICH_CARDS, APPROVAL, FEEDBACK];
     let denied = keys.into_iter().map(|key| (key, denied.clone()));
-    [(STREAMING, Offer::Honored(profiles))].into_iter().chain(denied).collect()
+    let honored = [(STREAMING, Offer::Honored(profiles)), (UPLOAD, Offer::Honored(upload))];
+    honored.into_iter().chain(denied).collect()
 }
 
 /// Answers what a shell asked for.
@@ -53,7 +56,7 @@ pub(super) fn capabilities(asked: Option<&Capabilities>) -> (Capabilities, Vec<C
 }
 
 /// Makes the document.
-pub(super) fn document(limits: &Limits) -> String {
+pub(super) fn document(limits: &Limits, files: &FileLimits) -> String {
     let name = |text: &str| Name::new(text).expect("our names are short");
     let action = |kind: &str| ActionInfo {
         action_type: ActionType::new(kind).expect("our types are short"),
@@ -71,7 +74,10 @@ pub(super) fn document(limits: &Limits) -> String {
         action_types: SENT.into_iter().map(action).collect(),
         error_codes: error_codes(),
         profiles: PROFILES.map(name).into(),
-        limits: DiscoveryLimits::of(limits),
+        limits: DiscoveryLimits {
+            max_attachment_bytes: u64::try_from(files.bytes).ok(),
+            ..DiscoveryLimits::of(limits)
+        },
         auth: AuthInfo { schemes: vec![name("bearer")] },
     };
     document.to_text() + "\n"

@@ -14,7 +14,7 @@ use bridle_wire::openharness::{Code, Direction, Echo, Json, Mode, Object};
 
 use super::gate::Peer;
 use super::marks::Marks;
-use super::{Http, answer};
+use super::{Http, answer, files};
 
 /// Statuses that an exchange is answered with: one for each code there is, and success.
 fn statuses() -> Vec<u16> {
@@ -59,6 +59,8 @@ fn paths() -> Json {
     let exchange = object([("post", post()), ("get", get("What is offered", "discovery"))]);
     object([
         ("/v1/openharness", exchange),
+        (files::PATH, object([("post", upload())])),
+        ("/v1/openharness/attachments/{ref_id}", object([("get", download())])),
         ("/.well-known/openharness", object([("get", get("What is offered", "discovery"))])),
         ("/health", object([("get", get("How the daemon is", "health"))])),
     ])
@@ -69,11 +71,7 @@ fn post() -> Json {
     let of = |status: u16| {
         let meaning = match status {
             200 => "The answer; an error when the request was called off".to_owned(),
-            other => {
-                let codes = Code::ALL.iter().filter(|code| code.http_status() == other);
-                let words: Vec<&str> = codes.map(|code| code.as_str()).collect();
-                words.join(", ")
-            }
+            other => codes(other),
         };
         let mut content = json("response.responseMessage");
         if status == 200 {
@@ -94,6 +92,69 @@ fn post() -> Json {
         ("requestBody", body),
         ("responses", Json::object(statuses().into_iter().map(of))),
     ])
+}
+
+/// An upload: any bytes become something to refer to.
+fn upload() -> Json {
+    let bytes = object([("schema", object([]))]);
+    let body = object([
+        ("required", true.into()),
+        ("content", object([("application/octet-stream", bytes)])),
+    ]);
+    let good = object([
+        ("description", "What to put into `attachments`".into()),
+        ("content", Json::Object(json("response.attachmentStored"))),
+    ]);
+    let mut responses = refusals(&[400, 401, 403, 413, 415, 429, 500, 503]);
+    responses.insert("201", good);
+    object([
+        ("operationId", "upload".into()),
+        ("summary", "Keeps a file for whoever asks, for a while".into()),
+        ("requestBody", body),
+        ("responses", Json::Object(responses)),
+    ])
+}
+
+/// An upload, handed back to whom it belongs.
+fn download() -> Json {
+    let reference = object([
+        ("name", "ref_id".into()),
+        ("in", "path".into()),
+        ("required", true.into()),
+        ("schema", object([("type", "string".into())])),
+    ]);
+    let bytes = object([("schema", object([]))]);
+    let good = object([
+        ("description", "The file, to be saved".into()),
+        ("content", object([("*/*", bytes)])),
+    ]);
+    let mut responses = refusals(&[400, 401, 403, 404, 429, 500, 503]);
+    responses.insert("200", good);
+    object([
+        ("operationId", "download".into()),
+        ("summary", "Hands out a file that was uploaded by the same principal".into()),
+        ("parameters", Json::array([reference])),
+        ("responses", Json::Object(responses)),
+    ])
+}
+
+/// An envelope for each of these statuses.
+fn refusals(statuses: &[u16]) -> Object {
+    let of = |status: &u16| {
+        let response = object([
+            ("description", codes(*status).into()),
+            ("content", Json::Object(json("response.responseMessage"))),
+        ]);
+        (status.to_string(), response)
+    };
+    statuses.iter().map(of).collect()
+}
+
+/// The codes that a status goes with.
+fn codes(status: u16) -> String {
+    let codes = Code::ALL.iter().filter(|code| code.http_status() == status);
+    let words: Vec<&str> = codes.map(|code| code.as_str()).collect();
+    words.join(", ")
 }
 
 /// A document that is there for the asking.

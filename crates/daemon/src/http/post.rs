@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Extension, Request, State};
-use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::header::{ACCEPT, CONTENT_TYPE, HOST};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::Response;
 use bridle_wire::openharness::capability::STREAMING;
@@ -24,7 +24,7 @@ use super::marks::Marks;
 use super::run::{self, Running, Wanted};
 use super::signal::{self, About};
 use super::stream::{self, Subject};
-use super::{Http, answer, discovery, fold};
+use super::{Http, answer, discovery, files, fold};
 
 /// Says that an answer was there already.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
@@ -102,6 +102,8 @@ struct Admitted {
     received: Received,
     bytes: usize,
     form: Form,
+    /// The name by which it came here.
+    host: Box<str>,
 }
 
 /// How a request is answered.
@@ -167,7 +169,8 @@ async fn admit(
     if http.shared.budget.full() {
         return Err(of(Code::EngineOverloaded));
     }
-    Ok(Admitted { who, received, bytes, form })
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default().into();
+    Ok(Admitted { who, received, bytes, form, host })
 }
 
 /// Refuses what this engine could only ignore: a procedure that it does not know, and a step of a
@@ -197,23 +200,19 @@ fn form(headers: &HeaderMap, asked: Option<&Capabilities>) -> Option<Form> {
 
 /// Has the engine answer.
 async fn carry_out(http: &Arc<Http>, admitted: Admitted) -> Result<Answered, Box<ErrorObject>> {
-    let Admitted { who, received, bytes, form } = admitted;
+    let Admitted { who, received, bytes, form, host } = admitted;
     let context = received.message.context();
     let about = About::of(context.and_then(|context| context.shell.as_ref()));
     let wait = context.and_then(bridle_wire::openharness::request::Context::timeout_ms);
     let wait = wait.map_or(MAX_WAIT, |ms| Duration::from_millis(ms).min(MAX_WAIT));
-    let message = signal::message(&received);
+    let message = signal::message(&received, &[]);
     let is_resumed = matches!(form, Form::Stream(Some(_)));
-    let wanted = Wanted { who, received: &received, about, message, bytes, is_resumed };
-    let begun = async {
-        let running = run::begin(http, &wanted).await?;
-        if let Some(id) = &received.message.request_id {
-            http.seen.note(&wanted.who, id, received.fingerprint);
-        }
-        Ok(running)
-    };
+    let mut wanted = Wanted { who, received: &received, about, message, bytes, is_resumed };
     let in_time = Instant::now() + wait;
-    let running = within(http, in_time, begun).await?;
+    let running = begin(http, &mut wanted, &host, in_time).await?;
+    if let Some(id) = &received.message.request_id {
+        http.seen.note(&wanted.who, id, received.fingerprint);
+    }
     if let Form::Stream(last) = form {
         let about = wanted.about;
         let subject = Box::new(Subject { received, about, last, wait });
@@ -224,6 +223,30 @@ async fn carry_out(http: &Arc<Http>, admitted: Admitted) -> Result<Answered, Box
     let (supported, denials) = discovery::capabilities(received.message.capabilities.as_ref());
     let message = Box::new(message.with_capabilities(supported, denials));
     Ok(Answered::Message { message, is_replay: ran.is_replay })
+}
+
+/// Has a request recorded, with what is known of its attachments.
+async fn begin(
+    http: &Arc<Http>,
+    wanted: &mut Wanted<'_>,
+    host: &str,
+    in_time: Instant,
+) -> Result<Running, Box<ErrorObject>> {
+    let message = &wanted.received.message;
+    if !wanted.is_resumed && files::repeats_first(message.context()) {
+        if message.request_id.is_some() {
+            wanted.is_resumed = true;
+            let found = async { Ok(run::begin(http, wanted).await) };
+            match within(http, in_time, found).await? {
+                Err(Code::StreamExpired) => wanted.is_resumed = false,
+                found => return found.map_err(|code| Box::new(ErrorObject::of(code))),
+            }
+        }
+        let resolved = files::resolve(http, &wanted.who, host, message.context());
+        let resolved = within(http, in_time, async { Ok(resolved.await) }).await??;
+        wanted.message = signal::message(wanted.received, &resolved);
+    }
+    within(http, in_time, run::begin(http, wanted)).await
 }
 
 /// Waits until the time is over, or the daemon stops.

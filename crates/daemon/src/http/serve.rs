@@ -34,6 +34,7 @@ const MAX_HEADERS: usize = 100;
 /// Accepts until the daemon stops.
 pub(crate) async fn accept_loop(listener: TcpListener, http: Arc<Http>) {
     let router = http.router();
+    http.shared.tasks.spawn(super::files::sweep(Arc::clone(&http)));
     let mut pause = Pause::default();
     loop {
         let accepted = tokio::select! {

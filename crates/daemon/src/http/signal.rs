@@ -11,14 +11,15 @@ use bridle_wire::openharness::request::{
 };
 use bridle_wire::openharness::{Json, Received};
 
+use super::files::Facts;
 use super::place::hex;
 
 /// The kind of a shell whose user reads a terminal.
 const COMMAND_SHELL: &str = "command_shell";
 
 /// The prompt that a request makes. It names the request by its fingerprint, so that another body
-/// under the same id is another message.
-pub(super) fn message(received: &Received) -> Message {
+/// under the same id is another message. `files` are the facts of its attachments, in order.
+pub(super) fn message(received: &Received, files: &[Option<Facts>]) -> Message {
     let context = received.message.context();
     let intent = context.and_then(|context| context.user_intent.as_ref());
     let mut pairs = vec![
@@ -26,14 +27,14 @@ pub(super) fn message(received: &Received) -> Message {
         ("text", Value::str(intent.map_or("", |intent| intent.as_str()))),
     ];
     if let Some(context) = context {
-        pairs.extend(beside(context));
+        pairs.extend(beside(context, files));
     }
     pairs.push(("request", Value::str(hex(&received.fingerprint.0))));
     Message::new(Type::Event).with_payload(Value::plist(pairs))
 }
 
 /// What is said beside the prompt.
-fn beside(context: &Context) -> Vec<(&'static str, Value)> {
+fn beside(context: &Context, files: &[Option<Facts>]) -> Vec<(&'static str, Value)> {
     let mut pairs = Vec::new();
     if let Some(task) = &context.task_hint {
         pairs.push(("task", hint(task)));
@@ -42,7 +43,9 @@ fn beside(context: &Context) -> Vec<(&'static str, Value)> {
         pairs.push(("environment", environment(state)));
     }
     if !context.attachments.is_empty() {
-        pairs.push(("attachments", Value::list(context.attachments.iter().map(reference))));
+        let facts = files.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+        let each = context.attachments.iter().zip(facts);
+        pairs.push(("attachments", Value::list(each.map(|(one, facts)| reference(one, facts)))));
     }
     pairs
 }
@@ -79,19 +82,22 @@ fn environment(state: &EnvironmentState) -> Value {
     Value::plist(pairs)
 }
 
-/// A reference as it came; nothing is fetched.
-fn reference(attachment: &AttachmentRef) -> Value {
+/// A reference as it came; of a file that is kept here, what is known counts, not what is said.
+fn reference(attachment: &AttachmentRef, facts: Option<&Facts>) -> Value {
+    let told = |text: Option<&str>| text.map(str::to_owned);
+    let kind = facts.map(|facts| facts.kind.to_string());
     let texts = [
-        ("ref", attachment.ref_id.as_ref().map(AsRef::as_ref)),
-        ("uri", attachment.uri.as_ref().map(AsRef::as_ref)),
-        ("asset", attachment.asset_id.as_ref().map(AsRef::as_ref)),
-        ("mime-type", attachment.mime_type.as_ref().map(AsRef::as_ref)),
-        ("filename", attachment.filename.as_ref().map(AsRef::as_ref)),
+        ("ref", facts.map(|facts| facts.reference.clone())),
+        ("uri", told(attachment.uri.as_ref().map(AsRef::as_ref))),
+        ("asset", told(attachment.asset_id.as_ref().map(AsRef::as_ref))),
+        ("mime-type", kind.or_else(|| told(attachment.mime_type.as_ref().map(AsRef::as_ref)))),
+        ("filename", told(attachment.filename.as_ref().map(AsRef::as_ref))),
+        ("sha256", facts.map(|facts| facts.sha256.clone())),
     ];
-    let texts = texts.into_iter().filter_map(|(key, text): (_, Option<&str>)| Some((key, text?)));
-    let size = attachment.size_bytes.and_then(|size| i64::try_from(size).ok());
-    let size = size.map(|size| ("bytes", Value::int(size)));
-    Value::plist(texts.map(|(key, text)| (key, Value::str(text))).chain(size))
+    let texts = texts.into_iter().filter_map(|(key, text)| Some((key, Value::str(text?))));
+    let size = facts.map(|facts| facts.bytes).or(attachment.size_bytes);
+    let size = size.and_then(|size| i64::try_from(size).ok());
+    Value::plist(texts.chain(size.map(|size| ("bytes", Value::int(size)))))
 }
 
 /// What a shell says about itself.

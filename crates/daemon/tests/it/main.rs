@@ -16,6 +16,7 @@ mod hmac;
 mod hostile;
 mod http;
 mod http_client;
+mod http_files;
 mod http_pair;
 mod http_repeats;
 mod http_streams;

@@ -65,6 +65,8 @@ record! {
         max_depth: u64 = "max_depth",
         /// Bytes that one inline blob may decode to.
         max_inline_blob_bytes: u64 = "max_inline_blob_bytes",
+        /// Bytes of a file that can be uploaded; none where none can.
+        max_attachment_bytes: Option<u64> = "max_attachment_bytes",
     }
 }
 
@@ -84,6 +86,7 @@ impl DiscoveryLimits {
             max_body_bytes: count(limits.bytes),
             max_depth: count(limits.depth),
             max_inline_blob_bytes: count(limits.inline_blob),
+            max_attachment_bytes: None,
         }
     }
 }

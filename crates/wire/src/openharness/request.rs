@@ -151,6 +151,8 @@ record! {
         filename: Option<FileName> = "filename",
         /// Bytes it has.
         size_bytes: Option<u64> = "size_bytes",
+        /// The SHA-256 that it must have, in hex digits.
+        sha256: Option<Label> = "sha256",
     }
 }
 

@@ -154,6 +154,7 @@ fn crashed(directory: &std::path::Path, crash: Crash) -> u64 {
         id: None,
         wants_receipt: false,
         load: super::rig::no_load(),
+        body: None,
         newness: Newness::Any,
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis();

@@ -1,0 +1,338 @@
+//! Attachments by reference: a file is uploaded once, and messages name it.
+//!
+//! The router calls [`upload`] and [`download`]; `post` has [`resolve`] find what a request refers
+//! to before the session is told of it. Files are kept by `bridle_store`'s shelf, for their
+//! principal alone and for a while. Whoever asks for one that is somebody else's is told what
+//! whoever asks for none at all is told.
+
+mod digest;
+mod resolve;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Extension, Path as Tail, Request, State};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_RANGE, CONTENT_SECURITY_POLICY,
+    CONTENT_TYPE, LOCATION, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::Response;
+use bridle_loop::Access;
+use bridle_store::{FileName, Kept, NewFile, Put, Shelf};
+use bridle_wire::openharness::exchange::AttachmentStored;
+use bridle_wire::openharness::ids::{Label, Name, RefId, Timestamp};
+use bridle_wire::openharness::{Code, Echo, ErrorObject, ResponseMessage, Shape as _};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::Semaphore;
+
+use super::body::{self, Read};
+use super::gate::{Peer, now};
+use super::marks::Marks;
+use super::place::hex;
+use super::{Http, answer};
+use crate::config::FileLimits;
+use crate::principal::Principal;
+
+pub(super) use resolve::{Facts, repeats_first, resolve};
+
+/// Where files are uploaded to, and found below.
+pub(super) const PATH: &str = "/v1/openharness/attachments";
+
+/// What every reference begins with.
+const PREFIX: &str = "att-";
+
+/// Uploads and downloads at the same time: each holds one file in memory.
+const MAX_AT_ONCE: usize = 8;
+
+/// How many times longer than a message a file may take to come: it is 16 times as large.
+const PATIENCE: u32 = 8;
+
+/// Time between two looks for files that are over. They are not handed out meanwhile.
+const SWEEP: Duration = Duration::from_secs(600);
+
+/// Seconds after which somebody without room may try again: files expire by the hour.
+const NO_ROOM_SECONDS: HeaderValue = HeaderValue::from_static("3600");
+
+/// Characters of a type; registered ones have fewer than 128.
+const MAX_KIND: usize = 255;
+
+/// What has no type is no more than bytes.
+const BYTES: &str = "application/octet-stream";
+
+/// The files of all principals.
+#[derive(Debug)]
+pub(crate) struct Files {
+    shelf: Mutex<Shelf>,
+    limits: FileLimits,
+    turns: Semaphore,
+}
+
+impl Files {
+    /// Opens the shelf in the state directory.
+    ///
+    /// # Errors
+    /// It cannot be used.
+    pub(crate) fn open(state: &Path, limits: FileLimits) -> Result<Files, bridle_store::Error> {
+        let shelf = Mutex::new(Shelf::open(state)?);
+        Ok(Files { shelf, limits, turns: Semaphore::new(MAX_AT_ONCE) })
+    }
+
+    /// Keeps a file. Waits for the disk.
+    fn keep(&self, owner: &str, kind: &str, content: &[u8]) -> Result<Put, bridle_store::Error> {
+        let at = now();
+        let keep = i64::try_from(self.limits.keep.as_millis()).unwrap_or(i64::MAX);
+        let sha256 = Sha256::digest(content).into();
+        let expires = at.saturating_add(keep);
+        let new = NewFile { owner, kind, sha256, content, at, expires };
+        self.lock().put(new, &self.limits.room())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Shelf> {
+        // A shelf is a database: a thread that panicked left it whole.
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Destroys what is over, now and then, until the daemon stops.
+pub(super) async fn sweep(http: Arc<Http>) {
+    loop {
+        let own = Arc::clone(&http);
+        let swept = tokio::task::spawn_blocking(move || own.files.lock().sweep(now())).await;
+        match swept {
+            Ok(Ok(0)) => {}
+            Ok(Ok(count)) => tracing::debug!(count, "attachments expired"),
+            Ok(Err(error)) => tracing::warn!(%error, "attachments cannot be looked through"),
+            Err(error) => tracing::error!(%error, "attachments were not looked through"),
+        }
+        tokio::select! {
+            () = http.shared.stop.cancelled() => return,
+            () = tokio::time::sleep(SWEEP) => {}
+        }
+    }
+}
+
+/// `POST /v1/openharness/attachments`.
+pub(super) async fn upload(
+    State(http): State<Arc<Http>>,
+    Extension(peer): Extension<Arc<Peer>>,
+    request: Request,
+) -> Response {
+    let (head, body) = request.into_parts();
+    let response = match take(&http, &peer, &head.headers, body).await {
+        Ok(kept) => stored(&kept),
+        Err(error) => refused(*error, &head.headers),
+    };
+    http.shared.metrics.http(response.status().as_u16());
+    response
+}
+
+/// `GET /v1/openharness/attachments/{ref_id}`.
+pub(super) async fn download(
+    State(http): State<Arc<Http>>,
+    Extension(peer): Extension<Arc<Peer>>,
+    Tail(reference): Tail<String>,
+    headers: HeaderMap,
+) -> Response {
+    let response = match give(&http, &peer, &headers, &reference).await {
+        Ok((kept, content)) => file(&kept, content),
+        Err(error) => refused(*error, &headers),
+    };
+    http.shared.metrics.http(response.status().as_u16());
+    response
+}
+
+async fn take(
+    http: &Arc<Http>,
+    peer: &Peer,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Kept, Box<ErrorObject>> {
+    let who = known(http, peer, headers, Access::Control).await?;
+    let kind = kind_of(headers)?;
+    if headers.contains_key(CONTENT_ENCODING) {
+        return Err(of(Code::UnsupportedMediaType));
+    }
+    if headers.contains_key(CONTENT_RANGE) {
+        return Err(of(Code::InvalidRequest));
+    }
+    let wanted = digest::wanted(headers).map_err(|()| bad_digest())?;
+    let turn = http.files.turns.try_acquire().map_err(|_| of(Code::EngineOverloaded))?;
+    let most = http.files.limits.bytes;
+    let deadline = http.shared.config.limits.frame_deadline * PATIENCE;
+    let content = match body::read(body, most, deadline).await {
+        Read::Whole(content) => content,
+        Read::TooLarge(_) => {
+            let most = u64::try_from(most).unwrap_or(u64::MAX);
+            return Err(Box::new(
+                ErrorObject::of(Code::PayloadTooLarge).with_detail("max_bytes", most),
+            ));
+        }
+        Read::Broken(_) => return Err(of(Code::InvalidRequest)),
+    };
+    let _load = http.shared.budget.load(content.len());
+    let kept = apart(http, move |http| {
+        if !wanted.iter().all(|wanted| wanted.fits(&content)) {
+            return Ok(None);
+        }
+        http.files.keep(&who.name(), &kind, &content).map(Some)
+    });
+    let kept = kept.await?;
+    drop(turn);
+    match kept {
+        Some(Put::Kept(kept)) => Ok(kept),
+        Some(Put::NoRoom) => Err(no_room()),
+        None => Err(bad_digest()),
+    }
+}
+
+async fn give(
+    http: &Arc<Http>,
+    peer: &Peer,
+    headers: &HeaderMap,
+    reference: &str,
+) -> Result<(Kept, Vec<u8>), Box<ErrorObject>> {
+    let who = known(http, peer, headers, Access::Observe).await?;
+    let _turn = http.files.turns.try_acquire().map_err(|_| of(Code::EngineOverloaded))?;
+    let name = name_of(reference).ok_or_else(|| of(Code::NotFound))?;
+    let found = apart(http, move |http| http.files.lock().read(&who.name(), name, now())).await?;
+    found.ok_or_else(|| of(Code::NotFound))
+}
+
+/// Who asks, if it may come in and may be asked about this.
+async fn known(
+    http: &Http,
+    peer: &Peer,
+    headers: &HeaderMap,
+    access: Access,
+) -> Result<Principal, Box<ErrorObject>> {
+    peer.check(headers).map_err(of)?;
+    let who = peer.principal(http, headers).await.map_err(of)?;
+    if who.permits(access) { Ok(who) } else { Err(of(Code::Forbidden)) }
+}
+
+/// Works with the shelf on a thread that may wait for the disk.
+async fn apart<T: Send + 'static>(
+    http: &Arc<Http>,
+    work: impl FnOnce(&Http) -> Result<T, bridle_store::Error> + Send + 'static,
+) -> Result<T, Box<ErrorObject>> {
+    let own = Arc::clone(http);
+    match tokio::task::spawn_blocking(move || work(&own)).await {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(error @ (bridle_store::Error::Full | bridle_store::Error::Busy))) => {
+            tracing::warn!(%error, "an attachment was not kept");
+            Err(of(Code::EngineOverloaded))
+        }
+        Ok(Err(error)) => {
+            tracing::error!(%error, "the shelf of attachments failed");
+            Err(of(Code::InternalError))
+        }
+        Err(error) => {
+            tracing::error!(%error, "work with an attachment broke off");
+            Err(of(Code::InternalError))
+        }
+    }
+}
+
+fn of(code: Code) -> Box<ErrorObject> {
+    Box::new(ErrorObject::of(code))
+}
+
+fn bad_digest() -> Box<ErrorObject> {
+    let error = ErrorObject::of(Code::InvalidRequest);
+    Box::new(error.with_message("the digest is not one, or not that of the body"))
+}
+
+fn no_room() -> Box<ErrorObject> {
+    let error = ErrorObject::of(Code::RateLimited);
+    Box::new(error.with_message("there is no room for more attachments until some expire"))
+}
+
+/// The type that a shell says its file has.
+fn kind_of(headers: &HeaderMap) -> Result<Box<str>, Box<ErrorObject>> {
+    let mut all = headers.get_all(CONTENT_TYPE).iter();
+    let Some(kind) = all.next() else { return Ok(BYTES.into()) };
+    let kind = kind.to_str().ok().filter(|kind| is_kind(kind) && all.next().is_none());
+    kind.map(Into::into).ok_or_else(|| of(Code::UnsupportedMediaType))
+}
+
+/// Tells whether a text has the form of a type, with parameters or without.
+fn is_kind(text: &str) -> bool {
+    let is_token = |part: &str| {
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte);
+        !part.is_empty() && part.bytes().all(allowed)
+    };
+    let essence = text.split(';').next().unwrap_or_default().trim_end();
+    let halves = essence.split_once('/');
+    text.len() <= MAX_KIND && halves.is_some_and(|(a, b)| is_token(a) && is_token(b))
+}
+
+/// The file that a reference names.
+fn name_of(reference: &str) -> Option<FileName> {
+    reference.strip_prefix(PREFIX).and_then(FileName::parse)
+}
+
+/// The reference to a file.
+fn reference_to(name: FileName) -> String {
+    format!("{PREFIX}{name}")
+}
+
+fn stored(kept: &Kept) -> Response {
+    let reference = reference_to(kept.name);
+    let document = AttachmentStored {
+        ref_id: RefId::new(&*reference).expect("our references are short"),
+        size_bytes: kept.bytes,
+        sha256: Name::new(hex(&kept.sha256)).expect("a hash is short"),
+        mime_type: Label::new(&*kept.kind).expect("a type was bounded when it came"),
+        expires_at: Timestamp::from_unix_ms(kept.expires),
+    };
+    let mut response = answer::json(StatusCode::CREATED, document.to_text() + "\n");
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Ok(place) = HeaderValue::from_str(&format!("{PATH}/{reference}")) {
+        headers.insert(LOCATION, place);
+    }
+    response
+}
+
+/// A file as it is handed out: to be saved, never shown or run by a browser.
+fn file(kept: &Kept, content: Vec<u8>) -> Response {
+    let kind = if is_inert(&kept.kind) { &*kept.kind } else { BYTES };
+    let kind = HeaderValue::from_str(kind).unwrap_or(HeaderValue::from_static(BYTES));
+    let mut response = answer::document(StatusCode::OK, kind, content);
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (CONTENT_DISPOSITION, "attachment"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'"),
+        (CACHE_CONTROL, "private, no-store"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    if let Ok(digest) = HeaderValue::from_str(&digest::field(&kept.sha256)) {
+        headers.insert(HeaderName::from_static("content-digest"), digest);
+    }
+    response
+}
+
+/// Tells whether a browser can run nothing that is of this type.
+fn is_inert(kind: &str) -> bool {
+    let kind = kind.to_ascii_lowercase();
+    !["html", "xml", "svg", "script", "xsl"].iter().any(|active| kind.contains(active))
+}
+
+fn refused(error: ErrorObject, headers: &HeaderMap) -> Response {
+    let is_crowded = error.known() == Some(Code::RateLimited);
+    let message = ResponseMessage::error(&Echo::default(), error);
+    let mut response = answer::message(&message, Marks::of(headers));
+    if is_crowded {
+        response.headers_mut().insert(RETRY_AFTER, NO_ROOM_SECONDS);
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,238 @@
+//! Attachments: uploaded, referred to, handed out; and nobody else's business.
+
+use std::time::Duration;
+
+use bridle_daemon::tokens::{NewToken, Owner, Scope, Seed, Tokens};
+use bridle_wire::openharness::exchange::AttachmentStored;
+use bridle_wire::openharness::{Code, Limits, read};
+
+use crate::http_client::{Client, Reply, ask, get, on, post, raw_post, serving};
+use crate::support::Daemon;
+
+/// Uploads a text.
+async fn upload(daemon: &Daemon, headers: &str, content: &str) -> Reply {
+    let request = raw_post(daemon, headers, content);
+    ask(daemon, &request.replacen("/v1/openharness", "/v1/openharness/attachments", 1)).await
+}
+
+/// What an upload was answered with.
+fn stored(reply: &Reply) -> AttachmentStored {
+    assert_eq!(reply.status, 201, "{reply:?}");
+    read(reply.body.as_bytes(), &Limits::default()).unwrap()
+}
+
+/// A request with these attachments.
+fn with(id: &str, attachments: &str) -> String {
+    format!(
+        r#"{{"protocol_version":"1.0.0","request_id":"{id}","request":{{"context":{{"session_id":"desk","user_intent":"help","attachments":[{attachments}]}}}}}}"#
+    )
+}
+
+fn token(daemon: &Daemon, scope: Scope) -> String {
+    let tokens = Tokens::load(&daemon.dir.path().join("state")).unwrap();
+    let scopes = [scope].into_iter().collect();
+    let new = NewToken { name: "test".into(), owner: Owner::this_user(), scopes, expires: None };
+    let made = tokens.create(new, &Seed::from_system().unwrap(), 1).unwrap();
+    format!("authorization: Bearer {}\r\n", made.reveal())
+}
+
+#[tokio::test]
+async fn a_file_is_kept_and_handed_out_safely_also_after_a_restart() {
+    let daemon = serving().await;
+    let page = "<script>alert(1)</script>";
+    let reply = upload(&daemon, "content-type: text/html\r\n", page).await;
+    let file = stored(&reply);
+    let place = format!("/v1/openharness/attachments/{}", file.ref_id.as_str());
+    assert_eq!(reply.header("location"), Some(&*place));
+    assert_eq!((file.size_bytes, file.mime_type.as_str()), (25, "text/html"));
+    assert_eq!(file.sha256.as_str().len(), 64);
+    let again = stored(&upload(&daemon, "content-type: text/html\r\n", page).await);
+    assert_eq!(again.ref_id, file.ref_id, "the same content is the same file");
+    let (ended, dir) = daemon.begin_stop();
+    ended.await.unwrap().unwrap();
+    let daemon = Daemon::again(dir, on).await;
+    let reply = get(&daemon, &place).await;
+    assert_eq!((reply.status, &*reply.body), (200, page));
+    for (name, value) in [
+        ("content-type", "application/octet-stream"),
+        ("content-disposition", "attachment"),
+        ("x-content-type-options", "nosniff"),
+        ("content-security-policy", "sandbox; default-src 'none'"),
+        ("cache-control", "private, no-store"),
+    ] {
+        assert_eq!(reply.header(name), Some(value), "{name}");
+    }
+    let plain = stored(&upload(&daemon, "content-type: text/plain\r\n", "x").await);
+    let place = format!("/v1/openharness/attachments/{}", plain.ref_id.as_str());
+    assert_eq!(get(&daemon, &place).await.header("content-type"), Some("text/plain"));
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn facts_of_a_file_reach_the_session_and_claims_do_not() {
+    let daemon = serving().await;
+    let file = stored(&upload(&daemon, "content-type: text/plain\r\n", "hello").await);
+    let (reference, host) = (file.ref_id.as_str(), daemon.bound.http.unwrap());
+    let named = format!(
+        r#"{{"ref_id":"{reference}","mime_type":"image/png","filename":"a.txt","sha256":"{}"}},"#,
+        file.sha256.as_str().to_uppercase()
+    );
+    let all = format!(
+        r#"{named}{{"uri":"/v1/openharness/attachments/{reference}"}},{{"uri":"http://{host}/v1/openharness/attachments/{reference}"}},{{"asset_id":"logo"}},{{"uri":"app:thing"}},{{}}"#
+    );
+    let reply = ask(&daemon, &post(&daemon, &with("r1", &all))).await;
+    assert!(reply.text().starts_with("I am bridle"), "{reply:?}");
+    let mut shell = daemon.unix_peer().await;
+    shell
+        .ask(
+            "(:type :EVENT :payload (:action :handshake :version \"0.2.0\" :session \"desk\" \
+             :role :observer :cursor 0))",
+        )
+        .await;
+    let prompt = shell.frame().await.unwrap();
+    let facts = format!(":sha256 \"{}\" :bytes 5)", file.sha256.as_str());
+    assert_eq!(prompt.matches(&facts).count(), 3, "{prompt}");
+    assert_eq!(prompt.matches(":mime-type \"text/plain\"").count(), 3, "{prompt}");
+    assert!(prompt.contains(":filename \"a.txt\"") && !prompt.contains("image/png"), "{prompt}");
+    assert!(prompt.contains("(:asset \"logo\")") && prompt.contains("(:uri \"app:thing\")"));
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_unknown_or_somebody_elses_is_unresolved_and_not_told_apart() {
+    let daemon = serving().await;
+    let owner = token(&daemon, Scope::Talk);
+    let theirs = stored(&upload(&daemon, &owner, "theirs").await).ref_id;
+    let theirs = theirs.as_str();
+    let own = stored(&upload(&daemon, "", "own").await).ref_id;
+    let own = own.as_str();
+    let none = "att-00000000000000000000000000000000";
+    let mut bodies = Vec::new();
+    for (id, attachment, field) in [
+        ("r1", format!(r#"{{"ref_id":"{theirs}"}}"#), "ref_id"),
+        ("r2", format!(r#"{{"ref_id":"{none}"}}"#), "ref_id"),
+        ("r3", r#"{"ref_id":"att_upload_01"}"#.to_owned(), "ref_id"),
+        ("r4", format!(r#"{{"uri":"/v1/openharness/attachments/{theirs}"}}"#), "uri"),
+        ("r5", format!(r#"{{"ref_id":"{own}","size_bytes":4}}"#), "size_bytes"),
+        ("r6", format!(r#"{{"ref_id":"{own}","sha256":"00"}}"#), "sha256"),
+        ("r7", r#"{"uri":"https://example.com/a.png"}"#.to_owned(), "uri"),
+        ("r8", r#"{"uri":"FILE:///etc/passwd"}"#.to_owned(), "uri"),
+    ] {
+        let reply = ask(&daemon, &post(&daemon, &with(id, &attachment))).await;
+        assert_eq!(reply.code(), Code::AttachmentUnresolved, "{attachment}");
+        let details = reply.message().response.error.unwrap().details.unwrap();
+        let wanted = format!("context.attachments[0].{field}");
+        assert_eq!(details.get("field").and_then(|it| it.as_str()), Some(&*wanted));
+        bodies.push(reply.body.replace(id, ""));
+    }
+    assert_eq!(bodies[0], bodies[1], "somebody else's is like none");
+    let many = |count: usize| vec![format!(r#"{{"ref_id":"{own}"}}"#); count].join(",");
+    let reply = ask(&daemon, &post(&daemon, &with("r9", &many(33)))).await;
+    assert_eq!(reply.code(), Code::InvalidRequest);
+    assert_eq!(ask(&daemon, &post(&daemon, &with("r9", &many(32)))).await.status, 200);
+    for reference in [theirs, none, "x", "..%2f..%2fetc%2fpasswd"] {
+        let reply = get(&daemon, &format!("/v1/openharness/attachments/{reference}")).await;
+        assert_eq!(reply.code(), Code::NotFound, "{reference}");
+        bodies.push(reply.body);
+    }
+    let tail = &bodies[bodies.len() - 4..];
+    assert!(tail.iter().all(|body| *body == tail[0]), "{tail:?}");
+    // Who only watches cannot leave files here.
+    let observer = token(&daemon, Scope::Observe);
+    assert_eq!(upload(&daemon, &observer, "x").await.code(), Code::Forbidden);
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_upload_is_checked_and_bounded() {
+    let daemon = Daemon::with(|config, dir| {
+        on(config, dir);
+        config.files.bytes = 10;
+        config.files.owner_files = 2;
+    })
+    .await;
+    let digest = "digest: SHA-256=LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=\r\n";
+    stored(&upload(&daemon, digest, "hello").await);
+    assert_eq!(upload(&daemon, digest, "jello").await.code(), Code::InvalidRequest);
+    let field = "content-digest: sha-256=:LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=:\r\n";
+    stored(&upload(&daemon, field, "hello").await);
+    assert_eq!(upload(&daemon, field, "jello").await.code(), Code::InvalidRequest);
+    assert_eq!(upload(&daemon, "", &"x".repeat(11)).await.code(), Code::PayloadTooLarge);
+    for (headers, code) in [
+        ("content-type: nonsense\r\n", Code::UnsupportedMediaType),
+        ("content-encoding: gzip\r\n", Code::UnsupportedMediaType),
+        ("content-range: bytes 0-1/2\r\n", Code::InvalidRequest),
+        ("authorization: Bearer x\r\n", Code::Unauthenticated),
+        ("origin: https://evil.example\r\n", Code::Forbidden),
+    ] {
+        assert_eq!(upload(&daemon, headers, "x").await.code(), code, "{headers}");
+    }
+    stored(&upload(&daemon, "", &"x".repeat(10)).await);
+    let crowded = upload(&daemon, "", "y").await;
+    assert_eq!(crowded.code(), Code::RateLimited, "a third file");
+    assert_eq!(crowded.header("retry-after"), Some("3600"));
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_over_is_gone_and_a_repeat_is_answered_all_the_same() {
+    let daemon = Daemon::with(on).await;
+    let file = stored(&upload(&daemon, "", "hello").await);
+    let body = with("r1", &format!(r#"{{"ref_id":"{}"}}"#, file.ref_id.as_str()));
+    let first = ask(&daemon, &post(&daemon, &body)).await;
+    assert!(first.text().starts_with("I am bridle"), "{first:?}");
+    let (ended, dir) = daemon.begin_stop();
+    ended.await.unwrap().unwrap();
+    // The clock of the shelf is that of the machine: as if a day had passed.
+    let mut shelf = bridle_store::Shelf::open(&dir.path().join("state")).unwrap();
+    assert_eq!(shelf.sweep(i64::MAX).unwrap(), 1);
+    drop(shelf);
+    let daemon = Daemon::again(dir, on).await;
+    let place = format!("/v1/openharness/attachments/{}", file.ref_id.as_str());
+    assert_eq!(get(&daemon, &place).await.code(), Code::NotFound);
+    let again = ask(&daemon, &post(&daemon, &body)).await;
+    assert_eq!((again.status, again.body), (first.status, first.body));
+    assert!(again.head.contains("idempotency-replayed"));
+    let anew = ask(&daemon, &post(&daemon, &body.replace("r1", "r2"))).await;
+    assert_eq!(anew.code(), Code::AttachmentUnresolved);
+    let changed = ask(&daemon, &post(&daemon, &body.replace("help", "status"))).await;
+    assert_eq!(changed.code(), Code::IdempotencyConflict);
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn files_expire_by_themselves() {
+    let daemon = Daemon::with(|config, dir| {
+        on(config, dir);
+        config.files.keep = Duration::ZERO;
+    })
+    .await;
+    let file = stored(&upload(&daemon, "", "hello").await);
+    let place = format!("/v1/openharness/attachments/{}", file.ref_id.as_str());
+    assert_eq!(get(&daemon, &place).await.code(), Code::NotFound);
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_crowd_of_uploads_is_told_to_wait() {
+    let daemon = serving().await;
+    let host = daemon.bound.http.unwrap();
+    let half = format!(
+        "POST /v1/openharness/attachments HTTP/1.1\r\nhost: {host}\r\nexpect: 100-continue\r\ncontent-length: 9\r\n\r\n"
+    );
+    let mut crowd = Vec::new();
+    for _ in 0..8 {
+        let mut client = Client::of(&daemon).await;
+        client.send(&half).await;
+        // It is being read from: its turn has come.
+        assert!(client.head().await.starts_with("HTTP/1.1 100"), "expected to go on");
+        crowd.push(client);
+    }
+    assert_eq!(upload(&daemon, "", "x").await.code(), Code::EngineOverloaded);
+    for client in &mut crowd {
+        client.send("123456789").await;
+        assert_eq!(client.reply().await.status, 201);
+    }
+    stored(&upload(&daemon, "", "x").await);
+    daemon.stop().await.unwrap();
+}
