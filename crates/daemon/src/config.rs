@@ -33,6 +33,8 @@ pub struct Config {
     /// Whether HTTP in the clear may be reached from other machines: behind a proxy in another
     /// container, say.
     pub http_plain: bool,
+    /// How often one principal may ask over HTTP.
+    pub http_rates: HttpRates,
     /// Path of the Unix socket, created with mode 0600. `None`: no Unix socket.
     pub unix: Option<PathBuf>,
     /// Whether frames are also served on standard input and output.
@@ -69,6 +71,7 @@ impl Default for Config {
             http: None,
             tls: None,
             http_plain: false,
+            http_rates: HttpRates::default(),
             unix: None,
             stdio: false,
             state: PathBuf::from("bridle-state"),
@@ -111,8 +114,56 @@ impl Config {
         if self.heartbeat.is_some_and(|every| every.is_zero()) {
             return Err(Error::ZeroDeadline { name: "heartbeat" });
         }
+        for rate in [self.http_rates.remote, self.http_rates.local].into_iter().flatten() {
+            rate.check()?;
+        }
         self.limits.check()?;
         self.engine.check()
+    }
+}
+
+/// How often one principal may ask over HTTP; more is answered `rate_limited`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HttpRates {
+    /// From other machines. `None`: as often as it likes.
+    pub remote: Option<Rate>,
+    /// From this machine.
+    pub local: Option<Rate>,
+}
+
+impl Default for HttpRates {
+    fn default() -> HttpRates {
+        HttpRates {
+            // A person's shell asks once a second at most; the rest is for several at once.
+            remote: Some(Rate { per_second: 20, burst: 100 }),
+            // More than programs of this machine get answered; it keeps one that went mad in check.
+            local: Some(Rate { per_second: 10_000, burst: 20_000 }),
+        }
+    }
+}
+
+/// How often something may happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// Times a second in the long run, 1 to [`MAX_RATE`].
+    pub per_second: u32,
+    /// Times at once after a pause, 1 to [`MAX_RATE`].
+    pub burst: u32,
+}
+
+/// Most that a [`Rate`] can say: a thousandth of a nanosecond clock's ticks.
+pub const MAX_RATE: u32 = 1_000_000;
+
+impl Rate {
+    fn check(self) -> Result<(), Error> {
+        for got in [self.per_second, self.burst] {
+            if !(1..=MAX_RATE).contains(&got) {
+                let size = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+                let (got, most) = (size(got), size(MAX_RATE));
+                return Err(Error::LimitOutOfRange { name: "http_rate", got, least: 1, most });
+            }
+        }
+        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@
 //! order:
 //!
 //! - `serve`: connections, their limits and their end; `slow`: who does not take an answer
-//! - `gate`: who is let in, and as whom
+//! - `gate`: who is let in, and as whom; `rate`: how often
 //! - `post`: one exchange, from bytes to bytes; `body`, `marks`: what it is made of
 //! - `signal`: what a session is told of a request; `place`: which session
 //! - `run`: a request in its session until it is answered; a repeat finds the same answer
@@ -31,6 +31,7 @@ mod openapi;
 mod pair;
 mod place;
 mod post;
+mod rate;
 mod run;
 mod serve;
 mod signal;
@@ -41,6 +42,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post as on_post};
 use bridle_wire::openharness::Limits;
 
@@ -62,8 +64,10 @@ pub(crate) struct Http {
     tls: Option<TlsAcceptor>,
     /// How much of a message is read.
     limits: Limits,
-    /// The discovery document, made once.
-    discovery: String,
+    /// How often somebody may ask.
+    rates: rate::Rates,
+    /// The discovery documents, made once.
+    discovery: discovery::Documents,
     /// The OpenAPI document, likewise.
     openapi: String,
     seen: place::Seen,
@@ -86,22 +90,24 @@ impl Http {
         files: Files,
     ) -> Arc<Http> {
         let limits = Limits::default();
-        let discovery = discovery::document(&limits, &shared.config.files);
+        let (rates, config) = (rate::Rates::new(shared.config.http_rates), &shared.config);
+        let discovery = discovery::Documents::new(&limits, config.http_rates, &config.files);
         let openapi = openapi::document();
-        let (desk, seen) = (Desk::new(&shared.config.state), place::Seen::default());
-        Arc::new(Http { shared, tokens, desk, tls, limits, discovery, openapi, seen, files })
+        let (desk, seen) = (Desk::new(&config.state), place::Seen::default());
+        Arc::new(Http { shared, tokens, desk, tls, limits, rates, discovery, openapi, seen, files })
     }
 
     /// What answers where.
     fn router(self: &Arc<Http>) -> Router {
-        let exchange = || on_post(post::exchange).get(discovery::get);
+        let gate = || from_fn_with_state(Arc::clone(self), gate::before);
+        let exchange = || on_post(post::exchange).route_layer(gate()).get(discovery::get);
         Router::new()
             .route("/v1/openharness", exchange())
             .route("/v1/openharness/", exchange())
             .route("/openharness", exchange())
             .route("/openharness/", exchange())
             .route("/v1/openharness/openapi.json", get(openapi::serve))
-            .route(files::PATH, on_post(files::upload))
+            .route(files::PATH, on_post(files::upload).route_layer(gate()))
             .route("/v1/openharness/attachments/{ref_id}", get(files::download))
             .route("/.well-known/openharness", get(discovery::get))
             .route("/v1/pair", on_post(pair::redeem))

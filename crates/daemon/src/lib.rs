@@ -18,7 +18,7 @@
 //! - `http`: the same engine for shells that speak OpenHarness over HTTP
 //! - `engine`: sessions, the record, and what carries effects out
 //! - [`history`]: the record, read by the commands without a daemon
-//! - [`budget`], `metrics`, [`lock`], [`private`], `shared`: what all connections have in common
+//! - [`budget`], `metrics`, [`lock`], `network`, [`private`], `shared`: what all connections have in common
 //!
 //! Deliberately absent: a lock or an allocation per frame, a buffer per idle connection, an
 //! answer that is not bounded by what was asked.
@@ -35,6 +35,7 @@ mod http;
 mod listen;
 pub mod lock;
 mod metrics;
+mod network;
 pub mod pairing;
 mod principal;
 pub mod private;
@@ -44,7 +45,9 @@ mod talk;
 pub mod tls;
 pub mod tokens;
 
-pub use config::{Config, EngineLimits, FileLimits, Hmac, HmacKey, Limits, PolicyChoice};
+pub use config::{
+    Config, EngineLimits, FileLimits, Hmac, HmacKey, HttpRates, Limits, PolicyChoice, Rate,
+};
 pub use descriptors::make_room;
 pub use error::Error;
 pub use listen::Bound;

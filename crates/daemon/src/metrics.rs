@@ -35,6 +35,8 @@ pub(crate) struct Metrics {
     in_flight: Gauge,
     /// Responses of HTTP, by status.
     http: Family<[(&'static str, u16); 1], Counter>,
+    /// Requests over HTTP that came too often, by what was counted.
+    http_limited: ByLabel,
     /// Shared with the engine.
     pub(crate) engine: EngineMetrics,
 }
@@ -133,6 +135,8 @@ impl Metrics {
         };
         let refused = family("connections_refused", "Connections refused, by reason");
         let closed = family("connections_closed", "Connections ended, by reason");
+        let http_limited =
+            family("http_limited", "Requests over HTTP that came too often, by whose");
         let by_code = family("errors", "Error frames, by code");
         let one = |code: &Code| by_code.get_or_create(&[("code", code.as_str())]).clone();
         let errors = Code::ALL.iter().map(one).collect();
@@ -152,6 +156,7 @@ impl Metrics {
             errors,
             in_flight,
             http,
+            http_limited,
             engine,
         }
     }
@@ -190,6 +195,11 @@ impl Metrics {
     /// Counts one response of HTTP.
     pub(crate) fn http(&self, status: u16) {
         self.http.get_or_create(&[("status", status)]).inc();
+    }
+
+    /// Counts a request over HTTP that came too often: of a principal, or of an address.
+    pub(crate) fn http_limited(&self, whose: &'static str) {
+        self.http_limited.get_or_create(&[("whose", whose)]).inc();
     }
 
     /// Returns the OpenMetrics text.

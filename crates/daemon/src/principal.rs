@@ -24,7 +24,7 @@ pub(crate) const ANONYMOUS: &str = "anonymous";
 
 /// Who speaks. Its textual form is the one in the record: `uid:1000`, `key:ID`,
 /// `local-tcp:1000`, `local-http:1000`, `token:ID`, `cert:SHA256`, `anonymous`, `stdio`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Principal {
     /// A user on the Unix socket; others than the daemon's own and root are not let in.
     Uid(u32),
@@ -46,7 +46,7 @@ pub(crate) enum Principal {
 }
 
 /// Who holds a bearer token, and what it is good for.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Bearer {
     id: TokenId,
     scopes: Scopes,

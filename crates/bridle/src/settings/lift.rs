@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use bridle_daemon::Error;
 use bridle_daemon::config::{
-    Config, Hmac, HmacKey, Limits, MIN_SECRET_BYTES, PolicyChoice, ThinkerChoice, UnknownUnit,
+    Config, Hmac, HmacKey, HttpRates, Limits, MIN_SECRET_BYTES, PolicyChoice, Rate, ThinkerChoice,
+    UnknownUnit,
 };
 use bridle_daemon::tls::TlsConfig;
 
@@ -34,6 +35,10 @@ impl Settings {
             tcp: self.word("tcp"),
             http: self.word("http"),
             http_plain: self.is_on("http-plain"),
+            http_rates: HttpRates {
+                remote: self.rate("http-rate"),
+                local: self.rate("http-rate-local"),
+            },
             tls: self.tls()?,
             unix: self.path("unix").map(Path::to_path_buf),
             stdio: self.is_on("stdio"),
@@ -214,6 +219,13 @@ impl Settings {
     fn span(&self, name: &str) -> Option<std::time::Duration> {
         match self.entry(name).value {
             Value::Span(span) => Some(span),
+            _ => None,
+        }
+    }
+
+    fn rate(&self, name: &str) -> Option<Rate> {
+        match self.entry(name).value {
+            Value::Rate(rate) => Some(rate),
             _ => None,
         }
     }

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bridle_daemon::config::ThinkerChoice;
+use bridle_daemon::config::{MAX_RATE, Rate, ThinkerChoice};
 use bridle_shell::Addr;
 
 /// The word that switches a listener off.
@@ -22,6 +22,7 @@ pub(crate) enum Kind {
     Count,
     Span,
     SpanOrOff,
+    RateOrOff,
     OneOf(&'static [&'static str]),
     LogFilter,
     Thinker,
@@ -38,6 +39,7 @@ pub(crate) enum Value {
     Bool(bool),
     Number(u64),
     Span(Duration),
+    Rate(Rate),
     Word(String),
     Keys(Vec<(String, PathBuf)>),
     Secret(Vec<u8>),
@@ -55,6 +57,7 @@ impl Kind {
             Kind::Count => "COUNT",
             Kind::Span => "TIME",
             Kind::SpanOrOff => "TIME|off",
+            Kind::RateOrOff => "RATE/BURST|off",
             Kind::OneOf(_) => "WORD",
             Kind::LogFilter => "FILTER",
             Kind::Thinker => "builtin|script:FILE",
@@ -70,7 +73,9 @@ impl Kind {
     /// A sentence without the setting's name: what was expected and what came.
     pub(crate) fn parse(self, text: &str) -> Result<Value, String> {
         match self {
-            Kind::Listen | Kind::PathOrOff | Kind::SpanOrOff if text == OFF => Ok(Value::Off),
+            Kind::Listen | Kind::PathOrOff | Kind::SpanOrOff | Kind::RateOrOff if text == OFF => {
+                Ok(Value::Off)
+            }
             Kind::Listen => address(text).map(Value::Word),
             Kind::PathOrOff | Kind::Path if text.is_empty() => {
                 Err("expected a path, got nothing".to_owned())
@@ -84,6 +89,7 @@ impl Kind {
             Kind::Bytes => bytes(text).map(Value::Number),
             Kind::Count => count(text).map(Value::Number),
             Kind::Span | Kind::SpanOrOff => span(text).map(Value::Span),
+            Kind::RateOrOff => rate(text).map(Value::Rate),
             Kind::OneOf(words) => one_of(words, text).map(Value::Word),
             Kind::LogFilter => text
                 .parse::<tracing_subscriber::filter::Targets>()
@@ -161,6 +167,22 @@ fn span(text: &str) -> Result<Duration, String> {
         .filter(|&millis| millis > 0)
         .map(Duration::from_millis)
         .ok_or_else(|| format!("expected a time such as `30s`, `500ms` or `2m`, got `{text}`"))
+}
+
+/// Times a second and times at once: `20/100`.
+fn rate(text: &str) -> Result<Rate, String> {
+    let number = |text: &str| {
+        let number = text.parse::<u32>().ok();
+        number.filter(|number| (1..=MAX_RATE).contains(number))
+    };
+    let found = text.split_once('/').and_then(|(per_second, burst)| {
+        Some(Rate { per_second: number(per_second)?, burst: number(burst)? })
+    });
+    found.ok_or_else(|| {
+        format!(
+            "expected RATE/BURST such as `20/100`, each up to {MAX_RATE}, or `off`, got `{text}`"
+        )
+    })
 }
 
 fn one_of(words: &[&str], text: &str) -> Result<String, String> {

@@ -27,8 +27,9 @@ use bridle_wire::openharness::{
 
 use super::gate::Peer;
 use super::marks::Marks;
+use super::rate::From;
 use super::{Http, answer, files};
-use crate::config::FileLimits;
+use crate::config::{FileLimits, HttpRates, Rate};
 
 /// Our name.
 const ENGINE: &str = "bridle";
@@ -55,8 +56,29 @@ pub(super) fn capabilities(asked: Option<&Capabilities>) -> (Capabilities, Vec<C
     capability::answer(asked, &offers())
 }
 
-/// Makes the document.
-pub(super) fn document(limits: &Limits, files: &FileLimits) -> String {
+/// The documents: who asks from this machine may ask more often.
+#[derive(Debug)]
+pub(super) struct Documents {
+    here: String,
+    elsewhere: String,
+}
+
+impl Documents {
+    /// Makes them.
+    pub(super) fn new(limits: &Limits, rates: HttpRates, files: &FileLimits) -> Documents {
+        let of = |rate| document(limits, rate, files);
+        Documents { here: of(rates.local), elsewhere: of(rates.remote) }
+    }
+
+    fn of(&self, from: From) -> &str {
+        match from {
+            From::Here => &self.here,
+            From::Elsewhere => &self.elsewhere,
+        }
+    }
+}
+
+fn document(limits: &Limits, rate: Option<Rate>, files: &FileLimits) -> String {
     let name = |text: &str| Name::new(text).expect("our names are short");
     let action = |kind: &str| ActionInfo {
         action_type: ActionType::new(kind).expect("our types are short"),
@@ -76,6 +98,8 @@ pub(super) fn document(limits: &Limits, files: &FileLimits) -> String {
         profiles: PROFILES.map(name).into(),
         limits: DiscoveryLimits {
             max_attachment_bytes: u64::try_from(files.bytes).ok(),
+            requests_per_second: rate.map(|rate| rate.per_second.into()),
+            request_burst: rate.map(|rate| rate.burst.into()),
             ..DiscoveryLimits::of(limits)
         },
         auth: AuthInfo { schemes: vec![name("bearer")] },
@@ -90,7 +114,7 @@ pub(super) async fn get(
     headers: HeaderMap,
 ) -> Response {
     let mut response = match peer.check(&headers) {
-        Ok(()) => answer::json(StatusCode::OK, http.discovery.clone()),
+        Ok(()) => answer::json(StatusCode::OK, http.discovery.of(peer.from()).to_owned()),
         Err(code) => answer::error(code, &Echo::default(), Marks::of(&headers)),
     };
     let cache = HeaderValue::from_static("public, max-age=300");

@@ -7,12 +7,20 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use std::sync::Arc;
+
+use axum::extract::{Extension, Request, State};
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
-use bridle_wire::openharness::Code;
+use axum::middleware::Next;
+use axum::response::Response;
+use bridle_wire::openharness::{Code, Echo};
 use tokio::sync::OnceCell;
 
-use super::Http;
+use super::marks::Marks;
+use super::rate::From;
+use super::{Http, answer};
+use crate::network::Network;
 use crate::principal::Principal;
 use crate::principal::sockets::Ends;
 use crate::tls::CertPrincipal;
@@ -97,26 +105,54 @@ impl Peer {
             || name.trim_matches(['[', ']']).parse() == Ok(self.local.ip())
     }
 
-    /// Who asks.
+    /// From which side it asks.
+    pub(super) fn from(&self) -> From {
+        match self.address().to_canonical().is_loopback() {
+            true => From::Here,
+            false => From::Elsewhere,
+        }
+    }
+
+    /// Who asks; counts the request.
     ///
     /// # Errors
-    /// `unauthenticated`, when a credential is not good, or there is none and nobody is known.
+    /// `unauthenticated`, when a credential is not good, or there is none and nobody is known;
+    /// `rate_limited`, when the principal asks too often, or the address shows too many credentials
+    /// that are not good.
     pub(super) async fn principal(
         &self,
         http: &Http,
         headers: &HeaderMap,
     ) -> Result<Principal, Code> {
+        let (who, counted) = match self.known(http, headers).await {
+            Some(who) => {
+                let counted = http.rates.ask(&who, self.from());
+                (Ok(who), counted.map_err(|_| "principal"))
+            }
+            None => {
+                let counted = http.rates.fail(Network::of(self.address()));
+                (Err(Code::Unauthenticated), counted.map_err(|_| "address"))
+            }
+        };
+        if let Err(limited) = counted {
+            http.shared.metrics.http_limited(limited);
+            return Err(Code::RateLimited);
+        }
+        who
+    }
+
+    /// Who asks, if that is known for certain.
+    async fn known(&self, http: &Http, headers: &HeaderMap) -> Option<Principal> {
         // Whoever shows a credential wants to be known by it, and by nothing less.
         let mut shown = headers.get_all(AUTHORIZATION).iter();
         if let Some(credential) = shown.next() {
             let alone = shown.next().is_none().then_some(credential);
             let token = alone.and_then(|credential| bearer(credential.to_str().ok()?));
-            let grant = token.and_then(|token| http.tokens.verify(token, now()));
-            let grant = grant.ok_or(Code::Unauthenticated)?;
-            return Ok(Principal::of_token(grant, http.shared.own_uid));
+            let grant = token.and_then(|token| http.tokens.verify(token, now()))?;
+            return Some(Principal::of_token(grant, http.shared.own_uid));
         }
         if let Way::Tls(Some(certificate)) = self.way {
-            return Ok(Principal::Certificate(certificate));
+            return Some(Principal::Certificate(certificate));
         }
         let look = || async {
             let uid = match Ends::of(self.remote, self.local) {
@@ -126,10 +162,32 @@ impl Peer {
             Principal::of_http_socket(uid, http.shared.own_uid)
         };
         match self.without_token.get_or_init(look).await {
-            Principal::Anonymous => Err(Code::Unauthenticated),
-            known => Ok(known.clone()),
+            Principal::Anonymous => None,
+            known => Some(known.clone()),
         }
     }
+}
+
+/// Refuses strangers whose address showed too many bad credentials before their body is read. Who is
+/// known gets past: others behind the same address must not shut it for them.
+pub(super) async fn before(
+    State(http): State<Arc<Http>>,
+    Extension(peer): Extension<Arc<Peer>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if !http.rates.is_shut(Network::of(peer.address())) {
+        return next.run(request).await;
+    }
+    // Not the whole request: a body cannot be looked at by several tasks at once.
+    let headers = request.headers().clone();
+    if peer.known(&http, &headers).await.is_some() {
+        return next.run(request).await;
+    }
+    let code = Code::RateLimited;
+    http.shared.metrics.http_limited("address");
+    http.shared.metrics.http(code.http_status());
+    answer::error(code, &Echo::default(), Marks::of(&headers))
 }
 
 /// The token of a credential.

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 
+use crate::network::Network;
+
 /// Wrong codes of one address in a minute; then it has to wait for the next one.
 pub const WRONG_A_MINUTE: u32 = 5;
 
@@ -25,23 +27,6 @@ struct Minute {
     began: i64,
     all: u32,
     by_address: BTreeMap<Network, u32>,
-}
-
-/// The part of an address that one peer cannot change: all of four bytes, half of sixteen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Network(u64);
-
-impl Network {
-    fn of(address: IpAddr) -> Network {
-        match address.to_canonical() {
-            // Four bytes and no more: no IPv6 network of the internet begins with 32 zeros.
-            IpAddr::V4(address) => Network(u64::from(address.to_bits())),
-            IpAddr::V6(address) => {
-                let half = u64::try_from(address.to_bits() >> 64);
-                Network(half.unwrap_or(u64::MAX))
-            }
-        }
-    }
 }
 
 impl Wrong {

@@ -18,6 +18,7 @@ mod http;
 mod http_client;
 mod http_files;
 mod http_pair;
+mod http_rate;
 mod http_repeats;
 mod http_streams;
 mod http_tls;

@@ -67,6 +67,10 @@ record! {
         max_inline_blob_bytes: u64 = "max_inline_blob_bytes",
         /// Bytes of a file that can be uploaded; none where none can.
         max_attachment_bytes: Option<u64> = "max_attachment_bytes",
+        /// Requests a second that one principal may make in the long run; any number if it is not said.
+        requests_per_second: Option<u64> = "requests_per_second",
+        /// Requests that it may make at once after a pause.
+        request_burst: Option<u64> = "request_burst",
     }
 }
 
@@ -87,6 +91,8 @@ impl DiscoveryLimits {
             max_depth: count(limits.depth),
             max_inline_blob_bytes: count(limits.inline_blob),
             max_attachment_bytes: None,
+            requests_per_second: None,
+            request_burst: None,
         }
     }
 }

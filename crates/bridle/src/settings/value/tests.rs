@@ -45,6 +45,16 @@ fn numbers_and_times() {
 }
 
 #[test]
+fn rates() {
+    let rate = bridle_daemon::Rate { per_second: 20, burst: 100 };
+    check(Kind::RateOrOff, "20/100", Value::Rate(rate));
+    check(Kind::RateOrOff, "off", Value::Off);
+    for bad in ["", "20", "0/1", "1/0", "-1/5", "20/100/3", "1000001/1", "20 / 100"] {
+        assert!(Kind::RateOrOff.parse(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
 fn secrets_are_one_byte_a_character() {
     check(Kind::Secret, "clé", Value::Secret(b"cl\xe9".to_vec()));
     refuse(Kind::Secret, "ключ", "expected characters up to U+00FF, got one above");

@@ -1,0 +1,38 @@
+//! The part of an address that one peer cannot change at will.
+//!
+//! What is counted for each address is counted for this: by `pairing` for wrong codes, by `http` for
+//! credentials that are not good.
+
+use std::net::IpAddr;
+
+/// All of four bytes, half of sixteen: whoever has one address of IPv6 has the rest of its /64, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Network(u64);
+
+impl Network {
+    /// The network of an address.
+    pub(crate) fn of(address: IpAddr) -> Network {
+        match address.to_canonical() {
+            // Four bytes and no more: no IPv6 network of the internet begins with 32 zeros.
+            IpAddr::V4(address) => Network(u64::from(address.to_bits())),
+            IpAddr::V6(address) => {
+                let half = u64::try_from(address.to_bits() >> 64);
+                Network(half.unwrap_or(u64::MAX))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Network;
+
+    #[test]
+    fn an_address_counts_for_its_network() {
+        let of = |text: &str| Network::of(text.parse().unwrap());
+        assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:0:0:2"));
+        assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
+        assert_eq!(of("::ffff:192.0.2.7"), of("192.0.2.7"));
+        assert_ne!(of("192.0.2.7"), of("192.0.2.8"));
+    }
+}
