@@ -1,14 +1,18 @@
-//! The whole of an Org text: its elements in order, its headings, source blocks and keywords.
+//! An Org text for those who need no tree: its headings, source blocks and keywords, and what its lines are.
+//! A view of the tree; nothing is decided here.
+
+mod gather;
 
 use std::borrow::Cow;
 
 use crate::edit::Edit;
 use crate::heading::{Heading, HeadingId};
 use crate::keyword::Keyword;
+use crate::lines::Lines;
 use crate::property::{Property, join, lookup};
-use crate::scan;
 use crate::source::{SourceBlock, SourceId};
-use crate::text::{Lines, Span};
+use crate::text::Span;
+use crate::tree::Tree;
 
 /// A piece of the text. The elements of a document follow one another without gap or overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +83,7 @@ impl<'t> Document<'t> {
     /// Reads a text. Every text is an Org text; time and memory are linear in its length.
     #[must_use]
     pub fn read(source: &'t [u8]) -> Self {
-        scan::scan(source)
+        gather::gather(Tree::read(source))
     }
 
     /// The bytes that were read.

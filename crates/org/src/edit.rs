@@ -1,7 +1,7 @@
 //! Insertions into an Org text: every byte that was there stays as it is. Made by `Document`; whoever asked
 //! for one writes the result, or shows its diff.
 
-use crate::text::Lines;
+use crate::lines::Lines;
 
 /// Lines shown before and behind a change, as `diff -u` and `git` do.
 const CONTEXT_LINES: usize = 3;

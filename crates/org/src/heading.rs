@@ -72,6 +72,7 @@ pub enum TodoState {
 }
 
 /// The `TODO` keywords of a file.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct TodoWords<'t>(HashMap<&'t [u8], TodoState>);
 
 impl<'t> TodoWords<'t> {
@@ -120,6 +121,13 @@ pub(crate) struct Title<'t> {
     pub(crate) commented: bool,
     pub(crate) title: &'t [u8],
     pub(crate) tags: Vec<&'t [u8]>,
+    /// What stands between the first colon of the tags and the last.
+    pub(crate) tag_group: &'t [u8],
+}
+
+/// The title alone.
+pub(crate) fn title_text<'t>(behind_stars: &'t [u8], words: &TodoWords<'t>) -> &'t [u8] {
+    title(behind_stars, words).title
 }
 
 /// Reads what follows the stars.
@@ -140,13 +148,15 @@ pub(crate) fn title<'t>(behind_stars: &'t [u8], words: &TodoWords<'t>) -> Title<
     if todo.is_none() && cookie.is_none() && uncommented.is_none() {
         rest = behind_stars;
     }
-    let (front, tags) = tags(rest);
+    let (front, tag_group) = tags(rest);
+    let tags = tag_group.split(|byte| *byte == b':').filter(|tag| !tag.is_empty()).collect();
     Title {
         todo,
         priority: cookie.map(|(letter, _)| letter),
         commented: uncommented.is_some(),
         title: trim(front),
         tags,
+        tag_group,
     }
 }
 
@@ -158,19 +168,16 @@ fn priority(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((letter, skip_blanks(rest.strip_prefix(b"]")?)))
 }
 
-/// Title and tags of `title :one:two:`.
-fn tags(bytes: &[u8]) -> (&[u8], Vec<&[u8]>) {
+/// The title and what stands between the outer colons of `title :one:two:`.
+fn tags(bytes: &[u8]) -> (&[u8], &[u8]) {
     let whole = drop_blanks(bytes);
     let length = whole.iter().rev().take_while(|byte| !is_blank(**byte)).count();
     let (front, group) = whole.split_at(whole.len() - length);
     let inner = group.strip_prefix(b":").and_then(|inner| inner.strip_suffix(b":"));
     let is_tag = |letter: char| letter.is_alphanumeric() || "_@#%:".contains(letter);
     match inner.filter(|inner| !front.is_empty() && !inner.is_empty() && all_chars(inner, is_tag)) {
-        Some(inner) => {
-            let names = inner.split(|byte| *byte == b':').filter(|name| !name.is_empty());
-            (front, names.collect())
-        }
-        None => (bytes, Vec::new()),
+        Some(inner) => (front, inner),
+        None => (bytes, &[]),
     }
 }
 

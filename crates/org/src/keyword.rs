@@ -71,13 +71,19 @@ pub(crate) fn affiliated(marked: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((key, trim(&rest[end..])))
 }
 
-/// Whether a line such as `#+foo[bar]: x` leaves a paragraph going on: only dual keywords end one.
-pub(crate) fn continues_paragraph(marked: &[u8]) -> bool {
-    let Some(end) = last_bracket(marked) else { return false };
+/// Whether the line ends a paragraph above it. Of keys with something in brackets, `#+foo[bar]: x`, only those
+/// that may have it do.
+pub(crate) fn ends_paragraph(marked: &[u8]) -> bool {
+    bracketed(marked).map_or_else(|| keyword(marked).is_some(), is_dual)
+}
+
+/// The key before the brackets in `#+key[value]: x`.
+fn bracketed(marked: &[u8]) -> Option<&[u8]> {
+    let end = last_bracket(marked)?;
     // Behind the last bracket there may be a colon of the word itself: `#+a[b]:c`.
     let head = word(marked);
     let open = memchr::memrchr(b'[', &head[..head.len().min(end)]);
-    open.is_some_and(|open| open > 0 && !is_dual(&marked[..open]))
+    open.filter(|open| *open > 0).map(|open| &marked[..open])
 }
 
 /// Whether the line holds formulas, which belong to the table above it.

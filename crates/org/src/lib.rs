@@ -1,33 +1,41 @@
-//! Org text: headings, their properties, and source blocks, read without losing a byte.
+//! Org text: read into a tree without losing a byte, changed without touching what is not meant.
 //!
-//! Policies and skills are written in Org; this room reads the files, says on which line each thing
-//! stands, and adds text to a file without touching the rest of it. It follows the grammar of Org
-//! 9.5.5 (`org-element` of Emacs 28) for what it knows; paragraphs, lists, tables and markup are
-//! [`Kind::Text`] until somebody needs them. No IO, no evaluation: a source block is text here.
+//! Policies, skills and memory are written in Org. This room reads the files, says what each piece is and where
+//! it stands, and edits a file so that every other byte stays. It follows the grammar of Org 9.5.5
+//! (`org-element` of Emacs 28). No IO, no evaluation: a source block is text here.
 //!
 //! In reading order:
-//! - `text`: spans, lines, classes of bytes
-//! - `line`: what a single line can be
-//! - `keyword`: `#+KEY: value`
-//! - `property`: drawers of properties, planning lines
-//! - `heading`: stars, `TODO`, priority, title, tags
-//! - `arguments`: `:key value` pairs of a source block
-//! - `source`: source blocks
-//! - `scan`: from lines to elements
-//! - `document`: the whole
-//! - `edit`: insertions, and their unified diff
+//! - `text`: spans, classes of bytes; `lines`: the table of lines
+//! - `line`, `keyword`, `property`, `heading`, `item`, `arguments`, `source`: what single lines say
+//! - `kind`, `tree`: types, nodes, the tree; `parse`: from lines to elements; `settings`
+//! - `object`: what is inside paragraphs, titles and cells
+//! - `fact`, `position`, `show`: what nodes say, where Emacs sees them, and both as text
+//! - `document`: headings, source blocks and keywords, for whoever needs no more
+//! - `edit`: changes, and their unified diff
 
 mod text;
 
 mod line;
+mod lines;
+mod syntax;
 
 mod arguments;
 mod heading;
+mod item;
 mod keyword;
 mod property;
 mod source;
 
-mod scan;
+mod kind;
+mod parse;
+mod settings;
+mod tree;
+
+mod object;
+
+mod fact;
+mod position;
+mod show;
 
 mod document;
 mod edit;
@@ -35,8 +43,15 @@ mod edit;
 pub use arguments::Argument;
 pub use document::{Document, Element, Kind, Opaque};
 pub use edit::Edit;
+pub use fact::{Fact, Facts};
 pub use heading::{Heading, HeadingId, Todo, TodoState};
 pub use keyword::Keyword;
+pub use kind::Type;
+pub use object::{Objects, Scratch};
+pub use position::Positions;
 pub use property::{Planning, Property};
+pub use settings::Settings;
+pub use show::{Count, Shown};
 pub use source::{SourceBlock, SourceId};
 pub use text::Span;
+pub use tree::{Node, NodeId, Tree};

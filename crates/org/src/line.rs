@@ -1,5 +1,5 @@
-//! What a single line can be: the start or the end of a block, a drawer, an item. Called by `scan` with
-//! lines without their ends. Whether a block that starts here is a block is not known here: that takes
+//! What a single line can be: the start or the end of a block, a drawer, an item. Called by `lines` and `parse`
+//! with lines without their ends. Whether a block that starts here is a block is not known here: that takes
 //! the line that closes it.
 
 use crate::text::{
@@ -13,15 +13,26 @@ pub(crate) fn is_empty(line: &[u8]) -> bool {
     line.iter().all(|byte| is_blank(*byte))
 }
 
+/// `-----`, given a line without its indentation.
+pub(crate) fn is_rule(inner: &[u8]) -> bool {
+    let rule = drop_blanks(inner);
+    rule.len() >= 5 && rule.iter().all(|byte| *byte == b'-')
+}
+
+/// `+--+--+`, given a line without its indentation.
+pub(crate) fn is_table_rule(inner: &[u8]) -> bool {
+    let rule = drop_blanks(inner);
+    let Some(rest) = rule.strip_prefix(b"+").filter(|rest| rest.ends_with(b"+")) else {
+        return false;
+    };
+    let mut cells = rest[..rest.len() - 1].split(|byte| *byte == b'+');
+    cells.all(|cell| !cell.is_empty() && cell.iter().all(|byte| *byte == b'-'))
+}
+
 /// The number of stars of a heading: stars at the first column and a blank behind them.
 pub(crate) fn heading_level(line: &[u8]) -> Option<usize> {
     let stars = line.iter().take_while(|byte| **byte == b'*').count();
     (stars > 0 && line.get(stars) == Some(&b' ')).then_some(stars)
-}
-
-pub(crate) fn is_comment(line: &[u8]) -> bool {
-    let Some(rest) = skip_blanks(line).strip_prefix(b"#") else { return false };
-    rest.is_empty() || rest.starts_with(b" ")
 }
 
 pub(crate) fn is_clock(line: &[u8]) -> bool {
@@ -45,22 +56,20 @@ pub(crate) fn block_end(marked: &[u8]) -> Option<&[u8]> {
     (!name.is_empty() && !name.iter().any(|byte| is_space(*byte))).then_some(name)
 }
 
-/// How a dynamic block begins.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Dynamic {
-    /// `#+begin: name`, anywhere.
-    Colon,
-    /// `#+begin name`, where no paragraph is going on.
-    Bare,
+/// `#+call:`.
+pub(crate) fn is_call(marked: &[u8]) -> bool {
+    strip_prefix_any_case(marked, b"call:").is_some()
 }
 
-pub(crate) fn dynamic_begin(marked: &[u8]) -> Option<Dynamic> {
-    let rest = strip_prefix_any_case(marked, b"begin")?;
-    match rest {
-        [b':', b' ', ..] => Some(Dynamic::Colon),
-        [b' ', ..] => Some(Dynamic::Bare),
-        _ => None,
-    }
+/// Whether a dynamic block begins: `#+begin: name`, or without the colon.
+pub(crate) fn is_dynamic(marked: &[u8]) -> bool {
+    let rest = strip_prefix_any_case(marked, b"begin");
+    rest.is_some_and(|rest| matches!(rest, [b':', b' ', ..] | [b' ', ..]))
+}
+
+/// Whether a list takes this for the beginning of a dynamic block.
+pub(crate) fn is_dynamic_colon(marked: &[u8]) -> bool {
+    strip_prefix_any_case(marked, b"begin:").is_some()
 }
 
 pub(crate) fn is_dynamic_end(marked: &[u8]) -> bool {
@@ -103,18 +112,6 @@ pub(crate) fn is_item(line: &[u8]) -> bool {
     behind.first().is_none_or(|byte| is_blank(*byte))
 }
 
-/// Whether something follows the mark at the beginning of the line, which ends before one of `ends`.
-pub(crate) fn has_text_behind(line: &[u8], ends: &[u8]) -> bool {
-    let inner = skip_blanks(line);
-    let end = inner.iter().position(|byte| ends.contains(byte));
-    end.is_some_and(|end| !is_empty(&inner[end + 1..]))
-}
-
-/// A row of a table.
-pub(crate) fn is_row(line: &[u8]) -> bool {
-    skip_blanks(line).starts_with(b"|")
-}
-
 /// The column of the first byte that is not blank.
 pub(crate) fn indentation(line: &[u8]) -> usize {
     let blanks = line.iter().take_while(|byte| is_blank(**byte));
@@ -141,15 +138,9 @@ pub(crate) fn environment_end(line: &[u8]) -> Option<&[u8]> {
     (!name.is_empty() && mark.eq_ignore_ascii_case(MARK)).then_some(name)
 }
 
-/// Whether the line is an element of its own and neither begins nor continues a paragraph: fixed width, a
-/// rule, a diary entry.
-pub(crate) fn stands_alone(line: &[u8]) -> bool {
-    let inner = skip_blanks(line);
-    let rule = drop_blanks(inner);
-    inner == b":"
-        || inner.starts_with(b": ")
-        || (rule.len() >= 5 && rule.iter().all(|byte| *byte == b'-'))
-        || line.starts_with(b"%%(")
+/// Whether the bytes begin with `\\end{`.
+pub(crate) fn is_environment_end(bytes: &[u8]) -> bool {
+    strip_prefix_any_case(bytes, b"\\end{").is_some()
 }
 
 fn is_environment(byte: u8) -> bool {

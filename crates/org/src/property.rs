@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use crate::line::is_drawer_end;
-use crate::text::{Lines, Span, drop_blanks, is_space, skip_blanks, strip_prefix_any_case, word};
+use crate::lines::{Class, Lines};
+use crate::text::{Span, drop_blanks, is_space, skip_blanks, strip_prefix_any_case, word};
 
 /// One line `:KEY: value` of a drawer of properties.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,40 +53,40 @@ pub(crate) fn join<'t>(mut values: impl Iterator<Item = &'t [u8]>) -> Option<Cow
     }))
 }
 
-/// The properties of the drawer that begins at line `first`, and the line behind it. A drawer with a
-/// line that is no property is none.
-pub(crate) fn drawer<'t>(
-    lines: &Lines<'t>,
-    first: usize,
-    limit: usize,
-) -> Option<(Vec<Property<'t>>, usize)> {
-    let open = first < limit && is_drawer_start(lines.content(first));
-    let mut properties = Vec::new();
-    for index in open.then_some(first + 1..limit)? {
+/// The last line of the drawer of properties that begins at line `first`. A drawer with a line that is no
+/// property is none.
+pub(crate) fn drawer_end(lines: &Lines<'_>, first: usize, limit: usize) -> Option<usize> {
+    if lines.class(first) != Class::Drawer || !is_drawer_start(lines.content(first)) {
+        return None;
+    }
+    for index in first + 1..limit {
         let line = lines.content(index);
         if is_drawer_end(line) {
-            return Some((properties, index + 1));
+            return Some(index);
         }
-        let (key, value) = pair(line)?;
-        properties.push(Property { key, value, line: index + 1 });
+        pair(line)?;
     }
     None
 }
 
-/// The planning line at `index`, if it is one.
-pub(crate) fn planning<'t>(lines: &Lines<'t>, index: usize) -> Option<Planning<'t>> {
-    let line = lines.content(index);
+/// Whether the line can be the planning line of a heading.
+pub(crate) fn is_planning(line: &[u8]) -> bool {
     let inner = skip_blanks(line);
-    let is_planning = [&b"closed:"[..], b"deadline:", b"scheduled:"]
+    [&b"closed:"[..], b"deadline:", b"scheduled:"]
         .iter()
-        .any(|word| strip_prefix_any_case(inner, word).is_some());
-    is_planning.then(|| Planning {
+        .any(|word| strip_prefix_any_case(inner, word).is_some())
+}
+
+/// The planning line at `index`.
+pub(crate) fn planning<'t>(lines: &Lines<'t>, index: usize) -> Planning<'t> {
+    let line = lines.content(index);
+    Planning {
         scheduled: timestamp(line, b"SCHEDULED:"),
         deadline: timestamp(line, b"DEADLINE:"),
         closed: timestamp(line, b"CLOSED:"),
         span: lines.span(index, index + 1),
         line: index + 1,
-    })
+    }
 }
 
 fn is_drawer_start(line: &[u8]) -> bool {
@@ -93,7 +94,7 @@ fn is_drawer_start(line: &[u8]) -> bool {
 }
 
 /// Key and value of a line in a drawer: nothing but blanks, or a space, may follow the key.
-fn pair(line: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(crate) fn pair(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let inner = skip_blanks(line);
     let head = word(inner);
     let key = head.strip_prefix(b":")?.strip_suffix(b":").filter(|key| !key.is_empty())?;

@@ -1,4 +1,4 @@
-//! Spans, the table of lines, and the classes of bytes that the grammar speaks of. Used by every other
+//! Spans and the classes of bytes that the grammar speaks of. Used by every other
 //! module; knows nothing of Org.
 
 /// A range of bytes of the source.
@@ -18,53 +18,9 @@ impl Span {
     }
 }
 
-/// Where each line begins. A line ends with `\n`, with `\r\n`, or at the end of the text.
-#[derive(Clone, Debug)]
-pub(crate) struct Lines<'t> {
-    source: &'t [u8],
-    starts: Vec<usize>,
-}
-
-impl<'t> Lines<'t> {
-    pub(crate) fn new(source: &'t [u8]) -> Self {
-        let mut starts = Vec::new();
-        if !source.is_empty() {
-            starts.push(0);
-        }
-        let after = memchr::memchr_iter(b'\n', source).map(|newline| newline + 1);
-        starts.extend(after.filter(|start| *start < source.len()));
-        Self { source, starts }
-    }
-
-    pub(crate) fn source(&self) -> &'t [u8] {
-        self.source
-    }
-
-    pub(crate) fn count(&self) -> usize {
-        self.starts.len()
-    }
-
-    /// The offset where the line begins; behind the last line, the end of the text.
-    pub(crate) fn start(&self, index: usize) -> usize {
-        self.starts.get(index).copied().unwrap_or(self.source.len())
-    }
-
-    /// The bytes of the lines from `first` to before `end`, line ends included.
-    pub(crate) fn span(&self, first: usize, end: usize) -> Span {
-        Span { start: self.start(first), end: self.start(end) }
-    }
-
-    /// The line without its end.
-    pub(crate) fn content(&self, index: usize) -> &'t [u8] {
-        let line = &self.source[self.start(index)..self.start(index + 1)];
-        let Some(line) = line.strip_suffix(b"\n") else { return line };
-        line.strip_suffix(b"\r").unwrap_or(line)
-    }
-
-    /// The index of the line that holds the byte at `offset`.
-    pub(crate) fn at(&self, offset: usize) -> usize {
-        self.starts.partition_point(|start| *start <= offset).saturating_sub(1)
-    }
+/// Where `inner`, a part of `outer`, begins in it.
+pub(crate) fn offset_in(outer: &[u8], inner: &[u8]) -> usize {
+    inner.as_ptr().addr().saturating_sub(outer.as_ptr().addr())
 }
 
 /// Indents and separates: `[ \t]` of Org's expressions.

@@ -4,3 +4,4 @@ mod emacs;
 mod lines;
 mod properties;
 mod reading;
+mod trees;

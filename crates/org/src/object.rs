@@ -1,0 +1,256 @@
+//! Objects: what is inside paragraphs, titles, tags of items and cells, by the rules of Org 9.5.5. Read on demand, one
+//! container at a time, with a stack on the heap. Where an object may fail because something that closes it is
+//! missing, the search is remembered, so that a container is read in time linear in its length. Called by `Tree`.
+
+mod cursor;
+mod emphasis;
+mod entities;
+mod inline;
+mod latex;
+mod lex;
+mod link;
+mod note;
+mod pairs;
+mod radio;
+mod stamp;
+
+use crate::heading;
+use crate::item;
+use crate::kind::Type;
+use crate::line::heading_level;
+use crate::lines::{narrow, widen};
+use crate::text::{Span, is_blank, offset_in};
+use crate::tree::{Node, Tree};
+use cursor::Cursors;
+use pairs::Pairs;
+
+pub(crate) use link::type_at as link_type;
+pub(crate) use radio::Radio;
+pub(crate) use stamp::is_date;
+
+/// Objects of one container in the order of the text, each before those inside it.
+#[derive(Clone, Debug, Default)]
+pub struct Objects {
+    nodes: Vec<Node>,
+}
+
+impl Objects {
+    pub(crate) fn clear(&mut self) {
+        self.nodes.clear();
+    }
+
+    /// The objects in order.
+    #[must_use]
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// How many objects the one of that number has inside it, those further in included.
+    #[must_use]
+    pub fn inside(&self, index: usize) -> usize {
+        self.nodes.get(index).map_or(0, |node| widen(node.next).saturating_sub(index + 1))
+    }
+}
+
+/// Room for reading objects, to be used again for the next container.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch {
+    frames: Vec<Frame>,
+    braces: Pairs,
+    parentheses: Pairs,
+    brackets: Pairs,
+}
+
+/// Which objects may be in a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Set(u32);
+
+impl Set {
+    const fn of(kinds: &[Type]) -> Self {
+        let (mut bits, mut index) = (0, 0);
+        while index < kinds.len() {
+            bits |= 1 << (kinds[index] as u8 - Type::Bold as u8);
+            index += 1;
+        }
+        Self(bits)
+    }
+
+    const fn with(self, kinds: &[Type]) -> Self {
+        Self(self.0 | Self::of(kinds).0)
+    }
+
+    const fn without(self, kinds: &[Type]) -> Self {
+        Self(self.0 & !Self::of(kinds).0)
+    }
+
+    fn has(self, kind: Type) -> bool {
+        self.0 & Self::of(&[kind]).0 != 0
+    }
+}
+
+const MINIMAL: Set = Set::of(&[
+    Type::Bold,
+    Type::Code,
+    Type::Entity,
+    Type::Italic,
+    Type::LatexFragment,
+    Type::StrikeThrough,
+    Type::Subscript,
+    Type::Superscript,
+    Type::Underline,
+    Type::Verbatim,
+]);
+const STANDARD: Set = Set(u32::MAX).without(&[Type::CitationReference, Type::TableCell]);
+const ONE_LINE: Set = STANDARD.without(&[Type::LineBreak]);
+const IN_LINK: Set = MINIMAL.with(&[
+    Type::ExportSnippet,
+    Type::InlineBabelCall,
+    Type::InlineSrcBlock,
+    Type::Macro,
+    Type::StatisticsCookie,
+]);
+const IN_CELL: Set = MINIMAL.with(&[
+    Type::Citation,
+    Type::ExportSnippet,
+    Type::FootnoteReference,
+    Type::Link,
+    Type::Macro,
+    Type::RadioTarget,
+    Type::Target,
+    Type::Timestamp,
+]);
+
+fn set_inside(kind: Type) -> Set {
+    match kind {
+        Type::Link => IN_LINK,
+        Type::RadioTarget => MINIMAL,
+        Type::Citation => Set::of(&[Type::CitationReference]),
+        _ => STANDARD,
+    }
+}
+
+/// A container of objects that is being read: nothing outside of it is seen.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    start: usize,
+    end: usize,
+    set: Set,
+    /// The object that it is the inside of.
+    node: Option<usize>,
+    /// Where to go on outside, behind the object.
+    resume: usize,
+}
+
+/// An object that was found.
+struct Found {
+    kind: Type,
+    begin: usize,
+    /// Behind the blanks that follow it.
+    end: usize,
+    contents: Option<(usize, usize)>,
+}
+
+struct Reader<'r> {
+    /// All of the text up to the end of the container: offsets are those of the text.
+    text: &'r [u8],
+    /// Where the container begins.
+    start: usize,
+    radio: Option<&'r Radio>,
+    cursors: Cursors,
+    scratch: &'r mut Scratch,
+}
+
+/// Where the title of a headline is.
+pub(crate) fn title_span(tree: &Tree<'_>, node: &Node) -> Span {
+    let line = tree.lines.content(tree.lines.at(node.span().start));
+    let level = heading_level(line).unwrap_or(0);
+    let title = heading::title_text(&line[level..], &tree.settings.words);
+    let start = node.span().start + offset_in(line, title);
+    Span { start, end: start + title.len() }
+}
+
+/// Where the tag of an item is.
+pub(crate) fn tag_span(tree: &Tree<'_>, node: &Node) -> Option<Span> {
+    let start = node.span().start;
+    let tag = item::read(tree.lines.content(tree.lines.at(start))).tag?;
+    Some(Span { start: start + tag.start, end: start + tag.end })
+}
+
+/// Reads the objects right inside an element.
+pub(crate) fn read(tree: &Tree<'_>, node: &Node, scratch: &mut Scratch, objects: &mut Objects) {
+    let (span, set) = match node.kind {
+        Type::Paragraph | Type::VerseBlock => (node.contents(), STANDARD),
+        Type::TableRow => (node.contents(), IN_CELL),
+        Type::Headline => (Some(title_span(tree, node)), ONE_LINE),
+        Type::Item => (tag_span(tree, node), ONE_LINE),
+        _ => return,
+    };
+    let Some(span) = span else { return };
+    let text = &tree.lines.source()[..span.end];
+    let radio = tree.settings.radio.as_ref();
+    let cursors = Cursors::default();
+    let mut reader = Reader { text, start: span.start, radio, cursors, scratch };
+    if node.kind == Type::TableRow {
+        reader.cells(span, &mut objects.nodes);
+    } else {
+        reader.run(span.start, span.end, set, &mut objects.nodes);
+    }
+}
+
+impl Reader<'_> {
+    fn run(&mut self, start: usize, end: usize, set: Set, nodes: &mut Vec<Node>) {
+        let mut frames = std::mem::take(&mut self.scratch.frames);
+        frames.clear();
+        self.scratch.braces.forget();
+        self.scratch.parentheses.forget();
+        self.scratch.brackets.forget();
+        frames.push(Frame { start, end, set, node: None, resume: end });
+        let mut at = start;
+        while let Some(frame) = frames.last_mut() {
+            let Some(found) = self.next(at, frame) else {
+                at = frame.resume;
+                if let Some(node) = frame.node {
+                    nodes[node].next = narrow(nodes.len());
+                }
+                frames.pop();
+                continue;
+            };
+            let index = nodes.len();
+            let mut node = Node::new(found.kind, found.begin, found.end);
+            node.next = narrow(index + 1);
+            at = found.end;
+            if let Some((start, end)) = found.contents {
+                node = node.with_contents(start, end);
+                let (set, resume) = (set_inside(found.kind), found.end);
+                frames.push(Frame { start, end, set, node: Some(index), resume });
+                at = start;
+            }
+            nodes.push(node);
+        }
+        self.scratch.frames = frames;
+    }
+
+    /// Reads the cells of a row: they end at `|`, whatever is around it.
+    fn cells(&mut self, row: Span, nodes: &mut Vec<Node>) {
+        let whole = self.text;
+        let mut at = row.start;
+        while at < row.end {
+            let bar = memchr::memchr(b'|', &whole[at..row.end]).map(|bar| at + bar);
+            let (close, end) = bar.map_or((row.end, row.end), |bar| (bar, bar + 1));
+            let cell = &whole[at..close];
+            let blanks = cell.iter().take_while(|byte| is_blank(**byte)).count();
+            let tail = cell[blanks..].iter().rev().take_while(|byte| is_blank(**byte)).count();
+            let contents = (at + blanks, close - tail);
+            let index = nodes.len();
+            nodes.push(Node::new(Type::TableCell, at, end).with_contents(contents.0, contents.1));
+            if contents.0 < contents.1 {
+                self.text = &whole[..contents.1];
+                self.start = contents.0;
+                self.cursors = Cursors::default();
+                self.run(contents.0, contents.1, IN_CELL, nodes);
+            }
+            nodes[index].next = narrow(nodes.len());
+            at = end;
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Which object begins next: from one byte that can begin one, or can be in the front of one, to the next.
+
+use super::{Found, Frame, Reader};
+use crate::kind::Type;
+use crate::syntax::{is_alphanumeric, is_space, letter_at, letter_before};
+use crate::text::is_blank;
+
+/// Bytes that an object begins with, or that show one: `:` of a plain link, `_` of `src_` and `call_`.
+const STARTS: [bool; 256] = {
+    let mut starts = [false; 256];
+    let bytes = b"*/_^~=+@{$<\\[:";
+    let mut index = 0;
+    while index < bytes.len() {
+        starts[bytes[index] as usize] = true;
+        index += 1;
+    }
+    starts
+};
+
+impl Reader<'_> {
+    /// The first object from `at` on.
+    pub(super) fn next(&mut self, at: usize, frame: &Frame) -> Option<Found> {
+        if frame.set.has(Type::CitationReference) && !frame.set.has(Type::Bold) {
+            return self.citation_reference(at, frame);
+        }
+        let radio = self.radio.filter(|_| frame.set.has(Type::Link));
+        let limit = radio.and_then(|radio| radio.find(self.text, at, frame.start, frame.end));
+        let end = limit.map_or(frame.end, |(begin, _)| begin);
+        let mut place = at;
+        while let Some(skipped) =
+            self.text[place..end].iter().position(|byte| STARTS[usize::from(*byte)])
+        {
+            place += skipped;
+            if let Some(found) = self.object(place, at, frame) {
+                return Some(found);
+            }
+            place += 1;
+        }
+        limit.map(|(begin, end)| self.found(Type::Link, begin, end, frame, Some((begin, end))))
+    }
+
+    /// The object at `at`, or that which `at` shows to begin before, but not before `from`.
+    fn object(&mut self, at: usize, from: usize, frame: &Frame) -> Option<Found> {
+        let byte = self.text[at];
+        let next = (at + 1 < frame.end).then(|| self.text[at + 1]);
+        match byte {
+            b':' => self.plain_link(at, from, frame),
+            b'_' => {
+                let inline = self.inline(at, from, frame);
+                inline
+                    .or_else(|| self.script(Type::Subscript, at, frame))
+                    .or_else(|| self.emphasis(at, frame))
+            }
+            b'^' => self.superscript(at, frame),
+            b'+' => self.file_link(at, from, frame).or_else(|| self.emphasis(at, frame)),
+            b'*' | b'/' | b'~' | b'=' => self.emphasis(at, frame),
+            b'@' if next == Some(b'@') => self.snippet(at, frame),
+            b'{' if next == Some(b'{') => self.macro_(at, frame),
+            b'$' => self.dollar(at, frame),
+            b'<' => match next? {
+                b'<' => self.radio_target(at, frame).or_else(|| self.target(at, frame)),
+                b'%' | b'0'..=b'9' => self.timestamp(at, frame),
+                byte if byte.is_ascii_alphabetic() => self.angle_link(at, frame),
+                _ => None,
+            },
+            b'\\' => self.backslash(at, frame),
+            b'[' => match next? {
+                b'[' => self.bracket_link(at, frame),
+                b'f' | b'F' => self.footnote_reference(at, frame),
+                b'c' | b'C' => self.citation(at, frame),
+                b'%' | b'/' => self.cookie(at, frame),
+                b'0'..=b'9' => self.timestamp(at, frame).or_else(|| self.cookie(at, frame)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn superscript(&mut self, at: usize, frame: &Frame) -> Option<Found> {
+        let next = (at + 1 < frame.end).then(|| letter_at(self.text, at + 1))?;
+        let begins = next.is_some_and(|letter| "-{(*+.,".contains(letter)) || is_alphanumeric(next);
+        begins.then(|| self.script(Type::Superscript, at, frame)).flatten()
+    }
+
+    /// An object with the blanks behind it.
+    pub(super) fn found(
+        &self,
+        kind: Type,
+        begin: usize,
+        end: usize,
+        frame: &Frame,
+        contents: Option<(usize, usize)>,
+    ) -> Found {
+        let behind = self.text.get(end..frame.end).unwrap_or_default();
+        let blanks = behind.iter().take_while(|byte| is_blank(**byte)).count();
+        Found { kind, begin, end: end + blanks, contents }
+    }
+
+    /// Whether a line begins at `at`, for who sees nothing outside of the frame.
+    pub(super) fn begins_line(&self, at: usize, frame: &Frame) -> bool {
+        at == frame.start || self.text[at - 1] == b'\n'
+    }
+
+    /// Whether a line ends at `at`.
+    pub(super) fn ends_line(&self, at: usize, frame: &Frame) -> bool {
+        at >= frame.end
+            || self.text[at] == b'\n'
+            || (self.text[at] == b'\r' && (at + 1 >= frame.end || self.text[at + 1] == b'\n'))
+    }
+
+    /// The character before `at`; nothing at the beginning of the frame.
+    pub(super) fn before(&self, at: usize, frame: &Frame) -> Option<Option<char>> {
+        (at > frame.start).then(|| letter_before(self.text, at))
+    }
+
+    /// Whether a space, or nothing at all, is at `at`.
+    pub(super) fn is_space_at(&self, at: usize, frame: &Frame) -> bool {
+        at >= frame.end || is_space(letter_at(self.text, at))
+    }
+
+    /// The bytes from `at` to the end of the frame.
+    pub(super) fn rest(&self, at: usize, frame: &Frame) -> &[u8] {
+        self.text.get(at..frame.end).unwrap_or_default()
+    }
+}

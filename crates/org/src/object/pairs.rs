@@ -1,0 +1,87 @@
+//! Brackets and what closes them, of one kind and one container: found in one walk, when the first is asked for.
+
+/// How deeply brackets are in each other, as far as sub- and superscripts care.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    /// None inside.
+    Leaf,
+    /// Only leaves inside.
+    One,
+    /// Only such with only leaves inside.
+    Two,
+    /// Anything else.
+    Other,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    open: usize,
+    close: Option<usize>,
+    shape: Shape,
+}
+
+/// The brackets of one kind.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pairs {
+    known: bool,
+    pairs: Vec<Pair>,
+    open: Vec<(usize, Option<Shape>)>,
+}
+
+impl Pairs {
+    /// Another container is read.
+    pub(super) fn forget(&mut self) {
+        self.known = false;
+    }
+
+    /// What closes the bracket at `open`.
+    pub(super) fn close(&mut self, text: &[u8], start: usize, open: usize) -> Option<usize> {
+        self.pair(text, start, open).and_then(|pair| pair.close)
+    }
+
+    /// The same, where brackets inside it are at most two deep, and all equally.
+    pub(super) fn shallow(&mut self, text: &[u8], start: usize, open: usize) -> Option<usize> {
+        let pair = self.pair(text, start, open)?;
+        pair.close.filter(|_| pair.shape != Shape::Other)
+    }
+
+    fn pair(&mut self, text: &[u8], start: usize, open: usize) -> Option<Pair> {
+        if !self.known {
+            self.walk(text, start, *text.get(open)?);
+        }
+        let index = self.pairs.binary_search_by_key(&open, |pair| pair.open).ok()?;
+        self.pairs.get(index).copied()
+    }
+
+    fn walk(&mut self, text: &[u8], start: usize, opening: u8) {
+        let closing = match opening {
+            b'{' => b'}',
+            b'(' => b')',
+            _ => b']',
+        };
+        self.known = true;
+        self.pairs.clear();
+        self.open.clear();
+        for at in memchr::memchr2_iter(opening, closing, &text[start..]).map(|at| start + at) {
+            if text[at] == opening {
+                self.open.push((self.pairs.len(), None));
+                self.pairs.push(Pair { open: at, close: None, shape: Shape::Other });
+                continue;
+            }
+            let Some((index, inside)) = self.open.pop() else { continue };
+            let shape = match inside {
+                None => Shape::Leaf,
+                Some(Shape::Leaf) => Shape::One,
+                Some(Shape::One) => Shape::Two,
+                Some(_) => Shape::Other,
+            };
+            self.pairs[index].close = Some(at);
+            self.pairs[index].shape = shape;
+            if let Some((_, above)) = self.open.last_mut() {
+                *above = Some(
+                    above.map_or(shape, |above| if above == shape { above } else { Shape::Other }),
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Lists. The structure of a list, that is where each of its items ends, is made in one walk over its lines
+//! before the list is read, as Org does it; items further in are part of it.
+
+use std::ops::Range;
+
+use super::{Mode, Parsed, Parser, Place};
+use crate::item;
+use crate::kind::Type;
+use crate::line;
+use crate::lines::Class;
+use crate::tree::Node;
+
+/// The bullets of one list, those further in included: a range of `Parser::bullets`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Structure {
+    first: usize,
+    end: usize,
+}
+
+impl Structure {
+    fn range(self) -> Range<usize> {
+        self.first..self.end
+    }
+}
+
+/// An item before it is read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bullet {
+    line: usize,
+    /// The column of the bullet.
+    column: usize,
+    /// The line behind the item.
+    end: usize,
+    /// The next item of the same list.
+    sibling: Option<usize>,
+    /// Whether it is in no other item of the structure.
+    outermost: bool,
+}
+
+impl Parser<'_, '_> {
+    pub(super) fn plain_list(&mut self, place: Place, list: Option<Structure>) -> Parsed {
+        let known = list.and_then(|list| Some((list, self.bullet_at(list, place.at)?)));
+        let known = known.or_else(|| self.known_list(place.at, place.limit));
+        let (list, first) = known.unwrap_or_else(|| {
+            let list = self.structure(place.at, place.limit);
+            self.last_list = Some((list, place.limit));
+            (list, list.first)
+        });
+        let mut last = first;
+        while let Some(next) = self.bullets[last].sibling {
+            last = next;
+        }
+        let end = self.bullets[last].end.min(place.limit).max(place.at + 1);
+        let behind = self.lines.written(end, place.limit);
+        let contents = self.lines.span(place.at, end);
+        let node =
+            self.node(Type::PlainList, place, behind).with_contents(contents.start, contents.end);
+        let mut frame = self.frame(place.at, end, Mode::Items);
+        frame.list = Some(list);
+        self.nodes.push(node);
+        Parsed { behind, contents: Some(frame), kind: Type::PlainList }
+    }
+
+    pub(super) fn item(&mut self, at: usize, list: Option<Structure>) -> Parsed {
+        let found = list.and_then(|list| self.bullet_at(list, at));
+        let end = found.map_or(at + 1, |index| self.bullets[index].end).max(at + 1);
+        let line = self.lines.content(at);
+        let mut node = Node::new(Type::Item, self.lines.start(at), self.lines.start(end));
+        let contents =
+            self.contents_behind(at, item::body(line), end).map(|(offset, mut frame)| {
+                frame.limit = self.lines.unblanked(at + 1, end);
+                frame.list = list;
+                node = node.with_contents(offset, self.lines.start(frame.limit));
+                frame
+            });
+        self.nodes.push(node);
+        Parsed { behind: end, contents, kind: Type::Item }
+    }
+
+    fn bullet_at(&self, list: Structure, line: usize) -> Option<usize> {
+        let bullets = self.bullets.get(list.range())?;
+        bullets
+            .binary_search_by_key(&line, |bullet| bullet.line)
+            .ok()
+            .map(|index| list.first + index)
+    }
+
+    /// The structure made last, when it was made across this line with nothing open there: making it again from
+    /// here would give the same.
+    fn known_list(&self, at: usize, limit: usize) -> Option<(Structure, usize)> {
+        let (list, _) = self.last_list.filter(|(_, known_limit)| *known_limit == limit)?;
+        let index = self.bullet_at(list, at)?;
+        self.bullets[index].outermost.then_some((list, index))
+    }
+
+    /// Walks the lines of a list. Text that is not indented more than an item ends it; two empty lines end
+    /// all of them; blocks and drawers are passed over.
+    fn structure(&mut self, from: usize, limit: usize) -> Structure {
+        let first = self.bullets.len();
+        let mut open: Vec<usize> = Vec::new();
+        let mut at = from;
+        let mut last_written = from;
+        let end = loop {
+            if at >= limit {
+                break self.lines.unblanked(last_written, limit);
+            }
+            match self.lines.class(at) {
+                Class::Blank if self.lines.two_blanks(at) => break at,
+                Class::Blank => {
+                    at += 1;
+                    continue;
+                }
+                Class::Item => {
+                    self.bullet(at, &mut open);
+                    last_written = at;
+                    at += 1;
+                }
+                _ => {
+                    let column = line::indentation(self.lines.content(at));
+                    let end = self.lines.unblanked(last_written, at);
+                    while let Some(item) = open.pop_if(|item| column <= self.bullets[*item].column)
+                    {
+                        self.bullets[item].end = end;
+                    }
+                    if open.is_empty() {
+                        break end;
+                    }
+                    at = self.behind_block(at, limit);
+                    last_written = at - 1;
+                }
+            }
+        };
+        for item in open {
+            self.bullets[item].end = end;
+        }
+        Structure { first, end: self.bullets.len() }
+    }
+
+    /// Adds the item of a line, and ends those that it is not in.
+    fn bullet(&mut self, at: usize, open: &mut Vec<usize>) {
+        let column = line::indentation(self.lines.content(at));
+        let new = self.bullets.len();
+        while let Some(item) = open.pop_if(|item| column <= self.bullets[*item].column) {
+            let ended = &mut self.bullets[item];
+            ended.end = at;
+            ended.sibling = (ended.column == column).then_some(new);
+        }
+        let outermost = open.is_empty();
+        self.bullets.push(Bullet { line: at, column, end: at + 1, sibling: None, outermost });
+        open.push(new);
+    }
+
+    /// The line behind the block or drawer that begins at this line of a list, or the next line.
+    fn behind_block(&self, at: usize, limit: usize) -> usize {
+        let last =
+            match self.lines.class(at) {
+                // Also `:END:` alone: Org takes it for a drawer that closes itself.
+                Class::Drawer => self.closers.drawer(at, limit),
+                Class::Marked => line::after_mark(self.lines.content(at)).and_then(|marked| {
+                    match line::block_begin(marked) {
+                        Some(name) => self.closers.block(name, at + 1, limit),
+                        None if line::is_dynamic_colon(marked) => self.closers.colon(at + 1, limit),
+                        None => None,
+                    }
+                }),
+                _ => None,
+            };
+        last.unwrap_or(at) + 1
+    }
+}
