@@ -10,6 +10,7 @@
 //! - `attach`: what history costs
 //! - `hostile`: what other connections notice of an attack
 //! - `codec`, `counts`: instruction counts
+//! - `http`: requests over HTTP beside a bare axum handler
 //! - `stats`, `report`: medians and tables
 //!
 //! It measures and prints; it never fails because a number is bad, only because a run went wrong.
@@ -25,6 +26,7 @@ mod echo;
 mod guard;
 mod health;
 mod hostile;
+mod http;
 mod idle;
 mod process;
 mod reader;
@@ -66,6 +68,7 @@ const KINDS: &[(&str, InAll, Measure)] = &[
     ("store", InAll::Yes, store::run),
     ("guard", InAll::Yes, guard::run),
     ("attach", InAll::Yes, attach::run),
+    ("http", InAll::Yes, http::run),
     ("idle", InAll::Yes, idle::run),
     ("hostile", InAll::Yes, hostile::run),
     ("counts", InAll::Yes, counts::run),
@@ -127,6 +130,7 @@ fn main() -> Result<()> {
     // The program's own child processes.
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["serve-echo"] => return echo::serve(&mut out),
+        ["serve-http", answer] => return http::serve(answer.as_ref(), &mut out),
         ["count-region", name] => return counts::region(name),
         ["contend", word, name, path] => return contend::run(word, name, path.as_ref(), &mut out),
         ["documents", folder] => return write_documents(folder.as_ref()),

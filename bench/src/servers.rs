@@ -48,6 +48,22 @@ impl Server {
         Self::announced("bridle up", up(binary, folder), Greeting::None, None)
     }
 
+    /// `bridle up` on HTTP alone, its limits at their defaults.
+    pub fn bridle_http(binary: &Path, more: &[&str]) -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let mut command = Command::new(binary);
+        command.args(["up", "--tcp", "off", "--unix", "off", "--http", "127.0.0.1:0"]);
+        command.args(more).arg("--state").arg(folder.path().join("state"));
+        Self::announced("bridle up", command, Greeting::None, Some(folder))
+    }
+
+    /// A bare axum handler that answers what is in a file.
+    pub fn bare_http(answer: &Path) -> Result<Self> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("serve-http").arg(answer);
+        Self::announced("bare axum", command, Greeting::None, None)
+    }
+
     /// A bare tokio echo, which gets the same request and returns it.
     pub fn echo() -> Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);

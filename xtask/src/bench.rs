@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::console::{Console, Run, root};
 
 pub(crate) const HELP: &str = "\
-usage: cargo xtask bench [reader|health|loop|store|guard|attach|idle|hostile|counts|all|soak]
+usage: cargo xtask bench [reader|health|loop|store|guard|attach|http|idle|hostile|counts|all|soak]
                          [--quick] [--minutes N] [--markdown|--json] [--native]
 
 Measures bridle beside its rivals in one run and prints tables with ratios, targets last.
@@ -18,6 +18,7 @@ Measures bridle beside its rivals in one run and prints tables with ratios, targ
   store    durable admissions a second: many in a commit, one each, a bare SQLite table
   guard    what a verdict costs with 100 policies, in bare calls of Cedar
   attach   start with a record of 1 GiB, reattach after 10,000 missed events, their export
+  http     requests over HTTP beside a bare axum handler; memory of streams that wait
   idle     memory with 10,000 idle connections and as many attached shells, and with 1,000 that
            announce a frame and send nothing
   hostile  how soon another connection is answered while one attacks

@@ -1,0 +1,191 @@
+//! Requests over HTTP beside a bare axum handler: `bridle-bench http`.
+//!
+//! The same client asks both, in turn: 200 kept connections, each asking again at once, and at fixed
+//! rates. The daemon records, judges and answers every request durably; the bare handler reads the JSON
+//! and writes an answer of the same shape. Then what a stream costs that waits.
+
+mod bare;
+mod load;
+mod streams;
+
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+
+pub use bare::serve;
+use load::{Crowd, Load, Sessions, post};
+
+use crate::Options;
+use crate::client::{self, Greeting};
+use crate::idle::{mebibytes, raise_open_files};
+use crate::report::{Bound, Cell, Table, Verdict};
+use crate::servers::Server;
+use crate::stats::{Spread, quantile};
+
+/// Connections of every load.
+const CONNECTIONS: usize = 200;
+
+/// Requests per second of all connections together when they are paced.
+const PACES: [u32; 3] = [1_000, 2_000, 4_000];
+
+/// Ids of two crowds are this far apart: more than a crowd ever sends.
+const IDS: u64 = 1 << 40;
+
+/// Targets: the share of the bare handler's rate, milliseconds, and KiB of a stream that waits.
+const RATE_TARGET: f64 = 0.3;
+const P99_TARGET: f64 = 10.0;
+const STREAM_TARGET: f64 = 32.0;
+
+/// Who is asked, and by whom.
+struct Side {
+    name: &'static str,
+    crowd: Crowd,
+    pushed: Vec<Load>,
+    paced: [Vec<Load>; PACES.len()],
+}
+
+/// Measures rounds of both, in turn.
+pub fn run(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdict>) -> Result<()> {
+    raise_open_files()?;
+    let time = options.load_time();
+    let daemon = Server::bridle_http(&options.bridle, &[])?;
+    let folder = tempfile::tempdir()?;
+    let answer = folder.path().join("answer.json");
+    std::fs::write(&answer, example(daemon.exchange.address)?)?;
+    let bare = Server::bare_http(&answer)?;
+    let mut sides = sides(daemon.exchange.address, bare.exchange.address)?;
+    for side in &mut sides {
+        // Unmeasured: threads start, buffers grow, sessions are created.
+        side.crowd.push(time / 4)?;
+    }
+    for _ in 0..options.load_rounds() {
+        for side in &mut sides {
+            side.pushed.push(side.crowd.push(time)?);
+            for (paced, rate) in side.paced.iter_mut().zip(PACES) {
+                paced.push(side.crowd.pace(time, rate)?);
+            }
+        }
+    }
+    let bare_rate = rate(&sides[0].pushed);
+    tables.push(table(&sides, bare_rate, options.load_rounds()));
+    judge(&sides, bare_rate, verdicts);
+    drop((sides, daemon, bare));
+    hold(&options.bridle, tables, verdicts)
+}
+
+fn sides(daemon: SocketAddr, bare: SocketAddr) -> Result<Vec<Side>> {
+    let all = [
+        ("bare axum", bare, Sessions::Own),
+        ("bridle up, a session each", daemon, Sessions::Own),
+        ("bridle up, one session for all", daemon, Sessions::Common),
+        ("bridle up, each request its own session", daemon, Sessions::None),
+    ];
+    let mut first = 0;
+    let side = |(name, address, sessions)| {
+        first += IDS;
+        let crowd = Crowd::connect(address, CONNECTIONS, sessions, first)?;
+        Ok(Side { name, crowd, pushed: Vec::new(), paced: Default::default() })
+    };
+    all.into_iter().map(side).collect()
+}
+
+fn table(sides: &[Side], bare: f64, rounds: usize) -> Table {
+    let title = format!(
+        "Requests over HTTP, {CONNECTIONS} kept connections (ms; medians of {rounds} rounds)"
+    );
+    let columns =
+        ["who, and how", "per second", "of bare", "refused", "p50", "p99", "p99.9", "worst"];
+    let mut table = Table::new(title, columns);
+    for side in sides {
+        table.push(row(&format!("{}, at once", side.name), &side.pushed, bare));
+    }
+    for (place, pace) in PACES.iter().enumerate() {
+        for side in sides {
+            let name = format!("{}, {pace} a second", side.name);
+            table.push(row(&name, &side.paced[place], bare));
+        }
+    }
+    table
+}
+
+fn judge(sides: &[Side], bare: f64, verdicts: &mut Vec<Verdict>) {
+    for side in &sides[1..] {
+        verdicts.push(Verdict {
+            what: format!("{}: rate over bare axum", side.name),
+            target: RATE_TARGET,
+            got: rate(&side.pushed) / bare,
+            bound: Bound::AtLeast,
+        });
+        let p99 = |what: String, loads: &[Load]| Verdict {
+            what: format!("{}, {what}: p99 ms", side.name),
+            target: P99_TARGET,
+            got: at(loads, 0.99),
+            bound: Bound::AtMost,
+        };
+        verdicts.push(p99("at once".to_owned(), &side.pushed));
+        for (loads, pace) in side.paced.iter().zip(PACES) {
+            verdicts.push(p99(format!("{pace} a second"), loads));
+        }
+    }
+}
+
+fn row(name: &str, loads: &[Load], bare: f64) -> Vec<Cell> {
+    let refused = Spread::of(&loads.iter().map(|load| load.refused).collect::<Vec<_>>()).median;
+    let quantile = |share| Cell::Number(at(loads, share), 2);
+    vec![
+        Cell::text(name),
+        Cell::Number(rate(loads), 0),
+        Cell::Number(rate(loads) / bare, 2),
+        Cell::Number(refused, 3),
+        quantile(0.5),
+        quantile(0.99),
+        quantile(0.999),
+        quantile(1.0),
+    ]
+}
+
+fn rate(loads: &[Load]) -> f64 {
+    Spread::of(&loads.iter().map(|load| load.answered.per_second).collect::<Vec<_>>()).median
+}
+
+fn at(loads: &[Load], share: f64) -> f64 {
+    let of = |load: &Load| quantile(&load.answered.latencies, share);
+    Spread::of(&loads.iter().map(of).collect::<Vec<_>>()).median
+}
+
+fn hold(binary: &Path, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdict>) -> Result<()> {
+    let held = streams::hold(binary)?;
+    let growth = held.with.saturating_sub(held.before);
+    #[expect(clippy::cast_precision_loss, reason = "memory sizes are far below what an f64 counts")]
+    let each = growth as f64 / streams::MEASURED as f64 / 1024.0;
+    let columns = ["streams", "MiB before", "MiB with them", "KiB each"];
+    let mut table = Table::new("Memory of streams that wait (RSS)", columns);
+    table.push(vec![
+        Cell::text(streams::MEASURED.to_string()),
+        Cell::Number(mebibytes(held.before), 1),
+        Cell::Number(mebibytes(held.with), 1),
+        Cell::Number(each, 1),
+    ]);
+    tables.push(table);
+    verdicts.push(Verdict {
+        what: "a stream that waits: KiB".to_owned(),
+        target: STREAM_TARGET,
+        got: each,
+        bound: Bound::AtMost,
+    });
+    Ok(())
+}
+
+/// What the daemon answers, for the bare handler to answer the same.
+fn example(address: SocketAddr) -> Result<Vec<u8>> {
+    let body = r#"{"protocol_version":"1.0.0","request_id":"0000000000000000","request":{"context":{"session_id":"http-example","user_intent":"help","shell":{"shell_kind":"bench"}}}}"#;
+    let mut stream = client::open(address, Greeting::None)?;
+    stream.write_all(post("connection: close\r\n", body).as_bytes())?;
+    let mut text = Vec::new();
+    stream.read_to_end(&mut text)?;
+    let head = text.windows(4).position(|four| four == b"\r\n\r\n").context("no head")?;
+    ensure!(text.starts_with(b"HTTP/1.1 200 "), "{}", String::from_utf8_lossy(&text));
+    Ok(text.split_off(head + 4))
+}
