@@ -1,10 +1,10 @@
 //! One proposal and the policies of its action: which of them are asked, and what they say.
 //!
-//! Called for each verdict. A policy that its sieve rules out is not asked. The few that are left are
+//! Called for each verdict. A policy that its sieve settles is not asked. The few that are left are
 //! asked one by one, many at once; what does not look at `context.approved` is asked once for both
 //! questions. What comes out is what Cedar says to the whole set: the tests compare both.
 
-use cedar_policy::{Authorizer, PolicySet};
+use cedar_policy::{Authorizer, Effect, PolicySet};
 
 use super::facts::Facts;
 use super::sieve::{Named, Sieve, Told};
@@ -19,6 +19,7 @@ const FEW: usize = 6;
 pub(super) struct Rule {
     pub(super) sieve: Sieve,
     pub(super) named: Named,
+    effect: Effect,
     /// A set of nothing else.
     alone: PolicySet,
 }
@@ -73,7 +74,7 @@ impl Rule {
         };
         let mut alone = PolicySet::new();
         alone.add(policy.clone()).expect("the first of its set, and no template");
-        Self { sieve, named, alone }
+        Self { sieve, named, effect: policy.effect(), alone }
     }
 }
 
@@ -119,10 +120,14 @@ impl<'c> Case<'c> {
     fn ask(&mut self, group: &Group, approved: Approved) -> Result<Said, Untold> {
         let told = Told { facts: self.facts, approved };
         let rules = &self.set.rules;
-        let places = group.places.iter().copied();
-        let asked: Vec<usize> =
-            places.filter(|place| !rules[*place].sieve.rules_out(&told)).collect();
-        let mut said = Said::default();
+        let (mut said, mut asked) = (Said::default(), Vec::new());
+        for place in group.places.iter().copied() {
+            match rules[place].sieve.settles(&told) {
+                Some(true) => said.apply(place, rules[place].effect),
+                Some(false) => {}
+                None => asked.push(place),
+            }
+        }
         if asked.is_empty() {
             return Ok(said);
         }
@@ -131,6 +136,10 @@ impl<'c> Case<'c> {
             none => none.insert(self.set.types.world(self.facts)?),
         };
         let request = world.request(self.facts, approved)?;
+        if asked.len() > FEW {
+            // Those that are settled are asked along.
+            said = Said::default();
+        }
         let authorizer = Authorizer::new();
         let mut ask = |set: &PolicySet, places: &[usize]| {
             let response = authorizer.is_authorized(&request, set, &world.entities);
@@ -148,6 +157,13 @@ impl<'c> Case<'c> {
 }
 
 impl Said {
+    fn apply(&mut self, place: usize, effect: Effect) {
+        match effect {
+            Effect::Permit => self.permits.push(place),
+            Effect::Forbid => self.forbids.push(place),
+        }
+    }
+
     fn take(&mut self, response: &cedar_policy::Response, places: &[usize], policies: &[Policy]) {
         let place_of = |id: &cedar_policy::PolicyId| {
             let id: &str = id.as_ref();

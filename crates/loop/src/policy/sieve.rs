@@ -1,9 +1,9 @@
-//! What a policy is certainly not about, told from the facts without asking Cedar.
+//! What a policy is certainly about, or certainly not, told from the facts without asking Cedar.
 //!
 //! Read from the policy once, when a set is loaded; looked at for each proposal. A policy is passed
-//! over when one of its conditions is false for certain and none before it can fail; every other one
-//! is asked, so whether a policy applies is always Cedar's word. What is not understood here is
-//! unknown, which passes nothing over.
+//! over when one of its conditions is false for certain and none before it can fail; it applies when
+//! all of them were understood, none can fail, and all are true. Every other one is asked. What is not
+//! understood here is unknown, which settles nothing.
 
 mod named;
 mod read;
@@ -23,6 +23,8 @@ const MAX_LOOKED_INTO: usize = 4_096;
 #[derive(Debug, Default)]
 pub(super) struct Sieve {
     tests: Vec<Test>,
+    /// Whether they are all that it asks for.
+    is_whole: bool,
 }
 
 /// A condition that cannot fail.
@@ -59,7 +61,8 @@ enum Order {
 impl Sieve {
     /// The sieve of a policy that passed the checks of types.
     pub(super) fn of(policy: &pst::Policy) -> Self {
-        Self { tests: read::tests(policy.body()) }
+        let (tests, is_whole) = read::tests(policy.body());
+        Self { tests, is_whole }
     }
 
     /// Whether a policy of this length is looked into.
@@ -67,9 +70,17 @@ impl Sieve {
         text.len() <= MAX_LOOKED_INTO
     }
 
-    /// Whether the policy certainly does not apply, and does not fail either.
-    pub(super) fn rules_out(&self, told: &Told<'_>) -> bool {
-        self.tests.iter().any(|test| test.holds(told) == Some(false))
+    /// Whether the policy applies, and does not fail; nothing if that is not certain.
+    pub(super) fn settles(&self, told: &Told<'_>) -> Option<bool> {
+        let mut is_certain = self.is_whole;
+        for test in &self.tests {
+            match test.holds(told) {
+                Some(false) => return Some(false),
+                Some(true) => {}
+                None => is_certain = false,
+            }
+        }
+        is_certain.then_some(true)
     }
 }
 

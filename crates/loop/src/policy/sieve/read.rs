@@ -6,8 +6,8 @@
 //! function of an extension, and looking at an entity that is not there.
 
 use cedar_policy::pst::{
-    BinaryOp, Clause, EntityOrSlot, EntityType, EntityUID, Expr, Literal, PrincipalConstraint,
-    ResourceConstraint, Template, UnaryOp, Var,
+    ActionConstraint, BinaryOp, Clause, EntityOrSlot, EntityType, EntityUID, Expr, Literal,
+    PrincipalConstraint, ResourceConstraint, Template, UnaryOp, Var,
 };
 
 use super::told::{Flag, Number, Text, Thing};
@@ -16,26 +16,30 @@ use super::{Order, Test};
 /// How deeply an expression is looked into.
 const MAX_DEPTH: usize = 32;
 
-/// The conditions of a policy that are understood.
-pub(super) fn tests(policy: &Template) -> Vec<Test> {
+/// The conditions of a policy that are understood, and whether these are all.
+pub(super) fn tests(policy: &Template) -> (Vec<Test>, bool) {
     let mut tests = Vec::new();
     scope(policy, &mut tests);
+    let mut reaches_end = true;
     for clause in policy.clauses() {
         let goes_on = match clause {
             Clause::When(expr) => conjuncts(expr, &mut tests),
             Clause::Unless(expr) => {
                 let test = test(expr, MAX_DEPTH).map(not);
-                test.map(|test| push(&mut tests, test)).is_some()
+                test.map(|test| tests.push(test)).is_some()
             }
         };
         if !goes_on {
+            reaches_end = false;
             break;
         }
     }
-    tests
+    let is_whole = reaches_end && !tests.contains(&Test::Unknown);
+    tests.retain(|test| *test != Test::Unknown);
+    (tests, is_whole)
 }
 
-/// The scope cannot fail. The action of the scope is what sets are cut by.
+/// The scope cannot fail. Sets are cut by its action, but by what it may be about: here it is exact.
 fn scope(policy: &Template, tests: &mut Vec<Test>) {
     let one = |thing: Thing, slot: &EntityOrSlot, how: fn(Thing, Thing) -> Test| match slot {
         EntityOrSlot::Entity(uid) => literal(uid).map_or(Test::Unknown, |uid| how(thing, uid)),
@@ -45,30 +49,34 @@ fn scope(policy: &Template, tests: &mut Vec<Test>) {
     let who = Thing::Principal;
     match &policy.principal {
         PrincipalConstraint::Any => {}
-        PrincipalConstraint::Eq(slot) => push(tests, one(who, slot, Test::Same)),
-        PrincipalConstraint::In(slot) => push(tests, one(who, slot, below)),
-        PrincipalConstraint::Is(kind) => push(tests, is(who, kind)),
+        PrincipalConstraint::Eq(slot) => tests.push(one(who, slot, Test::Same)),
+        PrincipalConstraint::In(slot) => tests.push(one(who, slot, below)),
+        PrincipalConstraint::Is(kind) => tests.push(is(who, kind)),
         PrincipalConstraint::IsIn(kind, slot) => {
-            push(tests, is(who.clone(), kind));
-            push(tests, one(who, slot, below));
+            tests.push(is(who.clone(), kind));
+            tests.push(one(who, slot, below));
+        }
+    }
+    match &policy.action {
+        ActionConstraint::Any => {}
+        ActionConstraint::Eq(uid) => {
+            tests.push(literal(uid).map_or(Test::Unknown, |uid| Test::Same(Thing::Action, uid)));
+        }
+        ActionConstraint::In(uids) => {
+            let above: Option<Vec<Thing>> = uids.iter().map(literal).collect();
+            tests.push(above.map_or(Test::Unknown, |above| Test::In(Thing::Action, above)));
         }
     }
     let what = Thing::Resource;
     match &policy.resource {
         ResourceConstraint::Any => {}
-        ResourceConstraint::Eq(slot) => push(tests, one(what, slot, Test::Same)),
-        ResourceConstraint::In(slot) => push(tests, one(what, slot, below)),
-        ResourceConstraint::Is(kind) => push(tests, is(what, kind)),
+        ResourceConstraint::Eq(slot) => tests.push(one(what, slot, Test::Same)),
+        ResourceConstraint::In(slot) => tests.push(one(what, slot, below)),
+        ResourceConstraint::Is(kind) => tests.push(is(what, kind)),
         ResourceConstraint::IsIn(kind, slot) => {
-            push(tests, is(what.clone(), kind));
-            push(tests, one(what, slot, below));
+            tests.push(is(what.clone(), kind));
+            tests.push(one(what, slot, below));
         }
-    }
-}
-
-fn push(tests: &mut Vec<Test>, test: Test) {
-    if test != Test::Unknown {
-        tests.push(test);
     }
 }
 
@@ -81,7 +89,7 @@ fn conjuncts(expr: &Expr, tests: &mut Vec<Test>) -> bool {
             continue;
         }
         match test(expr, MAX_DEPTH) {
-            Some(test) => push(tests, test),
+            Some(test) => tests.push(test),
             None => return false,
         }
     }
