@@ -66,7 +66,9 @@ fn hash(parts: &[&str]) -> [u8; NAME_BYTES] {
 
 /// Bytes as hex digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = |byte: &u8| [byte >> 4, byte & 15].map(|digit| DIGITS[usize::from(digit)]);
+    bytes.iter().flat_map(digits).map(char::from).collect()
 }
 
 /// Requests of all sessions, so that an id is not used again for another one. Each session knows

@@ -1,7 +1,7 @@
 //! What the engine asks a shell to do or to show.
 
 use super::ids::{ActionType, DirectiveId};
-use super::json::Object;
+use super::json::{Json, Object};
 use super::payload::{self, Format};
 use super::shape::{Deadline, Gate, Record as _, record, words};
 
@@ -126,16 +126,15 @@ impl Directive {
 
     /// Makes a directive that shows a text.
     pub fn render_message(text: &str, format: Format) -> Self {
-        let mut directive = Directive::new(
-            core(payload::RENDER_MESSAGE),
-            payload::RenderMessage {
-                text: text.to_owned(),
-                message: Some(text.to_owned()),
-                format: Some(format),
-                fallback_message: None,
-            }
-            .to_object(),
-        );
+        // Every answer has one of these: written out, not read back from the text of the record.
+        let payload = [
+            ("text", Json::from(text)),
+            ("message", Json::from(text)),
+            ("format", Json::from(format.as_str())),
+        ];
+        let payload = payload.map(|(key, value)| (key.to_owned(), value));
+        let mut directive =
+            Directive::new(core(payload::RENDER_MESSAGE), Object::checked(payload.into()));
         directive.priority = Some(Priority::Normal);
         directive.risk_tier = Some(RiskTier::Safe);
         directive

@@ -87,14 +87,13 @@ impl Writer {
 
 /// Appends a string in quotes; only what must be escaped is.
 pub(super) fn quote(text: &str, out: &mut String) {
+    out.reserve(text.len() + 2);
     out.push('"');
-    let mut start = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
-            continue;
-        }
-        out.push_str(&text[start..at]);
-        start = at + 1;
+    let mut rest = text;
+    loop {
+        let plain = plain(rest.as_bytes());
+        out.push_str(&rest[..plain]);
+        let Some(byte) = rest.as_bytes().get(plain) else { break };
         match byte {
             b'"' => out.push_str("\\\""),
             b'\\' => out.push_str("\\\\"),
@@ -105,7 +104,22 @@ pub(super) fn quote(text: &str, out: &mut String) {
             0x0c => out.push_str("\\f"),
             _ => out.push_str(&format!("\\u{byte:04x}")),
         }
+        rest = &rest[plain + 1..];
     }
-    out.push_str(&text[start..]);
     out.push('"');
+}
+
+/// Bytes that are looked at together: as many as fit a register of any processor of today.
+const STRIDE: usize = 16;
+
+/// How many bytes at the front need no escape.
+fn plain(bytes: &[u8]) -> usize {
+    let is_special = |byte: &u8| (*byte < 0x20) | (*byte == b'"') | (*byte == b'\\');
+    // Not lazily: all bytes of a stride in a few instructions.
+    let has_special =
+        |stride: &[u8; STRIDE]| stride.iter().fold(false, |found, byte| found | is_special(byte));
+    let (strides, _) = bytes.as_chunks::<STRIDE>();
+    let far = strides.iter().position(has_special).unwrap_or(strides.len()) * STRIDE;
+    let near = bytes[far..].iter().position(is_special);
+    near.map_or(bytes.len(), |near| far + near)
 }
