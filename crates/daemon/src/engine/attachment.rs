@@ -225,7 +225,7 @@ impl Attachment {
         loop {
             let head = inner.head;
             let Some(feed) = inner.feed(self.id) else { return Poll::Ready(Ok(None)) };
-            if feed.cursor >= head {
+            if feed.own_only || feed.cursor >= head {
                 return Poll::Ready(Ok(None));
             }
             let next = feed.cursor + 1;

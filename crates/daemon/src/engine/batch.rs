@@ -4,7 +4,6 @@
 //! thinkers are asked, because their answers are harmless and belong into the same commit;
 //! everything else is noted in `after`, to be done when the append is durable.
 
-use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,15 +37,6 @@ const CONFLICT: &str = "this id was used before with another body; use a new one
 
 /// What was to be a repeat, and is none.
 const NOT_KNOWN: &str = "no message of this id is known";
-
-/// Bytes that a thread keeps for the text of a State: some 32 exchanges of usual length.
-const MARKED_BYTES: usize = 128 << 10;
-
-thread_local! {
-    /// The text of the last State that this thread marked, so that the next one allocates
-    /// nothing: one in 20 instructions of a prompt was spent on that.
-    static MARKED: RefCell<String> = const { RefCell::new(String::new()) };
-}
 
 /// What is to happen when the append is durable, in order.
 #[derive(Debug)]
@@ -375,14 +365,7 @@ impl<'a> Batch<'a> {
 
     /// Notes the hash of the State at the end of a turn, for replay to compare.
     fn mark(&mut self, event: usize) {
-        let hash = MARKED.with_borrow_mut(|text| {
-            text.clear();
-            self.core.state.write(text);
-            let hash = bridle_store::hash_text(text);
-            text.shrink_to(MARKED_BYTES);
-            hash
-        });
-        let body = Value::plist([("state", Value::str(hash.to_string()))]);
+        let body = Value::plist([("digest", Value::str(self.core.state.digest()))]);
         self.record("mark", body.to_string(), None, Cause::Earlier(event), ENGINE);
     }
 

@@ -112,6 +112,11 @@ impl Core {
         Some(Checkpoint { session: self.state.session().as_str().into(), state })
     }
 
+    /// Records since the last checkpoint.
+    pub(super) fn unsaved(&self) -> usize {
+        self.unsaved
+    }
+
     /// What the session does, as shells are told.
     pub(super) fn status(&self) -> Status {
         let Some(turn) = self.state.turn() else { return Status::default() };

@@ -37,6 +37,10 @@ const BATCH: usize = 64;
 /// value is walked and printed then, some 100 us for this much.
 const LARGE: usize = OWNED * (64 << 10);
 
+/// Records since the last checkpoint from which on a State that is given back is written down.
+/// Fewer are read again in about a millisecond, and a session of one exchange has ten.
+const SAVED_FROM: usize = 32;
+
 /// What a client is told whose message could not be recorded.
 const NOT_RECORDED: &str = "the record takes nothing now, so nothing was done; send it again later";
 
@@ -237,6 +241,11 @@ impl Desk {
         if self.core.is_some() {
             return Ok(());
         }
+        // Once: should it not become known to the record, it is looked up there.
+        if std::mem::take(&mut self.session.lock().unborn) {
+            self.core = Some(Box::new(Core::unborn(self.session.id.clone())));
+            return Ok(());
+        }
         let found = load::load(&self.hub, &self.session.id).await?;
         let mut inner = self.session.lock();
         inner.head = inner.head.max(found.core.state.next_seq().0 - 1);
@@ -332,9 +341,11 @@ impl Desk {
         true
     }
 
-    /// Writes the State down and gives its memory back.
+    /// Gives the memory of the State back. Unless a few records make it again, it is written down.
     async fn evict(&mut self) -> bool {
-        self.save().await;
+        if self.core.as_ref().is_some_and(|core| core.unsaved() >= SAVED_FROM) {
+            self.save().await;
+        }
         self.core = None;
         self.session.lock().drop_recent();
         true

@@ -18,7 +18,7 @@ use bridle_wire::oacp::{Failure, Id};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::terms::{Attach, AttachmentId, Mode, Out, Status, StreamEvent};
+use super::terms::{Attach, AttachmentId, Mode, Out, Status, StreamEvent, View};
 use crate::principal::Principal;
 
 /// How often a second a shell draws that did not say.
@@ -42,6 +42,9 @@ pub(super) struct Feed {
     pub(super) role: Role,
     pub(super) mode: Mode,
     pub(super) receipts: bool,
+    /// Whether it is handed its own messages and the answers to them, and reads nothing else: it
+    /// came to say something, and only what others said has happened since.
+    pub(super) own_only: bool,
     /// The last number given to the shell.
     pub(super) cursor: u64,
     /// The head when it joined: what is later is live.
@@ -104,6 +107,7 @@ impl Feed {
             role: want.role,
             mode: want.mode,
             receipts: want.receipts,
+            own_only: want.mode == Mode::Follow && want.cursor.is_none(),
             cursor: want.cursor.map_or(head, |cursor| cursor.min(head)),
             joined: head,
             // Coming is the first thing it does.
@@ -186,11 +190,20 @@ impl Feed {
         }
     }
 
-    /// Notes that the event of this number is of this shell, or for it. The shell may come to
-    /// it long after it has left the ring.
-    pub(super) fn note_own(&mut self, seq: u64) {
-        if self.mode != Mode::Answers {
-            self.rare().own.push_back(seq);
+    /// Notes that an event is of this shell, or for it. The shell may come to it long after it has
+    /// left the ring.
+    pub(super) fn note_own(&mut self, event: &Arc<StreamEvent>) {
+        if self.own_only {
+            self.push(Out::Event { event: Arc::clone(event), view: View::Own, live: true });
+        } else if self.mode != Mode::Answers {
+            self.rare().own.push_back(event.seq);
+        }
+    }
+
+    /// Has it read everything from here on: something happened that nobody said.
+    pub(super) fn read_from(&mut self, seq: u64) {
+        if std::mem::take(&mut self.own_only) {
+            self.cursor = seq.saturating_sub(1);
         }
     }
 

@@ -145,7 +145,7 @@ impl Hub {
         let held = match self.find(&id).await? {
             Some(held) => held,
             None if wants_past => return Err(unknown_session()),
-            None => self.find_or_make(&id, &who.name(), 0),
+            None => self.find_or_begin(&id, &who.name()),
         };
         if !self.may_join(&who, want.role, &held.session) {
             return Err(self.forbid(&who, Attempt::Attach(want.role, Some(&id))));
@@ -163,7 +163,7 @@ impl Hub {
         want: Attach,
     ) -> Result<Arc<Attachment>, Failure> {
         self.check_open()?;
-        let held = self.find_or_make(&self.fresh_name(), &who.name(), 0);
+        let held = self.find_or_begin(&self.fresh_name(), &who.name());
         // Whoever is unknown is answered a few words, in a session that nobody else gets to.
         if who != Principal::Anonymous && !self.may_join(&who, want.role, &held.session) {
             return Err(self.forbid(&who, Attempt::Attach(want.role, None)));
@@ -373,6 +373,13 @@ impl Hub {
     ) -> Held {
         let mut map = self.map();
         let make = || Arc::new(Session::new(id.clone(), Arc::clone(owner), head));
+        self.hold(map.entry(id.clone()).or_insert_with(make))
+    }
+
+    /// The same for a session that the record does not know: nothing is read when it begins.
+    fn find_or_begin(self: &Arc<Hub>, id: &SessionId, owner: &Arc<str>) -> Held {
+        let mut map = self.map();
+        let make = || Arc::new(Session::unborn(id.clone(), Arc::clone(owner)));
         self.hold(map.entry(id.clone()).or_insert_with(make))
     }
 

@@ -43,6 +43,8 @@ pub(super) struct Inner {
     pub(super) stamp: u64,
     /// The last number given.
     pub(super) head: u64,
+    /// Whether the record did not know it when it was made, and nothing was recorded since.
+    pub(super) unborn: bool,
     ring: Ring,
     /// Shells, in the order of their ids.
     pub(super) feeds: Vec<Feed>,
@@ -94,6 +96,12 @@ impl Session {
         Session { id, owner, inner: Mutex::new(inner) }
     }
 
+    /// A session that the record does not know.
+    pub(super) fn unborn(id: SessionId, owner: Arc<str>) -> Session {
+        let inner = Inner { unborn: true, ..Inner::default() };
+        Session { id, owner, inner: Mutex::new(inner) }
+    }
+
     /// Takes the lock. A panic elsewhere leaves nothing half done that matters: the State is
     /// read from the record again.
     pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -113,10 +121,11 @@ impl Inner {
         // A client that comes back may be here before its old connection is known to be dead:
         // what that one was asked is asked of the new one.
         let client = feed.about.client.as_ref();
-        let is_old = |old: &&Feed| client.is_some() && old.about.client.as_ref() == client;
-        let old: Vec<AttachmentId> = self.feeds.iter().filter(is_old).map(|feed| feed.id).collect();
-        for request in self.requests.values_mut() {
-            request.asked.take_if(|asked| old.contains(asked));
+        let (requests, feeds) = (&mut self.requests, &self.feeds);
+        for request in requests.values_mut() {
+            let is_old = |old: &Feed| client.is_some() && old.about.client.as_ref() == client;
+            let was_asked = |id: &AttachmentId| feeds.iter().any(|f| f.id == *id && is_old(f));
+            request.asked.take_if(|asked| was_asked(asked));
         }
         self.feeds.push(feed);
         self.newcomers = true;
@@ -157,8 +166,13 @@ impl Inner {
             let event = Arc::clone(&event);
             feed.answer(ticket, Out::Event { event, view: super::terms::View::Own, live: true });
         }
-        if let Some(feed) = event.origin.and_then(|id| self.feed(id)) {
-            feed.note_own(event.seq);
+        match event.origin {
+            Some(id) => {
+                if let Some(feed) = self.feed(id) {
+                    feed.note_own(&event);
+                }
+            }
+            None => self.feeds.iter_mut().for_each(|feed| feed.read_from(event.seq)),
         }
         if answers.is_some() {
             self.feeds.iter_mut().for_each(Feed::drop_delta);
@@ -166,10 +180,10 @@ impl Inner {
         self.ring.push(event, room);
     }
 
-    /// Wakes every connection that reads a stream.
+    /// Wakes every connection that reads a stream; those that are handed their own are awake.
     pub(super) fn wake_all(&mut self) {
-        let streams = self.feeds.iter_mut().filter(|feed| feed.mode != Mode::Answers);
-        streams.for_each(Feed::wake);
+        let reads = |feed: &&mut Feed| feed.mode != Mode::Answers && !feed.own_only;
+        self.feeds.iter_mut().filter(reads).for_each(Feed::wake);
     }
 
     /// The event of this number, if it is recent.

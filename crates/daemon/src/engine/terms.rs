@@ -16,7 +16,8 @@ pub(crate) enum Mode {
     /// Every numbered event of the session after the cursor, status and deltas.
     Stream,
     /// The same, from a side that is never asked to do or to approve anything and whose messages
-    /// are answered at once, also while something of theirs waits for somebody's yes.
+    /// are answered at once, also while something of theirs waits for somebody's yes. Without a
+    /// cursor, its own messages and the answers to them, until something happens that nobody said.
     Follow,
 }
 

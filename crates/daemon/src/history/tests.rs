@@ -12,7 +12,7 @@ use bridle_loop::{
     Advice, Asker, Began, Event, Limits, Proposal, SessionId, Signal, SignalKind, State, Time, step,
 };
 use bridle_sexp::Value;
-use bridle_store::{Append, Cause, Draft, NewSession, Options, Store, hash_text};
+use bridle_store::{Append, Cause, Draft, NewSession, Options, Store};
 use tempfile::TempDir;
 
 use super::{Error, History};
@@ -90,7 +90,7 @@ impl Driven {
             let body = effect.to_value().to_string();
             drafts.push(draft(effect.kind(), seq, body, Cause::Earlier(0)));
         }
-        let mark = format!("(:state \"{}\")", hash_text(&self.state.to_value().to_string()));
+        let mark = format!("(:digest \"{}\")", self.state.digest());
         drafts.push(draft("mark", None, mark, Cause::Earlier(0)));
         fixture.commit(Append { drafts, ..Append::default() });
     }

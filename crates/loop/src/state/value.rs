@@ -34,17 +34,10 @@ impl State {
 
     /// The canonical text of [`State::to_value`], made faster.
     pub fn text(&self) -> String {
-        let mut out = String::new();
-        self.write(&mut out);
-        out
-    }
-
-    /// Appends [`State::text`], to a buffer that may be used again.
-    pub fn write(&self, out: &mut String) {
-        out.push_str(&text(&self.head().done()));
+        let mut out = text(&self.head().done());
         out.pop();
-        push_kept(out, " :history", &self.history);
-        push_kept(out, " :decisions", &self.decisions);
+        push_kept(&mut out, " :history", &self.history);
+        push_kept(&mut out, " :decisions", &self.decisions);
         match self.tail(Plist::new()).done() {
             Value::Nil => out.push(')'),
             tail => {
@@ -52,6 +45,18 @@ impl State {
                 out.push_str(&text(&tail)[1..]);
             }
         }
+        out
+    }
+
+    /// The hash that tells this state from every other, in hex digits: of its text, in which each thing
+    /// that is kept stands as its own hash.
+    pub fn digest(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        hash_text(&mut hasher, &text(&self.head().done()));
+        hash_kept(&mut hasher, &self.history);
+        hash_kept(&mut hasher, &self.decisions);
+        hash_text(&mut hasher, &text(&self.tail(Plist::new()).done()));
+        hasher.finalize().to_string()
     }
 
     /// What comes before the things that are kept.
@@ -121,6 +126,20 @@ impl State {
             queue: list(value, "queue", Waiting::from_value)?.into(),
             turn: value.get("turn").map(Turn::from_value).transpose()?,
         })
+    }
+}
+
+/// Takes a text into a hash; its length says where it ends.
+fn hash_text(hasher: &mut blake3::Hasher, text: &str) {
+    hasher.update(&(text.len() as u64).to_le_bytes());
+    hasher.update(text.as_bytes());
+}
+
+/// Takes kept things into a hash; their number says where they end.
+fn hash_kept<T: Written>(hasher: &mut blake3::Hasher, kept: &VecDeque<Kept<T>>) {
+    hasher.update(&(kept.len() as u64).to_le_bytes());
+    for kept in kept {
+        hasher.update(kept.hash());
     }
 }
 

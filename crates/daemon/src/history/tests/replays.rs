@@ -92,13 +92,15 @@ fn an_effect_too_few_is_found_where_its_event_is() {
 
 #[test]
 fn another_state_is_found() {
-    let mut fixture = Fixture::new();
-    Driven::begin(&mut fixture, "a");
-    fixture.write("a", &[("mark", None, "(:state \"00\")")]);
-    let found = difference(&fixture);
-    assert_eq!(found.expected, "state `00`");
-    let number = found.record;
-    assert_eq!(replay(&fixture, &Range { from: number + 1, ..all() }).difference, None);
+    for mark in ["(:digest \"00\")", "(:state \"00\")"] {
+        let mut fixture = Fixture::new();
+        Driven::begin(&mut fixture, "a");
+        fixture.write("a", &[("mark", None, mark)]);
+        let found = difference(&fixture);
+        assert_eq!(found.expected, "state `00`");
+        let number = found.record;
+        assert_eq!(replay(&fixture, &Range { from: number + 1, ..all() }).difference, None);
+    }
 }
 
 #[test]
