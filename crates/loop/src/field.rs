@@ -3,7 +3,7 @@
 //! A key that is absent means "none"; a key that is there has exactly one type. Not for messages
 //! of clients: those are checked by the wire.
 
-use bridle_sexp::{Limits, Reader, Value, limits};
+use bridle_sexp::{Dialect, Limits, Reader, Value, limits, print};
 
 use crate::ids::{EffectId, Name, SessionId, Time, TurnId};
 
@@ -39,13 +39,26 @@ pub fn reader() -> Reader {
     })
 }
 
+/// Room for a text from the start, in bytes.
+const USUAL_TEXT: usize = 512;
+
+/// The canonical text of a value.
+pub(crate) fn printed(value: &Value) -> String {
+    let mut text = String::with_capacity(USUAL_TEXT);
+    print(value, Dialect::Lisp, &mut text);
+    text
+}
+
 /// A plist under construction, in the order of the calls.
-#[derive(Default)]
 pub(crate) struct Plist(Vec<Value>);
+
+/// Room for keys and values from the start: most plists have no more than eight keys, and growing
+/// step by step was one in thirty instructions of a prompt.
+const USUAL_VALUES: usize = 16;
 
 impl Plist {
     pub(crate) fn new() -> Self {
-        Self::default()
+        Self(Vec::with_capacity(USUAL_VALUES))
     }
 
     pub(crate) fn put(mut self, key: &str, value: impl Into<Value>) -> Self {

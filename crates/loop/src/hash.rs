@@ -8,7 +8,7 @@ use std::fmt;
 use bridle_sexp::Value;
 
 use crate::event::Place;
-use crate::field::{Plist, Unreadable, text};
+use crate::field::{Plist, Unreadable, printed, text};
 use crate::ids::Name;
 
 /// Gives a hash its type.
@@ -61,7 +61,7 @@ impl ActionHash {
             .put("target", target.to_value())
             .put("place", place.to_value())
             .put("payload", payload.clone());
-        Self::of(&plist.done().to_string())
+        Self::of(&printed(&plist.done()))
     }
 }
 

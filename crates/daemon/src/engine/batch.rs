@@ -392,9 +392,12 @@ fn receipt(inbound: &Inbound) -> Option<Receipt> {
     Some(Receipt { message, body: inbound.body.unwrap_or_else(|| body_hash(signal)) })
 }
 
+/// Room for the text of an effect from the start, in bytes.
+const USUAL_TEXT: usize = 512;
+
 /// The canonical text of a value, printed once.
 fn text(value: &Value) -> String {
-    let mut text = String::new();
+    let mut text = String::with_capacity(USUAL_TEXT);
     print(value, Dialect::Lisp, &mut text);
     text
 }

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::field::{
     Plist, Unreadable, effect_id, element_name, element_text, flag, list, name, number,
-    optional_name, optional_text, required, session, text, turn_id,
+    optional_name, optional_text, printed, required, session, text, turn_id,
 };
 use crate::hash::ActionHash;
 use crate::limits::Limits;
@@ -76,7 +76,7 @@ impl Event {
     pub fn to_text(&self) -> String {
         match self {
             Event::Signal(signal) => signal.to_text(),
-            other => other.to_value().to_string(),
+            other => printed(&other.to_value()),
         }
     }
 
@@ -154,7 +154,7 @@ impl Signal {
     }
 
     fn to_text(&self) -> String {
-        let mut text = self.head().done().to_string();
+        let mut text = printed(&self.head().done());
         text.pop();
         text.push_str(" :payload ");
         print(&self.payload, Dialect::Lisp, &mut text);

@@ -6,9 +6,10 @@
 
 use std::sync::Arc;
 
-use bridle_sexp::{Dialect, Value, print};
+use bridle_sexp::Value;
 
 use crate::effect::{Exchange, Ruling};
+use crate::field::printed;
 
 /// A thing and its text.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +39,7 @@ impl Written for Ruling {
 
 impl<T: Written> Kept<T> {
     pub(crate) fn new(thing: Arc<T>) -> Self {
-        let text: Arc<str> = text(&thing.written()).into();
+        let text: Arc<str> = printed(&thing.written()).into();
         let hash = blake3::hash(text.as_bytes()).into();
         Self { thing, text, hash }
     }
@@ -54,11 +55,4 @@ impl<T: Written> Kept<T> {
     pub(super) fn hash(&self) -> &[u8; 32] {
         &self.hash
     }
-}
-
-/// The canonical text of a value.
-pub(super) fn text(value: &Value) -> String {
-    let mut text = String::new();
-    print(value, Dialect::Lisp, &mut text);
-    text
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
-use super::kept::{Written, text};
+use super::kept::Written;
 use super::{
     Kept, Next, Open, Pending, Planned, Resolution, Resolved, Stage, State, Told, Turn, Waiting,
 };
@@ -17,7 +17,7 @@ use crate::effect::{Addressee, By, Deed, Exchange, Question, Rejection, Ruling};
 use crate::event::{Actuator, Asker, Signal};
 use crate::field::{
     self, Plist, Unreadable, effect_id, element_text, flag, list, name, number, optional_number,
-    optional_text, required, session, small_number, time, turn_id,
+    optional_text, printed, required, session, small_number, time, turn_id,
 };
 use crate::ids::{EffectId, Seq, TurnId};
 use crate::limits::Limits;
@@ -34,7 +34,7 @@ impl State {
 
     /// The canonical text of [`State::to_value`], made faster.
     pub fn text(&self) -> String {
-        let mut out = text(&self.head().done());
+        let mut out = printed(&self.head().done());
         out.pop();
         push_kept(&mut out, " :history", &self.history);
         push_kept(&mut out, " :decisions", &self.decisions);
@@ -42,7 +42,7 @@ impl State {
             Value::Nil => out.push(')'),
             tail => {
                 out.push(' ');
-                out.push_str(&text(&tail)[1..]);
+                out.push_str(&printed(&tail)[1..]);
             }
         }
         out
@@ -52,10 +52,10 @@ impl State {
     /// that is kept stands as its own hash.
     pub fn digest(&self) -> String {
         let mut hasher = blake3::Hasher::new();
-        hash_text(&mut hasher, &text(&self.head().done()));
+        hash_text(&mut hasher, &printed(&self.head().done()));
         hash_kept(&mut hasher, &self.history);
         hash_kept(&mut hasher, &self.decisions);
-        hash_text(&mut hasher, &text(&self.tail(Plist::new()).done()));
+        hash_text(&mut hasher, &printed(&self.tail(Plist::new()).done()));
         hasher.finalize().to_string()
     }
 

@@ -197,6 +197,7 @@ fn control(rest: &str, skip: usize) -> Result<(Option<char>, usize), &'static st
 
 /// Writes a string with its quotes.
 pub(crate) fn write(contents: &str, dialect: Dialect, out: &mut String) {
+    out.reserve(contents.len() + 2);
     out.push('"');
     match dialect {
         Dialect::Lisp => write_lisp(contents, out),
