@@ -14,6 +14,10 @@ mod support;
 #[allow(dead_code, reason = "the other test program uses the rest")]
 mod http_client;
 
+#[path = "it/http_valid.rs"]
+#[allow(dead_code, reason = "the other test program uses the rest")]
+mod http_valid;
+
 use std::io;
 use std::sync::Arc;
 

@@ -7,6 +7,7 @@ use bridle_wire::openharness::{Code, Limits, Mode, ResponseMessage, read_respons
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::http_valid;
 use crate::support::{Daemon, guard};
 
 /// A response, read to its end.
@@ -20,10 +21,7 @@ pub(crate) struct Reply {
 impl Reply {
     /// A header, by its name in lower case.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.head.lines().find_map(|line| {
-            let (found, value) = line.split_once(':')?;
-            found.eq_ignore_ascii_case(name).then_some(value.trim())
-        })
+        http_valid::header(&self.head, name)
     }
 
     /// The message of the body, which must be one as strict readers want it.
@@ -79,27 +77,34 @@ pub(crate) fn on(config: &mut Config, dir: &Path) {
     config.unix = Some(dir.join("b.sock"));
 }
 
-/// A connection that may be used again.
-pub(crate) struct Client(TcpStream);
+/// A connection that may be used again. Whatever comes over it must be valid, see `http_valid`.
+pub(crate) struct Client {
+    stream: TcpStream,
+    /// All that was ever read.
+    got: Vec<u8>,
+    /// Whether answers are as long as they say: those to HEAD are not.
+    has_bodies: bool,
+}
 
 impl Client {
     pub(crate) async fn of(daemon: &Daemon) -> Client {
         let stream = TcpStream::connect(daemon.bound.http.unwrap()).await.unwrap();
         stream.set_nodelay(true).unwrap();
-        Client(stream)
+        Client { stream, got: Vec::new(), has_bodies: true }
     }
 
-    pub(crate) async fn send(&mut self, text: &str) {
-        guard(self.0.write_all(text.as_bytes())).await.unwrap();
+    pub(crate) async fn send(&mut self, text: impl AsRef<[u8]>) {
+        self.has_bodies &= !text.as_ref().starts_with(b"HEAD ");
+        guard(self.stream.write_all(text.as_ref())).await.unwrap();
     }
 
     /// Reads a head.
     pub(crate) async fn head(&mut self) -> String {
-        let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n") {
-            head.push(guard(self.0.read_u8()).await.unwrap());
+        let began = self.got.len();
+        while !self.got[began..].ends_with(b"\r\n\r\n") {
+            self.got.push(guard(self.stream.read_u8()).await.unwrap());
         }
-        String::from_utf8(head).unwrap()
+        String::from_utf8(self.got[began..].to_vec()).unwrap()
     }
 
     /// Reads a response that says how long it is.
@@ -108,22 +113,32 @@ impl Client {
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         let mut reply = Reply { status, head, body: String::new() };
         let length = reply.header("content-length").map_or(0, |length| length.parse().unwrap());
-        let mut body = vec![0; length];
-        guard(self.0.read_exact(&mut body)).await.unwrap();
-        reply.body = String::from_utf8(body).unwrap();
+        let length = if self.has_bodies { length } else { 0 };
+        let began = self.got.len();
+        self.got.resize(began + length, 0);
+        guard(self.stream.read_exact(&mut self.got[began..])).await.unwrap();
+        reply.body = String::from_utf8(self.got[began..].to_vec()).unwrap();
         reply
     }
 
     /// Reads to the end.
     pub(crate) async fn rest(&mut self) -> String {
-        let mut rest = Vec::new();
-        let _ = guard(self.0.read_to_end(&mut rest)).await;
-        String::from_utf8_lossy(&rest).into_owned()
+        let began = self.got.len();
+        let _ = guard(self.stream.read_to_end(&mut self.got)).await;
+        String::from_utf8_lossy(&self.got[began..]).into_owned()
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        if self.has_bodies && !std::thread::panicking() {
+            http_valid::check(&self.got);
+        }
     }
 }
 
 /// Sends one request on a connection of its own.
-pub(crate) async fn ask(daemon: &Daemon, request: &str) -> Reply {
+pub(crate) async fn ask(daemon: &Daemon, request: impl AsRef<[u8]>) -> Reply {
     let mut client = Client::of(daemon).await;
     client.send(request).await;
     client.reply().await
@@ -132,5 +147,5 @@ pub(crate) async fn ask(daemon: &Daemon, request: &str) -> Reply {
 /// Asks for a document.
 pub(crate) async fn get(daemon: &Daemon, path: &str) -> Reply {
     let host = daemon.bound.http.unwrap();
-    ask(daemon, &format!("GET {path} HTTP/1.1\r\nhost: {host}\r\n\r\n")).await
+    ask(daemon, format!("GET {path} HTTP/1.1\r\nhost: {host}\r\n\r\n")).await
 }

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use bridle_wire::openharness::{Code, Event, Json, Limits, ResponseMessage};
+use bridle_wire::openharness::{Code, Event, Json, ResponseMessage};
 
 use crate::http_client::{Client, ask, intent, post, raw_post, serving};
 use crate::http_repeats::scripted;
+use crate::http_valid;
 use crate::support::Daemon;
 
 const RULES: &str = "(rule :when \"talk\" :stream (\"one \" \"two\") :pace 150 :say \"one two\")\n\
@@ -28,30 +29,8 @@ async fn events(daemon: &Daemon, headers: &str, body: &str) -> Vec<Event> {
     let head = client.head().await;
     assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
     assert!(head.contains("content-type: text/event-stream\r\n"), "{head}");
-    read_events(&unchunked(&client.rest().await))
-}
-
-/// The content of a body in chunks.
-fn unchunked(mut rest: &str) -> String {
-    let mut body = String::new();
-    while let Some((size, after)) = rest.split_once("\r\n") {
-        let size = usize::from_str_radix(size, 16).unwrap();
-        body.push_str(&after[..size]);
-        rest = after[size..].trim_start_matches("\r\n");
-    }
-    body
-}
-
-fn read_events(text: &str) -> Vec<Event> {
-    let blocks = text.split("\n\n").filter(|block| !block.is_empty() && !block.starts_with(':'));
-    let read = |block: &str| {
-        let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).unwrap();
-        let event = Event::read(field("event: "), field("data: ").as_bytes(), &Limits::default());
-        let event = event.unwrap().unwrap();
-        assert_eq!(field("id: ").parse(), Ok(event.seq()));
-        event
-    };
-    blocks.map(read).collect()
+    let body = http_valid::unchunked(client.rest().await.as_bytes()).0;
+    http_valid::events(str::from_utf8(&body).unwrap())
 }
 
 fn names(events: &[Event]) -> Vec<&str> {

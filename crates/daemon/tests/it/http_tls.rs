@@ -13,6 +13,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use crate::http_client::{intent, on, raw_post};
+use crate::http_valid;
 use crate::support::{Daemon, guard};
 
 fn data(name: &str) -> PathBuf {
@@ -60,6 +61,7 @@ async fn ask(daemon: &Daemon, certificate: Option<&str>, request: &str) -> Optio
     let mut answer = Vec::new();
     // A daemon that does not say goodbye is no fault of the answer.
     let _ = guard(stream.read_to_end(&mut answer)).await;
+    http_valid::check(&answer);
     String::from_utf8(answer).ok().filter(|answer| !answer.is_empty())
 }
 

@@ -23,6 +23,7 @@ mod http_repeats;
 mod http_streams;
 mod http_tls;
 mod http_tokens;
+mod http_valid;
 mod limits;
 mod lock;
 mod parts;
