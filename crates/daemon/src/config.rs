@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use bridle_host::ThinkerChoice;
@@ -12,6 +13,7 @@ pub use bridle_wire::frame::UnknownUnit;
 
 use crate::error::Error;
 use crate::tls::TlsConfig;
+use crate::web_origin::WebOrigin;
 
 /// Shortest HMAC secret in bytes that the daemon takes: half of SHA-256's output, the least
 /// that cannot be searched.
@@ -35,6 +37,8 @@ pub struct Config {
     pub http_plain: bool,
     /// How often one principal may ask over HTTP.
     pub http_rates: HttpRates,
+    /// Web pages that may ask over HTTP, besides those of the very address that is asked.
+    pub http_origins: Arc<[WebOrigin]>,
     /// Path of the Unix socket, created with mode 0600. `None`: no Unix socket.
     pub unix: Option<PathBuf>,
     /// Whether frames are also served on standard input and output.
@@ -72,6 +76,7 @@ impl Default for Config {
             tls: None,
             http_plain: false,
             http_rates: HttpRates::default(),
+            http_origins: Arc::default(),
             unix: None,
             stdio: false,
             state: PathBuf::from("bridle-state"),

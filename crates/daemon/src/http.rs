@@ -6,7 +6,7 @@
 //! order:
 //!
 //! - `serve`: connections, their limits and their end; `slow`: who does not take an answer
-//! - `gate`: who is let in, and as whom; `rate`: how often
+//! - `gate`: who is let in, and as whom; `page`: web pages of other origins; `rate`: how often
 //! - `post`: one exchange, from bytes to bytes; `body`, `marks`: what it is made of
 //! - `signal`: what a session is told of a request; `place`: which session
 //! - `run`: a request in its session until it is answered; a repeat finds the same answer
@@ -28,6 +28,7 @@ mod fold;
 mod gate;
 mod marks;
 mod openapi;
+mod page;
 mod pair;
 mod place;
 mod post;

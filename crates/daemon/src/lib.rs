@@ -12,7 +12,7 @@
 //! - `principal`: who is at the other end of a connection
 //! - [`tokens`]: who may come in with a secret, and for what
 //! - [`pairing`]: how a device gets one, with a code that is good once
-//! - [`tls`]: the way in from other machines
+//! - [`tls`]: the way in from other machines; [`web_origin`]: the way in for web pages
 //! - `talk`: bytes of one connection to answers, without any IO
 //! - `convert`: what happens in a session to what a shell sees of it
 //! - `http`: the same engine for shells that speak OpenHarness over HTTP
@@ -44,6 +44,7 @@ mod shared;
 mod talk;
 pub mod tls;
 pub mod tokens;
+pub mod web_origin;
 
 pub use config::{
     Config, EngineLimits, FileLimits, Hmac, HmacKey, HttpRates, Limits, PolicyChoice, Rate,
@@ -52,3 +53,4 @@ pub use descriptors::make_room;
 pub use error::Error;
 pub use listen::Bound;
 pub use run::{run, shutdown_signal};
+pub use web_origin::WebOrigin;

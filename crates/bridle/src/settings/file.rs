@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeArray, DeTable, DeValue};
 
 use super::table::{self, Preset, TABLE};
 use super::value::Kind;
@@ -99,6 +99,7 @@ impl File<'_> {
             DeValue::Boolean(flag) => flag.to_string(),
             DeValue::Integer(number) if number.radix() == 10 => number.as_str().replace('_', ""),
             DeValue::Table(keys) if setting.kind == Kind::Keys => self.keys(keys, line)?,
+            DeValue::Array(list) if setting.kind == Kind::Origins => self.list(name, list, line)?,
             _ => {
                 return Err(self
                     .failure(line, &format!("`{name}`: expected text, a number or a boolean"))
@@ -130,6 +131,19 @@ impl File<'_> {
             }
         }
         Ok(entries.join(","))
+    }
+
+    /// A list of texts as the text that the environment would hold.
+    fn list(&self, name: &str, list: &DeArray<'_>, line: usize) -> Result<String, Failure> {
+        let texts = list.iter().map(|item| match item.get_ref() {
+            DeValue::String(text) if !text.contains(',') => Some(text.as_ref()),
+            _ => None,
+        });
+        let texts: Option<Vec<&str>> = texts.collect();
+        let texts = texts.ok_or_else(|| {
+            self.failure(line, &format!("`{name}`: expected a list of texts without commas"))
+        });
+        Ok(texts?.join(","))
     }
 
     fn unknown(&self, name: &str, at: usize) -> Failure {
@@ -187,6 +201,9 @@ pub(crate) fn example() -> String {
         let _ = write!(text, "\n# {} ({flag}{})\n", setting.doc, setting.env[0]);
         match (setting.kind, setting.default) {
             (Kind::Keys, _) => text.push_str("# keys = { laptop = \"/path/to/key\" }\n"),
+            (Kind::Origins, _) => {
+                let _ = writeln!(text, "# {key} = [\"https://app.example.org\"]");
+            }
             (_, Preset::Text(default)) if is_bare(default) => {
                 let _ = writeln!(text, "# {key} = {default}");
             }

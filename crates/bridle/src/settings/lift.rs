@@ -4,12 +4,12 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use bridle_daemon::Error;
 use bridle_daemon::config::{
     Config, Hmac, HmacKey, HttpRates, Limits, MIN_SECRET_BYTES, PolicyChoice, Rate, ThinkerChoice,
     UnknownUnit,
 };
 use bridle_daemon::tls::TlsConfig;
+use bridle_daemon::{Error, WebOrigin};
 
 use tracing_subscriber::filter::Targets;
 
@@ -39,6 +39,7 @@ impl Settings {
                 remote: self.rate("http-rate"),
                 local: self.rate("http-rate-local"),
             },
+            http_origins: self.origins("http-origin").into(),
             tls: self.tls()?,
             unix: self.path("unix").map(Path::to_path_buf),
             stdio: self.is_on("stdio"),
@@ -214,6 +215,13 @@ impl Settings {
 
     pub(crate) fn is_on(&self, name: &str) -> bool {
         self.entry(name).value == Value::Bool(true)
+    }
+
+    fn origins(&self, name: &str) -> Vec<WebOrigin> {
+        match &self.entry(name).value {
+            Value::Origins(origins) => origins.clone(),
+            _ => Vec::new(),
+        }
     }
 
     fn span(&self, name: &str) -> Option<std::time::Duration> {

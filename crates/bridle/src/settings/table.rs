@@ -141,6 +141,15 @@ pub(crate) static TABLE: &[Setting] = &[
         group: Group::Limits,
     },
     Setting {
+        name: "http-origin",
+        env: &["BRIDLE_HTTP_ORIGIN"],
+        flag: Some("http-origin"),
+        kind: Kind::Origins,
+        default: Preset::Unset,
+        doc: "Web pages that may ask over HTTP: their origins, exactly, with commas between them",
+        group: Group::Main,
+    },
+    Setting {
         name: "stdio",
         env: &["BRIDLE_STDIO"],
         flag: Some("stdio"),

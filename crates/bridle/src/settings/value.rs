@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bridle_daemon::WebOrigin;
 use bridle_daemon::config::{MAX_RATE, Rate, ThinkerChoice};
 use bridle_shell::Addr;
 
@@ -27,6 +28,7 @@ pub(crate) enum Kind {
     LogFilter,
     Thinker,
     Keys,
+    Origins,
     Secret,
 }
 
@@ -42,6 +44,7 @@ pub(crate) enum Value {
     Rate(Rate),
     Word(String),
     Keys(Vec<(String, PathBuf)>),
+    Origins(Vec<WebOrigin>),
     Secret(Vec<u8>),
 }
 
@@ -62,6 +65,7 @@ impl Kind {
             Kind::LogFilter => "FILTER",
             Kind::Thinker => "builtin|script:FILE",
             Kind::Keys => "ID=FILE",
+            Kind::Origins => "ORIGIN",
             Kind::Secret => "SECRET",
         }
     }
@@ -100,6 +104,7 @@ impl Kind {
                 .map(|_| Value::Word(text.to_owned()))
                 .map_err(|_| format!("expected `builtin` or `script:FILE`, got `{text}`")),
             Kind::Keys => keys(text).map(Value::Keys),
+            Kind::Origins => origins(text).map(Value::Origins),
             Kind::Secret => secret(text).map(Value::Secret),
         }
     }
@@ -214,6 +219,12 @@ fn keys(text: &str) -> Result<Vec<(String, PathBuf)>, String> {
         keys.push((id.to_owned(), PathBuf::from(path)));
     }
     Ok(keys)
+}
+
+/// Origins of web pages, with commas between them.
+fn origins(text: &str) -> Result<Vec<WebOrigin>, String> {
+    let origins = text.split(',').map(str::trim).filter(|origin| !origin.is_empty());
+    origins.map(|text| text.parse().map_err(|why| format!("{why}, got `{text}`"))).collect()
 }
 
 #[cfg(test)]

@@ -113,12 +113,16 @@ pub(super) async fn get(
     Extension(peer): Extension<Arc<Peer>>,
     headers: HeaderMap,
 ) -> Response {
-    let mut response = match peer.check(&headers) {
-        Ok(()) => answer::json(StatusCode::OK, http.discovery.of(peer.from()).to_owned()),
+    let response = match peer.check(&headers) {
+        Ok(()) => {
+            let mut response =
+                answer::json(StatusCode::OK, http.discovery.of(peer.from()).to_owned());
+            let cache = HeaderValue::from_static("public, max-age=300");
+            response.headers_mut().insert(CACHE_CONTROL, cache);
+            response
+        }
         Err(code) => answer::error(code, &Echo::default(), Marks::of(&headers)),
     };
-    let cache = HeaderValue::from_static("public, max-age=300");
-    response.headers_mut().insert(CACHE_CONTROL, cache);
     counted(&http, response)
 }
 

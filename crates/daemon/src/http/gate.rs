@@ -2,7 +2,7 @@
 //!
 //! Asked by every handler before anything is done. A web page must not get in through the browser
 //! of the user: the `Host` must be this machine's own name, which a name that was made to point
-//! here is not, and an `Origin` must be the very address that is asked.
+//! here is not, and an `Origin` must be the very address that is asked or one that a setting names.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -24,6 +24,7 @@ use crate::network::Network;
 use crate::principal::Principal;
 use crate::principal::sockets::Ends;
 use crate::tls::CertPrincipal;
+use crate::web_origin::WebOrigin;
 
 /// Names of this machine that need no looking up.
 const LOCAL_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
@@ -53,6 +54,8 @@ pub(super) struct Peer {
     remote: SocketAddr,
     local: SocketAddr,
     way: Way,
+    /// Pages of others that are let in, as the settings say.
+    origins: Arc<[WebOrigin]>,
     /// Whose socket it is, looked up once.
     without_token: OnceCell<Principal>,
 }
@@ -60,7 +63,13 @@ pub(super) struct Peer {
 impl Peer {
     /// A peer of which only the addresses are known, and the way that it came.
     pub(super) fn new(remote: SocketAddr, local: SocketAddr, way: Way) -> Peer {
-        Peer { remote, local, way, without_token: OnceCell::new() }
+        let without_token = OnceCell::new();
+        Peer { remote, local, way, origins: Arc::default(), without_token }
+    }
+
+    /// Lets pages of other origins in.
+    pub(super) fn letting_in(self, origins: Arc<[WebOrigin]>) -> Peer {
+        Peer { origins, ..self }
     }
 
     /// Where it is.
@@ -79,12 +88,19 @@ impl Peer {
             return Err(Code::Forbidden);
         }
         let mut origins = headers.get_all(ORIGIN).iter();
-        let is_same = |origin: &axum::http::HeaderValue| {
-            let origin = origin.to_str().ok();
-            let origin = origin.and_then(|origin| origin.strip_prefix(self.way.scheme()));
-            origin.is_some_and(|origin| origin.eq_ignore_ascii_case(host))
+        let is_let_in = match (origins.next(), origins.next()) {
+            (None, _) => true,
+            (Some(origin), None) => origin.to_str().is_ok_and(|origin| self.is_known(origin, host)),
+            (Some(_), Some(_)) => false,
         };
-        if origins.all(is_same) { Ok(()) } else { Err(Code::Forbidden) }
+        if is_let_in { Ok(()) } else { Err(Code::Forbidden) }
+    }
+
+    /// Tells whether a page of this origin may ask: it is of this address, or the settings name it.
+    fn is_known(&self, origin: &str, host: &str) -> bool {
+        let own = origin.strip_prefix(self.way.scheme());
+        own.is_some_and(|own| own.eq_ignore_ascii_case(host))
+            || self.origins.iter().any(|known| known.as_str() == origin)
     }
 
     /// Tells whether a `Host` names the address that was connected to.

@@ -3,12 +3,14 @@
 //! One task a connection, one of the same seats that framed connections take. The limits are
 //! theirs, too: time for a head and for a body, time to take an answer, the grace at the end.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
+use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -18,8 +20,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tower_service::Service as _;
 
 use super::Http;
-use super::answer;
+use super::answer::CROWDED;
 use super::gate::{Peer, Way};
+use super::page::Page;
 use super::slow::Slow;
 use crate::listen::{Pause, prepare_tcp};
 use crate::shared::Seat;
@@ -60,7 +63,7 @@ fn admit(http: &Arc<Http>, router: &Router, stream: TcpStream, remote: SocketAdd
     prepare_tcp(&stream, http.shared.config.keepalive);
     let Some(seat) = http.shared.seat() else {
         // As much as fits the empty buffer of the socket, which is all of it.
-        let _ = stream.try_write(answer::CROWDED.as_bytes());
+        let _ = stream.try_write(CROWDED.as_bytes());
         return;
     };
     let local = match stream.local_addr() {
@@ -102,17 +105,15 @@ async fn serve(
 }
 
 /// Serves requests until either side has enough.
-async fn speak<S>(http: &Http, router: Router, stream: S, peer: Peer)
+async fn speak<S>(http: &Arc<Http>, router: Router, stream: S, peer: Peer)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let limits = &http.shared.config.limits;
-    let (io, peer) = (TokioIo::new(stream), Arc::new(peer));
+    let peer = Arc::new(peer.letting_in(Arc::clone(&http.shared.config.http_origins)));
+    let (io, served) = (TokioIo::new(stream), Arc::clone(http));
     let service = service_fn(move |request: hyper::Request<Incoming>| {
-        let (mut parts, body) = request.into_parts();
-        parts.extensions.insert(Arc::clone(&peer));
-        // A router is always ready.
-        router.clone().call(hyper::Request::from_parts(parts, Body::new(body)))
+        answer(Arc::clone(&served), router.clone(), Arc::clone(&peer), request)
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -134,4 +135,28 @@ where
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection of HTTP broke off");
     }
+}
+
+/// Has a request answered; browsers learn whether the page may know.
+async fn answer(
+    http: Arc<Http>,
+    mut router: Router,
+    peer: Arc<Peer>,
+    request: hyper::Request<Incoming>,
+) -> Result<Response, Infallible> {
+    let (mut parts, body) = request.into_parts();
+    let page = Page::of(&peer, &parts.headers);
+    let mut response = match page.preflight(&parts) {
+        Some(response) => {
+            http.shared.metrics.http(response.status().as_u16());
+            response
+        }
+        None => {
+            parts.extensions.insert(peer);
+            // A router is always ready.
+            router.call(hyper::Request::from_parts(parts, Body::new(body))).await?
+        }
+    };
+    page.mark(response.headers_mut());
+    Ok(response)
 }

@@ -17,6 +17,7 @@ mod hostile;
 mod http;
 mod http_client;
 mod http_files;
+mod http_pages;
 mod http_pair;
 mod http_rate;
 mod http_repeats;

@@ -88,3 +88,15 @@ fn thinkers() {
         refuse(Kind::Thinker, text, &format!("expected `builtin` or `script:FILE`, got `{text}`"));
     }
 }
+
+#[test]
+fn origins_are_exact_and_stand_in_a_list() {
+    let parse = |text: &str| Kind::Origins.parse(text);
+    let expected =
+        ["https://app.example.org", "http://localhost:3000"].map(|it| it.parse().unwrap());
+    let found = parse("https://app.example.org, http://localhost:3000").unwrap();
+    assert_eq!(found, Value::Origins(expected.into()));
+    assert_eq!(parse("").unwrap(), Value::Origins(Vec::new()));
+    let why = parse("https://app.example.org,*").unwrap_err();
+    assert!(why.contains("no wildcard") && why.ends_with("got `*`"), "{why}");
+}

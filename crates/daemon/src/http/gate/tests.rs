@@ -60,3 +60,22 @@ fn with_tls_the_certificate_says_which_host_it_is() {
     check("http://home.example.org", false);
     check("https://evil.example", false);
 }
+
+#[test]
+fn an_origin_of_the_settings_is_let_in_alone() {
+    let ends = ("127.0.0.1:50000".parse().unwrap(), "127.0.0.1:8788".parse().unwrap());
+    let known = ["https://app.example.org".parse().unwrap()];
+    let peer = Peer::new(ends.0, ends.1, Way::Plain).letting_in(known.into());
+    let check = |origins: &[&'static str], good: bool| {
+        let mut headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static("localhost"))]);
+        for origin in origins {
+            headers.append(ORIGIN, HeaderValue::from_static(origin));
+        }
+        assert_eq!(peer.check(&headers).is_ok(), good, "{origins:?}");
+    };
+    check(&["https://app.example.org"], true);
+    check(&["http://localhost"], true);
+    check(&["https://app.example.org", "https://app.example.org"], false);
+    check(&["https://app.example.org:8443"], false);
+    check(&["https://APP.example.org"], false);
+}
