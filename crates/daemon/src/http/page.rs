@@ -23,14 +23,14 @@ const METHODS: HeaderValue = HeaderValue::from_static("GET, POST");
 
 /// Headers of a request that mean something here, beyond those that every page may send.
 const ASKED: HeaderValue = HeaderValue::from_static(
-    "authorization, content-type, idempotency-key, last-event-id, traceparent, x-correlation-id, \
-     x-request-id",
+    "authorization, content-digest, content-type, idempotency-key, last-event-id, traceparent, \
+     x-correlation-id, x-request-id",
 );
 
 /// Headers of an answer that a page may read, beyond those that every page may.
 const TOLD: HeaderValue = HeaderValue::from_static(
-    "idempotency-replayed, retry-after, traceparent, www-authenticate, x-correlation-id, \
-     x-request-id",
+    "content-digest, idempotency-replayed, location, retry-after, traceparent, www-authenticate, \
+     x-correlation-id, x-request-id",
 );
 
 /// Seconds for which a browser need not ask again: a setting that is taken back counts soon.
