@@ -1,6 +1,7 @@
 //! The command line. Every command with its flags and examples; the flags of settings come from
 //! the settings table.
 
+pub(crate) mod conform;
 pub(crate) mod guard;
 pub(crate) mod record;
 pub(crate) mod token;
@@ -88,6 +89,9 @@ pub(crate) enum Command {
     /// List the sessions of the record
     #[command(after_help = "Examples:\n  bridle sessions\n  bridle sessions --json")]
     Sessions(record::Sessions),
+    /// Check whether a peer keeps to the protocol: exit 1 if it does not
+    #[command(subcommand)]
+    Conform(conform::Conform),
     /// Run the record through the engine again, without effects, and compare: exit 1 at a difference
     #[command(after_help = "Examples:\n  \
         bridle replay\n  \

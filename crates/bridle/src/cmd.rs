@@ -2,6 +2,7 @@
 
 mod approve;
 mod config;
+mod conform;
 mod grant;
 mod pages;
 mod pair;
@@ -32,6 +33,7 @@ pub(crate) fn run(command: Command) -> Result<Exit, Failure> {
         Command::Log(args) => record::log(args),
         Command::Tail(args) => session::tail(args),
         Command::Sessions(args) => record::sessions(&args),
+        Command::Conform(verb) => conform::run(verb),
         Command::Replay(args) => record::replay(&args),
         Command::Fork(args) => session::fork(args),
         Command::Forget(args) => session::forget(args),

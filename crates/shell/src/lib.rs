@@ -9,12 +9,14 @@
 //! - [`frames`], [`input`]: frames and forms from a stream, one after another, with their places
 //! - [`sexp`], [`frame`]: commands on text and frames, without a daemon
 //! - [`health`], [`send`], [`system`], [`tail`], [`tap`]: commands that talk or listen
+//! - [`conform`]: kits that tell whether a peer keeps to the protocol
 //! - [`pretty`]: forms laid out for people, colored on request
 //! - [`error`]: what can go wrong, and the hint that goes with it
 
 pub mod addr;
 pub mod attach;
 pub mod client;
+pub mod conform;
 pub mod error;
 pub mod frame;
 pub mod frames;

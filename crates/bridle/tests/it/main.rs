@@ -18,6 +18,7 @@ mod cli_tap;
 mod cli_token;
 mod cli_up;
 mod cli_why;
+mod conform;
 mod demo;
 mod guarded;
 mod harness;

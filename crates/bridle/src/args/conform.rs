@@ -1,0 +1,77 @@
+//! Flags of `bridle conform`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bridle_shell::Addr;
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+
+use super::seconds;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Conform {
+    /// A daemon of the framed protocol
+    #[command(after_help = "Talks to the daemon as clients would, good ones and bad ones; makes \
+        sessions whose names begin\nwith `kit-`. Each failure shows what was sent, what came back, \
+        and why it matters.\n\n\
+        Examples:\n  \
+        bridle conform oacp 127.0.0.1:9105\n  \
+        bridle conform oacp unix:/run/user/1000/bridle.sock --only S\n  \
+        bridle conform oacp 127.0.0.1:9105 --junit report.xml --expect known.txt")]
+    Oacp(Oacp),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Oacp {
+    /// HOST:PORT, unix:PATH or a path, where no signatures are demanded
+    #[arg(value_name = "ADDR", required_unless_present = "list")]
+    pub(crate) addr: Option<Addr>,
+    /// Another address of the daemon, where signatures are demanded
+    #[arg(long, value_name = "ADDR", requires = "key_file")]
+    pub(crate) signed: Option<Addr>,
+    /// A key for it: the bytes of this file, as they are
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "signed")]
+    pub(crate) key_file: Option<PathBuf>,
+    /// Name of that key at the daemon
+    #[arg(long, value_name = "ID", default_value = "default", requires = "key_file")]
+    pub(crate) key_id: String,
+    /// Longest wait for anything
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
+    pub(crate) timeout: Duration,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+/// What all kits have in common.
+#[derive(Debug, Args)]
+pub(crate) struct How {
+    /// Print the cases and run none
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Only cases whose id begins so; may be given several times
+    #[arg(long, value_name = "ID")]
+    pub(crate) only: Vec<String>,
+    /// Failures that are known: a line each, an id and the reason; one that passes is a failure
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) expect: Option<PathBuf>,
+    /// The least that counts
+    #[arg(long, value_name = "LEVEL", default_value = "must")]
+    pub(crate) fail_on: FailOn,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Also write a JUnit document to this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) junit: Option<PathBuf>,
+    /// Print the cases that pass, too
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// What binds: MUST, and profiles that are offered
+    Must,
+    /// SHOULD too
+    Should,
+}

@@ -1,0 +1,106 @@
+//! `bridle conform`: runs a kit against a peer and reports.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bridle_shell::conform::report::{Bar, Ended, Outcome};
+use bridle_shell::conform::{self, Case, Expected, Kit, Options, Peer, oacp};
+use bridle_wire::seal::{Key, KeyId};
+
+use super::read_key;
+use crate::args::conform::{Conform, FailOn, How, Oacp};
+use crate::exit::{Exit, Failure};
+
+pub(crate) fn run(verb: Conform) -> Result<Exit, Failure> {
+    match verb {
+        Conform::Oacp(args) => run_oacp(args),
+    }
+}
+
+fn run_oacp(args: Oacp) -> Result<Exit, Failure> {
+    let cases = oacp::cases();
+    let Some(addr) = args.addr.filter(|_| !args.how.list) else {
+        return list(&cases);
+    };
+    let signed = match (args.signed, args.key_file) {
+        (Some(addr), Some(file)) => {
+            let key = Key::from_bytes(KeyId::new(&args.key_id), &read_key(&file)?);
+            Some(oacp::Signed { addr, key })
+        }
+        _ => None,
+    };
+    let mut peer = oacp::Daemon::new(addr, signed, args.timeout, nonce());
+    // Whether anybody is there at all is a question of its own, with its own exit code.
+    if let Err(conform::Finding::Fault(what)) = peer.open() {
+        return Err(Failure::new(Exit::Unavailable, what).hint("is the daemon up? `bridle health`"));
+    }
+    check(oacp::KIT, &cases, &mut peer, &args.how)
+}
+
+/// Runs the cases and reports as asked.
+fn check<P: Peer>(kit: Kit, cases: &[Case<P>], peer: &mut P, how: &How) -> Result<Exit, Failure> {
+    let options = Options { only: how.only.clone(), expected: expected(cases, how)? };
+    let bar = match how.fail_on {
+        FailOn::Must => Bar::Must,
+        FailOn::Should => Bar::Should,
+    };
+    let mut out = io::stdout().lock();
+    let mut told = Ok(());
+    let report = conform::run(kit, cases, peer, &options, &mut |outcome: &Outcome| {
+        let is_shown = how.verbose || !matches!(outcome.ended, Ended::Passed);
+        if is_shown && !how.json && told.is_ok() {
+            told = out.write_all(outcome.to_text().as_bytes());
+        }
+    });
+    if report.outcomes.is_empty() {
+        let only = how.only.join("`, `");
+        return Err(Failure::new(Exit::Usage, format!("no case begins with `{only}`"))
+            .hint("`--list` shows them all"));
+    }
+    let text = if how.json { report.to_json(bar) } else { report.summary(bar) };
+    let written = told.and_then(|()| out.write_all(text.as_bytes()));
+    written.map_err(|error| Failure::stream("cannot write the report", &error))?;
+    if let Some(path) = &how.junit {
+        write(path, &report.to_junit())?;
+    }
+    Ok(if report.conforms(bar) { Exit::Ok } else { Exit::Answered })
+}
+
+fn list<P>(cases: &[Case<P>]) -> Result<Exit, Failure> {
+    let mut text = String::new();
+    for Case { id, level, section, title, .. } in cases {
+        let level = level.to_string();
+        text.push_str(&format!("{id:<8}{level:<8}{section:<6}{title}\n"));
+    }
+    let written = io::stdout().lock().write_all(text.as_bytes());
+    written.map_err(|error| Failure::stream("cannot write the list", &error))?;
+    Ok(Exit::Ok)
+}
+
+fn expected<P>(cases: &[Case<P>], how: &How) -> Result<Expected, Failure> {
+    let Some(path) = &how.expect else { return Ok(Expected::default()) };
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let what = format!("cannot read `{}`", path.display());
+        Failure::because(Exit::NoInput, what, &error)
+    })?;
+    let ids: Vec<&str> = cases.iter().map(|case| case.id).collect();
+    Expected::parse(&text, &ids).map_err(|error| {
+        let what = format!("`{}`", path.display());
+        Failure::because(Exit::Data, what, &error)
+            .hint("a line is an id and the reason why it fails; `#` begins a comment")
+    })
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|error| {
+        let what = format!("cannot write `{}`", path.display());
+        Failure::because(Exit::CannotCreate, what, &error)
+    })
+}
+
+/// Digits that no run before had: sessions of a daemon outlive the run.
+fn nonce() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{:x}", since.as_nanos() & 0xffff_ffff_ffff)
+}

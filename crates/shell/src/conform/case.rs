@@ -1,0 +1,87 @@
+//! A case: one requirement, how it is checked, and what can be found.
+//!
+//! Kits make lists of these, `run` goes through them. What was sent and received is not here: the
+//! peer notes it while the check runs.
+
+use std::fmt;
+
+/// How much a requirement binds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Whoever does not keep to it does not speak the protocol.
+    Must,
+    /// Whoever does not keep to it needs a reason.
+    Should,
+    /// Binds whoever offers this part of the protocol.
+    Profile(&'static str),
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Level::Must => f.write_str("MUST"),
+            Level::Should => f.write_str("SHOULD"),
+            Level::Profile(name) => f.write_str(name),
+        }
+    }
+}
+
+/// What a check ends with.
+pub type Checked = Result<(), Finding>;
+
+/// Why a check did not pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finding {
+    /// The peer does not keep to the requirement: what was expected, and what came instead.
+    Fault(String),
+    /// The peer does not offer what the requirement is about, so it does not bind.
+    Unoffered(String),
+}
+
+impl Finding {
+    /// A fault.
+    pub fn fault(what: impl Into<String>) -> Finding {
+        Finding::Fault(what.into())
+    }
+
+    /// Something that is not offered.
+    pub fn unoffered(what: impl Into<String>) -> Finding {
+        Finding::Unoffered(what.into())
+    }
+}
+
+/// A requirement and its check.
+pub struct Case<P> {
+    /// Its name, for good: `F-03`.
+    pub id: &'static str,
+    /// How much it binds.
+    pub level: Level,
+    /// Where it is written.
+    pub section: &'static str,
+    /// What is required.
+    pub title: &'static str,
+    /// What goes wrong for people when it is not kept.
+    pub why: &'static str,
+    /// Finds out.
+    pub check: Box<dyn Fn(&mut P) -> Checked>,
+}
+
+impl<P> Case<P> {
+    /// A case.
+    pub fn new(
+        id: &'static str,
+        level: Level,
+        section: &'static str,
+        title: &'static str,
+        why: &'static str,
+        check: impl Fn(&mut P) -> Checked + 'static,
+    ) -> Case<P> {
+        Case { id, level, section, title, why, check: Box::new(check) }
+    }
+}
+
+impl<P> fmt::Debug for Case<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Case").field("id", &self.id).field("title", &self.title).finish()
+    }
+}
