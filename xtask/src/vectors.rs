@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
 }
 
 fn runners() -> Vec<(&'static str, Run)> {
-    let rooms = ["sexp", "wire", "loop"].map(|room| format!("--package=bridle-{room}"));
+    let rooms = ["sexp", "wire", "loop", "daemon"].map(|room| format!("--package=bridle-{room}"));
     let rust = Run::cargo(["test", "--locked"]).args(rooms);
     let mut runners = vec![("rust", rust.args(["--test", "*vectors", "--", "--nocapture"]))];
     runners.extend(peers(&[]));

@@ -12,6 +12,7 @@ pub use bridle_host::ThinkerChoice;
 pub use bridle_wire::frame::UnknownUnit;
 
 use crate::error::Error;
+use crate::fetch::FetchConfig;
 use crate::tls::TlsConfig;
 use crate::web_origin::WebOrigin;
 
@@ -66,6 +67,8 @@ pub struct Config {
     pub engine: EngineLimits,
     /// Limits of attachments.
     pub files: FileLimits,
+    /// What may be fetched.
+    pub fetch: FetchConfig,
 }
 
 impl Default for Config {
@@ -90,6 +93,7 @@ impl Default for Config {
             heartbeat: None,
             engine: EngineLimits::default(),
             files: FileLimits::default(),
+            fetch: FetchConfig::default(),
         }
     }
 }

@@ -137,6 +137,9 @@ pub enum Error {
     /// The attachments cannot be kept.
     #[error("cannot open the shelf of attachments")]
     Files(#[source] bridle_store::Error),
+    /// What is fetched with TLS could not be checked.
+    #[error("cannot use the authorities for fetching")]
+    Fetch(#[source] crate::tls::Error),
     /// The bearer tokens cannot be read.
     #[error("cannot read the bearer tokens")]
     Tokens(#[source] crate::tokens::Error),

@@ -15,6 +15,7 @@
 //! - [`tls`]: the way in from other machines; [`web_origin`]: the way in for web pages
 //! - `talk`: bytes of one connection to answers, without any IO
 //! - `convert`: what happens in a session to what a shell sees of it
+//! - [`fetch`]: what messages refer to, fetched without being led astray
 //! - `http`: the same engine for shells that speak OpenHarness over HTTP
 //! - `engine`: sessions, the record, and what carries effects out
 //! - [`history`]: the record, read by the commands without a daemon
@@ -30,6 +31,7 @@ mod convert;
 mod descriptors;
 mod engine;
 pub mod error;
+pub mod fetch;
 pub mod history;
 mod http;
 mod listen;

@@ -145,7 +145,7 @@ impl Open {
             let found = found.map_err(|source| Error::Http { addr: addr.clone(), source })?;
             open.bound.http = Some(found);
             let tokens = Tokens::load(&config.state).map_err(Error::Tokens)?;
-            let files = Files::open(&config.state, config.files).map_err(Error::Files)?;
+            let files = Files::open(config)?;
             open.http = Some((listener, tokens, tls, files));
         }
         if let Some(path) = &config.unix {

@@ -1,4 +1,5 @@
-//! TLS for the HTTP listener: rustls with ring, from PEM files, and who a client certificate is.
+//! TLS for the HTTP listener and for fetching: rustls with ring, from PEM files, and who a client
+//! certificate is.
 //!
 //! The HTTP room makes an acceptor at start and wraps each connection with it. Where an authority
 //! for clients is configured, a peer without a certificate of it does not get past the handshake,
@@ -11,13 +12,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustls::RootCertStore;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ServerConfig, ServerConnection, WebPkiClientVerifier};
+use rustls::{ClientConfig, RootCertStore};
 
-pub use tokio_rustls::TlsAcceptor;
+pub use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 /// Largest PEM file that is read, in bytes: the authorities of a whole operating system are less.
 pub const MAX_PEM: u64 = 1 << 20;
@@ -74,8 +75,8 @@ pub enum Error {
         /// What the library said; it speaks of kinds, never of contents.
         source: rustls::Error,
     },
-    /// The authorities for clients cannot be used.
-    #[error("`{}` has no authority that clients can be checked with", path.display())]
+    /// The authorities cannot be used.
+    #[error("`{}` has no authority that certificates can be checked with", path.display())]
     Authority {
         /// The file.
         path: PathBuf,
@@ -134,6 +135,27 @@ pub fn acceptor(config: &TlsConfig) -> Result<TlsAcceptor, Error> {
     })?;
     server.alpn_protocols = vec![HTTP_1_1.to_vec()];
     Ok(TlsAcceptor::from(Arc::new(server)))
+}
+
+/// Reads authorities, and makes what connects to hosts that have a certificate of one of them. Of the
+/// thousands in the world some are always odd; those are left out.
+///
+/// # Errors
+/// Names the file that cannot be used, and why.
+pub fn connector(authorities: &Path) -> Result<TlsConnector, Error> {
+    let mut roots = RootCertStore::empty();
+    let (good, _) = roots.add_parsable_certificates(certificates(authorities)?);
+    if good == 0 {
+        return Err(Error::Authority { path: authorities.to_owned() });
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut client = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(Error::Setup)?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    client.alpn_protocols = vec![HTTP_1_1.to_vec()];
+    Ok(TlsConnector::from(Arc::new(client)))
 }
 
 /// Who is at the other end, by its certificate; `None` where none was asked for.

@@ -8,6 +8,7 @@ use bridle_daemon::config::{
     Config, Hmac, HmacKey, HttpRates, Limits, MIN_SECRET_BYTES, PolicyChoice, Rate, ThinkerChoice,
     UnknownUnit,
 };
+use bridle_daemon::fetch::FetchConfig;
 use bridle_daemon::tls::TlsConfig;
 use bridle_daemon::{Error, WebOrigin};
 
@@ -52,6 +53,7 @@ impl Settings {
             policy: self.policy(),
             protected: self.protected(),
             heartbeat: self.span("heartbeat"),
+            fetch: self.fetch(),
             ..Config::default()
         };
         self.check(&config)?;
@@ -126,6 +128,13 @@ impl Settings {
         self.word("thinker").and_then(|text| text.parse().ok()).unwrap_or_default()
     }
 
+    /// What may be fetched; the kind of the setting has read it once.
+    fn fetch(&self) -> FetchConfig {
+        let hosts = self.word("fetch-hosts").and_then(|text| text.parse().ok());
+        let ca = self.path("fetch-ca").map(Path::to_path_buf);
+        FetchConfig { hosts: hosts.unwrap_or_default(), ca }
+    }
+
     /// Where the policies are; a file that nobody has named need not exist.
     pub(crate) fn policy(&self) -> PolicyChoice {
         let entry = self.entry("policy");
@@ -141,7 +150,7 @@ impl Settings {
     /// Where settings and keys are.
     fn protected(&self) -> Vec<PathBuf> {
         let folder = super::default_file().and_then(|file| Some(file.parent()?.to_path_buf()));
-        let files = ["hmac.key-file", "tls.cert", "tls.key", "tls.client-ca"];
+        let files = ["fetch-ca", "hmac.key-file", "tls.cert", "tls.key", "tls.client-ca"];
         let files = files.into_iter().filter_map(|name| self.path(name).map(Path::to_path_buf));
         folder.into_iter().chain(self.file.clone()).chain(files).collect()
     }

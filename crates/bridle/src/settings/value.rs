@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bridle_daemon::WebOrigin;
 use bridle_daemon::config::{MAX_RATE, Rate, ThinkerChoice};
+use bridle_daemon::fetch::Hosts;
 use bridle_shell::Addr;
 
 /// The word that switches a listener off.
@@ -29,6 +30,7 @@ pub(crate) enum Kind {
     Thinker,
     Keys,
     Origins,
+    Hosts,
     Secret,
 }
 
@@ -66,6 +68,7 @@ impl Kind {
             Kind::Thinker => "builtin|script:FILE",
             Kind::Keys => "ID=FILE",
             Kind::Origins => "ORIGIN",
+            Kind::Hosts => "HOSTS|off",
             Kind::Secret => "SECRET",
         }
     }
@@ -77,7 +80,9 @@ impl Kind {
     /// A sentence without the setting's name: what was expected and what came.
     pub(crate) fn parse(self, text: &str) -> Result<Value, String> {
         match self {
-            Kind::Listen | Kind::PathOrOff | Kind::SpanOrOff | Kind::RateOrOff if text == OFF => {
+            Kind::Listen | Kind::PathOrOff | Kind::SpanOrOff | Kind::RateOrOff | Kind::Hosts
+                if text == OFF =>
+            {
                 Ok(Value::Off)
             }
             Kind::Listen => address(text).map(Value::Word),
@@ -105,6 +110,10 @@ impl Kind {
                 .map_err(|_| format!("expected `builtin` or `script:FILE`, got `{text}`")),
             Kind::Keys => keys(text).map(Value::Keys),
             Kind::Origins => origins(text).map(Value::Origins),
+            Kind::Hosts => text
+                .parse::<Hosts>()
+                .map(|_| Value::Word(text.to_owned()))
+                .map_err(|error| error.to_string()),
             Kind::Secret => secret(text).map(Value::Secret),
         }
     }

@@ -8,7 +8,6 @@
 mod digest;
 mod resolve;
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -33,7 +32,9 @@ use super::gate::{Peer, now};
 use super::marks::Marks;
 use super::place::hex;
 use super::{Http, answer};
-use crate::config::FileLimits;
+use crate::config::{Config, FileLimits};
+use crate::error::Error;
+use crate::fetch::Fetcher;
 use crate::principal::Principal;
 
 pub(super) use resolve::{Facts, repeats_first, resolve};
@@ -68,16 +69,19 @@ pub(crate) struct Files {
     shelf: Mutex<Shelf>,
     limits: FileLimits,
     turns: Semaphore,
+    fetcher: Fetcher,
 }
 
 impl Files {
-    /// Opens the shelf in the state directory.
+    /// Opens the shelf in the state directory, and prepares to fetch.
     ///
     /// # Errors
-    /// It cannot be used.
-    pub(crate) fn open(state: &Path, limits: FileLimits) -> Result<Files, bridle_store::Error> {
-        let shelf = Mutex::new(Shelf::open(state)?);
-        Ok(Files { shelf, limits, turns: Semaphore::new(MAX_AT_ONCE) })
+    /// The shelf, or an authority that the settings name, cannot be used.
+    pub(crate) fn open(config: &Config) -> Result<Files, Error> {
+        let (limits, turns) = (config.files, Semaphore::new(MAX_AT_ONCE));
+        let shelf = Mutex::new(Shelf::open(&config.state).map_err(Error::Files)?);
+        let fetcher = Fetcher::new(&config.fetch, limits.bytes).map_err(Error::Fetch)?;
+        Ok(Files { shelf, limits, turns, fetcher })
     }
 
     /// Keeps a file. Waits for the disk.

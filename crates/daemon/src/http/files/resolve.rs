@@ -8,11 +8,12 @@
 
 use std::sync::Arc;
 
-use bridle_store::Kept;
+use bridle_store::{Kept, Put};
 use bridle_wire::openharness::request::{AttachmentRef, Context};
 use bridle_wire::openharness::{Code, ErrorObject};
 
-use super::{PATH, apart, name_of, reference_to};
+use super::{BYTES, PATH, apart, is_kind, name_of, no_room, reference_to};
+use crate::fetch::Fetched;
 use crate::http::Http;
 use crate::http::gate::now;
 use crate::http::place::hex;
@@ -72,7 +73,7 @@ pub(in crate::http) async fn resolve(
             Target::Kept(key, reference) => {
                 Some(find(http, who, reference).await?.ok_or_else(|| unresolved(&at(key)))?)
             }
-            Target::Web(_) => return Err(unresolved(&at("uri"))),
+            Target::Web(uri) => Some(fetch(http, who, uri, &at("uri")).await?),
         };
         if let Some(key) = facts.as_ref().and_then(|facts| differs(attachment, facts)) {
             return Err(unresolved(&at(key)));
@@ -135,6 +136,30 @@ async fn find(
     let owner = who.name();
     let found = apart(http, move |http| http.files.lock().find(&owner, name, now())).await?;
     Ok(found.map(Facts::of))
+}
+
+/// Fetches what is at an address, and keeps it like an upload.
+async fn fetch(
+    http: &Arc<Http>,
+    who: &Principal,
+    uri: &str,
+    field: &str,
+) -> Result<Facts, Box<ErrorObject>> {
+    let Fetched { kind, content } = http.files.fetcher.fetch(uri).await.map_err(|refusal| {
+        tracing::debug!(why = refusal.word(), "an attachment was not fetched");
+        unresolved(field)
+    })?;
+    let kind = kind.filter(|kind| is_kind(kind)).unwrap_or_else(|| BYTES.to_owned());
+    let load = http.shared.budget.load(content.len());
+    let owner = who.name();
+    let kept = apart(http, move |http| {
+        let _load = load;
+        http.files.keep(&owner, &kind, &content)
+    });
+    match kept.await? {
+        Put::Kept(kept) => Ok(Facts::of(kept)),
+        Put::NoRoom => Err(no_room()),
+    }
 }
 
 /// The field in which a shell says something else about its file than what is there.

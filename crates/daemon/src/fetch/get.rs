@@ -1,0 +1,236 @@
+//! One fetch, from an address to bytes.
+//!
+//! Called by `http/files`. Each step asks [`Place`] again where it may go; what a host says about
+//! itself is believed as far as its type and no further.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::time::Duration;
+
+use axum::body::{Body, HttpBody as _};
+use axum::http::header::{
+    ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HOST, LOCATION, USER_AGENT,
+};
+use axum::http::{Request, StatusCode};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+use tokio_rustls::TlsConnector;
+
+use super::net::{Net, System};
+use super::place::{Place, Scheme};
+use super::{FetchConfig, Refusal};
+use crate::tls;
+
+/// Time for all of it, redirects included: somebody waits for an answer meanwhile.
+const TIME: Duration = Duration::from_secs(20);
+
+/// Times that a host may send us elsewhere.
+const MAX_REDIRECTS: usize = 3;
+
+/// Fetches at the same time; others wait, within their time.
+const MAX_AT_ONCE: usize = 4;
+
+/// Bytes of the head of an answer, and its headers.
+const MAX_HEAD: usize = 64 << 10;
+const MAX_HEADERS: usize = 100;
+
+/// What asks.
+const AGENT: &str = concat!("bridle/", env!("CARGO_PKG_VERSION"));
+
+/// Where systems keep the authorities that they believe.
+const SYSTEM_CA: [&str; 4] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+
+/// Something that was fetched.
+#[derive(Debug)]
+pub(crate) struct Fetched {
+    /// Its type, if the host says one.
+    pub(crate) kind: Option<String>,
+    pub(crate) content: Vec<u8>,
+}
+
+/// Fetches, within what is permitted.
+pub(crate) struct Fetcher {
+    config: FetchConfig,
+    /// Absent where no authority is known: then nothing is fetched with TLS.
+    tls: Option<TlsConnector>,
+    /// Bytes of one answer.
+    most: usize,
+    time: Duration,
+    turns: Semaphore,
+    net: Box<dyn Net>,
+}
+
+impl fmt::Debug for Fetcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fetcher").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+/// What came of asking once.
+enum Answer {
+    Here(Fetched),
+    Elsewhere(String),
+}
+
+impl Fetcher {
+    /// Prepares to fetch at most `most` bytes at a time.
+    ///
+    /// # Errors
+    /// The authorities that the settings name cannot be used.
+    pub(crate) fn new(config: &FetchConfig, most: usize) -> Result<Fetcher, tls::Error> {
+        let tls = match authorities(config) {
+            Some(path) => Some(tls::connector(&path)?),
+            None => None,
+        };
+        let (config, turns, net) = (config.clone(), Semaphore::new(MAX_AT_ONCE), Box::new(System));
+        Ok(Fetcher { config, tls, most, time: TIME, turns, net })
+    }
+
+    /// Fetches what is at an address.
+    ///
+    /// # Errors
+    /// Says why not; not for whoever asked.
+    pub(crate) async fn fetch(&self, address: &str) -> Result<Fetched, Refusal> {
+        let place = Place::read(address, &self.config.hosts)?;
+        let fetched = tokio::time::timeout(self.time, Box::pin(self.follow(place))).await;
+        fetched.unwrap_or(Err(Refusal::Late))
+    }
+
+    async fn follow(&self, mut place: Place) -> Result<Fetched, Refusal> {
+        let _turn = self.turns.acquire().await.map_err(|_| Refusal::Late)?;
+        for _ in 0..=MAX_REDIRECTS {
+            match self.ask(&place).await? {
+                Answer::Here(fetched) => return Ok(fetched),
+                Answer::Elsewhere(location) => {
+                    place = place.follow(&location, &self.config.hosts)?;
+                }
+            }
+        }
+        Err(Refusal::Redirects)
+    }
+
+    /// Looks the host up, once, and asks what was found.
+    async fn ask(&self, place: &Place) -> Result<Answer, Refusal> {
+        let addresses = match place.literal() {
+            Some(address) => vec![address],
+            None => self.net.resolve(place.host()).await.map_err(|_| Refusal::NoAddress)?,
+        };
+        let stream = self.connect(&place.pin(&addresses)?).await?;
+        match place.scheme {
+            Scheme::Http => self.speak(place, stream).await,
+            Scheme::Https => {
+                let tls = self.tls.as_ref().ok_or(Refusal::Broken)?;
+                let name = ServerName::try_from(place.host().to_owned());
+                let name = name.map_err(|_| Refusal::Address)?;
+                let stream = tls.connect(name, stream).await.map_err(|_| Refusal::Broken)?;
+                self.speak(place, stream).await
+            }
+        }
+    }
+
+    async fn connect(&self, pinned: &[SocketAddr]) -> Result<TcpStream, Refusal> {
+        for address in pinned {
+            if let Ok(stream) = self.net.connect(*address).await {
+                return Ok(stream);
+            }
+        }
+        Err(Refusal::Broken)
+    }
+
+    async fn speak<S>(&self, place: &Place, stream: S) -> Result<Answer, Refusal>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let mut builder = http1::Builder::new();
+        builder.max_buf_size(MAX_HEAD).max_headers(MAX_HEADERS);
+        let shaken = builder.handshake(TokioIo::new(stream)).await;
+        let (mut sender, connection) = shaken.map_err(|_| Refusal::Broken)?;
+        let request = request(place)?;
+        let exchange = async {
+            let response = sender.send_request(request).await.map_err(|_| Refusal::Broken)?;
+            self.answer(response).await
+        };
+        // What the connection says at its end, the exchange hears as well.
+        let driven = async {
+            let _ = connection.await;
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            answer = exchange => answer,
+            () = driven => Err(Refusal::Broken),
+        }
+    }
+
+    async fn answer(
+        &self,
+        response: axum::http::Response<hyper::body::Incoming>,
+    ) -> Result<Answer, Refusal> {
+        let (head, body) = response.into_parts();
+        let text = |name| head.headers.get(name).and_then(|value| value.to_str().ok());
+        if head.status.is_redirection() {
+            let location = text(LOCATION).ok_or(Refusal::Redirects)?;
+            return Ok(Answer::Elsewhere(location.to_owned()));
+        }
+        if head.status != StatusCode::OK {
+            return Err(Refusal::Status);
+        }
+        if text(CONTENT_ENCODING).is_some_and(|how| !how.eq_ignore_ascii_case("identity")) {
+            return Err(Refusal::Encoding);
+        }
+        let kind = text(CONTENT_TYPE).map(str::to_owned);
+        let content = read(Body::new(body), self.most).await?;
+        Ok(Answer::Here(Fetched { kind, content }))
+    }
+}
+
+/// The authorities to believe: those that are named, else those of the system; none where nothing
+/// may be fetched anyway.
+fn authorities(config: &FetchConfig) -> Option<PathBuf> {
+    if config.hosts.is_empty() {
+        return None;
+    }
+    let system = || SYSTEM_CA.into_iter().map(Path::new).find(|path| path.exists());
+    config.ca.clone().or_else(|| system().map(Path::to_path_buf))
+}
+
+/// A request that says nothing about anybody.
+fn request(place: &Place) -> Result<Request<Body>, Refusal> {
+    Request::get(&*place.path)
+        .header(HOST, place.authority())
+        .header(USER_AGENT, AGENT)
+        .header(ACCEPT, "*/*")
+        .header(ACCEPT_ENCODING, "identity")
+        .header(CONNECTION, "close")
+        .body(Body::empty())
+        .map_err(|_| Refusal::Address)
+}
+
+async fn read(mut body: Body, most: usize) -> Result<Vec<u8>, Refusal> {
+    if body.size_hint().lower() > u64::try_from(most).unwrap_or(u64::MAX) {
+        return Err(Refusal::TooLarge);
+    }
+    let mut content = Vec::new();
+    while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+        let Ok(data) = frame.map_err(|_| Refusal::Broken)?.into_data() else { continue };
+        if data.len() > most - content.len() {
+            return Err(Refusal::TooLarge);
+        }
+        content.extend_from_slice(&data);
+    }
+    Ok(content)
+}
+
+#[cfg(test)]
+mod tests;
