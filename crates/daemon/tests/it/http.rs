@@ -221,26 +221,6 @@ async fn a_session_of_the_owner_is_not_there_for_a_shell_without_a_token() {
 }
 
 #[tokio::test]
-async fn a_secret_state_is_in_no_record_and_the_shell_is_known() {
-    let daemon = serving().await;
-    let body = HELLO.replacen(
-        "\"user_intent\"",
-        r#""session_id":"desk","shell":{"shell_kind":"command_shell","locale":"de-DE","timezone":"Europe/Berlin"},"environment_state":{"privacy_tier":"secret","os":"CANARY-os","x":"CANARY-x"},"user_intent""#,
-        1,
-    );
-    let reply = ask(&daemon, &post(&daemon, &body)).await;
-    assert!(!reply.body.contains("CANARY"));
-    assert!(reply.body.contains("\"format\":\"plain\""), "{reply:?}");
-    let mut shell = daemon.unix_peer().await;
-    let hello = "(:type :EVENT :payload (:action :handshake :version \"0.2.0\" :session \"desk\" \
-                 :role :observer :cursor 0))";
-    shell.ask(hello).await;
-    let prompt = shell.frame().await.unwrap();
-    assert!(prompt.contains(":privacy :secret") && !prompt.contains("CANARY"), "{prompt}");
-    daemon.stop().await.unwrap();
-}
-
-#[tokio::test]
 async fn garbage_does_not_hurt() {
     let daemon = serving().await;
     for garbage in ["\0\0\0\0", "GET / HTTP/9.9\r\n\r\n", "000015(:type :health-check)"] {

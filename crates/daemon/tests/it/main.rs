@@ -16,6 +16,7 @@ mod hmac;
 mod hostile;
 mod http;
 mod http_client;
+mod http_context;
 mod http_files;
 mod http_pages;
 mod http_pair;

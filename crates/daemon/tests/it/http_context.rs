@@ -1,0 +1,108 @@
+//! What a session is told of a request: as much of a state as its tier lets through, who asks
+//! from where, and which task.
+
+use bridle_daemon::history::{Body, History, Wanted};
+use bridle_wire::openharness::Code;
+
+use crate::http_client::{ask, post, serving};
+use crate::support::Daemon;
+
+/// A request whose context has these members, too.
+fn with(id: &str, members: &str) -> String {
+    format!(
+        r#"{{"protocol_version":"1.0.0","request_id":"{id}","request":{{"context":{{"session_id":"desk","user_intent":"help",{members}}}}}}}"#
+    )
+}
+
+/// Everything that is recorded, opened.
+fn recorded(daemon: &Daemon) -> String {
+    let history = History::open(&daemon.dir.path().join("state")).unwrap();
+    let all = history.page(0, &Wanted::default(), 512).unwrap();
+    let text = |body: &Body| match body {
+        Body::Text(text) => text.to_string() + "\n",
+        Body::Erased => String::new(),
+    };
+    all.iter().map(|record| text(&record.body)).collect()
+}
+
+#[tokio::test]
+async fn of_a_state_as_much_is_recorded_as_its_tier_lets_through() {
+    let daemon = serving().await;
+    let cases = [
+        ("r1", r#""privacy_tier":"public","#, ":privacy :public", true, true),
+        ("r2", r#""privacy_tier":"restricted","#, ":privacy :restricted", true, false),
+        ("r3", "", ":privacy :restricted", true, false),
+        ("r4", r#""privacy_tier":null,"#, ":privacy :restricted", true, false),
+        ("r5", r#""privacy_tier":"secret","#, ":privacy :secret", false, false),
+        ("r6", r#""privacy_tier":"top-secret","#, ":privacy :secret", false, false),
+        ("r7", r#""privacy_tier":"Public","#, ":privacy :secret", false, false),
+        ("r8", r#""privacy_tier":"","#, ":privacy :secret", false, false),
+    ];
+    for (id, tier, word, named, rest) in cases {
+        let state = format!(
+            r#""environment_state":{{{tier}"os":"named-{id}","battery":{{"rest-{id}":"rest-{id}"}}}}"#
+        );
+        let reply = ask(&daemon, &post(&daemon, &with(id, &state))).await;
+        assert_eq!(reply.status, 200, "{reply:?}");
+        assert!(!reply.body.contains(&format!("named-{id}")), "{reply:?}");
+        let all = recorded(&daemon);
+        let last = all.lines().rfind(|line| line.contains(":environment")).unwrap();
+        assert!(last.contains(word), "{id}: {last}");
+        assert_eq!(all.contains(&format!("named-{id}")), named, "{id}: {all}");
+        assert_eq!(all.contains(&format!("rest-{id}")), rest, "{id}: {all}");
+    }
+    let wrong = with("r9", r#""environment_state":{"privacy_tier":["secret"],"os":"named-r9"}"#);
+    assert_eq!(ask(&daemon, &post(&daemon, &wrong)).await.code(), Code::InvalidRequest);
+    assert!(!recorded(&daemon).contains("named-r9"));
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn who_asks_from_where_is_part_of_the_context_whatever_it_is_called() {
+    let daemon = serving().await;
+    let shell = r#""shell":{"shell_kind":"command_shell","shell_version":"1","locale":"de-DE","timezone":"Europe/Berlin"}"#;
+    let reply = ask(&daemon, &post(&daemon, &with("r1", shell))).await;
+    assert!(reply.body.contains("\"format\":\"plain\""), "{reply:?}");
+    let all = recorded(&daemon);
+    for fact in [":shell :command_shell", ":locale \"de-DE\"", ":time-zone \"Europe/Berlin\""] {
+        assert!(all.contains(fact), "{fact}: {all}");
+    }
+    for (id, shell) in [
+        (
+            "r2",
+            r#""shell":{"shell_kind":"com.example.kiosk/Größe","locale":"zh_CN","timezone":"UTC+8"}"#,
+        ),
+        ("r3", r#""shell":{"shell_kind":"im_bot","locale":"C","timezone":""}"#),
+        ("r4", r#""shell":{}"#),
+    ] {
+        let reply = ask(&daemon, &post(&daemon, &with(id, shell))).await;
+        assert!(reply.body.contains("\"format\":\"markdown\""), "{reply:?}");
+    }
+    let empty = ask(&daemon, &post(&daemon, &with("r5", r#""shell":{"shell_kind":""}"#))).await;
+    assert_eq!(empty.code(), Code::InvalidRequest);
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_procedure_that_nobody_knows_is_said_to_be_one_and_nothing_runs() {
+    let daemon = serving().await;
+    for (id, sop) in [("r1", "\"sop-1\""), ("r2", "\"\"")] {
+        let hint = format!(r#""task_hint":{{"sop_id":{sop},"plugin_id":"p"}}"#);
+        let reply = ask(&daemon, &post(&daemon, &with(id, &hint))).await;
+        assert_eq!(reply.code(), Code::InvalidRequest, "{sop}");
+        let error = reply.message().response.error.unwrap();
+        assert_eq!(error.message.unwrap(), "this engine knows no procedure of that name");
+        let field = error.details.unwrap();
+        assert_eq!(field.get("field").unwrap().as_str(), Some("context.task_hint.sop_id"));
+        assert!(!reply.body.contains("sop-1"), "{reply:?}");
+    }
+    assert!(!recorded(&daemon).contains(":user-prompt"), "nothing was recorded");
+    let known = r#""task_hint":{"sop_id":null,"plugin_id":"mail","business_key":"order-7","x":1}"#;
+    assert_eq!(ask(&daemon, &post(&daemon, &with("r3", known))).await.status, 200);
+    let wanted = ":task (:plugin \"mail\" :business-key \"order-7\")";
+    assert!(recorded(&daemon).contains(wanted));
+    let wrong = r#""task_hint":{"business_key":42}"#;
+    let reply = ask(&daemon, &post(&daemon, &with("r4", wrong))).await;
+    assert_eq!(reply.code(), Code::InvalidRequest);
+    daemon.stop().await.unwrap();
+}
