@@ -54,6 +54,9 @@ const PATIENCE: u32 = 8;
 /// Time between two looks for files that are over. They are not handed out meanwhile.
 const SWEEP: Duration = Duration::from_secs(600);
 
+/// Tells this from other reasons to come later.
+const NO_ROOM: &str = "no_room";
+
 /// Seconds after which somebody without room may try again: files expire by the hour.
 const NO_ROOM_SECONDS: HeaderValue = HeaderValue::from_static("3600");
 
@@ -251,7 +254,8 @@ fn bad_digest() -> Box<ErrorObject> {
 
 fn no_room() -> Box<ErrorObject> {
     let error = ErrorObject::of(Code::RateLimited);
-    Box::new(error.with_message("there is no room for more attachments until some expire"))
+    let error = error.with_message("there is no room for more attachments until some expire");
+    Box::new(error.with_detail("reason", NO_ROOM))
 }
 
 /// The type that a shell says its file has.
@@ -329,7 +333,8 @@ fn is_inert(kind: &str) -> bool {
 }
 
 fn refused(error: ErrorObject, headers: &HeaderMap) -> Response {
-    let is_crowded = error.known() == Some(Code::RateLimited);
+    let reason = error.details.as_ref().and_then(|details| details.get("reason"));
+    let is_crowded = reason.and_then(|reason| reason.as_str()) == Some(NO_ROOM);
     let message = ResponseMessage::error(&Echo::default(), error);
     let mut response = answer::message(&message, Marks::of(headers));
     if is_crowded {
