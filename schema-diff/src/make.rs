@@ -211,7 +211,7 @@ fn requests() -> Vec<Value> {
                 },
                 "attachments": [{
                     "ref_id": "f", "uri": "https://example.org/f", "asset_id": "e",
-                    "mime_type": "image/png", "filename": "n", "size_bytes": 7,
+                    "mime_type": "image/png", "filename": "n", "size_bytes": 7, "sha256": "h",
                 }],
                 "shell": {"shell_kind": "tv", "shell_version": "1", "locale": "en", "timezone": "UTC"},
                 "extensions": {
