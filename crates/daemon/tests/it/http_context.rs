@@ -19,7 +19,7 @@ fn recorded(daemon: &Daemon) -> String {
     let history = History::open(&daemon.dir.path().join("state")).unwrap();
     let all = history.page(0, &Wanted::default(), 512).unwrap();
     let text = |body: &Body| match body {
-        Body::Text(text) => text.to_string() + "\n",
+        Body::Text(text) => text.clone() + "\n",
         Body::Erased => String::new(),
     };
     all.iter().map(|record| text(&record.body)).collect()
