@@ -171,8 +171,9 @@ class OpenHarness(unittest.TestCase):
         first, second = self.engine(), self.engine()
         [send] = first.shell.ask(Intent("help", "desk"), 0)
         assert isinstance(send, Send)
+        request_id = str(send.body["request_id"])
         # The same request by somebody else runs to its end; of its stream we heard the first event alone.
-        second.shell = Shell(second.shell.abilities, second.shell.profile, lambda: str(send.body["request_id"]))
+        second.shell = Shell(second.shell.abilities, second.shell.profile, lambda: request_id)
         answer = second.ask("help", session_id="desk").text
         first.shell.opened()
         first.shell.event("open", {"seq": 0, "protocol_version": "1.0.0", "resume": {"ttl_ms": 1000}}, 0, 0)

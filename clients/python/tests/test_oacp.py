@@ -104,6 +104,25 @@ class Cursors(unittest.TestCase):
                 self.ledger.receipt(receipt)
 
 
+    def test_a_request_that_is_over_is_known_when_it_comes_once_more(self) -> None:
+        self.ledger.keep_answer("s-5", plist(type=Symbol(":RESPONSE")))
+        self.assertFalse(self.ledger.is_over("s-5"))
+        outcome = '(:type :EVENT :meta (:session "s" :seq 9) :payload (:action :outcome :effect "s-5" :outcome :done))'
+        self.ledger.outcome(Message.parse(outcome))
+        self.assertTrue(self.ledger.is_over("s-5"))
+        self.assertEqual(self.ledger.answered, {})
+
+    def test_what_was_said_and_never_asked_for_is_not_remembered_forever(self) -> None:
+        first = self.ledger.say(0, plist(type=Symbol(":EVENT")))
+        for id in range(1, 4096):
+            self.ledger.say(id, plist(type=Symbol(":EVENT")))
+        with self.assertRaises(OverflowError):
+            self.ledger.say(4096, plist(type=Symbol(":EVENT")))
+        first.answer = event(1)
+        self.ledger.say(4096, plist(type=Symbol(":EVENT")))
+        self.assertNotIn(0, self.ledger.sayings)
+
+
 class InParts(unittest.TestCase):
     def test_there_and_back(self) -> None:
         text = write(plist(type=Symbol(":LOG"), payload=plist(text='é"\\😀' * 2000)))

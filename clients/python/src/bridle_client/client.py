@@ -82,11 +82,13 @@ class Client:
         on_request: Answers | None = None,
         on_approval: Approves | None = None,
         on_delta: Callable[[str], None] | None = None,
+        keep_events: bool = True,
     ) -> None:
         """`address` is `HOST:PORT` or the path of a Unix socket; `hello` says more than a session.
 
         With a `cursor`, everything after that number is heard, and 0 is the whole session; without
-        one, what happens from now on. `on_request` makes this shell an actuator.
+        one, what happens from now on. `on_request` makes this shell an actuator. A program that only
+        asks, and never takes `events`, says `keep_events=False`.
         """
         self.address = address
         self.ledger = Ledger(hello or Hello(session=session), cursor)
@@ -94,8 +96,9 @@ class Client:
         self.on_request = on_request
         self.on_approval = on_approval
         self.on_delta = on_delta
-        self.on_receipt: Callable[[Id, int], None] | None = None
+        self._keep_events = keep_events
         self._queue: deque[Message] = deque()
+        self._later: deque[tuple[float, Saying]] = deque()
         self._link: _Link | None = None
         self._pause = FIRST_PAUSE
         self._not_before = 0.0
@@ -171,8 +174,11 @@ class Client:
             return
         assert self._link is not None, "connected above"
         try:
+            if self._later:
+                deadline = min(deadline, self._later[0][0])
             for text in self._link.receive(max(0.0, deadline - time.monotonic())):
                 self._take(text)
+            self._say_again(time.monotonic())
             self._say_due()
         except (Disconnected, FrameError):
             self._drop()
@@ -213,7 +219,7 @@ class Client:
             self.ledger.connection += 1
             if not self.key:
                 self._hello(None)
-            return True
+            return self._link is not None
         except (OSError, Disconnected):
             self._drop()
             return False
@@ -270,8 +276,6 @@ class Client:
             self._attached(link, message)
         elif message.type == "status" and message.status == "admitted":
             self.ledger.receipt(message)
-            if self.on_receipt and message.id is not None:
-                self.on_receipt(message.id, self._number_of(message.id))
         elif message.seq is not None:
             self._numbered(message.seq, message)
         elif message.type == "response" and message.status == "error":
@@ -281,10 +285,6 @@ class Client:
             self.ledger.sayings[message.id].answer = message
         elif message.action == "delta" and self.on_delta:
             self.on_delta(message.text or "")
-
-    def _number_of(self, id: Id) -> int:
-        saying = self.ledger.sayings.get(id)
-        return (saying.seq if saying else None) or 0
 
     def _greeted(self, link: _Link, message: Message) -> None:
         """Takes the daemon's hello, and answers it when frames are signed."""
@@ -310,21 +310,21 @@ class Client:
         self.ledger.attached(message)
         link.attached = True
         self._pause = FIRST_PAUSE
-        for response in list(self.ledger.answered.values()):
-            self._write(response)
 
     def _numbered(self, seq: int, message: Message) -> None:
         is_new = self.ledger.numbered(seq, message)
-        self.ledger.forget_answer(message)
+        self.ledger.outcome(message)
         if message.type == "request" and message.id is not None:
             self._requested(message, message.id)
-        if is_new:
+        if is_new and self._keep_events:
             if len(self._queue) >= MAX_QUEUED:
                 raise ProtocolError(f"{MAX_QUEUED} events wait and nobody takes them")
             self._queue.append(message)
 
     def _requested(self, message: Message, id: Id) -> None:
         """Carries out a request once; offered again, it gets the same answer."""
+        if self.ledger.is_over(id):
+            return
         if id in self.ledger.answered:
             self._write(self.ledger.answered[id])
             return
@@ -354,16 +354,21 @@ class Client:
             else:
                 saying.answer = message
         elif message.id is not None:
-            # An answer to a request that has ended meanwhile.
-            self.ledger.answered.pop(message.id, None)
+            # An answer to a request that has ended meanwhile, or is not open yet after a restart: what is
+            # still wanted is asked for again.
+            return
         elif not link.attached and not (refusal.code in FOR_NOW or refusal.retryable):
             raise refusal
         else:
             raise Disconnected(str(refusal))
 
     def _say_later(self, saying: Saying) -> None:
-        time.sleep(AGAIN)
-        saying.connection = 0
+        self._later.append((time.monotonic() + AGAIN, saying))
+
+    def _say_again(self, now: float) -> None:
+        """Makes due what was refused for now, long enough ago."""
+        while self._later and self._later[0][0] <= now:
+            self._later.popleft()[1].connection = 0
 
 
 def _nonce(auth: Value) -> str | None:

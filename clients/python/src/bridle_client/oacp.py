@@ -20,7 +20,9 @@ VERSION = "0.3.0"
 FOR_NOW = ("store-unavailable", "overloaded", "shutting-down", "frame-timeout", "part-timeout")
 """Codes of refusals after which the same message may be said again."""
 MAX_ANSWERED = 1_024
-"""Requests whose answers are kept, to give the same one when they are offered again."""
+"""Requests whose answers are kept, to give the same one when they are offered again; and of those that are over."""
+MAX_SAYINGS = 4_096
+"""Things said that are remembered until somebody asks for their answer; the oldest that were answered go first."""
 MAX_PARTS = 9_999
 """Parts of one message."""
 MAX_MESSAGE = 64 << 20
@@ -195,6 +197,7 @@ class Ledger:
         self.connection = 0
         self.sayings: dict[Id, Saying] = {}
         self.answered: dict[Id, Value] = {}
+        self._over: dict[Id, None] = {}
         self._known: set[int] = set()
         # Ids of this process: unique, so that a restarted client never repeats one by accident.
         self._prefix = secrets.token_hex(4)
@@ -232,7 +235,12 @@ class Ledger:
         return True
 
     def say(self, id: Id, form: Value) -> Saying:
-        """Notes something to say."""
+        """Notes something to say. Raises `OverflowError` when too much waits for its answer."""
+        if len(self.sayings) >= MAX_SAYINGS:
+            oldest = next((id for id, saying in self.sayings.items() if saying.answer), None)
+            if oldest is None:
+                raise OverflowError(f"{MAX_SAYINGS} things were said and are not answered")
+            del self.sayings[oldest]
         saying = self.sayings[id] = Saying(form)
         return saying
 
@@ -279,11 +287,22 @@ class Ledger:
             self.answered.pop(next(iter(self.answered)))
         self.answered[id] = response
 
-    def forget_answer(self, message: Message) -> None:
-        """An outcome was heard: nobody will ask again."""
+    def is_over(self, id: Id) -> bool:
+        """Whether a request has ended. It may still come once more, in the tail after a cursor."""
+        return id in self._over
+
+    def end_request(self, id: Id) -> None:
+        """A request has ended, however it did: it is not carried out again."""
+        self.answered.pop(id, None)
+        while len(self._over) >= MAX_ANSWERED:
+            self._over.pop(next(iter(self._over)))
+        self._over[id] = None
+
+    def outcome(self, message: Message) -> None:
+        """Takes note of how a request ended, if this message tells it."""
         effect = get(message.payload, "effect")
         if message.action == "outcome" and isinstance(effect, str):
-            self.answered.pop(effect, None)
+            self.end_request(effect)
 
 
 class Parts:

@@ -1,0 +1,19 @@
+/**
+ * Hears a session from where it was left, through restarts of either side: node tail.js ADDRESS SESSION FILE.
+ *
+ * The number of the last event is kept in FILE, written after the event was printed: at worst, after a crash, the
+ * last line comes once more.
+ */
+
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+
+import { Client, write } from "bridle-client";
+
+const [address, session, file] = process.argv.slice(2);
+if (!address || !session || !file) throw new Error("usage: tail.js ADDRESS SESSION FILE");
+const cursor = existsSync(file) ? Number(readFileSync(file, "utf8")) : 0;
+const client = new Client(address, { session, cursor, role: "observer", shell: "tail" });
+for await (const event of client.events()) {
+  console.log(event.seq, event.type, write(event.payload));
+  writeFileSync(file, String(event.seq));
+}
