@@ -5,7 +5,7 @@
 //!
 //! - `build`: makes the daemon; `plan`: what a seed means; `random`: where it gets its numbers; `points`: where one can die
 //! - `schedule`: plays a plan; `daemon`, `disk`: the daemon and its files; `script`: what it thinks
-//! - `shell`, `guest`, `line`: who talks to it; `audit`: what must hold at the end
+//! - `shell`, `guest`, `line`: who talks to it; `proxy`: cuts what others say; `audit`: what must hold at the end
 //! - `approvals`: the same daemon, killed around one question of the guard
 //! - `patience`: how long to wait; `witness`: what is known of a daemon that does not answer
 
@@ -19,6 +19,7 @@ mod line;
 mod patience;
 mod plan;
 mod points;
+mod proxy;
 mod random;
 mod schedule;
 mod script;
@@ -34,13 +35,14 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::clients;
 use crate::console::Console;
 use daemon::{Home, own_address};
 use plan::Plan;
 use schedule::Story;
 
 pub(crate) const HELP: &str = "\
-usage: cargo xtask chaos [--schedules N] [--seed N] [--point NAME] [--jobs N] [--keep DIR]
+usage: cargo xtask chaos [--schedules N] [--seed N] [--point NAME] [--jobs N] [--keep DIR] [--clients]
 
 Plays random schedules of faults against the real daemon: SIGKILL at random and at every fault point,
 loss of power, a full disk, a moving clock, cut connections. Then checks that nothing acknowledged was
@@ -51,6 +53,7 @@ lost, nothing was heard twice or out of order, and every effect ran once or is r
   --point NAME   only this fault point
   --jobs N       schedules at the same time (twice the processors unless told)
   --keep DIR     play in DIR and remove nothing
+  --clients      two shells of each schedule are the clients in Python and TypeScript
 
 A failing schedule prints its seed: `--seed N --schedules 1` plays it again.";
 
@@ -70,6 +73,7 @@ struct Options {
     point: Option<String>,
     jobs: usize,
     keep: Option<PathBuf>,
+    clients: bool,
 }
 
 pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
@@ -80,6 +84,9 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
         std::env::temp_dir().join(format!("bridle-chaos-{}", std::process::id()))
     });
     fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
+    if options.clients {
+        clients::compile(console)?;
+    }
     let binary = build::faults(&folder, console)?;
     let (count, at) = (options.schedules, points.len());
     console.say(format!("chaos: {count} schedules from seed {}, {at} points", options.seed));
@@ -104,7 +111,8 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
 
 fn parse(arguments: &[String]) -> Result<Options> {
     let jobs = std::thread::available_parallelism().map_or(2, usize::from) * 2;
-    let mut options = Options { schedules: SCHEDULES, seed: 1, point: None, jobs, keep: None };
+    let mut options =
+        Options { schedules: SCHEDULES, seed: 1, point: None, jobs, keep: None, clients: false };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut value =
@@ -118,6 +126,7 @@ fn parse(arguments: &[String]) -> Result<Options> {
             "--point" => options.point = Some(value()?.clone()),
             "--jobs" => options.jobs = usize::try_from(number(value()?)?)?.max(1),
             "--keep" => options.keep = Some(value()?.into()),
+            "--clients" => options.clients = true,
             other => bail!("no option `{other}`\n\n{HELP}"),
         }
     }
@@ -200,6 +209,7 @@ fn play_all(
                 return;
             }
             let plan = Plan::new(options.seed + index, points);
+            let plan = if options.clients { plan.with_clients() } else { plan };
             let home = Home {
                 binary: binary.to_owned(),
                 folder: folder.join(format!("seed-{}", plan.seed)),
@@ -242,8 +252,10 @@ fn play_all(
 }
 
 fn report(plan: &Plan, home: &Home, error: &anyhow::Error) -> String {
+    let clients =
+        if plan.shells.iter().any(|shell| shell.language.is_some()) { " --clients" } else { "" };
     format!(
-        "seed {}: {error:#}\n  plan: {plan}\n  files: {}\n  again: cargo xtask chaos --seed {} --schedules 1\n  the end of its log:\n{}",
+        "seed {}: {error:#}\n  plan: {plan}\n  files: {}\n  again: cargo xtask chaos --seed {} --schedules 1{clients}\n  the end of its log:\n{}",
         plan.seed,
         home.folder.display(),
         plan.seed,

@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use crate::console::{Console, Run, root};
-use crate::{chaos, layers, peers, setup, tidy, vectors};
+use crate::{chaos, clients, layers, peers, setup, tidy, vectors};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask ci [STEP...]
@@ -17,7 +17,7 @@ usage: cargo xtask ci [STEP...]
 Runs all steps, or the named ones, and stops at the first that fails. A missing peer is a failure,
 never a skip. Logs are in target/ci. Steps:
 
-  setup fmt layers tidy deny clippy build test doc vectors peers chaos approvals apart";
+  setup fmt layers tidy deny clippy build test doc vectors peers clients chaos approvals apart";
 
 /// How much of a failed step's log to show: a few screens, the rest is in the file.
 const SHOWN_LINES: usize = 120;
@@ -82,6 +82,7 @@ fn steps() -> Vec<Step> {
         programs("doc", vec![Run::cargo(doc).env("RUSTDOCFLAGS", "-D warnings")]),
         verb("vectors", vectors::run, &[]),
         verb("peers", peers::run, &["--check"]),
+        verb("clients", clients::run, &[]),
         verb("chaos", chaos::run, &["--schedules", "60"]),
         verb("approvals", chaos::approvals::run, &["--rounds", "60"]),
         programs("apart", apart.collect()),

@@ -4,6 +4,7 @@
 mod bench;
 mod chaos;
 mod ci;
+mod clients;
 mod console;
 mod fuzz;
 mod layers;
@@ -62,6 +63,12 @@ const VERBS: &[Verb] = &[
         summary: "record what real peers do with the vectors",
         help: peers::HELP,
         run: peers::run,
+    },
+    Verb {
+        name: "clients",
+        summary: "test the Python and TypeScript clients, also against the daemon",
+        help: clients::HELP,
+        run: clients::run,
     },
     Verb {
         name: "bench",

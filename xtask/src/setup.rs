@@ -47,7 +47,14 @@ const PACKAGES: &[Package] = &[
         sign: Sign::File("/usr/share/common-lisp/source/usocket/usocket.asd"),
     },
     Package { name: "emacs-nox", why: "the Emacs peer, in batch", sign: Sign::Program("emacs") },
-    Package { name: "python3", why: "the Python peer", sign: Sign::Program("python3") },
+    Package { name: "python3", why: "the Python peer and client", sign: Sign::Program("python3") },
+    Package { name: "mypy", why: "types of the Python client", sign: Sign::Program("mypy") },
+    Package { name: "nodejs", why: "the TypeScript client", sign: Sign::Program("node") },
+    Package {
+        name: "npm",
+        why: "the compiler of the TypeScript client",
+        sign: Sign::Program("npm"),
+    },
     Package {
         name: "netcat-openbsd",
         why: "the conversation of the README",

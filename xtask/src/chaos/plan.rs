@@ -4,6 +4,7 @@
 use std::fmt;
 
 use super::random::Random;
+use super::shell::Language;
 
 /// Shells of a schedule, at least and at most.
 const SHELLS: (u64, u64) = (2, 4);
@@ -46,6 +47,8 @@ pub(crate) struct ShellPlan {
     /// Percent of its writes that end in the middle of a frame, with the connection.
     pub(crate) cuts: u64,
     pub(crate) random: Random,
+    /// A client of `clients/` plays it.
+    pub(crate) language: Option<Language>,
 }
 
 /// One life of the daemon.
@@ -97,6 +100,7 @@ impl Plan {
                 prompts: random.between(PROMPTS.0, PROMPTS.1),
                 cuts: if random.chance(60) { random.between(1, 20) } else { 0 },
                 random: random.split(),
+                language: None,
             })
             .collect();
         let count = random.between(LIVES.0, LIVES.1);
@@ -115,6 +119,18 @@ impl Plan {
             .collect();
         let guest = random.chance(20) || lives.iter().any(Life::needs_a_guest);
         Self { seed, shells, lives, guest }
+    }
+}
+
+impl Plan {
+    /// The same, its first two shells played by clients in other languages, who by turns rings the bell.
+    pub(crate) fn with_clients(mut self) -> Self {
+        let mut languages = [Language::Python, Language::TypeScript];
+        languages.rotate_left(usize::from(self.seed % 2 == 1));
+        for (shell, language) in self.shells.iter_mut().zip(languages) {
+            shell.language = Some(language);
+        }
+        self
     }
 }
 
@@ -168,7 +184,11 @@ impl End {
 /// One line for a report: what a person needs to picture the schedule.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} shells;", self.shells.len())?;
+        write!(f, "{} shells", self.shells.len())?;
+        for language in self.shells.iter().filter_map(|shell| shell.language) {
+            write!(f, ", {language:?}")?;
+        }
+        write!(f, ";")?;
         for life in &self.lives {
             for trouble in &life.meanwhile {
                 match trouble {

@@ -47,7 +47,7 @@ pub(crate) fn play(home: &Home, plan: &Plan) -> Result<Story> {
         .with_context(|| format!("cannot make `{}`", home.folder.display()))?;
     fs::write(home.script(), script::RULES).context("cannot write the script")?;
     let board = Arc::new(Board::default());
-    let mut cast = Cast::start(plan, &board);
+    let mut cast = Cast::start(home, plan, &board);
     let staged = stage(home, plan, &board, &mut cast);
     if staged.is_err() {
         board.stop.store(true, Ordering::Relaxed);
@@ -170,7 +170,7 @@ struct Cast {
 }
 
 impl Cast {
-    fn start(plan: &Plan, board: &Arc<Board>) -> Self {
+    fn start(home: &Home, plan: &Plan, board: &Arc<Board>) -> Self {
         let guest_leaves = Arc::new(AtomicBool::new(false));
         let guest = plan.guest.then(|| {
             let (board, leaves) = (Arc::clone(board), Arc::clone(&guest_leaves));
@@ -192,10 +192,14 @@ impl Cast {
                 cast.sessions.push((session.clone(), road));
             }
             let part = if first { Part::Ringer } else { Part::Talker };
+            let language = shell.language;
             let shell = make_shell(index, shell, &session, road, part);
             cast.done.push(Arc::clone(&shell.done));
-            let board = Arc::clone(board);
-            cast.threads.push(thread::spawn(move || shell.run(&board)));
+            let (board, folder) = (Arc::clone(board), home.folder.clone());
+            cast.threads.push(thread::spawn(move || match language {
+                Some(language) => shell.run_foreign(language, &folder, &board),
+                None => shell.run(&board),
+            }));
         }
         cast
     }

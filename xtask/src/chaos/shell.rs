@@ -3,6 +3,7 @@
 //! must never hear (a number twice, out of order, after a gap; a second answer) ends its schedule. The
 //! auditor is a shell too, one that says nothing and starts at zero.
 
+mod foreign;
 mod saying;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +19,7 @@ use super::line::{Heard, Line, Place};
 use super::patience::Patience;
 use super::random::Random;
 use super::witness;
+pub(crate) use foreign::Language;
 pub(crate) use saying::{Kind, Saying};
 
 /// The actuator that the first shell of a session offers.

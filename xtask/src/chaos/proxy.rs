@@ -1,0 +1,126 @@
+//! Stands between a program and the daemon that runs now, at an address that stays, and cuts connections in
+//! the middle of whatever passes. Used by shells in other languages, which cannot cut their own.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use super::line::Place;
+use super::random::Random;
+use super::shell::{Board, Road};
+
+/// How often it is looked whether somebody has come, or everybody goes home.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// Bytes that pass at once: few, so that there are many places to cut.
+const CHUNK: usize = 512;
+
+/// A proxy that runs until it is stopped.
+pub(crate) struct Proxy {
+    over: Arc<AtomicBool>,
+}
+
+impl Proxy {
+    /// Listens at `socket` and leads to the daemon by `road`; `cuts` percent of what passes is cut short.
+    pub(crate) fn start(
+        socket: &Path,
+        road: Road,
+        cuts: u64,
+        mut random: Random,
+        board: &Arc<Board>,
+    ) -> io::Result<Self> {
+        let listener = UnixListener::bind(socket)?;
+        listener.set_nonblocking(true)?;
+        let over = Arc::new(AtomicBool::new(false));
+        let (ends, board) = (Arc::clone(&over), Arc::clone(board));
+        thread::spawn(move || {
+            while !ends.load(Ordering::Relaxed) && !board.stop.load(Ordering::Relaxed) {
+                match listener.accept() {
+                    Ok((client, _)) => lead(client, board.place(road), cuts, &mut random),
+                    Err(_) => thread::sleep(LOOK),
+                }
+            }
+        });
+        Ok(Self { over })
+    }
+
+    /// Takes nobody any more. Connections that stand end with either of their sides.
+    pub(crate) fn stop(self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Leads a client to a daemon; where none is, the client is left alone.
+fn lead(client: UnixStream, place: Option<Place>, cuts: u64, random: &mut Random) {
+    let pairs = || -> io::Result<[(End, End); 2]> {
+        client.set_nonblocking(false)?;
+        let client = End::Unix(client);
+        let daemon = match place.ok_or(io::ErrorKind::NotConnected)? {
+            Place::Tcp(address) => End::Tcp(TcpStream::connect(address)?),
+            Place::Unix(path) => End::Unix(UnixStream::connect(path)?),
+        };
+        Ok([(client.again()?, daemon.again()?), (daemon, client)])
+    };
+    // The client finds its connection closed, as it would without a proxy.
+    let Ok(pairs) = pairs() else { return };
+    for (from, to) in pairs {
+        let random = random.split();
+        thread::spawn(move || pass(from, to, cuts, random));
+    }
+}
+
+/// Passes on what comes, until it ends or is cut; then both sides are closed.
+fn pass(mut from: End, mut to: End, cuts: u64, mut random: Random) {
+    let mut chunk = [0; CHUNK];
+    while let Ok(count @ 1..) = from.read(&mut chunk) {
+        let is_cut = random.chance(cuts);
+        let passed = if is_cut { random.index(count) } else { count };
+        if to.write_all(&chunk[..passed]).is_err() || is_cut {
+            break;
+        }
+    }
+    from.close();
+    to.close();
+}
+
+/// One side of a connection.
+enum End {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl End {
+    fn again(&self) -> io::Result<Self> {
+        Ok(match self {
+            Self::Tcp(stream) => Self::Tcp(stream.try_clone()?),
+            Self::Unix(stream) => Self::Unix(stream.try_clone()?),
+        })
+    }
+
+    fn read(&mut self, chunk: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.read(chunk),
+            Self::Unix(stream) => stream.read(chunk),
+        }
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.write_all(bytes),
+            Self::Unix(stream) => stream.write_all(bytes),
+        }
+    }
+
+    fn close(&self) {
+        // The other direction may have closed it already.
+        let _ = match self {
+            Self::Tcp(stream) => stream.shutdown(Shutdown::Both),
+            Self::Unix(stream) => stream.shutdown(Shutdown::Both),
+        };
+    }
+}
