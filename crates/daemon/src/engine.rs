@@ -45,7 +45,7 @@ mod wakes;
 mod work;
 mod workers;
 
-pub(crate) use attachment::{Attachment, Taken};
+pub(crate) use attachment::{Attachment, Taken, Verdict};
 pub(crate) use guard::Sets;
 pub(crate) use hub::Hub;
 pub(crate) use inbound::request_id;

@@ -21,6 +21,7 @@ use crate::event::{Asker, Fault, Outcome, Place, Proposal, SignalKind};
 use crate::field::Plist;
 use crate::ids::{EffectId, TurnId};
 use crate::limits::Limits;
+use crate::park;
 use crate::perceive;
 use crate::policy;
 use crate::state::{Kept, Next, Pending, Planned, Stage, State, Told, Turn};
@@ -173,19 +174,20 @@ pub(crate) fn refuse(state: &mut State, turn: &Turn, out: &mut Effects) {
 /// Ends a turn that went its way.
 pub(crate) fn answer(state: &mut State, turn: &Turn, out: &mut Effects) {
     let open = turn.pending.iter().filter(|id| state.questions.contains_key(id));
-    let waiting: Vec<String> = open.map(|id| state.name_of(*id)).collect();
+    let waiting: Vec<EffectId> = open.copied().collect();
     let (reason, payload) = if !waiting.is_empty() {
-        answer::pending(turn, &waiting)
+        answer::pending(state, turn, &waiting)
     } else if turn.signal.kind == SignalKind::Request {
         answer::to_request(turn)
     } else {
         answer::to_event(turn)
     };
     finish(state, turn, reason, payload, out);
+    park::park(state, turn);
 }
 
 /// Waits for the acts and questions of the turn, or goes on if there are none left.
-fn settle(state: &mut State, mut turn: Turn, out: &mut Effects) {
+pub(crate) fn settle(state: &mut State, mut turn: Turn, out: &mut Effects) {
     let acts = state.acts.values().any(|pending| pending.turn == turn.id);
     let asks = state.questions.values().any(|open| open.turns.contains(&turn.id));
     let stage = if asks { Stage::Asking } else { Stage::Acting };
@@ -216,9 +218,7 @@ pub(crate) fn perform(state: &mut State, turn: &mut Turn, job: Job, out: &mut Ef
         return send(state, turn.id, &turn.signal.from, job, out);
     };
     let deed = deed(&job.order, outcome);
-    for told in &job.tell {
-        tell(state, told, &deed, out);
-    }
+    tell_all(state, &job.tell, &deed, job.then_think, out);
     match said(&job.order) {
         Some(text) => {
             turn.said.push(text.into());
@@ -237,13 +237,27 @@ pub(crate) fn perform_alone(state: &mut State, question: &Question, job: Job, ou
         return send(state, question.turn, &question.asker, job, out);
     };
     let deed = deed(&job.order, outcome);
-    for told in &job.tell {
-        tell(state, told, &deed, out);
+    tell_all(state, &job.tell, &deed, job.then_think, out);
+}
+
+/// Says the outcome of something that was approved to all who do not wait for it.
+pub(crate) fn tell_all(
+    state: &mut State,
+    told: &[Told],
+    deed: &Deed,
+    then_think: bool,
+    out: &mut Effects,
+) {
+    for told in told {
+        tell(state, told, deed, out);
+    }
+    // All of them want the outcome of the same question.
+    if let Some(told) = told.first() {
+        park::note(state, told.approval, deed, then_think);
     }
 }
 
-/// Says the outcome of something that was approved to somebody who does not wait for it.
-pub(crate) fn tell(state: &mut State, told: &Told, deed: &Deed, out: &mut Effects) {
+fn tell(state: &mut State, told: &Told, deed: &Deed, out: &mut Effects) {
     let name = state.name_of(told.approval);
     let payload = answer::of_deed(deed).1.put("approval", name).done();
     let seq = state.take_seq();
@@ -331,9 +345,7 @@ fn ended(state: &mut State, pending: &Pending, outcome: Outcome, out: &mut Effec
         approve::ask_again(state, pending, out);
     }
     let deed = deed(&pending.order, outcome);
-    for told in &pending.tell {
-        tell(state, told, &deed, out);
-    }
+    tell_all(state, &pending.tell, &deed, pending.then_think, out);
     if let Some(mut turn) = state.turn.take_if(|turn| turn.id == pending.turn) {
         note(&mut turn, deed, pending.then_think, &state.limits);
         state.turn = Some(turn);

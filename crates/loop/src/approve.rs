@@ -19,6 +19,7 @@ use crate::effect::{
 use crate::event::{Answer, Answered, Asker, Outcome};
 use crate::field::Plist;
 use crate::ids::{EffectId, Name, Seq};
+use crate::park;
 use crate::perceive;
 use crate::policy::Word;
 use crate::state::{Kept, Open, Pending, Resolution, Resolved, State, Told, Turn};
@@ -97,6 +98,7 @@ pub(crate) fn answered(state: &mut State, answered: &Answered, out: &mut Effects
 pub(crate) fn expire(state: &mut State, out: &mut Effects) {
     let now = state.now;
     end_all(state, |open| open.question.expires <= now, Resolution::Expired, out);
+    park::expire(state);
 }
 
 /// Ends all questions: whoever interrupts does not want them answered.
@@ -306,9 +308,8 @@ fn end(state: &mut State, id: EffectId, open: &Open, outcome: &Outcome, out: &mu
         action: intent.action().name(),
         outcome: outcome.clone(),
     };
-    for to in &open.tell {
-        act::tell(state, &Told { approval: id, to: to.clone() }, &deed, out);
-    }
+    let tell = open.tell.iter().map(|to| Told { approval: id, to: to.clone() });
+    act::tell_all(state, &tell.collect::<Vec<_>>(), &deed, open.then_think, out);
     let Some(mut turn) = state.turn.take_if(|turn| open.turns.contains(&turn.id)) else { return };
     act::note(&mut turn, deed, open.then_think, &state.limits);
     state.turn = Some(turn);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bridle_sexp::Value;
 
 use crate::hash::{ActionHash, PolicyHash};
-use crate::ids::{EffectId, Name, SessionId, TurnId};
+use crate::ids::{EffectId, Name, Seq, SessionId, TurnId};
 use crate::limits::Limits;
 use crate::policy::{Installed, Policies};
 
@@ -57,6 +57,22 @@ pub enum Event {
         /// Why, for people.
         reason: Box<str>,
     },
+    /// What was begun for a signal is no longer wanted.
+    Withdrawn {
+        /// The signal; one that is answered already is left as it is.
+        seq: Seq,
+        /// Why.
+        how: Withdrawal,
+    },
+}
+
+/// Why something is no longer wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Withdrawal {
+    /// Its asker called it off, or left for good.
+    Cancelled,
+    /// The time that its asker gave is over.
+    Expired,
 }
 
 /// How a session begins.

@@ -13,7 +13,7 @@
 //! - `policy`: what may be done; `budget`, `hash`: what policies count, what approvals are bound to
 //! - `state`: what a session remembers
 //! - `step`: the dispatch, and the four stages in their order: `perceive`, `think`, `decide`, `act`;
-//!   `approve` is where what needs a yes waits for it
+//!   `approve` is where what needs a yes waits for it, `park` where a turn waits for its asker
 //! - `field`, `weight`: how all of it is written as S-expressions, and how large it is
 
 mod ids;
@@ -34,6 +34,7 @@ mod state;
 mod act;
 mod approve;
 mod decide;
+mod park;
 mod perceive;
 mod step;
 mod think;
@@ -49,7 +50,7 @@ pub use effect::{
 };
 pub use event::{
     Actuator, Advice, Answer, Answered, Asker, Began, Draft, Event, Fault, Fork, Outcome, Place,
-    Proposal, Signal, SignalKind, Tick,
+    Proposal, Signal, SignalKind, Tick, Withdrawal,
 };
 pub use field::{Unreadable, reader};
 pub use hash::{ActionHash, PolicyHash};

@@ -243,7 +243,13 @@ fn noted(state: &mut State, seq: Seq, signal: &Signal, out: &mut Effects) {
 }
 
 /// Answers a signal that gets no turn.
-fn answer(state: &mut State, seq: Seq, signal: &Signal, payload: Value, out: &mut Effects) {
+pub(crate) fn answer(
+    state: &mut State,
+    seq: Seq,
+    signal: &Signal,
+    payload: Value,
+    out: &mut Effects,
+) {
     let to = Some(act::addressee(signal));
     out.push(Effect::Say(Utterance { seq: state.take_seq(), answers: Some(seq), to, payload }));
 }

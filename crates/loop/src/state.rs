@@ -22,6 +22,7 @@ use crate::event::{Actuator, Asker, Event, Signal};
 use crate::hash::PolicyHash;
 use crate::ids::{EffectId, Seq, SessionId, Time, TurnId};
 use crate::limits::Limits;
+use crate::park::Parked;
 use crate::policy::{Access, Finding, Installed, Policies};
 use crate::weight::weight;
 
@@ -50,6 +51,8 @@ pub struct State {
     pub(crate) acts: BTreeMap<EffectId, Pending>,
     /// Questions whose answer is awaited, those of past turns included.
     pub(crate) questions: BTreeMap<EffectId, Open>,
+    /// Turns that were answered and go on when their askers are back, by the number of the signal.
+    pub(crate) parked: BTreeMap<Seq, Parked>,
     /// How the last questions ended, to tell those who answer too late.
     pub(crate) resolved: VecDeque<Resolved>,
     /// What was done in the last hour.
@@ -252,6 +255,7 @@ impl State {
             schedules: BTreeMap::new(),
             acts: BTreeMap::new(),
             questions: BTreeMap::new(),
+            parked: BTreeMap::new(),
             resolved: VecDeque::new(),
             budget: Budget::default(),
             policy: None,
@@ -298,6 +302,13 @@ impl State {
         thought == Some(effect)
             || self.acts.contains_key(&effect)
             || self.questions.contains_key(&effect)
+    }
+
+    /// Whether something that was begun for this signal can still be given up.
+    pub fn can_withdraw(&self, seq: Seq) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.seq == Some(seq))
+            || self.queue.iter().any(|waiting| waiting.seq == Some(seq))
+            || self.parked.contains_key(&seq)
     }
 
     /// The hash of the policies that it is judged by, if they are not here: until

@@ -10,12 +10,16 @@ use crate::decide;
 use crate::effect::{By, Code, Effect, Effects};
 use crate::event::{Advice, Draft, Fault, Proposal, SignalKind};
 use crate::ids::{EffectId, TurnId};
+use crate::park;
 use crate::state::{Next, Stage, State, Turn, Waiting};
 
 /// Begins the turn of a signal.
 pub(crate) fn begin(state: &mut State, waiting: Waiting, out: &mut Effects) {
+    if park::is_continuing(&waiting.signal) {
+        return park::resume(state, waiting, out);
+    }
     state.turns = state.turns.saturating_add(1);
-    let mut turn = Turn::new(TurnId(state.turns), waiting, state.now);
+    let turn = Turn::new(TurnId(state.turns), waiting, state.now);
     if turn.signal.kind == SignalKind::Request {
         let asked = Proposal {
             target: turn.signal.target.clone(),
@@ -25,6 +29,11 @@ pub(crate) fn begin(state: &mut State, waiting: Waiting, out: &mut Effects) {
         };
         return act::carry(state, turn, By::Asker, vec![asked], out);
     }
+    consult(state, turn, out);
+}
+
+/// Asks the reflex thinkers first.
+pub(crate) fn consult(state: &mut State, mut turn: Turn, out: &mut Effects) {
     let id = state.take_effect();
     turn.stage = Stage::Consulting(id);
     out.push(Effect::Consult { id, context: state.context(&turn) });

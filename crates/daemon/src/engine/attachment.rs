@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use bridle_loop::SessionId;
+use bridle_loop::{Access, ActionHash, Answer, Answered, Asker, EffectId, SessionId, Signal};
 use bridle_sexp::Value;
 use bridle_wire::Code;
 use bridle_wire::oacp::hello::Role;
@@ -32,6 +32,30 @@ pub(crate) enum Taken {
     Silently,
     /// An answer, like any message.
     Answered,
+}
+
+/// A yes or a no that comes with a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    /// The question.
+    pub(crate) effect: u64,
+    pub(crate) answer: Answer,
+    /// What was seen.
+    pub(crate) hash: ActionHash,
+}
+
+impl Verdict {
+    fn answered(self, signal: &Signal, who: &Principal) -> Answered {
+        let from = Asker { client: signal.from.client.clone(), ..who.asker() };
+        Answered {
+            approval: EffectId(self.effect),
+            hash: Some(self.hash),
+            answer: self.answer,
+            from,
+            id: signal.id.clone(),
+            always: None,
+        }
+    }
 }
 
 /// A shell attached to a session.
@@ -64,7 +88,22 @@ impl Attachment {
         dropped: &[Path],
         load: Load,
     ) -> Result<(), Failure> {
-        self.take_in(message, dropped, load, Newness::Any)
+        self.take_in(message, dropped, load, Newness::Any, &[])
+    }
+
+    /// The same for a message that brings answers to questions of the guard: they and it are
+    /// recorded together or not at all, and once. Whether an answer counts is for the session to
+    /// say.
+    ///
+    /// # Errors
+    /// As for [`Attachment::admit`].
+    pub(crate) fn admit_answering(
+        &self,
+        message: Message,
+        verdicts: &[Verdict],
+        load: Load,
+    ) -> Result<(), Failure> {
+        self.take_in(message, &[], load, Newness::Any, verdicts)
     }
 
     /// The same for a message that must have come before: one that has not is refused with
@@ -73,7 +112,7 @@ impl Attachment {
     /// # Errors
     /// As for [`Attachment::admit`].
     pub(crate) fn admit_again(&self, message: Message, load: Load) -> Result<(), Failure> {
-        self.take_in(message, &[], load, Newness::Repeat)
+        self.take_in(message, &[], load, Newness::Repeat, &[])
     }
 
     /// Tells whether a turn is about the signal of this number, as far as it is known.
@@ -87,6 +126,7 @@ impl Attachment {
         dropped: &[Path],
         load: Load,
         newness: Newness,
+        verdicts: &[Verdict],
     ) -> Result<(), Failure> {
         self.hub.check_open()?;
         let mut inner = self.session.lock();
@@ -105,7 +145,12 @@ impl Attachment {
         feed.active = active;
         let ticket = (feed.mode == Mode::Answers).then_some(active);
         let inbound = inbound::read(message, dropped, feed, ticket, load)?;
-        let inbound = Inbound { newness, ..inbound };
+        // What a token is not for, it does not even try.
+        let may = feed.who.permits(Access::Approve);
+        let verdicts = verdicts.iter().filter(|_| may);
+        let answers = verdicts.map(|verdict| verdict.answered(&inbound.signal, &feed.who));
+        let answers = answers.collect();
+        let inbound = Inbound { newness, answers, ..inbound };
         if let Some(ticket) = ticket {
             feed.expect(ticket);
         }

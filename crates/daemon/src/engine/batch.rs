@@ -137,6 +137,11 @@ impl<'a> Batch<'a> {
                     self.event(Event::Tick(tick), Cause::None, ENGINE);
                 }
             }
+            // Nothing of it is left: it was answered while this was on its way.
+            Work::Withdraw { seq, .. } if !self.core.state.can_withdraw(seq) => {}
+            Work::Withdraw { seq, how, principal } => {
+                self.event(Event::Withdrawn { seq, how }, Cause::None, &principal);
+            }
             // The drive task does these itself.
             Work::Recover(_)
             | Work::Begin { .. }
@@ -189,8 +194,13 @@ impl<'a> Batch<'a> {
             return self.after.push(After::Refuse { inbound, failure });
         }
         self.register(offers);
+        let Inbound { signal, attachment, ticket, id, wants_receipt, load, answers, .. } = *inbound;
+        for answered in answers {
+            let cause = self.intent(answered.approval.0);
+            let principal = answered.from.principal.clone();
+            self.event(Event::Answered(answered), cause, &principal);
+        }
         let seq = self.core.state.next_seq().0;
-        let Inbound { signal, attachment, ticket, id, wants_receipt, load, .. } = *inbound;
         if let Some(Receipt { message, body }) = receipt {
             self.core.receipts.note(message, Admitted { body, seq, at: self.at });
         }

@@ -16,7 +16,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bridle_host::Host;
-use bridle_loop::{Actuator, Question, SessionId};
+use bridle_loop::{Actuator, Question, Seq, SessionId, Withdrawal};
 use bridle_sexp::Value;
 use bridle_store::{Append, Numbers};
 use bridle_wire::Code;
@@ -169,6 +169,21 @@ impl Hub {
             return Err(self.forbid(&who, Attempt::Attach(want.role, None)));
         }
         self.join(&held, who, want)
+    }
+
+    /// Gives up whatever was begun for a message of a principal in a session, if that is not
+    /// answered yet; of another principal's message nothing changes.
+    pub(crate) async fn withdraw(
+        self: Arc<Hub>,
+        who: Principal,
+        session: SessionId,
+        seq: u64,
+        how: Withdrawal,
+    ) {
+        let Ok(Some(held)) = self.find(&session).await else { return };
+        if self.may_join(&who, Role::Controller, &held.session) {
+            held.post(Work::Withdraw { seq: Seq(seq), how, principal: who.name() });
+        }
     }
 
     /// Sessions that a principal may see, as a list of plists, those with the latest activity

@@ -2,7 +2,7 @@
 //!
 //! Called under the session's lock: moves and small copies only.
 
-use bridle_loop::{Asker, Name, Outcome, SessionId, Signal, SignalKind};
+use bridle_loop::{Answered, Asker, Name, Outcome, SessionId, Signal, SignalKind};
 use bridle_sexp::Value;
 use bridle_wire::Code;
 use bridle_wire::oacp::{Failure, Id, Message, Path, Type};
@@ -25,6 +25,8 @@ pub(super) struct Inbound {
     pub(super) id: Option<Id>,
     /// Whether its sender wants to know that it is recorded.
     pub(super) wants_receipt: bool,
+    /// Answers to questions of the guard that it brings: recorded with it, before it.
+    pub(super) answers: Vec<Answered>,
     /// Its share of the bytes in flight.
     pub(super) load: Load,
     pub(super) newness: Newness,
@@ -88,6 +90,7 @@ pub(super) fn read(
         ticket,
         id: message.id,
         wants_receipt: feed.receipts,
+        answers: Vec::new(),
         load,
         newness: Newness::Any,
         body,

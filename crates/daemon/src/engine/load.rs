@@ -19,7 +19,7 @@ use super::session::{Asking, Request};
 use super::terms::{Kind, StreamEvent};
 
 /// Kinds of records that are events: what a State is the fold of.
-pub(crate) const EVENTS: [&str; 10] = [
+pub(crate) const EVENTS: [&str; 11] = [
     "began",
     "signal",
     "registered",
@@ -30,6 +30,7 @@ pub(crate) const EVENTS: [&str; 10] = [
     "policy-installed",
     "tick",
     "cancelled",
+    "withdrawn",
 ];
 
 /// Bytes after which a page ends: it is held while its shell takes it, and there may be thousands

@@ -7,7 +7,7 @@
 use bridle_sexp::Value;
 
 /// Parts of a State that only remember.
-const MEMORIES: [&str; 3] = ["focus", "history", "decisions"];
+const MEMORIES: [&str; 4] = ["focus", "history", "decisions", "parked"];
 
 /// Shorter texts are in everything; hiding them would hide the rest and not them.
 const LEAST_BYTES: usize = 4;

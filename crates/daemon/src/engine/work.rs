@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bridle_loop::{Answered, Began, Draft, Fault, Outcome, Tick};
+use bridle_loop::{Answered, Began, Draft, Fault, Outcome, Seq, Tick, Withdrawal};
 use bridle_store::{By, Forgotten, Number};
 use bridle_wire::oacp::Id;
 use tokio::sync::oneshot;
@@ -32,6 +32,8 @@ pub(super) enum Work {
     Start { effect: u64 },
     /// Time passed.
     Tick(Tick),
+    /// What was begun for a signal is no longer wanted.
+    Withdraw { seq: Seq, how: Withdrawal, principal: Arc<str> },
     /// Load the session and take up what was left open.
     Recover(TaskTrackerToken),
     /// The session begins as a continuation of another.
@@ -73,6 +75,10 @@ impl Work {
             }
             Work::Start { effect } => Some(Work::Start { effect: *effect }),
             Work::Tick(tick) => Some(Work::Tick(*tick)),
+            Work::Withdraw { seq, how, principal } => {
+                let principal = Arc::clone(principal);
+                Some(Work::Withdraw { seq: *seq, how: *how, principal })
+            }
             Work::Recover(token) => Some(Work::Recover(token.clone())),
             Work::Signal(_)
             | Work::Answer(_)

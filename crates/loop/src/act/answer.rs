@@ -8,8 +8,14 @@ use bridle_sexp::Value;
 use crate::effect::{Addressee, Code, Deed, Reason};
 use crate::event::{Outcome, Signal};
 use crate::field::Plist;
+use crate::ids::EffectId;
+use crate::park;
 use crate::perceive;
-use crate::state::Turn;
+use crate::state::{State, Turn};
+
+/// Bytes of what is wanted that are shown to somebody who comes back: a screen or two. The hash
+/// stands for the rest.
+const MAX_SHOWN: usize = 4 << 10;
 
 /// What was perceived and needs no words.
 pub(crate) fn noted() -> Value {
@@ -91,14 +97,46 @@ pub(super) fn of_deed(deed: &Deed) -> (Reason, Plist) {
 }
 
 /// The answer to somebody who does not wait for a yes.
-pub(super) fn pending(turn: &Turn, questions: &[String]) -> (Reason, Option<Value>) {
-    let message = format!("waits for a yes to question `{}`", questions.join("`, `"));
+pub(super) fn pending(
+    state: &State,
+    turn: &Turn,
+    questions: &[EffectId],
+) -> (Reason, Option<Value>) {
+    let names: Vec<String> = questions.iter().map(|id| state.name_of(*id)).collect();
+    let message = format!("waits for a yes to question `{}`", names.join("`, `"));
     let plist = Plist::new()
         .put("status", Value::keyword("pending-approval"))
         .put("message", message)
-        .put_some("approval", questions.first().map(|id| Value::from(&**id)))
-        .put_list("approvals", questions.iter().map(|id| Value::from(&**id)));
+        .put_some("approval", names.first().map(|id| Value::from(&**id)))
+        .put_list("approvals", names.iter().map(|id| Value::from(&**id)));
+    // Who comes back shows the questions to somebody, and has nothing else to know them from.
+    let shown = questions.iter().filter(|_| park::returns(&turn.signal));
+    let plist = plist.put_list("questions", shown.filter_map(|id| question(state, *id)));
     (Reason::Pending, Some(with_parts(plist, turn).done()))
+}
+
+/// A question for somebody who sees nothing but this.
+fn question(state: &State, id: EffectId) -> Option<Value> {
+    let question = &state.questions.get(&id)?.question;
+    let intent = &question.intent;
+    let wanted = intent.payload().to_string();
+    let shown = cut(&wanted, MAX_SHOWN);
+    let plist = Plist::new()
+        .put("approval", state.name_of(id))
+        .put_number("effect", id.0)
+        .put("question", &*question.text)
+        .put("risk", Value::keyword(intent.action().risk().word()))
+        .put("action", intent.action().name().to_value())
+        .put("hash", intent.hash().to_string())
+        .put("wanted", shown)
+        .put_some("bytes", (shown.len() < wanted.len()).then(|| Value::from(size(&wanted))))
+        .put_list("who", question.who.iter().map(|who| Value::from(&**who)))
+        .put("expires", question.expires.0);
+    Some(plist.done())
+}
+
+fn size(text: &str) -> i64 {
+    i64::try_from(text.len()).unwrap_or(i64::MAX)
 }
 
 /// Who is to be answered.

@@ -9,13 +9,14 @@ use bridle_sexp::{Dialect, Value, print};
 
 use super::{
     Actuator, Advice, Answer, Answered, Asker, Began, Draft, Event, Fault, Fork, Outcome, Place,
-    Proposal, Signal, SignalKind, Tick,
+    Proposal, Signal, SignalKind, Tick, Withdrawal,
 };
 use crate::field::{
     Plist, Unreadable, effect_id, element_name, element_text, flag, list, name, number,
     optional_name, optional_text, printed, required, session, text, turn_id,
 };
 use crate::hash::ActionHash;
+use crate::ids::Seq;
 use crate::limits::Limits;
 use crate::policy::Installed;
 
@@ -33,6 +34,7 @@ impl Event {
             Event::PolicyInstalled(_) => "policy-installed",
             Event::Tick(_) => "tick",
             Event::Cancelled { .. } => "cancelled",
+            Event::Withdrawn { .. } => "withdrawn",
         }
     }
 
@@ -67,6 +69,9 @@ impl Event {
             Event::Tick(tick) => plist.put("tick", Value::keyword(tick.word())).done(),
             Event::Cancelled { turn, reason } => {
                 plist.put_number("turn", turn.0).put("reason", &**reason).done()
+            }
+            Event::Withdrawn { seq, how } => {
+                plist.put_number("signal", seq.0).put("how", Value::keyword(how.word())).done()
             }
         }
     }
@@ -111,6 +116,10 @@ impl Event {
             "cancelled" => {
                 Event::Cancelled { turn: turn_id(value, "turn")?, reason: text(value, "reason")? }
             }
+            "withdrawn" => Event::Withdrawn {
+                seq: Seq(number(value, "signal")?),
+                how: Withdrawal::from_value(value)?,
+            },
             _ => return Err(Unreadable::new("kind", "the kind of an event")),
         })
     }
@@ -346,6 +355,23 @@ impl Outcome {
             "unknown-outcome" => Outcome::UnknownOutcome,
             _ => return Err(Unreadable::new("outcome", "the word for an outcome")),
         })
+    }
+}
+
+impl Withdrawal {
+    fn word(self) -> &'static str {
+        match self {
+            Withdrawal::Cancelled => "cancelled",
+            Withdrawal::Expired => "expired",
+        }
+    }
+
+    fn from_value(value: &Value) -> Result<Self, Unreadable> {
+        match name(value, "how")?.as_str() {
+            "cancelled" => Ok(Withdrawal::Cancelled),
+            "expired" => Ok(Withdrawal::Expired),
+            _ => Err(Unreadable::new("how", "`cancelled` or `expired`")),
+        }
     }
 }
 

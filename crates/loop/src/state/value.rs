@@ -21,6 +21,7 @@ use crate::field::{
 };
 use crate::ids::{EffectId, Seq, TurnId};
 use crate::limits::Limits;
+use crate::park::Parked;
 use crate::policy::Installed;
 
 impl State {
@@ -83,6 +84,7 @@ impl State {
             .put_list("schedules", self.schedules.iter().map(|(name, plan)| plan.to_value(name)))
             .put_list("acts", self.acts.iter().map(|(id, pending)| pending.to_value(id.0)))
             .put_list("questions", self.questions.iter().map(|(id, open)| open.to_value(id.0)))
+            .put_list("parked", self.parked.values().map(Parked::to_value))
             .put_list("resolved", self.resolved.iter().map(Resolved::to_value))
             .put_list("budget", self.budget.to_values())
             .put_some("policy", self.policy.as_ref().map(Installed::to_value))
@@ -120,6 +122,7 @@ impl State {
             questions: BTreeMap::from_iter(list(value, "questions", |open| {
                 Ok((effect_id(open, "effect")?, Open::from_value(open)?))
             })?),
+            parked: BTreeMap::from_iter(list(value, "parked", Parked::from_value)?),
             resolved: list(value, "resolved", Resolved::from_value)?.into(),
             budget: Budget::from_value(value, "budget")?,
             policy: value.get("policy").map(Installed::from_value).transpose()?,
@@ -243,6 +246,18 @@ impl Open {
             then_think: flag(value, "then-think")?,
             tell: list(value, "tell", addressee)?,
         })
+    }
+}
+
+impl Parked {
+    fn to_value(&self) -> Value {
+        Plist::new().put("turn", self.turn.to_value()).put("until", self.until.0).done()
+    }
+
+    fn from_value(value: &Value) -> Result<(Seq, Self), Unreadable> {
+        let turn = Turn::from_value(required(value, "turn")?)?;
+        let seq = turn.seq.ok_or(Unreadable::new("turn", "one that was asked for"))?;
+        Ok((seq, Self { turn, until: time(value, "until")? }))
     }
 }
 

@@ -7,8 +7,8 @@ use std::sync::{Arc, LazyLock};
 
 use bridle_loop::{
     ActionHash, Actuator, Advice, Answer as LoopAnswer, Answered, Asker, Began, Draft, Effect,
-    EffectId, Event, Fault, Installed, Limits, Name, Outcome, Place, Policies, Proposal, Signal,
-    SignalKind, State, Tick, Time, TurnId,
+    EffectId, Event, Fault, Installed, Limits, Name, Outcome, Place, Policies, Proposal, Seq,
+    Signal, SignalKind, State, Tick, Time, TurnId, Withdrawal,
 };
 use bridle_sexp::Value;
 use proptest::collection::vec;
@@ -65,6 +65,7 @@ enum What {
     },
     Tick(Tick),
     Cancelled(u64),
+    Withdrawn(u64, Withdrawal),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -141,6 +142,7 @@ impl Moment {
             What::Cancelled(turn) => {
                 Some(Event::Cancelled { turn: TurnId(*turn), reason: "given up".into() })
             }
+            What::Withdrawn(seq, how) => Some(Event::Withdrawn { seq: Seq(*seq), how: *how }),
         };
         event.map(|event| (Time(self.at), event)).into_iter().collect()
     }
@@ -299,6 +301,7 @@ fn moment() -> impl Strategy<Value = Moment> {
         .prop_map(|(pick, who, answer, seen)| What::Answered { pick, who, answer, seen });
     let answering = (any::<usize>(), answer()).prop_map(|(pick, with)| What::Answer { pick, with });
     let stray = (0..9u64, answer()).prop_map(|(effect, with)| What::Stray { effect, with });
+    let withdrawal = prop_oneof![Just(Withdrawal::Cancelled), Just(Withdrawal::Expired)];
     let what = prop_oneof![
         8 => signal,
         12 => answering,
@@ -310,6 +313,7 @@ fn moment() -> impl Strategy<Value = Moment> {
         2 => Just(What::Tick(Tick::Deadline)),
         1 => Just(What::Tick(Tick::Heartbeat)),
         1 => (0..9u64).prop_map(What::Cancelled),
+        2 => (0..20u64, withdrawal).prop_map(|(seq, how)| What::Withdrawn(seq, how)),
         1 => limits().prop_map(What::Began),
     ];
     (prop_oneof![99 => 0..5_000i64, 1 => any::<i64>()], what)
@@ -398,6 +402,11 @@ pub(crate) fn payload() -> impl Strategy<Value = Value> {
     let known = [
         r#"(:sensor :user-prompt :text "help")"#,
         r#"(:sensor :chat-message :text "hi")"#,
+        r#"(:sensor :user-prompt :text "go" :returns t)"#,
+        r#"(:sensor :user-prompt :text "on" :returns t)"#,
+        r#"(:sensor :continue :run 1 :approvals (3))"#,
+        r#"(:sensor :continue :run 2 :approvals (3 4) :returns t)"#,
+        r#"(:sensor :continue :run 4 :text "and more")"#,
         r#"(:sensor :interrupt)"#,
         r#"(:sensor :focus :file "a.org" :line 3)"#,
         r#"(:sensor :tool-output :tool "shell" :result (:approved t))"#,

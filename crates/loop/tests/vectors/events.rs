@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bridle_loop::{
     ActionHash, Actuator, Advice, Answer, Answered, Asker, Began, Draft, EffectId, Event, Fault,
-    Fork, Installed, Limits, Name, Outcome, Place, Policies, Proposal, SessionId, Signal,
-    SignalKind, State, Tick, Time, TurnId, reader, step,
+    Fork, Installed, Limits, Name, Outcome, Place, Policies, Proposal, Seq, SessionId, Signal,
+    SignalKind, State, Tick, Time, TurnId, Withdrawal, reader, step,
 };
 use bridle_sexp::{Progress, Reader, Value};
 
@@ -154,6 +154,15 @@ fn event(verb: &str, words: &mut Words) -> Result<Event, String> {
         "cancel" => {
             let turn = TurnId(words.number()?);
             Ok(Event::Cancelled { turn, reason: words.text()? })
+        }
+        "withdrawn" => {
+            let (seq, how) = (Seq(words.number()?), words.symbol()?);
+            let how = match how.as_str() {
+                "cancelled" => Withdrawal::Cancelled,
+                "expired" => Withdrawal::Expired,
+                _ => return Err("`cancelled` or `expired` after the number of a signal".into()),
+            };
+            Ok(Event::Withdrawn { seq, how })
         }
         who => signal(who, words),
     }

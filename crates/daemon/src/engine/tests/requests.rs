@@ -153,6 +153,7 @@ fn crashed(directory: &std::path::Path, crash: Crash) -> u64 {
         ticket: None,
         id: None,
         wants_receipt: false,
+        answers: Vec::new(),
         load: super::rig::no_load(),
         body: None,
         newness: Newness::Any,

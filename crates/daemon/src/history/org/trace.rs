@@ -74,6 +74,7 @@ impl Trace {
             "acted" | "settled" => self.outcome(record, value),
             "say" => self.say(record, value),
             "cancelled" => self.cancelled(record, value),
+            "withdrawn" => self.withdrawn(record, value),
             "finish" => self.finish(value),
             _ => {}
         }
@@ -236,6 +237,15 @@ impl Trace {
         section.doc.heading(3, "Given up");
         section.doc.drawer(&about(record));
         section.doc.example(value.get("reason").and_then(Value::as_str).unwrap_or_default());
+    }
+
+    fn withdrawn(&mut self, record: &Record, value: Option<&Value>) {
+        let Some(value) = value else { return };
+        let seq = number(value, "signal").unwrap_or_default();
+        let Some(section) = self.open.get_mut(&Key::Signal(seq)) else { return };
+        section.doc.heading(3, "Withdrawn");
+        section.doc.drawer(&about(record));
+        section.doc.example(&keyword(value, "how"));
     }
 
     fn finish(&mut self, value: Option<&Value>) {
