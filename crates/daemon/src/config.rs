@@ -261,6 +261,9 @@ pub struct Limits {
     pub write_deadline: Duration,
     /// Time given to unsent answers when the daemon stops.
     pub shutdown_grace: Duration,
+    /// Time for which the run of a stream goes on that its shell has left, so that it can be taken
+    /// up again; then the run is called off.
+    pub stream_grace: Duration,
 }
 
 impl Default for Limits {
@@ -279,6 +282,8 @@ impl Default for Limits {
             unit_deadline: Duration::from_secs(5),
             write_deadline: Duration::from_secs(30),
             shutdown_grace: Duration::from_secs(5),
+            // A phone that changes its network is back by then.
+            stream_grace: Duration::from_secs(30),
         }
     }
 }

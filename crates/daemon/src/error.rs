@@ -143,6 +143,9 @@ pub enum Error {
     /// The bearer tokens cannot be read.
     #[error("cannot read the bearer tokens")]
     Tokens(#[source] crate::tokens::Error),
+    /// The key of continuations cannot be used.
+    #[error("cannot use the key that seals continuations")]
+    Seals(#[source] crate::http::SealsError),
     /// The thinker cannot be used.
     #[error("cannot use the thinker")]
     Thinker(#[source] bridle_host::Error),

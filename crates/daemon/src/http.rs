@@ -10,7 +10,10 @@
 //! - `post`: one exchange, from bytes to bytes; `body`, `marks`: what it is made of
 //! - `signal`: what a session is told of a request; `place`: which session
 //! - `run`: a request in its session until it is answered; a repeat finds the same answer
-//! - `fold`: what was recorded becomes the answer
+//! - `fold`: what was recorded becomes the answer; `approval`: a question as a directive
+//! - `step`: how a run goes on that waits for a yes; `seals`: tokens that only this daemon makes
+//! - `named`: an answer to a question that was asked elsewhere
+//! - `calloff`: a run that is no longer wanted
 //! - `stream`: an answer as events, while it is made
 //! - `files`: attachments, uploaded once and named by messages
 //! - `pair`: a device gets its token
@@ -21,12 +24,15 @@
 //! after a restart, because it is made again from the same events.
 
 mod answer;
+mod approval;
 mod body;
+mod calloff;
 mod discovery;
 mod files;
 mod fold;
 mod gate;
 mod marks;
+mod named;
 mod openapi;
 mod page;
 mod pair;
@@ -34,9 +40,11 @@ mod place;
 mod post;
 mod rate;
 mod run;
+mod seals;
 mod serve;
 mod signal;
 mod slow;
+mod step;
 mod stream;
 
 use std::fmt;
@@ -48,6 +56,8 @@ use axum::routing::{get, post as on_post};
 use bridle_wire::openharness::Limits;
 
 pub(crate) use files::Files;
+pub use seals::Error as SealsError;
+pub(crate) use seals::Seals;
 pub(crate) use serve::accept_loop;
 
 use crate::pairing::Desk;
@@ -74,6 +84,9 @@ pub(crate) struct Http {
     seen: place::Seen,
     /// Attachments.
     files: Files,
+    /// Makes and reads continuation tokens.
+    seals: Seals,
+    followed: calloff::Followed,
 }
 
 impl fmt::Debug for Http {
@@ -87,6 +100,7 @@ impl Http {
     pub(crate) fn new(
         shared: Arc<Shared>,
         tokens: Tokens,
+        seals: Seals,
         tls: Option<TlsAcceptor>,
         files: Files,
     ) -> Arc<Http> {
@@ -95,7 +109,21 @@ impl Http {
         let discovery = discovery::Documents::new(&limits, config.http_rates, &config.files);
         let openapi = openapi::document();
         let (desk, seen) = (Desk::new(&config.state), place::Seen::default());
-        Arc::new(Http { shared, tokens, desk, tls, limits, rates, discovery, openapi, seen, files })
+        let followed = calloff::Followed::default();
+        Arc::new(Http {
+            shared,
+            tokens,
+            desk,
+            tls,
+            limits,
+            rates,
+            discovery,
+            openapi,
+            seen,
+            seals,
+            followed,
+            files,
+        })
     }
 
     /// What answers where.
@@ -107,6 +135,7 @@ impl Http {
             .route("/v1/openharness/", exchange())
             .route("/openharness", exchange())
             .route("/openharness/", exchange())
+            .route("/v1/openharness/cancel", on_post(calloff::cancel))
             .route("/v1/openharness/openapi.json", get(openapi::serve))
             .route(files::PATH, on_post(files::upload).route_layer(gate()))
             .route("/v1/openharness/attachments/{ref_id}", get(files::download))

@@ -53,6 +53,7 @@ pub use config::{
 };
 pub use descriptors::make_room;
 pub use error::Error;
+pub use http::SealsError;
 pub use listen::Bound;
 pub use run::{run, shutdown_signal};
 pub use web_origin::WebOrigin;

@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::conn::{Connection, Origin, Stream};
 use crate::engine::Hub;
 use crate::error::Error;
-use crate::http::{self, Files, Http};
+use crate::http::{self, Files, Http, Seals};
 use crate::listen::{
     Bound, Listener, SocketFile, Stdio, accept_loop, bind_http, bind_tcp, bind_unix,
 };
@@ -121,7 +121,7 @@ pub fn shutdown_signal() -> std::io::Result<impl Future<Output = ()>> {
 #[derive(Default)]
 struct Open {
     listeners: Vec<Listener>,
-    http: Option<(TcpListener, Tokens, Option<TlsAcceptor>, Files)>,
+    http: Option<(TcpListener, Tokens, Seals, Option<TlsAcceptor>, Files)>,
     stdio: Option<Stdio>,
     /// Removes the socket file when the daemon has stopped.
     _file: Option<SocketFile>,
@@ -145,8 +145,9 @@ impl Open {
             let found = found.map_err(|source| Error::Http { addr: addr.clone(), source })?;
             open.bound.http = Some(found);
             let tokens = Tokens::load(&config.state).map_err(Error::Tokens)?;
+            let seals = Seals::open(&config.state).map_err(Error::Seals)?;
             let files = Files::open(config)?;
-            open.http = Some((listener, tokens, tls, files));
+            open.http = Some((listener, tokens, seals, tls, files));
         }
         if let Some(path) = &config.unix {
             let (listener, file) = bind_unix(path).await?;
@@ -168,8 +169,8 @@ impl Open {
         for listener in self.listeners.drain(..) {
             accepting.spawn(accept_loop(listener, Arc::clone(shared)));
         }
-        if let Some((listener, tokens, tls, files)) = self.http.take() {
-            let http = Http::new(Arc::clone(shared), tokens, tls, files);
+        if let Some((listener, tokens, seals, tls, files)) = self.http.take() {
+            let http = Http::new(Arc::clone(shared), tokens, seals, tls, files);
             accepting.spawn(http::accept_loop(listener, http));
         }
     }

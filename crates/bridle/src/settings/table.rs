@@ -321,6 +321,15 @@ pub(crate) static TABLE: &[Setting] = &[
         group: Group::Limits,
     },
     Setting {
+        name: "stream-grace",
+        env: &["BRIDLE_STREAM_GRACE"],
+        flag: Some("stream-grace"),
+        kind: Kind::Span,
+        default: Preset::Text("30s"),
+        doc: "Time to take up a stream over HTTP again before its request is called off",
+        group: Group::Limits,
+    },
+    Setting {
         name: "keepalive",
         env: &["BRIDLE_KEEPALIVE"],
         flag: Some("keepalive"),

@@ -22,4 +22,5 @@ mod conform;
 mod demo;
 mod guarded;
 mod harness;
+mod http_kill;
 mod written;

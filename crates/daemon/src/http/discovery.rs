@@ -19,7 +19,7 @@ use bridle_wire::openharness::discovery::{
 use bridle_wire::openharness::event::SSE_PROFILE;
 use bridle_wire::openharness::exchange::Health;
 use bridle_wire::openharness::ids::{ActionType, Label, Name};
-use bridle_wire::openharness::payload::{self, RENDER_MESSAGE};
+use bridle_wire::openharness::payload::{self, RENDER_MESSAGE, REQUEST_APPROVAL};
 use bridle_wire::openharness::shape::Gate;
 use bridle_wire::openharness::{
     Capabilities, CapabilityDenial, Echo, Json, Limits, Shape as _, Version,
@@ -38,22 +38,55 @@ const ENGINE: &str = "bridle";
 const PROFILES: [&str; 1] = [SSE_PROFILE];
 
 /// Types of directives that are sent.
-const SENT: [&str; 1] = [RENDER_MESSAGE];
+const SENT: [&str; 2] = [RENDER_MESSAGE, REQUEST_APPROVAL];
+
+/// The version of `dev.bridle.feedback` that is served.
+const FEEDBACK_VERSION: u64 = 1;
 
 /// Every capability that is known, and what is done about it.
-fn offers() -> Vec<(&'static str, Offer)> {
+fn offers(asked: Option<&Capabilities>) -> Vec<(&'static str, Offer)> {
     let denied = Offer::Denied(capability::Denial::NotSupported);
     let profiles = Json::object([("profiles", Json::array(PROFILES.map(Json::from)))]);
     let upload = Json::object([("endpoint", Json::from(files::PATH))]);
-    let keys = [PARALLEL, RICH_CARDS, APPROVAL, FEEDBACK];
+    let keys = [PARALLEL, RICH_CARDS];
     let denied = keys.into_iter().map(|key| (key, denied.clone()));
-    let honored = [(STREAMING, Offer::Honored(profiles)), (UPLOAD, Offer::Honored(upload))];
+    let feedback = match asked.is_none_or(has_our_feedback) {
+        true => Offer::Honored(Json::object([("version", Json::from(FEEDBACK_VERSION))])),
+        false => Offer::Denied(capability::Denial::VersionMismatch),
+    };
+    // Who can ask its user and cannot say what the answer was, asks in vain.
+    let asks_in_vain = asked.is_some_and(|asked| asked.asks(APPROVAL) && !can_ask(Some(asked)));
+    let approval = match asks_in_vain {
+        true => Offer::Denied(capability::Denial::RequiresCapability),
+        false => Offer::Honored(Json::from(true)),
+    };
+    let honored = [
+        (STREAMING, Offer::Honored(profiles)),
+        (UPLOAD, Offer::Honored(upload)),
+        (APPROVAL, approval),
+        (FEEDBACK, feedback),
+    ];
     honored.into_iter().chain(denied).collect()
+}
+
+/// Tells whether a shell can ask its user for a yes and bring the answer back.
+pub(super) fn can_ask(asked: Option<&Capabilities>) -> bool {
+    asked.is_some_and(|asked| {
+        asked.asks(APPROVAL) && asked.asks(FEEDBACK) && has_our_feedback(asked)
+    })
+}
+
+/// Tells whether the feedback that a shell speaks of is ours; one that does not say speaks ours.
+fn has_our_feedback(asked: &Capabilities) -> bool {
+    let value = asked.0.get(FEEDBACK).and_then(Json::as_object);
+    value
+        .and_then(|value| value.get("version"))
+        .is_none_or(|version| *version == Json::from(FEEDBACK_VERSION))
 }
 
 /// Answers what a shell asked for.
 pub(super) fn capabilities(asked: Option<&Capabilities>) -> (Capabilities, Vec<CapabilityDenial>) {
-    capability::answer(asked, &offers())
+    capability::answer(asked, &offers(asked))
 }
 
 /// The documents: who asks from this machine may ask more often.

@@ -13,19 +13,52 @@ use bridle_wire::openharness::payload::Format;
 use bridle_wire::openharness::shape::Latency;
 use bridle_wire::openharness::{Code, Directive, Echo, ErrorObject, ResponseMessage};
 
+use super::approval::Question;
 use super::run::Ran;
+use super::seals::Seals;
 use super::signal::About;
+use super::step;
+use crate::principal::Principal;
 
-/// Whether the results of directives are waited for.
+/// Whether the results of directives are waited for, unless they are answers.
 pub(super) const WISH: ResultWish = ResultWish::None;
 
+/// What a shell is told whose user said no, or somebody else did.
+const DENIED: &str = "Not done: it was denied.";
+
+/// What a shell is told that comes back when everything is over.
+const NOTHING_LEFT: &str = "Nothing waits any more.";
+
+/// Who reads an answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reader<'r> {
+    pub(super) echo: &'r Echo,
+    pub(super) about: &'r About,
+    /// How a question reaches its user; `None` for a shell that cannot ask.
+    pub(super) asks: Option<Asks<'r>>,
+}
+
+/// What a shell that can ask is given with a question.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asks<'r> {
+    pub(super) seals: &'r Seals,
+    pub(super) who: &'r Principal,
+    /// Where the request belongs, as it says.
+    pub(super) place: &'r str,
+}
+
 /// Makes the answer.
-pub(super) fn answer(ran: &Ran, echo: &Echo, about: &About) -> ResponseMessage {
+pub(super) fn answer(ran: &Ran, reader: Reader<'_>) -> ResponseMessage {
+    let echo = reader.echo;
     let mut message = match payload(ran) {
         None => ResponseMessage::error(echo, ErrorObject::of(Code::StreamExpired)),
         Some(payload) => match failure(&payload) {
+            Some(_) if ran.is_step && is_denied(&payload) => {
+                let told = render(DENIED, reader.about).with_id(directive_id(&ran.name(), 0), WISH);
+                ResponseMessage::success(echo, vec![told])
+            }
             Some(error) => ResponseMessage::error(echo, error),
-            None => ResponseMessage::success(echo, directives(ran, &payload, about)),
+            None => success(ran, &payload, reader),
         },
     };
     let latency = u64::try_from(ran.said.at.saturating_sub(ran.began)).unwrap_or(0);
@@ -57,22 +90,76 @@ fn failure(payload: &Value) -> Option<ErrorObject> {
     Some(error)
 }
 
-/// What the shell is to show. Each directive has a name of its own; nobody waits for its result.
-fn directives(ran: &Ran, payload: &Value, about: &About) -> Vec<Directive> {
+/// What the shell is to show, and what it is to ask. Each directive has a name of its own; only for
+/// the answers to questions somebody waits.
+fn success(ran: &Ran, payload: &Value, reader: Reader<'_>) -> ResponseMessage {
     let is_pending =
         payload.get("status").is_some_and(|status| status.is_keyword("pending-approval"));
-    let text = payload.get("text").and_then(Value::as_str);
-    let waits = payload.get("message").and_then(Value::as_str).filter(|_| is_pending);
+    let text = payload.get("text").and_then(Value::as_str).map(Cow::from);
+    let text = text.or_else(|| (ran.is_step && !is_pending).then(|| done(payload).into()));
+    let mut directives: Vec<Directive> =
+        text.iter().map(|text| render(text, reader.about)).collect();
+    let mut asked = Vec::new();
+    let askable = reader.asks.map(|asks| (asks, Question::all(payload)));
+    let askable = askable.filter(|(asks, all)| {
+        is_pending && !all.is_empty() && all.iter().all(|question| question.is_for(asks.who))
+    });
+    let mut continuation = None;
+    if let Some((asks, questions)) = askable {
+        for question in &questions {
+            asked.push(question.asked(directives.len()));
+            directives.push(question.directive(reader.about));
+        }
+        continuation = step::issue(asks.seals, asks.who, asks.place, ran, &asked);
+    }
+    if is_pending && continuation.is_none() {
+        directives.truncate(text.iter().count());
+        asked.clear();
+        let waits = payload.get("message").and_then(Value::as_str);
+        directives.extend(waits.map(|waits| render(waits, reader.about)));
+    }
+    let wish = |index: usize| match asked.iter().any(|asked| asked.index == index) {
+        true => ResultWish::Required,
+        false => WISH,
+    };
     let run = ran.name();
-    let texts = text.into_iter().chain(waits);
-    let named =
-        |(index, text): (usize, &str)| render(text, about).with_id(directive_id(&run, index), WISH);
-    texts.enumerate().map(named).collect()
+    let named = directives.into_iter().enumerate();
+    let named = named.map(|(index, it)| it.with_id(directive_id(&run, index), wish(index)));
+    let message = ResponseMessage::success(reader.echo, named.collect());
+    match continuation {
+        Some(continuation) => message.with_continuation(continuation),
+        None => message,
+    }
+}
+
+/// Tells whether what was asked for was not done because of a no: then the shell got what its user
+/// wanted.
+fn is_denied(payload: &Value) -> bool {
+    let last = payload.get("acts").and_then(Value::elements).and_then(<[Value]>::last);
+    last.and_then(|act| act.get("outcome")).is_some_and(|outcome| outcome.is_keyword("denied"))
+}
+
+/// What is said to somebody who came back and to whom nobody said a word: what was done.
+fn done(payload: &Value) -> String {
+    let acts = payload.get("acts").and_then(Value::elements).unwrap_or_default();
+    let word = |act: &Value, key| {
+        let word = act.get(key).and_then(Value::as_keyword).unwrap_or_default();
+        word.to_ascii_lowercase()
+    };
+    let line = |act: &Value| {
+        let (action, target) = (word(act, "action"), word(act, "target"));
+        format!("`{action}` of `{target}`: {}", word(act, "outcome"))
+    };
+    match acts.is_empty() {
+        true => NOTHING_LEFT.to_owned(),
+        false => acts.iter().map(line).collect::<Vec<_>>().join("\n"),
+    }
 }
 
 /// The name of a directive within its run.
 pub(super) fn directive_id(run: &str, index: usize) -> DirectiveId {
-    DirectiveId::new(format!("{run}.{index}")).expect("a session and two numbers are short")
+    let name = format!("{run}.{index}");
+    DirectiveId::new(name).expect("a session and two numbers are short")
 }
 
 /// A directive that shows a text.

@@ -59,6 +59,7 @@ fn paths() -> Json {
     let exchange = object([("post", post()), ("get", get("What is offered", "discovery"))]);
     object([
         ("/v1/openharness", exchange),
+        ("/v1/openharness/cancel", object([("post", cancel())])),
         (files::PATH, object([("post", upload())])),
         ("/v1/openharness/attachments/{ref_id}", object([("get", download())])),
         ("/.well-known/openharness", object([("get", get("What is offered", "discovery"))])),
@@ -91,6 +92,26 @@ fn post() -> Json {
         ("summary", "Asks for something in a session".into()),
         ("requestBody", body),
         ("responses", Json::object(statuses().into_iter().map(of))),
+    ])
+}
+
+/// A request that is no longer wanted.
+fn cancel() -> Json {
+    let body = object([
+        ("required", true.into()),
+        ("content", Json::Object(json("request.cancelRequest"))),
+    ]);
+    let taken = object([
+        ("description", "Taken, whether or not there is such a request".into()),
+        ("content", Json::Object(json("response.canceled"))),
+    ]);
+    let mut responses = refusals(&[400, 401, 403, 413, 415, 429]);
+    responses.insert("202", taken);
+    object([
+        ("operationId", "cancel".into()),
+        ("summary", "Calls a request off".into()),
+        ("requestBody", body),
+        ("responses", Json::Object(responses)),
     ])
 }
 

@@ -14,6 +14,7 @@ use bridle_wire::openharness::request::Context;
 use bridle_wire::openharness::{Fingerprint, RequestMessage};
 use sha2::{Digest as _, Sha256};
 
+use super::calloff::Run;
 use crate::principal::Principal;
 
 /// What names that are made begin with.
@@ -41,6 +42,20 @@ pub(super) fn of(who: &Principal, message: &RequestMessage) -> Option<SessionId>
         (Err(_), None) => made(&["session", session.as_str()]),
         (_, Some(thread)) => made(&["thread", session.as_str(), thread.as_str()]),
     })
+}
+
+/// What a request says about where it belongs, as a hash: its tenant, session and conversation.
+pub(super) fn named(message: &RequestMessage) -> String {
+    let tenant = message.request.auth.as_ref().and_then(|auth| auth.tenant_id.as_ref());
+    let context = message.context();
+    let session = context.and_then(|context| context.session_id.as_ref());
+    let thread = context.and_then(|context| context.conversation_id.as_ref());
+    let tenant = tenant.map_or("", |tenant| tenant.as_str());
+    let (session, thread) = (
+        session.map_or("", |session| session.as_str()),
+        thread.map_or("", |thread| thread.as_str()),
+    );
+    hex(&hash(&["named", tenant, session, thread]))
 }
 
 /// The session of that name that is the principal's own, when the name is somebody else's.
@@ -82,10 +97,11 @@ struct Index {
     by_age: VecDeque<([u8; NAME_BYTES], Instant)>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
     body: Fingerprint,
     at: Instant,
+    run: Run,
 }
 
 impl Seen {
@@ -97,11 +113,18 @@ impl Seen {
         known.is_some_and(|entry| entry.body != body)
     }
 
+    /// Where a request of this id runs or ran.
+    pub(super) fn run(&self, who: &Principal, id: &RequestId) -> Option<Run> {
+        let key = hash(&[&who.name(), id.as_str()]);
+        let index = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        index.by_key.get(&key).map(|entry| entry.run.clone())
+    }
+
     /// Notes a request that was recorded.
-    pub(super) fn note(&self, who: &Principal, id: &RequestId, body: Fingerprint) {
+    pub(super) fn note(&self, who: &Principal, id: &RequestId, body: Fingerprint, run: Run) {
         let (key, at) = (hash(&[&who.name(), id.as_str()]), Instant::now());
         let mut index = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if index.by_key.insert(key, Entry { body, at }).is_some() {
+        if index.by_key.insert(key, Entry { body, at, run }).is_some() {
             return;
         }
         index.by_age.push_back((key, at));
@@ -118,7 +141,9 @@ mod tests {
     use bridle_wire::openharness::Fingerprint;
     use bridle_wire::openharness::ids::RequestId;
 
-    use super::{MAX_SEEN, Seen};
+    use bridle_loop::SessionId;
+
+    use super::{MAX_SEEN, Run, Seen};
     use crate::principal::Principal;
 
     #[test]
@@ -127,12 +152,15 @@ mod tests {
         let id = |n: usize| RequestId::new(format!("r{n}")).unwrap();
         let (one, other) = (Fingerprint([1; 32]), Fingerprint([2; 32]));
         let who = Principal::LocalHttp(1000);
-        seen.note(&who, &id(0), one);
+        let run = Run { session: SessionId::parse("desk").unwrap(), seq: 7 };
+        seen.note(&who, &id(0), one, run.clone());
+        assert_eq!(seen.run(&who, &id(0)), Some(run.clone()));
+        assert_eq!(seen.run(&Principal::LocalHttp(1001), &id(0)), None);
         assert!(!seen.conflicts(&who, &id(0), one));
         assert!(seen.conflicts(&who, &id(0), other));
         assert!(!seen.conflicts(&Principal::LocalHttp(1001), &id(0), other));
         for n in 1..=MAX_SEEN {
-            seen.note(&who, &id(n), one);
+            seen.note(&who, &id(n), one, run.clone());
         }
         assert!(!seen.conflicts(&who, &id(0), other));
         assert!(seen.conflicts(&who, &id(1), other));

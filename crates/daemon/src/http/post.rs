@@ -12,6 +12,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::Response;
 use bridle_wire::openharness::capability::STREAMING;
 use bridle_wire::openharness::event::SSE_PROFILE;
+use bridle_wire::openharness::request::Context;
 use bridle_wire::openharness::{
     Capabilities, Code, Echo, ErrorObject, Received, Refused, ResponseMessage, receive,
 };
@@ -19,12 +20,16 @@ use bridle_wire::openharness::{
 use tokio::time::Instant;
 
 use super::body::{self, Read};
-use super::gate::Peer;
+use super::calloff::{self, Follower};
+use super::fold::{self, Asks};
+use super::gate::{Peer, now};
 use super::marks::Marks;
-use super::run::{self, Running, Wanted};
+use super::run::{self, Ran, Running, Wanted};
 use super::signal::{self, About};
+use super::step::{self, Bearer, Step};
 use super::stream::{self, Subject};
-use super::{Http, answer, discovery, files, fold};
+use super::{Http, answer, discovery, files, named, place};
+use crate::principal::Principal;
 
 /// Says that an answer was there already.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
@@ -35,6 +40,9 @@ const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// How long an answer is waited for when the shell does not say: as long as a turn may take.
 const MAX_WAIT: Duration = Duration::from_secs(600);
 
+/// How long the last word of a run is waited for whose time is over: a commit of the record.
+const LAST_WORD: Duration = Duration::from_secs(5);
+
 /// A body of more bytes is read on another thread: some 200 us for this much.
 const LARGE: usize = 64 << 10;
 
@@ -43,7 +51,7 @@ enum Answered {
     /// A message.
     Message { message: Box<ResponseMessage>, is_replay: bool },
     /// A stream.
-    Stream(Running, Box<Subject>),
+    Stream(Running, Box<Subject>, Follower),
 }
 
 impl Answered {
@@ -78,8 +86,8 @@ pub(super) async fn exchange(
     let answered = answered.unwrap_or_else(|error| Answered::error(&echo, *error));
     let correlation = marks.correlation().to_owned();
     let (response, code) = match answered {
-        Answered::Stream(running, subject) => {
-            (stream::respond(&http, running, *subject, marks), None)
+        Answered::Stream(running, subject, follower) => {
+            (stream::respond(&http, running, *subject, follower, marks), None)
         }
         Answered::Message { message, is_replay } => {
             let mut response = answer::message(&message, marks);
@@ -98,12 +106,13 @@ pub(super) async fn exchange(
 
 /// A request that may run.
 struct Admitted {
-    who: crate::principal::Principal,
+    who: Principal,
     received: Received,
     bytes: usize,
     form: Form,
     /// The name by which it came here.
     host: Box<str>,
+    step: Option<Step>,
 }
 
 /// How a request is answered.
@@ -163,6 +172,8 @@ async fn admit(
         return Err(of(Code::HeaderMismatch));
     }
     check_context(&received)?;
+    let bearer = Bearer { who: &who, message: &received.message, now: now() };
+    let step = step::take(&http.seals, bearer)?;
     if id.is_some_and(|id| http.seen.conflicts(&who, id, received.fingerprint)) {
         return Err(of(Code::IdempotencyConflict));
     }
@@ -170,16 +181,12 @@ async fn admit(
         return Err(of(Code::EngineOverloaded));
     }
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default().into();
-    Ok(Admitted { who, received, bytes, form, host })
+    Ok(Admitted { who, received, bytes, form, host, step })
 }
 
-/// Refuses what this engine could only ignore: a procedure that it does not know, and a step of a
-/// run that it did not begin.
+/// Refuses what this engine could only ignore: a procedure that it does not know.
 fn check_context(received: &Received) -> Result<(), Box<ErrorObject>> {
     let Some(context) = received.message.context() else { return Ok(()) };
-    if context.continuation.is_some() {
-        return Err(Box::new(ErrorObject::of(Code::ContinuationInvalid)));
-    }
     if context.task_hint.as_ref().is_some_and(|task| task.sop_id.is_some()) {
         let error = ErrorObject::of(Code::InvalidRequest)
             .with_message("this engine knows no procedure of that name")
@@ -200,29 +207,86 @@ fn form(headers: &HeaderMap, asked: Option<&Capabilities>) -> Option<Form> {
 
 /// Has the engine answer.
 async fn carry_out(http: &Arc<Http>, admitted: Admitted) -> Result<Answered, Box<ErrorObject>> {
-    let Admitted { who, received, bytes, form, host } = admitted;
+    let Admitted { who, received, bytes, form, host, step } = admitted;
     let context = received.message.context();
     let about = About::of(context.and_then(|context| context.shell.as_ref()));
-    let wait = context.and_then(bridle_wire::openharness::request::Context::timeout_ms);
-    let wait = wait.map_or(MAX_WAIT, |ms| Duration::from_millis(ms).min(MAX_WAIT));
-    let message = signal::message(&received, &[]);
+    if step::is_results_alone(&received.message) {
+        return answer_by_name(http, Heard { received: &received, about: &about, who: &who }).await;
+    }
+    let patience = Patience::of(context);
+    let message = signal::message(&received, step.as_ref(), &[]);
     let is_resumed = matches!(form, Form::Stream(Some(_)));
-    let mut wanted = Wanted { who, received: &received, about, message, bytes, is_resumed };
-    let in_time = Instant::now() + wait;
-    let running = begin(http, &mut wanted, &host, in_time).await?;
+    let mut wanted = Wanted { who, received: &received, about, message, bytes, is_resumed, step };
+    let running = begin(http, &mut wanted, &host, patience.until).await?;
     if let Some(id) = &received.message.request_id {
-        http.seen.note(&wanted.who, id, received.fingerprint);
+        http.seen.note(&wanted.who, id, received.fingerprint, running.run());
     }
+    let follower = Follower::new(http, running.run());
+    let end = patience.end.filter(|_| !running.is_over());
+    let end = end.map(|time| calloff::end_at(http, wanted.who.clone(), running.run(), time));
+    let Wanted { who, about, .. } = wanted;
     if let Form::Stream(last) = form {
-        let about = wanted.about;
-        let subject = Box::new(Subject { received, about, last, wait });
-        return Ok(Answered::Stream(running, subject));
+        let subject = Subject { received, about, who, last, until: patience.until, end };
+        return Ok(Answered::Stream(running, Box::new(subject), follower));
     }
-    let ran = within(http, in_time, running.finish()).await?;
-    let message = fold::answer(&ran, &received.echo, &wanted.about);
-    let (supported, denials) = discovery::capabilities(received.message.capabilities.as_ref());
+    let ran = within(http, patience.until, running.finish()).await?;
+    if let Some(end) = end {
+        end.abort();
+    }
+    let message = written(http, &ran, Heard { received: &received, about: &about, who: &who });
+    Ok(Answered::Message { message: Box::new(message), is_replay: ran.is_replay })
+}
+
+/// Has questions answered that the shell knows by their names alone.
+async fn answer_by_name(http: &Http, heard: Heard<'_>) -> Result<Answered, Box<ErrorObject>> {
+    let context = heard.received.message.context();
+    if !context.is_some_and(|context| named::are_answers(context.directive_results())) {
+        return Err(Box::new(ErrorObject::of(Code::ContinuationInvalid)));
+    }
+    let message = named::decide(http, heard).await?;
+    let asked = heard.received.message.capabilities.as_ref();
+    let (supported, denials) = discovery::capabilities(asked);
     let message = Box::new(message.with_capabilities(supported, denials));
-    Ok(Answered::Message { message, is_replay: ran.is_replay })
+    Ok(Answered::Message { message, is_replay: false })
+}
+
+/// Who hears an answer.
+#[derive(Clone, Copy)]
+pub(super) struct Heard<'h> {
+    pub(super) received: &'h Received,
+    pub(super) about: &'h About,
+    pub(super) who: &'h Principal,
+}
+
+/// The answer to a request, with what is offered.
+pub(super) fn written(http: &Http, ran: &Ran, heard: Heard<'_>) -> ResponseMessage {
+    let Heard { received, about, who } = heard;
+    let asked = received.message.capabilities.as_ref();
+    let place = place::named(&received.message);
+    let asks = Asks { seals: &http.seals, who, place: &place };
+    let asks = discovery::can_ask(asked).then_some(asks);
+    let message = fold::answer(ran, fold::Reader { echo: &received.echo, about, asks });
+    let (supported, denials) = discovery::capabilities(asked);
+    message.with_capabilities(supported, denials)
+}
+
+/// For how long a shell waits.
+#[derive(Clone, Copy)]
+struct Patience {
+    /// When nobody waits for the answer any more.
+    until: Instant,
+    /// When the run itself ends, if the shell says so.
+    end: Option<Instant>,
+}
+
+impl Patience {
+    fn of(context: Option<&Context>) -> Patience {
+        let now = Instant::now();
+        let said = context.and_then(Context::timeout_ms).map(Duration::from_millis);
+        let end = said.filter(|said| *said <= MAX_WAIT).map(|said| now + said);
+        let until = end.map_or(now + MAX_WAIT, |end| end + LAST_WORD);
+        Patience { until, end }
+    }
 }
 
 /// Has a request recorded, with what is known of its attachments.
@@ -244,7 +308,7 @@ async fn begin(
         }
         let resolved = files::resolve(http, &wanted.who, host, message.context());
         let resolved = within(http, in_time, async { Ok(resolved.await) }).await??;
-        wanted.message = signal::message(wanted.received, &resolved);
+        wanted.message = signal::message(wanted.received, wanted.step.as_ref(), &resolved);
     }
     within(http, in_time, run::begin(http, wanted)).await
 }

@@ -14,14 +14,19 @@ use bridle_wire::oacp::{Failure, Id, Message};
 use bridle_wire::openharness::{Code, Received};
 
 use super::Http;
+use super::calloff::Run;
 use super::place;
 use super::signal::About;
+use super::step::{Step, run_name};
 use crate::budget::OWNED;
 use crate::engine::{Attach, Attachment, Kind, Mode, Out, StreamEvent};
 use crate::principal::Principal;
 
 /// The client under which the engine knows all requests of this protocol.
 const CLIENT: &str = "openharness";
+
+/// The client of requests that take a step: known by their tokens, not by their own ids.
+const STEPPING: &str = "openharness-step";
 
 /// Tries of one request whose answers said "try again later"; after the last, its answer stays.
 const MAX_TRIES: usize = 16;
@@ -37,6 +42,8 @@ pub(super) struct Wanted<'r> {
     pub(super) bytes: usize,
     /// Whether it must have come before: the shell saw the beginning of its answer.
     pub(super) is_resumed: bool,
+    /// The step that it takes of an earlier run.
+    pub(super) step: Option<Step>,
 }
 
 /// A request that was recorded, and what follows from it.
@@ -48,11 +55,13 @@ pub(super) struct Running {
     began: Option<i64>,
     /// The answer, if it was there before this copy of the request came.
     ready: Option<Arc<StreamEvent>>,
+    /// Whether it goes on with an earlier run.
+    is_step: bool,
 }
 
 /// Something that happened.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum News {
     /// Text of the answer in the making.
     Delta(String),
     /// The answer.
@@ -73,6 +82,8 @@ pub(super) struct Ran {
     pub(super) said: Arc<StreamEvent>,
     /// Whether the answer was there before this copy of the request came.
     pub(super) is_replay: bool,
+    /// Whether it went on with an earlier run.
+    pub(super) is_step: bool,
 }
 
 /// Has a request recorded, or finds it recorded.
@@ -80,7 +91,10 @@ pub(super) struct Ran {
 /// # Errors
 /// Nothing of it is recorded.
 pub(super) async fn begin(http: &Http, wanted: &Wanted<'_>) -> Result<Running, Code> {
-    let place = place::of(&wanted.who, &wanted.received.message);
+    let place = match &wanted.step {
+        Some(step) => Some(step.session.clone()),
+        None => place::of(&wanted.who, &wanted.received.message),
+    };
     let mut attempt = 1;
     loop {
         let running = attempt_once(http, wanted, place.as_ref(), attempt).await?;
@@ -99,12 +113,15 @@ async fn attempt_once(
     attempt: usize,
 ) -> Result<Running, Code> {
     let attachment = join(http, wanted, place, attempt).await?;
+    let refused = |failure: &Failure| wanted.refused(failure);
     let mut message = wanted.message.clone();
-    message.id = wanted.received.message.request_id.as_ref().map(|id| Id::Str(id.as_str().into()));
+    message.id = wanted.id();
     let load = http.shared.budget.load(wanted.bytes.saturating_mul(OWNED));
-    let admitted = match wanted.is_resumed {
-        true => attachment.admit_again(message, load),
-        false => attachment.admit(message, &[], load),
+    let admitted = match &wanted.step {
+        _ if wanted.is_resumed => attachment.admit_again(message, load),
+        Some(step) if step.is_late => attachment.admit_again(message, load),
+        Some(step) => attachment.admit_answering(message, &step.verdicts, load),
+        None => attachment.admit(message, &[], load),
     };
     admitted.map_err(|failure| refused(&failure))?;
     let seq = loop {
@@ -114,14 +131,15 @@ async fn attempt_once(
             _ => {}
         }
     };
-    let mut running = Running::new(attachment, seq);
+    let is_step = wanted.step.is_some();
+    let mut running = Running::new(attachment, seq, is_step);
     // Said together with the receipt, so it is known without waiting.
     if running.is_repeated().await? {
         let session = running.attachment.session().clone();
         let cursor = Some(seq.saturating_sub(1));
         let want = Attach { cursor, ..attach(wanted, Some(session), attempt) };
         let attachment = enter(http, wanted, want).await.map_err(|failure| refused(&failure))?;
-        running = Running::new(attachment, seq);
+        running = Running::new(attachment, seq, is_step);
         running.catch_up().await?;
     }
     Ok(running)
@@ -141,6 +159,10 @@ async fn join(
     let first = enter(http, wanted, attach(wanted, Some(place.clone()), attempt)).await;
     let unknown = bridle_wire::Code::UnknownSession;
     match first {
+        // It was there when the token was issued, and is nobody's or another's now.
+        Err(failure) if failure.code == unknown && wanted.step.is_some() => {
+            Err(Code::ContinuationInvalid)
+        }
         Err(failure) if failure.code == unknown => {
             let own = place::own(&wanted.who, place);
             let second = enter(http, wanted, attach(wanted, Some(own), attempt)).await;
@@ -155,9 +177,10 @@ async fn enter(http: &Http, wanted: &Wanted<'_>, want: Attach) -> Result<Arc<Att
 }
 
 fn attach(wanted: &Wanted<'_>, session: Option<SessionId>, attempt: usize) -> Attach {
+    let client = if wanted.step.is_some() { STEPPING } else { CLIENT };
     let client = match attempt {
-        1 => CLIENT.into(),
-        again => format!("{CLIENT}/{again}").into(),
+        1 => client.into(),
+        again => format!("{client}/{again}").into(),
     };
     Attach {
         session,
@@ -174,14 +197,45 @@ fn attach(wanted: &Wanted<'_>, session: Option<SessionId>, attempt: usize) -> At
     }
 }
 
+impl Wanted<'_> {
+    /// The id under which it is known when it comes again. A step is known by its token, so that a
+    /// second one under the same token is none, whatever the request calls itself.
+    fn id(&self) -> Option<Id> {
+        if let Some(step) = &self.step {
+            return Some(Id::Str(step.id.as_str().into()));
+        }
+        let id = self.received.message.request_id.as_ref();
+        id.map(|id| Id::Str(id.as_str().into()))
+    }
+
+    /// What a refusal of the engine is called here.
+    fn refused(&self, failure: &Failure) -> Code {
+        match (&self.step, refused(failure)) {
+            (Some(_), Code::IdempotencyConflict) => Code::ContinuationConsumed,
+            (Some(step), Code::StreamExpired) if step.is_late => Code::ContinuationExpired,
+            (_, code) => code,
+        }
+    }
+}
+
 impl Running {
-    fn new(attachment: Arc<Attachment>, seq: u64) -> Running {
-        Running { attachment, seq, began: None, ready: None }
+    fn new(attachment: Arc<Attachment>, seq: u64, is_step: bool) -> Running {
+        Running { attachment, seq, began: None, ready: None, is_step }
     }
 
     /// The name of the run: its session and the number of its signal.
     pub(super) fn name(&self) -> String {
         run_name(self.attachment.session(), self.seq)
+    }
+
+    /// Where it runs.
+    pub(super) fn run(&self) -> Run {
+        Run { session: self.attachment.session().clone(), seq: self.seq }
+    }
+
+    /// Tells whether it was answered before this copy of the request came.
+    pub(super) fn is_over(&self) -> bool {
+        self.ready.is_some()
     }
 
     /// Waits for the answer.
@@ -190,7 +244,7 @@ impl Running {
     /// The session is gone.
     pub(super) async fn finish(mut self) -> Result<Ran, Code> {
         loop {
-            if let Step::Answered(said) = self.step().await? {
+            if let News::Answered(said) = self.news().await? {
                 return Ok(self.ran(said));
             }
         }
@@ -200,17 +254,17 @@ impl Running {
     ///
     /// # Errors
     /// The session is gone.
-    pub(super) async fn step(&mut self) -> Result<Step, Code> {
+    pub(super) async fn news(&mut self) -> Result<News, Code> {
         if let Some(said) = &self.ready {
-            return Ok(Step::Answered(Arc::clone(said)));
+            return Ok(News::Answered(Arc::clone(said)));
         }
         Ok(match next(&self.attachment).await {
-            Out::Event { event, .. } => self.take(event).map_or(Step::Nothing, Step::Answered),
+            Out::Event { event, .. } => self.take(event).map_or(News::Nothing, News::Answered),
             Out::Delta { turn, text } if self.attachment.is_about(turn, self.seq) => {
-                Step::Delta(text)
+                News::Delta(text)
             }
             Out::Gone(failure) => return Err(refused(&failure)),
-            _ => Step::Nothing,
+            _ => News::Nothing,
         })
     }
 
@@ -228,9 +282,9 @@ impl Running {
 
     /// All that was recorded, with the answer.
     pub(super) fn ran(self, said: Arc<StreamEvent>) -> Ran {
-        let Running { attachment, seq, began, ready } = self;
+        let Running { attachment, seq, began, ready, is_step } = self;
         let (began, is_replay) = (began.unwrap_or(said.at), ready.is_some());
-        Ran { session: attachment.session().clone(), seq, began, said, is_replay }
+        Ran { session: attachment.session().clone(), seq, began, said, is_replay, is_step }
     }
 
     /// Tells whether the message came before. The answer is not lost by looking: what follows a
@@ -263,11 +317,6 @@ impl Running {
         }
         Ok(())
     }
-}
-
-/// The name of a run.
-fn run_name(session: &SessionId, seq: u64) -> String {
-    format!("{session}-{seq}")
 }
 
 impl Ran {

@@ -11,26 +11,52 @@ use bridle_wire::openharness::request::{
 };
 use bridle_wire::openharness::{Json, Received};
 
+use super::discovery;
 use super::files::Facts;
 use super::place::hex;
+use super::step::Step;
 
 /// The kind of a shell whose user reads a terminal.
 const COMMAND_SHELL: &str = "command_shell";
 
 /// The prompt that a request makes. It names the request by its fingerprint, so that another body
 /// under the same id is another message. `files` are the facts of its attachments, in order.
-pub(super) fn message(received: &Received, files: &[Option<Facts>]) -> Message {
+pub(super) fn message(
+    received: &Received,
+    step: Option<&Step>,
+    files: &[Option<Facts>],
+) -> Message {
     let context = received.message.context();
     let intent = context.and_then(|context| context.user_intent.as_ref());
-    let mut pairs = vec![
-        ("sensor", Value::keyword("user-prompt")),
-        ("text", Value::str(intent.map_or("", |intent| intent.as_str()))),
-    ];
+    let text = intent.map_or("", |intent| intent.as_str());
+    let mut pairs = match step {
+        Some(_) if text.trim().is_empty() => vec![("sensor", Value::keyword("continue"))],
+        _ => vec![("sensor", Value::keyword("user-prompt")), ("text", Value::str(text))],
+    };
     if let Some(context) = context {
         pairs.extend(beside(context, files));
     }
+    if let Some(step) = step {
+        pairs.extend(taken_up(step));
+    }
+    if discovery::can_ask(received.message.capabilities.as_ref()) {
+        pairs.push(("returns", Value::T));
+    }
     pairs.push(("request", Value::str(hex(&received.fingerprint.0))));
     Message::new(Type::Event).with_payload(Value::plist(pairs))
+}
+
+/// What a run is told that goes on. The answers themselves are recorded as such, beside it.
+fn taken_up(step: &Step) -> Vec<(&'static str, Value)> {
+    let number = |number: u64| Value::int(i64::try_from(number).unwrap_or(i64::MAX));
+    let mut pairs = vec![
+        ("run", number(step.run)),
+        ("approvals", Value::list(step.asked.iter().map(|asked| number(asked.effect)))),
+    ];
+    if !step.results.is_empty() {
+        pairs.push(("results", Value::list(step.results.iter().cloned())));
+    }
+    pairs
 }
 
 /// What is said beside the prompt.

@@ -24,12 +24,16 @@ use bridle_wire::openharness::{
 };
 use http_body::Frame;
 use tokio::sync::mpsc;
-use tokio::time::MissedTickBehavior;
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, MissedTickBehavior};
 
+use super::calloff::Follower;
 use super::marks::Marks;
-use super::run::{Ran, Running, Step};
+use super::post::{self, Heard};
+use super::run::{News, Ran, Running};
 use super::signal::About;
 use super::{Http, discovery, fold};
+use crate::principal::Principal;
 
 /// Where a shell says which event it saw last.
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
@@ -58,10 +62,13 @@ pub(super) fn last_event(headers: &HeaderMap) -> Option<u64> {
 pub(super) struct Subject {
     pub(super) received: Received,
     pub(super) about: About,
+    pub(super) who: Principal,
     /// The event that the shell saw last.
     pub(super) last: Option<u64>,
-    /// For how long the shell waits.
-    pub(super) wait: Duration,
+    /// When the shell no longer waits.
+    pub(super) until: Instant,
+    /// What ends the run when its time is over.
+    pub(super) end: Option<AbortHandle>,
 }
 
 /// Answers with a stream.
@@ -69,11 +76,12 @@ pub(super) fn respond(
     http: &Arc<Http>,
     running: Running,
     subject: Subject,
+    follower: Follower,
     marks: Marks,
 ) -> Response {
     let (events, receiver) = mpsc::channel(MAX_WAITING);
     let teller = Teller::new(events, &running, &subject);
-    let task = tell(Arc::clone(http), running, subject, teller);
+    let task = tell(Arc::clone(http), running, subject, teller, follower);
     http.shared.tasks.spawn(task);
     let mut response = Response::new(Body::new(Events(receiver)));
     let headers = response.headers_mut();
@@ -87,9 +95,20 @@ pub(super) fn respond(
 /// The shell has left.
 struct Left;
 
-async fn tell(http: Arc<Http>, running: Running, subject: Subject, mut teller: Teller) {
-    // Either way there is nobody to say more to.
-    let _ = Box::pin(teller.tell(&http, running, &subject)).await;
+async fn tell(
+    http: Arc<Http>,
+    running: Running,
+    subject: Subject,
+    mut teller: Teller,
+    follower: Follower,
+) {
+    let told = Box::pin(teller.tell(&http, running, &subject)).await;
+    match told {
+        Ok(()) => {}
+        // It has left when everything was said but the end.
+        Err(Left) if teller.has_ended => {}
+        Err(Left) => follower.leave(subject.who),
+    }
 }
 
 /// Writes the events of one stream.
@@ -102,6 +121,8 @@ struct Teller {
     seq: u64,
     /// Whether the first directive has begun.
     has_begun: bool,
+    /// Whether the answer is there.
+    has_ended: bool,
 }
 
 impl Teller {
@@ -114,6 +135,7 @@ impl Teller {
             request: subject.received.echo.request_id.clone(),
             seq: subject.last.map_or(0, |last| last.saturating_add(1)),
             has_begun: false,
+            has_ended: false,
         }
     }
 
@@ -127,27 +149,31 @@ impl Teller {
         let mut signs = tokio::time::interval(KEEP_ALIVE);
         signs.set_missed_tick_behavior(MissedTickBehavior::Delay);
         signs.tick().await;
-        let late = tokio::time::sleep(subject.wait);
+        let late = tokio::time::sleep_until(subject.until);
         let mut late = std::pin::pin!(late);
         let ended = loop {
-            let step = tokio::select! {
-                step = running.step() => step,
+            let news = tokio::select! {
+                news = running.news() => news,
                 _ = signs.tick() => {
                     self.put(SIGN.into()).await?;
                     continue;
                 }
                 () = late.as_mut() => break Err(Code::EngineTimeout),
-                () = super::post::stopped(http) => break Err(Code::EngineOverloaded),
+                () = post::stopped(http) => break Err(Code::EngineOverloaded),
                 () = self.events.closed() => return Err(Left),
             };
-            match step {
-                Ok(Step::Delta(text)) => self.delta(&text, &subject.about).await?,
-                Ok(Step::Answered(said)) => break Ok(running.ran(said)),
-                Ok(Step::Nothing) => {}
+            match news {
+                Ok(News::Delta(text)) => self.delta(&text, &subject.about).await?,
+                Ok(News::Answered(said)) => break Ok(running.ran(said)),
+                Ok(News::Nothing) => {}
                 Err(code) => break Err(code),
             }
         };
-        self.end(ended, subject).await
+        self.has_ended = true;
+        if let (Ok(_), Some(end)) = (&ended, &subject.end) {
+            end.abort();
+        }
+        self.end(http, ended, subject).await
     }
 
     async fn open(&mut self, subject: &Subject) -> Result<(), Left> {
@@ -188,15 +214,22 @@ impl Teller {
     }
 
     /// Shows the directives of an answer whole, and then the answer.
-    async fn end(&mut self, ended: Result<Ran, Code>, subject: &Subject) -> Result<(), Left> {
-        let echo = &subject.received.echo;
+    async fn end(
+        &mut self,
+        http: &Http,
+        ended: Result<Ran, Code>,
+        subject: &Subject,
+    ) -> Result<(), Left> {
+        let Subject { received, about, who, .. } = subject;
         let message = match &ended {
-            Ok(ran) => fold::answer(ran, echo, &subject.about),
-            Err(code) => ResponseMessage::error(echo, ErrorObject::of(*code)),
+            Ok(ran) => post::written(http, ran, Heard { received, about, who }),
+            Err(code) => {
+                let error = ResponseMessage::error(&received.echo, ErrorObject::of(*code));
+                let asked = received.message.capabilities.as_ref();
+                let (supported, denials) = discovery::capabilities(asked);
+                error.with_capabilities(supported, denials)
+            }
         };
-        let asked = subject.received.message.capabilities.as_ref();
-        let (supported, denials) = discovery::capabilities(asked);
-        let message = message.with_capabilities(supported, denials);
         for (index, directive) in message.response.action_directives.iter().enumerate() {
             self.whole(index, directive).await?;
         }

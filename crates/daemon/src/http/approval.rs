@@ -1,0 +1,128 @@
+//! A question of the guard as a directive: `request_approval`.
+//!
+//! Called by `fold` for shells that can ask their user and bring the answer back. What it shows is in
+//! the record of the answer; `step` says what becomes of the answer.
+
+use bridle_loop::ActionHash;
+use bridle_sexp::Value;
+use bridle_wire::openharness::Directive;
+use bridle_wire::openharness::directive::RiskTier;
+use bridle_wire::openharness::ids::{ActionType, ApprovalId, OptionId, Timestamp};
+use bridle_wire::openharness::payload::{
+    ApprovalOption, ApprovalSubject, OptionKind, RequestApproval,
+};
+
+use super::fold::shown;
+use super::signal::About;
+use super::step::{ALLOW, Asked, REJECT};
+use crate::principal::Principal;
+
+/// What the types of what is asked for begin with: they are this engine's own.
+const OURS: &str = "dev.bridle.";
+
+/// The heading of a question.
+const TITLE: &str = "Approval needed";
+
+/// A question that was recorded.
+#[derive(Debug)]
+pub(super) struct Question<'v> {
+    name: &'v str,
+    text: &'v str,
+    action: String,
+    risk: RiskTier,
+    wanted: &'v str,
+    /// All bytes of what is wanted, if only its beginning is shown.
+    bytes: Option<i64>,
+    hash: ActionHash,
+    effect: u64,
+    expires: i64,
+    who: Vec<&'v str>,
+}
+
+impl<'v> Question<'v> {
+    /// The questions of an answer that waits for them.
+    pub(super) fn all(payload: &'v Value) -> Vec<Question<'v>> {
+        let listed = payload.get("questions").and_then(Value::elements).unwrap_or_default();
+        listed.iter().filter_map(Question::of).collect()
+    }
+
+    fn of(value: &'v Value) -> Option<Question<'v>> {
+        let text = |key| value.get(key).and_then(Value::as_str);
+        let who = value.get("who").and_then(Value::elements).unwrap_or_default();
+        let action = value.get("action").and_then(Value::as_keyword)?.to_ascii_lowercase();
+        Some(Question {
+            name: text("approval")?,
+            text: text("question")?,
+            action,
+            risk: risk(value),
+            wanted: text("wanted")?,
+            bytes: value.get("bytes").and_then(Value::as_i64),
+            hash: ActionHash::parse(text("hash")?)?,
+            effect: value.get("effect")?.as_i64().and_then(|effect| u64::try_from(effect).ok())?,
+            expires: value.get("expires")?.as_i64()?,
+            who: who.iter().filter_map(Value::as_str).collect(),
+        })
+    }
+
+    /// Tells whether it is worth asking somebody: whether the answer can count is for the policies
+    /// of that moment, but not everybody is asked in vain.
+    pub(super) fn is_for(&self, who: &Principal) -> bool {
+        let asker = who.asker();
+        who.permits(bridle_loop::Access::Approve)
+            && (asker.owner || self.who.contains(&&*asker.principal))
+    }
+
+    /// What the token of the answer says about it.
+    pub(super) fn asked(&self, index: usize) -> Asked {
+        Asked { index, effect: self.effect, hash: self.hash, expires: self.expires }
+    }
+
+    /// The directive.
+    pub(super) fn directive(&self, about: &About) -> Directive {
+        let wanted = shown(self.wanted, about);
+        let wanted = match self.bytes {
+            Some(bytes) => format!("{wanted} .. (the beginning of {bytes} bytes)"),
+            None => wanted.into_owned(),
+        };
+        let message = format!("{}: {wanted}", self.text);
+        let fallback =
+            format!("{TITLE}, question `{}`: {message} (answer it in another shell)", self.name);
+        let subject = ActionType::new(format!("{OURS}{}", self.action)).ok();
+        let subject = subject.map(|action_type| ApprovalSubject {
+            action_type,
+            summary: Some(wanted),
+            payload_digest: Some(format!("blake3:{}", self.hash)),
+        });
+        Directive::request_approval(&RequestApproval {
+            approval_id: ApprovalId::new(self.name).expect("a session and a number are short"),
+            title: Some(TITLE.to_owned()),
+            message,
+            fallback_message: Some(fallback),
+            risk_tier: Some(self.risk),
+            options: vec![
+                option(ALLOW, "Allow once", OptionKind::AllowOnce),
+                option(REJECT, "Reject", OptionKind::RejectOnce),
+            ],
+            subject,
+            response_schema: None,
+            expires_at: Some(Timestamp::from_unix_ms(self.expires)),
+        })
+    }
+}
+
+fn option(id: &str, label: &str, kind: OptionKind) -> ApprovalOption {
+    let option_id = OptionId::new(id).expect("our options are short");
+    ApprovalOption { option_id, label: label.to_owned(), kind }
+}
+
+/// What is no known word is dangerous.
+fn risk(value: &Value) -> RiskTier {
+    let says = |word| value.get("risk").is_some_and(|risk: &Value| risk.is_keyword(word));
+    if says("safe") {
+        RiskTier::Safe
+    } else if says("caution") {
+        RiskTier::Caution
+    } else {
+        RiskTier::Dangerous
+    }
+}

@@ -1,0 +1,191 @@
+//! When a run is no longer wanted: called off, out of time, or left alone.
+//!
+//! Used by `post` and `stream`; [`cancel`] answers `POST /v1/openharness/cancel`. Each gives up the
+//! turn of one request and nothing else; what was begun outside of the daemon goes on, and its
+//! outcome is recorded as always.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::extract::{Extension, Request, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use bridle_loop::{SessionId, Withdrawal};
+use bridle_wire::openharness::exchange::{CancelRequest, Canceled};
+use bridle_wire::openharness::ids::{Name, RequestId};
+use bridle_wire::openharness::{Code, Echo, Shape as _, read};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use super::Http;
+use super::answer;
+use super::body::{self, Read};
+use super::gate::Peer;
+use super::marks::Marks;
+use super::post::is_json;
+use crate::principal::Principal;
+
+/// Bytes of the request of a cancellation: an id of the largest size, however it is escaped.
+const MAX_BODY: usize = 512 << 10;
+
+/// Where a request runs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Run {
+    pub(super) session: SessionId,
+    /// The number of its signal.
+    pub(super) seq: u64,
+}
+
+/// Runs that somebody follows, and those that were left a moment ago.
+#[derive(Debug, Default)]
+pub(super) struct Followed(Mutex<HashMap<Run, Followers>>);
+
+#[derive(Debug, Default)]
+struct Followers {
+    present: usize,
+    /// Departures that may still end the run.
+    leaving: usize,
+    /// When the last one left.
+    left: Option<Instant>,
+}
+
+/// Somebody who waits for the answer of a run; gone when it is dropped.
+#[derive(Debug)]
+pub(super) struct Follower {
+    http: Arc<Http>,
+    run: Run,
+}
+
+impl Follower {
+    /// Notes that somebody follows a run.
+    pub(super) fn new(http: &Arc<Http>, run: Run) -> Follower {
+        http.followed.lock().entry(run.clone()).or_default().present += 1;
+        Follower { http: Arc::clone(http), run }
+    }
+
+    /// Leaves a stream before its end: the run ends too, unless somebody takes it up in time.
+    pub(super) fn leave(self, who: Principal) {
+        let (http, run) = (Arc::clone(&self.http), self.run.clone());
+        let grace = http.shared.config.limits.stream_grace;
+        {
+            let mut followed = http.followed.lock();
+            let followers = followed.entry(run.clone()).or_default();
+            followers.leaving += 1;
+            followers.left = Some(Instant::now());
+        }
+        drop(self);
+        let stop = http.shared.stop.clone();
+        let tasks = http.shared.tasks.clone();
+        tasks.spawn(async move {
+            let is_over = tokio::select! {
+                () = tokio::time::sleep(grace) => true,
+                () = stop.cancelled() => false,
+            };
+            if http.followed.is_left(&run, grace) && is_over {
+                give_up(&http, who, run, Withdrawal::Cancelled).await;
+            }
+        });
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        let mut followed = self.http.followed.lock();
+        if let Some(followers) = followed.get_mut(&self.run) {
+            followers.present = followers.present.saturating_sub(1);
+            if followers.present == 0 && followers.leaving == 0 {
+                followed.remove(&self.run);
+            }
+        }
+    }
+}
+
+impl Followed {
+    /// Takes a departure off the list; tells whether nobody has come since.
+    fn is_left(&self, run: &Run, grace: Duration) -> bool {
+        let mut followed = self.lock();
+        let Some(followers) = followed.get_mut(run) else { return false };
+        followers.leaving = followers.leaving.saturating_sub(1);
+        let is_last = followers.left.is_none_or(|left| left.elapsed() >= grace);
+        let is_left = followers.present == 0 && is_last;
+        if followers.present == 0 && followers.leaving == 0 {
+            followed.remove(run);
+        }
+        is_left
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Run, Followers>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends a run when the time is over that its shell gave, whether the shell still waits or not.
+pub(super) fn end_at(http: &Arc<Http>, who: Principal, run: Run, time: Instant) -> AbortHandle {
+    let (http, stop) = (Arc::clone(http), http.shared.stop.clone());
+    let tasks = http.shared.tasks.clone();
+    let task = tasks.spawn(async move {
+        tokio::select! {
+            () = tokio::time::sleep_until(time) => {
+                give_up(&http, who, run, Withdrawal::Expired).await;
+            }
+            () = stop.cancelled() => {}
+        }
+    });
+    task.abort_handle()
+}
+
+/// Has the session give up what it does for a request.
+async fn give_up(http: &Http, who: Principal, run: Run, how: Withdrawal) {
+    Arc::clone(&http.shared.hub).withdraw(who, run.session, run.seq, how).await;
+}
+
+/// Calls a request of a principal off, if it is known and not answered yet.
+pub(super) async fn call_off(http: &Http, who: Principal, id: &RequestId) {
+    if let Some(run) = http.seen.run(&who, id) {
+        give_up(http, who, run, Withdrawal::Cancelled).await;
+    }
+}
+
+/// `POST /v1/openharness/cancel`. Whether the request is known, and whose it is, is not said.
+pub(super) async fn cancel(
+    State(http): State<Arc<Http>>,
+    Extension(peer): Extension<Arc<Peer>>,
+    request: Request,
+) -> Response {
+    let (head, body) = request.into_parts();
+    let marks = Marks::of(&head.headers);
+    let deadline = http.shared.config.limits.frame_deadline;
+    let bytes = body::read(body, MAX_BODY, deadline).await;
+    let response = match taken(&http, &peer, &head.headers, bytes).await {
+        Ok((who, asked)) => {
+            call_off(&http, who, &asked.request_id).await;
+            let status = Name::new("accepted").expect("our words are short");
+            let canceled = Canceled { request_id: asked.request_id, status };
+            answer::json(StatusCode::ACCEPTED, canceled.to_text() + "\n")
+        }
+        Err(code) => answer::error(code, &Echo::default(), marks),
+    };
+    http.shared.metrics.http(response.status().as_u16());
+    response
+}
+
+async fn taken(
+    http: &Http,
+    peer: &Peer,
+    headers: &HeaderMap,
+    read_so_far: Read,
+) -> Result<(Principal, CancelRequest), Code> {
+    peer.check(headers)?;
+    let who = peer.principal(http, headers).await?;
+    if !is_json(headers) {
+        return Err(Code::UnsupportedMediaType);
+    }
+    let bytes = match read_so_far {
+        Read::Whole(bytes) => bytes,
+        Read::TooLarge(_) => return Err(Code::PayloadTooLarge),
+        Read::Broken(_) => return Err(Code::InvalidRequest),
+    };
+    let asked = read(&bytes, &http.limits).map_err(|_| Code::InvalidRequest)?;
+    Ok((who, asked))
+}

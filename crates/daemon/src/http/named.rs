@@ -1,0 +1,94 @@
+//! An answer to a question of the guard by its name, without a run of one's own to go on with.
+//!
+//! Called by `post` for a request that brings nothing but results and no continuation: what was
+//! asked in a framed shell is answered here like there, by whoever the policies let answer. The
+//! first answer counts; the same one again is told the same.
+
+use std::sync::Arc;
+
+use bridle_loop::{Access, Answer};
+use bridle_sexp::Value;
+use bridle_wire::Code as EngineCode;
+use bridle_wire::oacp::{Message, Target, Type};
+use bridle_wire::openharness::feedback::DirectiveResult;
+use bridle_wire::openharness::{Code, ErrorObject, ResponseMessage};
+
+use super::fold::{WISH, directive_id, render};
+use super::post::Heard;
+use super::{Http, step};
+use crate::engine::Query;
+use crate::principal::Principal;
+
+/// Questions that one request answers.
+const MAX_ANSWERS: usize = 32;
+
+/// Tells whether results can be answers: each is for a question by its name, and says something.
+pub(super) fn are_answers(results: &[DirectiveResult]) -> bool {
+    let says = |result: &DirectiveResult| step::answer(result).is_some();
+    !results.is_empty() && results.len() <= MAX_ANSWERS && results.iter().all(says)
+}
+
+/// Takes the answers to their sessions and says what became of them.
+///
+/// # Errors
+/// `continuation_invalid` when nothing of that name can be seen; `forbidden`; `engine_overloaded`.
+pub(super) async fn decide(
+    http: &Http,
+    heard: Heard<'_>,
+) -> Result<ResponseMessage, Box<ErrorObject>> {
+    let Heard { received, about, who } = heard;
+    let results = received.message.context().map_or(&[][..], |context| context.directive_results());
+    let mut lines = Vec::new();
+    for result in results.iter().take(MAX_ANSWERS) {
+        let Some(answer) = step::answer(result) else { continue };
+        let name = result.directive_id.as_str();
+        let told = one(http, who, name, answer).await;
+        lines.push(told.map_err(|code| Box::new(ErrorObject::of(code)))?);
+    }
+    let told = render(&lines.join("\n"), about).with_id(directive_id("answers", 0), WISH);
+    Ok(ResponseMessage::success(&received.echo, vec![told]))
+}
+
+async fn one(http: &Http, who: &Principal, name: &str, answer: Answer) -> Result<String, Code> {
+    if !who.permits(Access::Approve) {
+        return Err(Code::Forbidden);
+    }
+    let payload = Value::plist([
+        ("action", Value::keyword("approve")),
+        ("approval", Value::str(name)),
+        ("verdict", Value::keyword(answer.word())),
+    ]);
+    let message = Message::new(Type::Request).with_payload(payload);
+    let message = Message { target: Some(Target::new("system")), ..message };
+    let Some(Ok(query)) = Query::of(&message) else { return Err(Code::ContinuationInvalid) };
+    let asked = Arc::clone(&http.shared.hub).ask(who.clone(), query, None).await;
+    let told = asked.map_err(|failure| match failure.code {
+        EngineCode::Overloaded | EngineCode::StoreUnavailable | EngineCode::ShuttingDown => {
+            Code::EngineOverloaded
+        }
+        _ => Code::ContinuationInvalid,
+    })?;
+    said(&told, who, answer)
+}
+
+/// What an answer led to, in words; the name of a question is none of its shell's secrets.
+fn said(told: &Value, who: &Principal, answer: Answer) -> Result<String, Code> {
+    let word = |key| told.get(key).and_then(Value::as_keyword).unwrap_or_default();
+    let mine = match answer {
+        Answer::Allow => "allowed",
+        Answer::Deny => "denied",
+    };
+    if word("status").eq_ignore_ascii_case("success") {
+        return Ok(format!("The question is {mine}."));
+    }
+    let how = word("how").to_ascii_lowercase();
+    let by = told.get("by").and_then(Value::as_str);
+    match &*how {
+        how if how == mine && by == Some(&*who.name()) => Ok(format!("The question is {mine}.")),
+        "allowed" | "denied" | "superseded" => Ok(format!("The question was {how} before.")),
+        "expired" => Err(Code::ContinuationExpired),
+        _ if word("code").eq_ignore_ascii_case("expired") => Err(Code::ContinuationExpired),
+        _ if told.get("approval").is_some() => Err(Code::ContinuationInvalid),
+        _ => Err(Code::Forbidden),
+    }
+}

@@ -1,0 +1,151 @@
+//! Requests that are no longer wanted: called off, out of time, left alone.
+
+use std::time::Duration;
+
+use bridle_wire::openharness::Code;
+use bridle_wire::openharness::exchange::Canceled;
+use bridle_wire::openharness::{Limits, read};
+
+use crate::http_client::{Client, Reply, ask, intent, post, raw_post};
+use crate::http_repeats::scripted;
+use crate::shell::{Shell, at, text};
+use crate::support::Daemon;
+
+/// Long enough that nothing of it ends by itself.
+const RULES: &str = "(rule :when \"wait\" :delay 600000 :say \"at last\")\n\
+                     (rule :when \"quick\" :say \"quick\")";
+
+const STREAM: &str =
+    "content-type: application/json\r\naccept: text/event-stream\r\nconnection: close\r\n";
+
+async fn cancel(daemon: &Daemon, body: &str) -> Reply {
+    let request = post(daemon, body).replacen("/v1/openharness", "/v1/openharness/cancel", 1);
+    ask(daemon, &request).await
+}
+
+async fn cancel_id(daemon: &Daemon, id: &str) {
+    let reply = cancel(daemon, &format!(r#"{{"request_id":"{id}"}}"#)).await;
+    assert_eq!(reply.status, 202, "{reply:?}");
+    let canceled: Canceled = read(reply.body.as_bytes(), &Limits::default()).unwrap();
+    assert_eq!((canceled.request_id.as_str(), canceled.status.as_str()), (id, "accepted"));
+}
+
+/// A program of this user in its own session, who sees what happens there.
+async fn watcher(daemon: &Daemon) -> Shell {
+    let first = ask(daemon, &post(daemon, &intent("first", "desk", "quick"))).await;
+    assert_eq!(first.text(), "quick");
+    Shell::attach(daemon, ":session \"desk\" :client \"w\"").await
+}
+
+/// Waits until a prompt of this text is recorded.
+async fn seen(shell: &mut Shell, text_of_it: &str) {
+    loop {
+        let frame = shell.next().await;
+        if at(&frame, "payload sensor").is_keyword("user-prompt") {
+            assert_eq!(text(&frame, "payload text"), text_of_it);
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_is_called_off_is_answered_so_for_good() {
+    let daemon = Daemon::with(scripted(RULES)).await;
+    let mut shell = watcher(&daemon).await;
+    let body = intent("r1", "desk", "wait");
+    let mut client = Client::of(&daemon).await;
+    client.send(&post(&daemon, &body)).await;
+    seen(&mut shell, "wait").await;
+    // One that waits its turn is called off as well, and the other is not touched.
+    let mut behind = Client::of(&daemon).await;
+    behind.send(&post(&daemon, &intent("r2", "desk", "quick"))).await;
+    seen(&mut shell, "quick").await;
+    cancel_id(&daemon, "r2").await;
+    assert_eq!(behind.reply().await.code(), Code::Canceled);
+    cancel_id(&daemon, "r1").await;
+    assert_eq!(client.reply().await.code(), Code::Canceled);
+    cancel_id(&daemon, "r1").await;
+    cancel_id(&daemon, "never was").await;
+    let again = ask(&daemon, &post(&daemon, &body)).await;
+    assert_eq!(again.code(), Code::Canceled);
+    assert_eq!(again.header("idempotency-replayed"), Some("true"));
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_cancellation_that_is_none_is_refused() {
+    let daemon = Daemon::with(scripted(RULES)).await;
+    for body in ["", "{}", "[]", r#"{"request_id":7}"#, r#"{"request_id":""}"#] {
+        assert_eq!(cancel(&daemon, body).await.code(), Code::InvalidRequest, "{body}");
+    }
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_time_that_a_shell_gives_ends_the_run() {
+    let daemon = Daemon::with(scripted(RULES)).await;
+    let body = intent("r1", "desk", "wait").replacen(
+        "\"user_intent\"",
+        r#""extensions":{"dev.bridle":{"timeout_ms":50}},"user_intent""#,
+        1,
+    );
+    let reply = ask(&daemon, &post(&daemon, &body)).await;
+    assert_eq!(reply.code(), Code::EngineTimeout);
+    // The session is free, and the answer is final.
+    let next = ask(&daemon, &post(&daemon, &intent("r2", "desk", "quick"))).await;
+    assert_eq!(next.text(), "quick");
+    let again = ask(&daemon, &post(&daemon, &body)).await;
+    assert_eq!(again.body, reply.body);
+    daemon.stop().await.unwrap();
+}
+
+fn streamed(id: &str) -> String {
+    let asks =
+        r#""capabilities":{"openharness.streaming":{"profiles":["dev.bridle.sse.1"]}},"request":{"#;
+    intent(id, "desk", "wait").replacen("\"request\":{", asks, 1)
+}
+
+#[tokio::test]
+async fn a_stream_that_nobody_takes_up_again_is_called_off() {
+    let daemon = Daemon::with(|config, dir| {
+        scripted(RULES)(config, dir);
+        config.limits.stream_grace = Duration::from_millis(50);
+    })
+    .await;
+    let mut shell = watcher(&daemon).await;
+    let mut client = Client::of(&daemon).await;
+    client.send(&raw_post(&daemon, STREAM, &streamed("r1"))).await;
+    client.head().await;
+    seen(&mut shell, "wait").await;
+    drop(client);
+    loop {
+        let frame = shell.next().await;
+        if at(&frame, "payload code").is_keyword("cancelled") {
+            break;
+        }
+    }
+    let reply = ask(&daemon, &post(&daemon, &streamed("r1"))).await;
+    assert_eq!(reply.code(), Code::Canceled);
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stream_that_is_taken_up_again_goes_on() {
+    let rules = "(rule :when \"wait\" :delay 700 :say \"at last\")\n\
+                 (rule :when \"quick\" :say \"quick\")";
+    let daemon = Daemon::with(|config, dir| {
+        scripted(rules)(config, dir);
+        config.limits.stream_grace = Duration::from_millis(300);
+    })
+    .await;
+    let mut shell = watcher(&daemon).await;
+    let mut client = Client::of(&daemon).await;
+    client.send(&raw_post(&daemon, STREAM, &streamed("r1"))).await;
+    client.head().await;
+    seen(&mut shell, "wait").await;
+    drop(client);
+    // Somebody who wants the message whole follows it as well as a stream does.
+    let reply = ask(&daemon, &post(&daemon, &streamed("r1"))).await;
+    assert_eq!(reply.text(), "at last");
+    daemon.stop().await.unwrap();
+}
