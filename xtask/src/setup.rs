@@ -18,6 +18,10 @@ Installs missing Debian packages with apt-get (through sudo when not root) and m
 /// How to see that something is already here.
 enum Sign {
     Program(&'static str),
+    /// Any of these programs.
+    OneOf(&'static [&'static str]),
+    /// A module that `python3` can load.
+    PythonModule(&'static str),
     File(&'static str),
     /// The help text of a program mentions this flag.
     Flag(&'static str, &'static str),
@@ -54,6 +58,17 @@ const PACKAGES: &[Package] = &[
         name: "npm",
         why: "the compiler of the TypeScript client",
         sign: Sign::Program("npm"),
+    },
+    Package {
+        name: "python3-venv",
+        why: "a place for schemathesis",
+        sign: Sign::PythonModule("ensurepip"),
+    },
+    Package {
+        name: "chromium",
+        why: "the browser of the pages",
+        // Debian's, or what other systems have: there `apt-get` may know none.
+        sign: Sign::OneOf(&["chromium", "google-chrome", "chromium-browser"]),
     },
     Package {
         name: "netcat-openbsd",
@@ -134,6 +149,11 @@ fn is_root() -> bool {
 fn is_here(sign: &Sign) -> bool {
     match sign {
         Sign::Program(program) => has_program(program),
+        Sign::OneOf(programs) => programs.iter().any(|program| has_program(program)),
+        Sign::PythonModule(module) => {
+            let load = format!("import {module}");
+            has_program("python3") && Run::new("python3").args(["-c", &load]).stdout().is_ok()
+        }
         Sign::File(path) => Path::new(path).exists(),
         Sign::Flag(program, flag) => {
             has_program(program)

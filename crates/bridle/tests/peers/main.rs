@@ -1,4 +1,4 @@
-//! Real peers against the real binary: Common Lisp under SBCL, Emacs in batch, Python and netcat.
+//! Real peers against the real binary: Common Lisp under SBCL, Emacs in batch, Python, netcat and Chromium.
 //!
 //! The peers live in `peers/` and `examples/` and share no code with bridle. Each test starts processes on
 //! the loopback with a bound on their time; nothing outlives its test. A peer that is not installed is a
@@ -10,8 +10,10 @@
 //! - `fragments`: large messages in small pieces, pipelined frames
 //! - `codec`: `bridle frame` piped into peers and back
 //! - `outbound`: bridle's own client at a Lisp server
+//! - `browser`: pages in a real browser, over HTTP
 //! - `org`: the thought trace, read by Org itself
 
+mod browser;
 mod codec;
 mod conversation;
 mod fragments;

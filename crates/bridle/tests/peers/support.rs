@@ -104,6 +104,14 @@ impl Guarded {
         Self { child }
     }
 
+    /// Throws away what it prints, so that it never waits for a reader.
+    pub(crate) fn drain(&self) {
+        let mut output = self.with(|child| child.stdout.take());
+        let mut errors = self.with(|child| child.stderr.take());
+        thread::spawn(move || std::io::copy(&mut output, &mut std::io::sink()));
+        thread::spawn(move || std::io::copy(&mut errors, &mut std::io::sink()));
+    }
+
     fn with<T>(&self, take: impl FnOnce(&mut Child) -> Option<T>) -> T {
         let mut child = self.child.lock().expect("no thread panics while it holds a child");
         take(&mut child).expect("every stream is piped and taken once")
@@ -188,6 +196,15 @@ impl Server {
             .arg(state.path());
         adjust(&mut command);
         Self { _state: Some(state), ..Self::start(command) }
+    }
+
+    /// `bridle up` with HTTP alone, in a directory that the caller keeps.
+    pub(crate) fn bridle_in(state: &Path, arguments: &[&str]) -> Self {
+        let mut command = bridle();
+        command.args(["up", "--tcp", "off", "--unix", "off", "--state"]).arg(state);
+        // No settings of whoever runs the test.
+        command.env("XDG_CONFIG_HOME", state).args(arguments);
+        Self::start(command)
     }
 
     /// The Lisp server of `peers/sbcl`.
