@@ -10,6 +10,7 @@ mod fuzz;
 mod layers;
 mod peers;
 mod schema_diff;
+mod schemathesis;
 mod setup;
 mod tidy;
 mod vectors;
@@ -95,6 +96,12 @@ const VERBS: &[Verb] = &[
         run: schema_diff::run,
     },
     Verb {
+        name: "schemathesis",
+        summary: "random requests against the OpenAPI document that the daemon serves",
+        help: schemathesis::HELP,
+        run: schemathesis::run,
+    },
+    Verb {
         name: "fuzz",
         summary: "run the fuzz targets for long",
         help: fuzz::HELP,
@@ -142,7 +149,7 @@ fn find(name: &str) -> Option<&'static Verb> {
 fn overview() -> String {
     let mut text = String::from("usage: cargo xtask VERB [ARGUMENTS]\n\n");
     for verb in VERBS {
-        text.push_str(&format!("  {:11} {}\n", verb.name, verb.summary));
+        text.push_str(&format!("  {:12} {}\n", verb.name, verb.summary));
     }
     text.push_str("\n`cargo xtask VERB --help` says more.");
     text

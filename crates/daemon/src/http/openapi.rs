@@ -16,6 +16,18 @@ use super::gate::Peer;
 use super::marks::Marks;
 use super::{Http, answer, files};
 
+/// Versions that are served.
+const VERSIONS: &str = r"^1\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$";
+
+/// Headers of an exchange that mean something, and what. `Idempotency-Key` can only repeat what the
+/// body says.
+const HEADERS: [(&str, &str); 4] = [
+    ("Last-Event-ID", "The number of the last event seen, to take a stream up again"),
+    ("X-Request-ID", "Comes back when the body has no `request_id`"),
+    ("X-Correlation-ID", "Comes back when the body has no `correlation_id`"),
+    ("traceparent", "Comes back"),
+];
+
 /// Statuses that an exchange is answered with: one for each code there is, and success.
 fn statuses() -> Vec<u16> {
     let mut all: Vec<u16> = Code::ALL.iter().map(|code| code.http_status()).collect();
@@ -27,7 +39,7 @@ fn statuses() -> Vec<u16> {
 
 /// Makes the document.
 pub(super) fn document() -> String {
-    let mut schemas = components(Direction::Request, Mode::Lenient);
+    let mut schemas = requests();
     for (name, schema) in components(Direction::Response, Mode::Strict).iter() {
         schemas.insert(name, schema.clone());
     }
@@ -55,6 +67,25 @@ pub(super) fn document() -> String {
     document.to_text() + "\n"
 }
 
+/// What a shell sends. A schema of the protocol knows the form of a version alone; this engine
+/// serves one major version.
+fn requests() -> Object {
+    let mut schemas = components(Direction::Request, Mode::Lenient);
+    let name = "request.requestMessage";
+    let narrowed = schemas.get(name).and_then(Json::as_object).cloned().and_then(|mut message| {
+        let mut fields = message.get("properties").and_then(Json::as_object)?.clone();
+        let mut version = fields.get("protocol_version").and_then(Json::as_object)?.clone();
+        version.insert("pattern", VERSIONS);
+        fields.insert("protocol_version", version);
+        message.insert("properties", fields);
+        Some(message)
+    });
+    if let Some(message) = narrowed {
+        schemas.insert(name, message);
+    }
+    schemas
+}
+
 fn paths() -> Json {
     let exchange = object([("post", post()), ("get", get("What is offered", "discovery"))]);
     object([
@@ -63,7 +94,9 @@ fn paths() -> Json {
         (files::PATH, object([("post", upload())])),
         ("/v1/openharness/attachments/{ref_id}", object([("get", download())])),
         ("/.well-known/openharness", object([("get", get("What is offered", "discovery"))])),
-        ("/health", object([("get", get("How the daemon is", "health"))])),
+        ("/v1/pair", object([("post", pair())])),
+        ("/health", object([("get", health())])),
+        ("/metrics", object([("get", metrics())])),
     ])
 }
 
@@ -90,6 +123,7 @@ fn post() -> Json {
     object([
         ("operationId", "exchange".into()),
         ("summary", "Asks for something in a session".into()),
+        ("parameters", Json::array(HEADERS.map(header))),
         ("requestBody", body),
         ("responses", Json::object(statuses().into_iter().map(of))),
     ])
@@ -115,13 +149,59 @@ fn cancel() -> Json {
     ])
 }
 
+/// A header that may be there.
+fn header((name, meaning): (&str, &str)) -> Json {
+    object([
+        ("name", name.into()),
+        ("in", "header".into()),
+        ("description", meaning.into()),
+        ("schema", object([("type", "string".into())])),
+    ])
+}
+
+/// A code becomes a token.
+fn pair() -> Json {
+    let body =
+        object([("required", true.into()), ("content", Json::Object(json("request.pairConfirm")))]);
+    let mut responses = refusals(&[400, 403, 413, 415, 429, 500, 503]);
+    responses.insert("200", described("The token, this once", json("response.pairGranted")));
+    object([
+        ("operationId", "pair".into()),
+        ("summary", "Redeems the code that `bridle pair` shows".into()),
+        ("security", Json::array([object([])])),
+        ("requestBody", body),
+        ("responses", Json::Object(responses)),
+    ])
+}
+
+/// How the daemon is: the same document, whether it is well or not.
+fn health() -> Json {
+    let mut responses = refusals(&[403]);
+    responses.insert("200", described("It is well", json("response.health")));
+    responses.insert("503", described("It is not, or it stops", json("response.health")));
+    object([("summary", "How the daemon is".into()), ("responses", Json::Object(responses))])
+}
+
+fn metrics() -> Json {
+    let text = object([("schema", object([("type", "string".into())]))]);
+    let text = Object::from_iter([("application/openmetrics-text", text)]);
+    let mut responses = refusals(&[401, 403, 429]);
+    responses.insert("200", described("Counters", text));
+    object([
+        ("summary", "What was counted, as OpenMetrics text".into()),
+        ("responses", Json::Object(responses)),
+    ])
+}
+
+fn described(meaning: &str, content: Object) -> Json {
+    object([("description", meaning.into()), ("content", Json::Object(content))])
+}
+
 /// An upload: any bytes become something to refer to.
 fn upload() -> Json {
     let bytes = object([("schema", object([]))]);
-    let body = object([
-        ("required", true.into()),
-        ("content", object([("application/octet-stream", bytes)])),
-    ]);
+    // An empty file is a file.
+    let body = object([("content", object([("application/octet-stream", bytes)]))]);
     let good = object([
         ("description", "What to put into `attachments`".into()),
         ("content", Json::Object(json("response.attachmentStored"))),
@@ -237,6 +317,12 @@ mod tests {
             }
         }
         found
+    }
+
+    #[test]
+    fn versions_of_requests_are_those_that_are_served() {
+        let text = document();
+        assert!(text.contains(r#""pattern":"^1\\.[0-9]+"#), "{text}");
     }
 
     #[test]
