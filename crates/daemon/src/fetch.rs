@@ -16,8 +16,10 @@ mod place;
 mod reach;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 pub use hosts::{BadHosts, Hosts};
+pub use net::{Later, Net};
 pub use place::{Place, Scheme};
 pub use reach::is_public;
 
@@ -30,6 +32,8 @@ pub struct FetchConfig {
     pub hosts: Hosts,
     /// Authorities of certificates, PEM. `None`: those of the system.
     pub ca: Option<PathBuf>,
+    /// What names are looked up and connections are made with. `None`: the system.
+    pub net: Option<Arc<dyn Net>>,
 }
 
 /// Why something is not fetched. Nobody outside is told which: that would make a scanner of us.

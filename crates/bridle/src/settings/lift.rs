@@ -133,7 +133,7 @@ impl Settings {
     fn fetch(&self) -> FetchConfig {
         let hosts = self.word("fetch-hosts").and_then(|text| text.parse().ok());
         let ca = self.path("fetch-ca").map(Path::to_path_buf);
-        FetchConfig { hosts: hosts.unwrap_or_default(), ca }
+        FetchConfig { hosts: hosts.unwrap_or_default(), ca, net: None }
     }
 
     /// Where the policies are; a file that nobody has named need not exist.

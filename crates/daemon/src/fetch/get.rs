@@ -8,6 +8,7 @@ use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody as _};
@@ -69,7 +70,7 @@ pub(crate) struct Fetcher {
     most: usize,
     time: Duration,
     turns: Semaphore,
-    net: Box<dyn Net>,
+    net: Arc<dyn Net>,
 }
 
 impl fmt::Debug for Fetcher {
@@ -94,7 +95,8 @@ impl Fetcher {
             Some(path) => Some(tls::connector(&path)?),
             None => None,
         };
-        let (config, turns, net) = (config.clone(), Semaphore::new(MAX_AT_ONCE), Box::new(System));
+        let (config, turns) = (config.clone(), Semaphore::new(MAX_AT_ONCE));
+        let net = config.net.clone().unwrap_or_else(|| Arc::new(System));
         Ok(Fetcher { config, tls, most, time: TIME, turns, net })
     }
 

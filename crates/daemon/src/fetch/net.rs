@@ -3,6 +3,7 @@
 //! Apart, so that tests answer for names and lead every connection to this machine; what may be
 //! connected to was decided before.
 
+use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -10,10 +11,10 @@ use std::pin::Pin;
 use tokio::net::TcpStream;
 
 /// Something that the system does when it is done.
-pub(super) type Later<'n, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'n>>;
+pub type Later<'n, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'n>>;
 
 /// The network.
-pub(super) trait Net: Send + Sync {
+pub trait Net: fmt::Debug + Send + Sync {
     /// The addresses of a host.
     fn resolve<'n>(&'n self, host: &'n str) -> Later<'n, Vec<IpAddr>>;
 

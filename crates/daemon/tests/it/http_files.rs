@@ -1,13 +1,18 @@
 //! Attachments: uploaded, referred to, handed out; and nobody else's business.
 
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
+use bridle_daemon::fetch::{Later, Net};
 use bridle_daemon::tokens::{NewToken, Owner, Scope, Seed, Tokens};
 use bridle_wire::openharness::exchange::AttachmentStored;
 use bridle_wire::openharness::{Code, Limits, read};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::http_client::{Client, Reply, ask, get, on, post, raw_post, serving};
-use crate::support::Daemon;
+use crate::support::{Daemon, guard};
 
 /// Uploads a text.
 async fn upload(daemon: &Daemon, headers: &str, content: &str) -> Reply {
@@ -234,5 +239,81 @@ async fn a_crowd_of_uploads_is_told_to_wait() {
         assert_eq!(client.reply().await.status, 201);
     }
     stored(&upload(&daemon, "", "x").await);
+    daemon.stop().await.unwrap();
+}
+
+/// Every name is public but `inside.example`, and every connection goes to this machine.
+#[derive(Debug)]
+struct Led(SocketAddr);
+
+impl Net for Led {
+    fn resolve<'n>(&'n self, host: &'n str) -> Later<'n, Vec<IpAddr>> {
+        let address = if host == "inside.example" { "10.0.0.1" } else { "93.184.216.34" };
+        Box::pin(std::future::ready(Ok(vec![address.parse().unwrap()])))
+    }
+
+    fn connect(&self, _: SocketAddr) -> Later<'_, TcpStream> {
+        Box::pin(TcpStream::connect(self.0))
+    }
+}
+
+#[tokio::test]
+async fn what_is_fetched_is_kept_and_its_facts_must_be_as_declared() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let to = listener.local_addr().unwrap();
+    let server = tokio::spawn(async move {
+        for _ in 0..2 {
+            let (mut stream, _) = guard(listener.accept()).await.unwrap();
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(guard(stream.read_u8()).await.unwrap());
+            }
+            let answer = "HTTP/1.1 200 OK\r\ncontent-type: image/png\r\n\r\nhello";
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        }
+    });
+    let daemon = Daemon::with(|config, dir| {
+        on(config, dir);
+        config.fetch.hosts = "*.example".parse().unwrap();
+        config.fetch.net = Some(Arc::new(Led(to)));
+    })
+    .await;
+    let sha256 = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+    let body =
+        with("r1", &format!(r#"{{"uri":"http://files.example/a?key=1","sha256":"{sha256}"}}"#));
+    let first = ask(&daemon, &post(&daemon, &body)).await;
+    assert_eq!(first.status, 200, "{first:?}");
+    let mut shell = daemon.unix_peer().await;
+    shell
+        .ask(
+            "(:type :EVENT :payload (:action :handshake :version \"0.2.0\" :session \"desk\" \
+             :role :observer :cursor 0))",
+        )
+        .await;
+    let prompt = shell.frame().await.unwrap();
+    for fact in
+        [":ref \"att-", ":mime-type \"image/png\"", ":bytes 5", sha256, "http://files.example/"]
+    {
+        assert!(prompt.contains(fact), "{fact}: {prompt}");
+    }
+    // A repeat is answered from the record: nothing is fetched again.
+    assert_eq!(ask(&daemon, &post(&daemon, &body)).await.body, first.body);
+    let mut refused = Vec::new();
+    for (id, attachment, field) in [
+        ("r2", r#"{"uri":"http://files.example/a","sha256":"00"}"#, "sha256"),
+        ("r3", r#"{"uri":"http://inside.example/a"}"#, "uri"),
+        ("r4", r#"{"uri":"http://elsewhere.test/a"}"#, "uri"),
+        ("r5", r#"{"uri":"http://127.0.0.1/a"}"#, "uri"),
+        ("r6", r#"{"uri":"http://files.example:22/a"}"#, "uri"),
+    ] {
+        let reply = ask(&daemon, &post(&daemon, &with(id, attachment))).await;
+        assert_eq!(reply.code(), Code::AttachmentUnresolved, "{attachment}");
+        let details = reply.message().response.error.unwrap().details.unwrap();
+        let wanted = format!("context.attachments[0].{field}");
+        assert_eq!(details.get("field").and_then(|it| it.as_str()), Some(&*wanted));
+        refused.push(reply.body.replace(id, ""));
+    }
+    assert!(refused[1..].iter().all(|body| *body == refused[1]), "why is not told: {refused:?}");
+    guard(server).await.unwrap();
     daemon.stop().await.unwrap();
 }

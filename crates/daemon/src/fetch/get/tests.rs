@@ -21,7 +21,7 @@ use crate::tls::{self, TlsConfig};
 const PUBLIC: &str = "93.184.216.34";
 
 /// What was looked up and connected to, in order.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 struct Seen(Arc<Mutex<Vec<String>>>);
 
 impl Seen {
@@ -36,6 +36,7 @@ impl Seen {
 
 /// Names with their addresses, each answer in turn, the last one for good; and where every
 /// connection really goes.
+#[derive(Debug)]
 struct Led {
     names: HashMap<&'static str, Vec<&'static str>>,
     asked: Mutex<HashMap<String, usize>>,
@@ -89,12 +90,12 @@ fn fetcher(
     names: &[(&'static str, &[&'static str])],
     to: SocketAddr,
 ) -> (Fetcher, Seen) {
-    let config = FetchConfig { hosts: hosts.parse().unwrap(), ca: None };
     let seen = Seen::default();
     let names = names.iter().map(|(name, all)| (*name, all.to_vec())).collect();
     let led = Led { names, asked: Mutex::default(), to, seen: seen.clone() };
     let mut fetcher = Fetcher::new(&FetchConfig::default(), 64).unwrap();
-    (fetcher.config, fetcher.net) = (config, Box::new(led));
+    fetcher.config.hosts = hosts.parse().unwrap();
+    fetcher.net = Arc::new(led);
     (fetcher, seen)
 }
 
