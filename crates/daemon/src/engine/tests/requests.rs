@@ -16,7 +16,7 @@ use crate::engine::core::Core;
 use crate::engine::facts::HubFacts;
 use crate::engine::guard::Guard;
 use crate::engine::inbound::{Inbound, Newness};
-use crate::engine::terms::AttachmentId;
+use crate::engine::terms::{AttachmentId, Mode};
 use crate::engine::work::Work;
 use crate::engine::{Attach, Kind, Out, View};
 
@@ -52,6 +52,30 @@ async fn a_shell_is_asked_and_its_answer_is_the_outcome_once() {
     assert_eq!(respond(&shell, "work", effect), Err(Code::UnknownId));
     let outcome = shell.body(Kind::Acted).await;
     assert!(outcome.get("outcome").is_some_and(|word| word.is_keyword("done")), "{outcome}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_follows_hears_of_its_own_and_of_what_nobody_said() {
+    let rig = Rig::scripted(ASK).await;
+    let follow = |want: &mut Attach| want.mode = Mode::Follow;
+    let (one, other) = (rig.join("work", follow).await, rig.join("work", follow).await);
+    one.prompt(1, "hello");
+    for number in 1..=2 {
+        assert_eq!(one.event().await.seq, number);
+    }
+    other.prompt(2, "hello");
+    for number in 3..=4 {
+        assert_eq!(other.event().await.seq, number);
+    }
+    assert!(one.ready().await.iter().all(|out| matches!(out, Out::Status(_))), "of the other");
+    // What an editor is asked to do is nobody's message.
+    let editor = rig.join("work", emacs).await;
+    editor.prompt(3, "ask");
+    asked(&editor).await;
+    let (mine, act) = (editor.0.snapshot().seq, one.event().await);
+    assert!(act.kind == Kind::Act && (5..=mine).contains(&act.seq), "{act:?}");
+    one.prompt(4, "hello");
+    assert_eq!(one.body(Kind::Signal).await.get("id").and_then(Value::as_i64), Some(4));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
