@@ -34,17 +34,16 @@ const PACES: [u32; 2] = [1_000, 2_000];
 /// Measured time of one load: there are twelve in a round.
 const TIME: Duration = Duration::from_secs(2);
 
-/// Ids of two crowds are this far apart: more than a crowd ever sends.
-const IDS: u64 = 1 << 40;
-
 /// Targets: the share of the bare handler's rate, milliseconds, and KiB of a stream that waits.
 const RATE_TARGET: f64 = 0.3;
 const P99_TARGET: f64 = 10.0;
 const STREAM_TARGET: f64 = 32.0;
 
-/// Who is asked, and by whom.
+/// Who is asked, and by whom. Each has a server of its own: sessions that one way of asking begins
+/// would push those of another out of memory.
 struct Side {
     name: &'static str,
+    server: Server,
     crowd: Crowd,
     pushed: Vec<Load>,
     paced: [Vec<Load>; PACES.len()],
@@ -54,12 +53,7 @@ struct Side {
 pub fn run(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdict>) -> Result<()> {
     raise_open_files()?;
     let time = if options.quick { TIME / 4 } else { TIME };
-    let daemon = Server::bridle_http(&options.bridle, &[])?;
-    let folder = tempfile::tempdir()?;
-    let answer = folder.path().join("answer.json");
-    std::fs::write(&answer, example(daemon.exchange.address)?)?;
-    let bare = Server::bare_http(&answer)?;
-    let mut sides = sides(daemon.exchange.address, bare.exchange.address)?;
+    let mut sides = sides(&options.bridle)?;
     for side in &mut sides {
         // Unmeasured: threads start, buffers grow, sessions are created.
         side.crowd.push(time / 4)?;
@@ -75,24 +69,32 @@ pub fn run(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdic
     let bare_rate = rate(&sides[0].pushed);
     tables.push(table(&sides, bare_rate, options.load_rounds()));
     judge(&sides, bare_rate, verdicts);
-    drop((sides, daemon, bare));
+    drop(sides);
     hold(&options.bridle, tables, verdicts)
 }
 
-fn sides(daemon: SocketAddr, bare: SocketAddr) -> Result<Vec<Side>> {
-    let all = [
-        ("bare axum", bare, Sessions::Own),
-        ("bridle up, a session each", daemon, Sessions::Own),
-        ("bridle up, one session for all", daemon, Sessions::Common),
-        ("bridle up, each request its own session", daemon, Sessions::None),
+fn sides(binary: &Path) -> Result<Vec<Side>> {
+    let daemons = [
+        ("bridle up, a session each", Sessions::Own),
+        ("bridle up, one session for all", Sessions::Common),
+        ("bridle up, each request its own session", Sessions::None),
     ];
-    let mut first = 0;
-    let side = |(name, address, sessions)| {
-        first += IDS;
-        let crowd = Crowd::connect(address, CONNECTIONS, sessions, first)?;
-        Ok(Side { name, crowd, pushed: Vec::new(), paced: Default::default() })
-    };
-    all.into_iter().map(side).collect()
+    let daemon = |(name, sessions)| Side::new(name, Server::bridle_http(binary, &[])?, sessions);
+    let mut sides = daemons.into_iter().map(daemon).collect::<Result<Vec<_>>>()?;
+    let folder = tempfile::tempdir()?;
+    let answer = folder.path().join("answer.json");
+    let asked = sides.first().context("no daemon")?;
+    std::fs::write(&answer, example(asked.server.exchange.address)?)?;
+    sides.insert(0, Side::new("bare axum", Server::bare_http(&answer)?, Sessions::Own)?);
+    Ok(sides)
+}
+
+impl Side {
+    fn new(name: &'static str, server: Server, sessions: Sessions) -> Result<Side> {
+        let crowd = Crowd::connect(server.exchange.address, CONNECTIONS, sessions)?;
+        let paced = Default::default();
+        Ok(Side { name, server, crowd, pushed: Vec::new(), paced })
+    }
 }
 
 fn table(sides: &[Side], bare: f64, rounds: usize) -> Table {

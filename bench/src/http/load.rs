@@ -100,13 +100,8 @@ pub struct Load {
 }
 
 impl Crowd {
-    /// Opens `count` connections. `first` is where ids begin: no two crowds of a server share any.
-    pub fn connect(
-        address: SocketAddr,
-        count: usize,
-        sessions: Sessions,
-        first: u64,
-    ) -> Result<Self> {
+    /// Opens `count` connections; the only crowd of its server, because its ids begin at 1.
+    pub fn connect(address: SocketAddr, count: usize, sessions: Sessions) -> Result<Self> {
         let poll = Poll::new()?;
         let mut connections = Vec::with_capacity(count);
         for index in 0..count {
@@ -118,14 +113,7 @@ impl Crowd {
             connections.push(Connection { stream, template, buffer: Vec::new(), due: None });
         }
         let events = Events::with_capacity(1024);
-        Ok(Self {
-            poll,
-            events,
-            connections,
-            read: vec![0; READ_BYTES],
-            requests: first,
-            refused: 0,
-        })
+        Ok(Self { poll, events, connections, read: vec![0; READ_BYTES], requests: 0, refused: 0 })
     }
 
     /// Each connection asks again as soon as it is answered, for `time`. Latencies in milliseconds.
