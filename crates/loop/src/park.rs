@@ -5,11 +5,13 @@
 //! session does not wait meanwhile, and whoever answers the question, the outcome is noted here.
 //! Nothing is judged here.
 
+use std::sync::Arc;
+
 use bridle_sexp::Value;
 
 use crate::act;
 use crate::approve;
-use crate::effect::{Code, Deed, Effects};
+use crate::effect::{Addressee, Code, Deed, Effects};
 use crate::event::{Signal, SignalKind, Withdrawal};
 use crate::ids::{EffectId, Seq, Time, TurnId};
 use crate::perceive;
@@ -80,17 +82,11 @@ pub(crate) fn note(state: &mut State, approval: EffectId, deed: &Deed, then_thin
 pub(crate) fn resume(state: &mut State, back: Waiting, out: &mut Effects) {
     expire(state);
     let mut turn = match take(state, &back.signal) {
-        Some(kept) => Turn { seq: back.seq, said: Vec::new(), ..kept },
+        Some(kept) => hand_over(state, kept, &back),
         None => unknown(state, &back),
     };
     turn.began = state.now;
     turn.resumed = state.now;
-    // What was allowed while nobody ran is this turn's from now on.
-    for act in state.acts.values_mut() {
-        if act.tell.iter().any(|told| turn.pending.contains(&told.approval)) {
-            act.turn = turn.id;
-        }
-    }
     if says_something(&back.signal) {
         turn.signal = back.signal;
         return think::consult(state, turn, out);
@@ -129,6 +125,30 @@ pub(crate) fn withdrawn(state: &mut State, seq: Seq, how: Withdrawal, out: &mut 
     withdraw(state, seq, out);
 }
 
+/// Makes a kept turn that of the signal which takes it up: who is answered and told is whoever is
+/// back, and what was allowed while nobody ran is this turn's from now on.
+fn hand_over(state: &mut State, kept: Turn, back: &Waiting) -> Turn {
+    let (before, now) = (act::addressee(&kept.signal), act::addressee(&back.signal));
+    let readdress = |to: &mut Option<Addressee>| {
+        if to.as_ref() == Some(&before) {
+            *to = Some(now.clone());
+        }
+    };
+    for id in &kept.pending {
+        let open = state.questions.get_mut(id);
+        open.into_iter().flat_map(|open| &mut open.tell).for_each(readdress);
+    }
+    for act in state.acts.values_mut() {
+        if act.tell.iter().any(|told| kept.pending.contains(&told.approval)) {
+            act.turn = kept.id;
+            act.tell.iter_mut().for_each(|told| readdress(&mut told.to));
+        }
+    }
+    let (from, id) = (back.signal.from.clone(), back.signal.id.clone());
+    let signal = Arc::new(Signal { from, id, ..Signal::clone(&kept.signal) });
+    Turn { seq: back.seq, signal, said: Vec::new(), ..kept }
+}
+
 /// The kept turn that a signal names, if it is of the same principal.
 fn take(state: &mut State, signal: &Signal) -> Option<Turn> {
     let run = signal.payload.get("run").and_then(Value::as_i64);
@@ -164,3 +184,6 @@ fn says_something(signal: &Signal) -> bool {
     let text = signal.payload.get("text").and_then(Value::as_str);
     text.is_some_and(|text| !text.trim().is_empty())
 }
+
+#[cfg(test)]
+mod tests;

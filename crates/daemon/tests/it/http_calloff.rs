@@ -78,6 +78,8 @@ async fn a_cancellation_that_is_none_is_refused() {
     for body in ["", "{}", "[]", r#"{"request_id":7}"#, r#"{"request_id":""}"#] {
         assert_eq!(cancel(&daemon, body).await.code(), Code::InvalidRequest, "{body}");
     }
+    let large = format!(r#"{{"request_id":"{}"}}"#, "x".repeat(512 << 10));
+    assert_eq!(cancel(&daemon, &large).await.code(), Code::PayloadTooLarge);
     daemon.stop().await.unwrap();
 }
 
