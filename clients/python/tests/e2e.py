@@ -200,6 +200,15 @@ class OpenHarness(unittest.TestCase):
     def test_what_is_offered(self) -> None:
         self.assertIn("1.0.0", self.engine().discover()["protocol_versions"])
 
+    def test_trouble_of_the_user_interface_is_no_trouble_of_the_transport(self) -> None:
+        class Broken(Ui):
+            def render(self, text: str, format: str) -> None:
+                raise BrokenPipeError("the terminal is gone")
+
+        for stream in (False, True):
+            with self.assertRaises(BrokenPipeError):
+                self.engine(ui=Broken(), profile=Profile(stream=stream)).ask("help", session_id="desk")
+
     def test_nobody_there(self) -> None:
         self.daemon.kill()
         error = self.engine().ask("help").error

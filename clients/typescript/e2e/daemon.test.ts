@@ -205,6 +205,17 @@ test("OpenHarness: a token", async (context) => {
   assert.throws(() => new Engine("http://example.org", { token }), TypeError);
 });
 
+test("OpenHarness: trouble of the user interface is no trouble of the transport", async (context) => {
+  const daemon = await daemonFor(context);
+  const render = (): void => {
+    throw new RangeError("the terminal is gone");
+  };
+  for (const stream of [false, true]) {
+    const engine = new Engine(`http://${daemon.http}`, { ui: { render }, profile: { stream } });
+    await assert.rejects(engine.ask("help", { session_id: "desk" }), RangeError);
+  }
+});
+
 test("OpenHarness: nobody there", async (context) => {
   const daemon = await daemonFor(context);
   await daemon.kill();

@@ -99,14 +99,18 @@ export class Engine {
     return this.follow(this.shell.ask({ user_intent, ...more }, Date.now()));
   }
 
-  /** Carries out actions of the shell, and all that follows from them. */
+  /** Carries out actions of the shell, and all that follows from them. Rejects with what the user interface throws. */
   follow(actions: Action[]): Promise<Turn> {
     const turn = new Turn();
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const run = (next: Action[]): void => {
-        for (const action of next) this.carryOut(action, turn, run);
-        this.arm(run);
-        if (!this.shell.busy) resolve(turn);
+        try {
+          for (const action of next) this.carryOut(action, turn, run);
+          this.arm(run);
+          if (!this.shell.busy) resolve(turn);
+        } catch (error) {
+          reject(error as Error);
+        }
       };
       this.run = run;
       run(actions);

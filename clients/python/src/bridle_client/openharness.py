@@ -13,7 +13,7 @@ import http.client
 import json
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from queue import Empty, Queue
@@ -34,6 +34,7 @@ ANSWER_WAIT = 660.0
 WORKERS = 8
 """Actions that run side by side."""
 
+_TROUBLE = (OSError, http.client.HTTPException, ValueError)
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 Handler = Callable[[Json], Any]
@@ -203,34 +204,40 @@ class Engine:
         headers["Accept"] = "text/event-stream, application/json" if send.stream else "application/json"
         if send.last_event_id is not None:
             headers["Last-Event-ID"] = str(send.last_event_id)
-        try:
-            self._exchange(json.dumps(send.body, ensure_ascii=False).encode("utf-8"), headers, turn)
-        except (OSError, http.client.HTTPException, ValueError):
-            self._do(self.shell.cut(_now()), turn)
-
-    def _exchange(self, body: bytes, headers: dict[str, str], turn: Turn) -> None:
+        body = json.dumps(send.body, ensure_ascii=False).encode("utf-8")
         link = self._link()
         try:
-            answer = self._request(link, "POST", body, headers)
-            if answer.headers.get_content_type() == "text/event-stream":
-                self._stream(answer, turn)
-                return
-            message = _json(answer.read(MAX_BODY + 1))
-            actions = self.shell.replied(message, _now(), _unix_ms(), answer.headers.get("Retry-After"))
+            for actions in self._answers(link, body, headers):
+                self._do(actions, turn)
         finally:
             link.close()
-        self._do(actions, turn)
 
-    def _stream(self, answer: http.client.HTTPResponse, turn: Turn) -> None:
+    def _answers(
+        self, link: http.client.HTTPConnection, body: bytes, headers: dict[str, str]
+    ) -> Iterator[list[Action]]:
+        """What follows from the answer, piece by piece. What fails here is the transport, and nothing else."""
+        try:
+            answer = self._request(link, "POST", body, headers)
+            if answer.headers.get_content_type() != "text/event-stream":
+                message = _json(answer.read(MAX_BODY + 1))
+                yield self.shell.replied(message, _now(), _unix_ms(), answer.headers.get("Retry-After"))
+                return
+        except _TROUBLE:
+            yield self.shell.cut(_now())
+            return
         self.shell.opened()
         parser = EventParser()
         while self.shell.awaits_answer:
-            data = answer.read1(65_536)
+            try:
+                data = answer.read1(65_536)
+                events = parser.feed(data)
+            except _TROUBLE:
+                data, events = b"", []
+            for event in events:
+                yield self.shell.event(event.name, _json(event.data.encode()), _now(), _unix_ms())
             if not data:
-                self._do(self.shell.cut(_now()), turn)
+                yield self.shell.cut(_now())
                 return
-            for event in parser.feed(data):
-                self._do(self.shell.event(event.name, _json(event.data.encode()), _now(), _unix_ms()), turn)
 
     def _link(self) -> http.client.HTTPConnection:
         if self._https:
