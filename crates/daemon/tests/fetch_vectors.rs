@@ -31,7 +31,7 @@ fn text(node: Node<'_>, key: &str) -> Option<String> {
 }
 
 fn texts(node: Node<'_>, key: &str) -> Vec<String> {
-    let list = node.get(key).into_iter().flat_map(|list| list.items());
+    let list = node.get(key).into_iter().flat_map(Node::items);
     list.map(|one| one.as_str().unwrap().into_owned()).collect()
 }
 
