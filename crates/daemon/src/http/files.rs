@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path as Tail, Request, State};
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_RANGE, CONTENT_SECURITY_POLICY,
@@ -140,9 +141,11 @@ pub(super) async fn upload(
 pub(super) async fn download(
     State(http): State<Arc<Http>>,
     Extension(peer): Extension<Arc<Peer>>,
-    Tail(reference): Tail<String>,
+    reference: Result<Tail<String>, PathRejection>,
     headers: HeaderMap,
 ) -> Response {
+    // What is no text refers to nothing.
+    let reference = reference.map_or_else(|_| String::new(), |Tail(reference)| reference);
     let response = match give(&http, &peer, &headers, &reference).await {
         Ok((kept, content)) => file(&kept, content),
         Err(error) => refused(*error, &headers),

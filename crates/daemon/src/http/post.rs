@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Extension, Request, State};
-use axum::http::header::{ACCEPT, CONTENT_TYPE, HOST};
+use axum::http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HOST};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::Response;
 use bridle_wire::openharness::capability::STREAMING;
 use bridle_wire::openharness::event::SSE_PROFILE;
+use bridle_wire::openharness::json::{Broken, Fault};
 use bridle_wire::openharness::request::Context;
 use bridle_wire::openharness::{
     Capabilities, Code, Echo, ErrorObject, Received, Refused, ResponseMessage, receive,
@@ -126,14 +127,14 @@ enum Form {
 
 /// Reads the message; large ones on another thread.
 async fn parse(http: &Http, read: Read) -> Result<(Received, usize), Box<Refused>> {
-    let bytes = match read {
-        Read::Whole(bytes) => bytes,
+    let (bytes, is_whole) = match read {
+        Read::Whole(bytes) => (bytes, true),
         Read::TooLarge(mut bytes) => {
             // One byte more than is taken, so that the reader says so itself.
             bytes.push(b' ');
-            bytes
+            (bytes, true)
         }
-        Read::Broken(bytes) => bytes,
+        Read::Broken(bytes) => (bytes, false),
     };
     let (count, limits) = (bytes.len(), http.limits);
     let read = move || receive(&bytes, &limits);
@@ -146,7 +147,14 @@ async fn parse(http: &Http, read: Read) -> Result<(Received, usize), Box<Refused
             receive(b"", &limits)
         })
     };
-    received.map(|received| (received, count))
+    match received {
+        // What looks whole is not, as long as more was announced.
+        Ok(received) if !is_whole => {
+            let broken = Broken { fault: Fault::Incomplete, offset: count };
+            Err(Box::new(Refused { refusal: broken.into(), echo: received.echo }))
+        }
+        received => received.map(|received| (received, count)),
+    }
 }
 
 /// Checks everything that can be checked before the engine is asked.
@@ -337,6 +345,11 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let Some(kind) = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()) else {
         return false;
     };
+    // Nothing is unpacked here.
+    let is_plain = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"identity");
+    if !headers.get_all(CONTENT_ENCODING).iter().all(is_plain) {
+        return false;
+    }
     let mut parts = kind.split(';').map(str::trim);
     let essence = parts.next().unwrap_or_default().to_ascii_lowercase();
     let is_json = essence == "application/json"
@@ -373,7 +386,7 @@ fn accepts(headers: &HeaderMap, types: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use axum::http::header::{ACCEPT, CONTENT_TYPE};
+    use axum::http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
     use axum::http::{HeaderMap, HeaderValue};
 
     use super::{JSON_RANGES, accepts, is_json};
@@ -396,6 +409,15 @@ mod tests {
             assert!(!check(bad), "{bad}");
         }
         assert!(!is_json(&HeaderMap::new()));
+        let coded = |coding: &'static str| {
+            let kind = (CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            is_json(&HeaderMap::from_iter([
+                kind,
+                (CONTENT_ENCODING, HeaderValue::from_static(coding)),
+            ]))
+        };
+        assert!(coded("identity"));
+        assert!(!coded("gzip") && !coded("identity, gzip") && !coded(""));
     }
 
     #[test]

@@ -10,7 +10,11 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
+use axum::http::header::{HOST, TRANSFER_ENCODING};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
+use bridle_wire::openharness::{Code, Echo};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -20,8 +24,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tower_service::Service as _;
 
 use super::Http;
-use super::answer::CROWDED;
+use super::answer::{CROWDED, error};
 use super::gate::{Peer, Way};
+use super::marks::Marks;
 use super::page::Page;
 use super::slow::Slow;
 use crate::listen::{Pause, prepare_tcp};
@@ -145,8 +150,11 @@ async fn answer(
     request: hyper::Request<Incoming>,
 ) -> Result<Response, Infallible> {
     let (mut parts, body) = request.into_parts();
+    name_host(&mut parts);
     let page = Page::of(&peer, &parts.headers);
-    let mut response = match page.preflight(&parts) {
+    let early = is_in_unknown_code(&parts.headers)
+        .then(|| error(Code::InvalidRequest, &Echo::default(), Marks::of(&parts.headers)));
+    let mut response = match early.or_else(|| page.preflight(&parts)) {
         Some(response) => {
             http.shared.metrics.http(response.status().as_u16());
             response
@@ -159,4 +167,19 @@ async fn answer(
     };
     page.mark(response.headers_mut());
     Ok(response)
+}
+
+/// A target that names a host counts, and not the header beside it.
+fn name_host(parts: &mut Parts) {
+    let named = parts.uri.authority().map(|host| HeaderValue::from_str(host.as_str()));
+    if let Some(Ok(host)) = named {
+        parts.headers.insert(HOST, host);
+    }
+}
+
+/// Tells whether a body is coded in a way that is not undone here: read as it comes, it would be
+/// something else than for whoever passed it on.
+fn is_in_unknown_code(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    !codings.all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"))
 }

@@ -20,6 +20,7 @@ mod http_calloff;
 mod http_client;
 mod http_context;
 mod http_files;
+mod http_hostile;
 mod http_mapping;
 mod http_pages;
 mod http_pair;

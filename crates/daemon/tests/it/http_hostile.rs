@@ -1,0 +1,181 @@
+//! Requests that say one thing and are another: what a proxy and a daemon could read differently,
+//! what never ends, what is no HTTP at all.
+
+use std::time::Duration;
+
+use bridle_wire::openharness::Code;
+use tokio::net::TcpStream;
+
+use crate::http_client::{Client, Reply, ask, intent, on, post, raw_post, serving};
+use crate::support::Daemon;
+
+const JSON: &str = "content-type: application/json\r\n";
+
+/// A daemon that does not wait long.
+async fn hasty() -> Daemon {
+    Daemon::with(|config, dir| {
+        on(config, dir);
+        config.limits.frame_deadline = Duration::from_millis(50);
+    })
+    .await
+}
+
+/// A request for the path, without a body.
+fn plain(daemon: &Daemon, method: &str, path: &str) -> String {
+    let host = daemon.bound.http.unwrap();
+    format!("{method} {path} HTTP/1.1\r\nhost: {host}\r\n\r\n")
+}
+
+/// A message in one chunk, with these headers and this behind its last chunk.
+fn chunked(daemon: &Daemon, headers: &str, behind: &str) -> String {
+    let (host, body) = (daemon.bound.http.unwrap(), intent("r1", "desk", "help"));
+    format!(
+        "POST /v1/openharness HTTP/1.1\r\nhost: {host}\r\n{JSON}{headers}\r\n{:x}\r\n{body}\r\n0\r\n{behind}",
+        body.len()
+    )
+}
+
+async fn assert_nothing_ran(daemon: Daemon) {
+    assert_eq!(daemon.metric("bridle_messages_admitted_total").await, 0);
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_body_whose_end_never_comes_does_not_run() {
+    let daemon = hasty().await;
+    let body = intent("r1", "desk", "help");
+    // All of a message is there, and more was announced.
+    for length in [body.len() + 1, 1 << 20, 1 << 40, (1 << 63) - 1] {
+        let request = post(&daemon, &body);
+        let announced = format!("content-length: {length}\r\n");
+        let request =
+            request.replacen(&format!("content-length: {}\r\n", body.len()), &announced, 1);
+        let reply = ask(&daemon, request).await;
+        assert_eq!(reply.code(), Code::InvalidRequest, "{length}");
+        assert!(reply.body.contains("\"reason\":\"incomplete\""), "{reply:?}");
+        assert_eq!(reply.message().request_id.unwrap().as_str(), "r1");
+    }
+    // The same in chunks, and with trailers that do not end.
+    let chunk = "transfer-encoding: chunked\r\n";
+    let endless = "x-t: 1\r\n".repeat(5_000);
+    for behind in ["", &endless] {
+        let reply = ask(&daemon, chunked(&daemon, chunk, behind)).await;
+        assert_eq!(reply.code(), Code::InvalidRequest, "{}", behind.len());
+    }
+    assert_nothing_ran(daemon).await;
+}
+
+#[tokio::test]
+async fn a_body_in_a_code_that_is_not_undone_does_not_run() {
+    let daemon = serving().await;
+    let coded = chunked(&daemon, "transfer-encoding: gzip, chunked\r\n", "\r\n");
+    assert_eq!(ask(&daemon, coded).await.code(), Code::InvalidRequest);
+    let packed = format!("{JSON}content-encoding: gzip\r\n");
+    let request = raw_post(&daemon, &packed, &intent("r1", "desk", "help"));
+    assert_eq!(ask(&daemon, request).await.code(), Code::UnsupportedMediaType);
+    assert_nothing_ran(daemon).await;
+}
+
+#[tokio::test]
+async fn two_lengths_hide_no_second_request() {
+    let daemon = serving().await;
+    let hidden = plain(&daemon, "GET", "/health");
+    let (chunk, short) = ("transfer-encoding: chunked\r\n", "content-length: 4\r\n");
+    for headers in [format!("{chunk}{short}"), format!("{short}{chunk}")] {
+        let mut client = Client::of(&daemon).await;
+        client.send(chunked(&daemon, &headers, "\r\n") + &hidden).await;
+        let all = client.rest().await;
+        assert_eq!(all.matches("HTTP/1.1 ").count(), 1, "{headers}: {all}");
+    }
+    for lengths in ["content-length: 5\r\n", "content-length: +4\r\n", "content-length: -1\r\n"] {
+        let request = raw_post(&daemon, &format!("{JSON}{lengths}"), "{}") + &hidden;
+        let mut client = Client::of(&daemon).await;
+        client.send(request).await;
+        let all = client.rest().await;
+        assert!(all.starts_with("HTTP/1.1 400 "), "{lengths}: {all}");
+        assert_eq!(all.matches("HTTP/1.1 ").count(), 1, "{lengths}: {all}");
+    }
+    daemon.assert_alive().await;
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_target_that_names_a_host_is_judged_by_it() {
+    let daemon = serving().await;
+    let own = format!("http://{}/health", daemon.bound.http.unwrap());
+    assert_eq!(ask(&daemon, plain(&daemon, "GET", &own)).await.status, 200);
+    for (method, target) in [
+        ("GET", "http://evil.example/health"),
+        ("GET", "http://user@127.0.0.1/health"),
+        ("CONNECT", "evil.example:80"),
+    ] {
+        let reply = ask(&daemon, plain(&daemon, method, target)).await;
+        assert_eq!(reply.code(), Code::Forbidden, "{target}");
+    }
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn paths_that_are_no_text_are_nowhere() {
+    let daemon = serving().await;
+    for path in [
+        "/%ff%fe",
+        "/v1/openharness/attachments/%ff%fe",
+        "/v1/openharness/attachments/att-%00",
+        "/v1/openharness/attachments/..%2f..%2frecord.db",
+        "/v1%2fopenharness",
+        "/%68ealth",
+        "//health",
+        "/./health",
+        "/%",
+    ] {
+        let reply = ask(&daemon, plain(&daemon, "GET", path)).await;
+        assert_eq!(reply.code(), Code::NotFound, "{path}");
+    }
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn other_methods_are_refused_everywhere_and_head_is_get_without_a_body() {
+    let daemon = serving().await;
+    for path in ["/", "/health", "/metrics", "/v1/openharness", "/.well-known/openharness"] {
+        for method in ["OPTIONS", "TRACE", "PUT", "DELETE", "PATCH", "BREW"] {
+            let reply = ask(&daemon, plain(&daemon, method, path)).await;
+            assert_eq!(reply.code(), Code::MethodNotAllowed, "{method} {path}");
+            assert!(reply.header("allow").is_some(), "{method} {path}");
+        }
+        let length = |reply: &Reply| reply.header("content-length").map(str::to_owned);
+        let whole = ask(&daemon, plain(&daemon, "GET", path)).await;
+        let head = ask(&daemon, plain(&daemon, "HEAD", path)).await;
+        assert_eq!((head.status, &*head.body), (200, ""), "{path}");
+        if path != "/metrics" {
+            assert_eq!(length(&head), length(&whole), "{path}");
+        }
+    }
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_no_http_is_closed_and_hurts_nobody() {
+    let daemon = hasty().await;
+    for text in [
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        "GET /health\r\n",
+        "GET /health HTTP/1.2\r\n\r\n",
+        "\u{16}\u{3}\u{1}\u{0}\u{7a}",
+        "000015(:type :health-check)",
+        " GET /health HTTP/1.1\r\n\r\n",
+        "G",
+        "",
+    ] {
+        let mut client = Client::of(&daemon).await;
+        client.send(text).await;
+        let all = client.rest().await;
+        assert!(all.is_empty() || all.starts_with("HTTP/1.1 400 "), "{text:?}: {all}");
+    }
+    for _ in 0..1_000 {
+        drop(TcpStream::connect(daemon.bound.http.unwrap()).await.unwrap());
+    }
+    assert_eq!(ask(&daemon, plain(&daemon, "GET", "/health")).await.status, 200);
+    daemon.stop().await.unwrap();
+}
