@@ -4,30 +4,35 @@
 //! room, which calls [`Desk::redeem`] and hands the token back. The state directory keeps the hash
 //! of an open code and what its token will be good for, so a code works with a daemon that was
 //! started before or after it was issued, and a redeemed one is gone for every process at once.
+//! `device` is the other way round: the device shows the code. Both end at the [`Desk`].
 //!
 //! A code can be guessed where a token cannot: it has some 39 bits. Therefore it lives for minutes,
 //! wrong ones are counted for each address and for all together, and whoever is wrong is told
 //! nothing but that. Not here: HTTP, and what the token may do.
 
+mod desk;
+mod device;
 mod error;
 mod file;
 mod wrong;
 
 use std::fmt;
 use std::io;
-use std::net::IpAddr;
 use std::path::Path;
 
 use subtle::ConstantTimeEq as _;
 
+pub use desk::{ACCESS_MS, Desk, INTERVAL_SEC, Polled};
+pub use device::{
+    Created, DEVICES_FILE, DeviceSecret, Devices, MAX_WAITING, PairingId, Poll, WaitingInfo,
+};
 pub use error::{Error, Refusal};
 pub use file::PAIRINGS_FILE;
-pub use wrong::{WRONG_A_MINUTE, WRONG_ALL_A_MINUTE};
+pub use wrong::{OPENED_A_MINUTE, OPENED_ALL_A_MINUTE, WRONG_A_MINUTE, WRONG_ALL_A_MINUTE};
 
 use file::PairingsFile;
-use wrong::Wrong;
 
-use crate::tokens::{BearerToken, NewToken, Owner, Scopes, Seed, TokenId, Tokens, check_new};
+use crate::tokens::{BearerToken, NewToken, Owner, Scopes, TokenId, check_new};
 
 /// Time that a code holds, in milliseconds: as long as it takes to fetch a phone.
 pub const CODE_MS: i64 = 5 * 60 * 1_000;
@@ -189,48 +194,6 @@ impl Pairings {
             Ok(())
         })?;
         Ok(found)
-    }
-}
-
-/// Where codes are redeemed: one for a daemon.
-#[derive(Debug)]
-pub struct Desk {
-    pairings: Pairings,
-    wrong: Wrong,
-}
-
-impl Desk {
-    /// The desk of a state directory.
-    pub fn new(state_dir: &Path) -> Desk {
-        Desk { pairings: Pairings::new(state_dir), wrong: Wrong::default() }
-    }
-
-    /// Makes the token that a code is good for, once.
-    ///
-    /// # Errors
-    /// [`Refusal::NotOpen`] for a code that is wrong, over or redeemed, which are all the same to
-    /// whoever asks; [`Refusal::SlowDown`] after too many of those.
-    pub fn redeem(
-        &self,
-        tokens: &Tokens,
-        presented: &str,
-        from: IpAddr,
-        now_ms: i64,
-    ) -> Result<Paired, Refusal> {
-        let slow_down = |retry_after_ms| Refusal::SlowDown { retry_after_ms };
-        self.wrong.attempt(from, now_ms).map_err(slow_down)?;
-        let offer = match plain(presented) {
-            Some(code) => self.pairings.take(&code, now_ms).map_err(Refusal::Failed)?,
-            None => None,
-        };
-        let Some(offer) = offer else { return Err(Refusal::NotOpen) };
-        self.wrong.forgive(from);
-        let failed = |error| Refusal::Failed(Error::Token(error));
-        let seed = Seed::from_system().map_err(failed)?;
-        let new = offer.token(now_ms);
-        let (scopes, expires) = (new.scopes, new.expires);
-        let token = tokens.create(new, &seed, now_ms).map_err(failed)?;
-        Ok(Paired { token, id: seed.id(), scopes, expires })
     }
 }
 

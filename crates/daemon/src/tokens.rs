@@ -21,6 +21,7 @@
 
 mod error;
 pub(crate) mod file;
+mod refresh;
 mod scope;
 mod used;
 
@@ -34,6 +35,7 @@ use subtle::ConstantTimeEq as _;
 pub use bridle_loop::Access;
 pub use error::Error;
 pub use file::TOKENS_FILE;
+pub use refresh::{REFRESH_FILE, REFRESH_MS, RefreshToken, Refreshes, Renewed};
 pub use scope::{Scope, Scopes};
 
 use crate::private::Stamp;
@@ -83,6 +85,14 @@ impl TokenId {
     pub fn parse(text: &str) -> Option<TokenId> {
         let good = text.len() == 2 * ID_BYTES && text.bytes().all(is_hex);
         good.then(|| TokenId(text.into()))
+    }
+
+    /// Draws an id from the system's randomness.
+    ///
+    /// # Errors
+    /// The system has none.
+    pub fn from_system() -> Result<TokenId, Error> {
+        Seed::from_system().map(|seed| seed.id())
     }
 
     /// The text.
@@ -204,6 +214,27 @@ impl Seed {
         Ok(Seed(bytes))
     }
 
+    /// Takes it from the system, for a token whose id is known before.
+    ///
+    /// # Errors
+    /// The system has none.
+    pub fn for_id(id: &TokenId) -> Result<Seed, Error> {
+        let mut seed = Seed::from_system()?;
+        let digits = id.as_str().as_bytes().chunks_exact(2);
+        for (byte, pair) in seed.0[..ID_BYTES].iter_mut().zip(digits) {
+            // An id is hex digits.
+            let pair = std::str::from_utf8(pair).unwrap_or_default();
+            *byte = u8::from_str_radix(pair, 16).unwrap_or_default();
+        }
+        Ok(seed)
+    }
+
+    /// The token that is made of it.
+    fn token(&self) -> BearerToken {
+        let (id, secret) = (self.id(), hex(&self.0[ID_BYTES..]));
+        BearerToken(format!("{PREFIX}{id}_{secret}").into())
+    }
+
     /// The id of the token that is made of it.
     pub fn id(&self) -> TokenId {
         TokenId(hex(&self.0[..ID_BYTES]).into())
@@ -303,9 +334,9 @@ impl Tokens {
     pub fn create(&self, new: NewToken, seed: &Seed, now_ms: i64) -> Result<BearerToken, Error> {
         check_new(&new, now_ms)?;
         let id = seed.id();
-        let token = format!("{PREFIX}{id}_{}", hex(&seed.0[ID_BYTES..]));
+        let token = seed.token();
         let NewToken { name, owner, scopes, expires } = new;
-        let hash = TokenHash::of(&token);
+        let hash = TokenHash::of(token.reveal());
         let entry = Entry { id, name, owner, scopes, created: now_ms, expires, hash };
         self.file.change(|entries| {
             let past = now_ms.saturating_sub(KEPT_MS);
@@ -319,7 +350,24 @@ impl Tokens {
             entries.push(entry);
             Ok(())
         })?;
-        Ok(BearerToken(token.into()))
+        Ok(token)
+    }
+
+    /// Puts another token in the place of the one with the same id; what it is good for stays.
+    ///
+    /// # Errors
+    /// There is no such token, or the file cannot be used.
+    pub fn renew(&self, seed: &Seed, expires: i64) -> Result<BearerToken, Error> {
+        let (id, token) = (seed.id(), seed.token());
+        self.file.change(|entries| {
+            let Some(entry) = entries.iter_mut().find(|entry| entry.id == id) else {
+                return Err(Error::Unknown { id: id.clone() });
+            };
+            entry.hash = TokenHash::of(token.reveal());
+            entry.expires = Some(expires);
+            Ok(())
+        })?;
+        Ok(token)
     }
 
     /// Makes a token good for nothing, at once and for ever.

@@ -44,7 +44,10 @@ pub(crate) struct Create {
 }
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Pair {
+    #[command(subcommand)]
+    pub(crate) verb: Option<PairVerb>,
     /// What you call the device, for the list of tokens
     #[arg(long, value_name = "NAME", default_value = "paired")]
     pub(crate) name: String,
@@ -64,6 +67,44 @@ pub(crate) struct Pair {
     /// One JSON object with the code, the URL and the end of the code
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PairVerb {
+    /// Say yes to a device that shows a code; exit 66 if none shows it
+    #[command(after_help = "The device fetches its token itself, within five minutes.\n\n\
+        Example:\n  bridle pair confirm ABCD-EFGH --name tv")]
+    Confirm(Confirm),
+    /// Say no to a device that shows a code; exit 66 if none shows it
+    #[command(after_help = "Example:\n  bridle pair deny ABCD-EFGH")]
+    Deny(Deny),
+    /// List devices that show a code and wait; never the codes
+    #[command(after_help = "Examples:\n  bridle pair list\n  bridle pair list --json")]
+    List(List),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Confirm {
+    /// What the device shows
+    #[arg(value_name = "CODE")]
+    pub(crate) code: String,
+    /// What you call the device, for the list of tokens [default: what it calls itself]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// What its token is good for; may be given several times
+    #[arg(long = "scope", value_name = "SCOPE", value_enum, default_value = "talk")]
+    pub(crate) scopes: Vec<ScopeWord>,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Deny {
+    /// What the device shows
+    #[arg(value_name = "CODE")]
+    pub(crate) code: String,
     #[command(flatten)]
     pub(crate) state: StateDir,
 }

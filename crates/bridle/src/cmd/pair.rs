@@ -1,9 +1,13 @@
-//! `bridle pair`: a code for a device, as text and as a QR code.
+//! `bridle pair`: a code for a device, as text and as a QR code; and what is said to devices that
+//! show a code themselves.
 
+use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 
-use bridle_daemon::pairing::{Error, Offer, PairingCode, Pairings};
-use bridle_daemon::tokens::Owner;
+use bridle_daemon::pairing::{
+    ACCESS_MS, Devices, Error, Offer, PairingCode, Pairings, WaitingInfo,
+};
+use bridle_daemon::tokens::{Owner, TokenId};
 use bridle_wire::time::rfc3339;
 use qrcode::render::unicode::Dense1x2;
 use qrcode::{EcLevel, QrCode};
@@ -13,13 +17,71 @@ use super::token::{self, file_failure, moment, now};
 use crate::args::token as args;
 use crate::exit::{Exit, Failure};
 use crate::json::{object, quoted};
-use crate::settings::Settings;
+use crate::settings::{Settings, StateDir};
 
 /// Black on white, whatever the terminal's own colors are: cameras want it so.
 const INK: &str = "\x1b[30;107m";
 const PLAIN: &str = "\x1b[0m";
 
 pub(crate) fn run(args: args::Pair) -> Result<Exit, Failure> {
+    match args.verb {
+        Some(args::PairVerb::Confirm(args)) => confirm(args),
+        Some(args::PairVerb::Deny(args)) => {
+            answered(devices(&args.state)?.deny(&args.code, now()), "denied")
+        }
+        Some(args::PairVerb::List(args)) => list(&args),
+        None => issue(args),
+    }
+}
+
+fn confirm(args: args::Confirm) -> Result<Exit, Failure> {
+    let (name, scopes) = (args.name, args.scopes.into_iter().map(Into::into).collect());
+    let offer = |own: &str| Offer {
+        name: name.as_deref().unwrap_or(own).into(),
+        owner: Owner::this_user(),
+        scopes,
+        lifetime: Some(ACCESS_MS),
+    };
+    answered(devices(&args.state)?.confirm(&args.code, offer, now()), "confirmed")
+}
+
+fn answered(device: Result<Option<TokenId>, Error>, word: &str) -> Result<Exit, Failure> {
+    match device.map_err(|error| failure(&error))? {
+        Some(device) => print(&format!("{word} {device}\n")),
+        // The code itself stays off the screen, where it may be of another kind.
+        None => Err(Failure::new(Exit::NoInput, "no device that waits shows this code").hint(
+            "codes are good for five minutes and one answer; `bridle pair list` shows who waits",
+        )),
+    }
+}
+
+fn list(args: &args::List) -> Result<Exit, Failure> {
+    let all = devices(&args.state)?.list(now()).map_err(|error| failure(&error))?;
+    let mut text = String::new();
+    for info in &all {
+        let WaitingInfo { id, device, name, expires, status } = info;
+        let until = rfc3339(*expires);
+        let line = match args.json {
+            true => object(&[
+                ("pairing", quoted(id.as_str())),
+                ("device", quoted(device.as_str())),
+                ("name", quoted(name)),
+                ("status", quoted(status)),
+                ("expires", quoted(&until)),
+            ]),
+            false => format!("{device}  {status}  until {until}  {name}").trim_end().to_owned(),
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{line}");
+    }
+    print(&text)
+}
+
+fn devices(state: &StateDir) -> Result<Devices, Failure> {
+    Ok(Devices::new(&Settings::resolve(state.given())?.state()?))
+}
+
+fn issue(args: args::Pair) -> Result<Exit, Failure> {
     let settings = Settings::resolve(args.state.given())?;
     let base = match args.url {
         Some(url) => checked(&url)?,

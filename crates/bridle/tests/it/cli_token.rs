@@ -9,6 +9,9 @@ use crate::harness::{Done, Home};
 /// Where the tokens of a home are.
 const FILE: &str = ".local/state/bridle/tokens";
 
+/// Where the state of a home is.
+const STATE: &str = ".local/state/bridle";
+
 fn create(home: &Home, args: &[&str]) -> String {
     let done = home.run(&[&["token", "create"], args].concat());
     assert_eq!((done.code, done.stderr.as_str()), (0, ""));
@@ -114,4 +117,26 @@ fn a_code_is_for_scripts_alone_and_for_cameras_drawn() {
     for bad in ["home.example.org", "ftp://a", "http://", "https://a#b", "https://a b"] {
         is_told(&home.run(&["pair", "--url", bad]), 2, &["bad URL", "https://HOST:PORT"]);
     }
+}
+
+#[test]
+fn devices_that_show_a_code_are_listed_confirmed_and_denied() {
+    let home = Home::new();
+    let devices = bridle_daemon::pairing::Devices::new(std::path::Path::new(&home.path(STATE)));
+    let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
+    let now = i64::try_from(since.as_millis()).unwrap();
+    let (yes, no) = (devices.create("tv", now).unwrap(), devices.create("car", now).unwrap());
+    let run = |args: &[&str]| home.run(&[&["pair"], args].concat());
+    let listed = run(&["list"]);
+    assert_eq!((listed.code, listed.stdout.lines().count()), (0, 2), "{}", listed.stdout);
+    assert!(listed.stdout.contains("  pending  until "), "{}", listed.stdout);
+    let confirmed = run(&["confirm", &yes.code.reveal().to_lowercase(), "--name", "television"]);
+    assert!(confirmed.stdout.starts_with("confirmed "), "{}", confirmed.stderr);
+    assert!(run(&["deny", no.code.reveal()]).stdout.starts_with("denied "));
+    let again = run(&["confirm", yes.code.reveal()]);
+    assert_eq!((again.code, again.stdout.as_str()), (66, ""));
+    assert!(!again.stderr.contains(yes.code.reveal()), "{}", again.stderr);
+    let listed = run(&["list", "--json"]);
+    assert!(listed.stdout.contains("\"status\":\"confirmed\""), "{}", listed.stdout);
+    assert!(listed.stdout.contains("\"status\":\"denied\""), "{}", listed.stdout);
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{CODE_LEN, MAX_OPEN};
+use super::{CODE_LEN, MAX_OPEN, MAX_WAITING};
 use crate::tokens;
 
 /// A fault of the pairings of a state directory.
@@ -15,6 +15,9 @@ pub enum Error {
     /// Enough codes are open.
     #[error("there are {MAX_OPEN} open codes, expected fewer")]
     TooMany,
+    /// Enough devices wait.
+    #[error("{MAX_WAITING} devices wait to be paired, expected fewer")]
+    TooManyDevices,
     /// A code that is none.
     #[error("bad code, expected {CODE_LEN} letters and digits")]
     NoCode,

@@ -1,4 +1,4 @@
-//! How often codes were wrong, for each address and for all together.
+//! How often codes were wrong, and devices came, for each address and for all together.
 //!
 //! Held by the desk, in memory: a restart forgives, and takes longer than a guess is worth.
 
@@ -15,12 +15,31 @@ pub const WRONG_A_MINUTE: u32 = 5;
 /// chance of one in 177 million.
 pub const WRONG_ALL_A_MINUTE: u32 = 60;
 
+/// Codes that devices of one address ask for in a minute.
+pub const OPENED_A_MINUTE: u32 = 5;
+
+/// Codes that devices of all addresses ask for in a minute: each is a write to the disk.
+pub const OPENED_ALL_A_MINUTE: u32 = 60;
+
+/// Polls of nobody, and refresh tokens that are none, of one address in a minute: a device that has
+/// not noticed yet that its code is over polls twelve times.
+pub(super) const STRAYS_A_MINUTE: u32 = 60;
+
+/// The same of all addresses: each is a look at a file.
+pub(super) const STRAYS_ALL_A_MINUTE: u32 = 600;
+
 /// Milliseconds of a minute.
 const MINUTE_MS: i64 = 60 * 1_000;
 
 /// What was wrong in the present minute. No more addresses than wrong codes of all together.
-#[derive(Debug, Default)]
-pub(super) struct Wrong(Mutex<Minute>);
+#[derive(Debug)]
+pub(super) struct Wrong {
+    /// Most of one address.
+    each: u32,
+    /// Most of all.
+    all: u32,
+    minute: Mutex<Minute>,
+}
 
 #[derive(Debug, Default)]
 struct Minute {
@@ -30,21 +49,26 @@ struct Minute {
 }
 
 impl Wrong {
+    /// Nothing was wrong yet; so many may be in a minute.
+    pub(super) fn new(each: u32, all: u32) -> Wrong {
+        Wrong { each, all, minute: Mutex::default() }
+    }
+
     /// Counts an attempt as wrong until it is [`forgiven`](Wrong::forgive), so that many at once
     /// count as many.
     ///
     /// # Errors
     /// How long to wait, in milliseconds: too many were wrong.
     pub(super) fn attempt(&self, from: IpAddr, now_ms: i64) -> Result<(), i64> {
-        let mut minute = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut minute = self.minute.lock().unwrap_or_else(PoisonError::into_inner);
         minute.turn(now_ms);
         let wait = minute.began.saturating_add(MINUTE_MS).saturating_sub(now_ms);
-        let is_full = minute.all >= WRONG_ALL_A_MINUTE;
+        let is_full = minute.all >= self.all;
         if is_full {
             return Err(wait);
         }
         let own = minute.by_address.entry(Network::of(from)).or_default();
-        if *own >= WRONG_A_MINUTE {
+        if *own >= self.each {
             return Err(wait);
         }
         *own += 1;
@@ -54,7 +78,7 @@ impl Wrong {
 
     /// Takes an attempt back: it was right.
     pub(super) fn forgive(&self, from: IpAddr) {
-        let mut minute = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut minute = self.minute.lock().unwrap_or_else(PoisonError::into_inner);
         minute.all = minute.all.saturating_sub(1);
         let own = minute.by_address.entry(Network::of(from)).or_default();
         *own = own.saturating_sub(1);
