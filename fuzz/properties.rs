@@ -345,8 +345,10 @@ pub(crate) fn openharness_read(data: &[u8]) {
         if let Ok(response) = openharness::read_response(data, limits) {
             response_written(&response);
         }
-        if let Err(refused) = ShellFrame::read(data, limits) {
-            response_written(&refused.response());
+        for read in [ShellFrame::read, ShellFrame::read_line] {
+            if let Err(refused) = read(data, limits) {
+                response_written(&refused.response());
+            }
         }
         for name in ["open", "progress", "directive.start", "directive.delta", "usage", "final"] {
             if let Ok(Some(event)) = Event::read(name, data, limits) {

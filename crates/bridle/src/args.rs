@@ -58,7 +58,8 @@ pub(crate) enum Command {
         bridle up\n  \
         bridle up --tcp 127.0.0.1:0 --unix off --http off --state /tmp/b    a throw-away daemon\n  \
         bridle up --thinker script:rules.script                  with rules of a file\n  \
-        bridle up --stdio --tcp off --unix off --http off                   as a child process")]
+        bridle up --stdio --tcp off --unix off --http off                   as a child process\n  \
+        bridle up --stdio-json --tcp off --unix off --http off              the same in JSON lines")]
     Up(Given),
     /// Ask a daemon how it is: exit 0 if healthy, 1 if not, 69 if nobody is there
     #[command(

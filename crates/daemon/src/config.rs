@@ -36,6 +36,8 @@ pub struct Config {
     /// Whether HTTP in the clear may be reached from other machines: behind a proxy in another
     /// container, say.
     pub http_plain: bool,
+    /// Another `HOST:PORT` for pairing alone, under the rules of `http`, which must be on.
+    pub pair_alias: Option<String>,
     /// How often one principal may ask over HTTP.
     pub http_rates: HttpRates,
     /// Web pages that may ask over HTTP, besides those of the very address that is asked.
@@ -44,6 +46,8 @@ pub struct Config {
     pub unix: Option<PathBuf>,
     /// Whether frames are also served on standard input and output.
     pub stdio: bool,
+    /// Whether messages of OpenHarness are served on standard input and output, one a line.
+    pub stdio_json: bool,
     /// Directory that belongs to this daemon alone while it runs; created when missing.
     pub state: PathBuf,
     /// Signed frames on TCP.
@@ -78,10 +82,12 @@ impl Default for Config {
             http: None,
             tls: None,
             http_plain: false,
+            pair_alias: None,
             http_rates: HttpRates::default(),
             http_origins: Arc::default(),
             unix: None,
             stdio: false,
+            stdio_json: false,
             state: PathBuf::from("bridle-state"),
             hmac: Hmac::default(),
             unknown_unit: UnknownUnit::default(),
@@ -109,8 +115,15 @@ impl Config {
     /// # Errors
     /// Names the first setting that cannot work and what to do about it.
     pub fn check(&self) -> Result<(), Error> {
-        if self.tcp.is_none() && self.http.is_none() && self.unix.is_none() && !self.stdio {
+        let is_on_stdio = self.stdio || self.stdio_json;
+        if self.tcp.is_none() && self.http.is_none() && self.unix.is_none() && !is_on_stdio {
             return Err(Error::NoListener);
+        }
+        if self.pair_alias.is_some() && self.http.is_none() {
+            return Err(Error::AliasAlone);
+        }
+        if self.stdio && self.stdio_json {
+            return Err(Error::TwoOnStdio);
         }
         for key in &self.hmac.keys {
             if key.secret.len() < MIN_SECRET_BYTES {

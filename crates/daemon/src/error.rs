@@ -15,6 +15,12 @@ pub enum Error {
     /// Neither TCP nor HTTP nor a Unix socket nor stdio is configured.
     #[error("nothing to listen on: give a TCP address, a Unix socket path or stdio")]
     NoListener,
+    /// Pairing has an address of its own and nothing to pair with.
+    #[error("there is an address for pairing, but HTTP is off")]
+    AliasAlone,
+    /// Frames and lines cannot share a stream.
+    #[error("standard input and output are asked for twice: for frames and for lines")]
+    TwoOnStdio,
     /// HMAC is enforced and there is no key.
     #[error(
         "HMAC is enforced but no secret is configured: give one of at least {MIN_SECRET_BYTES} bytes"

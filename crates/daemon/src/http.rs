@@ -16,7 +16,9 @@
 //! - `calloff`: a run that is no longer wanted
 //! - `stream`: an answer as events, while it is made
 //! - `files`: attachments, uploaded once and named by messages
-//! - `pair`: a device gets its token
+//! - `ws`, `lines`: requests in frames of a WebSocket, and on lines of standard input; `inside`
+//!   carries them out like those that are posted
+//! - `pair`, `device`: a device gets its token, with a code of ours or with one that it shows
 //! - `discovery`, `openapi`: what is offered
 //! - `answer`: a message becomes a response of HTTP
 //!
@@ -27,10 +29,13 @@ mod answer;
 mod approval;
 mod body;
 mod calloff;
+mod device;
 mod discovery;
 mod files;
 mod fold;
 mod gate;
+mod inside;
+mod lines;
 mod marks;
 mod named;
 mod openapi;
@@ -46,6 +51,7 @@ mod signal;
 mod slow;
 mod step;
 mod stream;
+mod ws;
 
 use std::fmt;
 use std::sync::Arc;
@@ -56,9 +62,10 @@ use axum::routing::{get, post as on_post};
 use bridle_wire::openharness::Limits;
 
 pub(crate) use files::Files;
+pub(crate) use lines::serve as serve_lines;
 pub use seals::Error as SealsError;
 pub(crate) use seals::Seals;
-pub(crate) use serve::accept_loop;
+pub(crate) use serve::{Face, accept_loop};
 
 use crate::pairing::Desk;
 use crate::shared::Shared;
@@ -139,8 +146,9 @@ impl Http {
             .route("/v1/openharness/openapi.json", get(openapi::serve))
             .route(files::PATH, on_post(files::upload).route_layer(gate()))
             .route("/v1/openharness/attachments/{ref_id}", get(files::download))
+            .route("/v1/openharness/ws", get(ws::upgrade))
             .route("/.well-known/openharness", get(discovery::get))
-            .route("/v1/pair", on_post(pair::redeem))
+            .merge(pairing())
             .route("/health", get(discovery::health))
             .route("/", get(discovery::health))
             .route("/metrics", get(discovery::metrics))
@@ -148,4 +156,25 @@ impl Http {
             .method_not_allowed_fallback(answer::method_not_allowed)
             .with_state(Arc::clone(self))
     }
+
+    /// What answers where at the address that is for pairing alone.
+    fn pair_router(self: &Arc<Http>) -> Router {
+        pairing()
+            .route("/health", get(discovery::health))
+            .route("/pair/health", get(discovery::health))
+            .fallback(answer::not_found)
+            .method_not_allowed_fallback(answer::method_not_allowed)
+            .with_state(Arc::clone(self))
+    }
+}
+
+/// How devices get their tokens.
+fn pairing() -> Router<Arc<Http>> {
+    Router::new()
+        .route("/v1/pair", on_post(pair::redeem))
+        .route("/pair/create", on_post(device::create))
+        .route("/pair/confirm", on_post(device::confirm))
+        .route("/pair/poll", on_post(device::poll))
+        .route("/pair/refresh", on_post(device::refresh))
+        .route("/pair/revoke", on_post(device::revoke))
 }

@@ -28,14 +28,18 @@ pub struct Bound {
     pub tcp: Option<SocketAddr>,
     /// The address of HTTP, likewise.
     pub http: Option<SocketAddr>,
+    /// The address for pairing alone, likewise.
+    pub pair_alias: Option<SocketAddr>,
     /// Path of the Unix socket.
     pub unix: Option<PathBuf>,
     /// Whether standard input and output are served.
     pub stdio: bool,
+    /// Whether lines are served there instead.
+    pub stdio_json: bool,
 }
 
 impl fmt::Display for Bound {
-    /// Writes `tcp=ADDR http=ADDR unix=PATH stdio`, only what is there.
+    /// Writes `tcp=ADDR http=ADDR pair=ADDR unix=PATH stdio stdio-json`, only what is there.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut blank = "";
         if let Some(addr) = self.tcp {
@@ -46,12 +50,20 @@ impl fmt::Display for Bound {
             write!(f, "{blank}http={addr}")?;
             blank = " ";
         }
+        if let Some(addr) = self.pair_alias {
+            write!(f, "{blank}pair={addr}")?;
+            blank = " ";
+        }
         if let Some(path) = &self.unix {
             write!(f, "{blank}unix={}", path.display())?;
             blank = " ";
         }
         if self.stdio {
             write!(f, "{blank}stdio")?;
+            blank = " ";
+        }
+        if self.stdio_json {
+            write!(f, "{blank}stdio-json")?;
         }
         Ok(())
     }
@@ -66,12 +78,14 @@ mod tests {
         let bound = Bound {
             tcp: Some("127.0.0.1:9105".parse().unwrap()),
             http: Some("127.0.0.1:8788".parse().unwrap()),
+            pair_alias: Some("127.0.0.1:8790".parse().unwrap()),
             unix: Some("/run/b.sock".into()),
             stdio: true,
+            stdio_json: true,
         };
         assert_eq!(
             bound.to_string(),
-            "tcp=127.0.0.1:9105 http=127.0.0.1:8788 unix=/run/b.sock stdio"
+            "tcp=127.0.0.1:9105 http=127.0.0.1:8788 pair=127.0.0.1:8790 unix=/run/b.sock stdio stdio-json"
         );
         assert_eq!(Bound { stdio: true, ..Bound::default() }.to_string(), "stdio");
     }

@@ -87,6 +87,14 @@ impl Principal {
         }
     }
 
+    /// The token that it holds, if it came in with one.
+    pub(crate) fn token(&self) -> Option<&TokenId> {
+        match self {
+            Principal::Token(bearer) => Some(&bearer.id),
+            _ => None,
+        }
+    }
+
     /// The name in the record.
     pub(crate) fn name(&self) -> Arc<str> {
         self.to_string().into()

@@ -1,5 +1,6 @@
 //! Start, serve, stop.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use crate::config::Config;
 use crate::conn::{Connection, Origin, Stream};
 use crate::engine::Hub;
 use crate::error::Error;
-use crate::http::{self, Files, Http, Seals};
+use crate::http::{self, Face, Files, Http, Seals};
 use crate::listen::{
     Bound, Listener, SocketFile, Stdio, accept_loop, bind_http, bind_tcp, bind_unix,
 };
@@ -57,7 +58,7 @@ pub async fn run(
     let _stop = shared.stop.clone().drop_guard();
 
     let accepting = TaskTracker::new();
-    open.accept(&accepting, &shared);
+    let http = open.accept(&accepting, &shared);
     match signal(SignalKind::hangup()) {
         Ok(hangup) => drop(shared.tasks.spawn(install_on(hangup, Arc::clone(&shared)))),
         Err(error) => tracing::warn!(%error, "SIGHUP is not watched for"),
@@ -66,7 +67,7 @@ pub async fn run(
     ready(&open.bound);
     let only_stdio = accepting.is_empty();
     let stdio = match open.stdio.take() {
-        Some(stdio) => Some(StdioTask::spawn(stdio, &shared)?),
+        Some(stdio) => Some(StdioTask::spawn(stdio, &shared, http)?),
         None => None,
     };
     let stdio = until_stopped(shutdown, stdio, only_stdio).await;
@@ -121,7 +122,8 @@ pub fn shutdown_signal() -> std::io::Result<impl Future<Output = ()>> {
 #[derive(Default)]
 struct Open {
     listeners: Vec<Listener>,
-    http: Option<(TcpListener, Tokens, Seals, Option<TlsAcceptor>, Files)>,
+    http: Vec<(TcpListener, Face)>,
+    harness: Option<Harness>,
     stdio: Option<Stdio>,
     /// Removes the socket file when the daemon has stopped.
     _file: Option<SocketFile>,
@@ -139,15 +141,13 @@ impl Open {
             open.listeners.push(Listener::Tcp(listener));
         }
         if let Some(addr) = &config.http {
-            let tls = config.tls.as_ref().map(tls::acceptor).transpose().map_err(Error::Tls)?;
-            let listener = bind_http(addr, config.is_http_guarded()).await?;
-            let found = listener.local_addr();
-            let found = found.map_err(|source| Error::Http { addr: addr.clone(), source })?;
-            open.bound.http = Some(found);
-            let tokens = Tokens::load(&config.state).map_err(Error::Tokens)?;
-            let seals = Seals::open(&config.state).map_err(Error::Seals)?;
-            let files = Files::open(config)?;
-            open.http = Some((listener, tokens, seals, tls, files));
+            open.bound.http = Some(open.bind_http(config, addr, Face::Whole).await?);
+        }
+        if let Some(addr) = &config.pair_alias {
+            open.bound.pair_alias = Some(open.bind_http(config, addr, Face::Pairing).await?);
+        }
+        if config.http.is_some() || config.stdio_json {
+            open.harness = Some(Harness::open(config)?);
         }
         if let Some(path) = &config.unix {
             let (listener, file) = bind_unix(path).await?;
@@ -155,24 +155,56 @@ impl Open {
             open.listeners.push(Listener::Unix(listener));
             open._file = Some(file);
         }
-        if config.stdio {
+        if config.stdio || config.stdio_json {
             open.stdio = Some(Stdio::open()?);
-            open.bound.stdio = true;
+            (open.bound.stdio, open.bound.stdio_json) = (config.stdio, config.stdio_json);
         }
         Ok(open)
+    }
+
+    async fn bind_http(
+        &mut self,
+        config: &Config,
+        addr: &str,
+        face: Face,
+    ) -> Result<SocketAddr, Error> {
+        let listener = bind_http(addr, config.is_http_guarded()).await?;
+        let found = listener.local_addr();
+        let found = found.map_err(|source| Error::Http { addr: addr.to_owned(), source })?;
+        self.http.push((listener, face));
+        Ok(found)
     }
 }
 
 impl Open {
-    /// Begins to accept, except on standard input.
-    fn accept(&mut self, accepting: &TaskTracker, shared: &Arc<Shared>) {
+    /// Begins to accept, except on standard input; returns what lines there are served by.
+    fn accept(&mut self, accepting: &TaskTracker, shared: &Arc<Shared>) -> Option<Arc<Http>> {
         for listener in self.listeners.drain(..) {
             accepting.spawn(accept_loop(listener, Arc::clone(shared)));
         }
-        if let Some((listener, tokens, seals, tls, files)) = self.http.take() {
-            let http = Http::new(Arc::clone(shared), tokens, seals, tls, files);
-            accepting.spawn(http::accept_loop(listener, http));
+        let Harness { tokens, seals, tls, files } = self.harness.take()?;
+        let http = Http::new(Arc::clone(shared), tokens, seals, tls, files);
+        for (listener, face) in self.http.drain(..) {
+            accepting.spawn(http::accept_loop(listener, Arc::clone(&http), face));
         }
+        shared.config.stdio_json.then_some(http)
+    }
+}
+
+/// What OpenHarness needs, over HTTP or on lines.
+struct Harness {
+    tokens: Tokens,
+    seals: Seals,
+    tls: Option<TlsAcceptor>,
+    files: Files,
+}
+
+impl Harness {
+    fn open(config: &Config) -> Result<Harness, Error> {
+        let tls = config.tls.as_ref().map(tls::acceptor).transpose().map_err(Error::Tls)?;
+        let tokens = Tokens::load(&config.state).map_err(Error::Tokens)?;
+        let seals = Seals::open(&config.state).map_err(Error::Seals)?;
+        Ok(Harness { tokens, seals, tls, files: Files::open(config)? })
     }
 }
 
@@ -183,11 +215,24 @@ struct StdioTask {
 }
 
 impl StdioTask {
-    fn spawn(stdio: Stdio, shared: &Arc<Shared>) -> Result<StdioTask, Error> {
-        let seat = shared.extra_seat();
-        let connection = Connection::new(Stream::Unix(stdio.stream), Origin::Stdio, seat)
-            .map_err(Error::Stdio)?;
-        Ok(StdioTask { task: shared.tasks.spawn(connection), flushed: stdio.flushed })
+    /// Serves lines where there is something that serves them, else frames.
+    fn spawn(
+        stdio: Stdio,
+        shared: &Arc<Shared>,
+        lines: Option<Arc<Http>>,
+    ) -> Result<StdioTask, Error> {
+        let (seat, Stdio { stream, flushed }) = (shared.extra_seat(), stdio);
+        let task = match lines {
+            Some(http) => shared.tasks.spawn(async move {
+                http::serve_lines(http, stream).await;
+                drop(seat);
+            }),
+            None => {
+                let connection = Connection::new(Stream::Unix(stream), Origin::Stdio, seat);
+                shared.tasks.spawn(connection.map_err(Error::Stdio)?)
+            }
+        };
+        Ok(StdioTask { task, flushed })
     }
 
     async fn flushed(self, grace: Duration) {

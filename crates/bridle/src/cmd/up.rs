@@ -34,7 +34,7 @@ pub(crate) fn run(given: &Given) -> Result<Exit, Failure> {
     bridle_daemon::make_room(&config);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| no_start("the runtime", &error))?;
-    let stdout_is_taken = config.stdio;
+    let stdout_is_taken = config.stdio || config.stdio_json;
     runtime.block_on(async {
         let stop = wait_for_signal().map_err(|error| no_start("watching for signals", &error))?;
         let ready = |bound: &Bound| announce(bound, stdout_is_taken);

@@ -36,6 +36,7 @@ impl Settings {
             tcp: self.word("tcp"),
             http: self.word("http"),
             http_plain: self.is_on("http-plain"),
+            pair_alias: self.word("pair-alias"),
             http_rates: HttpRates {
                 remote: self.rate("http-rate"),
                 local: self.rate("http-rate-local"),
@@ -44,6 +45,7 @@ impl Settings {
             tls: self.tls()?,
             unix: self.path("unix").map(Path::to_path_buf),
             stdio: self.is_on("stdio"),
+            stdio_json: self.is_on("stdio-json"),
             state,
             hmac: self.hmac()?,
             unknown_unit: self.unknown_unit(),

@@ -123,6 +123,15 @@ pub(crate) static TABLE: &[Setting] = &[
         group: Group::Main,
     },
     Setting {
+        name: "pair-alias",
+        env: &["BRIDLE_PAIR_ALIAS"],
+        flag: Some("pair-alias"),
+        kind: Kind::Listen,
+        default: Preset::Text("off"),
+        doc: "Another HTTP address for pairing alone, such as 127.0.0.1:8790, or off",
+        group: Group::Main,
+    },
+    Setting {
         name: "http-rate",
         env: &["BRIDLE_HTTP_RATE"],
         flag: Some("http-rate"),
@@ -174,6 +183,15 @@ pub(crate) static TABLE: &[Setting] = &[
         kind: Kind::Bool,
         default: Preset::Text("false"),
         doc: "Serve one connection on stdin and stdout; the ready line goes to stderr",
+        group: Group::Main,
+    },
+    Setting {
+        name: "stdio-json",
+        env: &["BRIDLE_STDIO_JSON"],
+        flag: Some("stdio-json"),
+        kind: Kind::Bool,
+        default: Preset::Text("false"),
+        doc: "Serve OpenHarness messages on stdin and stdout, one JSON message a line",
         group: Group::Main,
     },
     Setting {

@@ -77,6 +77,27 @@ fn stdio_serves_frames_and_ends_with_its_input() {
 }
 
 #[test]
+fn stdio_serves_lines_of_json_and_ends_with_its_input() {
+    let home = Home::new();
+    let args = ["up", "--stdio-json", "--tcp", "off", "--unix", "off", "--log", "error"];
+    let request = r#"{"protocol_version":"1.0.0","request_id":"r1","request":{"context":{"user_intent":"help"}}}"#;
+    let done = home.pipe(&args, format!("{request}\nwhat?\n"));
+    assert_eq!((done.code, done.stderr.as_str()), (0, "ready stdio-json\n"));
+    assert_eq!(done.stdout.lines().count(), 2, "{}", done.stdout);
+    for line in done.stdout.lines() {
+        let answer: serde_json::Value = serde_json::from_str(line).unwrap();
+        let is_answered = answer["request_id"] == "r1";
+        let status = &answer["response"]["status"];
+        assert_eq!(status, if is_answered { "success" } else { "error" }, "{line}");
+    }
+    home.run(&["up", "--stdio", "--stdio-json"]).fails(
+        78,
+        "error: these settings cannot work: standard input and output are asked for twice: for \
+         frames and for lines\nhint: `bridle config show` says where each value came from\n",
+    );
+}
+
+#[test]
 fn signals_end_it_with_success() {
     for signal in ["TERM", "INT"] {
         let home = Home::new();

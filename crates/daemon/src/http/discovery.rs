@@ -16,7 +16,7 @@ use bridle_wire::openharness::directive::RiskTier;
 use bridle_wire::openharness::discovery::{
     ActionInfo, AuthInfo, Discovery, DiscoveryLimits, EngineInfo, error_codes,
 };
-use bridle_wire::openharness::event::SSE_PROFILE;
+use bridle_wire::openharness::event::{SSE_PROFILE, WEBSOCKET_PROFILE};
 use bridle_wire::openharness::exchange::Health;
 use bridle_wire::openharness::ids::{ActionType, Label, Name};
 use bridle_wire::openharness::payload::{self, RENDER_MESSAGE, REQUEST_APPROVAL};
@@ -35,7 +35,7 @@ use crate::config::{FileLimits, HttpRates, Rate};
 const ENGINE: &str = "bridle";
 
 /// Profiles beyond version 1 that are served.
-const PROFILES: [&str; 1] = [SSE_PROFILE];
+const PROFILES: [&str; 2] = [SSE_PROFILE, WEBSOCKET_PROFILE];
 
 /// Types of directives that are sent.
 const SENT: [&str; 2] = [RENDER_MESSAGE, REQUEST_APPROVAL];

@@ -4,7 +4,7 @@
 //! of the user: the `Host` must be this machine's own name, which a name that was made to point
 //! here is not, and an `Origin` must be the very address that is asked or one that a setting names.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use std::sync::Arc;
@@ -14,7 +14,9 @@ use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use axum::middleware::Next;
 use axum::response::Response;
-use bridle_wire::openharness::{Code, Echo};
+use bridle_wire::openharness::capability::STREAMING;
+use bridle_wire::openharness::event::{LINES_PROFILE, SSE_PROFILE};
+use bridle_wire::openharness::{Capabilities, Code, Echo};
 use tokio::sync::OnceCell;
 
 use super::marks::Marks;
@@ -36,13 +38,27 @@ pub(super) enum Way {
     Plain,
     /// With TLS, and the certificate that the peer showed if one was asked for.
     Tls(Option<CertPrincipal>),
+    /// On standard input and output.
+    Stdio,
+}
+
+/// How a peer speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Speech {
+    /// In requests of HTTP.
+    Requests,
+    /// In frames of a WebSocket.
+    Frames,
+    /// In lines.
+    Lines,
 }
 
 impl Way {
     /// What URLs of this way begin with.
     fn scheme(self) -> &'static str {
         match self {
-            Way::Plain => "http://",
+            // Nobody has an origin on standard input; there it is not asked for.
+            Way::Plain | Way::Stdio => "http://",
             Way::Tls(_) => "https://",
         }
     }
@@ -56,6 +72,7 @@ pub(super) struct Peer {
     way: Way,
     /// Pages of others that are let in, as the settings say.
     origins: Arc<[WebOrigin]>,
+    speech: Speech,
     /// Whose socket it is, looked up once.
     without_token: OnceCell<Principal>,
 }
@@ -63,8 +80,8 @@ pub(super) struct Peer {
 impl Peer {
     /// A peer of which only the addresses are known, and the way that it came.
     pub(super) fn new(remote: SocketAddr, local: SocketAddr, way: Way) -> Peer {
-        let without_token = OnceCell::new();
-        Peer { remote, local, way, origins: Arc::default(), without_token }
+        let (speech, without_token) = (Speech::Requests, OnceCell::new());
+        Peer { remote, local, way, speech, origins: Arc::default(), without_token }
     }
 
     /// Lets pages of other origins in.
@@ -72,9 +89,38 @@ impl Peer {
         Peer { origins, ..self }
     }
 
+    /// Whoever started the daemon, on its standard streams.
+    pub(super) fn stdio() -> Peer {
+        let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        Peer { speech: Speech::Lines, ..Peer::new(here, here, Way::Stdio) }
+    }
+
+    /// The same peer, on a WebSocket.
+    pub(super) fn on_socket(&self) -> Peer {
+        let Peer { remote, local, way, .. } = *self;
+        let peer = Peer { speech: Speech::Frames, ..Peer::new(remote, local, way) };
+        peer.letting_in(Arc::clone(&self.origins))
+    }
+
+    /// Tells whether it follows an answer while that is made, by what it says it can do.
+    pub(super) fn follows(&self, asked: Option<&Capabilities>) -> bool {
+        let lists = |profile| asked.is_some_and(|asked| asked.lists_profile(STREAMING, profile));
+        match self.speech {
+            Speech::Requests => lists(SSE_PROFILE),
+            Speech::Frames => true,
+            Speech::Lines => lists(LINES_PROFILE),
+        }
+    }
+
     /// Where it is.
     pub(super) fn address(&self) -> IpAddr {
         self.remote.ip()
+    }
+
+    /// The address of a path, as the peer reaches it.
+    pub(super) fn url(&self, headers: &HeaderMap, path: &str) -> String {
+        let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+        format!("{}{host}{path}", self.way.scheme())
     }
 
     /// Checks that a request comes from where it may come from.
@@ -82,6 +128,9 @@ impl Peer {
     /// # Errors
     /// `forbidden`.
     pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Code> {
+        if matches!(self.way, Way::Stdio) {
+            return Ok(());
+        }
         let mut hosts = headers.get_all(HOST).iter();
         let host = hosts.next().and_then(|host| host.to_str().ok()).ok_or(Code::Forbidden)?;
         if hosts.next().is_some() || !self.is_own(host) {
@@ -158,7 +207,7 @@ impl Peer {
     }
 
     /// Who asks, if that is known for certain.
-    async fn known(&self, http: &Http, headers: &HeaderMap) -> Option<Principal> {
+    pub(super) async fn known(&self, http: &Http, headers: &HeaderMap) -> Option<Principal> {
         // Whoever shows a credential wants to be known by it, and by nothing less.
         let mut shown = headers.get_all(AUTHORIZATION).iter();
         if let Some(credential) = shown.next() {
@@ -167,8 +216,10 @@ impl Peer {
             let grant = token.and_then(|token| http.tokens.verify(token, now()))?;
             return Some(Principal::of_token(grant, http.shared.own_uid));
         }
-        if let Way::Tls(Some(certificate)) = self.way {
-            return Some(Principal::Certificate(certificate));
+        match self.way {
+            Way::Tls(Some(certificate)) => return Some(Principal::Certificate(certificate)),
+            Way::Stdio => return Some(Principal::Stdio),
+            Way::Plain | Way::Tls(None) => {}
         }
         let look = || async {
             let uid = match Ends::of(self.remote, self.local) {

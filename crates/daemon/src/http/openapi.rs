@@ -97,7 +97,56 @@ fn paths() -> Json {
         ("/v1/pair", object([("post", pair())])),
         ("/health", object([("get", health())])),
         ("/metrics", object([("get", metrics())])),
+        (
+            "/pair/create",
+            pairing("pairCreate", &[(200, "pairCreated")], &[400, 403, 413, 415, 429]),
+        ),
+        (
+            "/pair/confirm",
+            pairing("pairConfirm", &[(200, "pairConfirmed")], &[400, 401, 403, 413, 415, 429]),
+        ),
+        (
+            "/pair/poll",
+            pairing(
+                "pairPoll",
+                &[(200, "pairGranted"), (202, "pairStatus")],
+                &[400, 403, 410, 413, 415, 429],
+            ),
+        ),
+        (
+            "/pair/refresh",
+            pairing("pairRefresh", &[(200, "pairGranted")], &[400, 403, 413, 415, 429]),
+        ),
+        (
+            "/pair/revoke",
+            pairing("pairRevoke", &[(200, "pairStatus")], &[400, 401, 403, 404, 413, 415, 429]),
+        ),
     ])
+}
+
+/// A call of the pairing guide; what it is refused with is the guide's, too.
+fn pairing(request: &str, good: &[(u16, &str)], bad: &[u16]) -> Json {
+    let good = good.iter().map(|(status, shape)| (*status, "Done", format!("response.{shape}")));
+    let error = || "response.pairError".to_owned();
+    let bad = bad.iter().chain(&[500]).map(|status| (*status, "Refused", error()));
+    let responses = good
+        .chain(bad)
+        .map(|(status, meaning, shape)| (status.to_string(), answered(meaning, &shape)));
+    let call = object([
+        ("operationId", request.into()),
+        ("summary", "A device is paired".into()),
+        ("requestBody", asked(&format!("request.{request}"))),
+        ("responses", Json::object(responses)),
+    ]);
+    object([("post", call)])
+}
+
+fn asked(shape: &str) -> Json {
+    object([("required", true.into()), ("content", Json::Object(json(shape)))])
+}
+
+fn answered(meaning: &str, shape: &str) -> Json {
+    described(meaning, json(shape))
 }
 
 /// The exchange: a request, and a message whatever the status.

@@ -10,8 +10,6 @@ use axum::extract::{Extension, Request, State};
 use axum::http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HOST};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::Response;
-use bridle_wire::openharness::capability::STREAMING;
-use bridle_wire::openharness::event::SSE_PROFILE;
 use bridle_wire::openharness::json::{Broken, Fault};
 use bridle_wire::openharness::request::Context;
 use bridle_wire::openharness::{
@@ -171,7 +169,7 @@ async fn admit(
         return Err(of(Code::UnsupportedMediaType));
     }
     let (received, bytes) = received.map_err(|refused| Box::new(refused.refusal.error()))?;
-    let form = form(headers, received.message.capabilities.as_ref());
+    let form = form(peer, headers, received.message.capabilities.as_ref());
     let form = form.ok_or_else(|| of(Code::NotAcceptable))?;
     let id = received.message.request_id.as_ref();
     if let Some(key) = headers.get(KEY)
@@ -205,9 +203,8 @@ fn check_context(received: &Received) -> Result<(), Box<ErrorObject>> {
 }
 
 /// How a shell wants to be answered: with a stream, if it says so in both places.
-fn form(headers: &HeaderMap, asked: Option<&Capabilities>) -> Option<Form> {
-    let follows = asked.is_some_and(|asked| asked.lists_profile(STREAMING, SSE_PROFILE));
-    if follows && accepts(headers, &["text/event-stream"]) {
+fn form(peer: &Peer, headers: &HeaderMap, asked: Option<&Capabilities>) -> Option<Form> {
+    if peer.follows(asked) && accepts(headers, &["text/event-stream"]) {
         return Some(Form::Stream(stream::last_event(headers)));
     }
     accepts(headers, &JSON_RANGES).then_some(Form::Whole)

@@ -39,10 +39,32 @@ const MAX_HEAD: usize = 64 << 10;
 /// Headers of a request; more get 431.
 const MAX_HEADERS: usize = 100;
 
+/// What an address is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Face {
+    /// Everything.
+    Whole,
+    /// Pairing alone.
+    Pairing,
+}
+
+/// What a connection keeps until its end, also when it becomes a WebSocket.
+#[derive(Debug)]
+pub(super) struct Link {
+    /// What answers its requests.
+    pub(super) router: Router,
+    _seat: Seat,
+}
+
 /// Accepts until the daemon stops.
-pub(crate) async fn accept_loop(listener: TcpListener, http: Arc<Http>) {
-    let router = http.router();
-    http.shared.tasks.spawn(super::files::sweep(Arc::clone(&http)));
+pub(crate) async fn accept_loop(listener: TcpListener, http: Arc<Http>, face: Face) {
+    let router = match face {
+        Face::Whole => {
+            http.shared.tasks.spawn(super::files::sweep(Arc::clone(&http)));
+            http.router()
+        }
+        Face::Pairing => http.pair_router(),
+    };
     let mut pause = Pause::default();
     loop {
         let accepted = tokio::select! {
@@ -87,13 +109,14 @@ async fn serve(
     router: Router,
     stream: TcpStream,
     (remote, local): (SocketAddr, SocketAddr),
-    _seat: Seat,
+    seat: Seat,
 ) {
+    let link = Arc::new(Link { router, _seat: seat });
     let limits = &http.shared.config.limits;
     let stream = Slow::new(stream, limits.write_deadline);
     let Some(acceptor) = &http.tls else {
         let peer = Peer::new(remote, local, Way::Plain);
-        return speak(&http, router, stream, peer).await;
+        return speak(&http, link, stream, peer).await;
     };
     let shaken = tokio::select! {
         shaken = tokio::time::timeout(limits.frame_deadline, acceptor.accept(stream)) => shaken,
@@ -102,7 +125,7 @@ async fn serve(
     match shaken {
         Ok(Ok(stream)) => {
             let way = Way::Tls(tls::peer(stream.get_ref().1));
-            Box::pin(speak(&http, router, stream, Peer::new(remote, local, way))).await;
+            Box::pin(speak(&http, link, stream, Peer::new(remote, local, way))).await;
         }
         Ok(Err(error)) => tracing::debug!(%error, "a handshake failed"),
         Err(_) => tracing::debug!("a handshake took too long"),
@@ -110,7 +133,7 @@ async fn serve(
 }
 
 /// Serves requests until either side has enough.
-async fn speak<S>(http: &Arc<Http>, router: Router, stream: S, peer: Peer)
+async fn speak<S>(http: &Arc<Http>, link: Arc<Link>, stream: S, peer: Peer)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -118,14 +141,15 @@ where
     let peer = Arc::new(peer.letting_in(Arc::clone(&http.shared.config.http_origins)));
     let (io, served) = (TokioIo::new(stream), Arc::clone(http));
     let service = service_fn(move |request: hyper::Request<Incoming>| {
-        answer(Arc::clone(&served), router.clone(), Arc::clone(&peer), request)
+        answer(Arc::clone(&served), Arc::clone(&link), Arc::clone(&peer), request)
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.frame_deadline)
         .max_buf_size(MAX_HEAD)
         .max_headers(MAX_HEADERS)
-        .serve_connection(io, service);
+        .serve_connection(io, service)
+        .with_upgrades();
     let mut connection = pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
@@ -145,7 +169,7 @@ where
 /// Has a request answered; browsers learn whether the page may know.
 async fn answer(
     http: Arc<Http>,
-    mut router: Router,
+    link: Arc<Link>,
     peer: Arc<Peer>,
     request: hyper::Request<Incoming>,
 ) -> Result<Response, Infallible> {
@@ -160,7 +184,9 @@ async fn answer(
             response
         }
         None => {
+            let mut router = link.router.clone();
             parts.extensions.insert(peer);
+            parts.extensions.insert(link);
             // A router is always ready.
             router.call(hyper::Request::from_parts(parts, Body::new(body))).await?
         }

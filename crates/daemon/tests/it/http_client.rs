@@ -1,5 +1,6 @@
 //! A plain client of HTTP: one request a connection or several, bytes in and out.
 
+use std::net::SocketAddr;
 use std::path::Path;
 
 use bridle_daemon::Config;
@@ -88,7 +89,11 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) async fn of(daemon: &Daemon) -> Client {
-        let stream = TcpStream::connect(daemon.bound.http.unwrap()).await.unwrap();
+        Client::to(daemon.bound.http.unwrap()).await
+    }
+
+    pub(crate) async fn to(address: SocketAddr) -> Client {
+        let stream = TcpStream::connect(address).await.unwrap();
         stream.set_nodelay(true).unwrap();
         Client { stream, got: Vec::new(), has_bodies: true }
     }

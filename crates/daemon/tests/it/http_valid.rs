@@ -7,17 +7,23 @@
 use bridle_wire::openharness::discovery::Discovery;
 use bridle_wire::openharness::exchange::{AttachmentStored, Canceled, Health};
 use bridle_wire::openharness::json::Document;
-use bridle_wire::openharness::pairing::PairGranted;
+use bridle_wire::openharness::pairing::{
+    PairConfirmed, PairCreated, PairError, PairGranted, PairStatus,
+};
 use bridle_wire::openharness::{ErrorObject, Event, Limits, Mode, Record, read, read_response};
 
 /// Statuses of a document, and whether a body is one.
 type Kind = (&'static [u16], fn(&[u8]) -> bool);
 
 /// Documents that are no message.
-const KINDS: [Kind; 6] = [
+const KINDS: [Kind; 10] = [
     (&[200], is::<Discovery>),
     (&[200, 503], is::<Health>),
     (&[200], is::<PairGranted>),
+    (&[200], is::<PairCreated>),
+    (&[200], is::<PairConfirmed>),
+    (&[200, 202], is::<PairStatus>),
+    (&[400, 401, 403, 404, 410, 413, 415, 429], is::<PairError>),
     (&[200, 201], is::<AttachmentStored>),
     (&[200, 202], is::<Canceled>),
     (&[200], |body| body.starts_with(b"{\"openapi\":\"3.1.0\"")),

@@ -19,6 +19,9 @@ pub const SSE_PROFILE: &str = "dev.bridle.sse.1";
 /// The profile over WebSocket.
 pub const WEBSOCKET_PROFILE: &str = "dev.bridle.ws.1";
 
+/// The profile on standard input and output, one line each.
+pub const LINES_PROFILE: &str = "dev.bridle.lines.1";
+
 /// Declares the enum of events from their names.
 macro_rules! events {
     ($( $(#[doc = $doc:literal])+ $event:ident = $name:literal, )+) => {

@@ -39,6 +39,8 @@ record! {
         code: Secret = "code",
         /// The tenant; that of the operator, if it is not said.
         tenant_id: Option<TenantId> = "tenant_id",
+        /// `confirm`, or `deny`; `confirm` if it is not said.
+        decision: Option<Name> = "decision",
         /// A secret of the operator, where the deployment asks for one.
         confirm_secret: Option<Secret> = "confirm_secret",
     }
@@ -91,6 +93,14 @@ record! {
     pub struct PairStatus as "pairStatus" {
         /// Where it stands.
         status: Name = "status",
+    }
+}
+
+record! {
+    /// The device renews its token.
+    pub struct PairRefresh as "pairRefresh" {
+        /// What it got with the token that ends; good once.
+        refresh_token: Secret = "refresh_token",
     }
 }
 

@@ -93,6 +93,7 @@ fn requests(book: &mut Book) -> Json {
     pairing::PairCreate::schema(book);
     pairing::PairConfirm::schema(book);
     pairing::PairPoll::schema(book);
+    pairing::PairRefresh::schema(book);
     pairing::PairRevoke::schema(book);
     RequestMessage::schema(book)
 }

@@ -5,6 +5,7 @@ use super::echo::Echo;
 use super::exchange::CancelRequest;
 use super::feedback::DirectiveResult;
 use super::ids::RequestId;
+use super::json::Node;
 use super::limits::Limits;
 use super::receive::{self, Received, Refused};
 use super::request::Continuation;
@@ -14,11 +15,27 @@ use super::shape::{At, Shape as _, record};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShellFrame {
     /// A request, as it would be posted.
-    Request(Box<Received>),
+    Request(Box<Posted>),
     /// Calls a request off.
     Cancel(CancelRequest),
     /// Results of directives.
     Results(Results),
+}
+
+/// A request inside something larger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Posted {
+    /// The request.
+    pub received: Received,
+    /// Its text, as it came.
+    pub body: Box<str>,
+}
+
+impl Posted {
+    fn read(message: Node<'_>, limits: &Limits) -> Result<ShellFrame, Box<Refused>> {
+        let received = receive::received(message, limits)?;
+        Ok(ShellFrame::Request(Box::new(Posted { received, body: message.source().into() })))
+    }
 }
 
 record! {
@@ -40,7 +57,21 @@ impl ShellFrame {
     /// It is broken, of no known type, or what it holds is refused.
     pub fn read(bytes: &[u8], limits: &Limits) -> Result<Self, Box<Refused>> {
         let document = receive::document(bytes, limits)?;
+        ShellFrame::of(document.root(), limits)
+    }
+
+    /// Reads a line: a frame, or a request without one around it.
+    ///
+    /// # Errors
+    /// As [`ShellFrame::read`].
+    pub fn read_line(bytes: &[u8], limits: &Limits) -> Result<Self, Box<Refused>> {
+        let document = receive::document(bytes, limits)?;
         let root = document.root();
+        let is_frame = root.get("type").is_some() && root.get("protocol_version").is_none();
+        if is_frame { ShellFrame::of(root, limits) } else { Posted::read(root, limits) }
+    }
+
+    fn of(root: Node<'_>, limits: &Limits) -> Result<Self, Box<Refused>> {
         let at = At::root(limits);
         let echo = || root.get("message").map_or_else(|| Echo::of(root), Echo::of);
         let kind: String = at
@@ -50,9 +81,7 @@ impl ShellFrame {
         let invalid = |invalid| receive::refused(echo(), invalid);
         match kind.as_str() {
             "request" => match root.get("message") {
-                Some(message) => {
-                    receive::received(message, limits).map(|it| ShellFrame::Request(Box::new(it)))
-                }
+                Some(message) => Posted::read(message, limits),
                 None => Err(invalid(at.missing_field("message", "a request"))),
             },
             "cancel" => CancelRequest::read(root, &at).map(ShellFrame::Cancel).map_err(invalid),

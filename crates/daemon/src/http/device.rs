@@ -1,0 +1,338 @@
+//! `/pair/..`: a device shows a code, an operator confirms it, the device fetches its token.
+//!
+//! The router calls these, on the port of HTTP and on that of `pair-alias`. Paths and shapes are those
+//! of the published pairing guide, with polling as RFC 8628 has it: 202 while nobody has answered, 200
+//! once, 403 for a no, 410 when it is over, 429 for who polls too often. What codes, secrets and
+//! refresh tokens are good for is the business of `pairing` and `tokens`. An error here is the small
+//! object of the guide, not an envelope.
+
+use std::sync::Arc;
+
+use axum::extract::{Extension, Request, State};
+use axum::http::header::{CACHE_CONTROL, RETRY_AFTER};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::Response;
+use bridle_wire::openharness::ids::{
+    CodeText, CredentialRef, Label, LoginSessionId, Name, Secret, TenantId,
+};
+use bridle_wire::openharness::pairing::{
+    PairConfirm, PairConfirmed, PairCreate, PairCreated, PairError, PairGranted, PairPoll,
+    PairRefresh, PairRevoke, PairStatus,
+};
+use bridle_wire::openharness::{Code, Refusal, Shape, read};
+
+use super::body::{self, Read};
+use super::gate::{Peer, now};
+use super::post::is_json;
+use super::{Http, answer};
+use crate::pairing::{self, INTERVAL_SEC, Polled};
+use crate::tokens::{self, Renewed, TokenId};
+
+/// Largest request, in bytes: what a device says about itself, or a token.
+const MAX_BODY: usize = 4 << 10;
+
+/// What a call is answered with.
+type Answer = Result<(StatusCode, String), Refused>;
+
+/// Why a call is refused.
+struct Refused {
+    status: StatusCode,
+    error: &'static str,
+    need: Option<String>,
+    hint: Option<&'static str>,
+    /// When to come again, in milliseconds.
+    retry_after_ms: Option<i64>,
+}
+
+impl Refused {
+    fn new(status: StatusCode, error: &'static str) -> Refused {
+        Refused { status, error, need: None, hint: None, retry_after_ms: None }
+    }
+
+    fn of(code: Code) -> Refused {
+        let status = StatusCode::from_u16(code.http_status());
+        let error = match code {
+            Code::Unauthenticated => "unauthorized",
+            other => other.as_str(),
+        };
+        let retry_after_ms = (code == Code::RateLimited).then_some(0);
+        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Refused { retry_after_ms, ..Refused::new(status, error) }
+    }
+
+    fn wait(error: &'static str, retry_after_ms: i64) -> Refused {
+        let retry_after_ms = Some(retry_after_ms);
+        Refused { retry_after_ms, ..Refused::new(StatusCode::TOO_MANY_REQUESTS, error) }
+    }
+
+    fn response(self) -> Response {
+        let error = PairError {
+            error: CodeText::new(self.error).expect("our codes are short"),
+            need: self.need.and_then(|field| Name::new(field).ok()).into_iter().collect(),
+            hint: self.hint.map(str::to_owned),
+        };
+        let mut response = answer::json(self.status, error.to_text() + "\n");
+        if let Some(ms) = self.retry_after_ms {
+            // Rounded up: who comes back on time must not be early.
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(ms / 1_000 + 1));
+        }
+        response
+    }
+}
+
+/// `POST /pair/create`: a device asks for a code.
+pub(super) async fn create(
+    State(http): State<Arc<Http>>,
+    Extension(peer): Extension<Arc<Peer>>,
+    request: Request,
+) -> Response {
+    let answer = try_create(&http, &peer, request).await;
+    respond(&http, answer)
+}
+
+async fn try_create(http: &Arc<Http>, peer: &Peer, request: Request) -> Answer {
+    let (asked, headers): (PairCreate, _) = take(http, peer, request).await?;
+    let (uri, from) = (peer.url(&headers, "/pair/confirm"), peer.address());
+    apart(http, move |http| {
+        let name = asked.device_name.as_ref().map_or("", |name| name.as_str());
+        let created = http.desk.create(name, from, now()).map_err(create_refused)?;
+        Ok((StatusCode::OK, created_text(&created, &uri)))
+    })
+    .await
+}
+
+fn create_refused(refusal: pairing::Refusal) -> Refused {
+    match refusal {
+        pairing::Refusal::Failed(pairing::Error::TooManyDevices) => {
+            Refused::wait("could_not_allocate_code", pairing::CODE_MS)
+        }
+        other => refused(other),
+    }
+}
+
+fn refused(refusal: pairing::Refusal) -> Refused {
+    match refusal {
+        pairing::Refusal::SlowDown { retry_after_ms } => {
+            Refused::wait("rate_limited", retry_after_ms)
+        }
+        other => failed(&other),
+    }
+}
+
+fn created_text(created: &pairing::Created, uri: &str) -> String {
+    let secret = |text: &str| Secret::new(text).expect("our secrets are short");
+    let seconds = |ms: i64| u64::try_from(ms / 1_000).unwrap_or(0);
+    let created = PairCreated {
+        code: secret(created.code.reveal()),
+        pairing_id: Name::new(created.id.as_str()).expect("our ids are short"),
+        expires_at: seconds(created.expires),
+        expires_in_sec: seconds(pairing::CODE_MS),
+        device_secret: Some(secret(created.secret.reveal())),
+        interval_sec: Some(INTERVAL_SEC),
+        verification_uri: Label::new(uri).ok(),
+    };
+    created.to_text() + "\n"
+}
+
+/// `POST /pair/confirm`: an operator says yes or no to a code.
+pub(super) async fn confirm(
+    State(http): State<Arc<Http>>,
+    Extension(peer): Extension<Arc<Peer>>,
+    request: Request,
+) -> Response {
+    let answer = try_confirm(&http, &peer, request).await;
+    respond(&http, answer)
+}
+
+async fn try_confirm(http: &Arc<Http>, peer: &Peer, request: Request) -> Answer {
+    let (asked, headers): (PairConfirm, _) = take(http, peer, request).await?;
+    let who = peer.principal(http, &headers).await.map_err(Refused::of)?;
+    if !who.is_owner() {
+        return Err(not_an_operator());
+    }
+    let is_yes = match asked.decision.as_ref().map_or("confirm", |word| word.as_str()) {
+        "confirm" => true,
+        "deny" => false,
+        _ => return Err(missing("decision")),
+    };
+    let from = peer.address();
+    apart(http, move |http| {
+        let answered = http.desk.answer(asked.code.as_str(), is_yes, from, now());
+        let device = answered.map_err(|refusal| match refusal {
+            pairing::Refusal::NotOpen => {
+                Refused::new(StatusCode::BAD_REQUEST, "invalid_or_expired_code")
+            }
+            other => refused(other),
+        })?;
+        let confirmed = PairConfirmed {
+            status: Name::new(if is_yes { "confirmed" } else { "denied" }).expect("it is short"),
+            device_id: Name::new(device.as_str()).expect("our ids are short"),
+            tenant_id: TenantId::new(tokens::Owner::this_user().as_str()).ok(),
+        };
+        Ok((StatusCode::OK, confirmed.to_text() + "\n"))
+    })
+    .await
+}
+
+/// `POST /pair/poll`: a device asks whether somebody has answered.
+pub(super) async fn poll(
+    State(http): State<Arc<Http>>,
+    Extension(peer): Extension<Arc<Peer>>,
+    request: Request,
+) -> Response {
+    let answer = try_poll(&http, &peer, request).await;
+    respond(&http, answer)
+}
+
+async fn try_poll(http: &Arc<Http>, peer: &Peer, request: Request) -> Answer {
+    let (asked, _): (PairPoll, _) = take(http, peer, request).await?;
+    let from = peer.address();
+    apart(http, move |http| {
+        let device = (asked.pairing_id.as_str(), asked.device_secret.as_str());
+        match http.desk.poll(&http.tokens, device, from, now()) {
+            Ok(Polled::Granted(granted)) => Ok((StatusCode::OK, granted_text(&granted))),
+            Ok(Polled::Pending) => Ok((StatusCode::ACCEPTED, status("pending"))),
+            Ok(Polled::Denied) => Err(Refused::new(StatusCode::FORBIDDEN, "denied")),
+            Ok(Polled::Expired) => Err(Refused::new(StatusCode::GONE, "expired")),
+            Err(pairing::Refusal::SlowDown { retry_after_ms }) => {
+                Err(Refused::wait("slow_down", retry_after_ms))
+            }
+            Err(other) => Err(refused(other)),
+        }
+    })
+    .await
+}
+
+/// `POST /pair/refresh`: a device renews its token.
+pub(super) async fn refresh(
+    State(http): State<Arc<Http>>,
+    Extension(peer): Extension<Arc<Peer>>,
+    request: Request,
+) -> Response {
+    let answer = try_refresh(&http, &peer, request).await;
+    respond(&http, answer)
+}
+
+async fn try_refresh(http: &Arc<Http>, peer: &Peer, request: Request) -> Answer {
+    let (asked, _): (PairRefresh, _) = take(http, peer, request).await?;
+    let from = peer.address();
+    apart(http, move |http| {
+        match http.desk.refresh(&http.tokens, asked.refresh_token.as_str(), from, now()) {
+            Ok(renewed) => Ok((StatusCode::OK, granted_text(&renewed))),
+            Err(pairing::Refusal::NotOpen) => {
+                Err(Refused::new(StatusCode::FORBIDDEN, "invalid_refresh_token"))
+            }
+            Err(other) => Err(refused(other)),
+        }
+    })
+    .await
+}
+
+/// `POST /pair/revoke`: an operator, or the device itself, makes its tokens good for nothing.
+pub(super) async fn revoke(
+    State(http): State<Arc<Http>>,
+    Extension(peer): Extension<Arc<Peer>>,
+    request: Request,
+) -> Response {
+    let answer = try_revoke(&http, &peer, request).await;
+    respond(&http, answer)
+}
+
+async fn try_revoke(http: &Arc<Http>, peer: &Peer, request: Request) -> Answer {
+    let (asked, headers): (PairRevoke, _) = take(http, peer, request).await?;
+    let who = peer.principal(http, &headers).await.map_err(Refused::of)?;
+    let id = TokenId::parse(asked.device_id.as_str());
+    let is_own = id.is_some() && who.token() == id.as_ref();
+    if !is_own && !who.is_owner() {
+        return Err(not_an_operator());
+    }
+    apart(http, move |http| {
+        let unknown = || Refused::new(StatusCode::NOT_FOUND, "not_found");
+        match http.tokens.revoke(&id.ok_or_else(unknown)?) {
+            Ok(()) => Ok((StatusCode::OK, status("revoked"))),
+            Err(tokens::Error::Unknown { .. }) => Err(unknown()),
+            Err(error) => Err(failed(&error)),
+        }
+    })
+    .await
+}
+
+fn not_an_operator() -> Refused {
+    let hint = Some("use a token with the scope admin, or `bridle pair confirm CODE`");
+    Refused { hint, ..Refused::new(StatusCode::FORBIDDEN, "forbidden") }
+}
+
+/// Reads what is asked for. A device that says nothing at all says `{}`.
+async fn take<T: Shape>(
+    http: &Http,
+    peer: &Peer,
+    request: Request,
+) -> Result<(T, HeaderMap), Refused> {
+    let (head, body) = request.into_parts();
+    let (headers, deadline) = (head.headers, http.shared.config.limits.frame_deadline);
+    let read_so_far = body::read(body, MAX_BODY, deadline).await;
+    peer.check(&headers).map_err(Refused::of)?;
+    let bytes = match read_so_far {
+        Read::Whole(bytes) if bytes.is_empty() => b"{}".to_vec(),
+        Read::Whole(bytes) if is_json(&headers) => bytes,
+        Read::Whole(_) => return Err(Refused::of(Code::UnsupportedMediaType)),
+        Read::TooLarge(_) => return Err(Refused::of(Code::PayloadTooLarge)),
+        Read::Broken(_) => return Err(Refused::new(StatusCode::BAD_REQUEST, "invalid_json")),
+    };
+    let asked = read(&bytes, &http.limits).map_err(|refused| match refused.refusal {
+        Refusal::Invalid(invalid) if !invalid.field.is_empty() => missing(&invalid.field),
+        _ => Refused::new(StatusCode::BAD_REQUEST, "invalid_json"),
+    })?;
+    Ok((asked, headers))
+}
+
+fn missing(field: &str) -> Refused {
+    let need = Some(field.to_owned());
+    Refused { need, ..Refused::new(StatusCode::BAD_REQUEST, "missing_fields") }
+}
+
+/// Does something on a thread that may wait for the disk.
+async fn apart(http: &Arc<Http>, work: impl FnOnce(&Http) -> Answer + Send + 'static) -> Answer {
+    let own = Arc::clone(http);
+    tokio::task::spawn_blocking(move || work(&own)).await.unwrap_or_else(|error| {
+        tracing::error!(%error, "a pairing could not be served apart");
+        Err(Refused::of(Code::InternalError))
+    })
+}
+
+fn failed(error: &(dyn std::error::Error + 'static)) -> Refused {
+    let cause = error.source().map(ToString::to_string);
+    tracing::error!(%error, cause, "a pairing could not be served");
+    Refused::of(Code::InternalError)
+}
+
+fn status(word: &str) -> String {
+    PairStatus { status: Name::new(word).expect("our words are short") }.to_text() + "\n"
+}
+
+/// A token and what belongs to it, as a device gets it.
+fn granted_text(granted: &Renewed) -> String {
+    let secret = |text: &str| Secret::new(text).expect("our tokens are short");
+    let id = granted.id.as_str();
+    let seconds = u64::try_from((granted.expires - now()) / 1_000).unwrap_or(0);
+    let granted = PairGranted {
+        access_token: secret(granted.token.reveal()),
+        session_id: LoginSessionId::new(format!("device-{id}")).ok(),
+        credential_ref: CredentialRef::new(id).ok(),
+        device_id: Name::new(id).expect("our ids are short"),
+        tenant_id: TenantId::new(tokens::Owner::this_user().as_str()).ok(),
+        expires_in_sec: Some(seconds),
+        refresh_token: Some(secret(granted.refresh.reveal())),
+    };
+    granted.to_text() + "\n"
+}
+
+fn respond(http: &Http, answer: Answer) -> Response {
+    let mut response = match answer {
+        Ok((status, text)) => answer::json(status, text),
+        Err(refused) => refused.response(),
+    };
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    http.shared.metrics.http(response.status().as_u16());
+    response
+}

@@ -1,0 +1,108 @@
+//! Frames: whole, in pieces, hostile; what is written.
+
+use super::{Decoder, Fault, Heard, close, pong, text};
+
+/// Largest message in these tests.
+const MOST: usize = 100_000;
+
+/// A frame as a client writes it, under a mask.
+fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
+    let mut frame = vec![first];
+    match payload.len() {
+        length @ 0..=125 => frame.push(0x80 | u8::try_from(length).unwrap()),
+        length @ 126..=0xffff => {
+            frame.push(0x80 | 126);
+            frame.extend_from_slice(&u16::try_from(length).unwrap().to_be_bytes());
+        }
+        length => {
+            frame.push(0x80 | 127);
+            frame.extend_from_slice(&u64::try_from(length).unwrap().to_be_bytes());
+        }
+    }
+    let mask = [0x37, 0xfa, 0x21, 0x3d];
+    frame.extend_from_slice(&mask);
+    frame.extend(payload.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask));
+    frame
+}
+
+/// What is heard in bytes that come in pieces of this size.
+fn heard(bytes: &[u8], piece: usize) -> Result<Vec<Heard>, Fault> {
+    let mut decoder = Decoder::new(MOST);
+    let mut all = Vec::new();
+    for piece in bytes.chunks(piece) {
+        decoder.push(piece);
+        while let Some(heard) = decoder.next()? {
+            all.push(heard);
+        }
+    }
+    Ok(all)
+}
+
+fn said(text: &str) -> Heard {
+    Heard::Text(text.to_owned())
+}
+
+#[test]
+fn messages_are_the_same_however_they_are_cut() {
+    let long = "x".repeat(70_000);
+    let bytes = [
+        // The example of RFC 6455.
+        vec![0x81, 0x85, 0x37, 0xfa, 0x21, 0x3d, 0x7f, 0x9f, 0x4d, 0x51, 0x58],
+        masked(0x01, b"Hel"),
+        masked(0x89, b"are you there?"),
+        masked(0x00, "l\u{f6}".as_bytes()),
+        masked(0x80, b""),
+        masked(0x8a, b""),
+        masked(0x81, "y".repeat(300).as_bytes()),
+        masked(0x81, long.as_bytes()),
+        masked(0x88, &[0x03, 0xe8]),
+    ]
+    .concat();
+    let expected = vec![
+        said("Hello"),
+        Heard::Ping(b"are you there?".to_vec()),
+        said("Hell\u{f6}"),
+        Heard::Pong,
+        said(&"y".repeat(300)),
+        said(&long),
+        Heard::Close,
+    ];
+    for piece in [1, 2, 7, 1_000, bytes.len()] {
+        assert_eq!(heard(&bytes, piece).as_ref(), Ok(&expected), "{piece}");
+    }
+}
+
+#[test]
+fn what_is_wrong_shows_in_the_header() {
+    let check = |bytes: &[u8], fault| assert_eq!(heard(bytes, 1), Err(fault), "{bytes:x?}");
+    check(b"\x81\x05Hello", Fault::Protocol);
+    check(&masked(0xc1, b"x"), Fault::Protocol);
+    check(&masked(0x83, b"x"), Fault::Protocol);
+    check(&masked(0x80, b"x"), Fault::Protocol);
+    check(&[masked(0x01, b"x"), masked(0x81, b"y")].concat(), Fault::Protocol);
+    check(&masked(0x09, b"half a ping"), Fault::Protocol);
+    check(&masked(0x89, &[0; 126]), Fault::Protocol);
+    check(&masked(0x82, b"x"), Fault::Binary);
+    check(&masked(0x81, b"\xff"), Fault::NotUtf8);
+    check(b"\x81\xff\x00\x00\x00\x00\xff\xff\xff\xff", Fault::TooLarge);
+    check(b"\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff", Fault::TooLarge);
+    let half = vec![b'x'; MOST / 2 + 1];
+    check(&[masked(0x01, &half), masked(0x80, &half)].concat(), Fault::TooLarge);
+}
+
+#[test]
+fn a_connection_that_rests_holds_nothing() {
+    let mut decoder = Decoder::new(MOST);
+    decoder.push(&masked(0x81, &vec![b'x'; MOST]));
+    assert!(matches!(decoder.next(), Ok(Some(Heard::Text(_)))));
+    assert_eq!(decoder.bytes.capacity(), 0);
+}
+
+#[test]
+fn what_is_written_has_the_shortest_header() {
+    assert_eq!(text("Hello"), b"\x81\x05Hello");
+    assert_eq!(pong(b"ab"), b"\x8a\x02ab");
+    assert_eq!(close(1001, "bye"), b"\x88\x05\x03\xe9bye");
+    assert_eq!(text(&"x".repeat(126))[..4], [0x81, 126, 0, 126]);
+    assert_eq!(text(&"x".repeat(65_536))[..10], [0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0]);
+}

@@ -1,0 +1,406 @@
+//! Requests on a WebSocket: events in order, several at once, hostile frames, and an end.
+//!
+//! The client here is as small as can be: it sends frames under a mask of zeros.
+
+use std::time::Duration;
+
+use bridle_daemon::tokens::{NewToken, Owner, Scope, Seed, Tokens};
+use bridle_wire::openharness::{Code, Event, Limits, ResponseMessage};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::http_client::{intent, on, serving};
+use crate::http_repeats::scripted;
+use crate::support::{Daemon, guard};
+
+const RULES: &str = "(rule :when \"talk\" :stream (\"one \" \"two\") :pace 150 :say \"one two\")\n\
+                     (rule :when \"slow\" :delay 1500 :say \"at last\")\n\
+                     (rule :when \"fast\" :say \"at once\")";
+
+/// The head of an upgrade, without what names it.
+const UPGRADE: &str = "upgrade: websocket\r\nconnection: Upgrade\r\n\
+                       sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+const VERSION: &str = "sec-websocket-version: 13\r\n";
+const PROTOCOL: &str = "sec-websocket-protocol: openharness.v1\r\n";
+
+const TEXT: u8 = 0x81;
+const BINARY: u8 = 0x82;
+const CLOSE: u8 = 0x88;
+const PING: u8 = 0x89;
+const PONG: u8 = 0x8a;
+
+struct Shell(TcpStream);
+
+/// What a shell hears at the end: a code, or nothing.
+#[derive(Debug, PartialEq, Eq)]
+struct Closed(Option<u16>);
+
+/// A frame as a client sends it.
+fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
+    let mut frame = vec![kind];
+    match payload.len() {
+        length @ 0..=125 => frame.push(0x80 | u8::try_from(length).unwrap()),
+        length => {
+            frame.push(0xff);
+            frame.extend_from_slice(&u64::try_from(length).unwrap().to_be_bytes());
+        }
+    }
+    frame.extend_from_slice(&[0; 4]);
+    frame.extend_from_slice(payload);
+    frame
+}
+
+impl Shell {
+    /// Connects with these headers; a head that does not switch is handed back.
+    async fn of(daemon: &Daemon, headers: &str) -> Result<Shell, String> {
+        let address = daemon.bound.http.unwrap();
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let host =
+            if headers.contains("host:") { String::new() } else { format!("host: {address}\r\n") };
+        let head = format!("GET /v1/openharness/ws HTTP/1.1\r\n{host}{headers}\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(guard(stream.read_u8()).await.unwrap());
+        }
+        let head = String::from_utf8(head).unwrap();
+        if !head.starts_with("HTTP/1.1 101 ") {
+            return Err(head);
+        }
+        assert!(head.contains("sec-websocket-protocol: openharness.v1\r\n"), "{head}");
+        // The example of RFC 6455.
+        assert!(head.contains("sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"), "{head}");
+        Ok(Shell(stream))
+    }
+
+    async fn open(daemon: &Daemon) -> Shell {
+        Shell::of(daemon, &format!("{UPGRADE}{VERSION}{PROTOCOL}")).await.unwrap()
+    }
+
+    async fn send(&mut self, kind: u8, payload: &[u8]) {
+        // The other side may close before all of it is sent.
+        let _ = guard(self.0.write_all(&frame(kind, payload))).await;
+    }
+
+    async fn say(&mut self, text: &str) {
+        self.send(TEXT, text.as_bytes()).await;
+    }
+
+    /// The next frame, whatever it is; `None` at the end.
+    async fn frame(&mut self) -> Option<(u8, Vec<u8>)> {
+        let mut head = [0; 2];
+        guard(self.0.read_exact(&mut head)).await.ok()?;
+        let length = match head[1] {
+            126 => u64::from(guard(self.0.read_u16()).await.ok()?),
+            127 => guard(self.0.read_u64()).await.ok()?,
+            short => u64::from(short),
+        };
+        let mut payload = vec![0; usize::try_from(length).unwrap()];
+        guard(self.0.read_exact(&mut payload)).await.ok()?;
+        Some((head[0], payload))
+    }
+
+    async fn ask(&mut self, id: &str, session: &str, text: &str) {
+        self.say(&format!(r#"{{"type":"request","message":{}}}"#, intent(id, session, text))).await;
+    }
+
+    /// The next event, checked by its shape. Signs of life are given.
+    async fn event(&mut self) -> Result<Event, Closed> {
+        loop {
+            match self.frame().await {
+                Some((TEXT, text)) => return Ok(event(str::from_utf8(&text).unwrap())),
+                Some((PING, bytes)) => self.send(PONG, &bytes).await,
+                Some((CLOSE, bytes)) => {
+                    let code = bytes.first_chunk().map(|code| u16::from_be_bytes(*code));
+                    self.send(CLOSE, &bytes).await;
+                    return Err(Closed(code));
+                }
+                Some((PONG, _)) => {}
+                Some((kind, _)) => panic!("a frame of kind {kind}"),
+                None => return Err(Closed(None)),
+            }
+        }
+    }
+
+    /// The events up to the next `final`.
+    async fn answer(&mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        loop {
+            events.push(self.event().await.unwrap());
+            if matches!(events.last(), Some(Event::Final(_))) {
+                return events;
+            }
+        }
+    }
+
+    async fn message(&mut self) -> ResponseMessage {
+        last(&self.answer().await).clone()
+    }
+
+    /// Reads until the other side closes; says how.
+    async fn end(&mut self) -> Closed {
+        loop {
+            if let Err(closed) = self.event().await {
+                return closed;
+            }
+        }
+    }
+}
+
+fn event(text: &str) -> Event {
+    let name = text.strip_prefix("{\"type\":\"").and_then(|rest| rest.split('"').next());
+    let read = Event::read(name.unwrap(), text.as_bytes(), &Limits::default());
+    read.unwrap().unwrap_or_else(|| panic!("{text}"))
+}
+
+fn last(events: &[Event]) -> &ResponseMessage {
+    match events.last() {
+        Some(Event::Final(last)) => &last.message,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn code(message: &ResponseMessage) -> Option<Code> {
+    message.response.error.as_ref()?.known()
+}
+
+#[tokio::test]
+async fn a_request_is_answered_with_the_events_of_a_stream() {
+    let daemon = Daemon::with(scripted(RULES)).await;
+    let mut shell = Shell::open(&daemon).await;
+    shell.ask("r1", "desk", "talk").await;
+    let events = shell.answer().await;
+    assert!(events.iter().enumerate().all(|(idx, event)| event.seq() == idx as u64), "{events:?}");
+    assert_eq!(events[0].name(), "open");
+    let message = last(&events).clone();
+    assert_eq!(message.response.action_directives[0].text(), Some("one two"));
+    assert_eq!(message.request_id.as_ref().unwrap().as_str(), "r1");
+    // The same request again, here and over HTTP, is the same answer.
+    shell.ask("r1", "desk", "talk").await;
+    assert_eq!(shell.message().await, message);
+    let posted = crate::http_client::post(&daemon, &intent("r1", "desk", "talk"));
+    assert_eq!(crate::http_client::ask(&daemon, &posted).await.message(), message);
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn requests_run_beside_each_other_and_say_whose_answer_it_is() {
+    let daemon = Daemon::with(scripted(RULES)).await;
+    let mut shell = Shell::open(&daemon).await;
+    shell.ask("r1", "a", "slow").await;
+    shell.ask("r2", "b", "fast").await;
+    let mut ended = Vec::new();
+    while ended.len() < 2 {
+        if let Event::Final(last) = shell.event().await.unwrap() {
+            ended.push(last.request_id.unwrap().as_str().to_owned());
+        }
+    }
+    assert_eq!(ended, ["r2", "r1"]);
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn one_connection_has_so_much_at_once_and_no_more() {
+    let daemon = Daemon::with(scripted(RULES)).await;
+    let mut shell = Shell::open(&daemon).await;
+    for n in 0..100 {
+        shell.ask(&format!("r{n}"), &format!("s{n}"), "slow").await;
+    }
+    let mut refused = 0;
+    for _ in 0..100 {
+        let message = shell.next_final().await;
+        match code(&message) {
+            Some(Code::EngineOverloaded) => refused += 1,
+            other => assert_eq!(other, None),
+        }
+    }
+    assert!((1..=68).contains(&refused), "{refused}");
+    daemon.stop().await.unwrap();
+}
+
+impl Shell {
+    async fn next_final(&mut self) -> ResponseMessage {
+        loop {
+            if let Event::Final(last) = self.event().await.unwrap() {
+                return *last.message;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_gate_is_the_same() {
+    let daemon = serving().await;
+    let check = async |headers: &str, status: u16| {
+        let head = Shell::of(&daemon, headers).await.err().unwrap();
+        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{headers} {head}");
+        assert!(head.contains("sec-websocket-version: 13\r\n"), "{head}");
+    };
+    let whole = format!("{UPGRADE}{VERSION}{PROTOCOL}");
+    check("", 400).await;
+    check(&format!("{UPGRADE}{VERSION}"), 400).await;
+    check(&format!("{UPGRADE}{VERSION}sec-websocket-protocol: chat\r\n"), 400).await;
+    check(&format!("{UPGRADE}{PROTOCOL}sec-websocket-version: 8\r\n"), 400).await;
+    check(&whole.replace("BsZSBub25jZQ", ""), 400).await;
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn strangers_stay_outside() {
+    let daemon = serving().await;
+    let check = async |headers: &str, status: u16| {
+        let whole = format!("{UPGRADE}{VERSION}{PROTOCOL}{headers}");
+        let head = Shell::of(&daemon, &whole).await.err().unwrap();
+        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{headers} {head}");
+    };
+    check("origin: http://evil.example\r\n", 403).await;
+    check("host: evil.example\r\n", 403).await;
+    check("authorization: Bearer bridle_CANARY\r\n", 401).await;
+    let several = format!("{UPGRADE}{VERSION}sec-websocket-protocol: chat, openharness.v1\r\n");
+    assert!(Shell::of(&daemon, &several).await.is_ok());
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_broken_is_answered_and_the_connection_lives() {
+    let daemon = serving().await;
+    let mut shell = Shell::open(&daemon).await;
+    for (text, wanted, id) in [
+        ("what?", Code::InvalidRequest, None),
+        (r#"{"type":"song","request_id":"CANARY"}"#, Code::InvalidRequest, Some("CANARY")),
+        (r#"{"type":"request"}"#, Code::InvalidRequest, None),
+        (
+            r#"{"type":"request","message":{"protocol_version":"2.0.0","request_id":"r1"}}"#,
+            Code::ProtocolVersionUnsupported,
+            Some("r1"),
+        ),
+    ] {
+        shell.say(text).await;
+        let message = shell.message().await;
+        assert_eq!(code(&message), Some(wanted), "{text}");
+        assert_eq!(message.request_id.as_ref().map(|id| id.as_str()), id, "{text}");
+    }
+    shell.ask("r2", "desk", "help").await;
+    assert_eq!(code(&shell.message().await), None);
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_no_text_of_a_size_closes() {
+    let daemon = serving().await;
+    for (kind, payload, code) in [
+        (BINARY, b"\0\x01".to_vec(), 1003),
+        (TEXT, b"\xff".to_vec(), 1007),
+        (0xc1, b"compressed".to_vec(), 1002),
+        (0x80, b"a continuation of nothing".to_vec(), 1002),
+        (TEXT, vec![b'x'; 2 << 20], 1009),
+    ] {
+        let mut shell = Shell::open(&daemon).await;
+        shell.send(kind, &payload).await;
+        let closed = shell.end().await;
+        assert_eq!(closed, Closed(Some(code)), "{kind:x}");
+    }
+    let mut shell = Shell::open(&daemon).await;
+    shell.send(PING, b"well?").await;
+    assert_eq!(shell.frame().await, Some((PONG, b"well?".to_vec())));
+    // A message in frames, with something between them.
+    let text = format!(r#"{{"type":"request","message":{}}}"#, intent("r1", "desk", "help"));
+    let (one, two) = text.split_at(30);
+    shell.send(0x01, one.as_bytes()).await;
+    shell.send(PING, b"").await;
+    shell.send(0x80, two.as_bytes()).await;
+    assert_eq!(code(&shell.message().await), None);
+    shell.send(CLOSE, &1000_u16.to_be_bytes()).await;
+    assert_eq!(shell.end().await, Closed(Some(1000)));
+    daemon.assert_alive().await;
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_daemon_that_stops_says_so_after_the_last_answer() {
+    let daemon = Daemon::with(scripted(RULES)).await;
+    let mut shell = Shell::open(&daemon).await;
+    shell.ask("r1", "desk", "slow").await;
+    assert_eq!(shell.event().await.unwrap().name(), "open");
+    let (task, _dir) = daemon.begin_stop();
+    let message = shell.message().await;
+    assert!(matches!(code(&message), None | Some(Code::EngineOverloaded)), "{message:?}");
+    assert_eq!(shell.end().await, Closed(Some(1001)));
+    guard(task).await.unwrap().unwrap();
+}
+
+/// A daemon that soon asks for a sign of life.
+async fn impatient() -> Daemon {
+    Daemon::with(|config, dir| {
+        on(config, dir);
+        config.limits.frame_deadline = Duration::from_millis(500);
+    })
+    .await
+}
+
+#[tokio::test]
+async fn who_says_nothing_is_asked_and_then_left() {
+    let daemon = impatient().await;
+    let mut shell = Shell::open(&daemon).await;
+    let mut kinds = Vec::new();
+    let last = loop {
+        let (kind, payload) = shell.frame().await.unwrap();
+        kinds.push(kind);
+        if kind == CLOSE {
+            break payload;
+        }
+    };
+    assert_eq!(last, [&1001_u16.to_be_bytes()[..], b"nothing was heard"].concat());
+    assert!(kinds.len() >= 2 && kinds[0] == PING, "{kinds:x?}");
+    // Who answers is let be: its signs of life are enough, for longer than that.
+    let mut shell = Shell::open(&daemon).await;
+    for _ in 0..4 {
+        let (kind, bytes) = shell.frame().await.unwrap();
+        assert_eq!(kind, PING);
+        shell.send(PONG, &bytes).await;
+    }
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_token_that_is_revoked_ends_its_connections() {
+    let daemon = impatient().await;
+    let tokens = Tokens::load(&daemon.dir.path().join("state")).unwrap();
+    let scopes = [Scope::Talk].into_iter().collect();
+    let new = NewToken { name: "".into(), owner: Owner::this_user(), scopes, expires: None };
+    let seed = Seed::from_system().unwrap();
+    let token = tokens.create(new, &seed, 1).unwrap();
+    let bearer = format!("authorization: Bearer {}\r\n", token.reveal());
+    let headers = format!("{UPGRADE}{VERSION}{PROTOCOL}{bearer}");
+    let mut shell = Shell::of(&daemon, &headers).await.unwrap();
+    shell.ask("r1", "desk", "help").await;
+    assert_eq!(code(&shell.message().await), None);
+    tokens.revoke(&seed.id()).unwrap();
+    shell.ask("r2", "desk", "help").await;
+    let closed = shell.end().await;
+    assert_eq!(closed, Closed(Some(1008)));
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn who_takes_no_answers_is_closed() {
+    let daemon = Daemon::with(|config, dir| {
+        on(config, dir);
+        config.limits.write_deadline = Duration::from_millis(200);
+    })
+    .await;
+    let mut shell = Shell::open(&daemon).await;
+    let frames = frame(TEXT, br#"{"type":"request","message":1}"#).repeat(1_000);
+    // As much as all buffers between us hold, many times.
+    let flood = async {
+        for _ in 0..10_000 {
+            if shell.0.write_all(&frames).await.is_err() {
+                return true;
+            }
+        }
+        false
+    };
+    assert!(guard(flood).await, "it was never closed");
+    daemon.assert_alive().await;
+    daemon.stop().await.unwrap();
+}
