@@ -1,18 +1,21 @@
 //! One proposal and the policies of its action: which of them are asked, and what they say.
 //!
-//! Called for each verdict. A policy that its sieve settles is not asked. The few that are left are
-//! asked one by one, many at once; what does not look at `context.approved` is asked once for both
-//! questions. What comes out is what Cedar says to the whole set: the tests compare both.
+//! Called for each verdict. A policy that its sieve settles is not asked. The others are asked one
+//! by one; what does not look at `context.approved` is asked once for both questions. What comes out
+//! is what Cedar says to the whole set: the tests compare both.
 
-use cedar_policy::{Authorizer, Effect, PolicySet};
+mod condition;
+
+use std::sync::OnceLock;
+
+use cedar_policy::{Authorizer, Effect, PolicySet, pst};
+
+use self::condition::Condition;
 
 use super::facts::Facts;
 use super::sieve::{Named, Sieve, Told};
-use super::world::{Approved, Untold, World};
+use super::world::{Approved, Question, Untold, World};
 use super::{Policies, Policy};
-
-/// So many policies are asked one by one; more of them cost less when the whole part is asked.
-const FEW: usize = 6;
 
 /// A policy of a set, ready to be asked.
 #[derive(Debug)]
@@ -20,23 +23,20 @@ pub(super) struct Rule {
     pub(super) sieve: Sieve,
     pub(super) named: Named,
     effect: Effect,
+    /// None if it is too long to be looked into.
+    syntax: Option<pst::Policy>,
+    /// Made when it is first asked: most policies of most sets never are.
+    condition: OnceLock<Option<Condition>>,
     /// A set of nothing else.
     alone: PolicySet,
 }
 
-/// The policies that can be about one action.
+/// The policies that can be about one action, by their places in the whole set, in order.
 #[derive(Debug, Default)]
 pub(super) struct Part {
     /// Those that say the same to both questions.
-    steady: Group,
-    swayed: Group,
-}
-
-#[derive(Debug, Default)]
-struct Group {
-    /// Where they are in the whole set, in order.
-    places: Vec<usize>,
-    whole: PolicySet,
+    steady: Vec<usize>,
+    swayed: Vec<usize>,
 }
 
 /// What Cedar says to one question.
@@ -74,22 +74,43 @@ impl Rule {
         };
         let mut alone = PolicySet::new();
         alone.add(policy.clone()).expect("the first of its set, and no template");
-        Self { sieve, named, effect: policy.effect(), alone }
+        let effect = policy.effect();
+        Self { sieve, named, effect, syntax, condition: OnceLock::new(), alone }
+    }
+
+    fn condition(&self) -> Option<&Condition> {
+        let make = || Condition::of(self.syntax.as_ref()?.body());
+        self.condition.get_or_init(make).as_ref()
+    }
+
+    /// Whether it applies, in a part that is about its action.
+    fn applies(&self, question: &Question<'_>) -> Result<bool, Untold> {
+        let quick = self.condition().and_then(|condition| condition.holds(question));
+        quick.map_or_else(|| self.applies_as_policy(question), Ok)
+    }
+
+    /// The long way: for what has no expression, and for the words of a failure.
+    fn applies_as_policy(&self, question: &Question<'_>) -> Result<bool, Untold> {
+        let response =
+            Authorizer::new().is_authorized(&question.request, &self.alone, question.entities);
+        match response.diagnostics().errors().next() {
+            Some(error) => Err(error.to_string()),
+            None => Ok(response.diagnostics().reason().next().is_some()),
+        }
     }
 }
 
 impl Part {
     /// Adds a policy, in the order of the set.
-    pub(super) fn add(&mut self, place: usize, rule: &Rule, policy: &cedar_policy::Policy) {
+    pub(super) fn add(&mut self, place: usize, rule: &Rule) {
         let group = if rule.named.approved { &mut self.swayed } else { &mut self.steady };
-        group.places.push(place);
-        group.whole.add(policy.clone()).expect("ids are unique in the whole set");
+        group.push(place);
     }
 
     /// What its policies name.
     pub(super) fn named(&self, rules: &[Rule]) -> Named {
         let mut named = Named::default();
-        for place in self.steady.places.iter().chain(&self.swayed.places) {
+        for place in self.steady.iter().chain(&self.swayed) {
             named.add(&rules[*place].named);
         }
         named
@@ -117,11 +138,11 @@ impl<'c> Case<'c> {
         said.answer(&self.set.policies)
     }
 
-    fn ask(&mut self, group: &Group, approved: Approved) -> Result<Said, Untold> {
+    fn ask(&mut self, places: &[usize], approved: Approved) -> Result<Said, Untold> {
         let told = Told { facts: self.facts, approved };
         let rules = &self.set.rules;
         let (mut said, mut asked) = (Said::default(), Vec::new());
-        for place in group.places.iter().copied() {
+        for place in places.iter().copied() {
             match rules[place].sieve.settles(&told) {
                 Some(true) => said.apply(place, rules[place].effect),
                 Some(false) => {}
@@ -135,22 +156,13 @@ impl<'c> Case<'c> {
             Some(world) => world,
             none => none.insert(self.set.types.world(self.facts)?),
         };
-        let request = world.request(self.facts, approved)?;
-        if asked.len() > FEW {
-            // Those that are settled are asked along.
-            said = Said::default();
-        }
-        let authorizer = Authorizer::new();
-        let mut ask = |set: &PolicySet, places: &[usize]| {
-            let response = authorizer.is_authorized(&request, set, &world.entities);
-            said.take(&response, places, &self.set.policies);
-        };
-        if asked.len() <= FEW {
-            for place in asked {
-                ask(&rules[place].alone, &[place]);
+        let question = world.question(self.facts, approved)?;
+        for place in asked {
+            match rules[place].applies(&question) {
+                Ok(true) => said.apply(place, rules[place].effect),
+                Ok(false) => {}
+                Err(why) => said.fail(place, why),
             }
-        } else {
-            ask(&group.whole, &group.places);
         }
         Ok(said)
     }
@@ -161,25 +173,6 @@ impl Said {
         match effect {
             Effect::Permit => self.permits.push(place),
             Effect::Forbid => self.forbids.push(place),
-        }
-    }
-
-    fn take(&mut self, response: &cedar_policy::Response, places: &[usize], policies: &[Policy]) {
-        let place_of = |id: &cedar_policy::PolicyId| {
-            let id: &str = id.as_ref();
-            places.iter().copied().find(|place| *policies[*place].id == *id)
-        };
-        let diagnostics = response.diagnostics();
-        let applied = match response.decision() {
-            cedar_policy::Decision::Allow => &mut self.permits,
-            cedar_policy::Decision::Deny => &mut self.forbids,
-        };
-        applied.extend(diagnostics.reason().filter_map(place_of));
-        for error in diagnostics.errors() {
-            let cedar_policy::AuthorizationError::PolicyEvaluationError(failed) = error;
-            // One that nobody knows would be no policy of this set.
-            let place = place_of(failed.policy_id()).unwrap_or(usize::MAX);
-            self.fail(place, error.to_string());
         }
     }
 

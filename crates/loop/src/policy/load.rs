@@ -264,7 +264,7 @@ impl Load {
                 let mut part = Part::default();
                 for (place, (rule, own)) in rules.iter().zip(&self.own).enumerate() {
                     if is_about(own, kind, world::group(kind)) {
-                        part.add(place, rule, own);
+                        part.add(place, rule);
                     }
                 }
                 (kind, part)

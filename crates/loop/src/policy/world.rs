@@ -55,7 +55,13 @@ pub(super) struct World {
     person: EntityUid,
     session: EntityUid,
     target: EntityUid,
-    pub(super) entities: Entities,
+    entities: Entities,
+}
+
+/// One of the two questions about a proposal.
+pub(super) struct Question<'w> {
+    pub(super) request: Request,
+    pub(super) entities: &'w Entities,
 }
 
 /// Why facts cannot be told to Cedar.
@@ -163,7 +169,11 @@ impl Types {
 
 impl World {
     /// One of the two questions.
-    pub(super) fn request(&self, facts: &Facts, approved: Approved) -> Result<Request, Untold> {
+    pub(super) fn question(
+        &self,
+        facts: &Facts,
+        approved: Approved,
+    ) -> Result<Question<'_>, Untold> {
         let entity = |uid: &EntityUid| RestrictedExpression::new_entity_uid(uid.clone());
         let pairs = [
             ("approved", RestrictedExpression::new_bool(approved == Approved::Yes)),
@@ -184,15 +194,16 @@ impl World {
         ];
         let pairs = pairs.map(|(key, value)| (key.to_owned(), value));
         let context = Context::from_pairs(pairs).map_err(|error| error.to_string())?;
-        Request::new(
+        let request = Request::new(
             self.principal.clone(),
             self.action.clone(),
             self.resource.clone(),
             context,
             // The types hold by construction, and the tests check them against the schema.
             None,
-        )
-        .map_err(|error| error.to_string())
+        );
+        let request = request.map_err(|error| error.to_string())?;
+        Ok(Question { request, entities: &self.entities })
     }
 }
 
@@ -200,6 +211,11 @@ impl World {
 pub(super) fn group(kind: &str) -> &'static str {
     let is_access = Access::ALL.iter().any(|access| access.word() == kind);
     if is_access { ACCESS } else { ACT }
+}
+
+/// Whether this names a group of actions.
+pub(super) fn is_group(id: &str) -> bool {
+    [ACT, ACCESS].contains(&id)
 }
 
 /// Every folder above a path, the root included.

@@ -35,8 +35,8 @@ fn plain_answer(set: &Policies, facts: &Facts, approved: Approved) -> Result<Ans
         rule.alone.policies().for_each(|policy| whole.add(policy.clone()).unwrap());
     }
     let world = set.types.world(facts)?;
-    let request = world.request(facts, approved)?;
-    let response = Authorizer::new().is_authorized(&request, &whole, &world.entities);
+    let question = world.question(facts, approved)?;
+    let response = Authorizer::new().is_authorized(&question.request, &whole, question.entities);
     if let Some(error) = response.diagnostics().errors().next() {
         return Err(error.to_string());
     }
@@ -241,7 +241,7 @@ fn asked(set: &Policies, example: &str) -> usize {
     let facts = Facts::described(example).unwrap();
     let told = Told { facts: &facts, approved: Approved::Yes };
     let part = &set.parts[facts.kind];
-    let places = part.steady.places.iter().chain(&part.swayed.places);
+    let places = part.steady.iter().chain(&part.swayed);
     places.filter(|place| set.rules[**place].sieve.settles(&told).is_none()).count()
 }
 
@@ -294,4 +294,29 @@ fn a_policy_that_is_too_long_to_look_into_is_asked() {
     assert_eq!(asked(&set, &log(":protected t")), 1, "the short one applies");
     let facts = Facts::described(&log(":protected t")).unwrap();
     assert_eq!(set.find(&facts), plain(&set, &facts));
+}
+
+#[test]
+fn what_can_be_looked_into_is_asked_as_an_expression() {
+    let general = CONDITIONS.iter().map(|condition| ("action".to_owned(), *condition));
+    let things =
+        THINGS.iter().map(|(action, thing)| (format!("action == Action::\"{action}\""), *thing));
+    let mut policies: Vec<String> = Vec::new();
+    for (action, condition) in general.chain(things) {
+        for clause in ["when", "unless"] {
+            policies.push(format!(
+                "forbid (principal, {action}, resource) {clause} {{ {condition} }};"
+            ));
+        }
+    }
+    for scope in PRINCIPALS.iter().flat_map(|who| ACTIONS.iter().map(move |action| (who, action))) {
+        let (who, action) = scope;
+        if !(who.contains("Thinker::") && action.contains("access")) {
+            policies.push(format!("permit ({who}, {action}, resource);"));
+        }
+    }
+    let set = set(&policies);
+    for (rule, policy) in set.rules.iter().zip(set.policies()) {
+        assert!(rule.condition().is_some(), "{}", policy.text);
+    }
 }

@@ -45,7 +45,7 @@ fn check(schema: &Schema, facts: &Facts) {
     let entities = world.entities.iter().filter(|entity| entity.uid() != world.action).cloned();
     Entities::from_entities(entities, Some(schema)).unwrap();
     for approved in [Approved::No, Approved::Yes] {
-        let request = world.request(facts, approved).unwrap();
+        let request = world.question(facts, approved).unwrap().request;
         let context: &Context = request.context().unwrap();
         let (principal, action) = (world.principal.clone(), world.action.clone());
         let resource = world.resource.clone();
