@@ -10,7 +10,7 @@
 //! - `inbound`, `work`: what goes into a session; `refusals`: what does not
 //! - `drive`: the task that works it off: `load`, `batch` (one append), `settle` (what follows)
 //! - `core`: the State of the loop, and what the daemon must know beside it
-//! - `guard`: the policies that hold
+//! - `guard`: the policies that hold; `sums`: what budgets count over all sessions
 //! - `query`: what is asked of the daemon itself, answers to questions of the guard included
 //! - `workers`, `admin`: thoughts and acts outside of a session
 //! - `redact`: a State that does not quote what is forgotten
@@ -40,6 +40,7 @@ mod redact;
 mod refusals;
 mod session;
 mod settle;
+mod sums;
 mod terms;
 mod wakes;
 mod work;

@@ -2,14 +2,20 @@
 //!
 //! Part of the state; counted when an order is made, read when a proposal is judged. An hour is cut
 //! into spans of five minutes: an act is counted for at least an hour and at most five minutes
-//! longer, and a budget is never exceeded. What is said to the asker is not counted.
+//! longer, and a budget is never exceeded. What is said to the asker is not counted. What an asker did
+//! in other sessions is not known here: the daemon adds it up, with [`Tallies`], and tells it as an
+//! event.
 
 use std::collections::BTreeMap;
 
 use bridle_sexp::Value;
 
-use crate::field::{Plist, Unreadable, list, text};
+use crate::effect::{Decision, Verdict};
+use crate::event::Counted;
+use crate::field::{Plist, Unreadable, list, spans, text};
 use crate::ids::Time;
+use crate::policy::Facts;
+use crate::state::State;
 
 /// Length of a span, in milliseconds.
 const SPAN_MS: i64 = 5 * 60 * 1_000;
@@ -24,6 +30,11 @@ const SESSION: &str = "session";
 const ASKER: &str = "asker:";
 const OTHERS: &str = "asker";
 const ACTION: &str = "action:";
+const ELSEWHERE: &str = "elsewhere:";
+const OTHERS_ELSEWHERE: &str = "elsewhere";
+
+/// Principals whose acts the daemon adds up one by one; further ones share a count.
+const MAX_PRINCIPALS: usize = 4_096;
 
 /// The counters of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,14 +46,14 @@ pub(crate) struct Budget {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Counts {
     pub(crate) session: i64,
-    /// Of this asker in the session.
+    /// Of this asker, in all sessions.
     pub(crate) asker: i64,
     /// Of this action in the session.
     pub(crate) action: i64,
 }
 
 /// Acts by span.
-type Window = BTreeMap<i64, i64>;
+pub(crate) type Window = BTreeMap<i64, i64>;
 
 impl Budget {
     /// What was done in the hour before now.
@@ -50,7 +61,7 @@ impl Budget {
         let count = |key: &str| self.windows.get(key).map_or(0, |window| recent(window, now));
         Counts {
             session: count(SESSION),
-            asker: count(&self.asker_key(asker)),
+            asker: count(&self.asker_key(asker)).saturating_add(count(&self.elsewhere_key(asker))),
             action: count(&format!("{ACTION}{action}")),
         }
     }
@@ -60,11 +71,47 @@ impl Budget {
         self.windows.retain(|_, window| recent(window, now) > 0);
         let keys = [SESSION.into(), self.asker_key(asker), format!("{ACTION}{action}")];
         for key in keys {
-            let window = self.windows.entry(key.into()).or_default();
-            window.retain(|span, _| *span > first(now));
-            let count = window.entry(now.0.div_euclid(SPAN_MS)).or_default();
-            *count = count.saturating_add(1);
+            add(self.windows.entry(key.into()).or_default(), now);
         }
+    }
+
+    /// Takes what an asker did in other sessions.
+    pub(crate) fn learn(&mut self, now: Time, counted: &Counted) {
+        self.windows.retain(|_, window| recent(window, now) > 0);
+        let (key, window) = self.learned(now, counted);
+        if window.is_empty() {
+            self.windows.remove(&*key);
+        } else {
+            self.windows.insert(key.into(), window);
+        }
+    }
+
+    /// Whether that is not known yet.
+    pub(crate) fn is_news(&self, now: Time, counted: &Counted) -> bool {
+        let (key, window) = self.learned(now, counted);
+        let known = self.windows.get(&*key).into_iter().flatten();
+        !known.filter(|(span, _)| **span > first(now)).eq(&window)
+    }
+
+    /// What this asker did here, by span, as far as it is counted apart.
+    pub(crate) fn here(&self, asker: &str) -> Window {
+        self.windows.get(&*format!("{ASKER}{asker}")).cloned().unwrap_or_default()
+    }
+
+    fn learned(&self, now: Time, counted: &Counted) -> (String, Window) {
+        let key = self.elsewhere_key(&counted.principal);
+        let mut window: Window =
+            counted.spans.iter().copied().filter(|(span, _)| *span > first(now)).collect();
+        // Those who share a count share the most that was told of any of them.
+        if key == OTHERS_ELSEWHERE
+            && let Some(known) = self.windows.get(OTHERS_ELSEWHERE)
+        {
+            for (span, count) in known.range(first(now).saturating_add(1)..) {
+                let most = window.entry(*span).or_default();
+                *most = (*most).max(*count);
+            }
+        }
+        (key, window)
     }
 
     pub(crate) fn to_values(&self) -> impl Iterator<Item = Value> {
@@ -76,20 +123,98 @@ impl Budget {
 
     pub(crate) fn from_value(state: &Value, key: &'static str) -> Result<Self, Unreadable> {
         let windows = list(state, key, |window| {
-            let expected = Unreadable::new("spans", "spans and counts");
-            let number = |number: &Value| number.as_i64().ok_or(expected);
-            let numbers: Vec<i64> = list(window, "spans", number)?;
-            let spans = numbers.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
-            Ok((text(window, "of")?, spans))
+            Ok((text(window, "of")?, spans(window, "spans")?.into_iter().collect()))
         });
         Ok(Self { windows: windows?.into_iter().collect() })
     }
 
     fn asker_key(&self, asker: &str) -> String {
-        let key = format!("{ASKER}{asker}");
-        let askers = self.windows.keys().filter(|key| key.starts_with(ASKER)).count();
-        if askers < MAX_ASKERS || self.windows.contains_key(&*key) { key } else { OTHERS.into() }
+        self.own_key(ASKER, asker, OTHERS)
     }
+
+    fn elsewhere_key(&self, asker: &str) -> String {
+        self.own_key(ELSEWHERE, asker, OTHERS_ELSEWHERE)
+    }
+
+    /// The key of one asker, or the one that is shared when there are too many.
+    fn own_key(&self, prefix: &str, asker: &str, shared: &str) -> String {
+        let key = format!("{prefix}{asker}");
+        let counted = self.windows.keys().filter(|key| key.starts_with(prefix)).count();
+        if counted < MAX_ASKERS || self.windows.contains_key(&*key) { key } else { shared.into() }
+    }
+}
+
+/// What principals did in all sessions of a daemon: the sums behind [`Counted`]. Kept by the daemon,
+/// beside its sessions, and made anew of the record when it starts.
+#[derive(Debug, Default)]
+pub struct Tallies {
+    windows: BTreeMap<Box<str>, Window>,
+}
+
+impl Tallies {
+    /// Whether a decision of this time can still count.
+    pub fn counts_at(now: Time, at: Time) -> bool {
+        at.0.div_euclid(SPAN_MS) > first(now)
+    }
+
+    /// Counts one act of a principal.
+    pub fn add(&mut self, at: Time, principal: &str) {
+        let key = self.key(at, principal);
+        add(self.windows.entry(key.into()).or_default(), at);
+    }
+
+    /// Counts what a recorded decision let be done.
+    pub fn add_recorded(&mut self, at: Time, decided: &Value) {
+        if let Some(principal) = Facts::counted_for(decided) {
+            self.add(at, &principal);
+        }
+    }
+
+    /// Takes back an act that was counted and came to nothing.
+    pub fn take_back(&mut self, at: Time, principal: &str) {
+        let key = self.key(at, principal);
+        let span = at.0.div_euclid(SPAN_MS);
+        if let Some(count) = self.windows.get_mut(key).and_then(|window| window.get_mut(&span)) {
+            *count = count.saturating_sub(1);
+        }
+    }
+
+    /// What a principal did in other sessions than this one.
+    pub fn elsewhere(&self, now: Time, principal: &str, here: &State) -> Counted {
+        let here = here.budget.here(principal);
+        let all = self.windows.get(principal).or_else(|| self.windows.get(OTHERS));
+        let spans = all.into_iter().flat_map(|all| all.range(first(now).saturating_add(1)..));
+        let spans = spans.map(|(span, count)| {
+            let here = here.get(span).copied().unwrap_or_default();
+            (*span, count.saturating_sub(here))
+        });
+        Counted { principal: principal.into(), spans: spans.filter(|(_, n)| *n > 0).collect() }
+    }
+
+    /// The key of a principal, or the one that is shared when there are too many.
+    fn key<'k>(&mut self, now: Time, principal: &'k str) -> &'k str {
+        if self.windows.len() >= MAX_PRINCIPALS && !self.windows.contains_key(principal) {
+            self.windows.retain(|_, window| recent(window, now) > 0);
+            if self.windows.len() >= MAX_PRINCIPALS {
+                return OTHERS;
+            }
+        }
+        principal
+    }
+}
+
+impl Decision {
+    /// Whose budget it counts against, if it lets something be done.
+    pub fn counts_for(&self) -> Option<&str> {
+        let facts = self.facts.as_ref().filter(|_| self.ruling.verdict == Verdict::Allow)?;
+        facts.is_counted().then(|| facts.asker())
+    }
+}
+
+fn add(window: &mut Window, now: Time) {
+    window.retain(|span, _| *span > first(now));
+    let count = window.entry(now.0.div_euclid(SPAN_MS)).or_default();
+    *count = count.saturating_add(1);
 }
 
 /// The last span that no longer counts.

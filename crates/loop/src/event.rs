@@ -48,6 +48,8 @@ pub enum Event {
     Answered(Answered),
     /// These policies hold from now on.
     PolicyInstalled(Installed),
+    /// What somebody did in other sessions.
+    Counted(Counted),
     /// Time passed.
     Tick(Tick),
     /// The daemon gives a turn up.
@@ -144,6 +146,16 @@ pub struct Answered {
     /// For how many milliseconds the same is to be allowed without asking. The session only notes
     /// the wish: a grant is a policy, and installed as one.
     pub always: Option<i64>,
+}
+
+/// What a principal did in other sessions of the daemon in the last hour: budgets count it, and a
+/// session cannot know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// The principal.
+    pub principal: Box<str>,
+    /// Acts by span of five minutes, counted from 1970.
+    pub spans: Vec<(i64, i64)>,
 }
 
 /// Yes or no.

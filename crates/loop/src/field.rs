@@ -185,6 +185,13 @@ pub(crate) fn list<T>(
     }
 }
 
+/// Pairs of a span and a count, as one flat list.
+pub(crate) fn spans(value: &Value, key: &'static str) -> Result<Vec<(i64, i64)>, Unreadable> {
+    let expected = Unreadable::new(key, "spans and counts");
+    let numbers = list(value, key, |number| number.as_i64().ok_or(expected))?;
+    Ok(numbers.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect())
+}
+
 pub(crate) fn element_text(value: &Value) -> Result<Box<str>, Unreadable> {
     value.as_str().map(Into::into).ok_or(Unreadable::new("element", "a string"))
 }

@@ -43,14 +43,15 @@ mod field;
 mod weight;
 
 pub use action::{Action, NoAction, Risk, Schedule, Touches, When};
+pub use budget::Tallies;
 pub use decide::{Intent, Order};
 pub use effect::{
     Addressee, By, CheckResult, Checked, Code, Context, Decision, Deed, Effect, Effects, Exchange,
     Prompt, Question, Reason, Rejection, Rule, Ruling, Utterance, Verdict,
 };
 pub use event::{
-    Actuator, Advice, Answer, Answered, Asker, Began, Draft, Event, Fault, Fork, Outcome, Place,
-    Proposal, Signal, SignalKind, Tick, Withdrawal,
+    Actuator, Advice, Answer, Answered, Asker, Began, Counted, Draft, Event, Fault, Fork, Outcome,
+    Place, Proposal, Signal, SignalKind, Tick, Withdrawal,
 };
 pub use field::{Unreadable, reader};
 pub use hash::{ActionHash, PolicyHash};

@@ -56,6 +56,8 @@ pub struct Policies {
     /// By action: a verdict looks at the policies of its own action.
     parts: BTreeMap<&'static str, Part>,
     types: Types,
+    /// Whether one of them looks at what an asker did in all sessions.
+    budgets_askers: bool,
 }
 
 /// One policy of a set.
@@ -114,6 +116,11 @@ impl Policies {
     /// Its policies, in the order of the file, those that no set lifts last.
     pub fn policies(&self) -> &[Policy] {
         &self.policies
+    }
+
+    /// Whether one of its policies looks at what an asker did in all sessions.
+    pub(crate) fn budgets_askers(&self) -> bool {
+        self.budgets_askers
     }
 
     /// Whether it may be done now; else whether it may be done after a yes; else not.

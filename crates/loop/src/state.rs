@@ -7,7 +7,7 @@
 mod kept;
 mod value;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use bridle_sexp::Value;
@@ -18,7 +18,7 @@ use crate::decide::{self, Intent, Order};
 use crate::effect::{
     Addressee, By, Context, Deed, Effect, Exchange, Prompt, Question, Rejection, Ruling,
 };
-use crate::event::{Actuator, Asker, Event, Signal};
+use crate::event::{Actuator, Asker, Counted, Event, Signal};
 use crate::hash::PolicyHash;
 use crate::ids::{EffectId, Seq, SessionId, Time, TurnId};
 use crate::limits::Limits;
@@ -336,6 +336,31 @@ impl State {
     /// Whether it is judged by exactly this.
     pub fn is_judged_by(&self, installed: &Installed) -> bool {
         self.policy.as_ref() == Some(installed)
+    }
+
+    /// Whether it is judged by policies that look at what an asker did in all sessions.
+    pub fn budgets_askers(&self) -> bool {
+        let set = self.policy.as_ref().and_then(Installed::set);
+        set.is_some_and(|set| set.budgets_askers())
+    }
+
+    /// Those on whose behalf something may be judged when this event is taken.
+    pub fn askers(&self, event: &Event) -> BTreeSet<Box<str>> {
+        let from = match event {
+            Event::Signal(signal) => Some(&signal.from),
+            Event::Answered(answered) => Some(&answered.from),
+            _ => None,
+        };
+        let turn = self.turn.iter().map(|turn| &turn.signal.from);
+        let queue = self.queue.iter().map(|waiting| &waiting.signal.from);
+        let questions = self.questions.values().map(|open| &open.question.asker);
+        let askers = from.into_iter().chain(turn).chain(queue).chain(questions);
+        askers.map(|asker| asker.principal.clone()).collect()
+    }
+
+    /// Whether this is something that it does not know.
+    pub fn is_news(&self, at: Time, counted: &Counted) -> bool {
+        self.budget.is_news(self.now.max(at), counted)
     }
 
     /// Takes the policies that it is judged by, if they are the ones.

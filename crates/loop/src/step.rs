@@ -27,6 +27,7 @@ pub fn step(state: &mut State, at: Time, event: Event) -> Effects {
         Event::Acted { effect, outcome } => act::acted(state, effect, outcome, &mut out),
         Event::Answered(answered) => approve::answered(state, &answered, &mut out),
         Event::PolicyInstalled(installed) => state.policy = Some(installed),
+        Event::Counted(counted) => state.budget.learn(state.now, &counted),
         Event::Tick(Tick::Deadline) => {
             act::deadlines(state, &mut out);
             perceive::schedules(state);

@@ -5,12 +5,13 @@
 //! everything else is noted in `after`, to be done when the append is durable.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use bridle_host::Host;
 use bridle_loop::{
-    Actuator, Began, Effect, EffectId, Event, Limits, Name, Outcome, Place, Tick, Time, step,
+    Actuator, Began, Effect, EffectId, Event, Limits, Name, Outcome, Place, Tallies, Tick, Time,
+    step,
 };
 use bridle_sexp::{Dialect, Value, print};
 use bridle_store::{Append, Cause, Draft, NewSession, Number, Receipt};
@@ -21,6 +22,7 @@ use super::core::{Admitted, Core, body_hash, message_hash};
 use super::guard::{Guard, Present};
 use super::inbound::{Inbound, Newness};
 use super::session::Waiter;
+use super::sums::{Act, Sums};
 use super::terms::{AttachmentId, Kind};
 use super::work::{Answering, Back, Work};
 use crate::budget::Load;
@@ -66,6 +68,7 @@ pub(super) struct Means<'a> {
     /// What the host carries out.
     pub(super) actuators: &'a [Actuator],
     pub(super) guard: &'a Guard,
+    pub(super) sums: &'a Sums,
     /// The present, in milliseconds since 1970.
     pub(super) at: i64,
 }
@@ -77,26 +80,31 @@ pub(super) struct Batch<'a> {
     /// What the host carries out.
     actuators: &'a [Actuator],
     guard: &'a Guard,
+    sums: &'a Sums,
     /// The policies that hold.
     present: Arc<Present>,
     at: i64,
     pub(super) append: Append,
     pub(super) after: Vec<After>,
+    /// Acts that were added to the sums.
+    pub(super) acts: Vec<Act>,
 }
 
 impl<'a> Batch<'a> {
     /// An empty batch.
     pub(super) fn new(core: &'a mut Core, means: Means<'a>) -> Batch<'a> {
-        let Means { host, actuators, guard, at } = means;
+        let Means { host, actuators, guard, sums, at } = means;
         Batch {
             core,
             host,
             actuators,
             guard,
+            sums,
             present: guard.present(),
             at,
             append: Append::default(),
             after: Vec::new(),
+            acts: Vec::new(),
         }
     }
 
@@ -210,9 +218,7 @@ impl<'a> Batch<'a> {
         self.after.push(After::Await { seq, waiter: Waiter { attachment, ticket }, load });
         let principal = signal.from.principal.clone();
         // What is recorded before the message has no receipt.
-        self.install();
-        let draft = self.append.drafts.len();
-        self.event(Event::Signal(Arc::new(signal)), Cause::None, &principal);
+        let draft = self.event(Event::Signal(Arc::new(signal)), Cause::None, &principal);
         self.append.drafts[draft].receipt = receipt;
     }
 
@@ -296,16 +302,20 @@ impl<'a> Batch<'a> {
         step(&mut self.core.state, Time(self.at), event);
     }
 
-    /// Steps through an event and what reflexes make of it.
-    pub(super) fn event(&mut self, event: Event, cause: Cause, principal: &str) {
+    /// Steps through an event and what reflexes make of it; the draft of the event.
+    fn event(&mut self, event: Event, cause: Cause, principal: &str) -> usize {
         if !matches!(event, Event::Began(_)) {
             self.install();
         }
         let mut events = VecDeque::from([(event, cause)]);
         let mut principal = principal;
+        let mut first = None;
         while let Some((event, cause)) = events.pop_front() {
+            let held = self.count(&event);
             let at = self.record_event(&event, cause, principal);
+            first = first.or(Some(at));
             let effects = step(&mut self.core.state, Time(self.at), event);
+            self.add_up(&effects, held);
             let ends_turn = effects.iter().any(|effect| matches!(effect, Effect::Finish { .. }));
             for effect in effects {
                 let draft = self.record_effect(&effect, at);
@@ -329,6 +339,42 @@ impl<'a> Batch<'a> {
                 self.mark(at);
             }
             principal = ENGINE;
+        }
+        first.unwrap_or_default()
+    }
+
+    /// Tells the State what those who may be judged now did elsewhere, if its policies look at that.
+    /// Nobody else is judged by the same until what follows is added.
+    fn count(&mut self, event: &Event) -> Option<MutexGuard<'a, Tallies>> {
+        if !self.core.state.budgets_askers() {
+            return None;
+        }
+        let (sums, at) = (self.sums.lock(), Time(self.at));
+        for asker in self.core.state.askers(event) {
+            let counted = sums.elsewhere(at, &asker, &self.core.state);
+            if self.core.state.is_news(at, &counted) {
+                let event = Event::Counted(counted);
+                self.record_event(&event, Cause::None, ENGINE);
+                step(&mut self.core.state, at, event);
+            }
+        }
+        Some(sums)
+    }
+
+    /// Adds what was decided to the sums.
+    fn add_up(&mut self, effects: &[Effect], held: Option<MutexGuard<'a, Tallies>>) {
+        let decisions = effects.iter().filter_map(|effect| match effect {
+            Effect::Decided(decision) => decision.counts_for(),
+            _ => None,
+        });
+        let mut decisions = decisions.peekable();
+        if decisions.peek().is_none() {
+            return;
+        }
+        let (mut sums, at) = (held.unwrap_or_else(|| self.sums.lock()), Time(self.at));
+        for asker in decisions {
+            sums.add(at, asker);
+            self.acts.push((at, asker.into()));
         }
     }
 

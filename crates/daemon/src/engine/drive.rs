@@ -26,6 +26,7 @@ use super::load;
 use super::redact::redact;
 use super::session::Session;
 use super::settle;
+use super::sums::Act;
 use super::terms::AttachmentId;
 use super::work::{Back, Work};
 use crate::budget::OWNED;
@@ -100,9 +101,17 @@ struct Steps {
     take_up: Option<BTreeSet<u64>>,
 }
 
+/// A batch that was stepped through and is not recorded yet.
+struct Made {
+    append: Append,
+    after: Vec<After>,
+    /// Acts that were added to the sums.
+    acts: Vec<Act>,
+}
+
 impl Steps {
     /// Steps through it.
-    fn make(self, hub: &Hub, session: &Session, core: &mut Core) -> (Append, Vec<After>) {
+    fn make(self, hub: &Hub, session: &Session, core: &mut Core) -> Made {
         let mut batch = Batch::new(core, hub.means());
         if self.works.iter().any(Work::begins) {
             batch.begin(|| began(&session.owner, hub.approval_time()));
@@ -113,9 +122,9 @@ impl Steps {
         for work in self.works {
             batch.add(work, &self.offers);
         }
-        let Batch { mut append, after, .. } = batch;
+        let Batch { mut append, after, acts, .. } = batch;
         core.complete(&mut append);
-        (append, after)
+        Made { append, after, acts }
     }
 }
 
@@ -167,7 +176,7 @@ impl Desk {
         }
         let (offers, busy) = self.look(&works);
         let steps = Steps { works, offers, take_up: (!was_loaded).then_some(busy) };
-        let (append, after) = match self.step(steps).await {
+        let Made { append, after, acts } = match self.step(steps).await {
             Ok(made) => made,
             Err(failure) => return self.undo(&failure),
         };
@@ -183,12 +192,15 @@ impl Desk {
                 fault::point("engine.published");
                 true
             }
-            Err(failure) => self.undo(&failure),
+            Err(failure) => {
+                self.hub.sums.take_back(&acts);
+                self.undo(&failure)
+            }
         }
     }
 
     /// Steps through a batch: here, or on another thread if that takes long.
-    async fn step(&mut self, steps: Steps) -> Result<(Append, Vec<After>), Failure> {
+    async fn step(&mut self, steps: Steps) -> Result<Made, Failure> {
         let Some(mut core) = self.core.take() else { return Err(Code::Internal.into()) };
         if steps.works.iter().all(|work| work.bytes() <= LARGE) {
             let made = steps.make(&self.hub, &self.session, &mut core);

@@ -38,6 +38,7 @@ use super::load;
 use super::readers::Readers;
 use super::refusals::{Attempt, NO_SUCH_SESSION, Refusals};
 use super::session::{Asking, Inner, Room, Session};
+use super::sums::Sums;
 use super::terms::{Attach, AttachmentId, Mode, Out};
 use super::wakes::Wakes;
 use super::work::Work;
@@ -73,6 +74,8 @@ pub(crate) struct Hub {
     pub(super) refusals: Refusals,
     /// The policies that hold.
     pub(crate) guard: Guard,
+    /// What principals did in all sessions.
+    pub(super) sums: Sums,
     /// Turns for thoughts and acts.
     workers: Semaphore,
     /// Turns for batches: what is loaded and stepped through at the same time.
@@ -252,7 +255,13 @@ impl Hub {
     /// What batches are made with.
     pub(super) fn means(&self) -> Means<'_> {
         let at = self.now();
-        Means { host: &self.host, actuators: &self.actuators, guard: &self.guard, at }
+        Means {
+            host: &self.host,
+            actuators: &self.actuators,
+            guard: &self.guard,
+            sums: &self.sums,
+            at,
+        }
     }
 
     /// Waits until every session that had something open at the start is loaded, at most [`PATIENCE`].

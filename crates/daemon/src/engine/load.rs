@@ -19,7 +19,7 @@ use super::session::{Asking, Request};
 use super::terms::{Kind, StreamEvent};
 
 /// Kinds of records that are events: what a State is the fold of.
-pub(crate) const EVENTS: [&str; 11] = [
+pub(crate) const EVENTS: [&str; 12] = [
     "began",
     "signal",
     "registered",
@@ -28,6 +28,7 @@ pub(crate) const EVENTS: [&str; 11] = [
     "acted",
     "answered",
     "policy-installed",
+    "counted",
     "tick",
     "cancelled",
     "withdrawn",

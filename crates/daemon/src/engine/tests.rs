@@ -2,6 +2,7 @@
 
 mod answers;
 mod approvals;
+mod budgets;
 mod control;
 mod policies;
 mod record;

@@ -1,7 +1,9 @@
 //! Unit tests of the counters.
 
-use super::{Budget, Counts, MAX_ASKERS, SPAN_MS};
-use crate::ids::Time;
+use super::{Budget, Counts, MAX_ASKERS, MAX_PRINCIPALS, SPAN_MS, Tallies};
+use crate::event::Counted;
+use crate::ids::{SessionId, Time};
+use crate::state::State;
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 
@@ -27,4 +29,74 @@ fn askers_beyond_the_limit_share_a_count() {
     assert_eq!(budget.counts(Time(0), "uid:0", "eval").asker, 1);
     assert_eq!(budget.counts(Time(0), "uid:9999", "eval").asker, 2);
     assert!(budget.windows.len() <= MAX_ASKERS + 3);
+}
+
+fn counted(principal: &str, spans: &[(i64, i64)]) -> Counted {
+    Counted { principal: principal.into(), spans: spans.to_vec() }
+}
+
+#[test]
+fn what_was_done_elsewhere_counts_for_its_asker_alone_and_for_an_hour() {
+    let mut budget = Budget::default();
+    budget.add(Time(0), "a", "eval");
+    let told = counted("a", &[(0, 2), (1, 3)]);
+    assert!(budget.is_news(Time(0), &told));
+    budget.learn(Time(0), &told);
+    assert!(!budget.is_news(Time(0), &told));
+    let asker = |budget: &Budget, at, who| budget.counts(Time(at), who, "eval").asker;
+    assert_eq!(asker(&budget, 0, "a"), 6);
+    assert_eq!(asker(&budget, 0, "b"), 0);
+    assert_eq!(budget.counts(Time(0), "a", "eval").session, 1, "of this session");
+    assert_eq!(asker(&budget, HOUR_MS + SPAN_MS, "a"), 3);
+    assert!(!budget.is_news(Time(HOUR_MS + SPAN_MS), &counted("a", &[(1, 3)])), "the rest is old");
+    budget.learn(Time(0), &counted("a", &[(0, 5)]));
+    assert_eq!(asker(&budget, 0, "a"), 6, "the latest word replaces the one before");
+    budget.learn(Time(0), &counted("a", &[]));
+    assert_eq!(asker(&budget, 0, "a"), 1);
+    assert!(!budget.is_news(Time(0), &counted("b", &[])), "nothing is no news");
+}
+
+#[test]
+fn too_many_who_did_something_elsewhere_share_the_most_of_any() {
+    let mut budget = Budget::default();
+    for number in 0..MAX_ASKERS {
+        budget.learn(Time(0), &counted(&format!("uid:{number}"), &[(0, 1)]));
+    }
+    budget.learn(Time(0), &counted("x", &[(0, 7)]));
+    budget.learn(Time(0), &counted("y", &[(0, 2)]));
+    assert!(!budget.is_news(Time(0), &counted("y", &[(0, 2)])), "it is told once");
+    let asker = |who| budget.counts(Time(0), who, "eval").asker;
+    assert_eq!((asker("uid:0"), asker("x"), asker("y")), (1, 7, 7));
+    assert_eq!(budget.windows.len(), MAX_ASKERS + 1);
+}
+
+#[test]
+fn sums_are_of_all_sessions_but_the_one_that_asks() {
+    let mut here = State::new(SessionId::parse("here").unwrap());
+    here.budget.add(Time(0), "a", "eval");
+    let mut sums = Tallies::default();
+    for _ in 0..3 {
+        sums.add(Time(0), "a");
+    }
+    sums.add(Time(SPAN_MS), "a");
+    let elsewhere = |sums: &Tallies, who| sums.elsewhere(Time(SPAN_MS), who, &here);
+    assert_eq!(elsewhere(&sums, "a"), counted("a", &[(0, 2), (1, 1)]));
+    assert_eq!(elsewhere(&sums, "b"), counted("b", &[]));
+    sums.take_back(Time(SPAN_MS), "a");
+    assert_eq!(elsewhere(&sums, "a"), counted("a", &[(0, 2)]));
+    assert_eq!(sums.elsewhere(Time(2 * HOUR_MS), "a", &here), counted("a", &[]));
+}
+
+#[test]
+fn principals_beyond_the_limit_share_a_sum_and_old_ones_make_room() {
+    let here = State::new(SessionId::parse("here").unwrap());
+    let mut sums = Tallies::default();
+    for number in 0..MAX_PRINCIPALS + 2 {
+        sums.add(Time(0), &format!("uid:{number}"));
+    }
+    assert_eq!(sums.elsewhere(Time(0), "uid:0", &here).spans, [(0, 1)]);
+    assert_eq!(sums.elsewhere(Time(0), "somebody", &here).spans, [(0, 2)]);
+    assert!(sums.windows.len() <= MAX_PRINCIPALS + 1);
+    sums.add(Time(2 * HOUR_MS), "late");
+    assert_eq!(sums.windows.len(), 1);
 }

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use bridle_sexp::{Dialect, Value, print};
 
 use super::{
-    Actuator, Advice, Answer, Answered, Asker, Began, Draft, Event, Fault, Fork, Outcome, Place,
-    Proposal, Signal, SignalKind, Tick, Withdrawal,
+    Actuator, Advice, Answer, Answered, Asker, Began, Counted, Draft, Event, Fault, Fork, Outcome,
+    Place, Proposal, Signal, SignalKind, Tick, Withdrawal,
 };
 use crate::field::{
     Plist, Unreadable, effect_id, element_name, element_text, flag, list, name, number,
-    optional_name, optional_text, printed, required, session, text, turn_id,
+    optional_name, optional_text, printed, required, session, spans, text, turn_id,
 };
 use crate::hash::ActionHash;
 use crate::ids::Seq;
@@ -32,6 +32,7 @@ impl Event {
             Event::Acted { .. } => "acted",
             Event::Answered(_) => "answered",
             Event::PolicyInstalled(_) => "policy-installed",
+            Event::Counted(_) => "counted",
             Event::Tick(_) => "tick",
             Event::Cancelled { .. } => "cancelled",
             Event::Withdrawn { .. } => "withdrawn",
@@ -66,6 +67,13 @@ impl Event {
             }
             Event::Answered(answered) => answered.to_value(),
             Event::PolicyInstalled(installed) => installed.to_value(),
+            Event::Counted(counted) => {
+                let spans = counted.spans.iter().flat_map(|(span, count)| [*span, *count]);
+                plist
+                    .put("asker", &*counted.principal)
+                    .put("spans", Value::list(spans.map(Value::int)))
+                    .done()
+            }
             Event::Tick(tick) => plist.put("tick", Value::keyword(tick.word())).done(),
             Event::Cancelled { turn, reason } => {
                 plist.put_number("turn", turn.0).put("reason", &**reason).done()
@@ -112,6 +120,10 @@ impl Event {
             },
             "answered" => Event::Answered(Answered::from_value(value)?),
             "policy-installed" => Event::PolicyInstalled(Installed::from_value(value)?),
+            "counted" => Event::Counted(Counted {
+                principal: text(value, "asker")?,
+                spans: spans(value, "spans")?,
+            }),
             "tick" => Event::Tick(Tick::from_value(value)?),
             "cancelled" => {
                 Event::Cancelled { turn: turn_id(value, "turn")?, reason: text(value, "reason")? }

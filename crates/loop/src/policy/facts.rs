@@ -8,6 +8,7 @@ use bridle_sexp::Value;
 
 use crate::action::{Action, Risk};
 use crate::budget::Counts;
+use crate::decide::ASKER;
 use crate::effect::By;
 use crate::event::{Asker, Place};
 use crate::field::{
@@ -218,6 +219,25 @@ impl Facts {
         })
     }
 
+    /// Who asks.
+    pub(crate) fn asker(&self) -> &str {
+        &self.asker.name
+    }
+
+    /// Whether it is an act that budgets count, once it is allowed.
+    pub(crate) fn is_counted(&self) -> bool {
+        is_counted(self.kind, &self.target)
+    }
+
+    /// Whose budget a recorded decision counts against, if it let something be done.
+    pub(crate) fn counted_for(decided: &Value) -> Option<Box<str>> {
+        let facts = decided.get("facts")?;
+        let (kind, target) = (name(facts, "kind").ok()?, name(decided, "target").ok()?);
+        let is_allowed = decided.get("verdict").is_some_and(|verdict| verdict.is_keyword("allow"));
+        let counts = is_allowed && is_counted(kind.as_str(), &target);
+        counts.then(|| text(facts, "asker").ok()).flatten()
+    }
+
     /// The facts as a plist, for the record.
     pub fn to_value(&self) -> Value {
         let groups = self.asker.groups().into_iter().map(Value::from);
@@ -281,10 +301,11 @@ const OWNER: &str = "owner";
 const SYSTEM: &str = "system";
 pub(super) const OTHER: &str = "other";
 const THINK: &str = "think";
+const MESSAGE: &str = "message";
 
 /// The actions of the schema that are done by an actuator.
 pub(super) const ACTS: [&str; 19] = [
-    "message",
+    MESSAGE,
     "notify",
     "complete",
     "eval",
@@ -308,6 +329,11 @@ pub(super) const ACTS: [&str; 19] = [
 /// Whether it is done by an actuator, and may need a yes. Access and thought are granted or not.
 pub(super) fn is_act(kind: &str) -> bool {
     kind != THINK && Access::ALL.iter().all(|access| access.word() != kind)
+}
+
+/// What is said to the asker is no act that budgets count.
+fn is_counted(kind: &str, target: &Name) -> bool {
+    is_act(kind) && !(kind == MESSAGE && target.as_str() == ASKER)
 }
 
 /// The action of the schema; what the schema does not know is `other`.

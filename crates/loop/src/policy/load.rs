@@ -16,6 +16,7 @@ use super::asking::{Part, Rule};
 use super::example::{self, Tried};
 use super::facts::{ACTS, Access};
 use super::sections::{self, Block, Section};
+use super::sieve::Number;
 use super::world::{self, Types};
 use super::{Policies, Policy};
 use crate::hash::PolicyHash;
@@ -270,7 +271,9 @@ impl Load {
                 (kind, part)
             })
             .collect();
-        Policies { hash, policies: self.policies, rules, parts, types: Types::new() }
+        let budgets_askers = rules.iter().any(|rule| rule.named.is_named(Number::AskerHour));
+        let types = Types::new();
+        Policies { hash, policies: self.policies, rules, parts, types, budgets_askers }
     }
 }
 

@@ -6,9 +6,9 @@
 use std::sync::{Arc, LazyLock};
 
 use bridle_loop::{
-    ActionHash, Actuator, Advice, Answer as LoopAnswer, Answered, Asker, Began, Draft, Effect,
-    EffectId, Event, Fault, Installed, Limits, Name, Outcome, Place, Policies, Proposal, Seq,
-    Signal, SignalKind, State, Tick, Time, TurnId, Withdrawal,
+    ActionHash, Actuator, Advice, Answer as LoopAnswer, Answered, Asker, Began, Counted, Draft,
+    Effect, EffectId, Event, Fault, Installed, Limits, Name, Outcome, Place, Policies, Proposal,
+    Seq, Signal, SignalKind, State, Tick, Time, TurnId, Withdrawal,
 };
 use bridle_sexp::Value;
 use proptest::collection::vec;
@@ -48,6 +48,11 @@ enum What {
         seen: Seen,
     },
     Installed(usize),
+    /// What somebody did elsewhere, by span.
+    Counted {
+        who: usize,
+        spans: Vec<(i64, i64)>,
+    },
     Registered(Vec<Actuator>),
     /// An answer to something that is awaited.
     Answer {
@@ -124,6 +129,10 @@ impl Moment {
                 sets()[index % sets().len()].clone(),
                 vec!["/protected".into()],
             ))),
+            What::Counted { who, spans } => Some(Event::Counted(Counted {
+                principal: asker(*who).principal,
+                spans: spans.clone(),
+            })),
             What::Registered(actuators) => Some(Event::Registered(actuators.clone())),
             What::Answer { pick, with } => picked(state, *pick).map(|(id, effect)| match effect {
                 Effect::Consult { .. } => with.advice(id, approved),
@@ -308,6 +317,8 @@ fn moment() -> impl Strategy<Value = Moment> {
         4 => answering_questions,
         1 => any::<usize>().prop_map(What::Installed),
         1 => stray,
+        1 => (0..4usize, vec((-1..20_i64, any::<i64>()), 0..4))
+            .prop_map(|(who, spans)| What::Counted { who, spans }),
         1 => any::<usize>().prop_map(|pick| What::Wrong { pick }),
         1 => vec(actuator(), 0..5).prop_map(What::Registered),
         2 => Just(What::Tick(Tick::Deadline)),

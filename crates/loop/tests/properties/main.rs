@@ -21,7 +21,7 @@ use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 use lives::{Approved, Moment, life};
 
 /// The kinds of events, and one that is none.
-const KINDS: [&str; 11] = [
+const KINDS: [&str; 12] = [
     "began",
     "signal",
     "registered",
@@ -30,6 +30,7 @@ const KINDS: [&str; 11] = [
     "acted",
     "answered",
     "policy-installed",
+    "counted",
     "tick",
     "cancelled",
     "say",

@@ -18,6 +18,7 @@ use super::super::guard::Guard;
 use super::super::keeper::Keeper;
 use super::super::readers::Readers;
 use super::super::refusals::Refusals;
+use super::super::sums::Sums;
 use super::super::wakes::Wakes;
 use super::super::work::Work;
 use super::{DESKS, Hub};
@@ -55,6 +56,7 @@ impl Hub {
         ));
         let reader = store.reader().map_err(Error::Record)?;
         let waiting = reader.open_sessions().map_err(Error::Record)?;
+        let sums = Sums::read(&reader, clock.now()).map_err(Error::Record)?;
         drop(reader);
         let metrics = EngineMetrics::default();
         let (keeper, keeping) =
@@ -75,6 +77,7 @@ impl Hub {
             wakes: Wakes::default(),
             refusals: Refusals::default(),
             guard,
+            sums,
             workers: Semaphore::new(limits.workers),
             desks: Semaphore::new(DESKS),
             tasks: TaskTracker::new(),

@@ -16,6 +16,7 @@ use crate::engine::core::Core;
 use crate::engine::facts::HubFacts;
 use crate::engine::guard::Guard;
 use crate::engine::inbound::{Inbound, Newness};
+use crate::engine::sums::Sums;
 use crate::engine::terms::{AttachmentId, Mode};
 use crate::engine::work::Work;
 use crate::engine::{Attach, Kind, Out, View};
@@ -185,7 +186,8 @@ fn crashed(directory: &std::path::Path, crash: Crash) -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis();
     let now = i64::try_from(now).expect("before the end of time");
     let guard = Guard::start(&Config::default());
-    let means = Means { host: &host, actuators: &actuators, guard: &guard, at: now };
+    let sums = Sums::default();
+    let means = Means { host: &host, actuators: &actuators, guard: &guard, sums: &sums, at: now };
     let mut batch = Batch::new(&mut core, means);
     batch.begin(|| began("uid:1000", Duration::from_secs(60)));
     batch.add(Work::Signal(Box::new(inbound)), &[]);

@@ -100,6 +100,11 @@ impl Named {
         &self.numbers[number.place()]
     }
 
+    /// Whether a number is named at all.
+    pub(in crate::policy) fn is_named(&self, number: Number) -> bool {
+        *self.number(number) != How::default()
+    }
+
     /// Notes a comparison with something that the policy itself says.
     fn understood(&mut self, expr: &Expr) -> bool {
         let Expr::BinaryOp { op, left, right } = expr else { return false };
