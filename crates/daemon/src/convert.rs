@@ -261,7 +261,7 @@ impl<'s> Writer<'s> {
         self.payload(body.get("payload"), None);
     }
 
-    /// What somebody answered; whether it counts is said after it.
+    /// What somebody answered, and that it counts for nothing if it does not.
     fn answered(&mut self, body: Node<'_>) {
         self.out.push_str("(:type :EVENT :meta (");
         self.number();
@@ -269,6 +269,7 @@ impl<'s> Writer<'s> {
         let _ = write!(self.out, ") :payload (:action :answered :approval \"{id}\"");
         self.pair_if(" :answer ", body.get("answer"));
         self.pair_if(" :by ", body.get("from").and_then(|from| from.get("principal")));
+        self.pair_if(" :counted ", body.get("counted"));
         self.out.push_str("))");
     }
 

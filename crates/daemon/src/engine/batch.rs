@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use bridle_host::Host;
 use bridle_loop::{
-    Actuator, Began, Effect, EffectId, Event, Limits, Name, Outcome, Place, Tallies, Tick, Time,
-    step,
+    Actuator, Began, Effect, EffectId, Event, Limits, Name, Outcome, Place, Seq, Tallies, Tick,
+    Time, step,
 };
 use bridle_sexp::{Dialect, Value, print};
 use bridle_store::{Append, Cause, Draft, NewSession, Number, Receipt};
@@ -316,6 +316,9 @@ impl<'a> Batch<'a> {
             first = first.or(Some(at));
             let effects = step(&mut self.core.state, Time(self.at), event);
             self.add_up(&effects, held);
+            if self.is_refused(at, &effects) {
+                self.mark_refused(at);
+            }
             let ends_turn = effects.iter().any(|effect| matches!(effect, Effect::Finish { .. }));
             for effect in effects {
                 let draft = self.record_effect(&effect, at);
@@ -375,6 +378,38 @@ impl<'a> Batch<'a> {
         for asker in decisions {
             sums.add(at, asker);
             self.acts.push((at, asker.into()));
+        }
+    }
+
+    /// Whether an answer to a question, as it was just recorded, counts for nothing.
+    fn is_refused(&self, draft: usize, effects: &[Effect]) -> bool {
+        let Draft { kind: "answered", seq: Some(seq), .. } = self.append.drafts[draft] else {
+            return false;
+        };
+        effects.iter().any(|effect| match effect {
+            Effect::Say(said) => {
+                let status = said.payload.get("status");
+                said.answers == Some(Seq(seq)) && status.is_some_and(|it| it.is_keyword("error"))
+            }
+            _ => false,
+        })
+    }
+
+    /// Notes with an answer that it counts for nothing: to whoever reads the stream it would look
+    /// like the one that does.
+    fn mark_refused(&mut self, draft: usize) {
+        let marked = |body: &str| {
+            let open = body.strip_suffix(')').unwrap_or(body);
+            format!("{open} :counted nil)")
+        };
+        let body = &mut self.append.drafts[draft].body;
+        *body = marked(body);
+        let published = self.after.iter_mut().rev().find_map(|after| match after {
+            After::Publish { draft: of, body, .. } if *of == draft => Some(body),
+            _ => None,
+        });
+        if let Some(body) = published {
+            *body = marked(body).into();
         }
     }
 

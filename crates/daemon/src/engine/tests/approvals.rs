@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bridle_sexp::Value;
+use bridle_loop::SessionId;
+use bridle_sexp::{Dialect, Value};
 use bridle_store::{Filter, Number, Reader};
 use bridle_wire::Code;
 use bridle_wire::oacp::Failure;
 
 use super::rig::{Rig, Shell, body, emacs, message, owner, stranger};
 use crate::config::PolicyChoice;
+use crate::convert;
 use crate::engine::{Attach, Kind, Out, Query, Taken, View};
 use crate::history::History;
 use crate::history::replay::Range;
@@ -61,6 +63,21 @@ fn says(value: &Value, key: &str, word: &str) -> bool {
     value.get(key).is_some_and(|value| value.is_keyword(word))
 }
 
+/// The first answers to questions of a session as its shells see them.
+async fn answered(rig: &Rig, most: usize) -> Vec<String> {
+    let shell = rig.join("work", |want| want.cursor = Some(0)).await;
+    let session = SessionId::parse("work").expect("a name");
+    let reader = convert::Reader { session: &session, dialect: Dialect::Lisp };
+    let mut answers = Vec::new();
+    while answers.len() < most {
+        let event = shell.event().await;
+        if event.kind == Kind::Answered {
+            answers.push(reader.event(&event, View::Other));
+        }
+    }
+    answers
+}
+
 /// How many records of a kind a session has.
 fn count(rig: &Rig, session: &str, kind: &str) -> usize {
     let reader = Reader::open(rig.path()).expect("the record");
@@ -98,6 +115,9 @@ async fn a_question_survives_a_restart_and_a_yes_from_elsewhere_is_carried_out_o
     assert_eq!(respond(&editor, act, "(:status :success)"), Ok(Taken::Silently));
     let again = answer(&rig, question, ":allow").await.expect("told");
     assert!(says(&again, "code", "refused") && says(&again, "how", "allowed"), "{again}");
+    let answers = answered(&rig, 2).await;
+    assert!(!answers[0].contains(":counted"), "{answers:?}");
+    assert!(answers[1].ends_with(":by \"uid:1000\" :counted nil))"), "{answers:?}");
     let back = |want: &mut Attach| {
         terminal(want);
         want.cursor = Some(0);
