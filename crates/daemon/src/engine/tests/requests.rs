@@ -19,7 +19,7 @@ use crate::engine::inbound::{Inbound, Newness};
 use crate::engine::sums::Sums;
 use crate::engine::terms::{AttachmentId, Mode};
 use crate::engine::work::Work;
-use crate::engine::{Attach, Kind, Out, View};
+use crate::engine::{Attach, Kind, Out, Query, View};
 
 const ASK: &str = "(rule :when \"ask\" :propose ((:target :emacs :action :notify :text \"hi\")))
                    (default :say \"nothing\")";
@@ -164,13 +164,18 @@ enum Crash {
     AfterStart,
 }
 
+/// A note, which is harmless.
+const NOTE: &str = "(:type :REQUEST :id 1 :target :log :payload (:action :log :text \"x\"))";
+
+/// A fork of the session, which is more than harmless.
+const FORK: &str = "(:type :REQUEST :id 1 :target :system :payload (:action :fork :record 1))";
+
 /// Writes a session whose act of the host is recorded, and perhaps its start, and nothing more.
-fn crashed(directory: &std::path::Path, crash: Crash) -> u64 {
+fn crashed(directory: &std::path::Path, crash: Crash, text: &str) -> u64 {
     let host = Host::new(&ThinkerChoice::Builtin, Arc::new(HubFacts::default())).expect("a host");
     let actuators = host.actuators();
     let mut store = Store::open(directory, &Options::default()).expect("a record");
     let mut core = Core::unborn(SessionId::parse("work").expect("a name"));
-    let text = "(:type :REQUEST :id 1 :target :log :payload (:action :log :text \"x\"))";
     let signal = super::rig::signal(text);
     let inbound = Inbound {
         signal,
@@ -210,7 +215,7 @@ fn crashed(directory: &std::path::Path, crash: Crash) -> u64 {
 
 async fn after_crash(crash: Crash) -> Value {
     let directory = tempfile::TempDir::new().expect("a directory");
-    let effect = crashed(directory.path(), crash);
+    let effect = crashed(directory.path(), crash, NOTE);
     let rig = Rig::on(directory).await;
     let shell = rig.join("work", |want| want.cursor = Some(0)).await;
     let outcome = shell.body(Kind::Acted).await;
@@ -232,4 +237,67 @@ async fn an_act_that_may_have_begun_is_not_done_again() {
 async fn an_act_that_was_not_begun_is_done_after_the_start() {
     let outcome = after_crash(Crash::BeforeStart).await;
     assert!(outcome.get("outcome").is_some_and(|said| said.is_keyword("done")), "{outcome}");
+}
+
+/// A session that may have forked before a crash, and the question whether to do it again.
+async fn may_have_forked() -> (Rig, Shell, i64) {
+    let directory = tempfile::TempDir::new().expect("a directory");
+    crashed(directory.path(), Crash::AfterStart, FORK);
+    let rig = Rig::on(directory).await;
+    let shell = rig.join("work", |want| want.cursor = Some(0)).await;
+    let outcome = shell.body(Kind::Acted).await;
+    let word = Outcome::UnknownOutcome.word();
+    assert!(outcome.get("outcome").is_some_and(|said| said.is_keyword(word)), "{outcome}");
+    let question = shell.body(Kind::Ask).await;
+    let text = question.get("question").and_then(Value::as_str);
+    assert!(text.is_some_and(|text| text.ends_with("do it again?")), "{question}");
+    let effect = question.get("effect").and_then(Value::as_i64).expect("an effect");
+    (rig, shell, effect)
+}
+
+async fn answer(rig: &Rig, effect: i64, verdict: &str) -> Value {
+    let text = format!(
+        "(:type :REQUEST :id 9 :target :system :payload (:action :approve :approval \
+         \"work-{effect}\" :verdict {verdict}))"
+    );
+    let query = Query::of(&message(&text)).expect("for the daemon").expect("well formed");
+    Arc::clone(&rig.hub).ask(owner(), query, None).await.expect("told")
+}
+
+/// The sessions that the record has.
+fn sessions(rig: &Rig) -> usize {
+    bridle_store::Reader::open(rig.path()).expect("the record").sessions().expect("read").len()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_may_have_been_done_is_done_again_once_after_a_yes() {
+    let (rig, shell, question) = may_have_forked().await;
+    assert_eq!(sessions(&rig), 1, "nothing is done again by itself");
+    let told = answer(&rig, question, ":allow").await;
+    assert!(told.get("status").is_some_and(|word| word.is_keyword("success")), "{told}");
+    let act = shell.body(Kind::Act).await;
+    let again = act.get("effect").and_then(Value::as_i64);
+    let outcome = shell.body(Kind::Acted).await;
+    assert_eq!(outcome.get("effect").and_then(Value::as_i64), again, "an act of its own");
+    assert!(outcome.get("outcome").is_some_and(|word| word.is_keyword("done")), "{outcome}");
+    let said = shell.body(Kind::Say).await;
+    let approval = said.get("payload").and_then(|payload| payload.get("approval"));
+    assert_eq!(approval.and_then(Value::as_str), Some(&*format!("work-{question}")), "{said}");
+    assert_eq!(sessions(&rig), 2);
+    let late = answer(&rig, question, ":allow").await;
+    assert!(late.get("how").is_some_and(|word| word.is_keyword("allowed")), "{late}");
+    assert_eq!(sessions(&rig), 2, "and not a second time");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_may_have_been_done_is_left_alone_after_a_no_and_over_a_restart() {
+    let (rig, shell, question) = may_have_forked().await;
+    drop(shell);
+    let rig = rig.restart().await;
+    assert_eq!(sessions(&rig), 1, "still only a question");
+    answer(&rig, question, ":deny").await;
+    let shell = rig.join("work", |want| want.cursor = Some(0)).await;
+    let settled = shell.body(Kind::Settled).await;
+    assert!(settled.get("outcome").is_some_and(|word| word.is_keyword("denied")), "{settled}");
+    assert_eq!(sessions(&rig), 1);
 }
