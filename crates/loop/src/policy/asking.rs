@@ -1,20 +1,21 @@
 //! One proposal and the policies of its action: which of them are asked, and what they say.
 //!
 //! Called for each verdict. A policy that its sieve settles is not asked. The others are asked one
-//! by one; what does not look at `context.approved` is asked once for both questions. What comes out
-//! is what Cedar says to the whole set: the tests compare both.
+//! by one; what does not look at `context.approved` is asked once for both questions, and so is what
+//! does not apply to the one in which it would rather apply. What comes out is what Cedar says to the
+//! whole set: the tests compare both.
 
 mod condition;
 
 use std::sync::OnceLock;
 
-use cedar_policy::{Authorizer, Effect, PolicySet, pst};
+use cedar_policy::{Authorizer, Effect, Entities, PolicySet, Request, pst};
 
 use self::condition::Condition;
 
 use super::facts::Facts;
-use super::sieve::{Named, Sieve, Told};
-use super::world::{Approved, Question, Untold, World};
+use super::sieve::{Named, Sieve, Sway, Told};
+use super::world::{Approved, Untold, World};
 use super::{Policies, Policy};
 
 /// A policy of a set, ready to be asked.
@@ -23,6 +24,7 @@ pub(super) struct Rule {
     pub(super) sieve: Sieve,
     pub(super) named: Named,
     effect: Effect,
+    sway: Sway,
     /// None if it is too long to be looked into.
     syntax: Option<pst::Policy>,
     /// Made when it is first asked: most policies of most sets never are.
@@ -36,6 +38,7 @@ pub(super) struct Rule {
 pub(super) struct Part {
     /// Those that say the same to both questions.
     steady: Vec<usize>,
+    /// Those that may not.
     swayed: Vec<usize>,
 }
 
@@ -63,19 +66,21 @@ pub(super) struct Case<'c> {
     world: Option<World>,
     /// What does not depend on the question, once it was asked for.
     steady: Option<Said>,
+    /// Those of the others that may still apply with a yes, once they were asked without.
+    left: Option<Vec<usize>>,
 }
 
 impl Rule {
     pub(super) fn new(policy: &cedar_policy::Policy, text: &str) -> Self {
         let syntax = if Sieve::takes(text) { policy.to_pst().ok() } else { None };
-        let (sieve, named) = match &syntax {
-            Some(syntax) => (Sieve::of(syntax), Named::of(syntax.body())),
-            None => (Sieve::default(), Named::everything()),
+        let (sieve, named, sway) = match &syntax {
+            Some(syntax) => (Sieve::of(syntax), Named::of(syntax.body()), Sway::of(syntax.body())),
+            None => (Sieve::default(), Named::everything(), Sway::Either),
         };
         let mut alone = PolicySet::new();
         alone.add(policy.clone()).expect("the first of its set, and no template");
         let effect = policy.effect();
-        Self { sieve, named, effect, syntax, condition: OnceLock::new(), alone }
+        Self { sieve, named, effect, sway, syntax, condition: OnceLock::new(), alone }
     }
 
     fn condition(&self) -> Option<&Condition> {
@@ -84,15 +89,20 @@ impl Rule {
     }
 
     /// Whether it applies, in a part that is about its action.
-    fn applies(&self, question: &Question<'_>) -> Result<bool, Untold> {
-        let quick = self.condition().and_then(|condition| condition.holds(question));
-        quick.map_or_else(|| self.applies_as_policy(question), Ok)
+    fn applies(
+        &self,
+        world: &mut World,
+        facts: &Facts,
+        approved: Approved,
+    ) -> Result<bool, Untold> {
+        let (request, entities) = world.question(facts, approved)?;
+        let quick = self.condition().and_then(|condition| condition.holds(request, entities));
+        quick.map_or_else(|| self.applies_as_policy(request, entities), Ok)
     }
 
     /// The long way: for what has no expression, and for the words of a failure.
-    fn applies_as_policy(&self, question: &Question<'_>) -> Result<bool, Untold> {
-        let response =
-            Authorizer::new().is_authorized(&question.request, &self.alone, question.entities);
+    fn applies_as_policy(&self, request: &Request, entities: &Entities) -> Result<bool, Untold> {
+        let response = Authorizer::new().is_authorized(request, &self.alone, entities);
         match response.diagnostics().errors().next() {
             Some(error) => Err(error.to_string()),
             None => Ok(response.diagnostics().reason().next().is_some()),
@@ -120,7 +130,7 @@ impl Part {
 impl<'c> Case<'c> {
     pub(super) fn new(set: &'c Policies, facts: &'c Facts) -> Result<Self, Untold> {
         let part = set.parts.get(facts.kind).ok_or("an action that the schema does not know")?;
-        Ok(Self { set, facts, part, world: None, steady: None })
+        Ok(Self { set, facts, part, world: None, steady: None, left: None })
     }
 
     /// One of the two questions.
@@ -134,45 +144,76 @@ impl<'c> Case<'c> {
                 said
             }
         };
-        said.add(self.ask(&part.swayed, approved)?);
+        said.add(match (approved, self.left.take()) {
+            (Approved::No, _) => self.ask_first()?,
+            (Approved::Yes, Some(left)) => self.ask(&left, approved)?,
+            (Approved::Yes, None) => self.ask(&part.swayed, approved)?,
+        });
         said.answer(&self.set.policies)
     }
 
     fn ask(&mut self, places: &[usize], approved: Approved) -> Result<Said, Untold> {
-        let told = Told { facts: self.facts, approved };
-        let rules = &self.set.rules;
-        let (mut said, mut asked) = (Said::default(), Vec::new());
-        for place in places.iter().copied() {
-            match rules[place].sieve.settles(&told) {
-                Some(true) => said.apply(place, rules[place].effect),
-                Some(false) => {}
-                None => asked.push(place),
+        let mut said = Said::default();
+        for place in places {
+            let applies = match self.settles(*place, approved) {
+                Some(applies) => Ok(applies),
+                None => self.applies(*place, approved)?,
+            };
+            said.take(*place, &self.set.rules[*place], applies);
+        }
+        Ok(said)
+    }
+
+    /// Asks those that a yes may move, without one, and finds out which of them a yes can matter to.
+    fn ask_first(&mut self) -> Result<Said, Untold> {
+        let (mut said, mut left) = (Said::default(), Vec::new());
+        for place in &self.part.swayed {
+            let (place, rule) = (*place, &self.set.rules[*place]);
+            if let Some(applies) = self.settles(place, Approved::No) {
+                said.take(place, rule, Ok(applies));
+                left.push(place);
+                continue;
             }
+            // What does not apply with a yes does not apply without.
+            if rule.sway == Sway::Up && self.applies(place, Approved::Yes)? == Ok(false) {
+                continue;
+            }
+            let applies = self.applies(place, Approved::No)?;
+            if rule.sway != Sway::Down || applies != Ok(false) {
+                left.push(place);
+            }
+            said.take(place, rule, applies);
         }
-        if asked.is_empty() {
-            return Ok(said);
-        }
+        self.left = Some(left);
+        Ok(said)
+    }
+
+    /// Whether a policy applies, if that can be told without asking it.
+    fn settles(&self, place: usize, approved: Approved) -> Option<bool> {
+        self.set.rules[place].sieve.settles(&Told { facts: self.facts, approved })
+    }
+
+    /// Whether a policy applies, or how it failed.
+    fn applies(
+        &mut self,
+        place: usize,
+        approved: Approved,
+    ) -> Result<Result<bool, Untold>, Untold> {
         let world = match &mut self.world {
             Some(world) => world,
             none => none.insert(self.set.types.world(self.facts)?),
         };
-        let question = world.question(self.facts, approved)?;
-        for place in asked {
-            match rules[place].applies(&question) {
-                Ok(true) => said.apply(place, rules[place].effect),
-                Ok(false) => {}
-                Err(why) => said.fail(place, why),
-            }
-        }
-        Ok(said)
+        Ok(self.set.rules[place].applies(world, self.facts, approved))
     }
 }
 
 impl Said {
-    fn apply(&mut self, place: usize, effect: Effect) {
-        match effect {
-            Effect::Permit => self.permits.push(place),
-            Effect::Forbid => self.forbids.push(place),
+    fn take(&mut self, place: usize, rule: &Rule, applies: Result<bool, Untold>) {
+        match applies {
+            Ok(true) if rule.effect == Effect::Permit => self.permits.push(place),
+            Ok(true) => self.forbids.push(place),
+            Ok(false) => {}
+            Err(why) => self.fail(place, why),
         }
     }
 

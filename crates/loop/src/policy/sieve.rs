@@ -7,11 +7,13 @@
 
 mod named;
 mod read;
+mod sway;
 mod told;
 
 use cedar_policy::pst;
 
 pub(super) use self::named::{How, Named};
+pub(super) use self::sway::Sway;
 use self::told::{Flag, Text, Thing};
 pub(super) use self::told::{Number, Told};
 

@@ -56,12 +56,9 @@ pub(super) struct World {
     session: EntityUid,
     target: EntityUid,
     entities: Entities,
-}
-
-/// One of the two questions about a proposal.
-pub(super) struct Question<'w> {
-    pub(super) request: Request,
-    pub(super) entities: &'w Entities,
+    /// The two questions, each made when it is first asked.
+    now: Option<Request>,
+    after: Option<Request>,
 }
 
 /// Why facts cannot be told to Cedar.
@@ -123,7 +120,8 @@ impl Types {
             }
         };
         let entities = Entities::from_entities(entities, None).map_err(|e| e.to_string())?;
-        Ok(World { principal, action, resource, person, session, target, entities })
+        let (now, after) = (None, None);
+        Ok(World { principal, action, resource, person, session, target, entities, now, after })
     }
 
     fn person(&self, person: &Person) -> Result<Entity, Untold> {
@@ -168,12 +166,32 @@ impl Types {
 }
 
 impl World {
-    /// One of the two questions.
+    /// One of the two questions, and the entities that it is about.
     pub(super) fn question(
-        &self,
+        &mut self,
         facts: &Facts,
         approved: Approved,
-    ) -> Result<Question<'_>, Untold> {
+    ) -> Result<(&Request, &Entities), Untold> {
+        if self.made(approved).is_none() {
+            let request = self.request(facts, approved)?;
+            *self.made(approved) = Some(request);
+        }
+        let request = match approved {
+            Approved::No => &self.now,
+            Approved::Yes => &self.after,
+        };
+        let request = request.as_ref().ok_or("a question that was not made")?;
+        Ok((request, &self.entities))
+    }
+
+    fn made(&mut self, approved: Approved) -> &mut Option<Request> {
+        match approved {
+            Approved::No => &mut self.now,
+            Approved::Yes => &mut self.after,
+        }
+    }
+
+    fn request(&self, facts: &Facts, approved: Approved) -> Result<Request, Untold> {
         let entity = |uid: &EntityUid| RestrictedExpression::new_entity_uid(uid.clone());
         let pairs = [
             ("approved", RestrictedExpression::new_bool(approved == Approved::Yes)),
@@ -194,16 +212,15 @@ impl World {
         ];
         let pairs = pairs.map(|(key, value)| (key.to_owned(), value));
         let context = Context::from_pairs(pairs).map_err(|error| error.to_string())?;
-        let request = Request::new(
+        Request::new(
             self.principal.clone(),
             self.action.clone(),
             self.resource.clone(),
             context,
             // The types hold by construction, and the tests check them against the schema.
             None,
-        );
-        let request = request.map_err(|error| error.to_string())?;
-        Ok(Question { request, entities: &self.entities })
+        )
+        .map_err(|error| error.to_string())
     }
 }
 

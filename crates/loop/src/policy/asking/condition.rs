@@ -12,9 +12,9 @@ use cedar_policy::pst::{
     ActionConstraint, BinaryOp, Clause, EntityOrSlot, EntityType, EntityUID, Expr, Literal,
     PrincipalConstraint, ResourceConstraint, Template, UnaryOp, Var,
 };
-use cedar_policy::{EvalResult, Expression, Policy, eval_expression};
+use cedar_policy::{Entities, EvalResult, Expression, Policy, Request, eval_expression};
 
-use crate::policy::world::{Question, is_group};
+use crate::policy::world::is_group;
 
 /// When a policy applies.
 #[derive(Debug)]
@@ -30,8 +30,8 @@ impl Condition {
     }
 
     /// Whether it holds; nothing if it fails.
-    pub(super) fn holds(&self, question: &Question<'_>) -> Option<bool> {
-        match eval_expression(&question.request, question.entities, &self.0) {
+    pub(super) fn holds(&self, request: &Request, entities: &Entities) -> Option<bool> {
+        match eval_expression(request, entities, &self.0) {
             Ok(EvalResult::Bool(holds)) => Some(holds),
             _ => None,
         }

@@ -6,7 +6,7 @@ use proptest::prelude::{Just, ProptestConfig, Strategy, prop_assert_eq, prop_one
 use proptest::sample::select;
 
 use super::Answer;
-use crate::policy::sieve::Told;
+use crate::policy::sieve::{Sway, Told};
 use crate::policy::world::Approved;
 use crate::policy::{Facts, Finding, Policies, Word};
 
@@ -34,9 +34,9 @@ fn plain_answer(set: &Policies, facts: &Facts, approved: Approved) -> Result<Ans
     for rule in &set.rules {
         rule.alone.policies().for_each(|policy| whole.add(policy.clone()).unwrap());
     }
-    let world = set.types.world(facts)?;
-    let question = world.question(facts, approved)?;
-    let response = Authorizer::new().is_authorized(&question.request, &whole, question.entities);
+    let mut world = set.types.world(facts)?;
+    let (request, entities) = world.question(facts, approved)?;
+    let response = Authorizer::new().is_authorized(request, &whole, entities);
     if let Some(error) = response.diagnostics().errors().next() {
         return Err(error.to_string());
     }
@@ -318,5 +318,28 @@ fn what_can_be_looked_into_is_asked_as_an_expression() {
     let set = set(&policies);
     for (rule, policy) in set.rules.iter().zip(set.policies()) {
         assert!(rule.condition().is_some(), "{}", policy.text);
+    }
+}
+
+#[test]
+fn a_yes_moves_a_policy_one_way_or_nobody_can_tell() {
+    for (clauses, expect) in [
+        ("", Sway::Steady),
+        ("when { context.protected }", Sway::Steady),
+        ("when { context.session_hour + 1 > 0 }", Sway::Steady),
+        ("when { context.approved }", Sway::Up),
+        ("when { context.approved || context.name like \"x*\" }", Sway::Up),
+        ("when { context.approved == true && !(!context.approved) }", Sway::Up),
+        ("when { context.session_hour + 1 > 0 } when { context.approved }", Sway::Up),
+        ("unless { context.approved }", Sway::Down),
+        ("when { context.approved == false }", Sway::Down),
+        ("when { !(context.approved && context.protected) }", Sway::Down),
+        ("when { context.approved } unless { context.approved }", Sway::Either),
+        ("when { context.approved == context.protected }", Sway::Either),
+        ("when { if context.approved then true else context.protected }", Sway::Either),
+        ("when { context.approved && context.session_hour + 1 > 0 }", Sway::Either),
+    ] {
+        let set = set(&[format!("forbid (principal, action, resource) {clauses};")]);
+        assert_eq!(set.rules[0].sway, expect, "{clauses}");
     }
 }

@@ -62,17 +62,26 @@ impl Named {
             _ => {}
         }
         let clauses = policy.clauses().iter();
-        let mut waiting: Vec<&Expr> = clauses
-            .map(|clause| match clause {
-                Clause::When(expr) | Clause::Unless(expr) => &**expr,
-            })
-            .collect();
+        named.walk(clauses.map(|clause| match clause {
+            Clause::When(expr) | Clause::Unless(expr) => &**expr,
+        }));
+        named
+    }
+
+    /// Those that an expression names.
+    pub(super) fn of_expr(expr: &Expr) -> Self {
+        let mut named = Self::default();
+        named.walk([expr]);
+        named
+    }
+
+    fn walk<'e>(&mut self, all: impl IntoIterator<Item = &'e Expr>) {
+        let mut waiting: Vec<&Expr> = all.into_iter().collect();
         while let Some(expr) = waiting.pop() {
-            if !named.understood(expr) {
-                named.look(expr, &mut waiting);
+            if !self.understood(expr) {
+                self.look(expr, &mut waiting);
             }
         }
-        named
     }
 
     /// All there are.

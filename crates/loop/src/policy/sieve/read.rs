@@ -14,7 +14,7 @@ use super::told::{Flag, Number, Text, Thing};
 use super::{Order, Test};
 
 /// How deeply an expression is looked into.
-const MAX_DEPTH: usize = 32;
+pub(super) const MAX_DEPTH: usize = 32;
 
 /// The conditions of a policy that are understood, and whether these are all.
 pub(super) fn tests(policy: &Template) -> (Vec<Test>, bool) {
@@ -238,7 +238,7 @@ pub(super) fn of_context(expr: &Expr) -> Option<&str> {
 }
 
 /// Whether an expression has a value, whatever the facts are.
-fn cannot_fail(expr: &Expr, depth: usize) -> bool {
+pub(super) fn cannot_fail(expr: &Expr, depth: usize) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
     let cannot = |expr: &Expr| cannot_fail(expr, depth);
     match expr {

@@ -40,12 +40,12 @@ const PAYLOADS: [&str; 21] = [
 ];
 
 fn check(schema: &Schema, facts: &Facts) {
-    let world = Types::new().world(facts).unwrap();
+    let mut world = Types::new().world(facts).unwrap();
     // The action comes from the schema then.
     let entities = world.entities.iter().filter(|entity| entity.uid() != world.action).cloned();
     Entities::from_entities(entities, Some(schema)).unwrap();
     for approved in [Approved::No, Approved::Yes] {
-        let request = world.question(facts, approved).unwrap().request;
+        let request = world.question(facts, approved).unwrap().0.clone();
         let context: &Context = request.context().unwrap();
         let (principal, action) = (world.principal.clone(), world.action.clone());
         let resource = world.resource.clone();
