@@ -19,6 +19,7 @@
 //! - `http`: the same engine for shells that speak OpenHarness over HTTP
 //! - `engine`: sessions, the record, and what carries effects out
 //! - [`history`]: the record, read by the commands without a daemon
+//! - [`policy_file`]: the file of policies, read and replaced whole
 //! - [`budget`], `metrics`, [`lock`], `network`, [`private`], `shared`: what all connections have in common
 //!
 //! Deliberately absent: a lock or an allocation per frame, a buffer per idle connection, an
@@ -39,6 +40,7 @@ pub mod lock;
 mod metrics;
 mod network;
 pub mod pairing;
+pub mod policy_file;
 mod principal;
 pub mod private;
 mod run;

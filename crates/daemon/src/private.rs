@@ -55,7 +55,7 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    fn of(meta: &Metadata) -> Stamp {
+    pub(crate) fn of(meta: &Metadata) -> Stamp {
         Stamp {
             inode: meta.ino(),
             size: meta.size(),

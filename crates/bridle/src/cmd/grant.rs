@@ -4,18 +4,17 @@
 //! written only after a yes. Nothing of what a model wrote can become Org or Cedar: it is quoted on one
 //! line, and the new set must be the old one and a single permit.
 
-use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use bridle_daemon::history::History;
+use bridle_daemon::policy_file;
 use bridle_loop::{DEFAULT_POLICY, Facts, Policies, Word};
 use bridle_org::{Document, Span};
 use bridle_sexp::Value;
 use bridle_wire::time::rfc3339;
 
-use super::policy::{example_word, read, rehearsed_text};
+use super::policy::{example_word, rehearsed_text};
 use super::record::failure;
 use super::why::one_line;
 use crate::exit::{Exit, Failure};
@@ -28,9 +27,6 @@ const MAX_QUOTED: usize = 512;
 
 /// Longest payload that becomes an example as it is, in bytes.
 const MAX_EXAMPLE: usize = 4_096;
-
-/// Mode of a file of policies that is made here: who may write it may allow everything.
-const MODE: u32 = 0o600;
 
 /// What somebody wants to be allowed from now on.
 pub(super) struct Wish<'w> {
@@ -74,7 +70,15 @@ pub(super) fn prepare(wish: &Wish<'_>) -> Result<Patch, Failure> {
         Failure::new(Exit::Data, "what was asked for cannot be written as a policy")
             .hint("answer without --always, or write a policy by hand: docs/policy.md")
     })?;
-    let old = if wish.file.exists() { Some(read(wish.file)?) } else { None };
+    let old = match policy_file::read(wish.file) {
+        Ok(text) => Some(text),
+        Err(policy_file::Error::Missing) => None,
+        Err(error) => {
+            let what = format!("cannot read `{}`", wish.file.display());
+            return Err(Failure::because(Exit::NoInput, what, &error)
+                .hint("`bridle policy check FILE` says what is wrong; nothing was written"));
+        }
+    };
     let before = old.as_deref().unwrap_or(DEFAULT_POLICY);
     let old_set = set(before)?;
     let source = before.as_bytes();
@@ -286,45 +290,17 @@ impl Patch {
 
     /// Writes the file: all of it or nothing, and never over what somebody changed meanwhile.
     pub(super) fn write(&self) -> Result<(), Failure> {
-        let now = if self.file.exists() { Some(read(&self.file)?) } else { None };
-        if now != self.old {
-            return Err(Failure::new(
-                Exit::Temporary,
-                format!(
-                    "`{}` was changed meanwhile; the policy is not written",
-                    self.file.display()
-                ),
-            )
-            .hint("the question is answered; write the policy by hand if it is still wanted"));
-        }
-        replace(&self.file, &self.new).map_err(|error| {
-            let what = format!("cannot write `{}`", self.file.display());
-            Failure::because(Exit::CannotCreate, what, &error)
-                .hint("it is as it was; the question is answered")
+        let name = self.file.display();
+        let put = policy_file::replace(&self.file, self.old.as_deref(), &self.new);
+        put.map_err(|error| match error {
+            policy_file::Error::Changed => {
+                let what = format!("`{name}` was changed meanwhile; the policy is not written");
+                Failure::new(Exit::Temporary, what).hint(
+                    "the question is answered; write the policy by hand if it is still wanted",
+                )
+            }
+            error => Failure::because(Exit::CannotCreate, format!("cannot write `{name}`"), &error)
+                .hint("it is as it was; the question is answered"),
         })
     }
-}
-
-/// Puts a new file in the place of another, with its mode, or as a new one.
-fn replace(file: &Path, text: &str) -> io::Result<()> {
-    // What a link points to is replaced, not the link.
-    let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-    let folder = file.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    let mode = fs::metadata(&file).map_or(MODE, |it| it.permissions().mode() & 0o7777);
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = folder.join(format!(".{name}.{}", std::process::id()));
-    let written = OpenOptions::new().write(true).create_new(true).mode(MODE).open(&temporary);
-    let written = written.and_then(|mut new| {
-        new.write_all(text.as_bytes())?;
-        new.set_permissions(fs::Permissions::from_mode(mode))?;
-        new.sync_all()?;
-        fs::rename(&temporary, &file)
-    });
-    if written.is_err() {
-        // It may not even exist; what matters is the error above.
-        let _ = fs::remove_file(&temporary);
-    }
-    written?;
-    File::open(folder)?.sync_all()
 }

@@ -5,7 +5,7 @@
 //! the start the built-in ones, and the record, the log and the health check say so. What the
 //! policies say to a proposal is decided by the loop.
 
-use std::io::{self, Read as _};
+use std::error::Error as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -19,10 +19,8 @@ use bridle_store::{Draft, Error, Filter, Number, Reader};
 
 use super::hub::Hub;
 use crate::config::{Config, PolicyChoice};
+use crate::policy_file;
 use crate::principal::Principal;
-
-/// Bytes of a file of policies that are read; a set says itself how much less it takes.
-const MAX_FILE: u64 = 4 << 20;
 
 /// Sets of the past that are kept in memory. Sessions get the present one with their next event.
 const MAX_SETS: usize = 16;
@@ -210,29 +208,20 @@ impl Hub {
 /// Reads a set and runs its examples; says what is wrong, with the lines of the file.
 fn read(choice: &PolicyChoice) -> Result<Candidate, Box<str>> {
     let Some(file) = choice.file() else { return Ok(Candidate::built_in()) };
-    let text = match read_text(file) {
+    let text = match policy_file::read(file) {
         Ok(text) => text,
-        Err(error)
-            if error.kind() == io::ErrorKind::NotFound
-                && matches!(choice, PolicyChoice::IfThere(_)) =>
-        {
+        Err(policy_file::Error::Missing) if matches!(choice, PolicyChoice::IfThere(_)) => {
             return Ok(Candidate::built_in());
         }
-        Err(error) => return Err(format!("`{}` cannot be read: {error}", file.display()).into()),
+        Err(error) => {
+            let why = error.source().map(|source| format!(": {source}")).unwrap_or_default();
+            return Err(format!("`{}` is not used: {error}{why}", file.display()).into());
+        }
     };
     match Policies::from_org(&text) {
         Ok(set) => Ok(Candidate { set: Arc::new(set), text: text.into() }),
         Err(bad) => Err(format!("`{}`: {bad}", file.display()).into()),
     }
-}
-
-fn read_text(file: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    std::fs::File::open(file)?.take(MAX_FILE + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > MAX_FILE {
-        return Err(io::Error::other(format!("expected at most {MAX_FILE} bytes")));
-    }
-    Ok(text)
 }
 
 /// What nothing may be written to: as it is named, and as the system knows it.

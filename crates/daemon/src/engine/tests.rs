@@ -9,3 +9,4 @@ mod record;
 mod requests;
 mod rig;
 mod stream;
+mod untouched;

@@ -1,0 +1,193 @@
+//! The file of policies stays as it is: through whatever actuator it is written to, and whatever is put
+//! in its place.
+
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+use std::sync::Arc;
+
+use bridle_loop::{DEFAULT_POLICY, Name, PolicyHash};
+use bridle_sexp::{Value, read_one};
+use bridle_store::{Filter, Number, Reader};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+use super::rig::{Rig, body, emacs, message, owner};
+use crate::config::PolicyChoice;
+use crate::engine::{Kind, Out, Query};
+
+/// What the actuators of the host carry out. A new one fails the test below: find out whether it can
+/// write a file, see to it that it is refused for this one, and then add it here.
+const LOOKED_AT: [(&str, &[&str]); 2] =
+    [("system", &["forget", "fork", "schedule", "unschedule"]), ("log", &["log"])];
+
+/// What may write files, of the actions that the schema knows.
+const WRITES: [&str; 4] = ["write", "insert-at-end", "exec", "read"];
+
+async fn start() -> Rig {
+    Rig::with(|config| {
+        let file = config.state.join("policy.org");
+        std::fs::write(&file, DEFAULT_POLICY).expect("the directory is ours");
+        config.policy = PolicyChoice::File(file);
+    })
+    .await
+}
+
+/// One wish for everything: each action takes the keys that it knows.
+fn payload(action: &str, file: &Path) -> String {
+    let file = Value::str(file.display().to_string());
+    format!(
+        "(:action :{action} :path {file} :buffer {file} :file {file} :text \"x\" :argv (\"tee\" {file}) \
+         :session \"nobody\" :name {file} :every 60000 :payload (:sensor :user-prompt :text \"x\"))"
+    )
+}
+
+async fn say_yes(rig: &Rig, session: &str, effect: i64) {
+    let text = format!(
+        "(:type :REQUEST :id 9 :target :system :payload (:action :approve :approval \
+         \"{session}-{effect}\" :verdict :allow))"
+    );
+    let query = Query::of(&message(&text)).expect("for the daemon").expect("well formed");
+    Arc::clone(&rig.hub).ask(owner(), query, None).await.expect("told");
+}
+
+/// Asks for something in a session of its own, says yes to whatever is asked, and carries it out if the
+/// shell is told to; what was decided.
+async fn tries(rig: &Rig, session: &str, target: &Name, action: &str, file: &Path) -> Vec<Value> {
+    let shell = rig.join(session, emacs).await;
+    let payload = payload(action, file);
+    shell.send(&format!("(:type :REQUEST :id 1 :target :{target} :payload {payload})"));
+    loop {
+        let Out::Event { event, .. } = shell.next().await else { continue };
+        let told = body(&event);
+        let effect = told.get("effect").and_then(Value::as_i64);
+        match (event.kind, effect) {
+            (Kind::Ask, Some(effect)) => say_yes(rig, session, effect).await,
+            (Kind::Act, Some(_)) if target.as_str() == "emacs" => {
+                panic!("a shell is told to do `{action}`: {told}")
+            }
+            (Kind::Say, _) if told.get("answers").and_then(Value::as_i64) == Some(1) => break,
+            _ => {}
+        }
+    }
+    decisions(rig, session)
+}
+
+fn decisions(rig: &Rig, session: &str) -> Vec<Value> {
+    let reader = Reader::open(rig.path()).expect("the record");
+    let session = Some(session.into());
+    let filter = Filter { session, kinds: vec!["decided".into()], ..Filter::default() };
+    let records = reader.records(Number(0), &filter, 1000).expect("read");
+    let texts = records.iter().map(|record| record.body.text().expect("not erased"));
+    texts.map(|text| read_one(text).expect("text").root().to_value()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_actuator_writes_the_policies() {
+    let rig = start().await;
+    let file = rig.path().join("policy.org");
+    let host = rig.hub.host_ref().actuators();
+    // Builds for fault tests have one more, which counts in files of the state directory.
+    let host = host.into_iter().filter(|it| it.name.as_str() != "tally");
+    let known: Vec<(Name, Vec<Name>)> = host.map(|it| (it.name, it.actions)).collect();
+    let names = |words: &[&str]| words.iter().map(|word| Name::new(word)).collect::<Vec<_>>();
+    let looked_at = LOOKED_AT.map(|(name, actions)| (Name::new(name), names(actions)));
+    assert_eq!(known, looked_at, "an actuator that nobody has looked at");
+    let shell = (Name::new("emacs"), Vec::new());
+    for (target, own) in known.into_iter().chain([shell]) {
+        let own: Vec<&str> = own.iter().map(Name::as_str).collect();
+        for action in WRITES.iter().chain(&own) {
+            // Only writing is forbidden; what is read goes through a question.
+            if *action == "read" && target.as_str() == "emacs" {
+                continue;
+            }
+            let decided = tries(&rig, &format!("{target}-{action}"), &target, action, &file).await;
+            assert!(!decided.is_empty(), "`{action}` of `{target}` left no trace");
+            let is_allowed =
+                |it: &Value| it.get("verdict").is_some_and(|it| it.is_keyword("allow"));
+            if WRITES.contains(action) {
+                assert!(!decided.iter().any(is_allowed), "`{action}` of `{target}`: {decided:?}");
+            }
+            let text = std::fs::read_to_string(&file).expect("still there");
+            assert_eq!(text, DEFAULT_POLICY, "`{action}` of `{target}` wrote it");
+        }
+    }
+    assert_eq!(rig.hub.guard.present().installed.hash(), PolicyHash::of(DEFAULT_POLICY));
+}
+
+/// Why something is not used, and how it is put in the place of the file.
+type Swap = (&'static str, fn(&Path));
+
+/// What somebody may put there.
+const SWAPPED: [Swap; 6] = [
+    ("it is no plain file", |file| {
+        mknodat(CWD, file, FileType::Fifo, Mode::from_raw_mode(0o600), 0).expect("a pipe");
+    }),
+    ("it is no plain file", |file| std::fs::create_dir(file).expect("a folder")),
+    ("it is no plain file", |file| symlink("/dev/zero", file).expect("a link")),
+    ("the system does not let it be used", |file| symlink("nowhere", file).expect("a link")),
+    ("its mode is 666", |file| {
+        std::fs::write(file, "").expect("ours");
+        let everybody = std::fs::Permissions::from_mode(0o666);
+        std::fs::set_permissions(file, everybody).expect("ours");
+    }),
+    ("expected at most", |file| {
+        std::fs::File::create(file).expect("ours").set_len(1 << 40).expect("a hole");
+    }),
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_swapped_in_for_the_file_is_not_installed_and_that_is_recorded() {
+    let rig = start().await;
+    let file = rig.path().join("policy.org");
+    let refusals = || {
+        let reader = Reader::open(rig.path()).expect("the record");
+        let filter = Filter {
+            session: Some("".into()),
+            kinds: vec!["policy-refused".into()],
+            ..Filter::default()
+        };
+        let records = reader.records(Number(0), &filter, 100).expect("read");
+        records.iter().filter_map(|it| it.body.text().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    for (number, (reason, swap)) in SWAPPED.into_iter().enumerate() {
+        if file.is_dir() {
+            std::fs::remove_dir(&file).expect("ours");
+        } else {
+            std::fs::remove_file(&file).expect("ours");
+        }
+        swap(&file);
+        let told = rig.hub.install_policies("uid:1000").await.expect_err("refused");
+        assert!(told.message.contains(reason), "{number}: {}", told.message);
+        let present = rig.hub.guard.present();
+        assert_eq!(present.installed.hash(), PolicyHash::of(DEFAULT_POLICY), "what held holds");
+        assert!(
+            present.fault.as_deref().is_some_and(|fault| fault.contains(reason)),
+            "{present:?}"
+        );
+        let recorded = refusals();
+        assert_eq!(recorded.len(), number + 1);
+        assert!(recorded[number].contains(reason), "{recorded:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_of_the_state_directory_that_were_opened_to_others_are_closed_again() {
+    let rig = start().await;
+    rig.join("work", |_| {}).await.send("(:type :LOG :payload (:text \"x\"))");
+    let files = |rig: &Rig| {
+        let entries = std::fs::read_dir(rig.path()).expect("ours");
+        let paths = entries.map(|it| it.expect("read").path());
+        let is_record = |path: &Path| path.to_string_lossy().contains("record.db");
+        paths.filter(|path| is_record(path)).collect::<Vec<_>>()
+    };
+    let opened = files(&rig);
+    assert!(!opened.is_empty());
+    for file in &opened {
+        let everybody = std::fs::Permissions::from_mode(0o666);
+        std::fs::set_permissions(file, everybody).expect("ours");
+    }
+    let rig = rig.restart().await;
+    for file in files(&rig) {
+        let mode = file.metadata().expect("there").permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{}", file.display());
+    }
+}
