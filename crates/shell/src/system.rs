@@ -25,6 +25,8 @@ pub enum Ask {
     InstallPolicy,
     /// The questions that wait for a yes.
     Approvals,
+    /// How it stands with one of them.
+    Approval(String),
     /// An answer to one of them.
     Approve {
         /// The question.
@@ -54,6 +56,10 @@ impl Ask {
             }
             Ask::InstallPolicy => Value::plist([("action", Value::keyword("install-policy"))]),
             Ask::Approvals => Value::plist([("action", Value::keyword("approvals"))]),
+            Ask::Approval(approval) => Value::plist([
+                ("action", Value::keyword("approval")),
+                ("approval", Value::str(approval.as_str())),
+            ]),
             Ask::Approve { approval, verdict, hash } => {
                 let mut pairs = vec![
                     ("action", Value::keyword("approve")),

@@ -150,6 +150,12 @@ pub(crate) struct Approve {
     #[arg(long = "for", value_name = "TIME", default_value = "7d", requires = "always")]
     #[arg(value_parser = span)]
     pub(crate) span: Duration,
+    /// Wait until it is done, and say how that ended; on a terminal it does so anyway
+    #[arg(long)]
+    pub(crate) wait: bool,
+    /// Do not wait, on a terminal either
+    #[arg(long, conflicts_with = "wait")]
+    pub(crate) no_wait: bool,
     /// Do not ask before the policy is written
     #[arg(long)]
     pub(crate) yes: bool,

@@ -1,7 +1,8 @@
 //! `bridle approvals`, `approve` and `deny`: questions that wait for a yes, at a running daemon.
 
 use std::fmt::Write as _;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::io::{self, IsTerminal as _};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bridle_sexp::{Value, json};
 use bridle_shell::client::{ErrorAnswer, Target};
@@ -17,6 +18,9 @@ use super::why::one_line;
 use crate::args::guard as args;
 use crate::exit::{Exit, Failure};
 use crate::settings::{Given, Settings};
+
+/// How often it is asked whether an act has ended.
+const POLL: Duration = Duration::from_millis(200);
 
 pub(crate) fn list(args: args::Approvals) -> Result<Exit, Failure> {
     let open = approvals(&find(args.peer)?)?;
@@ -64,7 +68,8 @@ fn approvals(targets: &[Target]) -> Result<Vec<Value>, Failure> {
 }
 
 pub(crate) fn approve(args: args::Approve) -> Result<Exit, Failure> {
-    let args::Approve { id, always, span, yes, state, peer } = args;
+    let args::Approve { id, always, span, wait, no_wait, yes, state, peer } = args;
+    let waits = wait || (!no_wait && io::stdout().is_terminal());
     let given = Given::with_state(peer.file.clone(), state);
     let targets = find(peer)?;
     let patch = match always {
@@ -91,9 +96,38 @@ pub(crate) fn approve(args: args::Approve) -> Result<Exit, Failure> {
     if let Some(patch) = &patch {
         patch.write()?;
         print(&format!("wrote {}\n", patch.file.display()))?;
-        return install_at(&targets);
+        install_at(&targets)?;
     }
-    Ok(Exit::Ok)
+    if waits { outcome(&targets, &id) } else { Ok(Exit::Ok) }
+}
+
+/// Waits until what was allowed has ended: an act has a deadline, and ends with it.
+fn outcome(targets: &[Target], id: &str) -> Result<Exit, Failure> {
+    loop {
+        let stands = match system::ask(targets, &Ask::Approval(id.to_owned()))? {
+            Said::Not(answer) => return Err(refused(&answer)),
+            Said::Done(payload) => payload,
+        };
+        let Some(word) = stands.get("outcome").and_then(Value::as_keyword) else {
+            std::thread::sleep(POLL);
+            continue;
+        };
+        let said = stands.get("said");
+        let reason = said.and_then(|said| said.get("message").or_else(|| said.get("reason")));
+        let reason = reason.and_then(Value::as_str).map(|it| format!(": {it}")).unwrap_or_default();
+        return match word {
+            "done" => print(&format!("done {id}\n")),
+            "unknown-outcome" => Err(Failure::new(
+                Exit::Answered,
+                format!("nobody knows whether {id} was done{reason}"),
+            )
+            .hint("`bridle approvals` may ask whether to do it again")),
+            word => {
+                Err(Failure::new(Exit::Answered, format!("{id} is allowed, but {word}{reason}"))
+                    .hint("`bridle effects` has the history"))
+            }
+        };
+    }
 }
 
 pub(crate) fn deny(args: args::Deny) -> Result<Exit, Failure> {

@@ -4,7 +4,10 @@
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use crate::harness::Home;
 use crate::written::Written;
@@ -58,6 +61,8 @@ const OPEN: &str = "(:status :success :action :approvals :approvals ((:approval 
     \"work\" :question \"the thinker wants `eval` of `emacs`\" :risk :dangerous :target :emacs :wanted \
     (:action :eval :code \"1\") :hash \"aa\" :asker \"uid:7\" :asked 0 :deadline 1000 :may-answer t)))";
 const TAKEN: &str = "(:status :success :action :approve :approval \"work-1\" :answer :allow)";
+const DONE: &str = "(:status :success :action :approval :approval \"work-1\" :how :allowed :by \
+    \"uid:7\" :outcome :done)";
 const INSTALLED: &str = "(:status :success :action :install-policy :hash \"cafe\")";
 
 #[test]
@@ -181,7 +186,115 @@ fn without_a_yes_nothing_is_written() {
     let fake = Fake::new(&home, &["(:status :error :code :expired :message \"too late\")"]);
     let done = home.run(&["approve", "work-1", "--always", "--yes", "--addr", &fake.addr]);
     assert_eq!(done.code, 1, "{}", done.stderr);
-    assert!(!std::path::Path::new(&home.path(".config/bridle/policy.org")).exists());
+    assert!(!Path::new(&home.path(".config/bridle/policy.org")).exists());
     let done = home.run(&["approve", "work-9", "--always", "--yes", "--addr", &fake.addr]);
     assert_eq!(done.code, 66, "{}", done.stderr);
+}
+
+#[test]
+fn a_yes_can_wait_for_what_becomes_of_it() {
+    let home = Home::new();
+    let under_way = DONE.replace(" :outcome :done", "");
+    let fake = Fake::new(&home, &[OPEN, TAKEN, &under_way, &under_way, DONE]);
+    let done = home.run(&["approve", "work-1", "--wait", "--addr", &fake.addr]);
+    assert_eq!((done.code, &*done.stderr), (0, ""));
+    assert!(done.stdout.ends_with("allowed work-1\ndone work-1\n"), "{}", done.stdout);
+    let asked = fake.asked();
+    assert!(asked[4].contains("(:action :approval :approval \"work-1\")"), "{}", asked[4]);
+    for (word, says) in [
+        ("failed", "work-1 is allowed, but failed: no such buffer"),
+        ("expired", "work-1 is allowed, but expired"),
+        ("unknown-outcome", "nobody knows whether work-1 was done"),
+    ] {
+        let home = Home::new();
+        let stands = DONE.replace(
+            ":outcome :done",
+            &format!(":outcome :{word} :said (:status :error :message \"no such buffer\")"),
+        );
+        let fake = Fake::new(&home, &[OPEN, TAKEN, &stands]);
+        let done = home.run(&["approve", "work-1", "--wait", "--addr", &fake.addr]);
+        assert_eq!(done.code, 1, "{word}");
+        assert!(done.stderr.contains(says), "{word}: {}", done.stderr);
+    }
+}
+
+/// Where the settings look for policies.
+const POLICY: &str = ".config/bridle/policy.org";
+
+#[test]
+fn a_grant_is_written_after_a_yes_on_a_terminal_and_after_nothing_else() {
+    for (typed, writes) in [
+        ("", false),
+        ("\n", false),
+        ("n\n", false),
+        ("yy\n", false),
+        ("yes please\n", false),
+        ("y\n", true),
+    ] {
+        let home = Home::new();
+        Written::new(&home).asked("work", "(:action :eval :code \"1\")");
+        let fake = Fake::new(&home, &[TAKEN, INSTALLED, DONE]);
+        let args = ["approve", "work-1", "--always", "--for", "2h", "--addr", &fake.addr];
+        let bridle = home.command(&args);
+        let words = [bridle.get_program()].into_iter().chain(bridle.get_args());
+        let line: Vec<&str> = words.map(|word| word.to_str().unwrap()).collect();
+        // A terminal of its own, on which what is piped in is typed.
+        let mut script = Command::new("script");
+        script.args(["-qec", &line.join(" "), "/dev/null"]).current_dir(home.path(""));
+        for (name, value) in bridle.get_envs() {
+            match value {
+                Some(value) => script.env(name, value),
+                None => script.env_remove(name),
+            };
+        }
+        let piped = [Stdio::piped(), Stdio::piped(), Stdio::piped()];
+        let [stdin, stdout, stderr] = piped;
+        let mut child = script.stdin(stdin).stdout(stdout).stderr(stderr).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
+        let done = child.wait_with_output().unwrap();
+        let seen = String::from_utf8_lossy(&done.stdout);
+        assert!(seen.contains("Allow it, and write this policy? [y/N]"), "{typed:?}: {seen}");
+        assert_eq!(Path::new(&home.path(POLICY)).exists(), writes, "{typed:?}: {seen}");
+        assert_eq!(done.status.code(), Some(i32::from(!writes)), "{typed:?}: {seen}");
+        if writes {
+            assert!(seen.contains("done work-1"), "a terminal waits: {seen}");
+            assert_eq!(fake.asked().len(), 3);
+        }
+    }
+}
+
+#[test]
+fn a_grant_that_is_killed_leaves_the_old_file_or_the_new_one() {
+    let (mut old, mut new) = (0, 0);
+    for delay in 0..12 {
+        let home = Home::new();
+        home.run(&["policy", "init"]);
+        let before = std::fs::read_to_string(home.path(POLICY)).unwrap();
+        Written::new(&home).asked("work", "(:action :eval :code \"1\")");
+        let addr = home.path("fake.sock");
+        let listener = UnixListener::bind(&addr).unwrap();
+        let args = ["approve", "work-1", "--always", "--for", "2h", "--yes", "--addr", &addr];
+        let mut child = home.command(&args).spawn().unwrap();
+        let (mut stream, _) = listener.accept().unwrap();
+        send(&mut stream, "(:type :EVENT :payload (:action :handshake :version \"0.3.0\"))");
+        receive(&mut stream);
+        send(&mut stream, &format!("(:type :RESPONSE :id 1 :payload {TAKEN})"));
+        // The file is written now; when the connection for the installation comes, it has been.
+        if delay == 11 {
+            drop(listener.accept().unwrap());
+        } else {
+            std::thread::sleep(Duration::from_micros(delay * 400));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let after = std::fs::read_to_string(home.path(POLICY)).unwrap();
+        if after == before {
+            old += 1;
+            continue;
+        }
+        new += 1;
+        assert!(after.starts_with(&before) && after.len() > before.len(), "{after}");
+        assert_eq!(home.run(&["policy", "check", &home.path(POLICY)]).code, 0, "{after}");
+    }
+    assert!(new > 0 && old + new == 12, "{old} old, {new} new");
 }

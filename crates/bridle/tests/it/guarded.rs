@@ -1,7 +1,7 @@
 //! The guard of a real daemon, as its owner meets it: policies that change while it runs, and a grant
 //! that holds for one thing and for a time.
 
-use std::io::{BufRead as _, BufReader, Lines};
+use std::io::{BufRead as _, BufReader, Lines, Read as _};
 use std::path::Path;
 use std::process::ChildStderr;
 
@@ -215,4 +215,20 @@ fn a_grant_is_for_one_thing_and_for_a_time() {
     assert_eq!(done.code, 0, "{}", done.stderr);
     let again = editor.is_asked(SAVE);
     editor.denies(&again);
+}
+
+#[test]
+fn whoever_says_yes_learns_what_became_of_it() {
+    let home = Home::new();
+    let _daemon = home.up(&[]);
+    let mut editor = Editor::attach(&home);
+    let question = editor.is_asked(SAVE);
+    let addr = home.path("b.sock");
+    let args = ["approve", &*question, "--wait", "--addr", &addr];
+    let mut waits = home.command(&args).spawn().unwrap();
+    assert_eq!(editor.meets(), Met::Done);
+    let mut said = String::new();
+    waits.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(waits.wait().unwrap().success(), "{said}");
+    assert!(said.ends_with(&format!("allowed {question}\ndone {question}\n")), "{said}");
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bridle_loop::{Access, ActionHash, Answer, Answered, EffectId, SessionId};
 use bridle_sexp::Value;
-use bridle_store::{Error, Reader};
+use bridle_store::Record;
 use bridle_wire::Code;
 use bridle_wire::oacp::{Failure, Id, Message, Path, Type};
 use tokio::sync::oneshot;
@@ -237,8 +237,13 @@ impl Hub {
             ("by", by.map_or(Value::Nil, Value::str)),
         ];
         let (id, head) = (session.id.clone(), found.core.state.next_seq().0);
-        let said = self.readers.read(move |reader| outcome(reader, &id, head, &name)).await?;
-        pairs.extend(said.map(|said| ("said", said)));
+        let looked_at = self.readers.read(move |reader| {
+            let after = head.saturating_sub(LOOKED_AT);
+            reader.stream(id.as_str(), after, usize::try_from(LOOKED_AT).unwrap_or(usize::MAX))
+        });
+        let events = looked_at.await?;
+        pairs.extend(said(&events, &name).map(|said| ("said", said)));
+        pairs.extend(outcome(&events, effect).map(|outcome| ("outcome", outcome)));
         Ok(success("approval", pairs.into_iter().filter(|(_, value)| !value.is_nil())))
     }
 
@@ -312,22 +317,41 @@ impl Hub {
 }
 
 /// What was last said about an approved act, if it is recent.
-fn outcome(
-    reader: &Reader,
-    session: &SessionId,
-    head: u64,
-    name: &str,
-) -> Result<Option<Value>, Error> {
-    let after = head.saturating_sub(LOOKED_AT);
-    let most = usize::try_from(LOOKED_AT).unwrap_or(usize::MAX);
-    let records = reader.stream(session.as_str(), after, most)?;
-    let said = records.iter().rev().filter(|record| &*record.kind == "say").find_map(|record| {
+fn said(events: &[Record], name: &str) -> Option<Value> {
+    events.iter().rev().filter(|record| &*record.kind == "say").find_map(|record| {
         let body = load::parse(record.body.text().filter(|text| text.contains(name))?)?;
         let payload = body.get("payload")?;
         let is_it = payload.get("approval").and_then(Value::as_str) == Some(name);
         (is_it && payload.get("outcome").is_some()).then(|| payload.clone())
-    });
-    Ok(said)
+    })
+}
+
+/// How what was asked for ended, if it did and is recent: the word for it.
+fn outcome(events: &[Record], question: u64) -> Option<Value> {
+    let of = |kind: &'static str, effect: u64| {
+        let effect = i64::try_from(effect).ok()?;
+        events.iter().filter(move |record| &*record.kind == kind).find_map(move |record| {
+            let body = load::parse(record.body.text()?)?;
+            let is_it = body.get("effect").and_then(Value::as_i64) == Some(effect);
+            (is_it && body.get("counted").is_none()).then_some((record, body))
+        })
+    };
+    let ended = |effect: u64| {
+        let (_, body) = of("acted", effect).or_else(|| of("settled", effect))?;
+        body.get("outcome").cloned()
+    };
+    // Without a yes, or because it was no longer permitted.
+    if let Some(word) = ended(question) {
+        return Some(word);
+    }
+    let (answered, _) = of("answered", question)?;
+    let follows = |record: &&Record| record.cause == Some(answered.number);
+    let Some(act) = events.iter().filter(|it| &*it.kind == "act").find(follows) else {
+        // What concerns the session alone is done as it is decided.
+        return Some(Value::keyword("done"));
+    };
+    let act = load::parse(act.body.text()?)?;
+    ended(u64::try_from(act.get("effect")?.as_i64()?).ok()?)
 }
 
 fn payload_of(event: &StreamEvent) -> Option<Value> {
