@@ -353,8 +353,9 @@ impl State {
         };
         let turn = self.turn.iter().map(|turn| &turn.signal.from);
         let queue = self.queue.iter().map(|waiting| &waiting.signal.from);
+        let parked = self.parked.values().map(|kept| &kept.turn.signal.from);
         let questions = self.questions.values().map(|open| &open.question.asker);
-        let askers = from.into_iter().chain(turn).chain(queue).chain(questions);
+        let askers = from.into_iter().chain(turn).chain(queue).chain(parked).chain(questions);
         askers.map(|asker| asker.principal.clone()).collect()
     }
 
