@@ -28,6 +28,9 @@ const SCHEMATHESIS: &str = "schemathesis==4.32.5";
 /// How long by hand, in seconds.
 const SECONDS: u64 = 600;
 
+/// Seconds for an answer: far above any on a loaded machine, and still no daemon may hang.
+const PATIENCE: &str = "120";
+
 /// Not asked: that whatever has the right shape is accepted. A request of another major version, one that
 /// asks for nothing, a file inside a message: no schema can say that these are refused.
 const UNCHECKED: &str = "positive_data_acceptance";
@@ -131,6 +134,7 @@ fn ask(run: Run, url: &str, options: &Options, console: &Console) -> Result<u64>
         .args(["run", &format!("{url}/v1/openharness/openapi.json"), "--no-color"])
         .args(["--max-time", &options.seconds.to_string(), "--seed", &options.seed.to_string()])
         .args(["--checks", "all", "--exclude-checks", UNCHECKED, "--continue-on-failure"])
+        .args(["--request-timeout", PATIENCE])
         .env("PYTHONUNBUFFERED", "1");
     let output = run.output()?;
     let text = String::from_utf8_lossy(&output.stdout);
