@@ -50,8 +50,9 @@ impl Parser<'_, '_> {
         while let Some(next) = self.bullets[last].sibling {
             last = next;
         }
-        let end = self.bullets[last].end.min(place.limit).max(place.at + 1);
-        let behind = self.lines.written(end, place.limit);
+        // The empty lines behind a list that ends an item are the list's, and not among the contents of the item.
+        let end = self.bullets[last].end.max(place.at + 1);
+        let behind = self.lines.written(end, place.limit).max(end);
         let contents = self.lines.span(place.at, end);
         let node =
             self.node(Type::PlainList, place, behind).with_contents(contents.start, contents.end);

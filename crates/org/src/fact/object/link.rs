@@ -46,7 +46,10 @@ fn finish<'t>(format: &'static str, mut kind: Vec<u8>, mut path: Vec<u8>) -> Fac
             path.truncate(colons);
         }
         let slashes = path.iter().take_while(|byte| **byte == b'/').count();
-        if slashes > 1 {
+        let drive = matches!(path.get(slashes..), Some([_, b':', b'/', ..]));
+        if slashes > 1 && drive {
+            path.drain(..slashes);
+        } else if slashes > 2 {
             path.drain(..slashes - 1);
         }
     }
