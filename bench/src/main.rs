@@ -2,6 +2,7 @@
 //!
 //! - `ast`: the documents that are read and printed
 //! - `visit`, `contend`, `process`, `reader`: readers and printers
+//! - `org`: Org files, beside orgize and Emacs
 //! - `client`, `echo`, `servers`, `health`: round trips
 //! - `idle`: memory of many connections, and of many attached shells
 //! - `shells`, `turns`, `soak`: shells that talk: how soon they are answered, whether memory grows
@@ -28,6 +29,7 @@ mod health;
 mod hostile;
 mod http;
 mod idle;
+mod org;
 mod process;
 mod reader;
 mod report;
@@ -63,6 +65,7 @@ pub struct Options {
 /// What can be measured, and whether `all` means it too: half an hour of load is asked for by name.
 const KINDS: &[(&str, InAll, Measure)] = &[
     ("reader", InAll::Yes, reader::run),
+    ("org", InAll::Yes, org::run),
     ("health", InAll::Yes, health::run),
     ("loop", InAll::Yes, turns::run),
     ("store", InAll::Yes, store::run),

@@ -7,12 +7,13 @@ use anyhow::Result;
 use crate::console::{Console, Run, root};
 
 pub(crate) const HELP: &str = "\
-usage: cargo xtask bench [reader|health|loop|store|guard|attach|http|idle|hostile|counts|all|soak]
+usage: cargo xtask bench [reader|org|health|loop|store|guard|attach|http|idle|hostile|counts|all|soak]
                          [--quick] [--minutes N] [--markdown|--json] [--native]
 
 Measures bridle beside its rivals in one run and prints tables with ratios, targets last.
 
   reader   readers and printers on a 5 MB tree: serde_json, simd-json, sonic-rs, lexpr, SBCL, Emacs
+  org      Org files: orgize, org-element of Emacs
   health   round trips: a bare tokio echo, Redis GET, an SBCL daemon
   loop     event to durable answer, 1,000 shells attached and 64 active; a bare SQLite commit each
   store    durable admissions a second: many in a commit, one each, a bare SQLite table

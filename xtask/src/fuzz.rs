@@ -18,7 +18,7 @@ usage: cargo xtask fuzz [TARGET...] [--seconds N]
 Runs the named targets, or all of them, N seconds each (600 unless told). A crash is printed as a
 vector line, ready for vectors/ once its verdict is filled in. Targets:
 
-  sexp_read sexp_roundtrip frame_decode message_decode openharness_read";
+  sexp_read sexp_roundtrip frame_decode message_decode openharness_read org_read";
 
 /// Ten minutes: what every target must survive before a release.
 const SECONDS: u64 = 600;
@@ -30,7 +30,11 @@ const TARGETS: &[(&str, &str)] = &[
     ("frame_decode", "frame"),
     ("message_decode", "message"),
     ("openharness_read", "openharness"),
+    (ORG, "org"),
 ];
+
+/// The target whose vectors are files as they are.
+const ORG: &str = "org_read";
 
 /// The target whose input starts with two bytes that are not part of the stream.
 const FRAMES: &str = "frame_decode";
@@ -114,6 +118,17 @@ fn seed(target: &str, folder: &str) -> Result<usize> {
     let corpus = root().join("fuzz/corpus").join(target);
     fs::create_dir_all(&corpus).with_context(|| format!("cannot make `{}`", corpus.display()))?;
     let mut count = 0;
+    if target == ORG {
+        let is_text = |path: &&PathBuf| {
+            path.starts_with("vectors/org") && path.extension().is_some_and(|end| end == "org")
+        };
+        for path in files()?.iter().filter(is_text) {
+            let name = path.file_name().context("a file without a name")?;
+            fs::copy(root().join(path), corpus.join(name))
+                .with_context(|| format!("cannot copy `{}`", path.display()))?;
+            count += 1;
+        }
+    }
     for path in files()?.iter().filter(|path| tidy::vectors::folder(path) == Some(folder)) {
         let text = fs::read_to_string(root().join(path))
             .with_context(|| format!("cannot read `{}`", path.display()))?;

@@ -120,7 +120,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "xtask",
-        rooms: &["bridle-sexp", "bridle-wire"],
+        rooms: &["bridle-org", "bridle-sexp", "bridle-wire"],
         test_rooms: &[],
         outside: Outside::Without(&[]),
     },

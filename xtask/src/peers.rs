@@ -2,6 +2,8 @@
 //! `vectors/*/peers/*.jsonl`. `--check` records into a scratch folder instead and compares, so that a
 //! record that no longer tells the truth fails `ci`. The peers write; this file only starts and compares.
 
+mod org;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,10 +15,12 @@ use crate::vectors;
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask peers [--check]
+       cargo xtask peers org [--record | --check] [--no-packages] [FOLDER...]
 
 Runs the vectors through SBCL, Emacs and Python and writes what they did to vectors/*/peers/*.jsonl.
 
-  --check   write nothing; fail when the files differ from what the peers do now";
+  --check   write nothing; fail when the files differ from what the peers do now
+  org       compare the trees of Org files with those of Emacs; `peers org --help` says how";
 
 /// How many differing lines to show of one file.
 const SHOWN_DIFFERENCES: usize = 5;
@@ -29,7 +33,15 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
             console.say(format!("peers: {} files written", files.len()));
             Ok(())
         }
-        [flag] if flag == "--check" => check(console),
+        [flag] if flag == "--check" => {
+            org::check(console)?;
+            check(console)
+        }
+        [verb, flag] if verb == "org" && flag == "--help" => {
+            console.say(org::HELP);
+            Ok(())
+        }
+        [verb, rest @ ..] if verb == "org" => org::run(rest, console),
         _ => bail!("unexpected arguments `{}`\n\n{HELP}", arguments.join(" ")),
     }
 }
@@ -79,6 +91,10 @@ fn records(base: &Path) -> Result<BTreeMap<PathBuf, String>> {
             continue;
         }
         for path in entries(&peers)? {
+            // Trees of Org files have a verb of their own.
+            if path.extension().is_none_or(|extension| extension != "jsonl") {
+                continue;
+            }
             let text = fs::read_to_string(&path)
                 .with_context(|| format!("cannot read `{}`", path.display()))?;
             let name = path.strip_prefix(base).unwrap_or(&path);

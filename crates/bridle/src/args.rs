@@ -3,6 +3,7 @@
 
 pub(crate) mod conform;
 pub(crate) mod guard;
+pub(crate) mod org;
 pub(crate) mod record;
 pub(crate) mod token;
 
@@ -171,6 +172,9 @@ pub(crate) enum Command {
         echo '{\"a\": [1, null]}' | bridle sexp --from-json"
     )]
     Sexp(Sexp),
+    /// See how an Org file is read: what it is made of, and that no byte of it is lost
+    #[command(subcommand)]
+    Org(org::Org),
     /// Turn forms into frames and frames into payloads, stdin to stdout
     #[command(subcommand)]
     Frame(Frame),

@@ -4,6 +4,7 @@ mod approve;
 mod config;
 mod conform;
 mod grant;
+mod org;
 mod pages;
 mod pair;
 mod policy;
@@ -47,6 +48,7 @@ pub(crate) fn run(command: Command) -> Result<Exit, Failure> {
         Command::Pair(args) => pair::run(args),
         Command::Tap(args) => talk::tap(args),
         Command::Sexp(args) => text::sexp(&args),
+        Command::Org(verb) => org::run(&verb),
         Command::Frame(verb) => text::frame(verb),
         Command::Schema(verb) => pages::schema(&verb),
         Command::Config(verb) => config::run(verb),

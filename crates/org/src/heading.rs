@@ -109,6 +109,11 @@ impl<'t> TodoWords<'t> {
         }
     }
 
+    /// Whether the file has this keyword.
+    pub(crate) fn has(&self, word: &[u8]) -> bool {
+        self.0.contains_key(word)
+    }
+
     fn find(&self, word: &'t [u8]) -> Option<Todo<'t>> {
         self.0.get(word).map(|state| Todo { keyword: word, state: *state })
     }
@@ -127,11 +132,19 @@ pub(crate) struct Title<'t> {
 
 /// The title alone.
 pub(crate) fn title_text<'t>(behind_stars: &'t [u8], words: &TodoWords<'t>) -> &'t [u8] {
-    title(behind_stars, words).title
+    parts(behind_stars, words).title
 }
 
 /// Reads what follows the stars.
 pub(crate) fn title<'t>(behind_stars: &'t [u8], words: &TodoWords<'t>) -> Title<'t> {
+    let mut said = parts(behind_stars, words);
+    let tags = said.tag_group.split(|byte| *byte == b':').filter(|tag| !tag.is_empty());
+    said.tags = tags.collect();
+    said
+}
+
+/// The same, the tags not taken apart.
+fn parts<'t>(behind_stars: &'t [u8], words: &TodoWords<'t>) -> Title<'t> {
     let mut rest = skip_blanks(behind_stars);
     let end = memchr::memchr(b' ', rest);
     let todo = end.and_then(|end| words.find(&rest[..end]));
@@ -149,13 +162,12 @@ pub(crate) fn title<'t>(behind_stars: &'t [u8], words: &TodoWords<'t>) -> Title<
         rest = behind_stars;
     }
     let (front, tag_group) = tags(rest);
-    let tags = tag_group.split(|byte| *byte == b':').filter(|tag| !tag.is_empty()).collect();
     Title {
         todo,
         priority: cookie.map(|(letter, _)| letter),
         commented: uncommented.is_some(),
         title: trim(front),
-        tags,
+        tags: Vec::new(),
         tag_group,
     }
 }

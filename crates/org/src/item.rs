@@ -1,6 +1,6 @@
 //! The first line of an item: bullet, counter, checkbox, tag.
 
-use crate::text::{Span, is_blank, skip_blanks};
+use crate::text::{Span, is_blank, rfind_pair, skip_blanks};
 
 /// What the first line of an item says. Spans are in that line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ fn is_checkbox(bytes: &[u8]) -> bool {
 /// The length of the tag, and where what follows ` :: ` begins: the last ` :: ` counts.
 fn tag(bytes: &[u8]) -> Option<(usize, usize)> {
     let mut end = bytes.len();
-    while let Some(colons) = memchr::memmem::rfind(&bytes[..end], b"::") {
+    while let Some(colons) = rfind_pair(&bytes[..end], b':', b':') {
         let behind = bytes.get(colons + 2);
         let ends_word = behind.is_none_or(|byte| is_blank(*byte));
         if ends_word && colons > 0 && is_blank(bytes[colons - 1]) {

@@ -1,6 +1,6 @@
 //! `#+KEY: value` lines: those of the file, and those affiliated to the element below them.
 
-use crate::text::{Span, strip_prefix_any_case, trim, word};
+use crate::text::{Span, rfind_pair, strip_prefix_any_case, trim, word};
 
 /// Affiliated keywords and the name that each goes by.
 const AFFILIATED: &[(&str, &str)] = &[
@@ -93,7 +93,7 @@ pub(crate) fn is_formula(marked: &[u8]) -> bool {
 
 /// The offset behind the last `]:`.
 fn last_bracket(bytes: &[u8]) -> Option<usize> {
-    memchr::memmem::rfind(bytes, b"]:").map(|at| at + 2)
+    rfind_pair(bytes, b']', b':').map(|at| at + 2)
 }
 
 fn is_dual(key: &[u8]) -> bool {

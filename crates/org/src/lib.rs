@@ -42,7 +42,7 @@ mod edit;
 
 pub use arguments::Argument;
 pub use document::{Document, Element, Kind, Opaque};
-pub use edit::Edit;
+pub use edit::{Edit, EditError, Plan, Splice};
 pub use fact::{Fact, Facts};
 pub use heading::{Heading, HeadingId, Todo, TodoState};
 pub use keyword::Keyword;

@@ -19,7 +19,7 @@ use crate::item;
 use crate::kind::Type;
 use crate::line::heading_level;
 use crate::lines::{narrow, widen};
-use crate::text::{Span, is_blank, offset_in};
+use crate::text::{Span, find_pair, is_blank, offset_in};
 use crate::tree::{Node, Tree};
 use cursor::Cursors;
 use pairs::Pairs;
@@ -56,6 +56,7 @@ impl Objects {
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     frames: Vec<Frame>,
+    cursors: Cursors,
     braces: Pairs,
     parentheses: Pairs,
     brackets: Pairs,
@@ -156,13 +157,12 @@ struct Reader<'r> {
     /// Where the container begins.
     start: usize,
     radio: Option<&'r Radio>,
-    cursors: Cursors,
     scratch: &'r mut Scratch,
 }
 
 /// Where the title of a headline is.
 pub(crate) fn title_span(tree: &Tree<'_>, node: &Node) -> Span {
-    let line = tree.lines.content(tree.lines.at(node.span().start));
+    let line = line_from(tree, node.span().start);
     let level = heading_level(line).unwrap_or(0);
     let title = heading::title_text(&line[level..], &tree.settings.words);
     let start = node.span().start + offset_in(line, title);
@@ -172,8 +172,18 @@ pub(crate) fn title_span(tree: &Tree<'_>, node: &Node) -> Span {
 /// Where the tag of an item is.
 pub(crate) fn tag_span(tree: &Tree<'_>, node: &Node) -> Option<Span> {
     let start = node.span().start;
-    let tag = item::read(tree.lines.content(tree.lines.at(start))).tag?;
+    let line = line_from(tree, start);
+    // Few items have one: looking for the colons is cheaper than reading the line.
+    find_pair(line, b':', b':')?;
+    let tag = item::read(line).tag?;
     Some(Span { start: start + tag.start, end: start + tag.end })
+}
+
+/// The line that begins at `start`, without its end.
+fn line_from<'t>(tree: &Tree<'t>, start: usize) -> &'t [u8] {
+    let rest = tree.lines.source().get(start..).unwrap_or_default();
+    let Some(newline) = memchr::memchr(b'\n', rest) else { return rest };
+    rest[..newline].strip_suffix(b"\r").unwrap_or(&rest[..newline])
 }
 
 /// Reads the objects right inside an element.
@@ -185,11 +195,11 @@ pub(crate) fn read(tree: &Tree<'_>, node: &Node, scratch: &mut Scratch, objects:
         Type::Item => (tag_span(tree, node), ONE_LINE),
         _ => return,
     };
-    let Some(span) = span else { return };
+    // Most titles and cells, and many paragraphs, have nothing in them.
+    let Some(span) = span.filter(|span| may_hold(tree, *span, node.kind)) else { return };
     let text = &tree.lines.source()[..span.end];
     let radio = tree.settings.radio.as_ref();
-    let cursors = Cursors::default();
-    let mut reader = Reader { text, start: span.start, radio, cursors, scratch };
+    let mut reader = Reader { text, start: span.start, radio, scratch };
     if node.kind == Type::TableRow {
         reader.cells(span, &mut objects.nodes);
     } else {
@@ -197,10 +207,18 @@ pub(crate) fn read(tree: &Tree<'_>, node: &Node, scratch: &mut Scratch, objects:
     }
 }
 
+/// Whether anything in the span could be an object. Rows have cells in any case.
+fn may_hold(tree: &Tree<'_>, span: Span, kind: Type) -> bool {
+    kind == Type::TableRow
+        || tree.settings.radio.is_some()
+        || lex::may_begin(span.of(tree.lines.source()))
+}
+
 impl Reader<'_> {
     fn run(&mut self, start: usize, end: usize, set: Set, nodes: &mut Vec<Node>) {
         let mut frames = std::mem::take(&mut self.scratch.frames);
         frames.clear();
+        self.scratch.cursors.forget();
         self.scratch.braces.forget();
         self.scratch.parentheses.forget();
         self.scratch.brackets.forget();
@@ -243,10 +261,9 @@ impl Reader<'_> {
             let contents = (at + blanks, close - tail);
             let index = nodes.len();
             nodes.push(Node::new(Type::TableCell, at, end).with_contents(contents.0, contents.1));
-            if contents.0 < contents.1 {
+            if self.radio.is_some() || lex::may_begin(&whole[contents.0..contents.1]) {
                 self.text = &whole[..contents.1];
                 self.start = contents.0;
-                self.cursors = Cursors::default();
                 self.run(contents.0, contents.1, IN_CELL, nodes);
             }
             nodes[index].next = narrow(nodes.len());

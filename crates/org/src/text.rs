@@ -23,6 +23,16 @@ pub(crate) fn offset_in(outer: &[u8], inner: &[u8]) -> usize {
     inner.as_ptr().addr().saturating_sub(outer.as_ptr().addr())
 }
 
+/// Where the two bytes first stand side by side. For so short a pattern, setting up a search costs more than this.
+pub(crate) fn find_pair(bytes: &[u8], first: u8, second: u8) -> Option<usize> {
+    memchr::memchr_iter(first, bytes).find(|at| bytes.get(at + 1) == Some(&second))
+}
+
+/// Where they last do.
+pub(crate) fn rfind_pair(bytes: &[u8], first: u8, second: u8) -> Option<usize> {
+    memchr::memrchr_iter(first, bytes).find(|at| bytes.get(at + 1) == Some(&second))
+}
+
 /// Indents and separates: `[ \t]` of Org's expressions.
 pub(crate) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')

@@ -8,6 +8,7 @@ mod cli_config;
 mod cli_forget;
 mod cli_frame;
 mod cli_log;
+mod cli_org;
 mod cli_pages;
 mod cli_policy;
 mod cli_replay;

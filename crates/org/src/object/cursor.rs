@@ -2,20 +2,31 @@
 //! not, from one place on answers for every later place before it.
 
 use crate::syntax::{is_space, letter_at, letter_before};
+use crate::text::find_pair;
 
-/// What was found from one place on.
+use super::Frame;
+use super::radio::Radio;
+
+/// What was found from one place on, in the container of that number.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
-    asked: bool,
+    container: u64,
     from: usize,
     found: Option<usize>,
 }
 
 impl Known {
-    fn ask(&mut self, from: usize, search: impl FnOnce(usize) -> Option<usize>) -> Option<usize> {
-        let holds = self.asked && self.from <= from && self.found.is_none_or(|found| from <= found);
+    fn ask(
+        &mut self,
+        container: u64,
+        from: usize,
+        search: impl FnOnce(usize) -> Option<usize>,
+    ) -> Option<usize> {
+        let holds = self.container == container
+            && self.from <= from
+            && self.found.is_none_or(|found| from <= found);
         if !holds {
-            *self = Self { asked: true, from, found: search(from) };
+            *self = Self { container, from, found: search(from) };
         }
         self.found
     }
@@ -51,36 +62,71 @@ const SOUGHT: usize = Sought::CallEnd as usize + 1;
 /// Marks of emphasis.
 pub(super) const MARKS: &[u8; 6] = b"*/_+=~";
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Cursors {
+    /// Which container is read: what is known of another does not count.
+    container: u64,
     sought: [Known; SOUGHT],
     closers: [Known; MARKS.len()],
     newlines: [Known; 2],
+    radio: KnownLink,
+}
+
+/// The next radio link of a frame, and from where on it is the next.
+#[derive(Clone, Copy, Debug, Default)]
+struct KnownLink {
+    container: u64,
+    frame: (usize, usize),
+    from: usize,
+    found: Option<(usize, usize)>,
 }
 
 impl Cursors {
+    /// Another container is read.
+    pub(super) fn forget(&mut self) {
+        self.container += 1;
+    }
+
     /// The first place from `from` on where `sought` begins.
     pub(super) fn find(&mut self, text: &[u8], sought: Sought, from: usize) -> Option<usize> {
-        let pattern: &[u8] = match sought {
-            Sought::LinkEnd => b"]]",
-            Sought::RoundMath => b"\\)",
-            Sought::SquareMath => b"\\]",
-            Sought::DisplayMath => b"$$",
-            Sought::MacroEnd => b")}}}",
-            Sought::Nul => b"\0",
-            Sought::Angle => b">",
-            Sought::StampEnd | Sought::LanguageEnd | Sought::CallEnd => b"",
-        };
-        self.sought[sought as usize].ask(from, |from| {
+        let container = self.container;
+        self.sought[sought as usize].ask(container, from, |from| {
             let rest = text.get(from..)?;
             let at = match sought {
                 Sought::StampEnd => memchr::memchr2(b']', b'>', rest),
+                Sought::Angle => memchr::memchr(b'>', rest),
+                Sought::Nul => memchr::memchr(0, rest),
+                Sought::LinkEnd => find_pair(rest, b']', b']'),
+                Sought::RoundMath => find_pair(rest, b'\\', b')'),
+                Sought::SquareMath => find_pair(rest, b'\\', b']'),
+                Sought::DisplayMath => find_pair(rest, b'$', b'$'),
+                Sought::MacroEnd => memchr::memmem::find(rest, b")}}}"),
                 Sought::LanguageEnd => rest.iter().position(|byte| b" \t\n[{".contains(byte)),
                 Sought::CallEnd => rest.iter().position(|byte| b" \t\n[(".contains(byte)),
-                _ => memchr::memmem::find(rest, pattern),
             };
             at.map(|at| from + at)
         })
+    }
+
+    /// Where the first radio link of a frame from `from` on begins and ends.
+    pub(super) fn radio(
+        &mut self,
+        text: &[u8],
+        radio: &Radio,
+        from: usize,
+        frame: &Frame,
+    ) -> Option<(usize, usize)> {
+        let known = self.radio;
+        let holds = known.container == self.container
+            && known.frame == (frame.start, frame.end)
+            && known.from <= from
+            && known.found.is_none_or(|(begin, _)| from <= begin);
+        if !holds {
+            let found = radio.find(text, from, frame.start, frame.end);
+            let frame = (frame.start, frame.end);
+            self.radio = KnownLink { container: self.container, frame, from, found };
+        }
+        self.radio.found
     }
 
     /// The end of the line that holds `at`.
@@ -89,7 +135,7 @@ impl Cursors {
             memchr::memchr(b'\n', text.get(from..).unwrap_or_default())
                 .map(|newline| from + newline)
         };
-        self.newlines[0].ask(at, search).unwrap_or(text.len())
+        self.newlines[0].ask(self.container, at, search).unwrap_or(text.len())
     }
 
     /// The end of the line after the one that holds `at`: emphasis may take one line end inside it.
@@ -98,8 +144,9 @@ impl Cursors {
             memchr::memchr(b'\n', text.get(from..).unwrap_or_default())
                 .map(|newline| from + newline)
         };
-        let first = self.newlines[0].ask(at, search);
-        let second = first.and_then(|first| self.newlines[1].ask(first + 1, search));
+        let first = self.newlines[0].ask(self.container, at, search);
+        let second =
+            first.and_then(|first| self.newlines[1].ask(self.container, first + 1, search));
         second.unwrap_or(text.len())
     }
 
@@ -107,7 +154,8 @@ impl Cursors {
     /// and behind it the end of a line or something that may follow.
     pub(super) fn closer(&mut self, text: &[u8], mark: u8, from: usize) -> Option<usize> {
         let index = MARKS.iter().position(|known| *known == mark)?;
-        self.closers[index].ask(from, |from| {
+        let container = self.container;
+        self.closers[index].ask(container, from, |from| {
             let mut at = from;
             loop {
                 at += memchr::memchr(mark, text.get(at..)?)?;

@@ -35,8 +35,9 @@ impl Reader<'_> {
     /// At the end of the frame nothing needs to follow.
     fn closer(&mut self, mark: u8, at: usize, frame: &Frame) -> Option<usize> {
         let from = at + 2;
-        let limit = self.cursors.second_newline(self.text, at + 1).min(frame.end);
-        let close = self.cursors.closer(self.text, mark, from).filter(|close| *close < limit);
+        let limit = self.scratch.cursors.second_newline(self.text, at + 1).min(frame.end);
+        let close =
+            self.scratch.cursors.closer(self.text, mark, from).filter(|close| *close < limit);
         let last = frame.end - 1;
         let at_end = || {
             let closes = last >= from && last < limit && self.text[last] == mark;

@@ -27,7 +27,7 @@ impl Reader<'_> {
             return None;
         }
         let (text, start) = (self.text, self.start);
-        let mut at = self.cursors.find(text, Sought::LanguageEnd, name)?;
+        let mut at = self.scratch.cursors.find(text, Sought::LanguageEnd, name)?;
         if at == name {
             return None;
         }
@@ -44,7 +44,7 @@ impl Reader<'_> {
             return None;
         }
         let (text, start) = (self.text, self.start);
-        let mut at = self.cursors.find(text, Sought::CallEnd, name)?;
+        let mut at = self.scratch.cursors.find(text, Sought::CallEnd, name)?;
         if at == name {
             return None;
         }
@@ -71,8 +71,8 @@ impl Reader<'_> {
         let end = if inner[name..].starts_with(b"}}}") {
             behind + 3
         } else if inner.get(name) == Some(&b'(') {
-            let close = self.cursors.find(self.text, Sought::MacroEnd, behind + 1)?;
-            let nul = self.cursors.find(self.text, Sought::Nul, behind + 1);
+            let close = self.scratch.cursors.find(self.text, Sought::MacroEnd, behind + 1)?;
+            let nul = self.scratch.cursors.find(self.text, Sought::Nul, behind + 1);
             if nul.is_some_and(|nul| nul < close) {
                 return None;
             }

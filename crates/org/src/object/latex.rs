@@ -38,7 +38,7 @@ impl Reader<'_> {
     }
 
     fn math(&mut self, at: usize, sought: Sought, frame: &Frame) -> Option<Found> {
-        let close = self.cursors.find(self.text, sought, at + 2)?;
+        let close = self.scratch.cursors.find(self.text, sought, at + 2)?;
         self.fragment(at, close + 2, frame)
     }
 
@@ -98,7 +98,7 @@ impl Reader<'_> {
     pub(super) fn dollar(&mut self, at: usize, frame: &Frame) -> Option<Found> {
         let next = *self.rest(at + 1, frame).first()?;
         if next == b'$' {
-            let close = self.cursors.find(self.text, Sought::DisplayMath, at + 2)?;
+            let close = self.scratch.cursors.find(self.text, Sought::DisplayMath, at + 2)?;
             return self.fragment(at, close + 2, frame);
         }
         let doubled = at > frame.start && self.text[at - 1] == b'$';

@@ -17,6 +17,11 @@ const STARTS: [bool; 256] = {
     starts
 };
 
+/// Whether any byte could begin an object, or show one.
+pub(super) fn may_begin(text: &[u8]) -> bool {
+    text.iter().any(|byte| STARTS[usize::from(*byte)])
+}
+
 impl Reader<'_> {
     /// The first object from `at` on.
     pub(super) fn next(&mut self, at: usize, frame: &Frame) -> Option<Found> {
@@ -24,7 +29,7 @@ impl Reader<'_> {
             return self.citation_reference(at, frame);
         }
         let radio = self.radio.filter(|_| frame.set.has(Type::Link));
-        let limit = radio.and_then(|radio| radio.find(self.text, at, frame.start, frame.end));
+        let limit = radio.and_then(|radio| self.scratch.cursors.radio(self.text, radio, at, frame));
         let end = limit.map_or(frame.end, |(begin, _)| begin);
         let mut place = at;
         while let Some(skipped) =

@@ -119,8 +119,11 @@ impl Reader<'_> {
     pub(super) fn angle_link(&mut self, at: usize, frame: &Frame) -> Option<Found> {
         let name = type_at(self.rest(at + 1, frame)).filter(|_| frame.set.has(Type::Link))?;
         let path = at + 1 + name.len() + 1;
-        let close =
-            self.cursors.find(self.text, Sought::Angle, path).filter(|close| *close < frame.end)?;
+        let close = self
+            .scratch
+            .cursors
+            .find(self.text, Sought::Angle, path)
+            .filter(|close| *close < frame.end)?;
         // No empty line in it, and no line of blanks before the end.
         let mut lines = self.text[path..close].split(|byte| *byte == b'\n').skip(1);
         let broken = lines.any(|line| line.iter().all(|byte| is_blank(*byte) || *byte == b'\r'));
@@ -137,7 +140,7 @@ impl Reader<'_> {
             b']' => Some(self.found(Type::Link, at, close + 2, frame, None)),
             b'[' => {
                 let text = close + 2;
-                let end = self.cursors.find(self.text, Sought::LinkEnd, text + 1)?;
+                let end = self.scratch.cursors.find(self.text, Sought::LinkEnd, text + 1)?;
                 let contents = Some((text, end));
                 (end + 2 <= frame.end).then(|| self.found(Type::Link, at, end + 2, frame, contents))
             }

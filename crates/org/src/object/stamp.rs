@@ -18,8 +18,8 @@ impl Reader<'_> {
 
     /// The first `]` or `>` from `from` on, on the same line.
     fn stamp_close(&mut self, from: usize, frame: &Frame) -> Option<usize> {
-        let close = self.cursors.find(self.text, Sought::StampEnd, from)?;
-        let line_end = self.cursors.first_newline(self.text, from);
+        let close = self.scratch.cursors.find(self.text, Sought::StampEnd, from)?;
+        let line_end = self.scratch.cursors.first_newline(self.text, from);
         (close < frame.end && close < line_end).then_some(close)
     }
 
@@ -43,8 +43,8 @@ impl Reader<'_> {
     }
 
     fn angle_close(&mut self, from: usize, frame: &Frame) -> Option<usize> {
-        let close = self.cursors.find(self.text, Sought::Angle, from)?;
-        let line_end = self.cursors.first_newline(self.text, from);
+        let close = self.scratch.cursors.find(self.text, Sought::Angle, from)?;
+        let line_end = self.scratch.cursors.first_newline(self.text, from);
         (close < frame.end && close < line_end).then_some(close)
     }
 

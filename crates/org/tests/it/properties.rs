@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use crate::lines::LINES;
 
 /// Lines of Org, of anything, and of both mixed.
-fn text() -> impl Strategy<Value = Vec<u8>> {
+pub(crate) fn text() -> impl Strategy<Value = Vec<u8>> {
     let known = prop::sample::select(LINES).prop_map(|line| line.as_bytes().to_vec());
     let piece = prop_oneof![
         6 => known,
@@ -75,37 +75,49 @@ fn headings(document: &Document) {
 /// The text that `patch` would make: a second opinion on the diff, written from its format alone.
 fn patched(source: &[u8], diff: &[u8]) -> Vec<u8> {
     let mut lines = diff.split_inclusive(|byte| *byte == b'\n').skip(2).peekable();
-    let Some(head) = lines.next() else { return source.to_vec() };
-    let head = String::from_utf8(head.to_vec()).unwrap();
-    let numbers: Vec<usize> = head
-        .split(|letter: char| !letter.is_ascii_digit())
-        .filter_map(|number| number.parse().ok())
-        .collect();
-    let [start, old, _, new] = numbers[..] else { panic!("{head}") };
     let rows: Vec<&[u8]> = source.split_inclusive(|byte| *byte == b'\n').collect();
-    let first = start.saturating_sub(1);
-    let (mut made, mut taken, mut given) = (rows[..first].concat(), 0, 0);
-    while let Some(line) = lines.next() {
-        let unended = lines.next_if(|next| next.starts_with(b"\\")).is_some();
-        let body = &line[1..line.len() - usize::from(unended)];
-        if line[0] != b'+' {
-            assert_eq!(body, rows[first + taken], "{}", String::from_utf8_lossy(diff));
-            taken += 1;
+    let (mut made, mut at) = (Vec::new(), 0);
+    while let Some(head) = lines.next() {
+        let head = String::from_utf8(head.to_vec()).unwrap();
+        let numbers: Vec<usize> = head
+            .split(|letter: char| !letter.is_ascii_digit())
+            .filter_map(|number| number.parse().ok())
+            .collect();
+        let [start, old, _, new] = numbers[..] else { panic!("{head}") };
+        // Without lines of the old text, a hunk stands behind the line that it names.
+        let first = if old == 0 { start } else { start - 1 };
+        made.extend(rows[at..first].concat());
+        let (mut taken, mut given) = (0, 0);
+        while (taken, given) != (old, new) {
+            let line = lines.next().expect("a hunk is as long as it says");
+            let unended = lines.next_if(|next| next.starts_with(b"\\")).is_some();
+            let body = &line[1..line.len() - usize::from(unended)];
+            if line[0] != b'+' {
+                assert_eq!(body, rows[first + taken], "{}", String::from_utf8_lossy(diff));
+                taken += 1;
+            }
+            if line[0] != b'-' {
+                made.extend_from_slice(body);
+                given += 1;
+            }
         }
-        if line[0] != b'-' {
-            made.extend_from_slice(body);
-            given += 1;
-        }
+        at = first + taken;
     }
-    assert_eq!((taken, given), (old, new), "{}", String::from_utf8_lossy(diff));
-    made.extend(rows[first + taken..].concat());
+    made.extend(rows[at..].concat());
     made
 }
 
-fn check_edit(source: &[u8], edit: &Edit) {
+pub(crate) fn check_edit(source: &[u8], edit: &Edit) {
     let applied = edit.apply();
-    assert_eq!(applied[..edit.at()], source[..edit.at()]);
-    assert_eq!(applied[edit.at() + edit.inserted().len()..], source[edit.at()..]);
+    let mut at = 0;
+    let mut behind = applied.as_slice();
+    for splice in edit.splices() {
+        let kept = &source[at..splice.span.start];
+        behind = behind.strip_prefix(kept).expect("what is before a change stays");
+        behind = behind.strip_prefix(splice.text.as_slice()).expect("what is put there is there");
+        at = splice.span.end;
+    }
+    assert_eq!(behind, &source[at..]);
     assert_eq!(patched(source, &edit.diff("policies.org")), applied);
 }
 

@@ -1,0 +1,112 @@
+//! `bridle org`: whether a file comes back as it was, and what it is made of.
+
+use std::io::{self, BufWriter, Read as _, Write};
+use std::path::Path;
+
+use bridle_org::{Count, Fact, Shown, Span, Tree};
+
+use super::record::print;
+use crate::args::org as args;
+use crate::exit::{Exit, Failure};
+use crate::json::{object, quoted};
+
+pub(crate) fn run(verb: &args::Org) -> Result<Exit, Failure> {
+    match verb {
+        args::Org::Check { files } => check(files.iter().map(std::path::PathBuf::as_path)),
+        args::Org::Tree(args) => tree(args),
+    }
+}
+
+fn check<'f>(files: impl Iterator<Item = &'f Path>) -> Result<Exit, Failure> {
+    let (mut count, mut bytes, mut lost) = (0_usize, 0_usize, false);
+    for file in files {
+        let source = read(file)?;
+        if let Some(offset) = Tree::read(&source).first_loss() {
+            print(&format!("{}: differs at byte {offset}\n", file.display()))?;
+            lost = true;
+        }
+        count += 1;
+        bytes += source.len();
+    }
+    if lost {
+        return Ok(Exit::Answered);
+    }
+    print(&format!("{count} files, {bytes} bytes: the same\n"))
+}
+
+fn tree(args: &args::Tree) -> Result<Exit, Failure> {
+    let source = read(&args.file)?;
+    let count = if args.chars { Count::Characters } else { Count::Bytes };
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut result = Ok(());
+    Tree::read(&source).show(count, |node| {
+        if result.is_ok() {
+            let line = match (args.json, args.sexp) {
+                (true, _) => json(node).into_bytes(),
+                (_, true) => node.sexp(),
+                _ => plain(node).into_bytes(),
+            };
+            result = out.write_all(&line).and_then(|()| out.write_all(b"\n"));
+        }
+    });
+    match result.and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::because(Exit::Io, "cannot write", &error))
+        }
+        _ => Ok(Exit::Ok),
+    }
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let result = if file == Path::new("-") {
+        io::stdin().lock().read_to_end(&mut bytes).map(drop)
+    } else {
+        std::fs::read(file).map(|read| bytes = read)
+    };
+    let name = file.display();
+    let failed = |error| Failure::because(Exit::NoInput, format!("cannot read `{name}`"), &error);
+    result.map_err(failed).map(|()| bytes)
+}
+
+/// A line for people: how deep, what, where, and what it says.
+fn plain(node: &Shown<'_>) -> String {
+    let Span { start, end } = node.span;
+    let mut line = format!("{}{} {start}-{end}", "  ".repeat(node.depth), node.node.kind.name());
+    for (name, fact) in node.facts.iter().filter(|(_, fact)| !matches!(fact, Fact::Nil)) {
+        if !matches!(fact, Fact::List(all) if all.is_empty()) {
+            line.push_str(&format!(" {name}={}", value(fact)));
+        }
+    }
+    line
+}
+
+fn json(node: &Shown<'_>) -> String {
+    let span = |span: Span| format!("[{},{}]", span.start, span.end);
+    let facts: Vec<(&str, String)> =
+        node.facts.iter().map(|(name, fact)| (*name, value(fact))).collect();
+    object(&[
+        ("depth", node.depth.to_string()),
+        ("type", quoted(node.node.kind.name())),
+        ("span", span(node.span)),
+        ("contents", node.contents.map_or_else(|| "null".to_owned(), span)),
+        ("after_affiliated", node.after_affiliated.to_string()),
+        ("facts", object(&facts)),
+    ])
+}
+
+/// A value as JSON. Bytes that are no text are replaced.
+fn value(fact: &Fact<'_>) -> String {
+    match fact {
+        Fact::True => "true".to_owned(),
+        Fact::Number(number) => number.to_string(),
+        Fact::Word(word) => quoted(word),
+        Fact::Text(text) => quoted(&String::from_utf8_lossy(text)),
+        Fact::List(all) => {
+            // What is in a list is never a list.
+            let leaves = all.iter().filter(|fact| !matches!(fact, Fact::List(_)));
+            format!("[{}]", leaves.map(value).collect::<Vec<_>>().join(","))
+        }
+        _ => "null".to_owned(),
+    }
+}

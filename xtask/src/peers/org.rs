@@ -1,0 +1,293 @@
+//! `cargo xtask peers org`: the tree of `crates/org` beside that of `org-element` in a real Emacs, on the texts of
+//! `vectors/org`, on texts made of lines and pieces that Org knows, and on real files from pinned packages. Prints how
+//! many elements and objects are the same in type, nesting, places and what they say, and what is not.
+
+mod corpus;
+mod texts;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use bridle_org::{Count, Tree};
+
+use crate::console::{Console, Run, root};
+
+pub(super) const HELP: &str = "\
+usage: cargo xtask peers org [--record | --check] [--no-packages] [FOLDER...]
+
+Compares the Org tree with that of Emacs. Without a flag: on the vectors, on made texts, on the Org files of the
+packages that peers/org-corpus.txt pins (fetched once into target/org-corpus), and on those below each FOLDER.
+
+  --record        write what Emacs sees in vectors/org to vectors/org/peers/emacs.sexp
+  --check         write nothing; fail when that file differs from what Emacs sees now
+  --no-packages   fetch nothing";
+
+/// Files that one Emacs reads: enough to make its start cheap, few enough to lose little when it dies.
+const BATCH: usize = 100;
+
+/// Seconds that Emacs gets for a batch, and for a file alone.
+const BATCH_SECONDS: &str = "300";
+const FILE_SECONDS: &str = "60";
+
+/// Differences that are listed for one file, and for all.
+const SHOWN_OF_A_FILE: usize = 8;
+const SHOWN: usize = 80;
+
+/// Share of elements and of objects that must be the same, of ten thousand.
+const ELEMENTS: usize = 9_950;
+const OBJECTS: usize = 9_900;
+
+/// Lines that a file was shown as, by its name.
+type Trees = BTreeMap<String, Vec<String>>;
+
+pub(super) fn run(arguments: &[String], console: &Console) -> Result<()> {
+    let flags: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match flags.as_slice() {
+        ["--record"] => {
+            fs::write(recorded(), printed()?).context("cannot write the record")?;
+            console.say("peers: vectors/org/peers/emacs.sexp written");
+            Ok(())
+        }
+        ["--check"] => check(console),
+        _ => compare(&flags, console),
+    }
+}
+
+/// Fails when the record no longer tells the truth.
+pub(super) fn check(console: &Console) -> Result<()> {
+    let committed = fs::read_to_string(recorded()).context("cannot read the record of trees")?;
+    if committed != printed()? {
+        bail!(
+            "Emacs sees other trees in vectors/org: `cargo xtask peers org --record`, and look at the diff"
+        );
+    }
+    console.say("peers: the trees of vectors/org are what Emacs sees");
+    Ok(())
+}
+
+fn recorded() -> PathBuf {
+    root().join("vectors/org/peers/emacs.sexp")
+}
+
+/// What Emacs prints for the vectors, by their names alone.
+fn printed() -> Result<String> {
+    let files = org_files(&root().join("vectors/org"))?;
+    let text = emacs(&files)?;
+    let prefix = format!("FILE {}/", root().join("vectors/org").display());
+    Ok(text.replace(&prefix, "FILE "))
+}
+
+fn compare(flags: &[&str], console: &Console) -> Result<()> {
+    let mut sets =
+        vec![("vectors", org_files(&root().join("vectors/org"))?), ("made", texts::made()?)];
+    if !flags.contains(&"--no-packages") {
+        sets.push(("packages", corpus::fetched(console)?));
+    }
+    for folder in flags.iter().filter(|flag| !flag.starts_with("--")) {
+        sets.push((*folder, org_files(Path::new(folder))?));
+    }
+    if let Some(flag) =
+        flags.iter().find(|flag| flag.starts_with("--") && **flag != "--no-packages")
+    {
+        bail!("unexpected argument `{flag}`\n\n{HELP}");
+    }
+    let mut all = Score::default();
+    for (name, files) in sets {
+        let mut score = Score::default();
+        for batch in files.chunks(BATCH) {
+            score.add(batch, &emacs(batch)?)?;
+        }
+        score.report(name, console);
+        all.join(score);
+    }
+    all.report("all", console);
+    for line in all.different.iter().take(SHOWN) {
+        console.say(line);
+    }
+    if all.different.len() > SHOWN {
+        console.say(format!("and {} more", all.different.len() - SHOWN));
+    }
+    let short = |same: usize, of: usize, share: usize| same * 10_000 < of * share;
+    if short(all.elements.0, all.elements.1, ELEMENTS)
+        || short(all.objects.0, all.objects.1, OBJECTS)
+    {
+        bail!("fewer elements or objects are the same than must be");
+    }
+    Ok(())
+}
+
+/// What Emacs prints for the files. There are texts on which Org never ends: such a batch is tried file by file, and what
+/// still does not end counts as failed.
+fn emacs(files: &[PathBuf]) -> Result<String> {
+    let limit = if files.len() > 1 { BATCH_SECONDS } else { FILE_SECONDS };
+    let batch = Run::new("timeout")
+        .args([limit, "emacs", "-Q", "--batch", "-l", "peers/emacs/org-tree.el"])
+        .args(files)
+        .stdout();
+    match (batch, files) {
+        (Ok(printed), _) => Ok(printed),
+        (Err(_), [file]) => Ok(format!("FILE {}\nfailed\n", file.display())),
+        (Err(_), _) => files.iter().map(|file| emacs(std::slice::from_ref(file))).collect(),
+    }
+}
+
+/// The Org files below a folder, sorted.
+fn org_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut open = vec![folder.to_owned()];
+    let mut found = Vec::new();
+    while let Some(folder) = open.pop() {
+        for path in super::entries(&folder)? {
+            if path.is_dir() && !path.is_symlink() {
+                open.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "org") && path.is_file()
+            {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// How many are the same, and what is not.
+#[derive(Default)]
+struct Score {
+    files: usize,
+    failed: usize,
+    elements: (usize, usize),
+    objects: (usize, usize),
+    different: Vec<String>,
+}
+
+impl Score {
+    fn add(&mut self, files: &[PathBuf], printed: &str) -> Result<()> {
+        let mut seen = by_file(printed);
+        for file in files {
+            self.files += 1;
+            let name = file.display().to_string();
+            let expect =
+                seen.remove(&name).with_context(|| format!("Emacs says nothing of `{name}`"))?;
+            if expect == ["failed"] {
+                self.failed += 1;
+                continue;
+            }
+            let source = fs::read(file).with_context(|| format!("cannot read `{name}`"))?;
+            if let Some(offset) = Tree::read(&source).first_loss() {
+                bail!("`{name}` does not come back from byte {offset} on");
+            }
+            self.count(&name, &expect, &shown(&source));
+        }
+        Ok(())
+    }
+
+    /// Counts what both have; what only one has counts against.
+    fn count(&mut self, name: &str, emacs: &[String], bridle: &[String]) {
+        let mut tally: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+        emacs.iter().for_each(|line| tally.entry(line).or_default().0 += 1);
+        bridle.iter().for_each(|line| tally.entry(line).or_default().1 += 1);
+        let mut different = Vec::new();
+        for (line, (left, right)) in tally {
+            let class = if is_object(line) { &mut self.objects } else { &mut self.elements };
+            class.0 += left.min(right);
+            class.1 += left.max(right);
+            if left != right {
+                let side = if left > right { "emacs " } else { "bridle" };
+                different.push((place(line), format!("  {side} {line}")));
+            }
+        }
+        different.sort();
+        if !different.is_empty() {
+            self.different.push(name.to_owned());
+            self.different
+                .extend(different.into_iter().take(SHOWN_OF_A_FILE).map(|(_, line)| line));
+        }
+    }
+
+    fn join(&mut self, other: Score) {
+        self.files += other.files;
+        self.failed += other.failed;
+        for (sum, part) in
+            [(&mut self.elements, other.elements), (&mut self.objects, other.objects)]
+        {
+            sum.0 += part.0;
+            sum.1 += part.1;
+        }
+        self.different.extend(other.different);
+    }
+
+    fn report(&self, name: &str, console: &Console) {
+        let share = |(same, of): (usize, usize)| {
+            // Hundredths of a percent, rounded down: 100.00 is all of them.
+            let share = (same * 10_000).checked_div(of).unwrap_or(10_000);
+            format!("{same} of {of} ({}.{:02} %)", share / 100, share % 100)
+        };
+        console.say(format!(
+            "{name}: {} files ({} that Org fails on), elements {}, objects {}",
+            self.files,
+            self.failed,
+            share(self.elements),
+            share(self.objects)
+        ));
+    }
+}
+
+fn shown(source: &[u8]) -> Vec<String> {
+    let mut lines = Vec::new();
+    Tree::read(source).show(Count::Characters, |node| {
+        lines.push(String::from_utf8_lossy(&node.sexp()).into_owned());
+    });
+    lines
+}
+
+fn by_file(printed: &str) -> Trees {
+    let mut trees = Trees::new();
+    let mut name = String::new();
+    for line in printed.lines() {
+        match line.strip_prefix("FILE ") {
+            Some(file) => {
+                file.clone_into(&mut name);
+                trees.entry(name.clone()).or_default();
+            }
+            None => trees.entry(name.clone()).or_default().push(line.to_owned()),
+        }
+    }
+    trees
+}
+
+/// Whether the form is of an object, by the name of its type.
+fn is_object(line: &str) -> bool {
+    const OBJECTS: &[&str] = &[
+        "bold",
+        "italic",
+        "underline",
+        "strike-through",
+        "verbatim",
+        "code",
+        "link",
+        "timestamp",
+        "footnote-reference",
+        "citation",
+        "citation-reference",
+        "entity",
+        "latex-fragment",
+        "macro",
+        "inline-src-block",
+        "inline-babel-call",
+        "export-snippet",
+        "subscript",
+        "superscript",
+        "target",
+        "radio-target",
+        "statistics-cookie",
+        "line-break",
+        "table-cell",
+    ];
+    line.split(' ').nth(1).is_some_and(|kind| OBJECTS.contains(&kind))
+}
+
+/// Where the form is.
+fn place(line: &str) -> usize {
+    line.split(' ').nth(2).and_then(|place| place.parse().ok()).unwrap_or(0)
+}
