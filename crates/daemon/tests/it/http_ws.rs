@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use bridle_daemon::tokens::{NewToken, Owner, Scope, Seed, Tokens};
+use bridle_wire::openharness::ids::RequestId;
 use bridle_wire::openharness::{Code, Event, Limits, ResponseMessage};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -278,7 +279,7 @@ async fn what_is_broken_is_answered_and_the_connection_lives() {
         shell.say(text).await;
         let message = shell.message().await;
         assert_eq!(code(&message), Some(wanted), "{text}");
-        assert_eq!(message.request_id.as_ref().map(|id| id.as_str()), id, "{text}");
+        assert_eq!(message.request_id.as_ref().map(RequestId::as_str), id, "{text}");
     }
     shell.ask("r2", "desk", "help").await;
     assert_eq!(code(&shell.message().await), None);
