@@ -42,9 +42,12 @@ pub fn run(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdic
         ["reader", "median ms", "lowest", "highest", "MB/s", "bridle is faster by"],
     );
     let own_time = Spread::of(&own).median;
-    for (name, samples) in
-        [("bridle", &own), ("bridle, elements alone", &elements), (ORGIZE, &orgize), (EMACS, &emacs)]
-    {
+    for (name, samples) in [
+        ("bridle", &own),
+        ("bridle, elements alone", &elements),
+        (ORGIZE, &orgize),
+        (EMACS, &emacs),
+    ] {
         let spread = Spread::of(samples);
         #[expect(clippy::cast_precision_loss, reason = "a few million bytes")]
         let rate = text.len() as f64 / 1e3 / spread.median;
