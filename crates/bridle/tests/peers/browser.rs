@@ -28,9 +28,10 @@ const BROWSERS: [&str; 3] = ["chromium", "google-chrome", "chromium-browser"];
 const RULES: &str =
     "(rule :when \"talk\" :stream (\"one \" \"two \") :pace 1500 :say \"one two three\")";
 
-/// Sends a line to the test.
-const REPORT: &str =
-    "const report = (text) => fetch('/report', {method: 'POST', body: String(text)});";
+/// Sends a line to the test, after those before it: requests of a browser overtake each other.
+const REPORT: &str = "let before = Promise.resolve();\n\
+    const report = (text) => before = before.then(() => \
+    fetch('/report', {method: 'POST', body: String(text)}));";
 
 /// A server of one page, and what the page reports.
 struct Pages {
