@@ -6,7 +6,7 @@
 //!
 //! - [`case`]: what a case is, and what it can find
 //! - [`notes`]: what was sent and what came back
-//! - [`run`]: the cases, one after another
+//! - [`mod@run`]: the cases, one after another
 //! - [`expect`]: failures that are known, each with its reason
 //! - [`report`]: the result for people, for programs and for build servers
 //! - [`oacp`]: the kit for daemons of the framed protocol
