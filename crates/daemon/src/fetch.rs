@@ -1,8 +1,8 @@
 //! Fetching what a message refers to, without being led anywhere else.
 //!
 //! Used by `http/files` for attachments with an address of the web. Nothing is fetched unless the
-//! settings name its host. An address is read in one way only ([`place`]), every name is looked up
-//! once and every answer must be a public one ([`reach`]), the connection goes to what was looked
+//! settings name its host. An address is read in one way only (`place`), every name is looked up
+//! once and every answer must be a public one (`reach`), the connection goes to what was looked
 //! up, and a redirect starts all over. No credential is ever sent. Not here: what becomes of the bytes.
 //!
 //! This is no action of a session: what a request is about must be known before it is recorded,

@@ -1,6 +1,6 @@
 //! Attachments by reference: a file is uploaded once, and messages name it.
 //!
-//! The router calls [`upload`] and [`download`]; `post` has [`resolve`] find what a request refers
+//! The router calls [`upload`] and [`download`]; `post` has [`resolve()`] find what a request refers
 //! to before the session is told of it. Files are kept by `bridle_store`'s shelf, for their
 //! principal alone and for a while. Whoever asks for one that is somebody else's is told what
 //! whoever asks for none at all is told.
