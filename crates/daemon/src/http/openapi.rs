@@ -132,10 +132,16 @@ fn pairing(request: &str, good: &[(u16, &str)], bad: &[u16]) -> Json {
     let responses = good
         .chain(bad)
         .map(|(status, meaning, shape)| (status.to_string(), answered(meaning, &shape)));
+    let shape = format!("request.{request}");
+    // A device need not say anything about itself to be shown a code.
+    let body = match request {
+        "pairCreate" => object([("content", Json::Object(json(&shape)))]),
+        _ => asked(&shape),
+    };
     let call = object([
         ("operationId", request.into()),
         ("summary", "A device is paired".into()),
-        ("requestBody", asked(&format!("request.{request}"))),
+        ("requestBody", body),
         ("responses", Json::object(responses)),
     ]);
     object([("post", call)])
