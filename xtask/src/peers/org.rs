@@ -28,8 +28,8 @@ packages that peers/org-corpus.txt pins (fetched once into target/org-corpus), a
 const BATCH: usize = 100;
 
 /// Seconds that Emacs gets for a batch, and for a file alone.
-const BATCH_SECONDS: &str = "300";
-const FILE_SECONDS: &str = "60";
+const BATCH_SECONDS: &str = "120";
+const FILE_SECONDS: &str = "20";
 
 /// Differences that are listed for one file, and for all.
 const SHOWN_OF_A_FILE: usize = 8;
