@@ -88,10 +88,26 @@ fn expand(tree: &Tree<'_>, link: Vec<u8>) -> Vec<u8> {
         let rest = &link[colon + 1..];
         rest.strip_prefix(b":").unwrap_or(rest)
     });
+    if let Some(at) = memchr::memmem::find(replacement, b"%h") {
+        return [&replacement[..at], &hexified(tag), &replacement[at + 2..]].concat();
+    }
     match memchr::memmem::find(replacement, b"%s") {
         Some(at) => [&replacement[..at], tag, &replacement[at + 2..]].concat(),
         None => [replacement, tag].concat(),
     }
+}
+
+/// With all that a URL reserves written as `%` and two digits.
+fn hexified(tag: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(tag.len());
+    for byte in tag {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(byte) {
+            text.push(*byte);
+        } else {
+            text.extend_from_slice(format!("%{byte:02X}").as_bytes());
+        }
+    }
+    text
 }
 
 /// Takes one of two backslashes before brackets, and at the end.
