@@ -11,7 +11,8 @@
 //! - `drive`: the task that works it off: `load`, `batch` (one append), `settle` (what follows)
 //! - `core`: the State of the loop, and what the daemon must know beside it
 //! - `guard`: the policies that hold; `sums`: what budgets count over all sessions
-//! - `query`: what is asked of the daemon itself, answers to questions of the guard included
+//! - `query`: what is asked of the daemon itself, answers to questions of the guard included;
+//!   `context`: the same with `:target :context`, `overlay` among it
 //! - `workers`, `admin`: thoughts and acts outside of a session
 //! - `redact`: a State that does not quote what is forgotten
 //! - `keeper`, `readers`: the one writer of the record, and those who read it
@@ -25,6 +26,7 @@ mod admin;
 mod attachment;
 mod batch;
 mod clock;
+mod context;
 mod core;
 mod drive;
 mod facts;
@@ -34,6 +36,7 @@ mod hub;
 mod inbound;
 mod keeper;
 mod load;
+mod overlay;
 mod query;
 mod readers;
 mod redact;

@@ -12,6 +12,7 @@ use bridle_wire::Code;
 use bridle_wire::oacp::{Failure, Id, Message, Path, Type};
 use tokio::sync::oneshot;
 
+use super::context::{Asked, Inquirer, Told};
 use super::hub::{Held, Hub};
 use super::inbound::request_id;
 use super::load;
@@ -49,6 +50,8 @@ pub(crate) enum Query {
     Approve(Named, Reply),
     /// Read the policies again and let them hold.
     InstallPolicy,
+    /// Something about the context.
+    Context(Asked),
 }
 
 /// The name of a question: its session, if that is said, and its effect.
@@ -71,6 +74,9 @@ pub(crate) struct Reply {
 impl Query {
     /// What a message asks of the daemon; `None` when it is for the engine.
     pub(crate) fn of(message: &Message) -> Option<Result<Query, Failure>> {
+        if let Some(asked) = Asked::of(message) {
+            return Some(asked.map(Query::Context));
+        }
         let payload = message.payload.as_ref()?;
         let is_for_daemon = message.kind == Type::Request
             && message.target.as_ref().is_some_and(|target| target.is("system"));
@@ -174,6 +180,9 @@ impl Hub {
             }
             Query::Approval(named) => self.approval(&who, named, own).await,
             Query::Approve(named, reply) => self.approve(&who, named, reply, own).await,
+            Query::Context(asked) => {
+                self.inform(Inquirer { who, own }, asked).await.map(Told::into_value)
+            }
         }
     }
 

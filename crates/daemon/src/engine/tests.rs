@@ -3,6 +3,7 @@
 mod answers;
 mod approvals;
 mod budgets;
+mod context;
 mod control;
 mod policies;
 mod record;

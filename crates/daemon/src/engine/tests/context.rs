@@ -1,0 +1,37 @@
+//! What is asked with `:target :context`, and by whom.
+
+use std::sync::Arc;
+
+use bridle_sexp::Value;
+use bridle_wire::Code;
+
+use super::rig::{Rig, message, owner};
+use crate::engine::Query;
+use crate::principal::Principal;
+
+fn query(payload: &str) -> Result<Query, Code> {
+    let text = format!("(:type :REQUEST :id 9 :target :context :payload {payload})");
+    let query = Query::of(&message(&text)).expect("for the daemon");
+    query.map_err(|failure| failure.code)
+}
+
+async fn ask(rig: &Rig, who: Principal, payload: &str) -> Result<Value, Code> {
+    let query = query(payload).expect("an action");
+    Arc::clone(&rig.hub).ask(who, query, None).await.map_err(|failure| failure.code)
+}
+
+#[test]
+fn an_action_that_is_not_in_the_table_is_refused_by_name() {
+    for payload in ["(:action :get-soul)", "(:file \"a.org\")", "nil"] {
+        assert_eq!(query(payload).err(), Some(Code::Unsupported), "{payload}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_unknown_is_informed() {
+    let rig = Rig::start().await;
+    let payload = "(:action :get-ast :file \"a.org\")";
+    assert_eq!(ask(&rig, Principal::Anonymous, payload).await, Err(Code::NotPermitted));
+    assert_eq!(ask(&rig, owner(), payload).await, Err(Code::InvalidValue));
+    assert_eq!(ask(&rig, owner(), "(:action :GET-AST :file 5)").await, Err(Code::InvalidValue));
+}
