@@ -10,6 +10,7 @@
 //! - [`sexp`], [`frame`]: commands on text and frames, without a daemon
 //! - [`health`], [`send`], [`system`], [`tail`], [`tap`]: commands that talk or listen
 //! - [`conform`]: kits that tell whether a peer keeps to the protocol
+//! - [`openharness`]: a Shell of the second protocol, for any Engine
 //! - [`pretty`]: forms laid out for people, colored on request
 //! - [`error`]: what can go wrong, and the hint that goes with it
 
@@ -22,6 +23,7 @@ pub mod frame;
 pub mod frames;
 pub mod health;
 pub mod input;
+pub mod openharness;
 pub mod pretty;
 pub mod send;
 pub mod sexp;

@@ -39,6 +39,11 @@ impl Json {
         if let Json::String(text) = self { Some(text) } else { None }
     }
 
+    /// Returns the elements, if it is an array.
+    pub fn as_array(&self) -> Option<&[Json]> {
+        if let Json::Array(items) = self { Some(items) } else { None }
+    }
+
     /// Returns the object, if it is one.
     pub fn as_object(&self) -> Option<&Object> {
         if let Json::Object(object) = self { Some(object) } else { None }
@@ -199,6 +204,11 @@ impl Object {
     /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&Json> {
         self.0.iter().find_map(|(found, value)| (found == key).then_some(value))
+    }
+
+    /// Returns the value of a key, to change it.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Json> {
+        self.0.iter_mut().find_map(|(found, value)| (found == key).then_some(value))
     }
 
     /// Sets the value of a key, in its old place if it has one.

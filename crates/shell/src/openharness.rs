@@ -1,0 +1,34 @@
+//! An OpenHarness Shell: asks an Engine, shows what it says, carries out what it wants.
+//!
+//! `bridle ask --engine` is one, and programs in Rust can be. The rules are in two machines that do
+//! nothing themselves: told what happens, they say what follows, so the same rules hold for every
+//! user interface and `vectors/shell` can play any course of events. The clients of `clients/` have
+//! the same two machines. Layout, in reading order:
+//!
+//! - [`shell`]: what to send, when to try again, what to show and do
+//! - [`perform`]: the directives of one answer: in which order, after whose yes, what became of them
+//! - [`stream`]: events of a stream, and what may be shown of them; [`sse`]: bytes to events
+//! - [`answer`]: what is taken for an answer, and what is not
+//! - [`action`]: what a machine wants done
+//! - [`engine`]: the loop around the machines; [`http`]: how messages travel
+//! - [`text`], [`time`]: what all of them stand on
+
+pub mod action;
+pub mod answer;
+pub mod engine;
+pub mod http;
+pub mod perform;
+pub mod shell;
+pub mod sse;
+pub mod stream;
+pub mod text;
+pub mod time;
+
+pub use action::{Action, Question};
+pub use engine::{Engine, Handler, Turn, Ui};
+pub use perform::Abilities;
+pub use shell::{Intent, Profile, Shell};
+pub use time::Moment;
+
+/// Where this profile keeps what version 1 has no place for.
+pub const NAMESPACE: &str = "dev.bridle";

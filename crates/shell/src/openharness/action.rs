@@ -1,0 +1,209 @@
+//! What the machines of a Shell want done. Made by `shell`, `perform` and `stream`; carried out by
+//! `engine`; `vectors/shell` has the same words.
+
+use bridle_wire::openharness::feedback::Outcome;
+use bridle_wire::openharness::{Json, Object};
+
+use super::answer::{EngineError, Tier};
+
+/// One thing to do. Directives are named by their place in the answer, from 0.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Send this message.
+    Send(Outgoing),
+    /// Do nothing for so many milliseconds, unless the user gives up.
+    Wait(u64),
+    /// The request came to nothing.
+    Failed(EngineError),
+    /// A word for a log, not for the user.
+    Log(&'static str),
+    /// Show a message as far as it is known; the whole of it follows.
+    Display {
+        /// Which directive.
+        directive: u64,
+        /// As much as is known.
+        text: String,
+    },
+    /// Show what the Engine is doing.
+    Progress(String),
+    /// Show this text. Even as Markdown it loads and runs nothing.
+    Render {
+        /// Which directive.
+        directive: usize,
+        /// The text.
+        text: String,
+        /// How it is written.
+        format: Format,
+    },
+    /// Tell the user something about a directive.
+    Notice {
+        /// Which directive.
+        directive: usize,
+        /// What it is about.
+        code: &'static str,
+        /// What the Engine says instead.
+        text: Option<String>,
+    },
+    /// Ask the user.
+    Ask(Question),
+    /// Take a question back: it is too late for an answer.
+    Withdraw(usize),
+    /// Carry this out, then say how it ended.
+    Execute {
+        /// Which directive.
+        directive: usize,
+        /// Its type.
+        action_type: String,
+        /// Exactly what is wanted.
+        payload: Object,
+    },
+    /// Everything has ended.
+    Done {
+        /// The outcome of each directive.
+        outcomes: Vec<Outcome>,
+        /// What the Engine wants to know.
+        results: Vec<Object>,
+    },
+}
+
+/// A message to send.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outgoing {
+    /// The message.
+    pub body: Object,
+    /// Whether a stream is asked for.
+    pub stream: bool,
+    /// The event after which a stream is taken up again.
+    pub last_event_id: Option<i64>,
+}
+
+/// How a text is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// As it is.
+    Plain,
+    /// With Markdown in it.
+    Markdown,
+}
+
+/// Something to ask the user. A yes is for exactly this payload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// Which directive.
+    pub directive: usize,
+    /// Its type.
+    pub action_type: String,
+    /// How much harm it can do.
+    pub tier: Tier,
+    /// Exactly what is wanted.
+    pub payload: Object,
+    /// What the Engine asks.
+    pub message: Option<String>,
+    /// What can be chosen; `None`: allow or not.
+    pub options: Option<Vec<Choice>>,
+}
+
+/// An answer that the user may choose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// Names it.
+    pub id: String,
+    /// What the user reads.
+    pub label: String,
+    /// What it stands for: `allow_once`, `allow_always`, `reject_once`, `reject_always`.
+    pub kind: &'static str,
+}
+
+impl Action {
+    /// Returns the action as programs read it: an object with one key, its name.
+    pub fn to_json(&self) -> Json {
+        let (name, fields) = match self {
+            Action::Send(it) => ("send", sent(it)),
+            Action::Wait(ms) => ("wait", vec![("ms", (*ms).into())]),
+            Action::Failed(error) => ("failed", failed(error)),
+            Action::Log(code) => ("log", vec![("code", (*code).into())]),
+            Action::Display { directive, text } => (
+                "display",
+                vec![("directive", (*directive).into()), ("text", text.as_str().into())],
+            ),
+            Action::Progress(label) => ("progress", vec![("label", label.as_str().into())]),
+            Action::Render { directive, text, format } => {
+                ("render", rendered(*directive, text, *format))
+            }
+            Action::Notice { directive, code, text } => {
+                let mut fields = vec![("directive", place(*directive)), ("code", (*code).into())];
+                fields.extend(text.as_ref().map(|text| ("text", text.as_str().into())));
+                ("notice", fields)
+            }
+            Action::Ask(question) => ("ask", question.fields()),
+            Action::Withdraw(directive) => ("withdraw", vec![("directive", place(*directive))]),
+            Action::Execute { directive, action_type, payload } => {
+                let action_type = ("action_type", action_type.as_str().into());
+                let fields = [("directive", place(*directive)), action_type];
+                (
+                    "execute",
+                    fields.into_iter().chain([("payload", payload.clone().into())]).collect(),
+                )
+            }
+            Action::Done { outcomes, results } => {
+                let outcomes = outcomes.iter().map(|outcome| outcome.as_str().into());
+                let results = results.iter().map(|result| result.clone().into());
+                (
+                    "done",
+                    vec![("outcomes", Json::array(outcomes)), ("results", Json::array(results))],
+                )
+            }
+        };
+        Json::object([(name, Json::object(fields))])
+    }
+}
+
+type Fields = Vec<(&'static str, Json)>;
+
+fn sent(outgoing: &Outgoing) -> Fields {
+    let mut fields =
+        vec![("body", outgoing.body.clone().into()), ("stream", outgoing.stream.into())];
+    let id = outgoing.last_event_id.and_then(|id| u64::try_from(id).ok());
+    fields.extend(id.map(|id| ("last_event_id", id.into())));
+    fields
+}
+
+fn failed(error: &EngineError) -> Fields {
+    let EngineError { code, message, retryable } = error;
+    vec![
+        ("code", code.as_str().into()),
+        ("message", message.as_str().into()),
+        ("retryable", (*retryable).into()),
+    ]
+}
+
+fn rendered(directive: usize, text: &str, format: Format) -> Fields {
+    let format = match format {
+        Format::Plain => "plain",
+        Format::Markdown => "markdown",
+    };
+    vec![("directive", place(directive)), ("text", text.into()), ("format", format.into())]
+}
+
+impl Question {
+    fn fields(&self) -> Fields {
+        let mut fields = vec![
+            ("directive", place(self.directive)),
+            ("action_type", self.action_type.as_str().into()),
+            ("risk_tier", self.tier.as_str().into()),
+            ("payload", self.payload.clone().into()),
+        ];
+        fields.extend(self.message.as_ref().map(|message| ("message", message.as_str().into())));
+        let option = |it: &Choice| {
+            let label = ("label", Json::from(it.label.as_str()));
+            Json::object([("option_id", it.id.as_str().into()), label, ("kind", it.kind.into())])
+        };
+        let options = self.options.as_ref().map(|all| Json::array(all.iter().map(option)));
+        fields.extend(options.map(|options| ("options", options)));
+        fields
+    }
+}
+
+fn place(directive: usize) -> Json {
+    u64::try_from(directive).unwrap_or(u64::MAX).into()
+}

@@ -1,0 +1,279 @@
+//! The loop around a [`Shell`]: sends what it wants sent, shows what it wants shown, carries out what
+//! was registered for a type, and tells it what came of that.
+//!
+//! Blocking; acts run on threads of their own. Callers bring a [`Ui`] and, for types that they can
+//! carry out, a [`Handler`] each. The rules are all in `shell` and `perform`.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use bridle_wire::openharness::feedback::Outcome;
+use bridle_wire::openharness::json::Document;
+use bridle_wire::openharness::{Json, Limits, Object};
+
+use super::action::{Action, Outgoing, Question};
+use super::answer::EngineError;
+use super::http::{Incoming, MAX_BODY, Post, Transport, Wanted};
+use super::perform::Ended;
+use super::shell::{Busy, Intent, Shell};
+use super::time::Moment;
+
+/// Acts that run side by side; others wait for their turn.
+const WORKERS: usize = 8;
+
+/// Levels of an answer that are kept.
+const MAX_LEVELS: usize = 64;
+
+/// Values of an answer: one of as many bytes as are taken has hardly more.
+const MAX_VALUES: usize = 500_000;
+
+/// Carries out a payload; what it gives back is reported to the Engine.
+pub type Handler = Arc<dyn Fn(&Object) -> Ended + Send + Sync>;
+
+/// What a person sees and is asked.
+pub trait Ui {
+    /// Shows an action: everything but what is sent, asked and carried out.
+    fn show(&mut self, action: &Action);
+
+    /// `allow`, or the id of an option; anything else is a no. After `wait` it is too late.
+    fn ask(&mut self, question: &Question, wait: Option<Duration>) -> Option<String>;
+}
+
+/// What became of something asked.
+#[derive(Debug, Default)]
+pub struct Turn {
+    /// All messages that were shown.
+    pub texts: Vec<String>,
+    /// The outcome of each directive, of all answers.
+    pub outcomes: Vec<Outcome>,
+    /// Why it came to nothing.
+    pub error: Option<EngineError>,
+    /// What was wrong with the connection, last.
+    pub trouble: Option<super::http::Error>,
+    /// The time was over.
+    pub late: bool,
+}
+
+/// An Engine and this Shell's side of it.
+pub struct Engine {
+    transport: Box<dyn Transport>,
+    desk: Desk,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("shell", &self.desk.shell).finish_non_exhaustive()
+    }
+}
+
+/// How an act ended, from its thread.
+type Report = (usize, Ended);
+
+/// Everything but the transport.
+struct Desk {
+    shell: Shell,
+    ui: Box<dyn Ui>,
+    handlers: BTreeMap<String, Handler>,
+    began: Instant,
+    /// What is to be sent next.
+    outgoing: VecDeque<Outgoing>,
+    question: Option<Question>,
+    /// Acts that wait for a thread.
+    waiting: VecDeque<(usize, Handler, Object)>,
+    running: usize,
+    reports: (Sender<Report>, Receiver<Report>),
+    turn: Turn,
+}
+
+impl Engine {
+    /// A Shell whose abilities are those of its handlers and its user interface.
+    pub fn new(
+        transport: Box<dyn Transport>,
+        shell: Shell,
+        ui: Box<dyn Ui>,
+        handlers: BTreeMap<String, Handler>,
+    ) -> Engine {
+        let desk = Desk {
+            shell,
+            ui,
+            handlers,
+            began: Instant::now(),
+            outgoing: VecDeque::new(),
+            question: None,
+            waiting: VecDeque::new(),
+            running: 0,
+            reports: channel(),
+            turn: Turn::default(),
+        };
+        Engine { transport, desk }
+    }
+
+    /// Asks for something, and carries out what comes back; gives up at `until`.
+    ///
+    /// # Errors
+    /// Another request is under way, which cannot be while this waits for its end.
+    pub fn ask(&mut self, intent: Intent, until: Option<Instant>) -> Result<Turn, Busy> {
+        let actions = self.desk.shell.ask(intent, self.desk.now())?;
+        self.desk.carry_out(actions);
+        while self.desk.shell.is_busy() || self.desk.running > 0 {
+            let is_over = until.is_some_and(|until| Instant::now() >= until);
+            if is_over && !self.desk.turn.late && self.desk.shell.is_busy() {
+                self.desk.give_up();
+            } else if let Some(outgoing) = self.desk.outgoing.pop_front() {
+                self.send(&outgoing, until);
+            } else {
+                let actions = self.desk.next(until);
+                self.desk.carry_out(actions);
+            }
+        }
+        Ok(std::mem::take(&mut self.desk.turn))
+    }
+
+    fn send(&mut self, outgoing: &Outgoing, until: Option<Instant>) {
+        let text = Json::Object(outgoing.body.clone()).to_text();
+        let post = Post {
+            body: text.as_bytes(),
+            stream: outgoing.stream,
+            last_event_id: outgoing.last_event_id,
+            until,
+        };
+        let desk = &mut self.desk;
+        let sent = self.transport.post(post, &mut |incoming| desk.take(incoming));
+        if let Err(error) = sent {
+            let is_over = until.is_some_and(|until| Instant::now() >= until);
+            self.desk.turn.trouble = Some(error);
+            if is_over {
+                return self.desk.give_up();
+            }
+        }
+        // Whatever has not become an answer was cut off.
+        let actions = self.desk.shell.cut(self.desk.now().ms);
+        self.desk.carry_out(actions);
+    }
+}
+
+impl Desk {
+    fn now(&self) -> Moment {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Moment {
+            ms: millis(self.began.elapsed()),
+            unix_ms: i64::try_from(millis(since)).unwrap_or(i64::MAX),
+        }
+    }
+
+    fn give_up(&mut self) {
+        self.turn.late = true;
+        self.question = None;
+        let actions = self.shell.cancel(self.now());
+        self.carry_out(actions);
+    }
+
+    fn take(&mut self, incoming: Incoming) -> Wanted {
+        let now = self.now();
+        let actions = match incoming {
+            Incoming::Message { body, retry_after } => {
+                let message = body.as_deref().and_then(json);
+                self.shell.replied(message.as_ref(), now, retry_after.as_deref())
+            }
+            Incoming::Opened => {
+                self.shell.opened();
+                Vec::new()
+            }
+            Incoming::Event { name, data } => self.shell.event(&name, json(&data).as_ref(), now),
+        };
+        self.carry_out(actions);
+        if self.shell.awaits_answer() && self.outgoing.is_empty() {
+            Wanted::More
+        } else {
+            Wanted::Enough
+        }
+    }
+
+    fn carry_out(&mut self, actions: Vec<Action>) {
+        for action in actions {
+            match action {
+                Action::Send(outgoing) => self.outgoing.push_back(outgoing),
+                Action::Ask(question) => self.question = Some(question),
+                Action::Execute { directive, action_type, payload } => {
+                    self.execute(directive, &action_type, payload);
+                }
+                shown => {
+                    match &shown {
+                        Action::Render { text, .. } => self.turn.texts.push(text.clone()),
+                        Action::Done { outcomes, .. } => self.turn.outcomes.extend(outcomes),
+                        Action::Failed(error) => self.turn.error = Some(error.clone()),
+                        Action::Withdraw(_) => self.question = None,
+                        _ => {}
+                    }
+                    self.ui.show(&shown);
+                }
+            }
+        }
+    }
+
+    fn execute(&mut self, directive: usize, action_type: &str, payload: Object) {
+        if let Some(handler) = self.handlers.get(action_type) {
+            self.waiting.push_back((directive, Arc::clone(handler), payload));
+        } else {
+            // Abilities name what no handler is there for: the caller's mistake, told as a failure.
+            self.running += 1;
+            let _ = self.reports.0.send((directive, Ended::Failed(None)));
+        }
+        self.start_acts();
+    }
+
+    fn start_acts(&mut self) {
+        while self.running < WORKERS {
+            let Some((directive, handler, payload)) = self.waiting.pop_front() else { return };
+            let reports = self.reports.0.clone();
+            self.running += 1;
+            std::thread::spawn(move || {
+                // Nobody listens any more when the whole Shell is gone.
+                let _ = reports.send((directive, handler(&payload)));
+            });
+        }
+    }
+
+    /// Waits for whatever happens next.
+    fn next(&mut self, until: Option<Instant>) -> Vec<Action> {
+        let wait = self.time_left(until);
+        if let Some(question) = self.question.take() {
+            let answer = self.ui.ask(&question, wait);
+            return self.shell.answered(question.directive, answer.as_deref(), self.now());
+        }
+        if self.running > 0 {
+            let report = match wait {
+                Some(wait) => self.reports.1.recv_timeout(wait),
+                None => self.reports.1.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            if let Ok((directive, ended)) = report {
+                self.running -= 1;
+                self.start_acts();
+                return self.shell.finished(directive, ended, self.now());
+            }
+            return self.shell.wake(self.now());
+        }
+        std::thread::sleep(wait.unwrap_or_default());
+        self.shell.wake(self.now())
+    }
+
+    /// How long nothing needs to be done.
+    fn time_left(&self, until: Option<Instant>) -> Option<Duration> {
+        let wakes_at = self.shell.wakes_at();
+        let wakes = wakes_at.map(|at| Duration::from_millis(at.saturating_sub(self.now().ms)));
+        let over = until.map(|until| until.saturating_duration_since(Instant::now()));
+        wakes.into_iter().chain(over).min()
+    }
+}
+
+/// The value of a JSON text; `None` for what is none.
+fn json(bytes: &[u8]) -> Option<Json> {
+    let limits = Limits { bytes: MAX_BODY, values: MAX_VALUES, ..Limits::default() };
+    Document::read(bytes, &limits).ok()?.root().to_json(MAX_LEVELS)
+}
+
+fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,404 @@
+//! An OpenHarness Shell without input or output: what to send, when to try again, what to show and do.
+//!
+//! A [`Shell`] is told what happens and says what follows, like the performance inside it. `engine`
+//! drives one.
+
+mod request;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bridle_wire::openharness::{Json, Object};
+
+use super::action::{Action, Outgoing};
+use super::answer::{Answer, EngineError};
+use super::perform::{Abilities, Ended, Performance};
+use super::stream::{Stream, Taken};
+use super::time::{Moment, unix_ms};
+
+pub use request::{Intent, Profile};
+
+/// Times that one request is sent.
+pub const MAX_TRIES: u32 = 5;
+
+/// Pauses before a further try: they double from the first to the longest, less up to half at random.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// How long an Engine may ask to wait; longer, and the Shell gives up.
+pub const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(300);
+
+/// Requests that follow a user's own by themselves, to report results.
+pub const MAX_ROUNDS: u32 = 16;
+
+/// Results that wait for the next request of a conversation.
+pub const MAX_UNREPORTED: usize = 256;
+
+/// Conversations whose continuation or results are kept; over it, the one first in order is forgotten.
+const MAX_CONVERSATIONS: usize = 256;
+
+/// A session and a conversation within it.
+type Key = (Option<String>, Option<String>);
+
+/// Randomness and names, handed in.
+pub struct Chance {
+    /// A request id that nothing else has.
+    pub new_id: Box<dyn FnMut() -> String>,
+    /// A number from 0 to 1.
+    pub jitter: Box<dyn FnMut() -> f64>,
+}
+
+impl std::fmt::Debug for Chance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Chance")
+    }
+}
+
+/// One request, until its answer has been carried out.
+#[derive(Debug)]
+struct Exchange {
+    intent: Intent,
+    body: Object,
+    stream: Stream,
+    rounds: u32,
+    tries: u32,
+    cuts: u32,
+    fell_back: bool,
+    ok: bool,
+    wakes_at: Option<u64>,
+    performance: Option<Performance>,
+}
+
+impl Exchange {
+    fn awaits_answer(&self) -> bool {
+        self.performance.is_none() && self.wakes_at.is_none()
+    }
+
+    fn request_id(&self) -> &str {
+        self.body.get("request_id").and_then(Json::as_str).unwrap_or_default()
+    }
+}
+
+/// Talks to one Engine, one request at a time.
+#[derive(Debug)]
+pub struct Shell {
+    abilities: Abilities,
+    profile: Profile,
+    chance: Chance,
+    version: String,
+    /// The step to go on with, and when it is over.
+    continuations: BTreeMap<Key, (Object, Option<i64>)>,
+    unreported: BTreeMap<Key, Vec<Object>>,
+    exchange: Option<Exchange>,
+}
+
+/// A request while another one is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("one request at a time")]
+pub struct Busy;
+
+impl Shell {
+    /// A Shell that has asked nothing yet.
+    pub fn new(abilities: Abilities, profile: Profile, chance: Chance) -> Shell {
+        let version = profile.versions.first().cloned().unwrap_or_default();
+        Shell {
+            abilities,
+            profile,
+            chance,
+            version,
+            continuations: BTreeMap::new(),
+            unreported: BTreeMap::new(),
+            exchange: None,
+        }
+    }
+
+    /// Whether a request is under way, or its answer being carried out.
+    pub fn is_busy(&self) -> bool {
+        self.exchange.is_some()
+    }
+
+    /// Whether a request is out and has no answer yet.
+    pub fn awaits_answer(&self) -> bool {
+        self.exchange.as_ref().is_some_and(Exchange::awaits_answer)
+    }
+
+    /// When [`Shell::wake`] should be called, if nothing happens before.
+    pub fn wakes_at(&self) -> Option<u64> {
+        let exchange = self.exchange.as_ref()?;
+        match &exchange.performance {
+            Some(performance) => performance.wakes_at(),
+            None => exchange.wakes_at,
+        }
+    }
+
+    /// The user wants something.
+    ///
+    /// # Errors
+    /// Another request is under way.
+    pub fn ask(&mut self, intent: Intent, at: Moment) -> Result<Vec<Action>, Busy> {
+        if self.is_busy() {
+            return Err(Busy);
+        }
+        Ok(vec![self.begin(intent, at, 0)])
+    }
+
+    /// A whole message came; the status of HTTP does not matter. `None` stands for what is no JSON.
+    pub fn replied(
+        &mut self,
+        message: Option<&Json>,
+        at: Moment,
+        retry_after: Option<&str>,
+    ) -> Vec<Action> {
+        let Some(exchange) = self.exchange.as_mut().filter(|it| it.awaits_answer()) else {
+            return Vec::new();
+        };
+        let answer = match Answer::read(message, Some(exchange.request_id())) {
+            Ok(answer) => answer,
+            Err(error) => return self.fail(EngineError::new(error.code, error.reason)),
+        };
+        if !answer.ok {
+            let error = answer.error.clone().unwrap_or_else(EngineError::unnamed);
+            let again = self.other_version(&answer, &error);
+            if let Some(action) = again.or_else(|| self.again(&error, at.ms, retry_after)) {
+                return vec![action];
+            }
+        }
+        self.perform(answer, at)
+    }
+
+    /// A stream begins to come instead of a message.
+    pub fn opened(&mut self) {
+        if let Some(exchange) = &mut self.exchange {
+            exchange.stream.connected();
+        }
+    }
+
+    /// An event of the stream came.
+    pub fn event(&mut self, name: &str, data: Option<&Json>, at: Moment) -> Vec<Action> {
+        let Some(exchange) = self.exchange.as_mut().filter(|it| it.awaits_answer()) else {
+            return Vec::new();
+        };
+        let before = exchange.stream.last_seq;
+        let taken = exchange.stream.take(name, data);
+        if exchange.stream.last_seq != before && taken.is_ok() {
+            exchange.cuts = 0;
+        }
+        match taken {
+            Ok(Taken::Shown(actions)) => actions,
+            Ok(Taken::Final(message)) => self.replied(Some(&message), at, None),
+            Err(_) => self.cut(at.ms),
+        }
+    }
+
+    /// The connection failed, or ended before its time.
+    pub fn cut(&mut self, now: u64) -> Vec<Action> {
+        let Some(exchange) = self.exchange.as_mut().filter(|it| it.awaits_answer()) else {
+            return Vec::new();
+        };
+        exchange.cuts += 1;
+        if exchange.stream.resumable && exchange.cuts < MAX_TRIES {
+            let count = exchange.cuts;
+            return vec![self.pause(count, Duration::ZERO, now)];
+        }
+        self.fail(EngineError::new("transport_error", "the Engine cannot be reached"))
+    }
+
+    /// Time has passed.
+    pub fn wake(&mut self, at: Moment) -> Vec<Action> {
+        let Some(exchange) = &mut self.exchange else { return Vec::new() };
+        if let Some(performance) = &mut exchange.performance {
+            let steps = performance.tick(at.ms);
+            return self.after(steps, at);
+        }
+        if exchange.wakes_at.is_none_or(|wakes_at| at.ms < wakes_at) {
+            return Vec::new();
+        }
+        exchange.wakes_at = None;
+        vec![Action::Send(Outgoing {
+            body: exchange.body.clone(),
+            stream: self.profile.stream,
+            last_event_id: exchange.stream.last_seq,
+        })]
+    }
+
+    /// The user has answered a question: `allow`, the id of an option, or anything else, which is no.
+    pub fn answered(&mut self, directive: usize, answer: Option<&str>, at: Moment) -> Vec<Action> {
+        let Some(performance) = self.performance() else { return Vec::new() };
+        let steps = performance.answered(directive, answer, at.ms);
+        self.after(steps, at)
+    }
+
+    /// Something that was carried out has ended.
+    pub fn finished(&mut self, directive: usize, ended: Ended, at: Moment) -> Vec<Action> {
+        let Some(performance) = self.performance() else { return Vec::new() };
+        let steps = performance.finished(directive, ended, at.ms);
+        self.after(steps, at)
+    }
+
+    /// The user gives up.
+    pub fn cancel(&mut self, at: Moment) -> Vec<Action> {
+        if !self.is_busy() {
+            return Vec::new();
+        }
+        let Some(performance) = self.performance() else {
+            return self.fail(EngineError::new("cancelled", ""));
+        };
+        let steps = performance.cancel(at.ms);
+        self.after(steps, at)
+    }
+
+    fn performance(&mut self) -> Option<&mut Performance> {
+        self.exchange.as_mut()?.performance.as_mut()
+    }
+
+    fn begin(&mut self, intent: Intent, at: Moment, rounds: u32) -> Action {
+        let body = self.body(&intent, at.unix_ms);
+        self.exchange = Some(Exchange {
+            intent,
+            body: body.clone(),
+            stream: Stream::new(self.abilities.clone(), BTreeMap::new()),
+            rounds,
+            tries: 1,
+            cuts: 0,
+            fell_back: false,
+            ok: false,
+            wakes_at: None,
+            performance: None,
+        });
+        self.outgoing(body)
+    }
+
+    fn outgoing(&self, body: Object) -> Action {
+        Action::Send(Outgoing { body, stream: self.profile.stream, last_event_id: None })
+    }
+
+    /// Tries once with a version that both know.
+    fn other_version(&mut self, answer: &Answer, error: &EngineError) -> Option<Action> {
+        let exchange = self.exchange.as_mut()?;
+        if error.code != "protocol_version_unsupported" || exchange.fell_back {
+            return None;
+        }
+        let line = |text: &str| {
+            let version = bridle_wire::openharness::Version::parse(text)?;
+            Some((version.major, version.minor))
+        };
+        let is_offered = |text: &&String| {
+            let ours = line(text);
+            answer.versions.iter().any(|theirs| ours == Some((theirs.major, theirs.minor)))
+        };
+        let common = self.profile.versions.iter().find(is_offered)?.clone();
+        if exchange.body.get("protocol_version").and_then(Json::as_str) == Some(&common) {
+            return None;
+        }
+        exchange.fell_back = true;
+        exchange.body.insert("protocol_version", common.as_str());
+        let body = exchange.body.clone();
+        self.version = common;
+        Some(self.outgoing(body))
+    }
+
+    /// Tries again what the Engine calls retryable: the same request, later.
+    fn again(
+        &mut self,
+        error: &EngineError,
+        now: u64,
+        retry_after: Option<&str>,
+    ) -> Option<Action> {
+        let exchange = self.exchange.as_mut()?;
+        if !error.retryable || exchange.tries >= MAX_TRIES {
+            return None;
+        }
+        let is_count = |text: &&str| {
+            (1..=9).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        let seconds = retry_after.map(str::trim).filter(is_count);
+        let seconds = seconds.and_then(|text| text.parse().ok()).unwrap_or(0);
+        let least = Duration::from_secs(seconds);
+        if least > LONGEST_RETRY_AFTER {
+            return None;
+        }
+        // A new run has a new stream; what the last one has shown needs not be shown again.
+        let shown = std::mem::take(&mut exchange.stream.shown);
+        exchange.stream = Stream::new(self.abilities.clone(), shown);
+        exchange.tries += 1;
+        let count = exchange.tries - 1;
+        Some(self.pause(count, least, now))
+    }
+
+    fn pause(&mut self, count: u32, least: Duration, now: u64) -> Action {
+        let doubled = FIRST_WAIT.saturating_mul(1 << count.saturating_sub(1).min(16));
+        let share = 0.5 + 0.5 * (self.chance.jitter)().clamp(0.0, 1.0);
+        let step = doubled.min(LONGEST_WAIT).mul_f64(share) + Duration::from_micros(500);
+        let ms = u64::try_from(step.max(least).as_millis()).unwrap_or(u64::MAX);
+        if let Some(exchange) = &mut self.exchange {
+            exchange.wakes_at = Some(now.saturating_add(ms));
+        }
+        Action::Wait(ms)
+    }
+
+    fn fail(&mut self, error: EngineError) -> Vec<Action> {
+        self.exchange = None;
+        vec![Action::Failed(error)]
+    }
+
+    fn perform(&mut self, answer: Answer, at: Moment) -> Vec<Action> {
+        let Some(exchange) = &mut self.exchange else { return Vec::new() };
+        if let Some(continuation) = &answer.continuation {
+            let ends = continuation.get("expires_at").and_then(Json::as_str).and_then(unix_ms);
+            make_room(&mut self.continuations);
+            self.continuations.insert(exchange.intent.key(), (continuation.clone(), ends));
+        }
+        let mut actions = Vec::new();
+        if !answer.ok {
+            let error = answer.error.clone().unwrap_or_else(EngineError::unnamed);
+            actions.push(Action::Failed(error));
+        } else if answer.error.is_some() {
+            actions.push(Action::Log("success_with_error"));
+        }
+        exchange.ok = answer.ok;
+        let shown =
+            if answer.ok { std::mem::take(&mut exchange.stream.shown) } else { BTreeMap::new() };
+        let mut performance = Performance::new(self.abilities.clone(), answer, at.ms, shown);
+        let steps = performance.start(at.ms);
+        exchange.performance = Some(performance);
+        actions.extend(self.after(steps, at));
+        actions
+    }
+
+    /// What follows the steps of a performance: at its end, results may have to go out at once.
+    fn after(&mut self, steps: Vec<Action>, at: Moment) -> Vec<Action> {
+        let mut actions = steps;
+        let Some(Action::Done { results, .. }) = actions.last() else { return actions };
+        let Some(exchange) = self.exchange.take() else { return actions };
+        let intent = exchange.intent;
+        if !results.is_empty() {
+            make_room(&mut self.unreported);
+            let kept = self.unreported.entry(intent.key()).or_default();
+            kept.extend_from_slice(results);
+            kept.drain(..kept.len().saturating_sub(MAX_UNREPORTED));
+        }
+        if !exchange.ok || !exchange.performance.is_some_and(|it| it.owes_result()) {
+            return actions;
+        }
+        if exchange.rounds >= MAX_ROUNDS {
+            let message = "the Engine asks for results again and again";
+            actions.push(Action::Failed(EngineError::new("too_many_rounds", message)));
+            return actions;
+        }
+        let follow_up = Intent {
+            session_id: intent.session_id,
+            conversation_id: intent.conversation_id,
+            timeout_ms: intent.timeout_ms,
+            ..Intent::default()
+        };
+        actions.push(self.begin(follow_up, at, exchange.rounds + 1));
+        actions
+    }
+}
+
+/// Forgets a conversation when too many are kept.
+fn make_room<T>(kept: &mut BTreeMap<Key, T>) {
+    if kept.len() >= MAX_CONVERSATIONS {
+        kept.pop_first();
+    }
+}

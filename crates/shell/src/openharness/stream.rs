@@ -1,0 +1,209 @@
+//! Streams of profile `dev.bridle.sse.1`: what may be shown while an answer comes.
+//!
+//! Everything before `final` is for display. A stream that breaks can be taken up again after the
+//! last event that came whole, if the Engine has offered it. Called by `shell`; bytes are for `sse`.
+
+use std::collections::BTreeMap;
+
+use bridle_wire::openharness::{Json, Object};
+
+use super::action::Action;
+use super::answer::{Directive, Invalid, integer};
+use super::perform::{Abilities, MAX_DIRECTIVES, is_plain_message, rendered};
+use super::text::{MAX_NOTICE, MAX_TEXT, first_text};
+
+/// Characters of pieces that are put together for display; what is beyond waits for `final`.
+const MAX_FOLDED: usize = 1 << 20;
+
+/// Levels of a payload that a piece may lie under.
+const MAX_LEVELS: usize = 16;
+
+/// The stream is not what it should be: as good as cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Broken;
+
+impl From<Invalid> for Broken {
+    fn from(_: Invalid) -> Broken {
+        Broken
+    }
+}
+
+/// What an event means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Taken {
+    /// To be shown.
+    Shown(Vec<Action>),
+    /// The answer.
+    Final(Json),
+}
+
+/// What a stream has said so far, across its connections.
+#[derive(Debug, Clone)]
+pub struct Stream {
+    abilities: Abilities,
+    /// Number of the last event.
+    pub last_seq: Option<i64>,
+    /// Whether it can be taken up again.
+    pub resumable: bool,
+    greeted: bool,
+    /// Messages that were shown whole, by directive id.
+    pub shown: BTreeMap<String, Object>,
+    folded: BTreeMap<String, Folded>,
+    room: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Folded {
+    index: u64,
+    directive: Object,
+}
+
+impl Stream {
+    /// A stream that has said nothing; `shown` was shown before it began.
+    pub fn new(abilities: Abilities, shown: BTreeMap<String, Object>) -> Stream {
+        Stream {
+            abilities,
+            last_seq: None,
+            resumable: false,
+            greeted: false,
+            shown,
+            folded: BTreeMap::new(),
+            room: MAX_FOLDED,
+        }
+    }
+
+    /// A connection begins: its first event is `open`.
+    pub fn connected(&mut self) {
+        self.greeted = false;
+    }
+
+    /// Takes an event.
+    ///
+    /// # Errors
+    /// One is missing, or this one is not of its shape.
+    pub fn take(&mut self, name: &str, data: Option<&Json>) -> Result<Taken, Broken> {
+        let nothing = Ok(Taken::Shown(Vec::new()));
+        let Some(data) = data.and_then(Json::as_object) else { return nothing };
+        let Some(seq) = integer(data, "seq")? else { return nothing };
+        let expected = self.last_seq.map_or(0, |last| last.saturating_add(1));
+        if seq < expected {
+            return nothing;
+        }
+        if seq > expected || (!self.greeted && name != "open") {
+            return Err(Broken);
+        }
+        self.last_seq = Some(seq);
+        self.greeted = true;
+        let shown = match name {
+            "open" => {
+                self.resumable = data.get("resume").and_then(Json::as_object).is_some();
+                None
+            }
+            "progress" => first_text(data, &["label"], MAX_NOTICE).map(Action::Progress),
+            "directive.start" => {
+                self.start(data)?;
+                None
+            }
+            "directive.delta" => self.delta(data)?,
+            "directive.done" => self.done(data)?,
+            "final" => {
+                let message = data.get("message").filter(|message| message.as_object().is_some());
+                return Ok(Taken::Final(message.ok_or(Broken)?.clone()));
+            }
+            _ => None,
+        };
+        Ok(Taken::Shown(shown.into_iter().collect()))
+    }
+
+    fn start(&mut self, data: &Object) -> Result<(), Broken> {
+        let index = integer(data, "index")?.and_then(|index| u64::try_from(index).ok());
+        let id = data.get("directive_id").and_then(Json::as_str);
+        let directive = data.get("directive").and_then(Json::as_object);
+        let (Some(index), Some(id), Some(directive)) = (index, id, directive) else {
+            return Ok(());
+        };
+        if self.folded.len() < MAX_DIRECTIVES {
+            let mut directive = directive.clone();
+            directive.insert("payload", Object::new());
+            self.folded.insert(id.to_owned(), Folded { index, directive });
+        }
+        Ok(())
+    }
+
+    fn delta(&mut self, data: &Object) -> Result<Option<Action>, Broken> {
+        let id = data.get("directive_id").and_then(Json::as_str);
+        let folded = id.and_then(|id| self.folded.get_mut(id));
+        let path = data.get("path").and_then(Json::as_str);
+        let Some((folded, path)) = folded.zip(path) else { return Ok(None) };
+        let append = data.get("append").and_then(Json::as_str);
+        let size = append.map_or(1, |append| append.chars().count());
+        match self.room.checked_sub(size) {
+            Some(room) => self.room = room,
+            None => {
+                self.room = 0;
+                return Ok(None);
+            }
+        }
+        if fold(&mut folded.directive, path, data).is_none() {
+            return Ok(None);
+        }
+        let directive = Directive::read(&folded.directive.clone().into())?;
+        if !is_plain_message(&directive, &self.abilities) {
+            return Ok(None);
+        }
+        let text = first_text(&directive.payload, &["text", "message"], MAX_TEXT);
+        Ok(text.map(|text| Action::Display { directive: folded.index, text }))
+    }
+
+    fn done(&mut self, data: &Object) -> Result<Option<Action>, Broken> {
+        let id = data.get("directive_id").and_then(Json::as_str);
+        let folded = id.and_then(|id| self.folded.remove(id));
+        let directive = Directive::read(data.get("directive").unwrap_or(&Json::Null))?;
+        let (Some(folded), Some(id)) = (folded, directive.id.clone()) else { return Ok(None) };
+        let is_same = data.get("directive_id").and_then(Json::as_str) == Some(id.as_str());
+        if !is_same || !is_plain_message(&directive, &self.abilities) {
+            return Ok(None);
+        }
+        let index = usize::try_from(folded.index).unwrap_or(usize::MAX);
+        let shown = rendered(index, &directive.payload);
+        if shown.is_some() {
+            self.shown.insert(id, directive.raw);
+        }
+        Ok(shown)
+    }
+}
+
+/// Puts a piece where its path says, below `/payload`; `None` when it fits nowhere.
+fn fold(directive: &mut Object, path: &str, data: &Object) -> Option<()> {
+    let keys: Vec<String> =
+        path.split('/').map(|key| key.replace("~1", "/").replace("~0", "~")).collect();
+    let [first, inner @ .., last] = keys.as_slice() else { return None };
+    let is_below = match inner.first() {
+        Some(key) => key == "payload",
+        None => last == "payload",
+    };
+    if !first.is_empty() || !is_below || keys.len() > MAX_LEVELS {
+        return None;
+    }
+    let mut holder = directive;
+    for key in inner {
+        if holder.get(key).is_none() {
+            holder.insert(key.as_str(), Object::new());
+        }
+        holder = match holder.get_mut(key) {
+            Some(Json::Object(inside)) => inside,
+            _ => return None,
+        };
+    }
+    if let Some(value) = data.get("value") {
+        holder.insert(last.as_str(), value.clone());
+        return Some(());
+    }
+    let append = data.get("append")?.as_str()?;
+    match holder.get_mut(last) {
+        Some(Json::String(before)) => before.push_str(append),
+        Some(_) => return None,
+        None => holder.insert(last.as_str(), append),
+    }
+    Some(())
+}
