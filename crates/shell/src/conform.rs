@@ -10,8 +10,10 @@
 //! - [`expect`]: failures that are known, each with its reason
 //! - [`report`]: the result for people, for programs and for build servers
 //! - [`oacp`]: the kit for daemons of the framed protocol
+//! - [`engine`]: the kit for engines of the OpenHarness Protocol
 
 pub mod case;
+pub mod engine;
 pub mod expect;
 pub mod notes;
 pub mod oacp;

@@ -1,5 +1,7 @@
 //! Flags of `bridle conform`.
 
+pub(crate) mod engine;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,6 +21,16 @@ pub(crate) enum Conform {
         bridle conform oacp unix:/run/user/1000/bridle.sock --only S\n  \
         bridle conform oacp 127.0.0.1:9105 --junit report.xml --expect known.txt")]
     Oacp(Oacp),
+    /// An engine of the OpenHarness Protocol
+    #[command(after_help = "Talks to the engine as shells would, good ones and bad ones, over \
+        HTTP/1.1; makes sessions whose names\nbegin with `kit-`, and sends a few bodies of 32 MiB. \
+        What the body says is judged, whatever the status;\nwhat the engine does not offer is \
+        counted apart.\n\n\
+        Examples:\n  \
+        bridle conform engine http://127.0.0.1:8788/v1/openharness\n  \
+        bridle conform engine https://engine.example/harness/v1 --token-file token --only P\n  \
+        bridle conform engine http://127.0.0.1:8788/v1/openharness --intent-approval 'delete it'")]
+    Engine(engine::Engine),
 }
 
 #[derive(Debug, Args)]
@@ -52,7 +64,7 @@ pub(crate) struct How {
     #[arg(long, value_name = "ID")]
     pub(crate) only: Vec<String>,
     /// Failures that are known: a line each, an id and the reason; one that passes is a failure
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, visible_alias = "known", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) expect: Option<PathBuf>,
     /// The least that counts
     #[arg(long, value_name = "LEVEL", default_value = "must")]

@@ -1,5 +1,7 @@
 //! `bridle conform`: runs a kit against a peer and reports.
 
+mod engine;
+
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -15,6 +17,7 @@ use crate::exit::{Exit, Failure};
 pub(crate) fn run(verb: Conform) -> Result<Exit, Failure> {
     match verb {
         Conform::Oacp(args) => run_oacp(args),
+        Conform::Engine(args) => engine::run(args),
     }
 }
 
@@ -69,9 +72,11 @@ fn check<P: Peer>(kit: Kit, cases: &[Case<P>], peer: &mut P, how: &How) -> Resul
 
 fn list<P>(cases: &[Case<P>]) -> Result<Exit, Failure> {
     let mut text = String::new();
+    let longest = cases.iter().map(|case| case.section.len()).max().unwrap_or_default();
+    let width = (longest + 1).max(6);
     for Case { id, level, section, title, .. } in cases {
         let level = level.to_string();
-        text.push_str(&format!("{id:<8}{level:<8}{section:<6}{title}\n"));
+        text.push_str(&format!("{id:<8}{level:<8}{section:<width$}{title}\n"));
     }
     let written = io::stdout().lock().write_all(text.as_bytes());
     written.map_err(|error| Failure::stream("cannot write the list", &error))?;

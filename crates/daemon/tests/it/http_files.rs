@@ -126,7 +126,7 @@ async fn what_is_unknown_or_somebody_elses_is_unresolved_and_not_told_apart() {
         let reply = ask(&daemon, &post(&daemon, &with(id, &attachment))).await;
         assert_eq!(reply.code(), Code::AttachmentUnresolved, "{attachment}");
         let details = reply.message().response.error.unwrap().details.unwrap();
-        let wanted = format!("context.attachments[0].{field}");
+        let wanted = format!("context.attachments.0.{field}");
         assert_eq!(details.get("field").and_then(|it| it.as_str()), Some(&*wanted));
         bodies.push(reply.body.replace(id, ""));
     }
@@ -309,7 +309,7 @@ async fn what_is_fetched_is_kept_and_its_facts_must_be_as_declared() {
         let reply = ask(&daemon, &post(&daemon, &with(id, attachment))).await;
         assert_eq!(reply.code(), Code::AttachmentUnresolved, "{attachment}");
         let details = reply.message().response.error.unwrap().details.unwrap();
-        let wanted = format!("context.attachments[0].{field}");
+        let wanted = format!("context.attachments.0.{field}");
         assert_eq!(details.get("field").and_then(|it| it.as_str()), Some(&*wanted));
         refused.push(reply.body.replace(id, ""));
     }

@@ -67,7 +67,7 @@ pub(in crate::http) async fn resolve(
     }
     let mut resolved = Vec::with_capacity(context.attachments.len());
     for (index, attachment) in context.attachments.iter().enumerate() {
-        let at = |key: &str| format!("context.attachments[{index}].{key}");
+        let at = |key: &str| format!("context.attachments.{index}.{key}");
         let facts = match target(attachment, host) {
             Target::None => None,
             Target::Kept(key, reference) => {

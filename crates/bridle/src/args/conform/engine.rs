@@ -1,0 +1,43 @@
+//! Flags of `bridle conform engine`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bridle_shell::conform::engine::url::Url;
+use clap::{Args, ValueHint};
+
+use super::How;
+use crate::args::seconds;
+
+#[derive(Debug, Args)]
+pub(crate) struct Engine {
+    /// Where requests are posted, such as http://127.0.0.1:8788/v1/openharness
+    #[arg(value_name = "URL", required_unless_present = "list")]
+    pub(crate) url: Option<Url>,
+    /// A bearer token: the first line of this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) token_file: Option<PathBuf>,
+    /// A bearer token of somebody else, for what principals may not see of each other
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) token2_file: Option<PathBuf>,
+    /// What to say for a plain answer
+    #[arg(long, value_name = "TEXT", default_value = "help")]
+    pub(crate) intent: String,
+    /// What to say to be asked for an approval
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) intent_approval: Option<String>,
+    /// What to say for an answer that takes some seconds
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) intent_slow: Option<String>,
+    /// An origin whose pages may ask, such as https://app.example.org
+    #[arg(long, value_name = "ORIGIN")]
+    pub(crate) origin: Option<String>,
+    /// Authorities to believe over https, PEM [default: those of the system]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) ca: Option<PathBuf>,
+    /// Longest wait for anything
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    pub(crate) timeout: Duration,
+    #[command(flatten)]
+    pub(crate) how: How,
+}

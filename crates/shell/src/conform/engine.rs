@@ -1,0 +1,388 @@
+//! The kit for engines of the OpenHarness Protocol: `bridle conform engine URL`.
+//!
+//! Its cases are written from the protocol's draft, whose sections they name, and from section 15
+//! of `docs/protocol.md` (those sections begin with `P`). Judged is what a body says, whatever the
+//! status; what only some engines have (discovery, streams, repeats, ..) is a profile and binds who
+//! offers it. None of the code is used with which bridle's own engine reads and writes messages.
+//!
+//! - [`url`], [`http`]: where an engine is, and how to talk to it byte by byte
+//! - [`answer`]: a message of the engine, and what is expected of it
+//! - [`shape`]: what must hold for every answer of a run
+//! - [`rows`]: cases that are a request and an expectation
+//! - the others: the cases
+
+pub mod answer;
+mod asked;
+mod auth;
+mod calloff;
+mod capabilities;
+mod context;
+mod discovery;
+mod envelope;
+mod every;
+mod files;
+pub mod http;
+mod hygiene;
+mod origin;
+mod privacy;
+mod repeats;
+pub mod rows;
+pub mod shape;
+mod sockets;
+mod status;
+mod steps;
+mod streams;
+mod text;
+mod types;
+mod unknown;
+pub mod url;
+mod version;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::Kit;
+use super::case::{Case, Checked, Finding};
+use super::notes::Notes;
+use super::run::Peer;
+use answer::Answer;
+pub use asked::Asked;
+use http::{Conn, Of, Reply, Way};
+use shape::Class;
+
+/// The kit.
+pub const KIT: Kit = Kit {
+    name: "engine",
+    revision: "1.0.0-draft",
+    text: "the OpenHarness draft; sections that begin with P are of docs/protocol.md",
+};
+
+/// Tries again after `rate_limited`, and the longest pause before one.
+const PATIENCE: (u32, Duration) = (3, Duration::from_secs(3));
+
+/// What the kit is told besides the address.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// A credential.
+    pub token: Option<String>,
+    /// A credential of somebody else.
+    pub token2: Option<String>,
+    /// An origin whose pages may ask.
+    pub origin: Option<String>,
+    /// What to say to get a plain answer.
+    pub intent: String,
+    /// What to say to be asked for an approval.
+    pub approval: Option<String>,
+    /// What to say to get an answer that takes long.
+    pub slow: Option<String>,
+    /// Makes names that no other run uses.
+    pub nonce: String,
+}
+
+/// Who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    /// The one with the first credential.
+    First,
+    /// The one with the second.
+    Second,
+}
+
+/// An engine to check.
+#[derive(Debug)]
+pub struct Engine {
+    way: Way,
+    setup: Setup,
+    notes: Notes,
+    made: u32,
+    /// The document of the engine, once it was asked for; `None` inside if it has none.
+    known: Option<Option<Value>>,
+    /// The first thing of each class that was wrong in any answer.
+    seen: BTreeMap<Class, String>,
+}
+
+impl Engine {
+    /// An engine at an address.
+    pub fn new(way: Way, setup: Setup) -> Engine {
+        let notes = Notes::default();
+        Engine { way, setup, notes, made: 0, known: None, seen: BTreeMap::new() }
+    }
+
+    /// Where it is.
+    pub fn way(&self) -> &Way {
+        &self.way
+    }
+
+    /// What the kit was told.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// Writes something down.
+    pub fn note(&mut self, what: &str) {
+        self.notes.noted(what);
+    }
+
+    /// A name that nobody has used: an id, a session, a secret.
+    pub fn name(&mut self) -> String {
+        self.made += 1;
+        format!("kit-{}-{}", self.setup.nonce, self.made)
+    }
+
+    /// Connects.
+    ///
+    /// # Errors
+    /// Nobody is there.
+    pub fn open(&mut self) -> Result<Conn, Finding> {
+        Conn::open(&self.way)
+    }
+
+    /// Sends a request on a connection of its own and takes the answer.
+    ///
+    /// # Errors
+    /// None comes.
+    pub fn exchange(&mut self, asked: &Asked) -> Result<Reply, Finding> {
+        let mut conn = self.open()?;
+        self.exchange_on(&mut conn, asked)
+    }
+
+    /// Sends a request on a connection and takes the answer.
+    ///
+    /// # Errors
+    /// None comes.
+    pub fn exchange_on(&mut self, conn: &mut Conn, asked: &Asked) -> Result<Reply, Finding> {
+        self.notes.sent(asked.shown().as_bytes());
+        conn.send(&asked.bytes(&self.way.url));
+        let of = if asked.method == "HEAD" { Of::Head } else { Of::Any };
+        let reply = conn.reply(of)?;
+        self.notes.came(reply.text().as_bytes());
+        Ok(reply)
+    }
+
+    /// A request with a body as the first principal, as cases usually send one.
+    pub fn post(&self, body: impl Into<Vec<u8>>) -> Asked {
+        let mut asked = Asked::new("POST", &self.way.url.path);
+        asked.set("Content-Type", "application/json");
+        asked.set("Accept", "application/json");
+        asked.body = body.into();
+        self.sign(&mut asked, Who::First);
+        asked
+    }
+
+    /// A request for a path, as the first principal.
+    pub fn get(&self, path: &str) -> Asked {
+        let mut asked = Asked::new("GET", path);
+        self.sign(&mut asked, Who::First);
+        asked
+    }
+
+    /// Puts a credential on a request, if there is one.
+    pub fn sign(&self, asked: &mut Asked, who: Who) {
+        let token = match who {
+            Who::First => &self.setup.token,
+            Who::Second => &self.setup.token2,
+        };
+        match token {
+            Some(token) => asked.set("Authorization", &format!("Bearer {token}")),
+            None => asked.unset("Authorization"),
+        }
+    }
+
+    /// Posts a message and takes the answer, which must be an envelope.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn ask(&mut self, body: &str) -> Result<Answer, Finding> {
+        let asked = self.post(body);
+        self.answer(&asked)
+    }
+
+    /// Posts a message as somebody.
+    ///
+    /// # Errors
+    /// The answer is no envelope.
+    pub fn ask_as(&mut self, who: Who, body: &str) -> Result<Answer, Finding> {
+        let mut asked = self.post(body);
+        self.sign(&mut asked, who);
+        self.answer(&asked)
+    }
+
+    /// Sends a request and takes the answer, which must be an envelope. An engine that is asked too
+    /// often is given time.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn answer(&mut self, asked: &Asked) -> Result<Answer, Finding> {
+        let (tries, pause) = PATIENCE;
+        for _ in 0..tries {
+            let reply = self.exchange(asked)?;
+            let answer = self.judge(reply)?;
+            if answer.code() != Some("rate_limited") {
+                return Ok(answer);
+            }
+            let wanted = answer.reply.header("retry-after").and_then(|text| text.parse().ok());
+            std::thread::sleep(wanted.map_or(pause, Duration::from_secs).min(pause));
+        }
+        Err(Finding::fault("the engine answers `rate_limited` again and again"))
+    }
+
+    /// Reads an answer, and looks at everything that must hold for all of them.
+    ///
+    /// # Errors
+    /// It is no envelope.
+    pub fn judge(&mut self, reply: Reply) -> Result<Answer, Finding> {
+        let answer = Answer::read(reply)?;
+        for (class, what) in shape::faults(&answer) {
+            self.seen.entry(class).or_insert(what);
+        }
+        Ok(answer)
+    }
+
+    /// Fills a template: `@ID`, `@SESSION` and `@CANARY` with new names, `@INTENT` with what is
+    /// said; `@V` is version and id, `@R` a request with an intent, `@U` the intent alone.
+    pub fn fill(&mut self, template: &str) -> Filled {
+        let (id, session) = (self.name(), self.name());
+        let canary = self.name().replace('-', "x");
+        let intent = Value::from(self.setup.intent.as_str()).to_string();
+        let text = template
+            .replace("@V", r#""protocol_version":"1.0.0","request_id":"@ID""#)
+            .replace("@R", r#""request":{"context":{@U}}"#)
+            .replace("@U", &format!(r#""user_intent":{intent}"#))
+            .replace("@ID", &id)
+            .replace("@SESSION", &session)
+            .replace("@CANARY", &canary);
+        Filled { text, id, canary }
+    }
+
+    /// Fills a template and posts it.
+    ///
+    /// # Errors
+    /// The answer is no envelope.
+    pub fn ask_filled(&mut self, template: &str) -> Result<(Filled, Answer), Finding> {
+        let filled = self.fill(template);
+        let answer = self.ask(&filled.text)?;
+        Ok((filled, answer))
+    }
+
+    /// Checks that the engine still serves.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn is_alive(&mut self) -> Checked {
+        let (_, answer) = self.ask_filled(rows::GOOD)?;
+        answer.is_served().map_err(|_| Finding::fault("afterwards a good request is not served"))
+    }
+
+    /// What was wrong in any answer so far.
+    pub fn wrong(&self, class: Class) -> Option<&str> {
+        self.seen.get(&class).map(String::as_str)
+    }
+
+    /// The document in which the engine says what it offers.
+    ///
+    /// # Errors
+    /// It has none.
+    pub fn discovery(&mut self) -> Result<Value, Finding> {
+        if self.known.is_none() {
+            let path = self.way.url.path.clone();
+            let mut asked = self.get(&path);
+            asked.unset("Authorization");
+            asked.set("Accept", "application/json");
+            let reply = self.exchange(&asked)?;
+            let value: Option<Value> = serde_json::from_slice(&reply.body).ok();
+            let value =
+                value.filter(|it| reply.status == 200 && it["protocol_versions"].is_array());
+            self.known = Some(value);
+        }
+        let none =
+            || Finding::unoffered("GET on the address gives no document with `protocol_versions`");
+        self.known.clone().flatten().ok_or_else(none)
+    }
+
+    /// Ends the case if the engine does not list a code among those of its errors.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn needs_code(&mut self, code: &str) -> Checked {
+        let document = self.discovery()?;
+        let is_there = |codes: &Vec<Value>| codes.iter().any(|it| it == code);
+        if document["error_codes"].as_array().is_some_and(is_there) {
+            return Ok(());
+        }
+        Err(Finding::unoffered(format!("discovery does not list the error code `{code}`")))
+    }
+
+    /// Ends the case if the engine does not list a profile.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn needs_profile(&mut self, profile: &str) -> Checked {
+        let document = self.discovery()?;
+        let is_there = |profiles: &Vec<Value>| profiles.iter().any(|it| it == profile);
+        if document["profiles"].as_array().is_some_and(is_there) {
+            return Ok(());
+        }
+        Err(Finding::unoffered(format!("discovery does not list the profile `{profile}`")))
+    }
+
+    /// Ends the case if there is no second principal.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn needs_second(&self) -> Checked {
+        match self.setup.token2 {
+            Some(_) => Ok(()),
+            None => Err(Finding::unoffered("no second principal was named: --token2-file FILE")),
+        }
+    }
+}
+
+/// A template that was filled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filled {
+    /// The text.
+    pub text: String,
+    /// What stands for `@ID`.
+    pub id: String,
+    /// What stands for `@CANARY`.
+    pub canary: String,
+}
+
+impl Peer for Engine {
+    fn begin(&mut self) {
+        self.notes = Notes::default();
+    }
+
+    fn end(&mut self) -> Notes {
+        std::mem::take(&mut self.notes)
+    }
+}
+
+/// All cases, in the order in which they are worth reading.
+pub fn cases() -> Vec<Case<Engine>> {
+    let lists = [
+        envelope::cases(),
+        version::cases(),
+        text::cases(),
+        unknown::cases(),
+        types::cases(),
+        context::cases(),
+        capabilities::cases(),
+        privacy::cases(),
+        hygiene::cases(),
+        status::cases(),
+        auth::cases(),
+        origin::cases(),
+        discovery::cases(),
+        repeats::cases(),
+        steps::cases(),
+        calloff::cases(),
+        files::cases(),
+        streams::cases(),
+        sockets::cases(),
+        every::cases(),
+    ];
+    lists.into_iter().flatten().collect()
+}
