@@ -1,13 +1,16 @@
 ;;; org-tree.el --- The tree that org-element makes of files  -*- lexical-binding: t; -*-
 
-;; Prints, for each file, a line `FILE name' and then one form for each element and object, in the order of the text:
+;; Adds to the file OUT, for each file, a line `FILE name', then one form for each element and object, in the order of the
+;; text, then a line `DONE':
 ;;
 ;;   (DEPTH TYPE BEGIN END CONTENTS-BEGIN CONTENTS-END POST-AFFILIATED VALUE...)
 ;;
 ;; The values are those properties that bridle works out too, in the order of `org-tree--properties'.  Where Org itself
-;; fails on a file, the only line is `failed'.  Objects of titles and of tags of items are there, like contents.
+;; fails on a file, the only line is `failed'.  Objects of titles, of tags of items, of captions and of what stands around
+;; the keys of citations are there, like contents.  There are texts on which Org never ends: whoever runs this ends it, and
+;; finds the name of the file without `DONE'.
 ;;
-;;   emacs -Q --batch -l peers/emacs/org-tree.el FILE...
+;;   emacs -Q --batch -l peers/emacs/org-tree.el OUT FILE...
 
 ;;; Code:
 
@@ -17,6 +20,7 @@
 (defconst org-tree--properties
   '((babel-call :value)
     (citation :style)
+    (citation-reference :key)
     (clock :status :duration)
     (code :value)
     (diary-sexp :value)
@@ -100,26 +104,42 @@
                            (or (funcall get :post-affiliated) (funcall get :begin) 1))
                      (org-tree--values node)))
       (terpri)
-      (dolist (inside (pcase (org-element-type node)
-                        ('headline (funcall get :title))
-                        ('item (funcall get :tag))))
-        (org-tree--print inside (1+ depth)))
-      (dolist (inside (org-element-contents node))
+      (dolist (inside (append
+                       ;; The last caption comes first, and each as (LONG . SHORT).
+                       (apply #'append (mapcar (lambda (caption) (append (cdr caption) (car caption)))
+                                               (reverse (funcall get :caption))))
+                       (pcase (org-element-type node)
+                         ('headline (funcall get :title))
+                         ('item (funcall get :tag))
+                         ((or 'citation 'citation-reference) (funcall get :prefix)))
+                       (org-element-contents node)
+                       (and (memq (org-element-type node) '(citation citation-reference))
+                            (funcall get :suffix))))
         (org-tree--print inside (1+ depth))))))
 
-(defun org-tree-file (file)
-  "Print the tree of FILE."
-  (princ (format "FILE %s\n" file))
-  (with-temp-buffer
-    (let ((coding-system-for-read 'utf-8))
-      (insert-file-contents file))
-    (let (tree)
-      (condition-case nil
-          (progn (org-mode)
-                 (setq tree (org-element-parse-buffer)))
-        (error (princ "failed\n")))
-      (when tree
-        (org-tree--print tree 0)))))
+;; What is printed to standard output in batch mode is lost when Emacs is ended.
+(defun org-tree--add (text out)
+  "Add TEXT to the file OUT."
+  (let ((coding-system-for-write 'utf-8-unix))
+    (write-region text nil out t 'silent)))
+
+(defun org-tree-file (file out)
+  "Add the tree of FILE to the file OUT."
+  (org-tree--add (format "FILE %s\n" file) out)
+  (org-tree--add
+   (with-output-to-string
+     (with-temp-buffer
+       (let ((coding-system-for-read 'utf-8))
+         (insert-file-contents file))
+       (let (tree)
+         (condition-case nil
+             (progn (org-mode)
+                    (setq tree (org-element-parse-buffer)))
+           (error (princ "failed\n")))
+         (when tree
+           (org-tree--print tree 0))))
+     (princ "DONE\n"))
+   out))
 
 (set-language-environment "UTF-8")
 (setq print-escape-newlines t
@@ -131,7 +151,8 @@
 ;; A file of Org must not run anything, nor ask.
 (setq enable-local-variables nil
       org-inhibit-startup t)
-(mapc #'org-tree-file command-line-args-left)
-(setq command-line-args-left nil)
+(let ((out (pop command-line-args-left)))
+  (while command-line-args-left
+    (org-tree-file (pop command-line-args-left) out)))
 
 ;;; org-tree.el ends here

@@ -1,7 +1,10 @@
 //! Changes of an Org text: every byte that is not meant stays as it is. Made by `Document` and `Tree`; whoever asked
 //! for one writes the result, or shows its diff.
 
+mod archive;
+mod checkbox;
 mod clock;
+mod count;
 mod drawer;
 mod headline;
 mod subtree;
@@ -11,6 +14,7 @@ use std::fmt;
 use crate::lines::Lines;
 use crate::text::Span;
 
+pub use archive::{Archived, Origin};
 pub use drawer::Plan;
 
 /// Lines shown before and behind a change, as `diff -u` and `git` do.
@@ -28,6 +32,8 @@ pub enum EditError {
     Missing,
     /// A subtree cannot go into itself.
     IntoItself,
+    /// Another checkbox must be checked before this one.
+    Blocked,
 }
 
 impl fmt::Display for EditError {
@@ -37,6 +43,7 @@ impl fmt::Display for EditError {
             Self::Unreadable => "the new text would be read as something else",
             Self::Missing => "what is to be changed is not there",
             Self::IntoItself => "a subtree cannot go into itself",
+            Self::Blocked => "another checkbox must be checked before this one",
         })
     }
 }

@@ -73,22 +73,30 @@ pub enum TodoState {
 
 /// The `TODO` keywords of a file.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct TodoWords<'t>(HashMap<&'t [u8], TodoState>);
+pub(crate) struct TodoWords<'t> {
+    states: HashMap<&'t [u8], TodoState>,
+    /// In order.
+    all: Vec<Todo<'t>>,
+}
 
 impl<'t> TodoWords<'t> {
     /// Those that the file sets, or `TODO` and `DONE` when it sets none.
     pub(crate) fn new(keywords: &[Keyword<'t>]) -> Self {
-        let is_setting = |keyword: &&Keyword<'t>| {
+        let mut words = Self::default();
+        // In this order, wherever they stand.
+        for name in ["TYP_TODO", "TODO", "SEQ_TODO"] {
+            let settings = keywords.iter().filter(|keyword| keyword.is(name));
+            settings.for_each(|keyword| words.add(keyword.value));
+        }
+        let is_setting = |keyword: &Keyword<'t>| {
             ["TODO", "SEQ_TODO", "TYP_TODO"].iter().any(|name| keyword.is(name))
         };
-        let settings: Vec<&[u8]> =
-            keywords.iter().filter(is_setting).map(|keyword| keyword.value).collect();
-        let mut words = Self(HashMap::new());
-        if settings.is_empty() {
+        if !keywords.iter().any(is_setting) {
             words.add(b"TODO | DONE");
         }
-        for setting in settings {
-            words.add(setting);
+        // A word that is done in one sequence is done in all.
+        for todo in &mut words.all {
+            todo.state = words.states.get(todo.keyword).copied().unwrap_or(todo.state);
         }
         words
     }
@@ -101,21 +109,31 @@ impl<'t> TodoWords<'t> {
         let done_from = bar.unwrap_or(words.len().saturating_sub(1));
         for (index, word) in words.iter().enumerate().filter(|(_, word)| **word != b"|") {
             let state = if index < done_from { TodoState::Open } else { TodoState::Done };
-            let known = self.0.entry(without_key(word)).or_insert(state);
-            // A word that is done in one sequence is done in all.
+            let keyword = without_key(word);
+            let known = self.states.entry(keyword).or_insert(state);
             if state == TodoState::Done {
                 *known = state;
             }
+            self.all.push(Todo { keyword, state });
         }
+    }
+
+    pub(crate) fn all(&self) -> &[Todo<'t>] {
+        &self.all
     }
 
     /// Whether the file has this keyword.
     pub(crate) fn has(&self, word: &[u8]) -> bool {
-        self.0.contains_key(word)
+        self.states.contains_key(word)
+    }
+
+    /// What a keyword of the file means.
+    pub(crate) fn state(&self, word: &[u8]) -> Option<TodoState> {
+        self.states.get(word).copied()
     }
 
     fn find(&self, word: &'t [u8]) -> Option<Todo<'t>> {
-        self.0.get(word).map(|state| Todo { keyword: word, state: *state })
+        self.states.get(word).map(|state| Todo { keyword: word, state: *state })
     }
 }
 

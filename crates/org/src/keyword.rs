@@ -1,6 +1,10 @@
 //! `#+KEY: value` lines: those of the file, and those affiliated to the element below them.
 
-use crate::text::{Span, rfind_pair, strip_prefix_any_case, trim, word};
+use crate::lines::Lines;
+use crate::object::Caption;
+use crate::text::{
+    Span, drop_blanks, offset_in, rfind_pair, skip_blanks, strip_prefix_any_case, trim, word,
+};
 
 /// Affiliated keywords and the name that each goes by.
 const AFFILIATED: &[(&str, &str)] = &[
@@ -69,6 +73,26 @@ pub(crate) fn affiliated(marked: &[u8]) -> Option<(&[u8], &[u8])> {
     let closed = rest.first() == Some(&b'[') && is_dual(key);
     let end = closed.then(|| last_bracket(rest)).flatten()?;
     Some((key, trim(&rest[end..])))
+}
+
+/// The caption on a line, if it is one.
+pub(crate) fn caption(lines: &Lines<'_>, index: usize) -> Option<Caption> {
+    let line = lines.content(index);
+    let marked = crate::line::after_mark(line)?;
+    affiliated(marked)?;
+    let rest = strip_prefix_any_case(marked, b"caption")?;
+    let (short, value) = match rest.first()? {
+        b':' => (None, &rest[1..]),
+        _ => {
+            let end = last_bracket(rest)?;
+            (Some(&rest[1..end - 2]), &rest[end..])
+        }
+    };
+    let span = |part: &[u8]| {
+        let start = lines.start(index) + offset_in(line, part);
+        Span { start, end: start + part.len() }
+    };
+    Some(Caption { long: span(drop_blanks(skip_blanks(value))), short: short.map(span) })
 }
 
 /// Whether the line ends a paragraph above it. Of keys with something in brackets, `#+foo[bar]: x`, only those

@@ -42,12 +42,12 @@ mod edit;
 
 pub use arguments::Argument;
 pub use document::{Document, Element, Kind, Opaque};
-pub use edit::{Edit, EditError, Plan, Splice};
+pub use edit::{Archived, Edit, EditError, Origin, Plan, Splice};
 pub use fact::{Fact, Facts};
 pub use heading::{Heading, HeadingId, Todo, TodoState};
 pub use keyword::Keyword;
 pub use kind::Type;
-pub use object::{Objects, Scratch};
+pub use object::{Caption, Objects, Scratch};
 pub use position::Positions;
 pub use property::{Planning, Property};
 pub use settings::Settings;

@@ -25,8 +25,18 @@ use cursor::Cursors;
 use pairs::Pairs;
 
 pub(crate) use link::type_at as link_type;
+pub(crate) use note::key_of as citation_key;
 pub(crate) use radio::Radio;
 pub(crate) use stamp::is_date;
+
+/// A caption: the text behind the colon, and the one in brackets before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caption {
+    /// `#+caption: this`.
+    pub long: Span,
+    /// `#+caption[this]: `.
+    pub short: Option<Span>,
+}
 
 /// Objects of one container in the order of the text, each before those inside it.
 #[derive(Clone, Debug, Default)]
@@ -103,6 +113,7 @@ const MINIMAL: Set = Set::of(&[
 ]);
 const STANDARD: Set = Set(u32::MAX).without(&[Type::CitationReference, Type::TableCell]);
 const ONE_LINE: Set = STANDARD.without(&[Type::LineBreak]);
+const IN_KEYWORD: Set = STANDARD.without(&[Type::FootnoteReference]);
 const IN_LINK: Set = MINIMAL.with(&[
     Type::ExportSnippet,
     Type::InlineBabelCall,
@@ -207,6 +218,22 @@ pub(crate) fn read(tree: &Tree<'_>, node: &Node, scratch: &mut Scratch, objects:
     }
 }
 
+/// Reads the objects of the captions above an element.
+pub(crate) fn read_captions(
+    tree: &Tree<'_>,
+    captions: &[Caption],
+    scratch: &mut Scratch,
+    objects: &mut Objects,
+) {
+    let spans = captions.iter().flat_map(|caption| caption.short.into_iter().chain([caption.long]));
+    for span in spans.filter(|span| may_hold(tree, *span, Type::Keyword)) {
+        let text = &tree.lines.source()[..span.end];
+        let radio = tree.settings.radio.as_ref();
+        let mut reader = Reader { text, start: span.start, radio, scratch: &mut *scratch };
+        reader.run(span.start, span.end, IN_KEYWORD, &mut objects.nodes);
+    }
+}
+
 /// Whether anything in the span could be an object. Rows have cells in any case.
 fn may_hold(tree: &Tree<'_>, span: Span, kind: Type) -> bool {
     kind == Type::TableRow
@@ -243,9 +270,32 @@ impl Reader<'_> {
                 frames.push(Frame { start, end, set, node: Some(index), resume });
                 at = start;
             }
+            if matches!(found.kind, Type::Citation | Type::CitationReference) {
+                at = self.around(&found, index, &mut frames);
+            }
             nodes.push(node);
         }
         self.scratch.frames = frames;
+    }
+
+    /// What stands around the keys of a citation, or around the key of a reference, is read too, in order. Returns where
+    /// to go on.
+    fn around(&mut self, found: &Found, index: usize, frames: &mut Vec<Frame>) -> usize {
+        let [before, behind] = match found.kind {
+            Type::Citation => self.around_keys(found),
+            _ => self.around_key(found),
+        };
+        let frame =
+            |(start, end), resume| Frame { start, end, set: MINIMAL, node: Some(index), resume };
+        let keys = if found.kind == Type::Citation { frames.pop() } else { None };
+        frames.push(frame(behind, found.end));
+        let mut next = behind.0;
+        if let Some(keys) = keys {
+            next = keys.start;
+            frames.push(Frame { resume: behind.0, ..keys });
+        }
+        frames.push(frame(before, next));
+        before.0
     }
 
     /// Reads the cells of a row: they end at `|`, whatever is around it.

@@ -1,13 +1,16 @@
 //! What a text says about itself that changes how it is read: keywords of progress, odd levels, abbreviations of
 //! links, radio targets.
 
-use crate::heading::TodoWords;
+use crate::heading::{Todo, TodoWords};
 use crate::keyword::{self, Keyword};
 use crate::kind::Type;
 use crate::line;
 use crate::object::{Objects, Radio, Scratch};
-use crate::text::{is_space, trim, word};
+use crate::text::{Span, is_space, trim, word};
 use crate::tree::{Node, NodeId, Tree};
+
+/// Most files that `#+SETUPFILE:` lines lead to, one from another: what lies behind is not asked for.
+const MAX_SETUP_FILES: usize = 32;
 
 /// Settings of a text.
 #[derive(Clone, Debug, Default)]
@@ -15,44 +18,85 @@ pub struct Settings<'t> {
     pub(crate) words: TodoWords<'t>,
     /// Whether every second level is left out: `#+STARTUP: odd`.
     pub(crate) odd_levels: bool,
-    /// `#+LINK: name replacement`, in order.
+    /// `#+LINK: name replacement`, the last first: of several for one name, that one counts.
     pub(crate) abbreviations: Vec<(&'t [u8], &'t [u8])>,
     /// Highest, lowest and default priority: `#+PRIORITIES: A C B`.
     priorities: Option<[u8; 3]>,
     /// What is a link wherever it is read.
     pub(crate) radio: Option<Radio>,
+    /// All keywords, those of setup files where they are named.
+    keywords: Vec<Keyword<'t>>,
+    setup_files: Vec<&'t [u8]>,
 }
 
 impl<'t> Settings<'t> {
-    /// Reads the keywords of a tree.
-    pub(crate) fn of(tree: &Tree<'t>) -> Self {
-        let keywords: Vec<Keyword<'t>> = keywords(tree).collect();
-        let values = |key: &'static str| {
-            keywords.iter().filter(move |keyword| keyword.is(key)).map(|keyword| keyword.value)
-        };
-        let startup = values("STARTUP").flat_map(|value| value.split(|byte| is_space(*byte)));
-        let odd_levels = startup.fold(false, |odd, option| match option {
-            b"odd" => true,
-            b"oddeven" => false,
-            _ => odd,
+    /// Reads the keywords of a tree, and those of the files that it names for its setup, whose texts `setup` has.
+    pub(crate) fn of(tree: &Tree<'t>, setup: &mut dyn FnMut(&[u8]) -> Option<&'t [u8]>) -> Self {
+        let (keywords, setup_files) = collected(tree, setup);
+        let mut settings = Self { keywords, setup_files, ..Self::default() };
+        settings.words = TodoWords::new(&settings.keywords);
+        settings.odd_levels = settings.startup().fold(false, |odd, option| {
+            let is = |name: &[u8]| option.eq_ignore_ascii_case(name);
+            is(b"odd") || (odd && !is(b"oddeven"))
         });
-        let abbreviations = values("LINK").filter_map(|value| {
+        let abbreviations = settings.values("LINK").filter_map(|value| {
             let name = word(value);
             let link = trim(&value[name.len()..]);
             (!name.is_empty() && !link.is_empty()).then_some((name, link))
         });
-        let priorities = values("PRIORITIES").next_back().and_then(|value| {
+        settings.abbreviations = abbreviations.collect();
+        settings.abbreviations.reverse();
+        let priorities = settings.values("PRIORITIES").next();
+        settings.priorities = priorities.and_then(|value| {
             let mut letters = value.split(|byte| is_space(*byte)).filter(|word| !word.is_empty());
             let mut next = || letters.next().filter(|word| word.len() == 1).map(|word| word[0]);
             Some([next()?, next()?, next()?])
         });
-        Self {
-            words: TodoWords::new(&keywords),
-            odd_levels,
-            abbreviations: abbreviations.collect(),
-            priorities,
-            radio: None,
-        }
+        settings
+    }
+
+    /// The values of the keyword `key`, in whatever case, in order, those of setup files included.
+    pub fn values(&self, key: &str) -> impl Iterator<Item = &'t [u8]> {
+        self.keywords.iter().filter(move |keyword| keyword.is(key)).map(|keyword| keyword.value)
+    }
+
+    /// The names of the files that `#+SETUPFILE:` lines lead to, as written but for quotes. Reading them is up to the
+    /// caller: [`Tree::read_with_setup`].
+    #[must_use]
+    pub fn setup_files(&self) -> &[&'t [u8]] {
+        &self.setup_files
+    }
+
+    /// The keywords of progress, in order, and on which side of the bar each is.
+    #[must_use]
+    pub fn states(&self) -> &[Todo<'t>] {
+        self.words.all()
+    }
+
+    /// The tags that every headline inherits: `#+FILETAGS:`.
+    pub fn file_tags(&self) -> impl Iterator<Item = &'t [u8]> {
+        let separates = |byte: &u8| *byte == b':' || is_space(*byte);
+        self.values("FILETAGS")
+            .flat_map(move |value| value.split(separates))
+            .filter(|tag| !tag.is_empty())
+    }
+
+    /// The category: `#+CATEGORY:`, of several the first.
+    #[must_use]
+    pub fn category(&self) -> Option<&'t [u8]> {
+        self.values("CATEGORY").next()
+    }
+
+    /// Where archived subtrees go: `#+ARCHIVE:`, of several the first.
+    #[must_use]
+    pub fn archive(&self) -> Option<&'t [u8]> {
+        self.values("ARCHIVE").next()
+    }
+
+    /// The words of `#+STARTUP:`, in order.
+    pub fn startup(&self) -> impl Iterator<Item = &'t [u8]> {
+        let options = self.values("STARTUP").flat_map(|value| value.split(|byte| is_space(*byte)));
+        options.filter(|option| !option.is_empty())
     }
 
     /// The highest, the lowest and the default priority, where the text sets them.
@@ -61,7 +105,7 @@ impl<'t> Settings<'t> {
         self.priorities
     }
 
-    /// The abbreviations of links, each with what stands for it.
+    /// The abbreviations of links, each with what stands for it; of several for one name, the first counts.
     #[must_use]
     pub fn link_abbreviations(&self) -> &[(&'t [u8], &'t [u8])] {
         &self.abbreviations
@@ -74,6 +118,39 @@ impl<'t> Settings<'t> {
     }
 }
 
+/// The keywords of a tree, those of the files for its setup where they are named, and the names of these files.
+fn collected<'t>(
+    tree: &Tree<'t>,
+    setup: &mut dyn FnMut(&[u8]) -> Option<&'t [u8]>,
+) -> (Vec<Keyword<'t>>, Vec<&'t [u8]>) {
+    let own: Vec<Keyword<'t>> = keywords(tree).collect();
+    let (mut all, mut files) = (Vec::with_capacity(own.len()), Vec::new());
+    let mut open = vec![own.into_iter()];
+    while let Some(source) = open.last_mut() {
+        let Some(keyword) = source.next() else {
+            open.pop();
+            continue;
+        };
+        let name = keyword.is("SETUPFILE").then(|| unquoted(keyword.value));
+        all.push(keyword);
+        let Some(name) = name.filter(|name| !name.is_empty() && !files.contains(name)) else {
+            continue;
+        };
+        if files.len() < MAX_SETUP_FILES {
+            files.push(name);
+            if let Some(text) = setup(name) {
+                let inner: Vec<Keyword<'t>> = keywords(&Tree::elements(text)).collect();
+                open.push(inner.into_iter());
+            }
+        }
+    }
+    (all, files)
+}
+
+fn unquoted(value: &[u8]) -> &[u8] {
+    value.strip_prefix(b"\"").and_then(|inner| inner.strip_suffix(b"\"")).unwrap_or(value)
+}
+
 /// The radio targets of a tree, if there are any: the text is read for them only where one could be.
 pub(crate) fn radio(tree: &Tree<'_>) -> Option<Radio> {
     memchr::memmem::find(tree.whole, b"<<<")?;
@@ -81,6 +158,10 @@ pub(crate) fn radio(tree: &Tree<'_>) -> Option<Radio> {
     let (mut scratch, mut objects) = (Scratch::default(), Objects::default());
     for id in 0..tree.nodes.len() {
         let node = &tree.nodes[id];
+        if node.after_affiliated > node.begin {
+            tree.caption_objects_into(NodeId(id), &mut scratch, &mut objects);
+            targets(&objects).for_each(|text| radio.add(text.of(tree.whole)));
+        }
         let text = match node.kind {
             Type::Paragraph | Type::VerseBlock | Type::TableRow => node.contents(),
             Type::Headline | Type::Item => {
@@ -93,10 +174,14 @@ pub(crate) fn radio(tree: &Tree<'_>) -> Option<Radio> {
             continue;
         }
         tree.objects_into(NodeId(id), &mut scratch, &mut objects);
-        let targets = objects.nodes().iter().filter(|object| object.kind == Type::RadioTarget);
-        targets.filter_map(Node::contents).for_each(|text| radio.add(text.of(tree.whole)));
+        targets(&objects).for_each(|text| radio.add(text.of(tree.whole)));
     }
     (!radio.is_empty()).then_some(radio)
+}
+
+fn targets(objects: &Objects) -> impl Iterator<Item = Span> {
+    let targets = objects.nodes().iter().filter(|object| object.kind == Type::RadioTarget);
+    targets.filter_map(Node::contents)
 }
 
 /// The keywords of a tree that belong to no element below them, in order.

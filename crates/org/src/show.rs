@@ -56,12 +56,18 @@ impl<'t> Tree<'t> {
             while ends.pop_if(|end| *end <= index).is_some() {}
             each(&shown(ends.len(), node));
             ends.push(crate::lines::widen(node.next));
-            self.objects_into(NodeId(index), &mut scratch, &mut objects);
-            let mut inner: Vec<usize> = Vec::new();
-            for (index, object) in objects.nodes().iter().enumerate() {
-                while inner.pop_if(|end| *end <= index).is_some() {}
-                each(&shown(ends.len() + inner.len(), object));
-                inner.push(index + 1 + objects.inside(index));
+            for captions in [true, false] {
+                if captions {
+                    self.caption_objects_into(NodeId(index), &mut scratch, &mut objects);
+                } else {
+                    self.objects_into(NodeId(index), &mut scratch, &mut objects);
+                }
+                let mut inner: Vec<usize> = Vec::new();
+                for (index, object) in objects.nodes().iter().enumerate() {
+                    while inner.pop_if(|end| *end <= index).is_some() {}
+                    each(&shown(ends.len() + inner.len(), object));
+                    inner.push(index + 1 + objects.inside(index));
+                }
             }
         }
     }

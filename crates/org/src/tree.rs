@@ -7,7 +7,7 @@
 
 use crate::kind::Type;
 use crate::lines::{Lines, narrow, widen};
-use crate::object::{Objects, Scratch};
+use crate::object::{Caption, Objects, Scratch};
 use crate::settings::Settings;
 use crate::text::Span;
 
@@ -90,12 +90,27 @@ impl<'t> Tree<'t> {
     /// Reads a text. Every text is an Org text; time and memory are linear in its length.
     #[must_use]
     pub fn read(source: &'t [u8]) -> Self {
-        let lines = Lines::new(source);
-        let nodes = crate::parse::parse(&lines);
-        let mut tree = Self { whole: source, lines, nodes, settings: Settings::default() };
-        tree.settings = Settings::of(&tree);
+        Self::read_with_setup(source, |_| None)
+    }
+
+    /// Reads a text that has its setup elsewhere too: `setup` is asked for the text of each file that a `#+SETUPFILE:` line
+    /// leads to, by its name as written, and may say that it has none. At most 32 are asked for, each once.
+    #[must_use]
+    pub fn read_with_setup(
+        source: &'t [u8],
+        mut setup: impl FnMut(&[u8]) -> Option<&'t [u8]>,
+    ) -> Self {
+        let mut tree = Self::elements(source);
+        tree.settings = Settings::of(&tree, &mut setup);
         tree.settings.radio = crate::settings::radio(&tree);
         tree
+    }
+
+    /// The elements alone, without what the text says about itself.
+    pub(crate) fn elements(source: &'t [u8]) -> Self {
+        let lines = Lines::new(source);
+        let nodes = crate::parse::parse(&lines);
+        Self { whole: source, lines, nodes, settings: Settings::default() }
     }
 
     /// The bytes that were read.
@@ -162,6 +177,34 @@ impl<'t> Tree<'t> {
         objects.clear();
         if let Some(node) = self.nodes.get(id.0) {
             crate::object::read(self, node, scratch, objects);
+        }
+    }
+
+    /// The captions above an element, in order.
+    #[must_use]
+    pub fn captions(&self, id: NodeId) -> Vec<Caption> {
+        let node = self.nodes.get(id.0).filter(|node| node.after_affiliated > node.begin);
+        let Some(node) = node else { return Vec::new() };
+        let first = self.lines.at(node.span().start);
+        let end = self.lines.at(node.after_affiliated());
+        (first..end).filter_map(|index| crate::keyword::caption(&self.lines, index)).collect()
+    }
+
+    /// The objects in the captions above an element, those of all captions in the order of the text.
+    #[must_use]
+    pub fn caption_objects(&self, id: NodeId) -> Objects {
+        let mut objects = Objects::default();
+        self.caption_objects_into(id, &mut Scratch::default(), &mut objects);
+        objects
+    }
+
+    /// As [`Tree::caption_objects`], into a list that was used before.
+    pub fn caption_objects_into(&self, id: NodeId, scratch: &mut Scratch, objects: &mut Objects) {
+        objects.clear();
+        let has_keywords =
+            self.nodes.get(id.0).is_some_and(|node| node.after_affiliated > node.begin);
+        if has_keywords {
+            crate::object::read_captions(self, &self.captions(id), scratch, objects);
         }
     }
 

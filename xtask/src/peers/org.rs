@@ -3,6 +3,7 @@
 //! many elements and objects are the same in type, nesting, places and what they say, and what is not.
 
 mod corpus;
+mod emacs;
 mod texts;
 
 use std::collections::BTreeMap;
@@ -12,24 +13,22 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use bridle_org::{Count, Tree};
 
-use crate::console::{Console, Run, root};
+use crate::console::{Console, root};
+use emacs::Seen;
 
 pub(super) const HELP: &str = "\
-usage: cargo xtask peers org [--record | --check] [--no-packages] [FOLDER...]
+usage: cargo xtask peers org [--record | --check] [--no-made] [--no-packages] [FOLDER...]
+       cargo xtask peers org --texts COUNT
 
 Compares the Org tree with that of Emacs. Without a flag: on the vectors, on made texts, on the Org files of the
 packages that peers/org-corpus.txt pins (fetched once into target/org-corpus), and on those below each FOLDER.
 
-  --record        write what Emacs sees in vectors/org to vectors/org/peers/emacs.sexp
-  --check         write nothing; fail when that file differs from what Emacs sees now
-  --no-packages   fetch nothing";
-
-/// Files that one Emacs reads: enough to make its start cheap, few enough to lose little when it dies.
-const BATCH: usize = 100;
-
-/// Seconds that Emacs gets for a batch, and for a file alone.
-const BATCH_SECONDS: &str = "120";
-const FILE_SECONDS: &str = "20";
+  --record        write what Emacs sees in vectors/org, and what it makes of the changes in vectors/org/edits, to
+                  vectors/org/peers
+  --check         write nothing; fail when those files differ from what Emacs does now
+  --no-made       make no texts
+  --no-packages   fetch nothing
+  --texts COUNT   without Emacs: make so many texts, and read and print each; every byte must come back";
 
 /// Differences that are listed for one file, and for all.
 const SHOWN_OF_A_FILE: usize = 8;
@@ -39,70 +38,82 @@ const SHOWN: usize = 80;
 const ELEMENTS: usize = 9_950;
 const OBJECTS: usize = 9_900;
 
-/// Lines that a file was shown as, by its name.
-type Trees = BTreeMap<String, Vec<String>>;
-
 pub(super) fn run(arguments: &[String], console: &Console) -> Result<()> {
     let flags: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match flags.as_slice() {
         ["--record"] => {
-            fs::write(recorded(), printed()?).context("cannot write the record")?;
-            console.say("peers: vectors/org/peers/emacs.sexp written");
+            fs::write(recorded("emacs"), printed()?).context("cannot write the record")?;
+            fs::write(recorded("edits"), emacs::edits()?).context("cannot write the record")?;
+            console.say("peers: vectors/org/peers/emacs.sexp and edits.sexp written");
             Ok(())
         }
         ["--check"] => check(console),
+        ["--texts", count] => {
+            let count = count.parse().with_context(|| format!("`{count}` is no count"))?;
+            texts::round_trips(count, console)
+        }
         _ => compare(&flags, console),
     }
 }
 
 /// Fails when the record no longer tells the truth.
 pub(super) fn check(console: &Console) -> Result<()> {
-    let committed = fs::read_to_string(recorded()).context("cannot read the record of trees")?;
-    if committed != printed()? {
-        bail!(
-            "Emacs sees other trees in vectors/org: `cargo xtask peers org --record`, and look at the diff"
-        );
+    for (name, fresh) in [("emacs", printed()?), ("edits", emacs::edits()?)] {
+        let committed = fs::read_to_string(recorded(name)).context("cannot read the record")?;
+        if committed != fresh {
+            bail!(
+                "Emacs does otherwise than vectors/org/peers/{name}.sexp says: `cargo xtask peers org --record`, and look \
+                 at the diff"
+            );
+        }
     }
-    console.say("peers: the trees of vectors/org are what Emacs sees");
+    console.say("peers: the trees and changes of vectors/org are those of Emacs");
     Ok(())
 }
 
-fn recorded() -> PathBuf {
-    root().join("vectors/org/peers/emacs.sexp")
+fn recorded(name: &str) -> PathBuf {
+    root().join(format!("vectors/org/peers/{name}.sexp"))
 }
 
-/// What Emacs prints for the vectors, by their names alone.
+/// What Emacs says of the vectors, by their names alone.
 fn printed() -> Result<String> {
-    let files = org_files(&root().join("vectors/org"))?;
-    let text = emacs(&files)?;
-    let prefix = format!("FILE {}/", root().join("vectors/org").display());
-    Ok(text.replace(&prefix, "FILE "))
+    let folder = root().join("vectors/org");
+    let mut text = String::new();
+    for (file, seen) in emacs::trees(&org_files(&folder)?)? {
+        let name = file.strip_prefix(&folder).unwrap_or(&file).display();
+        let Seen::Tree(lines) = seen else { bail!("Org fails on `{name}`") };
+        text += &format!("FILE {name}\n{}\n", lines.join("\n"));
+    }
+    Ok(text)
 }
 
 fn compare(flags: &[&str], console: &Console) -> Result<()> {
-    let mut sets =
-        vec![("vectors", org_files(&root().join("vectors/org"))?), ("made", texts::made()?)];
+    let known = |flag: &str| ["--no-made", "--no-packages"].contains(&flag);
+    if let Some(flag) = flags.iter().find(|flag| flag.starts_with("--") && !known(flag)) {
+        bail!("unexpected argument `{flag}`\n\n{HELP}");
+    }
+    let mut sets = vec![("vectors", org_files(&root().join("vectors/org"))?)];
+    if !flags.contains(&"--no-made") {
+        sets.push(("made", texts::made()?));
+    }
     if !flags.contains(&"--no-packages") {
         sets.push(("packages", corpus::fetched(console)?));
     }
     for folder in flags.iter().filter(|flag| !flag.starts_with("--")) {
         sets.push((*folder, org_files(Path::new(folder))?));
     }
-    if let Some(flag) =
-        flags.iter().find(|flag| flag.starts_with("--") && **flag != "--no-packages")
-    {
-        bail!("unexpected argument `{flag}`\n\n{HELP}");
-    }
     let mut all = Score::default();
     for (name, files) in sets {
         let mut score = Score::default();
-        for batch in files.chunks(BATCH) {
-            score.add(batch, &emacs(batch)?)?;
+        for (file, seen) in emacs::trees(&files)? {
+            score.add(&file, &seen)?;
         }
         score.report(name, console);
         all.join(score);
     }
     all.report("all", console);
+    all.failed.iter().for_each(|name| console.say(format!("Org fails on {name}")));
+    all.endless.iter().for_each(|name| console.say(format!("Emacs did not end on {name}")));
     for line in all.different.iter().take(SHOWN) {
         console.say(line);
     }
@@ -118,28 +129,16 @@ fn compare(flags: &[&str], console: &Console) -> Result<()> {
     Ok(())
 }
 
-/// What Emacs prints for the files. There are texts on which Org never ends: such a batch is tried file by file, and what
-/// still does not end counts as failed.
-fn emacs(files: &[PathBuf]) -> Result<String> {
-    let limit = if files.len() > 1 { BATCH_SECONDS } else { FILE_SECONDS };
-    let batch = Run::new("timeout")
-        .args([limit, "emacs", "-Q", "--batch", "-l", "peers/emacs/org-tree.el"])
-        .args(files)
-        .stdout();
-    match (batch, files) {
-        (Ok(printed), _) => Ok(printed),
-        (Err(_), [file]) => Ok(format!("FILE {}\nfailed\n", file.display())),
-        (Err(_), _) => files.iter().map(|file| emacs(std::slice::from_ref(file))).collect(),
-    }
-}
-
 /// The Org files below a folder, sorted.
 fn org_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut open = vec![folder.to_owned()];
     let mut found = Vec::new();
     while let Some(folder) = open.pop() {
         for path in super::entries(&folder)? {
-            if path.is_dir() && !path.is_symlink() {
+            if path.is_symlink() {
+                continue;
+            }
+            if path.is_dir() {
                 open.push(path);
             } else if path.extension().is_some_and(|extension| extension == "org") && path.is_file()
             {
@@ -155,29 +154,26 @@ fn org_files(folder: &Path) -> Result<Vec<PathBuf>> {
 #[derive(Default)]
 struct Score {
     files: usize,
-    failed: usize,
+    /// Files that Org gives up on, and files that it does not end on: nothing to compare with.
+    failed: Vec<String>,
+    endless: Vec<String>,
     elements: (usize, usize),
     objects: (usize, usize),
     different: Vec<String>,
 }
 
 impl Score {
-    fn add(&mut self, files: &[PathBuf], printed: &str) -> Result<()> {
-        let mut seen = by_file(printed);
-        for file in files {
-            self.files += 1;
-            let name = file.display().to_string();
-            let expect =
-                seen.remove(&name).with_context(|| format!("Emacs says nothing of `{name}`"))?;
-            if expect == ["failed"] {
-                self.failed += 1;
-                continue;
-            }
-            let source = fs::read(file).with_context(|| format!("cannot read `{name}`"))?;
-            if let Some(offset) = Tree::read(&source).first_loss() {
-                bail!("`{name}` does not come back from byte {offset} on");
-            }
-            self.count(&name, &expect, &shown(&source));
+    fn add(&mut self, file: &Path, seen: &Seen) -> Result<()> {
+        self.files += 1;
+        let name = file.display().to_string();
+        let source = fs::read(file).with_context(|| format!("cannot read `{name}`"))?;
+        if let Some(offset) = Tree::read(&source).first_loss() {
+            bail!("`{name}` does not come back from byte {offset} on");
+        }
+        match seen {
+            Seen::Failed => self.failed.push(name),
+            Seen::Endless => self.endless.push(name),
+            Seen::Tree(expect) => self.count(&name, expect, &shown(&source)),
         }
         Ok(())
     }
@@ -207,7 +203,8 @@ impl Score {
 
     fn join(&mut self, other: Score) {
         self.files += other.files;
-        self.failed += other.failed;
+        self.failed.extend(other.failed);
+        self.endless.extend(other.endless);
         for (sum, part) in
             [(&mut self.elements, other.elements), (&mut self.objects, other.objects)]
         {
@@ -224,9 +221,10 @@ impl Score {
             format!("{same} of {of} ({}.{:02} %)", share / 100, share % 100)
         };
         console.say(format!(
-            "{name}: {} files ({} that Org fails on), elements {}, objects {}",
+            "{name}: {} files (Org fails on {}, Emacs did not end on {}), elements {}, objects {}",
             self.files,
-            self.failed,
+            self.failed.len(),
+            self.endless.len(),
             share(self.elements),
             share(self.objects)
         ));
@@ -239,21 +237,6 @@ fn shown(source: &[u8]) -> Vec<String> {
         lines.push(String::from_utf8_lossy(&node.sexp()).into_owned());
     });
     lines
-}
-
-fn by_file(printed: &str) -> Trees {
-    let mut trees = Trees::new();
-    let mut name = String::new();
-    for line in printed.lines() {
-        match line.strip_prefix("FILE ") {
-            Some(file) => {
-                file.clone_into(&mut name);
-                trees.entry(name.clone()).or_default();
-            }
-            None => trees.entry(name.clone()).or_default().push(line.to_owned()),
-        }
-    }
-    trees
 }
 
 /// Whether the form is of an object, by the name of its type.

@@ -31,7 +31,8 @@ fn check<'f>(files: impl Iterator<Item = &'f Path>) -> Result<Exit, Failure> {
     if lost {
         return Ok(Exit::Answered);
     }
-    print(&format!("{count} files, {bytes} bytes: the same\n"))
+    let files = if count == 1 { "file" } else { "files" };
+    print(&format!("{count} {files}, {bytes} bytes: the same\n"))
 }
 
 fn tree(args: &args::Tree) -> Result<Exit, Failure> {

@@ -7,7 +7,7 @@ const TEXT: &str = "* TODO [#A] *é* :t:\n- [X] a\n";
 #[test]
 fn any_bytes_come_back() {
     let bytes = b"* a\xff\r\n\0| b\n#+begin_src".to_vec();
-    pipe(&["org", "check", "-"], bytes).prints("1 files, 22 bytes: the same\n");
+    pipe(&["org", "check", "-"], bytes).prints("1 file, 22 bytes: the same\n");
 }
 
 #[test]

@@ -132,8 +132,9 @@ impl<'t> Tree<'t> {
             }
             (Some(old), None) => return Ok(self.unplan(index, old, plan)),
             (None, Some(stamp)) => {
-                let at = start + drop_blanks(line).len();
-                (Span { start: at, end: at }, [b" ", plan.word(), b" ", stamp].concat())
+                // In front of what is there, as Org does.
+                let at = start + line.len() - skip_blanks(line).len();
+                (Span { start: at, end: at }, [plan.word(), b" ", stamp, b" "].concat())
             }
             (None, None) => (Span { start, end: start }, Vec::new()),
         };

@@ -1,8 +1,7 @@
-//! Changes of the line of a headline, and of a checkbox.
+//! Changes of the line of a headline.
 
 use super::{Edit, EditError};
 use crate::heading::{Title, title};
-use crate::item;
 use crate::kind::Type;
 use crate::line::heading_level;
 use crate::text::{Span, drop_blanks, offset_in, skip_blanks};
@@ -160,22 +159,6 @@ impl<'t> Tree<'t> {
             tags.push(ARCHIVE);
         }
         self.set_tags(headline, &tags)
-    }
-
-    /// Checks a checkbox, or unchecks one that is checked.
-    ///
-    /// # Errors
-    ///
-    /// The node is no item, or has no checkbox.
-    pub fn toggle_checkbox(&self, item: NodeId) -> Result<Edit<'t>, EditError> {
-        let node =
-            self.node(item).filter(|node| node.kind == Type::Item).ok_or(EditError::OtherType)?;
-        let start = node.span().start;
-        let line = self.lines.content(self.lines.at(start));
-        let mark = item::read(line).checkbox.ok_or(EditError::Missing)?.start + 1;
-        let new = if line[mark] == b'X' { b" " } else { b"X" };
-        let at = start + mark;
-        Ok(Edit::replace(self.whole, Span { start: at, end: at + 1 }, *new))
     }
 
     fn said(&self, headline: NodeId) -> Result<Said<'t>, EditError> {

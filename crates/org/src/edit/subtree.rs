@@ -104,14 +104,14 @@ impl<'t> Tree<'t> {
         ))
     }
 
-    fn stars(&self, headline: NodeId) -> Result<usize, EditError> {
+    pub(super) fn stars(&self, headline: NodeId) -> Result<usize, EditError> {
         let line = self.headline_line(headline)?;
         heading_level(self.lines.content(line)).ok_or(EditError::OtherType)
     }
 }
 
 /// The text with its headlines so that the first of them has so many stars; none has fewer than one.
-fn at_level(text: &[u8], stars: usize) -> Vec<u8> {
+pub(super) fn at_level(text: &[u8], stars: usize) -> Vec<u8> {
     let lines = || text.split_inclusive(|byte| *byte == b'\n');
     let Some(first) = lines().find_map(heading_level) else { return text.to_vec() };
     let mut changed = Vec::with_capacity(text.len() + 16);

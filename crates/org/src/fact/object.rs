@@ -51,6 +51,7 @@ pub(super) fn facts<'t>(tree: &Tree<'t>, node: &Node) -> Facts<'t> {
                 .map(|rest| &rest[..memchr::memchr(b':', rest).unwrap_or(rest.len())]);
             vec![("style", Fact::option(style))]
         }
+        Type::CitationReference => vec![("key", Fact::option(crate::object::citation_key(text)))],
         _ => Vec::new(),
     }
 }

@@ -4,7 +4,7 @@
 use crate::syntax::{is_space, letter_at, letter_before};
 use crate::text::find_pair;
 
-use super::Frame;
+use super::note::is_key;
 use super::radio::Radio;
 
 /// What was found from one place on, in the container of that number.
@@ -55,9 +55,13 @@ pub(super) enum Sought {
     LanguageEnd,
     /// What ends the name of an inline call.
     CallEnd,
+    /// A line end behind which only blanks come before the next, or before `>`.
+    EmptyLine,
+    /// `@` and a key.
+    Key,
 }
 
-const SOUGHT: usize = Sought::CallEnd as usize + 1;
+const SOUGHT: usize = Sought::Key as usize + 1;
 
 /// Marks of emphasis.
 pub(super) const MARKS: &[u8; 6] = b"*/_+=~";
@@ -69,16 +73,7 @@ pub(super) struct Cursors {
     sought: [Known; SOUGHT],
     closers: [Known; MARKS.len()],
     newlines: [Known; 2],
-    radio: KnownLink,
-}
-
-/// The next radio link of a frame, and from where on it is the next.
-#[derive(Clone, Copy, Debug, Default)]
-struct KnownLink {
-    container: u64,
-    frame: (usize, usize),
-    from: usize,
-    found: Option<(usize, usize)>,
+    radio: Known,
 }
 
 impl Cursors {
@@ -103,30 +98,27 @@ impl Cursors {
                 Sought::MacroEnd => memchr::memmem::find(rest, b")}}}"),
                 Sought::LanguageEnd => rest.iter().position(|byte| b" \t\n[{".contains(byte)),
                 Sought::CallEnd => rest.iter().position(|byte| b" \t\n[(".contains(byte)),
+                Sought::EmptyLine => memchr::memchr_iter(b'\n', rest).find(|at| {
+                    let mut behind = rest[at + 1..].iter();
+                    let next = behind.find(|byte| !matches!(byte, b' ' | b'\t' | b'\r'));
+                    matches!(next, Some(b'\n' | b'>'))
+                }),
+                Sought::Key => memchr::memchr_iter(b'@', rest)
+                    .find(|at| rest.len() > at + 1 && is_key(letter_at(rest, at + 1))),
             };
             at.map(|at| from + at)
         })
     }
 
-    /// Where the first radio link of a frame from `from` on begins and ends.
+    /// Where something that reads like a radio target first begins from `from` on, in the container from `start` on.
     pub(super) fn radio(
         &mut self,
         text: &[u8],
         radio: &Radio,
+        start: usize,
         from: usize,
-        frame: &Frame,
-    ) -> Option<(usize, usize)> {
-        let known = self.radio;
-        let holds = known.container == self.container
-            && known.frame == (frame.start, frame.end)
-            && known.from <= from
-            && known.found.is_none_or(|(begin, _)| from <= begin);
-        if !holds {
-            let found = radio.find(text, from, frame.start, frame.end);
-            let frame = (frame.start, frame.end);
-            self.radio = KnownLink { container: self.container, frame, from, found };
-        }
-        self.radio.found
+    ) -> Option<usize> {
+        self.radio.ask(self.container, from, |from| radio.next(text, start, from))
     }
 
     /// The end of the line that holds `at`.

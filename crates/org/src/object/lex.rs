@@ -28,8 +28,7 @@ impl Reader<'_> {
         if frame.set.has(Type::CitationReference) && !frame.set.has(Type::Bold) {
             return self.citation_reference(at, frame);
         }
-        let radio = self.radio.filter(|_| frame.set.has(Type::Link));
-        let limit = radio.and_then(|radio| self.scratch.cursors.radio(self.text, radio, at, frame));
+        let limit = self.radio_link(at, frame);
         let end = limit.map_or(frame.end, |(begin, _)| begin);
         let mut place = at;
         while let Some(skipped) =
@@ -42,6 +41,23 @@ impl Reader<'_> {
             place += 1;
         }
         limit.map(|(begin, end)| self.found(Type::Link, begin, end, frame, Some((begin, end))))
+    }
+
+    /// Where the next radio link begins and ends.
+    fn radio_link(&mut self, at: usize, frame: &Frame) -> Option<(usize, usize)> {
+        let radio = self.radio.filter(|_| frame.set.has(Type::Link))?;
+        let mut from = at;
+        loop {
+            let begin = self.scratch.cursors.radio(self.text, radio, self.start, from)?;
+            if begin >= frame.end {
+                return None;
+            }
+            if let Some(end) = radio.link(self.text, begin, frame.end) {
+                return Some((begin, end));
+            }
+            // It would end outside.
+            from = begin + 1;
+        }
     }
 
     /// The object at `at`, or that which `at` shows to begin before, but not before `from`.

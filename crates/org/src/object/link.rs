@@ -125,9 +125,10 @@ impl Reader<'_> {
             .find(self.text, Sought::Angle, path)
             .filter(|close| *close < frame.end)?;
         // No empty line in it, and no line of blanks before the end.
-        let mut lines = self.text[path..close].split(|byte| *byte == b'\n').skip(1);
-        let broken = lines.any(|line| line.iter().all(|byte| is_blank(*byte) || *byte == b'\r'));
-        (!broken).then(|| self.found(Type::Link, at, close + 1, frame, None))
+        let empty = self.scratch.cursors.find(self.text, Sought::EmptyLine, path);
+        empty
+            .is_none_or(|empty| empty > close)
+            .then(|| self.found(Type::Link, at, close + 1, frame, None))
     }
 
     /// `[[target]]` or `[[target][text]]`.

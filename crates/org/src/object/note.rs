@@ -1,5 +1,6 @@
 //! References to footnotes, and citations.
 
+use super::cursor::Sought;
 use super::{Found, Frame, Reader};
 use crate::kind::Type;
 use crate::syntax::{is_word, length_at, letter_at};
@@ -66,31 +67,61 @@ impl Reader<'_> {
     }
 
     /// One key of a citation with what stands around it, up to a semicolon.
-    pub(super) fn citation_reference(&self, at: usize, frame: &Frame) -> Option<Found> {
+    pub(super) fn citation_reference(&mut self, at: usize, frame: &Frame) -> Option<Found> {
         let (_, key_end) = self.key(at, frame.end)?;
         let end = memchr::memchr(b';', self.rest(key_end, frame))
             .map_or(frame.end, |semi| key_end + semi + 1);
         Some(Found { kind: Type::CitationReference, begin: at, end, contents: None })
     }
 
-    /// Where the first key from `from` on begins, with its `@`, and where it ends.
-    fn key(&self, from: usize, limit: usize) -> Option<(usize, usize)> {
-        let mut place = from;
-        loop {
-            let at = place + memchr::memchr(b'@', self.text.get(place..limit)?)?;
-            let mut end = at + 1;
-            while end < limit {
-                let letter = letter_at(self.text, end);
-                let is_key = |letter: char| "-.:?!`'/*@+|(){}<>&_^$#%~".contains(letter);
-                if !is_word(letter) && !letter.is_some_and(is_key) {
-                    break;
-                }
-                end += length_at(self.text, end);
-            }
-            if end > at + 1 {
-                return Some((at, end));
-            }
-            place = at + 1;
-        }
+    /// What stands before the keys of a citation, and behind them.
+    pub(super) fn around_keys(&self, found: &Found) -> [(usize, usize); 2] {
+        let (first, last) = found.contents.unwrap_or((found.end, found.end));
+        let behind_colon = memchr::memchr(b':', &self.text[found.begin..first])
+            .map_or(first, |colon| found.begin + colon + 1);
+        let is_space = |byte: &&u8| b" \t\n\r".contains(*byte);
+        let blanks = self.text[behind_colon..first].iter().take_while(is_space).count();
+        let start = behind_colon + blanks;
+        // The citation ends with its bracket, and the blanks behind it.
+        let close = memchr::memrchr(b']', &self.text[..found.end]).unwrap_or(last).max(last);
+        let tail = self.text[last..close].iter().rev().take_while(is_space).count();
+        [(start, first.saturating_sub(1).max(start)), (last, close - tail)]
     }
+
+    /// What stands before the key of a reference, and behind it.
+    pub(super) fn around_key(&mut self, found: &Found) -> [(usize, usize); 2] {
+        let Some((key, key_end)) = self.key(found.begin, found.end) else {
+            return [(found.end, found.end); 2];
+        };
+        let separated = self.text[key_end..found.end].ends_with(b";");
+        [(found.begin, key), (key_end, found.end - usize::from(separated))]
+    }
+
+    /// Where the first key from `from` on begins, with its `@`, and where it ends.
+    fn key(&mut self, from: usize, limit: usize) -> Option<(usize, usize)> {
+        let at = self.scratch.cursors.find(self.text, Sought::Key, from)?;
+        let mut end = at + 1;
+        while end < limit && is_key(letter_at(self.text, end)) {
+            end += length_at(self.text, end);
+        }
+        (at + 1 < end && end <= limit).then_some((at, end))
+    }
+}
+
+/// Whether a key may have this character.
+pub(super) fn is_key(letter: Option<char>) -> bool {
+    is_word(letter) || letter.is_some_and(|letter| "-.:?!`'/*@+|(){}<>&_^$#%~".contains(letter))
+}
+
+/// The key of a reference, without its `@`.
+pub(crate) fn key_of(reference: &[u8]) -> Option<&[u8]> {
+    let mut places = memchr::memchr_iter(b'@', reference);
+    places.find_map(|at| {
+        let rest = &reference[at + 1..];
+        let mut end = 0;
+        while end < rest.len() && is_key(letter_at(rest, end)) {
+            end += length_at(rest, end);
+        }
+        (end > 0).then(|| &rest[..end])
+    })
 }

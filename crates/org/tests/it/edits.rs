@@ -90,7 +90,7 @@ fn properties_and_planning() {
     check(
         drawer,
         |tree, id| tree.set_planning(id, Plan::Scheduled, Some(stamp)),
-        &drawer.replace("Sun>", "Sun> SCHEDULED: <2026-12-24 Thu>"),
+        &drawer.replace("DEADLINE:", "SCHEDULED: <2026-12-24 Thu> DEADLINE:"),
     );
     check(
         drawer,

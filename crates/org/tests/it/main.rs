@@ -2,6 +2,7 @@
 
 mod edits;
 mod emacs;
+mod emacs_edits;
 mod lines;
 mod properties;
 mod reading;

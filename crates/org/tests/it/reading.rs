@@ -4,7 +4,7 @@
 // Helpers outside `#[test]` functions fail a test as well as any assertion.
 #![allow(clippy::unwrap_used)]
 
-use bridle_org::{Document, Kind, Opaque, Span, TodoState};
+use bridle_org::{Document, Fact, Kind, Opaque, Span, TodoState, Tree, Type};
 
 /// One word for each element: its kind and how many lines it has.
 fn kinds(source: &[u8]) -> String {
@@ -155,4 +155,46 @@ fn insertions_go_between_lines() {
         lossy(edit.diff("a\"\n")),
         "--- \"a/a\\042\\012\"\n+++ \"b/a\\042\\012\"\n@@ -0,0 +1,1 @@\n+x\n"
     );
+}
+
+#[test]
+fn setup_files_are_asked_for_and_change_what_is_read() {
+    let source = b"#+SETUPFILE: \"a.org\"\n#+STARTUP: oddeven\n* NEXT x\n";
+    assert_eq!(Tree::read(source).settings().setup_files(), [b"a.org"]);
+    let mut asked = Vec::new();
+    let tree = Tree::read_with_setup(source, |name| {
+        asked.push(lossy(name));
+        match name {
+            b"a.org" => Some(
+                b"#+setupfile: b.org\n#+TODO: NEXT | GONE\n#+FILETAGS: :s: t\n#+STARTUP: odd\n",
+            ),
+            // One that leads back is not asked for again.
+            b"b.org" => Some(b"#+SETUPFILE: a.org\n#+CATEGORY: c\n#+ARCHIVE: x::\n* not in here\n"),
+            _ => None,
+        }
+    });
+    assert_eq!(asked, ["a.org", "b.org"]);
+    let settings = tree.settings();
+    let states: Vec<_> = settings.states().iter().map(|todo| lossy(todo.keyword)).collect();
+    assert_eq!(states, ["NEXT", "GONE"]);
+    assert_eq!(settings.file_tags().map(lossy).collect::<Vec<_>>(), ["s", "t"]);
+    assert_eq!(settings.category().map(lossy).as_deref(), Some("c"));
+    assert_eq!(settings.archive().map(lossy).as_deref(), Some("x::"));
+    assert_eq!(settings.level(3), 3, "what the text itself says last counts");
+    let headlines: Vec<_> =
+        tree.nodes().iter().filter(|node| node.kind == Type::Headline).collect();
+    let [headline] = headlines[..] else { panic!("nothing of another file is in the tree") };
+    assert!(tree.facts(headline).contains(&("todo-type", Fact::Word("todo"))));
+}
+
+#[test]
+fn no_more_setup_files_are_asked_for_than_may_be() {
+    let chain: Vec<Vec<u8>> =
+        (0..100).map(|number| format!("#+SETUPFILE: {}\n", number + 1).into_bytes()).collect();
+    let mut asked = 0;
+    let tree = Tree::read_with_setup(&chain[0], |name| {
+        asked += 1;
+        chain.get(lossy(name).parse::<usize>().unwrap()).map(Vec::as_slice)
+    });
+    assert_eq!((asked, tree.settings().setup_files().len()), (32, 32));
 }

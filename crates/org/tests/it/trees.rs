@@ -87,58 +87,64 @@ proptest! {
     }
 }
 
-/// What could make each place look at all that follows it. A reader that is not linear does not end here in time.
+/// Pieces that, said again and again, could make each place look at all that follows it.
+const HOSTILE: &[&str] = &[
+    "*a ",
+    "/a ",
+    "=a ",
+    "*a /b _c ",
+    "[[a][b ",
+    "<http:",
+    "\\(",
+    "$$",
+    "$a ",
+    "{{{a(",
+    "@@a:",
+    "src_x.",
+    "call_x.",
+    "[fn:a:",
+    "[cite:@a ",
+    "a_{",
+    "a^(",
+    "[2020-01-01 ",
+    "<2020-01-01+",
+    "<%%(",
+    "http:(",
+    "<<a",
+    "_",
+    "a_",
+    "*",
+    "|",
+    "+-+\n",
+    "#+begin_x\n",
+    ":d:\n",
+    "- a\n- b\n",
+    "| a | b |\n",
+    "#+caption: x\n",
+    "[[a]]",
+    "<<<a>>> a ",
+    "\\end{a}\n",
+    "a_{{{",
+    "- a\n  #+begin_src\n",
+    "[fn:1] a\n\n",
+    "* a\n** b\n",
+    "\n",
+    "[1/",
+    "[@",
+    "::",
+    " :: ",
+    "\\begin{a}\n",
+    "[cite:",
+    "[cite:@ ",
+    "#+caption: *a [[\n",
+    "<<<a a>>> ",
+];
+
+/// A reader that is not linear does not end here in time.
 #[test]
 fn hostile_texts_are_read_in_one_go() {
     const SIZE: usize = 1 << 16;
-    let pieces = [
-        "*a ",
-        "/a ",
-        "=a ",
-        "*a /b _c ",
-        "[[a][b ",
-        "<http:",
-        "\\(",
-        "$$",
-        "$a ",
-        "{{{a(",
-        "@@a:",
-        "src_x.",
-        "call_x.",
-        "[fn:a:",
-        "[cite:@a ",
-        "a_{",
-        "a^(",
-        "[2020-01-01 ",
-        "<2020-01-01+",
-        "<%%(",
-        "http:(",
-        "<<a",
-        "_",
-        "a_",
-        "*",
-        "|",
-        "+-+\n",
-        "#+begin_x\n",
-        ":d:\n",
-        "- a\n- b\n",
-        "| a | b |\n",
-        "#+caption: x\n",
-        "[[a]]",
-        "<<<a>>> a ",
-        "\\end{a}\n",
-        "a_{{{",
-        "- a\n  #+begin_src\n",
-        "[fn:1] a\n\n",
-        "* a\n** b\n",
-        "\n",
-        "[1/",
-        "[@",
-        "::",
-        " :: ",
-        "\\begin{a}\n",
-    ];
-    for piece in pieces {
+    for piece in HOSTILE {
         property::org_read(piece.repeat(SIZE / piece.len()).as_bytes());
     }
     let nested: String = (0..3000).map(|depth| format!("{}- a\n", " ".repeat(depth))).collect();
@@ -147,6 +153,13 @@ fn hostile_texts_are_read_in_one_go() {
         (0..1000).rev().map(|depth| format!("{}- a\n", " ".repeat(depth))).collect();
     property::org_read((outward + &"- b\n".repeat(SIZE / 4)).as_bytes());
     property::org_read(("a*".repeat(1 << 12) + &"*a".repeat(1 << 12)).as_bytes());
+    property::org_read(("[cite:".repeat(1 << 13) + &"]".repeat(1 << 13)).as_bytes());
+    let verse = format!("#+begin_verse\n{}\n\n>\n#+end_verse\n", "<http:".repeat(1 << 13));
+    property::org_read(verse.as_bytes());
+    let nested = format!("<<<r>>>\n{}a{}\n", "*/".repeat(1 << 12), "/*".repeat(1 << 12));
+    property::org_read(nested.as_bytes());
+    let targets: String = (0..1 << 12).map(|number| format!("<<<a{number}>>> a a ")).collect();
+    property::org_read(targets.as_bytes());
 }
 
 #[test]
