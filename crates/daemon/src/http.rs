@@ -113,7 +113,7 @@ impl Http {
     ) -> Arc<Http> {
         let limits = Limits::default();
         let (rates, config) = (rate::Rates::new(shared.config.http_rates), &shared.config);
-        let discovery = discovery::Documents::new(&limits, config.http_rates, &config.files);
+        let discovery = discovery::Documents::new(&limits, config);
         let openapi = openapi::document();
         let (desk, seen) = (Desk::new(&config.state), place::Seen::default());
         let followed = calloff::Followed::default();

@@ -1,7 +1,7 @@
 //! What is offered, and how the daemon is: documents that need no request to be understood.
 //!
-//! Computed from what is built: a capability, a profile or a type of directive that is not served
-//! is not named.
+//! Computed from what is built and what is on: a capability, a profile or a type of directive that
+//! is not served to whoever asks is not named.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use bridle_wire::openharness::directive::RiskTier;
 use bridle_wire::openharness::discovery::{
     ActionInfo, AuthInfo, Discovery, DiscoveryLimits, EngineInfo, error_codes,
 };
-use bridle_wire::openharness::event::{SSE_PROFILE, WEBSOCKET_PROFILE};
+use bridle_wire::openharness::event::{LINES_PROFILE, SSE_PROFILE, WEBSOCKET_PROFILE};
 use bridle_wire::openharness::exchange::Health;
 use bridle_wire::openharness::ids::{ActionType, Label, Name};
 use bridle_wire::openharness::payload::{self, RENDER_MESSAGE, REQUEST_APPROVAL};
@@ -29,13 +29,17 @@ use super::gate::Peer;
 use super::marks::Marks;
 use super::rate::From;
 use super::{Http, answer, files};
-use crate::config::{FileLimits, HttpRates, Rate};
+use crate::config::{Config, Rate};
+use crate::principal::Principal;
 
 /// Our name.
 const ENGINE: &str = "bridle";
 
-/// Profiles beyond version 1 that are served.
-const PROFILES: [&str; 2] = [SSE_PROFILE, WEBSOCKET_PROFILE];
+/// Profiles beyond version 1 that are served over HTTP.
+const OVER_HTTP: [&str; 2] = [SSE_PROFILE, WEBSOCKET_PROFILE];
+
+/// Those that are served on lines.
+const ON_LINES: [&str; 1] = [LINES_PROFILE];
 
 /// Types of directives that are sent.
 const SENT: [&str; 2] = [RENDER_MESSAGE, REQUEST_APPROVAL];
@@ -43,11 +47,56 @@ const SENT: [&str; 2] = [RENDER_MESSAGE, REQUEST_APPROVAL];
 /// The version of `dev.bridle.feedback` that is served.
 const FEEDBACK_VERSION: u64 = 1;
 
+/// How somebody asks, which decides what there is to use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Transport {
+    /// In requests of HTTP, or on a WebSocket.
+    Http,
+    /// On lines. Files are out of reach there: they are their principal's, which has no HTTP.
+    Lines,
+}
+
+impl Transport {
+    fn of(who: &Principal) -> Transport {
+        match who {
+            Principal::Stdio => Transport::Lines,
+            _ => Transport::Http,
+        }
+    }
+
+    fn profiles(self) -> &'static [&'static str] {
+        match self {
+            Transport::Http => &OVER_HTTP,
+            Transport::Lines => &ON_LINES,
+        }
+    }
+
+    /// What is done about streams: a shell that lists profiles none of which is here gets none.
+    fn streaming(self, asked: Option<&Capabilities>) -> Offer {
+        let profiles = self.profiles();
+        let lists =
+            |profile: &&str| asked.is_some_and(|asked| asked.lists_profile(STREAMING, profile));
+        if asked.is_some_and(|asked| asked.lists_profiles(STREAMING)) && !profiles.iter().any(lists)
+        {
+            return Offer::Denied(capability::Denial::VersionMismatch);
+        }
+        let profiles = profiles.iter().copied().map(Json::from);
+        Offer::Honored(Json::object([("profiles", Json::array(profiles))]))
+    }
+
+    fn upload(self) -> Offer {
+        match self {
+            Transport::Http => {
+                Offer::Honored(Json::object([("endpoint", Json::from(files::PATH))]))
+            }
+            Transport::Lines => Offer::Denied(capability::Denial::NotSupported),
+        }
+    }
+}
+
 /// Every capability that is known, and what is done about it.
-fn offers(asked: Option<&Capabilities>) -> Vec<(&'static str, Offer)> {
+fn offers(transport: Transport, asked: Option<&Capabilities>) -> Vec<(&'static str, Offer)> {
     let denied = Offer::Denied(capability::Denial::NotSupported);
-    let profiles = Json::object([("profiles", Json::array(PROFILES.map(Json::from)))]);
-    let upload = Json::object([("endpoint", Json::from(files::PATH))]);
     let keys = [PARALLEL, RICH_CARDS];
     let denied = keys.into_iter().map(|key| (key, denied.clone()));
     let feedback = match asked.is_none_or(has_our_feedback) {
@@ -61,8 +110,8 @@ fn offers(asked: Option<&Capabilities>) -> Vec<(&'static str, Offer)> {
         false => Offer::Honored(Json::from(true)),
     };
     let honored = [
-        (STREAMING, Offer::Honored(profiles)),
-        (UPLOAD, Offer::Honored(upload)),
+        (STREAMING, transport.streaming(asked)),
+        (UPLOAD, transport.upload()),
         (APPROVAL, approval),
         (FEEDBACK, feedback),
     ];
@@ -85,8 +134,11 @@ fn has_our_feedback(asked: &Capabilities) -> bool {
 }
 
 /// Answers what a shell asked for.
-pub(super) fn capabilities(asked: Option<&Capabilities>) -> (Capabilities, Vec<CapabilityDenial>) {
-    capability::answer(asked, &offers(asked))
+pub(super) fn capabilities(
+    who: &Principal,
+    asked: Option<&Capabilities>,
+) -> (Capabilities, Vec<CapabilityDenial>) {
+    capability::answer(asked, &offers(Transport::of(who), asked))
 }
 
 /// The documents: who asks from this machine may ask more often.
@@ -98,9 +150,9 @@ pub(super) struct Documents {
 
 impl Documents {
     /// Makes them.
-    pub(super) fn new(limits: &Limits, rates: HttpRates, files: &FileLimits) -> Documents {
-        let of = |rate| document(limits, rate, files);
-        Documents { here: of(rates.local), elsewhere: of(rates.remote) }
+    pub(super) fn new(limits: &Limits, config: &Config) -> Documents {
+        let of = |rate| document(limits, rate, config);
+        Documents { here: of(config.http_rates.local), elsewhere: of(config.http_rates.remote) }
     }
 
     fn of(&self, from: From) -> &str {
@@ -111,7 +163,7 @@ impl Documents {
     }
 }
 
-fn document(limits: &Limits, rate: Option<Rate>, files: &FileLimits) -> String {
+fn document(limits: &Limits, rate: Option<Rate>, config: &Config) -> String {
     let name = |text: &str| Name::new(text).expect("our names are short");
     let action = |kind: &str| ActionInfo {
         action_type: ActionType::new(kind).expect("our types are short"),
@@ -119,18 +171,19 @@ fn document(limits: &Limits, rate: Option<Rate>, files: &FileLimits) -> String {
         requires_user_approval: Gate::Open,
         payload_schema: payload::payload_schema(kind),
     };
+    let lines = config.stdio_json.then_some(ON_LINES).into_iter().flatten();
     let document = Discovery {
         protocol_versions: Version::supported(),
         engine: EngineInfo {
             name: name(ENGINE),
             version: Label::new(env!("CARGO_PKG_VERSION")).expect("our version is short"),
         },
-        capabilities: capabilities(None).0,
+        capabilities: capability::answer(None, &offers(Transport::Http, None)).0,
         action_types: SENT.into_iter().map(action).collect(),
         error_codes: error_codes(),
-        profiles: PROFILES.map(name).into(),
+        profiles: OVER_HTTP.into_iter().chain(lines).map(name).collect(),
         limits: DiscoveryLimits {
-            max_attachment_bytes: u64::try_from(files.bytes).ok(),
+            max_attachment_bytes: u64::try_from(config.files.bytes).ok(),
             requests_per_second: rate.map(|rate| rate.per_second.into()),
             request_burst: rate.map(|rate| rate.burst.into()),
             ..DiscoveryLimits::of(limits)

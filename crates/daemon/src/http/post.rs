@@ -250,7 +250,7 @@ async fn answer_by_name(http: &Http, heard: Heard<'_>) -> Result<Answered, Box<E
     }
     let message = named::decide(http, heard).await?;
     let asked = heard.received.message.capabilities.as_ref();
-    let (supported, denials) = discovery::capabilities(asked);
+    let (supported, denials) = discovery::capabilities(heard.who, asked);
     let message = Box::new(message.with_capabilities(supported, denials));
     Ok(Answered::Message { message, is_replay: false })
 }
@@ -271,7 +271,7 @@ pub(super) fn written(http: &Http, ran: &Ran, heard: Heard<'_>) -> ResponseMessa
     let asks = Asks { seals: &http.seals, who, place: &place };
     let asks = discovery::can_ask(asked).then_some(asks);
     let message = fold::answer(ran, fold::Reader { echo: &received.echo, about, asks });
-    let (supported, denials) = discovery::capabilities(asked);
+    let (supported, denials) = discovery::capabilities(who, asked);
     message.with_capabilities(supported, denials)
 }
 

@@ -178,7 +178,7 @@ impl Teller {
 
     async fn open(&mut self, subject: &Subject) -> Result<(), Left> {
         let asked = subject.received.message.capabilities.as_ref();
-        let (supported, denials) = discovery::capabilities(asked);
+        let (supported, denials) = discovery::capabilities(&subject.who, asked);
         let open = Open {
             stream_id: self.stream.clone(),
             seq: self.next(),
@@ -226,7 +226,7 @@ impl Teller {
             Err(code) => {
                 let error = ResponseMessage::error(&received.echo, ErrorObject::of(*code));
                 let asked = received.message.capabilities.as_ref();
-                let (supported, denials) = discovery::capabilities(asked);
+                let (supported, denials) = discovery::capabilities(who, asked);
                 error.with_capabilities(supported, denials)
             }
         };

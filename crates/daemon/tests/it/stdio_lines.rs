@@ -1,13 +1,14 @@
 //! Standard input and output as lines of JSON, in a process of its own.
 
-use std::io::{Read, Write};
+use std::io::{BufRead as _, BufReader, Read, Write};
 use std::process::{Command, Stdio};
 
 use bridle_daemon::config::ThinkerChoice;
 use bridle_daemon::{Config, run};
-use bridle_wire::openharness::{Code, Event, Limits, Mode, ResponseMessage, read_response};
+use bridle_wire::openharness::capability::{STREAMING, UPLOAD};
+use bridle_wire::openharness::{Code, Event, Json, Limits, Mode, ResponseMessage, read_response};
 
-use crate::http_client::intent;
+use crate::http_client::{Client, Reply, intent};
 
 /// Names the directory to the child; its presence makes this binary the child.
 const CHILD: &str = "BRIDLE_TEST_LINES_STATE";
@@ -15,6 +16,9 @@ const CHILD: &str = "BRIDLE_TEST_LINES_STATE";
 const RULES: &str = "(rule :when \"talk\" :stream (\"one \" \"two\") :pace 150 :say \"one two\")\n\
                      (rule :when \"slow\" :delay 500 :say \"at last\")\n\
                      (rule :when \"fast\" :say \"at once\")";
+
+/// Set when the child is to serve HTTP, too.
+const CHILD_HTTP: &str = "BRIDLE_TEST_LINES_HTTP";
 
 /// The child: a daemon that ends with its input. Runs as a test of this binary, as that of frames.
 #[tokio::test]
@@ -24,20 +28,35 @@ async fn child() {
     std::fs::write(&rules, RULES).unwrap();
     let thinker: ThinkerChoice = format!("script:{}", rules.display()).parse().unwrap();
     let state = dir.join("state");
-    let config = Config { tcp: None, stdio_json: true, state, thinker, ..Config::default() };
-    run(config, |bound| assert!(bound.stdio_json), std::future::pending()).await.unwrap();
+    let http = std::env::var_os(CHILD_HTTP).map(|_| "127.0.0.1:0".to_owned());
+    let config = Config { tcp: None, http, stdio_json: true, state, thinker, ..Config::default() };
+    let ready = |bound: &bridle_daemon::Bound| {
+        assert!(bound.stdio_json);
+        if let Some(address) = bound.http {
+            println!("\n{ADDRESS}{address}");
+        }
+    };
+    run(config, ready, std::future::pending()).await.unwrap();
+}
+
+/// What the child says before the address that it serves HTTP at.
+const ADDRESS: &str = "http at ";
+
+/// The child, not started yet.
+fn command(dir: &std::path::Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["stdio_lines::child", "--exact", "--nocapture", "--quiet"])
+        .env(CHILD, dir)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    command
 }
 
 /// Runs the child with `input`; returns the lines that the daemon wrote.
 fn converse(input: &[u8]) -> Vec<String> {
     let dir = tempfile::tempdir().unwrap();
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["stdio_lines::child", "--exact", "--nocapture", "--quiet"])
-        .env(CHILD, dir.path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = command(dir.path()).spawn().unwrap();
     let (mut stdin, input) = (child.stdin.take().unwrap(), input.to_owned());
     // Answers may fill the pipe before all is written.
     let writer = std::thread::spawn(move || stdin.write_all(&input));
@@ -126,4 +145,98 @@ fn events_are_for_who_asks_for_them() {
         }
         other => panic!("{other:?}"),
     }
+}
+
+/// A request that asks for an upload and for streams of these profiles.
+fn wants(id: &str, profile: &str) -> String {
+    let asks = format!(
+        r#""capabilities":{{"{UPLOAD}":true,"{STREAMING}":{{"profiles":["{profile}"]}}}},"request":{{"#
+    );
+    intent(id, "a", "fast").replacen("\"request\":{", &asks, 1)
+}
+
+/// What an answer offers of both, as text, and what it denies.
+fn offered(message: &ResponseMessage) -> (Vec<String>, Vec<String>) {
+    let supported = &message.supported_capabilities.as_ref().unwrap().0;
+    let offered = [UPLOAD, STREAMING].into_iter().filter_map(|key| supported.get(key));
+    let denied = message.capability_denials.iter().map(|denial| {
+        let code = denial.code.as_ref().unwrap();
+        format!("{} {}", denial.capability.as_str(), code.as_str())
+    });
+    (offered.map(Json::to_text).collect(), denied.collect())
+}
+
+fn owned<const N: usize>(texts: [&str; N]) -> Vec<String> {
+    texts.map(str::to_owned).into()
+}
+
+/// What lines offer, whether or not there is HTTP beside them.
+fn assert_offers_lines(lines: &[String]) {
+    let of = |id: &str| {
+        let messages = lines.iter().map(|line| message(line));
+        let of_id = |message: &ResponseMessage| message.request_id.as_ref().unwrap().as_str() == id;
+        offered(&messages.into_iter().find(of_id).unwrap())
+    };
+    let upload = "openharness.attachments.upload not_supported";
+    // Whoever asks for streams of HTTP gets none here.
+    let (has, lacks) = of("r1");
+    assert_eq!(has, owned([]));
+    assert_eq!(lacks, owned(["openharness.streaming version_mismatch", upload]));
+    let (has, lacks) = of("r2");
+    assert_eq!(has, owned([r#"{"profiles":["dev.bridle.lines.1"]}"#]));
+    assert_eq!(lacks, owned([upload]));
+}
+
+#[test]
+fn lines_alone_offer_nothing_of_http() {
+    // The second one says no profile: it would be answered with events otherwise.
+    let any = wants("r2", "x").replacen(r#"{"profiles":["x"]}"#, "true", 1);
+    let lines = converse(format!("{}\n{any}\n", wants("r1", "dev.bridle.sse.1")).as_bytes());
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert_offers_lines(&lines);
+}
+
+#[tokio::test]
+async fn with_http_beside_them_each_offers_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut child = command(dir.path()).env(CHILD_HTTP, "1").spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let any = wants("r2", "x").replacen(r#"{"profiles":["x"]}"#, "true", 1);
+    write!(stdin, "{}\n{any}\n", wants("r1", "dev.bridle.sse.1")).unwrap();
+    let stdout = BufReader::new(child.stdout.take().unwrap());
+    let (mut address, mut lines) = (None, Vec::new());
+    for line in stdout.lines().map(Result::unwrap) {
+        if let Some(found) = line.strip_prefix(ADDRESS) {
+            address = Some(found.parse().unwrap());
+        } else if line.starts_with('{') {
+            lines.push(line);
+        }
+        if lines.len() == 2 {
+            break;
+        }
+    }
+    assert_offers_lines(&lines);
+    let address: std::net::SocketAddr = address.unwrap();
+    let ask = async |request: String| -> Reply {
+        let mut client = Client::to(address).await;
+        client.send(request).await;
+        client.reply().await
+    };
+    let found = ask(format!("GET /v1/openharness HTTP/1.1\r\nhost: {address}\r\n\r\n")).await;
+    let all = r#""profiles":["dev.bridle.sse.1","dev.bridle.ws.1","dev.bridle.lines.1"],"limits""#;
+    assert!(found.body.contains(all), "{}", found.body);
+    let body = wants("r3", "dev.bridle.lines.1");
+    let posted = ask(format!(
+        "POST /v1/openharness HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    ))
+    .await;
+    // The same the other way round: lines are no profile that can be asked for over HTTP.
+    let upload = r#"{"endpoint":"/v1/openharness/attachments"}"#;
+    let (has, lacks) = offered(&posted.message());
+    assert_eq!(has, owned([upload]));
+    assert_eq!(lacks, owned(["openharness.streaming version_mismatch"]));
+    child.kill().unwrap();
+    child.wait().unwrap();
 }

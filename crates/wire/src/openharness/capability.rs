@@ -35,9 +35,21 @@ impl Capabilities {
 
     /// Tells whether a streaming profile is among those that the value lists.
     pub fn lists_profile(&self, key: &str, profile: &str) -> bool {
+        let mut listed = self.profiles(key).iter();
+        listed.any(|listed| listed.as_str() == Some(profile))
+    }
+
+    /// Tells whether the value lists any profiles.
+    pub fn lists_profiles(&self, key: &str) -> bool {
+        !self.profiles(key).is_empty()
+    }
+
+    fn profiles(&self, key: &str) -> &[Json] {
         let profiles = self.0.get(key).and_then(Json::as_object).and_then(|it| it.get("profiles"));
-        let Some(Json::Array(profiles)) = profiles else { return false };
-        profiles.iter().any(|listed| listed.as_str() == Some(profile))
+        match profiles {
+            Some(Json::Array(profiles)) => profiles,
+            _ => &[],
+        }
     }
 }
 
