@@ -311,6 +311,13 @@ impl State {
             || self.parked.contains_key(&seq)
     }
 
+    /// The signals for which something was begun that can still be given up.
+    pub fn withdrawable(&self) -> Vec<Seq> {
+        let turn = self.turn.iter().filter_map(|turn| turn.seq);
+        let queue = self.queue.iter().filter_map(|waiting| waiting.seq);
+        turn.chain(queue).chain(self.parked.keys().copied()).collect()
+    }
+
     /// The hash of the policies that it is judged by, if they are not here: until
     /// [`State::supply`], everything is denied.
     pub fn wants_policies(&self) -> Option<PolicyHash> {

@@ -150,6 +150,8 @@ impl<'a> Batch<'a> {
             Work::Withdraw { seq, how, principal } => {
                 self.event(Event::Withdrawn { seq, how }, Cause::None, &principal);
             }
+            // Whoever asked may have left.
+            Work::Ongoing(back) => drop(back.send(self.core.state.withdrawable())),
             // The drive task does these itself.
             Work::Recover(_)
             | Work::Begin { .. }

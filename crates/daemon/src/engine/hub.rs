@@ -5,6 +5,7 @@
 //! worth keeping; the record has all of them. Lock order: the map, then a session.
 
 mod install;
+mod ongoing;
 mod start;
 
 use std::collections::{BTreeMap, HashMap};

@@ -34,6 +34,8 @@ pub(super) enum Work {
     Tick(Tick),
     /// What was begun for a signal is no longer wanted.
     Withdraw { seq: Seq, how: Withdrawal, principal: Arc<str> },
+    /// Somebody wants to know the signals for which something was begun that can be given up.
+    Ongoing(oneshot::Sender<Vec<Seq>>),
     /// Load the session and take up what was left open.
     Recover(TaskTrackerToken),
     /// The session begins as a continuation of another.
@@ -82,6 +84,7 @@ impl Work {
             Work::Recover(token) => Some(Work::Recover(token.clone())),
             Work::Signal(_)
             | Work::Answer(_)
+            | Work::Ongoing(_)
             | Work::Begin { .. }
             | Work::Evict
             | Work::Erase { .. }

@@ -11,19 +11,18 @@ use std::time::Duration;
 use axum::extract::{Extension, Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use bridle_loop::{SessionId, Withdrawal};
+use bridle_loop::{SessionId, Signal, Withdrawal};
 use bridle_wire::openharness::exchange::{CancelRequest, Canceled};
 use bridle_wire::openharness::ids::{Name, RequestId};
 use bridle_wire::openharness::{Code, Echo, Shape as _, read};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::Http;
-use super::answer;
 use super::body::{self, Read};
 use super::gate::Peer;
 use super::marks::Marks;
 use super::post::is_json;
+use super::{Http, answer, place, run};
 use crate::principal::Principal;
 
 /// Bytes of the request of a cancellation: an id of the largest size, however it is escaped.
@@ -141,10 +140,22 @@ async fn give_up(http: &Http, who: Principal, run: Run, how: Withdrawal) {
 }
 
 /// Calls a request of a principal off, if it is known and not answered yet.
-pub(super) async fn call_off(http: &Http, who: Principal, id: &RequestId) {
-    if let Some(run) = http.seen.run(&who, id) {
+async fn call_off(http: &Http, who: Principal, id: &RequestId) {
+    let run = match http.seen.run(&who, id) {
+        Some(run) => Some(run),
+        None => taken_before(http, &who, id).await,
+    };
+    if let Some(run) = run {
         give_up(http, who, run, Withdrawal::Cancelled).await;
     }
+}
+
+/// Finds a request that the daemon took before it was started again.
+async fn taken_before(http: &Http, who: &Principal, id: &RequestId) -> Option<Run> {
+    let is_it = |signal: &Signal| run::is_request(signal, who, id);
+    let first = Some(place::once(who, id));
+    let found = Arc::clone(&http.shared.hub).find_ongoing(who.clone(), first, is_it).await;
+    found.map(|(session, seq)| Run { session, seq })
 }
 
 /// `POST /v1/openharness/cancel`. Whether the request is known, and whose it is, is not said.

@@ -33,8 +33,7 @@ const SEEN_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 pub(super) fn of(who: &Principal, message: &RequestMessage) -> Option<SessionId> {
     let context = message.context();
     let Some(session) = context.and_then(|context| context.session_id.as_ref()) else {
-        let id = message.request_id.as_ref()?;
-        return Some(made(&["once", &who.name(), id.as_str()]));
+        return Some(once(who, message.request_id.as_ref()?));
     };
     let thread = context.and_then(|context: &Context| context.conversation_id.as_ref());
     Some(match (SessionId::parse(session.as_str()), thread) {
@@ -42,6 +41,11 @@ pub(super) fn of(who: &Principal, message: &RequestMessage) -> Option<SessionId>
         (Err(_), None) => made(&["session", session.as_str()]),
         (_, Some(thread)) => made(&["thread", session.as_str(), thread.as_str()]),
     })
+}
+
+/// The session of a request that names none.
+pub(super) fn once(who: &Principal, id: &RequestId) -> SessionId {
+    made(&["once", &who.name(), id.as_str()])
 }
 
 /// What a request says about where it belongs, as a hash: its tenant, session and conversation.

@@ -8,15 +8,17 @@
 use std::future::poll_fn;
 use std::sync::Arc;
 
-use bridle_loop::SessionId;
+use bridle_loop::{SessionId, Signal};
+use bridle_sexp::Value;
 use bridle_wire::oacp::hello::Role;
 use bridle_wire::oacp::{Failure, Id, Message};
+use bridle_wire::openharness::ids::RequestId;
 use bridle_wire::openharness::{Code, Received};
 
 use super::Http;
 use super::calloff::Run;
 use super::place;
-use super::signal::About;
+use super::signal::{About, NAMED};
 use super::step::{Step, run_name};
 use crate::budget::OWNED;
 use crate::engine::{Attach, Attachment, Kind, Mode, Out, StreamEvent};
@@ -84,6 +86,20 @@ pub(super) struct Ran {
     pub(super) is_replay: bool,
     /// Whether it went on with an earlier run.
     pub(super) is_step: bool,
+}
+
+/// Tells whether a message that was recorded is the request of this id.
+pub(super) fn is_request(signal: &Signal, who: &Principal, id: &RequestId) -> bool {
+    let Some(client) = signal.from.client.as_deref() else { return false };
+    // Another try has a number behind it.
+    let client = client.split('/').next().unwrap_or_default();
+    let named = match client {
+        CLIENT => signal.id.as_ref(),
+        STEPPING => signal.payload.get(NAMED),
+        _ => None,
+    };
+    *signal.from.principal == *who.name()
+        && named.and_then(Value::as_str).is_some_and(|named| named == id.as_str())
 }
 
 /// Has a request recorded, or finds it recorded.

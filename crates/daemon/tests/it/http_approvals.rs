@@ -20,7 +20,7 @@ const RULES: &str = "(rule :when \"save\" :say \"I will save.\" \
                      (rule :when \"more\" :say \"More.\")";
 
 /// What a shell says that can ask and tell.
-const ASKS: &str =
+pub(crate) const ASKS: &str =
     r#""capabilities":{"openharness.ui.approval":true,"dev.bridle.feedback":{"version":1}},"#;
 
 /// A device with a token, in the session `desk`.
@@ -41,13 +41,29 @@ impl Device {
         Device { headers }
     }
 
+    /// Its headers, for a connection of its own.
+    pub(crate) fn bearer(&self) -> &str {
+        &self.headers
+    }
+
     /// One that may talk and approve.
     pub(crate) fn usual(daemon: &Daemon) -> Device {
         Device::new(daemon, &[Scope::Talk, Scope::Approve])
     }
 
+    /// A request of it, as bytes.
+    pub(crate) fn request(&self, daemon: &Daemon, body: &str) -> String {
+        raw_post(daemon, &self.headers, body)
+    }
+
     pub(crate) async fn post(&self, daemon: &Daemon, body: &str) -> Reply {
-        ask(daemon, &raw_post(daemon, &self.headers, body)).await
+        ask(daemon, &self.request(daemon, body)).await
+    }
+
+    /// The same to a path below.
+    pub(crate) async fn post_to(&self, daemon: &Daemon, path: &str, body: &str) -> Reply {
+        let path = format!("/v1/openharness{path} ");
+        ask(daemon, &self.request(daemon, body).replacen("/v1/openharness ", &path, 1)).await
     }
 }
 
@@ -62,12 +78,12 @@ fn body_in(session: &str, id: &str, context: &str) -> String {
     )
 }
 
-fn says(id: &str, intent: &str) -> String {
+pub(crate) fn says(id: &str, intent: &str) -> String {
     body(id, &format!(r#""user_intent":"{intent}""#))
 }
 
 /// The same answer over: a continuation as it came, with results.
-fn goes_on(id: &str, continuation: &Continuation, results: &str) -> String {
+pub(crate) fn goes_on(id: &str, continuation: &Continuation, results: &str) -> String {
     body(id, &step(continuation, results))
 }
 
@@ -78,7 +94,7 @@ fn step(continuation: &Continuation, results: &str) -> String {
     )
 }
 
-fn decision(directive: &str, option: &str) -> String {
+pub(crate) fn decision(directive: &str, option: &str) -> String {
     let outcome = if option == "allow_once" { "completed" } else { "rejected" };
     format!(
         r#"{{"directive_id":"{directive}","outcome":"{outcome}","decision":{{"by":"user","option_id":"{option}"}}}}"#
@@ -86,7 +102,7 @@ fn decision(directive: &str, option: &str) -> String {
 }
 
 /// The questions of an answer, each with the name of its directive, and how to go on.
-fn asked(reply: &Reply) -> (Vec<(String, RequestApproval)>, Continuation) {
+pub(crate) fn asked(reply: &Reply) -> (Vec<(String, RequestApproval)>, Continuation) {
     let message = reply.message();
     assert_eq!(reply.status, 200, "{reply:?}");
     let is_question = |it: &&Directive| it.action_type.as_str() == "request_approval";
@@ -103,7 +119,7 @@ fn asked(reply: &Reply) -> (Vec<(String, RequestApproval)>, Continuation) {
 }
 
 /// A shell of the owner in the same session, which carries out what `:tui` is asked for.
-async fn tui(daemon: &Daemon) -> Shell {
+pub(crate) async fn tui(daemon: &Daemon) -> Shell {
     Shell::attach(daemon, ":session \"desk\" :client \"t\" :shell :tui").await
 }
 
@@ -118,7 +134,7 @@ async fn request(shell: &mut Shell, action: &str) -> Value {
 }
 
 /// Carries one `eval` out; returns its code.
-async fn eval(shell: &mut Shell) -> String {
+pub(crate) async fn eval(shell: &mut Shell) -> String {
     let act = request(shell, "eval").await;
     let id = text(&act, "id");
     shell.say(&format!("(:type :RESPONSE :id \"{id}\" :payload (:status :success))")).await;

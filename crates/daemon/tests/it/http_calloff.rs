@@ -6,6 +6,9 @@ use bridle_wire::openharness::Code;
 use bridle_wire::openharness::exchange::Canceled;
 use bridle_wire::openharness::{Limits, read};
 
+use bridle_daemon::tokens::Scope;
+
+use crate::http_approvals::{Device, asked as asked_of, decision, eval, goes_on, says, tui};
 use crate::http_client::{Client, Reply, ask, intent, post, raw_post};
 use crate::http_repeats::scripted;
 use crate::shell::{Shell, at, text};
@@ -149,5 +152,97 @@ async fn a_stream_that_is_taken_up_again_goes_on() {
     // Somebody who wants the message whole follows it as well as a stream does.
     let reply = ask(&daemon, &post(&daemon, &streamed("r1"))).await;
     assert_eq!(reply.text(), "at last");
+    daemon.stop().await.unwrap();
+}
+
+/// The same daemon, started again.
+async fn again(daemon: Daemon, rules: &'static str) -> Daemon {
+    let (end, dir) = daemon.begin_stop();
+    end.await.unwrap().unwrap();
+    Daemon::again(dir, scripted(rules)).await
+}
+
+#[tokio::test]
+async fn a_request_of_before_a_restart_is_called_off() {
+    let daemon = Daemon::with(scripted(RULES)).await;
+    let mut shell = watcher(&daemon).await;
+    // One in a session, one behind it, and one without a session.
+    let bodies =
+        [intent("r1", "desk", "wait"), intent("r2", "desk", "quick"), intent("r3", "", "wait")];
+    let mut clients = Vec::new();
+    for body in &bodies {
+        let mut client = Client::of(&daemon).await;
+        client.send(&post(&daemon, body)).await;
+        clients.push(client);
+        if body.contains("desk") {
+            seen(&mut shell, if body.contains("wait") { "wait" } else { "quick" }).await;
+        }
+    }
+    while daemon.metric("bridle_messages_admitted_total").await < 4 {}
+    drop((shell, clients));
+    let daemon = again(daemon, RULES).await;
+    // Somebody else's cancellation is accepted, and changes nothing.
+    let stranger = Device::new(&daemon, &[Scope::Talk]);
+    for id in ["r1", "r2", "r3"] {
+        let body = format!(r#"{{"request_id":"{id}"}}"#);
+        assert_eq!(stranger.post_to(&daemon, "/cancel", &body).await.status, 202);
+    }
+    for id in ["r2", "r3", "never was", "r1", "r1"] {
+        cancel_id(&daemon, id).await;
+    }
+    for body in &bodies {
+        let reply = ask(&daemon, &post(&daemon, body)).await;
+        assert_eq!(reply.code(), Code::Canceled, "{body}");
+    }
+    let next = ask(&daemon, &post(&daemon, &intent("r4", "desk", "quick"))).await;
+    assert_eq!(next.text(), "quick");
+    daemon.stop().await.unwrap();
+}
+
+/// Rules under which something is asked for, and thought about for long when it is done.
+const ASKING: &str = "(rule :when \"brood\" :say \"I will.\" \
+                        :propose ((:target :tui :action :eval :code \"(brood)\" :then-think t)))\n\
+                      (rule :when \"brood\" :result (:action :eval :outcome :done) \
+                        :delay 600000 :say \"At last.\")";
+
+#[tokio::test]
+async fn what_waits_for_a_yes_since_before_a_restart_is_called_off() {
+    let daemon = Daemon::with(scripted(ASKING)).await;
+    let (device, shell) = (Device::usual(&daemon), tui(&daemon).await);
+    let asked = device.post(&daemon, &says("r1", "brood")).await;
+    drop(shell);
+    let daemon = again(daemon, ASKING).await;
+    let mut tui = tui(&daemon).await;
+    let cancel = |id: &str| format!(r#"{{"request_id":"{id}"}}"#);
+    assert_eq!(device.post_to(&daemon, "/cancel", &cancel("r1")).await.status, 202);
+    loop {
+        let frame = tui.next().await;
+        if at(&frame, "payload outcome").is_keyword("superseded") {
+            break;
+        }
+    }
+    // The yes comes too late: nothing is done.
+    let (questions, continuation) = asked_of(&asked);
+    let yes = goes_on("r2", &continuation, &decision(&questions[0].0, "allow_once"));
+    let reply = device.post(&daemon, &yes).await;
+    assert!(reply.message().response.continuation.is_none(), "{reply:?}");
+    // One that goes on after its yes is found by its own id.
+    let (questions, continuation) = asked_of(&device.post(&daemon, &says("r3", "brood")).await);
+    let yes = goes_on("r4", &continuation, &decision(&questions[0].0, "allow_once"));
+    let mut client = Client::of(&daemon).await;
+    client.send(&device.request(&daemon, &yes)).await;
+    assert_eq!(eval(&mut tui).await, "(brood)");
+    loop {
+        let frame = tui.next().await;
+        if at(&frame, "payload action").is_keyword("settled")
+            || at(&frame, "payload outcome").is_keyword("done")
+        {
+            break;
+        }
+    }
+    drop((tui, client));
+    let daemon = again(daemon, ASKING).await;
+    assert_eq!(device.post_to(&daemon, "/cancel", &cancel("r4")).await.status, 202);
+    assert_eq!(device.post(&daemon, &yes).await.code(), Code::Canceled);
     daemon.stop().await.unwrap();
 }
