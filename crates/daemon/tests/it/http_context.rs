@@ -106,3 +106,44 @@ async fn a_procedure_that_nobody_knows_is_said_to_be_one_and_nothing_runs() {
     assert_eq!(reply.code(), Code::InvalidRequest);
     daemon.stop().await.unwrap();
 }
+
+/// A request in the middle of a run of another engine, of the shape of the published example.
+const ELSEWHERE: &str = r#"{"protocol_version":"1.0.0","request_id":"ID","correlation_id":"trace-7","capabilities":{"openharness.ui.rich_cards":true,"openharness.attachments.upload":true},"request":{"auth":{"tenant_id":"acme","credential_ref":"ref-1"},"context":{"session_id":"chat-17","conversation_id":"topic-3","user_intent":"Go on where we stopped.","task_hint":{"sop_id":"hire","business_key":"order-9"},"continuation":{"run_id":"run-5","continuation_token":"token-of-theirs"},"shell":{"shell_kind":"im_bot_cli","shell_version":"0.1.0","locale":"zh-CN","timezone":"Asia/Shanghai"},"attachments":[{"ref_id":"upload-1","mime_type":"application/pdf","filename":"plan.pdf"}],"environment_state":{"privacy_tier":"restricted","active_window":"Chat"}}}}"#;
+
+#[tokio::test]
+async fn a_step_of_another_engine_is_refused_for_each_thing_that_is_not_here() {
+    let daemon = serving().await;
+    let mut body = ELSEWHERE.to_owned();
+    for (id, code, field, without) in [
+        ("e1", Code::InvalidRequest, Some("context.task_hint.sop_id"), r#""sop_id":"hire","#),
+        (
+            "e2",
+            Code::ContinuationInvalid,
+            None,
+            r#""continuation":{"run_id":"run-5","continuation_token":"token-of-theirs"},"#,
+        ),
+        (
+            "e3",
+            Code::AttachmentUnresolved,
+            Some("context.attachments.0"),
+            r#""attachments":[{"ref_id":"upload-1","mime_type":"application/pdf","filename":"plan.pdf"}],"#,
+        ),
+    ] {
+        let reply = ask(&daemon, &post(&daemon, &body.replace("ID", id))).await;
+        assert_eq!(reply.code(), code, "{id}");
+        let message = reply.message();
+        assert_eq!(message.correlation_id.unwrap().as_str(), "trace-7");
+        let details = message.response.error.unwrap().details;
+        let named = details.as_ref().and_then(|it| it.get("field")).and_then(|it| it.as_str());
+        assert!(named.unwrap_or_default().starts_with(field.unwrap_or_default()), "{reply:?}");
+        assert_eq!(named.is_some(), field.is_some(), "{reply:?}");
+        assert!(body.contains(without), "{without}");
+        body = body.replacen(without, "", 1);
+    }
+    assert!(!recorded(&daemon).contains(":user-prompt"), "nothing was recorded");
+    let reply = ask(&daemon, &post(&daemon, &body.replace("ID", "e4"))).await;
+    assert_eq!(reply.status, 200, "{reply:?}");
+    let denied: Vec<_> = reply.message().capability_denials;
+    assert_eq!(denied[0].capability.as_str(), "openharness.ui.rich_cards");
+    daemon.stop().await.unwrap();
+}
