@@ -155,3 +155,6 @@ impl About {
         self.kind.as_ref().is_some_and(|kind| kind.as_str() == COMMAND_SHELL)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,14 +1,20 @@
-//! Answers made from what is recorded.
+//! Answers made from what is recorded; what is said in frames is what is said here, as a law.
 
 use std::sync::Arc;
 
 use bridle_loop::{Name, SessionId};
-use bridle_wire::openharness::{Code, Echo, ResponseMessage};
+use bridle_sexp::Value;
+use bridle_wire::openharness::{
+    Code, Echo, Limits, Mode, ResponseMessage, Shape as _, read_response,
+};
+use proptest::prelude::*;
 
-use super::{Reader, answer};
+use super::{Asks, Reader, answer};
 use crate::engine::{Kind, StreamEvent};
 use crate::http::run::Ran;
+use crate::http::seals::Seals;
 use crate::http::signal::About;
+use crate::principal::Principal;
 
 fn ran(payload: &str) -> Ran {
     let body = Some(format!("(:answers 1 :payload {payload})").into());
@@ -83,4 +89,114 @@ fn what_was_erased_is_gone() {
     });
     let message = heard(&said, &About::default());
     assert_eq!(message.response.error.unwrap().known(), Some(Code::StreamExpired));
+}
+
+/// A question of the guard as an answer has it.
+fn question(effect: u64, wanted: &str) -> Value {
+    Value::plist([
+        ("approval", Value::str(format!("s-{effect}"))),
+        ("question", Value::str("May I?")),
+        ("action", Value::keyword("eval")),
+        ("risk", Value::keyword("caution")),
+        ("wanted", Value::str(wanted)),
+        ("hash", Value::str("ab".repeat(32))),
+        ("effect", Value::int(i64::try_from(effect).unwrap())),
+        ("expires", Value::int(9_000)),
+        ("who", Value::list([Value::str(ME.to_string())])),
+    ])
+}
+
+/// Who answers in these tests.
+const ME: Principal = Principal::LocalHttp(1000);
+
+/// Codes of the engine, and what they are called over HTTP: the table of the protocol.
+const CODES: [(&str, Code); 6] = [
+    ("refused", Code::Forbidden),
+    ("cancelled", Code::Canceled),
+    ("expired", Code::EngineTimeout),
+    ("overloaded", Code::EngineOverloaded),
+    ("engine-failed", Code::UpstreamError),
+    ("whatever-comes", Code::UpstreamError),
+];
+
+/// A message as its shell gets it: through its text, read strictly.
+fn through_text(message: &ResponseMessage) -> ResponseMessage {
+    let limits = Limits { mode: Mode::Strict, ..Limits::default() };
+    let read = read_response(message.to_text().as_bytes(), &limits);
+    read.unwrap_or_else(|error| panic!("{error}: {}", message.to_text()))
+}
+
+proptest! {
+    #[test]
+    fn what_is_said_in_frames_is_what_is_shown(text in "\\PC{0,60}", terminal: bool) {
+        let payload = Value::plist([
+            ("status", Value::keyword("success")),
+            ("action", Value::keyword("message")),
+            ("text", Value::str(&*text)),
+        ]);
+        let kind = terminal.then(|| Name::new("command_shell"));
+        let message = through_text(&heard(&ran(&payload.to_string()), &About { kind, ..About::default() }));
+        prop_assert_eq!(message.response.error, None);
+        let [directive] = &*message.response.action_directives else {
+            panic!("{:?}", message.response.action_directives);
+        };
+        prop_assert_eq!(directive.directive_id().unwrap().as_str(), "s-1.0");
+        // Back again: what was shown is what was said.
+        let format = directive.payload.as_ref().unwrap().get("format").and_then(|it| it.as_str());
+        prop_assert_eq!(format, Some(if terminal { "plain" } else { "markdown" }));
+        prop_assert_eq!(directive.text(), Some(&*text));
+    }
+
+    #[test]
+    fn an_error_in_frames_is_its_code_here(row in 0..CODES.len(), retryable: bool, text in "\\PC{1,60}") {
+        let (word, code) = CODES[row];
+        let payload = Value::plist([
+            ("status", Value::keyword("error")),
+            ("code", Value::keyword(word)),
+            ("message", Value::str(format!("because {text}"))),
+            ("retryable", if retryable { Value::T } else { Value::Nil }),
+        ]);
+        let message = through_text(&heard(&ran(&payload.to_string()), &About::default()));
+        let error = message.response.error.unwrap();
+        prop_assert_eq!((error.known(), error.retryable), (Some(code), Some(retryable)));
+        prop_assert!(message.response.action_directives.is_empty());
+        prop_assert_eq!(error.message.as_deref(), Some(code.explanation()));
+    }
+
+    #[test]
+    fn questions_in_frames_are_questions_here(
+        wanted in proptest::collection::vec("\\PC{0,40}", 1..4),
+        text in proptest::option::of("\\PC{1,20}"),
+    ) {
+        let questions = wanted.iter().zip(40..).map(|(wanted, effect)| question(effect, wanted));
+        let mut pairs = vec![
+            ("status", Value::keyword("pending-approval")),
+            ("message", Value::str("it waits")),
+            ("questions", Value::list(questions)),
+        ];
+        pairs.extend(text.as_ref().map(|text| ("text", Value::str(&**text))));
+        let dir = tempfile::tempdir().unwrap();
+        let seals = Seals::open(dir.path()).unwrap();
+        let asks = Some(Asks { seals: &seals, who: &ME, place: "here" });
+        let (echo, about) = (Echo::default(), About::default());
+        let ran = ran(&Value::plist(pairs).to_string());
+        let message = through_text(&answer(&ran, Reader { echo: &echo, about: &about, asks }));
+        prop_assert!(message.response.continuation.is_some());
+        let shown = usize::from(text.is_some());
+        let asked = &message.response.action_directives[shown..];
+        prop_assert_eq!(asked.len(), wanted.len());
+        for ((directive, wanted), effect) in asked.iter().zip(&wanted).zip(40..) {
+            let payload = directive.payload.clone().unwrap();
+            let of = |key: &str| payload.get(key).and_then(|it| it.as_str()).map(str::to_owned);
+            // The name by which a framed shell answers, and what it is asked.
+            prop_assert_eq!(of("approval_id"), Some(format!("s-{effect}")));
+            prop_assert_eq!(of("message"), Some(format!("May I?: {wanted}")));
+            prop_assert_eq!(of("expires_at"), Some("1970-01-01T00:00:09.000Z".to_owned()));
+        }
+        // Who cannot ask is told the same in words.
+        let told = through_text(&answer(&ran, Reader { echo: &echo, about: &about, asks: None }));
+        let last = told.response.action_directives.last().unwrap();
+        prop_assert_eq!(last.text(), Some("it waits"));
+        prop_assert!(told.response.continuation.is_none());
+    }
 }
