@@ -3,6 +3,8 @@
 //! environment under `target`) ask until the time is over, and looks at the daemon and its record
 //! afterwards. `ci` runs it for a short while.
 
+mod watch;
+
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -12,6 +14,7 @@ use std::process::{Child, Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::console::{Console, Run, root};
+use watch::Watch;
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask schemathesis [--minutes N | --seconds N] [--seed N]
@@ -28,8 +31,9 @@ const SCHEMATHESIS: &str = "schemathesis==4.32.5";
 /// How long by hand, in seconds.
 const SECONDS: u64 = 600;
 
-/// Seconds for an answer: far above any on a loaded machine, and still no daemon may hang.
-const PATIENCE: &str = "120";
+/// Seconds for an answer: far above any on a loaded machine, and still no daemon may hang. What ran out
+/// of it is told from a machine that stood still by [`Watch`].
+const PATIENCE: &str = "300";
 
 /// Not asked: that whatever has the right shape is accepted. A request of another major version, one that
 /// asks for nothing, a file inside a message: no schema can say that these are refused.
@@ -62,7 +66,11 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
     fs::write(&settings, SETTINGS)
         .with_context(|| format!("cannot write `{}`", settings.display()))?;
     let run = Run::new(&tool).args(["--config-file"]).args([&settings]);
+    let watch = Watch::start(daemon.address().to_owned());
     let asked = ask(run, &daemon.url, &options, console);
+    let seen = watch.end();
+    console.say(format!("schemathesis: {seen}"));
+    let asked = asked.with_context(|| seen.verdict());
     let counted = daemon.statuses();
     let alive = daemon.child.try_wait().context("cannot look after the daemon")?;
     drop(daemon);
@@ -195,16 +203,24 @@ impl Daemon {
         Ok(daemon)
     }
 
+    fn address(&self) -> &str {
+        self.url.trim_start_matches("http://")
+    }
+
     /// How often it answered with which status.
     fn statuses(&self) -> Result<Vec<(u16, u64)>> {
-        let address = self.url.trim_start_matches("http://");
-        let mut stream = TcpStream::connect(address).context("the daemon is not there")?;
-        let head = format!("GET /metrics HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
-        stream.write_all(head.as_bytes()).context("the daemon does not listen")?;
-        let mut text = String::new();
-        stream.read_to_string(&mut text).context("the daemon does not answer")?;
-        Ok(statuses(&text))
+        Ok(statuses(&get(self.address(), "/metrics")?))
     }
+}
+
+/// Asks for a document, on a connection of its own.
+fn get(address: &str, path: &str) -> Result<String> {
+    let mut stream = TcpStream::connect(address).context("the daemon is not there")?;
+    let head = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes()).context("the daemon does not listen")?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).context("the daemon does not answer")?;
+    Ok(text)
 }
 
 impl Drop for Daemon {

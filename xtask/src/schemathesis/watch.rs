@@ -1,0 +1,103 @@
+//! Looks at the daemon and at the machine while schemathesis asks: so that a request which got no answer in
+//! time is told from a machine that stood still.
+
+use std::fmt;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::get;
+
+/// Time between two looks.
+const EVERY: Duration = Duration::from_millis(500);
+
+/// A machine that stands still for longer than this is to blame for what ran out of time meanwhile.
+const STALL: Duration = Duration::from_secs(10);
+
+/// A thread that looks.
+pub(super) struct Watch {
+    stop: Sender<()>,
+    thread: JoinHandle<Seen>,
+}
+
+/// What was seen.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    /// The slowest answer to a question that needs no work.
+    slowest: Duration,
+    /// How much later than it should this thread ran.
+    stall: Duration,
+    /// Questions that were not answered at all.
+    unanswered: usize,
+}
+
+impl Watch {
+    /// Begins to look at the daemon of this address.
+    pub(super) fn start(address: String) -> Watch {
+        let (stop, stopped) = mpsc::channel();
+        let thread = thread::spawn(move || {
+            let mut seen = Seen::default();
+            loop {
+                let slept = Instant::now();
+                if stopped.recv_timeout(EVERY) != Err(RecvTimeoutError::Timeout) {
+                    return seen;
+                }
+                seen.stall = seen.stall.max(slept.elapsed().saturating_sub(EVERY));
+                let asked = Instant::now();
+                match get(&address, "/health") {
+                    Ok(text) if text.starts_with("HTTP/1.1 ") => {
+                        seen.slowest = seen.slowest.max(asked.elapsed());
+                    }
+                    _ => seen.unanswered += 1,
+                }
+            }
+        });
+        Watch { stop, thread }
+    }
+
+    /// Ends; says what was seen.
+    pub(super) fn end(self) -> Seen {
+        drop(self.stop);
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+impl Seen {
+    /// What a request without an answer is to be taken for.
+    pub(super) fn verdict(&self) -> String {
+        match self.stall > STALL {
+            true => {
+                format!("{self}: what ran out of time may have been the machine, so run it again")
+            }
+            false => format!("{self}: what ran out of time hangs"),
+        }
+    }
+}
+
+impl fmt::Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Seen { slowest, stall, unanswered } = self;
+        let (slowest, stall) = (slowest.as_secs_f64(), stall.as_secs_f64());
+        write!(f, "the slowest health check took {slowest:.1} s, {unanswered} had no answer, ")?;
+        write!(f, "and the machine stood still for up to {stall:.1} s")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::Seen;
+
+    #[test]
+    fn a_machine_that_stood_still_is_told_from_a_daemon_that_hangs() {
+        let seen = |stall, slowest| Seen {
+            stall: Duration::from_secs(stall),
+            slowest: Duration::from_secs(slowest),
+            unanswered: 0,
+        };
+        assert!(seen(1, 2).verdict().ends_with("hangs"));
+        assert!(seen(30, 2).verdict().ends_with("again"));
+        assert!(seen(1, 30).verdict().ends_with("hangs"));
+    }
+}
