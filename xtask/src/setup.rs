@@ -52,6 +52,11 @@ const PACKAGES: &[Package] = &[
     },
     Package { name: "emacs-nox", why: "the Emacs peer, in batch", sign: Sign::Program("emacs") },
     Package { name: "python3", why: "the Python peer and client", sign: Sign::Program("python3") },
+    Package {
+        name: "python3-websockets",
+        why: "the WebSocket peer",
+        sign: Sign::File("/usr/lib/python3/dist-packages/websockets/__init__.py"),
+    },
     Package { name: "mypy", why: "types of the Python client", sign: Sign::Program("mypy") },
     Package { name: "nodejs", why: "the TypeScript client", sign: Sign::Program("node") },
     Package {

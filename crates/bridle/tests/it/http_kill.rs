@@ -7,6 +7,7 @@ use std::net::TcpStream;
 use bridle_wire::openharness::{Event, Limits, Mode, ResponseMessage, Shape as _, read_response};
 
 use crate::harness::{Daemon, Home};
+use crate::http_valid;
 
 const RULES: &str = r#"
 (rule :when "talk" :propose ((:target :log :action :log :text "begun" :then-think t)))
@@ -66,6 +67,7 @@ impl Place {
         let mut stream = self.send(daemon, "", body);
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
+        assert_eq!(http_valid::check(text.as_bytes()), 1, "{text}");
         let (_, answer) = text.split_once("\r\n\r\n").unwrap();
         let limits = Limits { mode: Mode::Strict, ..Limits::default() };
         read_response(answer.as_bytes(), &limits).unwrap_or_else(|e| panic!("{e}: {text}"))
@@ -108,6 +110,9 @@ fn a_stream_goes_on_after_a_kill_and_its_effect_is_done_once() {
     let mut stream = place.send(&daemon, &format!("{accept}last-event-id: 2\r\n"), &body);
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
+    for heard in [&seen, &text] {
+        assert_eq!(http_valid::check(heard.as_bytes()), 1, "{heard}");
+    }
     let data = text.lines().filter_map(|line| line.strip_prefix("data: ")).next_back().unwrap();
     let Ok(Some(Event::Final(last))) = Event::read("final", data.as_bytes(), &Limits::default())
     else {

@@ -237,3 +237,38 @@ fn a_page_that_is_not_let_in_reaches_nothing() {
     assert_eq!(metric(&url, "bridle_messages_admitted_total"), "0");
     assert_eq!(metric(&url, "bridle_http_responses_total{status=\"403\"}"), "2");
 }
+
+#[test]
+fn a_page_talks_on_a_websocket() {
+    let state = TempDir::new().expect("a temporary directory can be made");
+    let (listener, origin) = Pages::listen();
+    let server = daemon(state.path(), 0, &origin);
+    let script = format!(
+        "const socket = new WebSocket('ws://{}/v1/openharness/ws', 'openharness.v1');
+         await new Promise((open, fail) => {{ socket.onopen = open; socket.onerror = fail; }});
+         await report(socket.protocol + ' ' + socket.extensions);
+         const message = {{protocol_version: '1.0.0', request_id: 'r1',
+           request: {{context: {{session_id: 'page', user_intent: 'talk'}}}}}};
+         const names = await new Promise((done) => {{
+           const names = [];
+           socket.onmessage = ({{data}}) => {{
+             const event = JSON.parse(data);
+             names.push(event.type);
+             if (event.type === 'final') {{
+               names.push(event.message.response.action_directives[0].payload.text);
+               done(names);
+             }}
+           }};
+           socket.send(JSON.stringify({{type: 'request', message}}));
+         }});
+         await report(names[0] + ' .. ' + names.slice(-2).join(' '));
+         socket.onclose = ({{code, wasClean}}) => report(code + ' ' + wasClean);
+         socket.close(3001, 'enough');",
+        server.address()
+    );
+    let pages = Pages::serve(listener, origin, &script);
+    let _browser = Browser::show(&pages.origin);
+    assert_eq!(pages.next(), "openharness.v1 ");
+    assert_eq!(pages.next(), "open .. final one two three");
+    assert_eq!(pages.next(), "3001 true");
+}

@@ -11,6 +11,7 @@
 //! - `codec`: `bridle frame` piped into peers and back
 //! - `outbound`: bridle's own client at a Lisp server
 //! - `browser`: pages in a real browser, over HTTP
+//! - `websocket`: a library of Python on a WebSocket
 //! - `org`: the thought trace, read by Org itself
 
 mod browser;
@@ -21,3 +22,4 @@ mod inbound;
 mod org;
 mod outbound;
 mod support;
+mod websocket;

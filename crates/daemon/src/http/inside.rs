@@ -78,6 +78,10 @@ pub(super) type Out = mpsc::Sender<String>;
 /// What a shell sent, read.
 pub(super) type Sent = Result<ShellFrame, Box<Refused>>;
 
+/// Says with a request that it goes on with what this one began: calling that off ends it, too.
+#[derive(Clone, Debug)]
+pub(super) struct GoesOn(pub(super) RequestId);
+
 /// Nobody takes answers any more.
 struct Left;
 
@@ -146,17 +150,18 @@ impl Inside {
         match sent {
             Some(Ok(ShellFrame::Request(posted))) => {
                 self.contexts().note(&posted.received.message);
-                let response = self.post(EXCHANGE, posted.body.into()).await;
+                let response = self.post(EXCHANGE, posted.body.into(), None).await;
                 self.pass_on(response, posted.received.echo.request_id.as_ref(), out).await
             }
             Some(Ok(ShellFrame::Cancel(cancel))) => {
-                let response = self.post(CANCEL, cancel.to_text()).await;
+                let response = self.post(CANCEL, cancel.to_text(), None).await;
                 self.pass_on(response, Some(&cancel.request_id), out).await
             }
             Some(Ok(ShellFrame::Results(results))) => {
                 let id = results.request_id.clone();
                 let message = self.contexts().message(results);
-                let response = self.post(EXCHANGE, message.to_text()).await;
+                let of = id.clone().map(GoesOn);
+                let response = self.post(EXCHANGE, message.to_text(), of).await;
                 self.pass_on(response, id.as_ref(), out).await
             }
             Some(Err(refused)) => {
@@ -176,7 +181,7 @@ impl Inside {
     }
 
     /// Posts a text to ourselves.
-    async fn post(&self, to: &'static str, text: String) -> Response {
+    async fn post(&self, to: &'static str, text: String, of: Option<GoesOn>) -> Response {
         let mut request = Request::new(Body::from(text));
         (*request.method_mut(), *request.uri_mut()) = (Method::POST, Uri::from_static(to));
         let headers = request.headers_mut();
@@ -184,6 +189,9 @@ impl Inside {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         request.extensions_mut().insert(Arc::clone(&self.peer));
+        if let Some(of) = of {
+            request.extensions_mut().insert(of);
+        }
         // A router is always ready, and always answers.
         let Ok(response) = self.router.clone().call(request).await;
         response

@@ -124,6 +124,15 @@ impl Seen {
         index.by_key.get(&key).map(|entry| entry.run.clone())
     }
 
+    /// Notes that what a request began goes on elsewhere: that is what calling it off ends.
+    pub(super) fn goes_on(&self, who: &Principal, id: &RequestId, run: Run) {
+        let key = hash(&[&who.name(), id.as_str()]);
+        let mut index = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = index.by_key.get_mut(&key) {
+            entry.run = run;
+        }
+    }
+
     /// Notes a request that was recorded.
     pub(super) fn note(&self, who: &Principal, id: &RequestId, body: Fingerprint, run: Run) {
         let (key, at) = (hash(&[&who.name(), id.as_str()]), Instant::now());

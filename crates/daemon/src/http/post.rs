@@ -22,6 +22,7 @@ use super::body::{self, Read};
 use super::calloff::{self, Follower};
 use super::fold::{self, Asks};
 use super::gate::{Peer, now};
+use super::inside::GoesOn;
 use super::marks::Marks;
 use super::run::{self, Ran, Running, Wanted};
 use super::signal::{self, About};
@@ -79,7 +80,10 @@ pub(super) async fn exchange(
     let marks = marks.with(&echo);
     let admitted = admit(&http, &peer, &head.headers, received).await;
     let answered = match admitted {
-        Ok(wanted) => Box::pin(carry_out(&http, wanted)).await,
+        Ok(wanted) => {
+            let wanted = Admitted { of: head.extensions.get::<GoesOn>().cloned(), ..wanted };
+            Box::pin(carry_out(&http, wanted)).await
+        }
         Err(error) => Err(error),
     };
     let answered = answered.unwrap_or_else(|error| Answered::error(&echo, *error));
@@ -112,6 +116,8 @@ struct Admitted {
     /// The name by which it came here.
     host: Box<str>,
     step: Option<Step>,
+    /// What it goes on with, where that cannot be seen in it.
+    of: Option<GoesOn>,
 }
 
 /// How a request is answered.
@@ -187,7 +193,7 @@ async fn admit(
         return Err(of(Code::EngineOverloaded));
     }
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default().into();
-    Ok(Admitted { who, received, bytes, form, host, step })
+    Ok(Admitted { who, received, bytes, form, host, step, of: None })
 }
 
 /// Refuses what this engine could only ignore: a procedure that it does not know.
@@ -212,7 +218,7 @@ fn form(peer: &Peer, headers: &HeaderMap, asked: Option<&Capabilities>) -> Optio
 
 /// Has the engine answer.
 async fn carry_out(http: &Arc<Http>, admitted: Admitted) -> Result<Answered, Box<ErrorObject>> {
-    let Admitted { who, received, bytes, form, host, step } = admitted;
+    let Admitted { who, received, bytes, form, host, step, of } = admitted;
     let context = received.message.context();
     let about = About::of(context.and_then(|context| context.shell.as_ref()));
     if step::is_results_alone(&received.message) {
@@ -225,6 +231,9 @@ async fn carry_out(http: &Arc<Http>, admitted: Admitted) -> Result<Answered, Box
     let running = begin(http, &mut wanted, &host, patience.until).await?;
     if let Some(id) = &received.message.request_id {
         http.seen.note(&wanted.who, id, received.fingerprint, running.run());
+    }
+    if let Some(GoesOn(id)) = of {
+        http.seen.goes_on(&wanted.who, &id, running.run());
     }
     let follower = Follower::new(http, running.run());
     let end = patience.end.filter(|_| !running.is_over());

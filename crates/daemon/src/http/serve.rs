@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::header::{HOST, TRANSFER_ENCODING};
+use axum::http::header::{CONNECTION, HOST, TRANSFER_ENCODING};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use bridle_wire::openharness::{Code, Echo};
 use hyper::body::Incoming;
@@ -33,8 +33,12 @@ use crate::listen::{Pause, prepare_tcp};
 use crate::shared::Seat;
 use crate::tls;
 
-/// Bytes of a request's head, and of what is read at once: thousands of headers are no request.
-const MAX_HEAD: usize = 64 << 10;
+/// Bytes of a request's head, blanks around values not counted: thousands of headers are no request.
+const MAX_HEAD: usize = 32 << 10;
+
+/// Bytes that are read before a head is known to end. hyper looks at this only between two reads, so
+/// it is no limit of its own; whoever fills it gets 431 from there, without an envelope.
+const MAX_UNREAD: usize = 64 << 10;
 
 /// Headers of a request; more get 431.
 const MAX_HEADERS: usize = 100;
@@ -146,7 +150,7 @@ where
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.frame_deadline)
-        .max_buf_size(MAX_HEAD)
+        .max_buf_size(MAX_UNREAD)
         .max_headers(MAX_HEADERS)
         .serve_connection(io, service)
         .with_upgrades();
@@ -176,9 +180,7 @@ async fn answer(
     let (mut parts, body) = request.into_parts();
     name_host(&mut parts);
     let page = Page::of(&peer, &parts.headers);
-    let early = is_in_unknown_code(&parts.headers)
-        .then(|| error(Code::InvalidRequest, &Echo::default(), Marks::of(&parts.headers)));
-    let mut response = match early.or_else(|| page.preflight(&parts)) {
+    let mut response = match early(&parts).or_else(|| page.preflight(&parts)) {
         Some(response) => {
             http.shared.metrics.http(response.status().as_u16());
             response
@@ -193,6 +195,30 @@ async fn answer(
     };
     page.mark(response.headers_mut());
     Ok(response)
+}
+
+/// Refuses what no handler is to see, by its head alone.
+fn early(parts: &Parts) -> Option<Response> {
+    let refuse = |code| error(code, &Echo::default(), Marks::of(&parts.headers));
+    if head_len(parts) > MAX_HEAD {
+        let mut response = refuse(Code::PayloadTooLarge);
+        *response.status_mut() = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+        // What is behind such a head is not worth reading.
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        return Some(response);
+    }
+    is_in_unknown_code(&parts.headers).then(|| refuse(Code::InvalidRequest))
+}
+
+/// Bytes of a head, as it would be written without a blank too many.
+fn head_len(parts: &Parts) -> usize {
+    // `GET / HTTP/1.1`, each line with its end, and an empty one.
+    let target = parts.uri.path_and_query().map_or(1, |target| target.as_str().len());
+    let line = parts.method.as_str().len() + target + "  HTTP/1.1\r\n\r\n".len();
+    let header = |(name, value): (&HeaderName, &HeaderValue)| {
+        name.as_str().len() + value.len() + ": \r\n".len()
+    };
+    line + parts.headers.iter().map(header).sum::<usize>()
 }
 
 /// A target that names a host counts, and not the header beside it.

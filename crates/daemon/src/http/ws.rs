@@ -7,8 +7,10 @@
 
 mod frame;
 
+use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use axum::extract::{Extension, Request, State};
@@ -30,6 +32,7 @@ use super::inside::{Inside, MAX_RUNNING, MAX_UNWRITTEN, Out, Style};
 use super::marks::Marks;
 use super::serve::Link;
 use super::{Http, answer};
+use crate::budget::Held;
 use frame::{Decoder, Fault, Heard};
 
 /// The subprotocol that a shell must offer.
@@ -60,6 +63,7 @@ const UNSUPPORTED: u16 = 1003;
 const NOT_UTF8: u16 = 1007;
 const POLICY: u16 = 1008;
 const TOO_LARGE: u16 = 1009;
+const TRY_AGAIN: u16 = 1013;
 
 /// Times a `frame-deadline` after which a peer of which nothing came is gone; it is asked for a sign
 /// of life after each of them.
@@ -180,6 +184,10 @@ struct Socket {
     turns: Arc<Semaphore>,
     /// When something last came.
     heard: Instant,
+    /// When a message began whose end has not come; none while it is us who take nothing.
+    began: Option<Instant>,
+    /// Its share of the bytes in flight: what has come and was not taken.
+    held: Held,
 }
 
 /// Why a connection ends.
@@ -187,7 +195,7 @@ enum End {
     /// It broke.
     Broken,
     /// The peer has enough.
-    Theirs,
+    Theirs(Option<u16>),
     /// We have.
     Ours(u16, &'static str),
     /// The daemon stops.
@@ -218,7 +226,8 @@ impl Socket {
         let running = Arc::new(Semaphore::new(MAX_RUNNING));
         let turns = Arc::new(Semaphore::new(MAX_RUNNING + MAX_REFUSED));
         let (inside, heard) = (Arc::new(inside), Instant::now());
-        Socket { http, inside, io, decoder, running, turns, heard }
+        let held = Held::new(Arc::clone(&http.shared.budget));
+        Socket { http, inside, io, decoder, running, turns, heard, began: None, held }
     }
 
     async fn serve(mut self) {
@@ -229,7 +238,7 @@ impl Socket {
         let last = async {
             match end {
                 End::Broken => return Ok(()),
-                End::Theirs => self.io.write_all(&frame::close(1000, "")).await?,
+                End::Theirs(code) => self.io.write_all(&frame::close_back(code)).await?,
                 End::Ours(code, why) => self.close(code, why).await?,
                 End::Stop => {
                     // What runs is told to end, and says so; then it is our turn.
@@ -262,7 +271,7 @@ impl Socket {
             loop {
                 match self.decoder.next() {
                     Ok(None) => break,
-                    Ok(Some(Heard::Close)) => return Ok(()),
+                    Ok(Some(Heard::Close(_))) => return Ok(()),
                     Ok(Some(_)) => {}
                     // What cannot be read is thrown away as it comes.
                     Err(_) => {
@@ -286,14 +295,18 @@ impl Socket {
             if let Err(end) = self.hear(&mut turn, out).await {
                 return end;
             }
+            self.count(turn.is_some());
+            let late = self.began.unwrap_or_else(Instant::now) + silence;
             let done = tokio::select! {
                 () = stop.cancelled() => return End::Stop,
+                () = tokio::time::sleep_until(late), if self.began.is_some() => Err(self.late()),
                 next = Arc::clone(&self.turns).acquire_owned(), if turn.is_none() => {
                     // Never closed.
                     turn = next.ok();
                     Ok(())
                 }
-                count = self.io.read(&mut chunk), if turn.is_some() => match count {
+                count = more(&mut self.held, &self.decoder, &mut self.io, &mut chunk),
+                    if turn.is_some() => match count {
                     Ok(0) => Err(End::Broken),
                     Ok(count) => {
                         self.decoder.push(&chunk[..count]);
@@ -307,6 +320,24 @@ impl Socket {
             if let Err(end) = done {
                 return end;
             }
+        }
+    }
+
+    /// Says how much is held, and notes when a message begins that is not whole.
+    fn count(&mut self, takes: bool) {
+        let held = self.decoder.held();
+        self.held.set(held);
+        self.began = match held > 0 && takes {
+            true => self.began.or_else(|| Some(Instant::now())),
+            false => None,
+        };
+    }
+
+    /// Why a message that is not whole in time ends the connection.
+    fn late(&self) -> End {
+        match self.held.is_waiting() {
+            true => End::Ours(TRY_AGAIN, "the engine has too much to do"),
+            false => End::Ours(POLICY, "the frame took too long"),
         }
     }
 
@@ -332,7 +363,7 @@ impl Socket {
                 }
                 Heard::Ping(bytes) => self.write(&frame::pong(&bytes)).await?,
                 Heard::Pong => {}
-                Heard::Close => return Err(End::Theirs),
+                Heard::Close(code) => return Err(End::Theirs(code)),
             }
             *turn = Some(own);
         }
@@ -340,6 +371,7 @@ impl Socket {
     }
 
     async fn take(&mut self, text: String, turn: Turn, out: &Out) {
+        let load = self.http.shared.budget.load(text.len());
         let sent = self.inside.read(text.into_bytes()).await;
         let (inside, out) = (Arc::clone(&self.inside), out.clone());
         let runs = Arc::clone(&self.running).try_acquire_owned();
@@ -349,7 +381,7 @@ impl Socket {
                 Ok(_runs) => inside.carry_out(sent, &out).await,
                 Err(_) => inside.refuse(sent, Code::EngineOverloaded, &out).await,
             }
-            drop(turn);
+            drop((turn, load));
         });
     }
 
@@ -363,6 +395,21 @@ impl Socket {
         }
         self.write(&frame::ping()).await
     }
+}
+
+/// Reads more, as soon as there is room for it among the bytes in flight.
+async fn more(
+    held: &mut Held,
+    decoder: &Decoder,
+    io: &mut TokioIo<Upgraded>,
+    chunk: &mut [u8],
+) -> io::Result<usize> {
+    let room = poll_fn(|cx| match held.room(decoder.held(), cx) {
+        0 => Poll::Pending,
+        room => Poll::Ready(room),
+    });
+    let room = room.await.min(chunk.len());
+    io.read(&mut chunk[..room]).await
 }
 
 #[cfg(test)]

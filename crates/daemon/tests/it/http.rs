@@ -2,10 +2,9 @@
 
 use bridle_wire::openharness::discovery::Discovery;
 use bridle_wire::openharness::{Code, Limits, read};
-use tokio::io::AsyncWriteExt as _;
 
 use crate::http_client::{Client, ask, get, intent, on, post, raw_post, serving};
-use crate::support::{Daemon, guard};
+use crate::support::Daemon;
 
 const HELLO: &str = r#"{"protocol_version":"1.0.0","request_id":"r1","correlation_id":"c1","request":{"context":{"user_intent":"help"}}}"#;
 
@@ -224,10 +223,10 @@ async fn a_session_of_the_owner_is_not_there_for_a_shell_without_a_token() {
 async fn garbage_does_not_hurt() {
     let daemon = serving().await;
     for garbage in ["\0\0\0\0", "GET / HTTP/9.9\r\n\r\n", "000015(:type :health-check)"] {
-        let stream = tokio::net::TcpStream::connect(daemon.bound.http.unwrap()).await;
-        let mut stream = stream.unwrap();
-        guard(stream.write_all(garbage.as_bytes())).await.unwrap();
-        let _ = guard(stream.shutdown()).await;
+        let mut client = Client::of(&daemon).await;
+        client.send(garbage).await;
+        let all = client.rest().await;
+        assert!(all.starts_with("HTTP/1.1 400 "), "{garbage:?}: {all}");
     }
     let many: String = (0..200).map(|n| format!("x-{n}: y\r\n")).collect();
     let reply = ask(&daemon, &raw_post(&daemon, &many, HELLO)).await;

@@ -126,6 +126,18 @@ impl Client {
         reply
     }
 
+    /// Sends what is no HTTP any more; the other side may close before all of it is sent.
+    pub(crate) async fn send_raw(&mut self, bytes: &[u8]) -> bool {
+        guard(self.stream.write_all(bytes)).await.is_ok()
+    }
+
+    /// Reads what is no HTTP any more; `None` at the end.
+    pub(crate) async fn read_raw(&mut self, count: usize) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; count];
+        guard(self.stream.read_exact(&mut bytes)).await.ok()?;
+        Some(bytes)
+    }
+
     /// Reads to the end.
     pub(crate) async fn rest(&mut self) -> String {
         let began = self.got.len();
@@ -136,8 +148,9 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        if self.has_bodies && !std::thread::panicking() {
-            http_valid::check(&self.got);
+        if !std::thread::panicking() {
+            let check = if self.has_bodies { http_valid::check } else { http_valid::check_heads };
+            check(&self.got);
         }
     }
 }

@@ -179,3 +179,81 @@ async fn what_is_no_http_is_closed_and_hurts_nobody() {
     assert_eq!(ask(&daemon, plain(&daemon, "GET", "/health")).await.status, 200);
     daemon.stop().await.unwrap();
 }
+
+/// Sends a text byte by byte until it is all sent or nobody takes it; tells what came back.
+async fn drip(client: &mut Client, text: &str) -> String {
+    for byte in text.bytes() {
+        if !client.send_raw(&[byte]).await {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    client.rest().await
+}
+
+#[tokio::test]
+async fn a_head_that_comes_byte_by_byte_is_not_waited_for() {
+    let daemon = hasty().await;
+    // Far more bytes than come in time; others are served meanwhile.
+    let endless = format!("{}x-{}", plain(&daemon, "GET", "/health").trim_end(), "y".repeat(200));
+    let mut clients: Vec<Client> = Vec::new();
+    for _ in 0..20 {
+        clients.push(Client::of(&daemon).await);
+    }
+    let all = clients.iter_mut().map(|client| drip(client, &endless));
+    let mut all: Vec<_> = all.map(Box::pin).collect();
+    let drips = async {
+        for drip in &mut all {
+            assert_eq!(drip.await, "", "a head without an end was answered");
+        }
+    };
+    let health = plain(&daemon, "GET", "/health");
+    let ((), served) = tokio::join!(drips, ask(&daemon, &health));
+    assert_eq!(served.status, 200);
+    assert_nothing_ran(daemon).await;
+}
+
+#[tokio::test]
+async fn a_body_that_comes_byte_by_byte_does_not_run() {
+    let daemon = hasty().await;
+    let body = intent("r1", "desk", &"help ".repeat(100));
+    let request = post(&daemon, &body);
+    let (head, body) = request.split_at(request.len() - body.len());
+    let mut client = Client::of(&daemon).await;
+    client.send(head).await;
+    let said = drip(&mut client, body).await;
+    assert!(said.starts_with("HTTP/1.1 400 "), "{said}");
+    assert!(said.contains("\"reason\":\"incomplete\""), "{said}");
+    assert_nothing_ran(daemon).await;
+}
+
+#[tokio::test]
+async fn a_head_has_a_size_and_no_more() {
+    let daemon = serving().await;
+    let sized = |size: usize| {
+        let whole = plain(&daemon, "GET", "/health");
+        let room = size - whole.len() - "x-pad: \r\n".len();
+        whole.replacen("\r\n\r\n", &format!("\r\nx-pad: {}\r\n\r\n", "y".repeat(room)), 1)
+    };
+    assert_eq!(sized(1 << 15).len(), 1 << 15);
+    assert_eq!(ask(&daemon, sized(32 << 10)).await.status, 200);
+    for size in [(32 << 10) + 1, 60 << 10] {
+        let mut client = Client::of(&daemon).await;
+        client.send(sized(size)).await;
+        let reply = client.reply().await;
+        let code = reply.message().response.error.unwrap().known();
+        assert_eq!((reply.status, code), (431, Some(Code::PayloadTooLarge)), "{size}");
+        assert_eq!(client.rest().await, "", "the connection goes on");
+    }
+    // The target counts, and what is far too large is not read to its end.
+    let long = plain(&daemon, "GET", &format!("/{}", "y".repeat(40 << 10)));
+    assert_eq!(ask(&daemon, long).await.status, 431);
+    let mut client = Client::of(&daemon).await;
+    client.send_raw(sized(1 << 20).as_bytes()).await;
+    let said = client.rest().await;
+    assert!(said.is_empty() || said.starts_with("HTTP/1.1 431 "), "{said}");
+    let many: String = (0..101).map(|n| format!("x-{n}: y\r\n")).collect();
+    let many = plain(&daemon, "GET", "/health").replacen("\r\n\r\n", &format!("\r\n{many}\r\n"), 1);
+    assert_eq!(ask(&daemon, many).await.status, 431);
+    assert_nothing_ran(daemon).await;
+}

@@ -10,10 +10,17 @@ use bridle_wire::openharness::json::Document;
 use bridle_wire::openharness::pairing::{
     PairConfirmed, PairCreated, PairError, PairGranted, PairStatus,
 };
-use bridle_wire::openharness::{ErrorObject, Event, Limits, Mode, Record, read, read_response};
+use bridle_wire::openharness::{
+    Code, ErrorObject, Event, Limits, Mode, Record, read, read_response,
+};
 
 /// Statuses of a document, and whether a body is one.
 type Kind = (&'static [u16], fn(&[u8]) -> bool);
+
+/// Types of answers.
+const JSON: &str = "application/json; charset=utf-8";
+const EVENTS: &str = "text/event-stream";
+const METRICS: &str = "application/openmetrics-text;";
 
 /// Documents that are no message.
 const KINDS: [Kind; 10] = [
@@ -60,6 +67,23 @@ pub(crate) fn check(mut bytes: &[u8]) -> usize {
     count
 }
 
+/// The same for answers to HEAD, which have no bodies: of a type that there is, as long as they say,
+/// and nothing behind them.
+pub(crate) fn check_heads(bytes: &[u8]) -> usize {
+    let text = str::from_utf8(bytes).expect("a head is ASCII");
+    let heads: Vec<&str> = text.split_inclusive("\r\n\r\n").collect();
+    for head in &heads {
+        let status = head.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3));
+        let status: u16 = status.and_then(|status| status.parse().ok()).expect(head);
+        assert!(head.ends_with("\r\n\r\n"), "behind a head: {head}");
+        let kind = header(head, "content-type").unwrap_or_default();
+        let is_known = kind == JSON || kind.starts_with(METRICS) || kind == EVENTS;
+        assert!(is_known || matches!(status, 400 | 414 | 431), "{head}");
+        assert!(header(head, "content-length").is_some_and(|length| length != "0"), "{head}");
+    }
+    heads.len()
+}
+
 /// A header, by its name in lower case.
 pub(crate) fn header<'h>(head: &'h str, name: &str) -> Option<&'h str> {
     head.lines().find_map(|line| {
@@ -103,7 +127,7 @@ fn check_body(status: u16, head: &str, body: &[u8]) {
         return assert_eq!(status, 200, "{}", shown());
     }
     match header(head, "content-type").unwrap_or_default() {
-        "application/json; charset=utf-8" => {
+        JSON => {
             let document =
                 Document::read(body, &strict()).unwrap_or_else(|_| panic!("{}", shown()));
             if document.root().get("response").is_some() {
@@ -113,11 +137,11 @@ fn check_body(status: u16, head: &str, body: &[u8]) {
                 assert!(fits, "a document of no known kind: {}", shown());
             }
         }
-        "text/event-stream" => {
+        EVENTS => {
             assert_eq!(status, 200, "{}", shown());
             events(str::from_utf8(body).unwrap());
         }
-        kind if kind.starts_with("application/openmetrics-text;") => {
+        kind if kind.starts_with(METRICS) => {
             assert_eq!(status, 200, "{}", shown());
         }
         // hyper says this by itself when it cannot read a head, and a preflight says it with headers.
@@ -132,7 +156,23 @@ fn check_message(status: u16, body: &[u8]) {
     let message = read_response(body, &strict()).unwrap_or_else(|e| panic!("{e}: {shown}"));
     let code = message.response.error.as_ref().map(ErrorObject::known);
     let expected = code.map_or(Some(200), |code| Some(code?.http_status()));
-    assert_eq!(Some(status), expected, "{shown}");
+    // A head that is too large has a status of its own.
+    let is_head = (status, code) == (431, Some(Some(Code::PayloadTooLarge)));
+    assert!(Some(status) == expected || is_head, "{status}: {shown}");
+}
+
+/// An event of a WebSocket or a line, read strictly: its name is its type. `None` for the answer to
+/// a cancellation, which is checked, too.
+pub(crate) fn frame(text: &str) -> Option<Event> {
+    let name = text.strip_prefix("{\"type\":\"").and_then(|rest| rest.split('"').next());
+    let name = name.unwrap_or_else(|| panic!("no type: {text}"));
+    if name == "canceled" {
+        assert!(is::<Canceled>(text.as_bytes()), "{text}");
+        return None;
+    }
+    let event = Event::read(name, text.as_bytes(), &strict());
+    let event = event.unwrap_or_else(|error| panic!("{error:?}: {text}"));
+    Some(event.unwrap_or_else(|| panic!("an event of no known name: {text}")))
 }
 
 /// The events of a stream, as far as they are whole: each of its shape, numbered without gaps.
@@ -163,6 +203,12 @@ fn what_is_not_valid_does_not_pass() {
     };
     let good = r#"{"protocol_version":"1.0.0","response":{"status":"success"}}"#;
     assert_eq!(check(respond(200, good).repeat(2).as_bytes()), 2);
+    let head = respond(200, good).replace(good, "");
+    assert_eq!(check_heads(head.repeat(2).as_bytes()), 2);
+    for bad in [respond(200, good), head.replace("json", "text")] {
+        let judged = std::panic::catch_unwind(|| check_heads(bad.as_bytes()));
+        assert!(judged.is_err(), "{bad}");
+    }
     for bad in [
         respond(500, good),
         respond(200, "{}"),

@@ -1,169 +1,21 @@
-//! Requests on a WebSocket: events in order, several at once, hostile frames, and an end.
-//!
-//! The client here is as small as can be: it sends frames under a mask of zeros.
+//! Requests on a WebSocket: events in order, several at once, and an end.
 
 use std::time::Duration;
 
 use bridle_daemon::tokens::{NewToken, Owner, Scope, Seed, Tokens};
 use bridle_wire::openharness::ids::RequestId;
-use bridle_wire::openharness::{Code, Event, Limits, ResponseMessage};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use bridle_wire::openharness::{Code, Event};
 
 use crate::http_client::{intent, on, serving};
 use crate::http_repeats::scripted;
 use crate::support::{Daemon, guard};
+use crate::ws_client::{
+    BINARY, CLOSE, Closed, PING, PONG, PROTOCOL, Shell, TEXT, UPGRADE, VERSION, code, frame, last,
+};
 
 const RULES: &str = "(rule :when \"talk\" :stream (\"one \" \"two\") :pace 150 :say \"one two\")\n\
                      (rule :when \"slow\" :delay 1500 :say \"at last\")\n\
                      (rule :when \"fast\" :say \"at once\")";
-
-/// The head of an upgrade, without what names it.
-const UPGRADE: &str = "upgrade: websocket\r\nconnection: Upgrade\r\n\
-                       sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
-const VERSION: &str = "sec-websocket-version: 13\r\n";
-const PROTOCOL: &str = "sec-websocket-protocol: openharness.v1\r\n";
-
-const TEXT: u8 = 0x81;
-const BINARY: u8 = 0x82;
-const CLOSE: u8 = 0x88;
-const PING: u8 = 0x89;
-const PONG: u8 = 0x8a;
-
-struct Shell(TcpStream);
-
-/// What a shell hears at the end: a code, or nothing.
-#[derive(Debug, PartialEq, Eq)]
-struct Closed(Option<u16>);
-
-/// A frame as a client sends it.
-fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
-    let mut frame = vec![kind];
-    match payload.len() {
-        length @ 0..=125 => frame.push(0x80 | u8::try_from(length).unwrap()),
-        length => {
-            frame.push(0xff);
-            frame.extend_from_slice(&u64::try_from(length).unwrap().to_be_bytes());
-        }
-    }
-    frame.extend_from_slice(&[0; 4]);
-    frame.extend_from_slice(payload);
-    frame
-}
-
-impl Shell {
-    /// Connects with these headers; a head that does not switch is handed back.
-    async fn of(daemon: &Daemon, headers: &str) -> Result<Shell, String> {
-        let address = daemon.bound.http.unwrap();
-        let mut stream = TcpStream::connect(address).await.unwrap();
-        let host =
-            if headers.contains("host:") { String::new() } else { format!("host: {address}\r\n") };
-        let head = format!("GET /v1/openharness/ws HTTP/1.1\r\n{host}{headers}\r\n");
-        stream.write_all(head.as_bytes()).await.unwrap();
-        let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n") {
-            head.push(guard(stream.read_u8()).await.unwrap());
-        }
-        let head = String::from_utf8(head).unwrap();
-        if !head.starts_with("HTTP/1.1 101 ") {
-            return Err(head);
-        }
-        assert!(head.contains("sec-websocket-protocol: openharness.v1\r\n"), "{head}");
-        // The example of RFC 6455.
-        assert!(head.contains("sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"), "{head}");
-        Ok(Shell(stream))
-    }
-
-    async fn open(daemon: &Daemon) -> Shell {
-        Shell::of(daemon, &format!("{UPGRADE}{VERSION}{PROTOCOL}")).await.unwrap()
-    }
-
-    async fn send(&mut self, kind: u8, payload: &[u8]) {
-        // The other side may close before all of it is sent.
-        let _ = guard(self.0.write_all(&frame(kind, payload))).await;
-    }
-
-    async fn say(&mut self, text: &str) {
-        self.send(TEXT, text.as_bytes()).await;
-    }
-
-    /// The next frame, whatever it is; `None` at the end.
-    async fn frame(&mut self) -> Option<(u8, Vec<u8>)> {
-        let mut head = [0; 2];
-        guard(self.0.read_exact(&mut head)).await.ok()?;
-        let length = match head[1] {
-            126 => u64::from(guard(self.0.read_u16()).await.ok()?),
-            127 => guard(self.0.read_u64()).await.ok()?,
-            short => u64::from(short),
-        };
-        let mut payload = vec![0; usize::try_from(length).unwrap()];
-        guard(self.0.read_exact(&mut payload)).await.ok()?;
-        Some((head[0], payload))
-    }
-
-    async fn ask(&mut self, id: &str, session: &str, text: &str) {
-        self.say(&format!(r#"{{"type":"request","message":{}}}"#, intent(id, session, text))).await;
-    }
-
-    /// The next event, checked by its shape. Signs of life are given.
-    async fn event(&mut self) -> Result<Event, Closed> {
-        loop {
-            match self.frame().await {
-                Some((TEXT, text)) => return Ok(event(str::from_utf8(&text).unwrap())),
-                Some((PING, bytes)) => self.send(PONG, &bytes).await,
-                Some((CLOSE, bytes)) => {
-                    let code = bytes.first_chunk().map(|code| u16::from_be_bytes(*code));
-                    self.send(CLOSE, &bytes).await;
-                    return Err(Closed(code));
-                }
-                Some((PONG, _)) => {}
-                Some((kind, _)) => panic!("a frame of kind {kind}"),
-                None => return Err(Closed(None)),
-            }
-        }
-    }
-
-    /// The events up to the next `final`.
-    async fn answer(&mut self) -> Vec<Event> {
-        let mut events = Vec::new();
-        loop {
-            events.push(self.event().await.unwrap());
-            if matches!(events.last(), Some(Event::Final(_))) {
-                return events;
-            }
-        }
-    }
-
-    async fn message(&mut self) -> ResponseMessage {
-        last(&self.answer().await).clone()
-    }
-
-    /// Reads until the other side closes; says how.
-    async fn end(&mut self) -> Closed {
-        loop {
-            if let Err(closed) = self.event().await {
-                return closed;
-            }
-        }
-    }
-}
-
-fn event(text: &str) -> Event {
-    let name = text.strip_prefix("{\"type\":\"").and_then(|rest| rest.split('"').next());
-    let read = Event::read(name.unwrap(), text.as_bytes(), &Limits::default());
-    read.unwrap().unwrap_or_else(|| panic!("{text}"))
-}
-
-fn last(events: &[Event]) -> &ResponseMessage {
-    match events.last() {
-        Some(Event::Final(last)) => &last.message,
-        other => panic!("{other:?}"),
-    }
-}
-
-fn code(message: &ResponseMessage) -> Option<Code> {
-    message.response.error.as_ref()?.known()
-}
 
 #[tokio::test]
 async fn a_request_is_answered_with_the_events_of_a_stream() {
@@ -219,23 +71,13 @@ async fn one_connection_has_so_much_at_once_and_no_more() {
     daemon.stop().await.unwrap();
 }
 
-impl Shell {
-    async fn next_final(&mut self) -> ResponseMessage {
-        loop {
-            if let Event::Final(last) = self.event().await.unwrap() {
-                return *last.message;
-            }
-        }
-    }
-}
-
 #[tokio::test]
 async fn the_gate_is_the_same() {
     let daemon = serving().await;
     let check = async |headers: &str, status: u16| {
-        let head = Shell::of(&daemon, headers).await.err().unwrap();
-        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{headers} {head}");
-        assert!(head.contains("sec-websocket-version: 13\r\n"), "{head}");
+        let reply = Shell::of(&daemon, headers).await.err().unwrap();
+        assert_eq!((reply.status, reply.code()), (status, Code::InvalidRequest), "{headers}");
+        assert_eq!(reply.header("sec-websocket-version"), Some("13"), "{reply:?}");
     };
     let whole = format!("{UPGRADE}{VERSION}{PROTOCOL}");
     check("", 400).await;
@@ -251,8 +93,8 @@ async fn strangers_stay_outside() {
     let daemon = serving().await;
     let check = async |headers: &str, status: u16| {
         let whole = format!("{UPGRADE}{VERSION}{PROTOCOL}{headers}");
-        let head = Shell::of(&daemon, &whole).await.err().unwrap();
-        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{headers} {head}");
+        let reply = Shell::of(&daemon, &whole).await.err().unwrap();
+        assert_eq!((reply.status, reply.code().http_status()), (status, status), "{headers}");
     };
     check("origin: http://evil.example\r\n", 403).await;
     check("host: evil.example\r\n", 403).await;
@@ -395,7 +237,7 @@ async fn who_takes_no_answers_is_closed() {
     // As much as all buffers between us hold, many times.
     let flood = async {
         for _ in 0..10_000 {
-            if shell.0.write_all(&frames).await.is_err() {
+            if !shell.0.send_raw(&frames).await {
                 return true;
             }
         }

@@ -17,6 +17,10 @@ const CLOSE: u8 = 0x8;
 const PING: u8 = 0x9;
 const PONG: u8 = 0xa;
 
+/// What stands for a length of two bytes, and for one of eight.
+const MEDIUM: u8 = 126;
+const LONG: u8 = 127;
+
 /// The bit of a last frame.
 const LAST: u8 = 0x80;
 
@@ -32,8 +36,8 @@ pub(super) enum Heard {
     Ping(Vec<u8>),
     /// It gives one.
     Pong,
-    /// It has enough.
-    Close,
+    /// It has enough, for this reason if it says one.
+    Close(Option<u16>),
 }
 
 /// Why a connection cannot go on.
@@ -79,6 +83,11 @@ impl Decoder {
         Decoder { most, bytes: Vec::new(), at: 0, message: None }
     }
 
+    /// Bytes that are held: of what is not whole yet, and of what was not taken yet.
+    pub(super) fn held(&self) -> usize {
+        self.bytes.len() - self.at + self.message.as_ref().map_or(0, Vec::len)
+    }
+
     /// Adds bytes that came.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
@@ -92,7 +101,7 @@ impl Decoder {
             match header.kind {
                 PING => return Ok(Some(Heard::Ping(payload))),
                 PONG => return Ok(Some(Heard::Pong)),
-                CLOSE => return Ok(Some(Heard::Close)),
+                CLOSE => return reason(&payload).map(Heard::Close).map(Some),
                 _ => {}
             }
             let mut message = self.message.take().unwrap_or_default();
@@ -116,16 +125,19 @@ impl Decoder {
             return Err(Fault::Protocol);
         }
         let (length, mask) = match second & !MASKED {
-            126 => match rest.first_chunk::<2>() {
+            MEDIUM => match rest.first_chunk::<2>() {
                 Some(length) => (u64::from(u16::from_be_bytes(*length)), self.at + 4),
                 None => return Ok(None),
             },
-            127 => match rest.first_chunk::<8>() {
+            LONG => match rest.first_chunk::<8>() {
                 Some(length) => (u64::from_be_bytes(*length), self.at + 10),
                 None => return Ok(None),
             },
             short => (u64::from(short), self.at + 2),
         };
+        if !is_shortest(second & !MASKED, length) {
+            return Err(Fault::Protocol);
+        }
         let length = usize::try_from(length).map_err(|_| Fault::TooLarge)?;
         let held = self.message.as_ref().map(Vec::len);
         match (kind, held) {
@@ -159,6 +171,29 @@ impl Decoder {
     }
 }
 
+/// Tells whether a length is written as the protocol wants it, in no more bytes than it needs.
+fn is_shortest(form: u8, length: u64) -> bool {
+    match form {
+        MEDIUM => length >= u64::from(MEDIUM),
+        // The first bit of eight bytes is never set.
+        LONG => length > u64::from(u16::MAX) && length >> 63 == 0,
+        _ => true,
+    }
+}
+
+/// Why a peer closes: a code that may be sent, and words.
+fn reason(payload: &[u8]) -> Result<Option<u16>, Fault> {
+    let Some((code, words)) = payload.split_first_chunk::<2>() else {
+        return if payload.is_empty() { Ok(None) } else { Err(Fault::Protocol) };
+    };
+    let code = u16::from_be_bytes(*code);
+    // 1004 to 1006 and 1015 stand for what no peer says; others below 3000 are not given away yet.
+    if !matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999) {
+        return Err(Fault::Protocol);
+    }
+    str::from_utf8(words).map(|_| Some(code)).map_err(|_| Fault::NotUtf8)
+}
+
 /// A frame of text.
 pub(super) fn text(text: &str) -> Vec<u8> {
     frame(TEXT, text.as_bytes())
@@ -179,17 +214,22 @@ pub(super) fn close(code: u16, why: &str) -> Vec<u8> {
     frame(CLOSE, &[&code.to_be_bytes(), why.as_bytes()].concat())
 }
 
+/// Says the end as the peer said it.
+pub(super) fn close_back(code: Option<u16>) -> Vec<u8> {
+    code.map_or_else(|| frame(CLOSE, &[]), |code| close(code, ""))
+}
+
 fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
     let mut frame = Vec::with_capacity(payload.len() + 10);
     frame.push(LAST | kind);
     match (u8::try_from(payload.len()), u16::try_from(payload.len())) {
         (Ok(length @ 0..=125), _) => frame.push(length),
         (_, Ok(length)) => {
-            frame.push(126);
+            frame.push(MEDIUM);
             frame.extend_from_slice(&length.to_be_bytes());
         }
         _ => {
-            frame.push(127);
+            frame.push(LONG);
             let length = u64::try_from(payload.len()).unwrap_or(u64::MAX);
             frame.extend_from_slice(&length.to_be_bytes());
         }

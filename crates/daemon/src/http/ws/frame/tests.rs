@@ -65,7 +65,7 @@ fn messages_are_the_same_however_they_are_cut() {
         Heard::Pong,
         said(&"y".repeat(300)),
         said(&long),
-        Heard::Close,
+        Heard::Close(Some(1000)),
     ];
     for piece in [1, 2, 7, 1_000, bytes.len()] {
         assert_eq!(heard(&bytes, piece).as_ref(), Ok(&expected), "{piece}");
@@ -85,9 +85,42 @@ fn what_is_wrong_shows_in_the_header() {
     check(&masked(0x82, b"x"), Fault::Binary);
     check(&masked(0x81, b"\xff"), Fault::NotUtf8);
     check(b"\x81\xff\x00\x00\x00\x00\xff\xff\xff\xff", Fault::TooLarge);
-    check(b"\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff", Fault::TooLarge);
+    // A length with its first bit set, and lengths in more bytes than they need.
+    check(b"\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff", Fault::Protocol);
+    check(b"\x81\xff\x00\x00\x00\x00\x00\x00\xff\xff", Fault::Protocol);
+    check(b"\x81\xfe\x00\x7d", Fault::Protocol);
     let half = vec![b'x'; MOST / 2 + 1];
     check(&[masked(0x01, &half), masked(0x80, &half)].concat(), Fault::TooLarge);
+}
+
+#[test]
+fn a_close_says_what_may_be_said() {
+    let close = |payload: &[u8]| heard(&masked(0x88, payload), 1);
+    let coded = |code: u16, words: &[u8]| close(&[&code.to_be_bytes()[..], words].concat());
+    assert_eq!(close(b""), Ok(vec![Heard::Close(None)]));
+    for code in [1000, 1001, 1002, 1003, 1007, 1008, 1011, 1014, 3000, 4999] {
+        assert_eq!(coded(code, b"why"), Ok(vec![Heard::Close(Some(code))]), "{code}");
+    }
+    for code in [0, 999, 1004, 1005, 1006, 1015, 1016, 2000, 2999, 5000, 65_535] {
+        assert_eq!(coded(code, b""), Err(Fault::Protocol), "{code}");
+    }
+    assert_eq!(close(b"\x03"), Err(Fault::Protocol));
+    assert_eq!(coded(1000, b"\xce\xba\xff"), Err(Fault::NotUtf8));
+    assert_eq!(close(&[3; 126]), Err(Fault::Protocol));
+}
+
+#[test]
+fn what_is_held_is_what_was_not_taken() {
+    let mut decoder = Decoder::new(MOST);
+    assert_eq!(decoder.held(), 0);
+    decoder.push(&masked(0x01, b"half"));
+    assert_eq!(decoder.held(), 10);
+    assert_eq!(decoder.next(), Ok(None));
+    assert_eq!(decoder.held(), 4);
+    decoder.push(&masked(0x80, b"")[..3]);
+    assert_eq!((decoder.next(), decoder.held()), (Ok(None), 7));
+    decoder.push(&masked(0x80, b"")[3..]);
+    assert_eq!((decoder.next(), decoder.held()), (Ok(Some(said("half"))), 0));
 }
 
 #[test]
