@@ -22,8 +22,6 @@ pub enum Code {
     NotAcceptable,
     /// The id was used before, with another body.
     IdempotencyConflict,
-    /// The same request is still running.
-    RequestInProgress,
     /// The token was not issued here, or was changed.
     ContinuationInvalid,
     /// The token was used before.
@@ -40,8 +38,6 @@ pub enum Code {
     EmbeddedBlob,
     /// The body is not JSON by its content type.
     UnsupportedMediaType,
-    /// It cannot be done without a capability that the shell did not declare.
-    CapabilityRequired,
     /// An attachment cannot be found or fetched.
     AttachmentUnresolved,
     /// Too many requests.
@@ -60,7 +56,7 @@ pub enum Code {
 
 impl Code {
     /// All codes, in the order of the table in `docs/protocol.md`.
-    pub const ALL: [Code; 26] = [
+    pub const ALL: [Code; 24] = [
         Code::InvalidRequest,
         Code::ProtocolVersionUnsupported,
         Code::HeaderMismatch,
@@ -70,7 +66,6 @@ impl Code {
         Code::MethodNotAllowed,
         Code::NotAcceptable,
         Code::IdempotencyConflict,
-        Code::RequestInProgress,
         Code::ContinuationInvalid,
         Code::ContinuationConsumed,
         Code::ContinuationMismatch,
@@ -79,7 +74,6 @@ impl Code {
         Code::PayloadTooLarge,
         Code::EmbeddedBlob,
         Code::UnsupportedMediaType,
-        Code::CapabilityRequired,
         Code::AttachmentUnresolved,
         Code::RateLimited,
         Code::InternalError,
@@ -108,11 +102,7 @@ impl Code {
     pub fn retryable(self) -> bool {
         matches!(
             self,
-            Code::RequestInProgress
-                | Code::RateLimited
-                | Code::UpstreamError
-                | Code::EngineOverloaded
-                | Code::EngineTimeout
+            Code::RateLimited | Code::UpstreamError | Code::EngineOverloaded | Code::EngineTimeout
         )
     }
 
@@ -140,7 +130,6 @@ impl Code {
             Code::IdempotencyConflict => {
                 ("idempotency_conflict", 409, "the request id was used before with another body")
             }
-            Code::RequestInProgress => ("request_in_progress", 409, "the request is still running"),
             Code::ContinuationInvalid => {
                 ("continuation_invalid", 409, "the continuation was not issued by this engine")
             }
@@ -159,11 +148,6 @@ impl Code {
                 ("embedded_blob", 413, "a file is inside the message: upload it and refer to it")
             }
             Code::UnsupportedMediaType => ("unsupported_media_type", 415, "the body must be JSON"),
-            Code::CapabilityRequired => (
-                "capability_required",
-                422,
-                "this needs a capability that the shell did not declare",
-            ),
             Code::AttachmentUnresolved => {
                 ("attachment_unresolved", 422, "an attachment cannot be found or fetched")
             }
