@@ -125,7 +125,7 @@ async fn a_step_of_another_engine_is_refused_for_each_thing_that_is_not_here() {
         (
             "e3",
             Code::AttachmentUnresolved,
-            Some("context.attachments.0"),
+            Some("context.attachments.0.ref_id"),
             r#""attachments":[{"ref_id":"upload-1","mime_type":"application/pdf","filename":"plan.pdf"}],"#,
         ),
     ] {
