@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 pub use bare::serve;
 use load::{Crowd, Load, Sessions, post};
@@ -23,6 +23,7 @@ use crate::client::{self, Greeting};
 use crate::idle::{mebibytes, raise_open_files};
 use crate::report::{Bound, Cell, Table, Verdict};
 use crate::servers::Server;
+use crate::shells::Pushed;
 use crate::stats::{Spread, quantile};
 
 /// Connections of every load.
@@ -71,6 +72,17 @@ pub fn run(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdic
     judge(&sides, bare_rate, verdicts);
     drop(sides);
     hold(&options.bridle, tables, verdicts)
+}
+
+/// Has all connections ask a server that is there already, each again at once.
+pub fn push(way: &str, address: SocketAddr, time: Duration) -> Result<Pushed> {
+    let sessions = match way {
+        "own" => Sessions::Own,
+        "common" => Sessions::Common,
+        "none" => Sessions::None,
+        other => bail!("expected loop, own, common or none, got `{other}`"),
+    };
+    Ok(Crowd::connect(address, CONNECTIONS, sessions)?.push(time)?.answered)
 }
 
 fn sides(binary: &Path) -> Result<Vec<Side>> {

@@ -137,6 +137,7 @@ fn main() -> Result<()> {
         ["count-region", name] => return counts::region(name),
         ["contend", word, name, path] => return contend::run(word, name, path.as_ref(), &mut out),
         ["documents", folder] => return write_documents(folder.as_ref()),
+        ["push", how, address, seconds] => return push(how, address, seconds, &mut out),
         _ => {}
     }
     let options = options(&arguments)?;
@@ -198,6 +199,21 @@ fn options(arguments: &[String]) -> Result<Options> {
         }
     }
     Ok(options)
+}
+
+/// Asks a daemon that is there already, for a look at it with a profiler.
+fn push(how: &str, address: &str, seconds: &str, out: &mut dyn Write) -> Result<()> {
+    let address = address.parse().with_context(|| format!("not an address: `{address}`"))?;
+    let seconds = seconds.parse().with_context(|| format!("not a number: `{seconds}`"))?;
+    let time = Duration::from_secs(seconds);
+    let pushed = match how {
+        "loop" => turns::push(address, time)?,
+        way => http::push(way, address, time)?,
+    };
+    let at = |share| stats::quantile(&pushed.latencies, share);
+    let (rate, p50, p99, worst) = (pushed.per_second, at(0.5), at(0.99), at(1.0));
+    writeln!(out, "{rate:.0} a second, ms: p50 {p50:.2}, p99 {p99:.2}, worst {worst:.2}")?;
+    Ok(())
 }
 
 /// Writes the documents to a folder, for a look at them or for another tool.

@@ -3,7 +3,8 @@
 //! a bare SQLite loop that commits each row by itself, which is what one answer without group commit
 //! would cost at least.
 
-use std::time::Instant;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
@@ -65,7 +66,12 @@ pub fn run(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdic
     Ok(())
 }
 
-fn commit_each(bare: &mut Bare, time: std::time::Duration) -> Result<Pushed> {
+/// Has all active shells ask a daemon that is there already, each again at once.
+pub fn push(address: SocketAddr, time: Duration) -> Result<Pushed> {
+    Crowd::attach(address, ATTACHED, "turn")?.push(ACTIVE, time, PROMPT)
+}
+
+fn commit_each(bare: &mut Bare, time: Duration) -> Result<Pushed> {
     let body = vec![b'x'; ROW_BYTES];
     let begin = Instant::now();
     let mut latencies = Vec::new();
