@@ -13,6 +13,11 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
+/// Half of the time of a request was spent in the allocator of the system, see
+/// `docs/decisions/0009-allocator.md`.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     let cli = args::Cli::parse();
     match cmd::run(cli.command) {
