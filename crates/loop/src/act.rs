@@ -18,7 +18,7 @@ use crate::effect::{
     By, Code, Deed, Effect, Effects, Exchange, Question, Reason, Rejection, Utterance,
 };
 use crate::event::{Asker, Fault, Outcome, Place, Proposal, SignalKind};
-use crate::field::Plist;
+use crate::field::{Fields, Plist};
 use crate::ids::{EffectId, TurnId};
 use crate::limits::Limits;
 use crate::park;

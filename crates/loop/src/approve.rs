@@ -17,7 +17,7 @@ use crate::effect::{
     Ruling, Utterance, Verdict,
 };
 use crate::event::{Answer, Answered, Asker, Outcome};
-use crate::field::Plist;
+use crate::field::{Fields, Plist};
 use crate::ids::{EffectId, Name, Seq};
 use crate::park;
 use crate::perceive;

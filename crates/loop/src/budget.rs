@@ -12,7 +12,7 @@ use bridle_sexp::Value;
 
 use crate::effect::{Decision, Verdict};
 use crate::event::Counted;
-use crate::field::{Plist, Unreadable, list, spans, text};
+use crate::field::{Fields, Unreadable, list, spans, text};
 use crate::ids::Time;
 use crate::policy::Facts;
 use crate::state::State;
@@ -114,10 +114,11 @@ impl Budget {
         (key, window)
     }
 
-    pub(crate) fn to_values(&self) -> impl Iterator<Item = Value> {
-        self.windows.iter().map(|(key, window)| {
-            let spans = window.iter().flat_map(|(span, count)| [*span, *count]).map(Value::int);
-            Plist::new().put("of", &**key).put("spans", Value::list(spans)).done()
+    /// Adds all windows to a plist.
+    pub(crate) fn put<F: Fields>(&self, fields: F, key: &'static str) -> F {
+        fields.put_each(key, &self.windows, |inside, (of, window)| {
+            let spans = window.iter().flat_map(|(span, count)| [*span, *count]);
+            inside.put_str("of", of).put_ints("spans", spans)
         })
     }
 

@@ -17,7 +17,7 @@ use crate::effect::{
     By, CheckResult, Checked, Code, Decision, Question, Rejection, Rule, Ruling, Verdict,
 };
 use crate::event::{Actuator, Asker, Place, Proposal};
-use crate::field::{Plist, Unreadable, name, required};
+use crate::field::{Fields, Plist, Unreadable, name, required};
 use crate::hash::ActionHash;
 use crate::ids::Name;
 use crate::policy::{Access, Around, Facts, Finding, Policies, Wanted, Word, kind};
@@ -494,8 +494,8 @@ impl Order {
         self.put(Plist::new()).done()
     }
 
-    pub(crate) fn put(&self, plist: Plist) -> Plist {
-        self.allowed.put(plist)
+    pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
+        self.allowed.put(fields)
     }
 
     /// Reads an order back that a state holds. Whoever can write a state can write anything.
@@ -536,8 +536,8 @@ impl Intent {
         ActionHash::of_action(target, *place, payload)
     }
 
-    pub(crate) fn put(&self, plist: Plist) -> Plist {
-        self.allowed.put(plist)
+    pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
+        self.allowed.put(fields)
     }
 
     /// Reads an intent back that a state holds.
@@ -547,11 +547,11 @@ impl Intent {
 }
 
 impl Allowed {
-    fn put(&self, plist: Plist) -> Plist {
-        plist
-            .put("target", self.target.to_value())
-            .put("place", self.place.to_value())
-            .put("payload", Value::clone(&self.payload))
+    fn put<F: Fields>(&self, fields: F) -> F {
+        fields
+            .put_word("target", self.target.as_str())
+            .put_word("place", self.place.word())
+            .put_value("payload", &self.payload)
     }
 
     fn from_value(value: &Value) -> Result<Self, Unreadable> {

@@ -3,7 +3,9 @@
 //! A key that is absent means "none"; a key that is there has exactly one type. Not for messages
 //! of clients: those are checked by the wire.
 
-use bridle_sexp::{Dialect, Limits, Reader, Value, limits, print};
+use bridle_sexp::{
+    Dialect, Limits, Reader, Value, limits, print, print_int, print_keyword, print_str,
+};
 
 use crate::ids::{EffectId, Name, SessionId, Time, TurnId};
 
@@ -49,7 +51,79 @@ pub(crate) fn printed(value: &Value) -> String {
     text
 }
 
-/// A plist under construction, in the order of the calls.
+/// What keys and values are put into, in the order of the calls: a value, or its text at once. What is
+/// written for every prompt is text alone: a value of the same takes an allocation for each word.
+pub(crate) trait Fields: Sized {
+    fn put(self, key: &'static str, value: impl Into<Value>) -> Self;
+
+    /// A value that stays where it is.
+    fn put_value(self, key: &'static str, value: &Value) -> Self;
+
+    fn put_str(self, key: &'static str, text: &str) -> Self;
+
+    fn put_int(self, key: &'static str, number: i64) -> Self;
+
+    /// A keyword.
+    fn put_word(self, key: &'static str, word: &str) -> Self;
+
+    /// A plist of its own.
+    fn put_fields(self, key: &'static str, write: impl FnOnce(Self) -> Self) -> Self;
+
+    /// A list of plists, left out when it is empty.
+    fn put_each<T>(
+        self,
+        key: &'static str,
+        each: impl IntoIterator<Item = T>,
+        write: impl Fn(Self, T) -> Self,
+    ) -> Self;
+
+    /// A list of keywords, left out when it is empty.
+    fn put_words<'w>(self, key: &'static str, words: impl IntoIterator<Item = &'w str>) -> Self;
+
+    /// A list of integers, which may be empty.
+    fn put_ints(self, key: &'static str, numbers: impl IntoIterator<Item = i64>) -> Self;
+
+    fn put_some<V: Into<Value>>(self, key: &'static str, value: Option<V>) -> Self {
+        match value {
+            Some(value) => self.put(key, value),
+            None => self,
+        }
+    }
+
+    /// A list, left out when it is empty.
+    fn put_list(self, key: &'static str, values: impl IntoIterator<Item = Value>) -> Self {
+        match Value::list(values) {
+            Value::Nil => self,
+            list => self.put(key, list),
+        }
+    }
+
+    /// `t`, left out when it is false.
+    fn put_flag(self, key: &'static str, truth: bool) -> Self {
+        if truth { self.put(key, Value::T) } else { self }
+    }
+
+    fn put_number(self, key: &'static str, number: impl TryInto<i64>) -> Self {
+        // Counters begin at 1 and grow by one: they never get there.
+        self.put_int(key, number.try_into().unwrap_or(i64::MAX))
+    }
+
+    fn put_text(self, key: &'static str, text: Option<&str>) -> Self {
+        match text {
+            Some(text) => self.put_str(key, text),
+            None => self,
+        }
+    }
+
+    fn put_name(self, key: &'static str, name: Option<&Name>) -> Self {
+        match name {
+            Some(name) => self.put_word(key, name.as_str()),
+            None => self,
+        }
+    }
+}
+
+/// A plist under construction.
 pub(crate) struct Plist(Vec<Value>);
 
 /// Room for keys and values from the start: most plists have no more than eight keys, and growing
@@ -61,47 +135,166 @@ impl Plist {
         Self(Vec::with_capacity(USUAL_VALUES))
     }
 
-    pub(crate) fn put(mut self, key: &str, value: impl Into<Value>) -> Self {
+    pub(crate) fn done(self) -> Value {
+        Value::list(self.0)
+    }
+}
+
+impl Fields for Plist {
+    fn put(mut self, key: &'static str, value: impl Into<Value>) -> Self {
         self.0.push(Value::keyword(key));
         self.0.push(value.into());
         self
     }
 
-    pub(crate) fn put_some<V: Into<Value>>(self, key: &str, value: Option<V>) -> Self {
-        match value {
-            Some(value) => self.put(key, value),
-            None => self,
+    fn put_value(self, key: &'static str, value: &Value) -> Self {
+        self.put(key, value.clone())
+    }
+
+    fn put_str(self, key: &'static str, text: &str) -> Self {
+        self.put(key, text)
+    }
+
+    fn put_int(self, key: &'static str, number: i64) -> Self {
+        self.put(key, number)
+    }
+
+    fn put_word(self, key: &'static str, word: &str) -> Self {
+        self.put(key, Value::keyword(word))
+    }
+
+    fn put_fields(self, key: &'static str, write: impl FnOnce(Self) -> Self) -> Self {
+        self.put(key, write(Self::new()).done())
+    }
+
+    fn put_each<T>(
+        self,
+        key: &'static str,
+        each: impl IntoIterator<Item = T>,
+        write: impl Fn(Self, T) -> Self,
+    ) -> Self {
+        self.put_list(key, each.into_iter().map(|one| write(Self::new(), one).done()))
+    }
+
+    fn put_words<'w>(self, key: &'static str, words: impl IntoIterator<Item = &'w str>) -> Self {
+        self.put_list(key, words.into_iter().map(Value::keyword))
+    }
+
+    fn put_ints(self, key: &'static str, numbers: impl IntoIterator<Item = i64>) -> Self {
+        self.put(key, Value::list(numbers.into_iter().map(Value::int)))
+    }
+}
+
+/// The canonical text of a plist under construction.
+pub(crate) struct Text {
+    out: String,
+    is_empty: bool,
+}
+
+impl Text {
+    pub(crate) fn new() -> Self {
+        Self { out: String::with_capacity(USUAL_TEXT), is_empty: true }
+    }
+
+    pub(crate) fn done(mut self) -> String {
+        self.out.push_str(if self.is_empty { "nil" } else { ")" });
+        self.out
+    }
+
+    /// Writes what stands before a value. All keys are their own spelling.
+    fn key(&mut self, key: &'static str) {
+        self.out.push_str(if self.is_empty { "(:" } else { " :" });
+        self.out.push_str(key);
+        self.out.push(' ');
+        self.is_empty = false;
+    }
+
+    /// Writes a list of what `write` writes, one after the other; `nil` for none.
+    fn list<T>(&mut self, each: impl IntoIterator<Item = T>, write: impl Fn(&mut String, T)) {
+        let mut open = "(";
+        for one in each {
+            self.out.push_str(open);
+            write(&mut self.out, one);
+            open = " ";
         }
+        self.out.push_str(if open == "(" { "nil" } else { ")" });
+    }
+}
+
+impl Fields for Text {
+    fn put(self, key: &'static str, value: impl Into<Value>) -> Self {
+        self.put_value(key, &value.into())
     }
 
-    /// A list, left out when it is empty.
-    pub(crate) fn put_list(self, key: &str, values: impl IntoIterator<Item = Value>) -> Self {
-        match Value::list(values) {
-            Value::Nil => self,
-            list => self.put(key, list),
+    fn put_value(mut self, key: &'static str, value: &Value) -> Self {
+        self.key(key);
+        print(value, Dialect::Lisp, &mut self.out);
+        self
+    }
+
+    fn put_str(mut self, key: &'static str, text: &str) -> Self {
+        self.key(key);
+        print_str(text, &mut self.out);
+        self
+    }
+
+    fn put_int(mut self, key: &'static str, number: i64) -> Self {
+        self.key(key);
+        print_int(number, &mut self.out);
+        self
+    }
+
+    fn put_word(mut self, key: &'static str, word: &str) -> Self {
+        self.key(key);
+        print_keyword(word, &mut self.out);
+        self
+    }
+
+    fn put_fields(mut self, key: &'static str, write: impl FnOnce(Self) -> Self) -> Self {
+        self.key(key);
+        let inside = write(Self { out: self.out, is_empty: true });
+        Self { out: inside.done(), is_empty: false }
+    }
+
+    fn put_each<T>(
+        mut self,
+        key: &'static str,
+        each: impl IntoIterator<Item = T>,
+        write: impl Fn(Self, T) -> Self,
+    ) -> Self {
+        let mut is_first = true;
+        for one in each {
+            if is_first {
+                self.key(key);
+            }
+            self.out.push(if is_first { '(' } else { ' ' });
+            is_first = false;
+            let inside = write(Self { out: self.out, is_empty: true }, one);
+            self.out = inside.done();
         }
+        if !is_first {
+            self.out.push(')');
+        }
+        self
     }
 
-    /// `t`, left out when it is false.
-    pub(crate) fn put_flag(self, key: &str, truth: bool) -> Self {
-        if truth { self.put(key, Value::T) } else { self }
+    fn put_words<'w>(
+        mut self,
+        key: &'static str,
+        words: impl IntoIterator<Item = &'w str>,
+    ) -> Self {
+        let mut words = words.into_iter().peekable();
+        if words.peek().is_some() {
+            self.key(key);
+            self.list(words, |out, word| print_keyword(word, out));
+        }
+        self
     }
 
-    pub(crate) fn put_number(self, key: &str, number: impl TryInto<i64>) -> Self {
-        // Counters begin at 1 and grow by one: they never get there.
-        self.put(key, number.try_into().unwrap_or(i64::MAX))
-    }
-
-    pub(crate) fn put_text(self, key: &str, text: Option<&str>) -> Self {
-        self.put_some(key, text)
-    }
-
-    pub(crate) fn put_name(self, key: &str, name: Option<&Name>) -> Self {
-        self.put_some(key, name.map(Name::to_value))
-    }
-
-    pub(crate) fn done(self) -> Value {
-        Value::list(self.0)
+    fn put_ints(mut self, key: &'static str, numbers: impl IntoIterator<Item = i64>) -> Self {
+        self.key(key);
+        self.list(numbers, |out, number| print_int(number, out));
+        self
     }
 }
 
@@ -199,3 +392,6 @@ pub(crate) fn element_text(value: &Value) -> Result<Box<str>, Unreadable> {
 pub(crate) fn element_name(value: &Value) -> Result<Name, Unreadable> {
     Name::of(value).ok_or(Unreadable::new("element", "a keyword"))
 }
+
+#[cfg(test)]
+mod tests;

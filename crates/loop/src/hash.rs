@@ -8,7 +8,7 @@ use std::fmt;
 use bridle_sexp::Value;
 
 use crate::event::Place;
-use crate::field::{Plist, Unreadable, printed, text};
+use crate::field::{Fields, Text, Unreadable, text};
 use crate::ids::Name;
 
 /// Gives a hash its type.
@@ -57,11 +57,11 @@ hash! {
 impl ActionHash {
     /// The hash of what is to be done: of the canonical text of target, place and payload.
     pub(crate) fn of_action(target: &Name, place: Place, payload: &Value) -> Self {
-        let plist = Plist::new()
-            .put("target", target.to_value())
-            .put("place", place.to_value())
-            .put("payload", payload.clone());
-        Self::of(&printed(&plist.done()))
+        let text = Text::new()
+            .put_word("target", target.as_str())
+            .put_word("place", place.word())
+            .put_value("payload", payload);
+        Self::of(&text.done())
     }
 }
 

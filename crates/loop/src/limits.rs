@@ -5,7 +5,7 @@
 
 use bridle_sexp::Value;
 
-use crate::field::{Unreadable, required};
+use crate::field::{Fields, Plist, Unreadable, required};
 
 /// The limits of one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,10 +77,13 @@ macro_rules! limits_as_value {
         impl Limits {
             /// The limits as a plist.
             pub fn to_value(&self) -> Value {
-                Value::plist([
-                    $(($key, number(self.$field)),)+
-                    $(($new, number(self.$added)),)+
-                ])
+                self.put(Plist::new()).done()
+            }
+
+            pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
+                fields
+                    $(.put_number($key, self.$field))+
+                    $(.put_number($new, self.$added))+
             }
 
             /// Reads what [`Limits::to_value`] wrote; keys that came later may be absent.
@@ -119,10 +122,6 @@ limits_as_value! {
     later:
     "questions" questions,
     "approval-ms" approval_ms,
-}
-
-fn number<N: TryInto<i64>>(number: N) -> Value {
-    Value::int(number.try_into().unwrap_or(i64::MAX))
 }
 
 fn whole<N: TryFrom<i64>>(value: &Value, key: &'static str) -> Result<N, Unreadable> {

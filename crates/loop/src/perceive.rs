@@ -14,7 +14,7 @@ use crate::action::Action;
 use crate::approve;
 use crate::effect::{Code, Effect, Effects, Utterance};
 use crate::event::{Asker, Began, Signal, SignalKind};
-use crate::field::Plist;
+use crate::field::{Fields, Plist};
 use crate::ids::{Name, Seq, Time};
 use crate::limits::Limits;
 use crate::state::{State, Turn, Waiting};

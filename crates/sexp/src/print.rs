@@ -28,6 +28,25 @@ pub fn print(value: &Value, dialect: Dialect, out: &mut String) {
     }
 }
 
+/// Appends the canonical text of a string: what [`print`] writes for a value that holds it.
+pub fn print_str(contents: &str, out: &mut String) {
+    string::write(contents, Dialect::Lisp, out);
+}
+
+/// Appends the canonical text of an integer.
+pub fn print_int(number: i64, out: &mut String) {
+    integer(number, out);
+}
+
+/// Appends the canonical text of the keyword of these characters.
+pub fn print_keyword(name: &str, out: &mut String) {
+    out.push(':');
+    match symbol::is_plain(name) {
+        true => out.push_str(name),
+        false => out.push_str(symbol::Keyword::from_name(name).spelling()),
+    }
+}
+
 /// A list that is being printed.
 struct Open<'v> {
     elements: std::slice::Iter<'v, Value>,
@@ -120,7 +139,20 @@ fn atom(value: &Value, dialect: Dialect, out: &mut String) {
 }
 
 fn integer(number: i64, out: &mut String) {
-    use std::fmt::Write as _;
-    // Writing to a string cannot fail.
-    let _ = write!(out, "{number}");
+    // The digits of the largest number, and room for none that is larger.
+    let mut digits = [0; 20];
+    let (mut rest, mut first) = (number.unsigned_abs(), digits.len());
+    loop {
+        first -= 1;
+        // Less than ten.
+        digits[first] = b'0' + u8::try_from(rest % 10).unwrap_or_default();
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if number < 0 {
+        out.push('-');
+    }
+    out.extend(digits[first..].iter().copied().map(char::from));
 }

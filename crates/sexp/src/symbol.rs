@@ -50,7 +50,7 @@ impl Symbol {
 impl Keyword {
     /// The keyword of these characters; as [`Symbol::from_name`].
     pub fn from_name(name: &str) -> Self {
-        if !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
+        if is_plain(name) {
             return Self(name.into());
         }
         let mut spelled = Spelled::of_name(name, Sort::Keyword);
@@ -85,6 +85,11 @@ impl fmt::Debug for Keyword {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, ":{}", self.0)
     }
+}
+
+/// Whether a name is its own canonical spelling as a keyword, as those of protocols are.
+pub(crate) fn is_plain(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
 pub(crate) fn name_of(spelling: &str) -> Cow<'_, str> {

@@ -13,7 +13,7 @@ use bridle_loop::{
     Actuator, Began, Effect, EffectId, Event, Limits, Name, Outcome, Place, Seq, Tallies, Tick,
     Time, step,
 };
-use bridle_sexp::{Dialect, Value, print};
+use bridle_sexp::Value;
 use bridle_store::{Append, Cause, Draft, NewSession, Number, Receipt};
 use bridle_wire::Code;
 use bridle_wire::oacp::Failure;
@@ -423,7 +423,7 @@ impl<'a> Batch<'a> {
     fn record_effect(&mut self, effect: &Effect, event: usize) -> usize {
         let seq = effect.seq().map(|seq| seq.0);
         let cause = Cause::Earlier(event);
-        let draft = self.record(effect.kind(), text(&effect.to_value()), seq, cause, ENGINE);
+        let draft = self.record(effect.kind(), effect.to_text(), seq, cause, ENGINE);
         if let (Effect::Say(said), Some(After::Publish { answers, .. })) =
             (effect, self.after.last_mut())
         {
@@ -458,8 +458,9 @@ impl<'a> Batch<'a> {
 
     /// Notes the hash of the State at the end of a turn, for replay to compare.
     fn mark(&mut self, event: usize) {
-        let body = Value::plist([("digest", Value::str(self.core.state.digest()))]);
-        self.record("mark", body.to_string(), None, Cause::Earlier(event), ENGINE);
+        // Hex digits: nothing in them needs to be escaped.
+        let body = format!("(:digest \"{}\")", self.core.state.digest());
+        self.record("mark", body, None, Cause::Earlier(event), ENGINE);
     }
 
     /// The record of an effect's intent, as the cause of its outcome.
@@ -483,16 +484,6 @@ fn receipt(inbound: &Inbound) -> Option<Receipt> {
     let (client, id) = (signal.from.client.as_ref()?, signal.id.as_ref()?);
     let message = message_hash(&signal.from.principal, client, &id.to_string());
     Some(Receipt { message, body: inbound.body.unwrap_or_else(|| body_hash(signal)) })
-}
-
-/// Room for the text of an effect from the start, in bytes.
-const USUAL_TEXT: usize = 512;
-
-/// The canonical text of a value, printed once.
-fn text(value: &Value) -> String {
-    let mut text = String::with_capacity(USUAL_TEXT);
-    print(value, Dialect::Lisp, &mut text);
-    text
 }
 
 fn number(number: u64) -> Value {

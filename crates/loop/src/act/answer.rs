@@ -7,7 +7,7 @@ use bridle_sexp::Value;
 
 use crate::effect::{Addressee, Code, Deed, Reason};
 use crate::event::{Outcome, Signal};
-use crate::field::Plist;
+use crate::field::{Fields, Plist};
 use crate::ids::EffectId;
 use crate::park;
 use crate::perceive;

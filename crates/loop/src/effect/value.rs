@@ -15,10 +15,10 @@ use super::{
 use crate::decide::Intent;
 use crate::event::{Asker, Outcome};
 use crate::field::{
-    Plist, Unreadable, element_text, list, name, optional_name, required, text, time, turn_id,
+    Fields, Plist, Text, Unreadable, element_text, list, name, optional_name, required, text, time,
+    turn_id,
 };
 use crate::ids::{EffectId, Seq};
-use crate::policy::Facts;
 
 impl Effect {
     /// The kind of its record.
@@ -65,31 +65,33 @@ impl Effect {
 
     /// The body of its record.
     pub fn to_value(&self) -> Value {
-        let plist = Plist::new();
+        self.put(Plist::new()).done()
+    }
+
+    /// The text of [`Effect::to_value`], made at once.
+    pub fn to_text(&self) -> String {
+        self.put(Text::new()).done()
+    }
+
+    fn put<F: Fields>(&self, fields: F) -> F {
         match self {
-            Effect::Consult { id, context } => context.put(plist.put_number("effect", id.0)).done(),
+            Effect::Consult { id, context } => context.put(fields.put_number("effect", id.0)),
             Effect::Think { id, prompt } => prompt
                 .context
-                .put(plist.put_number("effect", id.0))
+                .put(fields.put_number("effect", id.0))
                 .put_number("depth", prompt.depth)
                 .put_number("tries", prompt.tries)
                 .put_list("rejected", prompt.rejected.iter().map(|rejection| rejection.to_value()))
-                .put_list("results", prompt.results.iter().map(|deed| deed.summary()))
-                .done(),
-            Effect::Decided(decision) => decision.to_value(),
+                .put_list("results", prompt.results.iter().map(|deed| deed.summary())),
+            Effect::Decided(decision) => decision.put(fields),
             Effect::Act { id, turn, order, deadline, .. } => order
-                .put(plist.put_number("effect", id.0).put_number("turn", turn.0))
-                .put("deadline", deadline.0)
-                .done(),
-            Effect::Ask { id, question, .. } => {
-                question.put(plist.put_number("effect", id.0)).done()
-            }
-            Effect::Settled { id, outcome, .. } => {
-                outcome.put(plist.put_number("effect", id.0)).done()
-            }
-            Effect::Say(utterance) => utterance.to_value(),
+                .put(fields.put_number("effect", id.0).put_number("turn", turn.0))
+                .put_int("deadline", deadline.0),
+            Effect::Ask { id, question, .. } => question.put(fields.put_number("effect", id.0)),
+            Effect::Settled { id, outcome, .. } => outcome.put(fields.put_number("effect", id.0)),
+            Effect::Say(utterance) => utterance.put(fields),
             Effect::Finish { turn, reason } => {
-                plist.put_number("turn", turn.0).put("reason", Value::keyword(reason.word())).done()
+                fields.put_number("turn", turn.0).put_word("reason", reason.word())
             }
         }
     }
@@ -97,10 +99,9 @@ impl Effect {
 
 impl Context {
     /// What identifies it; the rest is in the state.
-    fn put(&self, plist: Plist) -> Plist {
-        plist
-            .put_number("turn", self.turn.0)
-            .put_some("seq", self.seq.map(seq_value))
+    fn put<F: Fields>(&self, fields: F) -> F {
+        let fields = fields.put_number("turn", self.turn.0);
+        put_seq(fields, "seq", self.seq)
             .put_number("history", self.history.len())
             .put_number("decisions", self.decisions.len())
             .put_flag("focus", self.focus.is_some())
@@ -108,38 +109,40 @@ impl Context {
 }
 
 impl Decision {
-    fn to_value(&self) -> Value {
+    fn put<F: Fields>(&self, fields: F) -> F {
         let checked = self.checked.iter().flat_map(|checked| {
-            [Value::keyword(checked.rule.word()), Value::keyword(checked.result.word())]
+            let words: [&str; 2] = [checked.rule.word(), checked.result.word()];
+            words
         });
-        self.ruling
-            .put(Plist::new())
-            .put("payload", Value::clone(&self.payload))
+        let fields = self
+            .ruling
+            .put(fields)
+            .put_value("payload", &self.payload)
             .put_text("explanation", self.explanation.as_deref())
-            .put_list("checked", checked)
-            .put_list("dropped", self.dropped.iter().map(|path| Value::from(&**path)))
-            .put_some("facts", self.facts.as_ref().map(Facts::to_value))
-            .done()
+            .put_words("checked", checked)
+            .put_list("dropped", self.dropped.iter().map(|path| Value::from(&**path)));
+        match &self.facts {
+            Some(facts) => fields.put_fields("facts", |inside| facts.put(inside)),
+            None => fields,
+        }
     }
 }
 
 impl Ruling {
-    fn put(&self, plist: Plist) -> Plist {
-        let plist = plist
+    pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
+        let fields = fields
             .put_number("turn", self.turn.0)
-            .put("by", Value::keyword(self.by.word()))
+            .put_word("by", self.by.word())
             .put_name("target", self.target.as_ref())
             .put_name("action", self.action.as_ref())
-            .put("rule", Value::keyword(self.rule.word()))
+            .put_word("rule", self.rule.word())
             .put_list("policies", self.policies.iter().map(|id| Value::from(&**id)));
         match self.verdict {
-            Verdict::Allow => plist.put("verdict", Value::keyword("allow")),
-            Verdict::Ask => plist.put("verdict", Value::keyword("ask")),
-            Verdict::Deny(code) => plist
-                .put("verdict", Value::keyword("deny"))
-                .put("code", Value::keyword(code.word())),
+            Verdict::Allow => fields.put_word("verdict", "allow"),
+            Verdict::Ask => fields.put_word("verdict", "ask"),
+            Verdict::Deny(code) => fields.put_word("verdict", "deny").put_word("code", code.word()),
         }
-        .put("reason", &*self.reason)
+        .put_str("reason", &self.reason)
     }
 
     pub(crate) fn to_value(&self) -> Value {
@@ -165,18 +168,18 @@ impl Ruling {
 }
 
 impl Question {
-    pub(crate) fn put(&self, plist: Plist) -> Plist {
-        let plist = plist
+    pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
+        let fields = fields
             .put_number("turn", self.turn.0)
             .put("hash", self.intent.hash().to_string())
-            .put("by", Value::keyword(self.by.word()))
-            .put("asker", self.asker.to_value());
+            .put_word("by", self.by.word())
+            .put_fields("asker", |inside| self.asker.put(inside));
         self.intent
-            .put(plist)
-            .put("question", &*self.text)
-            .put("risk", Value::keyword(self.intent.action().risk().word()))
+            .put(fields)
+            .put_str("question", &self.text)
+            .put_word("risk", self.intent.action().risk().word())
             .put_list("who", self.who.iter().map(|who| Value::from(&**who)))
-            .put("expires", self.expires.0)
+            .put_int("expires", self.expires.0)
     }
 
     pub(crate) fn from_value(value: &Value) -> Result<Arc<Self>, Unreadable> {
@@ -237,7 +240,11 @@ impl Deed {
 
 impl Exchange {
     pub(crate) fn to_value(&self) -> Value {
-        Plist::new().put("asked", &*self.asked).put("said", &*self.said).done()
+        self.put(Plist::new()).done()
+    }
+
+    pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
+        fields.put_str("asked", &self.asked).put_str("said", &self.said)
     }
 
     pub(crate) fn from_value(value: &Value) -> Result<Arc<Self>, Unreadable> {
@@ -246,19 +253,23 @@ impl Exchange {
 }
 
 impl Utterance {
-    fn to_value(&self) -> Value {
+    fn put<F: Fields>(&self, fields: F) -> F {
         let to = self.to.as_ref();
-        Plist::new()
-            .put_some("answers", self.answers.map(seq_value))
-            .put_text("client", to.and_then(|to| to.client.as_deref()))
-            .put_some("id", to.and_then(|to| to.id.clone()))
-            .put("payload", self.payload.clone())
-            .done()
+        let fields = put_seq(fields, "answers", self.answers)
+            .put_text("client", to.and_then(|to| to.client.as_deref()));
+        match to.and_then(|to| to.id.as_ref()) {
+            Some(id) => fields.put_value("id", id),
+            None => fields,
+        }
+        .put_value("payload", &self.payload)
     }
 }
 
-fn seq_value(seq: Seq) -> Value {
-    Value::int(seq.0.try_into().unwrap_or(i64::MAX))
+fn put_seq<F: Fields>(fields: F, key: &'static str, seq: Option<Seq>) -> F {
+    match seq {
+        Some(seq) => fields.put_number(key, seq.0),
+        None => fields,
+    }
 }
 
 /// The rule of a ruling. Before there were policies, three rules were what one policy each is now.

@@ -5,18 +5,18 @@
 
 use std::sync::Arc;
 
-use bridle_sexp::{Dialect, Value, print};
+use bridle_sexp::Value;
 
 use super::{
     Actuator, Advice, Answer, Answered, Asker, Began, Counted, Draft, Event, Fault, Fork, Outcome,
     Place, Proposal, Signal, SignalKind, Tick, Withdrawal,
 };
 use crate::field::{
-    Plist, Unreadable, effect_id, element_name, element_text, flag, list, name, number,
-    optional_name, optional_text, printed, required, session, spans, text, turn_id,
+    Fields, Plist, Text, Unreadable, effect_id, element_name, element_text, flag, list, name,
+    number, optional_name, optional_text, printed, required, session, spans, text, turn_id,
 };
 use crate::hash::ActionHash;
-use crate::ids::Seq;
+use crate::ids::{EffectId, Seq};
 use crate::limits::Limits;
 use crate::policy::Installed;
 
@@ -48,11 +48,7 @@ impl Event {
             Event::Registered(actuators) => {
                 plist.put("actuators", Value::list(actuators.iter().map(Actuator::to_value))).done()
             }
-            Event::Consulted { effect, advice } => plist
-                .put_number("effect", effect.0)
-                .put_flag("think", advice.think)
-                .put_list("proposals", advice.proposals.iter().map(Proposal::to_value))
-                .done(),
+            Event::Consulted { effect, advice } => put_consulted(plist, *effect, advice).done(),
             Event::Drafted { effect, draft: Ok(draft) } => plist
                 .put_number("effect", effect.0)
                 .put_list("proposals", draft.proposals.iter().map(Proposal::to_value))
@@ -84,11 +80,14 @@ impl Event {
         }
     }
 
-    /// The text of [`Event::to_value`], without a copy of what a shell said: a value takes many
-    /// times the memory of its text.
+    /// The text of [`Event::to_value`], without a copy of what was said: a value takes many times the
+    /// memory of its text.
     pub fn to_text(&self) -> String {
         match self {
-            Event::Signal(signal) => signal.to_text(),
+            Event::Signal(signal) => signal.put(Text::new()).done(),
+            Event::Consulted { effect, advice } => {
+                put_consulted(Text::new(), *effect, advice).done()
+            }
             other => printed(&other.to_value()),
         }
     }
@@ -137,6 +136,14 @@ impl Event {
     }
 }
 
+fn put_consulted<F: Fields>(fields: F, effect: EffectId, advice: &Advice) -> F {
+    fields.put_number("effect", effect.0).put_flag("think", advice.think).put_each(
+        "proposals",
+        &advice.proposals,
+        |inside, proposal| proposal.put(inside),
+    )
+}
+
 impl Began {
     fn to_value(&self) -> Value {
         let fork = self.fork.as_ref().map(|fork| {
@@ -171,34 +178,21 @@ impl Began {
 
 impl Signal {
     pub(crate) fn to_value(&self) -> Value {
-        self.head().put("payload", self.payload.clone()).put_list("dropped", self.paths()).done()
+        self.put(Plist::new()).done()
     }
 
-    fn to_text(&self) -> String {
-        let mut text = printed(&self.head().done());
-        text.pop();
-        text.push_str(" :payload ");
-        print(&self.payload, Dialect::Lisp, &mut text);
-        if !self.dropped.is_empty() {
-            text.push_str(" :dropped ");
-            print(&Value::list(self.paths()), Dialect::Lisp, &mut text);
+    fn put<F: Fields>(&self, fields: F) -> F {
+        let fields = fields
+            .put_word("kind", self.kind.word())
+            .put_fields("from", |inside| self.from.put(inside));
+        match &self.id {
+            Some(id) => fields.put_value("id", id),
+            None => fields,
         }
-        text.push(')');
-        text
-    }
-
-    /// What stands before the payload.
-    fn head(&self) -> Plist {
-        Plist::new()
-            .put("kind", Value::keyword(self.kind.word()))
-            .put("from", self.from.to_value())
-            .put_some("id", self.id.clone())
-            .put_name("target", self.target.as_ref())
-            .put_flag("impatient", !self.patient)
-    }
-
-    fn paths(&self) -> impl Iterator<Item = Value> {
-        self.dropped.iter().map(|path| Value::from(&**path))
+        .put_name("target", self.target.as_ref())
+        .put_flag("impatient", !self.patient)
+        .put_value("payload", &self.payload)
+        .put_list("dropped", self.dropped.iter().map(|path| Value::from(&**path)))
     }
 
     pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {
@@ -262,14 +256,17 @@ impl Answered {
 
 impl Asker {
     pub(crate) fn to_value(&self) -> Value {
-        Plist::new()
-            .put("principal", &*self.principal)
+        self.put(Plist::new()).done()
+    }
+
+    pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
+        fields
+            .put_str("principal", &self.principal)
             .put_flag("owner", self.owner)
             .put_text("client", self.client.as_deref())
             .put_name("shell", self.shell.as_ref())
             .put_text("locale", self.locale.as_deref())
             .put_text("time-zone", self.time_zone.as_deref())
-            .done()
     }
 
     pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {
@@ -286,11 +283,14 @@ impl Asker {
 
 impl Actuator {
     pub(crate) fn to_value(&self) -> Value {
-        Plist::new()
-            .put("name", self.name.to_value())
-            .put("place", self.place.to_value())
-            .put_list("actions", self.actions.iter().map(crate::ids::Name::to_value))
-            .done()
+        self.put(Plist::new()).done()
+    }
+
+    pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
+        fields
+            .put_word("name", self.name.as_str())
+            .put_word("place", self.place.word())
+            .put_words("actions", self.actions.iter().map(crate::ids::Name::as_str))
     }
 
     pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {
@@ -303,11 +303,12 @@ impl Actuator {
 }
 
 impl Place {
-    pub(crate) fn to_value(self) -> Value {
-        Value::keyword(match self {
+    /// The word for it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
             Place::Shell => "shell",
             Place::Host => "host",
-        })
+        }
     }
 
     /// Reads the `:place` of a plist.
@@ -323,12 +324,15 @@ impl Place {
 impl Proposal {
     /// The proposal as a plist.
     pub fn to_value(&self) -> Value {
-        Plist::new()
+        self.put(Plist::new()).done()
+    }
+
+    fn put<F: Fields>(&self, fields: F) -> F {
+        fields
             .put_name("target", self.target.as_ref())
-            .put("payload", self.payload.clone())
+            .put_value("payload", &self.payload)
             .put_text("explanation", self.explanation.as_deref())
             .put_flag("then-think", self.then_think)
-            .done()
     }
 
     /// Reads what [`Proposal::to_value`] wrote.
@@ -347,12 +351,12 @@ impl Proposal {
 
 impl Outcome {
     /// Adds the outcome to a plist.
-    pub(crate) fn put(&self, plist: Plist) -> Plist {
-        let plist = plist.put("outcome", Value::keyword(self.word()));
+    pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
+        let fields = fields.put_word("outcome", self.word());
         match self {
-            Outcome::Done(result) => plist.put("result", result.clone()),
-            Outcome::Denied(reason) | Outcome::Failed(reason) => plist.put("reason", &**reason),
-            Outcome::Expired | Outcome::Superseded | Outcome::UnknownOutcome => plist,
+            Outcome::Done(result) => fields.put_value("result", result),
+            Outcome::Denied(reason) | Outcome::Failed(reason) => fields.put_str("reason", reason),
+            Outcome::Expired | Outcome::Superseded | Outcome::UnknownOutcome => fields,
         }
     }
 

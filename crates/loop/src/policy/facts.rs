@@ -12,7 +12,7 @@ use crate::decide::ASKER;
 use crate::effect::By;
 use crate::event::{Asker, Place};
 use crate::field::{
-    Plist, Unreadable, element_text, flag, list, name, optional_name, required, text,
+    Fields, Plist, Unreadable, element_text, flag, list, name, optional_name, required, text,
 };
 use crate::hash::ActionHash;
 use crate::ids::{Name, SessionId, Time};
@@ -240,22 +240,25 @@ impl Facts {
 
     /// The facts as a plist, for the record.
     pub fn to_value(&self) -> Value {
+        self.put(Plist::new()).done()
+    }
+
+    pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
         let groups = self.asker.groups().into_iter().map(Value::from);
-        Plist::new()
-            .put("asker", &*self.asker.name)
+        fields
+            .put_str("asker", &self.asker.name)
             .put_list("groups", groups)
-            .put("session-owner", &*self.session_owner)
-            .put("kind", Value::keyword(self.kind))
-            .put("name", self.name.to_value())
-            .put("risk", Value::keyword(self.risk.word()))
-            .put("place", self.place.to_value())
+            .put_str("session-owner", &self.session_owner)
+            .put_word("kind", self.kind)
+            .put_word("name", self.name.as_str())
+            .put_word("risk", self.risk.word())
+            .put_word("place", self.place.word())
             .put_flag("protected", self.protected)
-            .put("minute", self.minute)
-            .put("weekday", self.weekday)
-            .put("session-hour", self.counts.session)
-            .put("asker-hour", self.counts.asker)
-            .put("action-hour", self.counts.action)
-            .done()
+            .put_int("minute", self.minute)
+            .put_int("weekday", self.weekday)
+            .put_int("session-hour", self.counts.session)
+            .put_int("asker-hour", self.counts.asker)
+            .put_int("action-hour", self.counts.action)
     }
 }
 

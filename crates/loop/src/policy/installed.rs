@@ -9,7 +9,7 @@ use bridle_sexp::Value;
 
 use super::{DEFAULT_POLICY, Policies};
 use crate::action::Action;
-use crate::field::{Plist, Unreadable, element_text, list, text};
+use crate::field::{Fields, Plist, Unreadable, element_text, list, text};
 use crate::hash::PolicyHash;
 
 /// A set of policies and the files that it must not be changed through.
@@ -78,11 +78,14 @@ impl Installed {
 
     /// As a plist.
     pub(crate) fn to_value(&self) -> Value {
-        Plist::new()
-            .put("hash", self.hash.to_string())
-            .put("engine", &*self.engine)
+        self.put(Plist::new()).done()
+    }
+
+    pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
+        fields
+            .put_str("hash", &self.hash.to_string())
+            .put_str("engine", &self.engine)
             .put_list("protected", self.protected.iter().map(|path| Value::from(&**path)))
-            .done()
     }
 
     pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {

@@ -6,10 +6,8 @@
 
 use std::sync::Arc;
 
-use bridle_sexp::Value;
-
 use crate::effect::{Exchange, Ruling};
-use crate::field::printed;
+use crate::field::Text;
 
 /// A thing and its text.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,24 +20,24 @@ pub(crate) struct Kept<T> {
 
 /// What can be kept.
 pub(crate) trait Written {
-    fn written(&self) -> Value;
+    fn written(&self) -> String;
 }
 
 impl Written for Exchange {
-    fn written(&self) -> Value {
-        self.to_value()
+    fn written(&self) -> String {
+        self.put(Text::new()).done()
     }
 }
 
 impl Written for Ruling {
-    fn written(&self) -> Value {
-        self.to_value()
+    fn written(&self) -> String {
+        self.put(Text::new()).done()
     }
 }
 
 impl<T: Written> Kept<T> {
     pub(crate) fn new(thing: Arc<T>) -> Self {
-        let text: Arc<str> = printed(&thing.written()).into();
+        let text: Arc<str> = thing.written().into();
         let hash = blake3::hash(text.as_bytes()).into();
         Self { thing, text, hash }
     }
