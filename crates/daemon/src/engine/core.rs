@@ -196,8 +196,27 @@ fn brief(message: Hash) -> Brief {
 
 /// The hash under which a message is recognized: who sent it, and its id as canonical text.
 pub(super) fn message_hash(principal: &str, client: &str, id: &str) -> Hash {
-    // Quoted, so that no two have the same text.
-    bridle_store::hash_text(&format!("{principal:?} {client:?} {id:?}"))
+    let mut text = String::with_capacity(principal.len() + client.len() + id.len() + 16);
+    for (index, part) in [principal, client, id].into_iter().enumerate() {
+        text.push_str(if index == 0 { "" } else { " " });
+        quote(part, &mut text);
+    }
+    bridle_store::hash_text(&text)
+}
+
+/// Adds a text in quotes, so that no two have the same: as Rust shows it, which takes twenty times as
+/// long where nothing in it needs to be escaped.
+fn quote(part: &str, text: &mut String) {
+    use std::fmt::Write as _;
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
+    if part.bytes().all(is_plain) {
+        text.push('"');
+        text.push_str(part);
+        text.push('"');
+    } else {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{part:?}");
+    }
 }
 
 /// The hash under which a body is recognized: what is asked, not who asks from where.
@@ -211,4 +230,19 @@ pub(super) fn body_hash(signal: &bridle_loop::Signal) -> Hash {
     let mut text = format!("{kind} {target} ");
     bridle_sexp::print(&signal.payload, bridle_sexp::Dialect::Lisp, &mut text);
     bridle_store::hash_text(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quote;
+
+    #[test]
+    fn a_quoted_text_is_as_rust_shows_it() {
+        for part in ["", "uid:1000", "it's", "a \"b\" c", "back\\slash", "line\n", "\u{7f}", "ü€"]
+        {
+            let mut text = String::new();
+            quote(part, &mut text);
+            assert_eq!(text, format!("{part:?}"));
+        }
+    }
 }

@@ -6,9 +6,10 @@
 
 mod install;
 mod ongoing;
+mod resting;
 mod start;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,6 +28,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use self::resting::Resting;
 use super::attachment::Attachment;
 use super::batch::Means;
 use super::clock::Clock;
@@ -69,8 +71,8 @@ pub(crate) struct Hub {
     /// What the host carries out.
     actuators: Vec<Actuator>,
     sessions: Mutex<HashMap<SessionId, Arc<Session>>>,
-    /// Sessions at rest whose State is in memory, the longest unused first.
-    loaded: Mutex<BTreeMap<u64, SessionId>>,
+    /// Sessions at rest whose State is in memory.
+    loaded: Mutex<Resting>,
     pub(super) wakes: Wakes,
     pub(super) refusals: Refusals,
     /// The policies that hold.
@@ -411,19 +413,20 @@ impl Hub {
     /// A session rests: others may need its memory more.
     pub(super) fn rested(self: &Arc<Hub>, session: &Arc<Session>, is_loaded: bool) {
         let stamp = self.stamp();
-        let (before, is_empty) = {
+        let (before, is_known, is_empty) = {
             let mut inner = session.lock();
-            (std::mem::replace(&mut inner.stamp, stamp), inner.feeds.is_empty())
+            let before = std::mem::replace(&mut inner.stamp, stamp);
+            (before, std::mem::replace(&mut inner.rested, is_loaded), inner.feeds.is_empty())
         };
-        let longest_unused = {
-            let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-            loaded.remove(&before);
+        let gives_way = {
+            let mut resting = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+            resting.remove(before);
             if is_loaded {
-                loaded.insert(stamp, session.id.clone());
+                resting.add(stamp, session.id.clone(), is_known);
             }
-            if loaded.len() > self.limits.loaded { loaded.pop_first() } else { None }
+            resting.over(self.limits.loaded)
         };
-        if let Some((_, id)) = longest_unused {
+        if let Some(id) = gives_way {
             self.evict(&id);
         }
         if is_empty && !is_loaded {

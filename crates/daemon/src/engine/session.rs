@@ -5,13 +5,15 @@
 //! is absent while the session is evicted.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bridle_loop::{Name, Question, SessionId};
 use bridle_wire::oacp::Failure;
+use bridle_wire::oacp::hello::Role;
 
 use super::core::Core;
 use super::feed::Feed;
+use super::guard::Present;
 use super::terms::{AttachmentId, Mode, Out, Status, StreamEvent};
 use super::work::Work;
 use super::workers::Worker;
@@ -41,6 +43,8 @@ pub(super) struct Inner {
     pub(super) core: Option<Box<Core>>,
     /// When it was last put back, in the order of the hub's stamps.
     pub(super) stamp: u64,
+    /// Whether its State was in memory the last time that it came to rest.
+    pub(super) rested: bool,
     /// The last number given.
     pub(super) head: u64,
     /// Whether the record did not know it when it was made, and nothing was recorded since.
@@ -59,10 +63,23 @@ pub(super) struct Inner {
     /// Who waits for the answer to which signal.
     pub(super) waiters: BTreeMap<u64, Waiter>,
     pub(super) status: Status,
+    /// Who was let in last.
+    pub(super) let_in: Option<Box<LetIn>>,
     /// The turn that was last thought about, and the number of its signal.
     pub(super) thought: Option<(u64, u64)>,
     /// Why nothing is taken any more.
     pub(super) gone: Option<Failure>,
+}
+
+/// Somebody who was let in.
+#[derive(Debug)]
+pub(super) struct LetIn {
+    pub(super) who: Principal,
+    pub(super) role: Role,
+    /// When, in seconds since 1970.
+    pub(super) at: i64,
+    /// The policies that said so.
+    pub(super) by: Weak<Present>,
 }
 
 /// A request to a shell.
