@@ -276,9 +276,8 @@ pub(super) struct Heard<'h> {
 pub(super) fn written(http: &Http, ran: &Ran, heard: Heard<'_>) -> ResponseMessage {
     let Heard { received, about, who } = heard;
     let asked = received.message.capabilities.as_ref();
-    let place = place::named(&received.message);
-    let asks = Asks { seals: &http.seals, who, place: &place };
-    let asks = discovery::can_ask(asked).then_some(asks);
+    let place = discovery::can_ask(asked).then(|| place::named(&received.message));
+    let asks = place.as_deref().map(|place| Asks { seals: &http.seals, who, place });
     let message = fold::answer(ran, fold::Reader { echo: &received.echo, about, asks });
     let (supported, denials) = discovery::capabilities(who, asked);
     message.with_capabilities(supported, denials)

@@ -346,10 +346,12 @@ async fn next(attachment: &Attachment) -> Out {
     poll_fn(|cx| attachment.poll_next(cx)).await
 }
 
-/// The number of the signal that something said answers.
+/// The number of the signal that something said answers. Its body is canonical, and that is the first
+/// thing in it.
 fn answers(event: &StreamEvent) -> Option<u64> {
-    let tree = bridle_loop::reader().read_one(event.body.as_deref()?).ok()?;
-    tree.root().get("answers")?.as_i64().and_then(|seq| u64::try_from(seq).ok())
+    let rest = event.body.as_deref()?.strip_prefix("(:answers ")?;
+    let (digits, _) = rest.split_once([' ', ')'])?;
+    digits.parse().ok()
 }
 
 fn is_retryable(said: &StreamEvent) -> bool {

@@ -12,10 +12,13 @@ pub struct Writer {
     layout: Option<usize>,
 }
 
+/// Room for a message from the start, in bytes.
+const USUAL: usize = 1 << 10;
+
 impl Writer {
     /// Writes on one line without blanks.
     pub fn compact() -> Self {
-        Writer::default()
+        Writer { out: String::with_capacity(USUAL), ..Writer::default() }
     }
 
     /// Writes a line for each value, two blanks deeper for each level.
