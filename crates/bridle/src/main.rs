@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 /// Half of the time of a request was spent in the allocator of the system, see
-/// `docs/decisions/0009-allocator.md`.
+/// `docs/decisions/0010-allocator.md`.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
