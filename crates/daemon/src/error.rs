@@ -140,6 +140,9 @@ pub enum Error {
     /// TLS for HTTP cannot be set up.
     #[error("cannot set up TLS")]
     Tls(#[source] crate::tls::Error),
+    /// What shells sent of unsaved buffers cannot be opened.
+    #[error("cannot open the overlays of unsaved buffers")]
+    Overlays(#[source] bridle_store::Error),
     /// The attachments cannot be kept.
     #[error("cannot open the shelf of attachments")]
     Files(#[source] bridle_store::Error),

@@ -12,6 +12,7 @@
 //! - [`verify`]: is the record what was written?
 //! - [`forget`]: destroying what can be destroyed without breaking the chain
 //! - [`shelf`]: files of shells, kept for a while, in a database of their own
+//! - [`overlay`]: texts that are dropped again, in a database of their own
 //! - [`fault`]: places where a test build may die
 //!
 //! ```
@@ -49,6 +50,7 @@ pub mod append;
 pub mod copier;
 pub mod fault;
 pub mod forget;
+pub mod overlay;
 pub mod reader;
 pub mod record;
 pub mod shelf;
@@ -62,6 +64,7 @@ pub use append::{
 pub use copier::Copier;
 pub use error::{Broken, Error, Flaw, Refusal};
 pub use forget::{By, Forgotten};
+pub use overlay::{NewOverlay, OverlayRow, Overlays};
 pub use reader::{Loaded, OpenRow, Reader, ReceiptRow, SessionRow, Waiting};
 pub use record::{Body, Filter, Hash, Head, Number, Record, hash_text};
 pub use shelf::{FileName, Kept, NewFile, Put, Room, Shelf};

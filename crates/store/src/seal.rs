@@ -34,6 +34,10 @@ pub(crate) enum Label {
     Facts = 4,
     /// Of the same: its bytes.
     Content = 5,
+    /// Of an overlay: what is known without its text.
+    OverlayFacts = 6,
+    /// Of the same: its text.
+    OverlayText = 7,
 }
 
 /// Where a text stands: what it is, its number, its salt.

@@ -7,13 +7,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use bridle_sexp::Value;
 use bridle_wire::Code;
 use bridle_wire::oacp::Failure;
 use tokio::task::{JoinError, JoinHandle};
 
 use super::{Connection, Origin, Phase, Step};
-use crate::engine::{Attach, Attachment, Out, Query};
+use crate::engine::{Attach, Attachment, Inquirer, Out, Query, Told};
 use crate::principal::Principal;
 use crate::principal::sockets::Ends;
 use crate::talk::Need;
@@ -32,7 +31,7 @@ pub(super) enum Fetched {
     /// Who is at the other end.
     Principal(Principal),
     /// What the daemon says to a question.
-    Told(Result<Value, Failure>),
+    Told(Result<Told, Failure>),
 }
 
 impl Fetched {
@@ -186,6 +185,12 @@ impl Connection {
         let who = self.principal();
         let hub = Arc::clone(&self.shared().hub);
         let own = self.talk.attachment().map(|attachment| attachment.session().clone());
-        Box::pin(async move { Fetched::Told(hub.ask(who, query, own).await) })
+        let dialect = self.talk.dialect();
+        Box::pin(async move {
+            Fetched::Told(match query {
+                Query::Context(asked) => hub.inform(Inquirer { who, own, dialect }, asked).await,
+                query => hub.ask(who, query, own).await.map(Told::Value),
+            })
+        })
     }
 }

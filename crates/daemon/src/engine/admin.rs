@@ -70,7 +70,11 @@ async fn forget_session(
     held.session.lock().gone = Some(Failure::because(Code::UnknownSession, FORGOTTEN));
     close(&held).await;
     let name: Box<str> = id.as_str().into();
-    let forgot = with_store(hub, move |store| store.forget_session(&name, &by)).await;
+    // First, so that nothing is left of it whenever the daemon dies.
+    let forgot = match hub.overlays.forget(&name, None).await {
+        Ok(()) => with_store(hub, move |store| store.forget_session(&name, &by)).await,
+        Err(reason) => Err(reason),
+    };
     let mut inner = held.session.lock();
     if forgot.is_err() {
         inner.gone = None;

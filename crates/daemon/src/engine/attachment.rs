@@ -14,6 +14,7 @@ use bridle_wire::oacp::{Failure, Message, Path, Type};
 
 use super::hub::Hub;
 use super::inbound::{self, Inbound, Newness};
+use super::overlay::Ast;
 use super::query::Reply;
 use super::refusals::{Attempt, NOT_ASKED};
 use super::session::{Asking, Inner, Session, Waiter};
@@ -77,18 +78,18 @@ impl Attachment {
         &self.session.id
     }
 
-    /// Takes a message in: it will be recorded, and then answered. Its `load` is held until it
-    /// is recorded.
+    /// Takes a message in, with the AST that was cut out of it: it will be recorded, and then
+    /// answered. Its `load` is held until it is recorded.
     ///
     /// # Errors
     /// When it cannot be taken now or by this shell; nothing will come of it.
     pub(crate) fn admit(
         &self,
-        message: Message,
+        (message, ast): (Message, Option<Ast>),
         dropped: &[Path],
         load: Load,
     ) -> Result<(), Failure> {
-        self.take_in(message, dropped, load, Newness::Any, &[])
+        self.take_in((message, ast), dropped, load, Newness::Any, &[])
     }
 
     /// The same for a message that brings answers to questions of the guard: they and it are
@@ -103,7 +104,7 @@ impl Attachment {
         verdicts: &[Verdict],
         load: Load,
     ) -> Result<(), Failure> {
-        self.take_in(message, &[], load, Newness::Any, verdicts)
+        self.take_in((message, None), &[], load, Newness::Any, verdicts)
     }
 
     /// The same for a message that must have come before: one that has not is refused with
@@ -112,7 +113,7 @@ impl Attachment {
     /// # Errors
     /// As for [`Attachment::admit`].
     pub(crate) fn admit_again(&self, message: Message, load: Load) -> Result<(), Failure> {
-        self.take_in(message, &[], load, Newness::Repeat, &[])
+        self.take_in((message, None), &[], load, Newness::Repeat, &[])
     }
 
     /// Tells whether a turn is about the signal of this number, as far as it is known.
@@ -122,7 +123,7 @@ impl Attachment {
 
     fn take_in(
         &self,
-        message: Message,
+        (message, ast): (Message, Option<Ast>),
         dropped: &[Path],
         load: Load,
         newness: Newness,
@@ -150,7 +151,7 @@ impl Attachment {
         let verdicts = verdicts.iter().filter(|_| may);
         let answers = verdicts.map(|verdict| verdict.answered(&inbound.signal, &feed.who));
         let answers = answers.collect();
-        let inbound = Inbound { newness, answers, ..inbound };
+        let inbound = Inbound { newness, answers, ast, ..inbound };
         if let Some(ticket) = ticket {
             feed.expect(ticket);
         }

@@ -21,6 +21,7 @@ use bridle_wire::oacp::Failure;
 use super::core::{Admitted, Core, body_hash, message_hash};
 use super::guard::{Guard, Present};
 use super::inbound::{Inbound, Newness};
+use super::overlay::{Change, Saying};
 use super::session::Waiter;
 use super::sums::{Act, Sums};
 use super::terms::{AttachmentId, Kind};
@@ -88,6 +89,8 @@ pub(super) struct Batch<'a> {
     pub(super) after: Vec<After>,
     /// Acts that were added to the sums.
     pub(super) acts: Vec<Act>,
+    /// What messages say about buffers.
+    pub(super) changes: Vec<Change>,
 }
 
 impl<'a> Batch<'a> {
@@ -105,6 +108,7 @@ impl<'a> Batch<'a> {
             append: Append::default(),
             after: Vec::new(),
             acts: Vec::new(),
+            changes: Vec::new(),
         }
     }
 
@@ -157,6 +161,7 @@ impl<'a> Batch<'a> {
             | Work::Begin { .. }
             | Work::Evict
             | Work::Erase { .. }
+            | Work::Reach(_)
             | Work::Close(_) => {}
         }
     }
@@ -204,7 +209,8 @@ impl<'a> Batch<'a> {
             return self.after.push(After::Refuse { inbound, failure });
         }
         self.register(offers);
-        let Inbound { signal, attachment, ticket, id, wants_receipt, load, answers, .. } = *inbound;
+        let Inbound { signal, attachment, ticket, id, wants_receipt, load, answers, ast, .. } =
+            *inbound;
         for answered in answers {
             let cause = self.intent(answered.approval.0);
             let principal = answered.from.principal.clone();
@@ -219,6 +225,9 @@ impl<'a> Batch<'a> {
         }
         self.after.push(After::Await { seq, waiter: Waiter { attachment, ticket }, load });
         let principal = signal.from.principal.clone();
+        let owner = self.core.state.owner().unwrap_or_default();
+        let saying = Saying { seq, owner, by: &principal, at: self.at };
+        self.changes.extend(Change::of(signal.kind, &signal.payload, ast, saying));
         // What is recorded before the message has no receipt.
         let draft = self.event(Event::Signal(Arc::new(signal)), Cause::None, &principal);
         self.append.drafts[draft].receipt = receipt;

@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bridle_loop::SessionId;
-use bridle_sexp::Value;
+use bridle_sexp::{Dialect, Reader, Value};
 use bridle_wire::Code;
 use bridle_wire::oacp::{Failure, Message, Path, Type};
 
@@ -23,7 +23,10 @@ use crate::principal::Principal;
 const CONTEXT: &str = "context";
 
 /// Every action, by its name.
-const ACTIONS: &[Action] = &[Action { name: "get-ast", answer: overlay::get_ast }];
+const ACTIONS: &[Action] = &[
+    Action { name: "get-ast", answer: overlay::get_ast },
+    Action { name: "modified", answer: overlay::modified },
+];
 
 /// An answer in the making.
 pub(super) type Answering = Pin<Box<dyn Future<Output = Result<Told, Failure>> + Send>>;
@@ -43,22 +46,38 @@ pub(crate) struct Inquirer {
     pub(crate) who: Principal,
     /// The session that the connection is attached to.
     pub(crate) own: Option<SessionId>,
+    /// The dialect of its answers.
+    pub(crate) dialect: Dialect,
 }
 
 /// The payload of an answer.
 #[derive(Debug)]
-pub(crate) struct Told(Value);
+pub(crate) enum Told {
+    /// As data.
+    Value(Value),
+    /// As text of the dialect that was asked for: some of it is passed on as it came.
+    Text(String),
+}
 
 impl Told {
-    /// As data.
-    pub(crate) fn into_value(self) -> Value {
-        self.0
+    /// As data, if the text is of this dialect.
+    pub(crate) fn into_value(self, dialect: Dialect) -> Result<Value, Failure> {
+        match self {
+            Told::Value(value) => Ok(value),
+            Told::Text(text) => match Reader::new().dialect(dialect).read_one(&text) {
+                Ok(tree) => Ok(tree.root().to_value()),
+                Err(error) => {
+                    tracing::error!(%error, "an answer about the context cannot be read");
+                    Err(Code::Internal.into())
+                }
+            },
+        }
     }
 }
 
 impl From<Value> for Told {
     fn from(payload: Value) -> Told {
-        Told(payload)
+        Told::Value(payload)
     }
 }
 

@@ -23,6 +23,7 @@ use super::guard;
 use super::hub::Hub;
 use super::keeper::NotKept;
 use super::load;
+use super::overlay::{Change, Noted};
 use super::redact::redact;
 use super::session::Session;
 use super::settle;
@@ -59,6 +60,11 @@ pub(super) async fn drive(hub: Arc<Hub>, session: Arc<Session>) {
                 let _ = done.send(desk.erase(record, by).await);
                 true
             }
+            Next::Reach(done) => {
+                // Whoever asked may have gone.
+                let _ = done.send(());
+                true
+            }
             Next::Close(done) => desk.close(done).await,
         };
         if !goes_on {
@@ -82,6 +88,7 @@ enum Next {
     Begin(Box<Began>, oneshot::Sender<bool>),
     Evict,
     Erase { record: Number, by: By, done: oneshot::Sender<Result<Forgotten, String>> },
+    Reach(oneshot::Sender<()>),
     Close(oneshot::Sender<()>),
     Rest,
 }
@@ -107,6 +114,8 @@ struct Made {
     after: Vec<After>,
     /// Acts that were added to the sums.
     acts: Vec<Act>,
+    /// What messages say about buffers.
+    changes: Vec<Change>,
 }
 
 impl Steps {
@@ -122,9 +131,9 @@ impl Steps {
         for work in self.works {
             batch.add(work, &self.offers);
         }
-        let Batch { mut append, after, acts, .. } = batch;
+        let Batch { mut append, after, acts, changes, .. } = batch;
         core.complete(&mut append);
-        Made { append, after, acts }
+        Made { append, after, acts, changes }
     }
 }
 
@@ -146,6 +155,7 @@ impl Desk {
             Work::Begin { began, done } => Next::Begin(began, done),
             Work::Evict => Next::Evict,
             Work::Erase { record, by, done } => Next::Erase { record, by, done },
+            Work::Reach(done) => Next::Reach(done),
             Work::Close(done) => Next::Close(done),
             work => {
                 let mut works = vec![work];
@@ -176,12 +186,25 @@ impl Desk {
         }
         let (offers, busy) = self.look(&works);
         let steps = Steps { works, offers, take_up: (!was_loaded).then_some(busy) };
-        let Made { append, after, acts } = match self.step(steps).await {
+        let Made { append, after, acts, changes } = match self.step(steps).await {
             Ok(made) => made,
             Err(failure) => return self.undo(&failure),
         };
         let brings_policies = append.drafts.iter().any(|draft| draft.kind == guard::POLICY);
-        match self.keep(append).await {
+        let kept = match self.hub.overlays.note(self.session.id.as_str(), changes).await {
+            Ok(noted) => match self.keep(append).await {
+                Ok(numbers) => {
+                    self.settle_overlays(noted);
+                    Ok(numbers)
+                }
+                Err(failure) => {
+                    self.hub.overlays.take_back(noted).await;
+                    Err(failure)
+                }
+            },
+            Err(failure) => Err(failure),
+        };
+        match kept {
             Ok(numbers) => {
                 if brings_policies {
                     self.hub.guard.set_recorded();
@@ -196,6 +219,15 @@ impl Desk {
                 self.hub.sums.take_back(&acts);
                 self.undo(&failure)
             }
+        }
+    }
+
+    /// Lets what messages say about buffers hold; what it replaces goes from the disk meanwhile.
+    fn settle_overlays(&self, noted: Noted) {
+        let gone = self.hub.overlays.settle(noted);
+        if !gone.is_empty() {
+            let overlays = Arc::clone(&self.hub.overlays);
+            self.hub.tasks().spawn_blocking(move || overlays.remove(&gone));
         }
     }
 
@@ -391,6 +423,10 @@ impl Desk {
         }
         let session = self.session.id.as_str().into();
         let state = Checkpoint { session, state: state.to_string() };
+        let seq = kept.as_ref().and_then(|kept| kept.seq);
+        if let Some(seq) = seq {
+            self.hub.overlays.forget(self.session.id.as_str(), Some(seq)).await?;
+        }
         // Read again with what is left.
         self.core = None;
         self.session.lock().drop_recent();

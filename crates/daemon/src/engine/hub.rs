@@ -24,7 +24,7 @@ use bridle_store::{Append, Numbers};
 use bridle_wire::Code;
 use bridle_wire::oacp::Failure;
 use bridle_wire::oacp::hello::Role;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -38,6 +38,7 @@ use super::feed::{Feed, Reading};
 use super::guard::Guard;
 use super::keeper::{GROUP, Keeper, NotKept};
 use super::load;
+use super::overlay::Overlays;
 use super::readers::Readers;
 use super::refusals::{Attempt, NO_SUCH_SESSION, Refusals};
 use super::session::{Asking, Inner, Room, Session};
@@ -53,7 +54,8 @@ use crate::principal::Principal;
 /// with their messages alone: 5,000 prompts at once left 76 MiB behind instead of 133.
 const DESKS: usize = GROUP;
 
-/// How long a list of questions waits for sessions that are still being loaded after the start.
+/// How long a list of questions waits for sessions that are still being loaded after the start, and a
+/// question about a buffer for what was said before it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long work that could not be recorded waits until it is tried again.
@@ -79,6 +81,8 @@ pub(crate) struct Hub {
     pub(crate) guard: Guard,
     /// What principals did in all sessions.
     pub(super) sums: Sums,
+    /// Buffers that shells have not saved.
+    pub(crate) overlays: Arc<Overlays>,
     /// Turns for thoughts and acts.
     workers: Semaphore,
     /// Turns for batches: what is loaded and stepped through at the same time.
@@ -326,6 +330,23 @@ impl Hub {
         let mut inner = session.lock();
         inner.inbox.push_back(work);
         self.wake_drive(session, &mut inner);
+    }
+
+    /// Waits until a session has recorded what was handed to it before, at most [`PATIENCE`].
+    pub(super) async fn reached(self: &Arc<Hub>, held: Option<&Held>) {
+        let Some(Held { session, .. }) = held else { return };
+        let reached = {
+            let mut inner = session.lock();
+            if inner.inbox.is_empty() && !inner.driving {
+                return;
+            }
+            let (done, reached) = oneshot::channel();
+            inner.inbox.push_back(Work::Reach(done));
+            self.wake_drive(session, &mut inner);
+            reached
+        };
+        // Whoever asks sees what is there by then.
+        let _ = tokio::time::timeout(PATIENCE, reached).await;
     }
 
     /// Hands a message to a session, if it has room.

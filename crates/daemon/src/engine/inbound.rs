@@ -8,6 +8,7 @@ use bridle_wire::Code;
 use bridle_wire::oacp::{Failure, Id, Message, Path, Type};
 
 use super::feed::Feed;
+use super::overlay::Ast;
 use super::terms::{AttachmentId, Mode};
 use crate::budget::Load;
 
@@ -30,6 +31,8 @@ pub(super) struct Inbound {
     /// Its share of the bytes in flight.
     pub(super) load: Load,
     pub(super) newness: Newness,
+    /// The AST of a buffer that it brings.
+    pub(super) ast: Option<Ast>,
     /// What its body is recognized by when it comes again, if not by its payload.
     pub(super) body: Option<bridle_store::Hash>,
 }
@@ -93,6 +96,7 @@ pub(super) fn read(
         answers: Vec::new(),
         load,
         newness: Newness::Any,
+        ast: None,
         body,
     })
 }

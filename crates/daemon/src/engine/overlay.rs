@@ -1,30 +1,278 @@
-//! ASTs of buffers that shells have not saved: overlays of their sessions.
+//! Buffers that shells have not saved: their ASTs, kept exactly, and that they are modified.
+//!
+//! An AST that comes with a `:buffer-update` is cut out of the message (`cut`) before anything is made of
+//! it: the record has its hash and its size, everything else sees no more. Its text is put beside the
+//! record first, then the message is recorded, then the index says that it is there; so an AST is there
+//! whenever its message is. It goes when the buffer is saved, closed or reverted, when a newer one comes,
+//! when others need the room, and with its session. Called by the drive task; asked by `get`, and by
+//! whoever wants to write a file that somebody is editing.
+//!
+//! Not here: what an AST says. Nothing looks into one.
 
-use std::sync::Arc;
+mod cut;
+mod get;
+mod index;
+mod place;
 
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bridle_loop::SignalKind;
 use bridle_sexp::Value;
+use bridle_store::{Error, NewOverlay, Reader};
+use bridle_wire::Code;
 use bridle_wire::oacp::Failure;
 
-use super::context::{Answering, Inquirer, Told, invalid};
-use super::hub::Hub;
+pub(crate) use cut::{Ast, read};
+pub(super) use get::{get_ast, modified};
+use index::{Fact, Index, Modified, Row, What};
+use place::Place;
 
-/// What a client is told that asks for an AST that nobody sent.
-const NO_AST: &str = "no AST of this file in this session; a shell sends one with `:buffer-update`";
+/// States of a `:buffer-update` after which the file says what the buffer does, or there is no buffer.
+const SETTLED: [&str; 4] = ["saved", "reverted", "closed", "unmodified"];
 
-/// What a client is told that has sent nothing yet and so has no session.
-const NO_SESSION: &str = "this connection has no session yet, so no AST; say hello to join one";
+/// States that say that the buffer says something else than the file.
+const UNSETTLED: [&str; 2] = ["modified", "changed"];
 
-/// Answers `:get-ast`.
-pub(super) fn get_ast(_: Arc<Hub>, from: Inquirer, payload: Value) -> Answering {
-    Box::pin(async move { find(&from, &payload) })
+/// What a client is told whose AST could not be kept.
+const NOT_KEPT: &str = "the AST cannot be kept now, so nothing was done; send it again later";
+
+/// What one message says about a buffer.
+#[derive(Debug)]
+pub(super) struct Change {
+    /// The number of the message.
+    seq: u64,
+    fact: Fact,
+    /// What it brings.
+    ast: Option<Ast>,
 }
 
-fn find(from: &Inquirer, payload: &Value) -> Result<Told, Failure> {
-    if from.own.is_none() {
-        return Err(invalid("file", NO_SESSION));
+/// Who says it, where and when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Saying<'a> {
+    /// The number of the message.
+    pub(super) seq: u64,
+    /// The principal that its session belongs to.
+    pub(super) owner: &'a str,
+    /// The principal that says it.
+    pub(super) by: &'a str,
+    /// When, in milliseconds since 1970.
+    pub(super) at: i64,
+}
+
+impl Change {
+    /// What a message with this payload says about a buffer, if it says anything.
+    pub(super) fn of(
+        kind: SignalKind,
+        payload: &Value,
+        ast: Option<Ast>,
+        saying: Saying<'_>,
+    ) -> Option<Change> {
+        let sensor = payload.get("sensor").filter(|_| kind == SignalKind::Event)?;
+        if !sensor.is_keyword("buffer-update") {
+            return None;
+        }
+        let place = Place::of(payload)?;
+        let state = payload.get("state");
+        let is = |names: &[&str]| {
+            state.is_some_and(|state| names.iter().any(|name| state.is_keyword(name)))
+        };
+        let brings_text = ["text", "changes"].iter().any(|key| payload.get(key).is_some());
+        let (what, ast) = match ast {
+            _ if is(&SETTLED) => (What::Settled, None),
+            Some(ast) => (What::Ast(ast.about()), Some(ast)),
+            None if is(&UNSETTLED) || (brings_text && state.is_none()) => (What::Modified, None),
+            None => return None,
+        };
+        let Saying { seq, owner, by, at } = saying;
+        let fact = Fact { place, owner: owner.into(), by: by.into(), at, what };
+        Some(Change { seq, fact, ast })
     }
-    match payload.get("file").and_then(Value::as_str) {
-        Some(_) => Err(invalid("file", NO_AST)),
-        None => Err(invalid("file", "expected a string, the name of a file")),
+}
+
+/// Changes that are on the disk and not in the index.
+#[derive(Debug, Default)]
+pub(super) struct Noted {
+    session: Box<str>,
+    facts: Vec<(u64, Fact)>,
+}
+
+/// All of a daemon. Lock order: the index, then the texts; neither across an await.
+#[derive(Debug)]
+pub(crate) struct Overlays {
+    index: Mutex<Index>,
+    texts: Mutex<bridle_store::Overlays>,
+}
+
+impl Overlays {
+    /// Opens what is kept in a directory. What belongs to a message that was never recorded, or to a
+    /// session that is forgotten, is dropped.
+    ///
+    /// # Errors
+    /// When the file cannot be used.
+    pub(super) fn open(directory: &Path, record: &Reader) -> Result<Overlays, Error> {
+        let mut texts = bridle_store::Overlays::open(directory)?;
+        let mut index = Index::default();
+        let mut gone = Vec::new();
+        let mut recorded: Option<(Box<str>, u64)> = None;
+        for row in texts.rows()? {
+            // Rows come by session.
+            let head = match &recorded {
+                Some((session, head)) if *session == row.session => *head,
+                _ => {
+                    let known = record.session(&row.session)?.filter(|known| !known.forgotten);
+                    known.map_or(0, |known| known.head_seq)
+                }
+            };
+            recorded = Some((row.session.clone(), head));
+            match Fact::read(&row.facts).filter(|_| row.seq <= head) {
+                Some(fact) => gone.extend(index.apply(&row.session, row.seq, fact)),
+                None => gone.push((row.session, row.seq)),
+            }
+        }
+        if !gone.is_empty() {
+            texts.remove(&gone)?;
+        }
+        Ok(Overlays { index: Mutex::new(index), texts: Mutex::new(texts) })
+    }
+
+    /// Puts on the disk what the messages of a batch say, before they are recorded.
+    ///
+    /// # Errors
+    /// Nothing was kept: `store-unavailable`.
+    pub(super) async fn note(
+        self: &Arc<Overlays>,
+        session: &str,
+        changes: Vec<Change>,
+    ) -> Result<Noted, Failure> {
+        let news = self.news(session, changes);
+        if news.is_empty() {
+            return Ok(Noted::default());
+        }
+        let (overlays, name) = (Arc::clone(self), Box::from(session));
+        let work = move || overlays.put(name, news);
+        match tokio::task::spawn_blocking(work).await {
+            Ok(Ok(noted)) => Ok(noted),
+            Ok(Err(error)) => {
+                tracing::error!(%error, "an AST could not be kept");
+                Err(Failure::because(Code::StoreUnavailable, NOT_KEPT))
+            }
+            Err(error) => {
+                tracing::error!(%error, "keeping an AST broke off");
+                Err(Code::Internal.into())
+            }
+        }
+    }
+
+    /// The messages are recorded: what they say holds. Returns what is to be removed from the disk.
+    #[must_use]
+    pub(super) fn settle(&self, noted: Noted) -> Vec<Row> {
+        let Noted { session, facts } = noted;
+        let mut index = self.index();
+        facts.into_iter().flat_map(|(seq, fact)| index.apply(&session, seq, fact)).collect()
+    }
+
+    /// The messages are not recorded: what they brought goes again.
+    pub(super) async fn take_back(self: &Arc<Overlays>, noted: Noted) {
+        let Noted { session, facts } = noted;
+        let gone: Vec<Row> = facts.iter().map(|(seq, _)| (session.clone(), *seq)).collect();
+        let overlays = Arc::clone(self);
+        // Should it fail, the next start drops it.
+        let _ = tokio::task::spawn_blocking(move || overlays.remove(&gone)).await;
+    }
+
+    /// Removes texts from the disk; those that stay for a fault are not handed out all the same.
+    pub(super) fn remove(&self, gone: &[Row]) {
+        if !gone.is_empty()
+            && let Err(error) = self.texts().remove(gone)
+        {
+            tracing::warn!(%error, "an AST that was dropped is still on the disk");
+        }
+    }
+
+    /// Drops what one message brought, or everything of a session, and leaves no trace of it.
+    ///
+    /// # Errors
+    /// It may still be on the disk.
+    pub(super) async fn forget(
+        self: &Arc<Overlays>,
+        session: &str,
+        seq: Option<u64>,
+    ) -> Result<(), String> {
+        let (overlays, session) = (Arc::clone(self), Box::<str>::from(session));
+        let work = move || overlays.forget_here(session, seq);
+        let done = tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())?;
+        done.map_err(|error| error.to_string())
+    }
+
+    /// Who said that a buffer of this file is modified, to sessions that are this owner's business:
+    /// its own and, for the owner of the daemon, all that are that owner's alone. A report counts for
+    /// a day.
+    pub(crate) fn modified(&self, owner: &str, path: &Path, now: i64) -> Option<Modified> {
+        self.index().modified(owner, path, now)
+    }
+
+    /// What of a batch has to be kept: no news is that something is gone that was not there.
+    fn news(&self, session: &str, changes: Vec<Change>) -> Vec<Change> {
+        if changes.is_empty() {
+            return changes;
+        }
+        let index = self.index();
+        let mut news: Vec<Change> = Vec::new();
+        for change in changes {
+            let place = &change.fact.place;
+            let earlier = news.iter().rev().find(|earlier| earlier.fact.place == *place);
+            let is_there = match earlier {
+                Some(earlier) => !matches!(earlier.fact.what, What::Settled),
+                None => index.find(session, place).is_some(),
+            };
+            let is_news = match change.fact.what {
+                What::Ast(_) => true,
+                What::Modified => !is_there,
+                What::Settled => is_there,
+            };
+            if is_news {
+                news.push(change);
+            }
+        }
+        news
+    }
+
+    fn put(&self, session: Box<str>, news: Vec<Change>) -> Result<Noted, Error> {
+        let facts: Vec<String> = news.iter().map(|change| change.fact.to_string()).collect();
+        let new: Vec<NewOverlay<'_>> = news
+            .iter()
+            .zip(&facts)
+            .map(|(Change { seq, ast, .. }, facts)| NewOverlay {
+                session: &session,
+                seq: *seq,
+                facts,
+                content: ast.as_ref().map_or("", Ast::text),
+            })
+            .collect();
+        self.texts().put(&new)?;
+        drop(new);
+        let facts = news.into_iter().map(|change| (change.seq, change.fact)).collect();
+        Ok(Noted { session, facts })
+    }
+
+    fn forget_here(&self, session: Box<str>, seq: Option<u64>) -> Result<(), Error> {
+        self.index().forget(&session, seq);
+        let mut texts = self.texts();
+        match seq {
+            None => texts.forget(&session),
+            Some(seq) => {
+                texts.remove(&[(session, seq)])?;
+                texts.scrub()
+            }
+        }
+    }
+
+    fn index(&self) -> MutexGuard<'_, Index> {
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn texts(&self) -> MutexGuard<'_, bridle_store::Overlays> {
+        self.texts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,13 +6,13 @@
 use std::sync::Arc;
 
 use bridle_loop::{Access, ActionHash, Answer, Answered, EffectId, SessionId};
-use bridle_sexp::Value;
+use bridle_sexp::{Dialect, Value};
 use bridle_store::Record;
 use bridle_wire::Code;
 use bridle_wire::oacp::{Failure, Id, Message, Path, Type};
 use tokio::sync::oneshot;
 
-use super::context::{Asked, Inquirer, Told};
+use super::context::{Asked, Inquirer};
 use super::hub::{Held, Hub};
 use super::inbound::request_id;
 use super::load;
@@ -181,7 +181,9 @@ impl Hub {
             Query::Approval(named) => self.approval(&who, named, own).await,
             Query::Approve(named, reply) => self.approve(&who, named, reply, own).await,
             Query::Context(asked) => {
-                self.inform(Inquirer { who, own }, asked).await.map(Told::into_value)
+                let dialect = Dialect::Lisp;
+                let told = self.inform(Inquirer { who, own, dialect }, asked).await?;
+                told.into_value(dialect)
             }
         }
     }
@@ -295,7 +297,7 @@ impl Hub {
         }
     }
 
-    fn sees(&self, who: &Principal, session: &Session) -> bool {
+    pub(super) fn sees(&self, who: &Principal, session: &Session) -> bool {
         self.may(who, Access::Observe, &session.id, &session.owner)
     }
 

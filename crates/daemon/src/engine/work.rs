@@ -44,6 +44,8 @@ pub(super) enum Work {
     Evict,
     /// Forget one of the session's records.
     Erase { record: Number, by: By, done: oneshot::Sender<Result<Forgotten, String>> },
+    /// Say that everything before this is done.
+    Reach(oneshot::Sender<()>),
     /// Let go of everything; the session is being forgotten.
     Close(oneshot::Sender<()>),
 }
@@ -88,6 +90,7 @@ impl Work {
             | Work::Begin { .. }
             | Work::Evict
             | Work::Erase { .. }
+            | Work::Reach(_)
             | Work::Close(_) => None,
         }
     }
@@ -122,6 +125,9 @@ impl Work {
 
     /// Tells whether this can be recorded together with other work.
     pub(super) fn can_share(&self) -> bool {
-        !matches!(self, Work::Begin { .. } | Work::Evict | Work::Erase { .. } | Work::Close(_))
+        !matches!(
+            self,
+            Work::Begin { .. } | Work::Evict | Work::Erase { .. } | Work::Reach(_) | Work::Close(_)
+        )
     }
 }

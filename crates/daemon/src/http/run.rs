@@ -137,7 +137,7 @@ async fn attempt_once(
         _ if wanted.is_resumed => attachment.admit_again(message, load),
         Some(step) if step.is_late => attachment.admit_again(message, load),
         Some(step) => attachment.admit_answering(message, &step.verdicts, load),
-        None => attachment.admit(message, &[], load),
+        None => attachment.admit((message, None), &[], load),
     };
     admitted.map_err(|failure| refused(&failure))?;
     let seq = loop {

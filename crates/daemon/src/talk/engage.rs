@@ -16,10 +16,9 @@ use bridle_wire::oacp::{Failure, Id, Message, Meta, Path, Type, response, succes
 use super::judge::{LARGE, MAX_TURN_BYTES, Signal, too_large};
 use super::reply::NOT_ASKED;
 use super::{Batch, Greeted, Talk};
-use crate::budget::OWNED;
 use crate::convert::Reader;
 use crate::engine::{
-    Attach, Attachment, Kind, Mode, Out, Query, Snapshot, StreamEvent, Taken, View,
+    Attach, Attachment, Kind, Mode, Out, Query, Snapshot, StreamEvent, Taken, Told, View,
 };
 use crate::metrics::Tally;
 use crate::principal::Principal;
@@ -32,6 +31,9 @@ pub(crate) const MAX_UNANSWERED: usize = 64;
 /// Sensors whose events only inform.
 const INFORMING: [&str; 6] =
     ["focus", "point-update", "buffer-update", "interrupt", "tool-output", "tool-error"];
+
+/// Bytes of an answer's envelope: its id is the largest part of it.
+const ENVELOPE: usize = 320;
 
 /// What a client is told whose hello did not find a session, and that goes on as if it had.
 const NO_SESSION: &str = "this connection is attached to no session; say hello again";
@@ -198,19 +200,37 @@ impl Talk {
     pub(crate) fn told(
         &mut self,
         shared: &Shared,
-        told: Result<Value, Failure>,
+        told: Result<Told, Failure>,
         out: &mut Vec<u8>,
         tally: &mut Tally,
     ) {
         let mut batch = Batch::new(shared, out, tally);
         match self.waiting.take().map(|waiting| *waiting) {
             Some(Waiting::Told(id)) => match told {
-                Ok(payload) => {
+                Ok(Told::Value(payload)) => {
                     self.say(&mut batch, &response(Some(&id), Meta::default(), payload));
                 }
+                Ok(Told::Text(payload)) => self.say_payload(&mut batch, &id, &payload),
                 Err(failure) => self.refuse(&mut batch, Some(&id), &failure),
             },
             other => self.waiting = other.map(Box::new),
+        }
+    }
+
+    /// Answers with a payload that is text already, or says that it does not fit.
+    fn say_payload(&mut self, batch: &mut Batch<'_>, id: &Id, payload: &str) {
+        let mut text = String::with_capacity(payload.len() + ENVELOPE);
+        text.push_str("(:type :RESPONSE :id ");
+        bridle_sexp::print(&id.to_value(), self.dialect, &mut text);
+        text.push_str(" :payload ");
+        text.push_str(payload);
+        text.push(')');
+        if self.put_off(&text) {
+            return;
+        }
+        if let Err(error) = self.try_say(batch, &text) {
+            let message = format!("the answer does not fit: {error}");
+            self.refuse(batch, Some(id), &Failure::because(error.code(), message));
         }
     }
 
@@ -271,10 +291,10 @@ impl Talk {
             self.waiting = Some(Box::new(Waiting::Signal(signal)));
             return;
         }
-        let Signal { message, dropped, bytes } = *signal;
+        let load = batch.shared.budget.load(signal.weight());
+        let Signal { message, dropped, ast, .. } = *signal;
         let id = message.id.clone();
-        let load = batch.shared.budget.load(bytes.saturating_mul(OWNED));
-        match link.attachment.admit(message, &dropped, load) {
+        match link.attachment.admit((message, ast), &dropped, load) {
             Ok(()) => link.unanswered += 1,
             Err(failure) => self.decline(batch, id.as_ref(), &failure),
         }

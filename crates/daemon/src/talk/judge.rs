@@ -14,7 +14,8 @@ use bridle_wire::oacp::hello::ClientHello;
 use bridle_wire::oacp::{Failure, Id, Message, Path, Type, strip_reserved};
 use bridle_wire::parts::PartMessage;
 
-use crate::engine::Query;
+use crate::budget::OWNED;
+use crate::engine::{Ast, Query, read_message};
 
 /// Payloads longer than this many bytes are judged apart. One that long takes some 100 us, and
 /// a worker that stays longer with one connection is missed by the others.
@@ -58,6 +59,16 @@ pub(crate) struct Signal {
     pub(crate) dropped: Vec<Path>,
     /// How many bytes its text had.
     pub(crate) bytes: usize,
+    /// The AST that was cut out of it.
+    pub(crate) ast: Option<Ast>,
+}
+
+impl Signal {
+    /// How much it weighs among the bytes in flight: what is a value, and what stays text.
+    pub(crate) fn weight(&self) -> usize {
+        let text = self.ast.as_ref().map_or(0, |ast| ast.text().len());
+        self.bytes.saturating_sub(text).saturating_mul(OWNED).saturating_add(text)
+    }
 }
 
 /// A large text that waits to be judged.
@@ -122,12 +133,12 @@ fn judge(text: &str, dialect: Dialect, depth: Depth, tape: &mut Tape) -> Verdict
         Ok(tree) => tree,
         Err(error) => return Verdict::Refused(None, Failure::from(&error)),
     };
-    let verdict = judge_tree(&tree, depth);
+    let verdict = judge_tree(&tree, dialect, depth);
     *tape = tree.into_tape();
     verdict
 }
 
-fn judge_tree(tree: &Tree<'_>, depth: Depth) -> Verdict {
+fn judge_tree(tree: &Tree<'_>, dialect: Dialect, depth: Depth) -> Verdict {
     if let Some(check) = Check::from_tree(tree) {
         return Verdict::Health(check);
     }
@@ -150,9 +161,9 @@ fn judge_tree(tree: &Tree<'_>, depth: Depth) -> Verdict {
     if kind == Type::Response && tree.source().len() > MAX_TURN_BYTES {
         return Verdict::Refused(id, too_large());
     }
-    let mut message = match Message::from_tree(tree) {
-        Ok(message) => message,
-        Err(invalid) => return Verdict::Refused(id, invalid.into()),
+    let (mut message, ast) = match read_message(tree, dialect) {
+        Ok(read) => read,
+        Err(failure) => return Verdict::Refused(id, failure),
     };
     let dropped = strip_reserved(&mut message);
     if kind == Type::Response {
@@ -163,7 +174,7 @@ fn judge_tree(tree: &Tree<'_>, depth: Depth) -> Verdict {
         Some(Err(failure)) => return Verdict::Refused(id, failure),
         None => {}
     }
-    Verdict::Signal(Box::new(Signal { message, dropped, bytes: tree.source().len() }))
+    Verdict::Signal(Box::new(Signal { message, dropped, bytes: tree.source().len(), ast }))
 }
 
 /// The refusal of a message that is too large for a turn of its session.

@@ -36,6 +36,7 @@ mod http_ws_hostile;
 mod http_ws_steps;
 mod limits;
 mod lock;
+mod overlay;
 mod parts;
 mod pipelining;
 mod principals;

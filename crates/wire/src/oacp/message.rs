@@ -4,7 +4,7 @@
 //! table of its type before anything is owned, and names path and place of the first fault.
 //! Key order is free, protocol keywords match ignoring case, the first of duplicate keys counts.
 
-use bridle_sexp::{Dialect, Error, Keyword, Reader, Tree, Value};
+use bridle_sexp::{Dialect, Error, Keyword, Node, Reader, Tree, Value};
 
 use super::invalid::{Invalid, Path};
 use super::shape::{Field, Need, Shape, check_fields, check_shape, missing};
@@ -247,6 +247,28 @@ impl Message {
     /// Names the first rule of the type that is broken, with path and place.
     pub fn from_tree(tree: &Tree<'_>) -> Result<Self, Invalid> {
         from_view(tree.root())
+    }
+
+    /// Reads a message as [`Message::from_tree`] does, but leaves some keys of its payload out.
+    ///
+    /// # Errors
+    /// As [`Message::from_tree`]; what is left out is checked too.
+    pub fn from_tree_without(tree: &Tree<'_>, keys: &[&str]) -> Result<Self, Invalid> {
+        let root = tree.root();
+        let mut message = envelope(root)?;
+        let is_kept = |key: &Node<'_>| !keys.iter().any(|name| key.is_keyword(name));
+        message.payload = root.get("payload").map(|payload| {
+            let mut items = payload.children();
+            let mut kept = Vec::new();
+            while let (Some(key), Some(value)) = (items.next(), items.next()) {
+                if is_kept(&key) {
+                    kept.extend([key.to_value(), value.to_value()]);
+                }
+            }
+            Value::list(kept)
+        });
+        message.extra = extra_of(root, &ENVELOPE);
+        Ok(message)
     }
 
     /// Checks a message as [`Message::from_tree`] does, but leaves its payload and unknown keys

@@ -16,6 +16,7 @@ use super::super::clock::Clock;
 use super::super::facts::HubFacts;
 use super::super::guard::Guard;
 use super::super::keeper::Keeper;
+use super::super::overlay::Overlays;
 use super::super::readers::Readers;
 use super::super::refusals::Refusals;
 use super::super::sums::Sums;
@@ -57,6 +58,7 @@ impl Hub {
         let reader = store.reader().map_err(Error::Record)?;
         let waiting = reader.open_sessions().map_err(Error::Record)?;
         let sums = Sums::read(&reader, clock.now()).map_err(Error::Record)?;
+        let overlays = Overlays::open(&config.state, &reader).map_err(Error::Overlays)?;
         drop(reader);
         let metrics = EngineMetrics::default();
         let (keeper, keeping) =
@@ -78,6 +80,7 @@ impl Hub {
             refusals: Refusals::default(),
             guard,
             sums,
+            overlays: Arc::new(overlays),
             workers: Semaphore::new(limits.workers),
             desks: Semaphore::new(DESKS),
             tasks: TaskTracker::new(),

@@ -186,6 +186,7 @@ fn crashed(directory: &std::path::Path, crash: Crash, text: &str) -> u64 {
         answers: Vec::new(),
         load: super::rig::no_load(),
         body: None,
+        ast: None,
         newness: Newness::Any,
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bridle_loop::{Asker, Name, SessionId, Signal, SignalKind};
-use bridle_sexp::{Value, read_one};
+use bridle_sexp::{Dialect, Value, read_one};
 use bridle_wire::oacp::hello::Role;
 use bridle_wire::oacp::{Failure, Id, Message};
 use tempfile::TempDir;
@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use crate::budget::{Budget, Load};
 use crate::config::{Config, ThinkerChoice};
-use crate::engine::{Attach, Attachment, Hub, Mode, Out, StreamEvent};
+use crate::engine::{Attach, Attachment, Hub, Mode, Out, StreamEvent, read_message};
 use crate::history::History;
 use crate::history::replay::Range;
 use crate::principal::Principal;
@@ -143,7 +143,9 @@ pub(super) struct Shell(pub(super) Arc<Attachment>);
 impl Shell {
     /// Sends a message.
     pub(super) fn try_send(&self, text: &str) -> Result<(), Failure> {
-        self.0.admit(message(text), &[], no_load())
+        let tree = read_one(text).expect("a form");
+        let said = read_message(&tree, Dialect::Lisp)?;
+        self.0.admit(said, &[], no_load())
     }
 
     pub(super) fn send(&self, text: &str) {
