@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
 type Tester = fn(&Path, &Console) -> Result<usize>;
 
 /// The daemon that cargo has built.
-fn daemon() -> PathBuf {
+pub(crate) fn daemon() -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
     root().join(target).join("debug/bridle")
 }

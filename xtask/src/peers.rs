@@ -2,6 +2,7 @@
 //! `vectors/*/peers/*.jsonl`. `--check` records into a scratch folder instead and compares, so that a
 //! record that no longer tells the truth fails `ci`. The peers write; this file only starts and compares.
 
+mod circle;
 mod org;
 
 use std::collections::BTreeMap;
@@ -16,11 +17,13 @@ use crate::vectors;
 pub(crate) const HELP: &str = "\
 usage: cargo xtask peers [--check]
        cargo xtask peers org [--record | --check] [--no-packages] [FOLDER...]
+       cargo xtask peers circle [--no-packages] [FOLDER...]
 
 Runs the vectors through SBCL, Emacs and Python and writes what they did to vectors/*/peers/*.jsonl.
 
   --check   write nothing; fail when the files differ from what the peers do now
-  org       compare the trees of Org files with those of Emacs; `peers org --help` says how";
+  org       compare the trees of Org files with those of Emacs; `peers org --help` says how
+  circle    send the trees of Org files from Emacs to a daemon and back; `peers circle --help` says how";
 
 /// How many differing lines to show of one file.
 const SHOWN_DIFFERENCES: usize = 5;
@@ -42,6 +45,7 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
             Ok(())
         }
         [verb, rest @ ..] if verb == "org" => org::run(rest, console),
+        [verb, rest @ ..] if verb == "circle" => circle::run(rest, console),
         _ => bail!("unexpected arguments `{}`\n\n{HELP}", arguments.join(" ")),
     }
 }

@@ -87,10 +87,14 @@ fn printed() -> Result<String> {
     Ok(text)
 }
 
-fn compare(flags: &[&str], console: &Console) -> Result<()> {
+/// The Org files that are asked for, by what they are.
+pub(super) fn sets<'f>(
+    flags: &[&'f str],
+    console: &Console,
+) -> Result<Vec<(&'f str, Vec<PathBuf>)>> {
     let known = |flag: &str| ["--no-made", "--no-packages"].contains(&flag);
     if let Some(flag) = flags.iter().find(|flag| flag.starts_with("--") && !known(flag)) {
-        bail!("unexpected argument `{flag}`\n\n{HELP}");
+        bail!("unexpected argument `{flag}`: `--help` says what there is");
     }
     let mut sets = vec![("vectors", org_files(&root().join("vectors/org"))?)];
     if !flags.contains(&"--no-made") {
@@ -102,6 +106,11 @@ fn compare(flags: &[&str], console: &Console) -> Result<()> {
     for folder in flags.iter().filter(|flag| !flag.starts_with("--")) {
         sets.push((*folder, org_files(Path::new(folder))?));
     }
+    Ok(sets)
+}
+
+fn compare(flags: &[&str], console: &Console) -> Result<()> {
+    let sets = sets(flags, console)?;
     let mut all = Score::default();
     for (name, files) in sets {
         let mut score = Score::default();

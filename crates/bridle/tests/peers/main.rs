@@ -12,9 +12,11 @@
 //! - `outbound`: bridle's own client at a Lisp server
 //! - `browser`: pages in a real browser, over HTTP
 //! - `websocket`: a library of Python on a WebSocket
+//! - `circle`: what Org sees in files, to the daemon and back
 //! - `org`: the thought trace, read by Org itself
 
 mod browser;
+mod circle;
 mod codec;
 mod conversation;
 mod fragments;
