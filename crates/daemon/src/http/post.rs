@@ -81,7 +81,7 @@ pub(super) async fn exchange(
     let admitted = admit(&http, &peer, &head.headers, received).await;
     let answered = match admitted {
         Ok(wanted) => {
-            let wanted = Admitted { of: head.extensions.get::<GoesOn>().cloned(), ..wanted };
+            let wanted = wanted.going_on(head.extensions.get::<GoesOn>());
             Box::pin(carry_out(&http, wanted)).await
         }
         Err(error) => Err(error),
@@ -118,6 +118,16 @@ struct Admitted {
     step: Option<Step>,
     /// What it goes on with, where that cannot be seen in it.
     of: Option<GoesOn>,
+}
+
+impl Admitted {
+    /// The same as part of what another request began.
+    fn going_on(mut self, of: Option<&GoesOn>) -> Admitted {
+        if let (Some(step), Some(GoesOn(id))) = (&mut self.step, of) {
+            step.named = Some(id.clone());
+        }
+        Admitted { of: of.cloned(), ..self }
+    }
 }
 
 /// How a request is answered.

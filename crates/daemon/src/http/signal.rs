@@ -19,7 +19,7 @@ use super::step::Step;
 /// The kind of a shell whose user reads a terminal.
 const COMMAND_SHELL: &str = "command_shell";
 
-/// Where a request that takes a step has its own id: it is known by that of the step.
+/// Where a request that takes a step has the id by which it is called off: it is known by the step.
 pub(super) const NAMED: &str = "request-id";
 
 /// The prompt that a request makes. It names the request by its fingerprint, so that another body
@@ -41,8 +41,8 @@ pub(super) fn message(
     }
     if let Some(step) = step {
         pairs.extend(taken_up(step));
-        let id = received.message.request_id.as_ref();
-        pairs.extend(id.map(|id| (NAMED, Value::str(id.as_str()))));
+        let named = step.named.as_ref();
+        pairs.extend(named.map(|id| (NAMED, Value::str(id.as_str()))));
     }
     if discovery::can_ask(received.message.capabilities.as_ref()) {
         pairs.push(("returns", Value::T));

@@ -7,7 +7,7 @@
 use bridle_loop::{ActionHash, Answer, SessionId};
 use bridle_sexp::Value;
 use bridle_wire::openharness::feedback::{Decider, DirectiveResult, Outcome};
-use bridle_wire::openharness::ids::{ContinuationToken, RunId, Timestamp};
+use bridle_wire::openharness::ids::{ContinuationToken, RequestId, RunId, Timestamp};
 use bridle_wire::openharness::request::{Context, Continuation};
 use bridle_wire::openharness::{Code, ErrorObject, RequestMessage};
 
@@ -71,6 +71,8 @@ pub(super) struct Step {
     pub(super) run: u64,
     /// The name under which the step is known when it comes again.
     pub(super) id: String,
+    /// The request by whose id it is called off: the one that takes it, unless that says another.
+    pub(super) named: Option<RequestId>,
     /// All questions that the shell was given.
     pub(super) asked: Vec<Asked>,
     /// What it answers to some of them.
@@ -130,7 +132,8 @@ pub(super) fn take(seals: &Seals, bearer: Bearer<'_>) -> Result<Option<Step>, Bo
     let known = results.iter().filter_map(|result| noted(&session, run, result));
     let results = known.take(MAX_RESULTS).collect();
     let (id, is_late) = (opened.nonce, expires <= bearer.now);
-    Ok(Some(Step { session, run, id, asked, verdicts, results, is_late }))
+    let named = bearer.message.request_id.clone();
+    Ok(Some(Step { session, run, id, named, asked, verdicts, results, is_late }))
 }
 
 /// Results of one request that are recorded: as many as an answer has directives, and some.

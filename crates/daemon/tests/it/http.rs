@@ -1,6 +1,7 @@
 //! OpenHarness over HTTP: documents, exchanges, refusals.
 
 use bridle_wire::openharness::discovery::Discovery;
+use bridle_wire::openharness::ids::Name;
 use bridle_wire::openharness::{Code, Limits, read};
 
 use crate::http_client::{Client, ask, get, intent, on, post, raw_post, serving};
@@ -44,6 +45,12 @@ async fn documents_say_what_is_built() {
     let document: Discovery = read(found.body.as_bytes(), &Limits::default()).unwrap();
     assert_eq!(document.engine.name.as_str(), "bridle");
     assert_eq!(document.limits.max_body_bytes, 1 << 20);
+    // Lines are not served, so they are not offered; what is, is offered in both places.
+    let profiles: Vec<_> = document.profiles.iter().map(Name::as_str).collect();
+    assert_eq!(profiles, ["dev.bridle.sse.1", "dev.bridle.ws.1"]);
+    let streaming = document.capabilities.0.get("openharness.streaming").unwrap().to_text();
+    assert_eq!(streaming, r#"{"profiles":["dev.bridle.sse.1","dev.bridle.ws.1"]}"#);
+    assert!(document.capabilities.asks("openharness.attachments.upload"));
     let openapi = get(&daemon, "/v1/openharness/openapi.json").await;
     assert_eq!(openapi.status, 200);
     assert!(openapi.body.starts_with("{\"openapi\":\"3.1.0\""), "{openapi:?}");

@@ -134,6 +134,32 @@ async fn what_goes_on_after_a_yes_is_called_off_by_the_same_name() {
 }
 
 #[tokio::test]
+async fn the_same_after_a_restart() {
+    let daemon = Daemon::with(scripted(RULES)).await;
+    let device = Device::usual(&daemon);
+    let mut shell = Shell::with(&daemon, device.bearer()).await;
+    let mut other = tui(&daemon).await;
+    shell.request(&says("r1", "brood")).await;
+    let asked = shell.message().await;
+    let yes = results("r1", &asked, "allow_once");
+    shell.say(&yes).await;
+    assert_eq!(eval(&mut other).await, "(brood)");
+    drop((shell, other));
+    let (end, dir) = daemon.begin_stop();
+    end.await.unwrap().unwrap();
+    let daemon = Daemon::again(dir, scripted(RULES)).await;
+    let mut shell = Shell::with(&daemon, device.bearer()).await;
+    shell.say(&cancel("r1")).await;
+    assert!(shell.next().await.unwrap().is_none());
+    // Another connection learns where it was asked by asking again; then it finds the end.
+    shell.request(&says("r1", "brood")).await;
+    assert_eq!(shell.message().await, asked);
+    shell.say(&yes).await;
+    assert_eq!(code(&shell.next_final().await), Some(Code::Canceled));
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
 async fn a_question_that_is_called_off_is_no_longer_asked() {
     let daemon = Daemon::with(scripted(RULES)).await;
     let (mut shell, _tui) = (connected(&daemon).await, tui(&daemon).await);

@@ -4,6 +4,7 @@
 use bridle_loop::{ActionHash, Name, SessionId};
 use bridle_sexp::{Reader, Value};
 use bridle_wire::oacp::{self, Message, Type};
+use bridle_wire::openharness::ids::RequestId;
 use bridle_wire::openharness::{Json, Limits, Object, Received, receive};
 use proptest::option::of;
 use proptest::prelude::*;
@@ -219,6 +220,7 @@ fn step() -> Step {
         session: SessionId::parse("desk").unwrap(),
         run: 7,
         id: "nonce".to_owned(),
+        named: RequestId::new("r0").ok(),
         asked: vec![asked(41), asked(43)],
         verdicts: Vec::new(),
         results: vec![Value::plist([("directive", Value::int(0))])],
@@ -288,7 +290,7 @@ proptest! {
         let approvals: Vec<_> = approvals.iter().filter_map(Value::as_i64).collect();
         prop_assert_eq!(approvals, [41, 43]);
         prop_assert_eq!(payload.get("results").and_then(Value::elements).map(<[Value]>::len), Some(1));
-        prop_assert_eq!(payload.get(NAMED).and_then(Value::as_str), Some("r1"));
+        prop_assert_eq!(payload.get(NAMED).and_then(Value::as_str), Some("r0"));
         if !is_blank {
             prop_assert_eq!(sorted(&context_of(payload)), sorted(&told_of(&context)));
         }
