@@ -23,6 +23,8 @@ pub(super) struct Watch {
 /// What was seen.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen {
+    /// How often it was looked.
+    looks: usize,
     /// The slowest answer to a question that needs no work.
     slowest: Duration,
     /// How much later than it should this thread ran.
@@ -43,6 +45,7 @@ impl Watch {
                     return seen;
                 }
                 seen.stall = seen.stall.max(slept.elapsed().saturating_sub(EVERY));
+                seen.looks += 1;
                 let asked = Instant::now();
                 match get(&address, "/health") {
                     Ok(text) if text.starts_with("HTTP/1.1 ") => {
@@ -76,10 +79,10 @@ impl Seen {
 
 impl fmt::Display for Seen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Seen { slowest, stall, unanswered } = self;
-        let (slowest, stall) = (slowest.as_secs_f64(), stall.as_secs_f64());
-        write!(f, "the slowest health check took {slowest:.1} s, {unanswered} had no answer, ")?;
-        write!(f, "and the machine stood still for up to {stall:.1} s")
+        let Seen { looks, slowest, stall, unanswered } = self;
+        let (slowest, stall) = (slowest.as_millis(), stall.as_millis());
+        write!(f, "of {looks} health checks the slowest took {slowest} ms, {unanswered} had no ")?;
+        write!(f, "answer, and the machine stood still for up to {stall} ms")
     }
 }
 
@@ -92,6 +95,7 @@ mod tests {
     #[test]
     fn a_machine_that_stood_still_is_told_from_a_daemon_that_hangs() {
         let seen = |stall, slowest| Seen {
+            looks: 7,
             stall: Duration::from_secs(stall),
             slowest: Duration::from_secs(slowest),
             unanswered: 0,
