@@ -1,7 +1,7 @@
 //! Copies what is committed from the log beside the file into the file itself, while the writer goes on.
 //!
 //! Nothing depends on it: what is in the log is durable. Without it the writer copies by itself, inside
-//! of a commit, when the log has `MAX_LOG_PAGES`, and everybody who waits
+//! of a commit, when the log has `FULL_LOG` bytes, and everybody who waits
 //! for that commit waits for a thousand scattered pages too. The daemon's keeper has a thread for it.
 
 use std::fmt;

@@ -24,7 +24,7 @@ pub(crate) use receipts::{ENTRY, Entry, after as receipts_after};
 /// Largest body or state, in bytes: four times the largest message, since a context quotes some.
 pub const MAX_BODY: usize = 256 << 20;
 
-/// Largest sealed body that is kept in its row, in bytes: one page of the file. Larger ones are blobs,
+/// Largest sealed body that is kept in its row, in bytes: half a page of the file. Larger ones are blobs,
 /// so that reading many records does not drag them along.
 pub const MAX_INLINE: usize = 4096;
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use rusqlite::{Connection, StatementStatus};
 
-use super::{FILE, companions, open_reader, open_writer};
+use super::{FILE, FULL_LOG, PAGE, companions, open_reader, open_writer};
 use crate::error::Error;
 
 #[test]
@@ -38,6 +38,26 @@ fn is_as_durable_as_it_must_be() {
     };
     let asked = ["journal_mode", "synchronous", "secure_delete", "temp_store"].map(ask);
     assert_eq!(asked, ["wal", "2", "1", "2"]);
+}
+
+#[test]
+fn a_new_file_has_large_pages_and_an_old_one_keeps_its_own() {
+    for (before, page) in [(None, PAGE), (Some(4096), 4096)] {
+        let dir = tempfile::tempdir().unwrap();
+        if let Some(before) = before {
+            let old = Connection::open(dir.path().join(FILE)).unwrap();
+            old.pragma_update(None, "page_size", before).unwrap();
+            old.execute_batch("VACUUM").unwrap();
+        }
+        for _ in 0..2 {
+            let connection = open_writer(dir.path()).unwrap();
+            let ask = |pragma: &str| -> i64 {
+                connection.pragma_query_value(None, pragma, |row| row.get(0)).unwrap()
+            };
+            assert_eq!(ask("page_size"), page);
+            assert_eq!(ask("wal_autocheckpoint") * page, FULL_LOG);
+        }
+    }
 }
 
 #[test]
