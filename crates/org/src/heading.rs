@@ -204,7 +204,8 @@ fn tags(bytes: &[u8]) -> (&[u8], &[u8]) {
     let length = whole.iter().rev().take_while(|byte| !is_blank(**byte)).count();
     let (front, group) = whole.split_at(whole.len() - length);
     let inner = group.strip_prefix(b":").and_then(|inner| inner.strip_suffix(b":"));
-    let is_tag = |letter: char| letter.is_alphanumeric() || "_@#%:".contains(letter);
+    let is_tag =
+        |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '@' | '#' | '%' | ':');
     match inner.filter(|inner| !front.is_empty() && !inner.is_empty() && all_chars(inner, is_tag)) {
         Some(inner) => (front, inner),
         None => (bytes, &[]),

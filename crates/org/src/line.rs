@@ -149,5 +149,5 @@ fn is_environment(byte: u8) -> bool {
 
 /// `[-_[:word:]]`, by the syntax table of Org mode.
 fn is_label(letter: char) -> bool {
-    letter.is_alphanumeric() || "-_$%'".contains(letter)
+    letter.is_alphanumeric() || matches!(letter, '-' | '_' | '$' | '%' | '\'')
 }

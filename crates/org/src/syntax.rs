@@ -122,11 +122,18 @@ pub(crate) fn ends_fragment(letter: Option<char>) -> bool {
 
 /// The character that begins at `at`; `None` for a byte that is no UTF-8. The offset is before the end.
 pub(crate) fn letter_at(text: &[u8], at: usize) -> Option<char> {
-    first_char(text.get(at..).unwrap_or_default()).and_then(|(letter, _)| letter)
+    match text.get(at) {
+        Some(byte) if byte.is_ascii() => Some(char::from(*byte)),
+        Some(_) => first_char(&text[at..]).and_then(|(letter, _)| letter),
+        None => None,
+    }
 }
 
 /// The length of the character that begins at `at`, at least 1.
 pub(crate) fn length_at(text: &[u8], at: usize) -> usize {
+    if text.get(at).is_some_and(u8::is_ascii) {
+        return 1;
+    }
     letter_at(text, at).map_or(1, char::len_utf8)
 }
 

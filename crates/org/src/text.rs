@@ -87,7 +87,12 @@ pub(crate) fn first_char(bytes: &[u8]) -> Option<(Option<char>, &[u8])> {
 
 /// Whether every character is `accepted`; bytes that are no UTF-8 never are.
 pub(crate) fn all_chars(mut bytes: &[u8], accepted: impl Fn(char) -> bool) -> bool {
-    while let Some((letter, rest)) = first_char(bytes) {
+    while let Some(first) = bytes.first() {
+        let (letter, rest) = if first.is_ascii() {
+            (Some(char::from(*first)), &bytes[1..])
+        } else {
+            first_char(bytes).unwrap_or((None, &[]))
+        };
         if !letter.is_some_and(&accepted) {
             return false;
         }

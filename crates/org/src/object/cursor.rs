@@ -164,7 +164,26 @@ impl Cursors {
 fn may_follow(text: &[u8], at: usize) -> bool {
     match text.get(at) {
         None => true,
-        Some(byte) if byte.is_ascii() => b"- \t\n\r\x0c.,:!?;'\")}\\[".contains(byte),
+        Some(byte) if byte.is_ascii() => matches!(
+            byte,
+            b'-' | b' '
+                | b'\t'
+                | b'\n'
+                | b'\r'
+                | 0x0c
+                | b'.'
+                | b','
+                | b':'
+                | b'!'
+                | b'?'
+                | b';'
+                | b'\''
+                | b'"'
+                | b')'
+                | b'}'
+                | b'\\'
+                | b'['
+        ),
         Some(_) => is_space(letter_at(text, at)),
     }
 }

@@ -27,7 +27,7 @@ impl Reader<'_> {
     fn may_open(&self, at: usize, frame: &Frame) -> bool {
         self.begins_line(at, frame)
             || self.before(at, frame).is_some_and(|letter| {
-                is_space(letter) || letter.is_some_and(|letter| "-('\"{".contains(letter))
+                is_space(letter) || matches!(letter, Some('-' | '(' | '\'' | '"' | '{'))
             })
     }
 
@@ -90,7 +90,7 @@ impl Reader<'_> {
             let length = length_at(self.text, at);
             if is_alphanumeric(letter) {
                 end = Some(at + length);
-            } else if !letter.is_some_and(|letter| ".,\\".contains(letter)) {
+            } else if !matches!(letter, Some('.' | ',' | '\\')) {
                 break;
             }
             at += length;

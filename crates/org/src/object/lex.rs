@@ -2,24 +2,64 @@
 
 use super::{Found, Frame, Reader};
 use crate::kind::Type;
+use crate::lines::widen;
 use crate::syntax::{is_alphanumeric, is_space, letter_at, letter_before};
 use crate::text::is_blank;
 
 /// Bytes that an object begins with, or that show one: `:` of a plain link, `_` of `src_` and `call_`.
 const STARTS: [bool; 256] = {
     let mut starts = [false; 256];
-    let bytes = b"*/_^~=+@{$<\\[:";
-    let mut index = 0;
-    while index < bytes.len() {
-        starts[bytes[index] as usize] = true;
-        index += 1;
+    let mut byte = 0;
+    while byte < 128_u8 {
+        starts[byte as usize] = is_start(byte);
+        byte += 1;
     }
     starts
 };
 
+/// Bytes that are looked at together.
+const CHUNK: usize = 16;
+
+/// Whether the byte is such a one: comparisons alone, so that the compiler makes them for a chunk at once.
+const fn is_start(byte: u8) -> bool {
+    (byte == b'$')
+        | (byte == b'*')
+        | (byte == b'+')
+        | (byte == b'/')
+        | (byte == b':')
+        | (byte == b'<')
+        | (byte == b'=')
+        | (byte == b'@')
+        | ((byte.wrapping_sub(b'[') <= b'_' - b'[') & (byte != b']'))
+        | (byte == b'{')
+        | (byte == b'~')
+}
+
+/// Where the first of them is in a chunk.
+fn in_chunk(chunk: &[u8; CHUNK]) -> Option<usize> {
+    let mut marks = [0_u8; CHUNK];
+    for (mark, byte) in marks.iter_mut().zip(chunk) {
+        *mark = u8::from(is_start(*byte));
+    }
+    let marks = u128::from_le_bytes(marks);
+    (marks != 0).then(|| widen(marks.trailing_zeros() / u8::BITS))
+}
+
+/// Where the first byte is that could begin an object, or show one.
+fn first_start(text: &[u8]) -> Option<usize> {
+    let (chunks, rest) = text.as_chunks::<CHUNK>();
+    for (index, chunk) in chunks.iter().enumerate() {
+        if let Some(at) = in_chunk(chunk) {
+            return Some(index * CHUNK + at);
+        }
+    }
+    let at = rest.iter().position(|byte| STARTS[usize::from(*byte)]);
+    at.map(|at| chunks.len() * CHUNK + at)
+}
+
 /// Whether any byte could begin an object, or show one.
 pub(super) fn may_begin(text: &[u8]) -> bool {
-    text.iter().any(|byte| STARTS[usize::from(*byte)])
+    first_start(text).is_some()
 }
 
 impl Reader<'_> {
@@ -31,9 +71,7 @@ impl Reader<'_> {
         let limit = self.radio_link(at, frame);
         let end = limit.map_or(frame.end, |(begin, _)| begin);
         let mut place = at;
-        while let Some(skipped) =
-            self.text[place..end].iter().position(|byte| STARTS[usize::from(*byte)])
-        {
+        while let Some(skipped) = first_start(&self.text[place..end]) {
             place += skipped;
             if let Some(found) = self.object(place, at, frame) {
                 return Some(found);
@@ -99,7 +137,8 @@ impl Reader<'_> {
 
     fn superscript(&mut self, at: usize, frame: &Frame) -> Option<Found> {
         let next = (at + 1 < frame.end).then(|| letter_at(self.text, at + 1))?;
-        let begins = next.is_some_and(|letter| "-{(*+.,".contains(letter)) || is_alphanumeric(next);
+        let begins =
+            matches!(next, Some('-' | '{' | '(' | '*' | '+' | '.' | ',')) || is_alphanumeric(next);
         begins.then(|| self.script(Type::Superscript, at, frame)).flatten()
     }
 

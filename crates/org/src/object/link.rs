@@ -34,7 +34,11 @@ pub(crate) const TYPES: &[&str] = &[
 
 /// Length of the type of link at the end of `bytes`.
 fn type_before(bytes: &[u8]) -> Option<usize> {
+    let last = bytes.last().map(u8::to_ascii_lowercase);
     let ends = |name: &&&str| {
+        if name.as_bytes().last().copied() != last {
+            return false;
+        }
         let start = bytes.len().checked_sub(name.len());
         start.is_some_and(|start| bytes[start..].eq_ignore_ascii_case(name.as_bytes()))
     };
@@ -79,6 +83,7 @@ impl Reader<'_> {
         let (mut at, mut end, mut units) = (start, None, 0);
         while at < frame.end {
             let (length, may_end) = match self.text[at] {
+                byte if PLAIN[usize::from(byte)] => (1, true),
                 b'(' => match self.parenthesis(at, frame, 2) {
                     Some(close) => (close + 1 - at, true),
                     None => break,
@@ -188,6 +193,18 @@ impl Reader<'_> {
     }
 }
 
-fn is_bracket_or_space(byte: u8) -> bool {
+const fn is_bracket_or_space(byte: u8) -> bool {
     matches!(byte, b']' | b'[' | b' ' | b'\t' | b'\n' | b'\r' | b'(' | b')' | b'<' | b'>')
 }
+
+/// Bytes of ASCII that the path of a plain link goes on with, and may end with.
+const PLAIN: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut byte = 0;
+    while byte < 128_u8 {
+        plain[byte as usize] =
+            byte == b'/' || !(byte.is_ascii_punctuation() || is_bracket_or_space(byte));
+        byte += 1;
+    }
+    plain
+};

@@ -20,6 +20,26 @@ struct Pair {
     shape: Shape,
 }
 
+/// How far is looked for what closes a bracket before all of them are, in bytes.
+const NEAR: usize = 64;
+
+fn closing(opening: u8) -> u8 {
+    match opening {
+        b'{' => b'}',
+        b'(' => b')',
+        _ => b']',
+    }
+}
+
+/// What closes the bracket at `open`, when it is near and no other of its kind is between them: nearly always.
+fn near(text: &[u8], open: usize) -> Option<usize> {
+    let opening = *text.get(open)?;
+    let closing = closing(opening);
+    let rest = &text[open + 1..text.len().min(open + NEAR)];
+    let at = rest.iter().position(|byte| *byte == opening || *byte == closing)?;
+    (rest[at] == closing).then_some(open + 1 + at)
+}
+
 /// The brackets of one kind.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pairs {
@@ -36,11 +56,14 @@ impl Pairs {
 
     /// What closes the bracket at `open`.
     pub(super) fn close(&mut self, text: &[u8], start: usize, open: usize) -> Option<usize> {
-        self.pair(text, start, open).and_then(|pair| pair.close)
+        near(text, open).or_else(|| self.pair(text, start, open).and_then(|pair| pair.close))
     }
 
     /// The same, where brackets inside it are at most two deep, and all equally.
     pub(super) fn shallow(&mut self, text: &[u8], start: usize, open: usize) -> Option<usize> {
+        if let Some(close) = near(text, open) {
+            return Some(close);
+        }
         let pair = self.pair(text, start, open)?;
         pair.close.filter(|_| pair.shape != Shape::Other)
     }
@@ -54,11 +77,7 @@ impl Pairs {
     }
 
     fn walk(&mut self, text: &[u8], start: usize, opening: u8) {
-        let closing = match opening {
-            b'{' => b'}',
-            b'(' => b')',
-            _ => b']',
-        };
+        let closing = closing(opening);
         self.known = true;
         self.pairs.clear();
         self.open.clear();
