@@ -19,32 +19,26 @@ pub(super) fn fetched(console: &Console) -> Result<Vec<PathBuf>> {
     let corpus = root().join("target/org-corpus");
     let mut pool = None;
     for line in list.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
-        let [kind, package, hash] = line.split(' ').collect::<Vec<_>>()[..] else {
-            bail!("`{line}`, expected a registry, a package and a hash")
+        let Some((file, hash)) = line.split_once(' ') else {
+            bail!("`{line}`, expected a path in the pool and a hash")
         };
-        let folder = corpus.join(package.replace(['=', ':', '/'], "_"));
+        let folder = corpus.join(file.replace('/', "_"));
         if folder.join("done").exists() {
             continue;
         }
         fs::create_dir_all(&folder)
             .with_context(|| format!("cannot make `{}`", folder.display()))?;
-        let result = match kind {
-            "deb" => debian(package, hash, &folder),
-            "src" => {
-                let pool: &String = match &pool {
-                    Some(pool) => pool,
-                    None => pool.insert(mirror()?),
-                };
-                source(&format!("{pool}/{package}"), hash, &folder)
-            }
-            _ => bail!("no registry `{kind}`, expected `deb` or `src`"),
+        let pool: &String = match &pool {
+            Some(pool) => pool,
+            None => pool.insert(mirror()?),
         };
+        let result = unpack(&format!("{pool}/{file}"), hash, &folder);
         match result {
             Ok(()) => {
                 fs::write(folder.join("done"), "").context("cannot mark a package as fetched")?;
             }
             // A registry that no longer has one of them must not hide what the others show.
-            Err(error) => console.say(format!("peers: without {package}: {error:#}")),
+            Err(error) => console.say(format!("peers: without {file}: {error:#}")),
         }
     }
     let files = different(super::org_files(&corpus)?)?;
@@ -76,24 +70,18 @@ fn mirror() -> Result<String> {
     Ok(site.to_owned())
 }
 
-fn debian(package: &str, hash: &str, folder: &Path) -> Result<()> {
-    let script = "apt-get download -qq \"$2\" && set -- \"$1\" \"$2\" \"$3\" *.deb && \
-        echo \"$3  $4\" | sha256sum -c --quiet && dpkg-deb -x \"$4\" tree && rm \"$4\"";
-    unpack(script, package, hash, folder)
-}
-
-/// A file of a source package: what patches are in it is not applied.
-fn source(address: &str, hash: &str, folder: &Path) -> Result<()> {
-    let script = "/usr/lib/apt/apt-helper download-file \"$2\" file.tar \"SHA256:$3\" && mkdir -p tree && \
-        { tar -xf file.tar -C tree --no-same-owner --wildcards '*.org' 2>/dev/null || true; } && rm file.tar";
-    unpack(script, address, hash, folder)
-}
-
-/// Runs the script in the folder, and leaves nothing but Org files, none of them packed.
-fn unpack(script: &str, package: &str, hash: &str, folder: &Path) -> Result<()> {
-    let keep = "find tree -name '*.org.gz' -exec gunzip -f {} + && find tree ! -name '*.org' ! -type d -delete";
-    let whole =
-        format!("cd \"$1\" && rm -rf tree *.deb file.tar && ({script}) >/dev/null && {keep}");
+/// Fetches a file, checks it, and leaves nothing of it but Org files, none of them packed. What patches are in a source
+/// package is not applied.
+fn unpack(address: &str, hash: &str, folder: &Path) -> Result<()> {
+    let script = r#"cd "$1" && rm -rf tree file && mkdir tree &&
+        /usr/lib/apt/apt-helper download-file "$2" file "SHA256:$3" >/dev/null &&
+        case "$2" in
+        *.deb) dpkg-deb -x file tree ;;
+        *) tar -xf file -C tree --no-same-owner --wildcards '*.org' 2>/dev/null || true ;;
+        esac &&
+        rm file &&
+        find tree -name '*.org.gz' -exec gunzip -f {} + &&
+        find tree ! -name '*.org' ! -type d -delete"#;
     let folder = folder.to_str().context("a path that is no text")?;
-    Run::new("sh").args(["-c", &whole, "sh", folder, package, hash]).stdout().map(drop)
+    Run::new("sh").args(["-c", script, "sh", folder, address, hash]).stdout().map(drop)
 }
