@@ -1,6 +1,7 @@
 //! The command line. Every command with its flags and examples; the flags of settings come from
 //! the settings table.
 
+pub(crate) mod ask;
 pub(crate) mod conform;
 pub(crate) mod guard;
 pub(crate) mod org;
@@ -67,6 +68,18 @@ pub(crate) enum Command {
         after_help = "Examples:\n  bridle health\n  bridle health --wait 10 --addr 127.0.0.1:9105"
     )]
     Health(Health),
+    /// Ask an Engine of OpenHarness something, and carry out what it answers
+    #[command(
+        after_help = "Messages are printed on stdout as they come, everything else on stderr. What needs a yes is \
+        asked on\na terminal, about exactly what is wanted; where nobody can be asked it is refused. Types of \
+        actions\nthat are not known never act. Exit 1: the Engine answered with an error; 69: it cannot be \
+        reached; 75: not\nin time; 76: it is no Engine; 77: it wants another credential.\n\n\
+        Examples:\n  \
+        bridle ask --session desk what is open?\n  \
+        git diff | bridle ask --engine https://engine.example.org --token-file token\n  \
+        bridle ask --json help"
+    )]
+    Ask(ask::Ask),
     /// Send forms to a daemon and print its answers; exit 1 if an answer is an error
     #[command(after_help = "Examples:\n  \
         bridle send '(:type :health-check :detail t)' --pretty\n  \

@@ -1,6 +1,7 @@
 //! The commands, one file for each family; here are the dispatch and what they share.
 
 mod approve;
+mod ask;
 mod config;
 mod conform;
 mod grant;
@@ -30,6 +31,7 @@ pub(crate) fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Up(given) => up::run(&given),
         Command::Health(args) => talk::health(args),
+        Command::Ask(args) => ask::run(args),
         Command::Send(args) => talk::send(args),
         Command::Log(args) => record::log(args),
         Command::Tail(args) => session::tail(args),

@@ -9,12 +9,14 @@
 //! - [`frames`], [`input`]: frames and forms from a stream, one after another, with their places
 //! - [`sexp`], [`frame`]: commands on text and frames, without a daemon
 //! - [`health`], [`send`], [`system`], [`tail`], [`tap`]: commands that talk or listen
+//! - [`mod@ask`]: a Shell of OpenHarness on a terminal, or driven by lines
 //! - [`conform`]: kits that tell whether a peer keeps to the protocol
 //! - [`openharness`]: a Shell of the second protocol, for any Engine
 //! - [`pretty`]: forms laid out for people, colored on request
 //! - [`error`]: what can go wrong, and the hint that goes with it
 
 pub mod addr;
+pub mod ask;
 pub mod attach;
 pub mod client;
 pub mod conform;

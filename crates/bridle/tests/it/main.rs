@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod cli_approve;
+mod cli_ask;
 mod cli_config;
 mod cli_forget;
 mod cli_frame;

@@ -148,6 +148,10 @@ impl Engine {
                 return self.desk.give_up();
             }
         }
+        // An answer that was carried out at once has its results on the way already.
+        if !self.desk.outgoing.is_empty() {
+            return;
+        }
         // Whatever has not become an answer was cut off.
         let actions = self.desk.shell.cut(self.desk.now().ms);
         self.desk.carry_out(actions);

@@ -1,0 +1,57 @@
+//! Flags of `bridle ask`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bridle_shell::Addr;
+use bridle_shell::openharness::http::Place;
+use clap::{Args, ValueHint};
+
+use super::seconds;
+
+#[derive(Debug, Args)]
+pub(crate) struct Ask {
+    /// What is wanted; without it, standard input is read to its end
+    #[arg(value_name = "TEXT", trailing_var_arg = true)]
+    pub(crate) words: Vec<String>,
+    /// The Engine [default: $BRIDLE_ENGINE, else http://127.0.0.1:8788]
+    #[arg(long, value_name = "URL")]
+    pub(crate) engine: Option<Place>,
+    /// File with a bearer token [default: $BRIDLE_TOKEN is the token, if it is set]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) token_file: Option<PathBuf>,
+    /// PEM file of the authorities that certificates are checked with [default: the system's]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) ca: Option<PathBuf>,
+    /// Session to go on with; without it, nothing is remembered
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// Thread within the session
+    #[arg(long, value_name = "ID", requires = "session")]
+    pub(crate) conversation: Option<String>,
+    /// Longest wait for all of it; the Engine is told, too
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) timeout: Option<Duration>,
+    /// Wait for the whole answer, instead of showing it as it comes
+    #[arg(long)]
+    pub(crate) no_stream: bool,
+    /// Print everything that the Shell does as JSON, an object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Be driven by lines on standard input, as `bridle conform shell` does
+    #[arg(long, conflicts_with_all = ["words", "json", "timeout", "conversation"])]
+    pub(crate) lines: bool,
+    /// With --lines, a daemon of the framed protocol instead of an Engine, as `bridle conform
+    /// oacp-client` is
+    #[arg(long, value_name = "ADDR", requires_all = ["lines", "session"], conflicts_with = "engine")]
+    pub(crate) addr: Option<Addr>,
+    /// Number of the last event seen there
+    #[arg(long, value_name = "SEQ", default_value = "0", requires = "addr")]
+    pub(crate) cursor: u64,
+    /// Sign frames with the bytes of this file; an empty name is none
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "addr")]
+    pub(crate) key_file: Option<String>,
+    /// Name of that key at the daemon
+    #[arg(long, value_name = "ID", default_value = "default", requires = "key_file")]
+    pub(crate) key_id: String,
+}

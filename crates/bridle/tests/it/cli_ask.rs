@@ -1,0 +1,213 @@
+//! `bridle ask` against the real daemon: words, streams, approvals, tokens, TLS, and its exit codes.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout};
+
+use crate::harness::{Daemon, Done, Home};
+
+const RULES: &str = r#"
+(rule :when "talk" :stream ("one " "two " "three") :pace 20 :say "one two three")
+(rule :when "clean up *"
+      :propose ((:target :system :action :forget :session $1 :then-think t)))
+(rule :when "clean up *" :result (:action :forget :outcome :done) :say "It is gone.")
+(rule :when "slow" :stream ("a" "b") :pace 60000 :say "ab")
+(default :say "hello")
+"#;
+
+/// A home with a token, and a daemon that serves HTTP.
+struct Place {
+    home: Home,
+    daemon: Daemon,
+    token: String,
+}
+
+impl Place {
+    fn new(more: &[&str]) -> Place {
+        let home = Home::new();
+        let script = format!("script:{}", home.write("rules.script", RULES));
+        let made = home.run(&["token", "create", "--scope", "talk", "--scope", "approve"]);
+        assert_eq!(made.code, 0, "{made:?}");
+        let token = home.write("token", &made.stdout);
+        let args = [&["--http", "127.0.0.1:0", "--thinker", &script], more].concat();
+        let daemon = home.up(&args);
+        Place { home, daemon, token }
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}", self.daemon.word("http"))
+    }
+
+    fn ask(&self, more: &[&str]) -> Done {
+        let url = self.url();
+        let args = ["ask", "--engine", &url, "--token-file", &self.token];
+        self.home.run(&[&args[..], more].concat())
+    }
+}
+
+#[test]
+fn words_are_printed_whole_and_as_they_come() {
+    let place = Place::new(&[]);
+    place.ask(&["hi", "there"]).prints("hello\n");
+    place.ask(&["talk"]).prints("one two three\n");
+    place.ask(&["--no-stream", "talk"]).prints("one two three\n");
+    let url = place.url();
+    let args = ["ask", "--engine", &url, "--token-file", &place.token, "--session", "desk"];
+    place.home.pipe(&args, "talk\n").prints("one two three\n");
+    let sessions = place.home.run(&["sessions"]);
+    assert!(sessions.stdout.contains("desk"), "{}", sessions.stdout);
+}
+
+#[test]
+fn programs_get_an_object_for_each_thing_that_the_shell_does() {
+    let place = Place::new(&[]);
+    let done = place.ask(&["--json", "talk"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    let lines: Vec<serde_json::Value> =
+        done.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let rendered = lines.iter().filter(|line| line["render"]["text"] == "one two three").count();
+    assert_eq!(
+        (rendered, &lines[lines.len() - 1]["done"]["outcomes"][0]),
+        (1, &"completed".into())
+    );
+}
+
+#[test]
+fn the_environment_names_the_engine_and_the_token() {
+    let place = Place::new(&[]);
+    let token = std::fs::read_to_string(&place.token).unwrap();
+    let mut command = place.home.command(&["ask", "hi"]);
+    command.env("BRIDLE_ENGINE", place.url()).env("BRIDLE_TOKEN", token.trim());
+    crate::harness::finish(&mut command, b"").prints("hello\n");
+}
+
+/// `bridle ask --lines`.
+struct Driven {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Driven {
+    fn start(place: &Place, session: &str) -> Driven {
+        let url = place.url();
+        let args = ["ask", "--lines", "--engine", &url, "--token-file", &place.token];
+        let mut child =
+            place.home.command(&[&args[..], &["--session", session]].concat()).spawn().unwrap();
+        let stdin = child.stdin.take().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        Driven { child, stdin, stdout }
+    }
+
+    fn says(&mut self, line: &str) -> String {
+        writeln!(self.stdin, "{line}").unwrap();
+        self.hears()
+    }
+
+    fn hears(&mut self) -> String {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+}
+
+#[test]
+fn what_needs_a_yes_is_asked_and_goes_on_with_the_answer() {
+    let place = Place::new(&[]);
+    for session in ["old", "other"] {
+        place.ask(&["--session", session, "hi"]).prints("hello\n");
+    }
+    let mut shell = Driven::start(&place, "work");
+    let question = shell.says("ask \"clean up old\"");
+    assert!(question.starts_with("question \"") && question.contains("old"), "{question}");
+    assert_eq!(shell.says("choose \"allow_once\""), "show \"It is gone.\"");
+    assert_eq!(shell.hears(), "done");
+    let question = shell.says("ask \"clean up other\"");
+    assert!(question.starts_with("question \""), "{question}");
+    let refused = shell.says("choose \"reject_once\"");
+    assert!(refused.starts_with("show \"Not done"), "{refused}");
+    assert_eq!(shell.hears(), "done");
+    drop(shell.stdin);
+    assert!(shell.child.wait().unwrap().success());
+    let sessions = place.home.run(&["sessions"]).stdout;
+    let is_gone = |line: &str| line.ends_with("forgotten");
+    let gone: Vec<&str> = sessions.lines().filter(|line| is_gone(line)).collect();
+    assert!(gone.len() == 1 && gone[0].starts_with("old "), "{sessions}");
+}
+
+#[test]
+fn where_nobody_can_be_asked_nothing_is_allowed() {
+    let place = Place::new(&[]);
+    place.ask(&["--session", "old", "hi"]).prints("hello\n");
+    let done = place.ask(&["--session", "work", "clean up old"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(done.stdout.contains("work-"), "names the question: {done:?}");
+    assert!(!place.home.run(&["sessions"]).stdout.contains("forgotten"));
+}
+
+#[test]
+fn every_trouble_has_its_exit_code() {
+    let place = Place::new(&[]);
+    let code = |args: &[&str]| {
+        let done = place.home.run(args);
+        assert!(done.stderr.starts_with("error: ") && done.stdout.is_empty(), "{args:?}: {done:?}");
+        done.code
+    };
+    let url = place.url();
+    let bad = place.home.write("bad", "bridle_nobody");
+    assert_eq!(code(&["ask", "--engine", &url, "--token-file", &bad, "hi"]), 77);
+    assert_eq!(code(&["ask", "--engine", "http://127.0.0.1:1", "hi"]), 69);
+    assert_eq!(code(&["ask", "--engine", &url, "--token-file", "/nowhere", "hi"]), 66);
+    assert_eq!(code(&["ask", "--engine", "gopher://x", "hi"]), 2);
+    assert_eq!(code(&["ask", "--engine", &url]), 2);
+    assert_eq!(
+        code(&["ask", "--engine", "http://192.0.2.1", "--token-file", &place.token, "hi"]),
+        77
+    );
+    let tcp = format!("http://{}", place.daemon.tcp());
+    assert_eq!(code(&["ask", "--engine", &tcp, "--timeout", "5", "hi"]), 69);
+    let late = place.ask(&["--timeout", "0.5", "slow"]);
+    assert_eq!(late.code, 75, "{late:?}");
+}
+
+#[test]
+fn what_answers_and_is_no_engine_is_told_apart() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut head = [0; 4_096];
+        let _ = stream.read(&mut head).unwrap();
+        let page = "<html>\u{1b}[2Jhello</html>";
+        write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{page}", page.len()).unwrap();
+    });
+    let done = crate::harness::pipe(&["ask", "--engine", &url, "hi"], "");
+    server.join().unwrap();
+    assert_eq!(done.code, 76, "{done:?}");
+    assert!(!done.stderr.contains('\u{1b}'), "{done:?}");
+}
+
+#[test]
+fn certificates_are_checked() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../daemon/tests/data/tls");
+    let read = |name: &str| std::fs::read(data.join(name)).unwrap();
+    let files = Home::new();
+    let [cert, key, ca] =
+        ["server.pem", "server.key", "ca.pem"].map(|name| files.write(name, read(name)));
+    std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let place = Place::new(&["--tls-cert", &cert, "--tls-key", &key]);
+    let port = place.daemon.word("http").rsplit(':').next().unwrap().to_owned();
+    let url = format!("https://localhost:{port}");
+    let ask = |more: &[&str]| {
+        let args = ["ask", "--engine", &url, "--token-file", &place.token];
+        place.home.run(&[&args[..], more, &["hi"]].concat())
+    };
+    ask(&["--ca", &ca]).prints("hello\n");
+    let unknown = ask(&["--ca", &files.write("other.pem", "no certificate")]);
+    assert_eq!(unknown.code, 66, "{unknown:?}");
+    let client = files.write("client.pem", read("client.pem"));
+    let stranger = ask(&["--ca", &client]);
+    assert_eq!(stranger.code, 69, "{stranger:?}");
+    assert!(stranger.stderr.contains("certificate"), "{stranger:?}");
+}

@@ -1,0 +1,135 @@
+//! `bridle ask`: a Shell of OpenHarness on a terminal, for any Engine.
+//!
+//! - `terminal`: words for people, or an object a line for programs; questions with `[y/N]`
+//! - [`lines`]: the same Shell driven by lines, as `bridle conform shell` does
+//! - [`frames`]: a shell of the framed protocol, driven by lines as well
+//!
+//! What the Engine may want is in [`crate::openharness`]; this file puts a Shell together and says
+//! how it went.
+
+pub mod frames;
+pub mod lines;
+mod terminal;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read as _, Write};
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use crate::openharness::http::{Error, Http, Options, Place, Transport};
+use crate::openharness::shell::Chance;
+use crate::openharness::{Abilities, Engine, Handler, Intent, Profile, Shell, Turn, Ui};
+
+pub use terminal::{Output, Terminal};
+
+/// What to ask, and whom.
+#[derive(Debug)]
+pub struct Order {
+    /// The Engine.
+    pub place: Place,
+    /// How it is reached.
+    pub options: Options,
+    /// What is wanted.
+    pub intent: Intent,
+    /// Longest wait for all of it.
+    pub timeout: Option<Duration>,
+    /// Whether an answer is shown while it comes.
+    pub stream: bool,
+    /// How it is printed.
+    pub output: Output,
+}
+
+/// Where it is printed, and where answers to questions come from; without them nobody is asked.
+pub struct Desk {
+    /// For the answer.
+    pub out: Box<dyn Write>,
+    /// For everything else.
+    pub err: Box<dyn Write>,
+    /// Lines that a person types.
+    pub person: Option<Receiver<String>>,
+}
+
+impl std::fmt::Debug for Desk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Desk")
+    }
+}
+
+/// Asks once, and carries out what comes back.
+///
+/// # Errors
+/// The Engine cannot be talked to at all: its token or its authorities cannot be used.
+pub fn run(order: Order, desk: Desk) -> Result<Turn, Error> {
+    let can_ask = desk.person.is_some();
+    let transport = Box::new(Http::new(order.place, order.options)?);
+    let abilities = Abilities { approval: can_ask, ..Abilities::default() };
+    let ui = Box::new(Terminal::new(desk, order.output));
+    let mut engine = engine(transport, abilities, order.stream, ui, BTreeMap::new());
+    let until = order.timeout.map(|timeout| Instant::now() + timeout);
+    // One request at a time, and this is the first.
+    Ok(engine.ask(order.intent, until).unwrap_or_default())
+}
+
+/// Puts a Shell together.
+pub fn engine(
+    transport: Box<dyn Transport>,
+    abilities: Abilities,
+    stream: bool,
+    ui: Box<dyn Ui>,
+    handlers: BTreeMap<String, Handler>,
+) -> Engine {
+    let profile = Profile {
+        shell_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        stream,
+        ..Profile::default()
+    };
+    Engine::new(transport, Shell::new(abilities, profile, chance()), ui, handlers)
+}
+
+/// Randomness of the system.
+fn chance() -> Chance {
+    Chance {
+        new_id: Box::new(new_id),
+        jitter: Box::new(|| f64::from(random()[0]) / f64::from(u8::MAX)),
+    }
+}
+
+/// A name that nothing else has.
+pub fn new_id() -> String {
+    random().map(|byte| format!("{byte:02x}")).concat()
+}
+
+fn random() -> [u8; 16] {
+    let mut bytes = [0; 16];
+    let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    if read.is_err() {
+        // Ids must differ, and nothing more: the time does, where the system has no randomness.
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        bytes = since.as_nanos().to_le_bytes();
+    }
+    bytes
+}
+
+/// Lines of a stream, read on a thread of their own, so that waiting for one can end. A line of more
+/// than [`MAX_LINE`] bytes ends the stream.
+pub fn lines_of(source: impl io::Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+    std::thread::spawn(move || {
+        let mut source = io::BufReader::new(source);
+        loop {
+            let mut line = Vec::new();
+            let mut limited = io::Read::take(&mut source, MAX_LINE);
+            let read = io::BufRead::read_until(&mut limited, b'\n', &mut line);
+            let is_whole = line.ends_with(b"\n");
+            let text = String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']).to_owned();
+            if !matches!(read, Ok(1..)) || sender.send(text).is_err() || !is_whole {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+/// Bytes of a line on standard input.
+const MAX_LINE: u64 = 1 << 20;

@@ -1,0 +1,154 @@
+//! A person at a terminal: messages on standard output, everything else on standard error.
+
+use std::io::Write;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+use bridle_wire::openharness::Json;
+
+use super::Desk;
+use crate::openharness::action::Choice;
+use crate::openharness::text::{MAX_NOTICE, safe};
+use crate::openharness::{Action, Question, Ui};
+
+/// How an answer is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Output {
+    /// Messages, as they come.
+    Text,
+    /// Every action as a JSON object, one a line.
+    Json,
+}
+
+/// Shows and asks.
+pub struct Terminal {
+    out: Box<dyn Write>,
+    err: Box<dyn Write>,
+    person: Option<Receiver<String>>,
+    output: Output,
+    /// What stands on the last line, of a message that is still coming.
+    shown: String,
+}
+
+impl std::fmt::Debug for Terminal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Terminal")
+    }
+}
+
+impl Terminal {
+    pub(super) fn new(desk: Desk, output: Output) -> Terminal {
+        let Desk { out, err, person } = desk;
+        Terminal { out, err, person, output, shown: String::new() }
+    }
+
+    /// Writes a message as far as it is known: only what is new of it.
+    fn grow(&mut self, text: &str) {
+        let new = match text.strip_prefix(self.shown.as_str()) {
+            Some(new) => new,
+            None => {
+                // It was another one, or has changed: that one stays as it is.
+                self.end_line();
+                text
+            }
+        };
+        // A reader that went away is no reason to leave an Engine without its results.
+        let _ = self.out.write_all(new.as_bytes()).and_then(|()| self.out.flush());
+        text.clone_into(&mut self.shown);
+    }
+
+    fn end_line(&mut self) {
+        if !self.shown.is_empty() {
+            let _ = self.out.write_all(b"\n").and_then(|()| self.out.flush());
+            self.shown.clear();
+        }
+    }
+
+    /// Writes a line for the person.
+    fn tell(&mut self, line: &str) {
+        self.end_line();
+        let _ = writeln!(self.err, "{line}");
+    }
+
+    fn json(&mut self, action: &Action) {
+        let line = action.to_json().to_text() + "\n";
+        let _ = self.out.write_all(line.as_bytes()).and_then(|()| self.out.flush());
+    }
+}
+
+impl Ui for Terminal {
+    fn show(&mut self, action: &Action) {
+        if self.output == Output::Json {
+            return self.json(action);
+        }
+        match action {
+            Action::Display { text, .. } => self.grow(text),
+            Action::Render { text, .. } => {
+                self.grow(text);
+                self.end_line();
+            }
+            Action::Progress(label) => self.tell(&format!(".. {label}")),
+            Action::Notice { code, text, .. } => {
+                let text = text.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
+                self.tell(&format!("note: {code}{text}"));
+            }
+            Action::Withdraw(_) => self.tell("too late"),
+            Action::Wait(ms) => self.tell(&format!("the engine is busy; again in {ms} ms")),
+            _ => {}
+        }
+    }
+
+    fn ask(&mut self, question: &Question, wait: Option<Duration>) -> Option<String> {
+        if self.output == Output::Json {
+            self.json(&Action::Ask(question.clone()));
+        }
+        self.tell(&worded(question));
+        let _ = write!(self.err, "{} ", prompt(question)).and_then(|()| self.err.flush());
+        let person = self.person.as_ref()?;
+        let line = match wait {
+            Some(wait) => person.recv_timeout(wait).ok()?,
+            None => person.recv().ok()?,
+        };
+        answer(question, line.trim())
+    }
+}
+
+/// What a yes would be for.
+fn worded(question: &Question) -> String {
+    let mut text = match &question.message {
+        Some(message) => message.clone(),
+        None => {
+            let payload = Json::Object(question.payload.clone()).to_pretty();
+            let head = format!("{} ({})", question.action_type, question.tier.as_str());
+            safe(&format!("{head} wants to act with\n{payload}"), MAX_NOTICE)
+        }
+    };
+    text = text.trim_end().to_owned();
+    for (index, choice) in question.options.iter().flatten().enumerate() {
+        text.push_str(&safe(&format!("\n  {}: {}", index + 1, choice.label), MAX_NOTICE));
+    }
+    text
+}
+
+fn prompt(question: &Question) -> &'static str {
+    if question.options.is_some() { "allow? [y/N, or a number]" } else { "allow? [y/N]" }
+}
+
+/// What a line means; anything that is no clear yes is a no.
+fn answer(question: &Question, line: &str) -> Option<String> {
+    let is_yes = matches!(line, "y" | "Y" | "yes");
+    let Some(options) = &question.options else {
+        return is_yes.then(|| "allow".to_owned());
+    };
+    let numbered = line.parse::<usize>().ok().and_then(|it| options.get(it.checked_sub(1)?));
+    let of_kind = |kind: &str| options.iter().find(|choice| choice.kind == kind);
+    let chosen: Option<&Choice> = match numbered {
+        Some(choice) => Some(choice),
+        None if is_yes => of_kind("allow_once"),
+        None => of_kind("reject_once"),
+    };
+    chosen.map(|choice| choice.id.clone())
+}
+
+#[cfg(test)]
+mod tests;

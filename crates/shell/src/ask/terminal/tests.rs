@@ -1,0 +1,94 @@
+//! What a person sees, and what a line means.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use bridle_wire::openharness::Object;
+
+use super::{Output, Terminal, answer, worded};
+use crate::ask::Desk;
+use crate::openharness::action::{Choice, Format};
+use crate::openharness::answer::Tier;
+use crate::openharness::{Action, Question, Ui as _};
+
+#[derive(Clone, Default)]
+struct Paper(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Paper {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn shown(actions: &[Action]) -> (String, String) {
+    let (out, err) = (Paper::default(), Paper::default());
+    let desk = Desk { out: Box::new(out.clone()), err: Box::new(err.clone()), person: None };
+    let mut terminal = Terminal::new(desk, Output::Text);
+    actions.iter().for_each(|action| terminal.show(action));
+    let text = |paper: &Paper| String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
+    (text(&out), text(&err))
+}
+
+fn display(text: &str) -> Action {
+    Action::Display { directive: 0, text: text.to_owned() }
+}
+
+fn render(text: &str) -> Action {
+    Action::Render { directive: 0, text: text.to_owned(), format: Format::Plain }
+}
+
+#[test]
+fn a_message_grows_and_is_shown_once() {
+    let (out, _) = shown(&[display("he"), display("hello"), render("hello there"), render("bye")]);
+    assert_eq!(out, "hello there\nbye\n");
+    let (out, err) = shown(&[display("he"), Action::Progress("thinking".to_owned()), render("no")]);
+    assert_eq!((out.as_str(), err.as_str()), ("he\nno\n", ".. thinking\n"));
+}
+
+fn question(options: Option<Vec<Choice>>) -> Question {
+    Question {
+        directive: 0,
+        action_type: "com.example.lamp".to_owned(),
+        tier: Tier::Dangerous,
+        payload: Object::from_iter([("name", "a\u{202e}b".into())]),
+        message: None,
+        options,
+    }
+}
+
+#[test]
+fn only_a_clear_yes_is_one() {
+    for (line, expected) in [
+        ("y", Some("allow")),
+        ("yes", Some("allow")),
+        ("", None),
+        ("n", None),
+        ("yep", None),
+        ("1", None),
+        ("allow", None),
+    ] {
+        assert_eq!(answer(&question(None), line).as_deref(), expected, "{line}");
+    }
+    let choice = |id: &str, kind| Choice { id: id.to_owned(), label: id.to_owned(), kind };
+    let options =
+        vec![choice("a", "allow_once"), choice("b", "reject_once"), choice("c", "allow_always")];
+    for (line, expected) in
+        [("y", "a"), ("1", "a"), ("3", "c"), ("0", "b"), ("9", "b"), ("", "b"), ("sure", "b")]
+    {
+        let question = question(Some(options.clone()));
+        assert_eq!(answer(&question, line).as_deref(), Some(expected), "{line}");
+    }
+}
+
+#[test]
+fn a_question_shows_what_a_yes_is_for_and_drives_no_terminal() {
+    let text = worded(&question(None));
+    assert!(
+        text.contains("com.example.lamp (dangerous)") && text.contains("\"name\": \"ab\""),
+        "{text}"
+    );
+}
