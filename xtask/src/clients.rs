@@ -24,6 +24,12 @@ const SCHEDULES: &str = "12";
 const PYTHON: &str = "clients/python";
 const TYPESCRIPT: &str = "clients/typescript";
 
+/// The kits for clients, and the wrapper of each in the packages' `conform`.
+const KITS: [(&str, &str); 2] = [("shell", "shell"), ("oacp-client", "client")];
+
+/// Longest wait of a kit for anything, in seconds: a loaded machine is slow, and a fault is not.
+const PATIENCE: &str = "60";
+
 /// Fewer tests than this and something was lost, not tidied up.
 const AT_LEAST: usize = 20;
 
@@ -61,7 +67,8 @@ pub(crate) fn daemon() -> PathBuf {
 }
 
 fn python(daemon: &Path, console: &Console) -> Result<usize> {
-    let folders = ["src", "tests", "examples"].map(|folder| format!("{PYTHON}/{folder}"));
+    let folders =
+        ["src", "tests", "examples", "conform"].map(|folder| format!("{PYTHON}/{folder}"));
     let config = format!("{PYTHON}/pyproject.toml");
     let types = Run::new("mypy").args(["--strict", "--config-file", &config]).args(folders);
     types.env("MYPYPATH", format!("{PYTHON}/src")).run(console)?;
@@ -72,11 +79,25 @@ fn python(daemon: &Path, console: &Console) -> Result<usize> {
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .env("BRIDLE_BIN", daemon)
     };
+    for (kit, file) in KITS {
+        let client = format!("{PYTHON}/conform/{file}.py");
+        conforms(daemon, kit, &["python3", &client], console)?;
+    }
     Ok(counted(&unittest("test_*.py"), console)? + counted(&unittest("e2e.py"), console)?)
+}
+
+/// Has a kit look at a client; it must do all that it must, and all that it should.
+fn conforms(daemon: &Path, kit: &str, client: &[&str], console: &Console) -> Result<()> {
+    let options = ["conform", kit, "--fail-on", "should", "--timeout", PATIENCE, "--"];
+    Run::new(daemon).args(options).args(client).env("PYTHONDONTWRITEBYTECODE", "1").run(console)
 }
 
 fn typescript(daemon: &Path, console: &Console) -> Result<usize> {
     compile(console)?;
+    for (kit, file) in KITS {
+        let client = format!("{TYPESCRIPT}/dist/conform/{file}.js");
+        conforms(daemon, kit, &["node", &client], console)?;
+    }
     let mut count = 0;
     for folder in ["tests", "e2e"] {
         let files = tests_in(&root().join(TYPESCRIPT).join("dist").join(folder))?;

@@ -14,7 +14,7 @@ import { type Socket, connect } from "node:net";
 
 import { ConnectionSeal, Decoder, FrameError, MAX_FRAME, Seal, encode } from "./frame.js";
 import { FOR_NOW, type Hello, type Id, Ledger, Message, Parts, ProtocolError, inParts, plist } from "./oacp.js";
-import { Sym, type Value, get, keyword, write } from "./sexp.js";
+import { SexpError, Sym, type Value, get, keyword, write } from "./sexp.js";
 
 /** Milliseconds for the answer to a hello: a connection made while a daemon stopped may stay silent forever. */
 export const HELLO_WAIT = 20_000;
@@ -256,11 +256,11 @@ export class Client {
   // --- messages ---
 
   private take(link: Link, text: string): void {
-    let message = Message.parse(text);
+    let message = parsed(text);
     if (get(message.form, "part") !== null) {
       const whole = link.parts.take(message.form);
       if (whole === undefined) return;
-      message = Message.parse(whole);
+      message = parsed(whole);
     }
     const { id } = message;
     const saying = id === undefined ? undefined : this.ledger.sayings.get(id);
@@ -382,6 +382,15 @@ class Disconnected extends Error {}
 
 /** Nothing came in the time that was given. */
 export class TimeoutError extends Error {}
+
+/** One bad frame must not cost a session: the next connection goes on behind the cursor. */
+function parsed(text: string): Message {
+  try {
+    return Message.parse(text);
+  } catch (error) {
+    throw error instanceof SexpError ? new Disconnected() : error;
+  }
+}
 
 /** Out of `(:hmac 1 2 :nonce "..")`, which is no property list: it has several versions. */
 function nonceOf(auth: Value): string | undefined {

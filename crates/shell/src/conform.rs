@@ -11,14 +11,19 @@
 //! - [`report`]: the result for people, for programs and for build servers
 //! - [`oacp`]: the kit for daemons of the framed protocol
 //! - [`engine`]: the kit for engines of the OpenHarness Protocol
+//! - [`driven`]: a program under test; [`shell`]: the kit for Shells of OpenHarness;
+//!   [`client`]: the kit for clients of the framed protocol
 
 pub mod case;
+pub mod client;
+pub mod driven;
 pub mod engine;
 pub mod expect;
 pub mod notes;
 pub mod oacp;
 pub mod report;
 pub mod run;
+pub mod shell;
 
 pub use case::{Case, Checked, Finding, Level};
 pub use expect::Expected;

@@ -269,7 +269,8 @@ class Client:
                     return
                 message = Message.parse(whole)
         except SexpError as error:
-            raise ProtocolError(f"the daemon sent what is no form: {error}") from error
+            # One bad frame must not cost a session: the next connection goes on behind the cursor.
+            raise Disconnected(f"the daemon sent what is no form: {error}") from error
         if not link.greeted:
             self._greeted(link, message)
         elif message.type == "response" and message.action == "handshake":

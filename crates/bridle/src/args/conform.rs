@@ -31,6 +31,44 @@ pub(crate) enum Conform {
         bridle conform engine https://engine.example/harness/v1 --token-file token --only P\n  \
         bridle conform engine http://127.0.0.1:8788/v1/openharness --intent-approval 'delete it'")]
     Engine(engine::Engine),
+    /// A Shell of OpenHarness: a command that is driven by lines
+    #[command(
+        after_help = "The kit is the Engine: it listens on this machine, starts the command for each \
+        case with OPENHARNESS_URL,\nOPENHARNESS_TOKEN and OPENHARNESS_SESSION in its environment, tells it on \
+        standard input what to ask,\nand judges what it sends and says. `docs/conformance.md` has the lines. \
+        {OPENHARNESS_URL} and the like\nin arguments are replaced.\n\n\
+        Examples:\n  \
+        bridle conform shell -- python3 my_shell.py\n  \
+        bridle conform shell -- env BRIDLE_TOKEN={OPENHARNESS_TOKEN} bridle ask --lines \\\n      \
+        --engine {OPENHARNESS_URL} --session {OPENHARNESS_SESSION}"
+    )]
+    Shell(Driven),
+    /// A client of the framed protocol: a command that is driven by lines
+    #[command(
+        after_help = "The kit is the daemon: it listens on this machine, starts the command for each case \
+        with OACP_ADDR,\nOACP_SESSION and OACP_CURSOR in its environment (OACP_KEY_FILE and OACP_KEY_ID where \
+        it is to sign),\ntells it on standard input what to say, and judges what it sends and tells. \
+        `docs/conformance.md` has the\nlines. {OACP_ADDR} and the like in arguments are replaced.\n\n\
+        Examples:\n  \
+        bridle conform oacp-client -- python3 my_client.py\n  \
+        bridle conform oacp-client -- bridle ask --lines --addr {OACP_ADDR} --session {OACP_SESSION} \\\n      \
+        --cursor {OACP_CURSOR} --key-file {OACP_KEY_FILE}"
+    )]
+    OacpClient(Driven),
+}
+
+/// A program that a kit starts and drives.
+#[derive(Debug, Args)]
+pub(crate) struct Driven {
+    /// The program and its arguments
+    #[arg(value_name = "CMD", required_unless_present = "list", trailing_var_arg = true)]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) command: Vec<String>,
+    /// Longest wait for anything
+    #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds)]
+    pub(crate) timeout: Duration,
+    #[command(flatten)]
+    pub(crate) how: How,
 }
 
 #[derive(Debug, Args)]

@@ -6,18 +6,21 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use bridle_shell::conform::driven::Program;
 use bridle_shell::conform::report::{Bar, Ended, Outcome};
-use bridle_shell::conform::{self, Case, Expected, Kit, Options, Peer, oacp};
+use bridle_shell::conform::{self, Case, Expected, Kit, Options, Peer, client, oacp, shell};
 use bridle_wire::seal::{Key, KeyId};
 
 use super::read_key;
-use crate::args::conform::{Conform, FailOn, How, Oacp};
+use crate::args::conform::{Conform, Driven, FailOn, How, Oacp};
 use crate::exit::{Exit, Failure};
 
 pub(crate) fn run(verb: Conform) -> Result<Exit, Failure> {
     match verb {
         Conform::Oacp(args) => run_oacp(args),
         Conform::Engine(args) => engine::run(args),
+        Conform::Shell(args) => run_shell(&args),
+        Conform::OacpClient(args) => run_client(&args),
     }
 }
 
@@ -39,6 +42,39 @@ fn run_oacp(args: Oacp) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::Unavailable, what).hint("is the daemon up? `bridle health`"));
     }
     check(oacp::KIT, &cases, &mut peer, &args.how)
+}
+
+fn run_client(args: &Driven) -> Result<Exit, Failure> {
+    let cases = client::cases();
+    if args.how.list {
+        return list(&cases);
+    }
+    check(client::KIT, &cases, &mut client::Clients::new(program(args)?), &args.how)
+}
+
+fn run_shell(args: &Driven) -> Result<Exit, Failure> {
+    let cases = shell::cases();
+    if args.how.list {
+        return list(&cases);
+    }
+    let program = program(args)?;
+    check(shell::KIT, &cases, &mut shell::Shells::new(program, nonce()), &args.how)
+}
+
+/// Whether there is such a program at all is a question of its own, with its own exit code.
+fn program(args: &Driven) -> Result<Program, Failure> {
+    let name = args.command.first().map(String::as_str).unwrap_or_default();
+    let is_there = |path: &Path| path.is_file();
+    let found = match name.contains('/') {
+        true => is_there(Path::new(name)),
+        false => std::env::var_os("PATH")
+            .is_some_and(|path| std::env::split_paths(&path).any(|dir| is_there(&dir.join(name)))),
+    };
+    if !found {
+        return Err(Failure::new(Exit::NoInput, format!("no program is called `{name}`"))
+            .hint("name it behind --: bridle conform shell -- python3 my_shell.py"));
+    }
+    Ok(Program { command: args.command.clone(), timeout: args.timeout })
 }
 
 /// Runs the cases and reports as asked.
@@ -76,7 +112,7 @@ fn list<P>(cases: &[Case<P>]) -> Result<Exit, Failure> {
     let width = (longest + 1).max(6);
     for Case { id, level, section, title, .. } in cases {
         let level = level.to_string();
-        text.push_str(&format!("{id:<8}{level:<8}{section:<width$}{title}\n"));
+        text.push_str(&format!("{id:<8}{level:<7} {section:<width$}{title}\n"));
     }
     let written = io::stdout().lock().write_all(text.as_bytes());
     written.map_err(|error| Failure::stream("cannot write the list", &error))?;

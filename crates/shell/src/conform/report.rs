@@ -202,7 +202,7 @@ impl Outcome {
     pub fn to_text(&self) -> String {
         let Outcome { id, level, section, title, why, ended, .. } = self;
         let level = level.to_string();
-        let mut text = format!("{:<6}{id:<8}{level:<8}{title}\n", ended.word());
+        let mut text = format!("{:<6}{id:<8}{level:<7} {title}\n", ended.word());
         if matches!(ended, Ended::Passed) {
             return text;
         }
