@@ -69,7 +69,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "bridle-store",
-        rooms: &["bridle-sexp"],
+        rooms: &["bridle-org", "bridle-sexp"],
         test_rooms: &[],
         outside: Outside::Without(&["tokio", "tokio-util", "mio", "clap", "anyhow"]),
     },

@@ -76,6 +76,12 @@ pub enum Error {
     /// Verifying found a record that is not as it was written.
     #[error(transparent)]
     Broken(#[from] Broken),
+    /// What is searched for cannot be understood.
+    #[error("{0}")]
+    Search(&'static str),
+    /// The Memex has no such object, or none that may be seen.
+    #[error("no object `{0}` in the memex")]
+    NoObject(Box<str>),
     /// The system gave no random bytes.
     #[error("no random bytes from the system")]
     Random(#[source] getrandom::Error),

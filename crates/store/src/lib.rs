@@ -13,6 +13,7 @@
 //! - [`forget`]: destroying what can be destroyed without breaking the chain
 //! - [`shelf`]: files of shells, kept for a while, in a database of their own
 //! - [`overlay`]: texts that are dropped again, in a database of their own
+//! - [`memex`]: the user's Org files, and an index of what is in them
 //! - [`fault`]: places where a test build may die
 //!
 //! ```
@@ -50,6 +51,7 @@ pub mod append;
 pub mod copier;
 pub mod fault;
 pub mod forget;
+pub mod memex;
 pub mod overlay;
 pub mod reader;
 pub mod record;

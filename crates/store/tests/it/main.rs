@@ -6,6 +6,7 @@ mod commit;
 mod crash;
 mod forget;
 mod full;
+mod memex;
 mod read;
 mod support;
 mod tamper;

@@ -1,0 +1,357 @@
+//! How a question is answered from the tables. One condition, the rarest, names the candidates in the order of their
+//! numbers, so many and no more; the others are checked for each. So a page takes a bounded time, whatever is asked.
+
+use std::collections::HashMap;
+
+use rusqlite::types::Value;
+use rusqlite::{Row, params_from_iter};
+
+use super::apply::SHORT;
+use super::catalog::{COLUMNS, Catalog, Object, ObjectKind, sees};
+use super::query::{Cursor, Hit, MAX_CONDITIONS, MAX_PAGE, PAGE, Page, Query, Text};
+use super::rules::Eyes;
+use super::stamp::{Dates, Moment, Stamp, StampKind, WARNING_DAYS};
+use super::words::{Wanted, snippet};
+use crate::error::Error;
+
+/// Candidates that one page looks at: some 10 ms.
+pub(crate) const MAX_LOOKED_AT: usize = 8192;
+
+/// Objects that are ranked in one search, the latest that fit: some 10 ms.
+pub(crate) const MAX_RANKED: usize = 4096;
+
+/// Candidates that are counted to find the rarest condition.
+const COUNTED: i64 = 1024;
+
+/// A part of a statement with its values.
+#[derive(Clone, Debug)]
+struct Part {
+    sql: String,
+    values: Vec<Value>,
+}
+
+/// What was found, where to go on, and how many were ranked.
+type Found = (Vec<Hit>, Option<Cursor>, Option<usize>);
+
+impl Part {
+    fn new<const N: usize>(sql: impl Into<String>, values: [Value; N]) -> Part {
+        Part { sql: sql.into(), values: values.into() }
+    }
+}
+
+impl Catalog {
+    /// Answers a question with a page.
+    ///
+    /// # Errors
+    /// The question cannot be understood, or the index cannot be read.
+    pub fn query(&self, query: &Query, eyes: Eyes, text: Text) -> Result<Page, Error> {
+        let conditions =
+            query.tags.len() + query.without_tags.len() + query.todo.len() + query.properties.len();
+        if conditions > MAX_CONDITIONS {
+            return Err(Error::Search("more than 16 tags, keywords and properties"));
+        }
+        let generation = self.generation()?;
+        let changed = query.cursor.is_some_and(|cursor| cursor.generation != generation);
+        let (hits, next, ranked) = match &query.text {
+            Some(words) => self.ranked(&Wanted::read(words)?, query, eyes, text)?,
+            None => self.listed(query, eyes)?,
+        };
+        let next = next.map(|next| Cursor { generation, ..next });
+        Ok(Page { hits, next, changed, ranked, generation })
+    }
+
+    /// Objects in the order of their numbers.
+    fn listed(&self, query: &Query, eyes: Eyes) -> Result<Found, Error> {
+        let after = query.cursor.map_or(0, |cursor| cursor.after);
+        let driver = self.driver(query, eyes, after)?;
+        let conditions = self.conditions(query, eyes)?;
+        let limit = limit(query);
+        let mut values = driver.values.clone();
+        let mut sql = format!(
+            "SELECT {COLUMNS} FROM ({}) AS c CROSS JOIN object AS o ON o.id = c.id
+             CROSS JOIN file AS f ON f.id = o.file WHERE 1",
+            driver.sql
+        );
+        for part in conditions {
+            sql.push_str(" AND ");
+            sql.push_str(&part.sql);
+            values.extend(part.values);
+        }
+        sql.push_str(" ORDER BY c.id");
+        let mut hits = Vec::new();
+        let mut statement = self.sql.prepare_cached(&sql)?;
+        let mut rows = statement.query(params_from_iter(values))?;
+        while let Some(row) = rows.next()? {
+            let object = Object::of(row)?;
+            if !self.is_in_time(query, &object)? {
+                continue;
+            }
+            if hits.len() == limit {
+                let next = hits.last().map(|hit: &Hit| hit.cursor(0));
+                return Ok((hits, next, None));
+            }
+            hits.push(Hit { object, rank: None, snippet: None });
+        }
+        let next = self.end_of(&driver)?.map(|after| Cursor { generation: 0, after, rank: None });
+        Ok((hits, next, None))
+    }
+
+    /// The last candidate, if there may be more behind it.
+    fn end_of(&self, driver: &Part) -> Result<Option<i64>, Error> {
+        let sql = format!("SELECT count(*), max(id) FROM ({})", driver.sql);
+        let (count, last): (i64, Option<i64>) = self
+            .sql
+            .prepare_cached(&sql)?
+            .query_row(params_from_iter(&driver.values), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(last.filter(|_| count >= big(MAX_LOOKED_AT)))
+    }
+
+    /// Objects with words in them, the best first.
+    fn ranked(
+        &self,
+        wanted: &Wanted,
+        query: &Query,
+        eyes: Eyes,
+        text: Text,
+    ) -> Result<Found, Error> {
+        let expression = match eyes {
+            Eyes::Owner => wanted.expression.clone(),
+            // Private drawers are a column of their own.
+            Eyes::Public => format!("{{title body}} : ({})", wanted.expression),
+        };
+        let mut values = vec![Value::from(expression), Value::from(big(MAX_RANKED))];
+        let mut sql = "SELECT c.id, c.rank FROM (SELECT rowid AS id, bm25(words, 4.0, 1.0, 1.0) AS rank FROM words \
+            WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?) AS c CROSS JOIN object AS o ON o.id = c.id \
+            CROSS JOIN file AS f ON f.id = o.file WHERE 1"
+            .to_owned();
+        for part in self.conditions(query, eyes)? {
+            sql.push_str(" AND ");
+            sql.push_str(&part.sql);
+            values.extend(part.values);
+        }
+        let mut statement = self.sql.prepare_cached(&sql)?;
+        let rows = statement.query_map(params_from_iter(values), |row| {
+            Ok((row.get::<_, f64>(1)?, row.get::<_, i64>(0)?))
+        })?;
+        let mut found: Vec<(f64, i64)> = rows.collect::<Result<_, _>>()?;
+        let all = found.len();
+        found.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+        if let Some(Cursor { after, rank: Some(rank), .. }) = query.cursor {
+            found.retain(|(r, id)| (r.total_cmp(&rank).then(after.cmp(id))).is_gt());
+        }
+        let mut hits = Vec::new();
+        let limit = limit(query);
+        for (rank, id) in found {
+            let object = self.by_id(id)?;
+            if !self.is_in_time(query, &object)? {
+                continue;
+            }
+            if hits.len() == limit {
+                let next = hits.last().map(|hit: &Hit| hit.cursor(0));
+                self.add_snippets(&mut hits, wanted, eyes, text);
+                return Ok((hits, next, full(all)));
+            }
+            hits.push(Hit { object, rank: Some(rank), snippet: None });
+        }
+        self.add_snippets(&mut hits, wanted, eyes, text);
+        Ok((hits, None, full(all)))
+    }
+
+    fn by_id(&self, id: i64) -> Result<Object, Error> {
+        let sql =
+            format!("SELECT {COLUMNS} FROM object o JOIN file f ON f.id = o.file WHERE o.id = ?1");
+        Ok(self.sql.prepare_cached(&sql)?.query_row([id], Object::of)?)
+    }
+
+    fn add_snippets(&self, hits: &mut [Hit], wanted: &Wanted, eyes: Eyes, text: Text) {
+        if text == Text::None {
+            return;
+        }
+        let mut files: HashMap<String, Option<Vec<u8>>> = HashMap::new();
+        for hit in hits {
+            let object = &hit.object;
+            let read = || self.memex.read(&object.path).ok().map(|(bytes, _)| bytes);
+            let bytes = files.entry(object.path.clone()).or_insert_with(read);
+            let text = bytes.as_ref().and_then(|bytes| self.text_in(bytes, object, eyes));
+            hit.snippet = text.map(|text| snippet(&text, &wanted.words));
+        }
+    }
+
+    /// The rarest condition, as a list of candidates.
+    fn driver(&self, query: &Query, eyes: Eyes, after: i64) -> Result<Part, Error> {
+        let mut drivers = Vec::new();
+        for tag in &query.tags {
+            let sql =
+                "SELECT object AS id FROM tag WHERE tag = ? AND object > ? ORDER BY object LIMIT ?";
+            drivers.push(Part::new(sql, [text(tag), after.into()]));
+        }
+        if let [todo] = &query.todo[..] {
+            let sql = "SELECT id FROM object WHERE todo = ? AND id > ? ORDER BY id LIMIT ?";
+            drivers.push(Part::new(sql, [text(todo), after.into()]));
+        }
+        if let Some(priority) = &query.priority {
+            let sql = "SELECT id FROM object WHERE priority = ? AND id > ? ORDER BY id LIMIT ?";
+            drivers.push(Part::new(sql, [text(priority), after.into()]));
+        }
+        for (key, value) in &query.properties {
+            if let Some(value) = value {
+                let sql =
+                    "SELECT object AS id FROM property WHERE key = ? AND value = ? AND object > ?
+                    ORDER BY object LIMIT ?";
+                drivers
+                    .push(Part::new(sql, [text(&key.to_uppercase()), text(value), after.into()]));
+            }
+        }
+        if let Some(under) = query.under.as_deref().filter(|under| !under.is_empty()) {
+            if let Ok(object) = self.object(under, eyes) {
+                let sql = "SELECT id FROM object WHERE file = ? AND id > ? ORDER BY id LIMIT ?";
+                drivers.push(Part::new(sql, [object.file.into(), after.into()]));
+            }
+        }
+        let (mut best, mut least) = (None, COUNTED + 1);
+        for driver in drivers {
+            let count = self.counted(&driver)?;
+            if best.is_none() || count < least {
+                (best, least) = (Some(driver), count);
+            }
+        }
+        if let Some(dates) = &query.dates
+            && least >= COUNTED
+        {
+            let driver = in_time(dates, after);
+            let count = self.counted(&driver)?;
+            if count < COUNTED || best.is_none() {
+                best = Some(driver);
+            }
+        }
+        let all = "SELECT id FROM object WHERE id > ? ORDER BY id LIMIT ?";
+        let mut best = best.unwrap_or_else(|| Part::new(all, [after.into()]));
+        best.values.push(Value::from(big(MAX_LOOKED_AT)));
+        Ok(best)
+    }
+
+    fn counted(&self, driver: &Part) -> Result<i64, Error> {
+        let sql = format!("SELECT count(*) FROM ({})", driver.sql);
+        let values = driver.values.iter().cloned().chain([Value::from(COUNTED)]);
+        Ok(self.sql.prepare_cached(&sql)?.query_row(params_from_iter(values), |row| row.get(0))?)
+    }
+
+    /// What is checked for each candidate.
+    fn conditions(&self, query: &Query, eyes: Eyes) -> Result<Vec<Part>, Error> {
+        let mut all = vec![Part::new("o.private <= ?", [sees(eyes).into()])];
+        let has_tag = "EXISTS (SELECT 1 FROM tag WHERE tag = ? AND object = o.id)";
+        for tag in &query.tags {
+            all.push(Part::new(has_tag, [text(tag)]));
+        }
+        for tag in &query.without_tags {
+            all.push(Part::new(format!("NOT {has_tag}"), [text(tag)]));
+        }
+        if !query.todo.is_empty() {
+            let marks = vec!["?"; query.todo.len()].join(", ");
+            let values = query.todo.iter().map(|todo| text(todo)).collect();
+            all.push(Part { sql: format!("o.todo IN ({marks})"), values });
+        }
+        if let Some(done) = query.done {
+            all.push(Part::new("o.todo IS NOT NULL AND o.done = ?", [i64::from(done).into()]));
+        }
+        if let Some(priority) = &query.priority {
+            all.push(Part::new("o.priority = ?", [text(priority)]));
+        }
+        for (key, value) in &query.properties {
+            let sql = "EXISTS (SELECT 1 FROM property WHERE object = o.id AND key = ?";
+            let key = text(&key.to_uppercase());
+            all.push(match value {
+                Some(value) => Part::new(format!("{sql} AND value = ?)"), [key, text(value)]),
+                None => Part::new(format!("{sql})"), [key]),
+            });
+        }
+        match query.kind {
+            Some(ObjectKind::File) => all.push(Part::new("o.ordinal = 0", [])),
+            Some(ObjectKind::Heading) => all.push(Part::new("o.ordinal > 0", [])),
+            None => {}
+        }
+        if let Some(scope) = query.scope {
+            all.push(Part::new("o.scope = ?", [(scope as i64).into()]));
+        }
+        if let Some(under) = query.under.as_deref().filter(|under| !under.is_empty()) {
+            all.push(self.under(under, eyes));
+        }
+        Ok(all)
+    }
+
+    /// Below an object, or in a folder.
+    fn under(&self, under: &str, eyes: Eyes) -> Part {
+        if let Ok(object) = self.object(under, eyes) {
+            let (start, stop) = (crate::schema::int(object.start), crate::schema::int(object.stop));
+            return match object.kind() {
+                ObjectKind::File => Part::new("o.file = ?", [object.file.into()]),
+                ObjectKind::Heading => Part::new(
+                    "o.file = ? AND o.ordinal > 0 AND o.start >= ? AND o.start < ?",
+                    [object.file.into(), start.into(), stop.into()],
+                ),
+            };
+        }
+        let folder = under.trim_end_matches('/');
+        // The character behind the slash.
+        let (from, to) = (format!("{folder}/"), format!("{folder}0"));
+        Part::new("f.path >= ? AND f.path < ?", [text(&from), text(&to)])
+    }
+
+    /// Whether a date of the object falls into the span that is asked for, if one is.
+    fn is_in_time(&self, query: &Query, object: &Object) -> Result<bool, Error> {
+        let Some(dates) = &query.dates else { return Ok(true) };
+        Ok(self.stamps(object)?.iter().any(|stamp| dates.has(stamp)))
+    }
+
+    /// The dates of an object.
+    ///
+    /// # Errors
+    /// The index cannot be read.
+    pub fn stamps(&self, object: &Object) -> Result<Vec<Stamp>, Error> {
+        let mut statement = self.sql.prepare_cached(
+            "SELECT kind, start, stop, minutes, months, warning FROM stamp WHERE object = ?1",
+        )?;
+        let rows = statement.query_map([object.id], stamp)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
+
+fn stamp(row: &Row<'_>) -> rusqlite::Result<Stamp> {
+    let kind = usize::try_from(row.get::<_, i64>(0)?).ok();
+    Ok(Stamp {
+        kind: kind.and_then(|kind| StampKind::ALL.get(kind).copied()).unwrap_or(StampKind::Active),
+        start: Moment(row.get(1)?),
+        stop: Moment(row.get(2)?),
+        every_minutes: row.get(3)?,
+        every_months: row.get(4)?,
+        warning: row.get(5)?,
+    })
+}
+
+/// Objects with a date that may fall into the span; which do is checked for each.
+fn in_time(dates: &Dates, after: i64) -> Part {
+    let from = dates.from.0.saturating_sub(SHORT);
+    let to = dates.to.0.saturating_add(WARNING_DAYS * 24 * 60);
+    let sql = "SELECT object AS id FROM (SELECT object FROM stamp WHERE wide = 0 AND start BETWEEN ? AND ?
+        UNION SELECT object FROM stamp WHERE wide = 1) WHERE object > ? ORDER BY object LIMIT ?";
+    Part::new(sql, [from.into(), to.into(), after.into()])
+}
+
+fn limit(query: &Query) -> usize {
+    if query.limit == 0 { PAGE } else { query.limit.min(MAX_PAGE) }
+}
+
+fn full(all: usize) -> Option<usize> {
+    (all >= MAX_RANKED).then_some(MAX_RANKED)
+}
+
+fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+fn big(size: usize) -> i64 {
+    i64::try_from(size).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,317 @@
+//! Questions and answers: every kind of condition, pages, ranks, scripts of the world, and what is private.
+
+use std::fs;
+use std::sync::Arc;
+
+use tempfile::TempDir;
+
+use super::MAX_LOOKED_AT;
+use crate::memex::{
+    Catalog, Cursor, Dates, Eyes, Focus, Index, Memex, Moment, ObjectKind, Outline, Query, Rules,
+    Scope, Text,
+};
+
+struct Rig {
+    _folder: TempDir,
+    _state: TempDir,
+    catalog: Catalog,
+    memex: Arc<Memex>,
+    index: Index,
+}
+
+fn rig(files: &[(&str, &str)]) -> Rig {
+    let (folder, state) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let memex = Arc::new(Memex::open(folder.path(), Rules::default()).unwrap());
+    let mut index = Index::open(state.path(), &memex).unwrap();
+    index.sync(&memex, &memex.scan(), &mut |_| true).unwrap();
+    let catalog = Catalog::open(state.path(), Arc::clone(&memex)).unwrap();
+    Rig { _folder: folder, _state: state, catalog, memex, index }
+}
+
+impl Rig {
+    fn titles(&self, query: &Query, eyes: Eyes) -> Vec<String> {
+        let page = self.catalog.query(query, eyes, Text::Snippets).unwrap();
+        page.hits.into_iter().map(|hit| hit.object.title).collect()
+    }
+
+    fn check(&self, query: &Query, expect: &[&str]) {
+        assert_eq!(self.titles(query, Eyes::Owner), expect, "{query:?}");
+    }
+
+    fn check_text(&self, text: &str, expect: &[&str]) {
+        let mut found = self.titles(&words(text), Eyes::Owner);
+        found.sort_unstable();
+        assert_eq!(found, expect, "{text}");
+    }
+}
+
+fn words(text: &str) -> Query {
+    Query { text: Some(text.to_owned()), ..Query::default() }
+}
+
+const WORK: &str = "#+TITLE: Work\n#+FILETAGS: :work:\n#+TODO: TODO NEXT | DONE DROPPED\n\
+    * Projects\n** TODO [#A] Roof :house:project:\n   DEADLINE: <2026-11-20 Fri -2d>\n:PROPERTIES:\n:Effort: 2h\n\
+    :END:\nThe quick brown fox.\n*** NEXT Ladder\n** DONE Fence :house:\n   CLOSED: [2026-11-01 Sun]\n\
+    * Weekly\n  SCHEDULED: <2026-11-02 Mon +1w>\n";
+const HOME: &str = "* Trip <2026-11-15 Sun>--<2026-11-18 Wed> :travel:\nA slow fox sleeps, and a fox dreams of foxes.\n";
+
+#[test]
+fn every_condition_is_asked_alone_and_together() {
+    let rig = rig(&[("work.org", WORK), ("home/trip.org", HOME)]);
+    let tags = |tags: &[&str]| Query {
+        tags: tags.iter().map(|t| (*t).into()).collect(),
+        ..Query::default()
+    };
+    rig.check(&tags(&["house"]), &["Roof", "Ladder", "Fence"]);
+    rig.check(&tags(&["house", "project"]), &["Roof", "Ladder"]);
+    rig.check(&tags(&["work"]), &["Work", "Projects", "Roof", "Ladder", "Fence", "Weekly"]);
+    rig.check(&tags(&["hous"]), &[]);
+    rig.check(&Query { without_tags: vec!["project".into()], ..tags(&["house"]) }, &["Fence"]);
+    rig.check(&Query { todo: vec!["TODO".into()], ..Query::default() }, &["Roof"]);
+    rig.check(
+        &Query { todo: vec!["NEXT".into(), "DONE".into()], ..Query::default() },
+        &["Ladder", "Fence"],
+    );
+    rig.check(&Query { done: Some(false), ..Query::default() }, &["Roof", "Ladder"]);
+    rig.check(&Query { done: Some(true), ..tags(&["house"]) }, &["Fence"]);
+    rig.check(&Query { priority: Some("A".into()), ..Query::default() }, &["Roof"]);
+    let effort = |value: Option<&str>| Query {
+        properties: vec![("effort".into(), value.map(Into::into))],
+        ..Query::default()
+    };
+    rig.check(&effort(Some("2h")), &["Roof"]);
+    rig.check(&effort(None), &["Roof"]);
+    rig.check(&effort(Some("3h")), &[]);
+    rig.check(&Query { kind: Some(ObjectKind::File), ..Query::default() }, &["trip.org", "Work"]);
+    rig.check(&Query { scope: Some(Scope::Project), ..Query::default() }, &["Roof", "Ladder"]);
+    let under = |under: &str| Query { under: Some(under.into()), ..Query::default() };
+    rig.check(&under("home"), &["trip.org", "Trip <2026-11-15 Sun>--<2026-11-18 Wed>"]);
+    rig.check(&Query { done: Some(false), ..under("work.org") }, &["Roof", "Ladder"]);
+    let roof = rig.catalog.query(&effort(None), Eyes::Owner, Text::None).unwrap().hits.remove(0);
+    rig.check(&under(&roof.object.key), &["Roof", "Ladder"]);
+    rig.check(&under("hom"), &[]);
+    let many = Query { tags: vec!["x".into(); 17], ..Query::default() };
+    assert!(rig.catalog.query(&many, Eyes::Owner, Text::None).is_err());
+}
+
+#[test]
+fn dates_come_again_last_and_are_warned_of() {
+    let rig = rig(&[("work.org", WORK), ("home/trip.org", HOME)]);
+    let on = |from: &str, to: &str| Query {
+        dates: Some(Dates {
+            from: Moment::parse(from).unwrap(),
+            to: Moment::parse(to).unwrap().end_of_day(),
+            kinds: Vec::new(),
+            warnings: true,
+        }),
+        ..Query::default()
+    };
+    let trip = "Trip <2026-11-15 Sun>--<2026-11-18 Wed>";
+    rig.check(&on("2026-11-17", "2026-11-17"), &[trip]);
+    rig.check(&on("2026-11-18", "2026-11-18"), &[trip, "Roof"]);
+    rig.check(&on("2026-11-16", "2026-11-16"), &[trip, "Weekly"]);
+    rig.check(&on("2030-01-07", "2030-01-07"), &["Weekly"]);
+    rig.check(&on("2026-11-01", "2026-11-01"), &[]);
+    rig.check(&on("2026-11-01", "2026-11-30"), &[trip, "Roof", "Weekly"]);
+    rig.check(&Query { tags: vec!["house".into()], ..on("2026-11-19", "2026-11-19") }, &["Roof"]);
+}
+
+#[test]
+fn words_are_found_in_every_script_and_the_best_come_first() {
+    let rig = rig(&[
+        ("work.org", WORK),
+        ("home/trip.org", HOME),
+        (
+            "w.org",
+            "* مرحبا\nأهلا بالعالم الكبير\n* 日本語\n東京都に住んでいます\n* Deploy 🚀🎉\nCafé Zürich naïve\n* 한국어\n서울에서 만나요\n",
+        ),
+    ]);
+    rig.check_text("fox", &["Roof", "Trip <2026-11-15 Sun>--<2026-11-18 Wed>"]);
+    rig.check_text("\"quick brown\"", &["Roof"]);
+    rig.check_text("fox -quick", &["Trip <2026-11-15 Sun>--<2026-11-18 Wed>"]);
+    rig.check_text("dre*", &["Trip <2026-11-15 Sun>--<2026-11-18 Wed>"]);
+    rig.check_text("بالعالم", &["مرحبا"]);
+    rig.check_text("京都", &["日本語"]);
+    rig.check_text("日本", &["日本語"]);
+    rig.check_text("本日", &[]);
+    rig.check_text("서울", &["한국어"]);
+    rig.check_text("🚀", &["Deploy 🚀🎉"]);
+    rig.check_text("🎉", &["Deploy 🚀🎉"]);
+    rig.check_text("cafe zurich", &["Deploy 🚀🎉"]);
+    rig.check_text("AND OR NOT", &[]);
+    // The title counts more.
+    let rig = self::rig(&[("a.org", "* One\nneedle in hay and more hay\n* Needle\nhay\n")]);
+    rig.check(&words("needle"), &["Needle", "One"]);
+    let page = rig.catalog.query(&words("needle"), Eyes::Owner, Text::Snippets).unwrap();
+    assert_eq!(page.hits[1].snippet.as_deref(), Some("* One needle in hay and more hay"));
+}
+
+#[test]
+fn pages_follow_one_another_while_the_memex_changes() {
+    let text: String =
+        (0..100).map(|n| format!("* H{n:02} :t:\nword {}\n", "word ".repeat(n))).collect();
+    let mut rig = rig(&[("a.org", &text)]);
+    for base in [Query { tags: vec!["t".into()], ..Query::default() }, words("word")] {
+        let mut seen = Vec::new();
+        let mut query = Query { limit: 7, ..base.clone() };
+        for turn in 0.. {
+            let page = rig.catalog.query(&query, Eyes::Owner, Text::None).unwrap();
+            seen.extend(page.hits.iter().map(|hit| hit.object.title.clone()));
+            let Some(next) = page.next else { break };
+            // As it goes over the wire.
+            query.cursor = Cursor::parse(&next.to_string());
+            assert_eq!(query.cursor, Some(next));
+            if turn == 3 && base.text.is_none() {
+                let new = format!("* New :t:\n{text}");
+                fs::write(rig.memex.root().join("a.org"), new).unwrap();
+                rig.index.update(&rig.memex, &["a.org".to_owned()]).unwrap();
+            }
+            assert!(base.text.is_some() || page.changed == (turn == 4), "{turn}");
+        }
+        seen.retain(|title| title != "New");
+        let all: std::collections::HashSet<&String> = seen.iter().collect();
+        assert_eq!((seen.len(), all.len()), (100, 100));
+    }
+    for bad in ["", "x", "1", "1.2.3.4", "1.2.7ff8000000000000", "-1.2", "1.ffffffffffffffff"] {
+        assert_eq!(Cursor::parse(bad), None, "{bad}");
+    }
+}
+
+#[test]
+fn a_page_looks_at_so_many_and_no_more() {
+    let most = MAX_LOOKED_AT + 10;
+    let text: String = (0..most).map(|_| "* TODO A\n").collect::<String>() + "* TODO Last :x:\n";
+    let rig = rig(&[("a.org", &text)]);
+    let query = Query {
+        todo: vec!["TODO".into()],
+        priority: None,
+        scope: Some(Scope::Project),
+        ..Query::default()
+    };
+    let first = rig.catalog.query(&query, Eyes::Owner, Text::None).unwrap();
+    assert!(first.hits.is_empty() && first.next.is_some());
+    let second =
+        rig.catalog.query(&Query { cursor: first.next, ..query }, Eyes::Owner, Text::None).unwrap();
+    assert!(second.hits.is_empty() && second.next.is_none());
+    // The rarest condition leads to what is last at once.
+    rig.check(
+        &Query { todo: vec!["TODO".into()], tags: vec!["x".into()], ..Query::default() },
+        &["Last"],
+    );
+}
+
+const CANARY: &str = "zanzibar";
+
+/// Every kind of question, about everything that is private.
+fn questions() -> Vec<Query> {
+    let year = Dates {
+        from: Moment::parse("2026-01-01").unwrap(),
+        to: Moment::parse("2026-12-31").unwrap(),
+        kinds: Vec::new(),
+        warnings: true,
+    };
+    vec![
+        Query::default(),
+        words(CANARY),
+        words("public"),
+        words("zan*"),
+        Query { tags: vec![CANARY.into()], ..Query::default() },
+        Query { tags: vec!["private".into()], ..Query::default() },
+        Query { todo: vec!["TODO".into()], ..Query::default() },
+        Query { priority: Some("B".into()), ..Query::default() },
+        Query { properties: vec![(CANARY.into(), None)], ..Query::default() },
+        Query { dates: Some(year), ..Query::default() },
+        Query { kind: Some(ObjectKind::File), ..Query::default() },
+        Query { under: Some("b.org".into()), ..Query::default() },
+        Query { scope: Some(Scope::Memex), ..Query::default() },
+    ]
+}
+
+#[test]
+fn what_is_private_is_in_no_answer_for_others() {
+    let rig = rig(&[
+        (
+            "a.org",
+            "* Open\npublic text\n:PRIVATE:\nzanzibar hush\n:END:\n** Inner :private:\nzanzibar\n*** Below zanzibar\n",
+        ),
+        (
+            "b.org",
+            "#+TITLE: zanzibar\n#+FILETAGS: :private:\n* TODO [#B] H zanzibar :zanzibar:\n  SCHEDULED: <2026-11-15 Sun>\n:PROPERTIES:\n:ZANZIBAR: zanzibar\n:ID: zanzibar\n:END:\n",
+        ),
+        ("c.org", "* Seen\n:PROPERTIES:\n:ID: zanzibar\n:END:\n"),
+    ]);
+    for query in questions() {
+        let page = rig.catalog.query(&query, Eyes::Public, Text::Snippets).unwrap();
+        for hit in page.hits {
+            let told = format!(
+                "{} {} {:?} {:?} {:?}",
+                hit.object.title,
+                hit.object.path,
+                hit.object.tags,
+                hit.object.inherited,
+                hit.snippet
+            );
+            assert!(!told.contains(CANARY) && hit.object.path != "b.org", "{query:?}: {told}");
+            assert!(!hit.object.private);
+        }
+    }
+    assert_eq!(rig.titles(&words(CANARY), Eyes::Public), [""; 0]);
+    for at in ["", "a.org"] {
+        let focus = Focus { at: at.into(), budget: 5000 };
+        let vision = format!("{:?}", rig.catalog.focus(&focus, Eyes::Public).unwrap());
+        assert!(!vision.contains("hush") && !vision.contains("zanzibar\\n"), "{vision}");
+        assert!(!vision.contains("b.org"), "{vision}");
+    }
+    let outline = rig.catalog.outline(&Outline::default(), Eyes::Public).unwrap();
+    let titles: Vec<&str> = outline.objects.iter().map(|object| &object.title[..]).collect();
+    assert_eq!(titles, ["a.org", "Open", "c.org", "Seen"]);
+    assert!(rig.catalog.object("b.org", Eyes::Public).is_err());
+    let hidden = Outline { under: "b.org".into(), ..Outline::default() };
+    assert!(rig.catalog.outline(&hidden, Eyes::Public).is_err());
+    let status = rig.catalog.status(Eyes::Public).unwrap();
+    assert_eq!((status.files, status.headings), (2, 2));
+    // The owner sees it, and that it is private.
+    let hits = rig.catalog.query(&words(CANARY), Eyes::Owner, Text::Snippets).unwrap().hits;
+    assert!(hits.len() >= 4);
+    assert!(
+        hits.iter().filter(|hit| hit.object.title.contains(CANARY)).all(|hit| hit.object.private)
+    );
+}
+
+#[test]
+fn text_is_not_shown_when_the_file_is_not_as_it_was_judged() {
+    let rig = rig(&[("a.org", "* Open\nneedle\n")]);
+    fs::write(rig.memex.root().join("a.org"), "* Open :private:\nneedle zanzibar\n").unwrap();
+    let hit =
+        rig.catalog.query(&words("needle"), Eyes::Public, Text::Snippets).unwrap().hits.remove(0);
+    assert_eq!(hit.snippet, None);
+    assert_eq!(rig.catalog.text(&hit.object, Eyes::Public), None);
+}
+
+#[test]
+fn the_focus_is_in_full_and_the_rest_fits_the_budget() {
+    let far: String = (0..200).map(|n| format!("* Far {n}\nfar text\n")).collect();
+    let near = "* Up\nabove\n** Focus\nthe text of it\n*** Child\nchild text\n** Beside\n";
+    let rig = rig(&[("a.org", near), ("z.org", &far)]);
+    let all = rig
+        .catalog
+        .query(&Query { limit: 10, ..Query::default() }, Eyes::Owner, Text::None)
+        .unwrap();
+    let key = all.hits.iter().find(|hit| hit.object.title == "Focus").unwrap().object.key.clone();
+    for budget in [100, 400, 4000, 100_000] {
+        let vision = rig.catalog.focus(&Focus { at: key.clone(), budget }, Eyes::Owner).unwrap();
+        assert!(vision.tokens <= budget, "{} of {budget}", vision.tokens);
+        let text = format!("{:?}", vision.parts);
+        assert!(budget < 400 || text.contains("the text of it"), "{budget}");
+        assert!(budget < 4000 || text.contains("child text") && text.contains("Beside"));
+        let left: usize = vision.left.iter().map(|left| left.count).sum();
+        assert_eq!(left > 0, budget < 4000, "{budget}: {:?}", vision.left);
+        assert!(!text.contains("far text"));
+    }
+    assert!(rig.catalog.focus(&Focus { at: "none".into(), budget: 0 }, Eyes::Owner).is_err());
+}

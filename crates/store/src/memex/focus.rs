@@ -1,0 +1,279 @@
+//! What stands around a point of attention, within a budget: its text in full, what is near in less, the rest of the
+//! Memex in outline; and what was left out, in numbers. Used for prompts and by whoever wants an overview.
+
+use super::catalog::{Catalog, Object, ObjectKind};
+use super::outline::Outline;
+use super::query::MAX_PAGE;
+use super::rules::Eyes;
+use crate::error::Error;
+
+/// Tokens, unless said.
+pub const BUDGET: usize = 4000;
+
+/// The least and the most tokens that can be asked for.
+pub const MIN_BUDGET: usize = 100;
+/// See [`MIN_BUDGET`].
+pub const MAX_BUDGET: usize = 200_000;
+
+/// Objects that are looked at, whatever the budget.
+const MAX_LOOKED_AT: usize = 20_000;
+
+/// Levels of headings of other files that are shown.
+const FAR_LEVELS: u64 = 1;
+
+/// What is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Focus {
+    /// The key of an object or the path of a file; an empty one has the overview alone.
+    pub at: String,
+    /// Tokens, as [`tokens`] counts them; 0 is [`BUDGET`].
+    pub budget: usize,
+}
+
+/// How much of an object is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// Its text.
+    Text(String),
+    /// Its text up to where the budget ended.
+    Beginning(String),
+    /// Its title.
+    Title,
+}
+
+/// One object in view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The object.
+    pub object: Object,
+    /// How much of it.
+    pub shown: Shown,
+}
+
+/// Something that is not in view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// What, in words.
+    pub what: &'static str,
+    /// How many.
+    pub count: usize,
+}
+
+/// What is in view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vision {
+    /// The point of attention, what is above and below it, what is beside it, and the rest, in this order.
+    pub parts: Vec<Part>,
+    /// What does not fit.
+    pub left: Vec<Left>,
+    /// Tokens of the parts.
+    pub tokens: usize,
+    /// Tokens that there could be.
+    pub budget: usize,
+}
+
+/// About how many tokens a model makes of a text: a quarter of the bytes of plain letters, one for each other one.
+#[must_use]
+pub fn tokens(text: &str) -> usize {
+    let others = text.chars().filter(|c| !c.is_ascii()).count();
+    let plain = text.bytes().filter(u8::is_ascii).count();
+    plain.div_ceil(4) + others
+}
+
+struct Room {
+    parts: Vec<Part>,
+    used: usize,
+    budget: usize,
+}
+
+impl Room {
+    /// Shows an object by its title if there is room.
+    fn title(&mut self, object: Object, up_to: usize) -> bool {
+        let cost = cost(&object);
+        let fits = self.used + cost <= up_to.min(self.budget);
+        if fits {
+            self.used += cost;
+            self.parts.push(Part { object, shown: Shown::Title });
+        }
+        fits
+    }
+
+    /// Shows an object with its text, or the beginning of it, if there is room.
+    fn text(&mut self, object: Object, text: String, up_to: usize) -> bool {
+        let room = up_to.min(self.budget).saturating_sub(self.used);
+        let cost = cost(&object) + tokens(&text);
+        if cost <= room {
+            self.used += cost;
+            self.parts.push(Part { object, shown: Shown::Text(text) });
+            return true;
+        }
+        let left = room.saturating_sub(self::cost(&object));
+        if left == 0 {
+            return false;
+        }
+        let beginning = begin(&text, left);
+        self.used += self::cost(&object) + tokens(&beginning);
+        self.parts.push(Part { object, shown: Shown::Beginning(beginning) });
+        false
+    }
+}
+
+/// Tokens of the line of an object: its title, and what says where it is.
+fn cost(object: &Object) -> usize {
+    tokens(&object.title)
+        + tokens(&object.key)
+        + object.tags.iter().map(|tag| tokens(tag)).sum::<usize>()
+        + 4
+}
+
+/// The beginning of a text that has so many tokens.
+fn begin(text: &str, most: usize) -> String {
+    let (mut quarters, mut end) = (0, 0);
+    for (at, c) in text.char_indices() {
+        quarters += if c.is_ascii() { 1 } else { 4 };
+        if quarters > most.saturating_sub(1) * 4 {
+            break;
+        }
+        end = at + c.len_utf8();
+    }
+    text[..end].to_owned()
+}
+
+impl Catalog {
+    /// What stands around a point of attention.
+    ///
+    /// # Errors
+    /// There is no such point, or the index cannot be read.
+    pub fn focus(&self, focus: &Focus, eyes: Eyes) -> Result<Vision, Error> {
+        let budget =
+            if focus.budget == 0 { BUDGET } else { focus.budget.clamp(MIN_BUDGET, MAX_BUDGET) };
+        let mut room = Room { parts: Vec::new(), used: 0, budget };
+        let mut left = Vec::new();
+        let at = match focus.at.as_str() {
+            "" => None,
+            name => Some(self.object(name, eyes)?),
+        };
+        if let Some(at) = &at {
+            self.near(at, eyes, &mut room, &mut left)?;
+        }
+        self.far(at.as_ref(), eyes, &mut room, &mut left)?;
+        left.retain(|left: &Left| left.count > 0);
+        Ok(Vision { parts: room.parts, left, tokens: room.used, budget })
+    }
+
+    /// The point of attention: at most half of the budget for its own text, a quarter for what is below it.
+    fn near(
+        &self,
+        at: &Object,
+        eyes: Eyes,
+        room: &mut Room,
+        left: &mut Vec<Left>,
+    ) -> Result<(), Error> {
+        let budget = room.budget;
+        for above in self.above(at)? {
+            room.title(above, budget);
+        }
+        let mut cut = 0;
+        match self.text(at, eyes) {
+            Some(text) => cut += usize::from(!room.text(at.clone(), text, budget / 2)),
+            None => {
+                room.title(at.clone(), budget);
+                let what = match at.encrypted {
+                    true => "texts that are encrypted",
+                    false => "texts that changed since they were indexed",
+                };
+                left.push(Left { what, count: 1 });
+            }
+        }
+        left.push(Left { what: "texts at the focus that are cut", count: cut });
+        let (mut untold, mut unseen) = (0, 0);
+        let below = Outline { under: at.key.clone(), limit: MAX_PAGE, ..Outline::default() };
+        self.each(below, eyes, |object| {
+            if object.id == at.id {
+                return;
+            }
+            let text = self.text(&object, eyes).filter(|_| room.used < budget * 3 / 4);
+            let is_told = text.is_some_and(|text| {
+                let fits = room.used + cost(&object) + tokens(&text) <= budget * 3 / 4;
+                fits && room.text(object.clone(), text, budget * 3 / 4)
+            });
+            if !is_told {
+                untold += 1;
+                unseen += usize::from(!room.title(object, budget * 7 / 8));
+            }
+        })?;
+        left.push(Left { what: "headings below the focus by title alone", count: untold - unseen });
+        left.push(Left { what: "headings below the focus", count: unseen });
+        let mut beside = 0;
+        if let Some(parent) = self.above(at)?.last() {
+            for sibling in self.children(parent, eyes, MAX_PAGE)? {
+                if sibling.id != at.id {
+                    beside += usize::from(!room.title(sibling, budget * 15 / 16));
+                }
+            }
+        }
+        left.push(Left { what: "headings beside the focus", count: beside });
+        Ok(())
+    }
+
+    /// The rest: files and their first headings.
+    fn far(
+        &self,
+        at: Option<&Object>,
+        eyes: Eyes,
+        room: &mut Room,
+        left: &mut Vec<Left>,
+    ) -> Result<(), Error> {
+        let (mut files, mut headings) = (0, 0);
+        let far = Outline { depth: Some(FAR_LEVELS), limit: MAX_PAGE, ..Outline::default() };
+        let budget = room.budget;
+        let looked_at = self.each(far, eyes, |object| {
+            // Its own file is in view already.
+            if at.is_some_and(|at| at.file == object.file) || object.done {
+                return;
+            }
+            let kind = object.kind();
+            let has_file = kind == ObjectKind::File
+                || room.parts.last().is_some_and(|last| last.object.file == object.file);
+            if !(has_file && room.title(object, budget)) {
+                match kind {
+                    ObjectKind::File => files += 1,
+                    ObjectKind::Heading => headings += 1,
+                }
+            }
+        })?;
+        left.push(Left { what: "other files", count: files });
+        left.push(Left { what: "first headings of other files", count: headings });
+        if looked_at == MAX_LOOKED_AT {
+            left.push(Left {
+                what: "objects that were looked at and no more",
+                count: MAX_LOOKED_AT,
+            });
+        }
+        Ok(())
+    }
+
+    /// Goes through an outline, up to a bound; returns how many there were.
+    fn each(
+        &self,
+        mut outline: Outline,
+        eyes: Eyes,
+        mut see: impl FnMut(Object),
+    ) -> Result<usize, Error> {
+        let mut seen = 0;
+        loop {
+            let page = self.outline(&outline, eyes)?;
+            for object in page.objects {
+                seen += 1;
+                see(object);
+                if seen == MAX_LOOKED_AT {
+                    return Ok(seen);
+                }
+            }
+            match page.next {
+                Some(next) => outline.cursor = Some(next),
+                None => return Ok(seen),
+            }
+        }
+    }
+}

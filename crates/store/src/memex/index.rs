@@ -1,0 +1,288 @@
+//! The one writer of the index. The daemon's librarian owns it, on a thread of its own, and says what to look at.
+//!
+//! Work is cut into batches: one transaction each, some megabytes of text, so that queries see what is done, memory
+//! stays small and a stop is heard.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::apply::{Batch, Known, Moves};
+use super::file::Memex;
+use super::scan::{Found, Name, Scan, Trace, Why};
+use super::schema::{self, Subject};
+use super::sheet::Sheet;
+use crate::error::Error;
+
+pub use super::schema::INDEX_FILE;
+
+/// Bytes of files in one transaction.
+const BATCH_BYTES: u64 = 4 << 20;
+
+/// Files in one transaction.
+const BATCH_FILES: usize = 1024;
+
+/// Bytes of files that are read ahead together, and how many of these heaps may wait.
+const HEAP_BYTES: u64 = 1 << 20;
+const HEAPS: usize = 2;
+
+/// The writer.
+#[derive(Debug)]
+pub struct Index {
+    connection: Connection,
+    directory: PathBuf,
+    /// Whether the disk may not have all of it.
+    marked: bool,
+}
+
+/// How far a long work is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Files done.
+    pub files: usize,
+    /// Files to do.
+    pub all_files: usize,
+    /// Bytes done.
+    pub bytes: u64,
+    /// Bytes to do.
+    pub all_bytes: u64,
+}
+
+/// What a work has changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Files that were read.
+    pub read: usize,
+    /// Of those, the ones that were not known.
+    pub added: usize,
+    /// Files that are known under another path now.
+    pub moved: usize,
+    /// Files that are gone.
+    pub removed: usize,
+    /// Whether it was broken off.
+    pub stopped: bool,
+}
+
+/// How many headings are in a text: for whoever wants to know before anything is indexed.
+#[must_use]
+pub fn count_headings(bytes: &[u8]) -> usize {
+    super::sheet::count_headings(bytes)
+}
+
+/// A file as it was read.
+pub(crate) struct Read {
+    pub(crate) path: String,
+    pub(crate) result: Result<(Sheet, Trace), Option<Why>>,
+}
+
+impl Index {
+    /// Opens the index of a folder, in the state directory; makes it if there is none that fits.
+    ///
+    /// # Errors
+    /// The file cannot be made.
+    pub fn open(directory: &Path, memex: &Memex) -> Result<Index, Error> {
+        let root = memex.root().to_string_lossy();
+        let subject = Subject { root: &root, rules: memex.rules() };
+        let connection = schema::open_writer(directory, &subject)?;
+        Ok(Index { connection, directory: directory.into(), marked: schema::is_marked(directory) })
+    }
+
+    /// Removes an index that is damaged; [`Index::open`] makes it anew.
+    ///
+    /// # Errors
+    /// A file cannot be removed.
+    pub fn throw_away(directory: &Path) -> Result<(), Error> {
+        schema::throw_away(directory)
+    }
+
+    /// Compares the index with what a scan found, and reads what is new or changed. `heed` is told how far it is,
+    /// and says whether to go on.
+    ///
+    /// # Errors
+    /// The index cannot be written. What was done before stays.
+    pub fn sync(
+        &mut self,
+        memex: &Memex,
+        scan: &Scan,
+        heed: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<Changes, Error> {
+        let known = self.known()?;
+        let present: HashSet<&str> = scan.files.iter().map(|file| file.path.as_str()).collect();
+        let gone = known.iter().filter(|(path, _)| !present.contains(path.as_str()));
+        let mut moves =
+            Moves::new(gone.map(|(path, known)| (path.clone(), *known)), known.is_empty());
+        let is_changed =
+            |file: &&Found| known.get(&file.path).is_none_or(|k| k.trace != file.trace);
+        let changed: Vec<&Found> = scan.files.iter().filter(is_changed).collect();
+        if !changed.is_empty() || !moves.is_empty() {
+            self.mark()?;
+        }
+        let all = changed.iter().map(|file| file.trace.size).sum();
+        let mut progress =
+            Progress { all_files: changed.len(), all_bytes: all, ..Progress::default() };
+        let mut changes = Changes::default();
+        let (send, heaps) = mpsc::sync_channel::<Vec<Read>>(HEAPS);
+        std::thread::scope(|scope| -> Result<(), Error> {
+            scope.spawn(move || read_ahead(memex, &changed, &send));
+            let mut waiting = heaps.into_iter().peekable();
+            while waiting.peek().is_some() {
+                self.batch(&mut moves, &mut changes, |batch| {
+                    let (mut bytes, mut files) = (0, 0);
+                    while bytes < BATCH_BYTES && files < BATCH_FILES {
+                        let Some(heap) = waiting.next() else { break };
+                        for read in heap {
+                            bytes += read.result.as_ref().map_or(0, |(_, trace)| trace.size);
+                            files += 1;
+                            batch.take(read)?;
+                        }
+                    }
+                    progress.bytes += bytes;
+                    progress.files += files;
+                    Ok(())
+                })?;
+                if !heed(progress) {
+                    changes.stopped = true;
+                    return Ok(());
+                }
+            }
+            Ok(())
+        })?;
+        if !changes.stopped {
+            self.batch(&mut moves, &mut changes, |batch| {
+                batch.remove_gone()?;
+                batch.note_scan(scan)
+            })?;
+        }
+        Ok(changes)
+    }
+
+    /// Reads these files again, whatever is known of them; paths that are no more are forgotten.
+    ///
+    /// # Errors
+    /// The index cannot be written.
+    pub fn update(&mut self, memex: &Memex, paths: &[String]) -> Result<Changes, Error> {
+        let known = self.known_of(paths)?;
+        self.mark()?;
+        let mut read: Vec<Read> = Vec::new();
+        let mut gone: Vec<(String, Known)> = Vec::new();
+        for path in paths {
+            let is_org = Name::of(path.rsplit('/').next().unwrap_or(path)) == Name::Org;
+            let result = match is_org && memex.is_readable(path) {
+                true => read_one(memex, path),
+                false => Err(None),
+            };
+            match (&result, known.get(path)) {
+                (Err(None), Some(known)) => gone.push((path.clone(), *known)),
+                (Err(None), None) => {}
+                _ => read.push(Read { path: path.clone(), result }),
+            }
+        }
+        let mut changes = Changes::default();
+        let mut moves = Moves::new(gone.into_iter(), false);
+        self.batch(&mut moves, &mut changes, |batch| {
+            read.into_iter().try_for_each(|read| batch.take(read))?;
+            batch.remove_gone()
+        })?;
+        Ok(changes)
+    }
+
+    /// Has the disk take all of the index, so that it need not be made anew after the machine goes down.
+    ///
+    /// # Errors
+    /// The disk does not take it.
+    pub fn settle(&mut self) -> Result<(), Error> {
+        if !self.marked {
+            return Ok(());
+        }
+        self.connection.pragma_update(None, "synchronous", "FULL")?;
+        let copied = self
+            .connection
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+        self.connection.pragma_update(None, "synchronous", "OFF")?;
+        // Somebody reads: the next time, then.
+        if copied? == 0 {
+            schema::unmark(&self.directory)?;
+            self.marked = false;
+        }
+        Ok(())
+    }
+
+    fn mark(&mut self) -> Result<(), Error> {
+        if !self.marked {
+            schema::mark(&self.directory)?;
+            self.marked = true;
+        }
+        Ok(())
+    }
+
+    fn batch(
+        &mut self,
+        moves: &mut Moves,
+        changes: &mut Changes,
+        work: impl FnOnce(&mut Batch<'_, '_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut batch = Batch { sql: &transaction, moves, changes };
+        work(&mut batch)?;
+        batch.end()?;
+        transaction.commit()?;
+        Ok(())
+    }
+
+    fn known(&self) -> Result<HashMap<String, Known>, Error> {
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT id, size, mtime, ctime, inode, content, path FROM file")?;
+        let rows =
+            statement.query_map([], |row| Ok((row.get::<_, String>(6)?, Known::of(row)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    fn known_of(&self, paths: &[String]) -> Result<HashMap<String, Known>, Error> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT id, size, mtime, ctime, inode, content, path FROM file WHERE path = ?1",
+        )?;
+        let mut known = HashMap::new();
+        for path in paths {
+            let mut rows = statement.query([path])?;
+            if let Some(row) = rows.next()? {
+                known.insert(path.clone(), Known::of(row)?);
+            }
+        }
+        Ok(known)
+    }
+}
+
+/// Reads files one after the other, in heaps, until nobody wants them.
+fn read_ahead(memex: &Memex, files: &[&Found], send: &mpsc::SyncSender<Vec<Read>>) {
+    let mut heap = Vec::new();
+    let mut bytes = 0;
+    for file in files {
+        bytes += file.trace.size;
+        heap.push(Read { path: file.path.clone(), result: read_one(memex, &file.path) });
+        if bytes >= HEAP_BYTES || heap.len() >= BATCH_FILES {
+            if send.send(std::mem::take(&mut heap)).is_err() {
+                return;
+            }
+            bytes = 0;
+        }
+    }
+    if !heap.is_empty() {
+        let _ = send.send(heap);
+    }
+}
+
+fn read_one(memex: &Memex, path: &str) -> Result<(Sheet, Trace), Option<Why>> {
+    let (bytes, trace) = memex.read(path)?;
+    let sheet = Sheet::read(path, &bytes, memex.rules());
+    match sheet.flaw {
+        Some(Why::TooManyHeadings) => Err(Some(Why::TooManyHeadings)),
+        _ => Ok((sheet, trace)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

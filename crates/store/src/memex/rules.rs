@@ -1,0 +1,110 @@
+//! What of a folder is read, what of it is private, and how much of it there may be. Told by the daemon's
+//! settings; asked by every other part.
+
+/// Largest Org file that is read, in bytes: four times the largest that people are known to keep.
+pub const MAX_FILE: u64 = 16 << 20;
+
+/// Most Org files: one more is counted and not read.
+pub const MAX_FILES: usize = 200_000;
+
+/// How many folders may be inside one another. Links are not followed; mounts can still go in a circle.
+pub const MAX_DEPTH: usize = 64;
+
+/// Most headings of one file; a file with more is listed and not read.
+pub const MAX_HEADINGS: usize = 100_000;
+
+/// Most tags of an object, those it inherits included; further ones cannot be asked for.
+pub const MAX_TAGS: usize = 64;
+
+/// Most properties and most dates of one object that can be asked for.
+pub const MAX_FACTS: usize = 64;
+
+/// Bytes of a title, a tag, or a property's value that are kept.
+pub const MAX_LABEL: usize = 1024;
+
+/// Whether private parts are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Eyes {
+    /// To the owner: everything that is not encrypted. What is private is marked.
+    Owner,
+    /// To anybody else: as if private parts were not there.
+    Public,
+}
+
+/// How far an object reaches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// All of the Memex.
+    #[default]
+    Memex,
+    /// One project: a heading or file tagged `project`, or with the property `SCOPE` `project`, and all below.
+    Project,
+    /// One session: with the property `SCOPE` `session`.
+    Session,
+}
+
+impl Scope {
+    /// All of them.
+    pub const ALL: [Scope; 3] = [Scope::Memex, Scope::Project, Scope::Session];
+
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Scope::Memex => "memex",
+            Scope::Project => "project",
+            Scope::Session => "session",
+        }
+    }
+
+    /// The scope of that word, in whatever case.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Scope> {
+        Scope::ALL.into_iter().find(|scope| scope.word().eq_ignore_ascii_case(word))
+    }
+}
+
+/// What is read and what is private.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Largest file that is read, in bytes.
+    pub max_file: u64,
+    /// Most files that are read.
+    pub max_files: usize,
+    /// Tags that make a heading, or with `#+FILETAGS:` a file, private with all below it.
+    pub private_tags: Vec<String>,
+    /// Names of drawers whose contents are private.
+    pub private_drawers: Vec<String>,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            max_file: MAX_FILE,
+            max_files: MAX_FILES,
+            private_tags: vec!["private".to_owned()],
+            private_drawers: vec!["private".to_owned()],
+        }
+    }
+}
+
+impl Rules {
+    pub(crate) fn is_private_tag(&self, tag: &str) -> bool {
+        self.private_tags.iter().any(|private| private.eq_ignore_ascii_case(tag))
+    }
+
+    pub(crate) fn is_private_drawer(&self, name: &str) -> bool {
+        self.private_drawers.iter().any(|private| private.eq_ignore_ascii_case(name))
+    }
+
+    /// Says whether an index was made by the same rules.
+    pub(crate) fn fingerprint(&self) -> String {
+        let Rules { max_file, max_files, private_tags, private_drawers } = self;
+        let lists = [private_tags, private_drawers].map(|list| {
+            let mut list: Vec<String> = list.iter().map(|word| word.to_lowercase()).collect();
+            list.sort_unstable();
+            list.join(":")
+        });
+        format!("{max_file} {max_files} {} {}", lists[0], lists[1])
+    }
+}

@@ -1,0 +1,297 @@
+//! Which Org files there are below a folder. Looks at names and sizes, opens nothing but `.bridleignore`.
+//!
+//! Called by the index, and by whoever wants to know beforehand. Links are never followed: what they lead to is
+//! read where it is, or is not part of the Memex.
+
+use std::fs::{self, DirEntry, Metadata};
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use super::file::Memex;
+use super::pattern::Patterns;
+use super::rules::{MAX_DEPTH, Rules};
+
+/// The file of patterns, at the top.
+pub const IGNORE_FILE: &str = ".bridleignore";
+
+/// Bytes of it that are looked at.
+const MAX_IGNORE_FILE: u64 = 1 << 20;
+
+/// Most entries of the list of what is not read; the rest is counted.
+pub const MAX_SKIPPED: usize = 10_000;
+
+/// What tells whether a file is what it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// Bytes.
+    pub size: u64,
+    /// Last change of its content, in nanoseconds since 1970.
+    pub mtime: i64,
+    /// Last change of anything about it, likewise.
+    pub ctime: i64,
+    /// Its number in the file system.
+    pub inode: u64,
+}
+
+impl Trace {
+    pub(crate) fn of(meta: &Metadata) -> Trace {
+        let nanos = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000) + rest;
+        Trace {
+            size: meta.size(),
+            mtime: nanos(meta.mtime(), meta.mtime_nsec()),
+            ctime: nanos(meta.ctime(), meta.ctime_nsec()),
+            inode: meta.ino(),
+        }
+    }
+}
+
+/// An Org file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// From the top, with slashes.
+    pub path: String,
+    /// How it was when it was found.
+    pub trace: Trace,
+}
+
+/// What is not read, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// From the top, with slashes; bytes that are no text are replaced.
+    pub path: String,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why something is not read, or not all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It is encrypted.
+    Encrypted,
+    /// It is a link.
+    Link,
+    /// It is neither a file nor a folder.
+    NotAFile,
+    /// It is larger than [`Rules::max_file`].
+    TooLarge,
+    /// It has more headings than [`MAX_HEADINGS`](super::rules::MAX_HEADINGS).
+    TooManyHeadings,
+    /// There are more files than [`Rules::max_files`].
+    TooManyFiles,
+    /// It is deeper inside than [`MAX_DEPTH`].
+    TooDeep,
+    /// It may not be read, or reading failed.
+    Unreadable,
+    /// It was changed again and again while it was read; it is read again when it changes next.
+    Changing,
+    /// Its name is no text.
+    NameIsNoText,
+    /// It is read, but some of its bytes are no text, which are replaced.
+    NotUtf8,
+    /// A line of `.bridleignore` names it.
+    Ignored,
+}
+
+impl Why {
+    /// All of them.
+    pub const ALL: [Why; 12] = [
+        Why::Encrypted,
+        Why::Link,
+        Why::NotAFile,
+        Why::TooLarge,
+        Why::TooManyHeadings,
+        Why::TooManyFiles,
+        Why::TooDeep,
+        Why::Unreadable,
+        Why::Changing,
+        Why::NameIsNoText,
+        Why::NotUtf8,
+        Why::Ignored,
+    ];
+
+    /// The word for it, as programs read it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Why::Encrypted => "encrypted",
+            Why::Link => "link",
+            Why::NotAFile => "not-a-file",
+            Why::TooLarge => "too-large",
+            Why::TooManyHeadings => "too-many-headings",
+            Why::TooManyFiles => "too-many-files",
+            Why::TooDeep => "too-deep",
+            Why::Unreadable => "unreadable",
+            Why::Changing => "changing",
+            Why::NameIsNoText => "name-is-no-text",
+            Why::NotUtf8 => "not-utf-8",
+            Why::Ignored => "ignored",
+        }
+    }
+
+    pub(crate) fn parse(word: &str) -> Option<Why> {
+        Why::ALL.into_iter().find(|why| why.word() == word)
+    }
+}
+
+/// What is below a folder.
+#[derive(Clone, Debug, Default)]
+pub struct Scan {
+    /// The Org files, by path.
+    pub files: Vec<Found>,
+    /// The folders that were looked into, the top (an empty path) included.
+    pub folders: Vec<String>,
+    /// What is not read, the first [`MAX_SKIPPED`].
+    pub skipped: Vec<Skipped>,
+    /// How much more is not read.
+    pub more_skipped: usize,
+    /// Files that are no Org files.
+    pub others: usize,
+    /// Hidden files and folders, backups, locks and autosaves.
+    pub hidden: usize,
+}
+
+impl Scan {
+    /// Bytes of all files together.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.trace.size).sum()
+    }
+
+    fn skip(&mut self, path: String, why: Why) {
+        match self.skipped.len() < MAX_SKIPPED {
+            true => self.skipped.push(Skipped { path, why }),
+            false => self.more_skipped += 1,
+        }
+    }
+}
+
+/// What a name says about a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Name {
+    Org,
+    Encrypted,
+    Hidden,
+    Other,
+}
+
+impl Name {
+    pub(crate) fn of(name: &str) -> Name {
+        let is_autosave = name.len() > 1 && name.starts_with('#') && name.ends_with('#');
+        if name.starts_with('.') || name.ends_with('~') || is_autosave {
+            return Name::Hidden;
+        }
+        let lower = name.to_ascii_lowercase();
+        let is_org = |name: &str| name.ends_with(".org") || name.ends_with(".org_archive");
+        let sealed = [".gpg", ".asc", ".age"].iter().find_map(|end| lower.strip_suffix(end));
+        match sealed {
+            _ if is_org(&lower) => Name::Org,
+            Some(inner) if is_org(inner) => Name::Encrypted,
+            _ => Name::Other,
+        }
+    }
+}
+
+/// The patterns of a Memex; none where the file is missing, is none, or cannot be read.
+pub(crate) fn patterns(root: &Path) -> Patterns {
+    let path = root.join(IGNORE_FILE);
+    let read = || -> io::Result<String> {
+        if !fs::symlink_metadata(&path)?.is_file() {
+            return Ok(String::new());
+        }
+        let mut bytes = Vec::new();
+        fs::File::open(&path)?.take(MAX_IGNORE_FILE).read_to_end(&mut bytes)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    Patterns::read(&read().unwrap_or_default())
+}
+
+impl Memex {
+    /// Looks which files there are.
+    #[must_use]
+    pub fn scan(&self) -> Scan {
+        let mut scan = Scan::default();
+        let patterns = patterns(self.root());
+        let mut open = vec![(String::new(), 0)];
+        while let Some((folder, depth)) = open.pop() {
+            let Ok(entries) = fs::read_dir(self.root().join(&folder)) else {
+                scan.skip(folder, Why::Unreadable);
+                continue;
+            };
+            for entry in entries.flatten() {
+                if let Some(inner) = look(&mut scan, (self.rules(), &patterns), &folder, &entry) {
+                    match depth < MAX_DEPTH {
+                        true => open.push((inner, depth + 1)),
+                        false => scan.skip(inner, Why::TooDeep),
+                    }
+                }
+            }
+            scan.folders.push(folder);
+        }
+        scan.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        let most = self.rules().max_files;
+        for file in scan.files.split_off(most.min(scan.files.len())) {
+            scan.skip(file.path, Why::TooManyFiles);
+        }
+        scan
+    }
+
+    /// Whether a path is one that a scan would find: none of its names is hidden or left out.
+    #[must_use]
+    pub fn is_readable(&self, path: &str) -> bool {
+        let patterns = patterns(self.root());
+        let mut ends = path.match_indices('/').map(|(at, _)| at);
+        let hidden = path.split('/').any(|name| Name::of(name) == Name::Hidden || name == "..");
+        !hidden
+            && !ends.any(|at| patterns.ignores(&path[..at], true))
+            && !patterns.ignores(path, false)
+    }
+}
+
+/// Takes note of an entry; hands a folder back that is to be looked into.
+fn look(
+    scan: &mut Scan,
+    (rules, patterns): (&Rules, &Patterns),
+    folder: &str,
+    entry: &DirEntry,
+) -> Option<String> {
+    let name = entry.file_name();
+    let within = |name: &str| match folder {
+        "" => name.to_owned(),
+        folder => format!("{folder}/{name}"),
+    };
+    let Some(text) = name.to_str() else {
+        scan.skip(within(&name.to_string_lossy()), Why::NameIsNoText);
+        return None;
+    };
+    let kind = Name::of(text);
+    if kind == Name::Hidden {
+        scan.hidden += 1;
+        return None;
+    }
+    let path = within(text);
+    let Ok(file_type) = entry.file_type() else {
+        scan.skip(path, Why::Unreadable);
+        return None;
+    };
+    if patterns.ignores(&path, file_type.is_dir()) {
+        scan.skip(path, Why::Ignored);
+        return None;
+    }
+    if file_type.is_dir() {
+        return Some(path);
+    }
+    match kind {
+        // A link without an Org name may lead to a folder.
+        _ if file_type.is_symlink() => scan.skip(path, Why::Link),
+        Name::Other | Name::Hidden => scan.others += 1,
+        _ if !file_type.is_file() => scan.skip(path, Why::NotAFile),
+        Name::Encrypted => scan.skip(path, Why::Encrypted),
+        Name::Org => match entry.metadata() {
+            Err(_) => scan.skip(path, Why::Unreadable),
+            Ok(meta) if meta.size() > rules.max_file => scan.skip(path, Why::TooLarge),
+            Ok(meta) => scan.files.push(Found { path, trace: Trace::of(&meta) }),
+        },
+    }
+    None
+}
