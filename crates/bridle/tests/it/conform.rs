@@ -5,11 +5,14 @@
 //! - `oacp_client`: the kit for clients of the framed protocol with `bridle ask --lines` as the client
 //! - `shell`: the kit for Shells of OpenHarness with `bridle ask` as the Shell
 //! - `spoiler`: passes frames on and plants one fault
+//! - `middle`, `sloppy`: the same for engines over HTTP
 //! - `plants`: the faults, each with the case that is meant to find it
 
 mod engine;
+mod middle;
 mod oacp;
 mod oacp_client;
 mod plants;
 mod shell;
+mod sloppy;
 mod spoiler;

@@ -120,9 +120,16 @@ impl Engine {
         &self.setup
     }
 
-    /// Writes something down.
+    /// Writes something down, without credentials.
     pub fn note(&mut self, what: &str) {
-        self.notes.noted(what);
+        let what = self.redacted(what);
+        self.notes.noted(&what);
+    }
+
+    /// A text for reports: credentials stay out, wherever they turn up.
+    fn redacted(&self, text: &str) -> String {
+        let tokens = [&self.setup.token, &self.setup.token2].into_iter().flatten();
+        tokens.fold(text.to_owned(), |text, token| text.replace(token.as_str(), "(not shown)"))
     }
 
     /// A name that nobody has used: an id, a session, a secret.
@@ -153,11 +160,13 @@ impl Engine {
     /// # Errors
     /// None comes.
     pub fn exchange_on(&mut self, conn: &mut Conn, asked: &Asked) -> Result<Reply, Finding> {
-        self.notes.sent(asked.shown().as_bytes());
+        let sent = self.redacted(&asked.shown());
+        self.notes.sent(sent.as_bytes());
         conn.send(&asked.bytes(&self.way.url));
         let of = if asked.method == "HEAD" { Of::Head } else { Of::Any };
         let reply = conn.reply(of)?;
-        self.notes.came(reply.text().as_bytes());
+        let came = self.redacted(&reply.text());
+        self.notes.came(came.as_bytes());
         Ok(reply)
     }
 
@@ -290,11 +299,10 @@ impl Engine {
             let mut asked = self.get(&path);
             asked.unset("Authorization");
             asked.set("Accept", "application/json");
-            let reply = self.exchange(&asked)?;
-            let value: Option<Value> = serde_json::from_slice(&reply.body).ok();
-            let value =
-                value.filter(|it| reply.status == 200 && it["protocol_versions"].is_array());
-            self.known = Some(value);
+            // Who does not even answer has no document.
+            let reply = self.exchange(&asked).ok().filter(|reply| reply.status == 200);
+            let value = reply.and_then(|it| serde_json::from_slice::<Value>(&it.body).ok());
+            self.known = Some(value.filter(|it| it["protocol_versions"].is_array()));
         }
         let none =
             || Finding::unoffered("GET on the address gives no document with `protocol_versions`");

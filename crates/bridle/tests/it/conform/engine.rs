@@ -1,8 +1,18 @@
-//! `bridle conform engine` against the real daemon: everything passes, in the clear and over TLS.
+//! `bridle conform engine` against the real daemon: everything passes, in the clear and over TLS; with
+//! one fault planted between the two, the cases that are meant for it fail.
 
 use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
 
+use bridle_shell::conform::report::Ended;
+use bridle_shell::conform::{self, Options, engine};
+
+use super::middle::{Fault, Habit, Honest, Middle};
+use super::sloppy::plants;
 use crate::harness::{Daemon, Done, Home};
 
 /// The cases as they were published with their revision; a change of this list is a new revision.
@@ -58,7 +68,8 @@ impl Scene {
     fn kit(&self, url: &str, more: &[&str]) -> Done {
         let [one, other] = &self.tokens;
         let mut args = vec!["conform", "engine", url, "--token-file", one, "--token2-file", other];
-        args.extend(["--origin", ORIGIN, "--fail-on", "should"]);
+        // A busy machine is no fault of the daemon.
+        args.extend(["--origin", ORIGIN, "--fail-on", "should", "--timeout", "120"]);
         args.extend(INTENTS);
         args.extend(more);
         self.home.run(&args)
@@ -118,7 +129,7 @@ fn reports_hold_no_credential() {
     let scene = Scene::new(&[]);
     let junit = scene.home.path("report.xml");
     let wrong = scene.url("http").replace("/v1/openharness", "/nowhere");
-    let done = scene.kit(&wrong, &["--only", "E-0", "--json", "--junit", &junit]);
+    let done = scene.kit(&wrong, &["--only", "E-0", "--only", "H", "--json", "--junit", &junit]);
     assert_eq!(done.code, 1, "{}", done.stdout);
     let token = std::fs::read_to_string(&scene.tokens[0]).unwrap();
     let xml = std::fs::read_to_string(&junit).unwrap();
@@ -142,4 +153,112 @@ fn what_cannot_be_used_is_said_before_the_run() {
     let args = ["conform", "engine", "http://127.0.0.1:1/x", "--token-file", &blank];
     let refused = home.run(&args);
     assert_eq!(refused.code, 65, "{}", refused.stderr);
+}
+
+/// Talks to an engine through the one in between.
+fn through(scene: &Scene, fault: Arc<dyn Fault>, tokens: &[String; 2]) -> engine::Engine {
+    // One who looks at one connection at a time is waited for in vain; anything else answers, and a
+    // busy machine is no fault.
+    let is_awaited = fault.habit() == Habit::OneByOne;
+    let timeout = Duration::from_secs(if is_awaited { 3 } else { 120 });
+    let middle = Middle::start(&scene.daemon.word("http"), fault);
+    let url = format!("http://{}/v1/openharness", middle.addr).parse().unwrap();
+    let [token, token2] = tokens.clone().map(Some);
+    let text = |text: &str| Some(text.to_owned());
+    let setup = engine::Setup {
+        token,
+        token2,
+        origin: text(ORIGIN),
+        intent: "help".to_owned(),
+        approval: text("kit approve"),
+        slow: text("kit slow"),
+        nonce: middle.addr.replace([':', '.'], ""),
+    };
+    engine::Engine::new(engine::http::Way { url, trust: None, timeout }, setup)
+}
+
+fn tokens_of(scene: &Scene) -> [String; 2] {
+    scene.tokens.clone().map(|path| std::fs::read_to_string(path).unwrap().trim().to_owned())
+}
+
+#[test]
+fn every_planted_fault_is_found_by_the_cases_that_are_meant_for_it() {
+    let scene = Scene::new(&[]);
+    let tokens = tokens_of(&scene);
+    let cases = engine::cases();
+    let (mut missed, mut caught) = (String::new(), BTreeSet::new());
+    let plants = plants(&tokens);
+    let names: BTreeSet<&str> = plants.iter().map(|plant| plant.name).collect();
+    assert_eq!(names.len(), plants.len(), "a name is there twice");
+    for plant in plants {
+        let mut peer = through(&scene, plant.fault, &tokens);
+        for id in plant.cases {
+            let options = Options { only: vec![(*id).to_owned()], ..Options::default() };
+            let report = conform::run(engine::KIT, &cases, &mut peer, &options, &mut |_| {});
+            let [outcome] = report.outcomes.as_slice() else { panic!("no case `{id}`") };
+            if matches!(outcome.ended, Ended::Failed(_)) {
+                caught.insert(outcome.id);
+            } else {
+                missed.push_str(&format!("`{}`: {}", plant.name, outcome.to_text()));
+            }
+        }
+    }
+    assert!(missed.is_empty(), "not found:\n{missed}");
+    let idle: Vec<&str> = cases.iter().map(|it| it.id).filter(|id| !caught.contains(id)).collect();
+    assert!(idle.is_empty(), "these find no planted fault: {idle:?}");
+}
+
+#[test]
+fn one_in_between_who_spoils_nothing_is_found_by_no_case() {
+    let scene = Scene::new(&[]);
+    let tokens = tokens_of(&scene);
+    let mut peer = through(&scene, Arc::new(Honest), &tokens);
+    let cases = engine::cases();
+    let report = conform::run(engine::KIT, &cases, &mut peer, &Options::default(), &mut |_| {});
+    let failed = report.outcomes.iter().filter(|it| !matches!(it.ended, Ended::Passed));
+    let shown: String = failed.map(conform::report::Outcome::to_text).collect();
+    assert!(shown.is_empty(), "{shown}");
+}
+
+/// The tutorial's engine, in a language of its own.
+struct Stranger {
+    child: Child,
+    url: String,
+}
+
+impl Stranger {
+    fn start() -> Stranger {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/engine.py");
+        let mut command = Command::new("python3");
+        let mut child = command.args([script, "0"]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut ready = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut ready).unwrap();
+        let addr = ready.trim().strip_prefix("ready http=").unwrap().to_owned();
+        Stranger { child, url: format!("http://{addr}/") }
+    }
+}
+
+impl Drop for Stranger {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn the_engine_of_the_tutorial_conforms() {
+    let stranger = Stranger::start();
+    let home = Home::new();
+    let done = home.run(&["conform", "engine", &stranger.url, "--timeout", "120"]);
+    assert_eq!(done.code, 0, "{}", done.stdout);
+    let all = FROZEN.lines().filter(|line| line.contains(" MUST ")).count();
+    assert!(
+        done.stdout.contains(&format!("MUST     {all:>4} passed    0 failed")),
+        "{}",
+        done.stdout
+    );
+    let offered =
+        FROZEN.lines().filter(|line| !line.contains(" MUST ") && !line.contains(" SHOULD "));
+    let words = format!("profiles    0 passed    0 failed {:>4} not offered", offered.count());
+    assert!(done.stdout.contains(&words), "{}", done.stdout);
 }

@@ -2,6 +2,8 @@
 //!
 //! long: each list of cases is one table.
 
+use std::time::Duration;
+
 use super::Engine;
 use super::answer::Answer;
 use super::http::Of;
@@ -12,6 +14,9 @@ const CUT: &str = "a message of which a part is missing, or that two readers cut
                    carried out as something that nobody said";
 
 const PLAIN: &str = "clients, proxies and probes do it every day";
+
+/// Pause between pieces of a request: more than a network on one machine needs.
+const PAUSE: Duration = Duration::from_millis(5);
 
 pub(super) fn cases() -> Vec<Case<Engine>> {
     let mut all = cut();
@@ -47,6 +52,16 @@ fn refused_or_closed(peer: &mut Engine, bytes: &[u8]) -> Checked {
         }
     }
     peer.is_alive()
+}
+
+/// Sends bytes as they are and takes the answer, which must be a message.
+fn raw(peer: &mut Engine, bytes: &[u8]) -> Result<Answer, Finding> {
+    let mut conn = peer.open()?;
+    peer.note(&String::from_utf8_lossy(bytes));
+    conn.send(bytes);
+    let reply = conn.reply(Of::Any)?;
+    peer.note(&reply.text());
+    peer.judge(reply)
 }
 
 /// The head of a post with these lines besides.
@@ -98,9 +113,7 @@ fn cut() -> Vec<Case<Engine>> {
         case("H-03", Level::Should, "a body in chunks is read", PLAIN, |peer| {
             let filled = peer.fill(GOOD);
             let head = head(peer, "Transfer-Encoding: chunked\r\n");
-            let mut conn = peer.open()?;
-            conn.send((head + &chunked(&filled.text, 20)).as_bytes());
-            peer.judge(conn.reply(Of::Any)?)?.is_served()
+            raw(peer, (head + &chunked(&filled.text, 20)).as_bytes())?.is_served()
         }),
         case("H-04", Level::Must, "two lengths of one body are refused", CUT, |peer| {
             let body = peer.fill(GOOD).text;
@@ -138,16 +151,18 @@ fn plain() -> Vec<Case<Engine>> {
             let head = head(peer, "")
                 .replace("Content-Type", "CONTENT-TYPE")
                 .replace("\r\n\r\n", &format!("\r\ncontent-LENGTH: {}\r\n\r\n", filled.text.len()));
-            let mut conn = peer.open()?;
-            conn.send((head + &filled.text).as_bytes());
-            peer.judge(conn.reply(Of::Any)?)?.is_served()
+            raw(peer, (head + &filled.text).as_bytes())?.is_served()
         }),
         case("H-12", Level::Must, "a body that comes byte by byte is read", PLAIN, |peer| {
             let body = peer.fill(GOOD).text;
             let bytes = peer.post(body).bytes(&peer.way().url.clone());
             let mut conn = peer.open()?;
-            for byte in bytes {
+            for (count, byte) in bytes.into_iter().enumerate() {
                 conn.send(&[byte]);
+                // Lets some of them arrive before the next.
+                if count % 50 == 0 {
+                    std::thread::sleep(PAUSE);
+                }
             }
             peer.judge(conn.reply(Of::Any)?)?.is_served()
         }),

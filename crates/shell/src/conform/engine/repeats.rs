@@ -30,14 +30,13 @@ pub(super) fn cases() -> Vec<Case<Engine>> {
             "I-02",
             Level::Must,
             "5.1",
-            "another question under the same id does not get the old answer as a success",
+            "a broken message under a used id does not get the old answer",
             "a shell shows the answer to a question that was not asked",
             |peer: &mut Engine| {
-                let filled = peer.fill(r#"{@V,"request":7}"#);
-                peer.ask(&filled.text)?;
-                let good = filled.text.replace(r#""request":7"#, r#""request":{}"#);
-                let answer = peer.ask(&good)?;
-                answer.echoes("request_id", &filled.id)
+                let filled = peer.fill(IN_SESSION);
+                peer.ask(&filled.text)?.is_served()?;
+                let broken = peer.fill(r#"{@V,"request":7}"#);
+                peer.ask(&broken.text.replace(&broken.id, &filled.id))?.is_refused()
             },
         ),
     ];

@@ -118,7 +118,9 @@ fn headers() -> Vec<Case<Engine>> {
 
 /// Who answers nonsense with a status from 400 to 499 says things by the status.
 fn offered(peer: &mut Engine) -> Checked {
-    let (_, answer) = peer.ask_filled(r#"{@V,"request":7}"#)?;
+    let Ok((_, answer)) = peer.ask_filled(r#"{@V,"request":7}"#) else {
+        return Err(Finding::unoffered("refusals are no messages at all"));
+    };
     if (400..500).contains(&answer.reply.status) {
         return Ok(());
     }
