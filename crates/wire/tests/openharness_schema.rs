@@ -1,22 +1,28 @@
-//! Holds `docs/openharness.schema.json` to the types, and the types' schema to being one that others
+//! Holds `docs/openharness*.schema.json` to the types, and the types' schema to being one that others
 //! can follow.
 
 #![allow(clippy::unwrap_used, reason = "helpers of a test")]
 #![allow(clippy::disallowed_methods, reason = "the schema is a file")]
 
 use std::fs;
-use std::path::Path;
 
 use bridle_wire::openharness::{Direction, Json, Mode, components, payload, schema};
 use serde_json::Value;
 
 #[test]
-fn the_schema_on_disk_is_the_one_of_the_types() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/openharness.schema.json");
-    let made = schema(None, Mode::Strict).to_pretty();
-    let kept = fs::read_to_string(&file).unwrap();
-    let hint = "bridle schema openharness > docs/openharness.schema.json, and look at the diff";
-    assert!(made == kept, "the types have changed: {hint}");
+fn the_schemas_on_disk_are_those_of_the_types() {
+    let published = [
+        ("openharness", None, ""),
+        ("openharness.request", Some(Direction::Request), " --direction request"),
+        ("openharness.response", Some(Direction::Response), " --direction response"),
+    ];
+    for (name, direction, flag) in published {
+        let file = format!("{}/../../docs/{name}.schema.json", env!("CARGO_MANIFEST_DIR"));
+        let made = schema(direction, Mode::Strict).to_pretty();
+        let kept = fs::read_to_string(&file).unwrap();
+        let hint = format!("bridle schema openharness{flag} > docs/{name}.schema.json");
+        assert!(made == kept, "the types have changed: {hint}, and look at the diff");
+    }
 }
 
 #[test]
