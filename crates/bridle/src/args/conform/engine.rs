@@ -29,7 +29,7 @@ pub(crate) struct Engine {
     /// What to say for an answer that takes some seconds
     #[arg(long, value_name = "TEXT")]
     pub(crate) intent_slow: Option<String>,
-    /// An origin whose pages may ask, such as https://app.example.org
+    /// An origin whose pages may ask, such as `https://app.example.org`
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) origin: Option<String>,
     /// Authorities to believe over https, PEM [default: those of the system]
