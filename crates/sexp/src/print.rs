@@ -28,7 +28,7 @@ pub fn print(value: &Value, dialect: Dialect, out: &mut String) {
     }
 }
 
-/// Appends the canonical text of a string: what [`print`] writes for a value that holds it.
+/// Appends the canonical text of a string: what [`print`](fn@print) writes for a value that holds it.
 pub fn print_str(contents: &str, out: &mut String) {
     string::write(contents, Dialect::Lisp, out);
 }

@@ -112,7 +112,7 @@ fn random() -> [u8; 16] {
 }
 
 /// Lines of a stream, read on a thread of their own, so that waiting for one can end. A line of more
-/// than [`MAX_LINE`] bytes ends the stream.
+/// than `MAX_LINE` bytes ends the stream.
 pub fn lines_of(source: impl io::Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = std::sync::mpsc::sync_channel(1);
     std::thread::spawn(move || {

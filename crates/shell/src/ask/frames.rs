@@ -1,7 +1,7 @@
 //! A shell of the framed protocol that is driven by lines, as `docs/conformance.md` describes: what
 //! `bridle conform oacp-client` talks to when it looks at bridle's own client.
 //!
-//! What outlives a connection is in [`Conversation`]: up to where everything was heard, what was said
+//! What outlives a connection is in `Conversation`: up to where everything was heard, what was said
 //! and has no answer, which questions were answered. So after any cut the next connection goes on where
 //! the last one ended: nothing is missed, heard twice or said twice.
 

@@ -1,7 +1,6 @@
 //! The address of an engine: `http://host:port/path` or `https://..`.
 //!
-//! Read by the command line; the kit asks for other paths of the same server with [`Url::beside`]
-//! and [`Url::root`].
+//! Read by the command line; the kit asks for other paths of the same server with [`Url::beside`].
 
 use std::fmt;
 use std::str::FromStr;
