@@ -39,6 +39,11 @@ impl<'t> Positions<'t> {
         positions
     }
 
+    /// Whether Emacs sees `\r\n` as one character in this text.
+    pub(crate) fn is_dos(&self) -> bool {
+        self.line_ends == LineEnds::Dos
+    }
+
     /// The position of the byte at `offset`; behind the text, that of its end.
     #[must_use]
     pub fn at(&self, offset: usize) -> usize {

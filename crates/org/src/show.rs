@@ -1,6 +1,8 @@
 //! The tree as text, for people and other programs: one S-expression a node, or JSON. Used by `bridle org tree`
 //! and by the comparison with Emacs.
 
+use std::borrow::Cow;
+
 use crate::fact::Fact;
 use crate::object::{Objects, Scratch};
 use crate::position::Positions;
@@ -48,7 +50,14 @@ impl<'t> Tree<'t> {
             span: Span { start: place(node.span().start), end: place(self.org_end(node)) },
             contents: node.contents().map(spans),
             after_affiliated: place(node.after_affiliated()),
-            facts: self.facts(node),
+            facts: if count == Count::Characters && positions.is_dos() {
+                self.facts(node)
+                    .into_iter()
+                    .map(|(name, fact)| (name, one_line_end(fact)))
+                    .collect()
+            } else {
+                self.facts(node)
+            },
         };
         let (mut scratch, mut objects) = (Scratch::default(), Objects::default());
         let mut ends: Vec<usize> = Vec::new();
@@ -70,6 +79,24 @@ impl<'t> Tree<'t> {
                 }
             }
         }
+    }
+}
+
+/// The value as Emacs has it, which sees no `\r` in a text in which every line ends with `\r\n`.
+fn one_line_end(fact: Fact<'_>) -> Fact<'_> {
+    match fact {
+        Fact::Text(text) if memchr::memmem::find(&text, b"\r\n").is_some() => {
+            let kept = text.iter().zip(text.iter().skip(1).chain([&0]));
+            let kept = kept.filter(|pair| *pair != (&b'\r', &b'\n')).map(|(byte, _)| *byte);
+            Fact::Text(Cow::Owned(kept.collect()))
+        }
+        // Lists hold values that are no lists.
+        Fact::List(all) => Fact::List(
+            all.into_iter()
+                .map(|fact| if matches!(fact, Fact::List(_)) { fact } else { one_line_end(fact) })
+                .collect(),
+        ),
+        other => other,
     }
 }
 

@@ -55,12 +55,15 @@ FILE affiliated-to-other.org
 FILE blank.org
 (0 org-data 1 6 nil nil 1)
 FILE crlf.org
-(0 org-data 1 88 nil nil 1)
-(1 headline 1 88 14 88 1 1 "TODO" todo nil nil nil ("t") "a")
-(2 section 14 88 14 88 14)
+(0 org-data 1 109 nil nil 1)
+(1 headline 1 109 14 109 1 1 "TODO" todo nil nil nil ("t") "a")
+(2 section 14 109 14 109 14)
 (3 property-drawer 14 40 27 34 14)
 (4 node-property 27 34 nil nil 27 "ID" "x")
 (3 src-block 40 88 nil nil 50 "lisp" nil ":x y")
+(3 paragraph 88 109 88 109 88)
+(4 latex-fragment 88 96 nil nil 88 "\\(a\nb\\)")
+(4 macro 96 108 nil nil 96 "m" ("x y"))
 FILE drawer-append.org
 (0 org-data 1 100 nil nil 1)
 (1 headline 1 100 5 100 1 1 nil nil nil nil nil nil "a")
