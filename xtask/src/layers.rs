@@ -93,7 +93,14 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "bridle-daemon",
-        rooms: &["bridle-host", "bridle-loop", "bridle-sexp", "bridle-store", "bridle-wire"],
+        rooms: &[
+            "bridle-host",
+            "bridle-loop",
+            "bridle-org",
+            "bridle-sexp",
+            "bridle-store",
+            "bridle-wire",
+        ],
         test_rooms: &[],
         outside: Outside::Without(&["clap", "toml", "anyhow"]),
     },

@@ -8,6 +8,7 @@ mod clients;
 mod console;
 mod fuzz;
 mod layers;
+mod memory;
 mod peers;
 mod schema_diff;
 mod schemathesis;
@@ -52,6 +53,12 @@ const VERBS: &[Verb] = &[
         summary: "which crate may depend on which",
         help: layers::HELP,
         run: layers::run,
+    },
+    Verb {
+        name: "memory",
+        summary: "an agent and a user edit the same files at the same time",
+        help: memory::HELP,
+        run: memory::run,
     },
     Verb {
         name: "vectors",

@@ -23,6 +23,19 @@ pub const POINTS: &[&str] = &[
 /// The points that the shelf passes when a file is put on it.
 pub const SHELF_POINTS: &[&str] = &["shelf.begin", "shelf.commit", "shelf.committed"];
 
+/// The points that a change of a file of the memory passes, in order.
+pub const MEMORY_POINTS: &[&str] = &[
+    "memory.planned",
+    "memory.created",
+    "memory.half",
+    "memory.written",
+    "memory.beside",
+    "memory.exchanged",
+    "memory.synced",
+    "memory.settled",
+    "memory.cleared",
+];
+
 #[cfg(not(feature = "faults"))]
 mod off;
 #[cfg(feature = "faults")]

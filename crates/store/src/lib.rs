@@ -12,6 +12,7 @@
 //! - [`verify`]: is the record what was written?
 //! - [`forget`]: destroying what can be destroyed without breaking the chain
 //! - [`shelf`]: files of shells, kept for a while, in a database of their own
+//! - [`memory`]: the user's files, changed safely, and all their versions, in a database of their own
 //! - [`overlay`]: texts that are dropped again, in a database of their own
 //! - [`memex`]: the user's Org files, and an index of what is in them
 //! - [`fault`]: places where a test build may die
@@ -52,6 +53,7 @@ pub mod copier;
 pub mod fault;
 pub mod forget;
 pub mod memex;
+pub mod memory;
 pub mod overlay;
 pub mod reader;
 pub mod record;

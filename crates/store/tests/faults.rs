@@ -10,7 +10,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use bridle_store::fault::{POINTS, SHELF_POINTS};
+use bridle_store::fault::{MEMORY_POINTS, POINTS, SHELF_POINTS};
+use bridle_store::memory::{self, Change, FilePath, Memory, Origin, Told, Wanted, Why};
 use bridle_store::{
     Append, By, Draft, Error, NewFile, NewSession, Options, Put, Reader, Room, Shelf, Store,
 };
@@ -29,6 +30,11 @@ fn main() {
     for point in SHELF_POINTS {
         a_file_is_there_whole_or_not_at_all(point);
     }
+    for point in MEMORY_POINTS {
+        for nth in [1, 2] {
+            a_file_of_the_memory_is_the_old_or_the_new_one(point, nth);
+        }
+    }
     shadows_hold_what_was_acknowledged();
     a_full_disk_can_be_imitated();
 }
@@ -42,6 +48,9 @@ fn work(dir: &Path) {
             say("shelved");
         }
         return;
+    }
+    if std::env::var("BRIDLE_FAULT").is_ok_and(|name| name.starts_with("memory")) {
+        return edit(dir);
     }
     let mut store = Store::open(dir, &Options::default()).unwrap();
     for session in 0..6 {
@@ -75,6 +84,81 @@ fn a_file_is_there_whole_or_not_at_all(point: &str) {
         let (_, content) = shelf.read("me", kept.name, 1).unwrap().unwrap();
         assert_eq!(content, [byte; 9000], "{point}");
     }
+}
+
+fn files(dir: &Path) -> (Memory, PathBuf) {
+    let root = dir.join("files");
+    let options = memory::Options { root: root.clone(), protected: Vec::new() };
+    (Memory::open(dir, &options).unwrap(), root)
+}
+
+/// The texts of the two files of one change, before and after.
+const TEXTS: [(&str, &str, &str); 2] =
+    [("a.org", "old a\n", "old a\nnew a\n"), ("b.org", "old b\n", "new b\n")];
+
+fn changes() -> Vec<Change> {
+    let change = |(name, old, new): (&str, &str, &str)| Change {
+        path: FilePath::parse(name).unwrap(),
+        before: Some(memory::hash_bytes(old.as_bytes())),
+        after: Some(new.as_bytes().to_vec()),
+    };
+    TEXTS.map(change).to_vec()
+}
+
+fn why() -> Why {
+    Why {
+        origin: Origin::Edit,
+        record: Some(7),
+        session: "s".into(),
+        turn: 1,
+        principal: "me".into(),
+        action: "edit".into(),
+        at: 1,
+    }
+}
+
+fn edit(dir: &Path) {
+    let (memory, _) = files(dir);
+    memory.apply(&changes(), &why()).unwrap();
+    say("done");
+}
+
+/// Two files are changed together, and the process dies meanwhile. Each is the old or the new one; which
+/// is known after the start; what is not done can be done; and nothing lies beside them.
+fn a_file_of_the_memory_is_the_old_or_the_new_one(point: &str, nth: u32) {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("files");
+    fs::create_dir(&root).unwrap();
+    TEXTS.iter().for_each(|(name, old, _)| fs::write(root.join(name), old).unwrap());
+    let fault = format!("{point}:{nth}");
+    let (_, last, signal) = run(dir.path(), &[("BRIDLE_FAULT", &*fault)]);
+    let once = ["memory.planned", "memory.settled", "memory.cleared"];
+    match nth == 1 || !once.contains(&point) {
+        true => assert_eq!(signal, Some(9), "{fault}: {last}"),
+        false => return assert_eq!((signal, &*last), (None, "done"), "{fault}"),
+    }
+    let texts = || TEXTS.map(|(name, _, _)| fs::read_to_string(root.join(name)).unwrap());
+    let found = texts();
+    for ((_, old, new), text) in TEXTS.iter().zip(&found) {
+        assert!(text == old || text == new, "{fault}: {text:?}");
+    }
+    let (memory, root) = files(dir.path());
+    let beside = fs::read_dir(&root).unwrap().count();
+    assert_eq!(beside, 2, "{fault}: nothing lies beside");
+    assert_eq!(texts(), found, "{fault}: a start changes no file");
+    for ((name, _, new), text) in TEXTS.iter().zip(&found) {
+        let told = memory.told(7, &[FilePath::parse(name).unwrap()]).unwrap();
+        let is_new = text == new;
+        assert_eq!(told, if is_new { Told::Done } else { Told::NotDone }, "{fault}: {name}");
+    }
+    // The rest can be done, and nothing is done twice.
+    memory.apply(&changes(), &why()).unwrap();
+    assert_eq!(texts(), TEXTS.map(|(_, _, new)| new.to_owned()), "{fault}");
+    let wanted = Wanted { record: Some(7), ..Wanted::default() };
+    assert_eq!(memory.list(&wanted, 9).unwrap().len(), 2, "{fault}");
+    let back = memory.undo(7).unwrap();
+    memory.apply(&back, &Why { record: Some(8), ..why() }).unwrap();
+    assert_eq!(texts(), TEXTS.map(|(_, old, _)| old.to_owned()), "{fault}");
 }
 
 fn put(shelf: &mut Shelf, byte: u8) -> bridle_store::Kept {

@@ -1,0 +1,271 @@
+//! Memory: the user's own files below one folder, changed safely, with every version kept.
+//!
+//! The daemon opens one [`Memory`] and hands in changes that were decided elsewhere, and what its
+//! watcher saw; commands read the same past with [`Past`]. A change is written in one step, only if the
+//! file is what was read, and never while an editor holds it. Whatever is replaced is kept first, in
+//! `memory.db` beside the record. No tasks, no clock, and no knowledge of what the text means.
+//!
+//! In reading order:
+//! - `path`: names below the folder; `error`: why something was not done
+//! - `place`: from a name to a folder that is held open, without ever leaving the root
+//! - `swap`: one file, replaced in one step; `lock`: files that an editor holds
+//! - `diff`, `merge`: lines that differ, shown, and brought together again
+//! - `blobs`, `versions`: what is kept; `apply`: how a change is made, and told after a crash
+//! - `undo`: changes taken back; `snapshot`: all files at a moment; `preview`: both, without a daemon
+
+mod apply;
+mod blobs;
+mod diff;
+mod error;
+mod lock;
+mod merge;
+mod path;
+mod place;
+mod preview;
+mod snapshot;
+mod swap;
+mod undo;
+mod versions;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rusqlite::Connection;
+
+pub use apply::{Told, Written};
+pub use diff::{Change as LineChange, changes as line_changes, unified};
+pub use error::Error;
+pub use merge::{Conflict, Merged, merge};
+pub use path::FilePath;
+pub use preview::Preview;
+pub use snapshot::SnapshotRow;
+pub use versions::{MEMORY_FILE, Origin, Past, Version, VersionId, Wanted};
+
+use place::Root;
+
+pub use crate::record::Hash;
+
+/// Largest file that is read or written, in bytes: a hundred times a large Org file.
+pub const MAX_FILE: u64 = 64 << 20;
+
+/// Buffers that shells may report as modified at the same time; further reports are refused, and who
+/// reports is told.
+pub const MAX_MODIFIED: usize = 4096;
+
+/// Files that lie beside others while they are replaced begin so. Watchers leave them alone.
+pub const TEMPORARY: &str = ".bridle-";
+
+/// The hash of the bytes of a file.
+#[must_use]
+pub fn hash_bytes(bytes: &[u8]) -> Hash {
+    Hash(*blake3::hash(bytes).as_bytes())
+}
+
+/// What a file held when it was looked at.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Their hash.
+    pub hash: Hash,
+}
+
+impl Seen {
+    pub(crate) fn new(bytes: Vec<u8>) -> Self {
+        let hash = hash_bytes(&bytes);
+        Self { bytes, hash }
+    }
+}
+
+impl fmt::Debug for Seen {
+    /// Says how long it is: what a file holds is nobody's business.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Seen").field("bytes", &self.bytes.len()).field("hash", &self.hash).finish()
+    }
+}
+
+/// One file that is to become something else.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Which.
+    pub path: FilePath,
+    /// What it must hold when it is replaced; `None`: it must not exist.
+    pub before: Option<Hash>,
+    /// What it is to hold; `None`: it is to go.
+    pub after: Option<Vec<u8>>,
+}
+
+impl Change {
+    /// The hash of what the file is to hold.
+    #[must_use]
+    pub fn after_hash(&self) -> Option<Hash> {
+        self.after.as_deref().map(hash_bytes)
+    }
+}
+
+impl fmt::Debug for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Change")
+            .field("path", &self.path)
+            .field("before", &self.before)
+            .field("after", &self.after_hash())
+            .finish()
+    }
+}
+
+/// Why files change: kept with each version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Why {
+    /// What kind of change it is.
+    pub origin: Origin,
+    /// The number of the record that it follows from.
+    pub record: Option<u64>,
+    /// The session of that record.
+    pub session: Box<str>,
+    /// The turn of that session.
+    pub turn: u64,
+    /// On whose behalf.
+    pub principal: Box<str>,
+    /// What was done, in a word.
+    pub action: Box<str>,
+    /// When, in milliseconds since 1970.
+    pub at: i64,
+}
+
+/// Where the files are, and what must stay as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The folder of the user's files. Must exist.
+    pub root: PathBuf,
+    /// Absolute paths of files and folders that are never written, even below the root.
+    pub protected: Vec<PathBuf>,
+}
+
+/// The files below one folder and their past, open for writing. One for each folder and state
+/// directory.
+pub struct Memory {
+    root: Root,
+    protected: Vec<PathBuf>,
+    /// Held while files are changed: one change at a time.
+    connection: Mutex<Connection>,
+    /// Which buffers are modified, and in which shells.
+    modified: Mutex<BTreeMap<FilePath, BTreeSet<Box<str>>>>,
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Memory").field("root", &self.root.path()).finish_non_exhaustive()
+    }
+}
+
+impl Memory {
+    /// Opens the files of a folder and their past in a state directory. What a crash left beside
+    /// files is cleaned away, and how the changes ended that it interrupted is found out.
+    ///
+    /// # Errors
+    /// The folder or the past cannot be opened.
+    pub fn open(state: &Path, options: &Options) -> Result<Self, Error> {
+        let root = Root::open(&options.root)?;
+        let connection = versions::open_writer(state, root.path())?;
+        let protected = options.protected.iter();
+        let real = protected.clone().filter_map(|path| path.canonicalize().ok());
+        let protected = protected.cloned().chain(real).collect();
+        let (connection, modified) = (Mutex::new(connection), Mutex::default());
+        let memory = Self { root, protected, connection, modified };
+        memory.recover()?;
+        Ok(memory)
+    }
+
+    /// The folder, as the system knows it.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// What a file holds now; `None` if it does not exist.
+    ///
+    /// # Errors
+    /// It cannot be read, is no plain file, or lies outside.
+    pub fn read(&self, path: &FilePath) -> Result<Option<Seen>, Error> {
+        self.root.read(path)
+    }
+
+    /// The file that a name stands for: a link is followed, inside the root only.
+    ///
+    /// # Errors
+    /// It lies outside, or its folder does not exist.
+    pub fn real_path(&self, path: &FilePath) -> Result<FilePath, Error> {
+        Ok(self.root.find(path)?.real)
+    }
+
+    /// Notes a version that somebody else wrote, seen at this time; `None` if the file is gone.
+    /// Returns whether that is news. A file nothing is known of is news as it is.
+    ///
+    /// # Errors
+    /// It cannot be kept.
+    pub fn noticed(&self, path: &FilePath, content: Option<&[u8]>, at: i64) -> Result<bool, Error> {
+        let mut connection = self.lock();
+        let begun = versions::begin(&mut connection)?;
+        let news = versions::notice(&begun, path, content, at)?;
+        begun.commit().map_err(crate::Error::from)?;
+        Ok(news)
+    }
+
+    /// Notes that a shell has unsaved changes in a buffer of this file, or has them no longer.
+    ///
+    /// # Errors
+    /// [`Error::TooManyModified`] when that many buffers are modified already.
+    pub fn report(&self, path: &FilePath, shell: &str, is_modified: bool) -> Result<(), Error> {
+        let mut modified = self.modified.lock().unwrap_or_else(PoisonError::into_inner);
+        if !is_modified {
+            if let Some(shells) = modified.get_mut(path) {
+                shells.remove(shell);
+            }
+            modified.retain(|_, shells| !shells.is_empty());
+            return Ok(());
+        }
+        let held: usize = modified.values().map(BTreeSet::len).sum();
+        if held >= MAX_MODIFIED {
+            return Err(Error::TooManyModified);
+        }
+        modified.entry(path.clone()).or_default().insert(shell.into());
+        Ok(())
+    }
+
+    /// Forgets all that a shell reported: it is gone, and its buffers with it.
+    pub fn left(&self, shell: &str) {
+        let mut modified = self.modified.lock().unwrap_or_else(PoisonError::into_inner);
+        for shells in modified.values_mut() {
+            shells.remove(shell);
+        }
+        modified.retain(|_, shells| !shells.is_empty());
+    }
+
+    /// Refuses a file that must not be written now.
+    fn admit(&self, path: &FilePath, spot: &place::Spot) -> Result<(), Error> {
+        let real = self.root.path().join(spot.real.as_str());
+        let named = self.root.path().join(path.as_str());
+        let is_protected = |folder: &PathBuf| real.starts_with(folder) || named.starts_with(folder);
+        if self.protected.iter().any(is_protected) {
+            return Err(Error::Protected { path: path.clone() });
+        }
+        if let Some(by) = lock::holder(spot)? {
+            return Err(Error::Locked { path: path.clone(), by });
+        }
+        let modified = self.modified.lock().unwrap_or_else(PoisonError::into_inner);
+        let holder = [path, &spot.real].into_iter().find_map(|path| modified.get(path)?.first());
+        match holder {
+            Some(by) => Err(Error::Modified { path: path.clone(), by: by.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,276 @@
+//! Changes are made: kept first, then written, then noted as done. Also what became of a change that a
+//! crash interrupted, which can be told from what lies beside the file.
+//!
+//! Several files of one change are written one after the other; if one cannot be, those before it go
+//! back. After a crash in between, the same change can be made again: what was written stays.
+
+use rusqlite::Connection;
+
+use super::error::Error;
+use super::place::Spot;
+use super::swap::{Beside, Left, Swapped};
+use super::versions::{self, Ended, Labeled, VersionId, Wanted};
+use super::{Change, FilePath, Memory, TEMPORARY, Why};
+use crate::fault;
+use crate::seal;
+
+/// A file that was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The version that it has now.
+    pub version: VersionId,
+}
+
+/// What became of the changes that follow from a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// All of these files were written.
+    Done,
+    /// Not all of them: the rest can be written now.
+    NotDone,
+}
+
+/// One change on its way.
+struct Step<'c> {
+    change: &'c Change,
+    spot: Spot,
+    label: String,
+    version: VersionId,
+}
+
+impl Memory {
+    /// Makes changes: of all these files or of none. One that was made for the same record already is
+    /// left as it is.
+    ///
+    /// # Errors
+    /// Nothing is changed, save after [`Error::Partly`].
+    pub fn apply(&self, changes: &[Change], why: &Why) -> Result<Vec<Written>, Error> {
+        let mut connection = self.lock();
+        let done = done(&connection, why.record)?;
+        let is_done = |change: &&Change| done.contains(&change.path);
+        let left = changes.iter().filter(|change| !is_done(change));
+        let steps = self.plan(&mut connection, left, why)?;
+        fault::point("memory.planned");
+        for (index, step) in steps.iter().enumerate() {
+            if let Err(error) = self.write(&connection, step, why) {
+                for never in &steps[index + 1..] {
+                    versions::settle(&connection, never.version, Ended::GivenUp)?;
+                }
+                return Err(self.take_back(&connection, &steps[..index], error, why));
+            }
+        }
+        let settled = versions::begin(&mut connection)?;
+        for step in &steps {
+            versions::settle(&settled, step.version, Ended::Done)?;
+        }
+        settled.commit()?;
+        fault::point("memory.settled");
+        for step in &steps {
+            let beside = Beside::new(&step.spot, &step.label);
+            self.mind_late(&connection, step, &beside, why.at)?;
+            beside.clear()?;
+        }
+        fault::point("memory.cleared");
+        Ok(steps.iter().map(|step| Written { version: step.version }).collect())
+    }
+
+    /// What became of the changes that were to be made to these files for a record: each is made once.
+    /// `memory.db` knows by now, also of those that a crash interrupted.
+    ///
+    /// # Errors
+    /// The past cannot be read.
+    pub fn told(&self, record: u64, files: &[FilePath]) -> Result<Told, Error> {
+        let done = done(&self.lock(), Some(record))?;
+        let is_done = files.iter().all(|path| done.contains(path));
+        Ok(if is_done { Told::Done } else { Told::NotDone })
+    }
+
+    /// Looks at every file, keeps what is there and what is to be, and gives each a name to lie
+    /// beside under.
+    fn plan<'c>(
+        &self,
+        connection: &mut Connection,
+        changes: impl Iterator<Item = &'c Change>,
+        why: &Why,
+    ) -> Result<Vec<Step<'c>>, Error> {
+        let mut steps = Vec::new();
+        let begun = versions::begin(connection)?;
+        versions::cleared(&begun)?;
+        for change in changes {
+            let spot = self.root.find(&change.path)?;
+            self.admit(&change.path, &spot)?;
+            let seen = super::swap::read(&spot)?;
+            if seen.as_ref().map(|seen| seen.hash) != change.before {
+                return Err(Error::Changed { path: change.path.clone() });
+            }
+            let bytes = seen.as_ref().map(|seen| &*seen.bytes);
+            versions::notice(&begun, &change.path, bytes, why.at)?;
+            let random: [u8; 8] = seal::random()?;
+            let label = format!("{TEMPORARY}{:016x}", u64::from_le_bytes(random));
+            let version = versions::plan(&begun, change, why, &label)?;
+            steps.push(Step { change, spot, label, version });
+        }
+        begun.commit()?;
+        Ok(steps)
+    }
+
+    fn write(&self, connection: &Connection, step: &Step<'_>, why: &Why) -> Result<(), Error> {
+        let Step { change, spot, label, version } = step;
+        let beside = Beside::new(spot, label);
+        let admit = || self.admit(&change.path, spot);
+        let failed = match beside.swap(change.before, change.after.as_deref(), admit) {
+            Ok(Swapped::Done) => return Ok(()),
+            Ok(Swapped::Changed(lost)) => {
+                self.keep_lost(step, lost.as_deref(), connection, why.at)?;
+                Error::Changed { path: change.path.clone() }
+            }
+            Err(error) => error,
+        };
+        versions::settle(connection, *version, Ended::GivenUp)?;
+        beside.clear()?;
+        Err(failed)
+    }
+
+    /// A program that had the old file open may have written into it after it was replaced: then that
+    /// file comes back, as if it had been saved a moment later.
+    fn mind_late(
+        &self,
+        connection: &Connection,
+        step: &Step<'_>,
+        beside: &Beside<'_>,
+        at: i64,
+    ) -> Result<(), Error> {
+        let is_late = |left: &Left| step.change.before.is_some_and(|it| it != left.seen.hash);
+        let Some(left) = beside.left()?.filter(is_late) else { return Ok(()) };
+        beside.bring_back(step.change.after_hash())?;
+        self.keep_lost(step, Some(&left.seen.bytes), connection, at)
+    }
+
+    /// Keeps a text that somebody wrote and somebody else replaced in the same moment.
+    fn keep_lost(
+        &self,
+        step: &Step<'_>,
+        lost: Option<&[u8]>,
+        connection: &Connection,
+        at: i64,
+    ) -> Result<(), Error> {
+        let Some(lost) = lost else { return Ok(()) };
+        let begun = connection.unchecked_transaction()?;
+        versions::notice(&begun, &step.change.path, Some(lost), at)?;
+        begun.commit()?;
+        Ok(())
+    }
+
+    /// Takes back what was written of a change that cannot be made whole.
+    fn take_back(
+        &self,
+        connection: &Connection,
+        written: &[Step<'_>],
+        error: Error,
+        why: &Why,
+    ) -> Error {
+        for step in written.iter().rev() {
+            if let Err(other) = self.take_one_back(connection, step, why.at) {
+                let path = step.change.path.clone();
+                return match other {
+                    // Somebody has written it since: theirs stays.
+                    Error::Changed { .. } => Error::Partly { path, source: Box::new(error) },
+                    other => other,
+                };
+            }
+        }
+        error
+    }
+
+    fn take_one_back(
+        &self,
+        connection: &Connection,
+        step: &Step<'_>,
+        at: i64,
+    ) -> Result<(), Error> {
+        let Step { change, spot, label, version } = step;
+        // What lay beside is what was there before, which is kept.
+        Beside::new(spot, label).clear()?;
+        let before = change.before;
+        let before = before.map(|hash| super::blobs::get(connection, hash)).transpose()?;
+        let back = Beside::new(spot, &format!("{label}b"));
+        let swapped = back.swap(change.after_hash(), before.as_deref(), || Ok(()))?;
+        let ended = match &swapped {
+            Swapped::Done => Ended::GivenUp,
+            Swapped::Changed(lost) => {
+                self.keep_lost(step, lost.as_deref(), connection, at)?;
+                Ended::Done
+            }
+        };
+        versions::settle(connection, *version, ended)?;
+        back.clear()?;
+        match swapped {
+            Swapped::Done => Ok(()),
+            Swapped::Changed(_) => Err(Error::Changed { path: change.path.clone() }),
+        }
+    }
+
+    /// Finds out how interrupted changes ended, and clears away what lies beside files.
+    pub(super) fn recover(&self) -> Result<(), Error> {
+        let connection = self.lock();
+        for labeled in versions::labeled(&connection)? {
+            let version = &labeled.version;
+            let ended = match self.root.find(&version.path) {
+                // The folder is gone, and what lay in it.
+                Err(_) => Ended::GivenUp,
+                Ok(spot) => {
+                    let beside = Beside::new(&spot, &labeled.label);
+                    // What cannot be looked at now is looked at again at the next start.
+                    let Ok(ended) = self.ended(&connection, &labeled, &spot, &beside) else {
+                        continue;
+                    };
+                    beside.clear()?;
+                    Beside::new(&spot, &format!("{}b", labeled.label)).clear()?;
+                    ended
+                }
+            };
+            if labeled.ended.is_none() {
+                versions::settle(&connection, version.id, ended)?;
+            }
+        }
+        Ok(versions::cleared(&connection)?)
+    }
+
+    /// What lies beside is the new text until it has changed places with the old one.
+    fn ended(
+        &self,
+        connection: &Connection,
+        labeled: &Labeled,
+        spot: &Spot,
+        beside: &Beside<'_>,
+    ) -> Result<Ended, Error> {
+        let (version, left) = (&labeled.version, beside.left()?);
+        let now = super::swap::read(spot)?.map(|seen| seen.hash);
+        let Some(left) = left else {
+            let is_there = now == version.after && now != version.before;
+            return Ok(if is_there { Ended::Done } else { Ended::GivenUp });
+        };
+        let was_swapped = match (labeled.ended, version.before, version.after) {
+            (Some(ended), _, _) => ended == Ended::Done,
+            (None, None, Some(_)) => left.has_other_name,
+            (None, _, None) => true,
+            (None, Some(_), Some(after)) => left.seen.hash != after,
+        };
+        if was_swapped && version.before.is_some() && Some(left.seen.hash) != version.before {
+            // Somebody saved in the very moment: their text is nowhere else.
+            let begun = connection.unchecked_transaction()?;
+            versions::notice(&begun, &version.path, Some(&left.seen.bytes), version.at)?;
+            begun.commit()?;
+        }
+        Ok(if was_swapped { Ended::Done } else { Ended::GivenUp })
+    }
+}
+
+/// Files that were written for a record.
+fn done(connection: &Connection, record: Option<u64>) -> Result<Vec<FilePath>, Error> {
+    if record.is_none() {
+        return Ok(Vec::new());
+    }
+    let known = versions::list(connection, &Wanted { record, ..Wanted::default() }, usize::MAX)?;
+    Ok(known.into_iter().map(|version| version.path).collect())
+}

@@ -1,0 +1,163 @@
+//! Snapshots: all files at a moment, under a name. Bringing one back makes changes like any other;
+//! files that came since are left alone, and nothing that is replaced is lost.
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::error::Error;
+use super::path::FilePath;
+use super::undo::View;
+use super::versions;
+use super::{Change, Memory, blobs};
+use crate::append::valid_session_name;
+use crate::record::Hash;
+use crate::schema::{count, int};
+
+/// Files that a snapshot may have: several times a large collection.
+pub(super) const MAX_FILES: usize = 100_000;
+
+/// Files that are kept in one transaction: others may write in between.
+const BATCH: usize = 64;
+
+pub(super) const TABLE: &str = "
+CREATE TABLE snapshot (
+  id        INTEGER PRIMARY KEY,
+  name      TEXT NOT NULL UNIQUE,
+  at        INTEGER NOT NULL,
+  principal TEXT NOT NULL
+) STRICT;
+CREATE TABLE snapshot_file (
+  snapshot  INTEGER NOT NULL,
+  path      TEXT NOT NULL,
+  hash      BLOB NOT NULL,
+  PRIMARY KEY (snapshot, path)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX snapshot_hash ON snapshot_file (hash);
+";
+
+/// A snapshot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SnapshotRow {
+    /// Its name.
+    pub name: Box<str>,
+    /// When it was made, in milliseconds since 1970.
+    pub at: i64,
+    /// On whose behalf.
+    pub principal: Box<str>,
+    /// How many files it has.
+    pub files: u64,
+}
+
+impl Memory {
+    /// Keeps all files as they are now under a name; returns how many. A file that cannot be read is
+    /// left out.
+    ///
+    /// # Errors
+    /// The name is taken or cannot be one, or there are too many files.
+    pub fn snapshot(&self, name: &str, principal: &str, at: i64) -> Result<usize, Error> {
+        // The same names as sessions have: they are typed.
+        if !valid_session_name(name) {
+            return Err(Error::SnapshotName(name.into()));
+        }
+        if find(&self.lock(), name)?.is_some() {
+            return Err(Error::SnapshotExists(name.into()));
+        }
+        let mut kept: Vec<(FilePath, Hash)> = Vec::new();
+        for batch in self.root.files()?.chunks(BATCH) {
+            let mut connection = self.lock();
+            let begun = versions::begin(&mut connection)?;
+            for path in batch {
+                let seen = self.root.find(path).and_then(|spot| super::swap::read(&spot));
+                if let Ok(Some(seen)) = seen {
+                    versions::notice(&begun, path, Some(&seen.bytes), at)?;
+                    kept.push((path.clone(), seen.hash));
+                }
+            }
+            begun.commit()?;
+        }
+        let mut connection = self.lock();
+        let begun = versions::begin(&mut connection)?;
+        let sql = "INSERT INTO snapshot (name, at, principal) VALUES (?1, ?2, ?3)";
+        begun.execute(sql, params![name, at, principal])?;
+        let id = begun.last_insert_rowid();
+        for (path, hash) in &kept {
+            let sql = "INSERT INTO snapshot_file (snapshot, path, hash) VALUES (?1, ?2, ?3)";
+            let row = params![id, path.as_str(), &hash.as_bytes()[..]];
+            begun.prepare_cached(sql)?.execute(row)?;
+        }
+        begun.commit()?;
+        Ok(kept.len())
+    }
+
+    /// What brings the files of a snapshot back: all, or one of them.
+    ///
+    /// # Errors
+    /// There is no such snapshot, or a file cannot be read.
+    pub fn restore(&self, name: &str, only: Option<&FilePath>) -> Result<Vec<Change>, Error> {
+        View { connection: &self.lock(), root: &self.root }.restore(name, only)
+    }
+
+    /// The snapshots, the latest first.
+    ///
+    /// # Errors
+    /// The past cannot be read.
+    pub fn snapshots(&self) -> Result<Vec<SnapshotRow>, Error> {
+        Ok(rows(&self.lock())?)
+    }
+}
+
+impl View<'_> {
+    pub(super) fn restore(
+        &self,
+        name: &str,
+        only: Option<&FilePath>,
+    ) -> Result<Vec<Change>, Error> {
+        let found = find(self.connection, name)?;
+        let id = found.ok_or_else(|| Error::NoSnapshot(name.into()))?;
+        let mut changes = Vec::new();
+        for (path, hash) in files(self.connection, id)? {
+            if only.is_some_and(|only| *only != path) {
+                continue;
+            }
+            let before = self.root.read(&path)?.map(|seen| seen.hash);
+            if before != Some(hash) {
+                let after = Some(blobs::get(self.connection, hash)?);
+                changes.push(Change { path, before, after });
+            }
+        }
+        Ok(changes)
+    }
+}
+
+fn find(connection: &Connection, name: &str) -> Result<Option<i64>, crate::Error> {
+    let sql = "SELECT id FROM snapshot WHERE name = ?1";
+    Ok(connection.query_row(sql, [name], |row| row.get(0)).optional()?)
+}
+
+fn files(connection: &Connection, id: i64) -> Result<Vec<(FilePath, Hash)>, crate::Error> {
+    let sql = "SELECT path, hash FROM snapshot_file WHERE snapshot = ?1 ORDER BY path";
+    let mut statement = connection.prepare(sql)?;
+    let rows = statement
+        .query_map([id], |row| Ok((row.get::<_, String>(0)?, row.get::<_, [u8; 32]>(1)?)))?;
+    let mut files = Vec::new();
+    for row in rows {
+        let (path, hash) = row?;
+        files.extend(FilePath::parse(&path).map(|path| (path, Hash::from(hash))));
+    }
+    Ok(files)
+}
+
+pub(super) fn rows(connection: &Connection) -> Result<Vec<SnapshotRow>, crate::Error> {
+    let sql = "SELECT name, at, principal,
+               (SELECT count(*) FROM snapshot_file WHERE snapshot = id) FROM snapshot ORDER BY id DESC
+               LIMIT ?1";
+    let mut statement = connection.prepare(sql)?;
+    let rows = statement.query_map([int(MAX_FILES as u64)], |row| {
+        Ok(SnapshotRow {
+            name: row.get::<_, String>(0)?.into(),
+            at: row.get(1)?,
+            principal: row.get::<_, String>(2)?.into(),
+            files: count(row.get(3)?),
+        })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}

@@ -1,0 +1,296 @@
+//! One file, replaced in one step. The new text is written and synced beside the old one; then the two
+//! change places, and what came out is looked at: if it is not what was expected, both go back. Nobody
+//! ever sees a part of a file, whenever the process dies.
+//!
+//! Called by `apply` under its lock. The file that lies beside stays until [`Beside::clear`]: by it, a
+//! start after a crash can tell what happened. Mode is kept, owner and group as far as the system lets
+//! us, the time of the last read, too; the time of the last change is the present, because by it
+//! editors notice that a file is another one. A file with several names (hard links) changes under this
+//! name only.
+
+use std::ffi::OsString;
+use std::io::{Read as _, Write as _};
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{
+    AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, UTIME_NOW, Uid,
+    fchmod, fchown, fstat, fsync, futimens, linkat, openat, renameat, renameat_with, statat,
+    unlinkat,
+};
+use rustix::io::Errno;
+
+use super::error::Error;
+use super::place::Spot;
+use super::{MAX_FILE, Seen};
+use crate::fault;
+use crate::record::Hash;
+
+/// How often a file is read again that changes while it is read.
+const READINGS: usize = 5;
+
+/// What a file holds now.
+pub(super) fn read(spot: &Spot) -> Result<Option<Seen>, Error> {
+    Ok(look(spot, &spot.name)?.map(|(seen, _)| seen))
+}
+
+fn look(spot: &Spot, name: &OsString) -> Result<Option<(Seen, Stat)>, Error> {
+    let failed = Error::io(&spot.asked);
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    for _ in 0..READINGS {
+        let file = match openat(&spot.folder, name, flags, Mode::empty()) {
+            Ok(file) => file,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::LOOP | Errno::MLINK | Errno::NXIO) => {
+                return Err(Error::NotPlain { path: spot.asked.clone() });
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        let before = fstat(&file).map_err(&failed)?;
+        if FileType::from_raw_mode(before.st_mode) != FileType::RegularFile {
+            return Err(Error::NotPlain { path: spot.asked.clone() });
+        }
+        let bytes = read_all(spot, file.try_clone().map_err(|source| io(spot, source))?)?;
+        let after = fstat(&file).map_err(&failed)?;
+        if stamp(&before) == stamp(&after) {
+            return Ok(Some((Seen::new(bytes), after)));
+        }
+    }
+    Err(Error::Changed { path: spot.asked.clone() })
+}
+
+fn read_all(spot: &Spot, file: OwnedFd) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    let mut file = std::fs::File::from(file).take(MAX_FILE + 1);
+    file.read_to_end(&mut bytes).map_err(|source| io(spot, source))?;
+    if bytes.len() as u64 > MAX_FILE {
+        return Err(Error::TooLarge { path: spot.asked.clone() });
+    }
+    Ok(bytes)
+}
+
+/// By what it is noticed that a file was written while it was read.
+fn stamp(stat: &Stat) -> impl PartialEq + use<> {
+    (stat.st_size, stat.st_mtime, stat.st_mtime_nsec, stat.st_ino)
+}
+
+/// A file that lies beside another while that is replaced.
+pub(super) struct Beside<'s> {
+    spot: &'s Spot,
+    /// While it is being written, and when it is whole.
+    raw: OsString,
+    whole: OsString,
+}
+
+/// How a replacement ended.
+pub(super) enum Swapped {
+    /// As it was meant.
+    Done,
+    /// The file was not what was expected, and is as it was. With it what came to lie beside, if that
+    /// is somebody's text that is nowhere else.
+    Changed(Option<Vec<u8>>),
+}
+
+impl<'s> Beside<'s> {
+    /// The file that lies beside under this label.
+    pub(super) fn new(spot: &'s Spot, label: &str) -> Self {
+        let whole = OsString::from(label);
+        let mut raw = whole.clone();
+        raw.push("~");
+        Self { spot, raw, whole }
+    }
+
+    /// Replaces the file: what it holds must have the hash `before`, or it must not exist.
+    pub(super) fn swap(
+        &self,
+        before: Option<Hash>,
+        after: Option<&[u8]>,
+        admit: impl Fn() -> Result<(), Error>,
+    ) -> Result<Swapped, Error> {
+        let seen = look(self.spot, &self.spot.name)?;
+        if seen.as_ref().map(|(seen, _)| seen.hash) != before {
+            return Ok(Swapped::Changed(None));
+        }
+        let stat = seen.map(|(_, stat)| stat);
+        if let Some(text) = after {
+            self.write(text, stat.as_ref())?;
+        }
+        // As late as can be: an editor may have taken the file meanwhile.
+        admit()?;
+        fault::point("memory.beside");
+        match (before, after) {
+            (Some(before), Some(_)) => self.exchange(before),
+            (None, Some(_)) => self.create(),
+            (Some(before), None) => self.remove(before),
+            (None, None) => Ok(Swapped::Done),
+        }
+    }
+
+    /// Writes the new text beside, whole and on the disk.
+    fn write(&self, text: &[u8], old: Option<&Stat>) -> Result<(), Error> {
+        let (spot, failed) = (self.spot, Error::io(&self.spot.asked));
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = old.map_or(0o644, |old| old.st_mode & 0o7777);
+        let first = Mode::from_raw_mode(if old.is_some() { 0o600 } else { mode });
+        let file = openat(&spot.folder, &self.raw, flags, first).map_err(&failed)?;
+        let mut file = std::fs::File::from(file);
+        fault::point("memory.created");
+        let (front, rest) = text.split_at(text.len() / 2);
+        file.write_all(front).map_err(|source| io(spot, source))?;
+        fault::point("memory.half");
+        file.write_all(rest).map_err(|source| io(spot, source))?;
+        if let Some(old) = old {
+            let mine = fstat(&file).map_err(&failed)?;
+            let is_same = (mine.st_uid, mine.st_gid) == (old.st_uid, old.st_gid);
+            let (uid, gid) = (Uid::from_raw(old.st_uid), Gid::from_raw(old.st_gid));
+            let given = is_same || fchown(&file, Some(uid), Some(gid)).is_ok();
+            // What lets a program run as its owner would mean another owner.
+            let mode = if given { mode } else { mode & 0o777 };
+            fchmod(&file, Mode::from_raw_mode(mode)).map_err(&failed)?;
+            let times = Timestamps {
+                last_access: Timespec {
+                    tv_sec: old.st_atime,
+                    tv_nsec: old.st_atime_nsec.try_into().unwrap_or(0),
+                },
+                last_modification: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
+            };
+            futimens(&file, &times).map_err(&failed)?;
+        }
+        fsync(&file).map_err(&failed)?;
+        fault::point("memory.written");
+        renameat(&spot.folder, &self.raw, &spot.folder, &self.whole).map_err(&failed)
+    }
+
+    fn exchange(&self, before: Hash) -> Result<Swapped, Error> {
+        let failed = Error::io(&self.spot.asked);
+        let ours = self.inode(&self.whole)?;
+        // Writing the new text has taken milliseconds; from this look on it is microseconds.
+        if read(self.spot)?.map(|seen| seen.hash) != Some(before) {
+            return Ok(Swapped::Changed(None));
+        }
+        match self.rename(RenameFlags::EXCHANGE) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Ok(Swapped::Changed(None)),
+            // A file system that cannot do that: the last look was a moment ago.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                let Spot { folder, name, .. } = self.spot;
+                renameat(folder, &self.whole, folder, name).map_err(&failed)?;
+                self.sync()?;
+                return Ok(Swapped::Done);
+            }
+            Err(error) => return Err(failed(error)),
+        }
+        // Before anything else: whoever saved in between sees another text until it is put back.
+        let out = look(self.spot, &self.whole)?;
+        fault::point("memory.exchanged");
+        if out.as_ref().is_some_and(|(out, _)| out.hash == before) {
+            self.sync()?;
+            return Ok(Swapped::Done);
+        }
+        // Somebody saved between the last look and the exchange: back, unless they did again.
+        if self.inode(&self.spot.name)? == ours {
+            self.rename(RenameFlags::EXCHANGE).map_err(&failed)?;
+            if self.inode(&self.whole)? != ours {
+                self.rename(RenameFlags::EXCHANGE).map_err(&failed)?;
+            }
+            self.sync()?;
+        }
+        let is_ours = self.inode(&self.whole)? == ours;
+        let lost = if is_ours { None } else { look(self.spot, &self.whole)? };
+        Ok(Swapped::Changed(lost.map(|(seen, _)| seen.bytes)))
+    }
+
+    fn create(&self) -> Result<Swapped, Error> {
+        let Spot { folder, name, asked, .. } = self.spot;
+        match linkat(folder, &self.whole, folder, name, AtFlags::empty()) {
+            Ok(()) => {}
+            Err(Errno::EXIST) => return Ok(Swapped::Changed(None)),
+            Err(error) => return Err(Error::io(asked)(error)),
+        }
+        fault::point("memory.exchanged");
+        self.sync()?;
+        Ok(Swapped::Done)
+    }
+
+    fn remove(&self, before: Hash) -> Result<Swapped, Error> {
+        let Spot { folder, name, asked, .. } = self.spot;
+        let failed = Error::io(asked);
+        match renameat(folder, name, folder, &self.whole) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Ok(Swapped::Changed(None)),
+            Err(error) => return Err(failed(error)),
+        }
+        fault::point("memory.exchanged");
+        self.sync()?;
+        let out = look(self.spot, &self.whole)?;
+        if out.as_ref().is_some_and(|(out, _)| out.hash == before) {
+            return Ok(Swapped::Done);
+        }
+        match linkat(folder, &self.whole, folder, name, AtFlags::empty()) {
+            Ok(()) => Ok(Swapped::Changed(None)),
+            Err(Errno::EXIST) => Ok(Swapped::Changed(out.map(|(seen, _)| seen.bytes))),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// What lies beside now, whole; `None` if nothing does.
+    pub(super) fn left(&self) -> Result<Option<Left>, Error> {
+        let found = look(self.spot, &self.whole)?;
+        Ok(found.map(|(seen, stat)| Left { seen, has_other_name: stat.st_nlink > 1 }))
+    }
+
+    /// Changes places once more, if the file still holds what was put there.
+    pub(super) fn bring_back(&self, after: Option<Hash>) -> Result<(), Error> {
+        if read(self.spot)?.map(|seen| seen.hash) != after {
+            return Ok(());
+        }
+        let back = match after {
+            Some(_) => self.rename(RenameFlags::EXCHANGE),
+            None => self.rename(RenameFlags::NOREPLACE),
+        };
+        back.map_err(Error::io(&self.spot.asked))?;
+        self.sync()
+    }
+
+    /// Takes away what lies beside.
+    pub(super) fn clear(&self) -> Result<(), Error> {
+        for name in [&self.raw, &self.whole] {
+            match unlinkat(&self.spot.folder, name, AtFlags::empty()) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(error) => return Err(Error::io(&self.spot.asked)(error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn rename(&self, flags: RenameFlags) -> Result<(), Errno> {
+        let Spot { folder, name, .. } = self.spot;
+        renameat_with(folder, &self.whole, folder, name, flags)
+    }
+
+    fn inode(&self, name: &OsString) -> Result<Option<u64>, Error> {
+        match statat(&self.spot.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(stat.st_ino)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(Error::io(&self.spot.asked)(error)),
+        }
+    }
+
+    /// The names are on the disk once their folder is.
+    fn sync(&self) -> Result<(), Error> {
+        fsync(&self.spot.folder).map_err(Error::io(&self.spot.asked))?;
+        fault::point("memory.synced");
+        Ok(())
+    }
+}
+
+/// What a crash left beside a file.
+pub(super) struct Left {
+    pub(super) seen: Seen,
+    /// Whether it has another name, too.
+    pub(super) has_other_name: bool,
+}
+
+fn io(spot: &Spot, source: std::io::Error) -> Error {
+    Error::Io { path: spot.asked.clone(), source }
+}

@@ -1,0 +1,405 @@
+//! Files are changed whole or not at all, only below their folder, and never behind anybody's back.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::path::Path;
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use tempfile::TempDir;
+
+use super::{
+    Change, Error, FilePath, Memory, Options, Origin, Past, Told, Wanted, Why, hash_bytes, unified,
+};
+
+struct Rig {
+    state: TempDir,
+    root: TempDir,
+    memory: Memory,
+}
+
+fn path(text: &str) -> FilePath {
+    FilePath::parse(text).unwrap()
+}
+
+fn why(record: u64) -> Why {
+    Why {
+        origin: Origin::Edit,
+        record: Some(record),
+        session: "work".into(),
+        turn: record / 10,
+        principal: "uid:1000".into(),
+        action: "set-state".into(),
+        at: i64::try_from(record).unwrap(),
+    }
+}
+
+impl Rig {
+    fn new(files: &[(&str, &str)]) -> Rig {
+        let (state, root) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        for (name, text) in files {
+            let file = root.path().join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+        let memory = open(&state, &root);
+        Rig { state, root, memory }
+    }
+
+    fn file(&self, name: &str) -> std::path::PathBuf {
+        self.root.path().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.file(name)).unwrap()
+    }
+
+    fn change(&self, name: &str, after: Option<&str>) -> Change {
+        let path = path(name);
+        let before = self.memory.read(&path).unwrap().map(|seen| seen.hash);
+        Change { path, before, after: after.map(|text| text.as_bytes().to_vec()) }
+    }
+
+    fn write(&self, record: u64, name: &str, after: &str) {
+        self.memory.apply(&[self.change(name, Some(after))], &why(record)).unwrap();
+    }
+
+    /// What is in a folder besides the files that people see.
+    fn beside(&self) -> Vec<String> {
+        let names = fs::read_dir(self.root.path()).unwrap();
+        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with(".bridle-")).collect()
+    }
+}
+
+fn open(state: &TempDir, root: &TempDir) -> Memory {
+    let protected = vec![root.path().join("policy.org"), state.path().to_owned()];
+    let options = Options { root: root.path().to_owned(), protected };
+    Memory::open(state.path(), &options).unwrap()
+}
+
+#[test]
+fn a_change_keeps_mode_and_leaves_nothing_beside() {
+    let rig = Rig::new(&[("a.org", "* TODO a\n")]);
+    fs::set_permissions(rig.file("a.org"), fs::Permissions::from_mode(0o640)).unwrap();
+    rig.write(7, "a.org", "* DONE a\n");
+    assert_eq!(rig.text("a.org"), "* DONE a\n");
+    assert_eq!(rig.file("a.org").metadata().unwrap().mode() & 0o7777, 0o640);
+    assert_eq!(rig.beside(), [""; 0]);
+    let past = Past::open(rig.state.path()).unwrap();
+    let listed = past.list(&Wanted::default(), 10).unwrap();
+    let told: Vec<_> = listed.iter().map(|it| (it.origin, it.record, it.at)).collect();
+    assert_eq!(told, [(Origin::Edit, Some(7), 7), (Origin::Seen, None, 7)]);
+    assert_eq!(past.content(listed[1].after.unwrap()).unwrap(), b"* TODO a\n");
+    assert_eq!(past.at(6, None).unwrap(), []);
+    assert_eq!(past.at(7, Some(&path("a.org"))).unwrap(), [listed[0].clone()]);
+}
+
+#[test]
+fn files_come_and_go() {
+    let rig = Rig::new(&[]);
+    rig.write(1, "new.org", "n\n");
+    let change = rig.change("new.org", None);
+    rig.memory.apply(&[change], &why(2)).unwrap();
+    assert!(!rig.file("new.org").exists());
+    assert_eq!(rig.beside(), [""; 0]);
+    // A file that came meanwhile is not written over.
+    let change = rig.change("new.org", Some("mine\n"));
+    fs::write(rig.file("new.org"), "theirs\n").unwrap();
+    let refused = rig.memory.apply(&[change], &why(3));
+    assert!(matches!(refused, Err(Error::Changed { .. })), "{refused:?}");
+    assert_eq!(rig.text("new.org"), "theirs\n");
+    assert_eq!(rig.beside(), [""; 0]);
+}
+
+#[test]
+fn a_file_that_is_not_what_was_read_is_left_alone() {
+    let rig = Rig::new(&[("a.org", "one\n"), ("b.org", "one\n")]);
+    let both = [rig.change("a.org", Some("two\n")), rig.change("b.org", Some("two\n"))];
+    fs::write(rig.file("b.org"), "user\n").unwrap();
+    let refused = rig.memory.apply(&both, &why(1));
+    assert!(matches!(&refused, Err(Error::Changed { path }) if path.as_str() == "b.org"));
+    assert_eq!((rig.text("a.org"), rig.text("b.org")), ("one\n".into(), "user\n".into()));
+    assert_eq!(rig.memory.list(&Wanted { record: Some(1), ..Wanted::default() }, 9).unwrap(), []);
+    assert_eq!(rig.beside(), [""; 0]);
+}
+
+#[test]
+fn no_name_leads_out() {
+    for name in ["", "/a", "../a", "a/../b", "a//b", "./a", "a/.", "a\0b", &"a/".repeat(65)] {
+        assert_eq!(FilePath::parse(name), None, "{name:?}");
+    }
+    let outside = TempDir::new().unwrap();
+    fs::write(outside.path().join("o.org"), "outside\n").unwrap();
+    let rig = Rig::new(&[("in/a.org", "inside\n")]);
+    symlink(outside.path(), rig.file("folder")).unwrap();
+    symlink(outside.path().join("o.org"), rig.file("link.org")).unwrap();
+    symlink("../../o.org", rig.file("in/up.org")).unwrap();
+    symlink("loop.org", rig.file("loop.org")).unwrap();
+    symlink("in/../../x", rig.file("hidden.org")).unwrap();
+    for name in ["folder/o.org", "link.org", "in/up.org", "loop.org", "hidden.org"] {
+        let change = Change { path: path(name), before: None, after: Some(b"x".to_vec()) };
+        let refused = rig.memory.apply(&[change], &why(1));
+        assert!(matches!(refused, Err(Error::Outside { .. })), "{name}: {refused:?}");
+        assert!(matches!(rig.memory.read(&path(name)), Err(Error::Outside { .. })), "{name}");
+    }
+    assert_eq!(fs::read_to_string(outside.path().join("o.org")).unwrap(), "outside\n");
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_link_inside_stays_a_link() {
+    let rig = Rig::new(&[("in/a.org", "a\n")]);
+    symlink("in/a.org", rig.file("link.org")).unwrap();
+    symlink(rig.root.path().canonicalize().unwrap().join("in"), rig.file("also")).unwrap();
+    symlink("../link.org", rig.file("in/back.org")).unwrap();
+    for (record, name) in ["link.org", "also/a.org", "in/back.org"].into_iter().enumerate() {
+        let text = format!("{name}\n");
+        rig.write(record as u64 + 1, name, &text);
+        assert_eq!(rig.text("in/a.org"), text);
+        assert_eq!(rig.memory.real_path(&path(name)).unwrap(), path("in/a.org"));
+    }
+    assert!(rig.file("link.org").symlink_metadata().unwrap().is_symlink());
+}
+
+#[test]
+fn what_is_no_plain_file_is_refused_without_waiting() {
+    let rig = Rig::new(&[("folder/a.org", "")]);
+    mknodat(CWD, rig.file("pipe.org"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    for name in ["pipe.org", "folder"] {
+        let refused = rig.memory.read(&path(name));
+        assert!(matches!(refused, Err(Error::NotPlain { .. })), "{name}: {refused:?}");
+        let change = Change { path: path(name), before: None, after: Some(b"x".to_vec()) };
+        let refused = rig.memory.apply(&[change], &why(1));
+        assert!(matches!(refused, Err(Error::NotPlain { .. })), "{name}: {refused:?}");
+    }
+    let file = fs::File::create(rig.file("huge.org")).unwrap();
+    file.set_len(super::MAX_FILE + 1).unwrap();
+    assert!(matches!(rig.memory.read(&path("huge.org")), Err(Error::TooLarge { .. })));
+}
+
+#[test]
+fn a_file_with_several_names_changes_under_one() {
+    let rig = Rig::new(&[("a.org", "a\n")]);
+    fs::hard_link(rig.file("a.org"), rig.file("b.org")).unwrap();
+    rig.write(1, "a.org", "A\n");
+    assert_eq!((rig.text("a.org"), rig.text("b.org")), ("A\n".into(), "a\n".into()));
+}
+
+#[test]
+fn who_edits_a_file_keeps_it() {
+    let rig = Rig::new(&[("a.org", "a\n")]);
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let lock = rig.file(".#a.org");
+    let tries = || rig.memory.apply(&[rig.change("a.org", Some("b\n"))], &why(1));
+    for held in [format!("me@{host}.{}:1", std::process::id()), "me@elsewhere.1:1".into()] {
+        symlink(&held, &lock).unwrap();
+        let refused = tries();
+        assert!(matches!(&refused, Err(Error::Locked { by, .. }) if **by == held), "{refused:?}");
+        fs::remove_file(&lock).unwrap();
+    }
+    fs::write(&lock, "me@elsewhere.1:1").unwrap();
+    assert!(matches!(tries(), Err(Error::Locked { .. })), "where links cannot be made");
+    fs::remove_file(&lock).unwrap();
+    rig.memory.report(&path("a.org"), "emacs", true).unwrap();
+    assert!(matches!(tries(), Err(Error::Modified { by, .. }) if &*by == "emacs"));
+    rig.memory.report(&path("a.org"), "emacs", false).unwrap();
+    assert_eq!(rig.text("a.org"), "a\n");
+    // One that has ended holds nothing: no process has this number.
+    symlink(format!("me@{host}.{}", i32::MAX), &lock).unwrap();
+    tries().unwrap();
+    assert_eq!(rig.text("a.org"), "b\n");
+}
+
+#[test]
+fn a_shell_that_left_holds_nothing_and_reports_are_bounded() {
+    let rig = Rig::new(&[]);
+    for number in 0..super::MAX_MODIFIED {
+        rig.memory.report(&path(&format!("{number}.org")), "emacs", true).unwrap();
+    }
+    let more = rig.memory.report(&path("more.org"), "emacs", true);
+    assert!(matches!(more, Err(Error::TooManyModified)));
+    rig.memory.left("emacs");
+    rig.write(1, "1.org", "x\n");
+}
+
+#[test]
+fn protected_files_are_never_written() {
+    let rig = Rig::new(&[("policy.org", "p\n")]);
+    symlink("policy.org", rig.file("mine.org")).unwrap();
+    for name in ["policy.org", "mine.org"] {
+        let refused = rig.memory.apply(&[rig.change(name, Some("x\n"))], &why(1));
+        assert!(matches!(refused, Err(Error::Protected { .. })), "{name}: {refused:?}");
+    }
+    assert_eq!(rig.text("policy.org"), "p\n");
+}
+
+#[test]
+fn what_others_write_is_a_version_once() {
+    let rig = Rig::new(&[]);
+    let a = path("a.org");
+    assert!(rig.memory.noticed(&a, Some(b"1\n"), 1).unwrap());
+    assert!(!rig.memory.noticed(&a, Some(b"1\n"), 2).unwrap());
+    assert!(rig.memory.noticed(&a, Some(b""), 3).unwrap(), "empty is not gone");
+    assert!(rig.memory.noticed(&a, None, 4).unwrap());
+    assert!(!rig.memory.noticed(&a, None, 5).unwrap());
+    assert!(!rig.memory.noticed(&path("never.org"), None, 6).unwrap());
+    fs::write(rig.file("a.org"), "1\n").unwrap();
+    rig.write(9, "a.org", "2\n");
+    assert!(!rig.memory.noticed(&a, Some(b"2\n"), 10).unwrap(), "its own work is no news");
+}
+
+#[test]
+fn one_change_is_taken_back_and_the_rest_stays() {
+    let rig = Rig::new(&[("a.org", "* TODO a\ntext\n* b\n")]);
+    rig.write(11, "a.org", "* DONE a\ntext\n* b\n");
+    rig.write(12, "a.org", "* DONE a\ntext\n* b :tag:\n");
+    fs::write(rig.file("a.org"), "* DONE a\nuser\ntext\n* b :tag:\n").unwrap();
+    let back = rig.memory.undo(11).unwrap();
+    let undo = Why { origin: Origin::Undo, action: "undo".into(), ..why(13) };
+    rig.memory.apply(&back, &undo).unwrap();
+    assert_eq!(rig.text("a.org"), "* TODO a\nuser\ntext\n* b :tag:\n");
+    assert_eq!(rig.memory.undo(11).unwrap(), [], "it is as it was");
+    // The undo is a change, too.
+    let back = rig.memory.undo(13).unwrap();
+    rig.memory.apply(&back, &why(14)).unwrap();
+    assert_eq!(rig.text("a.org"), "* DONE a\nuser\ntext\n* b :tag:\n");
+    fs::write(rig.file("a.org"), "* WAIT a\nuser\ntext\n* b :tag:\n").unwrap();
+    let Err(Error::Conflicts(found)) = rig.memory.undo(14) else { panic!("a conflict") };
+    assert_eq!((found[0].line, &*found[0].now), (1, &b"* WAIT a\n"[..]));
+    assert!(matches!(rig.memory.undo(99), Err(Error::NoChange(99))));
+}
+
+#[test]
+fn a_file_that_was_made_goes_unless_somebody_wrote_in_it() {
+    let rig = Rig::new(&[]);
+    rig.write(1, "new.org", "mine\n");
+    fs::write(rig.file("new.org"), "mine\nuser\n").unwrap();
+    rig.memory.apply(&rig.memory.undo(1).unwrap(), &why(2)).unwrap();
+    assert_eq!(rig.text("new.org"), "user\n");
+    rig.write(3, "other.org", "mine\n");
+    rig.memory.apply(&rig.memory.undo(3).unwrap(), &why(4)).unwrap();
+    assert!(!rig.file("other.org").exists());
+    rig.memory.apply(&rig.memory.undo(4).unwrap(), &why(5)).unwrap();
+    assert_eq!(rig.text("other.org"), "mine\n");
+}
+
+#[test]
+fn a_turn_is_taken_back_only_if_nobody_wrote_since() {
+    let rig = Rig::new(&[("a.org", "a\n"), ("b.org", "b\n")]);
+    rig.write(20, "a.org", "a1\n");
+    rig.write(21, "b.org", "b1\n");
+    rig.write(22, "a.org", "a2\n");
+    let back = rig.memory.rollback("work", 2).unwrap();
+    assert_eq!(back.len(), 2);
+    fs::write(rig.file("b.org"), "user\n").unwrap();
+    let Err(Error::Conflicts(found)) = rig.memory.rollback("work", 2) else { panic!("a conflict") };
+    assert_eq!(found[0].path, Some(path("b.org")));
+    fs::write(rig.file("b.org"), "b1\n").unwrap();
+    rig.memory.apply(&back, &why(30)).unwrap();
+    assert_eq!((rig.text("a.org"), rig.text("b.org")), ("a\n".into(), "b\n".into()));
+    assert!(matches!(rig.memory.rollback("work", 7), Err(Error::NoTurn { .. })));
+}
+
+#[test]
+fn snapshots_come_back() {
+    let rig = Rig::new(&[("a.org", "a\n"), ("in/b.org", "b\n"), ("c.txt", "c\n"), (".h.org", "")]);
+    assert_eq!(rig.memory.snapshot("before", "uid:1000", 5).unwrap(), 2);
+    let again = rig.memory.snapshot("before", "uid:1000", 6);
+    assert!(matches!(again, Err(Error::SnapshotExists(_))));
+    assert!(matches!(rig.memory.snapshot("a/b", "x", 6), Err(Error::SnapshotName(_))));
+    fs::write(rig.file("a.org"), "changed\n").unwrap();
+    fs::remove_file(rig.file("in/b.org")).unwrap();
+    fs::write(rig.file("new.org"), "new\n").unwrap();
+    let one = rig.memory.restore("before", Some(&path("a.org"))).unwrap();
+    assert_eq!(one.len(), 1);
+    rig.memory.apply(&rig.memory.restore("before", None).unwrap(), &why(1)).unwrap();
+    assert_eq!((rig.text("a.org"), rig.text("in/b.org")), ("a\n".into(), "b\n".into()));
+    assert_eq!(rig.text("new.org"), "new\n", "what came since is left alone");
+    let rows = Past::open(rig.state.path()).unwrap().snapshots().unwrap();
+    assert_eq!((&*rows[0].name, rows[0].files, rows.len()), ("before", 2, 1));
+    assert!(matches!(rig.memory.restore("none", None), Err(Error::NoSnapshot(_))));
+}
+
+#[test]
+fn many_versions_of_a_long_file_take_little_room_and_are_exact() {
+    let rig = Rig::new(&[]);
+    let line = |number: usize| format!("line {number} of a long file\n");
+    let mut lines: Vec<String> = (0..4000).map(line).collect();
+    let a = path("a.org");
+    for at in 0..100_usize {
+        lines[at * 37] = format!("changed {at}\n");
+        rig.memory.noticed(&a, Some(lines.concat().as_bytes()), at as i64).unwrap();
+    }
+    let past = Past::open(rig.state.path()).unwrap();
+    let all = past.list(&Wanted { path: Some(a), ..Wanted::default() }, 1000).unwrap();
+    assert_eq!(all.len(), 100);
+    for version in &all {
+        let hash = version.after.unwrap();
+        assert_eq!(hash_bytes(&past.content(hash).unwrap()), hash);
+    }
+    let kept: i64 = rig
+        .memory
+        .lock()
+        .query_row("SELECT sum(length(bytes)) FROM blob", [], |row| row.get(0))
+        .unwrap();
+    let whole = i64::try_from(lines.concat().len()).unwrap();
+    assert!(kept < 6 * whole, "{kept} for 100 versions of {whole}");
+}
+
+#[test]
+fn what_is_forgotten_is_nowhere_and_the_rest_can_be_read() {
+    let rig = Rig::new(&[("a.org", "a\n")]);
+    let text = "x\n".repeat(5000);
+    rig.write(1, "a.org", &text);
+    rig.write(2, "a.org", &format!("{text}secret\n"));
+    rig.write(3, "a.org", &format!("{text}secret\nmore\n"));
+    fs::write(rig.file("a.org"), format!("{text}more\n")).unwrap();
+    rig.write(4, "a.org", &format!("{text}more\nend\n"));
+    assert_eq!(rig.memory.forget("work", Some(2)).unwrap(), 1);
+    assert_eq!(rig.memory.forget("work", Some(3)).unwrap(), 1);
+    assert_eq!(rig.memory.forget("other", None).unwrap(), 0);
+    let state = |name: &str| fs::read(rig.state.path().join(name)).unwrap_or_default();
+    for name in ["memory.db", "memory.db-wal"] {
+        assert!(!state(name).windows(6).any(|bytes| bytes == b"secret"), "{name}");
+    }
+    for version in rig.memory.list(&Wanted::default(), 100).unwrap() {
+        for hash in [version.before, version.after].into_iter().flatten() {
+            let _ = rig.memory.content(hash);
+        }
+    }
+    let undone = rig.memory.undo(4).unwrap();
+    assert_eq!(undone[0].after.as_deref(), Some(format!("{text}more\n").as_bytes()));
+    assert_eq!(rig.memory.forget("work", None).unwrap(), 2);
+}
+
+#[test]
+fn what_was_done_is_told_and_not_done_twice() {
+    let rig = Rig::new(&[("a.org", "a\n")]);
+    let change = rig.change("a.org", Some("b\n"));
+    let wanted = [path("a.org")];
+    assert_eq!(rig.memory.told(1, &wanted).unwrap(), Told::NotDone);
+    rig.memory.apply(std::slice::from_ref(&change), &why(1)).unwrap();
+    assert_eq!(rig.memory.told(1, &wanted).unwrap(), Told::Done);
+    fs::write(rig.file("a.org"), "user\n").unwrap();
+    assert_eq!(rig.memory.apply(&[change], &why(1)).unwrap(), []);
+    assert_eq!(rig.text("a.org"), "user\n");
+}
+
+#[test]
+fn only_a_database_of_its_own_is_used() {
+    let (state, root) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    fs::write(state.path().join("memory.db"), "something else").unwrap();
+    let options = Options { root: root.path().to_owned(), protected: Vec::new() };
+    assert!(matches!(Memory::open(state.path(), &options), Err(Error::Past(_))));
+    let options = Options { root: root.path().join("none"), protected: Vec::new() };
+    let state = TempDir::new().unwrap();
+    assert!(matches!(Memory::open(state.path(), &options), Err(Error::Root { .. })));
+    assert!(Past::open(Path::new("/nonexistent")).is_err());
+}
+
+#[test]
+fn diffs_of_versions_are_for_people() {
+    let diff = unified("a.org", Some(b"* TODO a\n"), Some(b"* DONE a\n"));
+    let expect = "--- a/a.org\n+++ b/a.org\n@@ -1,1 +1,1 @@\n-* TODO a\n+* DONE a\n";
+    assert_eq!(String::from_utf8_lossy(&diff), expect);
+}

@@ -1,0 +1,232 @@
+//! An agent and a user write the same files at the same time. No byte of the user's is lost, and when
+//! every change of the agent's is taken back, one by one and in any order, exactly the user's text is
+//! left; a change that cannot be taken back is one that the user has written over, and says so.
+//!
+//! `BRIDLE_EDITS=N` makes N edits of each; `cargo xtask memory` does so.
+
+#![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test itself")]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bridle_store::memory::{Change, Error, FilePath, Memory, Options, Origin, Why};
+use tempfile::TempDir;
+
+/// Edits of each side unless the environment says otherwise.
+const USUAL: u64 = 150;
+
+/// Files that both write.
+const FILES: usize = 3;
+
+/// Numbers that look random and are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % sides.max(1) as u64).unwrap()
+    }
+}
+
+fn name(file: usize) -> FilePath {
+    FilePath::parse(&format!("{file}.org")).unwrap()
+}
+
+fn lines(text: &[u8]) -> Vec<Vec<u8>> {
+    text.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
+}
+
+fn is_agents(line: &[u8]) -> bool {
+    line.starts_with(b"agent")
+}
+
+fn why(record: u64, origin: Origin) -> Why {
+    Why {
+        origin,
+        record: Some(record),
+        session: "work".into(),
+        turn: 1,
+        principal: "uid:1000".into(),
+        action: "edit".into(),
+        at: 1,
+    }
+}
+
+/// Puts a line of the agent's somewhere, or changes one of its own; the number of the change.
+fn agent(memory: &Memory, edits: u64, done: &AtomicBool) -> Vec<u64> {
+    let (mut dice, mut made) = (Dice(0x9e37_79b9_7f4a_7c15), Vec::new());
+    for record in 1..=edits {
+        let path = name(dice.roll(FILES));
+        let Ok(Some(seen)) = memory.read(&path) else { continue };
+        let mut text = lines(&seen.bytes);
+        let own: Vec<usize> = (0..text.len()).filter(|at| is_agents(&text[*at])).collect();
+        let line = format!("agent {record} \u{e4}\r\n").into_bytes();
+        match dice.roll(4) {
+            0 if !own.is_empty() => text[own[dice.roll(own.len())]] = line,
+            _ => text.insert(dice.roll(text.len() + 1), line),
+        }
+        let change = Change { path, before: Some(seen.hash), after: Some(text.concat()) };
+        match memory.apply(&[change], &why(record, Origin::Edit)) {
+            Ok(_) => made.push(record),
+            Err(Error::Changed { .. } | Error::Locked { .. }) => {}
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+    done.store(true, Ordering::SeqCst);
+    made
+}
+
+/// How a user saves.
+#[derive(Clone, Copy)]
+enum Save {
+    /// A new file in the place of the old one, as many editors do.
+    Rename,
+    /// Into the file itself, as Emacs does, which says so with a lock first.
+    InPlace,
+}
+
+/// Edits lines of the user's own, until the agent is done; what the user's lines are then.
+fn user(root: &Path, edits: u64, done: &AtomicBool) -> Vec<Vec<Vec<u8>>> {
+    let (mut dice, mut number) = (Dice(0x2545_f491_4f6c_dd1d), 0);
+    let mut own: Vec<Vec<Vec<u8>>> = (0..FILES).map(|file| vec![first_line(file)]).collect();
+    while number < edits || !done.load(Ordering::SeqCst) {
+        number += 1;
+        let file = dice.roll(FILES);
+        let path = root.join(name(file).as_str());
+        let save = if dice.roll(3) == 0 { Save::InPlace } else { Save::Rename };
+        let lock = root.join(format!(".#{}", name(file)));
+        if matches!(save, Save::InPlace) {
+            let host = rustix_host();
+            symlink(format!("me@{host}.{}:1", std::process::id()), &lock).unwrap();
+        }
+        // What the user wrote is there, whatever the agent did meanwhile.
+        let mut text = read_own(&path, &own[file]);
+        let theirs: Vec<usize> = (0..text.len()).filter(|at| !is_agents(&text[*at])).collect();
+        let line = format!("user {number} \u{1f333}\n").into_bytes();
+        match dice.roll(5) {
+            0 if theirs.len() > 1 => {
+                let which = dice.roll(theirs.len());
+                text.remove(theirs[which]);
+                own[file].remove(which);
+            }
+            1 | 2 => {
+                let which = dice.roll(theirs.len());
+                text[theirs[which]].clone_from(&line);
+                own[file][which] = line;
+            }
+            _ => {
+                let which = dice.roll(theirs.len() + 1);
+                let at = theirs.get(which).copied().unwrap_or(text.len());
+                text.insert(at, line.clone());
+                own[file].insert(which, line);
+            }
+        }
+        match save {
+            Save::InPlace => {
+                fs::write(&path, text.concat()).unwrap();
+                fs::remove_file(&lock).unwrap();
+            }
+            Save::Rename => {
+                let beside = root.join(format!("{file}.saving"));
+                fs::write(&beside, text.concat()).unwrap();
+                fs::rename(&beside, &path).unwrap();
+            }
+        }
+    }
+    own
+}
+
+/// Looks that a user takes at a file until what was saved is there.
+const LOOKS: usize = 2000;
+
+/// Reads a file that the user has saved. A save that comes in the very microseconds in which the agent
+/// replaces the file is put back at once; no person is quick enough to look in between, this one is.
+fn read_own(path: &Path, own: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    for _ in 0..LOOKS {
+        let text = lines(&fs::read(path).unwrap());
+        found = text.iter().filter(|line| !is_agents(line)).cloned().collect();
+        if found == own {
+            return text;
+        }
+        std::thread::yield_now();
+    }
+    assert_eq!(found, own, "{}", path.display());
+    found
+}
+
+fn rustix_host() -> String {
+    fs::read_to_string("/proc/sys/kernel/hostname")
+        .map_or_else(|_| "elsewhere".into(), |host| host.trim().to_owned())
+}
+
+fn first_line(file: usize) -> Vec<u8> {
+    format!("user's first line of {file}\n").into_bytes()
+}
+
+#[test]
+fn an_agent_and_a_user_write_at_the_same_time() {
+    let edits = std::env::var("BRIDLE_EDITS").ok().and_then(|text| text.parse().ok());
+    let edits: u64 = edits.unwrap_or(USUAL);
+    let (state, folder) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let root: PathBuf = folder.path().canonicalize().unwrap();
+    for file in 0..FILES {
+        fs::write(root.join(name(file).as_str()), first_line(file)).unwrap();
+    }
+    let options = Options { root: root.clone(), protected: Vec::new() };
+    let memory = Memory::open(state.path(), &options).unwrap();
+    let done = AtomicBool::new(false);
+    let (made, own) = std::thread::scope(|scope| {
+        let agent = scope.spawn(|| agent(&memory, edits, &done));
+        let user = scope.spawn(|| user(&root, edits, &done));
+        (agent.join().unwrap(), user.join().unwrap())
+    });
+    assert!(!made.is_empty(), "the agent got to write");
+    let text = |file: usize| fs::read(root.join(name(file).as_str())).unwrap();
+    let users = |file: usize| -> Vec<Vec<u8>> {
+        lines(&text(file)).into_iter().filter(|line| !is_agents(line)).collect()
+    };
+    (0..FILES).for_each(|file| assert_eq!(users(file), own[file]));
+    let refused = take_all_back(&memory, &made, edits);
+    for (file, own) in own.iter().enumerate() {
+        assert_eq!(text(file), own.concat(), "exactly the user's text is left");
+    }
+    let share = refused.len() * 100 / made.len();
+    assert!(share <= 60, "{share} of 100 changes were written over by the user");
+    let hidden = fs::read_dir(&root).unwrap().map(|it| it.unwrap().file_name());
+    let hidden: Vec<_> = hidden.filter(|it| it.to_string_lossy().starts_with('.')).collect();
+    assert!(hidden.is_empty(), "{hidden:?}");
+}
+
+/// Takes every change back, in an order of its own; those that another change builds on come later.
+/// What is left are changes that were written over: nothing of them is there.
+fn take_all_back(memory: &Memory, made: &[u64], edits: u64) -> Vec<u64> {
+    let mut dice = Dice(0x1234_5678_9abc_def1);
+    let mut left: Vec<u64> = made.to_vec();
+    let mut next = edits + 1;
+    loop {
+        for at in (1..left.len()).rev() {
+            left.swap(at, dice.roll(at + 1));
+        }
+        let before = left.len();
+        left.retain(|record| match memory.undo(*record) {
+            Ok(changes) => {
+                memory.apply(&changes, &why(next, Origin::Undo)).unwrap();
+                next += 1;
+                false
+            }
+            Err(Error::Conflicts(found)) => {
+                assert!(!found.is_empty());
+                true
+            }
+            Err(error) => panic!("{error:?}"),
+        });
+        if left.len() == before {
+            return left;
+        }
+    }
+}
