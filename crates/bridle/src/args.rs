@@ -4,6 +4,7 @@
 pub(crate) mod ask;
 pub(crate) mod conform;
 pub(crate) mod guard;
+pub(crate) mod memory;
 pub(crate) mod org;
 pub(crate) mod record;
 pub(crate) mod token;
@@ -188,6 +189,18 @@ pub(crate) enum Command {
     /// See how an Org file is read: what it is made of, and that no byte of it is lost
     #[command(subcommand)]
     Org(org::Org),
+    /// See the past of your Org files: versions, differences, snapshots
+    #[command(subcommand)]
+    Memory(memory::Memory),
+    /// Take one change of your files back, and keep what was written since: exit 1 at a conflict
+    #[command(
+        after_help = "Shows what would change and asks first; --yes does not ask, --dry-run only shows. At a \
+        conflict\nnothing is written. An undo is a change, too: it has a record, and can be undone.\n\n\
+        Examples:\n  \
+        bridle undo 4711\n  \
+        bridle undo 4711 --dry-run"
+    )]
+    Undo(memory::Undo),
     /// Turn forms into frames and frames into payloads, stdin to stdout
     #[command(subcommand)]
     Frame(Frame),

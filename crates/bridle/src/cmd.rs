@@ -5,6 +5,7 @@ mod ask;
 mod config;
 mod conform;
 mod grant;
+mod memory;
 mod org;
 mod pages;
 mod pair;
@@ -51,6 +52,8 @@ pub(crate) fn run(command: Command) -> Result<Exit, Failure> {
         Command::Tap(args) => talk::tap(args),
         Command::Sexp(args) => text::sexp(&args),
         Command::Org(verb) => org::run(&verb),
+        Command::Memory(verb) => memory::run(verb),
+        Command::Undo(args) => memory::undo(args),
         Command::Frame(verb) => text::frame(verb),
         Command::Schema(verb) => pages::schema(&verb),
         Command::Config(verb) => config::run(verb),

@@ -65,6 +65,8 @@ pub struct Config {
     /// Files and folders that nothing may be written to for anybody, besides those of the state
     /// and of the policies: where the configuration is.
     pub protected: Vec<PathBuf>,
+    /// The folder of the user's Org files. `None`: there is no memory.
+    pub memex: Option<PathBuf>,
     /// How often the session `heartbeat` is told that time passed. `None`: never.
     pub heartbeat: Option<Duration>,
     /// Limits of the engine.
@@ -96,6 +98,7 @@ impl Default for Config {
             thinker: ThinkerChoice::default(),
             policy: PolicyChoice::default(),
             protected: Vec::new(),
+            memex: None,
             heartbeat: None,
             engine: EngineLimits::default(),
             files: FileLimits::default(),

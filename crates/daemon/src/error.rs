@@ -55,6 +55,9 @@ pub enum Error {
         /// The deadline.
         name: &'static str,
     },
+    /// The folder of the user's files, or their past, cannot be used.
+    #[error("the memory cannot be opened")]
+    Memory(#[source] bridle_store::memory::Error),
     /// TCP beyond this machine without signatures.
     #[error(
         "`{addr}` can be reached from other machines and frames are not signed: \

@@ -29,6 +29,7 @@ pub mod why;
 
 use std::path::{Path, PathBuf};
 
+pub use bridle_store::memory;
 pub use bridle_store::{Body, Error as StoreError, Head, Number, Record, SessionRow, Verified};
 use bridle_store::{Filter, Reader};
 pub use error::Error;

@@ -18,6 +18,7 @@
 //! - [`fetch`]: what messages refer to, fetched without being led astray
 //! - `http`: the same engine for shells that speak OpenHarness over HTTP
 //! - `engine`: sessions, the record, and what carries effects out
+//! - `memory`: the actuator that edits the user's files
 //! - [`history`]: the record, read by the commands without a daemon
 //! - [`policy_file`]: the file of policies, read and replaced whole
 //! - [`budget`], `metrics`, [`lock`], `network`, [`private`], `shared`: what all connections have in common
@@ -37,6 +38,7 @@ pub mod history;
 mod http;
 mod listen;
 pub mod lock;
+pub(crate) mod memory;
 mod metrics;
 mod network;
 pub mod pairing;

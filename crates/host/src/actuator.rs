@@ -1,7 +1,8 @@
-//! Actuators that live in the host, by name. Each accepts an [`Order`] and nothing else, and only
+//! Actuators of the host, by name. Each accepts an [`Order`] and nothing else, and only
 //! `decide` makes those: what was not decided cannot be done here.
 //!
-//! [`Host`](crate::Host) holds the list. Shells are actuators too; those are the daemon's.
+//! [`Host`](crate::Host) holds the list; the daemon may add some that need what it owns. Shells are
+//! actuators too; those are the daemon's.
 
 mod log;
 mod system;
@@ -11,14 +12,40 @@ mod tally;
 #[cfg(feature = "faults")]
 use std::path::PathBuf;
 
-use bridle_loop::{Actuator, EffectId, Name, Order, Outcome, Place, SessionId};
+use bridle_loop::{Actuator, EffectId, Name, Order, Outcome, Place, SessionId, TurnId};
+use bridle_sexp::Value;
 
 /// Carries out orders of one name.
-trait Act: Send + Sync {
+pub trait Act: Send + Sync {
     /// The actions that it knows.
     fn actions(&self) -> &'static [&'static str];
 
+    /// Carries an order out. Blocks.
     fn act(&self, order: &Order, around: &mut Surroundings<'_>) -> Outcome;
+
+    /// What is to be judged in the place of a payload that somebody proposes: the same, with what has
+    /// to be known about it. Blocks; `None` leaves it as it is.
+    fn prepare(&self, payload: &Value) -> Option<Value> {
+        let _ = payload;
+        None
+    }
+
+    /// What became of an order that was begun, and whose end a crash kept from being recorded.
+    fn told(&self, order: &Order, record: u64) -> Told {
+        let _ = (order, record);
+        Told::Unknown
+    }
+}
+
+/// What is known of an order that was begun.
+#[derive(Debug, PartialEq)]
+pub enum Told {
+    /// It ended so.
+    Ended(Outcome),
+    /// It was not carried out, or not wholly, and can be now without doing anything twice.
+    NotDone,
+    /// Nobody knows.
+    Unknown,
 }
 
 /// Where an order is carried out.
@@ -27,6 +54,14 @@ pub struct Surroundings<'a> {
     pub session: &'a SessionId,
     /// Which of its effects it is; never the same for two orders.
     pub effect: EffectId,
+    /// The turn in which it was ordered.
+    pub turn: TurnId,
+    /// The number of the record that has the order; 0 if that is not known.
+    pub record: u64,
+    /// For whom it is carried out.
+    pub principal: &'a str,
+    /// The present, in milliseconds since 1970.
+    pub at: i64,
     /// Takes the notes of `log`: the daemon writes them where it writes its own.
     pub note: &'a mut dyn FnMut(&str),
 }
@@ -47,6 +82,16 @@ impl Registry {
     #[cfg(feature = "faults")]
     pub(crate) fn add_tally(&mut self, directory: PathBuf) {
         self.0.push((Name::new("tally"), Box::new(tally::Tally::new(directory))));
+    }
+
+    /// Adds one of the daemon's.
+    pub(crate) fn add(&mut self, name: Name, act: Box<dyn Act>) {
+        self.0.push((name, act));
+    }
+
+    /// The one of this name.
+    pub(crate) fn find(&self, name: &Name) -> Option<&dyn Act> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, act)| &**act)
     }
 
     /// What can be reached here.

@@ -8,10 +8,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bridle_loop::{Actuator, Advice, Context, Deed, Draft, Fault, Order, Outcome, Prompt};
+use bridle_loop::{
+    Actuator, Advice, Context, Deed, Draft, Fault, Name, Order, Outcome, Prompt, Proposal,
+};
 use bridle_sexp::Value;
 
-use crate::actuator::{Registry, Surroundings};
+use crate::actuator::{Act, Registry, Surroundings, Told};
 use crate::builtin::{self, Others, Said, Slash};
 use crate::cancel::Cancel;
 use crate::error::Error;
@@ -49,6 +51,13 @@ impl Host {
     #[must_use]
     pub fn with_tally(mut self, directory: PathBuf) -> Self {
         self.registry.add_tally(directory);
+        self
+    }
+
+    /// With one more actuator, which needs what the daemon owns.
+    #[must_use]
+    pub fn with_actuator(mut self, name: &str, act: Box<dyn Act>) -> Self {
+        self.registry.add(Name::new(name), act);
         self
     }
 
@@ -108,6 +117,28 @@ impl Host {
     /// The actuators that live here.
     pub fn actuators(&self) -> Vec<Actuator> {
         self.registry.list()
+    }
+
+    /// Whether something has to be found out about what is proposed to this target.
+    pub fn prepares(&self, target: &Name, payload: &Value) -> Option<Value> {
+        self.registry.find(target)?.prepare(payload)
+    }
+
+    /// Lets actuators find out what has to be known about proposals before they are judged. Blocks
+    /// if one of them is for such an actuator.
+    pub fn prepare(&self, proposals: &mut [Proposal]) {
+        for proposal in proposals {
+            let target = proposal.target.as_ref();
+            let prepared = target.and_then(|target| self.prepares(target, &proposal.payload));
+            if let Some(prepared) = prepared {
+                proposal.payload = prepared;
+            }
+        }
+    }
+
+    /// What became of an order that was begun before a crash.
+    pub fn told(&self, order: &Order, record: u64) -> Told {
+        self.registry.find(order.target()).map_or(Told::Unknown, |act| act.told(order, record))
     }
 
     /// Carries out an order for one of [`Host::actuators`].

@@ -13,7 +13,7 @@ use bridle_host::{
 };
 use bridle_loop::{
     Actuator, Answer, Answered, Asker, Began, Effect, EffectId, Event, Limits, Name, Outcome,
-    Place, SessionId, Signal, SignalKind, State, Time, step,
+    Place, SessionId, Signal, SignalKind, State, Time, TurnId, step,
 };
 use bridle_sexp::{Value, read_one};
 
@@ -157,7 +157,16 @@ fn act(
 ) -> Outcome {
     let session = SessionId::parse("s").unwrap();
     let mut note = |text: &str| told.push(format!("note {text}"));
-    let outcome = host.act(order, &mut Surroundings { session: &session, effect, note: &mut note });
+    let mut around = Surroundings {
+        session: &session,
+        effect,
+        turn: TurnId(1),
+        record: 1,
+        principal: "uid:1",
+        at: 1,
+        note: &mut note,
+    };
+    let outcome = host.act(order, &mut around);
     told.push(format!("{}: {outcome:?}", order.target()));
     outcome
 }

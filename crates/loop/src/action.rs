@@ -5,10 +5,12 @@
 //! follows from that: nobody proposes a risk.
 
 mod argument;
+mod memory;
 
 use bridle_sexp::Value;
 
 use self::argument::{forgettable, natural, path, present, text};
+pub use self::memory::{EDITS, Edit, PREPARED, Planned, Prepared, Spot, UNDOS, Undo, Undone, Verb};
 use crate::field::{Unreadable, name};
 use crate::ids::Name;
 
@@ -108,6 +110,15 @@ pub enum Action {
     Tally {
         /// The name of the file.
         file: Box<str>,
+    },
+    /// Change an Org file of the memory.
+    Edit(Box<Edit>),
+    /// Take changes of the memory back.
+    Undo(Box<Undo>),
+    /// Keep all files of the memory under a name.
+    Snapshot {
+        /// The name.
+        name: Box<str>,
     },
     /// Anything else.
     Other(Name),
@@ -236,7 +247,14 @@ impl Action {
             "net" => argument::net(payload)?,
             "spend" => argument::spend(payload)?,
             "tally" => Self::Tally { file: text(payload, "tally", "file")? },
-            _ => Self::Other(name),
+            "snapshot" => Self::Snapshot { name: text(payload, "snapshot", "name")? },
+            other => {
+                match (Edit::from_payload(other, payload)?, Undo::from_payload(other, payload)?) {
+                    (Some(edit), _) => Self::Edit(Box::new(edit)),
+                    (_, Some(undo)) => Self::Undo(Box::new(undo)),
+                    (None, None) => Self::Other(name),
+                }
+            }
         })
     }
 
@@ -260,6 +278,9 @@ impl Action {
             Self::Net { .. } => "net",
             Self::Spend { .. } => "spend",
             Self::Tally { .. } => "tally",
+            Self::Edit(edit) => edit.name(),
+            Self::Undo(undo) => undo.name(),
+            Self::Snapshot { .. } => "snapshot",
             Self::Other(name) => return name.clone(),
         })
     }
@@ -273,8 +294,11 @@ impl Action {
             Self::Schedule(_) | Self::Unschedule { .. } => Touches::Plans,
             Self::Tally { .. } => Touches::Counter,
             Self::Fork { .. } => Touches::Sessions,
-            Self::InsertAtEnd { .. } | Self::RefactorSubtree { .. } => Touches::Text,
-            Self::Read { .. } | Self::Write { .. } => Touches::Files,
+            Self::InsertAtEnd { .. }
+            | Self::RefactorSubtree { .. }
+            | Self::Edit(_)
+            | Self::Undo(_) => Touches::Text,
+            Self::Read { .. } | Self::Write { .. } | Self::Snapshot { .. } => Touches::Files,
             Self::Net { .. } => Touches::Network,
             Self::Spend { .. } => Touches::Money,
             Self::Eval { .. } | Self::Exec { .. } | Self::Other(_) => Touches::Anything,
@@ -312,7 +336,19 @@ impl Action {
                 | Self::Net { .. }
                 | Self::Spend { .. }
                 | Self::Tally { .. }
+                | Self::Edit(_)
+                | Self::Undo(_)
+                | Self::Snapshot { .. }
         )
+    }
+
+    /// What the daemon found out about it before it was judged.
+    pub fn prepared(&self) -> Option<&Prepared> {
+        match self {
+            Self::Edit(edit) => edit.prepared.as_ref(),
+            Self::Undo(undo) => undo.prepared.as_ref(),
+            _ => None,
+        }
     }
 
     /// Whether it is administration of the daemon, which only an owner may ask for.

@@ -330,6 +330,9 @@ impl Case<'_> {
             };
             (code, fault.to_string())
         })?;
+        if let Some(fault) = action.prepared().and_then(|prepared| prepared.fault.as_deref()) {
+            return Err((Code::Refused, fault.to_owned()));
+        }
         let least = self.state.limits.schedule_min_ms;
         match &action {
             Action::Schedule(schedule) if matches!(schedule.when, When::Every(ms) if ms < least) => {

@@ -42,7 +42,10 @@ mod think;
 mod field;
 mod weight;
 
-pub use action::{Action, NoAction, Risk, Schedule, Touches, When};
+pub use action::{
+    Action, EDITS, Edit, NoAction, PREPARED, Planned, Prepared, Risk, Schedule, Spot, Touches,
+    UNDOS, Undo, Undone, Verb, When,
+};
 pub use budget::Tallies;
 pub use decide::{Intent, Order};
 pub use effect::{

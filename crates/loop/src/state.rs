@@ -402,6 +402,11 @@ impl State {
         acts.chain(questions).chain(thought).collect()
     }
 
+    /// For whom an act is done whose outcome is awaited.
+    pub fn asker_of(&self, effect: EffectId) -> Option<&Asker> {
+        self.acts.get(&effect).map(|pending| &pending.asker)
+    }
+
     /// When `Tick::Deadline` is wanted next.
     pub fn next_deadline(&self) -> Option<Time> {
         let turn = self.turn.as_ref().and_then(|turn| self.turn_deadline(turn));

@@ -1,5 +1,5 @@
 //! Requests to the daemon itself, `:target :system`: forks, forgetting, policies and answers to its
-//! questions. Used by the commands of the same names; the daemon decides whether the asker may.
+//! questions; and to `:target :memory`. Used by the commands of the same names; the daemon decides whether the asker may.
 
 use bridle_sexp::{Value, read_one};
 use bridle_wire::oacp::{Message, Target as Actuator, Type};
@@ -36,9 +36,40 @@ pub enum Ask {
         /// The hash of what was seen; an answer to something else does not count.
         hash: Option<String>,
     },
+    /// Changes of the memory taken back.
+    Undo {
+        /// The record that made them.
+        record: u64,
+    },
+    /// Changes of a turn taken back.
+    Rollback {
+        /// Its session.
+        session: String,
+        /// The turn.
+        turn: u64,
+    },
+    /// All files of the memory kept under a name.
+    Snapshot(String),
+    /// Files of a snapshot brought back.
+    Restore {
+        /// The snapshot.
+        name: String,
+        /// One file; `None`: all.
+        file: Option<String>,
+    },
 }
 
 impl Ask {
+    /// The actuator that it is for.
+    fn target(&self) -> &'static str {
+        match self {
+            Ask::Undo { .. } | Ask::Rollback { .. } | Ask::Snapshot(_) | Ask::Restore { .. } => {
+                "memory"
+            }
+            _ => "system",
+        }
+    }
+
     fn payload(&self) -> Value {
         match self {
             Ask::Fork { record, name } => {
@@ -69,6 +100,26 @@ impl Ask {
                 pairs.extend(hash.as_deref().map(|hash| ("hash", Value::str(hash))));
                 Value::plist(pairs)
             }
+            Ask::Undo { record } => {
+                Value::plist([("action", Value::keyword("undo")), ("record", number(*record))])
+            }
+            Ask::Rollback { session, turn } => Value::plist([
+                ("action", Value::keyword("rollback")),
+                ("session", Value::str(session.as_str())),
+                ("turn", number(*turn)),
+            ]),
+            Ask::Snapshot(name) => Value::plist([
+                ("action", Value::keyword("snapshot")),
+                ("name", Value::str(name.as_str())),
+            ]),
+            Ask::Restore { name, file } => {
+                let mut pairs = vec![
+                    ("action", Value::keyword("restore")),
+                    ("name", Value::str(name.as_str())),
+                ];
+                pairs.extend(file.as_deref().map(|file| ("path", Value::str(file))));
+                Value::plist(pairs)
+            }
         }
     }
 }
@@ -95,7 +146,7 @@ pub enum Said {
 pub fn ask(targets: &[Target], ask: &Ask) -> Result<Said, Error> {
     let mut client = Client::connect_any(targets)?;
     let mut message = Message::new(Type::Request).with_id(1).with_payload(ask.payload());
-    message.target = Some(Actuator::new("system"));
+    message.target = Some(Actuator::new(ask.target()));
     let mut text = String::new();
     message.write(&mut text);
     let answer = client.request(&text)?;

@@ -185,7 +185,7 @@ fn span(text: &str) -> Result<Duration, String> {
 }
 
 /// A whole number of minutes, hours or days, more than none.
-pub(super) fn whole_units(text: &str) -> Option<Duration> {
+pub(crate) fn whole_units(text: &str) -> Option<Duration> {
     let unit = match text.chars().last()? {
         'm' => 60,
         'h' => 60 * 60,

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use bridle_loop::PREPARED;
 use bridle_sexp::{Value, json};
 use bridle_shell::client::{ErrorAnswer, Target};
 use bridle_shell::system::{self, Ask, Said};
@@ -46,8 +47,16 @@ fn shown(question: &Value) -> String {
     let deadline = question.get("deadline").and_then(Value::as_i64).map(rfc3339);
     let mut out = format!("{}: {}\n", text("approval"), text("question"));
     if let Some(wanted) = question.get("wanted") {
+        let diff = wanted.get(PREPARED).and_then(|it| it.get("diff")?.as_str());
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "  what: {}", one_line(wanted));
+        let _ = match diff {
+            None => writeln!(out, "  what: {}", one_line(wanted)),
+            Some(_) => writeln!(out, "  what: {}", one_line(&asked(wanted))),
+        };
+        // The lines that a yes would change.
+        for line in diff.unwrap_or_default().lines() {
+            let _ = writeln!(out, "  | {}", tame(line));
+        }
     }
     let until = deadline.as_deref().unwrap_or("-");
     let _ = writeln!(out, "  for {}, until {until}", text("asker"));
@@ -55,6 +64,19 @@ fn shown(question: &Value) -> String {
         out.push_str("  you may not answer it\n");
     }
     out
+}
+
+/// What was asked for, without what the daemon found out about it.
+fn asked(wanted: &Value) -> Value {
+    let is_said = |key: &Value| key.as_keyword().is_none_or(|key| key != PREPARED);
+    let pairs = wanted.pairs().into_iter().flatten().filter(|(key, _)| is_said(key));
+    Value::list(pairs.flat_map(|(key, value)| [key.clone(), value.clone()]))
+}
+
+/// A line that no terminal obeys.
+fn tame(line: &str) -> String {
+    let picture = |it: char| if it.is_control() { char::REPLACEMENT_CHARACTER } else { it };
+    line.chars().map(picture).collect()
 }
 
 fn approvals(targets: &[Target]) -> Result<Vec<Value>, Failure> {

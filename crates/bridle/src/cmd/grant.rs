@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use bridle_daemon::history::History;
 use bridle_daemon::policy_file;
-use bridle_loop::{DEFAULT_POLICY, Facts, Policies, Word};
+use bridle_loop::{DEFAULT_POLICY, EDITS, Facts, PREPARED, Policies, Word};
 use bridle_org::{Document, Span};
 use bridle_sexp::Value;
 use bridle_wire::time::rfc3339;
@@ -193,8 +193,26 @@ impl Grant {
             "insert-at-end" => "(:action :insert-at-end :text \"..\")".to_owned(),
             "refactor-subtree" => "(:action :refactor-subtree :target-id \"..\")".to_owned(),
             "write" => format!("(:action :write :path {} :text \"..\")", plain("path")),
+            edit if EDITS.contains(&edit) => self.plain_edit(),
             other => format!("(:action :{other})"),
         }
+    }
+
+    fn action(&self) -> &str {
+        self.payload.get("action").and_then(Value::as_keyword).unwrap_or_default()
+    }
+
+    /// An edit without what the daemon found out about it, and without texts of several lines.
+    fn plain_edit(&self) -> String {
+        let pairs = self.payload.pairs().into_iter().flatten();
+        let name = |key: &Value| key.as_keyword().unwrap_or_default().to_ascii_lowercase();
+        let pairs = pairs.filter(|(key, _)| name(key) != PREPARED);
+        let plain = |value: &Value| {
+            let text = value.to_string();
+            if text.chars().any(char::is_control) { "\"..\"".to_owned() } else { text }
+        };
+        let words = pairs.map(|(key, value)| format!(":{} {}", name(key), plain(value)));
+        format!("({})", words.collect::<Vec<_>>().join(" "))
     }
 
     /// The condition on what it is done to.
@@ -203,7 +221,7 @@ impl Grant {
         let first = self.payload.get("argv").and_then(Value::elements);
         let first = first.and_then(|argv| argv.first()?.as_str()).unwrap_or_default();
         match kind {
-            "read" | "write" => format!("Path::\"{}\"", text("path").escape_default()),
+            "read" | "write" | "edit" => format!("Path::\"{}\"", text("path").escape_default()),
             "exec" => format!("Command::\"{}\"", first.escape_default()),
             "net" => format!("Host::\"{}\"", text("host").escape_default()),
             "spend" => format!("Money::\"{}\"", text("currency").escape_default()),
@@ -225,6 +243,11 @@ impl Grant {
             "read" | "write" => {
                 format!("context.target == Actuator::\"{}\"", self.target.escape_default())
             }
+            "edit" => format!(
+                "context.target == Actuator::\"{}\" && context.name == \"{}\"",
+                self.target.escape_default(),
+                self.action().escape_default()
+            ),
             _ => format!("context.hash == \"{}\"", self.hash),
         };
         let until = rfc3339(self.until.saturating_mul(1_000));

@@ -54,6 +54,7 @@ impl Settings {
             thinker: self.thinker(),
             policy: self.policy(),
             protected: self.protected(),
+            memex: self.path("memex").map(Path::to_path_buf),
             heartbeat: self.span("heartbeat"),
             fetch: self.fetch(),
             ..Config::default()

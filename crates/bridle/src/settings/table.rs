@@ -209,7 +209,7 @@ pub(crate) static TABLE: &[Setting] = &[
         flag: Some("memex"),
         kind: Kind::Path,
         default: Preset::Unset,
-        doc: "Directory of Org files; accepted, not used by this version",
+        doc: "Directory of your Org files; no memory unless said",
         group: Group::Main,
     },
     Setting {

@@ -130,6 +130,7 @@ fn a_second_signal_ends_it_at_once() {
 #[test]
 fn memex_is_accepted_and_http_stays_on_this_machine() {
     let home = Home::new();
+    std::fs::create_dir(home.path("memex")).unwrap();
     drop(home.up(&["--memex", &home.path("memex"), "--http", "127.0.0.1:0"]));
     let done = home.run(&["up", "--tcp", "off", "--unix", "off", "--http", "0.0.0.0:0"]);
     assert_eq!(done.code, 78, "{}", done.stderr);

@@ -9,6 +9,7 @@ mod cli_config;
 mod cli_forget;
 mod cli_frame;
 mod cli_log;
+mod cli_memory;
 mod cli_org;
 mod cli_pages;
 mod cli_policy;

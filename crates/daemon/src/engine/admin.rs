@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 use super::hub::{Held, Hub};
 use super::load::{self, Past};
-use super::session::Session;
+use super::session::{Inner, Session};
 use super::work::Work;
 use crate::principal::Principal;
 
@@ -75,19 +75,11 @@ async fn forget_session(
         Ok(()) => with_store(hub, move |store| store.forget_session(&name, &by)).await,
         Err(reason) => Err(reason),
     };
-    let mut inner = held.session.lock();
-    if forgot.is_err() {
-        inner.gone = None;
-    } else {
-        hub.wakes.set(&id, None);
-        inner.requests.clear();
-        inner.questions.clear();
-        for feed in &mut inner.feeds {
-            feed.end(Failure::because(Code::UnknownSession, FORGOTTEN));
-        }
-    }
-    drop(inner);
-    told(forgot?, "session", Value::str(id.as_str()))
+    let forgot = forgot.inspect_err(|_| held.session.lock().gone = None)?;
+    hub.wakes.set(&id, None);
+    let_go(&mut held.session.lock());
+    forget_versions(hub, &id, None).await?;
+    told(forgot, "session", Value::str(id.as_str()))
 }
 
 async fn forget_record(hub: &Arc<Hub>, record: Number, by: By) -> Result<Value, String> {
@@ -100,7 +92,26 @@ async fn forget_record(hub: &Arc<Hub>, record: Number, by: By) -> Result<Value, 
     let (done, erased) = oneshot::channel();
     held.post(Work::Erase { record, by, done });
     let forgot = erased.await.map_err(|_| "the daemon stops".to_owned())??;
+    forget_versions(hub, &id, Some(record.0)).await?;
     told(forgot, "record", int(record.0))
+}
+
+/// Takes leave of the shells of a session that is forgotten.
+fn let_go(inner: &mut Inner) {
+    inner.requests.clear();
+    inner.questions.clear();
+    for feed in &mut inner.feeds {
+        feed.end(Failure::because(Code::UnknownSession, FORGOTTEN));
+    }
+}
+
+/// Forgets which versions of the user's files follow from it; the files stay as they are.
+async fn forget_versions(hub: &Hub, id: &SessionId, record: Option<u64>) -> Result<(), String> {
+    let Some(memory) = hub.memory.clone() else { return Ok(()) };
+    let session = id.clone();
+    let forgot = tokio::task::spawn_blocking(move || memory.forget(session.as_str(), record));
+    let forgot = forgot.await.map_err(|error| error.to_string())?;
+    forgot.map(drop).map_err(|error| format!("versions of files were not forgotten: {error}"))
 }
 
 fn told(forgot: Forgotten, key: &str, what: Value) -> Result<Value, String> {

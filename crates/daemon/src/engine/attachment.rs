@@ -21,6 +21,7 @@ use super::session::{Asking, Inner, Session, Waiter};
 use super::terms::{AttachmentId, Kind, Mode, Out, Snapshot, StreamEvent, View};
 use super::work::{Answering, Back, Work};
 use crate::budget::Load;
+use crate::memory::buffers;
 use crate::principal::Principal;
 
 /// What an observer is told that speaks.
@@ -365,7 +366,14 @@ fn names(event: &StreamEvent, client: &str) -> bool {
 
 impl Drop for Attachment {
     fn drop(&mut self) {
-        self.session.lock().leave(self.id);
+        let mut inner = self.session.lock();
+        let shell = inner.feed(self.id).and_then(|feed| feed.about.shell.clone());
+        inner.leave(self.id);
+        drop(inner);
+        if let (Some(memory), Some(shell)) = (&self.hub.memory, shell) {
+            // Its buffers went with it, or will be reported again.
+            memory.left(&buffers::holder(&self.session.id, shell.as_str()));
+        }
         self.hub.sweep(&self.session.id);
     }
 }

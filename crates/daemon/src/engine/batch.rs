@@ -8,10 +8,10 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
-use bridle_host::Host;
+use bridle_host::{Host, Told};
 use bridle_loop::{
-    Actuator, Began, Effect, EffectId, Event, Limits, Name, Outcome, Place, Seq, Tallies, Tick,
-    Time, step,
+    Actuator, Advice, Began, Context, Effect, EffectId, Event, Limits, Name, Order, Outcome, Place,
+    Seq, Tallies, Tick, Time, step,
 };
 use bridle_sexp::Value;
 use bridle_store::{Append, Cause, Draft, NewSession, Number, Receipt};
@@ -174,15 +174,13 @@ impl<'a> Batch<'a> {
             }
             match &effect {
                 Effect::Consult { context, .. } => {
-                    let advice = self.host.consult(context);
+                    let advice = self.consult(context);
                     let cause = self.intent(id.0);
                     self.event(Event::Consulted { effect: id, advice }, cause, ENGINE);
                 }
                 Effect::Act { order, .. } if order.place() == Place::Host => {
                     if self.core.started.contains(&id.0) {
-                        let outcome = Outcome::UnknownOutcome;
-                        let cause = self.intent(id.0);
-                        self.event(Event::Acted { effect: id, outcome }, cause, ENGINE);
+                        self.take_up_begun(id, order);
                     } else {
                         self.after.push(After::Carry { effect: Box::new(effect), draft: None });
                     }
@@ -194,6 +192,25 @@ impl<'a> Batch<'a> {
                 _ => {}
             }
         }
+    }
+
+    /// An order that was begun, and whose end was never recorded. Some actuators can tell how it
+    /// ended; of others nobody knows.
+    fn take_up_begun(&mut self, id: EffectId, order: &Order) {
+        let record = self.core.open.get(&id.0).copied().flatten().unwrap_or(0);
+        let outcome = match self.host.told(order, record) {
+            Told::Ended(outcome) => outcome,
+            Told::NotDone => return self.after.push(After::Execute { effect: id.0 }),
+            Told::Unknown => Outcome::UnknownOutcome,
+        };
+        let cause = self.intent(id.0);
+        self.event(Event::Acted { effect: id, outcome }, cause, ENGINE);
+    }
+
+    fn consult(&self, context: &Context) -> Advice {
+        let mut advice = self.host.consult(context);
+        self.host.prepare(&mut advice.proposals);
+        advice
     }
 
     /// A message of a shell: known already, or recorded now.
@@ -335,7 +352,7 @@ impl<'a> Batch<'a> {
                 let draft = self.record_effect(&effect, at);
                 match effect {
                     Effect::Consult { id, context } => {
-                        let advice = self.host.consult(&context);
+                        let advice = self.consult(&context);
                         let event = Event::Consulted { effect: id, advice };
                         events.push_back((event, Cause::Earlier(draft)));
                     }

@@ -31,6 +31,7 @@ use super::sums::Act;
 use super::terms::AttachmentId;
 use super::work::{Back, Work};
 use crate::budget::OWNED;
+use crate::memory::buffers;
 
 /// Pieces of work in one append: bounds what one failure throws back.
 const BATCH: usize = 64;
@@ -184,6 +185,10 @@ impl Desk {
         if let Err(failure) = self.load().await {
             return self.undo(&failure);
         }
+        self.note_buffers(&works);
+        let Some(works) = self.prepare(works).await else {
+            return self.undo(&Code::Internal.into());
+        };
         let (offers, busy) = self.look(&works);
         let steps = Steps { works, offers, take_up: (!was_loaded).then_some(busy) };
         let Made { append, after, acts, changes } = match self.step(steps).await {
@@ -278,6 +283,32 @@ impl Desk {
             NotKept::Refused(_) => Code::Internal.into(),
             NotKept::Closed => Code::ShuttingDown.into(),
         })
+    }
+
+    /// Notes which files shells have unsaved changes in: those are not written meanwhile.
+    fn note_buffers(&self, works: &[Work]) {
+        let Some(memory) = &self.hub.memory else { return };
+        for work in works {
+            if let Work::Signal(inbound) = work {
+                buffers::note(memory, &self.session.id, &inbound.signal);
+            }
+        }
+    }
+
+    /// Lets actuators find out what has to be known about requests before they are judged. It may
+    /// read files, so it happens elsewhere; most work needs nothing of that.
+    async fn prepare(&self, mut works: Vec<Work>) -> Option<Vec<Work>> {
+        if !works.iter().any(Work::wants_preparation) {
+            return Some(works);
+        }
+        let host = self.hub.host();
+        let prepared = tokio::task::spawn_blocking(move || {
+            works.iter_mut().for_each(|work| work.prepare(&host));
+            works
+        });
+        let broke_off =
+            |error| tracing::error!(%error, "an actuator broke off while it looked at a request");
+        prepared.await.map_err(broke_off).ok()
     }
 
     /// Reads the session from the record, unless its State is here.

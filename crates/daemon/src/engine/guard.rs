@@ -225,7 +225,7 @@ fn read(choice: &PolicyChoice) -> Result<Candidate, Box<str>> {
 }
 
 /// What nothing may be written to: as it is named, and as the system knows it.
-fn protected(config: &Config) -> Vec<Box<str>> {
+pub(super) fn protected(config: &Config) -> Vec<Box<str>> {
     let named = config.protected.iter().map(PathBuf::as_path);
     let named = named.chain(config.policy.file()).chain([config.state.as_path()]);
     let mut all: Vec<Box<str>> = Vec::new();

@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use bridle_host::Host;
 use bridle_loop::{Actuator, Question, Seq, SessionId, Withdrawal};
 use bridle_sexp::Value;
+use bridle_store::memory::Memory;
 use bridle_store::{Append, Numbers};
 use bridle_wire::Code;
 use bridle_wire::oacp::Failure;
@@ -72,6 +73,8 @@ pub(crate) struct Hub {
     host: Arc<Host>,
     /// What the host carries out.
     actuators: Vec<Actuator>,
+    /// The user's files, if there are any to look after.
+    pub(super) memory: Option<Arc<Memory>>,
     sessions: Mutex<HashMap<SessionId, Arc<Session>>>,
     /// Sessions at rest whose State is in memory.
     loaded: Mutex<Resting>,

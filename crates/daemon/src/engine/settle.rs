@@ -15,13 +15,13 @@ use super::drive::Desk;
 use super::session::{Asking, Inner, Request, Room};
 use super::terms::{AttachmentId, Kind, Out, StreamEvent};
 use super::work::{Back, Work};
-use super::workers;
+use super::workers::{self, Ordered};
 use crate::metrics::EngineMetrics;
 
 /// Work to begin when the session's lock is released.
 enum Begin {
     Think(u64, Prompt),
-    Execute(u64, Order),
+    Execute(Ordered),
 }
 
 /// Publishes, tells, and begins what is to be done.
@@ -56,9 +56,7 @@ pub(super) fn settle(desk: &mut Desk, after: Vec<After>, numbers: Option<Numbers
             Begin::Think(effect, prompt) => {
                 workers::think(&desk.hub, &desk.session, effect, prompt);
             }
-            Begin::Execute(effect, order) => {
-                workers::execute(&desk.hub, &desk.session, effect, order);
-            }
+            Begin::Execute(ordered) => workers::execute(&desk.hub, &desk.session, ordered),
         }
     }
 }
@@ -198,8 +196,11 @@ impl Settling<'_> {
 
     fn execute(&mut self, effect: u64) {
         let found = self.core.state.outstanding().into_iter().find(|(id, _)| id.0 == effect);
-        if let Some((_, Effect::Act { order, .. })) = found {
-            self.begin.push(Begin::Execute(effect, order));
+        if let Some((id, Effect::Act { order, turn, .. })) = found {
+            let record = self.core.open.get(&effect).copied().flatten().unwrap_or(0);
+            let asker = self.core.state.asker_of(id);
+            let principal = asker.map(|asker| asker.principal.clone()).unwrap_or_default();
+            self.begin.push(Begin::Execute(Ordered { effect, order, turn, record, principal }));
         }
     }
 }

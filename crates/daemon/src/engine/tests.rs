@@ -5,6 +5,7 @@ mod approvals;
 mod budgets;
 mod context;
 mod control;
+mod memory;
 mod overlay;
 mod policies;
 mod record;

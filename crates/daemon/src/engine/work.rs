@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
-use bridle_loop::{Answered, Began, Draft, Fault, Outcome, Seq, Tick, Withdrawal};
+use bridle_host::Host;
+use bridle_loop::{Answered, Began, Draft, Fault, Outcome, Seq, SignalKind, Tick, Withdrawal};
 use bridle_store::{By, Forgotten, Number};
 use bridle_wire::oacp::Id;
 use tokio::sync::oneshot;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use super::core::body_hash;
 use super::inbound::Inbound;
 use super::session::Waiter;
 use super::terms::StreamEvent;
+use crate::memory::MEMORY;
 
 /// One thing for a session to do, in its order.
 #[derive(Debug)]
@@ -92,6 +95,30 @@ impl Work {
             | Work::Erase { .. }
             | Work::Reach(_)
             | Work::Close(_) => None,
+        }
+    }
+
+    /// Whether an actuator may have to find something out about it before it is judged.
+    pub(super) fn wants_preparation(&self) -> bool {
+        match self {
+            Work::Signal(inbound) => {
+                let target = inbound.signal.target.as_ref();
+                inbound.signal.kind == SignalKind::Request
+                    && target.is_some_and(|target| target.as_str() == MEMORY)
+            }
+            _ => false,
+        }
+    }
+
+    /// Lets the actuator find that out. Blocks.
+    pub(super) fn prepare(&mut self, host: &Host) {
+        let Work::Signal(inbound) = self else { return };
+        let signal = &inbound.signal;
+        let Some(target) = signal.target.as_ref() else { return };
+        if let Some(payload) = host.prepares(target, &signal.payload) {
+            // What comes again is recognized by what its sender said.
+            inbound.body.get_or_insert_with(|| body_hash(&inbound.signal));
+            inbound.signal.payload = payload;
         }
     }
 

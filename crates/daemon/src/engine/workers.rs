@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use bridle_host::{Cancel, Delta, Surroundings};
-use bridle_loop::{Draft, EffectId, Fault, Order, Outcome, Prompt};
+use bridle_loop::{Draft, EffectId, Fault, Order, Outcome, Prompt, TurnId};
 use bridle_store::fault;
 
 use super::admin;
@@ -17,6 +17,17 @@ use super::work::Work;
 
 /// Who says how an act of the host ended.
 const HOST: &str = "host";
+
+/// An order on its way to an actuator of the host.
+pub(super) struct Ordered {
+    pub(super) effect: u64,
+    pub(super) order: Order,
+    pub(super) turn: TurnId,
+    /// The record that has the order.
+    pub(super) record: u64,
+    /// For whom it is carried out.
+    pub(super) principal: Box<str>,
+}
 
 /// A worker that can be told to stop.
 #[derive(Debug)]
@@ -55,7 +66,9 @@ async fn draft(
                 lost.inc_by(dropped as u64);
             }
         };
-        host.think(&prompt, &mut show, &cancel)
+        let mut draft = host.think(&prompt, &mut show, &cancel)?;
+        host.prepare(&mut draft.proposals);
+        Ok(draft)
     });
     match thinking.await {
         Ok(draft) => draft,
@@ -67,16 +80,17 @@ async fn draft(
 }
 
 /// Has a host actuator carry an order out. Its start is durable.
-pub(super) fn execute(hub: &Arc<Hub>, session: &Arc<Session>, effect: u64, order: Order) {
+pub(super) fn execute(hub: &Arc<Hub>, session: &Arc<Session>, ordered: Ordered) {
+    let effect = ordered.effect;
     enlist(session, effect);
     let (hub, session) = (Arc::clone(hub), Arc::clone(session));
     let tasks = hub.tasks().clone();
     tasks.spawn(async move {
         let turn = hub.worker_turn().await;
         fault::point("engine.execute");
-        let outcome = match admin::is_for(&order) {
-            true => admin::carry_out(&hub, &session, &order).await,
-            false => act(&hub, &session, effect, order).await,
+        let outcome = match admin::is_for(&ordered.order) {
+            true => admin::carry_out(&hub, &session, &ordered.order).await,
+            false => act(&hub, &session, ordered).await,
         };
         fault::point("engine.executed");
         drop(turn);
@@ -85,11 +99,14 @@ pub(super) fn execute(hub: &Arc<Hub>, session: &Arc<Session>, effect: u64, order
     });
 }
 
-async fn act(hub: &Arc<Hub>, session: &Arc<Session>, effect: u64, order: Order) -> Outcome {
-    let (host, id) = (hub.host(), session.id.clone());
+async fn act(hub: &Arc<Hub>, session: &Arc<Session>, ordered: Ordered) -> Outcome {
+    let (host, id, at) = (hub.host(), session.id.clone(), hub.now());
     let acting = tokio::task::spawn_blocking(move || {
         let mut note = |text: &str| tracing::info!(target: "bridle::log", session = %id, "{text}");
-        let mut around = Surroundings { session: &id, effect: EffectId(effect), note: &mut note };
+        let Ordered { effect, order, turn, record, principal } = ordered;
+        let (effect, principal) = (EffectId(effect), &*principal);
+        let mut around =
+            Surroundings { session: &id, effect, turn, record, principal, at, note: &mut note };
         host.act(&order, &mut around)
     });
     match acting.await {

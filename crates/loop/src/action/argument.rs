@@ -126,7 +126,7 @@ pub(super) fn spend(payload: &Value) -> Result<Action, NoAction> {
     })
 }
 
-fn is_plain_path(path: &str) -> bool {
+pub(super) fn is_plain_path(path: &str) -> bool {
     let Some(rest) = path.strip_prefix('/') else { return false };
     let is_plain = |name: &str| !matches!(name, "" | "." | "..");
     path.len() <= MAX_PATH

@@ -307,7 +307,7 @@ const THINK: &str = "think";
 const MESSAGE: &str = "message";
 
 /// The actions of the schema that are done by an actuator.
-pub(super) const ACTS: [&str; 19] = [
+pub(super) const ACTS: [&str; 22] = [
     MESSAGE,
     "notify",
     "complete",
@@ -325,6 +325,9 @@ pub(super) const ACTS: [&str; 19] = [
     "net",
     "spend",
     "tally",
+    "edit",
+    "undo",
+    "snapshot",
     THINK,
     OTHER,
 ];
@@ -341,6 +344,12 @@ fn is_counted(kind: &str, target: &Name) -> bool {
 
 /// The action of the schema; what the schema does not know is `other`.
 pub(crate) fn kind(action: &Action) -> &'static str {
+    // Edits are one action of the schema, what takes them back another; the name tells which.
+    match action {
+        Action::Edit(_) => return "edit",
+        Action::Undo(_) => return "undo",
+        _ => {}
+    }
     let name = action.name();
     let known = |kind: &&&str| **kind == name.as_str() && !matches!(action, Action::Other(_));
     ACTS.iter().find(known).copied().unwrap_or(OTHER)
@@ -349,6 +358,7 @@ pub(crate) fn kind(action: &Action) -> &'static str {
 fn resource(action: &Action) -> Resource {
     match action {
         Action::Read { path } | Action::Write { path, .. } => Resource::Path(path.clone()),
+        Action::Edit(edit) => Resource::Path(edit.path.clone()),
         Action::Exec { argv, cwd } => Resource::Command { argv: argv.clone(), cwd: cwd.clone() },
         Action::Net { host, port } => Resource::Host { host: host.clone(), port: *port },
         Action::Spend { amount, currency } => {

@@ -65,6 +65,12 @@ impl Installed {
         let touches = |path: &str| self.protected.iter().any(|folder| is_below(path, folder));
         match action {
             Action::Read { path } | Action::Write { path, .. } => touches(path),
+            Action::Edit(edit) if touches(&edit.path) => true,
+            // A link may lead there: the daemon has followed it.
+            Action::Edit(_) | Action::Undo(_) => {
+                let prepared = action.prepared().map(|prepared| &*prepared.paths);
+                prepared.unwrap_or_default().iter().any(|path| touches(path))
+            }
             // A program that is given a folder may reach what is below it.
             Action::Exec { argv, cwd } => argv.iter().chain(cwd).any(|word| {
                 touches(word) || self.protected.iter().any(|path| is_below(path, word))

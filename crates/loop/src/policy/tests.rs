@@ -31,6 +31,7 @@ fn the_default_set_loads_and_explains_itself() {
         [
             "safe",
             "caution",
+            "owner-undoes",
             "dangerous",
             "owner-asks",
             "sessions.1",

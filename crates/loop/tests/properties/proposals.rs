@@ -55,7 +55,7 @@ const WORDS: [&str; 32] = [
 ];
 
 /// Actions with arguments.
-const ACTIONS: [&str; 20] = [
+const ACTIONS: [&str; 24] = [
     "message",
     "notify",
     "complete",
@@ -73,13 +73,17 @@ const ACTIONS: [&str; 20] = [
     "net",
     "spend",
     "tally",
+    "set-state",
+    "append-subtree",
+    "undo",
+    "snapshot",
     "approve",
     "reboot",
     "EVAL",
 ];
 
 /// What actions take.
-const ARGUMENTS: [&str; 21] = [
+const ARGUMENTS: [&str; 24] = [
     "text",
     "prefix",
     "code",
@@ -100,6 +104,9 @@ const ARGUMENTS: [&str; 21] = [
     "amount",
     "currency",
     "file",
+    "state",
+    "line",
+    "id",
     "approved",
 ];
 

@@ -1,5 +1,6 @@
 //! The beginning and the end of a hub, and its timer.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,14 +8,15 @@ use std::time::{Duration, Instant};
 use bridle_host::Host;
 use bridle_loop::{SessionId, Tick};
 use bridle_sexp::Value;
-use bridle_store::{Append, Draft, Options, Store, Waiting};
+use bridle_store::memory::{Memory, Options};
+use bridle_store::{Append, Draft, Store, Waiting};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::super::clock::Clock;
 use super::super::facts::HubFacts;
-use super::super::guard::Guard;
+use super::super::guard::{Guard, protected};
 use super::super::keeper::Keeper;
 use super::super::overlay::Overlays;
 use super::super::readers::Readers;
@@ -25,7 +27,29 @@ use super::super::work::Work;
 use super::{DESKS, Hub};
 use crate::config::Config;
 use crate::error::Error;
+use crate::memory::{Editor, MEMORY};
 use crate::metrics::EngineMetrics;
+
+/// Opens the user's files, if the settings name them.
+fn open_memory(config: &Config) -> Result<Option<Arc<Memory>>, Error> {
+    let Some(root) = &config.memex else { return Ok(None) };
+    let protected = protected(config).iter().map(|path| PathBuf::from(&**path)).collect();
+    let options = Options { root: root.clone(), protected };
+    let memory = Memory::open(&config.state, &options).map_err(Error::Memory)?;
+    Ok(Some(Arc::new(memory)))
+}
+
+/// The host with the actuator that edits them, and the files.
+fn with_memory(
+    host: Host,
+    config: &Config,
+    clock: &Arc<Clock>,
+) -> Result<(Host, Option<Arc<Memory>>), Error> {
+    let Some(memory) = open_memory(config)? else { return Ok((host, None)) };
+    let clock = Arc::clone(clock);
+    let editor = Editor::new(Arc::clone(&memory), Box::new(move || clock.now()));
+    Ok((host.with_actuator(MEMORY, Box::new(editor)), Some(memory)))
+}
 
 /// The session that heartbeats go to.
 const HEARTBEAT: &str = "heartbeat";
@@ -48,13 +72,15 @@ impl Hub {
         let host = Host::new(&config.thinker, Arc::clone(&facts) as _).map_err(Error::Thinker)?;
         #[cfg(feature = "faults")]
         let host = host.with_tally(config.state.clone());
-        let mut store = Store::open(&config.state, &Options::default()).map_err(Error::Record)?;
+        let mut store =
+            Store::open(&config.state, &bridle_store::Options::default()).map_err(Error::Record)?;
         let head = store.head().map_err(Error::Record)?.number.0;
         let clock = Arc::new(Clock::start(
             store.latest_at().map_err(Error::Record)?,
             #[cfg(feature = "faults")]
             &config.state,
         ));
+        let (host, memory) = with_memory(host, config, &clock)?;
         let reader = store.reader().map_err(Error::Record)?;
         let waiting = reader.open_sessions().map_err(Error::Record)?;
         let sums = Sums::read(&reader, clock.now()).map_err(Error::Record)?;
@@ -74,6 +100,7 @@ impl Hub {
             clock,
             actuators: host.actuators(),
             host: Arc::new(host),
+            memory,
             sessions: Mutex::default(),
             loaded: Mutex::default(),
             wakes: Wakes::default(),

@@ -79,8 +79,14 @@ impl Rig {
 
     /// A hub on a directory that has a record.
     pub(super) async fn on(directory: TempDir) -> Rig {
+        Rig::on_with(directory, |_| {}).await
+    }
+
+    /// The same with other settings.
+    pub(super) async fn on_with(directory: TempDir, change: impl FnOnce(&mut Config)) -> Rig {
         let directory = Kept(directory);
-        let config = Config { state: directory.0.path().to_owned(), ..Config::default() };
+        let mut config = Config { state: directory.0.path().to_owned(), ..Config::default() };
+        change(&mut config);
         let hub = Hub::start(&config).await.expect("the hub starts");
         Rig { directory, config, hub }
     }

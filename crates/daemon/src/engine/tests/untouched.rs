@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::sync::Arc;
 
-use bridle_loop::{DEFAULT_POLICY, Name, PolicyHash};
+use bridle_loop::{DEFAULT_POLICY, EDITS, Name, PolicyHash};
 use bridle_sexp::{Value, read_one};
 use bridle_store::{Filter, Number, Reader};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -16,8 +16,35 @@ use crate::engine::{Kind, Out, Query};
 
 /// What the actuators of the host carry out. A new one fails the test below: find out whether it can
 /// write a file, see to it that it is refused for this one, and then add it here.
-const LOOKED_AT: [(&str, &[&str]); 2] =
-    [("system", &["forget", "fork", "schedule", "unschedule"]), ("log", &["log"])];
+const LOOKED_AT: [(&str, &[&str]); 3] = [
+    ("system", &["forget", "fork", "schedule", "unschedule"]),
+    ("log", &["log"]),
+    // It edits files, also of a folder that has the policies in it; those are protected.
+    (
+        "memory",
+        &[
+            "set-title",
+            "set-state",
+            "set-priority",
+            "set-tags",
+            "set-property",
+            "set-planning",
+            "insert-subtree",
+            "append-subtree",
+            "move-up",
+            "refile",
+            "archive",
+            "delete-subtree",
+            "toggle-checkbox",
+            "clock-in",
+            "clock-out",
+            "undo",
+            "rollback",
+            "restore",
+            "snapshot",
+        ],
+    ),
+];
 
 /// What may write files, of the actions that the schema knows.
 const WRITES: [&str; 4] = ["write", "insert-at-end", "exec", "read"];
@@ -27,6 +54,7 @@ async fn start() -> Rig {
         let file = config.state.join("policy.org");
         std::fs::write(&file, DEFAULT_POLICY).expect("the directory is ours");
         config.policy = PolicyChoice::File(file);
+        config.memex = Some(config.state.clone());
     })
     .await
 }
@@ -34,9 +62,16 @@ async fn start() -> Rig {
 /// One wish for everything: each action takes the keys that it knows.
 fn payload(action: &str, file: &Path) -> String {
     let file = Value::str(file.display().to_string());
+    let place = match action {
+        "toggle-checkbox" => ":line 1",
+        _ => ":outline (\"Changes of the user's text are asked for\")",
+    };
     format!(
         "(:action :{action} :path {file} :buffer {file} :file {file} :text \"x\" :argv (\"tee\" {file}) \
-         :session \"nobody\" :name {file} :every 60000 :payload (:sensor :user-prompt :text \"x\"))"
+         :session \"nobody\" :name {file} :every 60000 :payload (:sensor :user-prompt :text \"x\") \
+         {place} :title \"x\" :state \"TODO\" :priority \"A\" :tags (\"x\") :key \"K\" :value \"v\" \
+         :plan :deadline :stamp \"<2026-11-15 Sun>\" :at \"[2026-11-15 Sun 12:00]\" \
+         :to (:outline (\"No session runs away\")) :record 1 :turn 1)"
     )
 }
 
@@ -103,7 +138,7 @@ async fn no_actuator_writes_the_policies() {
             assert!(!decided.is_empty(), "`{action}` of `{target}` left no trace");
             let is_allowed =
                 |it: &Value| it.get("verdict").is_some_and(|it| it.is_keyword("allow"));
-            if WRITES.contains(action) {
+            if WRITES.contains(action) || EDITS.contains(action) {
                 assert!(!decided.iter().any(is_allowed), "`{action}` of `{target}`: {decided:?}");
             }
             let text = std::fs::read_to_string(&file).expect("still there");

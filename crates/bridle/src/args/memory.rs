@@ -1,0 +1,173 @@
+//! The flags of `bridle memory` and `bridle undo`.
+
+use clap::{Args, Subcommand, ValueHint};
+
+use super::Peer;
+use crate::settings::StateDir;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Memory {
+    /// List versions of your files, the latest first: when, who, why
+    #[command(
+        after_help = "Works while the daemon runs and when it does not. RECORD is what `bridle undo` takes.\n\n\
+        Examples:\n  \
+        bridle memory log\n  \
+        bridle memory log projects/garden.org --changes --json"
+    )]
+    Log(Log),
+    /// Print what a version changed, as a unified diff
+    #[command(after_help = "Examples:\n  \
+        bridle memory show 12\n  \
+        bridle memory show --record 4711")]
+    Show(Show),
+    /// Compare two versions, or one with the file as it is now
+    #[command(after_help = "Examples:\n  \
+        bridle memory diff 12\n  \
+        bridle memory diff 12 15")]
+    Diff(Diff),
+    /// Print a file as it was at a time, or list all files of that time
+    #[command(
+        after_help = "A time is 2026-11-15, 2026-11-15T12:30Z (all in UTC), or so long ago: 30m, 12h, 7d.\n\n\
+        Examples:\n  \
+        bridle memory at 2026-11-15T12:30Z projects/garden.org\n  \
+        bridle memory at 7d --json"
+    )]
+    At(At),
+    /// Keep all files as they are now under a name
+    #[command(after_help = "Example:\n  bridle memory snapshot before-the-move")]
+    Snapshot {
+        /// 1 to 64 of A-Z a-z 0-9 . _ -
+        #[arg(value_name = "NAME")]
+        name: String,
+        #[command(flatten)]
+        peer: Peer,
+    },
+    /// List the snapshots
+    Snapshots {
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        state: StateDir,
+    },
+    /// Bring files back as a snapshot has them; what came since is left alone
+    #[command(
+        after_help = "Shows what would change and asks first; --yes does not ask, --dry-run only shows.\n\n\
+        Examples:\n  \
+        bridle memory restore before-the-move --dry-run\n  \
+        bridle memory restore before-the-move --file projects/garden.org"
+    )]
+    Restore {
+        /// The snapshot
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// Only this file
+        #[arg(long, value_name = "FILE")]
+        file: Option<String>,
+        #[command(flatten)]
+        how: TakeBack,
+    },
+    /// Take all changes of one turn back, if nobody has written the files since
+    #[command(
+        after_help = "`bridle memory log --json` has the session and the turn of each change.\n\n\
+        Example:\n  bridle memory rollback work 12"
+    )]
+    Rollback {
+        /// The session
+        #[arg(value_name = "SESSION")]
+        session: String,
+        /// The turn
+        #[arg(value_name = "TURN")]
+        turn: u64,
+        #[command(flatten)]
+        how: TakeBack,
+    },
+}
+
+/// How something is taken back.
+#[derive(Debug, Args)]
+pub(crate) struct TakeBack {
+    /// Do not ask
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Show what would change, and change nothing
+    #[arg(long, conflicts_with = "yes")]
+    pub(crate) dry_run: bool,
+    /// State directory of the daemon, for what is shown
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
+    pub(crate) state: Option<String>,
+    #[command(flatten)]
+    pub(crate) peer: Peer,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Undo {
+    /// The record of the change, as `bridle memory log` and `bridle effects` name it
+    #[arg(value_name = "RECORD")]
+    pub(crate) record: u64,
+    #[command(flatten)]
+    pub(crate) how: TakeBack,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Log {
+    /// Only this file, by its name below the folder
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<String>,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) limit: usize,
+    /// Only what bridle changed, not what was written by others
+    #[arg(long)]
+    pub(crate) changes: bool,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// The version
+    #[arg(value_name = "VERSION", required_unless_present = "record")]
+    pub(crate) version: Option<u64>,
+    /// All files that one record changed
+    #[arg(long, value_name = "RECORD", conflicts_with = "version")]
+    pub(crate) record: Option<u64>,
+    /// One JSON object a line, with the diff
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Diff {
+    /// The older version
+    #[arg(value_name = "VERSION")]
+    pub(crate) from: u64,
+    /// The newer one [default: the file as it is now]
+    #[arg(value_name = "VERSION")]
+    pub(crate) to: Option<u64>,
+    /// One JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct At {
+    /// When
+    #[arg(value_name = "TIME")]
+    pub(crate) time: String,
+    /// The file whose text is printed
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<String>,
+    /// One JSON object a line, of the versions
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+}

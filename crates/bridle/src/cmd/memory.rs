@@ -1,0 +1,376 @@
+//! `bridle memory` and `bridle undo`: the past of your files, and what takes changes back. The past is
+//! read without a daemon; changes are made by the daemon, as its policies say.
+
+mod time;
+
+use std::fmt::Write as _;
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+
+use bridle_daemon::history::memory::{
+    Change, Conflict, Error, FilePath, Past, Preview, Version, VersionId, Wanted, unified,
+};
+use bridle_daemon::history::{History, StoreError};
+use bridle_sexp::Value;
+use bridle_shell::system::{self, Ask, Said};
+use bridle_wire::time::rfc3339;
+
+use super::record::{print, state_dir};
+use super::session::refused;
+use super::talk::find;
+use crate::args::memory as args;
+use crate::exit::{Exit, Failure};
+use crate::json::{object, quoted};
+use crate::settings::{Given, StateDir};
+
+pub(crate) fn run(verb: args::Memory) -> Result<Exit, Failure> {
+    match verb {
+        args::Memory::Log(args) => log(&args),
+        args::Memory::Show(args) => show(&args),
+        args::Memory::Diff(args) => diff(&args),
+        args::Memory::At(args) => at(&args),
+        args::Memory::Snapshot { name, peer } => {
+            let payload = ask(system::ask(&find(peer)?, &Ask::Snapshot(name))?)?;
+            let files = payload.get("result").and_then(|it| it.get("files")?.as_i64());
+            print(&format!("kept {} files\n", files.unwrap_or_default()))
+        }
+        args::Memory::Snapshots { json, state } => snapshots(json, &state),
+        args::Memory::Restore { name, file, how } => {
+            let only = file.as_deref().map(path).transpose()?;
+            let shown = |preview: &Preview| preview.restore(&name, only.as_ref());
+            take_back(how, shown, |_| Ok(Ask::Restore { name: name.clone(), file: file.clone() }))
+        }
+        args::Memory::Rollback { session, turn, how } => {
+            let shown = |preview: &Preview| preview.rollback(&session, turn);
+            take_back(how, shown, |_| Ok(Ask::Rollback { session: session.clone(), turn }))
+        }
+    }
+}
+
+pub(crate) fn undo(args: args::Undo) -> Result<Exit, Failure> {
+    let args::Undo { record, how } = args;
+    let of = |given: &Given| change_behind(given, record);
+    let given = Given::with_state(how.peer.file.clone(), how.state.clone());
+    let record = of(&given)?;
+    take_back(how, |preview| preview.undo(record), |_| Ok(Ask::Undo { record }))
+}
+
+/// The record of the act: people may name its outcome instead.
+fn change_behind(given: &Given, record: u64) -> Result<u64, Failure> {
+    let Ok(history) = History::open(&state_dir(given)?) else { return Ok(record) };
+    let page = history.page(record.saturating_sub(1), &Default::default(), 1);
+    let found = page.ok().and_then(|page| page.into_iter().next());
+    let found = found.filter(|found| found.number.0 == record && &*found.kind == "acted");
+    Ok(found.and_then(|found| found.cause).map_or(record, |cause| cause.0))
+}
+
+/// Shows what would change, asks, and has the daemon do it.
+fn take_back(
+    how: args::TakeBack,
+    shown: impl Fn(&Preview) -> Result<Vec<Change>, Error>,
+    request: impl Fn(&[Change]) -> Result<Ask, Failure>,
+) -> Result<Exit, Failure> {
+    let given = Given::with_state(how.peer.file.clone(), how.state);
+    let preview = Preview::open(&state_dir(&given)?).map_err(|error| failure(&error))?;
+    let changes = shown(&preview).map_err(|error| failure(&error))?;
+    if changes.is_empty() {
+        return print("nothing to do: the files are as they were\n");
+    }
+    if !how.yes {
+        let mut text = String::new();
+        for change in &changes {
+            let now = preview.read(&change.path).map_err(|error| failure(&error))?;
+            let now = now.map(|seen| seen.bytes);
+            text.push_str(&colored(&unified(
+                change.path.as_str(),
+                now.as_deref(),
+                change.after.as_deref(),
+            )));
+        }
+        print(&text)?;
+        if how.dry_run {
+            return Ok(Exit::Ok);
+        }
+        confirm()?;
+    }
+    let payload = ask(system::ask(&find(how.peer)?, &request(&changes)?)?)?;
+    let files = payload.get("result").and_then(|it| it.get("files"));
+    let files = files.and_then(Value::elements).unwrap_or_default().iter();
+    let names: Vec<&str> = files.filter_map(Value::as_str).collect();
+    print(&format!("changed {}\n", names.join(", ")))
+}
+
+/// What the daemon said; what waits for a yes is not done yet.
+fn ask(said: Said) -> Result<Value, Failure> {
+    let payload = match said {
+        Said::Not(answer) => return Err(refused(&answer)),
+        Said::Done(payload) => payload,
+    };
+    match payload.get("approval").and_then(Value::as_str) {
+        Some(id) => {
+            Err(Failure::new(Exit::Temporary, format!("it waits for a yes: question {id}"))
+                .hint(format!("say it with `bridle approve {id}`")))
+        }
+        None => Ok(payload),
+    }
+}
+
+/// Asks a person; nobody else can say yes by accident.
+fn confirm() -> Result<(), Failure> {
+    if !io::stdin().is_terminal() {
+        return Err(Failure::new(Exit::Usage, "not asked whether to change the files")
+            .hint("say it with --yes, or run this on a terminal"));
+    }
+    let mut answer = String::new();
+    let asked = write!(io::stderr().lock(), "Change the files so? [y/N] ")
+        .and_then(|()| io::stdin().lock().read_line(&mut answer));
+    asked.map_err(|error| Failure::stream("cannot ask", &error))?;
+    if matches!(answer.trim(), "y" | "Y" | "yes") {
+        return Ok(());
+    }
+    Err(Failure::new(Exit::Answered, "nothing was changed"))
+}
+
+fn log(args: &args::Log) -> Result<Exit, Failure> {
+    let past = open(&args.state)?;
+    let wanted = Wanted {
+        path: args.file.as_deref().map(path).transpose()?,
+        changes_only: args.changes,
+        ..Wanted::default()
+    };
+    let versions = past.list(&wanted, args.limit).map_err(store_failure)?;
+    let mut text = String::new();
+    for version in &versions {
+        text.push_str(&if args.json { version_json(version, &[]) } else { line(version) });
+        text.push('\n');
+    }
+    print(&text)
+}
+
+fn line(version: &Version) -> String {
+    let Version { id, path, at, record, principal, action, .. } = version;
+    let what = if action.is_empty() { version.origin.word() } else { action };
+    let gone = if version.after.is_none() { " (gone)" } else { "" };
+    let record = record.map(|record| format!("  record {record}")).unwrap_or_default();
+    format!("{id}  {}  {path}{gone}  {what} by {principal}{record}", rfc3339(*at))
+}
+
+fn show(args: &args::Show) -> Result<Exit, Failure> {
+    let past = open(&args.state)?;
+    let versions = match (args.version, args.record) {
+        (Some(id), _) => vec![version(&past, id)?],
+        (None, record) => {
+            let wanted = Wanted { record, ..Wanted::default() };
+            let mut found = past.list(&wanted, usize::MAX).map_err(store_failure)?;
+            found.reverse();
+            if found.is_empty() {
+                let record = record.unwrap_or_default();
+                return Err(Failure::new(
+                    Exit::NoInput,
+                    format!("record {record} changed no file"),
+                )
+                .hint("`bridle memory log --changes` lists the records that did"));
+            }
+            found
+        }
+    };
+    let mut text = String::new();
+    for version in &versions {
+        let (before, after) = (bytes(&past, version.before)?, bytes(&past, version.after)?);
+        let diff = unified(version.path.as_str(), before.as_deref(), after.as_deref());
+        if args.json {
+            let diff = quoted(&String::from_utf8_lossy(&diff));
+            let _ = writeln!(text, "{}", version_json(version, &[("diff", diff)]));
+        } else {
+            let _ = writeln!(text, "version {}\n", line(version));
+            let _ = writeln!(text, "{}", colored(&diff));
+        }
+    }
+    print(&text)
+}
+
+fn diff(args: &args::Diff) -> Result<Exit, Failure> {
+    let preview = Preview::open(&state_dir(args.state.given())?).map_err(|it| failure(&it))?;
+    let past = preview.past();
+    let from = version(past, args.from)?;
+    let old = bytes(past, from.after)?;
+    let new = match args.to {
+        Some(to) => bytes(past, version(past, to)?.after)?,
+        None => preview.read(&from.path).map_err(|error| failure(&error))?.map(|seen| seen.bytes),
+    };
+    let diff = unified(from.path.as_str(), old.as_deref(), new.as_deref());
+    if args.json {
+        let diff = quoted(&String::from_utf8_lossy(&diff));
+        let pairs = [("path", quoted(from.path.as_str())), ("diff", diff)];
+        return print(&format!("{}\n", object(&pairs)));
+    }
+    print(&colored(&diff))
+}
+
+fn at(args: &args::At) -> Result<Exit, Failure> {
+    let past = open(&args.state)?;
+    let time = time::parse(&args.time).ok_or_else(|| {
+        Failure::new(Exit::Usage, format!("no time `{}`", args.time))
+            .hint("expected 2026-11-15, 2026-11-15T12:30Z, or so long ago: 30m, 12h, 7d")
+    })?;
+    let file = args.file.as_deref().map(path).transpose()?;
+    let versions = past.at(time, file.as_ref()).map_err(store_failure)?;
+    if let (Some(file), false) = (&file, args.json) {
+        let Some(version) = versions.first() else {
+            let what = format!("`{file}` was not there then, or nothing was known of it");
+            return Err(Failure::new(Exit::NoInput, what)
+                .hint("`bridle memory log FILE` lists its versions"));
+        };
+        let text = bytes(&past, version.after)?.unwrap_or_default();
+        let mut out = io::stdout().lock();
+        let written = out.write_all(&text).and_then(|()| out.flush());
+        written.map_err(|error| Failure::stream("cannot write to stdout", &error))?;
+        return Ok(Exit::Ok);
+    }
+    let mut text = String::new();
+    for version in &versions {
+        text.push_str(&if args.json { version_json(version, &[]) } else { line(version) });
+        text.push('\n');
+    }
+    print(&text)
+}
+
+fn snapshots(json: bool, state: &StateDir) -> Result<Exit, Failure> {
+    let rows = open(state)?.snapshots().map_err(store_failure)?;
+    let mut text = String::new();
+    for row in rows {
+        let (name, at, files) = (&row.name, rfc3339(row.at), row.files);
+        let _ = match json {
+            true => {
+                let pairs = [
+                    ("name", quoted(name)),
+                    ("at", quoted(&at)),
+                    ("principal", quoted(&row.principal)),
+                    ("files", files.to_string()),
+                ];
+                writeln!(text, "{}", object(&pairs))
+            }
+            false => writeln!(text, "{name}  {at}  {files} files, by {}", row.principal),
+        };
+    }
+    print(&text)
+}
+
+fn version_json(version: &Version, more: &[(&str, String)]) -> String {
+    let or_null = |text: Option<String>| text.unwrap_or_else(|| "null".to_owned());
+    let mut pairs = vec![
+        ("version", version.id.to_string()),
+        ("path", quoted(version.path.as_str())),
+        ("at", quoted(&rfc3339(version.at))),
+        ("origin", quoted(version.origin.word())),
+        ("action", quoted(&version.action)),
+        ("principal", quoted(&version.principal)),
+        ("record", or_null(version.record.map(|record| record.to_string()))),
+        ("session", quoted(&version.session)),
+        ("turn", version.turn.to_string()),
+        ("before", or_null(version.before.map(|hash| quoted(&hash.to_string())))),
+        ("after", or_null(version.after.map(|hash| quoted(&hash.to_string())))),
+    ];
+    pairs.extend(more.iter().map(|(key, value)| (*key, value.clone())));
+    object(&pairs)
+}
+
+fn version(past: &Past, id: u64) -> Result<Version, Failure> {
+    let found = past.version(VersionId(id)).map_err(store_failure)?;
+    found.ok_or_else(|| {
+        Failure::new(Exit::NoInput, format!("no version {id}"))
+            .hint("`bridle memory log` lists what exists")
+    })
+}
+
+fn bytes(
+    past: &Past,
+    hash: Option<bridle_daemon::history::memory::Hash>,
+) -> Result<Option<Vec<u8>>, Failure> {
+    hash.map(|hash| past.content(hash)).transpose().map_err(store_failure)
+}
+
+fn path(text: &str) -> Result<FilePath, Failure> {
+    FilePath::parse(text).ok_or_else(|| {
+        Failure::new(Exit::Usage, format!("no file `{text}`"))
+            .hint("name it as it is below the folder, such as projects/garden.org")
+    })
+}
+
+fn open(state: &StateDir) -> Result<Past, Failure> {
+    Past::open(&state_dir(state.given())?).map_err(store_failure)
+}
+
+fn store_failure(error: StoreError) -> Failure {
+    failure(&Error::from(error))
+}
+
+/// Why something was not done, with the way out; conflicts are shown in full.
+fn failure(error: &Error) -> Failure {
+    let (exit, hint) = match error {
+        Error::Conflicts(_) => {
+            (Exit::Answered, "nothing was written; change these places by hand, or leave them")
+        }
+        Error::Past(StoreError::Missing { .. }) => (
+            Exit::NoInput,
+            "no file was looked after there yet: run `bridle up --memex DIR`, or name --state DIR",
+        ),
+        Error::NoChange(_) | Error::NoTurn { .. } => {
+            (Exit::NoInput, "`bridle memory log --changes` lists what was changed")
+        }
+        Error::NoSnapshot(_) => (Exit::NoInput, "`bridle memory snapshots` lists what exists"),
+        Error::Past(StoreError::Busy | StoreError::Full) => {
+            (Exit::Temporary, "try again in a moment; check the space on the disk")
+        }
+        _ => (Exit::Io, "check the folder of your files, and who owns it"),
+    };
+    let failed = match std::error::Error::source(error) {
+        Some(cause) => Failure::because(exit, error, cause),
+        None => Failure::new(exit, error),
+    };
+    let conflicts = match error {
+        Error::Conflicts(conflicts) => &conflicts[..],
+        _ => &[],
+    };
+    conflicts.iter().flat_map(shown).fold(failed, Failure::detail).hint(hint)
+}
+
+/// A conflict: where it is, what is there, and what undoing would make of it.
+fn shown(conflict: &Conflict) -> Vec<String> {
+    let path = conflict.path.as_ref().map(ToString::to_string).unwrap_or_default();
+    let mut lines = vec![format!("{path}:{}:", conflict.line)];
+    let sides = [("now", &conflict.now), ("then", &conflict.base), ("back to", &conflict.wanted)];
+    for (word, text) in sides {
+        let text = String::from_utf8_lossy(text);
+        match text.is_empty() {
+            true => lines.push(format!("  {word}: (nothing)")),
+            false => lines.extend(text.lines().map(|line| format!("  {word}: {line}"))),
+        }
+    }
+    lines
+}
+
+/// A diff for people: colored on a terminal, with nothing in it that a terminal would obey.
+fn colored(diff: &[u8]) -> String {
+    let text = String::from_utf8_lossy(diff);
+    let style = super::style();
+    if style.controls == bridle_shell::pretty::Controls::Keep {
+        return text.into_owned();
+    }
+    let color = style.color == bridle_shell::pretty::Color::Always;
+    let mut out = String::new();
+    for line in text.lines() {
+        let tame: String = line
+            .chars()
+            .map(|it| if it.is_control() && it != '\t' { char::REPLACEMENT_CHARACTER } else { it })
+            .collect();
+        let code = match line.as_bytes().first() {
+            Some(b'+') if color => "\x1b[32m",
+            Some(b'-') if color => "\x1b[31m",
+            Some(b'@') if color => "\x1b[36m",
+            _ => "",
+        };
+        let end = if code.is_empty() { "" } else { "\x1b[0m" };
+        let _ = writeln!(out, "{code}{tame}{end}");
+    }
+    out
+}

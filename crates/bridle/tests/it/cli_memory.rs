@@ -1,0 +1,118 @@
+//! `bridle memory` and `bridle undo`, with a daemon that looks after a folder.
+
+use crate::harness::{Done, Home};
+
+const TEXT: &str = "* TODO Water the beds\nBefore noon.\n* Seeds\n";
+
+/// Runs a command that asks the daemon of this home.
+fn ask(home: &Home, args: &[&str]) -> Done {
+    let socket = home.path("b.sock");
+    let mut all = args.to_vec();
+    all.extend(["--addr", &socket]);
+    home.run(&all)
+}
+
+/// The one word after `key` in a text.
+fn word_after<'t>(text: &'t str, key: &str) -> &'t str {
+    let rest = text.split_once(key).unwrap_or_else(|| panic!("`{key}` in {text}")).1;
+    rest.split_whitespace().next().unwrap()
+}
+
+#[test]
+fn a_change_is_shown_done_listed_and_taken_back() {
+    let home = Home::new();
+    home.write("memex/garden.org", TEXT);
+    let file = || std::fs::read_to_string(home.path("memex/garden.org")).unwrap();
+    let _daemon = home.up(&["--memex", &home.path("memex")]);
+    ask(&home, &["memory", "snapshot", "monday"]).prints("kept 1 files\n");
+    let message = concat!(
+        "(:type :REQUEST :id 1 :target :memory :payload (:action :set-state :path \"garden.org\" ",
+        ":outline (\"Water the beds\") :state \"DONE\"))"
+    );
+    let asked = ask(&home, &["send", message]);
+    assert!(asked.stdout.contains(":pending-approval"), "{}", asked.stdout);
+    let open = ask(&home, &["approvals"]);
+    let diff = "  | -* TODO Water the beds\n  | +* DONE Water the beds\n  |  Before noon.\n";
+    assert!(open.stdout.contains(diff), "{}", open.stdout);
+    let id = open.stdout.split(':').next().unwrap().to_owned();
+    let done = ask(&home, &["approve", &id, "--wait"]);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert_eq!(file(), TEXT.replace("TODO", "DONE"));
+
+    let listed = home.run(&["memory", "log", "garden.org", "--changes"]);
+    let record = word_after(&listed.stdout, "record ").to_owned();
+    assert!(listed.stdout.contains("garden.org  set-state by uid:"), "{}", listed.stdout);
+    let shown = home.run(&["memory", "show", "--record", &record]);
+    assert!(shown.stdout.contains("-* TODO Water the beds\n+* DONE"), "{}", shown.stdout);
+    let version = listed.stdout.split_whitespace().next().unwrap().to_owned();
+    home.run(&["memory", "diff", &version]).prints("");
+    std::fs::write(home.path("memex/garden.org"), file().replace("noon", "ten")).unwrap();
+    let since = home.run(&["memory", "diff", &version]);
+    assert!(since.stdout.contains("-Before noon.\n+Before ten.\n"), "{}", since.stdout);
+    let now = home.run(&["memory", "at", "2999-01-01", "garden.org"]);
+    assert_eq!(now.stdout, TEXT.replace("TODO", "DONE"), "what was known last");
+
+    let dry = ask(&home, &["undo", &record, "--dry-run"]);
+    assert!(dry.stdout.contains("-* DONE Water the beds\n+* TODO"), "{}", dry.stdout);
+    let unasked = ask(&home, &["undo", &record]);
+    assert_eq!(unasked.code, 2, "nobody is there to be asked: {}", unasked.stderr);
+    assert_eq!(file(), TEXT.replace("TODO", "DONE").replace("noon", "ten"));
+    ask(&home, &["undo", &record, "--yes"]).prints("changed garden.org\n");
+    assert_eq!(file(), TEXT.replace("noon", "ten"), "what the user wrote since stays");
+    ask(&home, &["undo", &record, "--yes"]).prints("nothing to do: the files are as they were\n");
+
+    ask(&home, &["memory", "restore", "monday", "--yes"]).prints("changed garden.org\n");
+    assert_eq!(file(), TEXT);
+    let snapshots = home.run(&["memory", "snapshots", "--json"]);
+    assert!(snapshots.stdout.contains("\"name\":\"monday\""), "{}", snapshots.stdout);
+}
+
+#[test]
+fn a_conflict_is_shown_and_nothing_is_written() {
+    let home = Home::new();
+    home.write("memex/garden.org", TEXT);
+    let file = home.path("memex/garden.org");
+    let _daemon = home.up(&["--memex", &home.path("memex")]);
+    ask(&home, &["memory", "snapshot", "monday"]).prints("kept 1 files\n");
+    std::fs::write(&file, "* DONE Water the beds\n").unwrap();
+    ask(&home, &["memory", "restore", "monday", "--yes"]).prints("changed garden.org\n");
+    let listed = home.run(&["memory", "log", "--changes"]);
+    let record = word_after(&listed.stdout, "record ").to_owned();
+    let users = TEXT.replace("TODO", "WAIT");
+    std::fs::write(&file, &users).unwrap();
+    let refused = ask(&home, &["undo", &record, "--yes"]);
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert!(refused.stderr.contains("garden.org:1:"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("  now: * WAIT Water the beds"), "{}", refused.stderr);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), users);
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let home = Home::new();
+    for (args, code) in [
+        (&["memory", "log"][..], 66),
+        (&["undo", "7", "--yes"], 66),
+        (&["memory", "at", "never"], 66),
+    ] {
+        assert_eq!(home.run(args).code, code, "{args:?}");
+    }
+    home.write("memex/a.org", "a\n");
+    let daemon = home.up(&["--memex", &home.path("memex")]);
+    for (args, code) in [
+        (&["undo", "7", "--yes"][..], 66),
+        (&["memory", "show", "7"], 66),
+        (&["memory", "show", "--record", "7"], 66),
+        (&["memory", "at", "never"], 2),
+        (&["memory", "at", "7d", "a.org"], 66),
+        (&["memory", "log", "../a.org"], 2),
+        (&["memory", "restore", "none", "--yes"], 66),
+        (&["memory", "rollback", "work", "3", "--yes"], 66),
+    ] {
+        let done = home.run(args);
+        assert_eq!(done.code, code, "{args:?}: {}", done.stderr);
+    }
+    drop(daemon);
+    let none = home.run(&["up", "--memex", &home.path("none"), "--tcp", "off", "--log", "error"]);
+    assert_eq!(none.code, 78, "{}", none.stderr);
+}

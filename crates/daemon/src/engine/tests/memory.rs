@@ -1,0 +1,309 @@
+//! Edits of the user's files: shown before a yes, done after it, known after a crash, taken back.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bridle_host::{Act as _, Host, Surroundings, ThinkerChoice};
+use bridle_loop::{Effect, EffectId, Order, Outcome, TurnId};
+use bridle_sexp::Value;
+use bridle_store::memory::{Memory, Options};
+use bridle_store::{Filter, Number, Reader, Store};
+use tempfile::TempDir;
+
+use super::super::batch::{After, Batch, Means, began};
+use super::super::core::Core;
+use super::super::facts::HubFacts;
+use super::super::guard::Guard;
+use super::super::inbound::{Inbound, Newness};
+use super::super::sums::Sums;
+use super::super::terms::AttachmentId;
+use super::super::work::Work;
+use super::rig::{Rig, Shell, body, emacs, message, no_load, owner, signal};
+use crate::config::Config;
+use crate::engine::{Kind, Out, Query};
+use crate::memory::{Editor, MEMORY};
+
+const TEXT: &str = "#+title: Notes\n* TODO Water the beds\n:PROPERTIES:\n:ID: water\n:END:\nBefore noon.\n\
+                    * Seeds\n- [ ] beans\n";
+
+struct Files {
+    rig: Rig,
+    folder: TempDir,
+}
+
+impl Files {
+    async fn start() -> Files {
+        let folder = TempDir::new().expect("a folder");
+        fs::write(folder.path().join("notes.org"), TEXT).expect("ours");
+        let root = folder.path().to_owned();
+        let rig = Rig::with(move |config| config.memex = Some(root)).await;
+        Files { rig, folder }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.path().join("notes.org")
+    }
+
+    fn text(&self) -> String {
+        fs::read_to_string(self.file()).expect("there")
+    }
+
+    async fn shell(&self) -> Shell {
+        self.rig.join("work", emacs).await
+    }
+}
+
+fn send(shell: &Shell, id: i64, payload: &str) {
+    shell.send(&format!("(:type :REQUEST :id {id} :target :memory :payload {payload})"));
+}
+
+/// The next question: its effect and what it is about.
+async fn question(shell: &Shell) -> (i64, Value) {
+    loop {
+        match shell.next().await {
+            Out::Event { event, .. } | Out::Offer(event) if event.kind == Kind::Ask => {
+                let asked = body(&event);
+                let effect = asked.get("effect").and_then(Value::as_i64).expect("an effect");
+                return (effect, asked.get("payload").expect("what it is about").clone());
+            }
+            Out::Event { .. } | Out::Status(_) | Out::Offer(_) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+async fn say(files: &Files, effect: i64, verdict: &str) {
+    let text = format!(
+        "(:type :REQUEST :id 9 :target :system :payload (:action :approve :approval \
+         \"work-{effect}\" :verdict {verdict}))"
+    );
+    let query = Query::of(&message(&text)).expect("for the daemon").expect("well formed");
+    Arc::clone(&files.rig.hub).ask(owner(), query, None).await.expect("told");
+}
+
+fn word<'v>(value: &'v Value, key: &str) -> &'v str {
+    value.get(key).and_then(Value::as_keyword).unwrap_or_default()
+}
+
+fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+const DONE: &str = "(:action :set-state :path \"notes.org\" :id \"water\" :state \"DONE\")";
+
+/// The number of the last act.
+fn last_act(files: &Files) -> u64 {
+    let reader = Reader::open(files.rig.path()).expect("the record");
+    let filter = Filter { kinds: vec!["act".into()], ..Filter::default() };
+    reader.records(Number(0), &filter, 1000).expect("read").last().expect("an act").number.0
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_yes_is_for_the_diff_that_is_shown_and_the_change_can_be_undone() {
+    let files = Files::start().await;
+    let shell = files.shell().await;
+    send(&shell, 1, DONE);
+    let (effect, wanted) = question(&shell).await;
+    let diff = wanted.get("prepared").map(|it| text(it, "diff").to_owned()).expect("a diff");
+    assert!(diff.contains("-* TODO Water the beds\n+* DONE Water the beds\n"), "{diff}");
+    assert_eq!(files.text(), TEXT, "nothing is done before the yes");
+    say(&files, effect, ":allow").await;
+    let acted = shell.body(Kind::Acted).await;
+    assert_eq!(word(&acted, "outcome"), "done", "{acted}");
+    assert!(acted.to_string().contains("+* DONE Water"), "the diff is in the record: {acted}");
+    assert_eq!(files.text(), TEXT.replace("TODO", "DONE"));
+    // What the user writes since stays when it is taken back.
+    let users = files.text().replace("Before noon.", "Before ten.");
+    fs::write(files.file(), &users).expect("ours");
+    let record = last_act(&files);
+    send(&shell, 2, &format!("(:action :undo :record {record})"));
+    let acted = shell.body(Kind::Acted).await;
+    assert_eq!(word(&acted, "outcome"), "done", "{acted}");
+    assert_eq!(files.text(), users.replace("DONE", "TODO"));
+    // The undo is a change like any other.
+    send(&shell, 3, &format!("(:action :undo :record {})", last_act(&files)));
+    shell.body(Kind::Acted).await;
+    assert_eq!(files.text(), users);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_changed_since_the_question_is_minded() {
+    let files = Files::start().await;
+    let shell = files.shell().await;
+    send(&shell, 1, DONE);
+    let (effect, _) = question(&shell).await;
+    // Elsewhere: the same lines are changed all the same.
+    let users = TEXT.replace("beans", "beans and peas");
+    fs::write(files.file(), &users).expect("ours");
+    say(&files, effect, ":allow").await;
+    assert_eq!(word(&shell.body(Kind::Acted).await, "outcome"), "done");
+    let users = users.replace("TODO", "DONE");
+    assert_eq!(files.text(), users);
+    // In the same line: the yes was for something else.
+    send(&shell, 2, &DONE.replace("DONE", "TODO"));
+    let (effect, _) = question(&shell).await;
+    let users = users.replace("Water the beds", "Water all beds");
+    fs::write(files.file(), &users).expect("ours");
+    say(&files, effect, ":allow").await;
+    let acted = shell.body(Kind::Acted).await;
+    assert_eq!(word(&acted, "outcome"), "failed", "{acted}");
+    assert!(text(&acted, "reason").contains("has changed since"), "{acted}");
+    assert_eq!(files.text(), users);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_done_is_refused_before_anybody_is_asked() {
+    let files = Files::start().await;
+    let shell = files.shell().await;
+    let tries = [
+        ("(:action :set-state :path \"none.org\" :line 2 :state \"DONE\")", "no file"),
+        ("(:action :set-state :path \"notes.org\" :id \"x\" :state \"DONE\")", "no heading"),
+        ("(:action :set-state :path \"notes.org\" :line 2 :state \"NEXT\")", "cannot be done"),
+        ("(:action :set-state :path \"notes.org\" :line 2 :state \"TODO\")", "nothing would"),
+        (
+            "(:action :set-state :path \"../x.org\" :line 2 :state \"DONE\")",
+            "without a good `:path`",
+        ),
+        ("(:action :set-state :path \"/etc/passwd\" :line 2 :state \"DONE\")", "expected a file"),
+        ("(:action :delete-subtree :path \"notes.org\")", "a heading"),
+        ("(:action :undo :record 1)", "changed no file"),
+        ("(:action :toggle-checkbox :path \"notes.org\" :line 2)", "no item"),
+    ];
+    for (number, (payload, reason)) in tries.into_iter().enumerate() {
+        send(&shell, i64::try_from(number).expect("few") + 1, payload);
+        let said = shell.body(Kind::Say).await;
+        let told = said.get("payload").expect("a payload");
+        assert_eq!(word(told, "status"), "error", "{payload}: {said}");
+        assert!(text(told, "message").contains(reason), "{payload}: {said}");
+    }
+    // What is said about it by others is not listened to.
+    send(&shell, 99, &DONE.replace(":id", ":prepared (:files () :diff \"none\") :id"));
+    let (_, wanted) = question(&shell).await;
+    let prepared = wanted.get("prepared").expect("looked at");
+    assert!(text(prepared, "diff").contains("+* DONE"), "{wanted}");
+    assert_eq!(files.text(), TEXT);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_buffer_with_unsaved_changes_keeps_its_file() {
+    let files = Files::start().await;
+    let shell = files.shell().await;
+    let buffer = |state: &str| {
+        let file = Value::str(files.file().display().to_string());
+        format!(
+            "(:type :EVENT :id 7 :payload (:sensor :buffer-update :file {file} :state {state}))"
+        )
+    };
+    shell.send(&buffer(":modified"));
+    send(&shell, 1, DONE);
+    let (effect, _) = question(&shell).await;
+    say(&files, effect, ":allow").await;
+    let acted = shell.body(Kind::Acted).await;
+    assert!(text(&acted, "reason").contains("unsaved changes"), "{acted}");
+    assert_eq!(files.text(), TEXT);
+    shell.send(&buffer(":saved"));
+    send(&shell, 2, DONE);
+    let (effect, _) = question(&shell).await;
+    say(&files, effect, ":allow").await;
+    assert_eq!(word(&shell.body(Kind::Acted).await, "outcome"), "done");
+}
+
+/// How far an order got before the crash.
+#[derive(Clone, Copy, PartialEq)]
+enum Crash {
+    Started,
+    Written,
+}
+
+const RESTORE: &str =
+    "(:type :REQUEST :id 1 :target :memory :payload (:action :restore :name \"s\"))";
+
+/// A session whose daemon dies while a snapshot is brought back.
+fn crashed(state: &Path, root: &Path, crash: Crash) {
+    let options = Options { root: root.to_owned(), protected: Vec::new() };
+    let memory = Arc::new(Memory::open(state, &options).expect("opened"));
+    memory.snapshot("s", "uid:1000", 1).expect("kept");
+    fs::write(root.join("notes.org"), "something else\n").expect("ours");
+    let editor = Editor::new(Arc::clone(&memory), Box::new(|| 1));
+    let host = Host::new(&ThinkerChoice::Builtin, Arc::new(HubFacts::default())).expect("a host");
+    let mut asked = signal(RESTORE);
+    asked.payload = editor.prepare(&asked.payload).expect("looked at");
+    let host = host.with_actuator(MEMORY, Box::new(editor));
+    let mut store = Store::open(state, &bridle_store::Options::default()).expect("a store");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis();
+    let now = i64::try_from(now).expect("before the end of time");
+    let config = Config { state: state.to_owned(), ..Config::default() };
+    let (guard, actuators) = (Guard::start(&config), host.actuators());
+    let sums = Sums::default();
+    let session = bridle_loop::SessionId::parse("work").expect("a name");
+    let mut core = Core::unborn(session.clone());
+    let means = Means { host: &host, actuators: &actuators, guard: &guard, sums: &sums, at: now };
+    let mut batch = Batch::new(&mut core, means);
+    batch.begin(|| began("uid:1000", Duration::from_secs(60)));
+    let inbound = Inbound {
+        signal: asked,
+        attachment: AttachmentId(1),
+        ticket: None,
+        id: None,
+        wants_receipt: false,
+        answers: Vec::new(),
+        load: no_load(),
+        newness: Newness::Any,
+        ast: None,
+        body: None,
+    };
+    batch.add(Work::Signal(Box::new(inbound)), &[]);
+    let found = batch.after.iter().find_map(|after| match after {
+        After::Carry { effect, draft } => match &**effect {
+            Effect::Act { id, order, .. } => Some((*id, order.clone(), draft.expect("recorded"))),
+            _ => None,
+        },
+        _ => None,
+    });
+    let (effect, order, draft): (EffectId, Order, usize) = found.expect("an act");
+    batch.add(Work::Start { effect: effect.0 }, &[]);
+    let mut append = std::mem::take(&mut batch.append);
+    core.complete(&mut append);
+    let numbers = store.commit(&[append]).expect("kept");
+    if crash == Crash::Written {
+        let record = numbers[0].get(draft).expect("a number").0;
+        let mut around = Surroundings {
+            session: &session,
+            effect,
+            turn: TurnId(1),
+            record,
+            principal: "uid:1000",
+            at: now,
+            note: &mut |_| {},
+        };
+        assert!(matches!(host.act(&order, &mut around), Outcome::Done(_)));
+    }
+}
+
+async fn after_crash(crash: Crash) -> (Value, String) {
+    let (state, folder) = (TempDir::new().expect("a directory"), TempDir::new().expect("a folder"));
+    fs::write(folder.path().join("notes.org"), TEXT).expect("ours");
+    crashed(state.path(), folder.path(), crash);
+    if crash == Crash::Written {
+        // Whatever is written after the crash, the past knows that it was done.
+        fs::write(folder.path().join("notes.org"), format!("{TEXT}user\n")).expect("ours");
+    }
+    let root = folder.path().to_owned();
+    let rig = Rig::on_with(state, move |config| config.memex = Some(root)).await;
+    let shell = rig.join("work", |want| want.cursor = Some(0)).await;
+    let acted = shell.body(Kind::Acted).await;
+    shell.body(Kind::Say).await;
+    (acted, fs::read_to_string(folder.path().join("notes.org")).expect("there"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_crash_it_is_known_what_was_written() {
+    let (acted, text) = after_crash(Crash::Written).await;
+    assert_eq!(word(&acted, "outcome"), "done", "{acted}");
+    assert_eq!(text, format!("{TEXT}user\n"), "it is not done twice");
+    let (acted, text) = after_crash(Crash::Started).await;
+    assert_eq!(word(&acted, "outcome"), "done", "{acted}");
+    assert_eq!(text, TEXT, "what was not done is done");
+}

@@ -1,0 +1,300 @@
+//! `:memory`: the actuator that edits the user's Org files, and takes edits back.
+//!
+//! Before a proposal is judged, [`Act::prepare`] looks at the files and puts into the payload what would
+//! change: the hash of each file before and after, a hash of the lines that are touched, and the diff that
+//! a person reads. An approval is bound to all of that. [`Act::act`] works everything out again: if a file
+//! has changed meanwhile, the edit is made only if it still takes the same lines away and puts the same
+//! lines in. Files, versions and what became of a change that a crash interrupted are
+//! [`bridle_store::memory`]'s business; what an edit does to a text is that of `edit`.
+
+pub(crate) mod buffers;
+mod edit;
+mod sight;
+mod stamp;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bridle_host::{Act, Surroundings, Told};
+use bridle_loop::{Action, Order, Outcome, PREPARED, Undone};
+use bridle_sexp::Value;
+use bridle_store::memory::{Change, Conflict, Error, FilePath, Memory, Origin, Told as Known, Why};
+
+use self::sight::{Planned, Sight};
+
+/// The name of the actuator.
+pub(crate) const MEMORY: &str = "memory";
+
+/// All that it can do.
+const ACTIONS: &[&str] = &[
+    "set-title",
+    "set-state",
+    "set-priority",
+    "set-tags",
+    "set-property",
+    "set-planning",
+    "insert-subtree",
+    "append-subtree",
+    "move-up",
+    "refile",
+    "archive",
+    "delete-subtree",
+    "toggle-checkbox",
+    "clock-in",
+    "clock-out",
+    "undo",
+    "rollback",
+    "restore",
+    "snapshot",
+];
+
+/// How often an edit is worked out anew because its file changed in the very moment.
+const TRIES: usize = 3;
+
+/// Bytes of the lines of a conflict that are shown: enough to find the place.
+const MAX_SHOWN: usize = 400;
+
+/// Conflicts that are shown.
+const MAX_CONFLICTS: usize = 16;
+
+/// Gives the present, in milliseconds since 1970.
+pub(crate) type Now = Box<dyn Fn() -> i64 + Send + Sync>;
+
+/// Edits files of one folder.
+pub(crate) struct Editor {
+    memory: Arc<Memory>,
+    now: Now,
+}
+
+impl Editor {
+    pub(crate) fn new(memory: Arc<Memory>, now: Now) -> Self {
+        Self { memory, now }
+    }
+
+    /// What an action would change, with what is there now. Says why it cannot be done.
+    fn plan(&self, action: &Action) -> Result<Vec<Planned>, String> {
+        let changes = match action {
+            Action::Edit(edit) => {
+                let path = below(self.memory.root(), &edit.path)?;
+                let seen = self.memory.read(&path).map_err(|error| told(&error))?;
+                let (before, old) = (seen.as_ref().map(|it| it.hash), seen.map(|it| it.bytes));
+                let after = edit::made(old.as_deref(), edit)?;
+                let change = Change { path, before, after: Some(after) };
+                return sight::worth(vec![Planned { change, old }]);
+            }
+            Action::Undo(undo) => match &undo.what {
+                Undone::Record(record) => self.memory.undo(*record),
+                Undone::Turn { session, turn } => self.memory.rollback(session, *turn),
+                Undone::Snapshot { name, path } => {
+                    let path = path.as_deref().map(|path| below(self.memory.root(), path));
+                    self.memory.restore(name, path.transpose()?.as_ref())
+                }
+            },
+            other => return Err(format!("`{}` changes no file of the memory", other.name())),
+        };
+        let mut planned = Vec::new();
+        for change in changes.map_err(|error| told(&error))? {
+            let seen = self.memory.read(&change.path).map_err(|error| told(&error))?;
+            if seen.as_ref().map(|seen| seen.hash) != change.before {
+                return Err(told(&Error::Changed { path: change.path }));
+            }
+            planned.push(Planned { change, old: seen.map(|seen| seen.bytes) });
+        }
+        sight::worth(planned)
+    }
+
+    /// Carries out what was judged: it must still be the same.
+    fn carry_out(&self, order: &Order, around: &Surroundings<'_>) -> Result<Value, String> {
+        let action = order.action();
+        if let Action::Snapshot { name } = action {
+            let files = self.memory.snapshot(name, around.principal, around.at);
+            let files = files.map_err(|error| told(&error))?;
+            let files = i64::try_from(files).unwrap_or(i64::MAX);
+            return Ok(Value::plist([("name", Value::str(&**name)), ("files", Value::int(files))]));
+        }
+        let seen = Sight::of(order.payload(), self.memory.root())
+            .ok_or("nobody has looked at the files, so nobody knows what is changed")?;
+        let why = Why {
+            origin: origin(action),
+            record: Some(around.record).filter(|record| *record > 0),
+            session: around.session.as_str().into(),
+            turn: around.turn.0,
+            principal: around.principal.into(),
+            action: action.name().as_str().into(),
+            at: around.at,
+        };
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let planned = self.left(action, &seen, around.record)?;
+            let changes: Vec<Change> = planned.iter().map(|it| it.change.clone()).collect();
+            match self.memory.apply(&changes, &why) {
+                Ok(_) => return Ok(Sight::new(&planned).result(&seen)),
+                Err(Error::Changed { .. }) if tries < TRIES => {}
+                Err(error) => return Err(told(&error)),
+            }
+        }
+    }
+
+    /// What is left to be done of what was seen: nothing else, and the same lines.
+    fn left(&self, action: &Action, seen: &Sight, record: u64) -> Result<Vec<Planned>, String> {
+        let is_done = |path: &FilePath| {
+            let known = self.memory.told(record, std::slice::from_ref(path));
+            record > 0 && known.is_ok_and(|known| known == Known::Done)
+        };
+        let open: Vec<_> = seen.files().filter(|path| !is_done(path)).collect();
+        if open.is_empty() {
+            return Ok(Vec::new());
+        }
+        let planned = self.plan(action)?;
+        for path in &open {
+            if !planned.iter().any(|it| it.change.path == **path && seen.agrees(it)) {
+                return Err(changed(path));
+            }
+        }
+        let other = planned.iter().find(|it| !open.contains(&&it.change.path));
+        match other {
+            Some(other) => Err(changed(&other.change.path)),
+            None => Ok(planned),
+        }
+    }
+
+    fn prepared(&self, payload: &Value) -> Value {
+        let payload = without(payload, PREPARED);
+        let payload = match self.placed(&payload) {
+            Ok(payload) => stamp::stamped(payload, (self.now)()),
+            Err(fault) => return with(payload, PREPARED, fault_of(&fault)),
+        };
+        let Ok(action) = Action::from_payload(&payload) else { return payload };
+        if matches!(action, Action::Snapshot { .. } | Action::Other(_)) {
+            return payload;
+        }
+        let prepared = match self.plan(&action) {
+            Ok(planned) => Sight::new(&planned).to_value(self.memory.root()),
+            Err(fault) => fault_of(&fault),
+        };
+        with(payload, PREPARED, prepared)
+    }
+
+    /// The payload with the path as the system knows it: absolute, links followed.
+    fn placed(&self, payload: &Value) -> Result<Value, String> {
+        let Some(path) = payload.get("path").and_then(Value::as_str) else {
+            return Ok(payload.clone());
+        };
+        let path = match Path::new(path).is_absolute() {
+            true => below(self.memory.root(), path)?,
+            false => FilePath::parse(path)
+                .ok_or_else(|| format!("path `{path}`, expected a file below the memory"))?,
+        };
+        let real = self.memory.real_path(&path).map_err(|error| told(&error))?;
+        let real = self.memory.root().join(real.as_str()).display().to_string();
+        Ok(with(without(payload, "path"), "path", Value::str(real)))
+    }
+}
+
+impl Act for Editor {
+    fn actions(&self) -> &'static [&'static str] {
+        ACTIONS
+    }
+
+    fn act(&self, order: &Order, around: &mut Surroundings<'_>) -> Outcome {
+        match self.carry_out(order, around) {
+            Ok(result) => Outcome::Done(result),
+            Err(reason) => Outcome::Failed(reason.into()),
+        }
+    }
+
+    fn prepare(&self, payload: &Value) -> Option<Value> {
+        payload.pairs().is_some().then(|| self.prepared(payload))
+    }
+
+    fn told(&self, order: &Order, record: u64) -> Told {
+        let Some(seen) = Sight::of(order.payload(), self.memory.root()) else {
+            // A snapshot: there is one of that name, or not.
+            return Told::NotDone;
+        };
+        let files: Vec<FilePath> = seen.files().cloned().collect();
+        match self.memory.told(record, &files) {
+            Ok(Known::Done) => Told::Ended(Outcome::Done(seen.told())),
+            Ok(Known::NotDone) => Told::NotDone,
+            Err(_) => Told::Unknown,
+        }
+    }
+}
+
+fn origin(action: &Action) -> Origin {
+    match action {
+        Action::Undo(undo) => match undo.what {
+            Undone::Record(_) => Origin::Undo,
+            Undone::Turn { .. } => Origin::Rollback,
+            Undone::Snapshot { .. } => Origin::Restore,
+        },
+        _ => Origin::Edit,
+    }
+}
+
+fn below(root: &Path, path: &str) -> Result<FilePath, String> {
+    let below = Path::new(path).strip_prefix(root).ok().and_then(Path::to_str);
+    below.and_then(FilePath::parse).ok_or_else(|| {
+        format!("path `{path}`, expected a file below the memory, `{}`", root.display())
+    })
+}
+
+fn changed(path: &FilePath) -> String {
+    format!("`{path}` has changed since this was looked at, where it is about; ask for it again")
+}
+
+fn fault_of(fault: &str) -> Value {
+    Value::plist([("fault", Value::str(fault))])
+}
+
+/// The payload without a key, however often and in whatever case it is there.
+fn without(payload: &Value, key: &str) -> Value {
+    let pairs = payload.pairs().into_iter().flatten();
+    let kept = pairs
+        .filter(|(name, _)| !name.as_keyword().is_some_and(|name| name.eq_ignore_ascii_case(key)));
+    Value::list(kept.flat_map(|(key, value)| [key.clone(), value.clone()]))
+}
+
+fn with(payload: Value, key: &str, value: Value) -> Value {
+    let more = [Value::keyword(key), value];
+    match payload {
+        Value::List(items) => Value::list(items.into_iter().chain(more)),
+        _ => Value::list(more),
+    }
+}
+
+/// Why something cannot be done, with what a person needs to go on.
+fn told(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        text.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    if let Error::Conflicts(conflicts) = error {
+        conflicts.iter().take(MAX_CONFLICTS).for_each(|it| text.push_str(&shown(it)));
+    }
+    text
+}
+
+/// A conflict for people: where it is, and the three texts.
+fn shown(conflict: &Conflict) -> String {
+    let path = conflict.path.as_ref().map(ToString::to_string).unwrap_or_default();
+    let mut text = format!("\n{path}:{}:", conflict.line);
+    let sides = [("now", &conflict.now), ("then", &conflict.base), ("back to", &conflict.wanted)];
+    for (word, lines) in sides {
+        let cut = &lines[..lines.len().min(MAX_SHOWN)];
+        let lines = String::from_utf8_lossy(cut);
+        for line in lines.lines() {
+            text.push_str(&format!("\n  {word}: {line}"));
+        }
+        if cut.is_empty() {
+            text.push_str(&format!("\n  {word}: (nothing)"));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

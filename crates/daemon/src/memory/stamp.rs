@@ -1,0 +1,43 @@
+//! The present as an inactive timestamp, for clocks that are started without saying when. In UTC: a
+//! shell that knows where its user is says `:at` itself.
+
+use bridle_sexp::Value;
+use bridle_wire::time::rfc3339;
+
+use super::with;
+
+const MINUTE_MS: i64 = 60_000;
+const DAY_MINUTES: i64 = 1_440;
+
+/// The days of a week, as Org writes them; the first day of 1970 was a Thursday.
+const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+
+/// The payload with `:at`, if it is about a clock and has none.
+pub(super) fn stamped(payload: Value, now: i64) -> Value {
+    let action = payload.get("action").and_then(Value::as_keyword).unwrap_or_default();
+    let is_clock = ["clock-in", "clock-out"].iter().any(|it| action.eq_ignore_ascii_case(it));
+    if !is_clock || payload.get("at").is_some() {
+        return payload;
+    }
+    with(payload, "at", Value::str(stamp(now)))
+}
+
+/// Such as `[2026-11-15 Sun 23:10]`.
+fn stamp(now: i64) -> String {
+    let day = now.div_euclid(MINUTE_MS).div_euclid(DAY_MINUTES).rem_euclid(7);
+    let day = DAYS[usize::try_from(day).unwrap_or(0)];
+    let text = rfc3339(now);
+    let (date, time) = text.split_once('T').unwrap_or((&text, ""));
+    format!("[{date} {day} {}]", time.get(..5).unwrap_or("00:00"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stamp;
+
+    #[test]
+    fn moments_as_org_writes_them() {
+        assert_eq!(stamp(0), "[1970-01-01 Thu 00:00]");
+        assert_eq!(stamp(1_794_746_258_250), "[2026-11-15 Sun 12:37]");
+    }
+}

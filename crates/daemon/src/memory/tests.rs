@@ -1,0 +1,1 @@
+//! What is shown before a yes is what is done after it.

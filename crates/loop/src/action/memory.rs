@@ -1,0 +1,379 @@
+//! Actions of `:memory`: edits of Org files, and what takes edits back.
+//!
+//! An edit names a file, a place in it and what becomes of that. Before it is judged, the daemon looks at
+//! the files and puts `:prepared` into the payload: which files would hold what, and the diff that a
+//! person reads. The approval is bound to the payload, and so to that. What cannot be done is said there,
+//! too, and denied. A client or a thinker that says `:prepared` itself is not listened to: the daemon
+//! replaces it.
+
+use bridle_sexp::Value;
+
+use super::NoAction;
+use super::argument::{is_plain_path, natural, path, text};
+
+/// Longest list of titles that leads to a heading, and longest list of tags.
+const MAX_NAMES: usize = 64;
+
+/// Files that one action may change.
+const MAX_FILES: usize = 4096;
+
+/// The payload's key for what the daemon found out.
+pub const PREPARED: &str = "prepared";
+
+/// A change of an Org file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Edit {
+    /// The file: absolute, without `.` and `..`.
+    pub path: Box<str>,
+    /// Where in the file.
+    pub spot: Spot,
+    /// What to do there.
+    pub verb: Verb,
+    /// What the daemon found out about it.
+    pub prepared: Option<Prepared>,
+}
+
+/// A place in an Org file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Spot {
+    /// The whole file.
+    File,
+    /// The heading with this `ID` or `CUSTOM_ID`.
+    Id(Box<str>),
+    /// The heading that these titles lead to, from the top.
+    Outline(Vec<Box<str>>),
+    /// The heading, or for checkboxes the item, on this line, from 1.
+    Line(u64),
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// Set the title of a heading.
+    SetTitle(Box<str>),
+    /// Set its `TODO` keyword, or take it away.
+    SetState(Option<Box<str>>),
+    /// Set its priority, one letter or digit, or take it away.
+    SetPriority(Option<u8>),
+    /// Set its own tags.
+    SetTags(Vec<Box<str>>),
+    /// Set one of its properties, or take it away.
+    SetProperty {
+        /// The name.
+        key: Box<str>,
+        /// The value.
+        value: Option<Box<str>>,
+    },
+    /// Plan it: `scheduled`, `deadline` or `closed`, with a timestamp or none.
+    SetPlanning {
+        /// Which.
+        plan: Planned,
+        /// The timestamp.
+        stamp: Option<Box<str>>,
+    },
+    /// Put a text behind its subtree, on the same level.
+    Insert(Box<str>),
+    /// Put a text at the end of its subtree, one level below; without a heading, at the end of the file,
+    /// which is made if it does not exist.
+    Append(Box<str>),
+    /// Move its subtree before the one above it.
+    MoveUp,
+    /// Move its subtree below another heading of the file.
+    Refile(Spot),
+    /// Mark it as archived.
+    Archive,
+    /// Take its subtree away.
+    Delete,
+    /// Check or uncheck the box of an item.
+    ToggleCheckbox,
+    /// Start its clock, at this inactive timestamp.
+    ClockIn(Box<str>),
+    /// Stop its clock.
+    ClockOut(Box<str>),
+}
+
+/// Which of the three times of a heading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Planned {
+    /// When it is to be begun.
+    Scheduled,
+    /// When it is to be done.
+    Deadline,
+    /// When it was done.
+    Closed,
+}
+
+/// What takes changes back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Undo {
+    /// What is taken back.
+    pub what: Undone,
+    /// What the daemon found out about it.
+    pub prepared: Option<Prepared>,
+}
+
+/// What is taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Undone {
+    /// The changes of one record.
+    Record(u64),
+    /// The changes of one turn of a session.
+    Turn {
+        /// The session.
+        session: Box<str>,
+        /// The turn.
+        turn: u64,
+    },
+    /// All since a snapshot: in all files, or in one.
+    Snapshot {
+        /// Its name.
+        name: Box<str>,
+        /// The file: absolute.
+        path: Option<Box<str>>,
+    },
+}
+
+/// What the daemon found out before the action was judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prepared {
+    /// The files that it would change: absolute.
+    pub paths: Vec<Box<str>>,
+    /// Why it cannot be done.
+    pub fault: Option<Box<str>>,
+}
+
+/// The names of all edits.
+pub const EDITS: [&str; 15] = [
+    "set-title",
+    "set-state",
+    "set-priority",
+    "set-tags",
+    "set-property",
+    "set-planning",
+    "insert-subtree",
+    "append-subtree",
+    "move-up",
+    "refile",
+    "archive",
+    "delete-subtree",
+    "toggle-checkbox",
+    "clock-in",
+    "clock-out",
+];
+
+/// The names of what takes changes back.
+pub const UNDOS: [&str; 3] = ["undo", "rollback", "restore"];
+
+/// An inactive timestamp of any moment: where an example or a rehearsal needs one.
+const SOME_TIME: &str = "[1970-01-01 Thu 00:00]";
+
+impl Edit {
+    /// Reads an edit of this name; `None` if no edit has it.
+    pub(super) fn from_payload(name: &str, payload: &Value) -> Result<Option<Self>, NoAction> {
+        let Some(action) = EDITS.into_iter().find(|edit| *edit == name) else { return Ok(None) };
+        let verb = Verb::from_payload(action, payload)?;
+        let spot = Spot::from_value(action, payload)?;
+        let fits = match (&verb, &spot) {
+            (Verb::Append(_), _) => true,
+            (_, Spot::File) => false,
+            (Verb::ToggleCheckbox, spot) => matches!(spot, Spot::Line(_)),
+            _ => true,
+        };
+        if !fits {
+            let expected = match verb {
+                Verb::ToggleCheckbox => "the line of an item",
+                _ => "a heading, by `:id`, `:outline` or `:line`",
+            };
+            return Err(NoAction::Argument { action, key: "line", expected });
+        }
+        let path = path(payload, action, "path")?;
+        Ok(Some(Self { path, spot, verb, prepared: Prepared::of(payload) }))
+    }
+
+    /// The name of the action.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.verb.name()
+    }
+}
+
+impl Verb {
+    fn from_payload(action: &'static str, payload: &Value) -> Result<Self, NoAction> {
+        let said = |key| text(payload, action, key);
+        let or_none = |key| match payload.get(key) {
+            None | Some(Value::Nil) => Ok(None),
+            Some(_) => text(payload, action, key).map(Some),
+        };
+        let now = || match payload.get("at") {
+            None => Ok(SOME_TIME.into()),
+            Some(_) => text(payload, action, "at"),
+        };
+        Ok(match action {
+            "set-title" => Self::SetTitle(said("title")?),
+            "set-state" => Self::SetState(or_none("state")?),
+            "set-priority" => Self::SetPriority(priority(action, or_none("priority")?.as_deref())?),
+            "set-tags" => Self::SetTags(texts(payload, action, "tags")?),
+            "set-property" => Self::SetProperty { key: said("key")?, value: or_none("value")? },
+            "set-planning" => Self::SetPlanning {
+                plan: Planned::from_payload(action, payload)?,
+                stamp: or_none("stamp")?,
+            },
+            "insert-subtree" => Self::Insert(said("text")?),
+            "append-subtree" => Self::Append(said("text")?),
+            "move-up" => Self::MoveUp,
+            "refile" => {
+                let fault = NoAction::Argument { action, key: "to", expected: "a heading" };
+                let to =
+                    payload.get("to").filter(|to| to.pairs().is_some()).ok_or(fault.clone())?;
+                match Spot::from_value(action, to)? {
+                    Spot::File => return Err(fault),
+                    to => Self::Refile(to),
+                }
+            }
+            "archive" => Self::Archive,
+            "delete-subtree" => Self::Delete,
+            "toggle-checkbox" => Self::ToggleCheckbox,
+            "clock-in" => Self::ClockIn(now()?),
+            _ => Self::ClockOut(now()?),
+        })
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::SetTitle(_) => "set-title",
+            Self::SetState(_) => "set-state",
+            Self::SetPriority(_) => "set-priority",
+            Self::SetTags(_) => "set-tags",
+            Self::SetProperty { .. } => "set-property",
+            Self::SetPlanning { .. } => "set-planning",
+            Self::Insert(_) => "insert-subtree",
+            Self::Append(_) => "append-subtree",
+            Self::MoveUp => "move-up",
+            Self::Refile(_) => "refile",
+            Self::Archive => "archive",
+            Self::Delete => "delete-subtree",
+            Self::ToggleCheckbox => "toggle-checkbox",
+            Self::ClockIn(_) => "clock-in",
+            Self::ClockOut(_) => "clock-out",
+        }
+    }
+}
+
+impl Spot {
+    fn from_value(action: &'static str, value: &Value) -> Result<Self, NoAction> {
+        let given = |key: &&str| value.get(key).is_some_and(|value| !value.is_nil());
+        let mut keys = ["id", "outline", "line"].into_iter().filter(given);
+        let spot = match keys.next() {
+            None => Self::File,
+            Some("id") => Self::Id(text(value, action, "id")?),
+            Some("outline") => match texts(value, action, "outline")? {
+                titles if titles.is_empty() => Self::File,
+                titles => Self::Outline(titles),
+            },
+            Some(_) => match natural(value, action, "line")? {
+                0 => {
+                    let expected = "the number of a line, from 1";
+                    return Err(NoAction::Argument { action, key: "line", expected });
+                }
+                line => Self::Line(line),
+            },
+        };
+        match keys.next() {
+            None => Ok(spot),
+            // Two places could be two different ones.
+            Some(_) => Err(NoAction::Argument {
+                action,
+                key: "id",
+                expected: "one of `:id`, `:outline` and `:line`",
+            }),
+        }
+    }
+}
+
+impl Planned {
+    fn from_payload(action: &'static str, payload: &Value) -> Result<Self, NoAction> {
+        let word = payload.get("plan").and_then(Value::as_keyword).unwrap_or_default();
+        match word.to_ascii_lowercase().as_str() {
+            "scheduled" => Ok(Self::Scheduled),
+            "deadline" => Ok(Self::Deadline),
+            "closed" => Ok(Self::Closed),
+            _ => Err(NoAction::Argument {
+                action,
+                key: "plan",
+                expected: "`:scheduled`, `:deadline` or `:closed`",
+            }),
+        }
+    }
+}
+
+impl Undo {
+    /// Reads what takes changes back; `None` if no such action has this name.
+    pub(super) fn from_payload(name: &str, payload: &Value) -> Result<Option<Self>, NoAction> {
+        let Some(action) = UNDOS.into_iter().find(|undo| *undo == name) else { return Ok(None) };
+        let what = match action {
+            "undo" => Undone::Record(natural(payload, action, "record")?),
+            "rollback" => Undone::Turn {
+                session: text(payload, action, "session")?,
+                turn: natural(payload, action, "turn")?,
+            },
+            _ => Undone::Snapshot {
+                name: text(payload, action, "name")?,
+                path: payload.get("path").map(|_| path(payload, action, "path")).transpose()?,
+            },
+        };
+        Ok(Some(Self { what, prepared: Prepared::of(payload) }))
+    }
+
+    /// The name of the action.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self.what {
+            Undone::Record(_) => "undo",
+            Undone::Turn { .. } => "rollback",
+            Undone::Snapshot { .. } => "restore",
+        }
+    }
+}
+
+impl Prepared {
+    /// What the daemon put there. Something that is not what it writes is a fault.
+    fn of(payload: &Value) -> Option<Self> {
+        let prepared = payload.get(PREPARED)?;
+        if let Some(fault) = prepared.get("fault").and_then(Value::as_str) {
+            return Some(Self { paths: Vec::new(), fault: Some(fault.into()) });
+        }
+        let files = prepared.get("files").and_then(Value::elements).unwrap_or_default();
+        let path = |file: &Value| file.get("path").and_then(Value::as_str).map(Box::from);
+        let paths: Option<Vec<Box<str>>> = files.iter().map(path).collect();
+        let paths = paths.filter(|paths| {
+            paths.len() <= MAX_FILES && paths.iter().all(|path| is_plain_path(path))
+        });
+        let fault = paths.is_none().then(|| "nobody has looked at the files".into());
+        Some(Self { paths: paths.unwrap_or_default(), fault })
+    }
+}
+
+fn priority(action: &'static str, said: Option<&str>) -> Result<Option<u8>, NoAction> {
+    match said.map(str::as_bytes) {
+        None => Ok(None),
+        Some([letter]) if letter.is_ascii_alphanumeric() => Ok(Some(*letter)),
+        Some(_) => {
+            let expected = "one letter or digit, or nothing";
+            Err(NoAction::Argument { action, key: "priority", expected })
+        }
+    }
+}
+
+/// A list of strings, perhaps an empty one.
+fn texts(
+    payload: &Value,
+    action: &'static str,
+    key: &'static str,
+) -> Result<Vec<Box<str>>, NoAction> {
+    let fault = NoAction::Argument { action, key, expected: "a list of at most 64 strings" };
+    let value = payload.get(key).unwrap_or(&Value::Nil);
+    let words = if value.is_nil() { &[] } else { value.elements().ok_or(fault.clone())? };
+    let word = |word: &Value| word.as_str().map(Box::from);
+    let words: Option<Vec<Box<str>>> = words.iter().map(word).collect();
+    words.filter(|words| words.len() <= MAX_NAMES).ok_or(fault)
+}
