@@ -2,6 +2,7 @@
 //!
 //! - `ast`: the documents that are read and printed
 //! - `visit`, `contend`, `process`, `reader`: readers and printers
+//! - `memex`: the index of a large Memex, beside grep
 //! - `org`: Org files, beside orgize and Emacs
 //! - `client`, `echo`, `servers`, `health`: round trips
 //! - `idle`: memory of many connections, and of many attached shells
@@ -29,6 +30,7 @@ mod health;
 mod hostile;
 mod http;
 mod idle;
+mod memex;
 mod org;
 mod process;
 mod reader;
@@ -71,6 +73,7 @@ const KINDS: &[(&str, InAll, Measure)] = &[
     ("store", InAll::Yes, store::run),
     ("guard", InAll::Yes, guard::run),
     ("attach", InAll::Yes, attach::run),
+    ("memex", InAll::Yes, memex::run),
     ("http", InAll::Yes, http::run),
     ("idle", InAll::Yes, idle::run),
     ("hostile", InAll::Yes, hostile::run),

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::console::{Console, Run, root};
 
 pub(crate) const HELP: &str = "\
-usage: cargo xtask bench [reader|org|health|loop|store|guard|attach|http|idle|hostile|counts|all|soak]
+usage: cargo xtask bench [reader|org|health|loop|store|guard|attach|memex|http|idle|hostile|counts|all|soak]
                          [--quick] [--minutes N] [--markdown|--json] [--native]
 
 Measures bridle beside its rivals in one run and prints tables with ratios, targets last.
@@ -19,6 +19,7 @@ Measures bridle beside its rivals in one run and prints tables with ratios, targ
   store    durable admissions a second: many in a commit, one each, a bare SQLite table
   guard    what a verdict costs with 100 policies, in bare calls of Cedar
   attach   start with a record of 1 GiB, reattach after 10,000 missed events, their export
+  memex    20,000 Org files indexed, opened again, changed and asked; grep -r; commits meanwhile
   http     requests over HTTP beside a bare axum handler; memory of streams that wait
   idle     memory with 10,000 idle connections and as many attached shells, and with 1,000 that
            announce a frame and send nothing
@@ -37,9 +38,9 @@ Measures bridle beside its rivals in one run and prints tables with ratios, targ
 pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
     let (native, rest): (Vec<_>, Vec<_>) =
         arguments.iter().partition(|argument| *argument == "--native");
-    let needs_daemon = !rest
-        .iter()
-        .any(|argument| matches!(argument.as_str(), "reader" | "counts" | "store" | "guard"));
+    let needs_daemon = !rest.iter().any(|argument| {
+        matches!(argument.as_str(), "reader" | "counts" | "store" | "guard" | "memex")
+    });
     if needs_daemon {
         Run::cargo(["build", "--release", "--package", "bridle"]).run(console)?;
     }

@@ -6,6 +6,7 @@ pub(crate) mod conform;
 pub(crate) mod guard;
 pub(crate) mod memory;
 pub(crate) mod org;
+pub(crate) mod recall;
 pub(crate) mod record;
 pub(crate) mod token;
 
@@ -186,6 +187,16 @@ pub(crate) enum Command {
         echo '{\"a\": [1, null]}' | bridle sexp --from-json"
     )]
     Sexp(Sexp),
+    /// Choose the folder of Org files to remember with: first say what would be read, then do it
+    #[command(
+        after_help = "Nothing is written before a yes, or --yes; the files themselves are never changed. Then the \
+        setting\n`memex` is written and the index is made.\n\n\
+        Examples:\n  \
+        bridle init\n  \
+        bridle init ~/org --dry-run --json\n  \
+        bridle init ~/org --yes"
+    )]
+    Init(recall::Init),
     /// See how an Org file is read: what it is made of, and that no byte of it is lost
     #[command(subcommand)]
     Org(org::Org),

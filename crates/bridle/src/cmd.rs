@@ -5,11 +5,13 @@ mod ask;
 mod config;
 mod conform;
 mod grant;
+mod init;
 mod memory;
 mod org;
 mod pages;
 mod pair;
 mod policy;
+mod recall;
 mod record;
 mod session;
 mod talk;
@@ -51,6 +53,7 @@ pub(crate) fn run(command: Command) -> Result<Exit, Failure> {
         Command::Pair(args) => pair::run(args),
         Command::Tap(args) => talk::tap(args),
         Command::Sexp(args) => text::sexp(&args),
+        Command::Init(args) => init::run(&args),
         Command::Org(verb) => org::run(&verb),
         Command::Memory(verb) => memory::run(verb),
         Command::Undo(args) => memory::undo(args),

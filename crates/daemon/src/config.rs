@@ -13,6 +13,7 @@ pub use bridle_wire::frame::UnknownUnit;
 
 use crate::error::Error;
 use crate::fetch::FetchConfig;
+use crate::librarian::MemexRules;
 use crate::tls::TlsConfig;
 use crate::web_origin::WebOrigin;
 
@@ -67,6 +68,8 @@ pub struct Config {
     pub protected: Vec<PathBuf>,
     /// The folder of the user's Org files. `None`: there is no memory.
     pub memex: Option<PathBuf>,
+    /// What of it is read, and what is private.
+    pub memex_rules: MemexRules,
     /// How often the session `heartbeat` is told that time passed. `None`: never.
     pub heartbeat: Option<Duration>,
     /// Limits of the engine.
@@ -99,6 +102,7 @@ impl Default for Config {
             policy: PolicyChoice::default(),
             protected: Vec::new(),
             memex: None,
+            memex_rules: MemexRules::default(),
             heartbeat: None,
             engine: EngineLimits::default(),
             files: FileLimits::default(),

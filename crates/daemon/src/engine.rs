@@ -39,6 +39,7 @@ mod load;
 mod overlay;
 mod query;
 mod readers;
+mod recall;
 mod redact;
 mod refusals;
 mod session;

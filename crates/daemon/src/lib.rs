@@ -19,6 +19,7 @@
 //! - `http`: the same engine for shells that speak OpenHarness over HTTP
 //! - `engine`: sessions, the record, and what carries effects out
 //! - `memory`: the actuator that edits the user's files
+//! - [`librarian`]: the index of the user's Org files, and who keeps it
 //! - [`history`]: the record, read by the commands without a daemon
 //! - [`policy_file`]: the file of policies, read and replaced whole
 //! - [`budget`], `metrics`, [`lock`], `network`, [`private`], `shared`: what all connections have in common
@@ -36,6 +37,7 @@ pub mod error;
 pub mod fetch;
 pub mod history;
 mod http;
+pub mod librarian;
 mod listen;
 pub mod lock;
 pub(crate) mod memory;

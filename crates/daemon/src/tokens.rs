@@ -12,9 +12,9 @@
 //! | scope | questions of the guard that may be asked for it ([`Access`]) | administration |
 //! |---|---|---|
 //! | `observe` | `attach`, `observe` | no |
-//! | `talk` | the same, and `control` | no |
+//! | `talk` | the same, and `control` and `recall` | no |
 //! | `approve` | `attach`, `observe`, `approve` | no |
-//! | `admin` | all four | yes: forgetting, forking, installing policies |
+//! | `admin` | all of them | yes: forgetting, forking, installing policies |
 //!
 //! "Yes" means that the policies are asked, with the owner of the token as the one who asks; "no"
 //! means that they are not even asked.

@@ -144,9 +144,22 @@ pub enum Said {
 ///
 /// Nobody is there, or nobody answers.
 pub fn ask(targets: &[Target], ask: &Ask) -> Result<Said, Error> {
+    request(targets, ask.target(), ask.payload())
+}
+
+/// Asks what the daemon knows, `:target :context`, and waits for the answer.
+///
+/// # Errors
+///
+/// Nobody is there, or nobody answers.
+pub fn ask_context(targets: &[Target], payload: Value) -> Result<Said, Error> {
+    request(targets, "context", payload)
+}
+
+fn request(targets: &[Target], target: &str, payload: Value) -> Result<Said, Error> {
     let mut client = Client::connect_any(targets)?;
-    let mut message = Message::new(Type::Request).with_id(1).with_payload(ask.payload());
-    message.target = Some(Actuator::new(ask.target()));
+    let mut message = Message::new(Type::Request).with_id(1).with_payload(payload);
+    message.target = Some(Actuator::new(target));
     let mut text = String::new();
     message.write(&mut text);
     let answer = client.request(&text)?;

@@ -7,6 +7,8 @@ use crate::settings::StateDir;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Memory {
+    #[command(flatten)]
+    Recall(super::recall::Recall),
     /// List versions of your files, the latest first: when, who, why
     #[command(
         after_help = "Works while the daemon runs and when it does not. RECORD is what `bridle undo` takes.\n\n\

@@ -24,6 +24,7 @@ use crate::settings::{Given, StateDir};
 
 pub(crate) fn run(verb: args::Memory) -> Result<Exit, Failure> {
     match verb {
+        args::Memory::Recall(question) => super::recall::run(question),
         args::Memory::Log(args) => log(&args),
         args::Memory::Show(args) => show(&args),
         args::Memory::Diff(args) => diff(&args),

@@ -99,7 +99,9 @@ impl File<'_> {
             DeValue::Boolean(flag) => flag.to_string(),
             DeValue::Integer(number) if number.radix() == 10 => number.as_str().replace('_', ""),
             DeValue::Table(keys) if setting.kind == Kind::Keys => self.keys(keys, line)?,
-            DeValue::Array(list) if setting.kind == Kind::Origins => self.list(name, list, line)?,
+            DeValue::Array(list) if matches!(setting.kind, Kind::Origins | Kind::Words) => {
+                self.list(name, list, line)?
+            }
             _ => {
                 return Err(self
                     .failure(line, &format!("`{name}`: expected text, a number or a boolean"))

@@ -9,6 +9,8 @@ use bridle_daemon::config::{
     UnknownUnit,
 };
 use bridle_daemon::fetch::FetchConfig;
+use bridle_daemon::librarian::MemexRules;
+use bridle_daemon::librarian::survey::Rules;
 use bridle_daemon::tls::TlsConfig;
 use bridle_daemon::{Error, WebOrigin};
 
@@ -55,6 +57,7 @@ impl Settings {
             policy: self.policy(),
             protected: self.protected(),
             memex: self.path("memex").map(Path::to_path_buf),
+            memex_rules: self.memex_rules()?,
             heartbeat: self.span("heartbeat"),
             fetch: self.fetch(),
             ..Config::default()
@@ -149,6 +152,24 @@ impl Settings {
             Value::Path(path) => PolicyChoice::File(path.clone()),
             _ => PolicyChoice::BuiltIn,
         }
+    }
+
+    /// What of the memex is read, and what is private.
+    pub(crate) fn memex_rules(&self) -> Result<MemexRules, Failure> {
+        let words = |name: &str| -> Vec<String> {
+            let text = self.word(name).unwrap_or_default();
+            let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+            words.map(str::to_owned).collect()
+        };
+        let private = words("memex-private");
+        let rules = Rules {
+            max_file: self.size("memex-max-file")? as u64,
+            private_tags: private.clone(),
+            private_drawers: private,
+            ..Rules::default()
+        };
+        let roots = words("memex-roots").into_iter().map(PathBuf::from).collect();
+        Ok(MemexRules { rules, roots })
     }
 
     /// Where settings and keys are.

@@ -31,6 +31,7 @@ pub(crate) enum Kind {
     Keys,
     Origins,
     Hosts,
+    Words,
     Secret,
 }
 
@@ -69,6 +70,7 @@ impl Kind {
             Kind::Keys => "ID=FILE",
             Kind::Origins => "ORIGIN",
             Kind::Hosts => "HOSTS|off",
+            Kind::Words => "WORDS",
             Kind::Secret => "SECRET",
         }
     }
@@ -114,6 +116,10 @@ impl Kind {
                 .parse::<Hosts>()
                 .map(|_| Value::Word(text.to_owned()))
                 .map_err(|error| error.to_string()),
+            Kind::Words if text.split(',').any(|word| word.trim().is_empty()) => {
+                Err(format!("expected words with commas between them, got `{text}`"))
+            }
+            Kind::Words => Ok(Value::Word(text.to_owned())),
             Kind::Secret => secret(text).map(Value::Secret),
         }
     }

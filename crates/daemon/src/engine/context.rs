@@ -16,6 +16,7 @@ use bridle_wire::oacp::{Failure, Message, Path, Type};
 
 use super::hub::Hub;
 use super::overlay;
+use super::recall;
 use super::refusals::Attempt;
 use crate::principal::Principal;
 
@@ -26,6 +27,15 @@ const CONTEXT: &str = "context";
 const ACTIONS: &[Action] = &[
     Action { name: "get-ast", answer: overlay::get_ast },
     Action { name: "modified", answer: overlay::modified },
+    Action { name: "query", answer: recall::answer },
+    Action { name: "outline", answer: recall::answer },
+    Action { name: "focus", answer: recall::answer },
+    Action { name: "get-object", answer: recall::answer },
+    Action { name: "memex-status", answer: recall::answer },
+    Action { name: "list-all-skills", answer: recall::answer },
+    Action { name: "get-skill-source", answer: recall::answer },
+    Action { name: "resolve-path", answer: recall::answer },
+    Action { name: "get-system-logs", answer: recall::answer },
 ];
 
 /// An answer in the making.

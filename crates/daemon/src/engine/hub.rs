@@ -48,6 +48,7 @@ use super::terms::{Attach, AttachmentId, Mode, Out};
 use super::wakes::Wakes;
 use super::work::Work;
 use crate::config::EngineLimits;
+use crate::librarian::Librarian;
 use crate::metrics::EngineMetrics;
 use crate::principal::Principal;
 
@@ -82,6 +83,8 @@ pub(crate) struct Hub {
     pub(super) refusals: Refusals,
     /// The policies that hold.
     pub(crate) guard: Guard,
+    /// Who keeps the index of the Memex, if there is one.
+    pub(super) librarian: Option<Arc<Librarian>>,
     /// What principals did in all sessions.
     pub(super) sums: Sums,
     /// Buffers that shells have not saved.

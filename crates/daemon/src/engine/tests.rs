@@ -8,6 +8,7 @@ mod control;
 mod memory;
 mod overlay;
 mod policies;
+mod recall;
 mod record;
 mod requests;
 mod rig;

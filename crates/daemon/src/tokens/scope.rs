@@ -41,7 +41,7 @@ impl Scope {
     fn permits(self, access: Access) -> bool {
         match access {
             Access::Attach | Access::Observe => true,
-            Access::Control => matches!(self, Scope::Talk | Scope::Admin),
+            Access::Control | Access::Recall => matches!(self, Scope::Talk | Scope::Admin),
             Access::Approve => matches!(self, Scope::Approve | Scope::Admin),
         }
     }

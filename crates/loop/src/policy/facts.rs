@@ -70,6 +70,8 @@ pub enum Access {
     Control,
     /// Answer its questions.
     Approve,
+    /// Ask what the user's memory holds, from within it.
+    Recall,
 }
 
 /// An action that somebody wants to be done, and where.
@@ -287,7 +289,8 @@ impl Person {
 
 impl Access {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Attach, Self::Observe, Self::Control, Self::Approve];
+    pub const ALL: [Self; 5] =
+        [Self::Attach, Self::Observe, Self::Control, Self::Approve, Self::Recall];
 
     /// The word for it.
     pub fn word(self) -> &'static str {
@@ -296,6 +299,7 @@ impl Access {
             Access::Observe => "observe",
             Access::Control => "control",
             Access::Approve => "approve",
+            Access::Recall => "recall",
         }
     }
 }

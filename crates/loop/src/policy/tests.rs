@@ -36,6 +36,7 @@ fn the_default_set_loads_and_explains_itself() {
             "owner-asks",
             "sessions.1",
             "sessions.2",
+            "recall",
             "local-tcp",
             "anonymous",
             "runaway",

@@ -27,6 +27,7 @@ use super::super::work::Work;
 use super::{DESKS, Hub};
 use crate::config::Config;
 use crate::error::Error;
+use crate::librarian::Librarian;
 use crate::memory::{Editor, MEMORY};
 use crate::metrics::EngineMetrics;
 
@@ -91,7 +92,6 @@ impl Hub {
             Keeper::start(store, &config.state, Arc::clone(&clock), metrics.commits.clone())
                 .map_err(Error::Keeper)?;
         let limits = config.engine;
-        let guard = Guard::start(config);
         let hub = Arc::new(Hub {
             limits,
             keeper,
@@ -105,7 +105,8 @@ impl Hub {
             loaded: Mutex::default(),
             wakes: Wakes::default(),
             refusals: Refusals::default(),
-            guard,
+            guard: Guard::start(config),
+            librarian: Librarian::start(config).map_err(Error::Keeper)?,
             sums,
             overlays: Arc::new(overlays),
             workers: Semaphore::new(limits.workers),
@@ -144,6 +145,9 @@ impl Hub {
         self.tasks.close();
         if tokio::time::timeout(grace, self.tasks.wait()).await.is_err() {
             tracing::warn!(left = self.tasks.len(), "work of sessions did not end in time");
+        }
+        if let Some(librarian) = &self.librarian {
+            librarian.stop().await;
         }
         self.note("daemon-down").await;
         self.keeper.close();

@@ -1,0 +1,254 @@
+//! `bridle init`: a folder of Org files becomes the Memex. First it is said what would be read; then, after a yes,
+//! the setting is written and the index is made.
+
+use std::fmt::Write as _;
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use bridle_daemon::librarian::survey::{self, Progress, Survey};
+use bridle_daemon::lock::StateLock;
+
+use super::record::print;
+use crate::args::recall::Init;
+use crate::exit::{Exit, Failure};
+use crate::json::{object, quoted};
+use crate::settings::{self, Given, Settings};
+
+/// Entries of the list of what is not read that are shown to people.
+const SHOWN: usize = 20;
+
+/// Time between two drawings of the bar.
+const FRAME: Duration = Duration::from_millis(100);
+
+/// Width of the bar, in characters.
+const WIDTH: usize = 30;
+
+pub(crate) fn run(args: &Init) -> Result<Exit, Failure> {
+    let given = Given::with_state(args.file.clone(), args.state.clone());
+    let settings = Settings::resolve(&given)?;
+    let folder = folder(args, &settings)?;
+    let rules = settings.memex_rules()?.rules;
+    let mut bar = Bar::new("reading");
+    let survey = survey::survey(&folder, &rules, |progress| bar.draw(progress));
+    bar.clear();
+    let survey = survey.map_err(|error| {
+        let what = format!("`{}` cannot be a memex", folder.display());
+        Failure::because(Exit::NoInput, what, &error)
+            .hint("name a folder of Org files: bridle init DIR")
+    })?;
+    if !args.json {
+        print(&told(&folder, &survey))?;
+    }
+    if args.dry_run || !(args.yes || confirm(args.json)?) {
+        let done = "nothing is written; `bridle init --yes` does it\n";
+        return print(&if args.json { as_json(&folder, &survey, None) } else { done.to_owned() });
+    }
+    let file = args.file.config.clone().map_or_else(settings::expected_file, Ok)?;
+    write_setting(&file, &folder)?;
+    let seconds = index(&folder, &rules, &settings)?;
+    print(&match args.json {
+        true => as_json(&folder, &survey, Some((&file, seconds))),
+        false => match seconds {
+            Some(seconds) => format!("wrote {}\nindexed in {seconds:.1} s\n", file.display()),
+            None => format!(
+                "wrote {}\na daemon runs: it takes the memex up when it is started again\n",
+                file.display()
+            ),
+        },
+    })
+}
+
+/// The folder, whole and without links.
+fn folder(args: &Init, settings: &Settings) -> Result<PathBuf, Failure> {
+    let named = args.dir.clone().or_else(|| settings.path("memex").map(Path::to_path_buf));
+    let home = || std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+    let folder = named.or_else(|| home().map(|home| home.join("memex"))).ok_or_else(|| {
+        Failure::new(Exit::Usage, "no folder is named, and HOME is not set").hint("bridle init DIR")
+    })?;
+    let found = folder.canonicalize().map_err(|error| {
+        Failure::because(Exit::NoInput, format!("no folder `{}`", folder.display()), &error)
+            .hint("make it, or name another: bridle init DIR")
+    })?;
+    match found.to_str() {
+        Some(_) => Ok(found),
+        None => Err(Failure::new(Exit::Usage, "the name of the folder is no text")),
+    }
+}
+
+/// Makes the index, unless a daemon has the state directory.
+fn index(
+    folder: &Path,
+    rules: &survey::Rules,
+    settings: &Settings,
+) -> Result<Option<f64>, Failure> {
+    let state = settings.state()?;
+    let Ok(_lock) = StateLock::take(&state) else { return Ok(None) };
+    let mut bar = Bar::new("indexing");
+    let begun = Instant::now();
+    let indexed = survey::index(folder, rules, &state, |progress| bar.draw(progress));
+    bar.clear();
+    indexed.map_err(|error| {
+        Failure::because(Exit::Io, "the index cannot be made", &error)
+            .hint("check the space on the disk; the files are as they were")
+    })?;
+    Ok(Some(begun.elapsed().as_secs_f64()))
+}
+
+/// What would be read, for people.
+fn told(folder: &Path, survey: &Survey) -> String {
+    let Survey { files, bytes, headings, skipped, more_skipped, others, hidden } = survey;
+    let mut text = format!(
+        "{}: {files} Org files, {:.1} MiB, {headings} headings would be read; nothing in it is changed\n",
+        folder.display(),
+        *bytes as f64 / f64::from(1 << 20),
+    );
+    let _ =
+        writeln!(text, "not read: {others} other files, {hidden} hidden ones, locks and backups");
+    for entry in skipped.iter().take(SHOWN) {
+        let path: String = entry.path.chars().filter(|c| !c.is_control()).collect();
+        let _ = writeln!(text, "not read: {path} ({})", entry.why.word());
+    }
+    let more = skipped.len().saturating_sub(SHOWN) + more_skipped;
+    if more > 0 {
+        let _ = writeln!(text, "not read: {more} more; --json lists them");
+    }
+    text
+}
+
+fn as_json(folder: &Path, survey: &Survey, done: Option<(&Path, Option<f64>)>) -> String {
+    let skipped = survey
+        .skipped
+        .iter()
+        .map(|entry| object(&[("path", quoted(&entry.path)), ("why", quoted(entry.why.word()))]));
+    let skipped: Vec<String> = skipped.collect();
+    let (file, seconds) = done.map_or((None, None), |(file, seconds)| (Some(file), seconds));
+    let null = || "null".to_owned();
+    let line = object(&[
+        ("folder", quoted(&folder.to_string_lossy())),
+        ("files", survey.files.to_string()),
+        ("bytes", survey.bytes.to_string()),
+        ("headings", survey.headings.to_string()),
+        ("other_files", survey.others.to_string()),
+        ("hidden", survey.hidden.to_string()),
+        ("skipped", format!("[{}]", skipped.join(","))),
+        ("more_skipped", survey.more_skipped.to_string()),
+        ("wrote", file.map_or_else(null, |file| quoted(&file.to_string_lossy()))),
+        ("indexed_seconds", seconds.map_or_else(null, |seconds| format!("{seconds:.3}"))),
+    ]);
+    format!("{line}\n")
+}
+
+/// Asks on a terminal; elsewhere the answer is no.
+fn confirm(json: bool) -> Result<bool, Failure> {
+    if json || !io::stdin().is_terminal() {
+        return Ok(false);
+    }
+    let mut out = io::stdout().lock();
+    let asked = out.write_all(b"Use this folder? [y/N] ").and_then(|()| out.flush());
+    asked.map_err(|error| Failure::stream("cannot write to stdout", &error))?;
+    let mut line = String::new();
+    io::stdin()
+        .lock()
+        .read_line(&mut line)
+        .map_err(|error| Failure::stream("cannot read stdin", &error))?;
+    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
+}
+
+/// Sets `memex` in the file of settings; every other line stays as it is.
+fn write_setting(file: &Path, folder: &Path) -> Result<(), Failure> {
+    let failed = |error: &io::Error| {
+        Failure::because(Exit::CannotCreate, format!("cannot write `{}`", file.display()), error)
+            .hint("name a place you may write to with --config FILE")
+    };
+    let before = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(failed(&error)),
+    };
+    let line = format!("memex = {}", quoted(&folder.to_string_lossy()));
+    let after = with_line(&before, &line);
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder).map_err(|error| failed(&error))?;
+    }
+    // Beside it and then in its place: whatever happens, one of the two is whole.
+    let beside = file.with_extension("toml.new");
+    let write = || -> io::Result<()> {
+        let mut out = std::fs::File::create(&beside)?;
+        if let Ok(meta) = std::fs::metadata(file) {
+            out.set_permissions(meta.permissions())?;
+        }
+        out.write_all(after.as_bytes())?;
+        out.sync_all()?;
+        std::fs::rename(&beside, file)
+    };
+    write().map_err(|error| failed(&error))?;
+    settings::check_file(file).map(drop)
+}
+
+/// The text with the line for `memex` in it: in the place of the old one, or before the first table.
+fn with_line(text: &str, line: &str) -> String {
+    let mut lines: Vec<&str> = text.lines().collect();
+    let first_table = lines.iter().position(|line| line.trim_start().starts_with('['));
+    let top = first_table.unwrap_or(lines.len());
+    let is_setting = |line: &&str| {
+        let rest = line.trim_start().strip_prefix("memex").map(str::trim_start);
+        rest.is_some_and(|rest| rest.starts_with('='))
+    };
+    match lines[..top].iter().position(is_setting) {
+        Some(at) => lines[at] = line,
+        None => lines.insert(top, line),
+    }
+    lines.join("\n") + "\n"
+}
+
+/// How far it is, on a terminal.
+struct Bar {
+    what: &'static str,
+    drawn: Option<Instant>,
+    is_on: bool,
+}
+
+impl Bar {
+    fn new(what: &'static str) -> Bar {
+        Bar { what, drawn: None, is_on: io::stderr().is_terminal() }
+    }
+
+    fn draw(&mut self, progress: Progress) {
+        let is_due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME);
+        if !self.is_on || !is_due {
+            return;
+        }
+        self.drawn = Some(Instant::now());
+        let Progress { files, all_files, bytes, all_bytes } = progress;
+        let full =
+            usize::try_from(bytes * WIDTH as u64 / all_bytes.max(1)).unwrap_or(WIDTH).min(WIDTH);
+        let (done, left) = ("#".repeat(full), "-".repeat(WIDTH - full));
+        let what = self.what;
+        // A bar that cannot be drawn is missed by nobody.
+        let _ = write!(io::stderr().lock(), "\r{what} [{done}{left}] {files}/{all_files} files");
+    }
+
+    /// Takes the bar away.
+    fn clear(&mut self) {
+        if self.drawn.take().is_some() {
+            let _ = write!(io::stderr().lock(), "\r\u{1b}[K");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_line;
+
+    #[test]
+    fn the_line_of_the_setting_is_replaced_or_comes_before_the_first_table() {
+        let check =
+            |before: &str, after: &str| assert_eq!(with_line(before, "memex = \"x\""), after);
+        check("", "memex = \"x\"\n");
+        check("tcp = \"off\"\n", "tcp = \"off\"\nmemex = \"x\"\n");
+        check("# c\nmemex=\"old\" # d\n[hmac]\n", "# c\nmemex = \"x\"\n[hmac]\n");
+        check("[hmac]\nmemex = 1\n", "memex = \"x\"\n[hmac]\nmemex = 1\n");
+        check("memex-private = \"a\"", "memex-private = \"a\"\nmemex = \"x\"\n");
+    }
+}

@@ -1,0 +1,229 @@
+//! The questions of `bridle memory`: asking a running daemon what the user's Org files hold.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use bridle_sexp::{Value, json};
+use bridle_shell::system::{Said, ask_context};
+
+use super::record::print;
+use super::session::refused;
+use super::talk::find;
+use crate::args::{Peer, recall as args};
+use crate::exit::{Exit, Failure};
+
+pub(crate) fn run(verb: args::Recall) -> Result<Exit, Failure> {
+    match verb {
+        args::Recall::Query(args) => query(*args),
+        args::Recall::Outline(args) => outline(args),
+        args::Recall::Focus(args) => focus(args),
+        args::Recall::Get(args) => get(args),
+        args::Recall::Status(args) => status(args),
+    }
+}
+
+fn query(args: args::Query) -> Result<Exit, Failure> {
+    let mut ask = Asking::new("query");
+    let words = args.words.join(" ");
+    ask.text("text", Some(words).filter(|words| !words.trim().is_empty()));
+    ask.texts("tags", args.tag);
+    ask.texts("without", args.without);
+    ask.texts("todo", args.todo);
+    ask.word("state", args.state);
+    ask.text("priority", args.priority);
+    let properties = args.property.iter().map(|property| match property.split_once('=') {
+        Some((name, value)) => Value::list([Value::str(name), Value::str(value)]),
+        None => Value::list([Value::str(property.as_str())]),
+    });
+    ask.list("properties", properties.collect());
+    ask.text("from", args.from);
+    ask.text("to", args.to);
+    ask.word("type", args.kind);
+    ask.word("scope", args.scope);
+    ask.text("under", args.under);
+    paged(ask, args.paging)
+}
+
+fn outline(args: args::Outline) -> Result<Exit, Failure> {
+    let mut ask = Asking::new("outline");
+    ask.text("under", args.under);
+    ask.number("depth", args.depth);
+    paged(ask, args.paging)
+}
+
+/// A page of objects, and where to go on.
+fn paged(mut ask: Asking, paging: args::Paging) -> Result<Exit, Failure> {
+    ask.number("limit", paging.limit);
+    ask.text("cursor", paging.cursor);
+    let told = ask.of(paging.peer)?;
+    if paging.json {
+        return print_json(&told);
+    }
+    let mut text = String::new();
+    for object in told.get("objects").and_then(Value::elements).unwrap_or_default() {
+        text.push_str(&line(object));
+    }
+    let exit = print(&text)?;
+    if let Some(next) = told.get("next").and_then(Value::as_str) {
+        // When stderr is gone, there is nobody to tell.
+        let _ = writeln!(std::io::stderr().lock(), "there is more: --cursor '{next}'");
+    }
+    Ok(exit)
+}
+
+fn focus(args: args::Focus) -> Result<Exit, Failure> {
+    let mut ask = Asking::new("focus");
+    ask.text("id", args.at);
+    ask.number("budget", args.budget);
+    let told = ask.of(args.peer)?;
+    if args.json {
+        return print_json(&told);
+    }
+    let mut text = String::new();
+    for part in told.get("parts").and_then(Value::elements).unwrap_or_default() {
+        text.push_str(&line(part));
+        if let Some(body) = part.get("text").and_then(Value::as_str) {
+            body.lines().for_each(|body| text.push_str(&format!("    {}\n", tamed(body))));
+        }
+        if part.get("cut").is_some() {
+            text.push_str("    (cut)\n");
+        }
+    }
+    let count = |key| told.get(key).and_then(Value::as_i64).unwrap_or_default();
+    let _ = writeln!(text, "{} of {} tokens", count("tokens"), count("budget"));
+    for left in told.get("left-out").and_then(Value::elements).unwrap_or_default() {
+        let what = left.get("what").and_then(Value::as_str).unwrap_or_default();
+        let count = left.get("count").and_then(Value::as_i64).unwrap_or_default();
+        let _ = writeln!(text, "left out: {count} {what}");
+    }
+    print(&text)
+}
+
+fn get(args: args::Get) -> Result<Exit, Failure> {
+    let mut ask = Asking::new("get-object");
+    ask.text("id", Some(args.id));
+    let told = ask.of(args.peer)?;
+    let object = told.get("object").cloned().unwrap_or(Value::Nil);
+    if args.json {
+        return print_json(&object);
+    }
+    let mut text = line(&object);
+    if let Some(body) = object.get("text").and_then(Value::as_str) {
+        body.lines().for_each(|body| text.push_str(&format!("{}\n", tamed(body))));
+    }
+    print(&text)
+}
+
+fn status(args: args::Status) -> Result<Exit, Failure> {
+    let told = Asking::new("memex-status").of(args.peer)?;
+    if args.json {
+        return print_json(&told);
+    }
+    let text = |value: &Value| {
+        let word = value.as_str().map(tamed);
+        word.or_else(|| value.as_keyword().map(str::to_owned)).unwrap_or_else(|| value.to_string())
+    };
+    let mut out = String::new();
+    for (key, value) in told.pairs().into_iter().flatten() {
+        let Some(key) = key.as_keyword().filter(|key| !matches!(*key, "status" | "action")) else {
+            continue;
+        };
+        match value.elements().filter(|_| matches!(key, "skipped" | "duplicates")) {
+            None => {
+                let _ = writeln!(out, "{key}: {}", text(value));
+            }
+            Some(entries) => {
+                for entry in entries {
+                    let fact = |key| entry.get(key).map(text).unwrap_or_default();
+                    let why = if key == "skipped" { fact("why") } else { fact("declared") };
+                    let _ = writeln!(out, "{key}: {} ({why})", fact("path"));
+                }
+            }
+        }
+    }
+    print(&out)
+}
+
+/// An object for people: where it is, and what it says.
+fn line(object: &Value) -> String {
+    let text = |key| object.get(key).and_then(Value::as_str).map(tamed);
+    let number = |key| object.get(key).and_then(Value::as_i64);
+    let mut line = text("path").unwrap_or_default();
+    if let Some(at) = number("line") {
+        let _ = write!(line, ":{at}");
+    }
+    let stars = usize::try_from(number("level").unwrap_or(0)).unwrap_or(0).min(8);
+    let _ = write!(line, "  {}", "*".repeat(stars));
+    for part in [text("todo"), text("priority").map(|it| format!("[#{it}]")), text("title")] {
+        if let Some(part) = part {
+            let _ = write!(line, " {part}");
+        }
+    }
+    let tags = object.get("tags").and_then(Value::elements).unwrap_or_default();
+    let tags: Vec<String> = tags.iter().filter_map(Value::as_str).map(tamed).collect();
+    if !tags.is_empty() {
+        let _ = write!(line, "  :{}:", tags.join(":"));
+    }
+    if object.get("private").is_some() {
+        line.push_str("  (private)");
+    }
+    if object.get("encrypted").is_some() {
+        line.push_str("  (encrypted)");
+    }
+    let id = text("id").unwrap_or_default();
+    let _ = writeln!(line, "  {id}");
+    if let Some(snippet) = text("snippet") {
+        let _ = writeln!(line, "    {snippet}");
+    }
+    line
+}
+
+/// Text as a terminal may be shown it: without what would move its cursor.
+fn tamed(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
+}
+
+fn print_json(value: &Value) -> Result<Exit, Failure> {
+    let mut text = String::new();
+    json::to_json(value, &mut text);
+    text.push('\n');
+    print(&text)
+}
+
+/// A question in the making.
+struct Asking(Vec<(&'static str, Value)>);
+
+impl Asking {
+    fn new(action: &str) -> Asking {
+        Asking(vec![("action", Value::keyword(action))])
+    }
+
+    fn text(&mut self, key: &'static str, text: Option<String>) {
+        self.0.extend(text.map(|text| (key, Value::str(text))));
+    }
+
+    fn word(&mut self, key: &'static str, word: Option<String>) {
+        self.0.extend(word.map(|word| (key, Value::keyword(&word))));
+    }
+
+    fn number(&mut self, key: &'static str, number: Option<u32>) {
+        self.0.extend(number.map(|number| (key, Value::int(i64::from(number)))));
+    }
+
+    fn texts(&mut self, key: &'static str, texts: Vec<String>) {
+        self.list(key, texts.into_iter().map(Value::str).collect());
+    }
+
+    fn list(&mut self, key: &'static str, list: Vec<Value>) {
+        if !list.is_empty() {
+            self.0.push((key, Value::list(list)));
+        }
+    }
+
+    fn of(self, peer: Peer) -> Result<Value, Failure> {
+        match ask_context(&find(peer)?, Value::plist(self.0))? {
+            Said::Done(payload) => Ok(payload),
+            Said::Not(answer) => Err(refused(&answer)),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The librarian's thread: opens the folder and the index, reads what changed, waits for more.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bridle_store::Error;
+use bridle_store::memex::{Index, Memex, Scan};
+
+use super::watch::{Heard, Watch};
+use super::{Doing, Shared, Watched};
+
+/// How long to wait before something that failed is tried again.
+const RETRY: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 5000 });
+
+/// Quiet time after which the disk is made to have all of the index.
+const SETTLE: Duration = Duration::from_secs(5);
+
+/// How often the folder is looked at anew because folders came while it was looked at.
+const LOOKS: usize = 4;
+
+/// The priority of the thread: what is left over by all others.
+const NICE: i32 = 19;
+
+/// Why the thread leaves the folder.
+enum Left {
+    /// The daemon stops.
+    Stop,
+    /// Something failed.
+    Failed(Error),
+    /// The folder is gone.
+    Gone,
+}
+
+impl From<Error> for Left {
+    fn from(error: Error) -> Left {
+        Left::Failed(error)
+    }
+}
+
+/// Works until the bell rings.
+pub(super) fn work(shared: &Shared) {
+    // On Linux this is the thread's own priority. Without it everything works, only less kindly.
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::setpriority_process(None, NICE) {
+        tracing::debug!(%error, "the librarian keeps its priority");
+    }
+    let mut told: Option<String> = None;
+    loop {
+        let why = match keep(shared) {
+            Left::Stop => return,
+            Left::Gone => "the folder is gone".to_owned(),
+            Left::Failed(error) => {
+                let source = std::error::Error::source(&error);
+                let why =
+                    source.map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
+                if matches!(error, Error::Damaged(_) | Error::Sql(_)) {
+                    tracing::warn!(%why, "the index of the memex is made anew");
+                    forget(shared);
+                    if let Err(error) = Index::throw_away(&shared.state) {
+                        tracing::error!(%error, "the index cannot be removed");
+                    }
+                }
+                why
+            }
+        };
+        // The same reason is told once, not every few seconds.
+        if told.as_ref() != Some(&why) {
+            tracing::warn!(folder = %shared.folder.display(), %why, "the memex cannot be kept up with");
+        }
+        shared.set(Doing::Stuck(why.as_str().into()));
+        told = Some(why);
+        if shared.bell.wait(RETRY) {
+            return;
+        }
+    }
+}
+
+/// Lets go of readers of an index that is no more.
+fn forget(shared: &Shared) {
+    let mut now = shared.now();
+    now.edition += 1;
+    now.idle.clear();
+    now.memex = None;
+}
+
+/// Keeps up with the folder until that is not possible.
+fn keep(shared: &Shared) -> Left {
+    match try_keep(shared) {
+        Ok(never) => match never {},
+        Err(left) => left,
+    }
+}
+
+fn try_keep(shared: &Shared) -> Result<std::convert::Infallible, Left> {
+    let memex = Arc::new(Memex::open(&shared.folder, shared.config.rules.clone())?);
+    forget(shared);
+    let mut index = Index::open(&shared.state, &memex)?;
+    shared.now().memex = Some(Arc::clone(&memex));
+    let watch_failed = |source| Error::Io { path: memex.root().into(), source };
+    let mut watch = Watch::new().map_err(watch_failed)?;
+    look(shared, &memex, &mut index, &mut watch)?;
+    let mut unsettled = true;
+    loop {
+        shared.set(Doing::Waiting);
+        let heard = watch.wait(&shared.bell, unsettled.then_some(SETTLE));
+        match heard {
+            Heard::Stop => {
+                index.settle()?;
+                return Err(Left::Stop);
+            }
+            Heard::Gone => return Err(Left::Gone),
+            Heard::Nothing => {
+                index.settle()?;
+                unsettled = false;
+            }
+            Heard::Anything => {
+                look(shared, &memex, &mut index, &mut watch)?;
+                unsettled = true;
+            }
+            Heard::Files(paths) => {
+                let changes = index.update(&memex, &paths)?;
+                tracing::debug!(?changes, "files of the memex changed");
+                unsettled = true;
+            }
+        }
+    }
+}
+
+/// Looks at everything, and reads what is new or changed.
+fn look(shared: &Shared, memex: &Memex, index: &mut Index, watch: &mut Watch) -> Result<(), Left> {
+    if !memex.root().is_dir() || !is_same(memex.root(), &shared.folder) {
+        return Err(Left::Gone);
+    }
+    let scan = watched_scan(memex, watch);
+    shared.now().watched = if watch.is_polling { Watched::Polled } else { Watched::Told };
+    let mut heed = |progress| {
+        shared.set(Doing::Reading(progress));
+        !shared.bell.is_rung()
+    };
+    let changes = index.sync(memex, &scan, &mut heed)?;
+    if changes.stopped {
+        return Err(Left::Stop);
+    }
+    if changes != bridle_store::memex::Changes::default() {
+        tracing::info!(files = scan.files.len(), ?changes, "the memex is indexed");
+    }
+    Ok(())
+}
+
+/// Looks which files there are, every folder watched before it is looked into for the last time: what changes
+/// later is heard.
+fn watched_scan(memex: &Memex, watch: &mut Watch) -> Scan {
+    let mut scan = memex.scan();
+    for _ in 0..LOOKS {
+        if !watch.add(memex.root(), &scan.folders) {
+            break;
+        }
+        scan = memex.scan();
+    }
+    scan
+}
+
+/// Whether the folder that is set is still the one that is open.
+fn is_same(root: &Path, folder: &Path) -> bool {
+    folder.canonicalize().is_ok_and(|found| found == root)
+}

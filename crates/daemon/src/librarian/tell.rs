@@ -1,0 +1,365 @@
+//! Answers to questions to `:target :context`: from what the index says to what a shell is told.
+
+use std::path::{Path, PathBuf};
+
+use bridle_sexp::Value;
+use bridle_store::Error;
+use bridle_store::memex::focus::Shown;
+use bridle_store::memex::{
+    Catalog, Eyes, Hit, Object, ObjectKind, Outline, OutlinePage, Page, Standing, Text, Vision,
+    resolve,
+};
+use bridle_wire::Code;
+use bridle_wire::oacp::Failure;
+
+use super::ask::{Ask, Snippets};
+use super::{Doing, Shared, Watched};
+
+/// Bytes of objects in one answer; a page that is larger is cut, and goes on behind its cursor.
+const MAX_ANSWER: usize = 1 << 20;
+
+/// The folder of skills, in the Memex.
+const SKILLS: &str = "skills";
+
+/// Skills in one answer.
+const MAX_SKILLS: usize = 500;
+
+/// What is said with a list of skills.
+const NOT_RUN: &str =
+    "skills are files of the folder `skills` in the memex; this version lists them and runs none";
+
+/// Children of an object in one answer.
+const MAX_CHILDREN: usize = 500;
+
+/// Who asks, as far as it matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Asked {
+    /// What they may see.
+    pub(crate) eyes: Eyes,
+}
+
+impl Shared {
+    /// Answers a question.
+    pub(super) fn answer(&self, ask: &Ask, asked: &Asked) -> Result<Value, Failure> {
+        let eyes = asked.eyes;
+        match ask {
+            Ask::Query(query, snippets) => {
+                let text = match snippets {
+                    Snippets::Shown => Text::Snippets,
+                    Snippets::Left => Text::None,
+                };
+                self.read(|catalog| catalog.query(query, eyes, text)).map(page)
+            }
+            Ask::Outline(outline) => {
+                self.read(|catalog| catalog.outline(outline, eyes)).map(outlined)
+            }
+            Ask::Focus(focus) => {
+                self.read(|catalog| catalog.focus(focus, eyes)).map(|it| seen(&it))
+            }
+            Ask::Object(name) => self.read(|catalog| object_of(catalog, name, eyes)),
+            Ask::Status => self.status(eyes),
+            Ask::Skills => self.read(|catalog| skills(catalog, eyes)),
+            Ask::SkillSource(name) => self.skill_source(name, eyes),
+            Ask::Resolve(path) => self.resolved(path, eyes),
+            // Answered by the hub, which has the record.
+            Ask::Logs(_) => Err(Code::Internal.into()),
+        }
+    }
+
+    fn status(&self, eyes: Eyes) -> Result<Value, Failure> {
+        let (doing, watched, memex) = {
+            let now = self.now();
+            (now.doing.clone(), now.watched, now.memex.clone())
+        };
+        let mut pairs = Vec::new();
+        if eyes == Eyes::Owner {
+            pairs.push(("folder", text(&self.folder.to_string_lossy())));
+        }
+        pairs.extend(doing.told(eyes));
+        let how = if watched == Watched::Told { "told" } else { "polled" };
+        pairs.push(("changes", Value::keyword(how)));
+        if memex.is_some() {
+            pairs.extend(self.read(|catalog| indexed(catalog, eyes))?);
+        }
+        Ok(success("memex-status", pairs))
+    }
+
+    /// The text of a skill, by the name that the list has.
+    fn skill_source(&self, name: &str, eyes: Eyes) -> Result<Value, Failure> {
+        let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if name.is_empty() || name.starts_with('.') || !name.chars().all(is_plain) {
+            return Err(no_skill());
+        }
+        let path = format!("{SKILLS}/{name}.org");
+        let object = self.read(|catalog| catalog.object(&path, eyes)).map_err(|_| no_skill())?;
+        let memex = self.now().memex.clone();
+        let bytes = memex.and_then(|memex| memex.read(&path).ok());
+        let source = match (bytes, eyes) {
+            (Some((bytes, _)), Eyes::Owner) => String::from_utf8_lossy(&bytes).into_owned(),
+            // Others get what the index shows them, heading by heading.
+            _ => self.read(|catalog| public_text(catalog, &object))?,
+        };
+        Ok(success(
+            "get-skill-source",
+            [("name", text(name)), ("path", text(&path)), ("source", text(&source))],
+        ))
+    }
+
+    /// Where a path leads, if it stays below the Memex or one of the folders that are set.
+    fn resolved(&self, path: &str, eyes: Eyes) -> Result<Value, Failure> {
+        let nowhere = || {
+            Failure::because(
+                Code::InvalidValue,
+                "no such path in the memex or the folders that are set",
+            )
+        };
+        let own = self.now().memex.as_ref().map(|memex| memex.root().to_path_buf());
+        let own = own.or_else(|| self.folder.canonicalize().ok()).ok_or_else(nowhere)?;
+        let more = self.config.roots.iter().filter_map(|root| root.canonicalize().ok());
+        let roots: Vec<PathBuf> = [own.clone()].into_iter().chain(more).collect();
+        let named = ["$MEMEX_DIR/", "$MEMEX/"].iter().find_map(|start| path.strip_prefix(start));
+        let found = resolve(named.unwrap_or(path), &roots).ok_or_else(nowhere)?;
+        let within = found.strip_prefix(&own).ok().and_then(Path::to_str);
+        if eyes == Eyes::Public {
+            // That a file exists is told only of what is seen anyway.
+            let name = within.ok_or_else(nowhere)?;
+            self.read(|catalog| catalog.object(name, eyes)).map_err(|_| nowhere())?;
+        }
+        let whole = found.to_str().ok_or_else(nowhere)?;
+        let mut pairs = vec![("path", text(whole))];
+        pairs.extend(within.map(|within| ("relative", text(within))));
+        Ok(success("resolve-path", pairs))
+    }
+}
+
+impl Doing {
+    /// What is told of it.
+    fn told(&self, eyes: Eyes) -> Vec<(&'static str, Value)> {
+        let state = |word| ("state", Value::keyword(word));
+        match self {
+            Doing::Starting => vec![state("starting")],
+            Doing::Waiting => vec![state("ready")],
+            Doing::Reading(progress) => vec![
+                state("indexing"),
+                ("done-files", size(progress.files)),
+                ("all-files", size(progress.all_files)),
+                ("done-bytes", number(progress.bytes)),
+                ("all-bytes", number(progress.all_bytes)),
+            ],
+            Doing::Stuck(why) if eyes == Eyes::Owner => vec![state("stuck"), ("reason", text(why))],
+            Doing::Stuck(_) => vec![state("stuck")],
+        }
+    }
+}
+
+/// What is told of the index.
+fn indexed(catalog: &Catalog, eyes: Eyes) -> Result<Vec<(&'static str, Value)>, Error> {
+    let status = catalog.status(eyes)?;
+    let mut pairs = vec![
+        ("whole", Value::bool(status.standing == Standing::Whole)),
+        ("files", number(status.files)),
+        ("headings", number(status.headings)),
+        ("other-files", number(status.others)),
+        ("generation", number(status.generation)),
+    ];
+    if eyes == Eyes::Owner {
+        let skipped = catalog.skipped()?;
+        let skipped = skipped.iter().map(|it| {
+            Value::plist([("path", text(&it.path)), ("why", Value::keyword(it.why.word()))])
+        });
+        pairs.push(("hash", text(&hex(&status.hash))));
+        pairs.push(("skipped-count", number(status.skipped)));
+        pairs.push(("skipped", Value::list(skipped)));
+    }
+    let duplicates = catalog.duplicates(eyes)?;
+    let duplicates = duplicates.iter().map(|it| {
+        Value::plist([
+            ("declared", text(&it.declared)),
+            ("id", text(&it.key)),
+            ("path", text(&it.path)),
+            ("line", number(it.line)),
+        ])
+    });
+    pairs.push(("duplicates", Value::list(duplicates)));
+    Ok(pairs)
+}
+
+fn no_skill() -> Failure {
+    Failure::because(Code::UnknownId, "no skill of that name")
+}
+
+fn page(mut page: Page) -> Value {
+    let mut objects = Vec::new();
+    let mut bytes = 0;
+    for hit in &page.hits {
+        let object = found(hit);
+        bytes += object.to_string().len();
+        if bytes > MAX_ANSWER && !objects.is_empty() {
+            break;
+        }
+        objects.push(object);
+    }
+    page.cut(objects.len());
+    let mut pairs = vec![("objects", Value::list(objects))];
+    pairs.extend(page.next.map(|next| ("next", text(&next.to_string()))));
+    pairs.extend(page.changed.then(|| ("changed", Value::bool(true))));
+    pairs.extend(page.ranked.map(|ranked| ("ranked", size(ranked))));
+    success("query", pairs)
+}
+
+fn outlined(mut page: OutlinePage) -> Value {
+    let mut objects = Vec::new();
+    let mut bytes = 0;
+    for object in &page.objects {
+        let value = Value::plist(facts(object));
+        bytes += value.to_string().len();
+        if bytes > MAX_ANSWER && !objects.is_empty() {
+            break;
+        }
+        objects.push(value);
+    }
+    page.cut(objects.len());
+    let mut pairs = vec![("objects", Value::list(objects))];
+    pairs.extend(page.next.as_deref().map(|next| ("next", text(next))));
+    success("outline", pairs)
+}
+
+fn seen(vision: &Vision) -> Value {
+    let parts = vision.parts.iter().map(|part| {
+        let mut pairs = facts(&part.object);
+        match &part.shown {
+            Shown::Text(shown) => pairs.push(("text", text(shown))),
+            Shown::Beginning(shown) => {
+                pairs.push(("text", text(shown)));
+                pairs.push(("cut", Value::bool(true)));
+            }
+            Shown::Title => {}
+        }
+        Value::plist(pairs)
+    });
+    let left = vision
+        .left
+        .iter()
+        .map(|left| Value::plist([("what", text(left.what)), ("count", size(left.count))]));
+    success(
+        "focus",
+        [
+            ("parts", Value::list(parts)),
+            ("left-out", Value::list(left)),
+            ("tokens", size(vision.tokens)),
+            ("budget", size(vision.budget)),
+        ],
+    )
+}
+
+fn object_of(catalog: &Catalog, name: &str, eyes: Eyes) -> Result<Value, Error> {
+    let object = catalog.object(name, eyes)?;
+    let mut pairs = facts(&object);
+    let properties = catalog.properties(&object)?;
+    let properties = properties.iter().map(|(key, value)| Value::list([text(key), text(value)]));
+    pairs.push(("properties", Value::list(properties)));
+    pairs.extend(catalog.text(&object, eyes).map(|shown| ("text", text(&shown))));
+    let above = catalog.above(&object)?;
+    pairs.extend(above.last().map(|parent| ("parent", text(&parent.key))));
+    let children = catalog.children(&object, eyes, MAX_CHILDREN)?;
+    let children = children.iter().map(|child| text(&child.key));
+    pairs.push(("children", Value::list(children)));
+    Ok(success("get-object", [("object", Value::plist(pairs))]))
+}
+
+fn skills(catalog: &Catalog, eyes: Eyes) -> Result<Value, Error> {
+    let under =
+        Outline { under: SKILLS.to_owned(), depth: Some(0), limit: MAX_SKILLS, cursor: None };
+    let files = match catalog.outline(&under, eyes) {
+        Ok(page) => page.objects,
+        Err(Error::NoObject(_)) => Vec::new(),
+        Err(error) => return Err(error),
+    };
+    let mut all = Vec::new();
+    for file in files {
+        let name = file.path.strip_prefix("skills/").and_then(|name| name.strip_suffix(".org"));
+        let Some(name) = name.filter(|name| !name.contains('/')) else { continue };
+        let properties = catalog.properties(&file)?;
+        let property = |wanted: &str| {
+            let found = properties.iter().find(|(key, _)| key == wanted);
+            found.map_or(Value::Nil, |(_, value)| text(value))
+        };
+        all.push(Value::plist([
+            ("name", text(name)),
+            ("title", text(&file.title)),
+            ("path", text(&file.path)),
+            ("priority", property("PRIORITY")),
+            ("dependencies", property("DEPENDS-ON")),
+        ]));
+    }
+    Ok(success("list-all-skills", [("skills", Value::list(all)), ("note", text(NOT_RUN))]))
+}
+
+/// The text of a file as others than the owner see it.
+fn public_text(catalog: &Catalog, file: &Object) -> Result<String, Error> {
+    let mut source = String::new();
+    let mut outline = Outline { under: file.key.clone(), limit: MAX_SKILLS, ..Outline::default() };
+    loop {
+        let page = catalog.outline(&outline, Eyes::Public)?;
+        for object in &page.objects {
+            source.push_str(&catalog.text(object, Eyes::Public).unwrap_or_default());
+        }
+        match page.next {
+            Some(next) => outline.cursor = Some(next),
+            None => return Ok(source),
+        }
+    }
+}
+
+/// An object that was found.
+fn found(hit: &Hit) -> Value {
+    let mut pairs = facts(&hit.object);
+    pairs.extend(hit.rank.map(|rank| ("rank", Value::float(rank))));
+    pairs.extend(hit.snippet.as_deref().map(|snippet| ("snippet", text(snippet))));
+    Value::plist(pairs)
+}
+
+fn facts(object: &Object) -> Vec<(&'static str, Value)> {
+    let list = |tags: &[String]| Value::list(tags.iter().map(|tag| text(tag)));
+    let mut pairs = vec![
+        ("id", text(&object.key)),
+        ("type", Value::keyword(object.kind().word())),
+        ("path", text(&object.path)),
+        ("title", text(&object.title)),
+        ("scope", Value::keyword(object.scope.word())),
+        ("hash", text(&hex(&object.hash))),
+    ];
+    if object.kind() == ObjectKind::Heading {
+        pairs.push(("line", number(object.line)));
+        pairs.push(("level", number(object.level)));
+    }
+    pairs.extend(object.todo.as_deref().map(|todo| ("todo", text(todo))));
+    pairs.extend(object.done.then(|| ("done", Value::bool(true))));
+    pairs.extend(object.priority.as_deref().map(|priority| ("priority", text(priority))));
+    pairs.extend((!object.tags.is_empty()).then(|| ("tags", list(&object.tags))));
+    pairs.extend((!object.inherited.is_empty()).then(|| ("inherited", list(&object.inherited))));
+    pairs.extend(object.private.then(|| ("private", Value::bool(true))));
+    pairs.extend(object.encrypted.then(|| ("encrypted", Value::bool(true))));
+    pairs
+}
+
+pub(crate) fn success<'k>(action: &str, rest: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
+    let head = [("status", Value::keyword("success")), ("action", Value::keyword(action))];
+    Value::plist(head.into_iter().chain(rest))
+}
+
+fn text(text: &str) -> Value {
+    Value::str(text)
+}
+
+fn number(number: u64) -> Value {
+    Value::int(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+fn size(size: usize) -> Value {
+    Value::int(i64::try_from(size).unwrap_or(i64::MAX))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,284 @@
+//! Hearing of changes: which files, or that everything must be looked at again. On Linux the system tells (inotify),
+//! folder by folder, since only those are watched that are read; where it does not, or has no room for so many, the
+//! folder is looked at every few seconds.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+/// Quiet time behind a change before it is read: editors write in several steps.
+const QUIET: Duration = Duration::from_millis(10);
+
+/// Longest time for which a change waits for quiet.
+const PATIENCE: Duration = Duration::from_millis(40);
+
+/// How often the folder is looked at where the system does not tell.
+const POLL: Duration = Duration::from_secs(5);
+
+/// Changed files over which everything is looked at instead.
+const MAX_CHANGED: usize = 4096;
+
+/// The word to stop, which a thread that waits can hear.
+pub(super) struct Bell(OwnedFd, OwnedFd);
+
+impl Bell {
+    pub(super) fn new() -> io::Result<Bell> {
+        let (hear, ring) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+        Ok(Bell(hear, ring))
+    }
+
+    /// Says it. It stays said.
+    pub(super) fn ring(&self) {
+        // A pipe that is full has been rung.
+        let _ = rustix::io::write(&self.1, b"!");
+    }
+
+    /// Waits so long; tells whether it was said.
+    pub(super) fn wait(&self, most: Duration) -> bool {
+        let mut fds = [PollFd::new(&self.0, PollFlags::IN)];
+        ready(&mut fds, Some(most)).is_some_and(|ready| ready[0])
+    }
+
+    /// Tells whether it was said.
+    pub(super) fn is_rung(&self) -> bool {
+        self.wait(Duration::ZERO)
+    }
+}
+
+/// Which of them have something to say; `None` for none of them within the time.
+fn ready(fds: &mut [PollFd<'_>], most: Option<Duration>) -> Option<Vec<bool>> {
+    let most = most.and_then(|most| Timespec::try_from(most).ok());
+    match poll(fds, most.as_ref()) {
+        Ok(0) | Err(_) => None,
+        Ok(_) => Some(fds.iter().map(|fd| !fd.revents().is_empty()).collect()),
+    }
+}
+
+/// What was heard.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// These files changed, came or went.
+    Files(Vec<String>),
+    /// Anything may have changed.
+    Anything,
+    /// Nothing, for as long as was asked.
+    Nothing,
+    /// The folder itself is gone, or is another.
+    Gone,
+    /// The word to stop.
+    Stop,
+}
+
+/// Changes that are gathered until there is quiet.
+#[derive(Default)]
+struct Gathered {
+    files: BTreeSet<String>,
+    anything: bool,
+    gone: bool,
+    first: Option<Instant>,
+    last: Option<Instant>,
+}
+
+impl Gathered {
+    fn note(&mut self) {
+        let now = Instant::now();
+        self.first.get_or_insert(now);
+        self.last = Some(now);
+    }
+
+    /// How long to wait for more; `None` when there is nothing yet.
+    fn wait(&self) -> Option<Duration> {
+        let (first, last) = (self.first?, self.last?);
+        let until = (last + QUIET).min(first + PATIENCE);
+        Some(until.saturating_duration_since(Instant::now()))
+    }
+
+    fn heard(self) -> Heard {
+        match self {
+            Gathered { gone: true, .. } => Heard::Gone,
+            Gathered { anything: true, .. } => Heard::Anything,
+            Gathered { files, .. } if files.len() > MAX_CHANGED => Heard::Anything,
+            Gathered { files, .. } => Heard::Files(files.into_iter().collect()),
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+pub(super) use self::told::Watch;
+
+#[cfg(not(target_os = "linux"))]
+pub(super) use self::polled::Watch;
+
+#[cfg(target_os = "linux")]
+mod told {
+    //! The system tells.
+
+    use std::collections::{HashMap, HashSet};
+    use std::mem::MaybeUninit;
+    use std::path::Path;
+
+    use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
+
+    use super::io;
+    use super::{Bell, Duration, Gathered, Heard, OwnedFd, POLL, PollFd, PollFlags, ready};
+
+    /// Bytes of events that are taken at once.
+    const BUFFER: usize = 16 << 10;
+
+    /// The file of patterns: what it says changes everything.
+    const IGNORE_FILE: &str = ".bridleignore";
+
+    /// The folders that are watched.
+    pub(in super::super) struct Watch {
+        events: OwnedFd,
+        /// Their paths from the top, by number.
+        folders: HashMap<i32, String>,
+        paths: HashSet<String>,
+        /// Whether the system had no room for all of them.
+        pub(in super::super) is_polling: bool,
+    }
+
+    impl Watch {
+        pub(in super::super) fn new() -> io::Result<Watch> {
+            let events = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+            let (folders, paths) = (HashMap::new(), HashSet::new());
+            Ok(Watch { events, folders, paths, is_polling: false })
+        }
+
+        /// Watches the folders of a list that are not watched yet; tells whether there were any.
+        pub(in super::super) fn add(&mut self, root: &Path, folders: &[String]) -> bool {
+            let flags = WatchFlags::CLOSE_WRITE
+                | WatchFlags::MODIFY
+                | WatchFlags::ATTRIB
+                | WatchFlags::CREATE
+                | WatchFlags::DELETE
+                | WatchFlags::MOVED_FROM
+                | WatchFlags::MOVED_TO
+                | WatchFlags::DELETE_SELF
+                | WatchFlags::MOVE_SELF
+                | WatchFlags::ONLYDIR
+                | WatchFlags::DONT_FOLLOW
+                | WatchFlags::EXCL_UNLINK;
+            let mut is_new = false;
+            for folder in folders {
+                if self.paths.contains(folder) {
+                    continue;
+                }
+                match inotify::add_watch(&self.events, root.join(folder), flags) {
+                    Ok(number) => {
+                        is_new = true;
+                        self.folders.insert(number, folder.clone());
+                        self.paths.insert(folder.clone());
+                    }
+                    // A folder that is gone again is no reason to poll.
+                    Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => {}
+                    Err(_) => self.is_polling = true,
+                }
+            }
+            is_new
+        }
+
+        /// Waits for changes, or for so long.
+        pub(in super::super) fn wait(&mut self, bell: &Bell, most: Option<Duration>) -> Heard {
+            let most = match self.is_polling {
+                true => Some(most.map_or(POLL, |most| most.min(POLL))),
+                false => most,
+            };
+            let mut gathered = Gathered::default();
+            loop {
+                let quiet = gathered.wait();
+                if quiet == Some(Duration::ZERO) {
+                    return gathered.heard();
+                }
+                let mut fds =
+                    [PollFd::new(&bell.0, PollFlags::IN), PollFd::new(&self.events, PollFlags::IN)];
+                match (ready(&mut fds, quiet.or(most)).as_deref(), quiet) {
+                    (Some([true, _]), _) => return Heard::Stop,
+                    (Some(_), _) => self.take(&mut gathered),
+                    (None, Some(_)) => return gathered.heard(),
+                    (None, None) if self.is_polling => return Heard::Anything,
+                    (None, None) => return Heard::Nothing,
+                }
+            }
+        }
+
+        /// Takes the events that there are.
+        fn take(&mut self, gathered: &mut Gathered) {
+            let mut buffer = [MaybeUninit::uninit(); BUFFER];
+            let mut reader = inotify::Reader::new(&self.events, &mut buffer);
+            let mut lost = Vec::new();
+            while let Ok(event) = reader.next() {
+                let (flags, name) = (event.events(), event.file_name());
+                if flags.contains(ReadFlags::QUEUE_OVERFLOW) {
+                    gathered.anything = true;
+                    gathered.note();
+                    continue;
+                }
+                let Some(folder) = self.folders.get(&event.wd()) else { continue };
+                let is_self = flags.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF);
+                if is_self || flags.contains(ReadFlags::IGNORED) {
+                    gathered.gone |= folder.is_empty();
+                    gathered.anything = true;
+                    gathered.note();
+                    lost.push(event.wd());
+                    continue;
+                }
+                let Some(Ok(name)) = name.map(|name| name.to_str()) else { continue };
+                if name == IGNORE_FILE && folder.is_empty() {
+                    gathered.anything = true;
+                    gathered.note();
+                } else if !name.starts_with('.') {
+                    let is_folder = flags.contains(ReadFlags::ISDIR);
+                    // What is inside of a folder that came or went is only known by looking.
+                    gathered.anything |= is_folder && !flags.contains(ReadFlags::ATTRIB);
+                    if !is_folder {
+                        gathered.files.insert(match folder.as_str() {
+                            "" => name.to_owned(),
+                            folder => format!("{folder}/{name}"),
+                        });
+                    }
+                    gathered.note();
+                }
+            }
+            for number in lost {
+                // The system counts on: a folder that comes back gets another number.
+                let _ = inotify::remove_watch(&self.events, number);
+                if let Some(path) = self.folders.remove(&number) {
+                    self.paths.remove(&path);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod polled {
+    //! The folder is looked at again and again.
+
+    use std::io;
+    use std::path::Path;
+
+    use super::{Bell, Duration, Heard, POLL};
+
+    /// Nothing is watched.
+    pub(in super::super) struct Watch {
+        pub(in super::super) is_polling: bool,
+    }
+
+    impl Watch {
+        pub(in super::super) fn new() -> io::Result<Watch> {
+            Ok(Watch { is_polling: true })
+        }
+
+        pub(in super::super) fn add(&mut self, _: &Path, _: &[String]) -> bool {
+            false
+        }
+
+        pub(in super::super) fn wait(&mut self, bell: &Bell, _: Option<Duration>) -> Heard {
+            if bell.wait(POLL) { Heard::Stop } else { Heard::Anything }
+        }
+    }
+}
