@@ -154,10 +154,11 @@ fn line(object: &Value) -> String {
     }
     let stars = usize::try_from(number("level").unwrap_or(0)).unwrap_or(0).min(8);
     let _ = write!(line, "  {}", "*".repeat(stars));
-    for part in [text("todo"), text("priority").map(|it| format!("[#{it}]")), text("title")] {
-        if let Some(part) = part {
-            let _ = write!(line, " {part}");
-        }
+    for part in [text("todo"), text("priority").map(|it| format!("[#{it}]")), text("title")]
+        .into_iter()
+        .flatten()
+    {
+        let _ = write!(line, " {part}");
     }
     let tags = object.get("tags").and_then(Value::elements).unwrap_or_default();
     let tags: Vec<String> = tags.iter().filter_map(Value::as_str).map(tamed).collect();

@@ -60,7 +60,7 @@ pub fn survey(
         }
         progress.files += 1;
         progress.bytes += file.trace.size;
-        if progress.files % STEP == 0 || progress.files == progress.all_files {
+        if progress.files.is_multiple_of(STEP) || progress.files == progress.all_files {
             heed(progress);
         }
     }

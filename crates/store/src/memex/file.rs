@@ -107,7 +107,7 @@ impl Memex {
 fn names(path: &str) -> Option<Vec<&str>> {
     let is_plain = |name: &&str| !matches!(*name, "" | "." | "..") && !name.contains('\0');
     let names: Vec<&str> = path.split('/').collect();
-    (path.len() <= MAX_PATH && names.iter().all(|name| is_plain(&name))).then_some(names)
+    (path.len() <= MAX_PATH && names.iter().all(is_plain)).then_some(names)
 }
 
 /// Where a path leads that somebody names: below one of `roots`, with every link followed. `None` when it leads

@@ -202,11 +202,11 @@ impl Catalog {
                     .push(Part::new(sql, [text(&key.to_uppercase()), text(value), after.into()]));
             }
         }
-        if let Some(under) = query.under.as_deref().filter(|under| !under.is_empty()) {
-            if let Ok(object) = self.object(under, eyes) {
-                let sql = "SELECT id FROM object WHERE file = ? AND id > ? ORDER BY id LIMIT ?";
-                drivers.push(Part::new(sql, [object.file.into(), after.into()]));
-            }
+        if let Some(under) = query.under.as_deref().filter(|under| !under.is_empty())
+            && let Ok(object) = self.object(under, eyes)
+        {
+            let sql = "SELECT id FROM object WHERE file = ? AND id > ? ORDER BY id LIMIT ?";
+            drivers.push(Part::new(sql, [object.file.into(), after.into()]));
         }
         let (mut best, mut least) = (None, COUNTED + 1);
         for driver in drivers {

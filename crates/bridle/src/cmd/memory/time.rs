@@ -30,7 +30,7 @@ fn moment(text: &str) -> Option<i64> {
     let mut parts = time.split(':');
     let (hour, minute) = (number(parts.next()?, 2)?, number(parts.next()?, 2)?);
     let second = parts.next().map_or(Some(0), |second| number(second, 2))?;
-    let ms = number(&format!("{part:0<3}")[..3.min(part.len().max(3))], 3)?;
+    let ms = number(format!("{part:0<3}").get(..3)?, 3)?;
     let fits = hour < 24 && minute < 60 && second < 61 && parts.next().is_none();
     fits.then(|| start + ((hour * 60 + minute) * 60 + second) * 1000 + ms)
 }
@@ -62,7 +62,15 @@ mod tests {
         }
         assert_eq!(moment("1970-01-01"), Some(86_399_999));
         assert_eq!(moment("1970-01-02 00:01"), Some(86_460_000));
-        for bad in ["", "yesterday", "2026-13-01", "2026-1-1", "2026-01-01T25:00", "2026-01-01T1"] {
+        for bad in [
+            "",
+            "yesterday",
+            "2026-13-01",
+            "2026-1-1",
+            "2026-01-01T25:00",
+            "2026-01-01T1",
+            "2026-01-01T00:00:00.12é",
+        ] {
             assert_eq!(moment(bad), None, "{bad}");
         }
     }

@@ -260,7 +260,7 @@ fn a_file_that_may_not_be_read_is_listed_and_read_when_it_may() {
     let mut rig = Rig::new();
     rig.write("a.org", "* A\n").write("b.org", "* B\n");
     let path = rig.folder.path().join("b.org");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::read(&path).is_ok() {
         // Root may read everything; then there is nothing to see.
         return;
