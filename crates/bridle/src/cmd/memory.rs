@@ -32,7 +32,8 @@ pub(crate) fn run(verb: args::Memory) -> Result<Exit, Failure> {
         args::Memory::Snapshot { name, peer } => {
             let payload = ask(system::ask(&find(peer)?, &Ask::Snapshot(name))?)?;
             let files = payload.get("result").and_then(|it| it.get("files")?.as_i64());
-            print(&format!("kept {} files\n", files.unwrap_or_default()))
+            let files = files.unwrap_or_default();
+            print(&format!("kept {files} {}\n", if files == 1 { "file" } else { "files" }))
         }
         args::Memory::Snapshots { json, state } => snapshots(json, &state),
         args::Memory::Restore { name, file, how } => {

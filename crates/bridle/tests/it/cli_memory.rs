@@ -24,7 +24,7 @@ fn a_change_is_shown_done_listed_and_taken_back() {
     home.write("memex/garden.org", TEXT);
     let file = || std::fs::read_to_string(home.path("memex/garden.org")).unwrap();
     let _daemon = home.up(&["--memex", &home.path("memex")]);
-    ask(&home, &["memory", "snapshot", "monday"]).prints("kept 1 files\n");
+    ask(&home, &["memory", "snapshot", "monday"]).prints("kept 1 file\n");
     let message = concat!(
         "(:type :REQUEST :id 1 :target :memory :payload (:action :set-state :path \"garden.org\" ",
         ":outline (\"Water the beds\") :state \"DONE\"))"
@@ -73,7 +73,7 @@ fn a_conflict_is_shown_and_nothing_is_written() {
     home.write("memex/garden.org", TEXT);
     let file = home.path("memex/garden.org");
     let _daemon = home.up(&["--memex", &home.path("memex")]);
-    ask(&home, &["memory", "snapshot", "monday"]).prints("kept 1 files\n");
+    ask(&home, &["memory", "snapshot", "monday"]).prints("kept 1 file\n");
     std::fs::write(&file, "* DONE Water the beds\n").unwrap();
     ask(&home, &["memory", "restore", "monday", "--yes"]).prints("changed garden.org\n");
     let listed = home.run(&["memory", "log", "--changes"]);

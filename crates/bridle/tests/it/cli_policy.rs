@@ -23,7 +23,7 @@ fn the_built_in_policies_are_written_once_and_are_good() {
     home.run(&["policy", "init"]).prints(&format!("wrote {path}\n"));
     let done = home.run(&["policy", "check", &path]);
     assert_eq!((done.code, &*done.stderr), (0, ""));
-    assert!(done.stdout.starts_with(&format!("{path}: ok, 9 policies, ")), "{}", done.stdout);
+    assert!(done.stdout.starts_with(&format!("{path}: ok, 11 policies, ")), "{}", done.stdout);
     home.write(".config/bridle/policy.org", "mine");
     let again = home.run(&["policy", "init"]);
     assert_eq!(again.code, 73, "{}", again.stderr);

@@ -98,7 +98,7 @@ fn try_keep(shared: &Shared) -> Result<std::convert::Infallible, Left> {
     let mut index = Index::open(&shared.state, &memex)?;
     shared.now().memex = Some(Arc::clone(&memex));
     let watch_failed = |source| Error::Io { path: memex.root().into(), source };
-    let mut watch = Watch::new().map_err(watch_failed)?;
+    let mut watch = Watch::new(memex.root()).map_err(watch_failed)?;
     look(shared, &memex, &mut index, &mut watch)?;
     let mut unsettled = true;
     loop {

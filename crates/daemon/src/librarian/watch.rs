@@ -117,7 +117,9 @@ mod told {
     //! The system tells.
 
     use std::collections::{HashMap, HashSet};
+    use std::ffi::{CStr, OsString};
     use std::mem::MaybeUninit;
+    use std::os::unix::ffi::OsStrExt as _;
     use std::path::Path;
 
     use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
@@ -137,15 +139,33 @@ mod told {
         /// Their paths from the top, by number.
         folders: HashMap<i32, String>,
         paths: HashSet<String>,
+        /// The folder above the top, and the name of the top in it.
+        above: Option<(i32, OsString)>,
         /// Whether the system had no room for all of them.
         pub(in super::super) is_polling: bool,
     }
 
     impl Watch {
-        pub(in super::super) fn new() -> io::Result<Watch> {
+        /// Watches the place of the top: while somebody holds it open, the system does not tell that it went.
+        pub(in super::super) fn new(root: &Path) -> io::Result<Watch> {
             let events = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
             let (folders, paths) = (HashMap::new(), HashSet::new());
-            Ok(Watch { events, folders, paths, is_polling: false })
+            let mut watch = Watch { events, folders, paths, above: None, is_polling: false };
+            let (Some(above), Some(name)) = (root.parent(), root.file_name()) else {
+                return Ok(watch);
+            };
+            let flags = WatchFlags::DELETE | WatchFlags::MOVED_FROM | WatchFlags::ONLYDIR;
+            match inotify::add_watch(&watch.events, above, flags) {
+                Ok(number) => watch.above = Some((number, name.to_owned())),
+                Err(_) => watch.is_polling = true,
+            }
+            Ok(watch)
+        }
+
+        /// Whether an event is about the top in the folder above it.
+        fn is_top(&self, number: i32, name: Option<&CStr>) -> bool {
+            let above = self.above.as_ref().filter(|(above, _)| *above == number);
+            above.zip(name).is_some_and(|((_, top), name)| top.as_bytes() == name.to_bytes())
         }
 
         /// Watches the folders of a list that are not watched yet; tells whether there were any.
@@ -217,6 +237,11 @@ mod told {
                     gathered.note();
                     continue;
                 }
+                if self.is_top(event.wd(), name) {
+                    gathered.gone = true;
+                    gathered.note();
+                    continue;
+                }
                 let Some(folder) = self.folders.get(&event.wd()) else { continue };
                 let is_self = flags.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF);
                 if is_self || flags.contains(ReadFlags::IGNORED) {
@@ -269,7 +294,7 @@ mod polled {
     }
 
     impl Watch {
-        pub(in super::super) fn new() -> io::Result<Watch> {
+        pub(in super::super) fn new(_: &Path) -> io::Result<Watch> {
             Ok(Watch { is_polling: true })
         }
 

@@ -73,7 +73,7 @@ pub enum Error {
         path: FilePath,
     },
     /// What is to be taken back, and what was written since, are about the same lines.
-    #[error("{} conflict with what was written since", counted(.0.len(), "place", "places"))]
+    #[error("{} with what was written since", counted(.0.len(), "place conflicts", "places conflict"))]
     Conflicts(Vec<Conflict>),
     /// Nothing that was done for that record is known.
     #[error("record `{0}` changed no file")]

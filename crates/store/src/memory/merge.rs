@@ -39,8 +39,8 @@ pub enum Merged {
 #[must_use]
 pub fn merge(base: &[u8], now: &[u8], wanted: &[u8]) -> Merged {
     let sides = Sides { base: lines(base), now: lines(now), wanted: lines(wanted) };
-    let ours = between(&sides.base, &sides.now);
-    let theirs = between(&sides.base, &sides.wanted);
+    let ours = each_line(between(&sides.base, &sides.now));
+    let theirs = each_line(between(&sides.base, &sides.wanted));
     let (mut text, mut conflicts, mut at) = (Vec::new(), Vec::new(), 0);
     for cluster in clusters(&ours, &theirs) {
         let Cluster { range, ours, theirs } = cluster;
@@ -68,6 +68,21 @@ pub fn merge(base: &[u8], now: &[u8], wanted: &[u8]) -> Merged {
     }
     put(&sides.base[at..], &mut text);
     if conflicts.is_empty() { Merged::Clean(text) } else { Merged::Conflicts(conflicts) }
+}
+
+/// Changes that put as many lines in the place of others, line by line: who changed a line before the one
+/// that the other side changed did not touch that one.
+fn each_line(changes: Vec<Change>) -> Vec<Change> {
+    let mut apart = Vec::with_capacity(changes.len());
+    for change in changes {
+        if change.old.len() == change.new.len() {
+            let pairs = change.old.zip(change.new);
+            apart.extend(pairs.map(|(old, new)| Change { old: old..old + 1, new: new..new + 1 }));
+        } else {
+            apart.push(change);
+        }
+    }
+    apart
 }
 
 /// Whether these lines are what is wanted already, perhaps with more before or behind.

@@ -25,10 +25,11 @@ const MAX_LINKS: usize = 16;
 /// Folders below each other that are looked into when all files are listed.
 const MAX_DEPTH: usize = 64;
 
-/// The folder of the user's files, held open.
+/// The folder of the user's files. It is opened anew for every walk: one that was moved away and has another
+/// in its place is no longer the user's memory, and who holds a folder open keeps the system from telling
+/// others that it went.
 pub(super) struct Root {
     path: PathBuf,
-    folder: OwnedFd,
 }
 
 /// Where a file is, or would be.
@@ -50,10 +51,15 @@ fn folder_flags() -> OFlags {
 impl Root {
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
         let failed = |source| Error::Root { path: path.to_owned(), source };
-        let real = path.canonicalize().map_err(failed)?;
-        let folder = open(&real, folder_flags(), Mode::empty());
-        let folder = folder.map_err(|error| failed(error.into()))?;
-        Ok(Self { path: real, folder })
+        let root = Self { path: path.canonicalize().map_err(failed)? };
+        root.top()?;
+        Ok(root)
+    }
+
+    /// The folder itself, for one walk.
+    fn top(&self) -> Result<OwnedFd, Error> {
+        open(&self.path, folder_flags(), Mode::empty())
+            .map_err(|error| Error::Root { path: self.path.clone(), source: error.into() })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -73,6 +79,7 @@ impl Root {
     pub(super) fn find(&self, path: &FilePath) -> Result<Spot, Error> {
         let mut walk = Walk {
             root: self,
+            top: self.top()?,
             asked: path,
             left: path.as_str().split('/').map(OsString::from).collect(),
             taken: Vec::new(),
@@ -131,6 +138,7 @@ fn is_org(path: &Path) -> bool {
 /// On the way to a file.
 struct Walk<'r> {
     root: &'r Root,
+    top: OwnedFd,
     asked: &'r FilePath,
     /// Names still to be walked.
     left: VecDeque<OsString>,
@@ -141,7 +149,7 @@ struct Walk<'r> {
 
 impl Walk<'_> {
     fn here(&self) -> BorrowedFd<'_> {
-        self.taken.last().map_or(self.root.folder.as_fd(), |(_, folder)| folder.as_fd())
+        self.taken.last().map_or(self.top.as_fd(), |(_, folder)| folder.as_fd())
     }
 
     fn outside(&self) -> Error {
@@ -215,7 +223,7 @@ impl Walk<'_> {
         let failed = Error::io(self.asked);
         let folder = match self.taken.last() {
             Some((_, folder)) => rustix::io::dup(folder),
-            None => rustix::io::dup(&self.root.folder),
+            None => rustix::io::dup(&self.top),
         };
         let folder = folder.map_err(failed)?;
         Ok(Spot { folder, name, real, asked: self.asked.clone() })

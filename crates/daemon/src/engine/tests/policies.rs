@@ -123,7 +123,8 @@ async fn whoever_may_no_longer_be_there_is_told_and_hears_nothing_more() {
     .await;
     let guest = rig.try_join(stranger(), "theirs", |_| {}).await.expect("its own session");
     let own = "(allow (:principal \"local-tcp\" :action :control :session-owner \"local-tcp\"))";
-    let closed = DEFAULT_POLICY.replace(own, "")
+    let recall = own.replace(":control", ":recall");
+    let closed = DEFAULT_POLICY.replace(own, "").replace(&recall, "")
         + "* Local programs stay outside\n\n#+begin_src cedar\n\
         forbid (principal in Group::\"local-tcp\", action in Action::\"access\", resource);\n\
         #+end_src\n\n#+begin_src examples\n\

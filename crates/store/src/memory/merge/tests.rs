@@ -23,6 +23,8 @@ fn both_sides_in_small() {
     check("a\nb\n", "A\nb\n", "x\nb\n", None);
     // Lines that touch each other are different lines.
     check("a\nb\n", "A\nb\n", "a\nB\n", Some("A\nB\n"));
+    check("a\nb\n", "A\nB\n", "A\nb\n", Some("A\nB\n"));
+    check("a\nb\n", "A\nB\n", "a\nx\n", None);
     check("a\nx\nb\n", "a\nx\ny\nb\n", "a\nb\n", Some("a\ny\nb\n"));
     check("a\nx\nb\n", "a\ny\nx\nb\n", "a\nb\n", Some("a\ny\nb\n"));
     // Into the midst of what goes.
