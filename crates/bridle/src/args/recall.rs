@@ -32,9 +32,11 @@ pub(crate) struct Init {
 pub(crate) enum Recall {
     /// Find headings and files: by words, tags, keywords, properties, dates
     #[command(
-        after_help = "Words must all be there; \"a phrase\", begin* and -without mean what they look like.\n\n\
+        after_help = "Words must all be there; \"a phrase\", begin* and -without mean what they look like, the\n\
+        last behind `--`.\n\n\
         Examples:\n  \
         bridle memory query roof ladder\n  \
+        bridle memory query --state open -- roof -ladder\n  \
         bridle memory query --tag house --state open --json\n  \
         bridle memory query --from 2026-11-15 --to 2026-11-21"
     )]
@@ -56,7 +58,7 @@ pub(crate) enum Recall {
 #[derive(Debug, Args)]
 pub(crate) struct Query {
     /// Words
-    #[arg(value_name = "WORD", allow_hyphen_values = true)]
+    #[arg(value_name = "WORD")]
     pub(crate) words: Vec<String>,
     /// A tag that it has or inherits; may be given again
     #[arg(long, value_name = "TAG")]

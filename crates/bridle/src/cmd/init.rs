@@ -95,13 +95,20 @@ fn index(
     Ok(Some(begun.elapsed().as_secs_f64()))
 }
 
+/// A number of things, in words.
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// What would be read, for people.
 fn told(folder: &Path, survey: &Survey) -> String {
     let Survey { files, bytes, headings, skipped, more_skipped, others, hidden } = survey;
     let mut text = format!(
-        "{}: {files} Org files, {:.1} MiB, {headings} headings would be read; nothing in it is changed\n",
+        "{}: {}, {:.1} MiB, {} would be read; nothing in it is changed\n",
         folder.display(),
+        counted(*files, "Org file"),
         *bytes as f64 / f64::from(1 << 20),
+        counted(*headings, "heading"),
     );
     let _ =
         writeln!(text, "not read: {others} other files, {hidden} hidden ones, locks and backups");

@@ -88,6 +88,31 @@ fn a_conflict_is_shown_and_nothing_is_written() {
 }
 
 #[test]
+fn a_folder_is_shown_before_it_is_set_and_asked_after() {
+    let home = Home::new();
+    home.write("memex/garden.org", "* TODO Water the beds :out:\nBefore noon.\n* Seeds :out:\n");
+    let folder = home.path("memex");
+    let shown = home.run(&["init", &folder]);
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    assert!(shown.stdout.contains("1 Org file, "), "{}", shown.stdout);
+    assert!(!std::path::Path::new(&home.path(".config/bridle/config.toml")).exists());
+    assert_eq!(home.run(&["init", &folder, "--yes"]).code, 0);
+    let _daemon = home.up(&[]);
+    let asked = ["memory", "query", "water", "--tag", "out"];
+    // The folder may still be about to be opened; then the answer is to ask again.
+    let tries = (0..1000).map(|_| ask(&home, &asked));
+    let found = tries.into_iter().find(|found| found.code != 75).expect("it is opened");
+    assert!(found.stdout.starts_with("garden.org:1  * TODO Water the beds  :out:"), "{found:?}");
+    assert_eq!(found.stdout.matches("garden.org:").count(), 1, "{found:?}");
+    let socket = home.path("b.sock");
+    let without = ["memory", "query", "--addr", &socket, "--tag", "out", "--", "noon", "-seeds"];
+    let found = home.run(&without);
+    assert!(found.stdout.contains("Water"), "{found:?}");
+    let none = home.run(&[&without[..7], &["noon", "-water"]].concat());
+    assert_eq!(none.stdout, "", "{none:?}");
+}
+
+#[test]
 fn what_is_not_there_is_said() {
     let home = Home::new();
     for (args, code) in [
