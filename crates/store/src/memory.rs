@@ -8,7 +8,8 @@
 //! In reading order:
 //! - `path`: names below the folder; `error`: why something was not done
 //! - `place`: from a name to a folder that is held open, without ever leaving the root
-//! - `swap`: one file, replaced in one step; `lock`: files that an editor holds
+//! - `swap`: one file, replaced in one step; `lock`: files that an editor holds; `writers`: programs that
+//!   have one open
 //! - `diff`, `merge`: lines that differ, shown, and brought together again
 //! - `blobs`, `versions`: what is kept; `apply`: how a change is made, and told after a crash
 //! - `undo`: changes taken back; `snapshot`: all files at a moment; `preview`: both, without a daemon
@@ -26,6 +27,7 @@ mod snapshot;
 mod swap;
 mod undo;
 mod versions;
+mod writers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

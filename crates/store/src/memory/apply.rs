@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use super::error::Error;
 use super::place::Spot;
 use super::swap::{Beside, Left, Swapped};
-use super::versions::{self, Ended, Labeled, VersionId, Wanted};
+use super::versions::{self, Ended, Labeled, Origin, VersionId, Wanted};
 use super::{Change, FilePath, Memory, TEMPORARY, Why};
 use crate::fault;
 use crate::seal;
@@ -74,6 +74,23 @@ impl Memory {
         Ok(steps.iter().map(|step| Written { version: step.version }).collect())
     }
 
+    /// Takes back what was written for a record that could not be carried out as a whole, and keeps what
+    /// was written since. Tells whether there was something.
+    ///
+    /// # Errors
+    /// Nothing is taken back.
+    pub fn withdraw(&self, why: &Why) -> Result<bool, Error> {
+        let Some(record) = why.record else { return Ok(false) };
+        let changes = match self.undo(record) {
+            Err(Error::NoChange(_)) => return Ok(false),
+            changes => changes?,
+        };
+        // Of no record: what is done for one counts as carried out.
+        let why = Why { origin: Origin::Rollback, record: None, ..why.clone() };
+        self.apply(&changes, &why)?;
+        Ok(!changes.is_empty())
+    }
+
     /// What became of the changes that were to be made to these files for a record: each is made once.
     /// `memory.db` knows by now, also of those that a crash interrupted.
     ///
@@ -124,6 +141,7 @@ impl Memory {
                 self.keep_lost(step, lost.as_deref(), connection, why.at)?;
                 Error::Changed { path: change.path.clone() }
             }
+            Ok(Swapped::Open(by)) => Error::Open { path: change.path.clone(), by },
             Err(error) => error,
         };
         versions::settle(connection, *version, Ended::GivenUp)?;
@@ -201,12 +219,15 @@ impl Memory {
                 self.keep_lost(step, lost.as_deref(), connection, at)?;
                 Ended::Done
             }
+            Swapped::Open(_) => Ended::Done,
         };
         versions::settle(connection, *version, ended)?;
         back.clear()?;
         match swapped {
             Swapped::Done => Ok(()),
-            Swapped::Changed(_) => Err(Error::Changed { path: change.path.clone() }),
+            Swapped::Changed(_) | Swapped::Open(_) => {
+                Err(Error::Changed { path: change.path.clone() })
+            }
         }
     }
 
@@ -257,10 +278,14 @@ impl Memory {
             (None, Some(_), Some(after)) => left.seen.hash != after,
         };
         if was_swapped && version.before.is_some() && Some(left.seen.hash) != version.before {
-            // Somebody saved in the very moment: their text is nowhere else.
+            // Somebody saved in the very moment: their text is nowhere else, and goes where they put it.
             let begun = connection.unchecked_transaction()?;
             versions::notice(&begun, &version.path, Some(&left.seen.bytes), version.at)?;
             begun.commit()?;
+            if labeled.ended.is_none() && now == version.after {
+                beside.bring_back(version.after)?;
+                return Ok(Ended::GivenUp);
+            }
         }
         Ok(if was_swapped { Ended::Done } else { Ended::GivenUp })
     }

@@ -4,9 +4,13 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Lines that may differ before the texts count as different from the first difference to the last: a
-/// change of that size is read as a whole anyway, and finding its parts takes quadratic room.
+/// Lines that may differ before the shortest edit is no longer looked for, which takes quadratic room: then
+/// lines that each text has once hold the texts together, and between two of those it is looked for again.
 const MAX_DISTANCE: usize = 1500;
+
+/// The same between two lines that hold such texts together: so that all of them together take a time that
+/// grows with the text alone.
+const MAX_BETWEEN: usize = 256;
 
 /// Lines shown before and behind a change, as `diff -u` does.
 const CONTEXT: usize = 3;
@@ -47,17 +51,17 @@ pub(super) fn between<'t>(old: &[&'t [u8]], new: &[&'t [u8]]) -> Vec<Change> {
     };
     let old: Vec<usize> = old.iter().map(&mut number).collect();
     let new: Vec<usize> = new.iter().map(&mut number).collect();
-    let whole = Change { old: 0..old.len(), new: 0..new.len() };
-    let found = common(&old, &new).map_or_else(|| vec![whole], |same| gaps(&same, &old, &new));
+    let same = common(&old, &new, MAX_DISTANCE).unwrap_or_else(|| anchored(&old, &new));
+    let found = gaps(&same, &old, &new);
     let moved = |range: Range<usize>| range.start + head..range.end + head;
     let moved = |change: Change| Change { old: moved(change.old), new: moved(change.new) };
     found.into_iter().map(moved).collect()
 }
 
 /// The pairs of common lines of a shortest edit, after Myers; nothing if too much differs.
-fn common(old: &[usize], new: &[usize]) -> Option<Vec<(usize, usize)>> {
+fn common(old: &[usize], new: &[usize], limit: usize) -> Option<Vec<(usize, usize)>> {
     let (n, m) = (old.len().cast_signed(), new.len().cast_signed());
-    let most = (old.len() + new.len()).min(MAX_DISTANCE);
+    let most = (old.len() + new.len()).min(limit);
     let middle = most + 1;
     let at = |diagonal: isize| middle.wrapping_add_signed(diagonal);
     let mut reach: Vec<isize> = vec![0; 2 * middle + 1];
@@ -78,6 +82,61 @@ fn common(old: &[usize], new: &[usize]) -> Option<Vec<(usize, usize)>> {
         }
     }
     None
+}
+
+/// Common lines of texts that differ a lot: those that each has once, as many as stand in the same order in
+/// both, and between two of them what [`common`] finds. Where even that is too much, nothing is common.
+fn anchored(old: &[usize], new: &[usize]) -> Vec<(usize, usize)> {
+    let mut pairs = Vec::new();
+    let (mut a, mut b) = (0, 0);
+    for (x, y) in in_order(&unique(old, new)).into_iter().chain([(old.len(), new.len())]) {
+        let between = common(&old[a..x], &new[b..y], MAX_BETWEEN).unwrap_or_default();
+        pairs.extend(between.into_iter().map(|(i, j)| (a + i, b + j)));
+        if x < old.len() {
+            pairs.push((x, y));
+        }
+        (a, b) = (x + 1, y + 1);
+    }
+    pairs
+}
+
+/// Where the lines stand that both texts have exactly once, in the order of the old one.
+fn unique(old: &[usize], new: &[usize]) -> Vec<(usize, usize)> {
+    let places = |text: &[usize]| -> HashMap<usize, Option<usize>> {
+        let mut found = HashMap::new();
+        for (at, line) in text.iter().enumerate() {
+            found.entry(*line).and_modify(|it| *it = None).or_insert(Some(at));
+        }
+        found
+    };
+    let (olds, news) = (places(old), places(new));
+    let once = |(at, line): (usize, &usize)| {
+        olds.get(line).copied().flatten()?;
+        Some((at, news.get(line).copied().flatten()?))
+    };
+    old.iter().enumerate().filter_map(once).collect()
+}
+
+/// A longest part of these pairs in which the second number grows, too.
+fn in_order(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    // For each length the pair with the smallest end, and for each pair the one before it.
+    let (mut ends, mut before): (Vec<usize>, Vec<Option<usize>>) = (Vec::new(), Vec::new());
+    for (at, (_, y)) in pairs.iter().enumerate() {
+        let length = ends.partition_point(|end| pairs[*end].1 < *y);
+        before.push(length.checked_sub(1).map(|shorter| ends[shorter]));
+        match ends.get_mut(length) {
+            Some(end) => *end = at,
+            None => ends.push(at),
+        }
+    }
+    let mut found = Vec::new();
+    let mut at = ends.last().copied();
+    while let Some(pair) = at {
+        found.push(pairs[pair]);
+        at = before[pair];
+    }
+    found.reverse();
+    found
 }
 
 /// Walks back from the end, and notes the common lines on the way.

@@ -50,6 +50,14 @@ pub enum Error {
         /// The file.
         path: FilePath,
     },
+    /// A program is about to write it.
+    #[error("`{path}` is open for writing in process `{by}`; try again when it is closed")]
+    Open {
+        /// The file.
+        path: FilePath,
+        /// The number of the process.
+        by: u32,
+    },
     /// An editor holds it.
     #[error("`{path}` is being edited by `{by}`; save it there, or give it up")]
     Locked {

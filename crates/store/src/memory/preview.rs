@@ -63,6 +63,12 @@ impl Preview {
         self.view().restore(name, only)
     }
 
+    /// The folder, as the system knows it.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        self.root.path()
+    }
+
     /// What a file holds now.
     ///
     /// # Errors

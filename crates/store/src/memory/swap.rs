@@ -1,6 +1,6 @@
 //! One file, replaced in one step. The new text is written and synced beside the old one; then the two
-//! change places, and what came out is looked at: if it is not what was expected, both go back. Nobody
-//! ever sees a part of a file, whenever the process dies.
+//! change places, and what came out is looked at: if it is not what was expected, or a program has it
+//! open for writing, both go back. Nobody ever sees a part of a file, whenever the process dies.
 //!
 //! Called by `apply` under its lock. The file that lies beside stays until [`Beside::clear`]: by it, a
 //! start after a crash can tell what happened. Mode is kept, owner and group as far as the system lets
@@ -21,7 +21,7 @@ use rustix::io::Errno;
 
 use super::error::Error;
 use super::place::Spot;
-use super::{MAX_FILE, Seen};
+use super::{MAX_FILE, Seen, writers};
 use crate::fault;
 use crate::record::Hash;
 
@@ -88,6 +88,8 @@ pub(super) enum Swapped {
     /// The file was not what was expected, and is as it was. With it what came to lie beside, if that
     /// is somebody's text that is nowhere else.
     Changed(Option<Vec<u8>>),
+    /// This process has it open for writing, and it is as it was.
+    Open(u32),
 }
 
 impl<'s> Beside<'s> {
@@ -183,11 +185,14 @@ impl<'s> Beside<'s> {
         // Before anything else: whoever saved in between sees another text until it is put back.
         let out = look(self.spot, &self.whole)?;
         fault::point("memory.exchanged");
-        if out.as_ref().is_some_and(|(out, _)| out.hash == before) {
+        let expected = out.filter(|(out, _)| out.hash == before);
+        let writer = expected.as_ref().and_then(|(_, stat)| writers::writer(stat));
+        if expected.is_some() && writer.is_none() {
             self.sync()?;
             return Ok(Swapped::Done);
         }
-        // Somebody saved between the last look and the exchange: back, unless they did again.
+        // Somebody saved between the last look and the exchange, or is about to: back, unless they did
+        // again.
         if self.inode(&self.spot.name)? == ours {
             self.rename(RenameFlags::EXCHANGE).map_err(&failed)?;
             if self.inode(&self.whole)? != ours {
@@ -197,7 +202,10 @@ impl<'s> Beside<'s> {
         }
         let is_ours = self.inode(&self.whole)? == ours;
         let lost = if is_ours { None } else { look(self.spot, &self.whole)? };
-        Ok(Swapped::Changed(lost.map(|(seen, _)| seen.bytes)))
+        Ok(match (lost, writer) {
+            (None, Some(writer)) => Swapped::Open(writer),
+            (lost, _) => Swapped::Changed(lost.map(|(seen, _)| seen.bytes)),
+        })
     }
 
     fn create(&self) -> Result<Swapped, Error> {
@@ -223,11 +231,13 @@ impl<'s> Beside<'s> {
         fault::point("memory.exchanged");
         self.sync()?;
         let out = look(self.spot, &self.whole)?;
-        if out.as_ref().is_some_and(|(out, _)| out.hash == before) {
+        let expected = out.as_ref().filter(|(out, _)| out.hash == before);
+        let writer = expected.and_then(|(_, stat)| writers::writer(stat));
+        if expected.is_some() && writer.is_none() {
             return Ok(Swapped::Done);
         }
         match linkat(folder, &self.whole, folder, name, AtFlags::empty()) {
-            Ok(()) => Ok(Swapped::Changed(None)),
+            Ok(()) => Ok(writer.map_or(Swapped::Changed(None), Swapped::Open)),
             Err(Errno::EXIST) => Ok(Swapped::Changed(out.map(|(seen, _)| seen.bytes))),
             Err(error) => Err(failed(error)),
         }

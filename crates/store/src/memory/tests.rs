@@ -284,20 +284,48 @@ fn a_file_that_was_made_goes_unless_somebody_wrote_in_it() {
 }
 
 #[test]
-fn a_turn_is_taken_back_only_if_nobody_wrote_since() {
-    let rig = Rig::new(&[("a.org", "a\n"), ("b.org", "b\n")]);
-    rig.write(20, "a.org", "a1\n");
-    rig.write(21, "b.org", "b1\n");
-    rig.write(22, "a.org", "a2\n");
+fn a_turn_is_taken_back_and_what_others_wrote_stays() {
+    let rig = Rig::new(&[("a.org", "a\nend\n"), ("b.org", "b\nend\n")]);
+    rig.write(20, "a.org", "a1\nend\n");
+    rig.write(21, "b.org", "b1\nend\n");
+    // Between two changes of the turn, and after them.
+    fs::write(rig.file("a.org"), "a1\nend\nmeanwhile\n").unwrap();
+    rig.write(22, "a.org", "a2\nend\nmeanwhile\n");
+    fs::write(rig.file("a.org"), "since\na2\nend\nmeanwhile\n").unwrap();
     let back = rig.memory.rollback("work", 2).unwrap();
     assert_eq!(back.len(), 2);
-    fs::write(rig.file("b.org"), "user\n").unwrap();
+    // The same lines: nothing at all is taken back.
+    fs::write(rig.file("b.org"), "user\nend\n").unwrap();
     let Err(Error::Conflicts(found)) = rig.memory.rollback("work", 2) else { panic!("a conflict") };
-    assert_eq!(found[0].path, Some(path("b.org")));
-    fs::write(rig.file("b.org"), "b1\n").unwrap();
+    assert_eq!((found.len(), found[0].path.clone()), (1, Some(path("b.org"))));
+    fs::write(rig.file("b.org"), "b1\nend\n").unwrap();
     rig.memory.apply(&back, &why(30)).unwrap();
-    assert_eq!((rig.text("a.org"), rig.text("b.org")), ("a\n".into(), "b\n".into()));
+    assert_eq!(rig.text("a.org"), "since\na\nend\nmeanwhile\n");
+    assert_eq!(rig.text("b.org"), "b\nend\n");
     assert!(matches!(rig.memory.rollback("work", 7), Err(Error::NoTurn { .. })));
+}
+
+#[test]
+fn a_file_that_a_program_is_about_to_write_is_left_alone() {
+    let rig = Rig::new(&[("a.org", "a\n")]);
+    // Opened, emptied, and not written yet: the text is only in the program.
+    let mut open = fs::File::create(rig.file("a.org")).unwrap();
+    let seen = rig.memory.read(&path("a.org")).unwrap().unwrap();
+    let change = |after: &[u8]| Change {
+        path: path("a.org"),
+        before: Some(seen.hash),
+        after: Some(after.to_vec()),
+    };
+    let refused = rig.memory.apply(&[change(b"agent\n")], &why(20)).unwrap_err();
+    assert!(matches!(refused, Error::Open { by, .. } if by == std::process::id()), "{refused:?}");
+    let gone = Change { after: None, ..change(b"") };
+    assert!(matches!(rig.memory.apply(&[gone], &why(21)), Err(Error::Open { .. })));
+    std::io::Write::write_all(&mut open, b"user\n").unwrap();
+    drop(open);
+    assert_eq!(rig.text("a.org"), "user\n");
+    // Who only reads it is not in the way.
+    let _reader = fs::File::open(rig.file("a.org")).unwrap();
+    rig.write(22, "a.org", "user\nagent\n");
 }
 
 #[test]

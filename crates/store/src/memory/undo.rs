@@ -1,5 +1,5 @@
-//! Changes taken back: one, by bringing its reverse together with what was written since; or all of a
-//! turn, if nothing was. What comes out are changes like any other, to be decided about and applied.
+//! Changes taken back: one, or all of a turn, by bringing their reverse together with what was written
+//! since. What comes out are changes like any other, to be decided about and applied.
 
 use std::collections::BTreeMap;
 
@@ -28,11 +28,10 @@ impl Memory {
         View { connection: &self.lock(), root: &self.root }.undo(record)
     }
 
-    /// What takes all changes of a turn back: files that hold what the turn left in them get back what
-    /// they held before it.
+    /// What takes all changes of a turn back, and keeps all that others wrote meanwhile and since.
     ///
     /// # Errors
-    /// [`Error::Conflicts`] where somebody else wrote a file meanwhile or since.
+    /// [`Error::Conflicts`] where both are about the same lines: then no file is to be written.
     pub fn rollback(&self, session: &str, turn: u64) -> Result<Vec<Change>, Error> {
         View { connection: &self.lock(), root: &self.root }.rollback(session, turn)
     }
@@ -47,7 +46,7 @@ impl View<'_> {
         }
         let (mut changes, mut conflicts) = (Vec::new(), Vec::new());
         for version in &versions {
-            match self.reverse(version)? {
+            match self.reverse(&version.path, &[version])? {
                 Reversed::Change(change) => changes.extend(change),
                 Reversed::Conflicts(found) => conflicts.extend(found),
             }
@@ -66,48 +65,38 @@ impl View<'_> {
         }
         let (mut changes, mut conflicts) = (Vec::new(), Vec::new());
         for (path, versions) in files {
-            let now = self.root.read(path)?;
-            let is_alone = versions.windows(2).all(|pair| pair[0].after == pair[1].before);
-            let (Some(first), Some(last)) = (versions.first(), versions.last()) else { continue };
-            if is_alone && hash(now.as_ref()) == last.after {
-                let after = self.bytes(first.before)?;
-                let before = last.after;
-                let change = Change { path: path.clone(), before, after };
-                changes.extend((change.after_hash() != before).then_some(change));
-                continue;
+            match self.reverse(path, &versions)? {
+                Reversed::Change(change) => changes.extend(change),
+                Reversed::Conflicts(found) => conflicts.extend(found),
             }
-            conflicts.push(Conflict {
-                path: Some(path.clone()),
-                line: 1,
-                base: self.bytes(last.after)?.unwrap_or_default(),
-                now: now.map(|seen| seen.bytes).unwrap_or_default(),
-                wanted: self.bytes(first.before)?.unwrap_or_default(),
-            });
         }
         if conflicts.is_empty() { Ok(changes) } else { Err(Error::Conflicts(conflicts)) }
     }
 
-    fn reverse(&self, version: &Version) -> Result<Reversed, Error> {
-        let path = &version.path;
-        let (before, after) = (self.bytes(version.before)?, self.bytes(version.after)?);
+    /// Takes changes of one file back, the latest first. Those that follow on one another are one: a
+    /// text that came and went in between is in nobody's way.
+    fn reverse(&self, path: &FilePath, versions: &[&Version]) -> Result<Reversed, Error> {
         let now = self.root.read(path)?;
-        let text = |bytes: &Option<Vec<u8>>| bytes.clone().unwrap_or_default();
-        let present = now.as_ref().map(|seen| seen.bytes.clone());
-        match merge(&text(&after), &text(&present), &text(&before)) {
-            Merged::Conflicts(mut conflicts) => {
-                conflicts.iter_mut().for_each(|it| it.path = Some(path.clone()));
-                Ok(Reversed::Conflicts(conflicts))
-            }
-            Merged::Clean(merged) => {
-                // A file goes if it was not there before and nothing of anybody else's is in it.
-                let is_nothing = merged.is_empty() && (before.is_none() || now.is_none());
-                let merged = (!is_nothing).then_some(merged);
-                let change =
-                    Change { path: path.clone(), before: hash(now.as_ref()), after: merged };
-                let is_news = change.after_hash() != change.before;
-                Ok(Reversed::Change(is_news.then_some(change)))
+        let mut text = now.as_ref().map(|seen| seen.bytes.clone());
+        for run in versions.chunk_by(|one, next| one.after == next.before).rev() {
+            let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
+            let (before, after) = (self.bytes(first.before)?, self.bytes(last.after)?);
+            let of = |bytes: &Option<Vec<u8>>| bytes.clone().unwrap_or_default();
+            match merge(&of(&after), &of(&text), &of(&before)) {
+                Merged::Conflicts(mut conflicts) => {
+                    conflicts.iter_mut().for_each(|it| it.path = Some(path.clone()));
+                    return Ok(Reversed::Conflicts(conflicts));
+                }
+                Merged::Clean(merged) => {
+                    // A file goes if it was not there before and nothing of anybody else's is in it.
+                    let is_nothing = merged.is_empty() && (before.is_none() || text.is_none());
+                    text = (!is_nothing).then_some(merged);
+                }
             }
         }
+        let change = Change { path: path.clone(), before: hash(now.as_ref()), after: text };
+        let is_news = change.after_hash() != change.before;
+        Ok(Reversed::Change(is_news.then_some(change)))
     }
 
     fn bytes(&self, hash: Option<Hash>) -> Result<Option<Vec<u8>>, Error> {

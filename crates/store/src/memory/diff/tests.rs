@@ -47,6 +47,25 @@ fn texts_that_share_too_little_differ_as_a_whole() {
     assert_eq!((found[0].old.clone(), found[0].new.clone()), (0..3999, 0..3999));
 }
 
+#[test]
+fn texts_that_differ_a_lot_are_held_together_by_lines_that_each_has_once() {
+    let text = |word: &str, kept: &str| -> Vec<u8> {
+        let line = |number: usize| match number % 3 {
+            0 => format!("{kept}{number}\n"),
+            _ => format!("{word}{number}\n"),
+        };
+        (0..9000).map(line).collect::<String>().into_bytes()
+    };
+    let found = changes(&text("a", "kept"), &text("b", "kept"));
+    assert_eq!(found.len(), 3000);
+    assert!(found.iter().all(|it| it.old.len() == 2 && it.old == it.new));
+    // What moved is not common, and the rest is.
+    let (old, new) = (text("a", "kept"), text("b", "kept"));
+    let moved = [b"kept0\n", &new[new.len() / 2..], &new[6..new.len() / 2]].concat();
+    let found = changes(&old, &moved);
+    assert!(found.len() > 1000, "{}", found.len());
+}
+
 fn text() -> impl Strategy<Value = Vec<u8>> {
     const LINES: [&[u8]; 6] = [b"a\n", b"b\n", b"\n", b"\xff\r\n", b"c\n", b"end"];
     let line = prop::sample::select(LINES.to_vec());
