@@ -61,5 +61,6 @@ pub use descriptors::make_room;
 pub use error::Error;
 pub use http::SealsError;
 pub use listen::Bound;
+pub use memory::preview_edit;
 pub use run::{run, shutdown_signal};
 pub use web_origin::WebOrigin;

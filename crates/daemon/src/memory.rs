@@ -14,48 +14,58 @@ mod stamp;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bridle_host::{Act, Surroundings, Told};
-use bridle_loop::{Action, Order, Outcome, PREPARED, Undone};
+use bridle_loop::{Action, MEMORY_ACTIONS, Order, Outcome, PREPARED, Undone};
 use bridle_sexp::Value;
-use bridle_store::memory::{Change, Conflict, Error, FilePath, Memory, Origin, Told as Known, Why};
+use bridle_store::memory::{
+    Change, Conflict, Error, FilePath, Memory, Origin, Preview, Told as Known, Why,
+};
 
 use self::sight::{Planned, Sight};
 
 /// The name of the actuator.
 pub(crate) const MEMORY: &str = "memory";
 
-/// All that it can do.
-const ACTIONS: &[&str] = &[
-    "set-title",
-    "set-state",
-    "set-priority",
-    "set-tags",
-    "set-property",
-    "set-planning",
-    "insert-subtree",
-    "append-subtree",
-    "move-up",
-    "refile",
-    "archive",
-    "delete-subtree",
-    "toggle-checkbox",
-    "clock-in",
-    "clock-out",
-    "undo",
-    "rollback",
-    "restore",
-    "snapshot",
-];
-
 /// How often an edit is worked out anew because its file changed in the very moment.
 const TRIES: usize = 3;
+
+/// How long to wait for a program that has a file open for writing: a save takes less.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Bytes of the lines of a conflict that are shown: enough to find the place.
 const MAX_SHOWN: usize = 400;
 
 /// Conflicts that are shown.
 const MAX_CONFLICTS: usize = 16;
+
+/// The diff of an edit, by its payload, as the files are now. Nobody is asked, and nothing is written: for
+/// the commands. Links are not followed.
+///
+/// # Errors
+/// Why it cannot be done.
+pub fn preview_edit(preview: &Preview, payload: &Value, now: i64) -> Result<Vec<u8>, String> {
+    let root = preview.root();
+    let absolute = |value: &Value| match value.get("path").and_then(Value::as_str) {
+        Some(path) if !path.starts_with('/') => {
+            let path = root.join(path).display().to_string();
+            with(without(value, "path"), "path", Value::str(path))
+        }
+        _ => value.clone(),
+    };
+    let mut payload = absolute(payload);
+    if let Some(to) = payload.get("to").filter(|to| to.pairs().is_some()).map(absolute) {
+        payload = with(without(&payload, "to"), "to", to);
+    }
+    let payload = stamp::stamped(payload, now);
+    let Action::Edit(edit) = Action::from_payload(&payload).map_err(|fault| fault.to_string())?
+    else {
+        return Err("no edit of the memory".to_owned());
+    };
+    let planned = sight::worth(edit::planned(root, |path| preview.read(path), &edit)?)?;
+    Ok(planned.iter().flat_map(Planned::diff).collect())
+}
 
 /// Gives the present, in milliseconds since 1970.
 pub(crate) type Now = Box<dyn Fn() -> i64 + Send + Sync>;
@@ -75,12 +85,8 @@ impl Editor {
     fn plan(&self, action: &Action) -> Result<Vec<Planned>, String> {
         let changes = match action {
             Action::Edit(edit) => {
-                let path = below(self.memory.root(), &edit.path)?;
-                let seen = self.memory.read(&path).map_err(|error| told(&error))?;
-                let (before, old) = (seen.as_ref().map(|it| it.hash), seen.map(|it| it.bytes));
-                let after = edit::made(old.as_deref(), edit)?;
-                let change = Change { path, before, after: Some(after) };
-                return sight::worth(vec![Planned { change, old }]);
+                let read = |path: &FilePath| self.memory.read(path);
+                return sight::worth(edit::planned(self.memory.root(), read, edit)?);
             }
             Action::Undo(undo) => match &undo.what {
                 Undone::Record(record) => self.memory.undo(*record),
@@ -123,14 +129,33 @@ impl Editor {
             action: action.name().as_str().into(),
             at: around.at,
         };
+        self.whole(action, &seen, &why)
+    }
+
+    /// Changes all of the files, or none. An earlier try may have been interrupted after some of them: the
+    /// rest follows, or those go back.
+    fn whole(&self, action: &Action, seen: &Sight, why: &Why) -> Result<Value, String> {
+        self.write(action, seen, why).map_err(|fault| match self.memory.withdraw(why) {
+            Ok(false) => fault,
+            Ok(true) => format!("{fault}; what was written before is taken back"),
+            Err(error) => format!("{fault}; what was written before stays: {}", told(&error)),
+        })
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "acts are carried out on threads for blocking work"
+    )]
+    fn write(&self, action: &Action, seen: &Sight, why: &Why) -> Result<Value, String> {
         let mut tries = 0;
         loop {
             tries += 1;
-            let planned = self.left(action, &seen, around.record)?;
+            let planned = self.left(action, seen, why.record.unwrap_or_default())?;
             let changes: Vec<Change> = planned.iter().map(|it| it.change.clone()).collect();
-            match self.memory.apply(&changes, &why) {
-                Ok(_) => return Ok(Sight::new(&planned).result(&seen)),
+            match self.memory.apply(&changes, why) {
+                Ok(_) => return Ok(Sight::new(&planned).result(seen)),
                 Err(Error::Changed { .. }) if tries < TRIES => {}
+                Err(Error::Open { .. }) if tries < TRIES => std::thread::sleep(PAUSE),
                 Err(error) => return Err(told(&error)),
             }
         }
@@ -152,11 +177,12 @@ impl Editor {
                 return Err(changed(path));
             }
         }
-        let other = planned.iter().find(|it| !open.contains(&&it.change.path));
-        match other {
-            Some(other) => Err(changed(&other.change.path)),
-            None => Ok(planned),
+        let is_seen = |it: &&Planned| seen.files().any(|path| *path == it.change.path);
+        if let Some(other) = planned.iter().find(|it| !is_seen(it)) {
+            return Err(changed(&other.change.path));
         }
+        // What is done already would be done again.
+        Ok(planned.into_iter().filter(|it| open.contains(&&it.change.path)).collect())
     }
 
     fn prepared(&self, payload: &Value) -> Value {
@@ -176,8 +202,19 @@ impl Editor {
         with(payload, PREPARED, prepared)
     }
 
-    /// The payload with the path as the system knows it: absolute, links followed.
+    /// The payload with the paths as the system knows them: absolute, links followed.
     fn placed(&self, payload: &Value) -> Result<Value, String> {
+        let payload = self.placed_here(payload)?;
+        match payload.get("to").filter(|to| to.pairs().is_some()) {
+            None => Ok(payload),
+            Some(to) => {
+                let to = self.placed_here(to)?;
+                Ok(with(without(&payload, "to"), "to", to))
+            }
+        }
+    }
+
+    fn placed_here(&self, payload: &Value) -> Result<Value, String> {
         let Some(path) = payload.get("path").and_then(Value::as_str) else {
             return Ok(payload.clone());
         };
@@ -194,7 +231,7 @@ impl Editor {
 
 impl Act for Editor {
     fn actions(&self) -> &'static [&'static str] {
-        ACTIONS
+        MEMORY_ACTIONS
     }
 
     fn act(&self, order: &Order, around: &mut Surroundings<'_>) -> Outcome {

@@ -10,7 +10,9 @@ mod memory;
 use bridle_sexp::Value;
 
 use self::argument::{forgettable, natural, path, present, text};
-pub use self::memory::{EDITS, Edit, PREPARED, Planned, Prepared, Spot, UNDOS, Undo, Undone, Verb};
+pub use self::memory::{
+    ACTIONS, EDITS, Edit, PREPARED, Planned, Prepared, Spot, UNDOS, Undo, Undone, Verb,
+};
 use crate::field::{Unreadable, name};
 use crate::ids::Name;
 
@@ -340,6 +342,14 @@ impl Action {
                 | Self::Undo(_)
                 | Self::Snapshot { .. }
         )
+    }
+
+    /// A second file that it changes, besides the one that it names first.
+    pub(crate) fn elsewhere(&self) -> Option<&str> {
+        match self {
+            Self::Edit(edit) => edit.elsewhere(),
+            _ => None,
+        }
     }
 
     /// What the daemon found out about it before it was judged.

@@ -95,12 +95,12 @@ pub(crate) fn judge_approved(
     by: &str,
 ) -> (Decision, Result<Order, Box<str>>) {
     let Allowed { action, target, place, payload } = &*question.intent.allowed;
-    let facts = facts(state, question.by, &question.asker, &question.intent);
+    let Question { by: proposer, asker, intent, .. } = question;
+    let (facts, found) = strictest(state, *proposer, asker, intent, Policies::find_approved);
     let mut policies = Vec::new();
     let judged = match supported(state, action, target, *place) {
         Err((_, reason)) => Err(reason),
         Ok(()) => {
-            let found = policies_of(state, &facts, Policies::find_approved);
             policies.clone_from(&found.policies);
             match found.word {
                 Word::Allow => Ok(format!("`{by}` said yes")),
@@ -203,6 +203,23 @@ fn facts(state: &State, by: By, asker: &Asker, intent: &Intent) -> Facts {
     Facts::of(&around(state, by, asker, kind(action)), &wanted)
 }
 
+/// Asks the policies about each file that is changed: what is said to one of them holds for all. With the
+/// facts that led to it.
+fn strictest(
+    state: &State,
+    by: By,
+    asker: &Asker,
+    intent: &Intent,
+    find: fn(&Policies, &Facts) -> Finding,
+) -> (Facts, Finding) {
+    let facts = facts(state, by, asker, intent);
+    let found = policies_of(state, &facts, find);
+    let Some(path) = intent.action().elsewhere() else { return (facts, found) };
+    let there = facts.about(path);
+    let also = policies_of(state, &there, find);
+    if also.word > found.word { (there, also) } else { (facts, found) }
+}
+
 /// Asks the policies of the session; while they are not here, everything is denied.
 fn policies_of(state: &State, facts: &Facts, find: fn(&Policies, &Facts) -> Finding) -> Finding {
     let set = match &state.policy {
@@ -282,8 +299,8 @@ impl Case<'_> {
 
     /// Asks the policies.
     fn policy(&mut self, intent: Intent) -> Result<(String, Way), Denial> {
-        let facts = facts(self.state, self.by, &self.turn.signal.from, &intent);
-        let found = policies_of(self.state, &facts, Policies::find);
+        let from = &self.turn.signal.from;
+        let (facts, found) = strictest(self.state, self.by, from, &intent, Policies::find);
         self.facts = Some(facts);
         self.policies.clone_from(&found.policies);
         let result = match found.word {

@@ -43,8 +43,8 @@ mod field;
 mod weight;
 
 pub use action::{
-    Action, EDITS, Edit, NoAction, PREPARED, Planned, Prepared, Risk, Schedule, Spot, Touches,
-    UNDOS, Undo, Undone, Verb, When,
+    ACTIONS as MEMORY_ACTIONS, Action, EDITS, Edit, NoAction, PREPARED, Planned, Prepared, Risk,
+    Schedule, Spot, Touches, UNDOS, Undo, Undone, Verb, When,
 };
 pub use budget::Tallies;
 pub use decide::{Intent, Order};

@@ -86,8 +86,8 @@ pub struct Finding {
     pub fault: Option<Box<str>>,
 }
 
-/// What becomes of a proposal, as far as the policies are concerned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What becomes of a proposal, as far as the policies are concerned; the stricter the greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Word {
     /// It may be done.
     Allow,

@@ -1,16 +1,47 @@
-//! What an edit makes of a text: finds the place, and asks `bridle_org` for the change. Nothing is read
-//! or written here.
+//! What an edit makes of a text, or of two: finds the place, and asks `bridle_org` for the change. Whoever
+//! asks says how files are read; nothing is written here.
+
+use std::path::Path;
 
 use bridle_loop::{Edit, Planned, Spot, Verb};
-use bridle_org::{Document, EditError, Heading, NodeId, Plan, Span, Tree, Type};
+use bridle_org::{Archived, Document, EditError, Heading, NodeId, Origin, Plan, Span, Tree, Type};
+use bridle_store::memory::{self, Error, FilePath, Seen};
+
+use super::sight::Planned as Change;
+use super::{below, told};
+
+/// What an edit would change. What goes into another file is written there before it is taken away here:
+/// whenever the process dies, it is somewhere.
+pub(super) fn planned(
+    root: &Path,
+    read: impl Fn(&FilePath) -> Result<Option<Seen>, Error>,
+    edit: &Edit,
+) -> Result<Vec<Change>, String> {
+    let now = |path: &str| {
+        let path = below(root, path)?;
+        let seen = read(&path).map_err(|error| told(&error))?;
+        Ok::<_, String>((path, seen))
+    };
+    let change = |(path, seen): (FilePath, Option<Seen>), after: Vec<u8>| {
+        let (before, old) = (seen.as_ref().map(|it| it.hash), seen.map(|it| it.bytes));
+        Change { change: memory::Change { path, before, after: Some(after) }, old }
+    };
+    let bytes = |(_, seen): &(FilePath, Option<Seen>)| seen.as_ref().map(|it| it.bytes.clone());
+    let here = now(&edit.path)?;
+    let Some(elsewhere) = edit.elsewhere() else {
+        let after = made(bytes(&here).as_deref(), edit)?;
+        return Ok(vec![change(here, after)]);
+    };
+    let there = now(elsewhere)?;
+    let moved = moved(bytes(&here).as_deref(), bytes(&there).as_deref(), edit)?;
+    Ok(vec![change(there, moved.target), change(here, moved.source)])
+}
 
 /// The text after an edit; `None` stands for a file that does not exist.
-pub(super) fn made(source: Option<&[u8]>, edit: &Edit) -> Result<Vec<u8>, String> {
+fn made(source: Option<&[u8]>, edit: &Edit) -> Result<Vec<u8>, String> {
     let text = source.unwrap_or_default();
     if let (Verb::Append(more), Spot::File) = (&edit.verb, &edit.spot) {
-        let end = Span { start: text.len(), end: text.len() };
-        let edit = Document::read(text).insert_after(end, more.as_bytes());
-        return Ok(edit.ok_or("the end of the file is not in it")?.apply());
+        return at_end(text, more.as_bytes());
     }
     if source.is_none() {
         return Err(format!("no file `{}`", edit.path));
@@ -21,6 +52,62 @@ pub(super) fn made(source: Option<&[u8]>, edit: &Edit) -> Result<Vec<u8>, String
         verb => at_heading(&tree, heading(&tree, &edit.spot)?, verb)?,
     };
     Ok(made.map_err(|error| why(error, edit.name()))?.apply())
+}
+
+/// The texts after a subtree has gone from one file into another.
+struct Moved {
+    /// Of the file that it goes into.
+    target: Vec<u8>,
+    /// Of the file that it was in.
+    source: Vec<u8>,
+}
+
+/// Moves a subtree into another file; `None` stands for one that does not exist.
+fn moved(source: Option<&[u8]>, target: Option<&[u8]>, edit: &Edit) -> Result<Moved, String> {
+    let source = source.ok_or_else(|| format!("no file `{}`", edit.path))?;
+    let tree = Tree::read(source);
+    let node = heading(&tree, &edit.spot)?;
+    let failed = |error| why(error, edit.name());
+    let there = target.unwrap_or_default();
+    let (target, cut) = match &edit.verb {
+        Verb::ArchiveInto { at, .. } => {
+            let time = at.trim_start_matches('[').trim_end_matches(']').as_bytes();
+            let origin = Origin { file: edit.path.as_bytes(), time };
+            let archived: Archived<'_> = tree.archive_subtree(node, &origin).map_err(failed)?;
+            (archived.append_to(there).apply(), archived.cut)
+        }
+        Verb::Refile { to, .. } => {
+            let text = tree.subtree(node).map_err(failed)?.of(source);
+            let tree_there = Tree::read(there);
+            let put = match (to, target) {
+                (Spot::File, _) => at_end(there, &top_level(text)?)?,
+                (_, None) => return Err("no file that has the heading it is to go to".to_owned()),
+                (to, Some(_)) => {
+                    let into = heading(&tree_there, to)?;
+                    tree_there.append_subtree(into, text).map_err(failed)?.apply()
+                }
+            };
+            (put, tree.cut_subtree(node).map_err(failed)?)
+        }
+        _ => return Err(format!("`{}` changes one file", edit.name())),
+    };
+    Ok(Moved { target, source: cut.apply() })
+}
+
+/// A subtree as it is on the first level: behind an empty heading of that level.
+fn top_level(subtree: &[u8]) -> Result<Vec<u8>, String> {
+    const BEFORE: &[u8] = b"* \n";
+    let tree = Tree::read(BEFORE);
+    let first = heading(&tree, &Spot::Line(1))?;
+    let text = tree.insert_subtree(first, subtree).map_err(|error| why(error, "refile"))?.apply();
+    Ok(text[BEFORE.len()..].to_vec())
+}
+
+/// A text with more at its end.
+fn at_end(text: &[u8], more: &[u8]) -> Result<Vec<u8>, String> {
+    let end = Span { start: text.len(), end: text.len() };
+    let edit = Document::read(text).insert_after(end, more);
+    Ok(edit.ok_or("the end of the file is not in it")?.apply())
 }
 
 fn at_heading<'t>(
@@ -51,8 +138,12 @@ fn at_heading<'t>(
         Verb::Insert(text) => tree.insert_subtree(node, text.as_bytes()),
         Verb::Append(text) => tree.append_subtree(node, text.as_bytes()),
         Verb::MoveUp => tree.move_up(node),
-        Verb::Refile(to) => tree.refile(node, heading(tree, to)?),
+        Verb::Refile { to: Spot::File, .. } => {
+            return Err("a subtree is refiled below a heading of the same file".to_owned());
+        }
+        Verb::Refile { to, .. } => tree.refile(node, heading(tree, to)?),
         Verb::Archive => tree.archive(node),
+        Verb::ArchiveInto { .. } => return Err("a file cannot be its own archive".to_owned()),
         Verb::Delete => tree.cut_subtree(node),
         Verb::ClockIn(now) => tree.clock_in(node, now.as_bytes()),
         Verb::ClockOut(now) => tree.clock_out(node, now.as_bytes()),

@@ -21,6 +21,14 @@ pub(super) struct Planned {
     pub(super) old: Option<Vec<u8>>,
 }
 
+impl Planned {
+    /// The change for people.
+    pub(super) fn diff(&self) -> Vec<u8> {
+        let Self { change, old } = self;
+        unified(change.path.as_str(), old.as_deref(), change.after.as_deref())
+    }
+}
+
 /// Refuses what changes nothing, and what changes too much at once.
 pub(super) fn worth(planned: Vec<Planned>) -> Result<Vec<Planned>, String> {
     let is_news = |it: &Planned| it.change.after != it.old;
@@ -51,10 +59,11 @@ impl Sight {
     pub(super) fn new(planned: &[Planned]) -> Self {
         let mut diff = Vec::new();
         let mut files = Vec::new();
-        for Planned { change, old } in planned {
+        for plan in planned {
+            let Planned { change, old } = plan;
             let after = change.after.as_deref();
             if diff.len() <= MAX_DIFF {
-                diff.extend(unified(change.path.as_str(), old.as_deref(), after));
+                diff.extend(plan.diff());
             }
             files.push(File {
                 path: change.path.clone(),

@@ -1,5 +1,5 @@
-//! The present as an inactive timestamp, for clocks that are started without saying when. In UTC: a
-//! shell that knows where its user is says `:at` itself.
+//! The present as an inactive timestamp, for clocks that are started, and for what is archived, without
+//! saying when. In UTC: a shell that knows where its user is says `:at` itself.
 
 use bridle_sexp::Value;
 use bridle_wire::time::rfc3339;
@@ -12,11 +12,13 @@ const DAY_MINUTES: i64 = 1_440;
 /// The days of a week, as Org writes them; the first day of 1970 was a Thursday.
 const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
 
-/// The payload with `:at`, if it is about a clock and has none.
+/// The payload with `:at`, if it is about a clock or an archive and has none.
 pub(super) fn stamped(payload: Value, now: i64) -> Value {
     let action = payload.get("action").and_then(Value::as_keyword).unwrap_or_default();
-    let is_clock = ["clock-in", "clock-out"].iter().any(|it| action.eq_ignore_ascii_case(it));
-    if !is_clock || payload.get("at").is_some() {
+    let is = |word: &str| action.eq_ignore_ascii_case(word);
+    let is_archived = is("archive") && payload.get("to").is_some();
+    let is_timed = is("clock-in") || is("clock-out") || is_archived;
+    if !is_timed || payload.get("at").is_some() {
         return payload;
     }
     with(payload, "at", Value::str(stamp(now)))

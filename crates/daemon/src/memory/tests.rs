@@ -1,1 +1,181 @@
-//! What is shown before a yes is what is done after it.
+//! A subtree that goes into another file: shown whole, never lost, and taken back with both files.
+
+use std::fs;
+use std::sync::Arc;
+
+use bridle_host::Act as _;
+use bridle_loop::{Action, PREPARED};
+use bridle_sexp::{Value, read_one};
+use bridle_store::memory::{FilePath, Memory, Options, Origin, Told, Why};
+use tempfile::TempDir;
+
+use super::{Editor, Sight};
+
+const HERE: &str = "* Keep\n* TODO Beans :veg:\nSow them.\n** Wet\n* Last\n";
+const THERE: &str = "* Garden\n** Peas\n* End\n";
+const REFILE: &str = "(:action :refile :path \"here.org\" :outline (\"Beans\") \
+                      :to (:path \"there.org\" :outline (\"Garden\")))";
+const REFILED: &str = "* Garden\n** Peas\n** TODO Beans :veg:\nSow them.\n*** Wet\n* End\n";
+const LEFT: &str = "* Keep\n* Last\n";
+
+struct Rig {
+    _state: TempDir,
+    folder: TempDir,
+    editor: Editor,
+}
+
+/// An action that was looked at.
+struct Seen {
+    action: Action,
+    sight: Sight,
+    diff: String,
+}
+
+impl Rig {
+    fn new() -> Self {
+        let (state, folder) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        fs::write(folder.path().join("here.org"), HERE).unwrap();
+        fs::write(folder.path().join("there.org"), THERE).unwrap();
+        let options = Options { root: folder.path().to_owned(), protected: Vec::new() };
+        let memory = Arc::new(Memory::open(state.path(), &options).unwrap());
+        let editor = Editor::new(memory, Box::new(|| 0));
+        Self { _state: state, folder, editor }
+    }
+
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.path().join(name)).unwrap()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.folder.path().join(name), text).unwrap();
+    }
+
+    fn prepared(&self, payload: &str) -> Value {
+        self.editor.prepare(&read_one(payload).unwrap().root().to_value()).unwrap()
+    }
+
+    fn look(&self, payload: &str) -> Seen {
+        let payload = self.prepared(payload);
+        let sight = Sight::of(&payload, self.editor.memory.root()).expect("it can be done");
+        let diff = payload.get(PREPARED).and_then(|it| it.get("diff")?.as_str()).unwrap();
+        let diff = diff.to_owned();
+        Seen { action: Action::from_payload(&payload).unwrap(), sight, diff }
+    }
+
+    fn refusal(&self, payload: &str) -> String {
+        let payload = self.prepared(payload);
+        let fault = payload.get(PREPARED).and_then(|it| it.get("fault")?.as_str());
+        fault.unwrap_or_else(|| panic!("{payload}")).to_owned()
+    }
+
+    /// Writes the first file of what was seen, and no more: as if the process had died then.
+    fn begin(&self, seen: &Seen, why: &Why) {
+        let planned = self.editor.plan(&seen.action).unwrap();
+        self.editor.memory.apply(&[planned[0].change.clone()], why).unwrap();
+    }
+}
+
+fn why(record: u64) -> Why {
+    Why {
+        origin: Origin::Edit,
+        record: Some(record),
+        session: "work".into(),
+        turn: 1,
+        principal: "uid:1000".into(),
+        action: "refile".into(),
+        at: 1,
+    }
+}
+
+#[test]
+fn a_subtree_goes_into_another_file_and_comes_back() {
+    let rig = Rig::new();
+    let seen = rig.look(REFILE);
+    for line in ["+++ b/there.org", "+** TODO Beans :veg:", "+++ b/here.org", "-* TODO Beans :veg:"]
+    {
+        assert!(seen.diff.contains(line), "both files are shown: {}", seen.diff);
+    }
+    rig.editor.whole(&seen.action, &seen.sight, &why(7)).unwrap();
+    assert_eq!((rig.text("here.org"), rig.text("there.org")), (LEFT.into(), REFILED.into()));
+    // What the user writes in either file stays when it is taken back.
+    rig.write("here.org", &format!("{LEFT}user\n"));
+    rig.write("there.org", &format!("user\n{REFILED}"));
+    let seen = rig.look("(:action :undo :record 7)");
+    rig.editor.whole(&seen.action, &seen.sight, &why(8)).unwrap();
+    assert_eq!(rig.text("here.org"), format!("{HERE}user\n"));
+    assert_eq!(rig.text("there.org"), format!("user\n{THERE}"));
+}
+
+#[test]
+fn a_subtree_goes_to_the_end_of_a_file_and_into_an_archive() {
+    let rig = Rig::new();
+    let to_end = REFILE.replace(" :outline (\"Garden\"))", ")").replace("Beans", "Last");
+    let seen = rig.look(&to_end);
+    rig.editor.whole(&seen.action, &seen.sight, &why(7)).unwrap();
+    assert_eq!(rig.text("there.org"), format!("{THERE}* Last\n"));
+    let archive = "(:action :archive :path \"here.org\" :outline (\"Beans\" \"Wet\") \
+                   :to (:path \"here.org_archive\"))";
+    let seen = rig.look(archive);
+    rig.editor.whole(&seen.action, &seen.sight, &why(8)).unwrap();
+    assert_eq!(rig.text("here.org"), "* Keep\n* TODO Beans :veg:\nSow them.\n");
+    let archived = rig.text("here.org_archive");
+    for line in ["* Wet\n", ":ARCHIVE_TIME: 1970-01-01 Thu 00:00\n", ":ARCHIVE_OLPATH: Beans\n"] {
+        assert!(archived.contains(line), "{archived}");
+    }
+    let seen = rig.look("(:action :undo :record 8)");
+    rig.editor.whole(&seen.action, &seen.sight, &why(9)).unwrap();
+    assert!(!rig.folder.path().join("here.org_archive").exists(), "it was made for that");
+    assert_eq!(rig.text("here.org"), HERE.replace("* Last\n", ""));
+}
+
+#[test]
+fn what_a_crash_left_between_two_files_is_completed() {
+    let rig = Rig::new();
+    let seen = rig.look(REFILE);
+    rig.begin(&seen, &why(7));
+    assert_eq!((rig.text("here.org"), rig.text("there.org")), (HERE.into(), REFILED.into()));
+    let files: Vec<FilePath> = seen.sight.files().cloned().collect();
+    assert_eq!(rig.editor.memory.told(7, &files).unwrap(), Told::NotDone);
+    // The user goes on in both files.
+    rig.write("here.org", &format!("{HERE}user\n"));
+    rig.write("there.org", &format!("{REFILED}user\n"));
+    rig.editor.whole(&seen.action, &seen.sight, &why(7)).unwrap();
+    assert_eq!(rig.text("here.org"), format!("{LEFT}user\n"));
+    assert_eq!(rig.text("there.org"), format!("{REFILED}user\n"), "it is put there once");
+    assert_eq!(rig.editor.memory.told(7, &files).unwrap(), Told::Done);
+    let seen = rig.look("(:action :undo :record 7)");
+    rig.editor.whole(&seen.action, &seen.sight, &why(8)).unwrap();
+    assert_eq!(rig.text("here.org"), format!("{HERE}user\n"));
+    assert_eq!(rig.text("there.org"), format!("{THERE}user\n"));
+}
+
+#[test]
+fn what_a_crash_left_between_two_files_goes_back_if_it_cannot_be_completed() {
+    let rig = Rig::new();
+    let seen = rig.look(REFILE);
+    rig.begin(&seen, &why(7));
+    let users = HERE.replace("Sow them.", "Sow them in May.");
+    rig.write("here.org", &users);
+    let fault = rig.editor.whole(&seen.action, &seen.sight, &why(7)).unwrap_err();
+    assert!(fault.contains("has changed since") && fault.ends_with("taken back"), "{fault}");
+    assert_eq!((rig.text("here.org"), rig.text("there.org")), (users, THERE.into()));
+}
+
+#[test]
+fn a_subtree_that_cannot_go_there_stays() {
+    let rig = Rig::new();
+    let refile = |to: &str| {
+        let head = "(:action :refile :path \"here.org\" :outline (\"Beans\") :to";
+        rig.refusal(&format!("{head} {to})"))
+    };
+    let out = |fault: String| assert!(fault.contains("expected a file below"), "{fault}");
+    out(refile("(:path \"../out.org\")"));
+    out(refile("(:path \"/etc/passwd\")"));
+    assert!(refile("(:path \"none.org\" :line 1)").contains("no file that has the heading"));
+    assert!(refile("(:path \"there.org\" :line 9)").contains("no heading on line 9"));
+    assert!(refile("(:path \"here.org\")").contains("below a heading of the same file"));
+    assert!(refile("(:outline (\"Beans\" \"Wet\"))").contains("cannot go into itself"));
+    let own = "(:action :archive :path \"here.org\" :line 1 :to (:path \"here.org\"))";
+    assert!(rig.refusal(own).contains("its own archive"));
+    assert_eq!((rig.text("here.org"), rig.text("there.org")), (HERE.into(), THERE.into()));
+}

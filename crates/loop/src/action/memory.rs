@@ -78,10 +78,22 @@ pub enum Verb {
     Append(Box<str>),
     /// Move its subtree before the one above it.
     MoveUp,
-    /// Move its subtree below another heading of the file.
-    Refile(Spot),
+    /// Move its subtree below another heading, or to the end of another file.
+    Refile {
+        /// The other file, absolute; `None`: the same.
+        path: Option<Box<str>>,
+        /// The heading there; [`Spot::File`]: the end of it.
+        to: Spot,
+    },
     /// Mark it as archived.
     Archive,
+    /// Move its subtree to the end of an archive, with notes on where it was.
+    ArchiveInto {
+        /// The archive: absolute. It is made if it does not exist.
+        path: Box<str>,
+        /// When, as an inactive timestamp.
+        at: Box<str>,
+    },
     /// Take its subtree away.
     Delete,
     /// Check or uncheck the box of an item.
@@ -164,6 +176,15 @@ pub const EDITS: [&str; 15] = [
 /// The names of what takes changes back.
 pub const UNDOS: [&str; 3] = ["undo", "rollback", "restore"];
 
+/// All that `:memory` can do.
+pub const ACTIONS: &[&str] = &{
+    let mut all = ["snapshot"; EDITS.len() + UNDOS.len() + 1];
+    let (edits, rest) = all.split_at_mut(EDITS.len());
+    edits.copy_from_slice(&EDITS);
+    rest.split_at_mut(UNDOS.len()).0.copy_from_slice(&UNDOS);
+    all
+};
+
 /// An inactive timestamp of any moment: where an example or a rehearsal needs one.
 const SOME_TIME: &str = "[1970-01-01 Thu 00:00]";
 
@@ -195,6 +216,17 @@ impl Edit {
     pub fn name(&self) -> &'static str {
         self.verb.name()
     }
+
+    /// The file into which the text goes, if that is another one.
+    #[must_use]
+    pub fn elsewhere(&self) -> Option<&str> {
+        let (Verb::Refile { path: Some(other), .. } | Verb::ArchiveInto { path: other, .. }) =
+            &self.verb
+        else {
+            return None;
+        };
+        (**other != *self.path).then_some(other)
+    }
 }
 
 impl Verb {
@@ -222,15 +254,23 @@ impl Verb {
             "append-subtree" => Self::Append(said("text")?),
             "move-up" => Self::MoveUp,
             "refile" => {
-                let fault = NoAction::Argument { action, key: "to", expected: "a heading" };
-                let to =
-                    payload.get("to").filter(|to| to.pairs().is_some()).ok_or(fault.clone())?;
-                match Spot::from_value(action, to)? {
-                    Spot::File => return Err(fault),
-                    to => Self::Refile(to),
+                let expected = "a heading, a `:path`, or both";
+                let fault = NoAction::Argument { action, key: "to", expected };
+                match destination(action, payload)? {
+                    Destination { path: None, spot: Spot::File } => return Err(fault),
+                    Destination { path, spot } => Self::Refile { path, to: spot },
                 }
             }
-            "archive" => Self::Archive,
+            "archive" => match destination(action, payload)? {
+                Destination { path: None, spot: Spot::File } => Self::Archive,
+                Destination { path: Some(path), spot: Spot::File } => {
+                    Self::ArchiveInto { path, at: now()? }
+                }
+                Destination { .. } => {
+                    let expected = "a `:path` and no heading, or nothing";
+                    return Err(NoAction::Argument { action, key: "to", expected });
+                }
+            },
             "delete-subtree" => Self::Delete,
             "toggle-checkbox" => Self::ToggleCheckbox,
             "clock-in" => Self::ClockIn(now()?),
@@ -249,8 +289,8 @@ impl Verb {
             Self::Insert(_) => "insert-subtree",
             Self::Append(_) => "append-subtree",
             Self::MoveUp => "move-up",
-            Self::Refile(_) => "refile",
-            Self::Archive => "archive",
+            Self::Refile { .. } => "refile",
+            Self::Archive | Self::ArchiveInto { .. } => "archive",
             Self::Delete => "delete-subtree",
             Self::ToggleCheckbox => "toggle-checkbox",
             Self::ClockIn(_) => "clock-in",
@@ -351,6 +391,24 @@ impl Prepared {
         let fault = paths.is_none().then(|| "nobody has looked at the files".into());
         Some(Self { paths: paths.unwrap_or_default(), fault })
     }
+}
+
+/// Where `:to` leads: to a file, to a heading, or to a heading of a file.
+struct Destination {
+    path: Option<Box<str>>,
+    spot: Spot,
+}
+
+fn destination(action: &'static str, payload: &Value) -> Result<Destination, NoAction> {
+    let Some(to) = payload.get("to").filter(|to| !to.is_nil()) else {
+        return Ok(Destination { path: None, spot: Spot::File });
+    };
+    if to.pairs().is_none() {
+        let expected = "a plist with a `:path`, a heading, or both";
+        return Err(NoAction::Argument { action, key: "to", expected });
+    }
+    let path = to.get("path").map(|_| path(to, action, "path")).transpose()?;
+    Ok(Destination { path, spot: Spot::from_value(action, to)? })
 }
 
 fn priority(action: &'static str, said: Option<&str>) -> Result<Option<u8>, NoAction> {

@@ -115,6 +115,11 @@ impl Facts {
         }
     }
 
+    /// The same about another file.
+    pub(crate) fn about(&self, path: &str) -> Self {
+        Self { resource: Resource::Path(path.into()), ..self.clone() }
+    }
+
     /// The facts about joining, seeing or steering a session.
     pub(crate) fn access(around: &Around<'_>, access: Access) -> Self {
         let name = Name::new(access.word());

@@ -66,6 +66,7 @@ impl Installed {
         match action {
             Action::Read { path } | Action::Write { path, .. } => touches(path),
             Action::Edit(edit) if touches(&edit.path) => true,
+            Action::Edit(edit) if edit.elsewhere().is_some_and(touches) => true,
             // A link may lead there: the daemon has followed it.
             Action::Edit(_) | Action::Undo(_) => {
                 let prepared = action.prepared().map(|prepared| &*prepared.paths);
