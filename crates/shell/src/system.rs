@@ -36,6 +36,8 @@ pub enum Ask {
         /// The hash of what was seen; an answer to something else does not count.
         hash: Option<String>,
     },
+    /// A change of the memory, by its payload.
+    Edit(Value),
     /// Changes of the memory taken back.
     Undo {
         /// The record that made them.
@@ -63,9 +65,11 @@ impl Ask {
     /// The actuator that it is for.
     fn target(&self) -> &'static str {
         match self {
-            Ask::Undo { .. } | Ask::Rollback { .. } | Ask::Snapshot(_) | Ask::Restore { .. } => {
-                "memory"
-            }
+            Ask::Edit(_)
+            | Ask::Undo { .. }
+            | Ask::Rollback { .. }
+            | Ask::Snapshot(_)
+            | Ask::Restore { .. } => "memory",
             _ => "system",
         }
     }
@@ -100,6 +104,7 @@ impl Ask {
                 pairs.extend(hash.as_deref().map(|hash| ("hash", Value::str(hash))));
                 Value::plist(pairs)
             }
+            Ask::Edit(payload) => payload.clone(),
             Ask::Undo { record } => {
                 Value::plist([("action", Value::keyword("undo")), ("record", number(*record))])
             }

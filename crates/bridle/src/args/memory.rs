@@ -9,6 +9,19 @@ use crate::settings::StateDir;
 pub(crate) enum Memory {
     #[command(flatten)]
     Recall(super::recall::Recall),
+    /// Change a file: the daemon shows the diff, and does it after a yes
+    #[command(
+        after_help = "The heading is named by --id, --outline (once for each level, from the top) or --line. Shows what\n\
+        would change and asks; --yes does not ask, --dry-run only shows. Where nobody can be asked, the\n\
+        question waits for `bridle approve`, and the exit code is 75.\n\n\
+        Examples:\n  \
+        bridle memory edit garden.org --outline 'Water the beds' state DONE\n  \
+        bridle memory edit garden.org --id water plan deadline '<2026-11-20 Fri>' --dry-run\n  \
+        bridle memory edit garden.org append '* Seeds' --yes\n  \
+        bridle memory edit garden.org --line 12 refile --to-file old.org\n  \
+        bridle memory edit garden.org --line 12 archive --into garden.org_archive"
+    )]
+    Edit(Box<Edit>),
     /// List versions of your files, the latest first: when, who, why
     #[command(
         after_help = "Works while the daemon runs and when it does not. RECORD is what `bridle undo` takes.\n\n\
@@ -69,7 +82,7 @@ pub(crate) enum Memory {
         #[command(flatten)]
         how: TakeBack,
     },
-    /// Take all changes of one turn back, if nobody has written the files since
+    /// Take all changes of one turn back, and keep what others wrote since
     #[command(
         after_help = "`bridle memory log --json` has the session and the turn of each change.\n\n\
         Example:\n  bridle memory rollback work 12"
@@ -83,6 +96,101 @@ pub(crate) enum Memory {
         turn: u64,
         #[command(flatten)]
         how: TakeBack,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Edit {
+    /// The file, by its name below the folder
+    #[arg(value_name = "FILE")]
+    pub(crate) file: String,
+    /// The heading with this ID or CUSTOM_ID
+    #[arg(long, value_name = "ID", conflicts_with_all = ["outline", "line"])]
+    pub(crate) id: Option<String>,
+    /// The heading with this title; once for each level, from the top
+    #[arg(long, value_name = "TITLE", conflicts_with = "line")]
+    pub(crate) outline: Vec<String>,
+    /// The heading, or the item of a list, on this line
+    #[arg(long, value_name = "N")]
+    pub(crate) line: Option<u64>,
+    /// Do not ask
+    #[arg(long, global = true)]
+    pub(crate) yes: bool,
+    /// Show what would change, and ask for nothing
+    #[arg(long, global = true, conflicts_with = "yes")]
+    pub(crate) dry_run: bool,
+    /// One JSON object, with the diff
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// State directory of the daemon, for --dry-run
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
+    pub(crate) state: Option<String>,
+    #[command(flatten)]
+    pub(crate) peer: Peer,
+    #[command(subcommand)]
+    pub(crate) verb: EditVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum EditVerb {
+    /// Set the title
+    Title { text: String },
+    /// Set the keyword, or take it away
+    State { keyword: Option<String> },
+    /// Set the priority, one letter or digit, or take it away
+    Priority { letter: Option<String> },
+    /// Set the heading's own tags
+    Tags { tags: Vec<String> },
+    /// Set a property, or take it away
+    Property { key: String, value: Option<String> },
+    /// Set a time, or take it away
+    Plan {
+        /// Which
+        #[arg(value_parser = ["scheduled", "deadline", "closed"])]
+        which: String,
+        /// Such as '<2026-11-20 Fri>'
+        stamp: Option<String>,
+    },
+    /// Put a text behind the subtree, on the same level
+    Insert { text: String },
+    /// Put a text at the end of the subtree, one level below, or at the end of the file
+    Append { text: String },
+    /// Move the subtree before the one above it
+    Up,
+    /// Move the subtree below another heading, perhaps of another file
+    Refile {
+        /// The other file; without a heading, to its end
+        #[arg(long, value_name = "FILE")]
+        to_file: Option<String>,
+        /// The heading with this ID or CUSTOM_ID
+        #[arg(long, value_name = "ID", conflicts_with_all = ["to_outline", "to_line"])]
+        to_id: Option<String>,
+        /// The heading with this title; once for each level, from the top
+        #[arg(long, value_name = "TITLE", conflicts_with = "to_line")]
+        to_outline: Vec<String>,
+        /// The heading on this line
+        #[arg(long, value_name = "N")]
+        to_line: Option<u64>,
+    },
+    /// Give it the tag ARCHIVE, or move the subtree to the end of an archive
+    Archive {
+        /// The archive; it may be new
+        #[arg(long, value_name = "FILE")]
+        into: Option<String>,
+    },
+    /// Take the subtree away
+    Delete,
+    /// Check or uncheck the box of the item on --line
+    Checkbox,
+    /// Start the clock
+    ClockIn {
+        /// Such as '[2026-11-15 Sun 10:00]' [default: now, in UTC]
+        at: Option<String>,
+    },
+    /// Stop the clock
+    ClockOut {
+        /// Such as '[2026-11-15 Sun 10:00]' [default: now, in UTC]
+        at: Option<String>,
     },
 }
 

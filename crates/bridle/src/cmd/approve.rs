@@ -79,7 +79,8 @@ fn tame(line: &str) -> String {
     line.chars().map(picture).collect()
 }
 
-fn approvals(targets: &[Target]) -> Result<Vec<Value>, Failure> {
+/// The questions that are open.
+pub(super) fn approvals(targets: &[Target]) -> Result<Vec<Value>, Failure> {
     match system::ask(targets, &Ask::Approvals)? {
         Said::Not(answer) => Err(refused(&answer)),
         Said::Done(payload) => {
@@ -125,6 +126,12 @@ pub(crate) fn approve(args: args::Approve) -> Result<Exit, Failure> {
 
 /// Waits until what was allowed has ended: an act has a deadline, and ends with it.
 fn outcome(targets: &[Target], id: &str) -> Result<Exit, Failure> {
+    ended(targets, id)?;
+    print(&format!("done {id}\n"))
+}
+
+/// The same, without a word when it was done.
+pub(super) fn ended(targets: &[Target], id: &str) -> Result<(), Failure> {
     loop {
         let stands = match system::ask(targets, &Ask::Approval(id.to_owned()))? {
             Said::Not(answer) => return Err(refused(&answer)),
@@ -138,7 +145,7 @@ fn outcome(targets: &[Target], id: &str) -> Result<Exit, Failure> {
         let reason = said.and_then(|said| said.get("message").or_else(|| said.get("reason")));
         let reason = reason.and_then(Value::as_str).map(|it| format!(": {it}")).unwrap_or_default();
         return match word {
-            "done" => print(&format!("done {id}\n")),
+            "done" => Ok(()),
             "unknown-outcome" => Err(Failure::new(
                 Exit::Answered,
                 format!("nobody knows whether {id} was done{reason}"),
@@ -166,17 +173,27 @@ fn seen(targets: &[Target], id: &str) -> Result<Option<String>, Failure> {
     Ok(question.get("hash").and_then(Value::as_str).map(str::to_owned))
 }
 
-fn answer(
+pub(super) fn answer(
     targets: &[Target],
     id: &str,
     verdict: &'static str,
     hash: Option<String>,
 ) -> Result<Exit, Failure> {
+    say(targets, id, verdict, hash)?;
+    print(&format!("{} {id}\n", if verdict == "allow" { "allowed" } else { "denied" }))
+}
+
+/// Answers a question, without a word.
+pub(super) fn say(
+    targets: &[Target],
+    id: &str,
+    verdict: &'static str,
+    hash: Option<String>,
+) -> Result<(), Failure> {
     let ask = Ask::Approve { approval: id.to_owned(), verdict, hash };
     match system::ask(targets, &ask)? {
         Said::Not(answer) => Err(unanswered(&answer)),
-        Said::Done(_) if verdict == "allow" => print(&format!("allowed {id}\n")),
-        Said::Done(_) => print(&format!("denied {id}\n")),
+        Said::Done(_) => Ok(()),
     }
 }
 

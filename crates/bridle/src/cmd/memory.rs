@@ -1,6 +1,7 @@
 //! `bridle memory` and `bridle undo`: the past of your files, and what takes changes back. The past is
 //! read without a daemon; changes are made by the daemon, as its policies say.
 
+mod edit;
 mod time;
 
 use std::fmt::Write as _;
@@ -25,6 +26,7 @@ use crate::settings::{Given, StateDir};
 pub(crate) fn run(verb: args::Memory) -> Result<Exit, Failure> {
     match verb {
         args::Memory::Recall(question) => super::recall::run(question),
+        args::Memory::Edit(args) => edit::run(*args),
         args::Memory::Log(args) => log(&args),
         args::Memory::Show(args) => show(&args),
         args::Memory::Diff(args) => diff(&args),
@@ -95,10 +97,15 @@ fn take_back(
         confirm()?;
     }
     let payload = ask(system::ask(&find(how.peer)?, &request(&changes)?)?)?;
+    print(&changed(&payload))
+}
+
+/// Which files were changed, as an answer of the daemon says.
+fn changed(payload: &Value) -> String {
     let files = payload.get("result").and_then(|it| it.get("files"));
     let files = files.and_then(Value::elements).unwrap_or_default().iter();
     let names: Vec<&str> = files.filter_map(Value::as_str).collect();
-    print(&format!("changed {}\n", names.join(", ")))
+    format!("changed {}\n", names.join(", "))
 }
 
 /// What the daemon said; what waits for a yes is not done yet.

@@ -68,6 +68,42 @@ fn a_change_is_shown_done_listed_and_taken_back() {
 }
 
 #[test]
+fn an_edit_is_shown_asked_for_and_done() {
+    let home = Home::new();
+    home.write("memex/garden.org", TEXT);
+    let file = |name: &str| std::fs::read_to_string(home.path(&format!("memex/{name}"))).unwrap();
+    let _daemon = home.up(&["--memex", &home.path("memex")]);
+    let edit = |more: &[&str]| ask(&home, &[&["memory", "edit", "garden.org"], more].concat());
+    let diff = "-* TODO Water the beds\n+* DONE Water the beds\n";
+    let state = ["--outline", "Water the beds", "state", "DONE"];
+    let dry = edit(&[&state[..], &["--dry-run"]].concat());
+    assert!(dry.code == 0 && dry.stdout.contains(diff), "{dry:?}");
+    let dry = edit(&[&state[..], &["--dry-run", "--json"]].concat());
+    assert!(dry.stdout.starts_with("{\"status\":\"would-change\",\"diff\":\"---"), "{dry:?}");
+    ask(&home, &["approvals"]).prints("nothing waits for a yes\n");
+    // Nobody is there to be asked: the question stays.
+    let waits = edit(&state);
+    assert!(waits.code == 75 && waits.stderr.contains("bridle approve "), "{waits:?}");
+    assert_eq!(file("garden.org"), TEXT);
+    let done = edit(&[&state[..], &["--yes"]].concat());
+    assert!(done.code == 0 && done.stdout.contains(diff), "{done:?}");
+    assert_eq!(file("garden.org"), TEXT.replace("TODO", "DONE"));
+    let refile = edit(&["--line", "1", "refile", "--to-file", "old.org", "--yes", "--json"]);
+    assert!(refile.stdout.starts_with("{\"status\":\"done\""), "{refile:?}");
+    assert!(refile.stdout.contains("old.org") && refile.stdout.contains("garden.org"));
+    assert_eq!(file("garden.org"), "* Seeds\n");
+    assert_eq!(file("old.org"), "* DONE Water the beds\nBefore noon.\n");
+    for (more, code) in [
+        (&["--id", "none", "up", "--yes"][..], 1),
+        (&["--id", "none", "up", "--dry-run"], 1),
+        (&["--line", "1", "plan", "someday"], 2),
+        (&["--line", "1", "--id", "x", "up"], 2),
+    ] {
+        assert_eq!(edit(more).code, code, "{more:?}");
+    }
+}
+
+#[test]
 fn a_conflict_is_shown_and_nothing_is_written() {
     let home = Home::new();
     home.write("memex/garden.org", TEXT);

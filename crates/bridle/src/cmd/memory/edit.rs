@@ -1,0 +1,141 @@
+//! `bridle memory edit`: one change of a file, asked of the daemon. Its policies decide; what they ask for
+//! is shown here, and a person at the terminal says yes or no at once.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bridle_daemon::history::memory::Preview;
+use bridle_daemon::preview_edit;
+use bridle_loop::PREPARED;
+use bridle_sexp::Value;
+use bridle_shell::client::Target;
+use bridle_shell::system::{self, Ask, Said};
+
+use super::super::approve;
+use super::super::record::{print, state_dir};
+use super::super::session::refused;
+use super::super::talk::find;
+use super::{changed, colored, confirm, failure};
+use crate::args::memory::{Edit, EditVerb};
+use crate::exit::{Exit, Failure};
+use crate::json::{object, quoted};
+use crate::settings::Given;
+
+pub(super) fn run(args: Edit) -> Result<Exit, Failure> {
+    let payload = payload(&args);
+    let Edit { yes, dry_run, json, state, peer, .. } = args;
+    if dry_run {
+        let given = Given::with_state(peer.file.clone(), state);
+        let preview = Preview::open(&state_dir(&given)?).map_err(|error| failure(&error))?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+        let now = i64::try_from(now).unwrap_or(i64::MAX);
+        let diff = preview_edit(&preview, &payload, now)
+            .map_err(|fault| Failure::new(Exit::Answered, fault).hint("nothing was asked for"))?;
+        return print(&told("would-change", &String::from_utf8_lossy(&diff), json, ""));
+    }
+    let targets = find(peer)?;
+    let answer = match system::ask(&targets, &Ask::Edit(payload))? {
+        Said::Not(answer) => return Err(refused(&answer)),
+        Said::Done(answer) => answer,
+    };
+    match answer.get("approval").and_then(Value::as_str) {
+        Some(id) => settle(&targets, id, yes, json),
+        None => {
+            let diff = answer.get("result").and_then(|it| it.get("diff")?.as_str());
+            let diff = diff.unwrap_or_default();
+            print(&told("done", diff, json, &changed(&answer)))
+        }
+    }
+}
+
+/// Shows what the daemon asks, has it answered, and waits for the end.
+fn settle(targets: &[Target], id: &str, yes: bool, json: bool) -> Result<Exit, Failure> {
+    let open = approve::approvals(targets)?;
+    let is_it = |it: &&Value| it.get("approval").and_then(Value::as_str) == Some(id);
+    let question = open.iter().find(is_it);
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+    let wanted = question.and_then(|it| it.get("wanted")?.get(PREPARED));
+    let diff = text(wanted.and_then(|it| it.get("diff")));
+    if !json {
+        print(&told("asked", &diff, false, ""))?;
+    }
+    if !yes {
+        if let Err(failed) = confirm() {
+            return Err(match failed.exit() {
+                Exit::Usage => {
+                    Failure::new(Exit::Temporary, format!("it waits for a yes: question {id}"))
+                        .hint(format!("say it with `bridle approve {id}`, or use --yes"))
+                }
+                // A person said no: nothing waits any longer.
+                Exit::Answered => {
+                    approve::say(targets, id, "deny", None)?;
+                    failed
+                }
+                _ => failed,
+            });
+        }
+    }
+    let hash = question.and_then(|it| it.get("hash")?.as_str()).map(str::to_owned);
+    approve::say(targets, id, "allow", hash)?;
+    approve::ended(targets, id)?;
+    print(&if json { told("done", &diff, true, "") } else { "done\n".to_owned() })
+}
+
+/// A change for people, or for programs.
+fn told(status: &str, diff: &str, json: bool, more: &str) -> String {
+    match json {
+        true => format!("{}\n", object(&[("status", quoted(status)), ("diff", quoted(diff))])),
+        false => format!("{}{more}", colored(diff.as_bytes())),
+    }
+}
+
+fn payload(args: &Edit) -> Value {
+    let heading = (args.id.as_ref(), &args.outline[..], args.line);
+    let mut pairs = vec![("path", Value::str(args.file.as_str()))];
+    pairs.extend(spot(heading));
+    let or_nil = |text: &Option<String>| text.as_deref().map_or(Value::Nil, Value::str);
+    let text = |text: &String| Value::str(text.as_str());
+    let (action, more) = match &args.verb {
+        EditVerb::Title { text: it } => ("set-title", vec![("title", text(it))]),
+        EditVerb::State { keyword } => ("set-state", vec![("state", or_nil(keyword))]),
+        EditVerb::Priority { letter } => ("set-priority", vec![("priority", or_nil(letter))]),
+        EditVerb::Tags { tags } => ("set-tags", vec![("tags", Value::list(tags.iter().map(text)))]),
+        EditVerb::Property { key, value } => {
+            ("set-property", vec![("key", text(key)), ("value", or_nil(value))])
+        }
+        EditVerb::Plan { which, stamp } => {
+            ("set-planning", vec![("plan", Value::keyword(which)), ("stamp", or_nil(stamp))])
+        }
+        EditVerb::Insert { text: it } => ("insert-subtree", vec![("text", text(it))]),
+        EditVerb::Append { text: it } => ("append-subtree", vec![("text", text(it))]),
+        EditVerb::Up => ("move-up", Vec::new()),
+        EditVerb::Refile { to_file, to_id, to_outline, to_line } => {
+            let mut to: Vec<_> = to_file.iter().map(|it| ("path", text(it))).collect();
+            to.extend(spot((to_id.as_ref(), to_outline, *to_line)));
+            ("refile", vec![("to", Value::plist(to))])
+        }
+        EditVerb::Archive { into } => {
+            let to = into.iter().map(|it| ("to", Value::plist([("path", text(it))])));
+            ("archive", to.collect())
+        }
+        EditVerb::Delete => ("delete-subtree", Vec::new()),
+        EditVerb::Checkbox => ("toggle-checkbox", Vec::new()),
+        EditVerb::ClockIn { at } => ("clock-in", at.iter().map(|it| ("at", text(it))).collect()),
+        EditVerb::ClockOut { at } => ("clock-out", at.iter().map(|it| ("at", text(it))).collect()),
+    };
+    pairs.push(("action", Value::keyword(action)));
+    pairs.extend(more);
+    Value::plist(pairs)
+}
+
+/// The words for a heading.
+fn spot(
+    (id, outline, line): (Option<&String>, &[String], Option<u64>),
+) -> Vec<(&'static str, Value)> {
+    let mut pairs: Vec<_> = id.map(|id| ("id", Value::str(id.as_str()))).into_iter().collect();
+    if !outline.is_empty() {
+        let titles = outline.iter().map(|title| Value::str(title.as_str()));
+        pairs.push(("outline", Value::list(titles)));
+    }
+    pairs.extend(line.map(|line| ("line", Value::int(i64::try_from(line).unwrap_or(i64::MAX)))));
+    pairs
+}
