@@ -32,9 +32,10 @@ const COPY_AFTER: usize = if cfg!(feature = "faults") { 30 } else { 250 };
 
 /// Least time between two copies. Each syncs both files, and the last pages are copied again every time:
 /// under full load copying took 8 in 100 of the processor. The store alone, 40 prompts in a commit, one
-/// after the other: 60 us of processor a prompt without this time, 55 with 5 ms, 48 with 10 and 53 with
-/// 20, where the slowest hundredth of commits takes 11 ms instead of 4 to 6. Two thousand prompts a
-/// second, with seven records each, are copied as if it were not there.
+/// after the other: 60 us of processor a prompt without this time, 56 with 5 ms, 48 with 10 and 53 with
+/// 20. The slowest hundredth of commits takes longer for it, there is more to copy at once: 3 to 5 ms
+/// without, 5 to 7 with 10 ms, 11 with 20. Two thousand prompts a second, with seven records each, are
+/// copied as if it were not there.
 const COPY_PAUSE: Duration = Duration::from_millis(if cfg!(feature = "faults") { 0 } else { 10 });
 
 /// How often a record that takes nothing is tried, when nobody else tries.
