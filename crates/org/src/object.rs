@@ -27,7 +27,7 @@ use pairs::Pairs;
 pub(crate) use link::type_at as link_type;
 pub(crate) use note::key_of as citation_key;
 pub(crate) use radio::Radio;
-pub(crate) use stamp::is_date;
+pub(crate) use stamp::{is_date, stamp_at};
 
 /// A caption: the text behind the colon, and the one in brackets before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use crate::line::is_drawer_end;
 use crate::lines::{Class, Lines};
-use crate::text::{Span, drop_blanks, is_space, skip_blanks, strip_prefix_any_case, word};
+use crate::object::stamp_at;
+use crate::syntax::{joins_word, letter_before};
+use crate::text::{Span, drop_blanks, skip_blanks, strip_prefix_any_case, word};
 
 /// One line `:KEY: value` of a drawer of properties.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,21 +105,21 @@ pub(crate) fn pair(line: &[u8]) -> Option<(&[u8], &[u8])> {
     fits.then(|| (key, drop_blanks(skip_blanks(rest))))
 }
 
-/// The last timestamp behind `keyword`, as written.
+/// The last timestamp behind `keyword`, as written, a range with its end. What stands there last counts, timestamp or not.
 fn timestamp<'t>(line: &'t [u8], keyword: &[u8]) -> Option<&'t [u8]> {
+    // A bracket that closes nothing more is behind no further keyword either.
+    let last_close = memchr::memrchr2(b'>', b']', line)?;
     let mut found = None;
     let mut from = 0;
     while let Some(at) = memchr::memmem::find(&line[from..], keyword).map(|at| at + from) {
         from = at + keyword.len();
-        let stamp = skip_blanks(&line[from..]);
-        let starts_word = at == 0 || is_space(line[at - 1]);
-        if !starts_word || !matches!(stamp.first(), Some(b'<' | b'[')) {
-            continue;
+        let open = from + line[from..].iter().take_while(|byte| **byte == b' ').count();
+        let starts_word = at == 0 || !joins_word(letter_before(line, at));
+        let opens =
+            matches!(line.get(open..open + 2), Some([b'<' | b'[', next]) if !b">]".contains(next));
+        if starts_word && opens && open < last_close {
+            found = Some(open);
         }
-        // Without a bracket in the rest of the line there is no further timestamp either.
-        let Some(close) = memchr::memchr2(b'>', b']', stamp) else { break };
-        found = Some(&stamp[..=close]);
-        from = line.len() - stamp.len() + close;
     }
-    found
+    found.and_then(|open| stamp_at(&line[open..]))
 }

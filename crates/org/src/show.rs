@@ -136,12 +136,18 @@ fn write_sexp(fact: &Fact<'_>, text: &mut Vec<u8>) {
         Fact::Word(word) => text.extend_from_slice(word.replace('.', "\\.").as_bytes()),
         Fact::Text(value) => {
             text.push(b'"');
-            for byte in value.iter() {
-                match byte {
-                    b'"' | b'\\' => text.extend_from_slice(&[b'\\', *byte]),
-                    b'\n' => text.extend_from_slice(b"\\n"),
-                    0x0c => text.extend_from_slice(b"\\f"),
-                    _ => text.push(*byte),
+            for chunk in value.utf8_chunks() {
+                for byte in chunk.valid().bytes() {
+                    match byte {
+                        b'"' | b'\\' => text.extend_from_slice(&[b'\\', byte]),
+                        b'\n' => text.extend_from_slice(b"\\n"),
+                        0x0c => text.extend_from_slice(b"\\f"),
+                        _ => text.push(byte),
+                    }
+                }
+                // A byte that is no text, as Lisp writes it.
+                for byte in chunk.invalid() {
+                    text.extend_from_slice(format!("\\{byte:03o}").as_bytes());
                 }
             }
             text.push(b'"');

@@ -95,8 +95,11 @@ fn planning<'t>(tree: &Tree<'t>, index: usize) -> Facts<'t> {
 }
 
 fn clock(first: &[u8]) -> Facts<'_> {
-    let arrow = memchr::memmem::find(first, b" => ");
-    let duration = arrow.map(|arrow| drop_blanks(skip_blanks(&first[arrow + 4..])));
+    // The blanks behind the keyword are passed over first: an arrow right behind them is none.
+    let keyword = memchr::memmem::find(first, b"CLOCK:").map_or(0, |at| at + b"CLOCK:".len());
+    let rest = skip_blanks(&first[keyword..]);
+    let arrow = memchr::memmem::find(rest, b" => ");
+    let duration = arrow.map(|arrow| drop_blanks(skip_blanks(&rest[arrow + 4..])));
     let duration =
         duration.filter(|text| !text.is_empty() && !text.iter().any(|byte| is_blank(*byte)));
     let status = if duration.is_some() { "closed" } else { "running" };

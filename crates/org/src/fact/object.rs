@@ -58,7 +58,9 @@ pub(super) fn facts<'t>(tree: &Tree<'t>, node: &Node) -> Facts<'t> {
 
 fn entity(text: &[u8]) -> Facts<'_> {
     let name = text.get(1..).unwrap_or_default();
-    let name = if name.starts_with(b"_") { name } else { drop_blanks(name) };
+    // Spaces are part of the name of the entity that stands for them, tabs are not.
+    let spaces = name.iter().skip(1).take_while(|byte| **byte == b' ').count();
+    let name = if name.starts_with(b"_") { &name[..=spaces] } else { drop_blanks(name) };
     let braces = name.strip_suffix(b"{}");
     vec![
         ("name", Fact::text(braces.unwrap_or(name))),

@@ -74,6 +74,8 @@ pub(super) struct Cursors {
     closers: [Known; MARKS.len()],
     newlines: [Known; 2],
     radio: Known,
+    /// Where the repeater before an angle begins, and that angle: many timestamps that fail may share it.
+    repeater: Known,
 }
 
 impl Cursors {
@@ -119,6 +121,16 @@ impl Cursors {
         from: usize,
     ) -> Option<usize> {
         self.radio.ask(self.container, from, |from| radio.next(text, start, from))
+    }
+
+    /// Where the repeater begins that stands before the angle at `close`.
+    pub(super) fn repeater(&mut self, text: &[u8], close: usize) -> Option<usize> {
+        let known = self.repeater;
+        if known.container != self.container || known.from != close {
+            let found = text.get(..close).and_then(super::stamp::repeater_at);
+            self.repeater = Known { container: self.container, from: close, found };
+        }
+        self.repeater.found
     }
 
     /// The end of the line that holds `at`.

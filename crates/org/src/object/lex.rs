@@ -125,8 +125,9 @@ impl Reader<'_> {
             b'\\' => self.backslash(at, frame),
             b'[' => match next? {
                 b'[' => self.bracket_link(at, frame),
-                b'f' | b'F' => self.footnote_reference(at, frame),
-                b'c' | b'C' => self.citation(at, frame),
+                // Of these names Org looks at the first letter as it stands, and at the others in either case.
+                b'f' => self.footnote_reference(at, frame),
+                b'c' => self.citation(at, frame),
                 b'%' | b'/' => self.cookie(at, frame),
                 b'0'..=b'9' => self.timestamp(at, frame).or_else(|| self.cookie(at, frame)),
                 _ => None,

@@ -26,20 +26,19 @@ impl Reader<'_> {
     /// Whether a timestamp begins: a date, a date with a repeater, or an expression of the diary.
     fn is_stamp(&mut self, at: usize, frame: &Frame) -> bool {
         let rest = self.rest(at + 1, frame);
-        if rest.starts_with(b"%%(") {
-            let close = self.angle_close(at + 5, frame);
-            return close.is_some_and(|close| self.text[close - 1] == b')');
+        let is_diary = rest.starts_with(b"%%(");
+        if is_date(rest) && matches!(rest.get(10), Some(b' ' | b']' | b'>')) {
+            return true;
         }
-        if !is_date(rest) {
+        if self.text[at] != b'<' || !(is_diary || rest.first().is_some_and(u8::is_ascii_digit)) {
             return false;
         }
-        match rest.get(10) {
-            Some(b' ' | b']' | b'>') => true,
-            Some(_) if self.text[at] == b'<' => self
-                .angle_close(at + 11, frame)
-                .is_some_and(|close| ends_with_repeater(&self.text[at + 12..close])),
-            _ => false,
+        let Some(close) = self.angle_close(at + 1, frame) else { return false };
+        if is_diary {
+            return is_expression(&self.text[at + 1..close]);
         }
+        let plus = self.scratch.cursors.repeater(self.text, close);
+        plus.is_some_and(|plus| plus > at && is_long_date(&self.text[at + 1..plus]))
     }
 
     fn angle_close(&mut self, from: usize, frame: &Frame) -> Option<usize> {
@@ -63,6 +62,26 @@ impl Reader<'_> {
     }
 }
 
+/// The timestamp that a line begins with, or the range of two, for a planning line: there capital letters are others.
+pub(crate) fn stamp_at(line: &[u8]) -> Option<&[u8]> {
+    let inner = line.get(1..).filter(|_| matches!(line[0], b'<' | b'['))?;
+    let angle =
+        memchr::memchr(b'>', inner).filter(|_| line[0] == b'<').map(|close| &inner[..close]);
+    let begins = (is_date(inner) && matches!(inner.get(10), Some(b' ' | b']' | b'>')))
+        || angle.is_some_and(|inner| {
+            is_expression(inner)
+                || repeater_at(inner)
+                    .filter(|_| inner.last().is_some_and(u8::is_ascii_lowercase))
+                    .is_some_and(|plus| is_long_date(&inner[..plus]))
+        });
+    let close =
+        |from: usize| memchr::memchr2(b']', b'>', line.get(from..)?).map(|close| from + close + 1);
+    let end = close(1).filter(|_| begins)?;
+    let is_range = matches!(&line[end..], [b'-', b'-', b'<' | b'[', ..]);
+    let second = is_range.then(|| close(end + 3)).flatten();
+    Some(&line[..second.unwrap_or(end)])
+}
+
 /// `2026-11-15` at the beginning.
 pub(crate) fn is_date(bytes: &[u8]) -> bool {
     let shape = b"0000-00-00";
@@ -73,9 +92,24 @@ pub(crate) fn is_date(bytes: &[u8]) -> bool {
         })
 }
 
-/// `+1w` at the end, with something before it.
-fn ends_with_repeater(bytes: &[u8]) -> bool {
-    let Some((b'd' | b'w' | b'm' | b'y', rest)) = bytes.split_last() else { return false };
+/// `%%(sexp)`, given what stands between the angles.
+fn is_expression(inner: &[u8]) -> bool {
+    inner.starts_with(b"%%(") && inner.ends_with(b")") && inner.len() > b"%%()".len()
+}
+
+/// Where the `+1w` begins that stands at the end.
+pub(super) fn repeater_at(bytes: &[u8]) -> Option<usize> {
+    let (b'd' | b'w' | b'm' | b'y' | b'D' | b'W' | b'M' | b'Y', rest) = bytes.split_last()? else {
+        return None;
+    };
     let digits = rest.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-    digits > 0 && rest[..rest.len() - digits].ends_with(b"+")
+    let before = rest[..rest.len() - digits].strip_suffix(b"+")?;
+    (digits > 0).then_some(before.len())
+}
+
+/// Whether a date is at the beginning, its year perhaps of more digits than four. Where another date stands before a
+/// repeater, Org cannot read it, and gives up on the whole text.
+fn is_long_date(bytes: &[u8]) -> bool {
+    let year = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    year >= 4 && is_date(&bytes[year - 4..])
 }

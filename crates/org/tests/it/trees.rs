@@ -158,8 +158,20 @@ fn hostile_texts_are_read_in_one_go() {
     property::org_read(verse.as_bytes());
     let nested = format!("<<<r>>>\n{}a{}\n", "*/".repeat(1 << 12), "/*".repeat(1 << 12));
     property::org_read(nested.as_bytes());
+    // Many beginnings of timestamps that share what could have made one of them.
+    let stamps = "<2020-01-01".repeat(1 << 13) + " x" + &"0".repeat(SIZE) + "w>";
+    property::org_read(stamps.as_bytes());
+    let plans = format!("* a\n{}<2020-01-01>\n", "SCHEDULED: <2020-01-01 ".repeat(1 << 12));
+    property::org_read(plans.as_bytes());
     let targets: String = (0..1 << 12).map(|number| format!("<<<a{number}>>> a a ")).collect();
     property::org_read(targets.as_bytes());
+}
+
+/// As Emacs prints it; it would not be Lisp otherwise.
+#[test]
+fn bytes_that_are_no_text_are_shown_by_their_numbers() {
+    let lines = shown(b"* T\xe9st \xc3\n");
+    assert_eq!(lines[1], r#"(1 headline 1 10 nil nil 1 1 nil nil nil nil nil nil "T\351st \303")"#);
 }
 
 #[test]

@@ -57,23 +57,18 @@ fn text(seed: u64) -> String {
     }
 }
 
-/// Makes texts, some with other line ends, without a last one, or with bytes that are no text, and reads each, objects
-/// and all. Fails at the first that does not come back as it was.
+/// Bytes that mean something in Org, and parts of characters.
+const MARKS: &[u8] = b"*/_+=~[](){}<>|\\#:@%^$,.-;'\" \t\n\n\n\r\x0c\0aZ09\xc3\xa9\xe6\x97\xa5\xff";
+
+/// Makes texts, reads each, objects and all, and puts it together again. Fails at the first that does not come back as it
+/// was. Of eight texts five are made of lines and pieces, one is of random bytes, one of marks, one of pieces cut out of the
+/// vectors, wherever that cuts; then most are changed: other line ends, bytes that are no text, parts missing or twice.
 pub(super) fn round_trips(count: u64, console: &Console) -> Result<()> {
+    let vectors = vectors()?;
     let (mut scratch, mut objects) = (Scratch::default(), Objects::default());
-    let (mut bytes, mut nodes) = (0, 0);
+    let (mut bytes, mut nodes, mut broken, mut dos) = (0, 0, 0_u64, 0_u64);
     for seed in 1..=count {
-        let mut source = text(seed).into_bytes();
-        let mut dice = Dice(seed.wrapping_mul(0xd134_2543_de82_ef95) | 1);
-        match dice.roll(4) {
-            0 => source = String::from_utf8_lossy(&source).replace('\n', "\r\n").into_bytes(),
-            1 => source.truncate(source.len().saturating_sub(1)),
-            2 => {
-                let at = dice.roll(source.len());
-                source[at] = u8::try_from(dice.roll(256)).unwrap_or(0);
-            }
-            _ => {}
-        }
+        let source = any_text(seed, &vectors);
         let tree = Tree::read(&source);
         if let Some(offset) = tree.first_loss() {
             bail!("text {seed} does not come back from byte {offset} on");
@@ -84,9 +79,36 @@ pub(super) fn round_trips(count: u64, console: &Console) -> Result<()> {
             nodes += objects.nodes().len();
         }
         bytes += source.len();
+        broken += u64::from(std::str::from_utf8(&source).is_err());
+        dos += u64::from(source.windows(2).any(|pair| pair == b"\r\n"));
     }
-    console.say(format!("peers: {count} texts, {bytes} bytes, {nodes} nodes: all came back"));
+    console.say(format!(
+        "peers: {count} texts ({broken} are no UTF-8, {dos} have CRLF), {bytes} bytes, {nodes} nodes: all came back"
+    ));
     Ok(())
+}
+
+/// The texts that pieces are cut out of.
+fn vectors() -> Result<Vec<Vec<u8>>> {
+    let files = super::org_files(&root().join("vectors/org"))?;
+    let read = |file: &PathBuf| {
+        fs::read(file).with_context(|| format!("cannot read `{}`", file.display()))
+    };
+    files.iter().map(read).collect()
+}
+
+fn any_text(seed: u64, vectors: &[Vec<u8>]) -> Vec<u8> {
+    let mut dice = Dice(seed.wrapping_mul(0xd134_2543_de82_ef95) | 1);
+    let source = match seed % 8 {
+        0 => (0..dice.roll(300)).map(|_| dice.byte()).collect(),
+        1 => (0..dice.roll(300)).map(|_| MARKS[dice.roll(MARKS.len())]).collect(),
+        2 => (0..1 + dice.roll(8)).fold(Vec::new(), |text, _| {
+            let vector = &vectors[dice.roll(vectors.len())];
+            [text, dice.cut(vector)].concat()
+        }),
+        _ => text(seed).into_bytes(),
+    };
+    dice.changed(source)
 }
 
 /// Numbers that look random and are always the same (xorshift).
@@ -98,6 +120,53 @@ impl Dice {
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         usize::try_from(self.0 >> 8).unwrap_or(0) % sides.max(1)
+    }
+
+    fn byte(&mut self) -> u8 {
+        u8::try_from(self.roll(256)).unwrap_or(0)
+    }
+
+    /// A part of the bytes.
+    fn cut(&mut self, from: &[u8]) -> Vec<u8> {
+        let start = self.roll(from.len() + 1);
+        let end = start + self.roll(from.len() - start + 1);
+        from[start..end].to_vec()
+    }
+
+    /// The bytes with a change that people and programs make, or without one.
+    fn changed(&mut self, mut source: Vec<u8>) -> Vec<u8> {
+        let at = self.roll(source.len() + 1);
+        match self.roll(7) {
+            0 => source
+                .iter()
+                .flat_map(|byte| if *byte == b'\n' { vec![b'\r', b'\n'] } else { vec![*byte] })
+                .collect(),
+            1 => {
+                source.truncate(at);
+                source
+            }
+            2 => {
+                let byte = self.byte();
+                source.insert(at, byte);
+                source
+            }
+            3 => {
+                let end = at + self.roll(source.len() - at + 1);
+                source.drain(at..end);
+                source
+            }
+            4 => {
+                let twice = self.cut(&source);
+                source.splice(at..at, twice);
+                source
+            }
+            5 => {
+                let mark = MARKS[self.roll(MARKS.len())];
+                source.insert(at, mark);
+                source
+            }
+            _ => source,
+        }
     }
 
     fn pick<'p>(&mut self, from: &[&'p str]) -> &'p str {

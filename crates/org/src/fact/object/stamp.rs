@@ -125,7 +125,8 @@ fn value_and_unit(text: &[u8]) -> Option<(u64, &'static str)> {
         b'd' => "day",
         b'w' => "week",
         b'm' => "month",
-        b'y' => "year",
+        // So Org takes a capital letter, whichever it is.
+        b'y' | b'H' | b'D' | b'W' | b'M' | b'Y' => "year",
         _ => return None,
     };
     (digits > 0).then(|| (number(&text[..digits]), unit))
