@@ -3,6 +3,7 @@
 mod approve;
 mod ask;
 mod config;
+mod confirm;
 mod conform;
 mod grant;
 mod init;

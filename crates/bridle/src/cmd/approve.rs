@@ -10,6 +10,7 @@ use bridle_shell::client::{ErrorAnswer, Target};
 use bridle_shell::system::{self, Ask, Said};
 use bridle_wire::time::rfc3339;
 
+use super::confirm::confirm;
 use super::grant::{self, Wish};
 use super::policy::{file_of, install_at};
 use super::record::{print, state_dir};
@@ -107,7 +108,8 @@ pub(crate) fn approve(args: args::Approve) -> Result<Exit, Failure> {
     if let Some(patch) = &patch {
         print(&patch.shown)?;
         if !yes {
-            patch.confirm()?;
+            let kept = "nothing was answered, and nothing was written";
+            confirm("Allow it, and write this policy?", "write the policy", kept)?;
         }
     }
     // The answer first: what is not allowed now gets no policy.

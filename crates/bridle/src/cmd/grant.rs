@@ -4,7 +4,6 @@
 //! written only after a yes. Nothing of what a model wrote can become Org or Cedar: it is quoted on one
 //! line, and the new set must be the old one and a single permit.
 
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use bridle_daemon::history::History;
@@ -295,22 +294,6 @@ impl Grant {
 }
 
 impl Patch {
-    /// Asks a person; nobody else can say yes by accident.
-    pub(super) fn confirm(&self) -> Result<(), Failure> {
-        if !io::stdin().is_terminal() {
-            return Err(Failure::new(Exit::Usage, "not asked whether to write the policy")
-                .hint("say it with --yes, or run this on a terminal"));
-        }
-        let mut answer = String::new();
-        let asked = write!(io::stderr().lock(), "Allow it, and write this policy? [y/N] ")
-            .and_then(|()| io::stdin().lock().read_line(&mut answer));
-        asked.map_err(|error| Failure::stream("cannot ask", &error))?;
-        if matches!(answer.trim(), "y" | "Y" | "yes") {
-            return Ok(());
-        }
-        Err(Failure::new(Exit::Answered, "nothing was answered, and nothing was written"))
-    }
-
     /// Writes the file: all of it or nothing, and never over what somebody changed meanwhile.
     pub(super) fn write(&self) -> Result<(), Failure> {
         let name = self.file.display();

@@ -2,13 +2,14 @@
 //! the setting is written and the index is made.
 
 use std::fmt::Write as _;
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use bridle_daemon::librarian::survey::{self, Progress, Survey};
 use bridle_daemon::lock::StateLock;
 
+use super::confirm;
 use super::record::print;
 use crate::args::recall::Init;
 use crate::exit::{Exit, Failure};
@@ -40,7 +41,7 @@ pub(crate) fn run(args: &Init) -> Result<Exit, Failure> {
     if !args.json {
         print(&told(&folder, &survey))?;
     }
-    if args.dry_run || !(args.yes || confirm(args.json)?) {
+    if args.dry_run || !(args.yes || is_wanted(args.json)?) {
         let done = "nothing is written; `bridle init --yes` does it\n";
         return print(&if args.json { as_json(&folder, &survey, None) } else { done.to_owned() });
     }
@@ -147,19 +148,8 @@ fn as_json(folder: &Path, survey: &Survey, done: Option<(&Path, Option<f64>)>) -
 }
 
 /// Asks on a terminal; elsewhere the answer is no.
-fn confirm(json: bool) -> Result<bool, Failure> {
-    if json || !io::stdin().is_terminal() {
-        return Ok(false);
-    }
-    let mut out = io::stdout().lock();
-    let asked = out.write_all(b"Use this folder? [y/N] ").and_then(|()| out.flush());
-    asked.map_err(|error| Failure::stream("cannot write to stdout", &error))?;
-    let mut line = String::new();
-    io::stdin()
-        .lock()
-        .read_line(&mut line)
-        .map_err(|error| Failure::stream("cannot read stdin", &error))?;
-    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
+fn is_wanted(json: bool) -> Result<bool, Failure> {
+    Ok(!json && confirm::has_person() && confirm::asked("Use this folder?")?)
 }
 
 /// Sets `memex` in the file of settings; every other line stays as it is.

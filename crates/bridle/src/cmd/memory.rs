@@ -5,7 +5,7 @@ mod edit;
 mod time;
 
 use std::fmt::Write as _;
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 
 use bridle_daemon::history::memory::{
     Change, Conflict, Error, FilePath, Past, Preview, Version, VersionId, Wanted, unified,
@@ -15,6 +15,7 @@ use bridle_sexp::Value;
 use bridle_shell::system::{self, Ask, Said};
 use bridle_wire::time::rfc3339;
 
+use super::confirm::confirm;
 use super::record::{print, state_dir};
 use super::session::refused;
 use super::talk::find;
@@ -94,7 +95,7 @@ fn take_back(
         if how.dry_run {
             return Ok(Exit::Ok);
         }
-        confirm()?;
+        confirm("Change the files so?", "change the files", "nothing was changed")?;
     }
     let payload = ask(system::ask(&find(how.peer)?, &request(&changes)?)?)?;
     print(&changed(&payload))
@@ -121,22 +122,6 @@ fn ask(said: Said) -> Result<Value, Failure> {
         }
         None => Ok(payload),
     }
-}
-
-/// Asks a person; nobody else can say yes by accident.
-fn confirm() -> Result<(), Failure> {
-    if !io::stdin().is_terminal() {
-        return Err(Failure::new(Exit::Usage, "not asked whether to change the files")
-            .hint("say it with --yes, or run this on a terminal"));
-    }
-    let mut answer = String::new();
-    let asked = write!(io::stderr().lock(), "Change the files so? [y/N] ")
-        .and_then(|()| io::stdin().lock().read_line(&mut answer));
-    asked.map_err(|error| Failure::stream("cannot ask", &error))?;
-    if matches!(answer.trim(), "y" | "Y" | "yes") {
-        return Ok(());
-    }
-    Err(Failure::new(Exit::Answered, "nothing was changed"))
 }
 
 fn log(args: &args::Log) -> Result<Exit, Failure> {

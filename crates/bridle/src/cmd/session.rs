@@ -1,6 +1,6 @@
 //! `bridle tail`, `fork` and `forget`: sessions of a running daemon.
 
-use std::io::{self, BufRead as _, BufWriter, IsTerminal as _, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bridle_daemon::history::forget::{Target, forget as forget_offline};
@@ -10,6 +10,7 @@ use bridle_shell::client::ErrorAnswer;
 use bridle_shell::system::{self, Ask, Said};
 use bridle_shell::tail::{self, Output, Until};
 
+use super::confirm::confirm;
 use super::record::{failure, print, state_dir};
 use super::talk::{find, is_named};
 use crate::args::{Peer, record as args};
@@ -57,7 +58,9 @@ pub(crate) fn forget(args: args::Forget) -> Result<Exit, Failure> {
         _ => Target::Session(args.what.as_str().into()),
     };
     if !args.yes {
-        confirm(&target)?;
+        let what = named(&target);
+        let question = format!("Forget {what} for ever? It cannot be undone.");
+        confirm(&question, &format!("forget {what}"), &format!("{what} is kept"))?;
     }
     // A daemon may only be passed over where nobody was named: its record is another one.
     let offline = match &args.state {
@@ -104,23 +107,6 @@ fn named(target: &Target) -> String {
         Target::Session(name) => format!("session {name}"),
         Target::Record(number) => format!("record {number}"),
     }
-}
-
-/// Asks a person; nobody else can say yes by accident.
-fn confirm(target: &Target) -> Result<(), Failure> {
-    let what = named(target);
-    if !io::stdin().is_terminal() {
-        return Err(Failure::new(Exit::Usage, format!("not asked whether to forget {what}"))
-            .hint("say it with --yes, or run this on a terminal"));
-    }
-    let mut answer = String::new();
-    let asked = write!(io::stderr().lock(), "Forget {what} for ever? It cannot be undone. [y/N] ")
-        .and_then(|()| io::stdin().lock().read_line(&mut answer));
-    asked.map_err(|error| Failure::stream("cannot ask", &error))?;
-    if matches!(answer.trim(), "y" | "Y" | "yes") {
-        return Ok(());
-    }
-    Err(Failure::new(Exit::Answered, format!("{what} is kept")))
 }
 
 /// The daemon said no, and why.

@@ -5,7 +5,6 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -235,27 +234,11 @@ fn a_grant_is_written_after_a_yes_on_a_terminal_and_after_nothing_else() {
         Written::new(&home).asked("work", "(:action :eval :code \"1\")");
         let fake = Fake::new(&home, &[TAKEN, INSTALLED, DONE]);
         let args = ["approve", "work-1", "--always", "--for", "2h", "--addr", &fake.addr];
-        let bridle = home.command(&args);
-        let words = [bridle.get_program()].into_iter().chain(bridle.get_args());
-        let line: Vec<&str> = words.map(|word| word.to_str().unwrap()).collect();
-        // A terminal of its own, on which what is piped in is typed.
-        let mut script = Command::new("script");
-        script.args(["-qec", &line.join(" "), "/dev/null"]).current_dir(home.path(""));
-        for (name, value) in bridle.get_envs() {
-            match value {
-                Some(value) => script.env(name, value),
-                None => script.env_remove(name),
-            };
-        }
-        let piped = [Stdio::piped(), Stdio::piped(), Stdio::piped()];
-        let [stdin, stdout, stderr] = piped;
-        let mut child = script.stdin(stdin).stdout(stdout).stderr(stderr).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
-        let done = child.wait_with_output().unwrap();
-        let seen = String::from_utf8_lossy(&done.stdout);
+        let done = home.at_terminal(&args, typed);
+        let seen = &done.stdout;
         assert!(seen.contains("Allow it, and write this policy? [y/N]"), "{typed:?}: {seen}");
         assert_eq!(Path::new(&home.path(POLICY)).exists(), writes, "{typed:?}: {seen}");
-        assert_eq!(done.status.code(), Some(i32::from(!writes)), "{typed:?}: {seen}");
+        assert_eq!(done.code, i32::from(!writes), "{typed:?}: {seen}");
         if writes {
             assert!(seen.contains("done work-1"), "a terminal waits: {seen}");
             assert_eq!(fake.asked().len(), 3);

@@ -137,6 +137,25 @@ fn what_needs_a_yes_is_asked_and_goes_on_with_the_answer() {
 }
 
 #[test]
+fn a_person_at_a_terminal_is_asked_and_only_a_yes_is_one() {
+    let place = Place::new(&[]);
+    for (session, typed, is_gone) in
+        [("one", "", false), ("two", "\n", false), ("three", "yy\n", false), ("four", "y\n", true)]
+    {
+        place.ask(&["--session", session, "hi"]).prints("hello\n");
+        let (url, words) = (place.url(), format!("clean up {session}"));
+        let args = ["ask", "--engine", &url, "--token-file", &place.token, "--session", "work"];
+        let done = place.home.at_terminal(&[&args[..], &[&words]].concat(), typed);
+        let seen = &done.stdout;
+        assert!(seen.contains("allow? [y/N"), "{typed:?}: {done:?}");
+        assert_eq!(seen.contains("It is gone."), is_gone, "{typed:?}: {seen}");
+        let sessions = place.home.run(&["sessions"]).stdout;
+        let line = sessions.lines().find(|line| line.starts_with(&format!("{session} "))).unwrap();
+        assert_eq!(line.ends_with("forgotten"), is_gone, "{typed:?}: {sessions}");
+    }
+}
+
+#[test]
 fn where_nobody_can_be_asked_nothing_is_allowed() {
     let place = Place::new(&[]);
     place.ask(&["--session", "old", "hi"]).prints("hello\n");

@@ -94,6 +94,25 @@ impl Home {
         finish(&mut self.command(args), input.as_ref())
     }
 
+    /// Runs the command on a terminal of its own, on which `typed` is typed. All that it writes is on
+    /// the standard output of this.
+    pub(crate) fn at_terminal(&self, args: &[&str], typed: &str) -> Done {
+        let bridle = self.command(args);
+        let words = [bridle.get_program()].into_iter().chain(bridle.get_args());
+        let quoted = |word: &OsStr| format!("'{}'", word.to_str().unwrap().replace('\'', r"'\''"));
+        let line: Vec<String> = words.map(quoted).collect();
+        let mut script = Command::new("script");
+        script.args(["-qec", &line.join(" "), "/dev/null"]).current_dir(self.path(""));
+        for (name, value) in bridle.get_envs() {
+            match value {
+                Some(value) => script.env(name, value),
+                None => script.env_remove(name),
+            };
+        }
+        script.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        finish(&mut script, typed.as_bytes())
+    }
+
     /// A daemon on a free port and a socket, its state in this home.
     pub(crate) fn up(&self, args: &[&str]) -> Daemon {
         let socket = self.path("b.sock");
