@@ -212,3 +212,16 @@ fn the_list_of_faults_is_exact() {
     let listed: Vec<&str> = rows.iter().map(|row| row[0].trim_matches('`')).collect();
     assert_eq!(listed, Fault::ALL.map(Fault::as_str));
 }
+
+#[test]
+fn the_first_examples_of_the_document_are_read() {
+    let document = document();
+    let head = &document[..document.find("### 15.1").unwrap()];
+    let examples: Vec<&str> =
+        head.split("```json\n").skip(1).map(|part| part.lines().next().unwrap()).collect();
+    let [request, success, failure] = examples[..] else { panic!("{examples:?}") };
+    assert_eq!(receive(request.as_bytes(), &STRICT).unwrap().service, Service::Known);
+    for answer in [success, failure] {
+        read_response(answer.as_bytes(), &STRICT).unwrap();
+    }
+}

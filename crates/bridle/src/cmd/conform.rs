@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use bridle_shell::conform::driven::Program;
 use bridle_shell::conform::report::{Bar, Ended, Outcome};
-use bridle_shell::conform::{self, Case, Expected, Kit, Options, Peer, client, oacp, shell};
+use bridle_shell::conform::{self, Case, Expected, Kit, Level, Options, Peer, client, oacp, shell};
 use bridle_wire::seal::{Key, KeyId};
 
 use super::read_key;
@@ -86,8 +86,9 @@ fn check<P: Peer>(kit: Kit, cases: &[Case<P>], peer: &mut P, how: &How) -> Resul
     };
     let mut out = io::stdout().lock();
     let mut told = Ok(());
+    let mut unoffered = Vec::new();
     let report = conform::run(kit, cases, peer, &options, &mut |outcome: &Outcome| {
-        let is_shown = how.verbose || !matches!(outcome.ended, Ended::Passed);
+        let is_shown = how.verbose || is_news(outcome, &mut unoffered);
         if is_shown && !how.json && told.is_ok() {
             told = out.write_all(outcome.to_text().as_bytes());
         }
@@ -104,6 +105,22 @@ fn check<P: Peer>(kit: Kit, cases: &[Case<P>], peer: &mut P, how: &How) -> Resul
         write(path, &report.to_junit())?;
     }
     Ok(if report.conforms(bar) { Exit::Ok } else { Exit::Answered })
+}
+
+/// Whether a person wants to see it: no case that passed, and of a profile that is not offered only the first.
+fn is_news(outcome: &Outcome, unoffered: &mut Vec<(Level, String)>) -> bool {
+    match &outcome.ended {
+        Ended::Passed => false,
+        Ended::Unoffered(what) => {
+            let told = (outcome.level, what.clone());
+            let is_new = !unoffered.contains(&told);
+            if is_new {
+                unoffered.push(told);
+            }
+            is_new
+        }
+        Ended::Failed(_) | Ended::Stale(_) | Ended::Known { .. } => true,
+    }
 }
 
 fn list<P>(cases: &[Case<P>]) -> Result<Exit, Failure> {
