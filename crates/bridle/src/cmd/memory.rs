@@ -95,7 +95,7 @@ fn take_back(
         if how.dry_run {
             return Ok(Exit::Ok);
         }
-        confirm("Change the files so?", "change the files", "nothing was changed")?;
+        confirm_change()?;
     }
     let payload = ask(system::ask(&find(how.peer)?, &request(&changes)?)?)?;
     print(&changed(&payload))
@@ -122,6 +122,11 @@ fn ask(said: Said) -> Result<Value, Failure> {
         }
         None => Ok(payload),
     }
+}
+
+/// Asks a person whether what was shown is to be done.
+fn confirm_change() -> Result<(), Failure> {
+    confirm("Change the files so?", "change the files", "nothing was changed")
 }
 
 fn log(args: &args::Log) -> Result<Exit, Failure> {

@@ -14,7 +14,7 @@ use super::super::approve;
 use super::super::record::{print, state_dir};
 use super::super::session::refused;
 use super::super::talk::find;
-use super::{changed, colored, confirm, failure};
+use super::{changed, colored, confirm_change, failure};
 use crate::args::memory::{Edit, EditVerb};
 use crate::exit::{Exit, Failure};
 use crate::json::{object, quoted};
@@ -59,7 +59,7 @@ fn settle(targets: &[Target], id: &str, yes: bool, json: bool) -> Result<Exit, F
         print(&told("asked", &diff, false, ""))?;
     }
     if !yes {
-        if let Err(failed) = confirm() {
+        if let Err(failed) = confirm_change() {
             return Err(match failed.exit() {
                 Exit::Usage => {
                     Failure::new(Exit::Temporary, format!("it waits for a yes: question {id}"))
