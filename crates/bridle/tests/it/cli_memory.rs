@@ -73,7 +73,10 @@ fn an_edit_is_shown_asked_for_and_done() {
     home.write("memex/garden.org", TEXT);
     let file = |name: &str| std::fs::read_to_string(home.path(&format!("memex/{name}"))).unwrap();
     let _daemon = home.up(&["--memex", &home.path("memex")]);
-    let edit = |more: &[&str]| ask(&home, &[&["memory", "edit", "garden.org"], more].concat());
+    let socket = home.path("b.sock");
+    let edit = |more: &[&str]| {
+        home.run(&[&["memory", "edit", "garden.org", "--addr", &socket], more].concat())
+    };
     let diff = "-* TODO Water the beds\n+* DONE Water the beds\n";
     let state = ["--outline", "Water the beds", "state", "DONE"];
     let dry = edit(&[&state[..], &["--dry-run"]].concat());
