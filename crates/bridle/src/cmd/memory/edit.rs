@@ -34,6 +34,10 @@ pub(super) fn run(args: Edit) -> Result<Exit, Failure> {
     }
     let targets = find(peer)?;
     let answer = match system::ask(&targets, &Ask::Edit(payload))? {
+        Said::Not(answer) if answer.code == "refused" => {
+            let why = format!("the daemon refused: {}", answer.message);
+            return Err(Failure::new(Exit::Answered, why).hint("nothing was changed"));
+        }
         Said::Not(answer) => return Err(refused(&answer)),
         Said::Done(answer) => answer,
     };
