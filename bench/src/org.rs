@@ -66,12 +66,83 @@ pub fn run(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdic
         ]);
     }
     tables.push(table);
+    growth(options, tables, verdicts);
     for (rival, target) in TARGETS {
         let time = Spread::of(if rival == ORGIZE { &orgize } else { &emacs }).median;
         let what = format!("org: speed over {rival}");
         verdicts.push(Verdict { what, target, got: time / own_time, bound: Bound::AtLeast });
     }
     Ok(())
+}
+
+/// Texts made to be slow on: what each is made of, and how much of it. The items are each in the one before.
+const HOSTILE: &[&str] = &[
+    "*a ",
+    "*a /b _c ",
+    "|",
+    "| a ",
+    "[[a][b ",
+    "[fn:a:",
+    "[cite:@a ",
+    "<http:",
+    "<2020-01-01+",
+    "{{{a(",
+    "a_{",
+    "$a ",
+    "\\begin{a}\n",
+    "#+begin_x\n",
+    ":d:\n",
+    "#+caption: x\n",
+    "- a\n",
+    "* a\n",
+    "\n",
+];
+
+/// Bytes of the smallest of three such texts; the others are twice and four times as long.
+const HOSTILE_SIZE: usize = 1 << 20;
+
+/// Items in one another in the second of three texts. The first has fewer and the third has more, so that they too have
+/// half as many bytes and twice as many.
+const NESTED: usize = 3_000;
+
+/// How much longer a byte may take in the longest text than in the shortest.
+const GROWTH: f64 = 1.5;
+
+/// Measures whether time grows as the text does.
+fn growth(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdict>) {
+    let mut table = Table::new(
+        "Hostile texts, objects forced: time as they grow",
+        ["text, repeated", "ms", "ms for twice", "ms for four times", "a byte takes longer by"],
+    );
+    let repeated = HOSTILE.iter().map(|piece| {
+        let texts = [1, 2, 4].map(|times| piece.repeat(times * HOSTILE_SIZE / piece.len()));
+        (format!("`{}`", piece.replace('\n', "\\n").replace('|', "\\|")), texts)
+    });
+    let nested = || {
+        // Bytes grow with the square of the depth.
+        let texts = [NESTED * 1_000 / 1_414, NESTED, NESTED * 1_414 / 1_000].map(|deepest| {
+            (0..deepest).map(|depth| format!("{}- a\n", " ".repeat(depth))).collect::<String>()
+        });
+        (format!("{NESTED} items in one another, half and twice as many bytes"), texts)
+    };
+    let mut worst: f64 = 0.0;
+    for (name, texts) in repeated.chain([nested()]) {
+        let times = texts.each_ref().map(|text| {
+            let samples: Vec<f64> =
+                (0..options.rounds()).map(|_| millis(bridle(text.as_bytes()).1)).collect();
+            Spread::of(&samples).median
+        });
+        #[expect(clippy::cast_precision_loss, reason = "a few million bytes")]
+        let [first, _, last] = [0, 1, 2].map(|index| times[index] / texts[index].len() as f64);
+        worst = worst.max(last / first);
+        let mut row = vec![Cell::text(name)];
+        row.extend(times.map(|time| Cell::Number(time, 2)));
+        row.push(Cell::Number(last / first, 2));
+        table.push(row);
+    }
+    tables.push(table);
+    let what = "org: growth of a byte's time over four times the text, worst".to_owned();
+    verdicts.push(Verdict { what, target: GROWTH, got: worst, bound: Bound::AtMost });
 }
 
 /// Time for the elements, and for all.

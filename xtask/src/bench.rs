@@ -13,7 +13,7 @@ usage: cargo xtask bench [reader|org|health|loop|store|guard|attach|memex|http|i
 Measures bridle beside its rivals in one run and prints tables with ratios, targets last.
 
   reader   readers and printers on a 5 MB tree: serde_json, simd-json, sonic-rs, lexpr, SBCL, Emacs
-  org      Org files: orgize, org-element of Emacs
+  org      Org files: orgize, org-element of Emacs; how time grows on hostile ones
   health   round trips: a bare tokio echo, Redis GET, an SBCL daemon
   loop     event to durable answer, 1,000 shells attached and 64 active; a bare SQLite commit each
   store    durable admissions a second: many in a commit, one each, a bare SQLite table
@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
     let (native, rest): (Vec<_>, Vec<_>) =
         arguments.iter().partition(|argument| *argument == "--native");
     let needs_daemon = !rest.iter().any(|argument| {
-        matches!(argument.as_str(), "reader" | "counts" | "store" | "guard" | "memex")
+        matches!(argument.as_str(), "reader" | "org" | "counts" | "store" | "guard" | "memex")
     });
     if needs_daemon {
         Run::cargo(["build", "--release", "--package", "bridle"]).run(console)?;
