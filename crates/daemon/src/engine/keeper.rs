@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bridle_store::{Append, Copier, Draft, Error, Numbers, Store, fault};
 use prometheus_client::metrics::histogram::Histogram;
@@ -29,14 +29,6 @@ pub(super) const GROUP: usize = 512;
 /// is 62 ms when copied every 8,000 records, 5.0 ms every 1,000, 3.3 ms every 250. Fault tests write
 /// little and want it more often still.
 const COPY_AFTER: usize = if cfg!(feature = "faults") { 30 } else { 250 };
-
-/// Least time between two copies. Each syncs both files, and the last pages are copied again every time:
-/// under full load copying took 8 in 100 of the processor. The store alone, 40 prompts in a commit, one
-/// after the other: 60 us of processor a prompt without this time, 56 with 5 ms, 48 with 10 and 53 with
-/// 20. The slowest hundredth of commits takes longer for it, there is more to copy at once: 3 to 5 ms
-/// without, 5 to 7 with 10 ms, 11 with 20. Two thousand prompts a second, with seven records each, are
-/// copied as if it were not there.
-const COPY_PAUSE: Duration = Duration::from_millis(if cfg!(feature = "faults") { 0 } else { 10 });
 
 /// How often a record that takes nothing is tried, when nobody else tries.
 const PROBE: Duration = Duration::from_secs(1);
@@ -160,8 +152,6 @@ struct Copying {
     thread: thread::JoinHandle<()>,
     /// Records since it was told the last time.
     records: usize,
-    /// When that was.
-    told: Instant,
 }
 
 impl Copying {
@@ -177,17 +167,15 @@ impl Copying {
                 }
             }
         })?;
-        Ok(Copying { wake, thread, records: 0, told: Instant::now() })
+        Ok(Copying { wake, thread, records: 0 })
     }
 
     /// Counts records that were committed.
     fn add(&mut self, records: usize) {
         self.records += records;
-        let is_due = self.records >= COPY_AFTER && self.told.elapsed() >= COPY_PAUSE;
         // When it is still at it, the next commit tells it.
-        if is_due && self.wake.try_send(()).is_ok() {
+        if self.records >= COPY_AFTER && self.wake.try_send(()).is_ok() {
             self.records = 0;
-            self.told = Instant::now();
         }
     }
 
