@@ -43,6 +43,7 @@
 //! # }
 //! ```
 
+mod beside;
 mod chain;
 mod error;
 mod schema;

@@ -9,23 +9,18 @@
 use std::fmt;
 use std::path::Path;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
+use crate::beside::{self, Kind};
 use crate::error::Error;
-use crate::schema::{BUSY, count, int, protect};
+use crate::schema::{count, int};
 use crate::seal::{self, Label, Place, Salt, SessionKey};
 
 /// Name of the file in the state directory. SQLite puts `-wal` and `-shm` beside it.
 pub const OVERLAYS_FILE: &str = "overlays.db";
 
-/// Version of the tables, in `user_version`.
-const VERSION: u32 = 1;
-
-/// `brdo`, in the file's header.
-const APPLICATION_ID: i32 = 0x6272_646f;
-
-/// Largest log that stays beside the file, in bytes: a small one, since what was deleted may be in it.
-const MAX_LOG: i64 = 1 << 20;
+/// What the file is; its header says `brdo`.
+const KIND: Kind = Kind { file: OVERLAYS_FILE, application: 0x6272_646f, version: 1 };
 
 /// Free pages of the file that are kept for the next text instead of being given back: 4 MiB, one large
 /// AST.
@@ -96,25 +91,7 @@ impl Overlays {
     /// # Errors
     /// [`Error::Foreign`] and [`Error::Newer`] leave the file as it is.
     pub fn open(dir: &Path) -> Result<Self, Error> {
-        let path = dir.join(OVERLAYS_FILE);
-        protect(&path)?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut connection = Connection::open_with_flags(&path, flags)?;
-        connection.busy_timeout(BUSY)?;
-        let is_new = is_new(&connection, &path)?;
-        if is_new {
-            // Before the first table: space is given back when texts are dropped.
-            connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
-        }
-        connection.pragma_update(None, "journal_mode", "WAL")?;
-        connection.pragma_update_and_check(None, "journal_size_limit", MAX_LOG, |_| Ok(()))?;
-        connection.pragma_update(None, "synchronous", "FULL")?;
-        connection.pragma_update(None, "secure_delete", true)?;
-        connection.pragma_update(None, "temp_store", "MEMORY")?;
-        connection.pragma_update(None, "trusted_schema", false)?;
-        if is_new {
-            create(&mut connection)?;
-        }
+        let connection = beside::open(dir, KIND, |begun| Ok(begun.execute_batch(TABLES)?))?;
         Ok(Self { connection })
     }
 
@@ -249,31 +226,6 @@ impl Sealed {
         let text = key.open(Place { label, number: count(self.id), salt }, sealed);
         String::from_utf8(text.ok_or_else(damaged)?).map_err(|_| damaged())
     }
-}
-
-/// Tells whether the file is still empty.
-fn is_new(connection: &Connection, path: &Path) -> Result<bool, Error> {
-    let of = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
-    let (application, found) = (of("application_id")?, of("user_version")?);
-    let tables: i64 =
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    match (application, u32::try_from(found), tables) {
-        (0, Ok(0), 0) => Ok(true),
-        (APPLICATION_ID, Ok(VERSION), _) => Ok(false),
-        (APPLICATION_ID, Ok(found), _) if found > VERSION => {
-            Err(Error::Newer { found, known: VERSION })
-        }
-        _ => Err(Error::Foreign { path: path.into() }),
-    }
-}
-
-fn create(connection: &mut Connection) -> Result<(), Error> {
-    let begun = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    begun.execute_batch(TABLES)?;
-    begun.pragma_update(None, "application_id", APPLICATION_ID)?;
-    begun.pragma_update(None, "user_version", VERSION)?;
-    begun.commit()?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -9,29 +9,22 @@
 use std::fmt;
 use std::path::Path;
 
-use rusqlite::{
-    Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
-};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
+use crate::beside::{self, Kind};
 use crate::error::Error;
 use crate::fault;
-use crate::schema::{BUSY, count, int, protect};
+use crate::schema::{count, int};
 use crate::seal::{self, Label, Place, Salt, SessionKey};
 
 /// Name of the file in the state directory. SQLite puts `-wal` and `-shm` beside it.
 pub const SHELF_FILE: &str = "files.db";
 
-/// Version of the tables, in `user_version`.
-const VERSION: u32 = 1;
-
-/// `brdf`, in the file's header.
-const APPLICATION_ID: i32 = 0x6272_6466;
+/// What the file is; its header says `brdf`.
+const KIND: Kind = Kind { file: SHELF_FILE, application: 0x6272_6466, version: 1 };
 
 /// Bytes of a name: nobody finds two files that have the same.
 const NAME: usize = 16;
-
-/// Largest log that stays beside the file, in bytes: a small one, since what was deleted may be in it.
-const MAX_LOG: i64 = 1 << 20;
 
 /// `secret` hides names. A row of `file` goes with its key; `secure_delete` overwrites both.
 const TABLES: &str = "
@@ -160,25 +153,12 @@ impl Shelf {
     /// # Errors
     /// [`Error::Foreign`] and [`Error::Newer`] leave the file as it is.
     pub fn open(dir: &Path) -> Result<Self, Error> {
-        let path = dir.join(SHELF_FILE);
-        protect(&path)?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut connection = Connection::open_with_flags(&path, flags)?;
-        connection.busy_timeout(BUSY)?;
-        let is_new = is_new(&connection, &path)?;
-        if is_new {
-            // Before the first table: space is given back when files are destroyed.
-            connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
-        }
-        connection.pragma_update(None, "journal_mode", "WAL")?;
-        connection.pragma_update_and_check(None, "journal_size_limit", MAX_LOG, |_| Ok(()))?;
-        connection.pragma_update(None, "synchronous", "FULL")?;
-        connection.pragma_update(None, "secure_delete", true)?;
-        connection.pragma_update(None, "temp_store", "MEMORY")?;
-        connection.pragma_update(None, "trusted_schema", false)?;
-        if is_new {
-            create(&mut connection)?;
-        }
+        let connection = beside::open(dir, KIND, |begun| {
+            let secret: [u8; 32] = seal::random()?;
+            begun.execute_batch(TABLES)?;
+            begun.execute("INSERT INTO meta (only, secret) VALUES (1, ?1)", [&secret[..]])?;
+            Ok(())
+        })?;
         let secret: Vec<u8> =
             connection.query_row("SELECT secret FROM meta", [], |row| row.get(0))?;
         let secret = secret.try_into().map_err(|_| damaged("the key of names"))?;
@@ -351,33 +331,6 @@ fn write_facts(new: &NewFile<'_>) -> Vec<u8> {
 fn read_facts(facts: &[u8]) -> Option<([u8; 32], Box<str>)> {
     let (sha256, kind) = facts.split_first_chunk()?;
     Some((*sha256, std::str::from_utf8(kind).ok()?.into()))
-}
-
-/// Tells whether the file is still empty.
-fn is_new(connection: &Connection, path: &Path) -> Result<bool, Error> {
-    let of = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
-    let (application, found) = (of("application_id")?, of("user_version")?);
-    let tables: i64 =
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    match (application, u32::try_from(found), tables) {
-        (0, Ok(0), 0) => Ok(true),
-        (APPLICATION_ID, Ok(VERSION), _) => Ok(false),
-        (APPLICATION_ID, Ok(found), _) if found > VERSION => {
-            Err(Error::Newer { found, known: VERSION })
-        }
-        _ => Err(Error::Foreign { path: path.into() }),
-    }
-}
-
-fn create(connection: &mut Connection) -> Result<(), Error> {
-    let secret: [u8; 32] = seal::random()?;
-    let begun = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    begun.execute_batch(TABLES)?;
-    begun.execute("INSERT INTO meta (only, secret) VALUES (1, ?1)", [&secret[..]])?;
-    begun.pragma_update(None, "application_id", APPLICATION_ID)?;
-    begun.pragma_update(None, "user_version", VERSION)?;
-    begun.commit()?;
-    Ok(())
 }
 
 fn length(bytes: &[u8]) -> u64 {
