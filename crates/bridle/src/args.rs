@@ -200,8 +200,17 @@ pub(crate) enum Command {
     /// See how an Org file is read: what it is made of, and that no byte of it is lost
     #[command(subcommand)]
     Org(org::Org),
-    /// See the past of your Org files: versions, differences, snapshots
-    #[command(subcommand)]
+    /// Ask your Org files: find, outline, focus; and see their past: versions, differences, snapshots
+    #[command(
+        subcommand,
+        after_help = "query, outline, focus, get and status ask the daemon, which keeps an index of the folder that\n\
+        `bridle init` chose. log, show, diff, at and snapshots read the past, also without a daemon.\n\
+        snapshot, restore and rollback ask the daemon, and so does `bridle undo`.\n\n\
+        Examples:\n  \
+        bridle memory query --tag house --state open\n  \
+        bridle memory focus projects/roof.org --budget 2000\n  \
+        bridle memory log projects/roof.org"
+    )]
     Memory(memory::Memory),
     /// Take one change of your files back, and keep what was written since: exit 1 at a conflict
     #[command(
