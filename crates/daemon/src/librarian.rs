@@ -1,12 +1,13 @@
 //! The librarian: one thread that owns the index of the Memex and keeps it up to date, and the way for everybody
 //! else to ask it.
 //!
-//! Started by the hub when a folder is set. It has less priority than all other threads and never speaks to the
+//! Started by the hub when a folder is set. What others write it shows to the past of the memory. It has less priority than all other threads and never speaks to the
 //! keeper; questions are answered by readers of their own, so neither waits for the other. A folder that is missing
 //! and an index that is damaged are no reason not to serve: the one is waited for, the other is made anew.
 
 mod ask;
 mod desk;
+mod notes;
 pub mod survey;
 mod tell;
 mod watch;
@@ -16,6 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use bridle_store::memex::{Catalog, Memex, Progress, Rules};
+use bridle_store::memory::Memory;
 use bridle_wire::Code;
 use bridle_wire::oacp::Failure;
 use tokio::sync::Semaphore;
@@ -23,7 +25,7 @@ use tokio::sync::Semaphore;
 pub(crate) use self::ask::Ask;
 pub(crate) use self::tell::{Asked, success};
 use self::watch::Bell;
-use crate::config::Config;
+pub(crate) use self::watch::Watching;
 
 /// Readers of the index that may be at work at the same time.
 const READERS: usize = 4;
@@ -56,8 +58,28 @@ struct Shared {
     folder: PathBuf,
     config: MemexRules,
     state: PathBuf,
+    /// Where versions that others write are kept; the editor has it, too.
+    past: Option<Arc<Memory>>,
+    clock: Clock,
+    watching: Watching,
     bell: Bell,
     now: Mutex<Now>,
+}
+
+/// Gives the present, in milliseconds since 1970.
+pub(crate) type Clock = Box<dyn Fn() -> i64 + Send + Sync>;
+
+/// What a librarian needs.
+pub(crate) struct Setup {
+    /// The folder of the files.
+    pub(crate) folder: PathBuf,
+    pub(crate) rules: MemexRules,
+    /// The state directory.
+    pub(crate) state: PathBuf,
+    /// Where versions that others write are kept.
+    pub(crate) past: Option<Arc<Memory>>,
+    pub(crate) clock: Clock,
+    pub(crate) watching: Watching,
 }
 
 /// How it stands.
@@ -98,25 +120,21 @@ enum Watched {
 }
 
 impl Librarian {
-    /// Starts the thread; none when no folder is set.
+    /// Starts the thread.
     ///
     /// # Errors
     /// The system gives no thread.
-    pub(crate) fn start(config: &Config) -> std::io::Result<Option<Arc<Librarian>>> {
-        let Some(folder) = &config.memex else { return Ok(None) };
-        let shared = Arc::new(Shared {
-            folder: folder.clone(),
-            config: config.memex_rules.clone(),
-            state: config.state.clone(),
-            bell: Bell::new()?,
-            now: Mutex::default(),
-        });
+    pub(crate) fn start(setup: Setup) -> std::io::Result<Arc<Librarian>> {
+        let Setup { folder, rules, state, past, clock, watching } = setup;
+        let (bell, now) = (Bell::new()?, Mutex::default());
+        let shared =
+            Arc::new(Shared { folder, config: rules, state, past, clock, watching, bell, now });
         let own = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("librarian".to_owned())
             .spawn(move || desk::work(&own))?;
         let (thread, turns) = (Mutex::new(Some(thread)), Semaphore::new(READERS));
-        Ok(Some(Arc::new(Librarian { shared, thread, turns })))
+        Ok(Arc::new(Librarian { shared, thread, turns }))
     }
 
     /// Ends the thread, after what it is about to write is written.

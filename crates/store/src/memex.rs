@@ -32,7 +32,7 @@ mod words;
 pub use catalog::{Catalog, Duplicate, Object, ObjectKind, Standing, Status};
 pub use file::{Memex, resolve};
 pub use focus::{Focus, Left, Vision};
-pub use index::{Changes, Index, Progress, count_headings};
+pub use index::{Changes, Index, Progress, count_headings, is_in_clear};
 pub use outline::{Outline, OutlinePage};
 pub use query::{Cursor, Hit, Page, Query, Text};
 pub use rules::{Eyes, Rules, Scope};

@@ -11,7 +11,7 @@
 //! - `swap`: one file, replaced in one step; `lock`: files that an editor holds; `writers`: programs that
 //!   have one open
 //! - `diff`, `merge`: lines that differ, shown, and brought together again
-//! - `blobs`, `versions`: what is kept; `apply`: how a change is made, and told after a crash
+//! - `blobs`, `versions`: what is kept; `notice`: what others wrote; `apply`: how a change is made, and told after a crash
 //! - `undo`: changes taken back; `snapshot`: all files at a moment; `preview`: both, without a daemon
 
 mod apply;
@@ -20,6 +20,7 @@ mod diff;
 mod error;
 mod lock;
 mod merge;
+mod notice;
 mod path;
 mod place;
 mod preview;
@@ -40,6 +41,7 @@ pub use apply::{Told, Written};
 pub use diff::{Change as LineChange, changes as line_changes, unified};
 pub use error::Error;
 pub use merge::{Conflict, Merged, merge};
+pub use notice::{MAX_NOTICED, Noticed};
 pub use path::FilePath;
 pub use preview::Preview;
 pub use snapshot::SnapshotRow;
@@ -200,19 +202,6 @@ impl Memory {
     /// It lies outside, or its folder does not exist.
     pub fn real_path(&self, path: &FilePath) -> Result<FilePath, Error> {
         Ok(self.root.find(path)?.real)
-    }
-
-    /// Notes a version that somebody else wrote, seen at this time; `None` if the file is gone.
-    /// Returns whether that is news. A file nothing is known of is news as it is.
-    ///
-    /// # Errors
-    /// It cannot be kept.
-    pub fn noticed(&self, path: &FilePath, content: Option<&[u8]>, at: i64) -> Result<bool, Error> {
-        let mut connection = self.lock();
-        let begun = versions::begin(&mut connection)?;
-        let news = versions::notice(&begun, path, content, at)?;
-        begun.commit().map_err(crate::Error::from)?;
-        Ok(news)
     }
 
     /// Notes that a shell has unsaved changes in a buffer of this file, or has them no longer.

@@ -18,6 +18,56 @@ fn word_after<'t>(text: &'t str, key: &str) -> &'t str {
     rest.split_whitespace().next().unwrap()
 }
 
+/// Asks until the answer is as wanted: a saved file is heard of in its own time.
+fn until_told(home: &Home, args: &[&str], wanted: impl Fn(&str) -> bool) -> String {
+    let mut last = String::new();
+    for _ in 0..2000 {
+        last = home.run(args).stdout;
+        if wanted(&last) {
+            return last;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    panic!("never: {args:?}: {last}");
+}
+
+#[test]
+fn what_the_user_writes_is_kept_while_bridle_changes_nothing() {
+    let home = Home::new();
+    home.write("memex/garden.org", TEXT);
+    home.write("memex/secret.org", "* Box :crypt:\nin the clear\n");
+    let daemon = home.up(&["--memex", &home.path("memex")]);
+    let log = ["memory", "log", "garden.org"];
+    let versions = |told: &str| told.matches("garden.org  seen by user").count();
+    until_told(&home, &log, |told| versions(told) == 1);
+    let texts = ["* One\n", "* Two\n", ""];
+    for (n, text) in texts.into_iter().enumerate() {
+        home.write("memex/garden.org", text);
+        until_told(&home, &log, |told| versions(told) == n + 2);
+    }
+    // Made, and gone.
+    home.write("memex/new/beds.org", "* Beds\n");
+    let beds = ["memory", "log", "new/beds.org"];
+    until_told(&home, &beds, |told| told.lines().count() == 1);
+    std::fs::remove_file(home.path("memex/new/beds.org")).unwrap();
+    until_told(&home, &beds, |told| told.contains("beds.org (gone)  seen by user"));
+    // What was written while no daemon ran is kept when one does.
+    drop(daemon);
+    home.write("memex/garden.org", "* While away\n");
+    let _daemon = home.up(&["--memex", &home.path("memex")]);
+    let listed = until_told(&home, &log, |told| versions(told) == 5);
+    let numbers: Vec<&str> =
+        listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let shown = home.run(&["memory", "diff", numbers[4], numbers[3]]);
+    assert!(shown.stdout.contains("-* TODO Water the beds\n"), "{shown:?}");
+    assert!(shown.stdout.contains("+* One\n"), "{shown:?}");
+    let now = home.run(&["memory", "at", "2999-01-01", "garden.org"]);
+    assert_eq!(now.stdout, "* While away\n");
+    // What is to be encrypted is never kept as it is not.
+    let all = home.run(&["memory", "log"]);
+    assert!(!all.stdout.contains("secret.org"), "{all:?}");
+}
+
 #[test]
 fn a_change_is_shown_done_listed_and_taken_back() {
     let home = Home::new();
@@ -49,8 +99,9 @@ fn a_change_is_shown_done_listed_and_taken_back() {
     std::fs::write(home.path("memex/garden.org"), file().replace("noon", "ten")).unwrap();
     let since = home.run(&["memory", "diff", &version]);
     assert!(since.stdout.contains("-Before noon.\n+Before ten.\n"), "{}", since.stdout);
-    let now = home.run(&["memory", "at", "2999-01-01", "garden.org"]);
-    assert_eq!(now.stdout, TEXT.replace("TODO", "DONE"), "what was known last");
+    // What the user wrote is a version, too.
+    let users = TEXT.replace("TODO", "DONE").replace("noon", "ten");
+    until_told(&home, &["memory", "at", "2999-01-01", "garden.org"], |told| told == users);
 
     let dry = ask(&home, &["undo", &record, "--dry-run"]);
     assert!(dry.stdout.contains("-* DONE Water the beds\n+* TODO"), "{}", dry.stdout);

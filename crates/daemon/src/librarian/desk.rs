@@ -2,11 +2,12 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bridle_store::Error;
 use bridle_store::memex::{Index, Memex, Scan};
 
+use super::notes::Notes;
 use super::watch::{Heard, Watch};
 use super::{Doing, Shared, Watched};
 
@@ -99,30 +100,37 @@ fn try_keep(shared: &Shared) -> Result<std::convert::Infallible, Left> {
     let mut index = Index::open(&shared.state, &memex)?;
     shared.now().memex = Some(Arc::clone(&memex));
     let watch_failed = |source| Error::Io { path: memex.root().into(), source };
-    let mut watch = Watch::new(memex.root()).map_err(watch_failed)?;
+    let mut watch = Watch::new(memex.root(), shared.watching).map_err(watch_failed)?;
     look(shared, &memex, &mut index, &mut watch)?;
-    let mut unsettled = true;
+    let mut notes = Notes::new(shared, &memex);
+    notes.begin(&index)?;
+    let mut settle_at = Some(Instant::now() + SETTLE);
     loop {
         shared.set(Doing::Waiting);
-        let heard = watch.wait(&shared.bell, unsettled.then_some(SETTLE));
-        match heard {
+        notes.take(index.take_touched());
+        let settle = settle_at.map(|at| at.saturating_duration_since(Instant::now()));
+        let most = [settle, notes.wait()].into_iter().flatten().min();
+        match watch.wait(&shared.bell, most) {
             Heard::Stop => {
                 index.settle()?;
                 return Err(Left::Stop);
             }
             Heard::Gone => return Err(Left::Gone),
             Heard::Nothing => {
-                index.settle()?;
-                unsettled = false;
+                notes.work();
+                if settle_at.is_some_and(|at| at <= Instant::now()) {
+                    index.settle()?;
+                    settle_at = None;
+                }
             }
             Heard::Anything => {
                 look(shared, &memex, &mut index, &mut watch)?;
-                unsettled = true;
+                settle_at = Some(Instant::now() + SETTLE);
             }
             Heard::Files(paths) => {
                 let changes = index.update(&memex, &paths)?;
                 tracing::debug!(?changes, "files of the memex changed");
-                unsettled = true;
+                settle_at = Some(Instant::now() + SETTLE);
             }
         }
     }

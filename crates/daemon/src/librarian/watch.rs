@@ -15,8 +15,20 @@ const QUIET: Duration = Duration::from_millis(10);
 /// Longest time for which a change waits for quiet.
 const PATIENCE: Duration = Duration::from_millis(40);
 
-/// How often the folder is looked at where the system does not tell.
-const POLL: Duration = Duration::from_secs(5);
+/// How the folder is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Watching {
+    /// Most folders that the system is asked to tell about; with more, the folder is looked at again and again.
+    pub(crate) folders: usize,
+    /// How often it is looked at then.
+    pub(crate) every: Duration,
+}
+
+impl Default for Watching {
+    fn default() -> Watching {
+        Watching { folders: 65_536, every: Duration::from_secs(5) }
+    }
+}
 
 /// Changed files over which everything is looked at instead.
 const MAX_CHANGED: usize = 4096;
@@ -125,7 +137,9 @@ mod told {
     use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 
     use super::io;
-    use super::{Bell, Duration, Gathered, Heard, OwnedFd, POLL, PollFd, PollFlags, ready};
+    use super::{
+        Bell, Duration, Gathered, Heard, Instant, OwnedFd, PollFd, PollFlags, Watching, ready,
+    };
 
     /// Bytes of events that are taken at once.
     const BUFFER: usize = 16 << 10;
@@ -141,16 +155,27 @@ mod told {
         paths: HashSet<String>,
         /// The folder above the top, and the name of the top in it.
         above: Option<(i32, OsString)>,
+        watching: Watching,
         /// Whether the system had no room for all of them.
         pub(in super::super) is_polling: bool,
+        /// When everything was looked at last, if that is what has to be done.
+        polled: Instant,
     }
 
     impl Watch {
         /// Watches the place of the top: while somebody holds it open, the system does not tell that it went.
-        pub(in super::super) fn new(root: &Path) -> io::Result<Watch> {
+        pub(in super::super) fn new(root: &Path, watching: Watching) -> io::Result<Watch> {
             let events = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
             let (folders, paths) = (HashMap::new(), HashSet::new());
-            let mut watch = Watch { events, folders, paths, above: None, is_polling: false };
+            let mut watch = Watch {
+                events,
+                folders,
+                paths,
+                above: None,
+                watching,
+                is_polling: false,
+                polled: Instant::now(),
+            };
             let (Some(above), Some(name)) = (root.parent(), root.file_name()) else {
                 return Ok(watch);
             };
@@ -187,6 +212,10 @@ mod told {
                 if self.paths.contains(folder) {
                     continue;
                 }
+                if self.folders.len() >= self.watching.folders {
+                    self.is_polling = true;
+                    break;
+                }
                 match inotify::add_watch(&self.events, root.join(folder), flags) {
                     Ok(number) => {
                         is_new = true;
@@ -204,7 +233,10 @@ mod told {
         /// Waits for changes, or for so long.
         pub(in super::super) fn wait(&mut self, bell: &Bell, most: Option<Duration>) -> Heard {
             let most = match self.is_polling {
-                true => Some(most.map_or(POLL, |most| most.min(POLL))),
+                true => {
+                    let left = self.watching.every.saturating_sub(self.polled.elapsed());
+                    Some(most.map_or(left, |most| most.min(left)))
+                }
                 false => most,
             };
             let mut gathered = Gathered::default();
@@ -219,7 +251,12 @@ mod told {
                     (Some([true, _]), _) => return Heard::Stop,
                     (Some(_), _) => self.take(&mut gathered),
                     (None, Some(_)) => return gathered.heard(),
-                    (None, None) if self.is_polling => return Heard::Anything,
+                    (None, None)
+                        if self.is_polling && self.polled.elapsed() >= self.watching.every =>
+                    {
+                        self.polled = Instant::now();
+                        return Heard::Anything;
+                    }
                     (None, None) => return Heard::Nothing,
                 }
             }
@@ -286,24 +323,37 @@ mod polled {
     use std::io;
     use std::path::Path;
 
-    use super::{Bell, Duration, Heard, POLL};
+    use super::{Bell, Duration, Heard, Instant, Watching};
 
     /// Nothing is watched.
     pub(in super::super) struct Watch {
+        watching: Watching,
         pub(in super::super) is_polling: bool,
+        polled: Instant,
     }
 
     impl Watch {
-        pub(in super::super) fn new(_: &Path) -> io::Result<Watch> {
-            Ok(Watch { is_polling: true })
+        pub(in super::super) fn new(_: &Path, watching: Watching) -> io::Result<Watch> {
+            Ok(Watch { watching, is_polling: true, polled: Instant::now() })
         }
 
         pub(in super::super) fn add(&mut self, _: &Path, _: &[String]) -> bool {
             false
         }
 
-        pub(in super::super) fn wait(&mut self, bell: &Bell, _: Option<Duration>) -> Heard {
-            if bell.wait(POLL) { Heard::Stop } else { Heard::Anything }
+        pub(in super::super) fn wait(&mut self, bell: &Bell, most: Option<Duration>) -> Heard {
+            let left = self.watching.every.saturating_sub(self.polled.elapsed());
+            if bell.wait(most.map_or(left, |most| most.min(left))) {
+                return Heard::Stop;
+            }
+            if self.polled.elapsed() < self.watching.every {
+                return Heard::Nothing;
+            }
+            self.polled = Instant::now();
+            Heard::Anything
         }
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests;

@@ -11,6 +11,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::apply::{Batch, Known, Moves};
 use super::file::Memex;
+use super::rules::Rules;
 use super::scan::{Found, Name, Scan, Trace, Why};
 use super::schema::{self, Subject};
 use super::sheet::Sheet;
@@ -35,6 +36,8 @@ pub struct Index {
     directory: PathBuf,
     /// Whether the disk may not have all of it.
     marked: bool,
+    /// Files that were read, or are gone, since somebody asked.
+    touched: Vec<String>,
 }
 
 /// How far a long work is.
@@ -71,6 +74,12 @@ pub fn count_headings(bytes: &[u8]) -> usize {
     super::sheet::count_headings(bytes)
 }
 
+/// Whether a text has something in the clear that is to be encrypted: headings with the tag `crypt`.
+#[must_use]
+pub fn is_in_clear(bytes: &[u8], rules: &Rules) -> bool {
+    super::sheet::is_in_clear(bytes, rules)
+}
+
 /// A file as it was read.
 pub(crate) struct Read {
     pub(crate) path: String,
@@ -86,7 +95,12 @@ impl Index {
         let root = memex.root().to_string_lossy();
         let subject = Subject { root: &root, rules: memex.rules() };
         let connection = schema::open_writer(directory, &subject)?;
-        Ok(Index { connection, directory: directory.into(), marked: schema::is_marked(directory) })
+        Ok(Index {
+            connection,
+            directory: directory.into(),
+            marked: schema::is_marked(directory),
+            touched: Vec::new(),
+        })
     }
 
     /// Removes an index that is damaged; [`Index::open`] makes it anew.
@@ -118,6 +132,11 @@ impl Index {
         let changed: Vec<&Found> = scan.files.iter().filter(is_changed).collect();
         if !changed.is_empty() || !moves.is_empty() {
             self.mark()?;
+        }
+        // Whatever is in the index for the first time is found by whoever wants all of it.
+        if !known.is_empty() {
+            let gone = known.keys().filter(|path| !present.contains(path.as_str())).cloned();
+            self.touched.extend(gone.chain(changed.iter().map(|file| file.path.clone())));
         }
         let all = changed.iter().map(|file| file.trace.size).sum();
         let mut progress =
@@ -170,7 +189,10 @@ impl Index {
         for path in paths {
             let is_org = Name::of(path.rsplit('/').next().unwrap_or(path)) == Name::Org;
             let result = match is_org && memex.is_readable(path) {
-                true => read_one(memex, path),
+                true => {
+                    self.touched.push(path.clone());
+                    read_one(memex, path)
+                }
                 false => Err(None),
             };
             match (&result, known.get(path)) {
@@ -186,6 +208,21 @@ impl Index {
             batch.remove_gone()
         })?;
         Ok(changes)
+    }
+
+    /// The files that were read, or are gone, since this was last asked.
+    pub fn take_touched(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.touched)
+    }
+
+    /// The paths of all files in it.
+    ///
+    /// # Errors
+    /// The index cannot be read.
+    pub fn paths(&self) -> Result<Vec<String>, Error> {
+        let mut statement = self.connection.prepare_cached("SELECT path FROM file")?;
+        let rows = statement.query_map([], |row| row.get(0))?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// Has the disk take all of the index, so that it need not be made anew after the machine goes down.

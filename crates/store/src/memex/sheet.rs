@@ -35,6 +35,8 @@ pub(crate) struct Sheet {
     pub(crate) tags: Vec<String>,
     /// Why it is not all here.
     pub(crate) flaw: Option<Why>,
+    /// Whether something stands in it that is to be encrypted and is not.
+    pub(crate) in_clear: bool,
 }
 
 /// An object.
@@ -85,6 +87,13 @@ pub(crate) struct Place {
     pub(crate) line: usize,
 }
 
+impl Item {
+    /// Whether some or all of its text is not for everybody.
+    pub(crate) fn is_veiled(&self) -> bool {
+        self.private || !self.hidden.is_empty()
+    }
+}
+
 impl Sheet {
     /// Reads a file of that name. Every file is an Org file.
     pub(crate) fn read(name: &str, bytes: &[u8], rules: &Rules) -> Sheet {
@@ -93,14 +102,14 @@ impl Sheet {
         let flaw = (!is_text).then_some(Why::NotUtf8);
         if count_headings(bytes) > MAX_HEADINGS {
             let flaw = Some(Why::TooManyHeadings);
-            return Sheet { content, items: Vec::new(), tags: Vec::new(), flaw };
+            return Sheet { content, items: Vec::new(), tags: Vec::new(), flaw, in_clear: false };
         }
         let document = Document::read(bytes);
         let mut writer = Writer {
             rules,
             bytes,
             elements: document.elements(),
-            sheet: Sheet { content, items: Vec::new(), tags: Vec::new(), flaw },
+            sheet: Sheet { content, items: Vec::new(), tags: Vec::new(), flaw, in_clear: false },
             numbers: HashMap::new(),
         };
         writer.file(name, &document);
@@ -136,6 +145,14 @@ pub(crate) fn count_headings(bytes: &[u8]) -> usize {
             && line.iter().find(|byte| **byte != b'*').is_some_and(|byte| *byte == b' ')
     };
     bytes.split(|byte| *byte == b'\n').filter(is_heading).count()
+}
+
+/// Whether a text has something in the clear that `org-crypt` is to encrypt: what stands so in a file that was saved
+/// must not stay anywhere.
+pub(crate) fn is_in_clear(bytes: &[u8], rules: &Rules) -> bool {
+    let has_tag =
+        bytes.windows(CRYPT.len()).any(|word| word.eq_ignore_ascii_case(CRYPT.as_bytes()));
+    has_tag && Sheet::read("", bytes, rules).in_clear
 }
 
 /// The hash of an object with these below it.
@@ -256,6 +273,8 @@ impl Writer<'_> {
         let mut sealed_until = if self.sheet.items[0].encrypted { self.bytes.len() } else { 0 };
         for heading in document.headings() {
             if heading.span.start < sealed_until {
+                // Of what is encrypted, nothing can be a heading.
+                self.sheet.in_clear = true;
                 continue;
             }
             while open.len() > 1 && open.last().is_some_and(|(_, level)| *level >= heading.level) {
@@ -362,7 +381,9 @@ impl Writer<'_> {
         }
         stamps.truncate(MAX_FACTS);
         let below = self.bytes.get(body..section.end).unwrap_or_default();
-        item.encrypted |= text.trim_start().starts_with(PGP);
+        let is_sealed = text.trim_start().starts_with(PGP);
+        self.sheet.in_clear |= item.encrypted && !is_sealed && !text.trim().is_empty();
+        item.encrypted |= is_sealed;
         if item.encrypted {
             stamps.retain(|stamp| !matches!(stamp.kind, StampKind::Active | StampKind::Inactive));
             (text, hidden) = (String::new(), String::new());

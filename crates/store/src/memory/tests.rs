@@ -8,7 +8,8 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
 use super::{
-    Change, Error, FilePath, Memory, Options, Origin, Past, Told, Wanted, Why, hash_bytes, unified,
+    Change, Error, FilePath, MAX_NOTICED, Memory, Noticed, Options, Origin, Past, Told, Wanted,
+    Why, hash_bytes, unified,
 };
 
 struct Rig {
@@ -51,6 +52,10 @@ impl Rig {
 
     fn text(&self, name: &str) -> String {
         fs::read_to_string(self.file(name)).unwrap()
+    }
+
+    fn notice(&self, name: &str, at: i64) -> Noticed {
+        self.memory.notice(&[path(name)], at, &|_| true).unwrap()[0]
     }
 
     fn change(&self, name: &str, after: Option<&str>) -> Change {
@@ -236,16 +241,45 @@ fn protected_files_are_never_written() {
 #[test]
 fn what_others_write_is_a_version_once() {
     let rig = Rig::new(&[]);
-    let a = path("a.org");
-    assert!(rig.memory.noticed(&a, Some(b"1\n"), 1).unwrap());
-    assert!(!rig.memory.noticed(&a, Some(b"1\n"), 2).unwrap());
-    assert!(rig.memory.noticed(&a, Some(b""), 3).unwrap(), "empty is not gone");
-    assert!(rig.memory.noticed(&a, None, 4).unwrap());
-    assert!(!rig.memory.noticed(&a, None, 5).unwrap());
-    assert!(!rig.memory.noticed(&path("never.org"), None, 6).unwrap());
+    let check = |content: Option<&str>, at: i64, expect: Noticed| {
+        match content {
+            Some(text) => fs::write(rig.file("a.org"), text).unwrap(),
+            None => drop(fs::remove_file(rig.file("a.org"))),
+        }
+        assert_eq!(rig.notice("a.org", at), expect, "{content:?}");
+    };
+    check(Some("1\n"), 1, Noticed::News(2));
+    check(Some("1\n"), 2, Noticed::Same);
+    // Empty is not gone.
+    check(Some(""), 3, Noticed::News(0));
+    check(None, 4, Noticed::News(0));
+    check(None, 5, Noticed::Same);
+    assert_eq!(rig.notice("never.org", 6), Noticed::Same);
+    assert_eq!(rig.notice("no/folder.org", 7), Noticed::Same);
     fs::write(rig.file("a.org"), "1\n").unwrap();
     rig.write(9, "a.org", "2\n");
-    assert!(!rig.memory.noticed(&a, Some(b"2\n"), 10).unwrap(), "its own work is no news");
+    // Its own work is no news.
+    check(Some("2\n"), 10, Noticed::Same);
+    let known: Vec<_> = rig.memory.known().unwrap().into_iter().collect();
+    assert_eq!(known, [path("a.org")]);
+}
+
+#[test]
+fn what_others_write_is_not_kept_when_it_is_too_large_no_file_or_not_to_be_kept() {
+    let rig = Rig::new(&[("a.org", "secret\n")]);
+    let withheld = rig.memory.notice(&[path("a.org")], 1, &|bytes| bytes != b"secret\n").unwrap();
+    assert_eq!(withheld, [Noticed::Passed]);
+    let file = fs::File::create(rig.file("large.org")).unwrap();
+    file.set_len(MAX_NOTICED + 1).unwrap();
+    assert_eq!(rig.notice("large.org", 2), Noticed::Passed);
+    file.set_len(MAX_NOTICED).unwrap();
+    assert_eq!(rig.notice("large.org", 3), Noticed::News(MAX_NOTICED));
+    fs::create_dir(rig.file("folder.org")).unwrap();
+    assert_eq!(rig.notice("folder.org", 4), Noticed::Passed);
+    mknodat(CWD, rig.file("pipe.org"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    assert_eq!(rig.notice("pipe.org", 5), Noticed::Passed);
+    symlink("/etc/passwd", rig.file("out.org")).unwrap();
+    assert_eq!(rig.notice("out.org", 6), Noticed::Passed);
 }
 
 #[test]
@@ -356,7 +390,8 @@ fn many_versions_of_a_long_file_take_little_room_and_are_exact() {
     let a = path("a.org");
     for at in 0..100_usize {
         lines[at * 37] = format!("changed {at}\n");
-        rig.memory.noticed(&a, Some(lines.concat().as_bytes()), at as i64).unwrap();
+        fs::write(rig.file("a.org"), lines.concat()).unwrap();
+        rig.notice("a.org", at as i64);
     }
     let past = Past::open(rig.state.path()).unwrap();
     let all = past.list(&Wanted { path: Some(a), ..Wanted::default() }, 1000).unwrap();

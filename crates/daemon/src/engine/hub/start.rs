@@ -27,7 +27,7 @@ use super::super::work::Work;
 use super::{DESKS, Hub};
 use crate::config::Config;
 use crate::error::Error;
-use crate::librarian::Librarian;
+use crate::librarian::{Librarian, Setup, Watching};
 use crate::memory::{Editor, MEMORY};
 use crate::metrics::EngineMetrics;
 
@@ -50,6 +50,25 @@ fn with_memory(
     let clock = Arc::clone(clock);
     let editor = Editor::new(Arc::clone(&memory), Box::new(move || clock.now()));
     Ok((host.with_actuator(MEMORY, Box::new(editor)), Some(memory)))
+}
+
+/// Who keeps the index of the files, if the settings name them.
+fn librarian(
+    config: &Config,
+    past: Option<&Arc<Memory>>,
+    clock: &Arc<Clock>,
+) -> Result<Option<Arc<Librarian>>, Error> {
+    let Some(folder) = config.memex.clone() else { return Ok(None) };
+    let clock = Arc::clone(clock);
+    let setup = Setup {
+        folder,
+        rules: config.memex_rules.clone(),
+        state: config.state.clone(),
+        past: past.cloned(),
+        clock: Box::new(move || clock.now()),
+        watching: Watching::default(),
+    };
+    Librarian::start(setup).map(Some).map_err(Error::Keeper)
 }
 
 /// The session that heartbeats go to.
@@ -92,6 +111,7 @@ impl Hub {
             Keeper::start(store, &config.state, Arc::clone(&clock), metrics.commits.clone())
                 .map_err(Error::Keeper)?;
         let limits = config.engine;
+        let librarian = librarian(config, memory.as_ref(), &clock)?;
         let hub = Arc::new(Hub {
             limits,
             keeper,
@@ -106,7 +126,7 @@ impl Hub {
             wakes: Wakes::default(),
             refusals: Refusals::default(),
             guard: Guard::start(config),
-            librarian: Librarian::start(config).map_err(Error::Keeper)?,
+            librarian,
             sums,
             overlays: Arc::new(overlays),
             workers: Semaphore::new(limits.workers),

@@ -1,10 +1,11 @@
 //! A folder, its index, and what becomes of it when files change, move, go or cannot be read.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::Arc;
 
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
 use super::{Changes, INDEX_FILE, Index};
@@ -256,20 +257,51 @@ fn what_is_not_to_be_read_is_listed_with_the_reason() {
 }
 
 #[test]
-fn a_file_that_may_not_be_read_is_listed_and_read_when_it_may() {
+fn what_cannot_be_read_is_listed_and_read_when_it_can() {
     let mut rig = Rig::new();
-    rig.write("a.org", "* A\n").write("b.org", "* B\n");
+    rig.write("a.org", "* A\n");
     let path = rig.folder.path().join("b.org");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
-    if fs::read(&path).is_ok() {
-        // Root may read everything; then there is nothing to see.
-        return;
-    }
+    // Nobody can read it, whoever runs this.
+    mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    let skipped = ("a.org A".to_owned(), Some(Why::NotAFile));
     rig.sync();
-    assert_eq!((rig.outline(), rig.why("b.org")), ("a.org A".to_owned(), Some(Why::Unreadable)));
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-    rig.sync();
+    assert_eq!((rig.outline(), rig.why("b.org")), skipped);
+    rig.update(&["b.org"]);
+    assert_eq!((rig.outline(), rig.why("b.org")), skipped);
+    fs::remove_file(&path).unwrap();
+    rig.write("b.org", "* B\n");
+    rig.update(&["b.org"]);
     assert_eq!((rig.outline(), rig.why("b.org")), ("a.org A b.org B".to_owned(), None));
+    // A file that becomes unreadable is not shown as it was.
+    fs::remove_file(&path).unwrap();
+    symlink("a.org", &path).unwrap();
+    rig.sync();
+    assert_eq!((rig.outline(), rig.why("b.org")), ("a.org A".to_owned(), Some(Why::Link)));
+    // What the system refuses for other reasons; here, a name that it does not take.
+    let refused = rig.memex.read(&format!("{}.org", "n".repeat(300)));
+    assert_eq!(refused.unwrap_err(), Some(Why::Unreadable));
+}
+
+#[test]
+fn files_that_were_read_or_are_gone_are_told_once() {
+    let mut rig = Rig::new();
+    rig.write("a.org", "* A\n").write("b.org", "* B\n").write("c.txt", "c\n");
+    rig.sync();
+    let touched = |rig: &mut Rig| {
+        let mut touched = rig.index.as_mut().unwrap().take_touched();
+        touched.sort_unstable();
+        touched.join(" ")
+    };
+    // All of it is new: whoever wants all asks for the paths.
+    assert_eq!(touched(&mut rig), "");
+    assert_eq!(rig.index.as_ref().unwrap().paths().unwrap().len(), 2);
+    rig.write("a.org", "* A2\n").write("d.org", "* D\n");
+    fs::remove_file(rig.folder.path().join("b.org")).unwrap();
+    rig.sync();
+    assert_eq!(touched(&mut rig), "a.org b.org d.org");
+    rig.update(&["a.org", "c.txt", ".hidden.org", "gone.org"]);
+    assert_eq!(touched(&mut rig), "a.org gone.org");
+    assert_eq!(touched(&mut rig), "");
 }
 
 #[test]

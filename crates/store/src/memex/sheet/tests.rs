@@ -133,3 +133,18 @@ fn text_is_shown_without_private_drawers() {
     assert_eq!(shown(text, &Rules::default(), false), "* A\nopen\nmore\n");
     assert!(shown(text, &Rules::default(), true).contains("hush"));
 }
+
+#[test]
+fn what_is_to_be_encrypted_and_is_not_is_noticed() {
+    let check = |text: &str, expect: bool| {
+        assert_eq!(super::is_in_clear(text.as_bytes(), &Rules::default()), expect, "{text}");
+    };
+    let sealed = "-----BEGIN PGP MESSAGE-----\nabc\n-----END PGP MESSAGE-----\n";
+    check("* A\ntext about crypt\n", false);
+    check("* A :crypt:\n", false);
+    check(&format!("* A :crypt:\n{sealed}"), false);
+    check(&format!("* A :crypt:\n:PROPERTIES:\n:ID: x\n:END:\n{sealed}* B\ntext\n"), false);
+    check("* A :x:CRYPT:\nin the clear\n", true);
+    check("* A :crypt:\n** below\n", true);
+    check("#+FILETAGS: :crypt:\n* A\n", true);
+}

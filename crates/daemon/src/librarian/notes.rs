@@ -1,0 +1,161 @@
+//! What the user writes becomes versions, too: files that changed are shown to the past of the memory, each when
+//! its time has come. Called by the librarian's thread between two changes.
+//!
+//! What comes often is kept less often, what is large less often still, and never more than so much at a time: whoever
+//! waits for an edit, or for the disk, does not notice. The last of several versions always gets there.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bridle_store::memex::{Index, Memex, is_in_clear};
+use bridle_store::memory::{FilePath, MEMORY_FILE, Memory, Noticed};
+
+use super::Shared;
+
+/// Least time between two versions of a file that others write.
+const GAP: Duration = Duration::from_secs(1);
+
+/// For each of so many bytes of a file it is a second more.
+const BYTES_A_SECOND: u64 = 16 << 10;
+
+/// Files that are looked at in one transaction, and in one step; bytes after which a step ends.
+const TOGETHER: usize = 8;
+const STEP_FILES: usize = 64;
+const STEP_BYTES: u64 = 1 << 20;
+
+/// Time between two steps.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Bytes of the past from which on only what bridle itself changes is kept.
+const MAX_PAST: u64 = 4 << 30;
+
+/// Files whose versions are to be kept.
+pub(super) struct Notes<'s> {
+    shared: &'s Shared,
+    memex: Arc<Memex>,
+    past: Option<Arc<Memory>>,
+    /// When each may be looked at.
+    waiting: BTreeMap<String, Instant>,
+    /// When those that were kept lately may be kept again.
+    resting: HashMap<String, Instant>,
+    /// When the next step may be.
+    next: Instant,
+    /// Whether it was told that the past is full.
+    is_told: bool,
+}
+
+impl<'s> Notes<'s> {
+    /// Nothing is noted where there is no past, or where it is that of another folder.
+    pub(super) fn new(shared: &'s Shared, memex: &Arc<Memex>) -> Notes<'s> {
+        let past = shared.past.clone().filter(|past| past.root() == memex.root());
+        Notes {
+            shared,
+            memex: Arc::clone(memex),
+            past,
+            waiting: BTreeMap::new(),
+            resting: HashMap::new(),
+            next: Instant::now(),
+            is_told: false,
+        }
+    }
+
+    /// Has the files kept of which the past knows nothing.
+    pub(super) fn begin(&mut self, index: &Index) -> Result<(), bridle_store::Error> {
+        let Some(past) = &self.past else { return Ok(()) };
+        let known = match past.known() {
+            Ok(known) => known,
+            Err(error) => {
+                tracing::warn!(%error, "the past of the memory cannot be read");
+                return Ok(());
+            }
+        };
+        let is_new =
+            |path: &String| FilePath::parse(path).is_some_and(|path| !known.contains(&path));
+        let fresh = index.paths()?.into_iter().filter(is_new).collect();
+        self.take(fresh);
+        Ok(())
+    }
+
+    /// Has these files looked at when it is their time.
+    pub(super) fn take(&mut self, paths: Vec<String>) {
+        if self.past.is_none() {
+            return;
+        }
+        let now = Instant::now();
+        for path in paths {
+            let due = self.resting.get(&path).copied().unwrap_or(now);
+            self.waiting.entry(path).or_insert(due);
+        }
+    }
+
+    /// How long until there is something to do; `None` when there is nothing.
+    pub(super) fn wait(&self) -> Option<Duration> {
+        let due = self.waiting.values().min()?;
+        Some((*due).max(self.next).saturating_duration_since(Instant::now()))
+    }
+
+    /// Keeps some of what is due.
+    pub(super) fn work(&mut self) {
+        let Some(past) = self.past.clone() else { return };
+        let now = Instant::now();
+        if self.next > now || self.is_full() {
+            return;
+        }
+        self.resting.retain(|_, until| *until > now);
+        let due = self.waiting.iter().filter(|(_, due)| **due <= now);
+        let due: Vec<String> = due.take(STEP_FILES).map(|(path, _)| path.clone()).collect();
+        let mut bytes = 0;
+        for some in due.chunks(TOGETHER) {
+            if bytes >= STEP_BYTES {
+                break;
+            }
+            bytes += self.keep(&past, some, now);
+        }
+        self.next = Instant::now() + PAUSE;
+    }
+
+    /// Keeps files together; returns their bytes.
+    fn keep(&mut self, past: &Memory, paths: &[String], now: Instant) -> u64 {
+        let named: Vec<FilePath> = paths.iter().filter_map(|path| FilePath::parse(path)).collect();
+        for path in paths {
+            self.waiting.remove(path);
+        }
+        let rules = self.memex.rules();
+        let may_keep = |bytes: &[u8]| !is_in_clear(bytes, rules);
+        let noticed = match past.notice(&named, (self.shared.clock)(), &may_keep) {
+            Ok(noticed) => noticed,
+            // They are looked at again when they change, or when the daemon starts.
+            Err(error) => {
+                tracing::warn!(%error, "what others wrote could not be kept");
+                return 0;
+            }
+        };
+        let mut all = 0;
+        for (path, noticed) in named.iter().zip(noticed) {
+            if let Noticed::News(bytes) = noticed {
+                all += bytes;
+                let rest = GAP + Duration::from_secs(bytes / BYTES_A_SECOND);
+                self.resting.insert(path.as_str().to_owned(), now + rest);
+            }
+        }
+        all
+    }
+
+    /// Whether the past has grown so large that it takes in no more of this; what waits is dropped then.
+    fn is_full(&mut self) -> bool {
+        let file: PathBuf = self.shared.state.join(MEMORY_FILE);
+        if std::fs::metadata(file).is_ok_and(|meta| meta.len() <= MAX_PAST) {
+            return false;
+        }
+        if !std::mem::replace(&mut self.is_told, true) {
+            tracing::warn!(
+                most = MAX_PAST,
+                "the past of the memory is full: only bridle's own changes are kept from now on"
+            );
+        }
+        self.waiting.clear();
+        true
+    }
+}
