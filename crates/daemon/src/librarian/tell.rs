@@ -48,13 +48,13 @@ impl Shared {
                     Snippets::Shown => Text::Snippets,
                     Snippets::Left => Text::None,
                 };
-                self.read(|catalog| catalog.query(query, eyes, text)).map(page)
+                self.read(|catalog| catalog.query(query, eyes, text)).map(|it| page(it, eyes))
             }
             Ask::Outline(outline) => {
-                self.read(|catalog| catalog.outline(outline, eyes)).map(outlined)
+                self.read(|catalog| catalog.outline(outline, eyes)).map(|it| outlined(it, eyes))
             }
             Ask::Focus(focus) => {
-                self.read(|catalog| catalog.focus(focus, eyes)).map(|it| seen(&it))
+                self.read(|catalog| catalog.focus(focus, eyes)).map(|it| seen(&it, eyes))
             }
             Ask::Object(name) => self.read(|catalog| object_of(catalog, name, eyes)),
             Ask::Status => self.status(eyes),
@@ -170,17 +170,18 @@ fn indexed(catalog: &Catalog, eyes: Eyes) -> Result<Vec<(&'static str, Value)>, 
         pairs.push(("hash", text(&hex(&status.hash))));
         pairs.push(("skipped-count", number(status.skipped)));
         pairs.push(("skipped", Value::list(skipped)));
+        // That an id is taken tells of what has it.
+        let duplicates = catalog.duplicates(eyes)?;
+        let duplicates = duplicates.iter().map(|it| {
+            Value::plist([
+                ("declared", text(&it.declared)),
+                ("id", text(&it.key)),
+                ("path", text(&it.path)),
+                ("line", number(it.line)),
+            ])
+        });
+        pairs.push(("duplicates", Value::list(duplicates)));
     }
-    let duplicates = catalog.duplicates(eyes)?;
-    let duplicates = duplicates.iter().map(|it| {
-        Value::plist([
-            ("declared", text(&it.declared)),
-            ("id", text(&it.key)),
-            ("path", text(&it.path)),
-            ("line", number(it.line)),
-        ])
-    });
-    pairs.push(("duplicates", Value::list(duplicates)));
     Ok(pairs)
 }
 
@@ -188,11 +189,11 @@ fn no_skill() -> Failure {
     Failure::because(Code::UnknownId, "no skill of that name")
 }
 
-fn page(mut page: Page) -> Value {
+fn page(mut page: Page, eyes: Eyes) -> Value {
     let mut objects = Vec::new();
     let mut bytes = 0;
     for hit in &page.hits {
-        let object = found(hit);
+        let object = found(hit, eyes);
         bytes += object.to_string().len();
         if bytes > MAX_ANSWER && !objects.is_empty() {
             break;
@@ -207,11 +208,11 @@ fn page(mut page: Page) -> Value {
     success("query", pairs)
 }
 
-fn outlined(mut page: OutlinePage) -> Value {
+fn outlined(mut page: OutlinePage, eyes: Eyes) -> Value {
     let mut objects = Vec::new();
     let mut bytes = 0;
     for object in &page.objects {
-        let value = Value::plist(facts(object));
+        let value = Value::plist(facts(object, eyes));
         bytes += value.to_string().len();
         if bytes > MAX_ANSWER && !objects.is_empty() {
             break;
@@ -224,9 +225,9 @@ fn outlined(mut page: OutlinePage) -> Value {
     success("outline", pairs)
 }
 
-fn seen(vision: &Vision) -> Value {
+fn seen(vision: &Vision, eyes: Eyes) -> Value {
     let parts = vision.parts.iter().map(|part| {
-        let mut pairs = facts(&part.object);
+        let mut pairs = facts(&part.object, eyes);
         match &part.shown {
             Shown::Text(shown) => pairs.push(("text", text(shown))),
             Shown::Beginning(shown) => {
@@ -254,7 +255,7 @@ fn seen(vision: &Vision) -> Value {
 
 fn object_of(catalog: &Catalog, name: &str, eyes: Eyes) -> Result<Value, Error> {
     let object = catalog.object(name, eyes)?;
-    let mut pairs = facts(&object);
+    let mut pairs = facts(&object, eyes);
     let properties = catalog.properties(&object)?;
     let properties = properties.iter().map(|(key, value)| Value::list([text(key), text(value)]));
     pairs.push(("properties", Value::list(properties)));
@@ -312,14 +313,14 @@ fn public_text(catalog: &Catalog, file: &Object) -> Result<String, Error> {
 }
 
 /// An object that was found.
-fn found(hit: &Hit) -> Value {
-    let mut pairs = facts(&hit.object);
+fn found(hit: &Hit, eyes: Eyes) -> Value {
+    let mut pairs = facts(&hit.object, eyes);
     pairs.extend(hit.rank.map(|rank| ("rank", Value::float(rank))));
     pairs.extend(hit.snippet.as_deref().map(|snippet| ("snippet", text(snippet))));
     Value::plist(pairs)
 }
 
-fn facts(object: &Object) -> Vec<(&'static str, Value)> {
+fn facts(object: &Object, eyes: Eyes) -> Vec<(&'static str, Value)> {
     let list = |tags: &[String]| Value::list(tags.iter().map(|tag| text(tag)));
     let mut pairs = vec![
         ("id", text(&object.key)),
@@ -327,8 +328,11 @@ fn facts(object: &Object) -> Vec<(&'static str, Value)> {
         ("path", text(&object.path)),
         ("title", text(&object.title)),
         ("scope", Value::keyword(object.scope.word())),
-        ("hash", text(&hex(&object.hash))),
     ];
+    // It has what is private below it in it: whoever guesses that could see that they are right.
+    if eyes == Eyes::Owner {
+        pairs.push(("hash", text(&hex(&object.hash))));
+    }
     if object.kind() == ObjectKind::Heading {
         pairs.push(("line", number(object.line)));
         pairs.push(("level", number(object.level)));

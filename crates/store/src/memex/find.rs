@@ -1,11 +1,14 @@
 //! How a question is answered from the tables. One condition, the rarest, names the candidates in the order of their
 //! numbers, so many and no more; the others are checked for each. So a page takes a bounded time, whatever is asked.
 
+mod rank;
+
 use std::collections::HashMap;
 
 use rusqlite::types::Value;
 use rusqlite::{Row, params_from_iter};
 
+use self::rank::Words;
 use super::apply::SHORT;
 use super::catalog::{COLUMNS, Catalog, Object, ObjectKind, sees};
 use super::query::{Cursor, Hit, MAX_CONDITIONS, MAX_PAGE, PAGE, Page, Query, Text};
@@ -82,15 +85,14 @@ impl Catalog {
         let mut statement = self.sql.prepare_cached(&sql)?;
         let mut rows = statement.query(params_from_iter(values))?;
         while let Some(row) = rows.next()? {
-            let object = Object::of(row)?;
-            if !self.is_in_time(query, &object)? {
+            if !self.is_in_time(query, row.get(0)?)? {
                 continue;
             }
             if hits.len() == limit {
                 let next = hits.last().map(|hit: &Hit| hit.cursor(0));
                 return Ok((hits, next, None));
             }
-            hits.push(Hit { object, rank: None, snippet: None });
+            hits.push(Hit { object: Object::of(row)?, rank: None, snippet: None });
         }
         let next = self.end_of(&driver)?.map(|after| Cursor { generation: 0, after, rank: None });
         Ok((hits, next, None))
@@ -112,29 +114,16 @@ impl Catalog {
         wanted: &Wanted,
         query: &Query,
         eyes: Eyes,
-        text: Text,
+        snippets: Text,
     ) -> Result<Found, Error> {
-        let expression = match eyes {
-            Eyes::Owner => wanted.expression.clone(),
-            // Private drawers are a column of their own.
-            Eyes::Public => format!("{{title body}} : ({})", wanted.expression),
-        };
-        let mut values = vec![Value::from(expression), Value::from(big(MAX_RANKED))];
-        let mut sql = "SELECT c.id, c.rank FROM (SELECT rowid AS id, bm25(words, 4.0, 1.0, 1.0) AS rank FROM words \
-            WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?) AS c CROSS JOIN object AS o ON o.id = c.id \
-            CROSS JOIN file AS f ON f.id = o.file WHERE 1"
-            .to_owned();
-        for part in self.conditions(query, eyes)? {
-            sql.push_str(" AND ");
-            sql.push_str(&part.sql);
-            values.extend(part.values);
+        let conditions = self.conditions(query, eyes)?;
+        let mut found: Vec<(f64, i64)> = Vec::new();
+        let mut all = 0;
+        for words in Words::of(eyes) {
+            let (some, looked_at) = self.search(*words, wanted, &conditions, eyes)?;
+            found.extend(some);
+            all = all.max(looked_at);
         }
-        let mut statement = self.sql.prepare_cached(&sql)?;
-        let rows = statement.query_map(params_from_iter(values), |row| {
-            Ok((row.get::<_, f64>(1)?, row.get::<_, i64>(0)?))
-        })?;
-        let mut found: Vec<(f64, i64)> = rows.collect::<Result<_, _>>()?;
-        let all = found.len();
         found.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
         if let Some(Cursor { after, rank: Some(rank), .. }) = query.cursor {
             found.retain(|(r, id)| (r.total_cmp(&rank).then(after.cmp(id))).is_gt());
@@ -142,18 +131,17 @@ impl Catalog {
         let mut hits = Vec::new();
         let limit = limit(query);
         for (rank, id) in found {
-            let object = self.by_id(id)?;
-            if !self.is_in_time(query, &object)? {
+            if !self.is_in_time(query, id)? {
                 continue;
             }
             if hits.len() == limit {
                 let next = hits.last().map(|hit: &Hit| hit.cursor(0));
-                self.add_snippets(&mut hits, wanted, eyes, text);
+                self.add_snippets(&mut hits, wanted, eyes, snippets);
                 return Ok((hits, next, full(all)));
             }
-            hits.push(Hit { object, rank: Some(rank), snippet: None });
+            hits.push(Hit { object: self.by_id(id)?, rank: Some(rank), snippet: None });
         }
-        self.add_snippets(&mut hits, wanted, eyes, text);
+        self.add_snippets(&mut hits, wanted, eyes, snippets);
         Ok((hits, None, full(all)))
     }
 
@@ -276,6 +264,11 @@ impl Catalog {
         if let Some(under) = query.under.as_deref().filter(|under| !under.is_empty()) {
             all.push(self.under(under, eyes));
         }
+        if let Some(dates) = &query.dates {
+            let (from, to) = window(dates);
+            let sql = "EXISTS (SELECT 1 FROM stamp WHERE object = o.id AND (wide = 1 OR start BETWEEN ? AND ?))";
+            all.push(Part::new(sql, [from.into(), to.into()]));
+        }
         Ok(all)
     }
 
@@ -298,9 +291,9 @@ impl Catalog {
     }
 
     /// Whether a date of the object falls into the span that is asked for, if one is.
-    fn is_in_time(&self, query: &Query, object: &Object) -> Result<bool, Error> {
+    fn is_in_time(&self, query: &Query, id: i64) -> Result<bool, Error> {
         let Some(dates) = &query.dates else { return Ok(true) };
-        Ok(self.stamps(object)?.iter().any(|stamp| dates.has(stamp)))
+        Ok(self.stamps_of(id)?.iter().any(|stamp| dates.has(stamp)))
     }
 
     /// The dates of an object.
@@ -308,10 +301,14 @@ impl Catalog {
     /// # Errors
     /// The index cannot be read.
     pub fn stamps(&self, object: &Object) -> Result<Vec<Stamp>, Error> {
+        self.stamps_of(object.id)
+    }
+
+    fn stamps_of(&self, id: i64) -> Result<Vec<Stamp>, Error> {
         let mut statement = self.sql.prepare_cached(
             "SELECT kind, start, stop, minutes, months, warning FROM stamp WHERE object = ?1",
         )?;
-        let rows = statement.query_map([object.id], stamp)?;
+        let rows = statement.query_map([id], stamp)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 }
@@ -330,11 +327,16 @@ fn stamp(row: &Row<'_>) -> rusqlite::Result<Stamp> {
 
 /// Objects with a date that may fall into the span; which do is checked for each.
 fn in_time(dates: &Dates, after: i64) -> Part {
-    let from = dates.from.0.saturating_sub(SHORT);
-    let to = dates.to.0.saturating_add(WARNING_DAYS * 24 * 60);
+    let (from, to) = window(dates);
     let sql = "SELECT object AS id FROM (SELECT object FROM stamp WHERE wide = 0 AND start BETWEEN ? AND ?
         UNION SELECT object FROM stamp WHERE wide = 1) WHERE object > ? ORDER BY object LIMIT ?";
     Part::new(sql, [from.into(), to.into(), after.into()])
+}
+
+/// When a date that is short must begin to fall into the span.
+fn window(dates: &Dates) -> (i64, i64) {
+    let from = dates.from.0.saturating_sub(SHORT);
+    (from, dates.to.0.saturating_add(WARNING_DAYS * 24 * 60))
 }
 
 fn limit(query: &Query) -> usize {

@@ -15,8 +15,13 @@ pub const MIN_BUDGET: usize = 100;
 /// See [`MIN_BUDGET`].
 pub const MAX_BUDGET: usize = 200_000;
 
-/// Objects that are looked at, whatever the budget.
+/// Objects that are looked at beyond those that a budget has room for, and whatever the budget: 1,000 take a
+/// millisecond.
+const MORE_LOOKED_AT: usize = 1_000;
 const MAX_LOOKED_AT: usize = 20_000;
+
+/// The least that an object takes, in tokens.
+const LEAST: usize = 5;
 
 /// Levels of headings of other files that are shown.
 const FAR_LEVELS: u64 = 1;
@@ -126,6 +131,11 @@ fn cost(object: &Object) -> usize {
         + 4
 }
 
+/// Objects that are looked at for a budget.
+fn most(budget: usize) -> usize {
+    (budget / LEAST + MORE_LOOKED_AT).min(MAX_LOOKED_AT)
+}
+
 /// The beginning of a text that has so many tokens.
 fn begin(text: &str, most: usize) -> String {
     let (mut quarters, mut end) = (0, 0);
@@ -188,7 +198,7 @@ impl Catalog {
         left.push(Left { what: "texts at the focus that are cut", count: cut });
         let (mut untold, mut unseen) = (0, 0);
         let below = Outline { under: at.key.clone(), limit: MAX_PAGE, ..Outline::default() };
-        self.each(below, eyes, |object| {
+        self.each(below, eyes, most(budget), |object| {
             if object.id == at.id {
                 return;
             }
@@ -227,7 +237,7 @@ impl Catalog {
         let (mut files, mut headings) = (0, 0);
         let far = Outline { depth: Some(FAR_LEVELS), limit: MAX_PAGE, ..Outline::default() };
         let budget = room.budget;
-        let looked_at = self.each(far, eyes, |object| {
+        let looked_at = self.each(far, eyes, most(budget), |object| {
             // Its own file is in view already.
             if at.is_some_and(|at| at.file == object.file) || object.done {
                 return;
@@ -244,11 +254,8 @@ impl Catalog {
         })?;
         left.push(Left { what: "other files", count: files });
         left.push(Left { what: "first headings of other files", count: headings });
-        if looked_at == MAX_LOOKED_AT {
-            left.push(Left {
-                what: "objects that were looked at and no more",
-                count: MAX_LOOKED_AT,
-            });
+        if looked_at == most(budget) {
+            left.push(Left { what: "objects that were looked at and no more", count: looked_at });
         }
         Ok(())
     }
@@ -258,6 +265,7 @@ impl Catalog {
         &self,
         mut outline: Outline,
         eyes: Eyes,
+        most: usize,
         mut see: impl FnMut(Object),
     ) -> Result<usize, Error> {
         let mut seen = 0;
@@ -266,7 +274,7 @@ impl Catalog {
             for object in page.objects {
                 seen += 1;
                 see(object);
-                if seen == MAX_LOOKED_AT {
+                if seen == most {
                     return Ok(seen);
                 }
             }

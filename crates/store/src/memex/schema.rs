@@ -20,7 +20,7 @@ pub const INDEX_FILE: &str = "index.db";
 const MARKER: &str = "index.unsynced";
 
 /// Version of the tables, in `user_version`.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// `brdi`, in the file's header.
 const APPLICATION_ID: i32 = 0x6272_6469;
@@ -77,6 +77,7 @@ CREATE TABLE object (
   priority  TEXT,
   tags      TEXT NOT NULL,               -- its own and, behind a blank, inherited ones
   private   INTEGER NOT NULL,
+  veiled    INTEGER NOT NULL,            -- 1: some or all of its text is private; its words are in veiled_words
   encrypted INTEGER NOT NULL,
   scope     INTEGER NOT NULL,
   start     INTEGER NOT NULL,
@@ -131,7 +132,14 @@ CREATE TABLE ghost (
 ) STRICT;
 CREATE INDEX ghost_own ON ghost (own);
 
+-- What everybody may see. Apart from the rest, so that a rank tells nothing of what is private.
 CREATE VIRTUAL TABLE words USING fts5 (
+  title, body,
+  content = '', contentless_delete = 1,
+  tokenize = \"unicode61 remove_diacritics 2\"
+);
+-- All that veiled objects say.
+CREATE VIRTUAL TABLE veiled_words USING fts5 (
   title, body, hidden,
   content = '', contentless_delete = 1,
   tokenize = \"unicode61 remove_diacritics 2\"

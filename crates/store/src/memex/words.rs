@@ -55,7 +55,9 @@ pub(crate) fn spread(text: &str) -> Cow<'_, str> {
 pub(crate) struct Wanted {
     /// As they were written, without quotes: to be found again in the text.
     pub(crate) words: Vec<String>,
-    /// The expression for SQLite.
+    /// Each of them for SQLite.
+    pub(crate) phrases: Vec<String>,
+    /// All of it for SQLite, with what must not be there.
     pub(crate) expression: String,
 }
 
@@ -81,10 +83,7 @@ impl Wanted {
                 without.push(quoted);
                 continue;
             }
-            if !wanted.expression.is_empty() {
-                wanted.expression.push_str(" AND ");
-            }
-            wanted.expression.push_str(&quoted);
+            wanted.phrases.push(quoted);
             wanted.words.push(text.to_lowercase());
         }
         if wanted.words.is_empty() {
@@ -93,6 +92,7 @@ impl Wanted {
         if wanted.words.len() + without.len() > MAX_WORDS {
             return Err(Error::Search("more than 32 words"));
         }
+        wanted.expression = wanted.phrases.join(" AND ");
         for word in without {
             wanted.expression = format!("({}) NOT {word}", wanted.expression);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 
-use super::MAX_LOOKED_AT;
+use super::{MAX_LOOKED_AT, MAX_RANKED};
 use crate::memex::{
     Catalog, Cursor, Dates, Eyes, Focus, Index, Memex, Moment, ObjectKind, Outline, Query, Rules,
     Scope, Text,
@@ -281,6 +281,72 @@ fn what_is_private_is_in_no_answer_for_others() {
     assert!(
         hits.iter().filter(|hit| hit.object.title.contains(CANARY)).all(|hit| hit.object.private)
     );
+}
+
+#[test]
+fn words_that_are_everywhere_do_not_count_and_titles_with_them_come_first() {
+    let many: String = (0..MAX_RANKED + 10)
+        .map(|n| {
+            format!("* H{n}\nthe common {}\n", if n % 2000 == 7 { "rare rare" } else { "word" })
+        })
+        .collect();
+    let rig = rig(&[("a.org", &(many + "* The common title\n* Last\nthe common rare\n"))]);
+    // The rare word ranks, whatever stands beside it.
+    rig.check(&words("rare"), &["H4007", "H2007", "H7", "Last"]);
+    rig.check(&words("the common rare"), &["H4007", "H2007", "H7", "Last"]);
+    rig.check(&words("the rare -common"), &[]);
+    let query = Query { limit: 3, ..words("the common") };
+    let page = rig.catalog.query(&query, Eyes::Owner, Text::None).unwrap();
+    let titles: Vec<&str> = page.hits.iter().map(|hit| &hit.object.title[..]).collect();
+    assert_eq!(titles, ["The common title", "Last", &format!("H{}", MAX_RANKED + 9)]);
+    assert_eq!(page.ranked, Some(MAX_RANKED));
+    let next = Query { cursor: page.next, limit: 1, ..query };
+    rig.check(&next, &[&format!("H{}", MAX_RANKED + 8)]);
+}
+
+#[test]
+fn what_is_private_changes_no_rank_and_no_place_for_others() {
+    let open = "* One\nfox and hound\n* Two\nfox fox\n* Three\nhound alone\n";
+    let shut: String =
+        (0..300).map(|n| format!("* Shut{n} :private:\nfox fox hound zanzibar\n")).collect();
+    let drawer = "* Four\nhound\n:PRIVATE:\nfox fox fox zanzibar\n:END:\n";
+    let (bare, four) = (open.to_owned() + "* Four\nhound\n", open.to_owned() + drawer);
+    let without = rig(&[("a.org", &bare), ("z.org", "")]);
+    let with = rig(&[("a.org", &four), ("z.org", &shut)]);
+    let told = |rig: &Rig, query: &Query| -> Vec<(String, Option<String>, Option<String>)> {
+        let page = rig.catalog.query(query, Eyes::Public, Text::Snippets).unwrap();
+        assert_eq!((page.ranked, page.next), (None, None));
+        let rank = |hit: &crate::memex::Hit| hit.rank.map(|rank| format!("{rank:.9}"));
+        page.hits
+            .iter()
+            .map(|hit| (hit.object.title.clone(), rank(hit), hit.snippet.clone()))
+            .collect()
+    };
+    for text in ["fox", "hound", "fox hound", "fox -hound", "zanzibar", "fo*"] {
+        assert_eq!(told(&with, &words(text)), told(&without, &words(text)), "{text}");
+    }
+    // The owner finds all of it, and nothing twice; a word of a drawer counts for what is not to be there.
+    let query = Query { limit: 500, ..words("fox") };
+    let mut titles = with.titles(&query, Eyes::Owner);
+    titles.sort_unstable();
+    let all = titles.len();
+    titles.dedup();
+    assert_eq!((titles.len(), all), (303, 303));
+    assert_eq!(with.titles(&words("hound -fox"), Eyes::Owner), ["Three"]);
+    assert_eq!(with.titles(&words("hound -fox"), Eyes::Public), ["Four", "Three"]);
+}
+
+#[test]
+fn text_that_becomes_private_is_found_by_its_owner_alone() {
+    let mut rig = rig(&[("a.org", "* Up\n** Below\nneedle\n")]);
+    assert_eq!(rig.titles(&words("needle"), Eyes::Public), ["Below"]);
+    for (tag, public) in [(" :private:", &[][..]), ("", &["Below"][..])] {
+        let text = format!("* Up{tag}\n** Below\nneedle\n");
+        fs::write(rig.memex.root().join("a.org"), text).unwrap();
+        rig.index.update(&rig.memex, &["a.org".to_owned()]).unwrap();
+        assert_eq!(rig.titles(&words("needle"), Eyes::Public), public, "{tag}");
+        assert_eq!(rig.titles(&words("needle"), Eyes::Owner), ["Below"], "{tag}");
+    }
 }
 
 #[test]

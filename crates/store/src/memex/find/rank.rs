@@ -1,0 +1,140 @@
+//! How well objects fit words. Called by `find` for each table of words that somebody may search.
+//!
+//! SQLite's own rank looks up how frequent each word is, which for one that is everywhere means to go through all
+//! objects, 25 ms for 200,000 of them. Such words tell nothing, and are not asked: what is ranked are the rare ones. Where
+//! there are none, those with the words in their title come first, and then the latest.
+
+use std::collections::HashMap;
+
+use rusqlite::params_from_iter;
+use rusqlite::types::Value;
+
+use super::{MAX_RANKED, Part, big, text};
+use crate::error::Error;
+use crate::memex::catalog::Catalog;
+use crate::memex::rules::Eyes;
+use crate::memex::words::Wanted;
+
+/// Ranks of objects that have nothing but frequent words: those of words that SQLite gives no weight, in a title and
+/// elsewhere.
+const IN_TITLE: f64 = -4e-6;
+const ELSEWHERE: f64 = -1e-6;
+
+/// A table of words.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Words {
+    /// What everybody may see.
+    Open,
+    /// Objects of which some or all is private, with all that they say.
+    Veiled,
+}
+
+impl Words {
+    /// Where somebody searches. What is private is in no number that others get: not in how frequent a word is, and
+    /// so in no rank.
+    pub(super) fn of(eyes: Eyes) -> &'static [Words] {
+        match eyes {
+            Eyes::Owner => &[Words::Open, Words::Veiled],
+            Eyes::Public => &[Words::Open],
+        }
+    }
+
+    /// What a candidate of this table must be.
+    fn condition(self, eyes: Eyes) -> &'static str {
+        match (self, eyes) {
+            // The owner finds these in the other table, with all of their words.
+            (Words::Open, Eyes::Owner) => "o.veiled = 0",
+            _ => "1",
+        }
+    }
+
+    fn table(self) -> &'static str {
+        match self {
+            Words::Open => "words",
+            Words::Veiled => "veiled_words",
+        }
+    }
+
+    /// How well a row fits: titles count more.
+    fn rank(self) -> &'static str {
+        match self {
+            Words::Open => "bm25(words, 4.0, 1.0)",
+            Words::Veiled => "bm25(veiled_words, 4.0, 1.0, 1.0)",
+        }
+    }
+}
+
+impl Catalog {
+    /// The latest objects of a table that fit, each with its rank, and how many were looked at.
+    pub(super) fn search(
+        &self,
+        words: Words,
+        wanted: &Wanted,
+        conditions: &[Part],
+        eyes: Eyes,
+    ) -> Result<(Vec<(f64, i64)>, usize), Error> {
+        let table = words.table();
+        let mut sql = format!("SELECT c.id, ({}", words.condition(eyes));
+        let mut values = Vec::new();
+        for part in conditions {
+            sql.push_str(" AND ");
+            sql.push_str(&part.sql);
+            values.extend(part.values.iter().cloned());
+        }
+        sql.push_str(&format!(
+            ") FROM (SELECT rowid AS id FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT ?) AS c
+             CROSS JOIN object AS o ON o.id = c.id CROSS JOIN file AS f ON f.id = o.file"
+        ));
+        values.extend([text(&wanted.expression), big(MAX_RANKED).into()]);
+        let (mut found, mut looked_at, mut last) = (Vec::new(), 0, i64::MAX);
+        let mut statement = self.sql.prepare_cached(&sql)?;
+        let mut rows = statement.query(params_from_iter(values))?;
+        while let Some(row) = rows.next()? {
+            looked_at += 1;
+            let id: i64 = row.get(0)?;
+            last = last.min(id);
+            if row.get(1)? {
+                found.push((ELSEWHERE, id));
+            }
+        }
+        if !found.is_empty() {
+            let ranks = self.ranks(words, wanted, last)?;
+            for (rank, id) in &mut found {
+                *rank = ranks.get(id).copied().unwrap_or(ELSEWHERE);
+            }
+        }
+        Ok((found, looked_at))
+    }
+
+    /// The ranks of objects from a number on.
+    fn ranks(&self, words: Words, wanted: &Wanted, from: i64) -> Result<HashMap<i64, f64>, Error> {
+        let table = words.table();
+        let mut rare = Vec::new();
+        for phrase in &wanted.phrases {
+            if self.is_rare(words, phrase)? {
+                rare.push(phrase.as_str());
+            }
+        }
+        let (rank, expression) = match rare.is_empty() {
+            false => (words.rank().to_owned(), rare.join(" AND ")),
+            true => (IN_TITLE.to_string(), format!("{{title}} : ({})", wanted.expression)),
+        };
+        let sql = format!("SELECT rowid, {rank} FROM {table} WHERE {table} MATCH ? AND rowid >= ?");
+        let mut statement = self.sql.prepare_cached(&sql)?;
+        let values = [text(&expression), Value::from(from)];
+        let rows =
+            statement.query_map(params_from_iter(values), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Whether so few objects have it that all of them can be ranked.
+    fn is_rare(&self, words: Words, phrase: &str) -> Result<bool, Error> {
+        let table = words.table();
+        let sql =
+            format!("SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT ?)");
+        let values = [text(phrase), big(MAX_RANKED).into()];
+        let count: i64 =
+            self.sql.prepare_cached(&sql)?.query_row(params_from_iter(values), |row| row.get(0))?;
+        Ok(count < big(MAX_RANKED))
+    }
+}
