@@ -21,7 +21,7 @@ use crate::error::Error;
 pub(crate) const MAX_LOOKED_AT: usize = 8192;
 
 /// Objects that are ranked in one search, the latest that fit: some 10 ms.
-pub(crate) const MAX_RANKED: usize = 4096;
+pub(crate) const MAX_RANKED: usize = 2048;
 
 /// Candidates that are counted to find the rarest condition.
 const COUNTED: i64 = 1024;
