@@ -110,8 +110,7 @@ impl Hub {
         let (keeper, keeping) =
             Keeper::start(store, &config.state, Arc::clone(&clock), metrics.commits.clone())
                 .map_err(Error::Keeper)?;
-        let limits = config.engine;
-        let librarian = librarian(config, memory.as_ref(), &clock)?;
+        let (limits, librarian) = (config.engine, librarian(config, memory.as_ref(), &clock)?);
         let hub = Arc::new(Hub {
             limits,
             keeper,
