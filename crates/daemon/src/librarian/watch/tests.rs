@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const OFTEN: Duration = Duration::from_millis(20);
 
 fn watch(root: &Path, watching: Watching, folders: &[&str]) -> Watch {
-    let mut watch = Watch::new(root, watching).unwrap();
+    let mut watch = Watch::new(root, watching).expect("watched");
     let folders: Vec<String> = folders.iter().map(|folder| (*folder).to_owned()).collect();
     watch.add(root, &folders);
     watch
