@@ -62,21 +62,19 @@ fn settle(targets: &[Target], id: &str, yes: bool, json: bool) -> Result<Exit, F
     if !json {
         print(&told("asked", &diff, false, ""))?;
     }
-    if !yes {
-        if let Err(failed) = confirm_change() {
-            return Err(match failed.exit() {
-                Exit::Usage => {
-                    Failure::new(Exit::Temporary, format!("it waits for a yes: question {id}"))
-                        .hint(format!("say it with `bridle approve {id}`, or use --yes"))
-                }
-                // A person said no: nothing waits any longer.
-                Exit::Answered => {
-                    approve::say(targets, id, "deny", None)?;
-                    failed
-                }
-                _ => failed,
-            });
-        }
+    if !yes && let Err(failed) = confirm_change() {
+        return Err(match failed.exit() {
+            Exit::Usage => {
+                Failure::new(Exit::Temporary, format!("it waits for a yes: question {id}"))
+                    .hint(format!("say it with `bridle approve {id}`, or use --yes"))
+            }
+            // A person said no: nothing waits any longer.
+            Exit::Answered => {
+                approve::say(targets, id, "deny", None)?;
+                failed
+            }
+            _ => failed,
+        });
     }
     let hash = question.and_then(|it| it.get("hash")?.as_str()).map(str::to_owned);
     approve::say(targets, id, "allow", hash)?;
