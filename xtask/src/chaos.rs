@@ -14,6 +14,7 @@ mod audit;
 mod build;
 mod daemon;
 mod disk;
+pub(crate) mod edits;
 mod guest;
 mod line;
 mod patience;
