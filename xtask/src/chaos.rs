@@ -135,7 +135,7 @@ fn parse(arguments: &[String]) -> Result<Options> {
 }
 
 fn chosen_points(only: Option<&str>) -> Result<Vec<String>> {
-    let points = points::all()?;
+    let points = points::passed()?;
     let Some(name) = only else { return Ok(points) };
     ensure!(points.iter().any(|point| point == name), "no point `{name}`: {}", points.join(" "));
     Ok(vec![name.to_owned()])
