@@ -17,8 +17,7 @@ usage: cargo xtask ci [STEP...]
 Runs all steps, or the named ones, and stops at the first that fails. A missing peer is a failure,
 never a skip. Logs are in target/ci. Steps:
 
-  setup fmt layers tidy deny clippy build test doc vectors peers clients chaos approvals memory schemathesis
-  apart";
+  setup fmt layers tidy deny clippy build test doc vectors peers clients chaos approvals memory schemathesis apart";
 
 /// How much of a failed step's log to show: a few screens, the rest is in the file.
 const SHOWN_LINES: usize = 120;
