@@ -1,9 +1,10 @@
 //! The librarian: one thread that owns the index of the Memex and keeps it up to date, and the way for everybody
 //! else to ask it.
 //!
-//! Started by the hub when a folder is set. What others write it shows to the past of the memory. It has less priority than all other threads and never speaks to the
-//! keeper; questions are answered by readers of their own, so neither waits for the other. A folder that is missing
-//! and an index that is damaged are no reason not to serve: the one is waited for, the other is made anew.
+//! Started by the hub when a folder is set. What others write it shows to the past of the memory. It has less
+//! priority than all other threads and never speaks to the keeper; questions are answered by readers of their own, so
+//! neither waits for the other. A folder that is missing and an index that is damaged are no reason not to serve: the
+//! one is waited for, the other is made anew.
 
 mod ask;
 mod desk;

@@ -58,6 +58,7 @@ mod tests {
             "fault::point(\"a-1\"); x();\n// fault::point(\"b\")\n  crate::fault::point(\"c\");";
         assert_eq!(of_text(text).collect::<Vec<_>>(), ["a-1", "c"]);
     }
+
     #[test]
     fn points_that_no_schedule_passes_are_left_to_others() {
         assert!(is_passed("commit.begin"));

@@ -175,7 +175,7 @@ fn seen(targets: &[Target], id: &str) -> Result<Option<String>, Failure> {
     Ok(question.get("hash").and_then(Value::as_str).map(str::to_owned))
 }
 
-pub(super) fn answer(
+fn answer(
     targets: &[Target],
     id: &str,
     verdict: &'static str,
