@@ -246,6 +246,7 @@ impl Life {
             host("exec", &["exec", "shell"]),
             host("net", &["net"]),
             host("purse", &["spend"]),
+            host("memory", &["refile", "archive"]),
         ]));
         let protected = PROTECTED.map(Box::from).to_vec();
         life.feed(Event::PolicyInstalled(Installed::new(set, protected)));
@@ -385,6 +386,29 @@ fn no_set_permits_what_is_forbidden_forever() {
         let effects = Life::new(Arc::clone(&set)).proposes(by, target, payload);
         held(what, &effects);
     }
+}
+
+/// A set that permits everything but one folder.
+const LOCKED: &str = "* Locked\n#+begin_src cedar\n\
+                      forbid (principal, action, resource in Folder::\"/srv/me/locked\");\n\
+                      #+end_src\n#+begin_src examples\n\
+                      (refuse (:principal \"owner\" :target :file :action :write\n\
+                      :path \"/srv/me/locked/x\" :text \"x\"))\n#+end_src\n";
+
+#[test]
+fn a_change_of_two_files_is_judged_about_both() {
+    let set = Arc::new(Policies::from_org(&format!("{EVERYTHING}{LOCKED}")).unwrap());
+    let tried = |from: &str, to: &str| {
+        let payload = format!(
+            "(:action :refile :path \"{from}\" :line 1 :to (:path \"{to}\") :prepared (:files \
+             ((:path \"{from}\") (:path \"{to}\"))))"
+        );
+        Life::new(Arc::clone(&set)).proposes(By::Owner, "memory", &payload)
+    };
+    let (open, locked) = ("/srv/me/a.org", "/srv/me/locked/b.org");
+    assert_eq!(acts(&tried(open, "/srv/me/c.org")), 1, "the set permits the rest");
+    held("into what is locked", &tried(open, locked));
+    held("out of what is locked", &tried(locked, open));
 }
 
 /// A life with a question that is open, what is tried with it, and whether it stays open then.
