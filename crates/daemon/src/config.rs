@@ -70,6 +70,8 @@ pub struct Config {
     pub memex: Option<PathBuf>,
     /// What of it is read, and what is private.
     pub memex_rules: MemexRules,
+    /// What becomes of the changes of a turn that fails.
+    pub rollback: RollbackChoice,
     /// How often the session `heartbeat` is told that time passed. `None`: never.
     pub heartbeat: Option<Duration>,
     /// Limits of the engine.
@@ -78,6 +80,18 @@ pub struct Config {
     pub files: FileLimits,
     /// What may be fetched.
     pub fetch: FetchConfig,
+}
+
+/// What becomes of the changes that a turn made in the memory, if it fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RollbackChoice {
+    /// It is proposed to take them back, with the diff; by the built-in policies somebody is asked.
+    #[default]
+    Ask,
+    /// They are taken back as if whoever began the turn had asked for it.
+    Auto,
+    /// They stay, and that is said.
+    Off,
 }
 
 impl Default for Config {
@@ -103,6 +117,7 @@ impl Default for Config {
             protected: Vec::new(),
             memex: None,
             memex_rules: MemexRules::default(),
+            rollback: RollbackChoice::default(),
             heartbeat: None,
             engine: EngineLimits::default(),
             files: FileLimits::default(),

@@ -56,6 +56,7 @@ pub mod web_origin;
 
 pub use config::{
     Config, EngineLimits, FileLimits, Hmac, HmacKey, HttpRates, Limits, PolicyChoice, Rate,
+    RollbackChoice,
 };
 pub use descriptors::make_room;
 pub use error::Error;

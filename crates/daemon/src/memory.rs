@@ -9,6 +9,7 @@
 
 pub(crate) mod buffers;
 mod edit;
+mod failure;
 mod sight;
 mod stamp;
 
@@ -17,13 +18,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bridle_host::{Act, Surroundings, Told};
-use bridle_loop::{Action, MEMORY_ACTIONS, Order, Outcome, PREPARED, Undone};
+use bridle_loop::{Action, Advice, MEMORY_ACTIONS, Order, Outcome, PREPARED, Undone};
 use bridle_sexp::Value;
 use bridle_store::memory::{
     Change, Conflict, Error, FilePath, Memory, Origin, Preview, Told as Known, Why,
 };
 
 use self::sight::{Planned, Sight};
+use crate::config::RollbackChoice;
 
 /// The name of the actuator.
 pub(crate) const MEMORY: &str = "memory";
@@ -74,11 +76,12 @@ pub(crate) type Now = Box<dyn Fn() -> i64 + Send + Sync>;
 pub(crate) struct Editor {
     memory: Arc<Memory>,
     now: Now,
+    rollback: RollbackChoice,
 }
 
 impl Editor {
-    pub(crate) fn new(memory: Arc<Memory>, now: Now) -> Self {
-        Self { memory, now }
+    pub(crate) fn new(memory: Arc<Memory>, now: Now, rollback: RollbackChoice) -> Self {
+        Self { memory, now, rollback }
     }
 
     /// What an action would change, with what is there now. Says why it cannot be done.
@@ -243,6 +246,10 @@ impl Act for Editor {
 
     fn prepare(&self, payload: &Value) -> Option<Value> {
         payload.pairs().is_some().then(|| self.prepared(payload))
+    }
+
+    fn after_failure(&self, session: &str, turn: u64) -> Advice {
+        failure::advice(&self.memory, self.rollback, session, turn)
     }
 
     fn told(&self, order: &Order, record: u64) -> Told {

@@ -12,7 +12,7 @@ mod tally;
 #[cfg(feature = "faults")]
 use std::path::PathBuf;
 
-use bridle_loop::{Actuator, EffectId, Name, Order, Outcome, Place, SessionId, TurnId};
+use bridle_loop::{Actuator, Advice, EffectId, Name, Order, Outcome, Place, SessionId, TurnId};
 use bridle_sexp::Value;
 
 /// Carries out orders of one name.
@@ -28,6 +28,12 @@ pub trait Act: Send + Sync {
     fn prepare(&self, payload: &Value) -> Option<Value> {
         let _ = payload;
         None
+    }
+
+    /// What it proposes after a turn that failed, and may have had it change something. Blocks.
+    fn after_failure(&self, session: &str, turn: u64) -> Advice {
+        let _ = (session, turn);
+        Advice::default()
     }
 
     /// What became of an order that was begun, and whose end a crash kept from being recorded.
@@ -92,6 +98,12 @@ impl Registry {
     /// The one of this name.
     pub(crate) fn find(&self, name: &Name) -> Option<&dyn Act> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, act)| &**act)
+    }
+
+    /// What the first of them that has something to say proposes after a turn that failed.
+    pub(crate) fn after_failure(&self, session: &str, turn: u64) -> Advice {
+        let mut all = self.0.iter().map(|(_, act)| act.after_failure(session, turn));
+        all.find(|advice| !advice.proposals.is_empty()).unwrap_or_default()
     }
 
     /// What can be reached here.

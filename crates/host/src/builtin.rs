@@ -92,7 +92,7 @@ pub(crate) fn consult(context: &Context, facts: &dyn Facts) -> Advice {
         Said::Word(word, _) => answer(word, context, facts, Others::None),
         Said::Prose => NO_THINKER.to_owned(),
         // A heartbeat, or a sensor that nobody here knows: recorded, and nothing to say.
-        Said::Nothing => return Advice { proposals: Vec::new(), think: false },
+        Said::Nothing => return Advice::default(),
     };
     advice(text)
 }
@@ -115,7 +115,7 @@ pub(crate) fn advice(text: String) -> Advice {
         explanation: Some("a word that the daemon answers by itself".into()),
         then_think: false,
     };
-    Advice { proposals: vec![proposal], think: false }
+    Advice { proposals: vec![proposal], ..Advice::default() }
 }
 
 /// The text for one of the words.

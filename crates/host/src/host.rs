@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use bridle_loop::{
     Actuator, Advice, Context, Deed, Draft, Fault, Name, Order, Outcome, Prompt, Proposal,
+    SignalKind,
 };
 use bridle_sexp::Value;
 
@@ -61,8 +62,12 @@ impl Host {
         self
     }
 
-    /// What can be said at once. Quick: looks up and prints.
+    /// What can be said at once. Quick: looks up and prints; after a failed turn the files that it
+    /// changed are looked at.
     pub fn consult(&self, context: &Context) -> Advice {
+        if context.signal.kind == SignalKind::Failed {
+            return self.after_failure(context);
+        }
         match &self.thinker {
             Thinker::Builtin => builtin::consult(context, &*self.facts),
             Thinker::Script(_) => match Said::of(&context.signal.payload) {
@@ -71,8 +76,17 @@ impl Host {
                     let text = builtin::answer(word, context, &*self.facts, Others::Script);
                     builtin::advice(text)
                 }
-                _ => Advice { proposals: Vec::new(), think: true },
+                _ => Advice { think: true, ..Advice::default() },
             },
+        }
+    }
+
+    /// What follows a turn that failed: no thinker has a say in it.
+    fn after_failure(&self, context: &Context) -> Advice {
+        let turn = context.signal.payload.get("turn").and_then(Value::as_i64);
+        match turn.and_then(|turn| u64::try_from(turn).ok()) {
+            Some(turn) => self.registry.after_failure(context.session.as_str(), turn),
+            None => Advice::default(),
         }
     }
 

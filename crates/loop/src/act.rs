@@ -12,6 +12,7 @@ use bridle_sexp::Value;
 
 pub(crate) use self::answer::{addressee, cut, error, noted, superseded};
 use crate::action::{Action, Schedule, When};
+use crate::aftermath;
 use crate::approve::{self, Asked};
 use crate::decide::{self, Judged, Order, Way};
 use crate::effect::{
@@ -381,6 +382,8 @@ fn finish(
     out: &mut Effects,
 ) {
     approve::withdraw(state, turn, out);
+    aftermath::follow(state, turn, reason);
+    let payload = payload.map(|payload| aftermath::told(state, turn, reason, payload));
     let is_wanted = |payload: &Value| match turn.seq {
         Some(_) => true,
         None => payload.get("text").is_some() || !perceive::is_beat(turn),

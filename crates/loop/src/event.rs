@@ -108,6 +108,8 @@ pub enum SignalKind {
     Request,
     /// Something is to be noted: `:LOG`.
     Log,
+    /// A turn of the session failed after it had changed files; said by the session to itself.
+    Failed,
 }
 
 /// What a shell said.
@@ -211,6 +213,9 @@ pub struct Advice {
     pub proposals: Vec<Proposal>,
     /// Whether a thinker should be asked as well.
     pub think: bool,
+    /// Whether the owner has said in the settings that what is proposed after a failed turn is to be
+    /// done: then it is judged as if whoever began that turn had asked for it. Of no meaning elsewhere.
+    pub standing: bool,
 }
 
 /// What a thinker says to a prompt.

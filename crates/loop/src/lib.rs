@@ -13,7 +13,8 @@
 //! - `policy`: what may be done; `budget`, `hash`: what policies count, what approvals are bound to
 //! - `state`: what a session remembers
 //! - `step`: the dispatch, and the four stages in their order: `perceive`, `think`, `decide`, `act`;
-//!   `approve` is where what needs a yes waits for it, `park` where a turn waits for its asker
+//!   `approve` is where what needs a yes waits for it, `park` where a turn waits for its asker,
+//!   `aftermath` what follows a turn that failed
 //! - `field`, `weight`: how all of it is written as S-expressions, and how large it is
 
 mod ids;
@@ -32,6 +33,7 @@ mod policy;
 mod state;
 
 mod act;
+mod aftermath;
 mod approve;
 mod decide;
 mod park;

@@ -49,7 +49,8 @@ pub(crate) fn began(state: &mut State, began: Began) {
 pub(crate) fn signal(state: &mut State, signal: Arc<Signal>, out: &mut Effects) {
     let seq = state.take_seq();
     match signal.kind {
-        SignalKind::Log => noted(state, seq, &signal, out),
+        // Nobody but the session itself says that a turn failed.
+        SignalKind::Log | SignalKind::Failed => noted(state, seq, &signal, out),
         SignalKind::Request => {
             supersede(state, &signal, out);
             wait(state, seq, signal, out);
@@ -123,7 +124,9 @@ pub(crate) fn is_prompt(signal: &Signal) -> bool {
 
 /// Whether a turn is the regular beat, which has nobody to complain to.
 pub(crate) fn is_beat(turn: &Turn) -> bool {
-    turn.seq.is_none() && &*turn.signal.from.principal == HEARTBEAT
+    turn.seq.is_none()
+        && turn.signal.kind == SignalKind::Event
+        && &*turn.signal.from.principal == HEARTBEAT
 }
 
 /// Puts histories back within their limits.
@@ -143,7 +146,9 @@ enum Sent {
 }
 
 fn from_time(state: &mut State, from: Asker, payload: Value) -> Sent {
-    let is_same = |seq: Option<Seq>, other: &Signal| seq.is_none() && other.from == from;
+    let is_same = |seq: Option<Seq>, other: &Signal| {
+        seq.is_none() && other.kind == SignalKind::Event && other.from == from
+    };
     let runs = state.turn.as_ref().is_some_and(|turn| is_same(turn.seq, &turn.signal));
     if runs || state.queue.iter().any(|waiting| is_same(waiting.seq, &waiting.signal)) {
         return Sent::Waits;

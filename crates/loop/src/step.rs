@@ -8,7 +8,7 @@ use crate::effect::Effects;
 use crate::event::{Event, Tick};
 use crate::ids::Time;
 use crate::state::State;
-use crate::{act, approve, park, perceive, think};
+use crate::{act, aftermath, approve, park, perceive, think};
 
 /// Takes one event into the state and says what is to happen now.
 ///
@@ -37,7 +37,7 @@ pub fn step(state: &mut State, at: Time, event: Event) -> Effects {
         Event::Withdrawn { seq, how } => park::withdrawn(state, seq, how, &mut out),
     }
     while state.turn.is_none() {
-        let Some(waiting) = state.queue.pop_front() else { break };
+        let Some(waiting) = aftermath::next(state) else { break };
         think::begin(state, waiting, &mut out);
     }
     out

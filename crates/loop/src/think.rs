@@ -43,8 +43,11 @@ pub(crate) fn consult(state: &mut State, mut turn: Turn, out: &mut Effects) {
 /// Takes the advice of the reflex thinkers.
 pub(crate) fn consulted(state: &mut State, effect: EffectId, advice: Advice, out: &mut Effects) {
     let Some(mut turn) = awaiting(state, Stage::Consulting(effect)) else { return };
-    turn.next = if advice.think { Next::Think } else { Next::Answer };
-    act::carry(state, turn, By::Reflex, advice.proposals, out);
+    // What follows a failed turn is nothing to think about, and may be what the owner wants of old.
+    let is_after = turn.signal.kind == SignalKind::Failed;
+    turn.next = if advice.think && !is_after { Next::Think } else { Next::Answer };
+    let by = if advice.standing && is_after { By::Asker } else { By::Reflex };
+    act::carry(state, turn, by, advice.proposals, out);
 }
 
 /// Takes a thinker's draft.

@@ -298,10 +298,10 @@ impl Life {
                     then_think: false,
                 };
                 if by == By::Reflex {
-                    let advice = Advice { proposals: vec![proposal], think: false };
+                    let advice = Advice { proposals: vec![proposal], ..Advice::default() };
                     return self.feed(Event::Consulted { effect: *id, advice });
                 }
-                let advice = Advice { proposals: Vec::new(), think: true };
+                let advice = Advice { think: true, ..Advice::default() };
                 let effects = self.feed(Event::Consulted { effect: *id, advice });
                 let Some(Effect::Think { id, .. }) = effects.first() else { panic!("{effects:?}") };
                 let draft = Ok(Draft { proposals: vec![proposal] });

@@ -5,8 +5,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use bridle_daemon::config::{
-    Config, Hmac, HmacKey, HttpRates, Limits, MIN_SECRET_BYTES, PolicyChoice, Rate, ThinkerChoice,
-    UnknownUnit,
+    Config, Hmac, HmacKey, HttpRates, Limits, MIN_SECRET_BYTES, PolicyChoice, Rate, RollbackChoice,
+    ThinkerChoice, UnknownUnit,
 };
 use bridle_daemon::fetch::FetchConfig;
 use bridle_daemon::librarian::MemexRules;
@@ -58,6 +58,7 @@ impl Settings {
             protected: self.protected(),
             memex: self.path("memex").map(Path::to_path_buf),
             memex_rules: self.memex_rules()?,
+            rollback: self.rollback(),
             heartbeat: self.span("heartbeat"),
             fetch: self.fetch(),
             ..Config::default()
@@ -170,6 +171,15 @@ impl Settings {
         };
         let roots = words("memex-roots").into_iter().map(PathBuf::from).collect();
         Ok(MemexRules { rules, roots })
+    }
+
+    /// What becomes of the changes of a turn that fails.
+    fn rollback(&self) -> RollbackChoice {
+        match self.word("memex-rollback").as_deref() {
+            Some("auto") => RollbackChoice::Auto,
+            Some("off") => RollbackChoice::Off,
+            _ => RollbackChoice::Ask,
+        }
     }
 
     /// Where settings and keys are.

@@ -82,6 +82,7 @@ pub(crate) fn find(name: &str) -> Option<&'static Setting> {
 }
 
 const UNKNOWN_UNITS: &[&str] = &["pad", "bytes", "chars"];
+const ROLLBACKS: &[&str] = &["ask", "auto", "off"];
 const LOG_FORMATS: &[&str] = &["text", "json"];
 
 /// Every setting. Tables of the file (`[oacp]`, `[hmac]`, `[tls]`) come last and together, as TOML wants.
@@ -228,6 +229,15 @@ pub(crate) static TABLE: &[Setting] = &[
         kind: Kind::Words,
         default: Preset::Text("private"),
         doc: "Tags and drawers that are shown to the owner alone, with commas between them",
+        group: Group::Main,
+    },
+    Setting {
+        name: "memex-rollback",
+        env: &["BRIDLE_MEMEX_ROLLBACK"],
+        flag: Some("memex-rollback"),
+        kind: Kind::OneOf(ROLLBACKS),
+        default: Preset::Text("ask"),
+        doc: "What a failed turn changed: ask to take it back, auto takes it back, off leaves it",
         group: Group::Main,
     },
     Setting {

@@ -226,6 +226,7 @@ pub(super) fn body_hash(signal: &bridle_loop::Signal) -> Hash {
         bridle_loop::SignalKind::Event => "event",
         bridle_loop::SignalKind::Request => "request",
         bridle_loop::SignalKind::Log => "log",
+        bridle_loop::SignalKind::Failed => "failed",
     };
     let mut text = format!("{kind} {target} ");
     bridle_sexp::print(&signal.payload, bridle_sexp::Dialect::Lisp, &mut text);

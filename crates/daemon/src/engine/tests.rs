@@ -12,5 +12,6 @@ mod recall;
 mod record;
 mod requests;
 mod rig;
+mod rollback;
 mod stream;
 mod untouched;

@@ -106,7 +106,7 @@ impl Driven {
                 explanation: None,
                 then_think: false,
             };
-            let advice = Advice { proposals: vec![proposal], think: false };
+            let advice = Advice { proposals: vec![proposal], ..Advice::default() };
             self.feed(fixture, Event::Consulted { effect, advice });
         }
     }

@@ -10,6 +10,7 @@ use bridle_store::memory::{FilePath, Memory, Options, Origin, Told, Why};
 use tempfile::TempDir;
 
 use super::{Editor, Sight};
+use crate::config::RollbackChoice;
 
 const HERE: &str = "* Keep\n* TODO Beans :veg:\nSow them.\n** Wet\n* Last\n";
 const THERE: &str = "* Garden\n** Peas\n* End\n";
@@ -38,7 +39,7 @@ impl Rig {
         fs::write(folder.path().join("there.org"), THERE).unwrap();
         let options = Options { root: folder.path().to_owned(), protected: Vec::new() };
         let memory = Arc::new(Memory::open(state.path(), &options).unwrap());
-        let editor = Editor::new(memory, Box::new(|| 0));
+        let editor = Editor::new(memory, Box::new(|| 0), RollbackChoice::Ask);
         Self { _state: state, folder, editor }
     }
 

@@ -6,7 +6,7 @@
 use bridle_sexp::Value;
 
 use crate::effect::{Addressee, Code, Deed, Reason};
-use crate::event::{Outcome, Signal};
+use crate::event::{Outcome, Signal, SignalKind};
 use crate::field::{Fields, Plist};
 use crate::ids::EffectId;
 use crate::park;
@@ -68,6 +68,10 @@ pub(super) fn to_event(turn: &Turn) -> (Reason, Option<Value>) {
     if turn.results.is_empty() && perceive::is_prompt(&turn.signal) {
         let message = "the thinker had nothing to propose";
         return (Reason::Failed, Some(error(Code::EngineFailed, message).done()));
+    }
+    if let Some(done) = turn.results.last().filter(|_| turn.signal.kind == SignalKind::Failed) {
+        let (reason, payload) = of_deed(done);
+        return (reason, Some(payload.done()));
     }
     if turn.seq.is_none() {
         return (Reason::Answered, None);

@@ -104,7 +104,11 @@ impl Event {
             "registered" => Event::Registered(list(value, "actuators", Actuator::from_value)?),
             "consulted" => Event::Consulted {
                 effect: effect_id(value, "effect")?,
-                advice: Advice { proposals: proposals(value)?, think: flag(value, "think")? },
+                advice: Advice {
+                    proposals: proposals(value)?,
+                    think: flag(value, "think")?,
+                    standing: flag(value, "standing")?,
+                },
             },
             "drafted" => Event::Drafted {
                 effect: effect_id(value, "effect")?,
@@ -137,11 +141,11 @@ impl Event {
 }
 
 fn put_consulted<F: Fields>(fields: F, effect: EffectId, advice: &Advice) -> F {
-    fields.put_number("effect", effect.0).put_flag("think", advice.think).put_each(
-        "proposals",
-        &advice.proposals,
-        |inside, proposal| proposal.put(inside),
-    )
+    fields
+        .put_number("effect", effect.0)
+        .put_flag("think", advice.think)
+        .put_flag("standing", advice.standing)
+        .put_each("proposals", &advice.proposals, |inside, proposal| proposal.put(inside))
 }
 
 impl Began {
@@ -197,7 +201,7 @@ impl Signal {
 
     pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {
         let kind = name(value, "kind")?;
-        let kind = [SignalKind::Event, SignalKind::Request, SignalKind::Log]
+        let kind = [SignalKind::Event, SignalKind::Request, SignalKind::Log, SignalKind::Failed]
             .into_iter()
             .find(|known| known.word() == kind.as_str());
         Ok(Self {
@@ -218,6 +222,7 @@ impl SignalKind {
             SignalKind::Event => "event",
             SignalKind::Request => "request",
             SignalKind::Log => "log",
+            SignalKind::Failed => "failed",
         }
     }
 }

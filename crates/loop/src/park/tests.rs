@@ -49,7 +49,7 @@ fn ask(state: &mut State, code: &str, text: &str) {
     let payload = Value::plist([("action", Value::keyword("eval")), ("code", Value::str(code))]);
     let target = Some(Name::new("emacs"));
     let proposal = Proposal { target, payload, explanation: None, then_think: false };
-    let advice = Advice { proposals: vec![proposal], think: false };
+    let advice = Advice { proposals: vec![proposal], ..Advice::default() };
     let effect = consulted.expect("a consultation");
     step(state, Time(2), Event::Consulted { effect, advice });
 }

@@ -167,7 +167,8 @@ impl Answer {
     }
 
     fn advice(&self, effect: EffectId, approved: Approved) -> Event {
-        let advice = Advice { proposals: self.proposals(approved), think: self.think };
+        let advice =
+            Advice { proposals: self.proposals(approved), think: self.think, standing: self.think };
         Event::Consulted { effect, advice }
     }
 

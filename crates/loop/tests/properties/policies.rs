@@ -176,7 +176,7 @@ pub(crate) fn judged_with(
         patient: true,
     })));
     if wish.by_thinker {
-        let advice = Advice { proposals: Vec::new(), think: true };
+        let advice = Advice { think: true, ..Advice::default() };
         effects = feed(Event::Consulted { effect: EffectId(1), advice });
         // Thinking itself may be refused.
         let Some(Effect::Think { id, .. }) = effects.first() else { return None };

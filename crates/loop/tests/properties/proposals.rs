@@ -220,7 +220,7 @@ proptest! {
         });
         let Some(effect) = waiting else { panic!("nobody is consulted: {:?}", run.steps.last()) };
         let expected = proposals.len().min(run.state.limits().proposals);
-        let advice = Advice { proposals, think: false };
+        let advice = Advice { proposals, ..Advice::default() };
         run.step(now, Event::Consulted { effect, advice });
         let effects = &run.steps.last().expect("a step").2;
         let decided = effects.iter().filter(|effect| match effect {

@@ -121,8 +121,8 @@ fn event(verb: &str, words: &mut Words) -> Result<Event, String> {
         )),
         "advice" => {
             let effect = effect(words)?;
-            let think = words.take("think");
-            let advice = Advice { proposals: proposals(words)?, think };
+            let (think, standing) = (words.take("think"), words.take("standing"));
+            let advice = Advice { proposals: proposals(words)?, think, standing };
             Ok(Event::Consulted { effect, advice })
         }
         "draft" => {

@@ -48,7 +48,7 @@ fn with_memory(
 ) -> Result<(Host, Option<Arc<Memory>>), Error> {
     let Some(memory) = open_memory(config)? else { return Ok((host, None)) };
     let clock = Arc::clone(clock);
-    let editor = Editor::new(Arc::clone(&memory), Box::new(move || clock.now()));
+    let editor = Editor::new(Arc::clone(&memory), Box::new(move || clock.now()), config.rollback);
     Ok((host.with_actuator(MEMORY, Box::new(editor)), Some(memory)))
 }
 

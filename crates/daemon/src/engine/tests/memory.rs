@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bridle_host::{Act as _, Host, Surroundings, ThinkerChoice};
-use bridle_loop::{Effect, EffectId, Order, Outcome, TurnId};
+use bridle_loop::{Effect, EffectId, Order, Outcome, Signal, TurnId};
 use bridle_sexp::Value;
 use bridle_store::memory::{Memory, Options};
 use bridle_store::{Filter, Number, Reader, Store};
@@ -21,11 +21,11 @@ use super::super::sums::Sums;
 use super::super::terms::AttachmentId;
 use super::super::work::Work;
 use super::rig::{Rig, Shell, body, emacs, message, no_load, owner, signal};
-use crate::config::Config;
+use crate::config::{Config, RollbackChoice};
 use crate::engine::{Kind, Out, Query};
 use crate::memory::{Editor, MEMORY};
 
-const TEXT: &str = "#+title: Notes\n* TODO Water the beds\n:PROPERTIES:\n:ID: water\n:END:\nBefore noon.\n\
+pub(super) const TEXT: &str = "#+title: Notes\n* TODO Water the beds\n:PROPERTIES:\n:ID: water\n:END:\nBefore noon.\n\
                     * Seeds\n- [ ] beans\n";
 
 struct Files {
@@ -83,11 +83,11 @@ async fn say(files: &Files, effect: i64, verdict: &str) {
     Arc::clone(&files.rig.hub).ask(owner(), query, None).await.expect("told");
 }
 
-fn word<'v>(value: &'v Value, key: &str) -> &'v str {
+pub(super) fn word<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_keyword).unwrap_or_default()
 }
 
-fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+pub(super) fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
@@ -217,6 +217,22 @@ enum Crash {
     Written,
 }
 
+/// A message that comes in.
+pub(super) fn inbound(signal: Signal) -> Inbound {
+    Inbound {
+        signal,
+        attachment: AttachmentId(1),
+        ticket: None,
+        id: None,
+        wants_receipt: false,
+        answers: Vec::new(),
+        load: no_load(),
+        newness: Newness::Any,
+        ast: None,
+        body: None,
+    }
+}
+
 const RESTORE: &str =
     "(:type :REQUEST :id 1 :target :memory :payload (:action :restore :name \"s\"))";
 
@@ -226,7 +242,7 @@ fn crashed(state: &Path, root: &Path, crash: Crash) {
     let memory = Arc::new(Memory::open(state, &options).expect("opened"));
     memory.snapshot("s", "uid:1000", 1).expect("kept");
     fs::write(root.join("notes.org"), "something else\n").expect("ours");
-    let editor = Editor::new(Arc::clone(&memory), Box::new(|| 1));
+    let editor = Editor::new(Arc::clone(&memory), Box::new(|| 1), RollbackChoice::Ask);
     let host = Host::new(&ThinkerChoice::Builtin, Arc::new(HubFacts::default())).expect("a host");
     let mut asked = signal(RESTORE);
     asked.payload = editor.prepare(&asked.payload).expect("looked at");
@@ -242,19 +258,7 @@ fn crashed(state: &Path, root: &Path, crash: Crash) {
     let means = Means { host: &host, actuators: &actuators, guard: &guard, sums: &sums, at: now };
     let mut batch = Batch::new(&mut core, means);
     batch.begin(|| began("uid:1000", Duration::from_secs(60)));
-    let inbound = Inbound {
-        signal: asked,
-        attachment: AttachmentId(1),
-        ticket: None,
-        id: None,
-        wants_receipt: false,
-        answers: Vec::new(),
-        load: no_load(),
-        newness: Newness::Any,
-        ast: None,
-        body: None,
-    };
-    batch.add(Work::Signal(Box::new(inbound)), &[]);
+    batch.add(Work::Signal(Box::new(inbound(asked))), &[]);
     let found = batch.after.iter().find_map(|after| match after {
         After::Carry { effect, draft } => match &**effect {
             Effect::Act { id, order, .. } => Some((*id, order.clone(), draft.expect("recorded"))),
