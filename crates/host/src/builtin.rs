@@ -139,6 +139,9 @@ To have more answered, start the daemon with a script of rules:
   bridle up --thinker script:FILE
 `docs/scripted.md` explains them, `examples/` has some to begin with.";
 
+/// Room for the help, in bytes.
+const HELP_BYTES: usize = 1_280;
+
 fn help(context: &Context, others: Others) -> String {
     let session = &context.session;
     let first = match others {
@@ -168,28 +171,44 @@ fn help(context: &Context, others: Others) -> String {
              its rules are written. Thinkers that use a language model are not part of this version."
         }
     };
-    let commands = [
-        ("bridle sessions".to_owned(), "all sessions"),
-        (format!("bridle tail --session {session} --follow"), "what happens here, as it happens"),
-        (format!("bridle log --session {session}"), "all that is recorded of it"),
-        ("bridle log verify".to_owned(), "that nobody has changed the record"),
+    let session = session.as_str();
+    let mut text = String::with_capacity(HELP_BYTES);
+    // Piece by piece: this is what people ask first, and to lay it out with formats took ten times as
+    // long.
+    let mut add = |pieces: &[&str]| pieces.iter().for_each(|piece| text.push_str(piece));
+    add(&[first, "\n\n"]);
+    for (word, what) in [
+        ("help      ", "this text"),
+        ("status    ", "version, uptime, what is going on"),
+        ("sessions  ", "your sessions, the latest first"),
+        ("why       ", "what was decided last in this session, and why"),
+    ] {
+        add(&["  ", slash, word, what, "\n"]);
+    }
+    add(&["\nThis session is `", session, "`. In a terminal:\n\n"]);
+    add_commands(&mut text, session);
+    text.push('\n');
+    text.push_str(last);
+    text
+}
+
+/// Adds what can be done in a terminal, a line each.
+fn add_commands(text: &mut String, session: &str) {
+    let commands: [(&[&str], &str); 4] = [
+        (&["bridle sessions"], "all sessions"),
+        (&["bridle tail --session ", session, " --follow"], "what happens here, as it happens"),
+        (&["bridle log --session ", session], "all that is recorded of it"),
+        (&["bridle log verify"], "that nobody has changed the record"),
     ];
-    let width = commands.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
-    let line = |(command, what): &(String, &str)| format!("  {command:width$}  {what}\n");
-    let commands: String = commands.iter().map(line).collect();
-    format!(
-        "{first}\n\
-         \n\
-         \x20 {slash}help      this text\n\
-         \x20 {slash}status    version, uptime, what is going on\n\
-         \x20 {slash}sessions  your sessions, the latest first\n\
-         \x20 {slash}why       what was decided last in this session, and why\n\
-         \n\
-         This session is `{session}`. In a terminal:\n\
-         \n\
-         {commands}\n\
-         {last}"
-    )
+    let len = |command: &[&str]| command.iter().map(|piece| piece.len()).sum::<usize>();
+    let width = commands.iter().map(|(command, _)| len(command)).max().unwrap_or(0);
+    for (command, what) in commands {
+        text.push_str("  ");
+        command.iter().for_each(|piece| text.push_str(piece));
+        (len(command)..width + 2).for_each(|_| text.push(' '));
+        text.push_str(what);
+        text.push('\n');
+    }
 }
 
 fn status(status: &StatusFact, others: Others) -> String {

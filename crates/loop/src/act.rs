@@ -25,7 +25,7 @@ use crate::limits::Limits;
 use crate::park;
 use crate::perceive;
 use crate::policy;
-use crate::state::{Kept, Next, Pending, Planned, Stage, State, Told, Turn};
+use crate::state::{Next, Pending, Planned, Stage, State, Told, Turn};
 use crate::think;
 use crate::weight::weight;
 
@@ -46,7 +46,7 @@ pub(crate) fn carry(
     for proposal in proposals.into_iter().take(state.limits.proposals) {
         let then_think = proposal.then_think;
         let Judged { decision, way } = decide::judge(state, &turn, by, proposal);
-        state.decisions.push_back(Kept::new(decision.ruling.clone()));
+        state.decisions.push(decision.ruling.clone(), state.limits.decisions);
         out.push(Effect::Decided(decision));
         if way.is_ok() {
             turn.allowed = turn.allowed.saturating_add(1);
@@ -70,7 +70,6 @@ pub(crate) fn carry(
             Rejection { target: None, action: None, code: Code::Refused, reason: reason.into() };
         turn.rejected.push(Arc::new(rejection));
     }
-    perceive::trim(state);
     if turn.rejected.len() > before {
         turn.tries = turn.tries.saturating_add(1);
         // A reflex proposes the same again: without a thinker there is nobody to learn from a veto.
@@ -215,20 +214,23 @@ pub(crate) struct Job {
 /// Carries out what was allowed: here, if it concerns only this session, else by an actuator.
 pub(crate) fn perform(state: &mut State, turn: &mut Turn, job: Job, out: &mut Effects) {
     count(state, &turn.signal.from.principal, &job.order);
+    if let Some(text) = said(&job.order) {
+        turn.said.push(text.into());
+        if !job.tell.is_empty() {
+            let deed = deed(&job.order, told(text));
+            tell_all(state, &job.tell, &deed, job.then_think, out);
+        }
+        if job.then_think {
+            turn.think_deeper();
+        }
+        return;
+    }
     let Some(outcome) = perform_here(state, &job.order) else {
         return send(state, turn.id, &turn.signal.from, job, out);
     };
     let deed = deed(&job.order, outcome);
     tell_all(state, &job.tell, &deed, job.then_think, out);
-    match said(&job.order) {
-        Some(text) => {
-            turn.said.push(text.into());
-            if job.then_think {
-                turn.think_deeper();
-            }
-        }
-        None => note(turn, deed, job.then_think, &state.limits),
-    }
+    note(turn, deed, job.then_think, &state.limits);
 }
 
 /// The same for what was approved when no turn waits for it any more.
@@ -283,9 +285,7 @@ fn count(state: &mut State, asker: &str, order: &Order) {
 /// Carries out what concerns only this session.
 fn perform_here(state: &mut State, order: &Order) -> Option<Outcome> {
     Some(match order.action() {
-        _ if said(order).is_some() => {
-            Outcome::Done(Value::plist(said(order).map(|text| ("text", Value::from(text)))))
-        }
+        Action::Message { text } if said(order).is_some() => told(text),
         Action::Schedule(schedule) => plan(state, schedule),
         Action::Unschedule { name } => match state.schedules.remove(name) {
             Some(_) => Outcome::Done(Value::plist([("name", Value::from(&**name))])),
@@ -293,6 +293,11 @@ fn perform_here(state: &mut State, order: &Order) -> Option<Outcome> {
         },
         _ => return None,
     })
+}
+
+/// The outcome of what was said to the one who asked.
+fn told(text: &str) -> Outcome {
+    Outcome::Done(Value::plist([("text", Value::from(text))]))
 }
 
 fn deed(order: &Order, outcome: Outcome) -> Deed {
@@ -406,6 +411,5 @@ fn remember(state: &mut State, turn: &Turn, payload: &Value) {
     let limit = state.limits.history_text;
     let exchange =
         Exchange { asked: cut(asked, limit).into(), said: cut(said.unwrap_or(""), limit).into() };
-    state.history.push_back(Kept::new(Arc::new(exchange)));
-    perceive::trim(state);
+    state.history.push(Arc::new(exchange), state.limits.history);
 }

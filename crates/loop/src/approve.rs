@@ -20,9 +20,8 @@ use crate::event::{Answer, Answered, Asker, Outcome};
 use crate::field::{Fields, Plist};
 use crate::ids::{EffectId, Name, Seq};
 use crate::park;
-use crate::perceive;
 use crate::policy::Word;
-use crate::state::{Kept, Open, Pending, Resolution, Resolved, State, Told, Turn};
+use crate::state::{Open, Pending, Resolution, Resolved, State, Told, Turn};
 
 /// How many ended questions are remembered: those who answer later are told how it ended.
 const MAX_RESOLVED: usize = 64;
@@ -324,8 +323,7 @@ fn resolved(state: &mut State, approval: EffectId, how: Resolution, by: Option<&
 
 /// Keeps a decision that is about no proposal.
 pub(crate) fn record(state: &mut State, decision: Decision, out: &mut Effects) {
-    state.decisions.push_back(Kept::new(decision.ruling.clone()));
-    perceive::trim(state);
+    state.decisions.push(decision.ruling.clone(), state.limits.decisions);
     out.push(Effect::Decided(decision));
 }
 

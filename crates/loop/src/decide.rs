@@ -541,7 +541,7 @@ impl Intent {
     }
 
     /// The payload that was judged.
-    pub fn payload(&self) -> &Value {
+    pub fn payload(&self) -> &Arc<Value> {
         &self.allowed.payload
     }
 

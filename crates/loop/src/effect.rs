@@ -13,6 +13,7 @@ use crate::decide::{Intent, Order};
 use crate::event::{Actuator, Asker, Outcome, Signal};
 use crate::ids::{EffectId, Name, Seq, SessionId, Time, TurnId};
 use crate::policy::Facts;
+use crate::state::Past;
 
 /// What one step wants, in order.
 pub type Effects = Vec<Effect>;
@@ -95,9 +96,9 @@ pub struct Context {
     /// Where the user is, as the last `:focus`, `:point-update` or `:buffer-update` said.
     pub focus: Option<Arc<Value>>,
     /// What was asked and said before, oldest first.
-    pub history: Vec<Arc<Exchange>>,
+    pub history: Past<Exchange>,
     /// What was decided before, oldest first.
-    pub decisions: Vec<Arc<Ruling>>,
+    pub decisions: Past<Ruling>,
     /// What can be reached.
     pub actuators: Arc<[Actuator]>,
 }

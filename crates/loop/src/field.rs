@@ -80,6 +80,9 @@ pub(crate) trait Fields: Sized {
     /// A list of keywords, left out when it is empty.
     fn put_words<'w>(self, key: &'static str, words: impl IntoIterator<Item = &'w str>) -> Self;
 
+    /// A list of texts, left out when it is empty.
+    fn put_texts<'t>(self, key: &'static str, texts: impl IntoIterator<Item = &'t str>) -> Self;
+
     /// A list of integers, which may be empty.
     fn put_ints(self, key: &'static str, numbers: impl IntoIterator<Item = i64>) -> Self;
 
@@ -180,6 +183,10 @@ impl Fields for Plist {
         self.put_list(key, words.into_iter().map(Value::keyword))
     }
 
+    fn put_texts<'t>(self, key: &'static str, texts: impl IntoIterator<Item = &'t str>) -> Self {
+        self.put_list(key, texts.into_iter().map(Value::from))
+    }
+
     fn put_ints(self, key: &'static str, numbers: impl IntoIterator<Item = i64>) -> Self {
         self.put(key, Value::list(numbers.into_iter().map(Value::int)))
     }
@@ -193,7 +200,22 @@ pub(crate) struct Text {
 
 impl Text {
     pub(crate) fn new() -> Self {
-        Self { out: String::with_capacity(USUAL_TEXT), is_empty: true }
+        Self::with_room(USUAL_TEXT)
+    }
+
+    /// The same with room for so many bytes: a text that grows is copied each time.
+    pub(crate) fn with_room(bytes: usize) -> Self {
+        Self { out: String::with_capacity(bytes), is_empty: true }
+    }
+
+    /// Adds what another text holds, or nothing if it holds nothing.
+    pub(crate) fn put_rest(mut self, other: &str) -> Self {
+        if let Some(rest) = other.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) {
+            self.out.push(if self.is_empty { '(' } else { ' ' });
+            self.out.push_str(rest);
+            self.is_empty = false;
+        }
+        self
     }
 
     pub(crate) fn done(mut self) -> String {
@@ -287,6 +309,19 @@ impl Fields for Text {
         if words.peek().is_some() {
             self.key(key);
             self.list(words, |out, word| print_keyword(word, out));
+        }
+        self
+    }
+
+    fn put_texts<'t>(
+        mut self,
+        key: &'static str,
+        texts: impl IntoIterator<Item = &'t str>,
+    ) -> Self {
+        let mut texts = texts.into_iter().peekable();
+        if texts.peek().is_some() {
+            self.key(key);
+            self.list(texts, |out, text| print_str(text, out));
         }
         self
     }

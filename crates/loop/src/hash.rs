@@ -4,12 +4,18 @@
 //! other.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, OnceLock};
 
 use bridle_sexp::Value;
 
 use crate::event::Place;
 use crate::field::{Fields, Text, Unreadable, text};
 use crate::ids::Name;
+use crate::weight::weight;
+
+/// Room for target, place and keys, in bytes.
+const USUAL_AROUND: usize = 96;
 
 /// Gives a hash its type.
 macro_rules! hash {
@@ -57,11 +63,57 @@ hash! {
 impl ActionHash {
     /// The hash of what is to be done: of the canonical text of target, place and payload.
     pub(crate) fn of_action(target: &Name, place: Place, payload: &Value) -> Self {
-        let text = Text::new()
+        let text = Text::with_room(USUAL_AROUND + weight(payload))
             .put_word("target", target.as_str())
             .put_word("place", place.word())
             .put_value("payload", payload);
         Self::of(&text.done())
+    }
+}
+
+/// The digits of the hash of an action, made when somebody looks at them: few policies do, and a long
+/// answer takes a microsecond or two to be printed and hashed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ActionDigits {
+    of: Option<(Name, Place, Arc<Value>)>,
+    digits: OnceLock<Box<str>>,
+}
+
+impl ActionDigits {
+    /// Those of an action.
+    pub(crate) fn of_action(target: &Name, place: Place, payload: &Arc<Value>) -> Self {
+        let of = Some((target.clone(), place, payload.clone()));
+        Self { of, digits: OnceLock::new() }
+    }
+
+    /// The digits; none where nothing is done.
+    pub(crate) fn as_str(&self) -> &str {
+        self.digits.get_or_init(|| match &self.of {
+            Some((target, place, payload)) => {
+                ActionHash::of_action(target, *place, payload).to_string().into()
+            }
+            None => Box::default(),
+        })
+    }
+}
+
+impl From<&str> for ActionDigits {
+    fn from(digits: &str) -> Self {
+        Self { of: None, digits: OnceLock::from(Box::from(digits)) }
+    }
+}
+
+impl PartialEq for ActionDigits {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for ActionDigits {}
+
+impl Hash for ActionDigits {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
     }
 }
 

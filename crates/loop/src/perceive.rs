@@ -33,6 +33,7 @@ pub(crate) fn began(state: &mut State, began: Began) {
     }
     state.owner = Some(began.owner);
     state.limits = began.limits;
+    state.front.reset();
     let Some(fork) = began.fork else { return };
     state.origin = Some((fork.session, fork.record));
     // What was said and decided comes along. What was awaited or planned belongs to the other
@@ -131,12 +132,8 @@ pub(crate) fn is_beat(turn: &Turn) -> bool {
 
 /// Puts histories back within their limits.
 pub(crate) fn trim(state: &mut State) {
-    while state.history.len() > state.limits.history {
-        state.history.pop_front();
-    }
-    while state.decisions.len() > state.limits.decisions {
-        state.decisions.pop_front();
-    }
+    state.history.trim(state.limits.history);
+    state.decisions.trim(state.limits.decisions);
 }
 
 /// Whether a signal of time has found its place.

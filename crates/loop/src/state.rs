@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
-pub(crate) use self::kept::Kept;
+pub(crate) use self::kept::Once;
+pub use self::kept::{Past, Written};
 use crate::budget::Budget;
 use crate::decide::{self, Intent, Order};
 use crate::effect::{
@@ -44,8 +45,8 @@ pub struct State {
     pub(crate) actuators: Arc<[Actuator]>,
     /// Where the user is.
     pub(crate) focus: Option<Arc<Value>>,
-    pub(crate) history: VecDeque<Kept<Exchange>>,
-    pub(crate) decisions: VecDeque<Kept<Ruling>>,
+    pub(crate) history: Past<Exchange>,
+    pub(crate) decisions: Past<Ruling>,
     pub(crate) schedules: BTreeMap<Box<str>, Planned>,
     /// Acts whose outcome is awaited, those of past turns included.
     pub(crate) acts: BTreeMap<EffectId, Pending>,
@@ -62,6 +63,10 @@ pub struct State {
     /// Signals that wait for their turn.
     pub(crate) queue: VecDeque<Waiting>,
     pub(crate) turn: Option<Turn>,
+    /// The beginning of its text: session, owner, limits and origin.
+    pub(crate) front: Once,
+    /// The text of the actuators.
+    pub(crate) reach: Once,
 }
 
 /// A schedule.
@@ -250,8 +255,8 @@ impl State {
             effects: 0,
             actuators: Arc::new([]),
             focus: None,
-            history: VecDeque::new(),
-            decisions: VecDeque::new(),
+            history: Past::default(),
+            decisions: Past::default(),
             schedules: BTreeMap::new(),
             acts: BTreeMap::new(),
             questions: BTreeMap::new(),
@@ -261,6 +266,8 @@ impl State {
             policy: None,
             queue: VecDeque::new(),
             turn: None,
+            front: Once::default(),
+            reach: Once::default(),
         }
     }
 
@@ -458,8 +465,8 @@ impl State {
             at: turn.began,
             signal: turn.signal.clone(),
             focus: self.focus.clone(),
-            history: self.history.iter().map(Kept::thing).cloned().collect(),
-            decisions: self.decisions.iter().map(Kept::thing).cloned().collect(),
+            history: self.history.clone(),
+            decisions: self.decisions.clone(),
             actuators: self.actuators.clone(),
         }
     }

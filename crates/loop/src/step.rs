@@ -21,7 +21,10 @@ pub fn step(state: &mut State, at: Time, event: Event) -> Effects {
     match event {
         Event::Began(began) => perceive::began(state, began),
         Event::Signal(signal) => perceive::signal(state, signal, &mut out),
-        Event::Registered(actuators) => state.actuators = actuators.into(),
+        Event::Registered(actuators) => {
+            state.actuators = actuators.into();
+            state.reach.reset();
+        }
         Event::Consulted { effect, advice } => think::consulted(state, effect, advice, &mut out),
         Event::Drafted { effect, draft } => think::drafted(state, effect, draft, &mut out),
         Event::Acted { effect, outcome } => act::acted(state, effect, outcome, &mut out),

@@ -9,30 +9,54 @@ const NODE: usize = 16;
 
 /// The bytes of a value, about.
 pub(crate) fn weight(value: &Value) -> usize {
-    let mut total = 0usize;
-    let mut left = vec![value];
-    while let Some(value) = left.pop() {
-        let own = match value {
-            Value::Str(text) | Value::BigInt(text) | Value::Ratio(text) => text.len(),
-            Value::Symbol(symbol) => symbol.spelling().len(),
-            Value::Keyword(keyword) => keyword.spelling().len(),
-            Value::Float(float) => float.text().len(),
-            Value::List(elements) | Value::Vector(elements) => {
-                left.extend(elements);
-                0
+    let mut total = own(value);
+    // Only what holds something waits: most values are lists of words and texts.
+    let mut left = Vec::new();
+    let mut next = Some(value);
+    while let Some(value) = next {
+        let mut add = |inside| {
+            total = total.saturating_add(own(inside));
+            if holds(inside) {
+                left.push(inside);
             }
-            Value::Dotted(elements, tail) => {
-                left.extend(elements);
-                left.push(tail);
-                0
-            }
-            Value::Propertized { text, runs } => {
-                left.extend(runs);
-                text.len()
-            }
-            Value::Nil | Value::T | Value::Int(_) | Value::Char(_) => 0,
         };
-        total = total.saturating_add(own).saturating_add(NODE);
+        match value {
+            Value::List(elements) | Value::Vector(elements) => elements.iter().for_each(add),
+            Value::Dotted(elements, tail) => {
+                elements.iter().for_each(&mut add);
+                add(tail);
+            }
+            Value::Propertized { runs, .. } => runs.iter().for_each(add),
+            _ => {}
+        }
+        next = left.pop();
     }
     total
+}
+
+/// Whether there are values in it.
+fn holds(value: &Value) -> bool {
+    matches!(
+        value,
+        Value::List(_) | Value::Vector(_) | Value::Dotted(..) | Value::Propertized { .. }
+    )
+}
+
+/// What it weighs without what is in it.
+fn own(value: &Value) -> usize {
+    let text = match value {
+        Value::Str(text) | Value::BigInt(text) | Value::Ratio(text) => text.len(),
+        Value::Symbol(symbol) => symbol.spelling().len(),
+        Value::Keyword(keyword) => keyword.spelling().len(),
+        Value::Float(float) => float.text().len(),
+        Value::Propertized { text, .. } => text.len(),
+        Value::List(_)
+        | Value::Vector(_)
+        | Value::Dotted(..)
+        | Value::Nil
+        | Value::T
+        | Value::Int(_)
+        | Value::Char(_) => 0,
+    };
+    text.saturating_add(NODE)
 }

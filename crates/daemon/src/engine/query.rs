@@ -317,7 +317,7 @@ impl Hub {
             ("question", Value::str(&*question.text)),
             ("risk", Value::keyword(intent.action().risk().word())),
             ("target", intent.target().to_value()),
-            ("wanted", intent.payload().clone()),
+            ("wanted", Value::clone(intent.payload())),
             ("hash", Value::str(intent.hash().to_string())),
             ("asker", Value::str(&*question.asker.principal)),
             ("asked", Value::int(asking.event.at)),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bridle_loop::{
-    Asker, By, Code, Context, Name, Rule, Ruling, SessionId, Signal, SignalKind, Time, TurnId,
-    Verdict,
+    Asker, By, Code, Context, Name, Past, Rule, Ruling, SessionId, Signal, SignalKind, Time,
+    TurnId, Verdict,
 };
 use bridle_sexp::{Value, read_one};
 
@@ -71,8 +71,8 @@ fn context(payload: &str) -> Context {
         at: Time(0),
         signal: Arc::new(signal),
         focus: None,
-        history: Vec::new(),
-        decisions: Vec::new(),
+        history: Past::default(),
+        decisions: Past::default(),
         actuators: Arc::new([]),
     }
 }
@@ -207,11 +207,12 @@ fn why_tells_of_decisions_but_not_of_its_own_answers() {
     let mut context = context("(:sensor :user-prompt :text \"why\")");
     let text = text_of(&context).unwrap();
     assert!(text.starts_with("Nothing was decided in this session yet"), "{text}");
-    context.decisions = vec![
+    let rulings = [
         ruling(1, By::Thinker, "eval", Verdict::Deny(Code::Refused)),
         ruling(2, By::Asker, "message", Verdict::Allow),
         ruling(3, By::Reflex, "message", Verdict::Allow),
     ];
+    context.decisions = rulings.into_iter().collect();
     let text = text_of(&context).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(
@@ -222,7 +223,8 @@ fn why_tells_of_decisions_but_not_of_its_own_answers() {
             "  turn 1: the thinker proposed `eval` for `emacs`: refused by the rule `default`, nothing allows it",
         ]
     );
-    context.decisions = vec![ruling(1, By::Thinker, "eval", Verdict::Allow); 16];
+    let many = vec![ruling(1, By::Thinker, "eval", Verdict::Allow); 16];
+    context.decisions = many.into_iter().collect();
     assert_eq!(text_of(&context).unwrap().lines().count(), MAX_DECISIONS_SHOWN + 2);
 }
 

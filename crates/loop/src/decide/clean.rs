@@ -23,6 +23,9 @@ pub(super) fn clean(by: By, payload: Value) -> (Value, Vec<Box<str>>) {
         return (payload, Vec::new());
     }
     let Value::List(items) = payload else { return (payload, Vec::new()) };
+    if is_clean(&items, reserved) {
+        return (Value::List(items), Vec::new());
+    }
     let mut kept: Vec<Value> = Vec::with_capacity(items.len());
     let mut seen: BTreeSet<String> = BTreeSet::new();
     let mut dropped: BTreeSet<Box<str>> = BTreeSet::new();
@@ -42,4 +45,23 @@ pub(super) fn clean(by: By, payload: Value) -> (Value, Vec<Box<str>>) {
         kept.push(value);
     }
     (Value::list(kept), dropped.into_iter().collect())
+}
+
+/// Keys that are compared each with each: what has more goes the long way.
+const FEW: usize = 8;
+
+/// Whether nothing has to be dropped, as is usual, told without a copy of anything.
+fn is_clean(items: &[Value], reserved: &[&str]) -> bool {
+    let keys = || items.iter().step_by(2);
+    let is_new = |(index, key): (usize, &Value)| match key {
+        Value::Keyword(keyword) => {
+            let is_known = |other: &Value| match other {
+                Value::Keyword(other) => keyword.is(&other.name()),
+                _ => false,
+            };
+            !reserved.iter().any(|name| keyword.is(name)) && !keys().take(index).any(is_known)
+        }
+        _ => false,
+    };
+    items.len() <= 2 * FEW && keys().enumerate().all(is_new)
 }

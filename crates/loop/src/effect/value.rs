@@ -19,6 +19,7 @@ use crate::field::{
     turn_id,
 };
 use crate::ids::{EffectId, Seq};
+use crate::weight::weight;
 
 impl Effect {
     /// The kind of its record.
@@ -70,7 +71,17 @@ impl Effect {
 
     /// The text of [`Effect::to_value`], made at once.
     pub fn to_text(&self) -> String {
-        self.put(Text::new()).done()
+        self.put(Text::with_room(self.room())).done()
+    }
+
+    /// Room for its text, in bytes: what varies, and about as much as usual around it.
+    fn room(&self) -> usize {
+        match self {
+            Effect::Consult { .. } | Effect::Settled { .. } | Effect::Finish { .. } => 128,
+            Effect::Decided(decision) => 704 + weight(&decision.payload),
+            Effect::Say(utterance) => 96 + weight(&utterance.payload),
+            Effect::Think { .. } | Effect::Act { .. } | Effect::Ask { .. } => 512,
+        }
     }
 
     fn put<F: Fields>(&self, fields: F) -> F {
@@ -120,7 +131,7 @@ impl Decision {
             .put_value("payload", &self.payload)
             .put_text("explanation", self.explanation.as_deref())
             .put_words("checked", checked)
-            .put_list("dropped", self.dropped.iter().map(|path| Value::from(&**path)));
+            .put_texts("dropped", self.dropped.iter().map(|path| &**path));
         match &self.facts {
             Some(facts) => fields.put_fields("facts", |inside| facts.put(inside)),
             None => fields,
@@ -136,7 +147,7 @@ impl Ruling {
             .put_name("target", self.target.as_ref())
             .put_name("action", self.action.as_ref())
             .put_word("rule", self.rule.word())
-            .put_list("policies", self.policies.iter().map(|id| Value::from(&**id)));
+            .put_texts("policies", self.policies.iter().map(|id| &**id));
         match self.verdict {
             Verdict::Allow => fields.put_word("verdict", "allow"),
             Verdict::Ask => fields.put_word("verdict", "ask"),
@@ -178,7 +189,7 @@ impl Question {
             .put(fields)
             .put_str("question", &self.text)
             .put_word("risk", self.intent.action().risk().word())
-            .put_list("who", self.who.iter().map(|who| Value::from(&**who)))
+            .put_texts("who", self.who.iter().map(|who| &**who))
             .put_int("expires", self.expires.0)
     }
 

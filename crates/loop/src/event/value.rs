@@ -19,6 +19,10 @@ use crate::hash::ActionHash;
 use crate::ids::{EffectId, Seq};
 use crate::limits::Limits;
 use crate::policy::Installed;
+use crate::weight::weight;
+
+/// Room for what is around a payload, in bytes: about as much as usual.
+const AROUND: usize = 192;
 
 impl Event {
     /// The kind of its record.
@@ -84,9 +88,12 @@ impl Event {
     /// memory of its text.
     pub fn to_text(&self) -> String {
         match self {
-            Event::Signal(signal) => signal.put(Text::new()).done(),
+            Event::Signal(signal) => {
+                signal.put(Text::with_room(AROUND + weight(&signal.payload))).done()
+            }
             Event::Consulted { effect, advice } => {
-                put_consulted(Text::new(), *effect, advice).done()
+                let each = advice.proposals.iter().map(|one| AROUND + weight(&one.payload));
+                put_consulted(Text::with_room(AROUND + each.sum::<usize>()), *effect, advice).done()
             }
             other => printed(&other.to_value()),
         }
@@ -196,7 +203,7 @@ impl Signal {
         .put_name("target", self.target.as_ref())
         .put_flag("impatient", !self.patient)
         .put_value("payload", &self.payload)
-        .put_list("dropped", self.dropped.iter().map(|path| Value::from(&**path)))
+        .put_texts("dropped", self.dropped.iter().map(|path| &**path))
     }
 
     pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {

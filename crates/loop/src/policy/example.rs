@@ -5,6 +5,8 @@
 //! and what the circumstances are; with `:payload`, the payload stands apart. Called by `load`; an
 //! example is judged as any proposal is. `bridle policy explain` describes a proposal in the same way.
 
+use std::sync::Arc;
+
 use bridle_sexp::{Comments, Place as TextPlace, Progress, Reader, Value};
 
 use super::facts::{Access, Around, Facts, Wanted};
@@ -214,7 +216,7 @@ fn facts(example: &Value) -> Result<Facts, String> {
 }
 
 fn act(example: &Value, around: &Around<'_>) -> Result<Facts, String> {
-    let payload = payload(example);
+    let payload = Arc::new(payload(example));
     let action = Action::from_payload(&payload).map_err(|fault| fault.to_string())?;
     let target = match example.get("target") {
         None => Name::new("system"),

@@ -4,6 +4,8 @@
 //! only as the typed argument that the actuator will use as well. Kept with the decision, so that
 //! `why` can show what the policies saw.
 
+use std::sync::Arc;
+
 use bridle_sexp::Value;
 
 use crate::action::{Action, Risk};
@@ -14,7 +16,7 @@ use crate::event::{Asker, Place};
 use crate::field::{
     Fields, Plist, Unreadable, element_text, flag, list, name, optional_name, required, text,
 };
-use crate::hash::ActionHash;
+use crate::hash::{ActionDigits, ActionHash};
 use crate::ids::{Name, SessionId, Time};
 
 /// Everything that a policy may look at.
@@ -33,7 +35,7 @@ pub struct Facts {
     pub(super) resource: Resource,
     pub(super) protected: bool,
     /// What a yes would be bound to; empty where nothing is done.
-    pub(super) hash: Box<str>,
+    pub(super) hash: ActionDigits,
     /// In seconds.
     pub(super) now: i64,
     pub(super) minute: i64,
@@ -79,7 +81,7 @@ pub(crate) struct Wanted<'w> {
     pub(crate) action: &'w Action,
     pub(crate) target: &'w Name,
     pub(crate) place: Place,
-    pub(crate) payload: &'w Value,
+    pub(crate) payload: &'w Arc<Value>,
     pub(crate) protected: bool,
 }
 
@@ -110,7 +112,7 @@ impl Facts {
             place: *place,
             resource: resource(action),
             protected: *protected,
-            hash: ActionHash::of_action(target, *place, payload).to_string().into(),
+            hash: ActionDigits::of_action(target, *place, payload),
             ..Self::around(around)
         }
     }
@@ -155,7 +157,7 @@ impl Facts {
             place: Place::Host,
             resource: Resource::Actuator,
             protected: false,
-            hash: Box::default(),
+            hash: ActionDigits::default(),
             now: now.0.div_euclid(SECOND_MS),
             minute: now.0.div_euclid(MINUTE_MS).rem_euclid(DAY_MINUTES),
             // The first day of 1970 was a Thursday.
@@ -194,8 +196,11 @@ impl Facts {
         } else {
             let action = Action::from_payload(payload);
             let action = action.map_err(|_| Unreadable::new("payload", "the payload of an action"));
-            let hash = || ActionHash::of_action(&target, place, payload).to_string().into();
-            (resource(&action?), if names_hash(kind) { hash() } else { Box::default() })
+            let hash = match names_hash(kind) {
+                true => ActionHash::of_action(&target, place, payload).to_string().as_str().into(),
+                false => ActionDigits::default(),
+            };
+            (resource(&action?), hash)
         };
         let number = |key| required(facts, key)?.as_i64().ok_or(Unreadable::new(key, "a number"));
         let groups = list(facts, "groups", element_text)?;
@@ -251,10 +256,9 @@ impl Facts {
     }
 
     pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
-        let groups = self.asker.groups().into_iter().map(Value::from);
         fields
             .put_str("asker", &self.asker.name)
-            .put_list("groups", groups)
+            .put_texts("groups", self.asker.groups())
             .put_str("session-owner", &self.session_owner)
             .put_word("kind", self.kind)
             .put_word("name", self.name.as_str())

@@ -92,7 +92,7 @@ impl Installed {
         fields
             .put_str("hash", &self.hash.to_string())
             .put_str("engine", &self.engine)
-            .put_list("protected", self.protected.iter().map(|path| Value::from(&**path)))
+            .put_texts("protected", self.protected.iter().map(|path| &**path))
     }
 
     pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {

@@ -11,6 +11,7 @@ use super::facts::{Facts, OTHER, is_act};
 use super::sieve::{How, Named, Number};
 use super::{Finding, Policies, Word};
 use crate::field::Unreadable;
+use crate::hash::ActionDigits;
 use crate::ids::{SessionId, Time};
 
 /// Different facts that a rehearsal remembers; beyond it, the same is judged again.
@@ -133,8 +134,8 @@ fn blind(named: &Named, facts: &mut Facts) {
     // The empty one stands for all that are not named, unless it is named itself.
     let is_blind =
         |hash: &str, hashes: &BTreeSet<Box<str>>| !hashes.contains(hash) && !hashes.contains("");
-    if matches!(&named.hash, How::With(hashes) if is_blind(&facts.hash, hashes)) {
-        facts.hash = Box::default();
+    if matches!(&named.hash, How::With(hashes) if is_blind(facts.hash.as_str(), hashes)) {
+        facts.hash = ActionDigits::default();
     }
     let numbers = [
         (Number::Now, &mut facts.now),

@@ -202,7 +202,7 @@ impl World {
             ("session", entity(&self.session)),
             ("target", entity(&self.target)),
             ("protected", RestrictedExpression::new_bool(facts.protected)),
-            ("hash", string(&facts.hash)),
+            ("hash", string(facts.hash.as_str())),
             ("now", RestrictedExpression::new_long(facts.now)),
             ("minute", RestrictedExpression::new_long(facts.minute)),
             ("weekday", RestrictedExpression::new_long(facts.weekday)),

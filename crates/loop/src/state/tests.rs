@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
-use super::State;
-use crate::event::{Asker, Event, Signal, SignalKind};
+use super::{Past, State};
+use crate::effect::Exchange;
+use crate::event::{Actuator, Asker, Began, Event, Place, Signal, SignalKind};
 use crate::field::reader;
-use crate::ids::{SessionId, Time};
+use crate::ids::{Name, SessionId, Time};
+use crate::limits::Limits;
 use crate::step::step;
 
 fn session() -> State {
@@ -62,4 +64,43 @@ fn what_is_no_state_is_refused_by_its_key() {
         let unreadable = State::from_value(&read(&text)).expect_err("no state");
         assert_eq!(unreadable.key(), key, "{unreadable}");
     }
+}
+
+#[test]
+fn what_was_written_once_is_written_anew_when_it_changes() {
+    let limits = Limits { history: 3, ..Limits::default() };
+    let actuators =
+        |name| vec![Actuator { name: Name::new(name), place: Place::Shell, actions: Vec::new() }];
+    let events = [
+        Event::Began(Began { owner: "uid:1".into(), limits, fork: None }),
+        Event::Registered(actuators("emacs")),
+        Event::Registered(actuators("vi")),
+        Event::Registered(Vec::new()),
+    ];
+    let mut state = session();
+    let mut digests = vec![state.digest()];
+    for event in events {
+        step(&mut state, Time(1), event);
+        let again = State::from_value(&read(&state.text())).expect("a state");
+        assert_eq!(state.text(), state.to_value().to_string());
+        assert_eq!((again.text(), again.digest()), (state.text(), state.digest()));
+        assert!(!digests.contains(&state.digest()) || state.actuators().is_empty());
+        digests.push(state.digest());
+    }
+}
+
+#[test]
+fn who_looks_at_the_past_sees_it_as_it_was() {
+    let exchange = |asked: &str| Arc::new(Exchange { asked: asked.into(), said: "".into() });
+    let asked = |past: &Past<Exchange>| -> Vec<Box<str>> {
+        past.iter().map(|exchange| exchange.asked.clone()).collect()
+    };
+    let mut past = Past::default();
+    past.push(exchange("a"), 2);
+    let seen = past.clone();
+    past.push(exchange("b"), 2);
+    past.push(exchange("c"), 2);
+    assert_eq!((asked(&seen), asked(&past)), (vec!["a".into()], vec!["b".into(), "c".into()]));
+    past.push(exchange("d"), 0);
+    assert!(past.is_empty());
 }

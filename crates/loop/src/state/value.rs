@@ -2,14 +2,14 @@
 //!
 //! `from_value(to_value(state)) == state` for every state that [`crate::step()`] can reach.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bridle_sexp::Value;
 
-use super::kept::Written;
 use super::{
-    Kept, Next, Open, Pending, Planned, Resolution, Resolved, Stage, State, Told, Turn, Waiting,
+    Next, Once, Open, Past, Pending, Planned, Resolution, Resolved, Stage, State, Told, Turn,
+    Waiting,
 };
 use crate::budget::Budget;
 use crate::decide::Order;
@@ -27,20 +27,23 @@ use crate::policy::Installed;
 impl State {
     /// The state as a plist; keys that would hold nothing are left out.
     pub fn to_value(&self) -> Value {
-        let history = self.history.iter().map(|kept| kept.thing().to_value());
-        let decisions = self.decisions.iter().map(|kept| kept.thing().to_value());
-        let head = self.head(Plist::new());
+        let history = self.history.iter().map(|exchange| exchange.to_value());
+        let decisions = self.decisions.iter().map(|ruling| ruling.to_value());
+        let head = self.reach(self.counters(self.front(Plist::new())));
+        let head = self.focus(head);
         let head = head.put_list("history", history).put_list("decisions", decisions);
         self.tail(head).done()
     }
 
     /// The canonical text of [`State::to_value`], made faster.
     pub fn text(&self) -> String {
-        let mut out = self.head(Text::new()).done();
+        let tail = self.tail(Text::new()).done();
+        let kept = kept_len(&self.history) + kept_len(&self.decisions);
+        let mut out = self.head(kept + tail.len());
         out.pop();
         push_kept(&mut out, " :history", &self.history);
         push_kept(&mut out, " :decisions", &self.decisions);
-        match &*self.tail(Text::new()).done() {
+        match &*tail {
             "nil" => out.push(')'),
             tail => {
                 out.push(' ');
@@ -53,7 +56,7 @@ impl State {
     /// The hash that tells this state from every other, in hex digits: of its text, in which each thing
     /// that is kept stands as its own hash.
     pub fn digest(&self) -> String {
-        let (head, tail) = (self.head(Text::new()).done(), self.tail(Text::new()).done());
+        let (head, tail) = (self.head(0), self.tail(Text::new()).done());
         // In one piece: hashing many small ones takes three times as long.
         let kept = HASH * (self.history.len() + self.decisions.len());
         let mut bytes = Vec::with_capacity(head.len() + kept + tail.len() + 4 * size_of::<u64>());
@@ -64,24 +67,45 @@ impl State {
         blake3::hash(&bytes).to_string()
     }
 
-    /// What comes before the things that are kept.
-    fn head<F: Fields>(&self, fields: F) -> F {
+    /// The text of what comes before the things that are kept, with room for more bytes behind it. Of
+    /// this only a few numbers change with every turn.
+    fn head(&self, more: usize) -> String {
+        let front = self.front.text(|| self.front(Text::new()).done());
+        let reach = self.reach.text(|| self.reach(Text::new()).done());
+        let text = Text::with_room(front.len() + reach.len() + COUNTERS + more);
+        let text = self.counters(text.put_rest(front)).put_rest(reach);
+        self.focus(text).done()
+    }
+
+    /// What it begins with.
+    fn front<F: Fields>(&self, fields: F) -> F {
         let fields = fields
             .put_str("session", self.session.as_str())
             .put_text("owner", self.owner.as_deref())
             .put_fields("limits", |inside| self.limits.put(inside));
-        let fields = match &self.origin {
+        match &self.origin {
             Some((session, record)) => fields.put_fields("origin", |inside| {
                 inside.put_str("session", session.as_str()).put_number("record", *record)
             }),
             None => fields,
-        };
-        let fields = fields
+        }
+    }
+
+    /// What changes with every event.
+    fn counters<F: Fields>(&self, fields: F) -> F {
+        fields
             .put_int("now", self.now.0)
             .put_number("seq", self.seq)
             .put_number("turns", self.turns)
             .put_number("effects", self.effects)
-            .put_each("actuators", &*self.actuators, |inside, actuator| actuator.put(inside));
+    }
+
+    /// What can be reached.
+    fn reach<F: Fields>(&self, fields: F) -> F {
+        fields.put_each("actuators", &*self.actuators, |inside, actuator| actuator.put(inside))
+    }
+
+    fn focus<F: Fields>(&self, fields: F) -> F {
         match self.focus.as_deref() {
             Some(focus) => fields.put_value("focus", focus),
             None => fields,
@@ -124,10 +148,8 @@ impl State {
             effects: number(value, "effects")?,
             actuators: list(value, "actuators", Actuator::from_value)?.into(),
             focus: value.get("focus").cloned().map(Arc::new),
-            history: list(value, "history", |value| Exchange::from_value(value).map(Kept::new))?
-                .into(),
-            decisions: list(value, "decisions", |value| Ruling::from_value(value).map(Kept::new))?
-                .into(),
+            history: list(value, "history", Exchange::from_value)?.into_iter().collect(),
+            decisions: list(value, "decisions", Ruling::from_value)?.into_iter().collect(),
             schedules: BTreeMap::from_iter(list(value, "schedules", Planned::from_value)?),
             acts: BTreeMap::from_iter(list(value, "acts", |act| {
                 Ok((effect_id(act, "effect")?, Pending::from_value(act)?))
@@ -141,12 +163,20 @@ impl State {
             policy: value.get("policy").map(Installed::from_value).transpose()?,
             queue: list(value, "queue", Waiting::from_value)?.into(),
             turn: value.get("turn").map(Turn::from_value).transpose()?,
+            front: Once::default(),
+            reach: Once::default(),
         })
     }
 }
 
 /// Bytes of the hash of a kept thing.
 const HASH: usize = 32;
+
+/// Room for the numbers of a state with their keys, in bytes.
+const COUNTERS: usize = 128;
+
+/// Room for the key and the brackets of a list of kept things, in bytes.
+const AROUND_KEPT: usize = 16;
 
 /// Adds a text to what is hashed; its length says where it ends.
 fn push_text(bytes: &mut Vec<u8>, text: &str) {
@@ -155,24 +185,27 @@ fn push_text(bytes: &mut Vec<u8>, text: &str) {
 }
 
 /// Adds kept things to what is hashed; their number says where they end.
-fn push_hashes<T: Written>(bytes: &mut Vec<u8>, kept: &VecDeque<Kept<T>>) {
+fn push_hashes<T>(bytes: &mut Vec<u8>, kept: &Past<T>) {
     bytes.extend_from_slice(&(kept.len() as u64).to_le_bytes());
-    for kept in kept {
-        bytes.extend_from_slice(kept.hash());
+    for hash in kept.hashes() {
+        bytes.extend_from_slice(hash);
     }
 }
 
+/// Bytes of a list of kept things, with what is around them.
+fn kept_len<T>(kept: &Past<T>) -> usize {
+    kept.texts().map(|text| text.len() + 1).sum::<usize>() + AROUND_KEPT
+}
+
 /// Adds a list of kept things, left out when it is empty.
-fn push_kept<T: Written>(out: &mut String, key: &str, kept: &VecDeque<Kept<T>>) {
+fn push_kept<T>(out: &mut String, key: &str, kept: &Past<T>) {
     if kept.is_empty() {
         return;
     }
-    let bytes: usize = kept.iter().map(|kept| kept.text().len() + 1).sum();
-    out.reserve(key.len() + bytes + 2);
     out.push_str(key);
-    for (index, kept) in kept.iter().enumerate() {
+    for (index, text) in kept.texts().enumerate() {
         out.push_str(if index == 0 { " (" } else { " " });
-        out.push_str(kept.text());
+        out.push_str(text);
     }
     out.push(')');
 }

@@ -50,7 +50,7 @@ pub(crate) fn check<'s>(
             let acts: Vec<_> = effects.iter().filter_map(order).collect();
             prop_assert!(acts.len() <= 1, "one answer, one act");
             for order in acts {
-                prop_assert_eq!(order.payload(), question.intent.payload());
+                prop_assert_eq!(order.payload(), &**question.intent.payload());
                 prop_assert_eq!(order.target(), question.intent.target());
                 prop_assert_eq!(ActionHash::of(&order.to_value().to_string()), hash);
             }

@@ -126,7 +126,7 @@ impl<'f> Told<'f> {
             Text::Risk => self.facts.risk.word(),
             Text::Name => self.facts.name.as_str(),
             Text::By => self.facts.by.word(),
-            Text::Hash => &self.facts.hash,
+            Text::Hash => self.facts.hash.as_str(),
         }
     }
 

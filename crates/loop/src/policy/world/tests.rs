@@ -1,6 +1,8 @@
 //! Facts are told in the types of the schema: what the policies were checked against is what they
 //! get.
 
+use std::sync::Arc;
+
 use bridle_sexp::read_one;
 use cedar_policy::{Context, Entities, Request, Schema};
 
@@ -71,7 +73,7 @@ fn every_kind_of_fact_has_the_types_of_the_schema() {
                 counts: Counts { session: 1, asker: i64::MAX, action: 0 },
             };
             for payload in PAYLOADS {
-                let payload = read_one(payload).unwrap().root().to_value();
+                let payload = Arc::new(read_one(payload).unwrap().root().to_value());
                 let action = Action::from_payload(&payload).unwrap();
                 let target = Name::new("Ωμ");
                 let wanted = Wanted {
