@@ -50,11 +50,15 @@ pub(super) enum NotKept {
 /// What a job answers.
 type Reply<T> = oneshot::Sender<Result<T, NotKept>>;
 
+/// An append that is durable: its numbers, and itself. It goes back to be dropped by the thread that made
+/// it: memory that one thread takes and another gives back has to be passed between them by the allocator.
+type Kept = (Numbers, Append);
+
 /// Something to do with the store itself.
 pub(super) type Task = Box<dyn FnOnce(&mut Store) + Send>;
 
 enum Job {
-    Append(Box<Append>, Reply<Numbers>),
+    Append(Append, Reply<Kept>),
     /// Anything else; alone, between two commits.
     Task(Task),
     /// The end: nothing is taken after it.
@@ -97,9 +101,9 @@ impl Keeper {
     pub(super) async fn append(&self, append: Append) -> Result<Numbers, NotKept> {
         let (reply, answer) = oneshot::channel();
         let _place = self.room.acquire().await.map_err(|_| NotKept::Closed)?;
-        let job = Job::Append(Box::new(append), reply);
-        self.jobs.send(job).map_err(|_| NotKept::Closed)?;
-        answer.await.map_err(|_| NotKept::Closed)?
+        self.jobs.send(Job::Append(append, reply)).map_err(|_| NotKept::Closed)?;
+        let (numbers, _append) = answer.await.map_err(|_| NotKept::Closed)??;
+        Ok(numbers)
     }
 
     /// Does something with the store itself.
@@ -226,27 +230,29 @@ impl Desk {
 
     /// Works off the jobs in their order, neighbors in one commit; tells whether to end.
     fn work_off(&mut self, jobs: &mut Vec<Job>) -> bool {
-        let mut group = Vec::new();
+        let (mut appends, mut replies) = (Vec::new(), Vec::new());
         for job in jobs.drain(..) {
             match job {
-                Job::Append(append, reply) => group.push((*append, reply)),
+                Job::Append(append, reply) => {
+                    appends.push(append);
+                    replies.push(reply);
+                }
                 Job::Task(task) => {
-                    self.commit(std::mem::take(&mut group));
+                    self.commit(std::mem::take(&mut appends), std::mem::take(&mut replies));
                     task(&mut self.store);
                 }
                 Job::Close => {
-                    self.commit(group);
+                    self.commit(appends, replies);
                     return true;
                 }
             }
         }
-        self.commit(group);
+        self.commit(appends, replies);
         false
     }
 
     /// One commit for all; without those that the store finds at fault.
-    fn commit(&mut self, group: Vec<(Append, Reply<Numbers>)>) {
-        let (mut appends, mut replies): (Vec<_>, Vec<_>) = group.into_iter().unzip();
+    fn commit(&mut self, mut appends: Vec<Append>, mut replies: Vec<Reply<Kept>>) {
         while !appends.is_empty() {
             fault::point("engine.commit");
             let done = self.store.commit(&appends);
@@ -256,8 +262,10 @@ impl Desk {
                     self.set_healthy(None);
                     let records: usize = appends.iter().map(|append| append.drafts.len()).sum();
                     self.commits.observe(f64::from(u32::try_from(records).unwrap_or(u32::MAX)));
-                    for (reply, numbers) in replies.into_iter().zip(numbers) {
-                        let _ = reply.send(Ok(numbers));
+                    for ((reply, numbers), append) in replies.into_iter().zip(numbers).zip(appends)
+                    {
+                        // Whoever waited may have gone.
+                        let _ = reply.send(Ok((numbers, append)));
                     }
                     fault::point("engine.told");
                     self.copying.add(records);
