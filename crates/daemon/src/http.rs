@@ -138,7 +138,7 @@ impl Http {
         let gate = || from_fn_with_state(Arc::clone(self), gate::before);
         let exchange = || on_post(post::exchange).route_layer(gate()).get(discovery::get);
         Router::new()
-            .route("/v1/openharness", exchange())
+            .route(post::PATH, exchange())
             .route("/v1/openharness/", exchange())
             .route("/openharness", exchange())
             .route("/openharness/", exchange())

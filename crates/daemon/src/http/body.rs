@@ -6,7 +6,7 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::time::Duration;
 
-use axum::body::{Body, HttpBody};
+use axum::body::{Bytes, HttpBody};
 
 /// A body as far as it was read.
 #[derive(Debug)]
@@ -20,7 +20,10 @@ pub(super) enum Read {
 }
 
 /// Reads a body of at most `most` bytes.
-pub(super) async fn read(body: Body, most: usize, deadline: Duration) -> Read {
+pub(super) async fn read<B>(body: B, most: usize, deadline: Duration) -> Read
+where
+    B: HttpBody<Data = Bytes> + Unpin,
+{
     let mut bytes = Vec::new();
     let ended = tokio::time::timeout(deadline, fill(body, most, &mut bytes)).await;
     match ended {
@@ -36,7 +39,10 @@ enum Ended {
     Broken,
 }
 
-async fn fill(mut body: Body, most: usize, bytes: &mut Vec<u8>) -> Ended {
+async fn fill<B>(mut body: B, most: usize, bytes: &mut Vec<u8>) -> Ended
+where
+    B: HttpBody<Data = Bytes> + Unpin,
+{
     loop {
         let frame = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await;
         let data = match frame {

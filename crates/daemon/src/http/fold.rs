@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use bridle_sexp::Value;
+use bridle_sexp::{Node, Value};
 use bridle_wire::openharness::directive::ResultWish;
 use bridle_wire::openharness::ids::DirectiveId;
 use bridle_wire::openharness::payload::Format;
@@ -49,8 +49,31 @@ pub(super) struct Asks<'r> {
 
 /// Makes the answer.
 pub(super) fn answer(ran: &Ran, reader: Reader<'_>) -> ResponseMessage {
+    let tree = ran.said.body.as_deref().and_then(|it| bridle_loop::reader().read_one(it).ok());
+    let said = tree.as_ref().and_then(|tree| tree.root().get("payload"));
+    let mut message = match said.and_then(|said| told(ran, said, reader)) {
+        Some(message) => message,
+        None => whole(ran, said.map(|said| said.to_value()), reader),
+    };
+    let latency = u64::try_from(ran.said.at.saturating_sub(ran.began)).unwrap_or(0);
+    message.response.engine_latency_ms = Some(Latency(latency));
+    message
+}
+
+/// The answer that nearly all are, made without a copy of what was said: a text and nothing else.
+fn told(ran: &Ran, said: Node<'_>, reader: Reader<'_>) -> Option<ResponseMessage> {
+    if !said.get("status")?.is_keyword("success") {
+        return None;
+    }
+    let shown = render(&said.get("text")?.as_str()?, reader.about);
+    let shown = shown.with_id(directive_id(&ran.name(), 0), WISH);
+    Some(ResponseMessage::success(reader.echo, vec![shown]))
+}
+
+/// The answer that what was said makes; `None` when it was erased.
+fn whole(ran: &Ran, said: Option<Value>, reader: Reader<'_>) -> ResponseMessage {
     let echo = reader.echo;
-    let mut message = match payload(ran) {
+    match said {
         None => ResponseMessage::error(echo, ErrorObject::of(Code::StreamExpired)),
         Some(payload) => match failure(&payload) {
             Some(_) if ran.is_step && is_denied(&payload) => {
@@ -60,16 +83,7 @@ pub(super) fn answer(ran: &Ran, reader: Reader<'_>) -> ResponseMessage {
             Some(error) => ResponseMessage::error(echo, error),
             None => success(ran, &payload, reader),
         },
-    };
-    let latency = u64::try_from(ran.said.at.saturating_sub(ran.began)).unwrap_or(0);
-    message.response.engine_latency_ms = Some(Latency(latency));
-    message
-}
-
-/// What was said; `None` when it was erased.
-fn payload(ran: &Ran) -> Option<Value> {
-    let tree = bridle_loop::reader().read_one(ran.said.body.as_deref()?).ok()?;
-    Some(tree.root().get("payload")?.to_value())
+    }
 }
 
 /// The error that was said instead of an answer.

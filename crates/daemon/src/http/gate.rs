@@ -243,18 +243,26 @@ pub(super) async fn before(
     request: Request,
     next: Next,
 ) -> Response {
-    if !http.rates.is_shut(Network::of(peer.address())) {
-        return next.run(request).await;
+    if http.rates.is_shut(Network::of(peer.address())) {
+        // Not the whole request: a body cannot be looked at by several tasks at once.
+        let headers = request.headers().clone();
+        if let Some(refusal) = refused(&http, &peer, &headers).await {
+            return refusal;
+        }
     }
-    // Not the whole request: a body cannot be looked at by several tasks at once.
-    let headers = request.headers().clone();
-    if peer.known(&http, &headers).await.is_some() {
-        return next.run(request).await;
+    next.run(request).await
+}
+
+/// The answer to a stranger who is refused before the body is read.
+pub(super) async fn refused(http: &Http, peer: &Peer, headers: &HeaderMap) -> Option<Response> {
+    if !http.rates.is_shut(Network::of(peer.address())) || peer.known(http, headers).await.is_some()
+    {
+        return None;
     }
     let code = Code::RateLimited;
     http.shared.metrics.http_limited("address");
     http.shared.metrics.http(code.http_status());
-    answer::error(code, &Echo::default(), Marks::of(&headers))
+    Some(answer::error(code, &Echo::default(), Marks::of(headers)))
 }
 
 /// The token of a credential.

@@ -26,6 +26,7 @@ use tower_service::Service as _;
 use super::Http;
 use super::body::{self, Read};
 use super::gate::Peer;
+use super::post::PATH;
 use events::{Blocks, frame_of, typed};
 use results::Contexts;
 
@@ -47,7 +48,6 @@ const MAX_ANSWER: usize = 16 << 20;
 /// The stream of an answer that began none.
 const NO_STREAM: &str = "none";
 
-const EXCHANGE: &str = "/v1/openharness";
 const CANCEL: &str = "/v1/openharness/cancel";
 
 /// How a message is written.
@@ -150,7 +150,7 @@ impl Inside {
         match sent {
             Some(Ok(ShellFrame::Request(posted))) => {
                 self.contexts().note(&posted.received.message);
-                let response = self.post(EXCHANGE, posted.body.into(), None).await;
+                let response = self.post(PATH, posted.body.into(), None).await;
                 self.pass_on(response, posted.received.echo.request_id.as_ref(), out).await
             }
             Some(Ok(ShellFrame::Cancel(cancel))) => {
@@ -161,7 +161,7 @@ impl Inside {
                 let id = results.request_id.clone();
                 let message = self.contexts().message(results);
                 let of = id.clone().map(GoesOn);
-                let response = self.post(EXCHANGE, message.to_text(), of).await;
+                let response = self.post(PATH, message.to_text(), of).await;
                 self.pass_on(response, id.as_ref(), out).await
             }
             Some(Err(refused)) => {

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use axum::extract::{Extension, Request, State};
 use axum::http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HOST};
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use axum::response::Response;
 use bridle_wire::openharness::json::{Broken, Fault};
 use bridle_wire::openharness::request::Context;
@@ -16,20 +17,24 @@ use bridle_wire::openharness::{
     Capabilities, Code, Echo, ErrorObject, Received, Refused, ResponseMessage, receive,
 };
 
+use hyper::body::Incoming;
 use tokio::time::Instant;
 
 use super::body::{self, Read};
 use super::calloff::{self, Follower};
 use super::fold::{self, Asks};
-use super::gate::{Peer, now};
+use super::gate::{self, Peer, now};
 use super::inside::GoesOn;
 use super::marks::Marks;
-use super::run::{self, Ran, Running, Wanted};
-use super::signal::{self, About};
+use super::run::{self, Finished, Ran, Running, Wanted};
+use super::signal::About;
 use super::step::{self, Bearer, Step};
 use super::stream::{self, Subject};
 use super::{Http, answer, discovery, files, named, place};
 use crate::principal::Principal;
+
+/// Where requests are posted; the router knows more names of it.
+pub(super) const PATH: &str = "/v1/openharness";
 
 /// Says that an answer was there already.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
@@ -67,30 +72,56 @@ pub(super) async fn exchange(
     Extension(peer): Extension<Arc<Peer>>,
     request: Request,
 ) -> Response {
-    let began = Instant::now();
     let (head, body) = request.into_parts();
+    let deadline = http.shared.config.limits.frame_deadline;
+    let read = body::read(body, http.limits.bytes, deadline).await;
+    answered(&http, &peer, &head, read).await
+}
+
+/// Tells whether a request is an exchange, by its head alone.
+pub(super) fn is_exchange(head: &Parts) -> bool {
+    head.method == Method::POST && head.uri.path() == PATH
+}
+
+/// The same for a request that came to [`PATH`], without a router: past the gate, and carried out.
+pub(super) async fn posted(
+    http: &Arc<Http>,
+    peer: &Peer,
+    head: &Parts,
+    body: Incoming,
+) -> Response {
+    if let Some(refusal) = gate::refused(http, peer, &head.headers).await {
+        return refusal;
+    }
+    let deadline = http.shared.config.limits.frame_deadline;
+    let read = body::read(body, http.limits.bytes, deadline).await;
+    answered(http, peer, head, read).await
+}
+
+/// Answers a request whose body was read.
+async fn answered(http: &Arc<Http>, peer: &Peer, head: &Parts, read: Read) -> Response {
+    let began = Instant::now();
     let marks = Marks::of(&head.headers);
-    let limits = &http.shared.config.limits;
-    let bytes = body::read(body, http.limits.bytes, limits.frame_deadline).await;
-    let received = parse(&http, bytes).await;
+    let received = parse(http, read).await;
     let echo = match &received {
         Ok((received, _)) => received.echo.clone(),
         Err(refused) => refused.echo.clone(),
     };
     let marks = marks.with(&echo);
-    let admitted = admit(&http, &peer, &head.headers, received).await;
+    let admitted = admit(http, peer, &head.headers, received).await;
     let answered = match admitted {
         Ok(wanted) => {
             let wanted = wanted.going_on(head.extensions.get::<GoesOn>());
-            Box::pin(carry_out(&http, wanted)).await
+            carry_out(http, wanted).await
         }
         Err(error) => Err(error),
     };
     let answered = answered.unwrap_or_else(|error| Answered::error(&echo, *error));
-    let correlation = marks.correlation().to_owned();
+    let is_told = tracing::enabled!(target: "bridle::http", tracing::Level::DEBUG);
+    let correlation = is_told.then(|| marks.correlation().to_owned());
     let (response, code) = match answered {
         Answered::Stream(running, subject, follower) => {
-            (stream::respond(&http, running, *subject, follower, marks), None)
+            (stream::respond(http, running, *subject, follower, marks), None)
         }
         Answered::Message { message, is_replay } => {
             let mut response = answer::message(&message, marks);
@@ -235,12 +266,23 @@ async fn carry_out(http: &Arc<Http>, admitted: Admitted) -> Result<Answered, Box
         return answer_by_name(http, Heard { received: &received, about: &about, who: &who }).await;
     }
     let patience = Patience::of(context);
-    let message = signal::message(&received, step.as_ref(), &[]);
     let is_resumed = matches!(form, Form::Stream(Some(_)));
-    let mut wanted = Wanted { who, received: &received, about, message, bytes, is_resumed, step };
-    let running = begin(http, &mut wanted, &host, patience.until).await?;
+    let files = Vec::new();
+    let mut wanted = Wanted { who, received: &received, about, files, bytes, is_resumed, step };
+    let mut running = begin(http, &mut wanted, &host, patience.until).await?;
     if let Some(id) = &received.message.request_id {
         http.seen.note(&wanted.who, id, received.fingerprint, running.run());
+    }
+    if form == Form::Whole && of.is_none() {
+        // Most answers come with the receipt: then nobody has to wait for them, or to be counted.
+        running = match running.finished().map_err(|code| Box::new(ErrorObject::of(code)))? {
+            Finished::Ran(ran) => {
+                let heard = Heard { received: &received, about: &wanted.about, who: &wanted.who };
+                let message = Box::new(written(http, &ran, heard));
+                return Ok(Answered::Message { message, is_replay: ran.is_replay });
+            }
+            Finished::NotYet(running) => running,
+        };
     }
     if let Some(GoesOn(id)) = of {
         http.seen.goes_on(&wanted.who, &id, running.run());
@@ -331,7 +373,7 @@ async fn begin(
         }
         let resolved = files::resolve(http, &wanted.who, host, message.context());
         let resolved = within(http, in_time, async { Ok(resolved.await) }).await??;
-        wanted.message = signal::message(wanted.received, wanted.step.as_ref(), &resolved);
+        wanted.files = resolved;
     }
     within(http, in_time, run::begin(http, wanted)).await
 }
@@ -343,6 +385,7 @@ async fn within<T>(
     work: impl Future<Output = Result<T, Code>>,
 ) -> Result<T, Box<ErrorObject>> {
     let done = tokio::select! {
+        biased;
         done = tokio::time::timeout_at(time, work) => done.unwrap_or(Err(Code::EngineTimeout)),
         () = stopped(http) => Err(Code::EngineOverloaded),
     };

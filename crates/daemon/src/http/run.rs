@@ -7,6 +7,7 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use bridle_loop::{SessionId, Signal};
 use bridle_sexp::Value;
@@ -17,8 +18,9 @@ use bridle_wire::openharness::{Code, Received};
 
 use super::Http;
 use super::calloff::Run;
+use super::files::Facts;
 use super::place;
-use super::signal::{About, NAMED};
+use super::signal::{self, About, NAMED};
 use super::step::{Step, run_name};
 use crate::budget::OWNED;
 use crate::engine::{Attach, Attachment, Kind, Mode, Out, StreamEvent};
@@ -39,7 +41,8 @@ pub(super) struct Wanted<'r> {
     pub(super) who: Principal,
     pub(super) received: &'r Received,
     pub(super) about: About,
-    pub(super) message: Message,
+    /// The facts of its attachments, in order.
+    pub(super) files: Vec<Option<Facts>>,
     /// Bytes that came.
     pub(super) bytes: usize,
     /// Whether it must have come before: the shell saw the beginning of its answer.
@@ -59,6 +62,15 @@ pub(super) struct Running {
     ready: Option<Arc<StreamEvent>>,
     /// Whether it goes on with an earlier run.
     is_step: bool,
+}
+
+/// A request that was looked at without waiting.
+#[derive(Debug)]
+pub(super) enum Finished {
+    /// It is answered.
+    Ran(Ran),
+    /// It is not.
+    NotYet(Running),
 }
 
 /// Something that happened.
@@ -130,8 +142,8 @@ async fn attempt_once(
 ) -> Result<Running, Code> {
     let attachment = join(http, wanted, place, attempt).await?;
     let refused = |failure: &Failure| wanted.refused(failure);
-    let mut message = wanted.message.clone();
-    message.id = wanted.id();
+    let message = signal::message(wanted.received, wanted.step.as_ref(), &wanted.files);
+    let message = Message { id: wanted.id(), ..message };
     let load = http.shared.budget.load(wanted.bytes.saturating_mul(OWNED));
     let admitted = match &wanted.step {
         _ if wanted.is_resumed => attachment.admit_again(message, load),
@@ -266,6 +278,24 @@ impl Running {
         }
     }
 
+    /// Takes what is there; the answer may be among it.
+    ///
+    /// # Errors
+    /// The session is gone.
+    pub(super) fn finished(mut self) -> Result<Finished, Code> {
+        if let Some(said) = self.ready.clone() {
+            return Ok(Finished::Ran(self.ran(said)));
+        }
+        // Whoever is woken here waits for nothing: what is not there yet is waited for later.
+        let mut nobody = Context::from_waker(Waker::noop());
+        while let Poll::Ready(out) = self.attachment.poll_next(&mut nobody) {
+            if let News::Answered(said) = self.heard(out)? {
+                return Ok(Finished::Ran(self.ran(said)));
+            }
+        }
+        Ok(Finished::NotYet(self))
+    }
+
     /// Takes one thing from the session. Nothing is lost when this is not waited for.
     ///
     /// # Errors
@@ -274,7 +304,13 @@ impl Running {
         if let Some(said) = &self.ready {
             return Ok(News::Answered(Arc::clone(said)));
         }
-        Ok(match next(&self.attachment).await {
+        let out = next(&self.attachment).await;
+        self.heard(out)
+    }
+
+    /// What something that came from the session means to this request.
+    fn heard(&mut self, out: Out) -> Result<News, Code> {
+        Ok(match out {
             Out::Event { event, .. } => self.take(event).map_or(News::Nothing, News::Answered),
             Out::Delta { turn, text } if self.attachment.is_about(turn, self.seq) => {
                 News::Delta(text)

@@ -28,6 +28,7 @@ use super::answer::{CROWDED, error};
 use super::gate::{Peer, Way};
 use super::marks::Marks;
 use super::page::Page;
+use super::post;
 use super::slow::Slow;
 use crate::listen::{Pause, prepare_tcp};
 use crate::shared::Seat;
@@ -57,6 +58,7 @@ pub(crate) enum Face {
 pub(super) struct Link {
     /// What answers its requests.
     pub(super) router: Router,
+    face: Face,
     _seat: Seat,
 }
 
@@ -79,7 +81,7 @@ pub(crate) async fn accept_loop(listener: TcpListener, http: Arc<Http>, face: Fa
         match accepted {
             Ok((stream, remote)) => {
                 pause = Pause::default();
-                admit(&http, &router, stream, remote);
+                admit(&http, (&router, face), stream, remote);
             }
             Err(error) => {
                 if pause.after(&error, &http.shared.stop).await.is_break() {
@@ -90,7 +92,7 @@ pub(crate) async fn accept_loop(listener: TcpListener, http: Arc<Http>, face: Fa
     }
 }
 
-fn admit(http: &Arc<Http>, router: &Router, stream: TcpStream, remote: SocketAddr) {
+fn admit(http: &Arc<Http>, (router, face): (&Router, Face), stream: TcpStream, remote: SocketAddr) {
     prepare_tcp(&stream, http.shared.config.keepalive);
     let Some(seat) = http.shared.seat() else {
         // As much as fits the empty buffer of the socket, which is all of it.
@@ -105,17 +107,16 @@ fn admit(http: &Arc<Http>, router: &Router, stream: TcpStream, remote: SocketAdd
         }
     };
     let ends = (remote, local);
-    http.shared.tasks.spawn(serve(Arc::clone(http), router.clone(), stream, ends, seat));
+    let link = Arc::new(Link { router: router.clone(), face, _seat: seat });
+    http.shared.tasks.spawn(serve(Arc::clone(http), link, stream, ends));
 }
 
 async fn serve(
     http: Arc<Http>,
-    router: Router,
+    link: Arc<Link>,
     stream: TcpStream,
     (remote, local): (SocketAddr, SocketAddr),
-    seat: Seat,
 ) {
-    let link = Arc::new(Link { router, _seat: seat });
     let limits = &http.shared.config.limits;
     let stream = Slow::new(stream, limits.write_deadline);
     let Some(acceptor) = &http.tls else {
@@ -184,6 +185,11 @@ async fn answer(
         Some(response) => {
             http.shared.metrics.http(response.status().as_u16());
             response
+        }
+        // What nearly all requests are needs no looking up.
+        None if link.face == Face::Whole && post::is_exchange(&parts) => {
+            // In one piece of memory of its own, which a connection that waits does not hold.
+            Box::pin(post::posted(&http, &peer, &parts, body)).await
         }
         None => {
             let mut router = link.router.clone();

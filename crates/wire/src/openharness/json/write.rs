@@ -12,8 +12,8 @@ pub struct Writer {
     layout: Option<usize>,
 }
 
-/// Room for a message from the start, in bytes.
-const USUAL: usize = 1 << 10;
+/// Room for a message from the start, in bytes: a text of a screen stands in an answer twice.
+const USUAL: usize = 4 << 10;
 
 impl Writer {
     /// Writes on one line without blanks.
