@@ -51,6 +51,7 @@ mod work;
 mod workers;
 
 pub(crate) use attachment::{Attachment, Taken, Verdict};
+pub(crate) use batch::DIGEST;
 pub(crate) use context::{Inquirer, Told};
 pub(crate) use guard::Sets;
 pub(crate) use hub::Hub;

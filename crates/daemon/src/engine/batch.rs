@@ -38,6 +38,9 @@ const SHELL_ACTUATORS: usize = 64;
 /// What was done before with another body under the same id.
 const CONFLICT: &str = "this id was used before with another body; use a new one";
 
+/// What stands between the end of a turn and the hash of its State.
+pub(crate) const DIGEST: &str = " :digest \"";
+
 /// What was to be a repeat, and is none.
 const NOT_KNOWN: &str = "no message of this id is known";
 
@@ -347,7 +350,7 @@ impl<'a> Batch<'a> {
             if self.is_refused(at, &effects) {
                 self.mark_refused(at);
             }
-            let ends_turn = effects.iter().any(|effect| matches!(effect, Effect::Finish { .. }));
+            let mut finish = None;
             for effect in effects {
                 let draft = self.record_effect(&effect, at);
                 match effect {
@@ -360,14 +363,12 @@ impl<'a> Batch<'a> {
                         let effect = Box::new(effect);
                         self.after.push(After::Carry { effect, draft: Some(draft) });
                     }
-                    Effect::Decided(_)
-                    | Effect::Settled { .. }
-                    | Effect::Say(_)
-                    | Effect::Finish { .. } => {}
+                    Effect::Finish { .. } => finish = Some(draft),
+                    Effect::Decided(_) | Effect::Settled { .. } | Effect::Say(_) => {}
                 }
             }
-            if ends_turn {
-                self.mark(at);
+            if let Some(draft) = finish {
+                self.mark(draft);
             }
             principal = ENGINE;
         }
@@ -482,11 +483,16 @@ impl<'a> Batch<'a> {
         draft
     }
 
-    /// Notes the hash of the State at the end of a turn, for replay to compare.
-    fn mark(&mut self, event: usize) {
+    /// Notes the hash of the State with the end of a turn, for replay to compare. Not in a record of its
+    /// own: a record is a twentieth of what a prompt costs, however little it says.
+    fn mark(&mut self, finish: usize) {
+        let body = &mut self.append.drafts[finish].body;
+        // The end of the list, which is written again behind it.
+        body.pop();
+        body.push_str(DIGEST);
+        body.push_str(&self.core.state.digest());
         // Hex digits: nothing in them needs to be escaped.
-        let body = format!("(:digest \"{}\")", self.core.state.digest());
-        self.record("mark", body, None, Cause::Earlier(event), ENGINE);
+        body.push_str("\")");
     }
 
     /// The record of an effect's intent, as the cause of its outcome.

@@ -29,7 +29,7 @@ fn what_was_recorded_comes_again() {
     }
     let done = replay(&fixture, &all());
     assert_eq!(done.difference, None);
-    assert_eq!((done.sessions, done.erased, done.events, done.states), (2, 0, 14, 14));
+    assert_eq!((done.sessions, done.erased, done.events, done.states), (2, 0, 14, 20));
     // Each prompt is consulted about, decided, answered and finished.
     assert_eq!(done.effects, 24);
     let one = replay(&fixture, &Range { session: Some("a".into()), ..all() });
@@ -101,6 +101,19 @@ fn another_state_is_found() {
         let number = found.record;
         assert_eq!(replay(&fixture, &Range { from: number + 1, ..all() }).difference, None);
     }
+}
+
+#[test]
+fn another_state_is_found_at_the_end_of_a_turn() {
+    let mut fixture = Fixture::new();
+    let mut driven = Driven::begin(&mut fixture, "a");
+    driven.prompt(&mut fixture, "help");
+    assert_eq!(replay(&fixture, &all()).difference, None);
+    driven.is_spoiled = true;
+    driven.prompt(&mut fixture, "help");
+    let found = difference(&fixture);
+    assert_eq!(found.expected, "state `00`");
+    assert_eq!(replay(&fixture, &Range { from: found.record + 1, ..all() }).difference, None);
 }
 
 #[test]
