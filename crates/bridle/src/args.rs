@@ -190,7 +190,7 @@ pub(crate) enum Command {
     /// Choose the folder of Org files to remember with: first say what would be read, then do it
     #[command(
         after_help = "Nothing is written before a yes, or --yes; the files themselves are never changed. Then the \
-        setting\n`memex` is written and the index is made.\n\n\
+        setting\n`memex` is written and the index is made, by the daemon if one runs.\n\n\
         Examples:\n  \
         bridle init\n  \
         bridle init ~/org --dry-run --json\n  \
@@ -205,10 +205,12 @@ pub(crate) enum Command {
         subcommand,
         after_help = "query, outline, focus, get and status ask the daemon, which keeps an index of the folder that\n\
         `bridle init` chose. log, show, diff, at and snapshots read the past, also without a daemon.\n\
-        snapshot, restore and rollback ask the daemon, and so does `bridle undo`.\n\n\
+        edit changes a file after a yes; snapshot, restore and rollback ask the daemon, too, and so does\n\
+        `bridle undo`.\n\n\
         Examples:\n  \
         bridle memory query --tag house --state open\n  \
         bridle memory focus projects/roof.org --budget 2000\n  \
+        bridle memory edit projects/roof.org --outline 'Buy a ladder' state DONE\n  \
         bridle memory log projects/roof.org"
     )]
     Memory(memory::Memory),

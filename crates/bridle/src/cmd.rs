@@ -54,7 +54,7 @@ pub(crate) fn run(command: Command) -> Result<Exit, Failure> {
         Command::Pair(args) => pair::run(args),
         Command::Tap(args) => talk::tap(args),
         Command::Sexp(args) => text::sexp(&args),
-        Command::Init(args) => init::run(&args),
+        Command::Init(args) => init::run(args),
         Command::Org(verb) => org::run(&verb),
         Command::Memory(verb) => memory::run(verb),
         Command::Undo(args) => memory::undo(args),

@@ -116,6 +116,11 @@ impl Failure {
         self
     }
 
+    /// What went wrong, without the rest.
+    pub(crate) fn what(&self) -> &str {
+        &self.what
+    }
+
     pub(crate) fn exit(&self) -> Exit {
         self.exit
     }

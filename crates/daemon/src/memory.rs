@@ -14,7 +14,7 @@ mod sight;
 mod stamp;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bridle_host::{Act, Surroundings, Told};
@@ -229,6 +229,34 @@ impl Editor {
         let real = self.memory.real_path(&path).map_err(|error| told(&error))?;
         let real = self.memory.root().join(real.as_str()).display().to_string();
         Ok(with(without(payload, "path"), "path", Value::str(real)))
+    }
+}
+
+/// The place of an editor that may come later, when a folder is chosen. Until then nothing is offered.
+pub(crate) struct Seat(pub(crate) Arc<OnceLock<Editor>>);
+
+impl Act for Seat {
+    fn actions(&self) -> &'static [&'static str] {
+        self.0.get().map_or(&[], Act::actions)
+    }
+
+    fn act(&self, order: &Order, around: &mut Surroundings<'_>) -> Outcome {
+        match self.0.get() {
+            Some(editor) => editor.act(order, around),
+            None => Outcome::Failed("no memex is open".into()),
+        }
+    }
+
+    fn prepare(&self, payload: &Value) -> Option<Value> {
+        self.0.get()?.prepare(payload)
+    }
+
+    fn after_failure(&self, session: &str, turn: u64) -> Advice {
+        self.0.get().map(|editor| editor.after_failure(session, turn)).unwrap_or_default()
+    }
+
+    fn told(&self, order: &Order, record: u64) -> Told {
+        self.0.get().map_or(Told::Unknown, |editor| editor.told(order, record))
     }
 }
 

@@ -17,7 +17,7 @@ use bridle_sexp::Value;
 
 /// Carries out orders of one name.
 pub trait Act: Send + Sync {
-    /// The actions that it knows.
+    /// The actions that it knows; none: it is not there yet, and nobody is told of it.
     fn actions(&self) -> &'static [&'static str];
 
     /// Carries an order out. Blocks.
@@ -113,7 +113,7 @@ impl Registry {
             place: Place::Host,
             actions: act.actions().iter().map(|action| Name::new(action)).collect(),
         };
-        self.0.iter().map(entry).collect()
+        self.0.iter().filter(|(_, act)| !act.actions().is_empty()).map(entry).collect()
     }
 
     /// Carries an order out.

@@ -23,6 +23,8 @@ pub enum Ask {
     ForgetRecord(u64),
     /// The policies read again.
     InstallPolicy,
+    /// A folder of Org files taken up, by its path.
+    OpenMemex(String),
     /// The questions that wait for a yes.
     Approvals,
     /// How it stands with one of them.
@@ -90,6 +92,10 @@ impl Ask {
                 Value::plist([("action", Value::keyword("forget")), ("record", number(*record))])
             }
             Ask::InstallPolicy => Value::plist([("action", Value::keyword("install-policy"))]),
+            Ask::OpenMemex(path) => Value::plist([
+                ("action", Value::keyword("open-memex")),
+                ("path", Value::str(path.as_str())),
+            ]),
             Ask::Approvals => Value::plist([("action", Value::keyword("approvals"))]),
             Ask::Approval(approval) => Value::plist([
                 ("action", Value::keyword("approval")),

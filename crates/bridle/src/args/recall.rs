@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueHint};
 
 use super::Peer;
-use crate::settings::ConfigFile;
 
 #[derive(Debug, Args)]
 pub(crate) struct Init {
@@ -22,7 +21,7 @@ pub(crate) struct Init {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) file: ConfigFile,
+    pub(crate) peer: Peer,
     /// State directory for the index [default: the settings']
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) state: Option<String>,

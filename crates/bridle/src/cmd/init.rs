@@ -8,9 +8,12 @@ use std::time::{Duration, Instant};
 
 use bridle_daemon::librarian::survey::{self, Progress, Survey};
 use bridle_daemon::lock::StateLock;
+use bridle_shell::system::{self, Ask, Said};
 
 use super::confirm;
 use super::record::print;
+use super::talk::find;
+use crate::args::Peer;
 use crate::args::recall::Init;
 use crate::exit::{Exit, Failure};
 use crate::json::{object, quoted};
@@ -25,10 +28,10 @@ const FRAME: Duration = Duration::from_millis(100);
 /// Width of the bar, in characters.
 const WIDTH: usize = 30;
 
-pub(crate) fn run(args: &Init) -> Result<Exit, Failure> {
-    let given = Given::with_state(args.file.clone(), args.state.clone());
+pub(crate) fn run(args: Init) -> Result<Exit, Failure> {
+    let given = Given::with_state(args.peer.file.clone(), args.state.clone());
     let settings = Settings::resolve(&given)?;
-    let folder = folder(args, &settings)?;
+    let folder = folder(&args, &settings)?;
     let rules = settings.memex_rules()?.rules;
     let mut bar = Bar::new("reading");
     let survey = survey::survey(&folder, &rules, |progress| bar.draw(progress));
@@ -45,19 +48,59 @@ pub(crate) fn run(args: &Init) -> Result<Exit, Failure> {
         let done = "nothing is written; `bridle init --yes` does it\n";
         return print(&if args.json { as_json(&folder, &survey, None) } else { done.to_owned() });
     }
-    let file = args.file.config.clone().map_or_else(settings::expected_file, Ok)?;
+    let file = args.peer.file.config.clone().map_or_else(settings::expected_file, Ok)?;
     write_setting(&file, &folder)?;
-    let seconds = index(&folder, &rules, &settings)?;
+    let taken = match index(&folder, &rules, &settings)? {
+        Some(seconds) => Taken::Indexed(seconds),
+        None => told_daemon(args.peer, &folder),
+    };
     print(&match args.json {
-        true => as_json(&folder, &survey, Some((&file, seconds))),
-        false => match seconds {
-            Some(seconds) => format!("wrote {}\nindexed in {seconds:.1} s\n", file.display()),
-            None => format!(
-                "wrote {}\na daemon runs: it takes the memex up when it is started again\n",
-                file.display()
-            ),
-        },
+        true => as_json(&folder, &survey, Some((&file, &taken))),
+        false => format!("wrote {}\n{}", file.display(), taken.told()),
     })
+}
+
+/// Who has taken the folder up.
+enum Taken {
+    /// The index is made, in so many seconds; no daemon runs.
+    Indexed(f64),
+    /// The daemon that runs.
+    ByDaemon,
+    /// Nobody yet: a daemon runs, and does not take it, for this reason.
+    AtNextStart(String),
+}
+
+impl Taken {
+    fn told(&self) -> String {
+        match self {
+            Taken::Indexed(seconds) => format!("indexed in {seconds:.1} s\n"),
+            Taken::ByDaemon => "the daemon that runs has taken it up\n".to_owned(),
+            Taken::AtNextStart(why) => {
+                format!(
+                    "a daemon runs and has not taken it up: {why}\nstart it again: it will then\n"
+                )
+            }
+        }
+    }
+
+    fn word(&self) -> &'static str {
+        match self {
+            Taken::Indexed(_) => "none",
+            Taken::ByDaemon => "taken",
+            Taken::AtNextStart(_) => "start-again",
+        }
+    }
+}
+
+/// Asks the daemon that runs to take the folder up.
+fn told_daemon(peer: Peer, folder: &Path) -> Taken {
+    let ask = Ask::OpenMemex(folder.to_string_lossy().into_owned());
+    let asked = find(peer).and_then(|targets| Ok(system::ask(&targets, &ask)?));
+    match asked {
+        Ok(Said::Done(_)) => Taken::ByDaemon,
+        Ok(Said::Not(answer)) => Taken::AtNextStart(answer.message),
+        Err(failure) => Taken::AtNextStart(failure.what().to_owned()),
+    }
 }
 
 /// The folder, whole and without links.
@@ -124,13 +167,17 @@ fn told(folder: &Path, survey: &Survey) -> String {
     text
 }
 
-fn as_json(folder: &Path, survey: &Survey, done: Option<(&Path, Option<f64>)>) -> String {
+fn as_json(folder: &Path, survey: &Survey, done: Option<(&Path, &Taken)>) -> String {
     let skipped = survey
         .skipped
         .iter()
         .map(|entry| object(&[("path", quoted(&entry.path)), ("why", quoted(entry.why.word()))]));
     let skipped: Vec<String> = skipped.collect();
-    let (file, seconds) = done.map_or((None, None), |(file, seconds)| (Some(file), seconds));
+    let (file, taken) = done.unzip();
+    let seconds = taken.and_then(|taken| match taken {
+        Taken::Indexed(seconds) => Some(seconds),
+        _ => None,
+    });
     let null = || "null".to_owned();
     let line = object(&[
         ("folder", quoted(&folder.to_string_lossy())),
@@ -142,6 +189,7 @@ fn as_json(folder: &Path, survey: &Survey, done: Option<(&Path, Option<f64>)>) -
         ("skipped", format!("[{}]", skipped.join(","))),
         ("more_skipped", survey.more_skipped.to_string()),
         ("wrote", file.map_or_else(null, |file| quoted(&file.to_string_lossy()))),
+        ("daemon", taken.map_or_else(null, |taken| quoted(taken.word()))),
         ("indexed_seconds", seconds.map_or_else(null, |seconds| format!("{seconds:.3}"))),
     ]);
     format!("{line}\n")

@@ -202,6 +202,66 @@ fn a_folder_is_shown_before_it_is_set_and_asked_after() {
 }
 
 #[test]
+fn a_grant_for_a_change_of_two_files_covers_both() {
+    let home = Home::new();
+    home.write("memex/here.org", "* One\n* Two\n* Three\n");
+    home.write("memex/there.org", "");
+    let _daemon = home.up(&["--memex", &home.path("memex")]);
+    let refile = |line: &str| {
+        let args = ["memory", "edit", "here.org", "--line", line, "refile", "--to-file"];
+        ask(&home, &[&args[..], &["there.org"]].concat())
+    };
+    let waits = refile("1");
+    assert!(waits.code == 75, "{waits:?}");
+    let id = word_after(&waits.stderr, "question ").to_owned();
+    let granted = ask(&home, &["approve", &id, "--always", "--for", "1h", "--yes", "--wait"]);
+    assert_eq!(granted.code, 0, "{granted:?}");
+    assert!(granted.stdout.contains("there.org\") &&"), "{granted:?}");
+    let text = |name: &str| std::fs::read_to_string(home.path(&format!("memex/{name}"))).unwrap();
+    assert_eq!((&*text("here.org"), &*text("there.org")), ("* Two\n* Three\n", "* One\n"));
+    let done = refile("1");
+    assert_eq!(done.code, 0, "it is not asked again: {done:?}");
+    assert_eq!((&*text("here.org"), &*text("there.org")), ("* Three\n", "* One\n* Two\n"));
+    // A third file is another thing.
+    let args = ["memory", "edit", "here.org", "--line", "1", "refile", "--to-file", "new.org"];
+    assert_eq!(ask(&home, &args).code, 75);
+}
+
+#[test]
+fn a_daemon_that_runs_takes_the_folder_up() {
+    let home = Home::new();
+    home.write("memex/garden.org", TEXT);
+    home.write("other/a.org", "* A\n");
+    let _daemon = home.up(&[]);
+    let none = ask(&home, &["memory", "query", "water"]);
+    assert!(none.stderr.contains("bridle init DIR"), "{none:?}");
+    let (folder, other) = (home.path("memex"), home.path("other"));
+    // Nobody may choose it for the owner.
+    let port = home.run(&[
+        "send",
+        "--addr",
+        &home.path("b.sock"),
+        "(:type :REQUEST :id 1 :target \
+        :system :payload (:action :open-memex :path \"nowhere\"))",
+    ]);
+    assert!(port.stdout.contains(":invalid-value"), "{port:?}");
+    let taken = ask(&home, &["init", &folder, "--yes"]);
+    assert!(taken.stdout.ends_with("the daemon that runs has taken it up\n"), "{taken:?}");
+    let query = ["memory", "query", "water", "--addr", &home.path("b.sock")];
+    until_told(&home, &query, |told| told.contains("garden.org:1  * TODO Water the beds"));
+    let edit = ["memory", "edit", "garden.org", "--line", "1", "state", "DONE", "--yes"];
+    let done = ask(&home, &edit);
+    assert_eq!(done.code, 0, "{done:?}");
+    let text = std::fs::read_to_string(home.path("memex/garden.org")).unwrap();
+    assert_eq!(text, TEXT.replace("TODO", "DONE"));
+    // The same again is nothing new; another one needs a start.
+    let again = ask(&home, &["init", &folder, "--yes", "--json"]);
+    assert!(again.stdout.contains("\"daemon\":\"taken\""), "{again:?}");
+    let later = ask(&home, &["init", &other, "--yes"]);
+    assert!(later.code == 0 && later.stdout.contains("another memex is open"), "{later:?}");
+}
+
+#[test]
 fn what_is_not_there_is_said() {
     let home = Home::new();
     for (args, code) in [

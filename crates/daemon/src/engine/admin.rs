@@ -107,7 +107,7 @@ fn let_go(inner: &mut Inner) {
 
 /// Forgets which versions of the user's files follow from it; the files stay as they are.
 async fn forget_versions(hub: &Hub, id: &SessionId, record: Option<u64>) -> Result<(), String> {
-    let Some(memory) = hub.memory.clone() else { return Ok(()) };
+    let Some(memory) = hub.memory().cloned() else { return Ok(()) };
     let session = id.clone();
     let forgot = tokio::task::spawn_blocking(move || memory.forget(session.as_str(), record));
     let forgot = forgot.await.map_err(|error| error.to_string())?;

@@ -370,7 +370,7 @@ impl Drop for Attachment {
         let shell = inner.feed(self.id).and_then(|feed| feed.about.shell.clone());
         inner.leave(self.id);
         drop(inner);
-        if let (Some(memory), Some(shell)) = (&self.hub.memory, shell) {
+        if let (Some(memory), Some(shell)) = (self.hub.memory(), shell) {
             // Its buffers went with it, or will be reported again.
             memory.left(&buffers::holder(&self.session.id, shell.as_str()));
         }

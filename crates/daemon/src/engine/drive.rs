@@ -287,7 +287,7 @@ impl Desk {
 
     /// Notes which files shells have unsaved changes in: those are not written meanwhile.
     fn note_buffers(&self, works: &[Work]) {
-        let Some(memory) = &self.hub.memory else { return };
+        let Some(memory) = self.hub.memory() else { return };
         for work in works {
             if let Work::Signal(inbound) = work {
                 buffers::note(memory, &self.session.id, &inbound.signal);

@@ -6,6 +6,7 @@
 
 mod install;
 mod ongoing;
+mod opening;
 mod resting;
 mod start;
 
@@ -29,6 +30,7 @@ use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use self::opening::Files;
 use self::resting::Resting;
 use super::attachment::Attachment;
 use super::batch::Means;
@@ -72,10 +74,10 @@ pub(crate) struct Hub {
     pub(super) readers: Readers,
     clock: Arc<Clock>,
     host: Arc<Host>,
-    /// What the host carries out.
+    /// What the host carried out when it began.
     actuators: Vec<Actuator>,
     /// The user's files, if there are any to look after.
-    pub(super) memory: Option<Arc<Memory>>,
+    files: Files,
     sessions: Mutex<HashMap<SessionId, Arc<Session>>>,
     /// Sessions at rest whose State is in memory.
     loaded: Mutex<Resting>,
@@ -83,8 +85,6 @@ pub(crate) struct Hub {
     pub(super) refusals: Refusals,
     /// The policies that hold.
     pub(crate) guard: Guard,
-    /// Who keeps the index of the Memex, if there is one.
-    pub(super) librarian: Option<Arc<Librarian>>,
     /// What principals did in all sessions.
     pub(super) sums: Sums,
     /// Buffers that shells have not saved.
@@ -253,6 +253,16 @@ impl Hub {
         Arc::clone(&self.host)
     }
 
+    /// The user's files, once there are any to look after.
+    pub(super) fn memory(&self) -> Option<&Arc<Memory>> {
+        self.files.memory()
+    }
+
+    /// Who keeps the index of them.
+    pub(super) fn librarian(&self) -> Option<&Arc<Librarian>> {
+        self.files.librarian()
+    }
+
     pub(super) fn host_ref(&self) -> &Host {
         &self.host
     }
@@ -270,7 +280,7 @@ impl Hub {
         let at = self.now();
         Means {
             host: &self.host,
-            actuators: &self.actuators,
+            actuators: self.files.actuators().unwrap_or(&self.actuators),
             guard: &self.guard,
             sums: &self.sums,
             at,

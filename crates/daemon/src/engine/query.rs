@@ -31,6 +31,9 @@ const LOOKED_AT: u64 = 512;
 /// What a client is told that names no question.
 const NO_NAME: &str = "expected the name of a question, such as `work-7`";
 
+/// What a client is told that names no folder.
+const NO_PATH: &str = "expected the path of a folder";
+
 /// What a client is told that answers neither yes nor no.
 const NO_VERDICT: &str = "expected `:allow` or `:deny`";
 
@@ -50,6 +53,8 @@ pub(crate) enum Query {
     Approve(Named, Reply),
     /// Read the policies again and let them hold.
     InstallPolicy,
+    /// Take a folder of Org files up, by its path.
+    OpenMemex(String),
     /// Something about the context.
     Context(Asked),
 }
@@ -88,6 +93,9 @@ impl Query {
             Some(Ok(Query::Approvals))
         } else if says("install-policy") {
             Some(Ok(Query::InstallPolicy))
+        } else if says("open-memex") {
+            let path = payload.get("path").and_then(Value::as_str).map(str::to_owned);
+            Some(path.map(Query::OpenMemex).ok_or_else(|| invalid("path", NO_PATH)))
         } else if says("approval") {
             Some(Named::of(payload).map(Query::Approval))
         } else if says("approve") {
@@ -177,6 +185,11 @@ impl Hub {
                 let hash = self.install_policies(&who.name()).await?;
                 let hash = Value::str(hash.to_string());
                 Ok(success("install-policy", [("hash", hash)]))
+            }
+            Query::OpenMemex(_) if !who.is_owner() => Err(self.forbid(&who, Attempt::OpenMemex)),
+            Query::OpenMemex(path) => {
+                let folder = self.open_memex(&path, &who.name()).await?;
+                Ok(success("open-memex", [("path", folder)]))
             }
             Query::Approval(named) => self.approval(&who, named, own).await,
             Query::Approve(named, reply) => self.approve(&who, named, reply, own).await,

@@ -55,7 +55,7 @@ impl Hub {
         match ask {
             Ask::Logs(_) if eyes == Eyes::Public => Err(self.forbid(who, Attempt::Recall)),
             Ask::Logs(limit) => self.logs(limit).await,
-            ask => match &self.librarian {
+            ask => match self.librarian() {
                 Some(librarian) => librarian.ask(ask, Asked { eyes }).await,
                 None => Err(no_memex()),
             },

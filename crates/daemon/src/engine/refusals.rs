@@ -44,6 +44,8 @@ pub(crate) enum Attempt<'a> {
     Say(Type),
     /// Installing policies.
     Install,
+    /// Choosing the folder of the memory.
+    OpenMemex,
     /// Asking what memory holds, or what the daemon logs.
     Recall,
     /// Answering what somebody else was asked.
@@ -89,9 +91,11 @@ impl Attempt<'_> {
         match self {
             Attempt::Attach(..) => Failure::because(Code::UnknownSession, NO_SUCH_SESSION),
             Attempt::Answer(_) => Failure::because(Code::UnknownId, NOT_ASKED),
-            Attempt::List | Attempt::Say(_) | Attempt::Install | Attempt::Recall => {
-                Code::NotPermitted.into()
-            }
+            Attempt::List
+            | Attempt::Say(_)
+            | Attempt::Install
+            | Attempt::OpenMemex
+            | Attempt::Recall => Code::NotPermitted.into(),
         }
     }
 
@@ -104,6 +108,7 @@ impl Attempt<'_> {
             }
             Attempt::List => ("list", "session", Value::Nil),
             Attempt::Install => ("install-policy", "session", Value::Nil),
+            Attempt::OpenMemex => ("open-memex", "session", Value::Nil),
             Attempt::Recall => ("recall", "session", Value::Nil),
             Attempt::Say(kind) => ("say", "type", Value::keyword(kind.as_str())),
             Attempt::Answer(id) => ("answer", "request", id.map_or(Value::Nil, Id::to_value)),

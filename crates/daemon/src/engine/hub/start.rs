@@ -1,6 +1,5 @@
 //! The beginning and the end of a hub, and its timer.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,7 +7,6 @@ use std::time::{Duration, Instant};
 use bridle_host::Host;
 use bridle_loop::{SessionId, Tick};
 use bridle_sexp::Value;
-use bridle_store::memory::{Memory, Options};
 use bridle_store::{Append, Draft, Store, Waiting};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -16,7 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use super::super::clock::Clock;
 use super::super::facts::HubFacts;
-use super::super::guard::{Guard, protected};
+use super::super::guard::Guard;
 use super::super::keeper::Keeper;
 use super::super::overlay::Overlays;
 use super::super::readers::Readers;
@@ -24,52 +22,12 @@ use super::super::refusals::Refusals;
 use super::super::sums::Sums;
 use super::super::wakes::Wakes;
 use super::super::work::Work;
+use super::opening::Files;
 use super::{DESKS, Hub};
 use crate::config::Config;
 use crate::error::Error;
-use crate::librarian::{Librarian, Setup, Watching};
-use crate::memory::{Editor, MEMORY};
+use crate::memory::MEMORY;
 use crate::metrics::EngineMetrics;
-
-/// Opens the user's files, if the settings name them.
-fn open_memory(config: &Config) -> Result<Option<Arc<Memory>>, Error> {
-    let Some(root) = &config.memex else { return Ok(None) };
-    let protected = protected(config).iter().map(|path| PathBuf::from(&**path)).collect();
-    let options = Options { root: root.clone(), protected };
-    let memory = Memory::open(&config.state, &options).map_err(Error::Memory)?;
-    Ok(Some(Arc::new(memory)))
-}
-
-/// The host with the actuator that edits them, and the files.
-fn with_memory(
-    host: Host,
-    config: &Config,
-    clock: &Arc<Clock>,
-) -> Result<(Host, Option<Arc<Memory>>), Error> {
-    let Some(memory) = open_memory(config)? else { return Ok((host, None)) };
-    let clock = Arc::clone(clock);
-    let editor = Editor::new(Arc::clone(&memory), Box::new(move || clock.now()), config.rollback);
-    Ok((host.with_actuator(MEMORY, Box::new(editor)), Some(memory)))
-}
-
-/// Who keeps the index of the files, if the settings name them.
-fn librarian(
-    config: &Config,
-    past: Option<&Arc<Memory>>,
-    clock: &Arc<Clock>,
-) -> Result<Option<Arc<Librarian>>, Error> {
-    let Some(folder) = config.memex.clone() else { return Ok(None) };
-    let clock = Arc::clone(clock);
-    let setup = Setup {
-        folder,
-        rules: config.memex_rules.clone(),
-        state: config.state.clone(),
-        past: past.cloned(),
-        clock: Box::new(move || clock.now()),
-        watching: Watching::default(),
-    };
-    Librarian::start(setup).map(Some).map_err(Error::Keeper)
-}
 
 /// The session that heartbeats go to.
 const HEARTBEAT: &str = "heartbeat";
@@ -100,7 +58,10 @@ impl Hub {
             #[cfg(feature = "faults")]
             &config.state,
         ));
-        let (host, memory) = with_memory(host, config, &clock)?;
+        let files = Files::of(config, &clock);
+        let host = host.with_actuator(MEMORY, Box::new(files.seat()));
+        let memory = config.memex.as_deref().map(|root| files.open(root)).transpose()?;
+        memory.iter().for_each(|memory| files.admit(memory));
         let reader = store.reader().map_err(Error::Record)?;
         let waiting = reader.open_sessions().map_err(Error::Record)?;
         let sums = Sums::read(&reader, clock.now()).map_err(Error::Record)?;
@@ -110,7 +71,10 @@ impl Hub {
         let (keeper, keeping) =
             Keeper::start(store, &config.state, Arc::clone(&clock), metrics.commits.clone())
                 .map_err(Error::Keeper)?;
-        let (limits, librarian) = (config.engine, librarian(config, memory.as_ref(), &clock)?);
+        if let (Some(root), Some(memory)) = (&config.memex, memory) {
+            files.look_after(root, memory)?;
+        }
+        let limits = config.engine;
         let hub = Arc::new(Hub {
             limits,
             keeper,
@@ -119,13 +83,12 @@ impl Hub {
             clock,
             actuators: host.actuators(),
             host: Arc::new(host),
-            memory,
+            files,
             sessions: Mutex::default(),
             loaded: Mutex::default(),
             wakes: Wakes::default(),
             refusals: Refusals::default(),
             guard: Guard::start(config),
-            librarian,
             sums,
             overlays: Arc::new(overlays),
             workers: Semaphore::new(limits.workers),
@@ -165,7 +128,7 @@ impl Hub {
         if tokio::time::timeout(grace, self.tasks.wait()).await.is_err() {
             tracing::warn!(left = self.tasks.len(), "work of sessions did not end in time");
         }
-        if let Some(librarian) = &self.librarian {
+        if let Some(librarian) = self.librarian() {
             librarian.stop().await;
         }
         self.note("daemon-down").await;

@@ -1,0 +1,165 @@
+//! The user's files: opened at the start if the settings name a folder, or later, once, when an owner chooses one.
+//!
+//! `bridle init` asks for it, so that a daemon need not be started again. A folder that is open stays: sessions have
+//! what follows from it. Whoever may ask is judged by `query`.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use bridle_host::Host;
+use bridle_loop::Actuator;
+use bridle_sexp::Value;
+use bridle_store::memory::{Memory, Options};
+use bridle_wire::Code;
+use bridle_wire::oacp::Failure;
+
+use super::super::clock::Clock;
+use super::super::context::invalid;
+use super::super::guard::protected;
+use super::Hub;
+use crate::config::{Config, RollbackChoice};
+use crate::error::Error;
+use crate::librarian::{Librarian, MemexRules, Setup, Watching};
+use crate::memory::{Editor, Seat};
+
+/// What whoever names a file, or nothing, is told.
+const NO_FOLDER: &str = "expected the path of a folder, whole";
+
+/// The files, and what is needed to open them.
+pub(super) struct Files {
+    state: PathBuf,
+    protected: Vec<PathBuf>,
+    rules: MemexRules,
+    rollback: RollbackChoice,
+    clock: Arc<Clock>,
+    editor: Arc<OnceLock<Editor>>,
+    open: OnceLock<Open>,
+    /// What the host carries out since they are open, if that was not so from the start.
+    actuators: OnceLock<Vec<Actuator>>,
+    /// One opens them at a time.
+    opening: tokio::sync::Mutex<()>,
+}
+
+struct Open {
+    memory: Arc<Memory>,
+    librarian: Arc<Librarian>,
+}
+
+impl Files {
+    pub(super) fn of(config: &Config, clock: &Arc<Clock>) -> Files {
+        Files {
+            state: config.state.clone(),
+            protected: protected(config).iter().map(|path| PathBuf::from(&**path)).collect(),
+            rules: config.memex_rules.clone(),
+            rollback: config.rollback,
+            clock: Arc::clone(clock),
+            editor: Arc::default(),
+            open: OnceLock::new(),
+            actuators: OnceLock::new(),
+            opening: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// The actuator that edits them, for the host.
+    pub(super) fn seat(&self) -> Seat {
+        Seat(Arc::clone(&self.editor))
+    }
+
+    pub(super) fn memory(&self) -> Option<&Arc<Memory>> {
+        self.open.get().map(|open| &open.memory)
+    }
+
+    pub(super) fn librarian(&self) -> Option<&Arc<Librarian>> {
+        self.open.get().map(|open| &open.librarian)
+    }
+
+    pub(super) fn actuators(&self) -> Option<&[Actuator]> {
+        self.actuators.get().map(Vec::as_slice)
+    }
+
+    /// Opens the files of a folder.
+    ///
+    /// # Errors
+    /// The folder or its past cannot be used.
+    pub(super) fn open(&self, root: &Path) -> Result<Arc<Memory>, Error> {
+        let options = Options { root: root.to_owned(), protected: self.protected.clone() };
+        Ok(Arc::new(Memory::open(&self.state, &options).map_err(Error::Memory)?))
+    }
+
+    /// Lets them be edited.
+    pub(super) fn admit(&self, memory: &Arc<Memory>) {
+        let clock = Arc::clone(&self.clock);
+        let now = Box::new(move || clock.now());
+        // Once: at the start, or while nothing is open.
+        let _ = self.editor.set(Editor::new(Arc::clone(memory), now, self.rollback));
+    }
+
+    /// Starts who keeps the index of them.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub(super) fn look_after(&self, root: &Path, memory: Arc<Memory>) -> Result<(), Error> {
+        let clock = Arc::clone(&self.clock);
+        let setup = Setup {
+            folder: root.to_owned(),
+            rules: self.rules.clone(),
+            state: self.state.clone(),
+            past: Some(Arc::clone(&memory)),
+            clock: Box::new(move || clock.now()),
+            watching: Watching::default(),
+        };
+        let librarian = Librarian::start(setup).map_err(Error::Keeper)?;
+        let _ = self.open.set(Open { memory, librarian });
+        Ok(())
+    }
+
+    /// The same while the daemon runs.
+    fn open_later(&self, root: &Path, host: &Host) -> Result<(), Error> {
+        let memory = self.open(root)?;
+        self.look_after(root, Arc::clone(&memory))?;
+        self.admit(&memory);
+        let _ = self.actuators.set(host.actuators());
+        Ok(())
+    }
+}
+
+impl Hub {
+    /// Takes a folder of Org files up, if none is open; tells which is, then.
+    ///
+    /// # Errors
+    /// `invalid-value`: it is no folder, it cannot be used, or another one is open.
+    pub(in super::super) async fn open_memex(
+        self: &Arc<Hub>,
+        path: &str,
+        by: &str,
+    ) -> Result<Value, Failure> {
+        let _alone = self.files.opening.lock().await;
+        let (hub, path) = (Arc::clone(self), PathBuf::from(path));
+        let opened = tokio::task::spawn_blocking(move || hub.open_folder(&path)).await;
+        let folder = opened.map_err(|error| {
+            tracing::error!(%error, "opening a memex broke off");
+            Failure::from(Code::Internal)
+        })??;
+        tracing::info!(by, "a memex is open");
+        Ok(Value::str(folder))
+    }
+
+    fn open_folder(&self, path: &Path) -> Result<String, Failure> {
+        let real = path.is_absolute().then(|| path.canonicalize().ok()).flatten();
+        let real = real.filter(|real| real.is_dir()).ok_or_else(|| invalid("path", NO_FOLDER))?;
+        let name = real.display().to_string();
+        match self.files.memory() {
+            Some(open) if open.root() == real => return Ok(name),
+            Some(_) => {
+                let text = "another memex is open; it is exchanged when the daemon starts again";
+                return Err(invalid("path", text));
+            }
+            None => {}
+        }
+        self.files.open_later(&real, &self.host).map_err(|error| {
+            tracing::warn!(%error, "a memex cannot be opened");
+            invalid("path", format!("the folder cannot be a memex: {error}"))
+        })?;
+        Ok(name)
+    }
+}
