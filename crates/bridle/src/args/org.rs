@@ -8,13 +8,19 @@ use clap::{Args, Subcommand, ValueHint};
 pub(crate) enum Org {
     /// Read files and put them together again: exit 1 and the place where a file does not come back as it was
     #[command(
-        after_help = "Any bytes are Org text, so this fails only where the reader has a fault.\n\n\
-        Example:\n  bridle org check notes/*.org"
+        after_help = "Any bytes are Org text, so this fails only where the reader has a fault, or a file cannot be\n\
+        read: each is named, and the others are read all the same.\n\n\
+        Examples:\n  \
+        bridle org check notes/*.org\n  \
+        bridle org check --json notes/*.org | jq 'select(.status != \"same\")'"
     )]
     Check {
         /// The files; `-` is stdin
         #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, required = true)]
         files: Vec<PathBuf>,
+        /// Print a JSON object for each file, a line each
+        #[arg(long)]
+        json: bool,
     },
     /// Print what a file is made of: types, nesting, places, and what each thing says
     #[command(

@@ -214,7 +214,27 @@ impl Grant {
         format!("({})", words.collect::<Vec<_>>().join(" "))
     }
 
-    /// The condition on what it is done to.
+    /// The other file, if two are changed: policies are asked about both.
+    fn elsewhere(&self, kind: &str) -> Option<&str> {
+        let other = self.payload.get("to").filter(|_| kind == "edit")?.get("path")?.as_str()?;
+        (self.payload.get("path").and_then(Value::as_str) != Some(other)).then_some(other)
+    }
+
+    /// The condition on what it is done to, in the head of a permit and behind it.
+    fn place(&self, kind: &str) -> (String, String) {
+        let resource = self.resource(kind);
+        match self.elsewhere(kind) {
+            None => (format!("resource == {resource}"), String::new()),
+            Some(other) => {
+                let other = other.escape_default();
+                let both =
+                    format!("(resource == {resource} || resource == Path::\"{other}\") &&\n    ");
+                ("resource".to_owned(), both)
+            }
+        }
+    }
+
+    /// What it is done to.
     fn resource(&self, kind: &str) -> String {
         let text = |key| self.payload.get(key).and_then(Value::as_str).unwrap_or_default();
         let first = self.payload.get("argv").and_then(Value::elements);
@@ -236,7 +256,7 @@ impl Grant {
             return Err(Failure::new(Exit::Usage, "the policies allow it already, without a yes")
                 .hint("answer without --always"));
         }
-        let resource = self.resource(&kind);
+        let (resource, both) = self.place(&kind);
         // The content of a file may differ from one time to the next; everything else may not.
         let exact = match &*kind {
             "read" | "write" => {
@@ -256,8 +276,8 @@ impl Grant {
             "\n* Granted until {until}: {kind} by {target}\n:PROPERTIES:\n:CUSTOM_ID: {id}\n:END:\n\n\
              Asked for as {question}, in a session of {owner}:\n\n: {quoted}\n\n\
              #+begin_src cedar\n\
-             permit (principal, action == Action::\"{kind}\", resource == {resource})\n\
-             when {{\n    {exact} &&\n    context.session.owner == Person::\"{person}\" &&\n    \
+             permit (principal, action == Action::\"{kind}\", {resource})\n\
+             when {{\n    {both}{exact} &&\n    context.session.owner == Person::\"{person}\" &&\n    \
              context.now < {seconds}\n}};\n#+end_src\n\n\
              #+begin_src examples\n(allow {before})\n({word} {later})\n#+end_src\n",
             target = self.target,

@@ -1,7 +1,7 @@
 //! `bridle org`: whether a file comes back as it was, and what it is made of.
 
 use std::io::{self, BufWriter, Read as _, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bridle_org::{Count, Fact, Shown, Span, Tree};
 
@@ -12,27 +12,57 @@ use crate::json::{object, quoted};
 
 pub(crate) fn run(verb: &args::Org) -> Result<Exit, Failure> {
     match verb {
-        args::Org::Check { files } => check(files.iter().map(std::path::PathBuf::as_path)),
+        args::Org::Check { files, json } => check(files, *json),
         args::Org::Tree(args) => tree(args),
     }
 }
 
-fn check<'f>(files: impl Iterator<Item = &'f Path>) -> Result<Exit, Failure> {
-    let (mut count, mut bytes, mut lost) = (0_usize, 0_usize, false);
+/// Reads every file, whatever becomes of the others.
+fn check(files: &[PathBuf], as_json: bool) -> Result<Exit, Failure> {
+    let (mut bytes, mut is_good) = (0_usize, true);
     for file in files {
-        let source = read(file)?;
-        if let Some(offset) = Tree::read(&source).first_loss() {
-            print(&format!("{}: differs at byte {offset}\n", file.display()))?;
-            lost = true;
+        let read = read(file);
+        let loss = read.as_ref().ok().and_then(|source| Tree::read(source).first_loss());
+        is_good &= read.is_ok() && loss.is_none();
+        bytes += read.as_ref().map_or(0, Vec::len);
+        if as_json {
+            print(&checked(file, &read, loss))?;
+            continue;
         }
-        count += 1;
-        bytes += source.len();
+        match (&read, loss) {
+            // Where nobody reads that, the exit code says it.
+            (Err(failed), _) => drop(write!(io::stderr().lock(), "{failed}")),
+            (_, Some(offset)) => {
+                print(&format!("{}: differs at byte {offset}\n", file.display())).map(drop)?
+            }
+            _ => {}
+        }
     }
-    if lost {
+    if !is_good {
         return Ok(Exit::Answered);
     }
+    let count = files.len();
     let files = if count == 1 { "file" } else { "files" };
-    print(&format!("{count} {files}, {bytes} bytes: the same\n"))
+    let same = format!("{count} {files}, {bytes} bytes: the same\n");
+    if as_json { Ok(Exit::Ok) } else { print(&same) }
+}
+
+/// What became of one file, as a line of JSON.
+fn checked(file: &Path, read: &Result<Vec<u8>, Failure>, loss: Option<usize>) -> String {
+    let status = match (read, loss) {
+        (Err(_), _) => "unreadable",
+        (_, Some(_)) => "differs",
+        _ => "same",
+    };
+    let null = || "null".to_owned();
+    let line = object(&[
+        ("file", quoted(&file.to_string_lossy())),
+        ("status", quoted(status)),
+        ("bytes", read.as_ref().map_or_else(|_| null(), |source| source.len().to_string())),
+        ("offset", loss.map_or_else(null, |offset| offset.to_string())),
+        ("reason", read.as_ref().err().map_or_else(null, |failed| quoted(failed.what()))),
+    ]);
+    format!("{line}\n")
 }
 
 fn tree(args: &args::Tree) -> Result<Exit, Failure> {

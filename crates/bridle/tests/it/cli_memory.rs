@@ -207,11 +207,12 @@ fn a_grant_for_a_change_of_two_files_covers_both() {
     home.write("memex/here.org", "* One\n* Two\n* Three\n");
     home.write("memex/there.org", "");
     let _daemon = home.up(&["--memex", &home.path("memex")]);
-    let refile = |line: &str| {
-        let args = ["memory", "edit", "here.org", "--line", line, "refile", "--to-file"];
-        ask(&home, &[&args[..], &["there.org"]].concat())
+    let socket = home.path("b.sock");
+    let refile = |file: &str| {
+        let spot = ["memory", "edit", "here.org", "--addr", &socket, "--line", "1"];
+        home.run(&[&spot[..], &["refile", "--to-file", file]].concat())
     };
-    let waits = refile("1");
+    let waits = refile("there.org");
     assert!(waits.code == 75, "{waits:?}");
     let id = word_after(&waits.stderr, "question ").to_owned();
     let granted = ask(&home, &["approve", &id, "--always", "--for", "1h", "--yes", "--wait"]);
@@ -219,12 +220,11 @@ fn a_grant_for_a_change_of_two_files_covers_both() {
     assert!(granted.stdout.contains("there.org\") &&"), "{granted:?}");
     let text = |name: &str| std::fs::read_to_string(home.path(&format!("memex/{name}"))).unwrap();
     assert_eq!((&*text("here.org"), &*text("there.org")), ("* Two\n* Three\n", "* One\n"));
-    let done = refile("1");
+    let done = refile("there.org");
     assert_eq!(done.code, 0, "it is not asked again: {done:?}");
     assert_eq!((&*text("here.org"), &*text("there.org")), ("* Three\n", "* One\n* Two\n"));
     // A third file is another thing.
-    let args = ["memory", "edit", "here.org", "--line", "1", "refile", "--to-file", "new.org"];
-    assert_eq!(ask(&home, &args).code, 75);
+    assert_eq!(refile("new.org").code, 75);
 }
 
 #[test]
@@ -236,21 +236,22 @@ fn a_daemon_that_runs_takes_the_folder_up() {
     let none = ask(&home, &["memory", "query", "water"]);
     assert!(none.stderr.contains("bridle init DIR"), "{none:?}");
     let (folder, other) = (home.path("memex"), home.path("other"));
-    // Nobody may choose it for the owner.
-    let port = home.run(&[
+    // What is no folder is refused.
+    let refused = home.run(&[
         "send",
         "--addr",
         &home.path("b.sock"),
         "(:type :REQUEST :id 1 :target \
         :system :payload (:action :open-memex :path \"nowhere\"))",
     ]);
-    assert!(port.stdout.contains(":invalid-value"), "{port:?}");
+    assert!(refused.stdout.contains(":invalid-value"), "{refused:?}");
     let taken = ask(&home, &["init", &folder, "--yes"]);
     assert!(taken.stdout.ends_with("the daemon that runs has taken it up\n"), "{taken:?}");
     let query = ["memory", "query", "water", "--addr", &home.path("b.sock")];
     until_told(&home, &query, |told| told.contains("garden.org:1  * TODO Water the beds"));
-    let edit = ["memory", "edit", "garden.org", "--line", "1", "state", "DONE", "--yes"];
-    let done = ask(&home, &edit);
+    let socket = home.path("b.sock");
+    let spot = ["memory", "edit", "garden.org", "--addr", &socket, "--line", "1"];
+    let done = home.run(&[&spot[..], &["state", "DONE", "--yes"]].concat());
     assert_eq!(done.code, 0, "{done:?}");
     let text = std::fs::read_to_string(home.path("memex/garden.org")).unwrap();
     assert_eq!(text, TEXT.replace("TODO", "DONE"));

@@ -11,10 +11,21 @@ fn any_bytes_come_back() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_named() {
-    let done = pipe(&["org", "check", "/nowhere/a.org"], "");
-    assert_eq!(done.code, 66, "{}", done.stderr);
-    assert!(done.stderr.contains("cannot read `/nowhere/a.org`"), "{}", done.stderr);
+fn a_file_that_cannot_be_read_is_named_and_the_others_are_read() {
+    let done = pipe(&["org", "check", "/nowhere/a.org", "-", "/nowhere/b.org"], "* a\n");
+    assert_eq!(done.code, 1, "{}", done.stderr);
+    for file in ["/nowhere/a.org", "/nowhere/b.org"] {
+        assert!(done.stderr.contains(&format!("cannot read `{file}`")), "{}", done.stderr);
+    }
+    let done = pipe(&["org", "check", "--json", "/nowhere/a.org", "-"], "* a\n");
+    assert_eq!(done.code, 1, "{}", done.stderr);
+    let lines = done.stdout.lines().map(|line| serde_json::from_str(line).unwrap());
+    let lines: Vec<serde_json::Value> = lines.collect();
+    assert_eq!(lines[0]["status"], "unreadable");
+    assert!(lines[0]["reason"].as_str().unwrap().contains("cannot read"), "{lines:?}");
+    assert_eq!((&lines[1]["status"], &lines[1]["bytes"]), (&"same".into(), &4.into()));
+    let done = pipe(&["org", "check", "--json", "-"], "* a\n");
+    assert_eq!(done.code, 0, "{}", done.stderr);
 }
 
 #[test]

@@ -146,16 +146,42 @@ impl<'s> Notes<'s> {
     /// Whether the past has grown so large that it takes in no more of this; what waits is dropped then.
     fn is_full(&mut self) -> bool {
         let file: PathBuf = self.shared.state.join(MEMORY_FILE);
-        if std::fs::metadata(file).is_ok_and(|meta| meta.len() <= MAX_PAST) {
-            return false;
-        }
-        if !std::mem::replace(&mut self.is_told, true) {
-            tracing::warn!(
+        let size = std::fs::metadata(file).map(|meta| meta.len());
+        let is_full = is_over(&size);
+        let was_told = self.is_told;
+        self.is_told = is_full || size.is_err();
+        match &size {
+            _ if was_told => {}
+            Err(error) => tracing::warn!(%error, "the size of the past of the memory is not known"),
+            Ok(_) if is_full => tracing::warn!(
                 most = MAX_PAST,
                 "the past of the memory is full: only bridle's own changes are kept from now on"
-            );
+            ),
+            Ok(_) => {}
         }
-        self.waiting.clear();
-        true
+        if is_full {
+            self.waiting.clear();
+        }
+        is_full
+    }
+}
+
+/// Whether a past of this size takes in no more. One that cannot be looked at is not full: whether something can be
+/// kept shows when it is.
+fn is_over(size: &std::io::Result<u64>) -> bool {
+    size.as_ref().is_ok_and(|size| *size > MAX_PAST)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind};
+
+    use super::{MAX_PAST, is_over};
+
+    #[test]
+    fn a_past_that_cannot_be_looked_at_is_not_full() {
+        assert!(is_over(&Ok(MAX_PAST + 1)));
+        assert!(!is_over(&Ok(MAX_PAST)));
+        assert!(!is_over(&Err(Error::from(ErrorKind::PermissionDenied))));
     }
 }

@@ -163,6 +163,24 @@ fn what_a_crash_left_between_two_files_goes_back_if_it_cannot_be_completed() {
 }
 
 #[test]
+fn an_undo_of_a_move_loses_nothing_where_the_user_wrote_over_the_old_place() {
+    let rig = Rig::new();
+    let seen = rig.look(REFILE);
+    rig.editor.whole(&seen.action, &seen.sight, &why(7)).unwrap();
+    // Before and behind the old place: both come together again.
+    rig.write("here.org", "* Keep\nkept\n* Last\nlast\n");
+    let back = rig.look("(:action :undo :record 7)");
+    assert!(back.diff.contains("+* TODO Beans :veg:"), "{}", back.diff);
+    // Where it was, something else is: nothing is written, and what stands against what is shown.
+    rig.write("here.org", "* Mine\n");
+    let fault = rig.refusal("(:action :undo :record 7)");
+    for part in ["here.org:1:", "now: * Mine", "back to: * TODO Beans :veg:"] {
+        assert!(fault.contains(part), "{part} in {fault}");
+    }
+    assert_eq!((rig.text("here.org"), rig.text("there.org")), ("* Mine\n".into(), REFILED.into()));
+}
+
+#[test]
 fn a_subtree_that_cannot_go_there_stays() {
     let rig = Rig::new();
     let refile = |to: &str| {

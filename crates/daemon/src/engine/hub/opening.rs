@@ -77,17 +77,27 @@ impl Files {
         self.actuators.get().map(Vec::as_slice)
     }
 
+    /// Opens the files of the folder that the settings name, for edits; nobody looks after them yet.
+    ///
+    /// # Errors
+    /// The folder or its past cannot be used.
+    pub(super) fn begin(&self, root: Option<&Path>) -> Result<Option<Arc<Memory>>, Error> {
+        let memory = root.map(|root| self.open(root)).transpose()?;
+        memory.iter().for_each(|memory| self.admit(memory));
+        Ok(memory)
+    }
+
     /// Opens the files of a folder.
     ///
     /// # Errors
     /// The folder or its past cannot be used.
-    pub(super) fn open(&self, root: &Path) -> Result<Arc<Memory>, Error> {
+    fn open(&self, root: &Path) -> Result<Arc<Memory>, Error> {
         let options = Options { root: root.to_owned(), protected: self.protected.clone() };
         Ok(Arc::new(Memory::open(&self.state, &options).map_err(Error::Memory)?))
     }
 
     /// Lets them be edited.
-    pub(super) fn admit(&self, memory: &Arc<Memory>) {
+    fn admit(&self, memory: &Arc<Memory>) {
         let clock = Arc::clone(&self.clock);
         let now = Box::new(move || clock.now());
         // Once: at the start, or while nothing is open.

@@ -29,6 +29,17 @@ use crate::error::Error;
 use crate::memory::MEMORY;
 use crate::metrics::EngineMetrics;
 
+/// The clock of a daemon that goes on with this record.
+fn clock(store: &mut Store, config: &Config) -> Result<Clock, Error> {
+    #[cfg(not(feature = "faults"))]
+    let _ = config;
+    Ok(Clock::start(
+        store.latest_at().map_err(Error::Record)?,
+        #[cfg(feature = "faults")]
+        &config.state,
+    ))
+}
+
 /// The session that heartbeats go to.
 const HEARTBEAT: &str = "heartbeat";
 
@@ -53,15 +64,10 @@ impl Hub {
         let mut store =
             Store::open(&config.state, &bridle_store::Options::default()).map_err(Error::Record)?;
         let head = store.head().map_err(Error::Record)?.number.0;
-        let clock = Arc::new(Clock::start(
-            store.latest_at().map_err(Error::Record)?,
-            #[cfg(feature = "faults")]
-            &config.state,
-        ));
+        let clock = Arc::new(clock(&mut store, config)?);
         let files = Files::of(config, &clock);
         let host = host.with_actuator(MEMORY, Box::new(files.seat()));
-        let memory = config.memex.as_deref().map(|root| files.open(root)).transpose()?;
-        memory.iter().for_each(|memory| files.admit(memory));
+        let memory = files.begin(config.memex.as_deref())?;
         let reader = store.reader().map_err(Error::Record)?;
         let waiting = reader.open_sessions().map_err(Error::Record)?;
         let sums = Sums::read(&reader, clock.now()).map_err(Error::Record)?;
