@@ -10,6 +10,7 @@ use axum::extract::{Extension, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
+use bridle_wire::openharness::json::Writer;
 use bridle_wire::openharness::{Code, Echo, ErrorObject, ResponseMessage, Shape as _};
 
 use super::Http;
@@ -21,6 +22,10 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=ut
 
 /// Seconds after which whoever came at a bad time may come again.
 const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
+
+/// Room for an answer, in bytes: a text of a screen stands in it twice. It goes out at once; what waits
+/// in a stream has less.
+const USUAL: usize = 4 << 10;
 
 /// All that a connection gets for which there is no seat.
 pub(super) const CROWDED: &str = concat!(
@@ -34,7 +39,9 @@ pub(super) const CROWDED: &str = concat!(
 /// Writes a message.
 pub(super) fn message(message: &ResponseMessage, marks: Marks) -> Response {
     let code = message.response.error.as_ref().map(ErrorObject::known);
-    let mut text = message.to_text();
+    let mut out = Writer::with_room(USUAL);
+    message.write(&mut out);
+    let mut text = out.finish();
     text.push('\n');
     let mut response = Response::new(Body::from(text));
     let headers = response.headers_mut();

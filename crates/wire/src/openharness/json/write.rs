@@ -12,13 +12,18 @@ pub struct Writer {
     layout: Option<usize>,
 }
 
-/// Room for a message from the start, in bytes: a text of a screen stands in an answer twice.
-const USUAL: usize = 4 << 10;
+/// Room for a message from the start, in bytes.
+const USUAL: usize = 1 << 10;
 
 impl Writer {
     /// Writes on one line without blanks.
     pub fn compact() -> Self {
-        Writer { out: String::with_capacity(USUAL), ..Writer::default() }
+        Writer::with_room(USUAL)
+    }
+
+    /// The same with room for so many bytes.
+    pub fn with_room(bytes: usize) -> Self {
+        Writer { out: String::with_capacity(bytes), ..Writer::default() }
     }
 
     /// Writes a line for each value, two blanks deeper for each level.
