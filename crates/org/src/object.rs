@@ -302,22 +302,40 @@ impl Reader<'_> {
     fn cells(&mut self, row: Span, nodes: &mut Vec<Node>) {
         let whole = self.text;
         let mut at = row.start;
+        // Growing by doubling would leave up to half of it empty, and a row may be all of a text.
+        nodes.reserve(memchr::memchr_iter(b'|', row.of(whole)).count() + 1);
         while at < row.end {
-            let bar = memchr::memchr(b'|', &whole[at..row.end]).map(|bar| at + bar);
-            let (close, end) = bar.map_or((row.end, row.end), |bar| (bar, bar + 1));
-            let cell = &whole[at..close];
-            let blanks = cell.iter().take_while(|byte| is_blank(**byte)).count();
-            let tail = cell[blanks..].iter().rev().take_while(|byte| is_blank(**byte)).count();
-            let contents = (at + blanks, close - tail);
             let index = nodes.len();
-            nodes.push(Node::new(Type::TableCell, at, end).with_contents(contents.0, contents.1));
-            if self.radio.is_some() || lex::may_begin(&whole[contents.0..contents.1]) {
-                self.text = &whole[..contents.1];
-                self.start = contents.0;
-                self.run(contents.0, contents.1, IN_CELL, nodes);
+            let (close, end) = cell_end(whole, at, row.end);
+            let contents = without_blanks(whole, Span { start: at, end: close });
+            let cell = Node::new(Type::TableCell, at, end);
+            nodes.push(cell.with_contents(contents.start, contents.end));
+            let text = contents.of(whole);
+            if !text.is_empty() && (self.radio.is_some() || lex::may_begin(text)) {
+                self.text = &whole[..contents.end];
+                self.start = contents.start;
+                self.run(contents.start, contents.end, IN_CELL, nodes);
             }
             nodes[index].next = narrow(nodes.len());
             at = end;
         }
     }
+}
+
+/// Where the text of the cell ends that begins at `at`, and where the cell does.
+fn cell_end(whole: &[u8], at: usize, row_end: usize) -> (usize, usize) {
+    // Empty cells follow one another in rows that are made to be slow on, and a search has a price.
+    if whole[at] == b'|' {
+        return (at, at + 1);
+    }
+    let bar = memchr::memchr(b'|', &whole[at..row_end]).map(|bar| at + bar);
+    bar.map_or((row_end, row_end), |bar| (bar, bar + 1))
+}
+
+/// The span without the blanks at both ends; of one that is blank, its end.
+fn without_blanks(whole: &[u8], span: Span) -> Span {
+    let bytes = span.of(whole);
+    let blanks = bytes.iter().take_while(|byte| is_blank(**byte)).count();
+    let tail = bytes[blanks..].iter().rev().take_while(|byte| is_blank(**byte)).count();
+    Span { start: span.start + blanks, end: span.end - tail }
 }

@@ -66,6 +66,8 @@ struct Parser<'l, 't> {
     outline: Outline,
     nodes: Vec<Node>,
     bullets: Vec<Bullet>,
+    /// The bullet that was asked for last.
+    last_bullet: usize,
     /// The structure of a list that was made last, and the limit it was made for.
     last_list: Option<(Structure, usize)>,
     /// Lines of affiliated keywords, from one to before another, for a limit: looked at once.
@@ -82,6 +84,7 @@ pub(crate) fn parse(lines: &Lines<'_>) -> Vec<Node> {
         outline: Outline::new(lines),
         nodes: Vec::with_capacity(lines.count() / 2 + 1),
         bullets: Vec::new(),
+        last_bullet: 0,
         last_list: None,
         affiliated: (0, 0, 0),
         grid: (0, 0, 0),

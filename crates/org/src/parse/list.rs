@@ -7,8 +7,11 @@ use super::{Mode, Parsed, Parser, Place};
 use crate::item;
 use crate::kind::Type;
 use crate::line;
-use crate::lines::Class;
+use crate::lines::{Class, narrow, widen};
 use crate::tree::Node;
+
+/// Stands for "no sibling": there are fewer bullets than bytes.
+const NONE: u32 = u32::MAX;
 
 /// The bullets of one list, those further in included: a range of `Parser::bullets`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,16 +26,16 @@ impl Structure {
     }
 }
 
-/// An item before it is read.
+/// An item before it is read. A text may be nothing but items, so it is small.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bullet {
-    line: usize,
+    line: u32,
     /// The column of the bullet.
-    column: usize,
+    column: u32,
     /// The line behind the item.
-    end: usize,
-    /// The next item of the same list.
-    sibling: Option<usize>,
+    end: u32,
+    /// The next item of the same list, or [`NONE`].
+    sibling: u32,
     /// Whether it is in no other item of the structure.
     outermost: bool,
 }
@@ -47,11 +50,11 @@ impl Parser<'_, '_> {
             (list, list.first)
         });
         let mut last = first;
-        while let Some(next) = self.bullets[last].sibling {
-            last = next;
+        while self.bullets[last].sibling != NONE {
+            last = widen(self.bullets[last].sibling);
         }
         // The empty lines behind a list that ends an item are the list's, and not among the contents of the item.
-        let end = self.bullets[last].end.max(place.at + 1);
+        let end = widen(self.bullets[last].end).max(place.at + 1);
         let behind = self.lines.written(end, place.limit).max(end);
         let contents = self.lines.span(place.at, end);
         let node =
@@ -64,7 +67,7 @@ impl Parser<'_, '_> {
 
     pub(super) fn item(&mut self, at: usize, list: Option<Structure>) -> Parsed {
         let found = list.and_then(|list| self.bullet_at(list, at));
-        let end = found.map_or(at + 1, |index| self.bullets[index].end).max(at + 1);
+        let end = found.map_or(at + 1, |index| widen(self.bullets[index].end)).max(at + 1);
         let line = self.lines.content(at);
         let mut node = Node::new(Type::Item, self.lines.start(at), self.lines.start(end));
         let contents =
@@ -78,17 +81,24 @@ impl Parser<'_, '_> {
         Parsed { behind: end, contents, kind: Type::Item }
     }
 
-    fn bullet_at(&self, list: Structure, line: usize) -> Option<usize> {
-        let bullets = self.bullets.get(list.range())?;
-        bullets
-            .binary_search_by_key(&line, |bullet| bullet.line)
-            .ok()
-            .map(|index| list.first + index)
+    /// The bullet of a line. Lines are read in order, so it nearly always is the one that was asked for last, or the
+    /// next: a search by halves would touch distant memory for each item of a long list.
+    fn bullet_at(&mut self, list: Structure, line: usize) -> Option<usize> {
+        let line = narrow(line);
+        let near = self.last_bullet..(self.last_bullet + 2).min(list.end);
+        let mut near = near.skip_while(|index| *index < list.first);
+        let found = near.find(|index| self.bullets[*index].line == line).or_else(|| {
+            let bullets = self.bullets.get(list.range())?;
+            let index = bullets.binary_search_by_key(&line, |bullet| bullet.line).ok()?;
+            Some(list.first + index)
+        })?;
+        self.last_bullet = found;
+        Some(found)
     }
 
     /// The structure made last, when it was made across this line with nothing open there: making it again from
     /// here would give the same.
-    fn known_list(&self, at: usize, limit: usize) -> Option<(Structure, usize)> {
+    fn known_list(&mut self, at: usize, limit: usize) -> Option<(Structure, usize)> {
         let (list, _) = self.last_list.filter(|(_, known_limit)| *known_limit == limit)?;
         let index = self.bullet_at(list, at)?;
         self.bullets[index].outermost.then_some((list, index))
@@ -117,11 +127,11 @@ impl Parser<'_, '_> {
                     at += 1;
                 }
                 _ => {
-                    let column = line::indentation(self.lines.content(at));
+                    let column = narrow(line::indentation(self.lines.content(at)));
                     let end = self.lines.unblanked(last_written, at);
                     while let Some(item) = open.pop_if(|item| column <= self.bullets[*item].column)
                     {
-                        self.bullets[item].end = end;
+                        self.bullets[item].end = narrow(end);
                     }
                     if open.is_empty() {
                         break end;
@@ -132,22 +142,22 @@ impl Parser<'_, '_> {
             }
         };
         for item in open {
-            self.bullets[item].end = end;
+            self.bullets[item].end = narrow(end);
         }
         Structure { first, end: self.bullets.len() }
     }
 
     /// Adds the item of a line, and ends those that it is not in.
     fn bullet(&mut self, at: usize, open: &mut Vec<usize>) {
-        let column = line::indentation(self.lines.content(at));
+        let (line, column) = (narrow(at), narrow(line::indentation(self.lines.content(at))));
         let new = self.bullets.len();
         while let Some(item) = open.pop_if(|item| column <= self.bullets[*item].column) {
             let ended = &mut self.bullets[item];
-            ended.end = at;
-            ended.sibling = (ended.column == column).then_some(new);
+            ended.end = line;
+            ended.sibling = if ended.column == column { narrow(new) } else { NONE };
         }
         let outermost = open.is_empty();
-        self.bullets.push(Bullet { line: at, column, end: at + 1, sibling: None, outermost });
+        self.bullets.push(Bullet { line, column, end: narrow(at + 1), sibling: NONE, outermost });
         open.push(new);
     }
 
