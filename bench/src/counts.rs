@@ -50,7 +50,7 @@ pub fn run(_: &Options, tables: &mut Vec<Table>, _: &mut Vec<Verdict>) -> Result
 }
 
 /// Runs one work under callgrind, and reads the total from what it prints.
-fn count(name: &str) -> Result<u64> {
+pub fn count(name: &str) -> Result<u64> {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(format!("--toggle-collect=*counted_{}*", name.split(' ').next().unwrap_or(name)))
@@ -92,6 +92,7 @@ pub fn region(name: &str) -> Result<()> {
             let answered = counted_health(&input)?;
             ensure!(answered == HEALTH_FRAMES, "answered {answered} of {HEALTH_FRAMES} frames");
         }
+        other if other.starts_with("org ") => crate::org::region(&other["org ".len()..])?,
         other => bail!("no work is called `{other}`"),
     }
     Ok(())

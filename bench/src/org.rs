@@ -11,6 +11,7 @@ use anyhow::{Context, Result, ensure};
 use bridle_org::{Objects, Scratch, Tree};
 
 use crate::Options;
+use crate::counts;
 use crate::report::{Bound, Cell, Table, Verdict};
 use crate::servers::repository;
 use crate::stats::Spread;
@@ -29,7 +30,7 @@ pub fn run(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdic
     let text = document();
     let (mut own, mut elements, mut orgize) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..options.rounds() {
-        let (parsed, forced) = bridle(text.as_bytes());
+        let (parsed, forced) = Lists::default().read(text.as_bytes());
         elements.push(millis(parsed));
         own.push(millis(forced));
     }
@@ -54,8 +55,7 @@ pub fn run(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdic
         (EMACS, &emacs),
     ] {
         let spread = Spread::of(samples);
-        #[expect(clippy::cast_precision_loss, reason = "a few million bytes")]
-        let rate = text.len() as f64 / 1e3 / spread.median;
+        let rate = float(text.len()) / 1e3 / spread.median;
         table.push(vec![
             Cell::text(name),
             Cell::Number(spread.median, 2),
@@ -66,7 +66,7 @@ pub fn run(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdic
         ]);
     }
     tables.push(table);
-    growth(options, tables, verdicts);
+    growth(options, tables, verdicts)?;
     for (rival, target) in TARGETS {
         let time = Spread::of(if rival == ORGIZE { &orgize } else { &emacs }).median;
         let what = format!("org: speed over {rival}");
@@ -75,7 +75,7 @@ pub fn run(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdic
     Ok(())
 }
 
-/// Texts made to be slow on: what each is made of, and how much of it. The items are each in the one before.
+/// Texts made to be slow on: what each is made of.
 const HOSTILE: &[&str] = &[
     "*a ",
     "*a /b _c ",
@@ -101,62 +101,127 @@ const HOSTILE: &[&str] = &[
 /// Bytes of the smallest of three such texts; the others are twice and four times as long.
 const HOSTILE_SIZE: usize = 1 << 20;
 
-/// Items in one another in the second of three texts. The first has fewer and the third has more, so that they too have
-/// half as many bytes and twice as many.
-const NESTED: usize = 3_000;
+/// Bytes of the texts whose instructions are counted: callgrind takes fifty times as long.
+const COUNTED_SIZES: [usize; 2] = [128 << 10, 512 << 10];
 
-/// How much longer a byte may take in the longest text than in the shortest.
+/// How much longer a byte may take in the longest text than in the shortest, and how many more instructions. A search
+/// by halves may be among them; anything else grows with the text.
 const GROWTH: f64 = 1.5;
+const INSTRUCTIONS_GROWTH: f64 = 1.1;
 
-/// Measures whether time grows as the text does.
-fn growth(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdict>) {
+/// Measures whether time grows as the text does, and instructions.
+fn growth(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdict>) -> Result<()> {
     let mut table = Table::new(
-        "Hostile texts, objects forced: time as they grow",
-        ["text, repeated", "ms", "ms for twice", "ms for four times", "a byte takes longer by"],
+        "Hostile texts, objects forced: time and instructions as they grow",
+        [
+            "text, repeated",
+            "ms",
+            "ms for twice",
+            "ms for four times",
+            "a byte takes longer by",
+            "instructions a byte",
+            "more for four times, by",
+        ],
     );
-    let repeated = HOSTILE.iter().map(|piece| {
-        let texts = [1, 2, 4].map(|times| piece.repeat(times * HOSTILE_SIZE / piece.len()));
-        (format!("`{}`", piece.replace('\n', "\\n").replace('|', "\\|")), texts)
-    });
-    let nested = || {
-        // Bytes grow with the square of the depth.
-        let texts = [NESTED * 1_000 / 1_414, NESTED, NESTED * 1_414 / 1_000].map(|deepest| {
-            (0..deepest).map(|depth| format!("{}- a\n", " ".repeat(depth))).collect::<String>()
-        });
-        (format!("{NESTED} items in one another, half and twice as many bytes"), texts)
-    };
-    let mut worst: f64 = 0.0;
-    for (name, texts) in repeated.chain([nested()]) {
+    let (mut slower, mut more): (f64, f64) = (0.0, 0.0);
+    for number in 0..=HOSTILE.len() {
+        let texts = [1, 2, 4].map(|times| hostile(number, times * HOSTILE_SIZE));
+        let mut lists = Lists::default();
         let times = texts.each_ref().map(|text| {
+            // The lists have grown when it is measured, as for a caller that reads more than one text.
+            lists.read(text.as_bytes());
             let samples: Vec<f64> =
-                (0..options.rounds()).map(|_| millis(bridle(text.as_bytes()).1)).collect();
+                (0..options.rounds()).map(|_| millis(lists.read(text.as_bytes()).1)).collect();
             Spread::of(&samples).median
         });
-        #[expect(clippy::cast_precision_loss, reason = "a few million bytes")]
-        let [first, _, last] = [0, 1, 2].map(|index| times[index] / texts[index].len() as f64);
-        worst = worst.max(last / first);
-        let mut row = vec![Cell::text(name)];
+        let [first, _, last] = [0, 1, 2].map(|index| times[index] / float(texts[index].len()));
+        let instructions = counted(number)?;
+        slower = slower.max(last / first);
+        more = more.max(instructions[1] / instructions[0]);
+        let mut row = vec![Cell::text(name(number))];
         row.extend(times.map(|time| Cell::Number(time, 2)));
         row.push(Cell::Number(last / first, 2));
+        row.push(Cell::Number(instructions[0], 1));
+        row.push(Cell::Number(instructions[1] / instructions[0], 3));
         table.push(row);
     }
     tables.push(table);
-    let what = "org: growth of a byte's time over four times the text, worst".to_owned();
-    verdicts.push(Verdict { what, target: GROWTH, got: worst, bound: Bound::AtMost });
+    for (what, target, got) in [
+        ("org: growth of a byte's time over four times the text, worst", GROWTH, slower),
+        ("org: growth of a byte's instructions, the same", INSTRUCTIONS_GROWTH, more),
+    ] {
+        verdicts.push(Verdict { what: what.to_owned(), target, got, bound: Bound::AtMost });
+    }
+    Ok(())
 }
 
-/// Time for the elements, and for all.
-fn bridle(text: &[u8]) -> (Duration, Duration) {
-    let start = Instant::now();
-    let tree = Tree::read(text);
-    let parsed = start.elapsed();
-    let (mut scratch, mut objects, mut count) = (Scratch::default(), Objects::default(), 0);
-    for id in tree.ids() {
-        tree.objects_into(id, &mut scratch, &mut objects);
-        count += objects.nodes().len();
+/// A hostile text of about so many bytes; behind the repeated ones comes one of items each in the one before.
+fn hostile(number: usize, bytes: usize) -> String {
+    match HOSTILE.get(number) {
+        Some(piece) => piece.repeat(bytes / piece.len()),
+        None => {
+            // Bytes grow with the square of the depth.
+            let deepest = (2 * bytes).isqrt();
+            (0..deepest).map(|depth| format!("{}- a\n", " ".repeat(depth))).collect()
+        }
     }
-    black_box(count);
-    (parsed, start.elapsed())
+}
+
+fn name(number: usize) -> String {
+    match HOSTILE.get(number) {
+        Some(piece) => format!("`{}`", piece.replace('\n', "\\n").replace('|', "\\|")),
+        None => "items in one another".to_owned(),
+    }
+}
+
+/// Instructions for a byte of the two texts that are counted.
+fn counted(number: usize) -> Result<[f64; 2]> {
+    let mut found = [0.0; 2];
+    for (found, size) in found.iter_mut().zip(COUNTED_SIZES) {
+        let instructions = counts::count(&format!("org {number} {size}"))?;
+        *found = instructions as f64 / float(hostile(number, size).len());
+    }
+    Ok(found)
+}
+
+/// Reads the hostile text `NUMBER BYTES` once, for whoever counts instructions.
+pub fn region(text: &str) -> Result<()> {
+    let (number, bytes) = text.split_once(' ').context("expected a number and bytes")?;
+    let text = hostile(number.parse()?, bytes.parse()?);
+    black_box(counted_org(text.as_bytes()));
+    Ok(())
+}
+
+#[inline(never)]
+fn counted_org(text: &[u8]) -> Duration {
+    Lists::default().read(text).1
+}
+
+fn float(count: usize) -> f64 {
+    count as f64
+}
+
+/// Lists that are used for one text after the other.
+#[derive(Default)]
+struct Lists {
+    scratch: Scratch,
+    objects: Objects,
+}
+
+impl Lists {
+    /// Time for the elements, and for all.
+    fn read(&mut self, text: &[u8]) -> (Duration, Duration) {
+        let start = Instant::now();
+        let tree = Tree::read(text);
+        let parsed = start.elapsed();
+        let mut count = 0;
+        for id in tree.ids() {
+            tree.objects_into(id, &mut self.scratch, &mut self.objects);
+            count += self.objects.nodes().len();
+        }
+        black_box(count);
+        (parsed, start.elapsed())
+    }
 }
 
 /// Milliseconds that Emacs says it took.

@@ -43,6 +43,13 @@ impl Server {
         Self::announced("bridle up", up(binary, folder), Greeting::Frame, None)
     }
 
+    /// The same, with its state in `folder`, and a Memex.
+    pub fn bridle_with_memex(binary: &Path, folder: &Path, memex: &Path) -> Result<Self> {
+        let mut command = up(binary, folder);
+        command.arg("--memex").arg(memex);
+        Self::announced("bridle up", command, Greeting::Frame, None)
+    }
+
     /// The same, and nothing asked of it yet: its start alone.
     pub fn bridle_started(binary: &Path, folder: &Path) -> Result<Self> {
         Self::announced("bridle up", up(binary, folder), Greeting::None, None)

@@ -24,6 +24,7 @@ use bridle_wire::oacp::Failure;
 use tokio::sync::Semaphore;
 
 pub(crate) use self::ask::Ask;
+pub use self::desk::step_back;
 pub(crate) use self::tell::{Asked, success};
 use self::watch::Bell;
 pub(crate) use self::watch::Watching;

@@ -40,13 +40,18 @@ impl From<Error> for Left {
     }
 }
 
-/// Works until the bell rings.
-pub(super) fn work(shared: &Shared) {
+/// Gives this thread, and those that it starts from now on, the librarian's priority.
+pub fn step_back() {
     // On Linux this is the thread's own priority. Without it everything works, only less kindly.
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(None, NICE) {
         tracing::debug!(%error, "the librarian keeps its priority");
     }
+}
+
+/// Works until the bell rings.
+pub(super) fn work(shared: &Shared) {
+    step_back();
     let mut told: Option<String> = None;
     loop {
         let why = match keep(shared) {

@@ -19,8 +19,9 @@ use crate::error::Error;
 
 pub use super::schema::INDEX_FILE;
 
-/// Bytes of files in one transaction.
-const BATCH_BYTES: u64 = 4 << 20;
+/// Bytes of files in one transaction. Its words are one piece of the index, so that half as many bytes are twice as many
+/// pieces to merge; its memory is some three times as much.
+const BATCH_BYTES: u64 = 8 << 20;
 
 /// Files in one transaction.
 const BATCH_FILES: usize = 1024;

@@ -11,6 +11,9 @@ use crate::error::Error;
 const MAX_SEARCH: usize = 1024;
 const MAX_WORDS: usize = 32;
 
+/// Words of a search by which objects are ranked; how frequent one is takes up to a millisecond to tell.
+const MAX_WEIGHED: usize = 8;
+
 /// Whether a character is a word of its own here.
 fn stands_alone(c: char) -> bool {
     matches!(u32::from(c),
@@ -55,8 +58,9 @@ pub(crate) fn spread(text: &str) -> Cow<'_, str> {
 pub(crate) struct Wanted {
     /// As they were written, without quotes: to be found again in the text.
     pub(crate) words: Vec<String>,
-    /// Each of them for SQLite.
-    pub(crate) phrases: Vec<String>,
+    /// The words and beginnings of words in them, for SQLite, the longest first and no more than [`MAX_WEIGHED`]: what
+    /// can be weighed.
+    pub(crate) weighed: Vec<String>,
     /// All of it for SQLite, with what must not be there.
     pub(crate) expression: String,
 }
@@ -71,20 +75,24 @@ impl Wanted {
             return Err(Error::Search("longer than 1,024 bytes"));
         }
         let (mut wanted, mut without) = (Wanted::default(), Vec::new());
+        let mut phrases = Vec::new();
         for piece in pieces(text) {
             let Piece { text, negated, is_prefix } = piece;
             let spread = spread(text);
             if !spread.chars().any(char::is_alphanumeric) {
                 continue;
             }
-            let quoted =
-                format!("\"{}\"{}", spread.replace('"', " "), if is_prefix { "*" } else { "" });
+            let star = if is_prefix { "*" } else { "" };
+            let quoted = format!("\"{}\"{star}", spread.replace('"', " "));
             if negated {
                 without.push(quoted);
                 continue;
             }
-            wanted.phrases.push(quoted);
+            phrases.push(quoted);
             wanted.words.push(text.to_lowercase());
+            let parts =
+                spread.split(separates).filter(|part| part.chars().any(char::is_alphanumeric));
+            wanted.weighed.extend(parts.map(|part| format!("\"{part}\"{star}")));
         }
         if wanted.words.is_empty() {
             return Err(Error::Search("no word to look for"));
@@ -92,12 +100,35 @@ impl Wanted {
         if wanted.words.len() + without.len() > MAX_WORDS {
             return Err(Error::Search("more than 32 words"));
         }
-        wanted.expression = wanted.phrases.join(" AND ");
+        // Long words are rare.
+        wanted.weighed.sort_by_key(|word| std::cmp::Reverse(word.len()));
+        wanted.weighed.truncate(MAX_WEIGHED);
+        wanted.expression = phrases.join(" AND ");
         for word in without {
             wanted.expression = format!("({}) NOT {word}", wanted.expression);
         }
         Ok(wanted)
     }
+}
+
+/// Whether a character is in no word, for certain.
+fn separates(c: char) -> bool {
+    c.is_whitespace() || (c.is_ascii() && !c.is_ascii_alphanumeric())
+}
+
+/// Whether all of these words stand in a text, each where a word begins.
+pub(crate) fn has_all(text: &str, words: &[String]) -> bool {
+    words.iter().all(|word| {
+        let mut from = 0;
+        while let Some(at) = find(&text[from..], word).map(|at| from + at) {
+            let before = text[..at].chars().next_back();
+            if before.is_none_or(|c| !c.is_alphanumeric() || stands_alone(c)) {
+                return true;
+            }
+            from = at + text[at..].chars().next().map_or(1, char::len_utf8);
+        }
+        false
+    })
 }
 
 struct Piece<'t> {
@@ -165,7 +196,7 @@ fn find(text: &str, word: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Wanted, snippet, spread};
+    use super::{MAX_WEIGHED, Wanted, has_all, snippet, spread};
 
     #[test]
     fn characters_without_blanks_between_words_are_set_apart() {
@@ -188,6 +219,27 @@ mod tests {
         for bad in ["", "  ", "-a", "()", "\"\"", &"x".repeat(2000), &"x ".repeat(40)] {
             assert!(Wanted::read(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn words_are_weighed_one_by_one_and_the_longest_first() {
+        let weighed = |text: &str| Wanted::read(text).expect(text).weighed;
+        assert_eq!(weighed("\"a garden\" roof*"), ["\"garden\"", "\"roof\"*", "\"a\""]);
+        assert_eq!(weighed("one-two -three"), ["\"one\"", "\"two\""]);
+        assert_eq!(weighed("日本"), ["\"日\"", "\"本\""]);
+        assert_eq!(weighed(&"x ".repeat(20)).len(), MAX_WEIGHED);
+    }
+
+    #[test]
+    fn a_text_has_words_where_words_begin() {
+        let has = |text: &str, words: &[&str]| {
+            has_all(text, &words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+        };
+        assert!(has("The Garden, again", &["garden", "again"]));
+        assert!(has("regarden garden", &["garden"]));
+        assert!(!has("regarden", &["garden"]));
+        assert!(!has("The garden", &["garden", "roof"]));
+        assert!(has("日本語", &["本"]));
     }
 
     #[test]

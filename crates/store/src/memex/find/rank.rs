@@ -1,8 +1,9 @@
 //! How well objects fit words. Called by `find` for each table of words that somebody may search.
 //!
-//! SQLite's own rank looks up how frequent each word is, which for one that is everywhere means to go through all
-//! objects, 25 ms for 200,000 of them. Such words tell nothing, and are not asked: what is ranked are the rare ones. Where
-//! there are none, those with the words in their title come first, and then the latest.
+//! SQLite's own rank looks up how frequent each phrase is, which for words that are everywhere means to go through all
+//! objects, 11 ms for 200,000 of them and two words, and as much to rank them. Such words tell nothing, and are not asked:
+//! what is ranked are the rare ones, each by itself, also if they were asked for as a phrase. Where there are none, those
+//! with the words in their title come first, and then the latest.
 
 use std::collections::HashMap;
 
@@ -13,7 +14,7 @@ use super::{MAX_RANKED, Part, big, text};
 use crate::error::Error;
 use crate::memex::catalog::Catalog;
 use crate::memex::rules::Eyes;
-use crate::memex::words::Wanted;
+use crate::memex::words::{Wanted, has_all};
 
 /// Ranks of objects that have nothing but frequent words: those of words that SQLite gives no weight, in a title and
 /// elsewhere.
@@ -74,7 +75,7 @@ impl Catalog {
         eyes: Eyes,
     ) -> Result<(Vec<(f64, i64)>, usize), Error> {
         let table = words.table();
-        let mut sql = format!("SELECT c.id, ({}", words.condition(eyes));
+        let mut sql = format!("SELECT c.id, o.title, ({}", words.condition(eyes));
         let mut values = Vec::new();
         for part in conditions {
             sql.push_str(" AND ");
@@ -86,6 +87,7 @@ impl Catalog {
              CROSS JOIN object AS o ON o.id = c.id CROSS JOIN file AS f ON f.id = o.file"
         ));
         values.extend([text(&wanted.expression), big(MAX_RANKED).into()]);
+        let rare = self.rare(words, wanted)?;
         let (mut found, mut looked_at, mut last) = (Vec::new(), 0, i64::MAX);
         let mut statement = self.sql.prepare_cached(&sql)?;
         let mut rows = statement.query(params_from_iter(values))?;
@@ -93,12 +95,14 @@ impl Catalog {
             looked_at += 1;
             let id: i64 = row.get(0)?;
             last = last.min(id);
-            if row.get(1)? {
-                found.push((ELSEWHERE, id));
+            if row.get(2)? {
+                let title = row.get_ref(1)?.as_str().unwrap_or_default();
+                let is_in_title = rare.is_empty() && has_all(title, &wanted.words);
+                found.push((if is_in_title { IN_TITLE } else { ELSEWHERE }, id));
             }
         }
-        if !found.is_empty() {
-            let ranks = self.ranks(words, wanted, last)?;
+        if !found.is_empty() && !rare.is_empty() {
+            let ranks = self.ranks(words, &rare, last)?;
             for (rank, id) in &mut found {
                 *rank = ranks.get(id).copied().unwrap_or(ELSEWHERE);
             }
@@ -106,35 +110,31 @@ impl Catalog {
         Ok((found, looked_at))
     }
 
-    /// The ranks of objects from a number on.
-    fn ranks(&self, words: Words, wanted: &Wanted, from: i64) -> Result<HashMap<i64, f64>, Error> {
-        let table = words.table();
-        let mut rare = Vec::new();
-        for phrase in &wanted.phrases {
-            if self.is_rare(words, phrase)? {
-                rare.push(phrase.as_str());
-            }
-        }
-        let (rank, expression) = match rare.is_empty() {
-            false => (words.rank().to_owned(), rare.join(" AND ")),
-            true => (IN_TITLE.to_string(), format!("{{title}} : ({})", wanted.expression)),
-        };
+    /// The ranks of objects from a number on that have all of these words.
+    fn ranks(&self, words: Words, rare: &[&str], from: i64) -> Result<HashMap<i64, f64>, Error> {
+        let (table, rank) = (words.table(), words.rank());
         let sql = format!("SELECT rowid, {rank} FROM {table} WHERE {table} MATCH ? AND rowid >= ?");
         let mut statement = self.sql.prepare_cached(&sql)?;
-        let values = [text(&expression), Value::from(from)];
+        let values = [text(&rare.join(" AND ")), Value::from(from)];
         let rows =
             statement.query_map(params_from_iter(values), |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Whether so few objects have it that all of them can be ranked.
-    fn is_rare(&self, words: Words, phrase: &str) -> Result<bool, Error> {
+    /// Those words of a search that so few objects have that all of them can be ranked.
+    fn rare<'w>(&self, words: Words, wanted: &'w Wanted) -> Result<Vec<&'w str>, Error> {
         let table = words.table();
         let sql =
             format!("SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT ?)");
-        let values = [text(phrase), big(MAX_RANKED).into()];
-        let count: i64 =
-            self.sql.prepare_cached(&sql)?.query_row(params_from_iter(values), |row| row.get(0))?;
-        Ok(count < big(MAX_RANKED))
+        let mut statement = self.sql.prepare_cached(&sql)?;
+        let mut rare = Vec::new();
+        for word in &wanted.weighed {
+            let values = [text(word), big(MAX_RANKED).into()];
+            let count: i64 = statement.query_row(params_from_iter(values), |row| row.get(0))?;
+            if count < big(MAX_RANKED) {
+                rare.push(word.as_str());
+            }
+        }
+        Ok(rare)
     }
 }

@@ -346,7 +346,7 @@ fn an_index_that_is_damaged_or_of_something_else_is_made_anew() {
 #[test]
 fn a_stop_is_heard_and_the_rest_is_done_the_next_time() {
     let mut rig = Rig::new();
-    for n in 0..5 {
+    for n in 0..10 {
         rig.write(&format!("{n}.org"), format!("* H{n}\n{}", "text ".repeat(400_000)));
     }
     let scan = rig.memex.scan();
@@ -356,12 +356,12 @@ fn a_stop_is_heard_and_the_rest_is_done_the_next_time() {
         false
     };
     let changes = rig.index.as_mut().unwrap().sync(&rig.memex, &scan, &mut stop).unwrap();
-    assert!(changes.stopped && changes.read < 5, "{changes:?}");
-    assert_eq!((seen.len(), seen[0].all_files), (1, 5));
+    assert!(changes.stopped && changes.read < 10, "{changes:?}");
+    assert_eq!((seen.len(), seen[0].all_files), (1, 10));
     assert_eq!(rig.catalog().status(Eyes::Owner).unwrap().standing, Standing::Partial);
     rig.sync();
     let status = rig.catalog().status(Eyes::Owner).unwrap();
-    assert_eq!((status.files, status.standing), (5, Standing::Whole));
+    assert_eq!((status.files, status.standing), (10, Standing::Whole));
 }
 
 #[test]
