@@ -168,7 +168,7 @@ fn an_undo_of_a_move_loses_nothing_where_the_user_wrote_over_the_old_place() {
     let seen = rig.look(REFILE);
     rig.editor.whole(&seen.action, &seen.sight, &why(7)).unwrap();
     // Before and behind the old place: both come together again.
-    rig.write("here.org", "* Keep\nkept\n* Last\nlast\n");
+    rig.write("here.org", "first\n* Keep\n* Last\nlast\n");
     let back = rig.look("(:action :undo :record 7)");
     assert!(back.diff.contains("+* TODO Beans :veg:"), "{}", back.diff);
     // Where it was, something else is: nothing is written, and what stands against what is shown.
