@@ -7,7 +7,6 @@
 //! lines in. Files, versions and what became of a change that a crash interrupted are
 //! [`bridle_store::memory`]'s business; what an edit does to a text is that of `edit`.
 
-pub(crate) mod buffers;
 mod edit;
 mod failure;
 mod sight;

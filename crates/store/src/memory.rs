@@ -30,10 +30,9 @@ mod undo;
 mod versions;
 mod writers;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rusqlite::Connection;
 
@@ -53,10 +52,6 @@ pub use crate::record::Hash;
 
 /// Largest file that is read or written, in bytes: a hundred times a large Org file.
 pub const MAX_FILE: u64 = 64 << 20;
-
-/// Buffers that shells may report as modified at the same time; further reports are refused, and who
-/// reports is told.
-pub const MAX_MODIFIED: usize = 4096;
 
 /// Files that lie beside others while they are replaced begin so. Watchers leave them alone.
 pub const TEMPORARY: &str = ".bridle-";
@@ -154,9 +149,12 @@ pub struct Memory {
     protected: Vec<PathBuf>,
     /// Held while files are changed: one change at a time.
     connection: Mutex<Connection>,
-    /// Which buffers are modified, and in which shells.
-    modified: Mutex<BTreeMap<FilePath, BTreeSet<Box<str>>>>,
+    /// Tells who has unsaved changes in a file.
+    buffers: OnceLock<Buffers>,
 }
+
+/// Tells who has unsaved changes in a file, by its whole path, as messages name them.
+pub type Buffers = Box<dyn Fn(&Path) -> Option<Box<str>> + Send + Sync>;
 
 impl fmt::Debug for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -176,8 +174,8 @@ impl Memory {
         let protected = options.protected.iter();
         let real = protected.clone().filter_map(|path| path.canonicalize().ok());
         let protected = protected.cloned().chain(real).collect();
-        let (connection, modified) = (Mutex::new(connection), Mutex::default());
-        let memory = Self { root, protected, connection, modified };
+        let (connection, buffers) = (Mutex::new(connection), OnceLock::new());
+        let memory = Self { root, protected, connection, buffers };
         memory.recover()?;
         Ok(memory)
     }
@@ -204,34 +202,9 @@ impl Memory {
         Ok(self.root.find(path)?.real)
     }
 
-    /// Notes that a shell has unsaved changes in a buffer of this file, or has them no longer.
-    ///
-    /// # Errors
-    /// [`Error::TooManyModified`] when that many buffers are modified already.
-    pub fn report(&self, path: &FilePath, shell: &str, is_modified: bool) -> Result<(), Error> {
-        let mut modified = self.modified.lock().unwrap_or_else(PoisonError::into_inner);
-        if !is_modified {
-            if let Some(shells) = modified.get_mut(path) {
-                shells.remove(shell);
-            }
-            modified.retain(|_, shells| !shells.is_empty());
-            return Ok(());
-        }
-        let held: usize = modified.values().map(BTreeSet::len).sum();
-        if held >= MAX_MODIFIED {
-            return Err(Error::TooManyModified);
-        }
-        modified.entry(path.clone()).or_default().insert(shell.into());
-        Ok(())
-    }
-
-    /// Forgets all that a shell reported: it is gone, and its buffers with it.
-    pub fn left(&self, shell: &str) {
-        let mut modified = self.modified.lock().unwrap_or_else(PoisonError::into_inner);
-        for shells in modified.values_mut() {
-            shells.remove(shell);
-        }
-        modified.retain(|_, shells| !shells.is_empty());
+    /// Says whom to ask about unsaved changes before a file is written; the first word on it counts.
+    pub fn mind_buffers(&self, buffers: Buffers) {
+        let _ = self.buffers.set(buffers);
     }
 
     /// Refuses a file that must not be written now.
@@ -245,10 +218,10 @@ impl Memory {
         if let Some(by) = lock::holder(spot)? {
             return Err(Error::Locked { path: path.clone(), by });
         }
-        let modified = self.modified.lock().unwrap_or_else(PoisonError::into_inner);
-        let holder = [path, &spot.real].into_iter().find_map(|path| modified.get(path)?.first());
+        let ask = |path: &PathBuf| self.buffers.get().and_then(|holder| holder(path));
+        let holder = [&named, &real].into_iter().find_map(ask);
         match holder {
-            Some(by) => Err(Error::Modified { path: path.clone(), by: by.clone() }),
+            Some(by) => Err(Error::Modified { path: path.clone(), by }),
             None => Ok(()),
         }
     }

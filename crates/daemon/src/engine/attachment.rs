@@ -14,14 +14,13 @@ use bridle_wire::oacp::{Failure, Message, Path, Type};
 
 use super::hub::Hub;
 use super::inbound::{self, Inbound, Newness};
-use super::overlay::Ast;
+use super::overlay::{Ast, holder};
 use super::query::Reply;
 use super::refusals::{Attempt, NOT_ASKED};
 use super::session::{Asking, Inner, Session, Waiter};
 use super::terms::{AttachmentId, Kind, Mode, Out, Snapshot, StreamEvent, View};
 use super::work::{Answering, Back, Work};
 use crate::budget::Load;
-use crate::memory::buffers;
 use crate::principal::Principal;
 
 /// What an observer is told that speaks.
@@ -367,12 +366,14 @@ fn names(event: &StreamEvent, client: &str) -> bool {
 impl Drop for Attachment {
     fn drop(&mut self) {
         let mut inner = self.session.lock();
-        let shell = inner.feed(self.id).and_then(|feed| feed.about.shell.clone());
+        let shell = inner.feed(self.id).map(|feed| feed.about.shell.clone());
         inner.leave(self.id);
+        // Of two of a kind nobody knows whose buffers are whose.
+        let left = shell.filter(|shell| inner.feeds.iter().all(|feed| feed.about.shell != *shell));
         drop(inner);
-        if let (Some(memory), Some(shell)) = (self.hub.memory(), shell) {
+        if let Some(shell) = left {
             // Its buffers went with it, or will be reported again.
-            memory.left(&buffers::holder(&self.session.id, shell.as_str()));
+            self.hub.overlays.left(&holder(&self.session.id, shell.as_ref()));
         }
         self.hub.sweep(&self.session.id);
     }

@@ -21,7 +21,7 @@ use bridle_wire::oacp::Failure;
 use super::core::{Admitted, Core, body_hash, message_hash};
 use super::guard::{Guard, Present};
 use super::inbound::{Inbound, Newness};
-use super::overlay::{Change, Saying};
+use super::overlay::{Change, Saying, holder};
 use super::session::Waiter;
 use super::sums::{Act, Sums};
 use super::terms::{AttachmentId, Kind};
@@ -246,7 +246,8 @@ impl<'a> Batch<'a> {
         self.after.push(After::Await { seq, waiter: Waiter { attachment, ticket }, load });
         let principal = signal.from.principal.clone();
         let owner = self.core.state.owner().unwrap_or_default();
-        let saying = Saying { seq, owner, by: &principal, at: self.at };
+        let holder = holder(self.core.state.session(), signal.from.shell.as_ref());
+        let saying = Saying { seq, owner, by: &principal, at: self.at, holder: &holder };
         self.changes.extend(Change::of(signal.kind, &signal.payload, ast, saying));
         // What is recorded before the message has no receipt.
         let draft = self.event(Event::Signal(Arc::new(signal)), Cause::None, &principal);

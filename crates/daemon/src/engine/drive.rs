@@ -31,7 +31,6 @@ use super::sums::Act;
 use super::terms::AttachmentId;
 use super::work::{Back, Work};
 use crate::budget::OWNED;
-use crate::memory::buffers;
 
 /// Pieces of work in one append: bounds what one failure throws back.
 const BATCH: usize = 64;
@@ -185,7 +184,6 @@ impl Desk {
         if let Err(failure) = self.load().await {
             return self.undo(&failure);
         }
-        self.note_buffers(&works);
         let Some(works) = self.prepare(works).await else {
             return self.undo(&Code::Internal.into());
         };
@@ -283,16 +281,6 @@ impl Desk {
             NotKept::Refused(_) => Code::Internal.into(),
             NotKept::Closed => Code::ShuttingDown.into(),
         })
-    }
-
-    /// Notes which files shells have unsaved changes in: those are not written meanwhile.
-    fn note_buffers(&self, works: &[Work]) {
-        let Some(memory) = self.hub.memory() else { return };
-        for work in works {
-            if let Work::Signal(inbound) = work {
-                buffers::note(memory, &self.session.id, &inbound.signal);
-            }
-        }
     }
 
     /// Lets actuators find out what has to be known about requests before they are judged. It may

@@ -10,6 +10,7 @@
 //! Not here: what an AST says. Nothing looks into one.
 
 mod cut;
+mod disk;
 mod get;
 mod index;
 mod place;
@@ -17,7 +18,7 @@ mod place;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bridle_loop::SignalKind;
+use bridle_loop::{Name, SessionId, SignalKind};
 use bridle_sexp::Value;
 use bridle_store::{Error, NewOverlay, Reader};
 use bridle_wire::Code;
@@ -45,6 +46,14 @@ pub(super) struct Change {
     fact: Fact,
     /// What it brings.
     ast: Option<Ast>,
+    /// The shell that has the buffer.
+    holder: Box<str>,
+}
+
+/// A shell of a session, as messages name it.
+pub(super) fn holder(session: &SessionId, shell: Option<&Name>) -> String {
+    let shell = shell.map_or("a shell", Name::as_str);
+    format!("{shell} in session {session}")
 }
 
 /// Who says it, where and when.
@@ -58,6 +67,8 @@ pub(super) struct Saying<'a> {
     pub(super) by: &'a str,
     /// When, in milliseconds since 1970.
     pub(super) at: i64,
+    /// The shell that says it, as [`holder`] names it.
+    pub(super) holder: &'a str,
 }
 
 impl Change {
@@ -77,16 +88,19 @@ impl Change {
         let is = |names: &[&str]| {
             state.is_some_and(|state| names.iter().any(|name| state.is_keyword(name)))
         };
+        let modified = payload.get("modified").map(|flag| !flag.is_nil());
         let brings_text = ["text", "changes"].iter().any(|key| payload.get(key).is_some());
         let (what, ast) = match ast {
             _ if is(&SETTLED) => (What::Settled, None),
             Some(ast) => (What::Ast(ast.about()), Some(ast)),
-            None if is(&UNSETTLED) || (brings_text && state.is_none()) => (What::Modified, None),
+            None if modified == Some(false) => (What::Settled, None),
+            None if modified.is_some() || is(&UNSETTLED) => (What::Modified, None),
+            None if brings_text && state.is_none() => (What::Modified, None),
             None => return None,
         };
-        let Saying { seq, owner, by, at } = saying;
+        let Saying { seq, owner, by, at, holder } = saying;
         let fact = Fact { place, owner: owner.into(), by: by.into(), at, what };
-        Some(Change { seq, fact, ast })
+        Some(Change { seq, fact, ast, holder: holder.into() })
     }
 }
 
@@ -95,6 +109,8 @@ impl Change {
 pub(super) struct Noted {
     session: Box<str>,
     facts: Vec<(u64, Fact)>,
+    /// Who has which buffer: known to be there or not, it is theirs now.
+    held: Vec<(Place, Box<str>)>,
 }
 
 /// All of a daemon. Lock order: the index, then the texts; neither across an await.
@@ -145,14 +161,17 @@ impl Overlays {
         session: &str,
         changes: Vec<Change>,
     ) -> Result<Noted, Failure> {
+        let is_held = |change: &&Change| !matches!(change.fact.what, What::Settled);
+        let held = changes.iter().filter(is_held);
+        let held = held.map(|change| (change.fact.place.clone(), change.holder.clone())).collect();
         let news = self.news(session, changes);
         if news.is_empty() {
-            return Ok(Noted::default());
+            return Ok(Noted { session: session.into(), facts: Vec::new(), held });
         }
         let (overlays, name) = (Arc::clone(self), Box::from(session));
         let work = move || overlays.put(name, news);
         match tokio::task::spawn_blocking(work).await {
-            Ok(Ok(noted)) => Ok(noted),
+            Ok(Ok(noted)) => Ok(Noted { held, ..noted }),
             Ok(Err(error)) => {
                 tracing::error!(%error, "an AST could not be kept");
                 Err(Failure::because(Code::StoreUnavailable, NOT_KEPT))
@@ -167,14 +186,17 @@ impl Overlays {
     /// The messages are recorded: what they say holds. Returns what is to be removed from the disk.
     #[must_use]
     pub(super) fn settle(&self, noted: Noted) -> Vec<Row> {
-        let Noted { session, facts } = noted;
+        let Noted { session, facts, held } = noted;
         let mut index = self.index();
-        facts.into_iter().flat_map(|(seq, fact)| index.apply(&session, seq, fact)).collect()
+        let apply = |(seq, fact)| index.apply(&session, seq, fact);
+        let gone = facts.into_iter().flat_map(apply).collect();
+        held.into_iter().for_each(|(place, holder)| index.hold(&session, &place, holder));
+        gone
     }
 
     /// The messages are not recorded: what they brought goes again.
     pub(super) async fn take_back(self: &Arc<Overlays>, noted: Noted) {
-        let Noted { session, facts } = noted;
+        let Noted { session, facts, .. } = noted;
         let gone: Vec<Row> = facts.iter().map(|(seq, _)| (session.clone(), *seq)).collect();
         let overlays = Arc::clone(self);
         // Should it fail, the next start drops it.
@@ -210,6 +232,17 @@ impl Overlays {
     /// a day.
     pub(crate) fn modified(&self, owner: &str, path: &Path, now: i64) -> Option<Modified> {
         self.index().modified(owner, path, now)
+    }
+
+    /// The shell that has unsaved changes in this file, whoever runs it: what it says can only keep a file from
+    /// being written. One that left has none.
+    pub(crate) fn held_by(&self, path: &Path) -> Option<Box<str>> {
+        self.index().held_by(path)
+    }
+
+    /// A shell left: what it has not saved is nobody's, until it says so again.
+    pub(super) fn left(&self, holder: &str) {
+        self.index().left(holder);
     }
 
     /// What of a batch has to be kept: no news is that something is gone that was not there.
@@ -253,7 +286,7 @@ impl Overlays {
         self.texts().put(&new)?;
         drop(new);
         let facts = news.into_iter().map(|change| (change.seq, change.fact)).collect();
-        Ok(Noted { session, facts })
+        Ok(Noted { session, facts, held: Vec::new() })
     }
 
     fn forget_here(&self, session: Box<str>, seq: Option<u64>) -> Result<(), Error> {

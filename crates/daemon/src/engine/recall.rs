@@ -39,7 +39,7 @@ pub(super) fn answer(hub: Arc<Hub>, from: Inquirer, payload: Value) -> Answering
 
 impl Hub {
     /// Answers a question, if the policies permit it.
-    async fn recall(
+    pub(super) async fn recall(
         self: &Arc<Hub>,
         who: &Principal,
         ask: Ask,

@@ -34,6 +34,8 @@ pub(crate) enum Ask {
     SkillSource(String),
     /// Where a path leads.
     Resolve(String),
+    /// The text of a file, by its path; asked for by the daemon itself.
+    Source(String),
     /// What went wrong in the daemon lately.
     Logs(usize),
 }

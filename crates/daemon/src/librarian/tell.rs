@@ -61,6 +61,7 @@ impl Shared {
             Ask::Skills => self.read(|catalog| skills(catalog, eyes)),
             Ask::SkillSource(name) => self.skill_source(name, eyes),
             Ask::Resolve(path) => self.resolved(path, eyes),
+            Ask::Source(path) => self.source(path, eyes),
             // Answered by the hub, which has the record.
             Ask::Logs(_) => Err(Code::Internal.into()),
         }
@@ -91,18 +92,27 @@ impl Shared {
             return Err(no_skill());
         }
         let path = format!("{SKILLS}/{name}.org");
-        let object = self.read(|catalog| catalog.object(&path, eyes)).map_err(|_| no_skill())?;
-        let memex = self.now().memex.clone();
-        let bytes = memex.and_then(|memex| memex.read(&path).ok());
-        let source = match (bytes, eyes) {
-            (Some((bytes, _)), Eyes::Owner) => String::from_utf8_lossy(&bytes).into_owned(),
-            // Others get what the index shows them, heading by heading.
-            _ => self.read(|catalog| public_text(catalog, &object))?,
-        };
+        let found = self.source(&path, eyes).map_err(|_| no_skill())?;
+        let source = found.get("source").and_then(Value::as_str).unwrap_or_default();
         Ok(success(
             "get-skill-source",
-            [("name", text(name)), ("path", text(&path)), ("source", text(&source))],
+            [("name", text(name)), ("path", text(&path)), ("source", text(source))],
         ))
+    }
+
+    /// The text of a file of the Memex, without what is hidden from whoever asks.
+    fn source(&self, path: &str, eyes: Eyes) -> Result<Value, Failure> {
+        let found = self.resolved(path, eyes)?;
+        let within = found.get("relative").and_then(Value::as_str).map(str::to_owned);
+        let within = within.ok_or_else(|| Failure::from(Code::UnknownId))?;
+        let object = self.read(|catalog| catalog.object(&within, eyes))?;
+        let memex = self.now().memex.clone();
+        let bytes = memex.and_then(|memex| memex.read(&within).ok());
+        let source = match (bytes, eyes) {
+            (Some((bytes, _)), Eyes::Owner) => String::from_utf8_lossy(&bytes).into_owned(),
+            _ => self.read(|catalog| public_text(catalog, &object))?,
+        };
+        Ok(success("source", [("source", text(&source))]))
     }
 
     /// Where a path leads, if it stays below the Memex or one of the folders that are set.

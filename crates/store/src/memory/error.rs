@@ -3,9 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
+use super::MAX_FILE;
 use super::merge::Conflict;
 use super::path::FilePath;
-use super::{MAX_FILE, MAX_MODIFIED};
 
 /// What stands in the way.
 #[derive(Debug, thiserror::Error)]
@@ -106,9 +106,6 @@ pub enum Error {
     /// There are too many files for a snapshot.
     #[error("more than {0} files below the folder")]
     TooManyFiles(usize),
-    /// Too many buffers are modified.
-    #[error("more than {MAX_MODIFIED} buffers are reported as modified")]
-    TooManyModified,
     /// Of several files, some could be written and others not, and the former are not as they were
     /// left: somebody else wrote them since.
     #[error("only some files were written, `{path}` among them, because of another")]

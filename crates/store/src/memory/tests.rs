@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
@@ -205,26 +207,18 @@ fn who_edits_a_file_keeps_it() {
     fs::write(&lock, "me@elsewhere.1:1").unwrap();
     assert!(matches!(tries(), Err(Error::Locked { .. })), "where links cannot be made");
     fs::remove_file(&lock).unwrap();
-    rig.memory.report(&path("a.org"), "emacs", true).unwrap();
+    let is_modified = Arc::new(AtomicBool::new(true));
+    let (own, file) = (Arc::clone(&is_modified), rig.file("a.org").canonicalize().unwrap());
+    rig.memory.mind_buffers(Box::new(move |path| {
+        (own.load(Ordering::Relaxed) && path == file).then(|| "emacs".into())
+    }));
     assert!(matches!(tries(), Err(Error::Modified { by, .. }) if &*by == "emacs"));
-    rig.memory.report(&path("a.org"), "emacs", false).unwrap();
+    is_modified.store(false, Ordering::Relaxed);
     assert_eq!(rig.text("a.org"), "a\n");
     // One that has ended holds nothing: no process has this number.
     symlink(format!("me@{host}.{}", i32::MAX), &lock).unwrap();
     tries().unwrap();
     assert_eq!(rig.text("a.org"), "b\n");
-}
-
-#[test]
-fn a_shell_that_left_holds_nothing_and_reports_are_bounded() {
-    let rig = Rig::new(&[]);
-    for number in 0..super::MAX_MODIFIED {
-        rig.memory.report(&path(&format!("{number}.org")), "emacs", true).unwrap();
-    }
-    let more = rig.memory.report(&path("more.org"), "emacs", true);
-    assert!(matches!(more, Err(Error::TooManyModified)));
-    rig.memory.left("emacs");
-    rig.write(1, "1.org", "x\n");
 }
 
 #[test]

@@ -6,7 +6,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use bridle_host::Host;
 use bridle_loop::Actuator;
 use bridle_sexp::Value;
 use bridle_store::memory::{Memory, Options};
@@ -16,6 +15,7 @@ use bridle_wire::oacp::Failure;
 use super::super::clock::Clock;
 use super::super::context::invalid;
 use super::super::guard::protected;
+use super::super::overlay::Overlays;
 use super::Hub;
 use crate::config::{Config, RollbackChoice};
 use crate::error::Error;
@@ -104,11 +104,38 @@ impl Files {
         let _ = self.editor.set(Editor::new(Arc::clone(memory), now, self.rollback));
     }
 
+    /// Has the files that the settings name looked after.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub(super) fn attend(
+        &self,
+        root: Option<&Path>,
+        memory: Option<Arc<Memory>>,
+        overlays: &Arc<Overlays>,
+    ) -> Result<(), Error> {
+        match (root, memory) {
+            (Some(root), Some(memory)) => self.look_after(root, memory, overlays),
+            _ => Ok(()),
+        }
+    }
+
     /// Starts who keeps the index of them.
     ///
     /// # Errors
     /// The system gives no thread.
-    pub(super) fn look_after(&self, root: &Path, memory: Arc<Memory>) -> Result<(), Error> {
+    fn look_after(
+        &self,
+        root: &Path,
+        memory: Arc<Memory>,
+        overlays: &Arc<Overlays>,
+    ) -> Result<(), Error> {
+        let (unsaved, below) = (Arc::clone(overlays), memory.root().to_owned());
+        memory.mind_buffers(Box::new(move |path| {
+            // Shells name a file whole, or from the folder.
+            let short = || unsaved.held_by(path.strip_prefix(&below).ok()?);
+            unsaved.held_by(path).or_else(short)
+        }));
         let clock = Arc::clone(&self.clock);
         let setup = Setup {
             folder: root.to_owned(),
@@ -124,11 +151,11 @@ impl Files {
     }
 
     /// The same while the daemon runs.
-    fn open_later(&self, root: &Path, host: &Host) -> Result<(), Error> {
+    fn open_later(&self, root: &Path, hub: &Hub) -> Result<(), Error> {
         let memory = self.open(root)?;
-        self.look_after(root, Arc::clone(&memory))?;
+        self.look_after(root, Arc::clone(&memory), &hub.overlays)?;
         self.admit(&memory);
-        let _ = self.actuators.set(host.actuators());
+        let _ = self.actuators.set(hub.host.actuators());
         Ok(())
     }
 }
@@ -166,7 +193,7 @@ impl Hub {
             }
             None => {}
         }
-        self.files.open_later(&real, &self.host).map_err(|error| {
+        self.files.open_later(&real, self).map_err(|error| {
             tracing::warn!(%error, "a memex cannot be opened");
             invalid("path", format!("the folder cannot be a memex: {error}"))
         })?;

@@ -72,14 +72,13 @@ impl Hub {
         let waiting = reader.open_sessions().map_err(Error::Record)?;
         let sums = Sums::read(&reader, clock.now()).map_err(Error::Record)?;
         let overlays = Overlays::open(&config.state, &reader).map_err(Error::Overlays)?;
+        let overlays = Arc::new(overlays);
         drop(reader);
         let metrics = EngineMetrics::default();
         let (keeper, keeping) =
             Keeper::start(store, &config.state, Arc::clone(&clock), metrics.commits.clone())
                 .map_err(Error::Keeper)?;
-        if let (Some(root), Some(memory)) = (&config.memex, memory) {
-            files.look_after(root, memory)?;
-        }
+        files.attend(config.memex.as_deref(), memory, &overlays)?;
         let limits = config.engine;
         let hub = Arc::new(Hub {
             limits,
@@ -96,7 +95,7 @@ impl Hub {
             refusals: Refusals::default(),
             guard: Guard::start(config),
             sums,
-            overlays: Arc::new(overlays),
+            overlays,
             workers: Semaphore::new(limits.workers),
             desks: Semaphore::new(DESKS),
             tasks: TaskTracker::new(),

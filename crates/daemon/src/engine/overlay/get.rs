@@ -15,12 +15,16 @@ use bridle_wire::oacp::hello::Role;
 use super::super::context::{Answering, Inquirer, Told, invalid};
 use super::super::hub::{Held, Hub};
 use super::super::refusals::Attempt;
+use super::cut::MAX_AST;
+use super::disk::{Shape, ast};
 use super::index::{Entry, Modified, What};
 use super::place::Place;
+use crate::librarian::Ask;
 
 /// What a client is told that asks for an AST that nobody sent.
 const NO_AST: &str = "no AST of this buffer in this session; a shell sends one with \
-                      `:buffer-update`, and it goes when the buffer is saved";
+                      `:buffer-update`, and it goes when the buffer is saved. Nor is it an Org file \
+                      of the memex that may be seen";
 
 /// What a client is told that names no buffer.
 const NO_PLACE: &str =
@@ -71,14 +75,67 @@ fn report(file: &str, found: Option<Modified>) -> Value {
     Value::plist(pairs)
 }
 
+/// The AST of a buffer, or else of the file, if nobody edits it and it is one of the Memex.
 async fn find(hub: &Arc<Hub>, from: &Inquirer, payload: &Value) -> Result<Told, Failure> {
     let place = Place::of(payload).ok_or_else(|| invalid("file", NO_PLACE))?;
+    let absent = match unsaved(hub, from, payload, &place).await {
+        Err(failure) if failure.code == Code::InvalidValue => failure,
+        told => return told,
+    };
+    match place {
+        Place::File(file) if payload.get("session").is_none() => {
+            let shape = Shape::of(payload, from.dialect);
+            let shape =
+                shape.ok_or_else(|| invalid("shape", "expected `:org-element` or `:plist`"))?;
+            on_disk(hub, from, &file, shape).await?.ok_or(absent)
+        }
+        _ => Err(absent),
+    }
+}
+
+/// The AST of a file of the Memex, as far as whoever asks may see it; `None` if there is none for them.
+async fn on_disk(
+    hub: &Arc<Hub>,
+    from: &Inquirer,
+    file: &str,
+    shape: Shape,
+) -> Result<Option<Told>, Failure> {
+    let (ask, own) = (Ask::Source(file.to_owned()), from.own.clone());
+    let Ok(found) = hub.recall(&from.who, ask, own).await else { return Ok(None) };
+    let (file, dialect) = (file.to_owned(), from.dialect);
+    let made = tokio::task::spawn_blocking(move || {
+        let source = found.get("source").and_then(Value::as_str).unwrap_or_default();
+        let ast = ast(source, shape, dialect, MAX_AST)?;
+        let head = Value::plist([
+            ("status", Value::keyword("success")),
+            ("action", Value::keyword("get-ast")),
+            ("file", Value::str(file)),
+            ("from", Value::keyword("disk")),
+            ("shape", Value::keyword(shape.word())),
+        ]);
+        Some(with_ast(&head, &ast, dialect))
+    });
+    let made = made.await.map_err(|error| {
+        tracing::error!(%error, "making an AST broke off");
+        Failure::from(Code::Internal)
+    })?;
+    let too_long = || invalid("file", format!("its AST is longer than {MAX_AST} bytes"));
+    made.map(|text| Some(Told::Text(text))).ok_or_else(too_long)
+}
+
+/// The AST of a buffer that a shell sent.
+async fn unsaved(
+    hub: &Arc<Hub>,
+    from: &Inquirer,
+    payload: &Value,
+    place: &Place,
+) -> Result<Told, Failure> {
     let held = session(hub, from, payload).await?;
     // What was sent before this is to be seen by it.
     hub.reached(Some(&held)).await;
     let name = held.session.id.as_str().to_owned();
     let absent = || invalid(place.pair().0, NO_AST);
-    let entry = hub.overlays.index().find(&name, &place).cloned().ok_or_else(absent)?;
+    let entry = hub.overlays.index().find(&name, place).cloned().ok_or_else(absent)?;
     let What::Ast(about) = entry.fact.what else { return Err(absent()) };
     let (overlays, dialect) = (Arc::clone(&hub.overlays), from.dialect);
     let work = move || {
@@ -141,8 +198,13 @@ fn answer(entry: &Entry, ast: &str, dialect: Dialect) -> String {
         ("at", Value::int(fact.at)),
         ("hash", Value::str(about.hash.to_string())),
     ]);
+    with_ast(&head, ast, dialect)
+}
+
+/// A payload with an AST at its end.
+fn with_ast(head: &Value, ast: &str, dialect: Dialect) -> String {
     let mut text = String::with_capacity(ast.len() + 512);
-    print(&head, dialect, &mut text);
+    print(head, dialect, &mut text);
     // Inside the list that was just written.
     text.pop();
     text.push_str(" :ast ");

@@ -74,6 +74,8 @@ pub(super) struct Index {
 pub(super) struct Entry {
     pub(super) seq: u64,
     pub(super) fact: Fact,
+    /// The shell that has the buffer, while it is there: nothing of that outlives its connection.
+    holder: Option<Box<str>>,
 }
 
 impl Entry {
@@ -98,7 +100,7 @@ impl Index {
         let settled = fact.what == What::Settled;
         let old = match settled {
             true => places.remove(&place),
-            false => places.insert(place, Entry { seq, fact }),
+            false => places.insert(place, Entry { seq, fact, holder: None }),
         };
         let mut gone: Vec<u64> =
             old.map(|old| old.seq).filter(|old| *old != seq).into_iter().collect();
@@ -124,6 +126,29 @@ impl Index {
             }
             _ => {}
         }
+    }
+
+    /// Notes that a shell has a buffer.
+    pub(super) fn hold(&mut self, session: &str, place: &Place, holder: Box<str>) {
+        let places = self.sessions.get_mut(session);
+        if let Some(entry) = places.and_then(|places| places.get_mut(place)) {
+            entry.holder = Some(holder);
+        }
+    }
+
+    /// Takes back what was noted of a shell.
+    pub(super) fn left(&mut self, holder: &str) {
+        let entries = self.sessions.values_mut().flat_map(BTreeMap::values_mut);
+        for entry in entries.filter(|entry| entry.holder.as_deref() == Some(holder)) {
+            entry.holder = None;
+        }
+    }
+
+    /// The shell that has a buffer of this file and has not saved it.
+    pub(super) fn held_by(&self, path: &Path) -> Option<Box<str>> {
+        let held = self.entries().filter(|(_, entry)| entry.holder.is_some());
+        let mut found = held.filter(|(_, entry)| entry.fact.place.is_of(path));
+        found.next().and_then(|(_, entry)| entry.holder.clone())
     }
 
     /// Who said that a buffer of this file is modified, as far as that is this owner's business.

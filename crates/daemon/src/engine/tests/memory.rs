@@ -10,6 +10,7 @@ use bridle_loop::{Effect, EffectId, Order, Outcome, Signal, TurnId};
 use bridle_sexp::Value;
 use bridle_store::memory::{Memory, Options};
 use bridle_store::{Filter, Number, Reader, Store};
+use bridle_wire::Code;
 use tempfile::TempDir;
 
 use super::super::batch::{After, Batch, Means, began};
@@ -20,7 +21,7 @@ use super::super::inbound::{Inbound, Newness};
 use super::super::sums::Sums;
 use super::super::terms::AttachmentId;
 use super::super::work::Work;
-use super::rig::{Rig, Shell, body, emacs, message, no_load, owner, signal};
+use super::rig::{Rig, Shell, body, emacs, message, no_load, owner, signal, stranger};
 use crate::config::{Config, RollbackChoice};
 use crate::engine::{Kind, Out, Query};
 use crate::memory::{Editor, MEMORY};
@@ -208,6 +209,51 @@ async fn a_buffer_with_unsaved_changes_keeps_its_file() {
     let (effect, _) = question(&shell).await;
     say(&files, effect, ":allow").await;
     assert_eq!(word(&shell.body(Kind::Acted).await, "outcome"), "done");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn however_a_shell_says_that_a_buffer_is_not_saved_its_file_is_kept() {
+    let files = Files::start().await;
+    for (number, said) in [":ast (org-data nil)", ":modified t", ":text \"x\""].iter().enumerate() {
+        let shell = files.shell().await;
+        let file = Value::str(files.file().display().to_string());
+        shell.send(&format!(
+            "(:type :EVENT :id 7{number} :payload (:sensor :buffer-update :file {file} {said}))"
+        ));
+        send(&shell, 1, DONE);
+        let (effect, _) = question(&shell).await;
+        say(&files, effect, ":allow").await;
+        let acted = shell.body(Kind::Acted).await;
+        assert!(text(&acted, "reason").contains("unsaved changes"), "{said}: {acted}");
+        let hub = &files.rig.hub;
+        let known = hub.overlays.modified("uid:1000", &files.file(), hub.now());
+        assert!(known.is_some(), "{said}: who asks is told the same");
+        // It leaves, and holds nothing.
+        drop(shell);
+        assert_eq!(hub.overlays.held_by(&files.file()), None, "{said}");
+    }
+    let shell = files.shell().await;
+    send(&shell, 2, DONE);
+    let (effect, _) = question(&shell).await;
+    say(&files, effect, ":allow").await;
+    assert_eq!(word(&shell.body(Kind::Acted).await, "outcome"), "done");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_an_owner_has_a_folder_taken_up() {
+    let (rig, folder) = (Rig::start().await, TempDir::new().expect("a folder"));
+    let path = Value::str(folder.path().display().to_string());
+    let open = async |who| {
+        let payload = format!("(:action :open-memex :path {path})");
+        let text = format!("(:type :REQUEST :id 9 :target :system :payload {payload})");
+        let query = Query::of(&message(&text)).expect("for the daemon").expect("well formed");
+        Arc::clone(&rig.hub).ask(who, query, None).await.map_err(|failure| failure.code)
+    };
+    assert_eq!(open(stranger()).await, Err(Code::NotPermitted));
+    assert!(rig.hub.memory().is_none());
+    open(owner()).await.expect("taken up");
+    assert!(rig.hub.memory().is_some());
+    open(owner()).await.expect("it is open");
 }
 
 /// How far an order got before the crash.

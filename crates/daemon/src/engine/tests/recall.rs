@@ -87,6 +87,31 @@ fn titles(told: &Value) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_ast_of_a_file_that_nobody_edits_is_made_from_the_disk() {
+    let text = format!("* A\nSeen.\n* B :private:\n{CANARY}\n");
+    let memex = Memex::new(&[("a.org", &text)]).await;
+    let whole = memex.at("a.org").display().to_string();
+    for file in ["a.org", &whole] {
+        let payload = format!("(:action :get-ast :file \"{file}\")");
+        let told = memex.ask(owner(), &payload).await.expect("there").to_string();
+        assert!(told.contains(":from :disk :shape :plist :ast (:type :org-data"), "{told}");
+        assert!(told.contains("Seen.") && told.contains(CANARY), "{told}");
+        let told = memex.ask(stranger(), &payload).await.expect("there").to_string();
+        assert!(told.contains("Seen.") && !told.contains(CANARY), "{told}");
+    }
+    let shaped = "(:action :get-ast :file \"a.org\" :shape :org-element)";
+    let told = memex.ask(owner(), shaped).await.expect("there").to_string();
+    assert!(told.contains(":ast (org-data (:begin 1 "), "{told}");
+    symlink("/etc/hostname", memex.at("out.org")).unwrap();
+    for bad in ["none.org", "../a.org", "/etc/hostname", "out.org"] {
+        let payload = format!("(:action :get-ast :file \"{bad}\")");
+        assert_eq!(memex.ask(owner(), &payload).await, Err(Code::InvalidValue), "{bad}");
+    }
+    let odd = "(:action :get-ast :file \"a.org\" :shape :round)";
+    assert_eq!(memex.ask(owner(), odd).await, Err(Code::InvalidValue));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn changes_of_the_folder_are_kept_up_with() {
     let memex = Memex::new(&[("a.org", "* A\n")]).await;
     memex.shows("a.org A").await;
