@@ -54,10 +54,11 @@ pub(super) async fn drive(hub: Arc<Hub>, session: Arc<Session>) {
         let goes_on = match desk.next() {
             Next::Rest => break,
             Next::Batch(works) => desk.batch(works).await,
-            Next::Begin(began, done) => desk.begin(*began, done).await,
-            Next::Evict => desk.evict().await,
+            // What is rare is boxed: the task is made anew for most messages, and copied as a whole.
+            Next::Begin(began, done) => Box::pin(desk.begin(*began, done)).await,
+            Next::Evict => Box::pin(desk.evict()).await,
             Next::Erase { record, by, done } => {
-                let _ = done.send(desk.erase(record, by).await);
+                let _ = done.send(Box::pin(desk.erase(record, by)).await);
                 true
             }
             Next::Reach(done) => {
@@ -65,7 +66,7 @@ pub(super) async fn drive(hub: Arc<Hub>, session: Arc<Session>) {
                 let _ = done.send(());
                 true
             }
-            Next::Close(done) => desk.close(done).await,
+            Next::Close(done) => Box::pin(desk.close(done)).await,
         };
         if !goes_on {
             desk.stall();
@@ -181,10 +182,10 @@ impl Desk {
             return self.undo(&gone);
         }
         let was_loaded = self.core.is_some();
-        if let Err(failure) = self.load().await {
+        if !was_loaded && let Err(failure) = Box::pin(self.load()).await {
             return self.undo(&failure);
         }
-        let Some(works) = self.prepare(works).await else {
+        let Some(works) = self.prepared(works).await else {
             return self.undo(&Code::Internal.into());
         };
         let (offers, busy) = self.look(&works);
@@ -194,7 +195,7 @@ impl Desk {
             Err(failure) => return self.undo(&failure),
         };
         let brings_policies = append.drafts.iter().any(|draft| draft.kind == guard::POLICY);
-        let kept = match self.hub.overlays.note(self.session.id.as_str(), changes).await {
+        let kept = match Box::pin(self.hub.overlays.note(self.session.id.as_str(), changes)).await {
             Ok(noted) => match self.keep(append).await {
                 Ok(numbers) => {
                     self.settle_overlays(noted);
@@ -285,10 +286,14 @@ impl Desk {
 
     /// Lets actuators find out what has to be known about requests before they are judged. It may
     /// read files, so it happens elsewhere; most work needs nothing of that.
-    async fn prepare(&self, mut works: Vec<Work>) -> Option<Vec<Work>> {
-        if !works.iter().any(Work::wants_preparation) {
-            return Some(works);
+    async fn prepared(&self, works: Vec<Work>) -> Option<Vec<Work>> {
+        match works.iter().any(Work::wants_preparation) {
+            true => Box::pin(self.prepare(works)).await,
+            false => Some(works),
         }
+    }
+
+    async fn prepare(&self, mut works: Vec<Work>) -> Option<Vec<Work>> {
         let host = self.hub.host();
         let prepared = tokio::task::spawn_blocking(move || {
             works.iter_mut().for_each(|work| work.prepare(&host));

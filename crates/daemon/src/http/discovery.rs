@@ -3,7 +3,7 @@
 //! Computed from what is built and what is on: a capability, a profile or a type of directive that
 //! is not served to whoever asks is not named.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::extract::{Extension, State};
 use axum::http::header::CACHE_CONTROL;
@@ -133,12 +133,24 @@ fn has_our_feedback(asked: &Capabilities) -> bool {
         .is_none_or(|version| *version == Json::from(FEEDBACK_VERSION))
 }
 
+/// What is offered to shells that ask for nothing, made once.
+static OVER_HTTP_OFFERED: LazyLock<Capabilities> = LazyLock::new(|| offered(Transport::Http));
+static ON_LINES_OFFERED: LazyLock<Capabilities> = LazyLock::new(|| offered(Transport::Lines));
+
+fn offered(transport: Transport) -> Capabilities {
+    capability::answer(None, &offers(transport, None)).0
+}
+
 /// Answers what a shell asked for.
 pub(super) fn capabilities(
     who: &Principal,
     asked: Option<&Capabilities>,
 ) -> (Capabilities, Vec<CapabilityDenial>) {
-    capability::answer(asked, &offers(Transport::of(who), asked))
+    match (asked, Transport::of(who)) {
+        (None, Transport::Http) => (OVER_HTTP_OFFERED.clone(), Vec::new()),
+        (None, Transport::Lines) => (ON_LINES_OFFERED.clone(), Vec::new()),
+        (asked, transport) => capability::answer(asked, &offers(transport, asked)),
+    }
 }
 
 /// The documents: who asks from this machine may ask more often.
@@ -178,7 +190,7 @@ fn document(limits: &Limits, rate: Option<Rate>, config: &Config) -> String {
             name: name(ENGINE),
             version: Label::new(env!("CARGO_PKG_VERSION")).expect("our version is short"),
         },
-        capabilities: capability::answer(None, &offers(Transport::Http, None)).0,
+        capabilities: offered(Transport::Http),
         action_types: SENT.into_iter().map(action).collect(),
         error_codes: error_codes(),
         profiles: OVER_HTTP.into_iter().chain(lines).map(name).collect(),

@@ -95,10 +95,21 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 #[derive(Debug, Default)]
 pub(super) struct Seen(Mutex<Index>);
 
+/// By whom a request was sent, and its id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key([u8; NAME_BYTES]);
+
+impl Key {
+    /// The key of a principal's request.
+    pub(super) fn of(who: &Principal, id: &RequestId) -> Key {
+        Key(hash(&[&who.name(), id.as_str()]))
+    }
+}
+
 #[derive(Debug, Default)]
 struct Index {
-    by_key: HashMap<[u8; NAME_BYTES], Entry>,
-    by_age: VecDeque<([u8; NAME_BYTES], Instant)>,
+    by_key: HashMap<Key, Entry>,
+    by_age: VecDeque<(Key, Instant)>,
 }
 
 #[derive(Clone, Debug)]
@@ -110,8 +121,7 @@ struct Entry {
 
 impl Seen {
     /// Tells whether an id was used with another body.
-    pub(super) fn conflicts(&self, who: &Principal, id: &RequestId, body: Fingerprint) -> bool {
-        let key = hash(&[&who.name(), id.as_str()]);
+    pub(super) fn conflicts(&self, key: Key, body: Fingerprint) -> bool {
         let index = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = index.by_key.get(&key).filter(|entry| entry.at.elapsed() < SEEN_FOR);
         known.is_some_and(|entry| entry.body != body)
@@ -119,14 +129,14 @@ impl Seen {
 
     /// Where a request of this id runs or ran.
     pub(super) fn run(&self, who: &Principal, id: &RequestId) -> Option<Run> {
-        let key = hash(&[&who.name(), id.as_str()]);
+        let key = Key::of(who, id);
         let index = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         index.by_key.get(&key).map(|entry| entry.run.clone())
     }
 
     /// Notes that what a request began goes on elsewhere: that is what calling it off ends.
     pub(super) fn goes_on(&self, who: &Principal, id: &RequestId, run: Run) {
-        let key = hash(&[&who.name(), id.as_str()]);
+        let key = Key::of(who, id);
         let mut index = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = index.by_key.get_mut(&key) {
             entry.run = run;
@@ -134,8 +144,8 @@ impl Seen {
     }
 
     /// Notes a request that was recorded.
-    pub(super) fn note(&self, who: &Principal, id: &RequestId, body: Fingerprint, run: Run) {
-        let (key, at) = (hash(&[&who.name(), id.as_str()]), Instant::now());
+    pub(super) fn note(&self, key: Key, body: Fingerprint, run: Run) {
+        let at = Instant::now();
         let mut index = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if index.by_key.insert(key, Entry { body, at, run }).is_some() {
             return;
@@ -156,7 +166,7 @@ mod tests {
 
     use bridle_loop::SessionId;
 
-    use super::{MAX_SEEN, Run, Seen};
+    use super::{Key, MAX_SEEN, Run, Seen};
     use crate::principal::Principal;
 
     #[test]
@@ -166,16 +176,16 @@ mod tests {
         let (one, other) = (Fingerprint([1; 32]), Fingerprint([2; 32]));
         let who = Principal::LocalHttp(1000);
         let run = Run { session: SessionId::parse("desk").unwrap(), seq: 7 };
-        seen.note(&who, &id(0), one, run.clone());
+        seen.note(Key::of(&who, &id(0)), one, run.clone());
         assert_eq!(seen.run(&who, &id(0)), Some(run.clone()));
         assert_eq!(seen.run(&Principal::LocalHttp(1001), &id(0)), None);
-        assert!(!seen.conflicts(&who, &id(0), one));
-        assert!(seen.conflicts(&who, &id(0), other));
-        assert!(!seen.conflicts(&Principal::LocalHttp(1001), &id(0), other));
+        assert!(!seen.conflicts(Key::of(&who, &id(0)), one));
+        assert!(seen.conflicts(Key::of(&who, &id(0)), other));
+        assert!(!seen.conflicts(Key::of(&Principal::LocalHttp(1001), &id(0)), other));
         for n in 1..=MAX_SEEN {
-            seen.note(&who, &id(n), one, run.clone());
+            seen.note(Key::of(&who, &id(n)), one, run.clone());
         }
-        assert!(!seen.conflicts(&who, &id(0), other));
-        assert!(seen.conflicts(&who, &id(1), other));
+        assert!(!seen.conflicts(Key::of(&who, &id(0)), other));
+        assert!(seen.conflicts(Key::of(&who, &id(1)), other));
     }
 }

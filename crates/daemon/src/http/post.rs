@@ -26,6 +26,7 @@ use super::fold::{self, Asks};
 use super::gate::{self, Peer, now};
 use super::inside::GoesOn;
 use super::marks::Marks;
+use super::place::Key;
 use super::run::{self, Finished, Ran, Running, Wanted};
 use super::signal::About;
 use super::step::{self, Bearer, Step};
@@ -142,6 +143,8 @@ async fn answered(http: &Arc<Http>, peer: &Peer, head: &Parts, read: Read) -> Re
 struct Admitted {
     who: Principal,
     received: Received,
+    /// What it is remembered by, if it has an id.
+    key: Option<Key>,
     bytes: usize,
     form: Form,
     /// The name by which it came here.
@@ -227,14 +230,15 @@ async fn admit(
     check_context(&received)?;
     let bearer = Bearer { who: &who, message: &received.message, now: now() };
     let step = step::take(&http.seals, bearer)?;
-    if id.is_some_and(|id| http.seen.conflicts(&who, id, received.fingerprint)) {
+    let key = id.map(|id| Key::of(&who, id));
+    if key.is_some_and(|key| http.seen.conflicts(key, received.fingerprint)) {
         return Err(of(Code::IdempotencyConflict));
     }
     if http.shared.budget.full() {
         return Err(of(Code::EngineOverloaded));
     }
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default().into();
-    Ok(Admitted { who, received, bytes, form, host, step, of: None })
+    Ok(Admitted { who, received, key, bytes, form, host, step, of: None })
 }
 
 /// Refuses what this engine could only ignore: a procedure that it does not know.
@@ -259,7 +263,7 @@ fn form(peer: &Peer, headers: &HeaderMap, asked: Option<&Capabilities>) -> Optio
 
 /// Has the engine answer.
 async fn carry_out(http: &Arc<Http>, admitted: Admitted) -> Result<Answered, Box<ErrorObject>> {
-    let Admitted { who, received, bytes, form, host, step, of } = admitted;
+    let Admitted { who, received, key, bytes, form, host, step, of } = admitted;
     let context = received.message.context();
     let about = About::of(context.and_then(|context| context.shell.as_ref()));
     if step::is_results_alone(&received.message) {
@@ -270,8 +274,8 @@ async fn carry_out(http: &Arc<Http>, admitted: Admitted) -> Result<Answered, Box
     let files = Vec::new();
     let mut wanted = Wanted { who, received: &received, about, files, bytes, is_resumed, step };
     let mut running = begin(http, &mut wanted, &host, patience.until).await?;
-    if let Some(id) = &received.message.request_id {
-        http.seen.note(&wanted.who, id, received.fingerprint, running.run());
+    if let Some(key) = key {
+        http.seen.note(key, received.fingerprint, running.run());
     }
     if form == Form::Whole && of.is_none() {
         // Most answers come with the receipt: then nobody has to wait for them, or to be counted.

@@ -108,7 +108,10 @@ impl Installed {
 /// Whether the set itself is here makes no difference: the hash says which it is.
 impl PartialEq for Installed {
     fn eq(&self, other: &Self) -> bool {
-        self.hash == other.hash && self.engine == other.engine && self.protected == other.protected
+        let is_same = |one: &Arc<[Box<str>]>, other| Arc::ptr_eq(one, other) || one == other;
+        self.hash == other.hash
+            && self.engine == other.engine
+            && is_same(&self.protected, &other.protected)
     }
 }
 

@@ -7,6 +7,9 @@ use crate::openharness::Limits;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// Bytes of a value and of what is around it, about: room on the tape from the start.
+const USUAL_VALUE: usize = 12;
+
 /// Up to so many keys, comparing each with each is quicker than sorting.
 const FEW_KEYS: usize = 8;
 
@@ -26,7 +29,7 @@ pub(super) fn read<'t>(bytes: &'t [u8], limits: &Limits) -> Result<Document<'t>,
         at: 0,
         open: Vec::new(),
         left: limits.values,
-        document: Document { text, tape: Vec::new() },
+        document: Document { text, tape: Vec::with_capacity(bytes.len() / USUAL_VALUE) },
     };
     scan.run()?;
     Ok(scan.document)
