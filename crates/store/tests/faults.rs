@@ -33,6 +33,9 @@ fn main() {
     for point in MEMORY_POINTS {
         for nth in [1, 2] {
             a_file_of_the_memory_is_the_old_or_the_new_one(point, nth);
+            for then in [Then::Completed, Then::Withdrawn] {
+                a_subtree_that_moves_is_never_lost(point, nth, then);
+            }
         }
     }
     shadows_hold_what_was_acknowledged();
@@ -96,13 +99,25 @@ fn files(dir: &Path) -> (Memory, PathBuf) {
 const TEXTS: [(&str, &str, &str); 2] =
     [("a.org", "old a\n", "old a\nnew a\n"), ("b.org", "old b\n", "new b\n")];
 
-fn changes() -> Vec<Change> {
+/// The same of a subtree that goes into an archive: it is put there before it is taken from here.
+const MOVED: [(&str, &str, &str); 2] = [
+    ("there.org", "* Old\n", "* Old\n* DONE Beans\nSown.\n"),
+    ("here.org", "* Keep\n* DONE Beans\nSown.\n* Last\n", "* Keep\n* Last\n"),
+];
+
+/// What moves.
+const SUBTREE: &str = "* DONE Beans\nSown.\n";
+
+/// Set for who is to move it.
+const MOVE: &str = "BRIDLE_TEST_MOVE";
+
+fn changes(texts: &[(&str, &str, &str); 2]) -> Vec<Change> {
     let change = |(name, old, new): (&str, &str, &str)| Change {
         path: FilePath::parse(name).unwrap(),
         before: Some(memory::hash_bytes(old.as_bytes())),
         after: Some(new.as_bytes().to_vec()),
     };
-    TEXTS.map(change).to_vec()
+    texts.map(change).to_vec()
 }
 
 fn why() -> Why {
@@ -119,8 +134,64 @@ fn why() -> Why {
 
 fn edit(dir: &Path) {
     let (memory, _) = files(dir);
-    memory.apply(&changes(), &why()).unwrap();
+    let texts = if std::env::var_os(MOVE).is_some() { &MOVED } else { &TEXTS };
+    memory.apply(&changes(texts), &why()).unwrap();
     say("done");
+}
+
+/// What becomes of a move that a crash interrupted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Then {
+    Completed,
+    Withdrawn,
+}
+
+/// A subtree moves from one file into another, and the process dies meanwhile. It is in one of them at least, in both
+/// only while the past says that the move is not done; it can be completed, or taken back, and is there once then.
+fn a_subtree_that_moves_is_never_lost(point: &str, nth: u32, then: Then) {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("files");
+    fs::create_dir(&root).unwrap();
+    MOVED.iter().for_each(|(name, old, _)| fs::write(root.join(name), old).unwrap());
+    let fault = format!("{point}:{nth} {then:?}");
+    let environment = [("BRIDLE_FAULT", &*format!("{point}:{nth}")), (MOVE, "1")];
+    let (_, last, signal) = run(dir.path(), &environment);
+    assert!(signal == Some(9) || last == "done", "{fault}: {last}");
+    let texts = || MOVED.map(|(name, _, _)| fs::read_to_string(root.join(name)).unwrap());
+    let there = |texts: &[String; 2]| texts.iter().filter(|it| it.contains(SUBTREE)).count();
+    let found = texts();
+    for ((_, old, new), text) in MOVED.iter().zip(&found) {
+        assert!(text == old || text == new, "{fault}: {text:?}");
+    }
+    let (memory, _) = files(dir.path());
+    assert_eq!(texts(), found, "{fault}: a start changes no file");
+    let paths = MOVED.map(|(name, _, _)| FilePath::parse(name).unwrap());
+    let told = memory.told(7, &paths).unwrap();
+    let is_done = MOVED.iter().zip(&found).all(|((_, _, new), text)| text == new);
+    assert_eq!(told, if is_done { Told::Done } else { Told::NotDone }, "{fault}");
+    match there(&found) {
+        1 => {}
+        2 => assert_eq!(told, Told::NotDone, "{fault}: twice, and the past says so"),
+        count => panic!("{fault}: {count} times: {found:?}"),
+    }
+    match then {
+        Then::Completed => memory.apply(&changes(&MOVED), &why()).map(drop).unwrap(),
+        // What is whole is taken back by an undo, as any change is.
+        Then::Withdrawn if is_done => {
+            memory
+                .apply(&memory.undo(7).unwrap(), &Why { record: Some(8), ..why() })
+                .map(drop)
+                .unwrap();
+        }
+        Then::Withdrawn => drop(memory.withdraw(&why()).unwrap()),
+    }
+    let wanted = match then {
+        Then::Completed => MOVED.map(|(_, _, new)| new.to_owned()),
+        Then::Withdrawn => MOVED.map(|(_, old, _)| old.to_owned()),
+    };
+    assert_eq!(texts(), wanted, "{fault}");
+    assert_eq!(there(&texts()), 1, "{fault}");
+    assert_eq!(fs::read_dir(&root).unwrap().count(), 2, "{fault}: nothing lies beside");
 }
 
 /// Two files are changed together, and the process dies meanwhile. Each is the old or the new one; which
@@ -152,7 +223,7 @@ fn a_file_of_the_memory_is_the_old_or_the_new_one(point: &str, nth: u32) {
         assert_eq!(told, if is_new { Told::Done } else { Told::NotDone }, "{fault}: {name}");
     }
     // The rest can be done, and nothing is done twice.
-    memory.apply(&changes(), &why()).unwrap();
+    memory.apply(&changes(&TEXTS), &why()).unwrap();
     assert_eq!(texts(), TEXTS.map(|(_, _, new)| new.to_owned()), "{fault}");
     let wanted = Wanted { record: Some(7), ..Wanted::default() };
     assert_eq!(memory.list(&wanted, 9).unwrap().len(), 2, "{fault}");
