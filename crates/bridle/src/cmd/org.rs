@@ -33,7 +33,7 @@ fn check(files: &[PathBuf], as_json: bool) -> Result<Exit, Failure> {
             // Where nobody reads that, the exit code says it.
             (Err(failed), _) => drop(write!(io::stderr().lock(), "{failed}")),
             (_, Some(offset)) => {
-                print(&format!("{}: differs at byte {offset}\n", file.display())).map(drop)?
+                print(&format!("{}: differs at byte {offset}\n", file.display())).map(drop)?;
             }
             _ => {}
         }
