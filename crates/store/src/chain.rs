@@ -38,13 +38,16 @@ pub(crate) struct Link<'a> {
 
 impl Link<'_> {
     /// BLAKE3 over the fields, each preceded by its length in eight bytes, little end first; integers
-    /// are eight bytes as well, an absent one has length zero.
-    pub(crate) fn hash(&self) -> Hash {
+    /// are eight bytes as well, an absent one has length zero. They are put together in `buffer`, which
+    /// is worth keeping for the next one.
+    pub(crate) fn hash(&self, buffer: &mut Vec<u8>) -> Hash {
         let (tag, bytes) = match self.stored {
             Stored::Inline(bytes) => (b"inline", bytes),
             Stored::Blob(bytes) => (b"inblob", bytes),
         };
-        let mut fields = Fields(Vec::with_capacity(bytes.len() + SMALL_FIELDS));
+        buffer.clear();
+        buffer.reserve(bytes.len() + SMALL_FIELDS);
+        let mut fields = Fields(buffer);
         fields.integer(Some(self.number));
         fields.integer(Some(self.session.id));
         fields.bytes(self.session.name);
@@ -59,7 +62,7 @@ impl Link<'_> {
         fields.bytes(self.prev);
         fields.bytes(tag);
         fields.bytes(bytes);
-        Hash(*blake3::keyed_hash(DOMAIN, &fields.0).as_bytes())
+        Hash(*blake3::keyed_hash(DOMAIN, fields.0).as_bytes())
     }
 }
 
@@ -71,9 +74,9 @@ pub(crate) fn address(bytes: &[u8]) -> Hash {
 /// Room for all fields but the body, in bytes, as long as names are short.
 const SMALL_FIELDS: usize = 512;
 
-struct Fields(Vec<u8>);
+struct Fields<'a>(&'a mut Vec<u8>);
 
-impl Fields {
+impl Fields<'_> {
     fn integer(&mut self, integer: Option<i64>) {
         match integer {
             Some(integer) => self.bytes(&integer.to_le_bytes()),

@@ -209,6 +209,9 @@ pub enum Flaw {
     /// Its session is unknown, or what is known of it (records, seq, time) differs from what is there.
     #[error("does not agree with the table of sessions")]
     Session,
+    /// The rows that say which session records are of leave it out, or give it to another one.
+    #[error("is not where its session looks for it: the tables of places disagree with the record")]
+    Place,
     /// It was put in where none was written.
     #[error("was added")]
     Added,

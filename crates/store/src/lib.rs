@@ -46,6 +46,7 @@
 mod beside;
 mod chain;
 mod error;
+mod places;
 mod schema;
 mod seal;
 

@@ -11,6 +11,7 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, Row, Rows, Transaction, params};
 
 use crate::error::Error;
+use crate::places::{self, Packed};
 use crate::record::{Filter, Hash, Head, Number, Record};
 use crate::schema::{self, count, int};
 use crate::store::{self, RECEIPT_AGE};
@@ -222,7 +223,7 @@ impl Reader {
         let mut statement =
             moment.prepare_cached(concat!(session_columns!(), "WHERE id > 0 ORDER BY id"))?;
         let rows = statement.query_map([], |row| {
-            let tail = tails.get(&row.get(8)?).copied().unwrap_or_default();
+            let tail = tails.of.get(&row.get(8)?).copied().unwrap_or_default();
             Ok(SessionRow::read(row)?.followed_by(&tail))
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -234,7 +235,12 @@ impl Reader {
     ///
     /// When the file cannot be read.
     pub fn session(&self, name: &str) -> Result<Option<SessionRow>, Error> {
-        session_row(&*self.moment()?, name)
+        let moment = self.moment()?;
+        match Whose::find(&moment, name) {
+            Ok(session) => session.row(&moment),
+            Err(Error::NoSession(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// All that is needed to go on with a session. `now` decides which receipts still count.
@@ -246,7 +252,7 @@ impl Reader {
         let moment = self.moment()?;
         let whose = Whose::find(&moment, session)?;
         let id = whose.id;
-        let row = session_row(&moment, session)?.ok_or_else(|| Error::NoSession(session.into()))?;
+        let row = whose.row(&moment)?.ok_or_else(|| Error::NoSession(session.into()))?;
         let opener = &mut Opener::new(&moment);
         let checkpoint = opener.checkpoint(id)?;
         let from = match &checkpoint {
@@ -330,26 +336,32 @@ impl<'a> Page<'a> {
 /// A session whose records are wanted.
 struct Whose {
     id: i64,
-    /// Number of its last record.
+    /// Number of its last record that is settled.
     last: i64,
+    /// Numbers of those that are not.
+    later: Vec<i64>,
 }
 
 impl Whose {
     fn find(connection: &Connection, name: &str) -> Result<Self, Error> {
-        connection
+        let (id, last) = connection
             .prepare_cached(
                 "SELECT id, last FROM session WHERE name = ?1 ORDER BY id DESC LIMIT 1",
             )?
-            .query_row([name], |row| Ok(Self { id: row.get(0)?, last: row.get(1)? }))
+            .query_row([name], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?
-            .ok_or_else(|| Error::NoSession(name.into()))?
-            .followed(connection)
+            .ok_or_else(|| Error::NoSession(name.into()))?;
+        Ok(Self { id, last, later: places::later(connection, id)? })
     }
 
-    /// The same, with the last record that its row does not count yet.
-    fn followed(self, connection: &Connection) -> Result<Self, Error> {
-        let last = tail::last(connection, self.id)?.unwrap_or(self.last);
-        Ok(Self { last, ..self })
+    /// What is known of it; nothing of the daemon itself.
+    fn row(&self, connection: &Connection) -> Result<Option<SessionRow>, Error> {
+        let row = connection
+            .prepare_cached(concat!(session_columns!(), "WHERE id = ?1 AND id > 0"))?
+            .query_row([self.id], SessionRow::read)
+            .optional()?;
+        let Some(row) = row else { return Ok(None) };
+        Ok(Some(row.followed_by(&tail::of(connection, self.id, &self.later)?)))
     }
 
     /// A record not after the one that follows this seq.
@@ -364,31 +376,38 @@ impl Whose {
         Ok(found.unwrap_or(0))
     }
 
-    /// Hands out its records within a range, block by block, until it is told to stop.
+    /// Hands out its records within a range, in order, until it is told to stop.
     fn each(
         &self,
         connection: &Connection,
         range: RangeInclusive<i64>,
         take: &mut dyn FnMut(Raw) -> Result<ControlFlow<()>, Error>,
     ) -> Result<(), Error> {
-        let (from, to) = (*range.start(), self.last.min(*range.end()));
         let mut statement = connection.prepare_cached(OF_SESSION)?;
-        for block in from / schema::BLOCK..=to / schema::BLOCK {
-            let mut rows = statement.query(params![block, self.id, from, to])?;
-            while let Some(row) = rows.next()? {
-                if take(Raw::read(row)?)?.is_break() {
-                    return Ok(());
+        let mut hand_out = |numbers: &mut dyn Iterator<Item = i64>| {
+            for (first, last) in places::runs(numbers.filter(|number| range.contains(number))) {
+                let mut rows = statement.query(params![first, last, self.id])?;
+                while let Some(row) = rows.next()? {
+                    if take(Raw::read(row)?)?.is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
                 }
             }
+            Ok(ControlFlow::Continue(()))
+        };
+        let mut settled = |places: Packed<'_>| hand_out(&mut places.of(self.id));
+        let within = *range.start()..=self.last.min(*range.end());
+        if places::settled(connection, &within, &mut settled)?.is_continue() {
+            let _ = hand_out(&mut self.later.iter().copied())?;
         }
         Ok(())
     }
 }
 
-/// Records of one session in one block.
+/// Records of one session that follow each other.
 const OF_SESSION: &str = concat!(
     row::columns!(),
-    "WHERE number / 1024 = ?1 AND session = ?2 AND number >= ?3 AND number <= ?4 ORDER BY number"
+    "WHERE number >= ?1 AND number <= ?2 AND session = ?3 ORDER BY number"
 );
 
 impl SessionRow {
@@ -415,18 +434,6 @@ impl SessionRow {
             ..self
         }
     }
-}
-
-fn session_row(moment: &Connection, name: &str) -> Result<Option<SessionRow>, Error> {
-    let found: Option<(i64, SessionRow)> = moment
-        .prepare_cached(concat!(
-            session_columns!(),
-            "WHERE name = ?1 AND id > 0 ORDER BY id DESC LIMIT 1"
-        ))?
-        .query_row([name], |row| Ok((row.get(8)?, SessionRow::read(row)?)))
-        .optional()?;
-    let Some((id, row)) = found else { return Ok(None) };
-    Ok(Some(row.followed_by(&tail::of(moment, id)?)))
 }
 
 fn open_effects(connection: &Connection, session: i64) -> Result<Vec<OpenRow>, Error> {

@@ -21,7 +21,7 @@ const COMPANIONS: &[&str] = &["", "-wal", "-shm"];
 
 /// Version of the tables, in `user_version`. A file with another one is refused: no version was
 /// released before this one.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 
 /// `brdl`, in the file's header: tells a record from any other database.
 const APPLICATION_ID: i32 = 0x6272_646c;
@@ -46,10 +46,10 @@ const PAGE: i64 = 8 << 10;
 /// Statements kept prepared, per connection: the writer has about twenty.
 const STATEMENTS: usize = 32;
 
-/// Records whose places in their sessions are looked up together: `record_place` is an index of many
-/// small ones, each in one corner of the file. The log grows by every page that a commit touches. With
-/// 64 records of 64 sessions the table alone touches 8, with an index by session and one by seq 136,
-/// with this one 12. Reading a session asks once for each block.
+/// Records of which is said at once which session they are of, and how far their sessions are: a commit
+/// that fills a block *settles* all records since the last one that did. The log grows by every page that
+/// a commit touches. With 64 records of 64 sessions the table alone touches 8, with an index by session
+/// and one by seq 136, with one of blocks 12. Reading a session looks at one row of `place` for each block.
 pub(crate) const BLOCK: i64 = 1024;
 
 /// Every so many numbers of a stream, where that is is noted: no reader asks from the beginning.
@@ -62,7 +62,7 @@ CREATE TABLE meta (
   only      INTEGER PRIMARY KEY CHECK (only = 1),
   origin    BLOB NOT NULL,               -- random; stands before the first record in the chain
   unscrubbed INTEGER NOT NULL,           -- 1: forgotten bytes may still be in the log beside the file
-  settled   INTEGER NOT NULL             -- the record up to which the table of sessions counts
+  settled   INTEGER NOT NULL             -- the record up to which the tables session and place count
 ) STRICT;
 
 CREATE TABLE session (
@@ -102,7 +102,11 @@ CREATE TABLE record (
   hash      BLOB NOT NULL,
   CHECK ((body IS NULL) <> (blob IS NULL))
 ) STRICT;
-CREATE INDEX record_place ON record (number / 1024, session);
+
+CREATE TABLE place (
+  first     INTEGER PRIMARY KEY,         -- the record after those of the row before
+  sessions  BLOB NOT NULL                -- of this and the next ones, packed as in places.rs
+) STRICT;
 
 CREATE TABLE milestone (
   session   INTEGER NOT NULL,
@@ -113,6 +117,7 @@ CREATE TABLE milestone (
 
 CREATE TABLE salt (
   first     INTEGER PRIMARY KEY,         -- number of the first record it is for
+  sessions  BLOB NOT NULL,               -- of its records, packed like those of a place
   salts     BLOB NOT NULL                -- 16 bytes a record; zero when forgotten
 ) STRICT;
 

@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use crate::error::Error;
-use crate::schema::BLOCK;
+use crate::places;
 
 /// What a session wrote since its row was written.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -20,19 +20,31 @@ pub(crate) struct Tail {
     pub(crate) last_at: i64,
 }
 
-/// The record up to which the table of sessions counts.
+/// The record up to which the table of sessions counts, and that of places.
 pub(crate) fn settled(connection: &Connection) -> Result<i64, Error> {
     Ok(connection.prepare_cached("SELECT settled FROM meta")?.query_row([], |row| row.get(0))?)
 }
 
-/// The tails of all sessions that have one. Reads about a block.
-pub(crate) fn all(connection: &Connection) -> Result<BTreeMap<i64, Tail>, Error> {
-    let mut statement = connection
-        .prepare_cached("SELECT session, seq, number, at FROM record WHERE number > ?1")?;
+/// The tails of all sessions.
+#[derive(Default)]
+pub(crate) struct Tails {
+    /// Those that have one.
+    pub(crate) of: BTreeMap<i64, Tail>,
+    /// The session of each record since, in order.
+    pub(crate) sessions: Vec<i64>,
+}
+
+/// The tails of all sessions. Reads about a block.
+pub(crate) fn all(connection: &Connection) -> Result<Tails, Error> {
+    let mut statement = connection.prepare_cached(
+        "SELECT session, seq, number, at FROM record WHERE number > ?1 ORDER BY number",
+    )?;
     let mut rows = statement.query([settled(connection)?])?;
-    let mut tails: BTreeMap<i64, Tail> = BTreeMap::new();
+    let mut tails = Tails::default();
     while let Some(row) = rows.next()? {
-        let tail = tails.entry(row.get(0)?).or_default();
+        let session = row.get(0)?;
+        tails.sessions.push(session);
+        let tail = tails.of.entry(session).or_default();
         let seq: Option<i64> = row.get(1)?;
         tail.records += 1;
         tail.head_seq = seq.unwrap_or(tail.head_seq);
@@ -42,46 +54,24 @@ pub(crate) fn all(connection: &Connection) -> Result<BTreeMap<i64, Tail>, Error>
     Ok(tails)
 }
 
-/// The tail of one session.
-pub(crate) fn of(connection: &Connection, session: i64) -> Result<Tail, Error> {
-    let settled = settled(connection)?;
-    let mut statement = connection.prepare_cached(
-        "SELECT count(*), coalesce(max(seq), 0), coalesce(max(number), 0), coalesce(max(at), 0)
-         FROM record WHERE number / 1024 = ?1 AND session = ?2 AND number > ?3",
-    )?;
+/// The tail of one session, whose records since have these numbers.
+pub(crate) fn of(connection: &Connection, session: i64, later: &[i64]) -> Result<Tail, Error> {
+    let mut statement = connection.prepare_cached(OF_RUN)?;
     let mut tail = Tail::default();
-    for block in settled / BLOCK..=newest(connection)? / BLOCK {
-        let later = statement.query_row(params![block, session, settled], |row| {
+    for (first, last) in places::runs(later.iter().copied()) {
+        let run = statement.query_row(params![first, last, session], |row| {
             let (records, head_seq) = (row.get(0)?, row.get(1)?);
             Ok(Tail { records, head_seq, last: row.get(2)?, last_at: row.get(3)? })
         })?;
-        tail.add(&later);
+        tail.add(&run);
     }
     Ok(tail)
 }
 
-/// Number of the last record in the tail of a session.
-pub(crate) fn last(connection: &Connection, session: i64) -> Result<Option<i64>, Error> {
-    let settled = settled(connection)?;
-    let mut statement = connection.prepare_cached(
-        "SELECT number FROM record WHERE number / 1024 = ?1 AND session = ?2 AND number > ?3
-         ORDER BY number DESC LIMIT 1",
-    )?;
-    for block in (settled / BLOCK..=newest(connection)? / BLOCK).rev() {
-        let last =
-            statement.query_row(params![block, session, settled], |row| row.get(0)).optional()?;
-        if last.is_some() {
-            return Ok(last);
-        }
-    }
-    Ok(None)
-}
-
-fn newest(connection: &Connection) -> Result<i64, Error> {
-    Ok(connection
-        .prepare_cached("SELECT coalesce(max(number), 0) FROM record")?
-        .query_row([], |row| row.get(0))?)
-}
+/// What records that follow each other add up to.
+pub(crate) const OF_RUN: &str =
+    "SELECT count(*), coalesce(max(seq), 0), coalesce(max(number), 0), coalesce(max(at), 0)
+     FROM record WHERE number >= ?1 AND number <= ?2 AND session = ?3";
 
 impl Tail {
     /// Goes on with what came after.

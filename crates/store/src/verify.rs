@@ -2,10 +2,13 @@
 //! and names the first record that is wrong. Called by `log verify` through [`Reader::verify`]; takes
 //! no lock, so the daemon may write on.
 
+mod places;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use self::places::Places;
 use crate::error::{Broken, Error, Flaw};
 use crate::forget;
 use crate::reader::{Opened, Opener, Raw, Reader, columns};
@@ -65,10 +68,15 @@ struct Check {
     hash: Hash,
     sessions: BTreeMap<i64, Seen>,
     erased: u64,
+    /// Where the fields of a record are put together.
+    fields: Vec<u8>,
     /// Records without a salt, sessions without a key (by their first record): a `forgot` record must
     /// say so.
     lost_records: BTreeSet<i64>,
     lost_sessions: BTreeSet<i64>,
+    /// Two tables that say whose the records are.
+    settled: Places,
+    salted: Places,
 }
 
 /// What was seen of a session.
@@ -89,8 +97,11 @@ impl Check {
             hash: origin,
             sessions: BTreeMap::new(),
             erased: 0,
+            fields: Vec::new(),
             lost_records: BTreeSet::new(),
             lost_sessions: BTreeSet::new(),
+            settled: Places::settled(),
+            salted: Places::salted(),
         }
     }
 
@@ -102,11 +113,17 @@ impl Check {
         // Below 1 there is nothing, unless somebody put it there.
         let after = if self.last == 0 { i64::MIN } else { self.last };
         let mut rows = statement.query(params![after])?;
+        let mut more = true;
         for _ in 0..PAGE {
-            let Some(row) = rows.next()? else { return Ok(false) };
+            let Some(row) = rows.next()? else {
+                more = false;
+                break;
+            };
             self.record(Raw::read(row)?, &mut opener)?;
         }
-        Ok(true)
+        self.settled.compare(moment, tail::settled(moment)?)?;
+        self.salted.compare(moment, int(store::read_head(moment)?.number.0))?;
+        Ok(more)
     }
 
     fn record(&mut self, mut raw: Raw, opener: &mut Opener<'_>) -> Result<(), Error> {
@@ -120,7 +137,7 @@ impl Check {
         let Some(session) = opener.identity(raw.session)? else {
             return broken(number, Flaw::Session);
         };
-        let hash = raw.link(session).map(|link| link.hash());
+        let hash = raw.link(session).map(|link| link.hash(&mut self.fields));
         let Some(hash) = hash.filter(|hash| hash.as_bytes()[..] == raw.hash) else {
             return broken(number, Flaw::Edited);
         };
@@ -136,6 +153,8 @@ impl Check {
         self.keep_head(number, hash)?;
         self.order(&raw)?;
         self.open(&mut raw, opener)?;
+        self.settled.see(raw.session);
+        self.salted.see(raw.session);
         self.last = number;
         self.hash = hash;
         Ok(())
@@ -213,6 +232,10 @@ impl Check {
         self.compare_salts(moment)?;
         self.compare_sessions(moment)?;
         self.compare_milestones(moment)?;
+        let flaws = [self.settled.end(moment)?, self.salted.end(moment)?];
+        if let Some(number) = flaws.into_iter().flatten().min() {
+            return broken(number, Flaw::Place);
+        }
         let answer: String =
             moment.query_row("PRAGMA integrity_check('record')", [], |row| row.get(0))?;
         if answer != "ok" {
@@ -249,7 +272,7 @@ impl Check {
             if told.last > self.last {
                 return broken(self.last + 1, Flaw::Missing);
             }
-            if let Some(tail) = tails.get(&row.get(0)?) {
+            if let Some(tail) = tails.of.get(&row.get(0)?) {
                 told.add(tail);
             }
             let agrees = told.records == seen.records

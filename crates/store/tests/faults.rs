@@ -13,10 +13,14 @@ use std::process::{Command, Stdio};
 use bridle_store::fault::{MEMORY_POINTS, POINTS, SHELF_POINTS};
 use bridle_store::memory::{self, Change, FilePath, Memory, Origin, Told, Wanted, Why};
 use bridle_store::{
-    Append, By, Draft, Error, NewFile, NewSession, Options, Put, Reader, Room, Shelf, Store,
+    Append, By, Draft, Error, Filter, NewFile, NewSession, Number, Options, Put, Reader, Room,
+    Shelf, Store,
 };
 
 const WORK: &str = "BRIDLE_TEST_WORK";
+
+/// Asks the child for a block that is nearly full, before it does anything else.
+const FILLED: &str = "BRIDLE_TEST_FILLED";
 
 fn main() {
     if let Some(dir) = std::env::var_os(WORK) {
@@ -27,6 +31,7 @@ fn main() {
             dies_cleanly(point, nth);
         }
     }
+    a_block_is_settled_whole_or_not_at_all();
     for point in SHELF_POINTS {
         a_file_is_there_whole_or_not_at_all(point);
     }
@@ -56,6 +61,12 @@ fn work(dir: &Path) {
         return edit(dir);
     }
     let mut store = Store::open(dir, &Options::default()).unwrap();
+    if std::env::var_os(FILLED).is_some() {
+        let begin = NewSession { name: "filled".into(), owner: "me".into(), at: 1 };
+        let drafts = vec![Draft::new("filled", "tick", 5, "me", "()"); 1010];
+        let filled = Append { session: Some(begin), drafts, ..Append::default() };
+        store.commit(&[filled]).unwrap();
+    }
     for session in 0..6 {
         let name = format!("s{session}");
         let appends: Vec<_> = (0..3).map(|turn| append(&name, turn)).collect();
@@ -305,6 +316,37 @@ fn dies_cleanly(point: &str, nth: u32) {
     }
     let head = check(dir.path(), acknowledged, &fault);
     assert!(head <= acknowledged + 2, "{fault}: at most one commit was in the air");
+}
+
+/// Record 1,023 fills a block, in the eighth commit: whoever dies around it leaves what a session wrote
+/// where a reader finds it.
+fn a_block_is_settled_whole_or_not_at_all() {
+    let before = ["begin:8", "record:1021", "record:1022", "tables:7", "commit:8"];
+    let after = ["committed:8", "begin:9", "record:1023"];
+    // Forgetting has settled those up to 1,016.
+    let before = before.map(|fault| (fault, 1021, (1016, 1)));
+    let after = after.map(|fault| (fault, 1023, (1023, 2)));
+    for (fault, head, settled) in before.into_iter().chain(after) {
+        let dir = tempfile::tempdir().unwrap();
+        let fault = format!("store.{fault}");
+        let (acknowledged, last, signal) =
+            run(dir.path(), &[("BRIDLE_FAULT", &*fault), (FILLED, "1")]);
+        assert_eq!(signal, Some(9), "{fault}: {last}");
+        assert_eq!(check(dir.path(), acknowledged, &fault), head, "{fault}");
+        let reader = Reader::open(dir.path()).unwrap();
+        let count = |name: &str| {
+            let filter = Filter { session: Some(name.into()), ..Filter::default() };
+            reader.records(Number(0), &filter, usize::MAX).unwrap().len() as u64
+        };
+        // One record says that `s0` was forgotten.
+        assert_eq!((count("filled"), count("s0")), (1010, 6), "{fault}");
+        assert_eq!(count("s1"), head - 1017, "{fault}");
+        let connection = rusqlite::Connection::open(dir.path().join("record.db")).unwrap();
+        let sql = "SELECT settled, (SELECT count(*) FROM place) FROM meta";
+        let found: (i64, i64) =
+            connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        assert_eq!(found, settled, "{fault}");
+    }
 }
 
 fn shadows_hold_what_was_acknowledged() {

@@ -2,6 +2,7 @@
 //! call reads, never longer: a key that was destroyed is not kept alive by a reader.
 
 use std::collections::HashMap;
+use std::ops::{ControlFlow, RangeInclusive};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -10,8 +11,9 @@ use super::row::{Raw, bytes};
 use crate::append::Receipt;
 use crate::chain::{self, Identity};
 use crate::error::Error;
+use crate::places;
 use crate::record::{Body, Hash, Number, Record};
-use crate::schema::{self, BLOCK, count};
+use crate::schema::{self, count};
 use crate::seal::{self, Label, Place, SALT, Salt, SessionKey};
 use crate::store::{self, ENTRY, Entry, MAX_RECEIPTS};
 use crate::tail;
@@ -129,7 +131,7 @@ impl<'c> Opener<'c> {
     }
 
     /// The latest receipts of a session that are not older than `since`, oldest first. `last` is the
-    /// number of its last record.
+    /// number of its last record that is settled.
     pub(crate) fn receipts(
         &mut self,
         session: i64,
@@ -140,23 +142,28 @@ impl<'c> Opener<'c> {
         let given: i64 = connection
             .prepare_cached("SELECT receipts FROM session WHERE id = ?1")?
             .query_row([session], |row| row.get(0))?;
-        let later = store::receipts_after(connection, tail::settled(connection)?)?;
-        let later = later.iter().filter(|entry| entry.session == session).count() as u64;
-        let most = (count(given) + later).min(MAX_RECEIPTS);
+        let mut later = store::receipts_after(connection, tail::settled(connection)?)?;
+        later.retain(|entry| entry.session == session);
+        let most = (count(given) + later.len() as u64).min(MAX_RECEIPTS);
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let mut receipts = Vec::new();
-        for block in (oldest_receipt(connection)? / BLOCK..=last / BLOCK).rev() {
-            if receipts.len() >= most {
-                break;
-            }
-            if !is_in_block(connection, session, block)? {
-                continue;
-            }
-            let mut entries = receipts_in_block(connection, block)?;
-            entries.retain(|entry| entry.session == session && entry.at >= since);
-            for entry in entries.iter().rev() {
+        let mut add = |entries: &[Entry]| {
+            for entry in entries.iter().rev().filter(|entry| entry.at >= since) {
                 receipts.extend(self.receipt(entry)?);
             }
+            let full = receipts.len() >= most;
+            Ok(if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        };
+        if add(&later)?.is_continue() {
+            let within = oldest_receipt(connection)?..=last;
+            let _ = places::settled_backward(connection, &within, &mut |places| {
+                let mut numbers = places.of(session);
+                let Some(first) = numbers.next() else { return Ok(ControlFlow::Continue(())) };
+                let last = numbers.last().unwrap_or(first);
+                let mut entries = receipts_within(connection, first..=last)?;
+                entries.retain(|entry| entry.session == session);
+                add(&entries)
+            })?;
         }
         receipts.truncate(most);
         receipts.reverse();
@@ -254,22 +261,18 @@ fn oldest_receipt(connection: &Connection) -> Result<i64, Error> {
     Ok(oldest.unwrap_or(i64::MAX))
 }
 
-/// Whether a session has records in a block.
-fn is_in_block(connection: &Connection, session: i64, block: i64) -> Result<bool, Error> {
-    let sql = "SELECT 1 FROM record WHERE number / 1024 = ?1 AND session = ?2";
-    Ok(connection.prepare_cached(sql)?.exists(params![block, session])?)
-}
-
-/// The receipts of all sessions in a block, oldest first. A row may begin before its block.
-fn receipts_in_block(connection: &Connection, block: i64) -> Result<Vec<Entry>, Error> {
-    let numbers = block * BLOCK..(block + 1) * BLOCK;
+/// The receipts of all sessions for a range of records, oldest first. A row may begin before it.
+fn receipts_within(
+    connection: &Connection,
+    numbers: RangeInclusive<i64>,
+) -> Result<Vec<Entry>, Error> {
     let mut statement = connection.prepare_cached(
         "SELECT entries FROM receipt
          WHERE first >= coalesce((SELECT max(first) FROM receipt WHERE first <= ?1), 0)
-               AND first < ?2
+               AND first <= ?2
          ORDER BY first",
     )?;
-    let mut rows = statement.query(params![numbers.start, numbers.end])?;
+    let mut rows = statement.query(params![numbers.start(), numbers.end()])?;
     let mut entries = Vec::new();
     while let Some(row) = rows.next()? {
         let packed: Vec<u8> = row.get(0)?;

@@ -11,7 +11,8 @@ use crate::append::{Open, valid_session_name};
 use crate::chain::{self, Link, Stored};
 use crate::error::{Error, Refusal};
 use crate::fault;
-use crate::record::{Hash, Number};
+use crate::places;
+use crate::record::{Head, Number};
 use crate::schema::{BLOCK, MILESTONE, int};
 use crate::seal::{self, Label, Place, SALT, Salt, SessionKey};
 
@@ -19,7 +20,24 @@ use crate::seal::{self, Label, Place, SALT, Salt, SessionKey};
 const SALTS: usize = 64;
 
 /// Version that every kind has today.
-const KIND_VERSION: i64 = 1;
+macro_rules! kind_version {
+    () => {
+        1
+    };
+}
+
+/// Puts a record in, with its body or with the hash of where that is: what is bound costs time.
+macro_rules! insert {
+    ($stored:literal) => {
+        concat!(
+            "INSERT INTO record (number, session, seq, at, cause, principal, kind, version, ",
+            $stored,
+            ", prev, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ",
+            kind_version!(),
+            ", ?8, ?9, ?10)"
+        )
+    };
+}
 
 /// A transaction under way.
 pub(crate) struct Batch<'t> {
@@ -28,6 +46,8 @@ pub(crate) struct Batch<'t> {
     insert: CachedStatement<'t>,
     /// One for each record that will come.
     salts: Vec<Salt>,
+    /// The session of each record so far.
+    sessions: Vec<i64>,
     /// Number of the first record.
     first: u64,
     /// Receipts of the drafts so far, one entry after the other.
@@ -36,6 +56,8 @@ pub(crate) struct Batch<'t> {
     recent: Option<Slot>,
     /// Index of the append under way, for refusals.
     append: usize,
+    /// Where bodies are sealed and the fields of records put together, one after the other.
+    buffers: (Vec<u8>, Vec<u8>),
 }
 
 impl<'t> Batch<'t> {
@@ -45,16 +67,23 @@ impl<'t> Batch<'t> {
         known: &'t mut Known,
         drafts: usize,
     ) -> Result<Self, Error> {
-        let insert = connection.prepare_cached(
-            "INSERT INTO record (number, session, seq, at, cause, principal, kind, version, body,
-                                 blob, prev, hash)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-        )?;
+        let insert = connection.prepare_cached(insert!("body"))?;
         let mut salts = vec![[0; SALT]; drafts];
         getrandom::fill(salts.as_flattened_mut()).map_err(Error::Random)?;
         let first = known.head.number.0 + 1;
-        let (receipts, recent) = (Vec::new(), None);
-        Ok(Self { connection, known, insert, salts, first, receipts, recent, append: 0 })
+        let (sessions, receipts) = (Vec::with_capacity(drafts), Vec::new());
+        Ok(Self {
+            connection,
+            known,
+            insert,
+            salts,
+            sessions,
+            first,
+            receipts,
+            recent: None,
+            append: 0,
+            buffers: Default::default(),
+        })
     }
 
     /// Writes one append.
@@ -82,12 +111,14 @@ impl<'t> Batch<'t> {
     /// Writes what belongs to the transaction as a whole.
     pub(crate) fn finish(mut self) -> Result<(), Error> {
         let written = usize::try_from(self.known.head.number.0 + 1 - self.first).unwrap_or(0);
-        let mut insert =
-            self.connection.prepare_cached("INSERT INTO salt (first, salts) VALUES (?1, ?2)")?;
+        let mut insert = self
+            .connection
+            .prepare_cached("INSERT INTO salt (first, sessions, salts) VALUES (?1, ?2, ?3)")?;
         let mut first = self.first;
-        for chunk in self.salts[..written].chunks(SALTS) {
-            insert.execute(params![int(first), chunk.as_flattened()])?;
-            first += chunk.len() as u64;
+        let salts = self.salts[..written].chunks(SALTS);
+        for (salts, sessions) in salts.zip(self.sessions.chunks(SALTS)) {
+            insert.execute(params![int(first), places::pack(sessions), salts.as_flattened()])?;
+            first += salts.len() as u64;
         }
         self.write_receipts()?;
         if self.ends_block() {
@@ -103,7 +134,7 @@ impl<'t> Batch<'t> {
         block(self.first) != block(self.known.head.number.0 + 1)
     }
 
-    /// Brings the table of sessions up to date.
+    /// Brings the tables of sessions and places up to date.
     pub(crate) fn settle(&mut self) -> Result<(), Error> {
         let mut update = self.connection.prepare_cached(
             "UPDATE session SET head_seq = ?2, records = ?3, last = ?4, last_at = ?5, receipts = ?6
@@ -122,11 +153,15 @@ impl<'t> Batch<'t> {
                 int(*receipts)
             ])?;
         }
-        self.connection.prepare_cached("UPDATE meta SET settled = ?1")?.execute([int(self
-            .known
-            .head
-            .number
-            .0)])?;
+        let head = int(self.known.head.number.0);
+        let places = std::mem::take(&mut self.known.unsettled);
+        if !places.is_empty() {
+            let first = head + 1 - int(places.len() as u64);
+            self.connection
+                .prepare_cached("INSERT INTO place (first, sessions) VALUES (?1, ?2)")?
+                .execute(params![first, places::pack(&places)])?;
+        }
+        self.connection.prepare_cached("UPDATE meta SET settled = ?1")?.execute([head])?;
         Ok(())
     }
 
@@ -222,7 +257,8 @@ impl<'t> Batch<'t> {
         let prev = self.known.head.hash;
         let live = &self.known[slot];
         let at = live.last_at;
-        let bytes = store_body(live.key.as_ref(), number, &salt, &draft.body);
+        let (bytes, mut fields) = std::mem::take(&mut self.buffers);
+        let bytes = store_body(live.key.as_ref(), number, &salt, &draft.body, bytes);
         let blob = (bytes.len() > MAX_INLINE).then(|| chain::address(&bytes));
         let stored = match &blob {
             Some(hash) => Stored::Blob(hash.as_bytes()),
@@ -236,12 +272,12 @@ impl<'t> Batch<'t> {
             cause: cause.map(int),
             principal: draft.principal.as_bytes(),
             kind: draft.kind.as_bytes(),
-            version: KIND_VERSION,
+            version: kind_version!(),
             stored,
             prev: prev.as_bytes(),
         };
-        let hash = link.hash();
-        self.insert.execute(params![
+        let hash = link.hash(&mut fields);
+        let row = params![
             link.number,
             link.session.id,
             link.seq,
@@ -249,22 +285,31 @@ impl<'t> Batch<'t> {
             link.cause,
             &*draft.principal,
             draft.kind,
-            KIND_VERSION,
-            blob.is_none().then_some(&bytes[..]),
-            blob.as_ref().map(Hash::as_bytes),
+            blob.as_ref().map_or(&bytes[..], |blob| blob.as_bytes()),
             prev.as_bytes(),
             hash.as_bytes(),
-        ])?;
-        if let Some(blob) = blob {
+        ];
+        if let Some(blob) = &blob {
+            self.connection.prepare_cached(insert!("blob"))?.execute(row)?;
             self.connection
                 .prepare_cached("INSERT OR IGNORE INTO blob (hash, bytes) VALUES (?1, ?2)")?
                 .execute(params![blob.as_bytes(), bytes])?;
+        } else {
+            self.insert.execute(row)?;
         }
+        self.buffers = (bytes, fields);
         self.milestone(slot, draft.seq, number)?;
-        self.known.head.number = Number(number);
-        self.known.head.hash = hash;
-        self.known.latest_at = self.known.latest_at.max(at);
+        self.remember(slot, Head { number: Number(number), hash });
         Ok(())
+    }
+
+    /// Goes on from a record that is written.
+    fn remember(&mut self, slot: Slot, head: Head) {
+        let Live { id, last_at, .. } = self.known[slot];
+        self.sessions.push(id);
+        self.known.unsettled.push(id);
+        self.known.latest_at = self.known.latest_at.max(last_at);
+        self.known.head = head;
     }
 
     /// Notes where a session begins, and every so many numbers of its stream.
@@ -392,7 +437,7 @@ impl<'t> Batch<'t> {
         let salt: Salt = seal::random()?;
         let place = Place { label: Label::State, number: live.last, salt: &salt };
         let key = live.key.as_ref().expect("every session has a key");
-        let sealed = key.seal(place, copy(&checkpoint.state));
+        let sealed = key.seal(place, copy(&checkpoint.state, Vec::new()));
         let (id, last) = (live.id, live.last);
         self.connection
             .prepare_cached("UPDATE session_key SET state_salt = ?2 WHERE session = ?1")?
@@ -441,18 +486,26 @@ fn closes(closed: &(Box<str>, u64), open: &Open) -> bool {
     closed.0 == open.session && closed.1 == open.effect
 }
 
-/// A body as it will be stored.
-fn store_body(key: Option<&SessionKey>, number: u64, salt: &Salt, body: &str) -> Vec<u8> {
+/// A body as it will be stored, in the room of another one.
+fn store_body(
+    key: Option<&SessionKey>,
+    number: u64,
+    salt: &Salt,
+    body: &str,
+    room: Vec<u8>,
+) -> Vec<u8> {
     let place = Place { label: Label::Body, number, salt };
+    let bytes = copy(body, room);
     match key {
-        Some(key) => key.seal(place, copy(body)),
-        None => body.as_bytes().to_vec(),
+        Some(key) => key.seal(place, bytes),
+        None => bytes,
     }
 }
 
 /// The bytes of a text, with room for the tag that sealing adds.
-fn copy(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.len() + seal::TAG);
-    bytes.extend_from_slice(text.as_bytes());
-    bytes
+fn copy(text: &str, mut room: Vec<u8>) -> Vec<u8> {
+    room.clear();
+    room.reserve(text.len() + seal::TAG);
+    room.extend_from_slice(text.as_bytes());
+    room
 }

@@ -37,6 +37,8 @@ pub(crate) struct Known {
     by_name: HashMap<Box<str>, Slot>,
     /// Those whose row does not say yet what they wrote.
     pub(crate) behind: Vec<Slot>,
+    /// The session of each record that is not settled.
+    pub(crate) unsettled: Vec<i64>,
     /// Changes when another connection wrote.
     data_version: i64,
 }
@@ -83,7 +85,9 @@ impl Known {
             |row| row.get(0),
         )?;
         let (sessions, by_name, behind) = (Vec::new(), HashMap::new(), Vec::new());
-        let mut known = Self { head, latest_at, sessions, by_name, behind, data_version };
+        let unsettled = Vec::new();
+        let mut known =
+            Self { head, latest_at, sessions, by_name, behind, unsettled, data_version };
         known.read_tails(connection)?;
         Ok(known)
     }
@@ -94,7 +98,9 @@ impl Known {
         for entry in receipts::after(connection, tail::settled(connection)?)? {
             *receipts.entry(entry.session).or_default() += 1;
         }
-        for (id, tail) in tail::all(connection)? {
+        let tails = tail::all(connection)?;
+        self.unsettled = tails.sessions;
+        for (id, tail) in tails.of {
             let mut live = Live::read(connection, ById(id))?
                 .ok_or_else(|| Error::Damaged(format!("there is no session {id}").into()))?;
             live.head_seq = live.head_seq.max(count(tail.head_seq));

@@ -9,8 +9,8 @@ use crate::error::Error;
 use crate::record::Hash;
 use crate::seal::{Label, MASK, Place, Salt, SessionKey};
 
-/// Receipts in one row: what fits a page of the file.
-pub(crate) const ENTRIES: usize = 40;
+/// Receipts in one row: what fits a page of the file, beside little else.
+pub(crate) const ENTRIES: usize = 64;
 
 /// Bytes of an entry: number, session, seq, time, and two masked hashes.
 pub(crate) const ENTRY: usize = 4 * 8 + MASK;

@@ -7,6 +7,7 @@ mod crash;
 mod forget;
 mod full;
 mod memex;
+mod places;
 mod read;
 mod support;
 mod tamper;

@@ -1,0 +1,91 @@
+//! Do the tables that say whose records are agree with the records? A row that is missing or wrong would
+//! hide records from whoever reads a session, and no hash covers it. Followed by `verify`, page by page.
+
+use std::collections::VecDeque;
+
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::error::Error;
+use crate::places::Packed;
+use crate::schema::int;
+
+/// The next row after the one that begins with a record.
+const SETTLED: &str = "SELECT first, sessions FROM place WHERE first > ?1 ORDER BY first LIMIT 1";
+const SALTED: &str = "SELECT first, sessions FROM salt WHERE first > ?1 ORDER BY first LIMIT 1";
+
+/// One table, compared with the records as far as they were seen. A flaw is kept until all of them were:
+/// one of theirs counts for more.
+pub(super) struct Places {
+    next_row: &'static str,
+    /// Where the last row began.
+    row: i64,
+    /// The last record that a row has spoken of.
+    last: i64,
+    /// Sessions of the records seen since.
+    sessions: VecDeque<i64>,
+    /// The first record that is not where its session looks for it.
+    flaw: Option<i64>,
+}
+
+impl Places {
+    /// The rows that are written when a block is full.
+    pub(super) fn settled() -> Self {
+        Self::new(SETTLED)
+    }
+
+    /// Those that are written with each commit.
+    pub(super) fn salted() -> Self {
+        Self::new(SALTED)
+    }
+
+    fn new(next_row: &'static str) -> Self {
+        Self { next_row, row: i64::MIN, last: 0, sessions: VecDeque::new(), flaw: None }
+    }
+
+    /// The next record is of this session.
+    pub(super) fn see(&mut self, session: i64) {
+        if self.flaw.is_none() {
+            self.sessions.push_back(session);
+        }
+    }
+
+    /// Goes through the rows for the records seen so far. There must be some for those up to `to`, and
+    /// none beyond.
+    pub(super) fn compare(&mut self, moment: &Connection, to: i64) -> Result<(), Error> {
+        while self.flaw.is_none() && self.last < to && !self.sessions.is_empty() {
+            let row = self.next_row(moment)?.filter(|(first, _)| *first == self.last + 1);
+            let (first, packed) = row.unwrap_or_default();
+            let told: Vec<i64> = Packed::new(first, &packed).map(|(_, session)| session).collect();
+            let pairs = told.iter().zip(&self.sessions);
+            let (seen, same) = (pairs.len(), pairs.take_while(|(told, seen)| told == seen).count());
+            let end = self.last + int(told.len() as u64);
+            let beyond = (end > to).then_some(to + 1);
+            let wrong = (same < seen || told.is_empty()).then(|| self.last + 1 + int(same as u64));
+            if wrong.or(beyond).is_some() {
+                self.flaw = wrong.or(beyond);
+                self.sessions.clear();
+            } else if seen < told.len() {
+                // The rest of it is of records that come with the next page.
+                break;
+            } else {
+                self.sessions.drain(..seen);
+                (self.row, self.last) = (first, end);
+            }
+        }
+        Ok(())
+    }
+
+    /// After the last record: the first one that is not where its session looks for it.
+    pub(super) fn end(&self, moment: &Connection) -> Result<Option<i64>, Error> {
+        let more = self.next_row(moment)?.map(|_| self.last + 1);
+        Ok(self.flaw.or(more))
+    }
+
+    fn next_row(&self, moment: &Connection) -> Result<Option<(i64, Vec<u8>)>, Error> {
+        let row = moment
+            .prepare_cached(self.next_row)?
+            .query_row([self.row], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        Ok(row)
+    }
+}
