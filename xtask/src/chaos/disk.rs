@@ -21,6 +21,9 @@ const SHARED: &str = "record.db-shm";
 /// Bytes of the header that starts a log over; with another header, the log is another one.
 const LOG_HEADER: usize = 32;
 
+/// Bytes before each page in the log: the number of the page comes first.
+const FRAME_HEADER: usize = 24;
+
 /// Bytes that a disk writes wholly or not at all.
 const SECTOR: usize = 512;
 
@@ -32,29 +35,38 @@ const COPY: &str = "commit-";
 pub(crate) fn lose_power(state: &Path, shadow: &Path, power: &Power) -> Result<bool> {
     let Some(copy) = newest_copy(shadow)? else { return Ok(false) };
     remove(&state.join(SHARED))?;
-    let synced_log = read(&copy.join(LOG))?;
-    let live_log = read(&state.join(LOG))?;
-    let synced_record = read(&copy.join(RECORD))?;
-    let live_record = read(&state.join(RECORD))?;
-    let same_log = synced_log.get(..LOG_HEADER).is_some()
-        && synced_log.get(..LOG_HEADER) == live_log.get(..LOG_HEADER);
-    let (record, log) = match power {
+    let files = |dir: &Path| -> Result<Files> {
+        Ok(Files { record: read(&dir.join(RECORD))?, log: read(&dir.join(LOG))? })
+    };
+    let left = left(files(&copy)?, &files(state)?, power);
+    write(&state.join(RECORD), &left.record)?;
+    write(&state.join(LOG), &left.log)?;
+    Ok(true)
+}
+
+/// The bytes of the record and of its log.
+struct Files {
+    record: Vec<u8>,
+    log: Vec<u8>,
+}
+
+/// What a loss of power leaves of files, of which some were surely on the disk.
+fn left(synced: Files, live: &Files, power: &Power) -> Files {
+    let Power::Torn(random) = power else { return synced };
+    let header = synced.log.get(..LOG_HEADER);
+    if header.is_none() || header != live.log.get(..LOG_HEADER) {
         // The log was started over: its header was synced before anything behind it, so the pieces of
         // both cannot mix.
-        Power::Torn(random) if same_log => {
-            let mut random = random.clone();
-            let record = if random.chance(50) {
-                torn(&synced_record, &live_record, &mut random)
-            } else {
-                synced_record
-            };
-            (record, torn(&synced_log, &live_log, &mut random))
-        }
-        Power::Torn(_) | Power::Synced => (synced_record, synced_log),
-    };
-    write(&state.join(RECORD), &record)?;
-    write(&state.join(LOG), &log)?;
-    Ok(true)
+        return synced;
+    }
+    let mut random = random.clone();
+    if !random.chance(50) {
+        let log = torn(&synced.log, &live.log, &mut random);
+        return Files { log, ..synced };
+    }
+    let record = torn(&synced.record, &live.record, &mut random);
+    let kept = copied(&synced.record, live).max(synced.log.len()).min(live.log.len());
+    Files { record, log: torn(&live.log[..kept], &live.log, &mut random) }
 }
 
 /// The copy of the last commit.
@@ -75,6 +87,32 @@ fn newest_copy(shadow: &Path) -> Result<Option<PathBuf>> {
         }
     }
     Ok(newest.map(|(_, path)| path))
+}
+
+/// Bytes of the log that must have been synced before the record got what it has: a page is copied from
+/// the log only once its frame is on the disk. A daemon that is killed after a commit, and before that is
+/// copied aside, may have copied such pages.
+fn copied(synced: &[u8], live: &Files) -> usize {
+    let Files { record, log } = live;
+    let Some(page) = log.get(8..12).and_then(|bytes| bytes.first_chunk()) else { return 0 };
+    let page = u32::from_be_bytes(*page) as usize;
+    let frames = log.get(LOG_HEADER..).unwrap_or_default().chunks_exact(FRAME_HEADER + page);
+    let mut bytes = 0;
+    for (index, frame) in frames.enumerate() {
+        let (head, content) = frame.split_at(FRAME_HEADER);
+        let number = head.first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes)) as usize;
+        let at = number.saturating_sub(1) * page;
+        // By sectors: whoever is killed may have written half a page.
+        let is_there = (0..page).step_by(SECTOR).any(|from| {
+            let sector = content.get(from..from + SECTOR);
+            let place = at + from..at + from + SECTOR;
+            record.get(place.clone()) == sector && synced.get(place) != sector
+        });
+        if is_there {
+            bytes = LOG_HEADER + (index + 1) * (FRAME_HEADER + page);
+        }
+    }
+    bytes
 }
 
 /// Each sector as it was synced or as it was written later. The file ends at any length between.
@@ -117,8 +155,61 @@ fn remove(path: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::torn;
+    use super::{FRAME_HEADER, Files, LOG_HEADER, copied, left, torn};
+    use crate::chaos::plan::Power;
     use crate::chaos::random::Random;
+
+    /// Bytes of a page, as in the header of the log.
+    const PAGE: usize = 1024;
+
+    /// A log with one frame for each pair of a page's number and what it is full of.
+    fn log(frames: &[(u8, u8)]) -> Vec<u8> {
+        let mut log = vec![0; LOG_HEADER];
+        log[8..12].copy_from_slice(&1024_u32.to_be_bytes());
+        for (number, content) in frames {
+            let mut head = [0; FRAME_HEADER];
+            head[3] = *number;
+            log.extend_from_slice(&head);
+            log.extend_from_slice(&[*content; PAGE]);
+        }
+        log
+    }
+
+    /// Two pages full of something.
+    fn record(first: u8, second: u8) -> Vec<u8> {
+        [[first; PAGE], [second; PAGE]].concat()
+    }
+
+    #[test]
+    fn a_page_that_was_copied_was_in_the_log_before() {
+        let of =
+            |record: Vec<u8>, log: Vec<u8>| copied(&self::record(1, 2), &Files { record, log });
+        let frames = || log(&[(1, 5), (2, 7), (1, 9)]);
+        let two = LOG_HEADER + 2 * (FRAME_HEADER + PAGE);
+        assert_eq!(of(record(1, 7), frames()), two);
+        assert_eq!(of(record(1, 2), frames()), 0);
+        assert_eq!(of(record(1, 7), b"too short".to_vec()), 0);
+        let mut half = record(1, 2);
+        half[PAGE + 512..].fill(7);
+        assert_eq!(of(half, frames()), two);
+    }
+
+    #[test]
+    fn no_record_is_ahead_of_its_log() {
+        let live = Files { record: record(1, 7), log: log(&[(1, 5), (2, 7), (1, 9)]) };
+        let second = LOG_HEADER + FRAME_HEADER + PAGE..LOG_HEADER + 2 * (FRAME_HEADER + PAGE);
+        let (mut ahead, mut lost) = (0, 0);
+        for seed in 0..200 {
+            let synced = Files { record: record(1, 2), log: log(&[(1, 5)]) };
+            let files = left(synced, &live, &Power::Torn(Random::new(seed)));
+            let is_whole = files.log.get(second.clone()) == live.log.get(second.clone());
+            let is_ahead = files.record[PAGE..].contains(&7);
+            assert!(is_whole || !is_ahead, "seed {seed}");
+            ahead += usize::from(is_ahead);
+            lost += usize::from(!is_whole);
+        }
+        assert!(ahead > 20 && lost > 20, "{ahead} {lost}");
+    }
 
     #[test]
     fn a_torn_file_has_sectors_of_both_and_never_less_than_was_synced() {
