@@ -9,6 +9,7 @@
 
 mod edit;
 mod failure;
+mod minder;
 mod sight;
 mod stamp;
 
@@ -23,6 +24,7 @@ use bridle_store::memory::{
     Change, Conflict, Error, FilePath, Memory, Origin, Preview, Told as Known, Why,
 };
 
+use self::minder::Minder;
 use self::sight::{Planned, Sight};
 use crate::config::RollbackChoice;
 
@@ -74,13 +76,21 @@ pub(crate) type Now = Box<dyn Fn() -> i64 + Send + Sync>;
 /// Edits files of one folder.
 pub(crate) struct Editor {
     memory: Arc<Memory>,
-    now: Now,
+    now: Arc<Now>,
     rollback: RollbackChoice,
+    minder: Minder,
 }
 
 impl Editor {
     pub(crate) fn new(memory: Arc<Memory>, now: Now, rollback: RollbackChoice) -> Self {
-        Self { memory, now, rollback }
+        let now = Arc::new(now);
+        let minder = Minder::new(&memory, Arc::clone(&now));
+        Self { memory, now, rollback, minder }
+    }
+
+    /// Looks for the last time whether somebody saved a file late. Waits for that.
+    pub(crate) fn stop(&self) {
+        self.minder.stop();
     }
 
     /// What an action would change, with what is there now. Says why it cannot be done.
@@ -137,11 +147,14 @@ impl Editor {
     /// Changes all of the files, or none. An earlier try may have been interrupted after some of them: the
     /// rest follows, or those go back.
     fn whole(&self, action: &Action, seen: &Sight, why: &Why) -> Result<Value, String> {
-        self.write(action, seen, why).map_err(|fault| match self.memory.withdraw(why) {
+        let written = self.write(action, seen, why);
+        let written = written.map_err(|fault| match self.memory.withdraw(why) {
             Ok(false) => fault,
             Ok(true) => format!("{fault}; what was written before is taken back"),
             Err(error) => format!("{fault}; what was written before stays: {}", told(&error)),
-        })
+        });
+        self.minder.wake();
+        written
     }
 
     #[expect(

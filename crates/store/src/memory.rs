@@ -18,6 +18,7 @@ mod apply;
 mod blobs;
 mod diff;
 mod error;
+mod late;
 mod lock;
 mod merge;
 mod notice;
@@ -151,6 +152,8 @@ pub struct Memory {
     connection: Mutex<Connection>,
     /// Tells who has unsaved changes in a file.
     buffers: OnceLock<Buffers>,
+    /// Files that were replaced a moment ago. Taken after the connection.
+    late: Mutex<Vec<late::Held>>,
 }
 
 /// Tells who has unsaved changes in a file, by its whole path, as messages name them.
@@ -175,7 +178,8 @@ impl Memory {
         let real = protected.clone().filter_map(|path| path.canonicalize().ok());
         let protected = protected.cloned().chain(real).collect();
         let (connection, buffers) = (Mutex::new(connection), OnceLock::new());
-        let memory = Self { root, protected, connection, buffers };
+        let late = Mutex::default();
+        let memory = Self { root, protected, connection, buffers, late };
         memory.recover()?;
         Ok(memory)
     }

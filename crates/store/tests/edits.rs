@@ -1,16 +1,20 @@
 //! An agent and a user write the same files at the same time. No byte of the user's is lost, and when
 //! every change of the agent's is taken back, one by one and in any order, each takes its own lines alone,
 //! and exactly the user's text is left; a change that cannot be taken back is one that the user has
-//! written over, and says so. The user saves as editors do, locks and unlocked files included.
+//! written over, and says so. The user saves as editors do, locks and unlocked files included, and at times finds a
+//! file and writes it only when it was replaced already.
 //!
 //! `BRIDLE_EDITS=N` makes N edits of each; `cargo xtask memory` does so.
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test itself")]
 
-use std::fs;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use bridle_store::memory::{Change, Error, FilePath, Memory, Options, Origin, Why};
 use tempfile::TempDir;
@@ -128,7 +132,7 @@ fn user(root: &Path, edits: u64, done: &AtomicBool) -> Vec<Vec<Vec<u8>>> {
                 own[file].insert(which, line);
             }
         }
-        save.end(&path, &text.concat());
+        save.end(&path, &text.concat(), &mut dice);
     }
     own
 }
@@ -145,10 +149,13 @@ enum Save {
     Locked,
     /// Into the file itself, and nobody is told.
     InPlace,
+    /// The same, by a program that has found the file and waits for the processor or the disk before it can open it:
+    /// nobody can tell that it is there.
+    Late,
 }
 
 impl Save {
-    const ALL: [Self; 4] = [Self::Rename, Self::Emacs, Self::Locked, Self::InPlace];
+    const ALL: [Self; 5] = [Self::Rename, Self::Emacs, Self::Locked, Self::InPlace, Self::Late];
 
     fn begin(self, path: &Path) {
         if matches!(self, Self::Emacs | Self::Locked) {
@@ -156,7 +163,7 @@ impl Save {
         }
     }
 
-    fn end(self, path: &Path, text: &[u8]) {
+    fn end(self, path: &Path, text: &[u8], dice: &mut Dice) {
         match self {
             Self::Rename => {
                 let beside = path.with_extension("saving");
@@ -168,6 +175,14 @@ impl Save {
                 fs::write(path, text).unwrap();
             }
             Self::Locked | Self::InPlace => fs::write(path, text).unwrap(),
+            Self::Late => {
+                let found = File::open(path).unwrap();
+                let wait = u64::try_from(dice.roll(MAX_LATE)).unwrap();
+                std::thread::sleep(Duration::from_micros(wait));
+                let found = format!("/proc/self/fd/{}", found.as_raw_fd());
+                let mut open = OpenOptions::new().write(true).truncate(true).open(found).unwrap();
+                open.write_all(text).unwrap();
+            }
         }
         if matches!(self, Self::Emacs | Self::Locked) {
             fs::remove_file(lock(path)).unwrap();
@@ -180,23 +195,41 @@ fn lock(path: &Path) -> PathBuf {
     path.with_file_name(format!(".#{}", path.file_name().unwrap().to_str().unwrap()))
 }
 
-/// Looks that a user takes at a file until what was saved is there.
-const LOOKS: usize = 5000;
+/// How late a save is at most, in microseconds: as long as the agent takes for some changes, so that many come when all
+/// of one is over.
+const MAX_LATE: usize = 30_000;
 
-/// Reads a file that the user has saved. A save that comes in the very microseconds in which the agent
-/// replaces the file is put back at once; no person is quick enough to look in between, this one is.
+/// How long a user waits until what was saved is there. Only a test that fails waits so long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Reads a file that the user has saved. A save that comes while the agent replaces the file is put back in a moment;
+/// no person is quick enough to look in between, this one is.
 fn read_own(path: &Path, own: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let mut found = Vec::new();
-    for _ in 0..LOOKS {
+    let until = Instant::now() + PATIENCE;
+    loop {
         let text = lines(&fs::read(path).unwrap());
-        found = text.iter().filter(|line| !is_agents(line)).cloned().collect();
+        let found: Vec<_> = text.iter().filter(|line| !is_agents(line)).cloned().collect();
         if found == own {
             return text;
         }
+        assert!(Instant::now() < until, "{}: {found:?}, expected {own:?}", path.display());
         std::thread::yield_now();
     }
-    assert_eq!(found, own, "{}", path.display());
-    found
+}
+
+/// Time between two looks for saves that came late, as whoever owns a memory takes them.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Looks for saves that came late until the user is done, and once more.
+fn mind(memory: &Memory, done: &AtomicBool) {
+    loop {
+        let is_last = done.load(Ordering::SeqCst);
+        memory.mind_late(1).unwrap();
+        if is_last {
+            return;
+        }
+        std::thread::sleep(LOOK);
+    }
 }
 
 fn host() -> String {
@@ -219,11 +252,15 @@ fn an_agent_and_a_user_write_at_the_same_time() {
     }
     let options = Options { root: root.clone(), protected: Vec::new() };
     let memory = Memory::open(state.path(), &options).unwrap();
-    let done = AtomicBool::new(false);
+    let (agent_done, all_done) = (AtomicBool::new(false), AtomicBool::new(false));
     let (made, own) = std::thread::scope(|scope| {
-        let agent = scope.spawn(|| agent(&memory, edits, &done));
-        let user = scope.spawn(|| user(&root, edits, &done));
-        (agent.join().unwrap(), user.join().unwrap())
+        let agent = scope.spawn(|| agent(&memory, edits, &agent_done));
+        let user = scope.spawn(|| user(&root, edits, &agent_done));
+        let minder = scope.spawn(|| mind(&memory, &all_done));
+        let (made, own) = (agent.join(), user.join());
+        all_done.store(true, Ordering::SeqCst);
+        minder.join().unwrap();
+        (made.unwrap(), own.unwrap())
     });
     assert!(!made.is_empty(), "the agent got to write");
     let text = |file: usize| fs::read(root.join(name(file).as_str())).unwrap();

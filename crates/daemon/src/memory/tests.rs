@@ -1,7 +1,9 @@
 //! A subtree that goes into another file: shown whole, never lost, and taken back with both files.
 
 use std::fs;
+use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bridle_host::Act as _;
 use bridle_loop::{Action, PREPARED};
@@ -18,6 +20,9 @@ const REFILE: &str = "(:action :refile :path \"here.org\" :outline (\"Beans\") \
                       :to (:path \"there.org\" :outline (\"Garden\")))";
 const REFILED: &str = "* Garden\n** Peas\n** TODO Beans :veg:\nSow them.\n*** Wet\n* End\n";
 const LEFT: &str = "* Keep\n* Last\n";
+
+/// How long something is waited for. Only a test that fails waits so long.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Rig {
     _state: TempDir,
@@ -197,4 +202,29 @@ fn a_subtree_that_cannot_go_there_stays() {
     let own = "(:action :archive :path \"here.org\" :line 1 :to (:path \"here.org\"))";
     assert!(rig.refusal(own).contains("its own archive"));
     assert_eq!((rig.text("here.org"), rig.text("there.org")), (HERE.into(), THERE.into()));
+}
+
+#[test]
+fn a_save_that_comes_late_is_put_back_without_another_change() {
+    let rig = Rig::new();
+    let found = fs::File::open(rig.folder.path().join("here.org")).unwrap();
+    let seen =
+        rig.look("(:action :set-state :path \"here.org\" :outline (\"Beans\") :state \"DONE\")");
+    rig.editor.whole(&seen.action, &seen.sight, &why(7)).unwrap();
+    assert!(rig.text("here.org").contains("DONE Beans"));
+    // A program that had found the file before it was replaced.
+    fs::write(format!("/proc/self/fd/{}", found.as_raw_fd()), "user\n").unwrap();
+    let until = Instant::now() + PATIENCE;
+    while rig.text("here.org") != "user\n" {
+        assert!(Instant::now() < until, "nobody put it back");
+        std::thread::yield_now();
+    }
+    // And who stops looks once more.
+    let found = fs::File::open(rig.folder.path().join("there.org")).unwrap();
+    let seen =
+        rig.look("(:action :set-state :path \"there.org\" :outline (\"Garden\") :state \"DONE\")");
+    rig.editor.whole(&seen.action, &seen.sight, &why(8)).unwrap();
+    fs::write(format!("/proc/self/fd/{}", found.as_raw_fd()), "user\n").unwrap();
+    rig.editor.stop();
+    assert_eq!(rig.text("there.org"), "user\n");
 }

@@ -10,7 +10,7 @@ use super::error::Error;
 use super::place::Spot;
 use super::swap::{Beside, Left, Swapped};
 use super::versions::{self, Ended, Labeled, Origin, VersionId, Wanted};
-use super::{Change, FilePath, Memory, TEMPORARY, Why};
+use super::{Change, FilePath, Hash, Memory, TEMPORARY, Why, hash_bytes};
 use crate::fault;
 use crate::seal;
 
@@ -46,6 +46,7 @@ impl Memory {
     /// Nothing is changed, save after [`Error::Partly`].
     pub fn apply(&self, changes: &[Change], why: &Why) -> Result<Vec<Written>, Error> {
         let mut connection = self.lock();
+        self.look_at_late(&connection, why.at)?;
         let done = done(&connection, why.record)?;
         let is_done = |change: &&Change| done.contains(&change.path);
         let left = changes.iter().filter(|change| !is_done(change));
@@ -67,8 +68,9 @@ impl Memory {
         fault::point("memory.settled");
         for step in &steps {
             let beside = Beside::new(&step.spot, &step.label);
-            self.mind_late(&connection, step, &beside, why.at)?;
-            beside.clear()?;
+            let (known, put) = self.bring_late_back(&connection, step, &beside, why.at)?;
+            self.follow(&step.spot, step.change.before, put);
+            self.let_go(&connection, &beside, (known, put), why.at)?;
         }
         fault::point("memory.cleared");
         Ok(steps.iter().map(|step| Written { version: step.version }).collect())
@@ -116,14 +118,14 @@ impl Memory {
         for change in changes {
             let spot = self.root.find(&change.path)?;
             self.admit(&change.path, &spot)?;
+            self.admit_late(&change.path, &spot)?;
             let seen = super::swap::read(&spot)?;
             if seen.as_ref().map(|seen| seen.hash) != change.before {
                 return Err(Error::Changed { path: change.path.clone() });
             }
             let bytes = seen.as_ref().map(|seen| &*seen.bytes);
             versions::notice(&begun, &change.path, bytes, why.at)?;
-            let random: [u8; 8] = seal::random()?;
-            let label = format!("{TEMPORARY}{:016x}", u64::from_le_bytes(random));
+            let label = label()?;
             let version = versions::plan(&begun, change, why, &label)?;
             steps.push(Step { change, spot, label, version });
         }
@@ -135,33 +137,40 @@ impl Memory {
         let Step { change, spot, label, version } = step;
         let beside = Beside::new(spot, label);
         let admit = || self.admit(&change.path, spot);
-        let failed = match beside.swap(change.before, change.after.as_deref(), admit) {
+        let ours = change.after_hash();
+        let (failed, known) = match beside.swap(change.before, change.after.as_deref(), None, admit)
+        {
             Ok(Swapped::Done) => return Ok(()),
             Ok(Swapped::Changed(lost)) => {
                 self.keep_lost(step, lost.as_deref(), connection, why.at)?;
-                Error::Changed { path: change.path.clone() }
+                let lost = lost.as_deref().map(hash_bytes);
+                (Error::Changed { path: change.path.clone() }, lost.or(ours))
             }
-            Ok(Swapped::Open(by)) => Error::Open { path: change.path.clone(), by },
-            Err(error) => error,
+            Ok(Swapped::Open(by)) => (Error::Open { path: change.path.clone(), by }, ours),
+            Err(error) => (error, None),
         };
         versions::settle(connection, *version, Ended::GivenUp)?;
-        beside.clear()?;
+        self.let_go_refused(connection, &beside, known, why.at)?;
         Err(failed)
     }
 
     /// A program that had the old file open may have written into it after it was replaced: then that
-    /// file comes back, as if it had been saved a moment later.
-    fn mind_late(
+    /// file comes back, as if it had been saved a moment later. Tells what lies beside then, and what the
+    /// file holds unless somebody else wrote it.
+    fn bring_late_back(
         &self,
         connection: &Connection,
         step: &Step<'_>,
         beside: &Beside<'_>,
         at: i64,
-    ) -> Result<(), Error> {
-        let is_late = |left: &Left| step.change.before.is_some_and(|it| it != left.seen.hash);
-        let Some(left) = beside.left()?.filter(is_late) else { return Ok(()) };
-        beside.bring_back(step.change.after_hash())?;
-        self.keep_lost(step, Some(&left.seen.bytes), connection, at)
+    ) -> Result<(Option<Hash>, Option<Hash>), Error> {
+        let (before, after) = (step.change.before, step.change.after_hash());
+        let is_late = |left: &Left| before.is_some_and(|it| it != left.seen.hash);
+        let Some(left) = beside.left()?.filter(is_late) else { return Ok((before, after)) };
+        let late = Some(left.seen.hash);
+        let is_back = beside.bring_back(after)?;
+        self.keep_lost(step, Some(&left.seen.bytes), connection, at)?;
+        Ok(if is_back { (after, late) } else { (late, after) })
     }
 
     /// Keeps a text that somebody wrote and somebody else replaced in the same moment.
@@ -207,22 +216,26 @@ impl Memory {
         at: i64,
     ) -> Result<(), Error> {
         let Step { change, spot, label, version } = step;
-        // What lay beside is what was there before, which is kept.
-        Beside::new(spot, label).clear()?;
-        let before = change.before;
-        let before = before.map(|hash| super::blobs::get(connection, hash)).transpose()?;
+        let (before, after) = (change.before, change.after_hash());
+        self.let_go(connection, &Beside::new(spot, label), (before, after), at)?;
+        let text = before.map(|hash| super::blobs::get(connection, hash)).transpose()?;
         let back = Beside::new(spot, &format!("{label}b"));
-        let swapped = back.swap(change.after_hash(), before.as_deref(), || Ok(()))?;
-        let ended = match &swapped {
-            Swapped::Done => Ended::GivenUp,
+        let swapped = back.swap(after, text.as_deref(), None, || Ok(()))?;
+        let (ended, known) = match &swapped {
+            Swapped::Done => (Ended::GivenUp, after),
             Swapped::Changed(lost) => {
                 self.keep_lost(step, lost.as_deref(), connection, at)?;
-                Ended::Done
+                (Ended::Done, lost.as_deref().map(hash_bytes).or(before))
             }
-            Swapped::Open(_) => Ended::Done,
+            Swapped::Open(_) => (Ended::Done, before),
         };
         versions::settle(connection, *version, ended)?;
-        back.clear()?;
+        if matches!(swapped, Swapped::Done) {
+            self.follow(spot, after, before);
+            self.let_go(connection, &back, (known, before), at)?;
+        } else {
+            self.let_go_refused(connection, &back, known, at)?;
+        }
         match swapped {
             Swapped::Done => Ok(()),
             Swapped::Changed(_) | Swapped::Open(_) => {
@@ -282,13 +295,18 @@ impl Memory {
             let begun = connection.unchecked_transaction()?;
             versions::notice(&begun, &version.path, Some(&left.seen.bytes), version.at)?;
             begun.commit()?;
-            if labeled.ended.is_none() && now == version.after {
-                beside.bring_back(version.after)?;
+            if labeled.ended.is_none() && beside.bring_back(version.after)? {
                 return Ok(Ended::GivenUp);
             }
         }
         Ok(if was_swapped { Ended::Done } else { Ended::GivenUp })
     }
+}
+
+/// A name to lie beside a file under, which nothing else has.
+pub(super) fn label() -> Result<String, Error> {
+    let random: [u8; 8] = seal::random()?;
+    Ok(format!("{TEMPORARY}{:016x}", u64::from_le_bytes(random)))
 }
 
 /// Files that were written for a record.

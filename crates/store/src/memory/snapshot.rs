@@ -61,6 +61,7 @@ impl Memory {
         if find(&self.lock(), name)?.is_some() {
             return Err(Error::SnapshotExists(name.into()));
         }
+        self.look_at_late(&self.lock(), at)?;
         let mut kept: Vec<(FilePath, Hash)> = Vec::new();
         for batch in self.root.files()?.chunks(BATCH) {
             let mut connection = self.lock();

@@ -13,15 +13,15 @@ use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
 
 use rustix::fs::{
-    AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, UTIME_NOW, Uid,
-    fchmod, fchown, fstat, fsync, futimens, linkat, openat, renameat, renameat_with, statat,
-    unlinkat,
+    AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, SeekFrom, Stat, Timespec, Timestamps,
+    UTIME_NOW, Uid, fchmod, fchown, fstat, fsync, futimens, linkat, openat, renameat,
+    renameat_with, seek, statat, unlinkat,
 };
 use rustix::io::Errno;
 
 use super::error::Error;
 use super::place::Spot;
-use super::{MAX_FILE, Seen, writers};
+use super::{FilePath, MAX_FILE, Seen, writers};
 use crate::fault;
 use crate::record::Hash;
 
@@ -34,43 +34,73 @@ pub(super) fn read(spot: &Spot) -> Result<Option<Seen>, Error> {
 }
 
 fn look(spot: &Spot, name: &OsString) -> Result<Option<(Seen, Stat)>, Error> {
-    let failed = Error::io(&spot.asked);
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     for _ in 0..READINGS {
-        let file = match openat(&spot.folder, name, flags, Mode::empty()) {
-            Ok(file) => file,
-            Err(Errno::NOENT) => return Ok(None),
-            Err(Errno::LOOP | Errno::MLINK | Errno::NXIO) => {
-                return Err(Error::NotPlain { path: spot.asked.clone() });
-            }
-            Err(error) => return Err(failed(error)),
-        };
-        let before = fstat(&file).map_err(&failed)?;
-        if FileType::from_raw_mode(before.st_mode) != FileType::RegularFile {
-            return Err(Error::NotPlain { path: spot.asked.clone() });
-        }
-        let bytes = read_all(spot, file.try_clone().map_err(|source| io(spot, source))?)?;
-        let after = fstat(&file).map_err(&failed)?;
-        if stamp(&before) == stamp(&after) {
-            return Ok(Some((Seen::new(bytes), after)));
+        let Some(file) = open(spot, name)? else { return Ok(None) };
+        if let Some(read) = read_open(&spot.asked, &file)? {
+            return Ok(Some(read));
         }
     }
     Err(Error::Changed { path: spot.asked.clone() })
 }
 
-fn read_all(spot: &Spot, file: OwnedFd) -> Result<Vec<u8>, Error> {
-    let mut bytes = Vec::new();
-    let mut file = std::fs::File::from(file).take(MAX_FILE + 1);
-    file.read_to_end(&mut bytes).map_err(|source| io(spot, source))?;
-    if bytes.len() as u64 > MAX_FILE {
-        return Err(Error::TooLarge { path: spot.asked.clone() });
+fn open(spot: &Spot, name: &OsString) -> Result<Option<OwnedFd>, Error> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    match openat(&spot.folder, name, flags, Mode::empty()) {
+        Ok(file) => Ok(Some(file)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(Errno::LOOP | Errno::MLINK | Errno::NXIO) => {
+            Err(Error::NotPlain { path: spot.asked.clone() })
+        }
+        Err(error) => Err(Error::io(&spot.asked)(error)),
     }
-    Ok(bytes)
 }
 
-/// By what it is noticed that a file was written while it was read.
-fn stamp(stat: &Stat) -> impl PartialEq + use<> {
-    (stat.st_size, stat.st_mtime, stat.st_mtime_nsec, stat.st_ino)
+/// What an open file holds, from its beginning; `None` if it was written while it was read. The path is for
+/// messages.
+pub(super) fn read_open(path: &FilePath, file: &OwnedFd) -> Result<Option<(Seen, Stat)>, Error> {
+    let failed = Error::io(path);
+    let before = fstat(file).map_err(&failed)?;
+    if FileType::from_raw_mode(before.st_mode) != FileType::RegularFile {
+        return Err(Error::NotPlain { path: path.clone() });
+    }
+    seek(file, SeekFrom::Start(0)).map_err(&failed)?;
+    let own = file.try_clone().map_err(|source| io(path, source))?;
+    let mut own = std::fs::File::from(own).take(MAX_FILE + 1);
+    let mut bytes = Vec::new();
+    own.read_to_end(&mut bytes).map_err(|source| io(path, source))?;
+    if bytes.len() as u64 > MAX_FILE {
+        return Err(Error::TooLarge { path: path.clone() });
+    }
+    let after = fstat(file).map_err(&failed)?;
+    let is_same = Stamp::of(&before) == Stamp::of(&after);
+    Ok(is_same.then(|| (Seen::new(bytes), after)))
+}
+
+/// By what it is noticed that a file was written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    size: i64,
+    /// When it was written, in nanoseconds since 1970.
+    pub(super) written: i128,
+    number: u64,
+}
+
+impl Stamp {
+    pub(super) fn of(stat: &Stat) -> Self {
+        let written = nanoseconds(stat.st_mtime, stat.st_mtime_nsec);
+        Self { size: stat.st_size, written, number: stat.st_ino }
+    }
+
+    /// The same, if the clock of the file has gone on since it was written: only then will another write
+    /// change it for certain.
+    pub(super) fn if_sure(stat: &Stat) -> Option<Self> {
+        let stamp = Self::of(stat);
+        (stamp.written < nanoseconds(stat.st_ctime, stat.st_ctime_nsec)).then_some(stamp)
+    }
+}
+
+fn nanoseconds(seconds: impl Into<i128>, more: impl Into<i128>) -> i128 {
+    seconds.into() * 1_000_000_000 + more.into()
 }
 
 /// A file that lies beside another while that is replaced.
@@ -101,11 +131,18 @@ impl<'s> Beside<'s> {
         Self { spot, raw, whole }
     }
 
-    /// Replaces the file: what it holds must have the hash `before`, or it must not exist.
+    /// The file that it lies beside.
+    pub(super) fn spot(&self) -> &'s Spot {
+        self.spot
+    }
+
+    /// Replaces the file: what it holds must have the hash `before`, or it must not exist. A file that does
+    /// not exist becomes one like `like`.
     pub(super) fn swap(
         &self,
         before: Option<Hash>,
         after: Option<&[u8]>,
+        like: Option<&Stat>,
         admit: impl Fn() -> Result<(), Error>,
     ) -> Result<Swapped, Error> {
         let seen = look(self.spot, &self.spot.name)?;
@@ -114,7 +151,7 @@ impl<'s> Beside<'s> {
         }
         let stat = seen.map(|(_, stat)| stat);
         if let Some(text) = after {
-            self.write(text, stat.as_ref())?;
+            self.write(text, stat.as_ref().or(like))?;
         }
         // As late as can be: an editor may have taken the file meanwhile.
         admit()?;
@@ -138,9 +175,9 @@ impl<'s> Beside<'s> {
         let mut file = std::fs::File::from(file);
         fault::point("memory.created");
         let (front, rest) = text.split_at(text.len() / 2);
-        file.write_all(front).map_err(|source| io(spot, source))?;
+        file.write_all(front).map_err(|source| io(&spot.asked, source))?;
         fault::point("memory.half");
-        file.write_all(rest).map_err(|source| io(spot, source))?;
+        file.write_all(rest).map_err(|source| io(&spot.asked, source))?;
         if let Some(old) = old {
             let mine = fstat(&file).map_err(&failed)?;
             let is_same = (mine.st_uid, mine.st_gid) == (old.st_uid, old.st_gid);
@@ -249,17 +286,36 @@ impl<'s> Beside<'s> {
         Ok(found.map(|(seen, stat)| Left { seen, has_other_name: stat.st_nlink > 1 }))
     }
 
-    /// Changes places once more, if the file still holds what was put there.
-    pub(super) fn bring_back(&self, after: Option<Hash>) -> Result<(), Error> {
+    /// Changes places once more, if the file still holds what was put there; tells whether it did.
+    pub(super) fn bring_back(&self, after: Option<Hash>) -> Result<bool, Error> {
         if read(self.spot)?.map(|seen| seen.hash) != after {
-            return Ok(());
+            return Ok(false);
         }
-        let back = match after {
-            Some(_) => self.rename(RenameFlags::EXCHANGE),
-            None => self.rename(RenameFlags::NOREPLACE),
-        };
-        back.map_err(Error::io(&self.spot.asked))?;
-        self.sync()
+        let flags = after.map_or(RenameFlags::NOREPLACE, |_| RenameFlags::EXCHANGE);
+        match self.rename(flags) {
+            Ok(()) => {}
+            // Somebody took the file away, or made one, since that look.
+            Err(Errno::NOENT | Errno::EXIST) => return Ok(false),
+            Err(error) => return Err(Error::io(&self.spot.asked)(error)),
+        }
+        let is_back = after.is_none() || self.left()?.map(|left| left.seen.hash) == after;
+        if !is_back {
+            // Somebody saved since that look, and what they saved came out: it goes where it was.
+            self.rename(RenameFlags::EXCHANGE).map_err(Error::io(&self.spot.asked))?;
+        }
+        self.sync()?;
+        Ok(is_back)
+    }
+
+    /// Takes away what lies beside, and gives it out as an open file without a name: somebody may be about
+    /// to write it. `None` if it is the file itself under another name.
+    pub(super) fn let_go(&self) -> Result<Option<OwnedFd>, Error> {
+        let file = open(self.spot, &self.whole)?;
+        self.clear()?;
+        let Some(file) = file else { return Ok(None) };
+        let stat = fstat(&file).map_err(Error::io(&self.spot.asked))?;
+        let is_itself = self.inode(&self.spot.name)? == Some(stat.st_ino);
+        Ok((!is_itself).then_some(file))
     }
 
     /// Takes away what lies beside.
@@ -301,6 +357,6 @@ pub(super) struct Left {
     pub(super) has_other_name: bool,
 }
 
-fn io(spot: &Spot, source: std::io::Error) -> Error {
-    Error::Io { path: spot.asked.clone(), source }
+fn io(path: &FilePath, source: std::io::Error) -> Error {
+    Error::Io { path: path.clone(), source }
 }

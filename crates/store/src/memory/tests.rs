@@ -1,5 +1,7 @@
 //! Files are changed whole or not at all, only below their folder, and never behind anybody's back.
 
+mod late;
+
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::Path;

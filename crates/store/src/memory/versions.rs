@@ -439,6 +439,18 @@ pub(super) fn labeled(connection: &Connection) -> Result<Vec<Labeled>, Error> {
     rows.map(|row| row?).collect()
 }
 
+/// Notes that something may come to lie beside a file, with the latest version of it.
+pub(super) fn label_latest(
+    begun: &Transaction<'_>,
+    path: &FilePath,
+    label: &str,
+) -> Result<(), Error> {
+    let sql = "UPDATE version SET label = ?2
+               WHERE id = (SELECT max(id) FROM version WHERE path = ?1 AND state = 1)";
+    begun.prepare_cached(sql)?.execute(params![path.as_str(), label])?;
+    Ok(())
+}
+
 /// Notes that nothing lies beside any more for changes that have ended. Done together with the next
 /// change, so that it costs no commit of its own.
 pub(super) fn cleared(connection: &Connection) -> Result<(), Error> {

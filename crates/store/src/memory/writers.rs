@@ -1,6 +1,7 @@
 //! Programs that have a file open for writing. Asked by `swap` after a file has changed places with its
-//! successor: nobody can open it by its name any more, so who does not have it open then never writes
-//! into it. A program that has it open is about to, and its text would go to a file without a name.
+//! successor, and by `late` before what was written into such a file is taken for whole. A program that has it
+//! open is about to write, and its text would go to a file without a name. Who has found the file and is still
+//! on the way into it cannot be seen; that is what `late` is for.
 //!
 //! Known from `/proc`, so of programs of this user alone, and not of memory that is mapped.
 

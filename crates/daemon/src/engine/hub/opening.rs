@@ -104,6 +104,18 @@ impl Files {
         let _ = self.editor.set(Editor::new(Arc::clone(memory), now, self.rollback));
     }
 
+    /// Ends all work on them.
+    pub(super) async fn stop(&self) {
+        if let Some(librarian) = self.librarian() {
+            librarian.stop().await;
+        }
+        let editor = Arc::clone(&self.editor);
+        let stopped = tokio::task::spawn_blocking(move || editor.get().map(Editor::stop)).await;
+        if let Err(error) = stopped {
+            tracing::error!(%error, "the memory could not be looked at for the last time");
+        }
+    }
+
     /// Has the files that the settings name looked after.
     ///
     /// # Errors

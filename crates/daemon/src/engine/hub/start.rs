@@ -133,9 +133,7 @@ impl Hub {
         if tokio::time::timeout(grace, self.tasks.wait()).await.is_err() {
             tracing::warn!(left = self.tasks.len(), "work of sessions did not end in time");
         }
-        if let Some(librarian) = self.librarian() {
-            librarian.stop().await;
-        }
+        self.files.stop().await;
         self.note("daemon-down").await;
         self.keeper.close();
         let keeping = self.keeping.lock().unwrap_or_else(PoisonError::into_inner).take();
