@@ -157,7 +157,7 @@ impl Reader {
             Some(name) => {
                 let session = Whose::find(&moment, name)?;
                 let from = session.milestone(&moment, 0)?.max(after.saturating_add(1));
-                session.each(&moment, from..=to, &mut |raw| page.take(raw))?;
+                session.each(&moment, &Stretch::all(from..=to), &mut |raw| page.take(raw))?;
             }
         }
         Ok(page.records)
@@ -205,10 +205,9 @@ impl Reader {
         let moment = self.moment()?;
         let session = Whose::find(&moment, session)?;
         let from = session.milestone(&moment, after_seq)?;
-        let after = int(after_seq);
-        let wanted = |raw: &Raw| raw.seq.is_some_and(|seq| seq > after);
-        let mut page = Page::new(&moment, limit, &wanted);
-        session.each(&moment, from..=i64::MAX, &mut |raw| page.take(raw))?;
+        let mut page = Page::new(&moment, limit, &|_| true);
+        let stretch = Stretch { numbers: from..=i64::MAX, after_seq: Some(int(after_seq)) };
+        session.each(&moment, &stretch, &mut |raw| page.take(raw))?;
         Ok(page.records)
     }
 
@@ -260,7 +259,7 @@ impl Reader {
             None => whose.milestone(&moment, 0)?,
         };
         let mut tail = Vec::new();
-        whose.each(&moment, from..=i64::MAX, &mut |raw| {
+        whose.each(&moment, &Stretch::all(from..=i64::MAX), &mut |raw| {
             tail.push(opener.record(raw)?);
             Ok(ControlFlow::Continue(()))
         })?;
@@ -376,17 +375,18 @@ impl Whose {
         Ok(found.unwrap_or(0))
     }
 
-    /// Hands out its records within a range, in order, until it is told to stop.
+    /// Hands out its records of a stretch, in order, until it is told to stop.
     fn each(
         &self,
         connection: &Connection,
-        range: RangeInclusive<i64>,
+        stretch: &Stretch,
         take: &mut dyn FnMut(Raw) -> Result<ControlFlow<()>, Error>,
     ) -> Result<(), Error> {
+        let Stretch { numbers: range, after_seq } = stretch;
         let mut statement = connection.prepare_cached(OF_SESSION)?;
         let mut hand_out = |numbers: &mut dyn Iterator<Item = i64>| {
             for (first, last) in places::runs(numbers.filter(|number| range.contains(number))) {
-                let mut rows = statement.query(params![first, last, self.id])?;
+                let mut rows = statement.query(params![first, last, self.id, after_seq])?;
                 while let Some(row) = rows.next()? {
                     if take(Raw::read(row)?)?.is_break() {
                         return Ok(ControlFlow::Break(()));
@@ -404,10 +404,26 @@ impl Whose {
     }
 }
 
-/// Records of one session that follow each other.
+/// Which records of a session are wanted.
+struct Stretch {
+    /// Those with such numbers.
+    numbers: RangeInclusive<i64>,
+    /// If it is told, those alone that are numbered in the session's stream, after this number.
+    after_seq: Option<i64>,
+}
+
+impl Stretch {
+    fn all(numbers: RangeInclusive<i64>) -> Self {
+        Self { numbers, after_seq: None }
+    }
+}
+
+/// Records of one session that follow each other. Those that are not wanted are left out here: of a
+/// prompt and its answer two records of six are numbered, and reading all took half as long again.
 const OF_SESSION: &str = concat!(
     row::columns!(),
-    "WHERE number >= ?1 AND number <= ?2 AND session = ?3 ORDER BY number"
+    "WHERE number >= ?1 AND number <= ?2 AND session = ?3 AND (?4 IS NULL OR seq > ?4)
+     ORDER BY number"
 );
 
 impl SessionRow {

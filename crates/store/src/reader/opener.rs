@@ -1,7 +1,7 @@
 //! Opening what is sealed, with the keys and salts of one moment. Remembers them for as long as one
 //! call reads, never longer: a key that was destroyed is not kept alive by a reader.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ops::{ControlFlow, RangeInclusive};
 
 use rusqlite::{Connection, OptionalExtension, params};
@@ -22,9 +22,37 @@ use crate::tail;
 pub(crate) struct Opener<'c> {
     connection: &'c Connection,
     sessions: HashMap<i64, Session>,
-    /// The row of salts that was needed last: neighbors share it.
-    salts: Option<(i64, Vec<u8>)>,
+    /// Rows of salts, of the record that was opened last and of some that follow.
+    salts: VecDeque<Salts>,
+    /// The record behind those of which salts were needed so far.
+    next: i64,
 }
+
+/// A row of salts: of which record the first is, and one after the other.
+struct Salts(i64, Vec<u8>);
+
+impl Salts {
+    fn of(&self, number: i64) -> Option<Salt> {
+        let index = usize::try_from(number.checked_sub(self.0)?).ok()?;
+        self.1.as_chunks::<SALT>().0.get(index).copied()
+    }
+
+    /// The record behind its own.
+    fn end(&self) -> i64 {
+        self.0.saturating_add(schema::int((self.1.len() / SALT) as u64))
+    }
+}
+
+/// Rows of salts that are read at once by who reads on. A commit of one prompt has a row of its own, and
+/// to look each of them up takes longer than to open what it is for.
+const ROWS_AHEAD: i64 = 16;
+
+/// Rows of salts, from that of a record on.
+pub(super) const SALTS_FROM: &str = "SELECT first, salts FROM salt
+    WHERE first >= (SELECT max(first) FROM salt WHERE first <= ?1) ORDER BY first LIMIT ?2";
+
+/// Records that may lie between two for somebody to be reading on: a row has at most as many salts.
+const NEAR: i64 = 64;
 
 /// A session, as far as its records need it.
 struct Session {
@@ -51,7 +79,7 @@ pub(crate) enum Opened {
 
 impl<'c> Opener<'c> {
     pub(crate) fn new(connection: &'c Connection) -> Self {
-        Self { connection, sessions: HashMap::new(), salts: None }
+        Self { connection, sessions: HashMap::new(), salts: VecDeque::new(), next: i64::MIN }
     }
 
     /// A row, opened and believed.
@@ -226,21 +254,21 @@ impl<'c> Opener<'c> {
     }
 
     fn salt(&mut self, number: i64) -> Result<Option<Salt>, Error> {
-        let within = |(first, salts): &(i64, Vec<u8>)| {
-            let index = usize::try_from(number.checked_sub(*first)?).ok()?;
-            salts.as_chunks::<SALT>().0.get(index).copied()
-        };
-        if let Some(salt) = self.salts.as_ref().and_then(within) {
-            return Ok(Some(salt));
+        while let Some(salts) = self.salts.front() {
+            if let Some(salt) = salts.of(number) {
+                return Ok(Some(salt));
+            }
+            self.next = salts.end();
+            self.salts.pop_front();
         }
-        self.salts = self
-            .connection
-            .prepare_cached(
-                "SELECT first, salts FROM salt WHERE first <= ?1 ORDER BY first DESC LIMIT 1",
-            )?
-            .query_row([number], |row| Ok((row.get(0)?, row.get(1)?)))
-            .optional()?;
-        Ok(self.salts.as_ref().and_then(within))
+        let reads_on = (0..=NEAR).contains(&number.saturating_sub(self.next));
+        let mut statement = self.connection.prepare_cached(SALTS_FROM)?;
+        let rows = statement
+            .query_map(params![number, if reads_on { ROWS_AHEAD } else { 1 }], |row| {
+                Ok(Salts(row.get(0)?, row.get(1)?))
+            })?;
+        self.salts = rows.collect::<Result<_, _>>()?;
+        Ok(self.salts.front().and_then(|salts| salts.of(number)))
     }
 
     fn blob(&self, address: &[u8]) -> Result<Option<Vec<u8>>, Error> {
