@@ -141,6 +141,7 @@ fn main() -> Result<()> {
         ["contend", word, name, path] => return contend::run(word, name, path.as_ref(), &mut out),
         ["documents", folder] => return write_documents(folder.as_ref()),
         ["push", how, address, seconds] => return push(how, address, seconds, &mut out),
+        ["--help" | "-h"] => return Ok(writeln!(out, "usage: bridle-bench {}", usage())?),
         _ => {}
     }
     let options = options(&arguments)?;
@@ -164,6 +165,12 @@ fn main() -> Result<()> {
         show(&mut tables)?;
     }
     Ok(())
+}
+
+/// What the program takes; `cargo xtask bench --help` says what it means.
+fn usage() -> String {
+    let kinds: Vec<&str> = KINDS.iter().map(|(kind, ..)| *kind).collect();
+    format!("[{}|all] [--quick] [--minutes N] [--markdown|--json] [--bridle PATH]", kinds.join("|"))
 }
 
 fn options(arguments: &[String]) -> Result<Options> {
@@ -192,13 +199,7 @@ fn options(arguments: &[String]) -> Result<Options> {
                 options.bridle =
                     rest.next().context("`--bridle` needs the path of the binary")?.into();
             }
-            other => {
-                let kinds: Vec<&str> = KINDS.iter().map(|(kind, ..)| *kind).collect();
-                bail!(
-                    "expected {}, all, --quick, --minutes N, --markdown, --json or --bridle PATH, got `{other}`",
-                    kinds.join(", ")
-                )
-            }
+            other => bail!("unexpected `{other}`; usage: bridle-bench {}", usage()),
         }
     }
     Ok(options)

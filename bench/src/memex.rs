@@ -18,7 +18,7 @@ use bridle_store::memex::{
 use bridle_store::{Append, Draft, NewSession, Options as StoreOptions, Store};
 
 use crate::Options;
-use crate::report::{Bound, Cell, Table, Verdict};
+use crate::report::{Cell, Table, Verdict};
 use crate::stats::quantile;
 use served::Served;
 
@@ -178,13 +178,7 @@ impl Measured {
             ("memory while indexing, MiB", RSS_MIB, self.rss),
             ("commit while indexing, median, times quiet", COMMIT_RATIO, ratio),
         ];
-        let verdict = |(what, target, got): (&str, f64, f64)| Verdict {
-            what: what.to_owned(),
-            target,
-            got,
-            bound: Bound::AtMost,
-        };
-        all.into_iter().map(verdict).collect()
+        all.into_iter().map(Verdict::at_most).collect()
     }
 }
 

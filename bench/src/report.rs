@@ -163,6 +163,13 @@ pub struct Verdict {
     pub bound: Bound,
 }
 
+impl Verdict {
+    /// That at most this much was measured.
+    pub fn at_most((what, target, got): (&str, f64, f64)) -> Self {
+        Self { what: what.to_owned(), target, got, bound: Bound::AtMost }
+    }
+}
+
 /// Which side of a target is good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {

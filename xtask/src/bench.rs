@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
     let (native, rest): (Vec<_>, Vec<_>) =
         arguments.iter().partition(|argument| *argument == "--native");
     let needs_daemon = !rest.iter().any(|argument| {
-        matches!(argument.as_str(), "reader" | "org" | "counts" | "store" | "guard" | "memex")
+        matches!(argument.as_str(), "reader" | "org" | "counts" | "store" | "guard")
     });
     if needs_daemon {
         Run::cargo(["build", "--release", "--package", "bridle"]).run(console)?;

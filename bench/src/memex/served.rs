@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::Options;
 use crate::idle::mebibytes;
-use crate::report::{Bound, Cell, Table, Verdict};
+use crate::report::{Cell, Table, Verdict};
 use crate::servers::Server;
 use crate::shells::{Crowd, Pushed};
 use crate::stats::quantile;
@@ -117,13 +117,7 @@ impl Served {
             ("answer while versions are kept, median, times without", RATIO, times(&self.keeping)),
             ("daemon with a memex: MiB", RSS_MIB, rss.into_iter().fold(0.0, f64::max)),
         ];
-        let verdict = |(what, target, got): (&str, f64, f64)| Verdict {
-            what: what.to_owned(),
-            target,
-            got,
-            bound: Bound::AtMost,
-        };
-        all.into_iter().map(verdict).collect()
+        all.into_iter().map(Verdict::at_most).collect()
     }
 }
 

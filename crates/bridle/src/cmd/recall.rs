@@ -94,7 +94,7 @@ fn focus(args: args::Focus) -> Result<Exit, Failure> {
     for left in told.get("left-out").and_then(Value::elements).unwrap_or_default() {
         let what = left.get("what").and_then(Value::as_str).unwrap_or_default();
         let count = left.get("count").and_then(Value::as_i64).unwrap_or_default();
-        let _ = writeln!(text, "left out: {count} {what}");
+        let _ = writeln!(text, "left out: {what} ({count})");
     }
     print(&text)
 }

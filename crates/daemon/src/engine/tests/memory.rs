@@ -61,7 +61,7 @@ fn send(shell: &Shell, id: i64, payload: &str) {
 }
 
 /// The next question: its effect and what it is about.
-async fn question(shell: &Shell) -> (i64, Value) {
+pub(super) async fn question(shell: &Shell) -> (i64, Value) {
     loop {
         match shell.next().await {
             Out::Event { event, .. } | Out::Offer(event) if event.kind == Kind::Ask => {

@@ -21,10 +21,10 @@ use super::super::facts::HubFacts;
 use super::super::guard::Guard;
 use super::super::sums::Sums;
 use super::super::work::Work;
-use super::memory::{TEXT, inbound, text, word};
-use super::rig::{Rig, Shell, body, emacs, message, owner, signal};
+use super::memory::{TEXT, inbound, question, text, word};
+use super::rig::{Rig, Shell, emacs, message, owner, signal};
 use crate::config::{Config, PolicyChoice, RollbackChoice};
-use crate::engine::{Kind, Out, Query};
+use crate::engine::{Kind, Query};
 use crate::memory::{Editor, MEMORY};
 
 /// Two edits, then one of a file that somebody edits; or one edit, and then a long thought.
@@ -119,20 +119,6 @@ async fn said(shell: &Shell, is_it: impl Fn(&Value) -> bool) -> Value {
         let payload = body.get("payload").expect("a payload").clone();
         if is_it(&payload) {
             return payload;
-        }
-    }
-}
-
-async fn question(shell: &Shell) -> (i64, Value) {
-    loop {
-        match shell.next().await {
-            Out::Event { event, .. } | Out::Offer(event) if event.kind == Kind::Ask => {
-                let asked = body(&event);
-                let effect = asked.get("effect").and_then(Value::as_i64).expect("an effect");
-                return (effect, asked.get("payload").expect("what it is about").clone());
-            }
-            Out::Event { .. } | Out::Status(_) | Out::Offer(_) => {}
-            other => panic!("{other:?}"),
         }
     }
 }
