@@ -77,7 +77,7 @@ pub(crate) fn run(edits: u64, seed: u64, console: &Console) -> Result<()> {
     let binary = build::faults(&folder, console)?;
     let address = own_address(std::process::id(), 0);
     let home = Home { binary, folder: folder.join("home"), address };
-    let sum = play(&home, edits, seed).with_context(|| {
+    let sum = play(&home, edits, seed, console).with_context(|| {
         let log = log_tail(&home.folder);
         format!("seed {seed}; files: {}\n{log}", home.folder.display())
     })?;
@@ -99,7 +99,7 @@ impl Sum {
     }
 }
 
-fn play(home: &Home, edits: u64, seed: u64) -> Result<Sum> {
+fn play(home: &Home, edits: u64, seed: u64, console: &Console) -> Result<Sum> {
     let memex = home.folder.join("memex");
     let settings = home.folder.join(".config/bridle");
     fs::create_dir_all(&settings)
@@ -112,7 +112,7 @@ fn play(home: &Home, edits: u64, seed: u64) -> Result<Sum> {
     )?;
     fs::write(home.script(), script::RULES).context("cannot write the script")?;
     user::begin(&memex, FILES)?;
-    let mut lives = Lives::new(home, seed)?;
+    let mut lives = Lives::new(home, seed, console)?;
     let stop = AtomicBool::new(false);
     let mut sum = Sum::default();
     let own = thread::scope(|scope| -> Result<_> {
@@ -141,12 +141,23 @@ struct Lives<'h> {
     random: Random,
     points: Vec<String>,
     kills: u64,
+    console: &'h Console,
+    /// What was said last of how far it is, in thousands.
+    told: u64,
 }
 
 impl<'h> Lives<'h> {
-    fn new(home: &'h Home, seed: u64) -> Result<Self> {
+    fn new(home: &'h Home, seed: u64, console: &'h Console) -> Result<Self> {
         let points = points::all()?.into_iter().filter(|it| it.starts_with("memory.")).collect();
-        Ok(Self { home, random: Random::new(seed), points, kills: 0 })
+        Ok(Self { home, random: Random::new(seed), points, kills: 0, console, told: 0 })
+    }
+
+    /// Says now and then how far it is.
+    fn tell(&mut self, done: u64, of: u64, what: &str) {
+        if done / 1000 != self.told {
+            self.told = done / 1000;
+            self.console.say(format!("{done} of {of} {what}, {} kills", self.kills));
+        }
     }
 
     /// Does something with a daemon that dies meanwhile, unless it is done before. Whether it is done.
@@ -215,6 +226,7 @@ fn make(lives: &mut Lives<'_>, memex: &Path, edits: u64, seed: u64, sum: &mut Su
             }
             Ok(true)
         })?;
+        lives.tell(sum.asked, edits, "edits asked");
     }
     Ok(())
 }
@@ -287,6 +299,7 @@ fn take_back(
                 }
                 Ok(true)
             })?;
+            lives.tell(sum.undone as u64, sum.changes as u64, "changes taken back");
         }
         left = kept;
         if sum.undone == before {
