@@ -12,7 +12,7 @@ use bridle_shell::system::{self, Ask, Said};
 
 use super::confirm;
 use super::record::print;
-use super::talk::find;
+use super::talk::find_by;
 use crate::args::Peer;
 use crate::args::recall::Init;
 use crate::exit::{Exit, Failure};
@@ -52,7 +52,7 @@ pub(crate) fn run(args: Init) -> Result<Exit, Failure> {
     write_setting(&file, &folder)?;
     let taken = match index(&folder, &rules, &settings)? {
         Some(seconds) => Taken::Indexed(seconds),
-        None => told_daemon(args.peer, &folder),
+        None => told_daemon(args.peer, &settings, &folder),
     };
     print(&match args.json {
         true => as_json(&folder, &survey, Some((&file, &taken))),
@@ -92,10 +92,10 @@ impl Taken {
     }
 }
 
-/// Asks the daemon that runs to take the folder up.
-fn told_daemon(peer: Peer, folder: &Path) -> Taken {
+/// Asks the daemon that runs to take the folder up: the one that has the state directory.
+fn told_daemon(peer: Peer, settings: &Settings, folder: &Path) -> Taken {
     let ask = Ask::OpenMemex(folder.to_string_lossy().into_owned());
-    let asked = find(peer).and_then(|targets| Ok(system::ask(&targets, &ask)?));
+    let asked = find_by(peer, settings).and_then(|targets| Ok(system::ask(&targets, &ask)?));
     match asked {
         Ok(Said::Done(_)) => Taken::ByDaemon,
         Ok(Said::Not(answer)) => Taken::AtNextStart(answer.message),

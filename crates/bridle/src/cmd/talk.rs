@@ -100,6 +100,12 @@ pub(super) fn is_named(peer: &Peer) -> bool {
 /// Finds the daemon: `--addr`, then the environment, then the settings' Unix socket, then their
 /// TCP address.
 pub(super) fn find(peer: Peer) -> Result<Vec<Target>, Failure> {
+    let settings = Settings::resolve(&Given::from(peer.file.clone()))?;
+    find_by(peer, &settings)
+}
+
+/// The same by settings that are known already.
+pub(super) fn find_by(peer: Peer, settings: &Settings) -> Result<Vec<Target>, Failure> {
     let flagged = match &peer.seal.key_file {
         None => None,
         Some(path) => {
@@ -110,12 +116,11 @@ pub(super) fn find(peer: Peer) -> Result<Vec<Target>, Failure> {
             })
         }
     };
-    let settings = Settings::resolve(&Given::from(peer.file))?;
     let mut targets = Vec::new();
-    for addr in addresses(peer.addr, &settings)? {
+    for addr in addresses(peer.addr, settings)? {
         let auth = match &flagged {
             Some(auth) => auth.clone(),
-            None => settled_auth(&settings, &addr)?,
+            None => settled_auth(settings, &addr)?,
         };
         targets.push(Target { addr, options: Options { timeout: peer.timeout, auth } });
     }

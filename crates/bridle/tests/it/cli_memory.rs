@@ -1,6 +1,6 @@
 //! `bridle memory` and `bridle undo`, with a daemon that looks after a folder.
 
-use crate::harness::{Done, Home};
+use crate::harness::{Daemon, Done, Home};
 
 const TEXT: &str = "* TODO Water the beds\nBefore noon.\n* Seeds\n";
 
@@ -260,6 +260,17 @@ fn a_daemon_that_runs_takes_the_folder_up() {
     assert!(again.stdout.contains("\"daemon\":\"taken\""), "{again:?}");
     let later = ask(&home, &["init", &other, "--yes"]);
     assert!(later.code == 0 && later.stdout.contains("another memex is open"), "{later:?}");
+}
+
+#[test]
+fn a_daemon_is_found_by_its_state_directory() {
+    let home = Home::new();
+    home.write("memex/garden.org", TEXT);
+    let (state, folder) = (home.path("elsewhere"), home.path("memex"));
+    let up = ["up", "--tcp", "off", "--http", "off", "--log", "error", "--state", &state];
+    let _daemon = Daemon::start(&mut home.command(&up));
+    let taken = home.run(&["init", &folder, "--yes", "--state", &state]);
+    assert!(taken.stdout.ends_with("the daemon that runs has taken it up\n"), "{taken:?}");
 }
 
 #[test]
