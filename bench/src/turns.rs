@@ -19,8 +19,9 @@ use crate::stats::{Spread, quantile};
 const ATTACHED: usize = 1_000;
 const ACTIVE: usize = 64;
 
-/// Prompts per second of all active shells together when they are paced: each asks about every 64 ms.
-const PACE: u32 = 1_000;
+/// Prompts per second of all active shells together when they are paced: each asks about every 64 ms, then
+/// 13, then 6.
+const PACES: [u32; 3] = [1_000, 5_000, 10_000];
 
 /// What they ask; the built-in thinker answers it without a model.
 const PROMPT: &str = "help";
@@ -40,10 +41,13 @@ pub fn run(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdic
     let mut bare = Bare::create(&folder.path().join("bare.db"))?;
     // Unmeasured: threads start, buffers grow, sessions are created.
     crowd.push(ACTIVE, time / 4, PROMPT)?;
-    let (mut pushed, mut paced, mut alone) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut pushed, mut alone) = (Vec::new(), Vec::new());
+    let mut paced: [Vec<Pushed>; PACES.len()] = Default::default();
     for _ in 0..options.load_rounds() {
         pushed.push(crowd.push(ACTIVE, time, PROMPT)?);
-        paced.push(crowd.pace(ACTIVE, time, PROMPT, PACE)?);
+        for (rounds, pace) in paced.iter_mut().zip(PACES) {
+            rounds.push(crowd.pace(ACTIVE, time, PROMPT, pace)?);
+        }
         alone.push(commit_each(&mut bare, time)?);
     }
     let title = format!(
@@ -52,10 +56,14 @@ pub fn run(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdic
     );
     let mut table = Table::new(title, ["what", "per second", "p50", "p99", "p99.9", "worst"]);
     table.push(row("bridle up, each asks again at once", &pushed));
-    table.push(row(&format!("bridle up, {PACE} prompts a second"), &paced));
+    for (rounds, pace) in paced.iter().zip(PACES) {
+        table.push(row(&format!("bridle up, {pace} prompts a second"), rounds));
+    }
     table.push(row("bare SQLite, one row a commit, one writer", &alone));
     tables.push(table);
-    for (what, rounds) in [("asking at once", &pushed), ("paced", &paced)] {
+    let paced =
+        paced.iter().zip(PACES).map(|(rounds, pace)| (format!("at {pace} a second"), rounds));
+    for (what, rounds) in [("asking at once".to_owned(), &pushed)].into_iter().chain(paced) {
         verdicts.push(Verdict {
             what: format!("event to answer, {ACTIVE} of {ATTACHED} shells {what}: p99 ms"),
             target: P99_TARGET,
