@@ -8,7 +8,6 @@
 //! saves means the file to be so; a text that somebody else saved meanwhile stays, and the late one is kept as a
 //! version. Nothing of this outlives the process.
 
-use std::mem;
 use std::os::fd::OwnedFd;
 use std::sync::{MutexGuard, PoisonError};
 
@@ -119,11 +118,14 @@ impl Memory {
         let connection = self.lock();
         self.look_at_late(&connection, at)?;
         let mut held = self.late();
-        let (stay, over): (Vec<_>, Vec<_>) =
-            mem::take(&mut *held).into_iter().map(|mut it| (it.stays(at), it)).partition(|it| it.0);
-        held.extend(stay.into_iter().map(|(_, it)| it));
-        for (_, it) in over {
-            self.give_up(&connection, &it, at)?;
+        let mut index = 0;
+        while let Some(it) = held.get_mut(index) {
+            if it.stays(at) {
+                index += 1;
+            } else {
+                self.give_up(&connection, it, at)?;
+                held.remove(index);
+            }
         }
         Ok(!held.is_empty())
     }
@@ -184,8 +186,8 @@ impl Memory {
         at: i64,
     ) -> Result<(), Error> {
         while held.len() > MAX_HELD {
-            let oldest = held.remove(0);
-            self.give_up(connection, &oldest, at)?;
+            self.give_up(connection, &held[0], at)?;
+            held.remove(0);
         }
         Ok(())
     }
@@ -272,7 +274,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Holds a file no longer. What is in it and nowhere else is kept as a version.
+    /// Before a file is held no longer: what is in it and nowhere else is kept as a version. If it cannot be,
+    /// the file is held on.
     fn give_up(&self, connection: &Connection, held: &Held, at: i64) -> Result<(), Error> {
         if held.written().is_none() {
             return Ok(());
