@@ -142,10 +142,10 @@ fn dispatch(arguments: &[String], console: &Console) -> Result<()> {
     let Some(verb) = find(name) else {
         bail!("no verb `{name}`\n\n{}", overview());
     };
-    // What a verb has parts for has a help for each.
-    let is_of_part = verb.name == "peers" && matches!(rest, [_, flag] if flag == "--help");
-    if !is_of_part && rest.iter().any(|it| matches!(it.as_str(), "--help" | "-h")) {
-        console.say(verb.help);
+    if rest.iter().any(|argument| matches!(argument.as_str(), "--help" | "-h")) {
+        // Its parts have a help each.
+        let help = if verb.name == "peers" { peers::help(rest) } else { verb.help };
+        console.say(help);
         return Ok(());
     }
     (verb.run)(rest, console)

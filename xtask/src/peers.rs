@@ -28,6 +28,15 @@ Runs the vectors through SBCL, Emacs and Python and writes what they did to vect
 /// How many differing lines to show of one file.
 const SHOWN_DIFFERENCES: usize = 5;
 
+/// What `--help` says, of the part that is named if one is.
+pub(crate) fn help(arguments: &[String]) -> &'static str {
+    match arguments.first().map(String::as_str) {
+        Some("org") => org::HELP,
+        Some("circle") => circle::HELP,
+        _ => HELP,
+    }
+}
+
 pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
     match arguments {
         [] => {
@@ -39,10 +48,6 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
         [flag] if flag == "--check" => {
             org::check(console)?;
             check(console)
-        }
-        [verb, flag] if verb == "org" && flag == "--help" => {
-            console.say(org::HELP);
-            Ok(())
         }
         [verb, rest @ ..] if verb == "org" => org::run(rest, console),
         [verb, rest @ ..] if verb == "circle" => circle::run(rest, console),

@@ -35,10 +35,6 @@ const MEMORY: &str = "8000000";
 
 pub(super) fn run(arguments: &[String], console: &Console) -> Result<()> {
     let flags: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    if flags == ["--help"] {
-        console.say(HELP);
-        return Ok(());
-    }
     let sets = org::sets(&flags, console)?;
     Run::cargo(["build", "--locked", "--package", "bridle"]).run(console)?;
     let daemon = Daemon::start()?;
