@@ -12,6 +12,7 @@
 //! - [`replay`]: the same events through the same loop, compared
 //! - [`why`]: the decisions behind a record, and what they rest on
 //! - [`ledger`]: effects, from intent to outcome
+//! - `proposed`: decisions with the payload that they were about
 //! - [`rehearse`]: what other policies would have said
 //! - [`forget`]: erasing when no daemon runs
 
@@ -23,6 +24,7 @@ pub mod ledger;
 pub mod list;
 pub mod mirror;
 pub mod org;
+mod proposed;
 pub mod rehearse;
 pub mod replay;
 pub mod why;

@@ -43,9 +43,14 @@ pub(crate) fn carry(
     turn.stage = Stage::Acting;
     let before = turn.rejected.len();
     let excess = proposals.len().saturating_sub(state.limits.proposals);
-    for proposal in proposals.into_iter().take(state.limits.proposals) {
+    for (place, proposal) in proposals.into_iter().take(state.limits.proposals).enumerate() {
         let then_think = proposal.then_think;
-        let Judged { decision, way } = decide::judge(state, &turn, by, proposal);
+        let Judged { mut decision, way } = decide::judge(state, &turn, by, proposal);
+        // Twice is enough for a long text: it stands where it was proposed, and in what is said.
+        let is_as_proposed = by != By::Asker && decision.dropped.is_empty();
+        if is_as_proposed && matches!(&way, Ok(Way::Do(order)) if said(order).is_some()) {
+            decision.proposal = Some(place);
+        }
         state.decisions.push(decision.ruling.clone(), state.limits.decisions);
         out.push(Effect::Decided(decision));
         if way.is_ok() {

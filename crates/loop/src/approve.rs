@@ -230,6 +230,7 @@ fn admit(state: &mut State, answered: &Answered, out: &mut Effects) -> Result<()
         Decision {
             ruling,
             payload: Arc::new(payload.done()),
+            proposal: None,
             explanation: None,
             checked: vec![Checked { rule: Rule::Policy, result }],
             dropped: Vec::new(),

@@ -84,7 +84,8 @@ pub(crate) fn judge(state: &State, turn: &Turn, by: By, proposal: Proposal) -> J
     let ruling = Ruling { turn: turn.id, by, target, action, rule, policies, verdict, reason };
     let ruling = Arc::new(ruling);
     let explanation = proposal.explanation;
-    let decision = Decision { ruling, payload, explanation, checked, dropped, facts };
+    let proposal = None;
+    let decision = Decision { ruling, payload, proposal, explanation, checked, dropped, facts };
     Judged { decision, way }
 }
 
@@ -125,6 +126,7 @@ pub(crate) fn judge_approved(
     let decision = Decision {
         ruling: Arc::new(ruling),
         payload: payload.clone(),
+        proposal: None,
         explanation: None,
         checked: vec![Checked { rule: Rule::Approval, result }],
         dropped: Vec::new(),
@@ -165,6 +167,7 @@ pub(crate) fn judge_thought(state: &State, turn: &Turn) -> Result<(), Box<Decisi
     Err(Box::new(Decision {
         ruling: Arc::new(ruling),
         payload: Arc::new(Value::Nil),
+        proposal: None,
         explanation: None,
         checked: vec![Checked { rule: Rule::Policy, result: CheckResult::Deny }],
         dropped: Vec::new(),

@@ -178,6 +178,8 @@ pub struct Decision {
     pub ruling: Arc<Ruling>,
     /// What was proposed, as it would be carried out.
     pub payload: Arc<Value>,
+    /// Its place among the proposals of its event, if the record names it instead of the payload.
+    pub proposal: Option<usize>,
     /// Why it was proposed.
     pub explanation: Option<Box<str>>,
     /// The rules in the order in which they were asked; the last one decided.

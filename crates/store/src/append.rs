@@ -1,6 +1,9 @@
 //! What a caller hands to [`Store::commit`](crate::Store::commit): drafts of records and the small
 //! tables that must change in the same transaction. Plain data, checked when it is committed.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use crate::record::{Hash, Number};
 
 /// Longest name of a session, in bytes: it is typed, and it is part of every frame's meta.
@@ -48,16 +51,17 @@ pub struct NewSession {
 /// A record to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
-    /// Name of its session; empty for the daemon's own, whose bodies are not sealed.
-    pub session: Box<str>,
+    /// Name of its session; empty for the daemon's own, whose bodies are not sealed. Those of one append
+    /// share it.
+    pub session: Arc<str>,
     /// Its place in the session's stream: one more than the last, or the append is refused.
     pub seq: Option<u64>,
     /// Milliseconds since the epoch; not before the session's last record.
     pub at: i64,
     /// The record it follows from.
     pub cause: Cause,
-    /// Who made it happen.
-    pub principal: Box<str>,
+    /// Who made it happen: mostly the engine itself.
+    pub principal: Cow<'static, str>,
     /// What it is.
     pub kind: &'static str,
     /// What it says, as canonical S-expression text.
@@ -81,7 +85,7 @@ impl Draft {
             seq: None,
             at,
             cause: Cause::None,
-            principal: principal.into(),
+            principal: principal.to_owned().into(),
             kind,
             body: body.into(),
             receipt: None,

@@ -4,6 +4,7 @@
 //! thinkers are asked, because their answers are harmless and belong into the same commit;
 //! everything else is noted in `after`, to be done when the append is durable.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
@@ -88,6 +89,8 @@ pub(super) struct Batch<'a> {
     /// The policies that hold.
     present: Arc<Present>,
     at: i64,
+    /// The name of the session, for all its drafts.
+    session: Arc<str>,
     pub(super) append: Append,
     pub(super) after: Vec<After>,
     /// Acts that were added to the sums.
@@ -100,6 +103,7 @@ impl<'a> Batch<'a> {
     /// An empty batch.
     pub(super) fn new(core: &'a mut Core, means: Means<'a>) -> Batch<'a> {
         let Means { host, actuators, guard, sums, at } = means;
+        let session = core.state.session().as_str().into();
         Batch {
             core,
             host,
@@ -108,6 +112,7 @@ impl<'a> Batch<'a> {
             sums,
             present: guard.present(),
             at,
+            session,
             append: Append::default(),
             after: Vec::new(),
             acts: Vec::new(),
@@ -330,7 +335,7 @@ impl<'a> Batch<'a> {
             self.append.drafts.push(present.draft(self.at, ENGINE));
         }
         let event = Event::PolicyInstalled(present.installed.clone());
-        self.record_event(&event, Cause::None, ENGINE);
+        self.record_event(&event, None, Cause::None, ENGINE);
         step(&mut self.core.state, Time(self.at), event);
     }
 
@@ -339,12 +344,13 @@ impl<'a> Batch<'a> {
         if !matches!(event, Event::Began(_)) {
             self.install();
         }
-        let mut events = VecDeque::from([(event, cause)]);
+        let mut events = VecDeque::from([(event, cause, None)]);
         let mut principal = principal;
         let mut first = None;
-        while let Some((event, cause)) = events.pop_front() {
+        while let Some((event, cause, question)) = events.pop_front() {
             let held = self.count(&event);
-            let at = self.record_event(&event, cause, principal);
+            let at = self.record_event(&event, question.as_ref(), cause, principal);
+            drop(question);
             first = first.or(Some(at));
             let effects = step(&mut self.core.state, Time(self.at), event);
             self.add_up(&effects, held);
@@ -353,19 +359,24 @@ impl<'a> Batch<'a> {
             }
             let mut finish = None;
             for effect in effects {
+                // Answered at once, so it is recorded with its answer.
+                if let Effect::Consult { id, context } = &effect {
+                    let advice = self.consult(context);
+                    let event = Event::Consulted { effect: *id, advice };
+                    events.push_back((event, Cause::Earlier(at), Some(effect)));
+                    continue;
+                }
                 let draft = self.record_effect(&effect, at);
                 match effect {
-                    Effect::Consult { id, context } => {
-                        let advice = self.consult(&context);
-                        let event = Event::Consulted { effect: id, advice };
-                        events.push_back((event, Cause::Earlier(draft)));
-                    }
                     Effect::Think { .. } | Effect::Act { .. } | Effect::Ask { .. } => {
                         let effect = Box::new(effect);
                         self.after.push(After::Carry { effect, draft: Some(draft) });
                     }
                     Effect::Finish { .. } => finish = Some(draft),
-                    Effect::Decided(_) | Effect::Settled { .. } | Effect::Say(_) => {}
+                    Effect::Consult { .. }
+                    | Effect::Decided(_)
+                    | Effect::Settled { .. }
+                    | Effect::Say(_) => {}
                 }
             }
             if let Some(draft) = finish {
@@ -387,7 +398,7 @@ impl<'a> Batch<'a> {
             let counted = sums.elsewhere(at, &asker, &self.core.state);
             if self.core.state.is_news(at, &counted) {
                 let event = Event::Counted(counted);
-                self.record_event(&event, Cause::None, ENGINE);
+                self.record_event(&event, None, Cause::None, ENGINE);
                 step(&mut self.core.state, at, event);
             }
         }
@@ -443,9 +454,20 @@ impl<'a> Batch<'a> {
         }
     }
 
-    fn record_event(&mut self, event: &Event, cause: Cause, principal: &str) -> usize {
+    /// Records an event, and the question in it that it answers at once.
+    fn record_event(
+        &mut self,
+        event: &Event,
+        question: Option<&Effect>,
+        cause: Cause,
+        principal: &str,
+    ) -> usize {
         let seq = self.core.state.seq_of(event).map(|seq| seq.0);
-        self.record(event.kind(), event.to_text(), seq, cause, principal)
+        let text = match question {
+            Some(question) => event.to_text_with(question),
+            None => event.to_text(),
+        };
+        self.record(event.kind(), text, seq, cause, principal)
     }
 
     fn record_effect(&mut self, effect: &Effect, event: usize) -> usize {
@@ -469,15 +491,17 @@ impl<'a> Batch<'a> {
         cause: Cause,
         principal: &str,
     ) -> usize {
-        let session = self.core.state.session().as_str();
         let draft = self.append.drafts.len();
         if let (Some(seq), Some(kind)) = (seq, Kind::from_record(kind)) {
             let body = body.as_str().into();
             let at = self.at;
             self.after.push(After::Publish { draft, seq, at, kind, body, answers: None });
         }
-        let session = session.into();
-        let principal = principal.into();
+        let session = Arc::clone(&self.session);
+        let principal = match principal {
+            ENGINE => Cow::Borrowed(ENGINE),
+            other => Cow::Owned(other.to_owned()),
+        };
         let at = self.at;
         let receipt = None;
         self.append.drafts.push(Draft { session, seq, at, cause, principal, kind, body, receipt });

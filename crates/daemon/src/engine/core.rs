@@ -3,7 +3,7 @@
 //! Owned by the session while nothing happens and by its drive task while something does. Thrown
 //! away whenever an append fails: the record is the truth, and `load` reads it again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use bridle_loop::{Effect, EffectId, SessionId, State};
 use bridle_sexp::Value;
@@ -153,9 +153,9 @@ fn deadline(effect: &Effect) -> Option<i64> {
 /// Which messages were admitted, to recognize them when they come again.
 #[derive(Debug, Default)]
 pub(super) struct Receipts {
-    by_key: BTreeMap<Brief, Admitted>,
-    /// Keys by age: the number given grows with time.
-    by_seq: BTreeMap<u64, Brief>,
+    by_key: HashMap<Brief, Admitted>,
+    /// Keys by age, with their numbers: those grow with time.
+    by_age: VecDeque<(u64, Brief)>,
 }
 
 /// The hash of a message as it is kept: half of it. A busy session holds thousands.
@@ -179,13 +179,14 @@ impl Receipts {
     /// Notes a message; the oldest go when there are too many.
     pub(super) fn note(&mut self, message: Hash, admitted: Admitted) {
         let key = brief(message);
-        self.by_seq.insert(admitted.seq, key);
-        if let Some(before) = self.by_key.insert(key, admitted) {
-            self.by_seq.remove(&before.seq);
-        }
-        while self.by_key.len() > RECEIPTS {
-            let Some((_, oldest)) = self.by_seq.pop_first() else { break };
-            self.by_key.remove(&oldest);
+        self.by_age.push_back((admitted.seq, key));
+        self.by_key.insert(key, admitted);
+        while self.by_age.len() > RECEIPTS {
+            let Some((seq, oldest)) = self.by_age.pop_front() else { break };
+            // Unless it came again under a later number, when the first was too old to count.
+            if self.by_key.get(&oldest).is_some_and(|admitted| admitted.seq == seq) {
+                self.by_key.remove(&oldest);
+            }
         }
     }
 }

@@ -27,7 +27,7 @@ const BATCH_BYTES: usize = 1 << 20;
 const WAITING: usize = 2;
 
 /// Keys of a decision that a rehearsal looks at.
-const TOLD: [&str; 6] = ["by", "target", "action", "payload", "checked", "facts"];
+const TOLD: [&str; 7] = ["by", "target", "action", "proposal", "payload", "checked", "facts"];
 
 /// What a set would have changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl History {
                 hands.push(hand);
                 judges.push(scope.spawn(move || judge(set, &taken)));
             }
-            let read = self.hand_out(last, &hands);
+            let read = self.hand_out(last, Rehearsal::new(set).names_texts(), &hands);
             // Nothing comes any more.
             drop(hands);
             for judge in judges {
@@ -107,8 +107,14 @@ impl History {
         Ok(rehearsed)
     }
 
-    /// Reads the decisions and hands them out in turn, some at a time.
-    fn hand_out(&self, last: usize, hands: &[SyncSender<Vec<Record>>]) -> Result<(), Error> {
+    /// Reads the decisions and hands them out in turn, some at a time; if `wants_texts`, with what was
+    /// said where a decision only names the proposal.
+    fn hand_out(
+        &self,
+        last: usize,
+        wants_texts: bool,
+        hands: &[SyncSender<Vec<Record>>],
+    ) -> Result<(), Error> {
         let (mut batch, mut bytes) = (Vec::new(), 0);
         let mut turn = hands.iter().cycle();
         let mut send = |batch: Vec<Record>| {
@@ -117,16 +123,28 @@ impl History {
                 let _ = hand.send(batch);
             }
         };
+        // While one reads on, it can look nothing else up.
+        let texts = if wants_texts { Some(Self::open(&self.dir)?) } else { None };
+        let mut failed = None;
         self.reader.last("decided", last, &mut |record| {
-            bytes += record.body.text().map_or(0, str::len);
-            batch.push(record);
+            let whole = match &texts {
+                Some(texts) => texts.whole_record(record),
+                None => Ok(record),
+            };
+            match whole {
+                Ok(record) => {
+                    bytes += record.body.text().map_or(0, str::len);
+                    batch.push(record);
+                }
+                Err(error) => failed = Some(error),
+            }
             if batch.len() == BATCH || bytes >= BATCH_BYTES {
                 send(std::mem::take(&mut batch));
                 bytes = 0;
             }
         })?;
         send(batch);
-        Ok(())
+        failed.map_or(Ok(()), Err)
     }
 }
 

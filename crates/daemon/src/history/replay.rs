@@ -103,6 +103,8 @@ struct Fold {
     state: Option<State>,
     /// Effects that the last event gave and whose records have not come yet.
     pending: VecDeque<Effect>,
+    /// Questions whose records have not come: one that was answered at once stands in its answer.
+    asked: VecDeque<Effect>,
     /// Number of that event's record.
     event: u64,
 }
@@ -141,7 +143,8 @@ impl<'p> Replay<'p> {
             Some(fold) => fold,
             None => {
                 let state = SessionId::parse(&record.session).ok().map(State::new);
-                let fold = Fold { state, pending: VecDeque::new(), event: number };
+                let (pending, asked) = Default::default();
+                let fold = Fold { state, pending, asked, event: number };
                 self.folds.entry(record.session.clone()).or_insert(fold)
             }
         };
@@ -154,15 +157,25 @@ impl<'p> Replay<'p> {
         let (Some(state), Some(text)) = (&mut fold.state, record.body.text()) else {
             fold.state = None;
             fold.pending.clear();
+            fold.asked.clear();
             return Ok(());
         };
-        let event = match Event::from_value(&record.kind, &body::value(text)) {
+        let value = body::value(text);
+        let event = match Event::from_value(&record.kind, &value) {
             Ok(event) => event,
             Err(error) => {
                 let expected = format!("a body of kind `{}`", record.kind);
                 return Err(differs(record, expected, error.to_string()));
             }
         };
+        if has_question(record, &value) {
+            let got = fold.asked.pop_front().map(|question| event.to_text_with(&question));
+            if is_compared && got.as_deref() != Some(text) {
+                let got = got.unwrap_or_else(|| "nothing that was asked".to_owned());
+                return Err(differs(record, kind_text(record), got));
+            }
+            self.done.effects += u64::from(is_compared);
+        }
         let expected = seq_text(record.seq);
         let got = seq_text(state.seq_of(&event).map(|seq| seq.0));
         if is_compared && expected != got {
@@ -171,7 +184,10 @@ impl<'p> Replay<'p> {
         let effects = self.past.feed(state, Time(record.at), event).map_err(|error| {
             differs(record, "policies of the record".to_owned(), error.to_string())
         })?;
-        fold.pending = effects.into();
+        let is_question = |effect: &Effect| matches!(effect, Effect::Consult { .. });
+        let (asked, pending): (Vec<_>, Vec<_>) = effects.into_iter().partition(is_question);
+        fold.asked.extend(asked);
+        fold.pending = pending.into();
         self.done.events += 1;
         Ok(())
     }
@@ -182,7 +198,8 @@ impl<'p> Replay<'p> {
         if fold.state.is_none() {
             return Ok(());
         }
-        let Some(effect) = fold.pending.pop_front() else { return nothing(record) };
+        let next = if &*record.kind == "consult" { &mut fold.asked } else { &mut fold.pending };
+        let Some(effect) = next.pop_front() else { return nothing(record) };
         let Some(text) = record.body.text().filter(|_| record.number.0 >= self.from) else {
             return Ok(());
         };
@@ -227,7 +244,9 @@ impl<'p> Replay<'p> {
     /// The first effect that no record has.
     fn unfinished(&self) -> Option<Difference> {
         let left = self.folds.iter().filter(|(_, fold)| fold.event >= self.from);
-        let left = left.filter_map(|(session, fold)| Some((session, fold, fold.pending.front()?)));
+        let left = left.filter_map(|(session, fold)| {
+            Some((session, fold, fold.pending.front().or(fold.asked.front())?))
+        });
         left.min_by_key(|(_, fold, _)| fold.event).map(|(session, fold, effect)| Difference {
             record: fold.event,
             session: session.clone(),
@@ -252,6 +271,11 @@ impl<'p> Replay<'p> {
         }
         Replayed { difference, ..self.done }
     }
+}
+
+/// Whether an answer has its question in it. In records of older versions that has one of its own.
+fn has_question(record: &Record, value: &Value) -> bool {
+    &*record.kind == "consulted" && value.get("turn").is_some()
 }
 
 /// The body of a record as `step` gave it, and the hash of the state that stands with the end of a turn.

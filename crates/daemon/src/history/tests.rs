@@ -9,7 +9,8 @@ mod traces;
 use std::path::Path;
 
 use bridle_loop::{
-    Advice, Asker, Began, Event, Limits, Proposal, SessionId, Signal, SignalKind, State, Time, step,
+    Advice, Asker, Began, Effect, Event, Limits, Proposal, SessionId, Signal, SignalKind, State,
+    Time, step,
 };
 use bridle_sexp::Value;
 use bridle_store::{Append, Cause, Draft, NewSession, Options, Store};
@@ -66,6 +67,10 @@ impl Fixture {
 struct Driven {
     name: &'static str,
     state: State,
+    /// A question that is recorded with its answer.
+    question: Option<Effect>,
+    /// Whether questions have records of their own, as in older versions.
+    asks_apart: bool,
     /// Whether the hashes with its finishes are wrong.
     is_spoiled: bool,
 }
@@ -74,7 +79,8 @@ impl Driven {
     fn begin(fixture: &mut Fixture, name: &'static str) -> Driven {
         fixture.begin(name);
         let state = State::new(SessionId::parse(name).unwrap());
-        let mut driven = Driven { name, state, is_spoiled: false };
+        let mut driven =
+            Driven { name, state, question: None, asks_apart: false, is_spoiled: false };
         let began = Began { owner: "uid:7".into(), limits: Limits::default(), fork: None };
         driven.feed(fixture, Event::Began(began));
         driven
@@ -88,8 +94,16 @@ impl Driven {
             cause,
             ..Draft::new(self.name, kind, START, "uid:7", body)
         };
-        let mut drafts = vec![draft(event.kind(), seq, event.to_value().to_string(), Cause::None)];
+        let body = match self.question.take() {
+            Some(question) => event.to_text_with(&question),
+            None => event.to_value().to_string(),
+        };
+        let mut drafts = vec![draft(event.kind(), seq, body, Cause::None)];
         for effect in step(&mut self.state, Time(START), event) {
+            if effect.kind() == "consult" && !self.asks_apart {
+                self.question = Some(effect);
+                continue;
+            }
             let seq = effect.seq().map(|seq| seq.0);
             let mut body = effect.to_value().to_string();
             if effect.kind() == "finish" {

@@ -318,7 +318,7 @@ struct Sets<'h> {
 
 impl Sets<'_> {
     fn decided(&mut self, record: &Record) -> Result<Decided, Error> {
-        let body = value(record);
+        let body = self.history.whole(record, value(record))?;
         let hash = self.hash_at(record)?;
         let set = self.set(&hash)?;
         let named = body.get("policies").and_then(Value::elements).unwrap_or_default();

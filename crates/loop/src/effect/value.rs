@@ -78,6 +78,7 @@ impl Effect {
     fn room(&self) -> usize {
         match self {
             Effect::Consult { .. } | Effect::Settled { .. } | Effect::Finish { .. } => 128,
+            Effect::Decided(decision) if decision.proposal.is_some() => 704,
             Effect::Decided(decision) => 704 + weight(&decision.payload),
             Effect::Say(utterance) => 96 + weight(&utterance.payload),
             Effect::Think { .. } | Effect::Act { .. } | Effect::Ask { .. } => 512,
@@ -110,7 +111,7 @@ impl Effect {
 
 impl Context {
     /// What identifies it; the rest is in the state.
-    fn put<F: Fields>(&self, fields: F) -> F {
+    pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
         let fields = fields.put_number("turn", self.turn.0);
         put_seq(fields, "seq", self.seq)
             .put_number("history", self.history.len())
@@ -125,10 +126,12 @@ impl Decision {
             let words: [&str; 2] = [checked.rule.word(), checked.result.word()];
             words
         });
-        let fields = self
-            .ruling
-            .put(fields)
-            .put_value("payload", &self.payload)
+        let fields = self.ruling.put(fields);
+        let fields = match self.proposal {
+            Some(place) => fields.put_number("proposal", place),
+            None => fields.put_value("payload", &self.payload),
+        };
+        let fields = fields
             .put_text("explanation", self.explanation.as_deref())
             .put_words("checked", checked)
             .put_texts("dropped", self.dropped.iter().map(|path| &**path));

@@ -11,6 +11,7 @@ use super::{
     Actuator, Advice, Answer, Answered, Asker, Began, Counted, Draft, Event, Fault, Fork, Outcome,
     Place, Proposal, Signal, SignalKind, Tick, Withdrawal,
 };
+use crate::effect::Effect;
 use crate::field::{
     Fields, Plist, Text, Unreadable, effect_id, element_name, element_text, flag, list, name,
     number, optional_name, optional_text, printed, required, session, spans, text, turn_id,
@@ -92,10 +93,20 @@ impl Event {
                 signal.put(Text::with_room(AROUND + weight(&signal.payload))).done()
             }
             Event::Consulted { effect, advice } => {
-                let each = advice.proposals.iter().map(|one| AROUND + weight(&one.payload));
-                put_consulted(Text::with_room(AROUND + each.sum::<usize>()), *effect, advice).done()
+                put_consulted(room(advice), *effect, advice).done()
             }
             other => printed(&other.to_value()),
+        }
+    }
+
+    /// The same with the question in it that it answers: what is answered at once is one record, and
+    /// [`Event::from_value`] reads the answer. Any other question has a record of its own.
+    pub fn to_text_with(&self, question: &Effect) -> String {
+        match (self, question) {
+            (Event::Consulted { advice, .. }, Effect::Consult { id, context }) => {
+                put_advice(context.put(room(advice).put_number("effect", id.0)), advice).done()
+            }
+            _ => self.to_text(),
         }
     }
 
@@ -147,12 +158,22 @@ impl Event {
     }
 }
 
+/// An empty text, with room for an advice.
+fn room(advice: &Advice) -> Text {
+    let each = advice.proposals.iter().map(|one| AROUND + weight(&one.payload));
+    Text::with_room(AROUND + each.sum::<usize>())
+}
+
 fn put_consulted<F: Fields>(fields: F, effect: EffectId, advice: &Advice) -> F {
-    fields
-        .put_number("effect", effect.0)
-        .put_flag("think", advice.think)
-        .put_flag("standing", advice.standing)
-        .put_each("proposals", &advice.proposals, |inside, proposal| proposal.put(inside))
+    put_advice(fields.put_number("effect", effect.0), advice)
+}
+
+fn put_advice<F: Fields>(fields: F, advice: &Advice) -> F {
+    fields.put_flag("think", advice.think).put_flag("standing", advice.standing).put_each(
+        "proposals",
+        &advice.proposals,
+        |inside, proposal| proposal.put(inside),
+    )
 }
 
 impl Began {

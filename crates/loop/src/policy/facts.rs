@@ -189,11 +189,13 @@ impl Facts {
         let kind = kind.ok_or(Unreadable::new("kind", "an action of the schema"))?;
         let target = optional_name(decided, "target")?.unwrap_or_else(|| Name::new(SYSTEM));
         let place = Place::from_value(facts)?;
-        let payload = required(decided, "payload")?;
-        let (resource, hash) = if !is_act(kind) {
-            let hash = payload.get("hash").and_then(Value::as_str);
+        let (resource, hash) = if is_said_as_proposed(decided, kind) && !names_hash(kind) {
+            (Resource::Actuator, ActionDigits::default())
+        } else if !is_act(kind) {
+            let hash = required(decided, "payload")?.get("hash").and_then(Value::as_str);
             (Resource::Session, hash.unwrap_or_default().into())
         } else {
+            let payload = required(decided, "payload")?;
             let action = Action::from_payload(payload);
             let action = action.map_err(|_| Unreadable::new("payload", "the payload of an action"));
             let hash = match names_hash(kind) {
@@ -317,7 +319,7 @@ const OWNER: &str = "owner";
 const SYSTEM: &str = "system";
 pub(super) const OTHER: &str = "other";
 const THINK: &str = "think";
-const MESSAGE: &str = "message";
+pub(super) const MESSAGE: &str = "message";
 
 /// The actions of the schema that are done by an actuator.
 pub(super) const ACTS: [&str; 22] = [
@@ -348,6 +350,11 @@ pub(super) const ACTS: [&str; 22] = [
 /// Whether it is done by an actuator, and may need a yes. Access and thought are granted or not.
 pub(super) fn is_act(kind: &str) -> bool {
     kind != THINK && Access::ALL.iter().all(|access| access.word() != kind)
+}
+
+/// Whether a recorded decision let something be said as it was proposed, and names the proposal.
+fn is_said_as_proposed(decided: &Value, kind: &str) -> bool {
+    kind == MESSAGE && decided.get("payload").is_none() && decided.get("proposal").is_some()
 }
 
 /// What is said to the asker is no act that budgets count.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bridle_sexp::Value;
 
-use super::facts::{Facts, OTHER, is_act};
+use super::facts::{Facts, MESSAGE, OTHER, is_act};
 use super::sieve::{How, Named, Number};
 use super::{Finding, Policies, Word};
 use crate::field::Unreadable;
@@ -97,9 +97,20 @@ impl<'p> Rehearsal<'p> {
         at: Time,
         body: &Value,
     ) -> Result<Option<Recorded>, Unreadable> {
+        let names_hash = |kind: &str| self.names_hash(kind);
+        Recorded::read_with(body, || Facts::recorded_for(session, at, body, names_hash))
+    }
+
+    /// Whether its policies may name the hash of what is said. A decision that names a proposal is read
+    /// only with the payload in its place then.
+    pub fn names_texts(&self) -> bool {
+        self.names_hash(MESSAGE)
+    }
+
+    /// Whether the policies for an action may name its hash.
+    fn names_hash(&self, kind: &str) -> bool {
         let nothing = How::With(BTreeSet::new());
-        let named = |kind: &str| self.named.get(kind).is_none_or(|named| named.hash != nothing);
-        Recorded::read_with(body, || Facts::recorded_for(session, at, body, named))
+        self.named.get(kind).is_none_or(|named| named.hash != nothing)
     }
 
     /// What the set says to the same question.

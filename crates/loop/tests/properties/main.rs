@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bridle_loop::{
-    By, Effect, Event, Facts, Order, Policies, Risk, Rule, Ruling, Seq, SessionId, State, Time,
-    Verdict, Word, reader, step,
+    By, Decision, Effect, Event, Facts, Order, Policies, Rehearsal, Risk, Rule, Ruling, Seq,
+    SessionId, State, Time, Verdict, Word, reader, step,
 };
 use bridle_sexp::Value;
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
@@ -233,17 +233,31 @@ proptest! {
         let set = Policies::built_in();
         let mut now = Time(i64::MIN);
         let steps = run.times.iter().zip(&run.steps);
-        let effects = steps.flat_map(|(at, (_, _, effects))| {
+        let effects = steps.flat_map(|(at, (_, event, effects))| {
             now = now.max(*at);
-            effects.iter().map(move |effect| (now, effect))
+            effects.iter().map(move |effect| (now, event, effect))
         });
-        for (at, effect) in effects.collect::<Vec<_>>() {
+        for (at, event, effect) in effects.collect::<Vec<_>>() {
             let Effect::Decided(decision) = effect else { continue };
+            if let Some(place) = decision.proposal {
+                let value = event.to_value();
+                let proposals = value.get("proposals").and_then(Value::elements).unwrap_or(&[]);
+                let payload = proposals.get(place).and_then(|proposal| proposal.get("payload"));
+                prop_assert_eq!(payload, Some(&*decision.payload));
+            }
             let Some(facts) = &decision.facts else { continue };
-            let text = effect.to_value().to_string();
-            let tree = reader().read_one(&text).expect("a readable decision");
-            let again = Facts::recorded(run.state.session(), at, &tree.root().to_value());
+            let read = |effect: &Effect| {
+                let text = effect.to_value().to_string();
+                reader().read_one(&text).expect("a readable decision").root().to_value()
+            };
+            // What was said as it was proposed is in the record of the proposal.
+            let whole = Effect::Decided(Decision { proposal: None, ..decision.clone() });
+            let again = Facts::recorded(run.state.session(), at, &read(&whole));
             prop_assert_eq!(again.as_ref(), Ok(facts));
+            let rehearsal = Rehearsal::new(&set);
+            let short = rehearsal.read(run.state.session(), at, &read(effect));
+            let long = rehearsal.read(run.state.session(), at, &read(&whole));
+            prop_assert_eq!(short, long);
             if decision.ruling.rule == Rule::Policy {
                 let found = set.find(facts);
                 let ruling = &decision.ruling;

@@ -357,14 +357,14 @@ impl<'t> Batch<'t> {
         let (expected, last) = (live.head_seq + 1, live.last_at);
         match seq {
             Some(seq) if *seq != expected => {
-                let refusal = Refusal::Seq { session: session.clone(), expected, got: *seq };
+                let refusal = Refusal::Seq { session: (&**session).into(), expected, got: *seq };
                 return self.refuse(refusal);
             }
             Some(seq) => live.head_seq = *seq,
             None => {}
         }
         if *at < last && !session.is_empty() {
-            return self.refuse(Refusal::Backward { session: session.clone(), last, got: *at });
+            return self.refuse(Refusal::Backward { session: (&**session).into(), last, got: *at });
         }
         let live = &mut self.known[slot];
         live.last_at = last.max(*at);

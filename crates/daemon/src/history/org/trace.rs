@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use bridle_sexp::Value;
-use bridle_store::Record;
+use bridle_store::{Number, Record};
 use bridle_wire::time::rfc3339;
 
 use super::super::body;
@@ -22,6 +22,8 @@ pub(super) struct Trace {
     open: BTreeMap<Key, Section>,
     turns: HashMap<u64, Key>,
     effects: HashMap<u64, Key>,
+    /// The payloads that the last event proposed, and its number.
+    proposed: (u64, Vec<Value>),
 }
 
 /// What a section is about: a signal by its number in the stream, or a turn that time began.
@@ -46,7 +48,8 @@ struct Section {
 
 impl Trace {
     pub(super) fn new(ready: Doc) -> Trace {
-        Trace { ready, open: BTreeMap::new(), turns: HashMap::new(), effects: HashMap::new() }
+        let (open, turns, effects) = Default::default();
+        Trace { ready, open, turns, effects, proposed: (0, Vec::new()) }
     }
 
     /// The text that is finished.
@@ -68,7 +71,10 @@ impl Trace {
         match &*record.kind {
             "signal" => self.signal(record, value),
             "consult" | "think" => self.asked(record, value),
-            "consulted" | "drafted" => self.thought(record, value),
+            "consulted" | "drafted" => {
+                self.asked_and_answered(record, value);
+                self.thought(record, value);
+            }
             "decided" => self.decided(record, value),
             "act" => self.act(record, value),
             "acted" | "settled" => self.outcome(record, value),
@@ -111,7 +117,7 @@ impl Trace {
             section
         });
         section.turn = Some(turn);
-        section.doc.heading(3, if &*record.kind == "consult" { "Context" } else { "Thought" });
+        section.doc.heading(3, if &*record.kind == "think" { "Thought" } else { "Context" });
         section.doc.drawer(&about(record));
         let mut rows = Vec::new();
         for key in ["history", "decisions", "depth", "tries"] {
@@ -127,6 +133,17 @@ impl Trace {
         }
     }
 
+    /// An answer that has its question in it, and what it proposes.
+    fn asked_and_answered(&mut self, record: &Record, value: Option<&Value>) {
+        if value.is_some_and(|value| value.get("turn").is_some()) {
+            self.asked(record, value);
+        }
+        let proposals = value.and_then(|value| value.get("proposals")?.elements());
+        let payload = |proposal: &Value| proposal.get("payload").cloned().unwrap_or(Value::Nil);
+        let payloads = proposals.unwrap_or_default().iter().map(payload).collect();
+        self.proposed = (record.number.0, payloads);
+    }
+
     fn thought(&mut self, record: &Record, value: Option<&Value>) {
         let Some(value) = value else { return };
         let Some(section) = self.by_effect(value) else { return };
@@ -139,6 +156,7 @@ impl Trace {
 
     fn decided(&mut self, record: &Record, value: Option<&Value>) {
         let Some(value) = value else { return };
+        let payload = value.get("payload").or_else(|| self.proposal(record, value)).cloned();
         let Some(section) = self.by_turn(value) else { return };
         let word = |key| keyword(value, key);
         let doc = &mut section.doc;
@@ -151,8 +169,8 @@ impl Trace {
             ("APPROVER", APPROVER.to_owned()),
         ]);
         doc.drawer(&properties);
-        if let Some(payload) = value.get("payload") {
-            doc.form(payload);
+        if let Some(payload) = payload {
+            doc.form(&payload);
         }
         if let Some(why) = value.get("explanation").and_then(Value::as_str) {
             doc.paragraph("Why it was proposed:");
@@ -169,6 +187,13 @@ impl Trace {
         for dropped in value.get("dropped").and_then(Value::elements).unwrap_or_default() {
             doc.fixed(&format!("dropped: {dropped}"));
         }
+    }
+
+    /// The payload of the proposal that a decision names.
+    fn proposal(&self, record: &Record, value: &Value) -> Option<&Value> {
+        let (event, payloads) = &self.proposed;
+        let place = usize::try_from(value.get("proposal")?.as_i64()?).ok()?;
+        payloads.get(place).filter(|_| record.cause == Some(Number(*event)))
     }
 
     fn act(&mut self, record: &Record, value: Option<&Value>) {

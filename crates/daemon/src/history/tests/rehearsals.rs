@@ -1,8 +1,9 @@
 //! Rehearsals: however many threads judge, each decision is judged once and told in its place.
 
 use bridle_loop::{Policies, Word};
+use bridle_store::{Append, By, Cause, Draft, Number};
 
-use super::{Fixture, History};
+use super::{Fixture, History, START};
 
 /// A decision about reading a file that was asked about.
 fn decided(number: usize) -> String {
@@ -64,4 +65,48 @@ fn what_a_policy_names_by_its_hash_is_found_in_the_record() {
     assert_eq!((all.decisions, all.changed.len()), (7, 0));
     let none = history.rehearse(&set("context.hash == \"ab\""), 10).unwrap();
     assert_eq!((none.decisions, none.changed.len()), (7, 7));
+}
+
+/// A session in which something was said as it was proposed.
+fn said(text: &str) -> Fixture {
+    let mut fixture = Fixture::new();
+    fixture.begin("s");
+    let advice = format!("(:effect 1 :proposals ((:payload (:action :message :text {text:?}))))");
+    let decided = "(:turn 1 :by :reflex :target :asker :action :message :verdict :allow :proposal 0 \
+                   :checked (:policy :allow) :facts (:asker \"uid:7\" :groups (\"owner\") \
+                   :session-owner \"uid:7\" :kind :message :name :message :risk :safe :place :shell \
+                   :minute 1 :weekday 1 :session-hour 0 :asker-hour 0 :action-hour 0))";
+    let draft = |kind, body: &str| Draft::new("s", kind, START, "uid:7", body);
+    let drafts =
+        vec![draft("consulted", &advice), draft("decided", decided).caused_by(Cause::Earlier(0))];
+    fixture.commit(Append { drafts, ..Append::default() });
+    fixture
+}
+
+#[test]
+fn what_was_said_is_judged_without_its_text_unless_its_hash_is_named() {
+    let fixture = said("hello");
+    let history = fixture.history();
+    let judged = |condition: &str| {
+        let rehearsed = history.rehearse(&set(condition), 10).unwrap();
+        (rehearsed.decisions, rehearsed.unreadable, rehearsed.changed.len())
+    };
+    assert_eq!(judged("context.minute == 1"), (1, 0, 0));
+    assert_eq!(judged("context.minute == 2"), (1, 0, 1));
+    let text = "(:target :asker :place :shell :payload (:action :message :text \"hello\"))";
+    let hash = bridle_loop::ActionHash::of(text);
+    assert_eq!(judged(&format!("context.hash == \"{hash}\"")), (1, 0, 0));
+    assert_eq!(judged("context.hash == \"ab\""), (1, 0, 1));
+}
+
+#[test]
+fn what_was_said_and_is_forgotten_cannot_be_judged_by_its_hash() {
+    let mut fixture = said("hello");
+    let by = By { principal: "uid:7".into(), at: START };
+    fixture.store.forget_record(Number(1), None, &by).unwrap();
+    let history = fixture.history();
+    let by_hash = history.rehearse(&set("context.hash == \"ab\""), 10).unwrap();
+    assert_eq!((by_hash.decisions, by_hash.unreadable), (0, 1));
+    let by_time = history.rehearse(&set("context.minute == 1"), 10).unwrap();
+    assert_eq!((by_time.decisions, by_time.unreadable), (1, 0));
 }

@@ -1,6 +1,8 @@
 //! The thought trace as text; that Emacs reads it as meant is shown beside the binary.
 
-use super::Fixture;
+use bridle_store::{Append, Cause, Draft};
+
+use super::{Fixture, START};
 
 const SIGNAL: &str = "(:kind :event :from (:principal \"uid:7\") \
                       :payload (:sensor :user-prompt :text \"help\n* me\"))";
@@ -9,6 +11,45 @@ fn export(fixture: &Fixture, session: Option<&str>) -> String {
     let mut out = Vec::new();
     fixture.history().export_org(session, &mut out).unwrap();
     String::from_utf8(out).unwrap()
+}
+
+fn decided(what: &str) -> String {
+    format!(
+        "(:turn 1 :by :reflex :target :asker :action :message :rule :safe :verdict :allow \
+         :reason \"it is harmless\" {what} :checked (:well-formed :pass :safe :allow))"
+    )
+}
+
+#[test]
+fn a_question_stands_in_its_answer_and_what_was_said_in_its_proposal() {
+    let mut fixture = Fixture::new();
+    fixture.begin("a");
+    fixture.write("a", &[("signal", Some(1), SIGNAL)]);
+    let advice = "(:effect 1 :turn 1 :seq 1 :history 2 :decisions 0 :proposals \
+                  ((:payload (:action :message :text \"no\")) (:payload (:action :message :text \"hi\"))))";
+    let draft = |kind, cause, body: &str| {
+        Draft::new("a", kind, START, "uid:7", body).caused_by(Cause::Earlier(cause))
+    };
+    let drafts = vec![
+        Draft::new("a", "consulted", START, "uid:7", advice),
+        draft("decided", 0, &decided(":proposal 1")),
+        draft("decided", 1, &decided(":proposal 1")),
+        draft("finish", 0, "(:turn 1 :reason :answered)"),
+    ];
+    fixture.commit(Append { drafts, ..Append::default() });
+    let text = export(&fixture, Some("a"));
+    let context = "*** Context\n:PROPERTIES:\n:RECORD: 2\n:TIME: 1970-01-01T00:00:01.000Z\n:END:\n\
+                   | known | how much |\n|-\n| history | 2 |\n| decisions | 0 |\n| focus | unknown |\n";
+    assert!(text.contains(context), "{text}");
+    // The one that names what another event proposed has none.
+    let said = "#+begin_src lisp-data\n(:action :message :text \"hi\")\n#+end_src\n";
+    assert_eq!(text.matches(said).count(), 1, "{text}");
+    assert_eq!(text.matches("*** Proposal").count(), 2, "{text}");
+    // Whoever asks why is told as well.
+    let history = fixture.history();
+    let why = |number| history.why(number).unwrap().decisions[0].body.get("payload").cloned();
+    assert_eq!(why(3).map(|it| it.to_string()).as_deref(), Some("(:action :message :text \"hi\")"));
+    assert_eq!(why(4), None);
 }
 
 #[test]
@@ -21,13 +62,7 @@ fn a_turn_is_told_from_input_to_outcome() {
             ("signal", Some(1), SIGNAL),
             ("consult", None, "(:effect 1 :turn 1 :seq 1 :history 2 :decisions 0 :focus t)"),
             ("consulted", None, "(:effect 1 :proposals ((:payload (:action :message))))"),
-            (
-                "decided",
-                None,
-                "(:turn 1 :by :reflex :target :asker :action :message :rule :safe :verdict :allow \
-                 :reason \"it is harmless\" :payload (:action :message :text \"hi\") \
-                 :checked (:well-formed :pass :safe :allow))",
-            ),
+            ("decided", None, &decided(":payload (:action :message :text \"hi\")")),
             ("say", Some(2), "(:answers 1 :payload (:status :success :text \"hi\"))"),
             ("finish", None, "(:turn 1 :reason :answered)"),
         ],
@@ -140,7 +175,7 @@ fn other_sessions_stay_out_and_forgotten_ones_stay_silent() {
         fixture.write(name, &[("signal", Some(1), SIGNAL)]);
     }
     assert!(!export(&fixture, Some("a")).contains("Session b"));
-    let by = bridle_store::By { principal: "uid:7".into(), at: super::START };
+    let by = bridle_store::By { principal: "uid:7".into(), at: START };
     fixture.store.forget_session("a", &by).unwrap();
     let text = export(&fixture, None);
     assert!(text.contains("Session a") && text.contains("Forgotten"), "{text}");
