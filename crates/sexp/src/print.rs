@@ -9,21 +9,20 @@ use crate::value::Value;
 
 /// Appends the text of `value`.
 pub fn print(value: &Value, dialect: Dialect, out: &mut String) {
-    let mut open: Vec<Open<'_>> = Vec::new();
-    let mut next = Some(value);
+    let Some(mut list) = Open::of(value, dialect, out) else { return atom(value, dialect, out) };
+    // The lists around it: most have none.
+    let mut around: Vec<Open<'_>> = Vec::new();
     loop {
-        if let Some(value) = next {
-            if let Some(list) = Open::of(value, dialect, out) {
-                open.push(list);
-            } else {
-                atom(value, dialect, out);
+        match list.next(out) {
+            Some(value) => match Open::of(value, dialect, out) {
+                Some(inside) => around.push(std::mem::replace(&mut list, inside)),
+                None => atom(value, dialect, out),
+            },
+            None => {
+                out.push(list.close);
+                let Some(outside) = around.pop() else { return };
+                list = outside;
             }
-        }
-        let Some(list) = open.last_mut() else { return };
-        next = list.next(out);
-        if next.is_none() {
-            out.push(list.close);
-            open.pop();
         }
     }
 }
@@ -139,8 +138,12 @@ fn atom(value: &Value, dialect: Dialect, out: &mut String) {
 }
 
 fn integer(number: i64, out: &mut String) {
-    // The digits of the largest number, and room for none that is larger.
-    let mut digits = [0; 20];
+    // Most that are written are counts of little or nothing.
+    if let Ok(digit @ 0..10) = u8::try_from(number) {
+        return out.push(char::from(b'0' + digit));
+    }
+    // The digits of the largest number, and its sign.
+    let mut digits = [b'-'; 20];
     let (mut rest, mut first) = (number.unsigned_abs(), digits.len());
     loop {
         first -= 1;
@@ -152,7 +155,7 @@ fn integer(number: i64, out: &mut String) {
         }
     }
     if number < 0 {
-        out.push('-');
+        first -= 1;
     }
-    out.extend(digits[first..].iter().copied().map(char::from));
+    out.push_str(std::str::from_utf8(&digits[first..]).unwrap_or_default());
 }

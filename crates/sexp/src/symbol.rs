@@ -70,8 +70,27 @@ impl Keyword {
 
     /// Whether its characters are `name`, ASCII case and protection ignored: a Lisp that interned
     /// a lower-case name writes `:|type|` and means the key that others write `:TYPE`.
+    #[inline]
     pub fn is(&self, name: &str) -> bool {
-        self.name().eq_ignore_ascii_case(name)
+        // Nothing is as long as its spelling that has a protected character in it, and most are
+        // told apart by their length.
+        match self.0.len() == name.len() {
+            true => self.0.eq_ignore_ascii_case(name) && !self.0.contains('\\'),
+            false => self.0.len() > name.len() && self.is_protected_as(name),
+        }
+    }
+
+    /// The same for a spelling that is longer than the name.
+    fn is_protected_as(&self, name: &str) -> bool {
+        let (first, own) = (name.as_bytes().first(), self.0.as_bytes().first());
+        let begins_alike = match (first, own) {
+            (Some(first), Some(own)) => *own == b'\\' || own.eq_ignore_ascii_case(first),
+            // Nothing has no first character, but a spelling.
+            _ => true,
+        };
+        begins_alike
+            && (&*self.0 == EMPTY || self.0.contains('\\'))
+            && self.name().eq_ignore_ascii_case(name)
     }
 }
 
@@ -89,8 +108,19 @@ impl fmt::Debug for Keyword {
 
 /// Whether a name is its own canonical spelling as a keyword, as those of protocols are.
 pub(crate) fn is_plain(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+    !name.is_empty() && name.bytes().all(|b| PLAIN[usize::from(b)])
 }
+
+/// The bytes of such names.
+static PLAIN: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut byte = 0u8;
+    while byte < 128 {
+        plain[byte as usize] = byte.is_ascii_alphanumeric() || byte == b'-';
+        byte += 1;
+    }
+    plain
+};
 
 pub(crate) fn name_of(spelling: &str) -> Cow<'_, str> {
     if spelling == EMPTY {

@@ -3,7 +3,8 @@
 
 use bridle_sexp::json::{from_json, to_json};
 use bridle_sexp::{
-    Comments, Dialect, Kind, Node, Progress, Reader, Value, canonical, print, read_one,
+    Comments, Dialect, Keyword, Kind, Node, Progress, Reader, Value, canonical, print, print_int,
+    read_one,
 };
 use proptest::prelude::*;
 
@@ -305,5 +306,24 @@ proptest! {
             check_accepted(Reader::new().dialect(dialect), dialect, &text)?;
         }
         let _ = from_json(&text);
+    }
+
+    #[test]
+    fn integers_are_printed_as_everywhere(number in any::<i64>()) {
+        for number in [number, number >> 32, number >> 56, i64::MIN, i64::MAX, 0] {
+            let mut out = String::new();
+            print_int(number, &mut out);
+            prop_assert_eq!(out, number.to_string());
+        }
+    }
+
+    #[test]
+    fn keywords_are_compared_by_their_characters(
+        name in "[a-cA-C|\\\\ :\u{e9}-]{0,3}",
+        other in "[a-cA-C|\\\\ :\u{e9}-]{0,3}",
+    ) {
+        let keyword = Keyword::from_name(&name);
+        prop_assert_eq!(keyword.is(&other), keyword.name().eq_ignore_ascii_case(&other));
+        prop_assert!(keyword.is(&name) && keyword.is(&name.to_ascii_uppercase()));
     }
 }
