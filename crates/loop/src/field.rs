@@ -300,6 +300,15 @@ impl Fields for Text {
         self
     }
 
+    fn put_list(mut self, key: &'static str, values: impl IntoIterator<Item = Value>) -> Self {
+        let mut values = values.into_iter().peekable();
+        if values.peek().is_some() {
+            self.key(key);
+            self.list(values, |out, value| print(&value, Dialect::Lisp, out));
+        }
+        self
+    }
+
     fn put_words<'w>(
         mut self,
         key: &'static str,

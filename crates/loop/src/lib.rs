@@ -66,5 +66,5 @@ pub use policy::{
     Access, BadPolicies, DEFAULT_POLICY, Facts, Finding, Installed, Policies, Policy, PolicyFault,
     Recorded, Rehearsal, Tried, Visited, Word,
 };
-pub use state::{Past, State, Written};
+pub use state::{Keep, Past, State};
 pub use step::step;

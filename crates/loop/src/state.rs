@@ -13,7 +13,7 @@ use std::sync::Arc;
 use bridle_sexp::Value;
 
 pub(crate) use self::kept::Once;
-pub use self::kept::{Past, Written};
+pub use self::kept::{Keep, Past};
 use crate::budget::Budget;
 use crate::decide::{self, Intent, Order};
 use crate::effect::{
@@ -67,6 +67,8 @@ pub struct State {
     pub(crate) front: Once,
     /// The text of the actuators.
     pub(crate) reach: Once,
+    /// The text of what it is judged by.
+    pub(crate) judged: Once,
 }
 
 /// A schedule.
@@ -268,6 +270,7 @@ impl State {
             turn: None,
             front: Once::default(),
             reach: Once::default(),
+            judged: Once::default(),
         }
     }
 

@@ -29,7 +29,10 @@ pub fn step(state: &mut State, at: Time, event: Event) -> Effects {
         Event::Drafted { effect, draft } => think::drafted(state, effect, draft, &mut out),
         Event::Acted { effect, outcome } => act::acted(state, effect, outcome, &mut out),
         Event::Answered(answered) => approve::answered(state, &answered, &mut out),
-        Event::PolicyInstalled(installed) => state.policy = Some(installed),
+        Event::PolicyInstalled(installed) => {
+            state.policy = Some(installed);
+            state.judged.reset();
+        }
         Event::Counted(counted) => state.budget.learn(state.now, &counted),
         Event::Tick(Tick::Deadline) => {
             act::deadlines(state, &mut out);

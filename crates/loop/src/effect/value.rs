@@ -159,10 +159,6 @@ impl Ruling {
         .put_str("reason", &self.reason)
     }
 
-    pub(crate) fn to_value(&self) -> Value {
-        self.put(Plist::new()).done()
-    }
-
     pub(crate) fn from_value(value: &Value) -> Result<Arc<Self>, Unreadable> {
         Ok(Arc::new(Self {
             turn: turn_id(value, "turn")?,
@@ -253,10 +249,6 @@ impl Deed {
 }
 
 impl Exchange {
-    pub(crate) fn to_value(&self) -> Value {
-        self.put(Plist::new()).done()
-    }
-
     pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
         fields.put_str("asked", &self.asked).put_str("said", &self.said)
     }

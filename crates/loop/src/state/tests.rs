@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
-use super::{Past, State};
-use crate::effect::Exchange;
+use super::{Keep, Past, State};
+use crate::effect::{By, Code, Exchange, Rule, Ruling, Verdict};
 use crate::event::{Actuator, Asker, Began, Event, Place, Signal, SignalKind};
 use crate::field::reader;
-use crate::ids::{Name, SessionId, Time};
+use crate::ids::{Name, SessionId, Time, TurnId};
 use crate::limits::Limits;
+use crate::policy::{Installed, Policies};
 use crate::step::step;
 
 fn session() -> State {
@@ -75,6 +76,8 @@ fn what_was_written_once_is_written_anew_when_it_changes() {
         Event::Began(Began { owner: "uid:1".into(), limits, fork: None }),
         Event::Registered(actuators("emacs")),
         Event::Registered(actuators("vi")),
+        Event::PolicyInstalled(Installed::new(Policies::built_in(), Vec::new())),
+        Event::PolicyInstalled(Installed::new(Policies::built_in(), vec!["/etc".into()])),
         Event::Registered(Vec::new()),
     ];
     let mut state = session();
@@ -103,4 +106,46 @@ fn who_looks_at_the_past_sees_it_as_it_was() {
     assert_eq!((asked(&seen), asked(&past)), (vec!["a".into()], vec!["b".into(), "c".into()]));
     past.push(exchange("d"), 0);
     assert!(past.is_empty());
+}
+
+#[test]
+fn no_two_kept_things_have_the_same_bytes() {
+    let exchange = |asked: &str, said: &str| Exchange { asked: asked.into(), said: said.into() };
+    let exchanges = ["", "a", "ab", "\0", "\u{ff}", "a\u{fe}"]
+        .iter()
+        .flat_map(|asked| ["", "a", "b", "\u{ff}"].map(|said| exchange(asked, said).bytes()));
+    let name = |name: &str| Some(Name::new(name));
+    let plain = Ruling {
+        turn: TurnId(1),
+        by: By::Reflex,
+        target: name("a"),
+        action: name("b"),
+        rule: Rule::Policy,
+        policies: vec!["p".into(), "q".into()],
+        verdict: Verdict::Allow,
+        reason: "r".into(),
+    };
+    let rulings = [
+        plain.clone(),
+        Ruling { turn: TurnId(2), ..plain.clone() },
+        Ruling { by: By::Asker, ..plain.clone() },
+        Ruling { target: None, ..plain.clone() },
+        Ruling { target: name(""), ..plain.clone() },
+        Ruling { action: None, ..plain.clone() },
+        Ruling { target: None, action: name("a"), ..plain.clone() },
+        Ruling { rule: Rule::Approval, ..plain.clone() },
+        Ruling { policies: Vec::new(), ..plain.clone() },
+        Ruling { policies: vec!["pq".into()], ..plain.clone() },
+        Ruling { policies: vec!["p".into()], ..plain.clone() },
+        Ruling { policies: vec!["p".into(), "q".into(), "".into()], ..plain.clone() },
+        Ruling { verdict: Verdict::Ask, ..plain.clone() },
+        Ruling { verdict: Verdict::Deny(Code::Refused), ..plain.clone() },
+        Ruling { verdict: Verdict::Deny(Code::Expired), ..plain.clone() },
+        Ruling { reason: "".into(), ..plain },
+    ];
+    let mut all: Vec<Vec<u8>> = exchanges.chain(rulings.iter().map(Keep::bytes)).collect();
+    let count = all.len();
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), count);
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
+use super::kept::HALF;
 use super::{
     Next, Once, Open, Past, Pending, Planned, Resolution, Resolved, Stage, State, Told, Turn,
     Waiting,
@@ -27,54 +28,46 @@ use crate::policy::Installed;
 impl State {
     /// The state as a plist; keys that would hold nothing are left out.
     pub fn to_value(&self) -> Value {
-        let history = self.history.iter().map(|exchange| exchange.to_value());
-        let decisions = self.decisions.iter().map(|ruling| ruling.to_value());
         let head = self.reach(self.counters(self.front(Plist::new())));
-        let head = self.focus(head);
-        let head = head.put_list("history", history).put_list("decisions", decisions);
-        self.tail(head).done()
+        self.tail(self.past(self.focus(head))).done()
     }
 
     /// The canonical text of [`State::to_value`], made faster.
     pub fn text(&self) -> String {
-        let tail = self.tail(Text::new()).done();
-        let kept = kept_len(&self.history) + kept_len(&self.decisions);
-        let mut out = self.head(kept + tail.len());
-        out.pop();
-        push_kept(&mut out, " :history", &self.history);
-        push_kept(&mut out, " :decisions", &self.decisions);
-        match &*tail {
-            "nil" => out.push(')'),
-            tail => {
-                out.push(' ');
-                out.push_str(&tail[1..]);
-            }
-        }
-        out
-    }
-
-    /// The hash that tells this state from every other, in hex digits: of its text, in which each thing
-    /// that is kept stands as its own hash.
-    pub fn digest(&self) -> String {
-        let (head, tail) = (self.head(0), self.tail(Text::new()).done());
-        // In one piece: hashing many small ones takes three times as long.
-        let kept = HASH * (self.history.len() + self.decisions.len());
-        let mut bytes = Vec::with_capacity(head.len() + kept + tail.len() + 4 * size_of::<u64>());
-        push_text(&mut bytes, &head);
-        push_hashes(&mut bytes, &self.history);
-        push_hashes(&mut bytes, &self.decisions);
-        push_text(&mut bytes, &tail);
-        blake3::hash(&bytes).to_string()
-    }
-
-    /// The text of what comes before the things that are kept, with room for more bytes behind it. Of
-    /// this only a few numbers change with every turn.
-    fn head(&self, more: usize) -> String {
         let front = self.front.text(|| self.front(Text::new()).done());
         let reach = self.reach.text(|| self.reach(Text::new()).done());
-        let text = Text::with_room(front.len() + reach.len() + COUNTERS + more);
-        let text = self.counters(text.put_rest(front)).put_rest(reach);
-        self.focus(text).done()
+        let text = Text::with_room(front.len() + reach.len() + self.usual_room());
+        let head = self.counters(text.put_rest(front)).put_rest(reach);
+        self.tail(self.past(self.focus(head))).done()
+    }
+
+    /// The hash that tells this state from every other, in hex digits: of what it is made of, in which
+    /// each thing that is kept and each part that seldom changes stands as its own hash.
+    pub fn digest(&self) -> String {
+        let focus = self.focus.as_deref().map(field::printed).unwrap_or_default();
+        let rest = self.waiting(self.plans(Text::new())).done();
+        // In one piece: hashing many small ones takes three times as long.
+        let kept = HALF * (self.history.len() + self.decisions.len());
+        let mut bytes = Vec::with_capacity(kept + focus.len() + rest.len() + USUAL_DIGESTED);
+        bytes.extend_from_slice(self.front.hash(|| self.front(Text::new()).done()));
+        bytes.extend_from_slice(&self.now.0.to_le_bytes());
+        for number in [self.seq, self.turns, self.effects] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        bytes.extend_from_slice(self.reach.hash(|| self.reach(Text::new()).done()));
+        bytes.extend_from_slice(self.judged.hash(|| self.judged(Text::new()).done()));
+        push_text(&mut bytes, &focus);
+        push_hashes(&mut bytes, &self.history);
+        push_hashes(&mut bytes, &self.decisions);
+        push_text(&mut bytes, &rest);
+        blake3::hash(&bytes).to_hex().as_str().to_owned()
+    }
+
+    /// Room for the text of what varies, in bytes: about as much as usual.
+    fn usual_room(&self) -> usize {
+        let said = |exchange: &Arc<Exchange>| exchange.asked.len() + exchange.said.len();
+        let history: usize = self.history.iter().map(said).sum();
+        history + USUAL_AROUND * (1 + self.history.len() + self.decisions.len())
     }
 
     /// What it begins with.
@@ -112,21 +105,42 @@ impl State {
         }
     }
 
-    /// What comes after them.
+    /// What was said and decided.
+    fn past<F: Fields>(&self, fields: F) -> F {
+        fields
+            .put_each("history", self.history.iter(), |inside, exchange| exchange.put(inside))
+            .put_each("decisions", self.decisions.iter(), |inside, ruling| ruling.put(inside))
+    }
+
+    /// What comes after that.
     fn tail<F: Fields>(&self, fields: F) -> F {
+        self.waiting(self.judged(self.plans(fields)))
+    }
+
+    /// What is planned, awaited and counted.
+    fn plans<F: Fields>(&self, fields: F) -> F {
         let fields = fields
             .put_list("schedules", self.schedules.iter().map(|(name, plan)| plan.to_value(name)))
             .put_list("acts", self.acts.iter().map(|(id, pending)| pending.to_value(id.0)))
             .put_list("questions", self.questions.iter().map(|(id, open)| open.to_value(id.0)))
             .put_list("parked", self.parked.values().map(Parked::to_value))
             .put_list("resolved", self.resolved.iter().map(Resolved::to_value));
-        let fields = self.budget.put(fields, "budget");
+        self.budget.put(fields, "budget")
+    }
+
+    /// What it is judged by.
+    fn judged<F: Fields>(&self, fields: F) -> F {
         match &self.policy {
             Some(policy) => fields.put_fields("policy", |inside| policy.put(inside)),
             None => fields,
         }
-        .put_list("queue", self.queue.iter().map(Waiting::to_value))
-        .put_some("turn", self.turn.as_ref().map(Turn::to_value))
+    }
+
+    /// The signals that wait, and the turn.
+    fn waiting<F: Fields>(&self, fields: F) -> F {
+        fields
+            .put_list("queue", self.queue.iter().map(Waiting::to_value))
+            .put_some("turn", self.turn.as_ref().map(Turn::to_value))
     }
 
     /// Reads what [`State::to_value`] wrote.
@@ -165,18 +179,16 @@ impl State {
             turn: value.get("turn").map(Turn::from_value).transpose()?,
             front: Once::default(),
             reach: Once::default(),
+            judged: Once::default(),
         })
     }
 }
 
-/// Bytes of the hash of a kept thing.
-const HASH: usize = 32;
+/// Room for what is hashed whatever a state holds, in bytes: three hashes, four counters, four lengths.
+const USUAL_DIGESTED: usize = 3 * 32 + (4 + 4) * size_of::<u64>();
 
-/// Room for the numbers of a state with their keys, in bytes.
-const COUNTERS: usize = 128;
-
-/// Room for the key and the brackets of a list of kept things, in bytes.
-const AROUND_KEPT: usize = 16;
+/// Room for a ruling, for what is around the texts of an exchange, and for the rest, in bytes.
+const USUAL_AROUND: usize = 192;
 
 /// Adds a text to what is hashed; its length says where it ends.
 fn push_text(bytes: &mut Vec<u8>, text: &str) {
@@ -187,27 +199,9 @@ fn push_text(bytes: &mut Vec<u8>, text: &str) {
 /// Adds kept things to what is hashed; their number says where they end.
 fn push_hashes<T>(bytes: &mut Vec<u8>, kept: &Past<T>) {
     bytes.extend_from_slice(&(kept.len() as u64).to_le_bytes());
-    for hash in kept.hashes() {
-        bytes.extend_from_slice(hash);
+    for piece in kept.hashes() {
+        bytes.extend_from_slice(piece);
     }
-}
-
-/// Bytes of a list of kept things, with what is around them.
-fn kept_len<T>(kept: &Past<T>) -> usize {
-    kept.texts().map(|text| text.len() + 1).sum::<usize>() + AROUND_KEPT
-}
-
-/// Adds a list of kept things, left out when it is empty.
-fn push_kept<T>(out: &mut String, key: &str, kept: &Past<T>) {
-    if kept.is_empty() {
-        return;
-    }
-    out.push_str(key);
-    for (index, text) in kept.texts().enumerate() {
-        out.push_str(if index == 0 { " (" } else { " " });
-        out.push_str(text);
-    }
-    out.push(')');
 }
 
 impl Planned {
