@@ -262,7 +262,7 @@ impl Action {
 
     /// Its name.
     pub fn name(&self) -> Name {
-        Name::new(match self {
+        Name::of_word(match self {
             Self::Message { .. } => "message",
             Self::Notify { .. } => "notify",
             Self::Complete { .. } => "complete",

@@ -69,6 +69,9 @@ pub(crate) fn failed(signal: &Signal) -> Option<TurnId> {
 /// The answer of a turn, with what it left behind if it failed, and what became of that if it came after
 /// one that did.
 pub(crate) fn told(state: &State, turn: &Turn, reason: Reason, payload: Value) -> Value {
+    if reason == Reason::Answered && turn.signal.kind != SignalKind::Failed {
+        return payload;
+    }
     let said = payload.get("message").and_then(Value::as_str).unwrap_or_default();
     if let Some(before) = failed(&turn.signal) {
         let (number, session) = (before.0, &state.session);

@@ -234,7 +234,7 @@ fn admit(state: &mut State, answered: &Answered, out: &mut Effects) -> Result<()
             explanation: None,
             checked: vec![Checked { rule: Rule::Policy, result }],
             dropped: Vec::new(),
-            facts: Some(decide::answer_facts(state, &question, &answered.from)),
+            facts: Some(Box::new(decide::answer_facts(state, &question, &answered.from))),
         },
         out,
     );

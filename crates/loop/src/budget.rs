@@ -58,11 +58,15 @@ pub(crate) type Window = BTreeMap<i64, i64>;
 impl Budget {
     /// What was done in the hour before now.
     pub(crate) fn counts(&self, now: Time, asker: &str, action: &str) -> Counts {
+        // Most sessions only talk.
+        if self.windows.is_empty() {
+            return Counts::default();
+        }
         let count = |key: &str| self.windows.get(key).map_or(0, |window| recent(window, now));
         Counts {
             session: count(SESSION),
             asker: count(&self.asker_key(asker)).saturating_add(count(&self.elsewhere_key(asker))),
-            action: count(&format!("{ACTION}{action}")),
+            action: count(&[ACTION, action].concat()),
         }
     }
 
@@ -139,7 +143,7 @@ impl Budget {
 
     /// The key of one asker, or the one that is shared when there are too many.
     fn own_key(&self, prefix: &str, asker: &str, shared: &str) -> String {
-        let key = format!("{prefix}{asker}");
+        let key = [prefix, asker].concat();
         let counted = self.windows.keys().filter(|key| key.starts_with(prefix)).count();
         if counted < MAX_ASKERS || self.windows.contains_key(&*key) { key } else { shared.into() }
     }

@@ -61,7 +61,7 @@ pub(crate) fn judge(state: &State, turn: &Turn, by: By, proposal: Proposal) -> J
         payload: payload.clone(),
         action: payload.get("action").and_then(Name::of),
         target: proposal.target,
-        checked: Vec::new(),
+        checked: Vec::with_capacity(Rule::ALL.len()),
         facts: None,
         policies: Vec::new(),
     };
@@ -130,7 +130,7 @@ pub(crate) fn judge_approved(
         explanation: None,
         checked: vec![Checked { rule: Rule::Approval, result }],
         dropped: Vec::new(),
-        facts: Some(facts),
+        facts: Some(Box::new(facts)),
     };
     let allowed = question.intent.allowed.clone();
     (decision, judged.map(|_| Order { allowed }).map_err(Into::into))
@@ -158,7 +158,7 @@ pub(crate) fn judge_thought(state: &State, turn: &Turn) -> Result<(), Box<Decisi
         turn: turn.id,
         by: By::Asker,
         target: None,
-        action: Some(Name::new("think")),
+        action: Some(Name::of_word("think")),
         rule: Rule::Policy,
         policies: found.policies,
         verdict: Verdict::Deny(Code::Refused),
@@ -171,7 +171,7 @@ pub(crate) fn judge_thought(state: &State, turn: &Turn) -> Result<(), Box<Decisi
         explanation: None,
         checked: vec![Checked { rule: Rule::Policy, result: CheckResult::Deny }],
         dropped: Vec::new(),
-        facts: Some(facts),
+        facts: Some(Box::new(facts)),
     }))
 }
 
@@ -226,11 +226,11 @@ fn strictest(
 /// Asks the policies of the session; while they are not here, everything is denied.
 fn policies_of(state: &State, facts: &Facts, find: fn(&Policies, &Facts) -> Finding) -> Finding {
     let set = match &state.policy {
-        None => Some(Policies::built_in()),
+        None => Some(Policies::default_set()),
         Some(installed) => installed.set(),
     };
     match set {
-        Some(set) => find(&set, facts),
+        Some(set) => find(set, facts),
         None => Finding {
             word: Word::Deny,
             policies: Vec::new(),
@@ -270,7 +270,7 @@ struct Case<'c> {
     target: Option<Name>,
     checked: Vec<Checked>,
     /// What the policies were told, once they were asked.
-    facts: Option<Facts>,
+    facts: Option<Box<Facts>>,
     policies: Vec<Box<str>>,
 }
 
@@ -304,7 +304,7 @@ impl Case<'_> {
     fn policy(&mut self, intent: Intent) -> Result<(String, Way), Denial> {
         let from = &self.turn.signal.from;
         let (facts, found) = strictest(self.state, self.by, from, &intent, Policies::find);
-        self.facts = Some(facts);
+        self.facts = Some(Box::new(facts));
         self.policies.clone_from(&found.policies);
         let result = match found.word {
             Word::Allow => CheckResult::Allow,
@@ -317,7 +317,7 @@ impl Case<'_> {
         match found.word {
             Word::Allow => {
                 let Intent { allowed } = intent;
-                Ok((format!("it touches {touches}"), Way::Do(Order { allowed })))
+                Ok((["it touches ", touches].concat(), Way::Do(Order { allowed })))
             }
             Word::Ask => {
                 if let Err(denial) = self.room_to_ask(&intent) {
@@ -382,14 +382,14 @@ impl Case<'_> {
         let is_message = matches!(action, Action::Message { .. });
         let is_own = |name: &Name| name.as_str() == ASKER || Some(name) == own;
         if is_message && self.target.as_ref().is_none_or(is_own) {
-            return Ok((Name::new(ASKER), Place::Shell));
+            return Ok((Name::of_word(ASKER), Place::Shell));
         }
         let has_shell =
             |own: &&Name| actuator(self.state, own).is_some() && !action.is_for_system();
         let wanted = match (&self.target, own.filter(has_shell)) {
             (Some(wanted), _) => wanted.clone(),
             (None, Some(own)) => own.clone(),
-            (None, None) => Name::new(SYSTEM),
+            (None, None) => Name::of_word(SYSTEM),
         };
         if wanted.as_str() == SYSTEM {
             return Ok((wanted, Place::Host));

@@ -187,7 +187,7 @@ pub struct Decision {
     /// Keys of the proposal that belong to the engine and were dropped.
     pub dropped: Vec<Box<str>>,
     /// What the policies were told, if they were asked.
-    pub facts: Option<Facts>,
+    pub facts: Option<Box<Facts>>,
 }
 
 /// A verdict: what the session remembers of a decision.

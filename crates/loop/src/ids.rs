@@ -3,16 +3,19 @@
 //! Used by every file of this crate and by whoever feeds [`crate::step()`]. No registry: a name
 //! says nothing about whether the thing exists.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use bridle_sexp::{Keyword, Value};
 
 /// The longest name of a session, in bytes: it becomes part of file names and of request ids.
 const MAX_SESSION_BYTES: usize = 64;
 
-/// The name of a session: 1 to 64 ASCII letters, digits, `.`, `_` and `-`.
+/// The name of a session: 1 to 64 ASCII letters, digits, `.`, `_` and `-`. Shared, because every
+/// context and every decision has it.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SessionId(Box<str>);
+pub struct SessionId(Arc<str>);
 
 /// Why a text is no session's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -59,18 +62,28 @@ impl fmt::Debug for SessionId {
     }
 }
 
-/// The name of an actuator, an action, a sensor or a kind of shell: a keyword in lower case.
+/// The name of an actuator, an action, a sensor or a kind of shell: a keyword in lower case. One that
+/// this crate knows is not allocated: each proposal is named a dozen times.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Name(Box<str>);
+pub struct Name(Cow<'static, str>);
 
 impl Name {
     /// The name of these characters, ASCII case folded; what no keyword can hold is replaced.
     pub fn new(name: &str) -> Self {
+        if let Some(known) = known(name) {
+            return Self(Cow::Borrowed(known));
+        }
         let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
         if !name.is_empty() && name.bytes().all(is_plain) {
-            return Self(name.into());
+            return Self(Cow::Owned(name.into()));
         }
-        Self(Keyword::from_name(name).name().to_ascii_lowercase().into())
+        let name = Keyword::from_name(name).name().to_ascii_lowercase();
+        Self(Cow::Owned(name))
+    }
+
+    /// The name of a word of this crate: lower-case letters, digits and `-`.
+    pub(crate) const fn of_word(word: &'static str) -> Self {
+        Self(Cow::Borrowed(word))
     }
 
     /// The name of a keyword; `None` for any other value.
@@ -102,6 +115,24 @@ impl fmt::Debug for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, ":{}", self.0)
     }
+}
+
+/// The same word without an allocation, if it is one of those that most proposals are made of.
+fn known(name: &str) -> Option<&'static str> {
+    let words: &[&'static str] = match name.len() {
+        3 => &["log"],
+        4 => &["eval", "exec", "read"],
+        5 => &["asker", "emacs", "write"],
+        6 => &["memory", "notify", "system"],
+        7 => &["message"],
+        8 => &["complete", "schedule"],
+        10 => &["user-input"],
+        11 => &["user-prompt"],
+        12 => &["chat-message", "user-command"],
+        13 => &["insert-at-end"],
+        _ => &[],
+    };
+    words.iter().copied().find(|word| *word == name)
 }
 
 /// The place of an event in its session's stream; dense, from 1.

@@ -45,7 +45,7 @@ pub(crate) fn returns(signal: &Signal) -> bool {
 /// Whether a signal takes a kept turn up again.
 pub(crate) fn is_continuing(signal: &Signal) -> bool {
     signal.kind == SignalKind::Event
-        && perceive::sensor(signal).is_some_and(|sensor| sensor.as_str() == CONTINUE)
+        && signal.payload.get("sensor").is_some_and(|sensor| sensor.is_keyword(CONTINUE))
 }
 
 /// Keeps a turn that has just been answered, if its asker comes back.

@@ -112,15 +112,15 @@ pub(crate) fn schedules(state: &mut State) {
 }
 
 /// The sensor that a signal names.
-pub(crate) fn sensor(signal: &Signal) -> Option<Name> {
+fn sensor(signal: &Signal) -> Option<Name> {
     signal.payload.get("sensor").and_then(Name::of)
 }
 
 /// Whether somebody said something and expects words.
 pub(crate) fn is_prompt(signal: &Signal) -> bool {
     let prompts = ["user-prompt", "user-input", "chat-message", "user-command"];
-    signal.kind == SignalKind::Event
-        && sensor(signal).is_some_and(|sensor| prompts.contains(&sensor.as_str()))
+    let sensor = signal.payload.get("sensor").filter(|_| signal.kind == SignalKind::Event);
+    sensor.is_some_and(|sensor| prompts.iter().any(|prompt| sensor.is_keyword(prompt)))
 }
 
 /// Whether a turn is the regular beat, which has nobody to complain to.

@@ -103,6 +103,11 @@ impl Policies {
         DEFAULT.clone()
     }
 
+    /// The same, for those who only look: all sessions share it, and would count each look.
+    pub(crate) fn default_set() -> &'static Self {
+        &DEFAULT
+    }
+
     /// The hash of its text.
     pub fn hash(&self) -> PolicyHash {
         self.hash

@@ -358,7 +358,7 @@ impl State {
     /// Whether it is judged by policies that look at what an asker did in all sessions.
     pub fn budgets_askers(&self) -> bool {
         let set = self.policy.as_ref().and_then(Installed::set);
-        set.is_some_and(|set| set.budgets_askers())
+        set.is_some_and(Policies::budgets_askers)
     }
 
     /// Those on whose behalf something may be judged when this event is taken.

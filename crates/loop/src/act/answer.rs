@@ -164,8 +164,11 @@ pub(super) fn reason(code: Code) -> Reason {
 }
 
 /// The messages of a turn as one text.
-fn text(turn: &Turn) -> String {
-    turn.said.join("\n\n")
+fn text(turn: &Turn) -> Value {
+    match &*turn.said {
+        [one] => Value::Str(one.clone()),
+        more => Value::from(more.join("\n\n")),
+    }
 }
 
 /// Why an act was not done; `None` if it was.

@@ -18,8 +18,13 @@ fn sessions_have_plain_names() {
 
 #[test]
 fn names_fold_case_and_survive_as_keywords() {
-    assert_eq!(Name::new("EMACS"), Name::new("emacs"));
-    for name in ["emacs", "", "a b", "x|y", "λ", "a:b", "\u{1}", "1", "tab\t"] {
+    for known in ["emacs", "message", "system", "asker", "user-prompt"] {
+        assert_eq!(Name::new(&known.to_uppercase()), Name::new(known));
+        assert_eq!(Name::of_word(known), Name::new(known));
+    }
+    for name in
+        ["emacs", "messages", "messagf", "", "a b", "x|y", "λ", "a:b", "\u{1}", "1", "tab\t"]
+    {
         let name = Name::new(name);
         let text = name.to_value().to_string();
         let value = read_one(&text).expect("a keyword").root().to_value();

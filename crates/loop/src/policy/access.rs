@@ -3,7 +3,7 @@
 //! The daemon asks before it lets anybody near a session, whether its state is in memory or not. What
 //! was done in the last hour is not known here and counts as nothing.
 
-use super::{Access, Around, Facts, Finding, Installed, Policies, Wanted, Word};
+use super::{Access, Around, Facts, Finding, Installed, Wanted, Word};
 use crate::budget::Counts;
 use crate::effect::{By, Question};
 use crate::event::Asker;
@@ -37,7 +37,7 @@ impl Installed {
 
     fn found(&self, facts: &Facts) -> Finding {
         match self.set() {
-            Some(set) => Policies::find(&set, facts),
+            Some(set) => set.find(facts),
             None => Finding { word: Word::Deny, policies: Vec::new(), fault: None },
         }
     }

@@ -49,7 +49,7 @@ pub(super) struct Answer {
 }
 
 /// The policies that apply, by their places.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Said {
     permits: Vec<usize>,
     forbids: Vec<usize>,
@@ -136,20 +136,18 @@ impl<'c> Case<'c> {
     /// One of the two questions.
     pub(super) fn answer(&mut self, approved: Approved) -> Result<Answer, Untold> {
         let part = self.part;
-        let mut said = match &self.steady {
-            Some(said) => said.clone(),
-            None => {
-                let said = self.ask(&part.steady, approved)?;
-                self.steady = Some(said.clone());
-                said
-            }
+        let steady = match self.steady.take() {
+            Some(said) => said,
+            None => self.ask(&part.steady, approved)?,
         };
-        said.add(match (approved, self.left.take()) {
+        let swayed = match (approved, self.left.take()) {
             (Approved::No, _) => self.ask_first()?,
             (Approved::Yes, Some(left)) => self.ask(&left, approved)?,
             (Approved::Yes, None) => self.ask(&part.swayed, approved)?,
-        });
-        said.answer(&self.set.policies)
+        };
+        let answer = steady.answer(&swayed, &self.set.policies);
+        self.steady = Some(steady);
+        answer
     }
 
     fn ask(&mut self, places: &[usize], approved: Approved) -> Result<Said, Untold> {
@@ -223,24 +221,19 @@ impl Said {
         }
     }
 
-    fn add(&mut self, other: Self) {
-        self.permits.extend(other.permits);
-        self.forbids.extend(other.forbids);
-        if let Some((place, why)) = other.fault {
-            self.fail(place, why);
-        }
-    }
-
-    /// A forbid wins, and nothing is permitted that no policy permits.
-    fn answer(self, policies: &[Policy]) -> Result<Answer, Untold> {
+    /// What both say together: a forbid wins, and nothing is permitted that no policy permits.
+    fn answer(&self, other: &Self, policies: &[Policy]) -> Result<Answer, Untold> {
         // Cedar passes over a policy that fails. A forbid that fails would then forbid nothing.
-        if let Some((_, why)) = self.fault {
-            return Err(why);
+        let faults = self.fault.iter().chain(&other.fault);
+        if let Some((_, why)) = faults.min_by_key(|(place, _)| *place) {
+            return Err(why.clone());
         }
-        let permits = self.forbids.is_empty() && !self.permits.is_empty();
-        let applied = if permits { self.permits } else { self.forbids };
+        let forbids = || self.forbids.iter().chain(&other.forbids);
+        let permitting = || self.permits.iter().chain(&other.permits);
+        let permits = forbids().next().is_none() && permitting().next().is_some();
+        let id = |place: &usize| policies[*place].id.clone();
         let mut ids: Vec<Box<str>> =
-            applied.into_iter().map(|place| policies[place].id.clone()).collect();
+            if permits { permitting().map(id).collect() } else { forbids().map(id).collect() };
         ids.sort_unstable();
         Ok(Answer { permits, policies: ids })
     }

@@ -124,13 +124,13 @@ impl Facts {
 
     /// The facts about joining, seeing or steering a session.
     pub(crate) fn access(around: &Around<'_>, access: Access) -> Self {
-        let name = Name::new(access.word());
+        let name = Name::of_word(access.word());
         Self { kind: access.word(), name, resource: Resource::Session, ..Self::around(around) }
     }
 
     /// The facts about asking a thinker.
     pub(crate) fn think(around: &Around<'_>) -> Self {
-        let name = Name::new(THINK);
+        let name = Name::of_word(THINK);
         Self { kind: THINK, name, resource: Resource::Session, ..Self::around(around) }
     }
 
@@ -151,9 +151,9 @@ impl Facts {
             session: (*session).clone(),
             session_owner: (*session_owner).into(),
             kind: OTHER,
-            name: Name::new(OTHER),
+            name: Name::of_word(OTHER),
             risk: Risk::Safe,
-            target: Name::new(SYSTEM),
+            target: Name::of_word(SYSTEM),
             place: Place::Host,
             resource: Resource::Actuator,
             protected: false,
@@ -291,10 +291,10 @@ impl Person {
         }
     }
 
-    pub(super) fn groups(&self) -> Vec<&'static str> {
+    pub(super) fn groups(&self) -> impl Iterator<Item = &'static str> + use<> {
         let kind = self.kind();
-        let named = ["local-tcp", "anonymous", "time"].into_iter().filter(|group| *group == kind);
-        self.owner.then_some(OWNER).into_iter().chain(named).collect()
+        let named = ["local-tcp", "anonymous", "time"].into_iter().find(|group| *group == kind);
+        self.owner.then_some(OWNER).into_iter().chain(named)
     }
 }
 

@@ -51,9 +51,9 @@ impl Installed {
         }
     }
 
-    pub(crate) fn set(&self) -> Option<Arc<Policies>> {
-        let built_in = || (self.hash == PolicyHash::of(DEFAULT_POLICY)).then(Policies::built_in);
-        self.set.clone().or_else(built_in)
+    pub(crate) fn set(&self) -> Option<&Policies> {
+        let is_built_in = || self.hash == PolicyHash::of(DEFAULT_POLICY);
+        self.set.as_deref().or_else(|| is_built_in().then(Policies::default_set))
     }
 
     /// Whether an action names a protected file, as far as its arguments tell. What they do not

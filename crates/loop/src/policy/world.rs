@@ -125,7 +125,7 @@ impl Types {
     }
 
     fn person(&self, person: &Person) -> Result<Entity, Untold> {
-        let groups = person.groups().into_iter().map(|group| uid(&self.group, group)).collect();
+        let groups = person.groups().map(|group| uid(&self.group, group)).collect();
         let kind = HashMap::from([("kind".to_owned(), string(person.kind()))]);
         Entity::new(uid(&self.person, &person.name), kind, groups).map_err(|e| e.to_string())
     }

@@ -109,6 +109,7 @@ fn through_text(state: &State) -> State {
     }
     assert_eq!(read.wants_policies(), None, "policies that are here");
     assert_eq!(read, *state, "a state that was written and read");
+    assert_eq!(read.digest(), state.digest(), "its hash");
     read
 }
 
@@ -253,7 +254,7 @@ proptest! {
             // What was said as it was proposed is in the record of the proposal.
             let whole = Effect::Decided(Decision { proposal: None, ..decision.clone() });
             let again = Facts::recorded(run.state.session(), at, &read(&whole));
-            prop_assert_eq!(again.as_ref(), Ok(facts));
+            prop_assert_eq!(again.as_ref(), Ok(&**facts));
             let rehearsal = Rehearsal::new(&set);
             let short = rehearsal.read(run.state.session(), at, &read(effect));
             let long = rehearsal.read(run.state.session(), at, &read(&whole));

@@ -172,6 +172,11 @@ impl<'f> Told<'f> {
 
     /// Whether one thing is another or below it; nobody knows what is above a literal.
     pub(super) fn is_in(&self, one: &Thing, other: &Thing) -> Option<bool> {
+        // What the scope of nearly every policy says.
+        if let (Thing::Action, Thing::Literal(kind, above)) = (one, other) {
+            let id = self.facts.kind;
+            return Some(**kind == *"Action" && (**above == *id || **above == *world::group(id)));
+        }
         let ((kind, id), above) = (self.thing(one), self.thing(other));
         if (kind, id) == above {
             return Some(true);
@@ -181,10 +186,11 @@ impl<'f> Told<'f> {
         }
         Some(match (kind, above.0) {
             ("Person", "Group") if *id == *self.facts.asker.name => {
-                self.facts.asker.groups().contains(&above.1)
+                self.facts.asker.groups().any(|group| group == above.1)
             }
             ("Person", "Group") => {
-                Person { name: id.into(), owner: false }.groups().contains(&above.1)
+                let other = Person { name: id.into(), owner: false };
+                other.groups().any(|group| group == above.1)
             }
             ("Path", "Folder") => world::folders(id).any(|folder| folder == above.1),
             ("Host", "Domain") => world::domains(id).any(|domain| domain == above.1),
