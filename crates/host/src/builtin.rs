@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use bridle_loop::{Advice, By, Context, Name, Proposal, Ruling, Verdict};
+use bridle_loop::{Advice, By, Context, Proposal, Ruling, Verdict};
 use bridle_sexp::Value;
 
 use crate::facts::{Facts, SessionList, StatusFact, Whose};
@@ -51,19 +51,21 @@ pub(crate) enum Slash {
 impl Said {
     /// Looks at the payload of a signal.
     pub(crate) fn of(payload: &Value) -> Self {
-        let Some(sensor) = payload.get("sensor").and_then(Name::of) else { return Self::Nothing };
-        match sensor.as_str() {
-            "user-prompt" | "user-input" | "chat-message" => match payload.get("text") {
+        let Some(sensor) = payload.get("sensor") else { return Self::Nothing };
+        if ["user-prompt", "user-input", "chat-message"].iter().any(|it| sensor.is_keyword(it)) {
+            return match payload.get("text") {
                 Some(Value::Str(text)) => Self::of_text(text),
                 _ => Self::Prose,
-            },
-            "user-command" => match payload.get("command") {
-                Some(Value::Keyword(command)) => Self::of_text(&command.name()),
-                Some(Value::Symbol(command)) => Self::of_text(&command.name()),
-                Some(Value::Str(command)) => Self::of_text(command),
-                _ => Self::Prose,
-            },
-            _ => Self::Nothing,
+            };
+        }
+        if !sensor.is_keyword("user-command") {
+            return Self::Nothing;
+        }
+        match payload.get("command") {
+            Some(Value::Keyword(command)) => Self::of_text(&command.name()),
+            Some(Value::Symbol(command)) => Self::of_text(&command.name()),
+            Some(Value::Str(command)) => Self::of_text(command),
+            _ => Self::Prose,
         }
     }
 
@@ -76,13 +78,16 @@ impl Said {
             Some(rest) => (rest, Slash::With),
             None => (text, Slash::Without),
         };
-        match text.to_ascii_lowercase().as_str() {
-            "help" | "?" => Self::Word(Word::Help, slash),
-            "status" => Self::Word(Word::Status, slash),
-            "sessions" => Self::Word(Word::Sessions, slash),
-            "why" | "why?" => Self::Word(Word::Why, slash),
-            _ => Self::Prose,
-        }
+        let words = [
+            ("help", Word::Help),
+            ("?", Word::Help),
+            ("status", Word::Status),
+            ("sessions", Word::Sessions),
+            ("why", Word::Why),
+            ("why?", Word::Why),
+        ];
+        let word = words.into_iter().find(|(word, _)| text.eq_ignore_ascii_case(word));
+        word.map_or(Self::Prose, |(_, word)| Self::Word(word, slash))
     }
 }
 
@@ -139,77 +144,76 @@ To have more answered, start the daemon with a script of rules:
   bridle up --thinker script:FILE
 `docs/scripted.md` explains them, `examples/` has some to begin with.";
 
-/// Room for the help, in bytes.
-const HELP_BYTES: usize = 1_280;
-
 fn help(context: &Context, others: Others) -> String {
-    let session = &context.session;
-    let first = match others {
-        Others::None => {
-            "I am bridle, a daemon between your shells and an agent. No model is configured;\n\
-             I understand these words, in any case, with or without a slash before them:"
-        }
-        Others::Script => {
-            "I am bridle, a daemon between your shells and an agent. What you say is answered by\n\
-             the rules of a script, and these commands always work:"
-        }
+    let session = context.session.as_str();
+    let (first, last) = match others {
+        Others::None => HELP,
+        Others::Script => HELP_WITH_SCRIPT,
     };
-    let slash = match others {
-        Others::None => "",
-        Others::Script => "/",
-    };
-    let last = match others {
-        Others::None => {
-            "Everything else is recorded and declined, until you start the daemon with a thinker:\n\
-             \n\
-             \x20 bridle up --thinker script:FILE    answers from rules in a file (docs/scripted.md)\n\
-             \n\
-             Thinkers that use a language model are not part of this version."
-        }
-        Others::Script => {
-            "The script was chosen with `bridle up --thinker script:FILE`; docs/scripted.md says how\n\
-             its rules are written. Thinkers that use a language model are not part of this version."
-        }
-    };
-    let session = session.as_str();
-    let mut text = String::with_capacity(HELP_BYTES);
-    // Piece by piece: this is what people ask first, and to lay it out with formats took ten times as
-    // long.
-    let mut add = |pieces: &[&str]| pieces.iter().for_each(|piece| text.push_str(piece));
-    add(&[first, "\n\n"]);
-    for (word, what) in [
-        ("help      ", "this text"),
-        ("status    ", "version, uptime, what is going on"),
-        ("sessions  ", "your sessions, the latest first"),
-        ("why       ", "what was decided last in this session, and why"),
-    ] {
-        add(&["  ", slash, word, what, "\n"]);
-    }
-    add(&["\nThis session is `", session, "`. In a terminal:\n\n"]);
-    add_commands(&mut text, session);
-    text.push('\n');
-    text.push_str(last);
-    text
+    let commands = [
+        ["  bridle sessions", "", "", "all sessions\n"],
+        ["  bridle tail --session ", session, " --follow", "what happens here, as it happens\n"],
+        ["  bridle log --session ", session, "", "all that is recorded of it\n"],
+        ["  bridle log verify", "", "", "that nobody has changed the record\n"],
+    ];
+    let width = |[name, session, rest, _]: &[&str; 4]| name.len() + session.len() + rest.len();
+    let widest = commands.iter().map(width).max().unwrap_or_default();
+    let lines = commands.map(|command| {
+        let [name, session, rest, what] = command;
+        let blanks = BLANKS.get(..widest + 2 - width(&command)).unwrap_or("  ");
+        [name, session, rest, blanks, what]
+    });
+    // In pieces, put together once: this is what people ask first, and to lay it out with formats took
+    // ten times as long.
+    let mut pieces = Vec::with_capacity(lines.as_flattened().len() + 5);
+    pieces.extend([first, session, "`. In a terminal:\n\n"]);
+    pieces.extend(lines.as_flattened());
+    pieces.extend(["\n", last]);
+    pieces.concat()
 }
 
-/// Adds what can be done in a terminal, a line each.
-fn add_commands(text: &mut String, session: &str) {
-    let commands: [(&[&str], &str); 4] = [
-        (&["bridle sessions"], "all sessions"),
-        (&["bridle tail --session ", session, " --follow"], "what happens here, as it happens"),
-        (&["bridle log --session ", session], "all that is recorded of it"),
-        (&["bridle log verify"], "that nobody has changed the record"),
-    ];
-    let len = |command: &[&str]| command.iter().map(|piece| piece.len()).sum::<usize>();
-    let width = commands.iter().map(|(command, _)| len(command)).max().unwrap_or(0);
-    for (command, what) in commands {
-        text.push_str("  ");
-        command.iter().for_each(|piece| text.push_str(piece));
-        (len(command)..width + 2).for_each(|_| text.push(' '));
-        text.push_str(what);
-        text.push('\n');
-    }
-}
+/// What comes before the name of the session and after the commands.
+const HELP: (&str, &str) = (
+    "\
+I am bridle, a daemon between your shells and an agent. No model is configured;
+I understand these words, in any case, with or without a slash before them:
+
+  help      this text
+  status    version, uptime, what is going on
+  sessions  your sessions, the latest first
+  why       what was decided last in this session, and why
+
+This session is `",
+    "\
+Everything else is recorded and declined, until you start the daemon with a thinker:
+
+  bridle up --thinker script:FILE    answers from rules in a file (docs/scripted.md)
+
+Thinkers that use a language model are not part of this version.",
+);
+
+/// The same where a script answers.
+const HELP_WITH_SCRIPT: (&str, &str) = (
+    "\
+I am bridle, a daemon between your shells and an agent. What you say is answered by
+the rules of a script, and these commands always work:
+
+  /help      this text
+  /status    version, uptime, what is going on
+  /sessions  your sessions, the latest first
+  /why       what was decided last in this session, and why
+
+This session is `",
+    "\
+The script was chosen with `bridle up --thinker script:FILE`; docs/scripted.md says how
+its rules are written. Thinkers that use a language model are not part of this version.",
+);
+
+/// Blanks between two columns: more than the longest name of a session is wide.
+const BLANKS: &str = match std::str::from_utf8(&[b' '; 96]) {
+    Ok(blanks) => blanks,
+    Err(_) => "  ",
+};
 
 fn status(status: &StatusFact, others: Others) -> String {
     let StatusFact { version, sessions, busy, shells, record, .. } = status;
