@@ -11,7 +11,7 @@ use std::path::Path;
 
 use bridle_wire::openharness::discovery::Discovery;
 use bridle_wire::openharness::exchange::CancelRequest;
-use bridle_wire::openharness::json::Fault;
+use bridle_wire::openharness::json::{Document, Fault};
 use bridle_wire::openharness::pairing::{PairConfirm, PairPoll};
 use bridle_wire::openharness::payload::RequestApproval;
 use bridle_wire::openharness::socket::ShellFrame;
@@ -66,6 +66,10 @@ fn check(row: &Json) {
             }
             if row["same"] == true {
                 assert_eq!(written.as_bytes(), bytes, "{row}");
+            }
+            if let Some(echo) = &echo {
+                let document = Document::read(&bytes, &limits).unwrap();
+                assert_eq!(Echo::of(document.root()), *echo, "{row}");
             }
             if let (Some(expected), Some(echo)) = (echo_of(row), echo) {
                 assert_eq!(echo_json(&echo), expected, "{row}");

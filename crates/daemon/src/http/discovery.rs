@@ -134,8 +134,10 @@ fn has_our_feedback(asked: &Capabilities) -> bool {
 }
 
 /// What is offered to shells that ask for nothing, made once.
-static OVER_HTTP_OFFERED: LazyLock<Capabilities> = LazyLock::new(|| offered(Transport::Http));
-static ON_LINES_OFFERED: LazyLock<Capabilities> = LazyLock::new(|| offered(Transport::Lines));
+static OVER_HTTP_OFFERED: LazyLock<Arc<Capabilities>> =
+    LazyLock::new(|| offered(Transport::Http).into());
+static ON_LINES_OFFERED: LazyLock<Arc<Capabilities>> =
+    LazyLock::new(|| offered(Transport::Lines).into());
 
 fn offered(transport: Transport) -> Capabilities {
     capability::answer(None, &offers(transport, None)).0
@@ -145,11 +147,14 @@ fn offered(transport: Transport) -> Capabilities {
 pub(super) fn capabilities(
     who: &Principal,
     asked: Option<&Capabilities>,
-) -> (Capabilities, Vec<CapabilityDenial>) {
+) -> (Arc<Capabilities>, Vec<CapabilityDenial>) {
     match (asked, Transport::of(who)) {
-        (None, Transport::Http) => (OVER_HTTP_OFFERED.clone(), Vec::new()),
-        (None, Transport::Lines) => (ON_LINES_OFFERED.clone(), Vec::new()),
-        (asked, transport) => capability::answer(asked, &offers(transport, asked)),
+        (None, Transport::Http) => (Arc::clone(&OVER_HTTP_OFFERED), Vec::new()),
+        (None, Transport::Lines) => (Arc::clone(&ON_LINES_OFFERED), Vec::new()),
+        (asked, transport) => {
+            let (supported, denials) = capability::answer(asked, &offers(transport, asked));
+            (supported.into(), denials)
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! What the engine asks a shell to do or to show.
 
+use std::borrow::Cow;
+
 use super::ids::{ActionType, DirectiveId};
 use super::json::{Json, Object};
 use super::payload::{self, Format};
@@ -132,7 +134,7 @@ impl Directive {
             ("message", Json::from(text)),
             ("format", Json::from(format.as_str())),
         ];
-        let payload = payload.map(|(key, value)| (key.to_owned(), value));
+        let payload = payload.map(|(key, value)| (Cow::Borrowed(key), value));
         let mut directive =
             Directive::new(core(payload::RENDER_MESSAGE), Object::checked(payload.into()));
         directive.priority = Some(Priority::Normal);

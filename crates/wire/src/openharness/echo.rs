@@ -6,9 +6,12 @@
 //! (a duplicate key, a lone surrogate, `NaN`, too many levels, bytes that are not UTF-8) and stops
 //! where nobody can tell any more what is a key. A key that comes twice names nothing.
 
+use std::borrow::Cow;
+
 use super::ids::{CorrelationId, RequestId};
 use super::json::{Node, unescape_checked};
 use super::limits::MAX_VERSION;
+use super::request::RequestMessage;
 
 /// What an answer repeats of its request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,17 +21,26 @@ pub struct Echo {
     /// The trace of the request.
     pub correlation_id: Option<CorrelationId>,
     /// The version that the request says, whether or not it is one.
-    pub protocol_version: Option<Box<str>>,
+    pub protocol_version: Option<Cow<'static, str>>,
 }
 
 impl Echo {
     /// Takes the ids out of a message that is JSON.
     pub fn of(message: Node<'_>) -> Self {
-        let text = |key| message.get(key).and_then(Node::as_str).map(std::borrow::Cow::into_owned);
+        let text = |key| message.get(key).and_then(Node::as_str).map(Cow::into_owned);
         Echo {
             request_id: text("request_id").and_then(request_id),
             correlation_id: text("correlation_id").and_then(correlation_id),
             protocol_version: text("protocol_version").and_then(version),
+        }
+    }
+
+    /// The same of a message that was read whole.
+    pub(super) fn of_request(request: &RequestMessage) -> Self {
+        Echo {
+            request_id: request.request_id.clone(),
+            correlation_id: request.correlation_id.clone(),
+            protocol_version: Some(request.protocol_version.text()),
         }
     }
 
@@ -55,7 +67,7 @@ fn correlation_id(text: String) -> Option<CorrelationId> {
     CorrelationId::new(text).ok()
 }
 
-fn version(text: String) -> Option<Box<str>> {
+fn version(text: String) -> Option<Cow<'static, str>> {
     (text.len() <= MAX_VERSION).then(|| text.into())
 }
 

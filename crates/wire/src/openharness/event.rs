@@ -2,6 +2,8 @@
 //! the complete answer; what is between them is for display. A shell that reads only `final` is a full
 //! shell of version 1.
 
+use std::sync::Arc;
+
 use super::capability::{Capabilities, CapabilityDenial};
 use super::directive::Directive;
 use super::ids::{DirectiveId, Label, RequestId, RunId, StreamId};
@@ -131,7 +133,7 @@ record! {
         /// The run.
         run_id: RunId = "run_id",
         /// What this engine offers.
-        supported_capabilities: Option<Capabilities> = "supported_capabilities",
+        supported_capabilities: Option<Arc<Capabilities>> = "supported_capabilities",
         /// What the shell asked for and does not get.
         capability_denials: Vec<CapabilityDenial> = "capability_denials",
         /// How the stream can be taken up again.

@@ -21,6 +21,7 @@ pub use write::Writer;
 
 pub(super) use canonical::canonical;
 pub(super) use string::unescape_checked;
+pub(super) use write::is_plain;
 
 #[cfg(test)]
 mod tests;

@@ -146,13 +146,12 @@ pub fn read_response(bytes: &[u8], limits: &Limits) -> Result<ResponseMessage, B
 
 /// Reads a request that is a value of another document.
 pub(super) fn received(message: Node<'_>, limits: &Limits) -> Result<Received, Box<Refused>> {
-    let echo = Echo::of(message);
     match typed(message, limits) {
         Ok((request, service)) => {
-            let fingerprint = Fingerprint::of(message);
+            let (echo, fingerprint) = (Echo::of_request(&request), Fingerprint::of(message));
             Ok(Received { message: request, echo, service, fingerprint })
         }
-        Err(refusal) => Err(refused(echo, refusal)),
+        Err(refusal) => Err(refused(Echo::of(message), refusal)),
     }
 }
 

@@ -1,5 +1,7 @@
 //! What the engine answers: the envelope, the outcome, directives or an error.
 
+use std::sync::Arc;
+
 use super::capability::{Capabilities, CapabilityDenial};
 use super::code::Code;
 use super::directive::Directive;
@@ -22,7 +24,7 @@ record! {
         /// Versions that this engine serves, one for each minor line.
         supported_protocol_versions: Vec<Version> = "supported_protocol_versions",
         /// What this engine offers.
-        supported_capabilities: Option<Capabilities> = "supported_capabilities",
+        supported_capabilities: Option<Arc<Capabilities>> = "supported_capabilities",
         /// What the shell asked for and does not get.
         capability_denials: Vec<CapabilityDenial> = "capability_denials",
         /// The answer.
@@ -136,10 +138,10 @@ impl ResponseMessage {
     #[must_use]
     pub fn with_capabilities(
         mut self,
-        supported: Capabilities,
+        supported: impl Into<Arc<Capabilities>>,
         denials: Vec<CapabilityDenial>,
     ) -> Self {
-        self.supported_capabilities = Some(supported);
+        self.supported_capabilities = Some(supported.into());
         self.capability_denials = denials;
         self
     }

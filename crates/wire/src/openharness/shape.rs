@@ -196,7 +196,8 @@ impl<'a> At<'a> {
     pub fn rest(&self, object: Node<'_>, known: &[&str]) -> Result<Object, Invalid> {
         let level = self.level() + 1;
         let unknown = object.entries().filter(|(key, _)| !known.contains(&key.as_ref()));
-        let kept = unknown.map(|(key, node)| Ok((key.into_owned(), self.keep_below(level, node)?)));
+        let kept =
+            unknown.map(|(key, node)| Ok((key.into_owned().into(), self.keep_below(level, node)?)));
         // The reader has seen that no key comes twice.
         kept.collect::<Result<_, _>>().map(Object::checked)
     }

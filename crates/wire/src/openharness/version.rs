@@ -27,7 +27,7 @@ const PATTERN: &str = r"^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-
 /// A version as it was written. Numbers that do not fit count as the largest that do.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Version {
-    text: Box<str>,
+    text: Cow<'static, str>,
     /// The major number.
     pub major: u64,
     /// The minor number.
@@ -55,6 +55,9 @@ impl Version {
 
     /// Reads a version; `None` when the text is not of the form, or too long.
     pub fn parse(text: &str) -> Option<Self> {
+        if text == OURS {
+            return Some(Version::ours());
+        }
         if text.len() > MAX_VERSION {
             return None;
         }
@@ -65,7 +68,7 @@ impl Version {
         }
         let mut numbers = numbers.split('.').map(number);
         let version = Version {
-            text: text.into(),
+            text: text.to_owned().into(),
             major: numbers.next()??,
             minor: numbers.next()??,
             patch: numbers.next()??,
@@ -76,6 +79,11 @@ impl Version {
     /// Returns the text as it was written.
     pub fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// The same, to keep.
+    pub(super) fn text(&self) -> Cow<'static, str> {
+        self.text.clone()
     }
 
     /// Tells whether and how messages of this version are served.

@@ -3,44 +3,52 @@
 //! that only a float takes for equal stay different. Called for fingerprints of requests; iterative,
 //! since what is ignored may nest as deep as the message has values.
 
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
 use super::decimal::Decimal;
 use super::node::{Kind, Node};
 use super::write::quote;
 
 /// Appends the canonical text; of an object that is the root, without the keys in `without`.
 pub(in crate::openharness) fn canonical(root: Node<'_>, without: &[&str], out: &mut String) {
-    let mut open: Vec<Level<'_>> = Vec::new();
+    let mut open: Vec<Level> = Vec::new();
+    // Of all containers that are open, what is still to come, last first.
+    let mut left: Vec<(Cow<'_, str>, Node<'_>)> = Vec::with_capacity(USUAL);
     let mut node = root;
     loop {
+        let floor = left.len();
         match node.kind() {
             Kind::Object => {
-                let mut members: Vec<_> = node
-                    .entries()
-                    .map(|(key, value)| (key.into_owned(), value))
-                    .filter(|(key, _)| !open.is_empty() || !without.contains(&key.as_str()))
-                    .collect();
-                members.sort_unstable_by(|a, b| b.0.encode_utf16().cmp(a.0.encode_utf16()));
+                left.extend(node.entries());
+                if open.is_empty() {
+                    left.retain(|(key, _)| !without.contains(&&**key));
+                }
+                left[floor..].sort_unstable_by(|a, b| by_utf16(&b.0, &a.0));
                 out.push('{');
-                open.push(Level { keys: true, first: true, left: members });
+                open.push(Level { keys: true, first: true, floor });
             }
             Kind::Array => {
-                let mut left: Vec<_> = node.items().map(|item| (String::new(), item)).collect();
-                left.reverse();
+                left.extend(node.items().map(|item| (Cow::default(), item)));
+                left[floor..].reverse();
                 out.push('[');
-                open.push(Level { keys: false, first: true, left });
+                open.push(Level { keys: false, first: true, floor });
             }
+            Kind::String if node.is_verbatim() => out.push_str(node.source()),
             Kind::String => quote(&node.as_str().unwrap_or_default(), out),
             Kind::Number => number(node.source(), out),
             Kind::Null | Kind::True | Kind::False => out.push_str(node.source()),
         }
         node = loop {
             let Some(level) = open.last_mut() else { return };
-            if let Some((key, next)) = level.left.pop() {
+            if left.len() > level.floor
+                && let Some((key, next)) = left.pop()
+            {
                 if !std::mem::take(&mut level.first) {
                     out.push(',');
                 }
                 if level.keys {
-                    quote(&key, out);
+                    key_text(key, out);
                     out.push(':');
                 }
                 break next;
@@ -51,13 +59,44 @@ pub(in crate::openharness) fn canonical(root: Node<'_>, without: &[&str], out: &
     }
 }
 
+/// Values that wait in a usual message, at most.
+const USUAL: usize = 8;
+
 /// A container that is being written.
-struct Level<'d> {
+struct Level {
     keys: bool,
     first: bool,
-    /// What is still to come, last first.
-    left: Vec<(String, Node<'d>)>,
+    /// Where what is left of it begins.
+    floor: usize,
 }
+
+/// Appends a key; one that is borrowed was written without escapes, and needs none.
+fn key_text(key: Cow<'_, str>, out: &mut String) {
+    match key {
+        Cow::Borrowed(plain) => {
+            out.push('"');
+            out.push_str(plain);
+            out.push('"');
+        }
+        Cow::Owned(text) => quote(&text, out),
+    }
+}
+
+/// The order of UTF-16 units. Bytes have it too, unless both texts go on with letters behind the
+/// surrogates where they part, of which UTF-16 has those with surrogates first.
+pub(super) fn by_utf16(a: &str, b: &str) -> Ordering {
+    let apart = a.bytes().zip(b.bytes()).find(|(a, b)| a != b);
+    match apart {
+        Some((one, other)) if one.min(other) >= BEHIND_SURROGATES => {
+            a.encode_utf16().cmp(b.encode_utf16())
+        }
+        Some((one, other)) => one.cmp(&other),
+        None => a.len().cmp(&b.len()),
+    }
+}
+
+/// What U+E000 and all letters behind it begin with in UTF-8, at least.
+const BEHIND_SURROGATES: u8 = 0xee;
 
 /// ECMAScript's `Number::toString`, on the exact digits.
 fn number(source: &str, out: &mut String) {

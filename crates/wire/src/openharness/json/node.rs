@@ -73,6 +73,20 @@ impl<'t> Document<'t> {
     pub fn root(&self) -> Node<'_> {
         Node::new(self, 0)
     }
+
+    /// What is between the quotes of a string.
+    fn inner(&self, string: Entry) -> &str {
+        &self.text[string.start as usize + 1..string.end as usize - 1]
+    }
+
+    /// Tells whether a string means that text.
+    fn is_text(&self, string: Entry, text: &str) -> bool {
+        if string.escaped {
+            return string::unescape(self.inner(string)) == text;
+        }
+        let (start, end) = (string.start as usize + 1, string.end as usize - 1);
+        end - start == text.len() && self.text.as_bytes()[start..end] == *text.as_bytes()
+    }
 }
 
 impl fmt::Debug for Document<'_> {
@@ -109,9 +123,15 @@ impl<'d> Node<'d> {
         if entry.kind != Kind::String {
             return None;
         }
-        let source = self.source();
-        let inner = &source[1..source.len() - 1];
+        let inner = self.document.inner(entry);
         Some(if entry.escaped { string::unescape(inner).into() } else { inner.into() })
+    }
+
+    /// Tells whether this is a string that was written without escapes: then its source is what any
+    /// printer makes of it.
+    pub(super) fn is_verbatim(self) -> bool {
+        let entry = self.entry();
+        entry.kind == Kind::String && !entry.escaped
     }
 
     /// Returns `true` or `false`.
@@ -134,19 +154,40 @@ impl<'d> Node<'d> {
         &self.document.text[entry.start as usize..entry.end as usize]
     }
 
+    /// The same as bytes.
+    pub(super) fn source_bytes(self) -> &'d [u8] {
+        let entry = self.entry();
+        &self.document.text.as_bytes()[entry.start as usize..entry.end as usize]
+    }
+
     /// Returns the value of a key; `None` also when this is no object.
     pub fn get(self, key: &str) -> Option<Node<'d>> {
-        self.entries().find_map(|(found, value)| (found == key).then_some(value))
+        let container = self.entry();
+        if container.kind != Kind::Object {
+            return None;
+        }
+        let tape = &self.document.tape[..container.after as usize];
+        let mut at = self.at + 1;
+        // A key is a string without children, so its value lies right behind it.
+        while let [name, value, ..] = tape.get(at..)? {
+            if self.document.is_text(*name, key) {
+                return Some(Node { document: self.document, at: at + 1 });
+            }
+            at = value.after as usize;
+        }
+        None
     }
 
     /// Walks the keys and values of an object, in order; nothing in any other value.
     pub fn entries(self) -> impl Iterator<Item = (Cow<'d, str>, Node<'d>)> {
+        self.members().map_while(|(key, value)| Some((key.as_str()?, value)))
+    }
+
+    /// The same with keys as they stand in the text.
+    pub(super) fn members(self) -> impl Iterator<Item = (Node<'d>, Node<'d>)> {
         let is_object = self.kind() == Kind::Object;
         let mut children = self.children(is_object);
-        std::iter::from_fn(move || {
-            let key = children.next()?;
-            Some((key.as_str()?, children.next()?))
-        })
+        std::iter::from_fn(move || Some((children.next()?, children.next()?)))
     }
 
     /// Walks the elements of an array; nothing in any other value.
@@ -176,7 +217,7 @@ impl<'d> Node<'d> {
             Kind::Object => {
                 let below = levels.checked_sub(1)?;
                 let pair = |(key, value): (Cow<'_, str>, Node<'_>)| {
-                    Some((key.into_owned(), value.to_json(below)?))
+                    Some((key.into_owned().into(), value.to_json(below)?))
                 };
                 Json::Object(Object::checked(self.entries().map(pair).collect::<Option<_>>()?))
             }

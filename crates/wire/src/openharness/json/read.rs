@@ -3,6 +3,7 @@
 
 use super::fault::{Broken, Fault};
 use super::node::{Document, Entry, Kind, Node};
+use super::string::plain;
 use crate::openharness::Limits;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -10,7 +11,10 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Bytes of a value and of what is around it, about: room on the tape from the start.
 const USUAL_VALUE: usize = 12;
 
-/// Up to so many keys, comparing each with each is quicker than sorting.
+/// Values of short names and words beyond that: most messages are small, and all of these.
+const FEW_VALUES: usize = 8;
+
+/// Up to so many keys without escapes, comparing each with each is quicker than sorting.
 const FEW_KEYS: usize = 8;
 
 pub(super) fn read<'t>(bytes: &'t [u8], limits: &Limits) -> Result<Document<'t>, Broken> {
@@ -29,7 +33,10 @@ pub(super) fn read<'t>(bytes: &'t [u8], limits: &Limits) -> Result<Document<'t>,
         at: 0,
         open: Vec::new(),
         left: limits.values,
-        document: Document { text, tape: Vec::with_capacity(bytes.len() / USUAL_VALUE) },
+        document: Document {
+            text,
+            tape: Vec::with_capacity(bytes.len() / USUAL_VALUE + FEW_VALUES),
+        },
     };
     scan.run()?;
     Ok(scan.document)
@@ -157,14 +164,18 @@ impl Scan<'_> {
     /// Refuses the second of two equal keys. Keys are compared as what they mean, escapes undone.
     fn unique(&self, object: usize) -> Result<(), Broken> {
         let node = Node::new(&self.document, object);
-        let mut keys: Vec<_> =
-            node.entries().map(|(key, value)| (key, value.key_start())).collect();
-        let twice = if keys.len() <= FEW_KEYS {
-            let second = |(n, key): (usize, &(_, usize))| {
-                keys[..n].iter().any(|elder| elder.0 == key.0).then_some(key.1)
+        let keys = node.members().map(|(key, _)| key);
+        let are_few = keys.enumerate().all(|(n, key)| n < FEW_KEYS && key.is_verbatim());
+        let twice = if are_few {
+            let second = |(n, (key, value)): (usize, (Node<'_>, Node<'_>))| {
+                let is_same = |elder: Node<'_>| elder.source_bytes() == key.source_bytes();
+                let is_twice = node.members().take(n).any(|(elder, _)| is_same(elder));
+                is_twice.then(|| value.key_start())
             };
-            keys.iter().enumerate().find_map(second)
+            node.members().enumerate().find_map(second)
         } else {
+            let keys = node.entries().map(|(key, value)| (key, value.key_start()));
+            let mut keys: Vec<_> = keys.collect();
             keys.sort_unstable();
             let pairs = keys.windows(2).filter(|pair| pair[0].0 == pair[1].0);
             pairs.map(|pair| pair[1].1).min()
@@ -196,6 +207,7 @@ impl Scan<'_> {
         self.at += 1;
         let mut escaped = false;
         loop {
+            self.at += plain(&self.bytes[self.at..]);
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
@@ -205,8 +217,8 @@ impl Scan<'_> {
                     escaped = true;
                     self.escape()?;
                 }
-                Some(..=0x1f) => return Err(self.fault(Fault::ControlCharacter)),
-                Some(_) => self.at += 1,
+                // Nothing else stops what is plain.
+                Some(_) => return Err(self.fault(Fault::ControlCharacter)),
                 None => return Err(self.fault(Fault::Incomplete)),
             }
         }

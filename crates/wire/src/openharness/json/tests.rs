@@ -2,8 +2,10 @@
 
 use proptest::prelude::*;
 
+use super::canonical::by_utf16;
+use super::string::{is_special, plain};
 use super::{Document, Fault, Json, Number, Object, canonical};
-use crate::openharness::Limits;
+use crate::openharness::{Limits, Shape as _};
 
 fn canonical_text(text: &str) -> String {
     let limits = Limits::default();
@@ -125,6 +127,49 @@ fn a_later_value_of_a_key_takes_the_place_of_the_earlier() {
     assert_eq!(Json::Object(object).to_text(), r#"{"a":3,"b":2}"#);
 }
 
+#[test]
+fn a_key_is_what_it_means() {
+    let limits = Limits::default();
+    let text = r#"{"\u0061b":1,"a":{"ab":2},"":3,"ab\u0000":[4]}"#;
+    let document = Document::read(text.as_bytes(), &limits).unwrap();
+    let get = |key| document.root().get(key).map(|found| found.source());
+    assert_eq!(get("ab"), Some("1"));
+    assert_eq!(get("a"), Some(r#"{"ab":2}"#));
+    assert_eq!(get(""), Some("3"));
+    assert_eq!(get("ab\0"), Some("[4]"));
+    assert_eq!(get("b"), None);
+    assert_eq!(document.root().get("a").unwrap().get("ab").unwrap().source(), "2");
+    assert_eq!(document.root().get("ab").unwrap().get("x").map(|found| found.source()), None);
+}
+
+#[test]
+fn the_second_of_two_equal_keys_is_named() {
+    let broken = |text: &str| Document::read(text.as_bytes(), &Limits::default()).unwrap_err();
+    for (text, offset) in [
+        (r#"{"a":1,"b":2,"a":3,"b":4}"#, 13),
+        (r#"{"a":1,"\u0061":2}"#, 7),
+        (r#"{"\u0061":1,"x":{},"a":2}"#, 19),
+        (r#"{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"h":1}"#, 49),
+        (r#"{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"g":1}"#, 43),
+    ] {
+        let found = broken(text);
+        assert_eq!((found.fault, found.offset), (Fault::DuplicateKey, offset), "{text}");
+    }
+}
+
+#[test]
+fn a_long_text_is_written_once_and_copied() {
+    let (text, other) = ("a line\n\u{1}\"".repeat(9), "b line\n\u{1}\"".repeat(9));
+    let texts = [&text, &text, &other, &other, &text, "", ""];
+    let entries = texts.iter().enumerate().map(|(n, text)| (n.to_string(), Json::from(*text)));
+    let json = Json::object(entries.chain([("deep".to_owned(), Json::from(1))]));
+    assert_eq!(value(&json.to_text()), json);
+    assert_eq!(value(&json.to_pretty()), json);
+    let other: serde_json::Value = serde_json::from_str(&json.to_text()).unwrap();
+    assert_eq!(other["1"], text.as_str());
+    assert_eq!(other["4"], text.as_str());
+}
+
 fn any_json() -> impl Strategy<Value = Json> {
     let leaf = prop_oneof![
         Just(Json::Null),
@@ -141,7 +186,34 @@ fn any_json() -> impl Strategy<Value = Json> {
     })
 }
 
+/// Letters on both sides of what UTF-16 writes with surrogates, few enough to begin alike.
+fn any_key() -> impl Strategy<Value = String> {
+    let letters = ['a', 'b', '\u{7f}', '\u{80}', '\u{d7ff}', '\u{e000}', '\u{ffff}', '\u{10000}'];
+    let letter = prop_oneof![prop::sample::select(letters.to_vec()), any::<char>()];
+    prop::collection::vec(letter, 0..4).prop_map(|letters| letters.into_iter().collect())
+}
+
 proptest! {
+    #[test]
+    fn what_is_plain_ends_at_the_first_byte_that_is_not(
+        bytes in prop::collection::vec(
+            prop_oneof![8 => any::<u8>(), 1 => Just(b'"'), 60 => 0x20..=0xff_u8], 0..80),
+    ) {
+        let first = bytes.iter().position(|byte| is_special(*byte)).unwrap_or(bytes.len());
+        prop_assert_eq!(plain(&bytes), first);
+    }
+
+    #[test]
+    fn keys_have_the_order_of_utf16(one in any_key(), other in any_key()) {
+        let expected = one.encode_utf16().cmp(other.encode_utf16());
+        prop_assert_eq!(by_utf16(&one, &other), expected, "{:?} {:?}", one, other);
+    }
+
+    #[test]
+    fn counts_are_their_digits(count in prop_oneof![any::<u64>(), 0..1000_u64, Just(u64::MAX)]) {
+        prop_assert_eq!(count.to_text(), count.to_string());
+    }
+
     #[test]
     fn what_is_written_reads_back(json in any_json()) {
         prop_assert_eq!(&value(&json.to_text()), &json);

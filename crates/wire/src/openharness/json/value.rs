@@ -1,7 +1,9 @@
 //! JSON values that bridle keeps or makes: payloads, extensions, schemas. Order of keys is kept.
 //! `Debug` shows the sort of a value and never its content, so that a log line cannot leak it.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
 use super::decimal::Decimal;
 use super::write::Writer;
@@ -86,14 +88,7 @@ impl Json {
                 items.iter().for_each(|item| item.write(out));
                 out.close(']');
             }
-            Json::Object(object) => {
-                out.open('{');
-                object.iter().for_each(|(key, value)| {
-                    out.key(key);
-                    value.write(out);
-                });
-                out.close('}');
-            }
+            Json::Object(object) => object.write(out),
         }
     }
 }
@@ -186,9 +181,12 @@ impl fmt::Debug for Number {
     }
 }
 
+/// Bytes of a text that is quicker copied than written again.
+const LONG: usize = 64;
+
 /// An object: keys in the order in which they came, none twice.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Object(Vec<(String, Json)>);
+pub struct Object(Vec<(Cow<'static, str>, Json)>);
 
 impl Object {
     /// Makes an empty object.
@@ -197,7 +195,7 @@ impl Object {
     }
 
     /// Takes entries whose keys are known to differ.
-    pub(in crate::openharness) fn checked(entries: Vec<(String, Json)>) -> Self {
+    pub(in crate::openharness) fn checked(entries: Vec<(Cow<'static, str>, Json)>) -> Self {
         Object(entries)
     }
 
@@ -213,16 +211,35 @@ impl Object {
 
     /// Sets the value of a key, in its old place if it has one.
     pub fn insert(&mut self, key: impl Into<String>, value: impl Into<Json>) {
-        let (key, value) = (key.into(), value.into());
+        let (key, value) = (Cow::Owned(key.into()), value.into());
         match self.0.iter_mut().find(|(found, _)| *found == key) {
             Some(entry) => entry.1 = value,
             None => self.0.push((key, value)),
         }
     }
 
+    pub(in crate::openharness) fn write(&self, out: &mut Writer) {
+        // Texts of messages stand in them twice: the second one is a copy of what was written.
+        let mut long: Option<(&str, Range<usize>)> = None;
+        out.open('{');
+        for (key, value) in self.iter() {
+            out.key(key);
+            match (value.as_str().filter(|text| text.len() >= LONG), &long) {
+                (Some(text), Some((last, at))) if *last == text => out.again(at.clone()),
+                (Some(text), _) => {
+                    let start = out.len();
+                    out.string(text);
+                    long = Some((text, start..out.len()));
+                }
+                (None, _) => value.write(out),
+            }
+        }
+        out.close('}');
+    }
+
     /// Walks keys and values in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Json)> {
-        self.0.iter().map(|(key, value)| (key.as_str(), value))
+        self.0.iter().map(|(key, value)| (&**key, value))
     }
 
     /// Returns how many keys there are.

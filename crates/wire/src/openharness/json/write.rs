@@ -1,6 +1,10 @@
 //! Prints JSON: on one line for the wire, laid out for people. The same value always gives the same
 //! bytes. Called by the shapes of messages and by `Json`.
 
+use std::ops::Range;
+
+use super::string::{is_special, plain};
+
 /// JSON text in the making.
 #[derive(Debug, Default)]
 pub struct Writer {
@@ -11,6 +15,9 @@ pub struct Writer {
     keyed: bool,
     layout: Option<usize>,
 }
+
+/// Digits of the largest count.
+const MAX_DIGITS: usize = 20;
 
 /// Room for a message from the start, in bytes.
 const USUAL: usize = 1 << 10;
@@ -36,6 +43,7 @@ impl Writer {
         self.out
     }
 
+    #[inline]
     pub(in crate::openharness) fn open(&mut self, bracket: char) {
         self.begin();
         self.out.push(bracket);
@@ -43,6 +51,7 @@ impl Writer {
         self.layout = self.layout.map(|level| level + 1);
     }
 
+    #[inline]
     pub(in crate::openharness) fn close(&mut self, bracket: char) {
         self.layout = self.layout.map(|level| level.saturating_sub(1));
         // Empty ones stay on their line.
@@ -60,9 +69,49 @@ impl Writer {
         self.keyed = true;
     }
 
+    /// The same for a key of ours, with its quotes and its colon around it.
+    pub(in crate::openharness) fn quoted_key(&mut self, key: &str) {
+        self.begin();
+        self.out.push_str(key);
+        if self.layout.is_some() {
+            self.out.push(' ');
+        }
+        self.keyed = true;
+    }
+
+    /// Writes a value once more that stands in the text already.
+    pub(in crate::openharness) fn again(&mut self, value: Range<usize>) {
+        self.begin();
+        self.out.extend_from_within(value);
+        self.comma = true;
+    }
+
+    /// Bytes of the text so far.
+    pub(in crate::openharness) fn len(&self) -> usize {
+        self.out.len()
+    }
+
     pub(in crate::openharness) fn string(&mut self, text: &str) {
         self.begin();
         quote(text, &mut self.out);
+        self.comma = true;
+    }
+
+    /// Writes a count.
+    pub(in crate::openharness) fn count(&mut self, mut count: u64) {
+        let mut digits = [b'0'; MAX_DIGITS];
+        let mut at = digits.len();
+        loop {
+            at -= 1;
+            // A digit is less than ten.
+            digits[at] += (count % 10) as u8;
+            count /= 10;
+            if count == 0 {
+                break;
+            }
+        }
+        self.begin();
+        self.out.extend(digits[at..].iter().copied().map(char::from));
         self.comma = true;
     }
 
@@ -117,17 +166,14 @@ pub(super) fn quote(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Bytes that are looked at together: as many as fit a register of any processor of today.
-const STRIDE: usize = 16;
-
-/// How many bytes at the front need no escape.
-fn plain(bytes: &[u8]) -> usize {
-    let is_special = |byte: &u8| (*byte < 0x20) | (*byte == b'"') | (*byte == b'\\');
-    // Not lazily: all bytes of a stride in a few instructions.
-    let has_special =
-        |stride: &[u8; STRIDE]| stride.iter().fold(false, |found, byte| found | is_special(byte));
-    let (strides, _) = bytes.as_chunks::<STRIDE>();
-    let far = strides.iter().position(has_special).unwrap_or(strides.len()) * STRIDE;
-    let near = bytes[far..].iter().position(is_special);
-    near.map_or(bytes.len(), |near| far + near)
+/// Whether a text is the same between quotes as without: asked of our own keys and words.
+pub(in crate::openharness) const fn is_plain(text: &str) -> bool {
+    let (bytes, mut at) = (text.as_bytes(), 0);
+    while at < bytes.len() {
+        if is_special(bytes[at]) {
+            return false;
+        }
+        at += 1;
+    }
+    true
 }

@@ -2,6 +2,7 @@
 //! as it came, and the three small types whose reading is their own.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::{At, Invalid, Mode, Shape};
 use crate::openharness::json::{Json, Number, Object, Writer};
@@ -57,7 +58,7 @@ impl Shape for u64 {
     }
 
     fn write(&self, out: &mut Writer) {
-        out.word(&self.to_string());
+        out.count(*self);
     }
 
     fn schema(_: &mut Book) -> Json {
@@ -113,12 +114,7 @@ impl Shape for Object {
     }
 
     fn write(&self, out: &mut Writer) {
-        out.open('{');
-        for (key, value) in self.iter() {
-            out.key(key);
-            value.write(out);
-        }
-        out.close('}');
+        Object::write(self, out);
     }
 
     fn schema(_: &mut Book) -> Json {
@@ -198,6 +194,25 @@ impl<T: Shape> Shape for Box<T> {
 
     fn read(node: Node<'_>, at: &At<'_>) -> Result<Self, Invalid> {
         T::read(node, at).map(Box::new)
+    }
+
+    fn write(&self, out: &mut Writer) {
+        T::write(self, out);
+    }
+
+    fn schema(book: &mut Book) -> Json {
+        T::schema(book)
+    }
+}
+
+/// A part that many messages share.
+impl<T: Shape> Shape for Arc<T> {
+    fn expected() -> Cow<'static, str> {
+        T::expected()
+    }
+
+    fn read(node: Node<'_>, at: &At<'_>) -> Result<Self, Invalid> {
+        T::read(node, at).map(Arc::new)
     }
 
     fn write(&self, out: &mut Writer) {

@@ -58,7 +58,8 @@ macro_rules! record {
             fn write_fields(&self, out: &mut $crate::openharness::json::Writer) {
                 $(
                     if !$crate::openharness::shape::Shape::is_absent(&self.$field) {
-                        out.key($key);
+                        const { assert!($crate::openharness::json::is_plain($key)) };
+                        out.quoted_key(concat!("\"", $key, "\":"));
                         $crate::openharness::shape::Shape::write(&self.$field, out);
                     }
                 )*

@@ -1,6 +1,6 @@
 //! `text!`: a string of its own type, with bounds on its characters. A `hidden` one does not show in
 //! `Debug`, since people put secrets and personal things there. Of a `blankable` one, the empty string
-//! counts as absent.
+//! counts as absent. Copies share the text: an id goes to many places.
 
 /// A text is shorter or longer than its type allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -46,7 +46,7 @@ macro_rules! text {
     ($(#[doc = $doc:literal])+ $name:ident: $least:literal..=$most:expr, $($how:ident),+) => {
         $(#[doc = $doc])+
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(Box<str>);
+        pub struct $name(std::sync::Arc<str>);
 
         impl $name {
             /// Takes a text.
@@ -54,7 +54,7 @@ macro_rules! text {
             /// # Errors
             /// It is too short or too long.
             pub fn new(
-                text: impl Into<Box<str>>,
+                text: impl Into<std::sync::Arc<str>>,
             ) -> Result<Self, $crate::openharness::shape::OutOfBounds> {
                 let text = text.into();
                 $crate::openharness::shape::text::bounds(&text, $least, $most)?;
@@ -97,7 +97,7 @@ macro_rules! text {
                 at: &$crate::openharness::shape::At<'_>,
             ) -> Result<Self, $crate::openharness::shape::Invalid> {
                 let text = node.as_str().ok_or_else(|| at.unlike::<Self>(node))?;
-                $name::new(text.into_owned()).map_err(|out| {
+                $name::new(&*text).map_err(|out| {
                     let got = if out.length < out.least { "fewer" } else { "more" };
                     at.invalid(Self::expected(), got)
                 })

@@ -55,7 +55,12 @@ macro_rules! words {
             }
 
             fn write(&self, out: &mut $crate::openharness::json::Writer) {
-                out.string(self.as_str());
+                out.word(match self {
+                    $( $name::$variant => {
+                        const { assert!($crate::openharness::json::is_plain($word)) };
+                        concat!("\"", $word, "\"")
+                    } )+
+                });
             }
 
             fn schema(
