@@ -22,7 +22,7 @@
 //! - [`librarian`]: the index of the user's Org files, and who keeps it
 //! - [`history`]: the record, read by the commands without a daemon
 //! - [`policy_file`]: the file of policies, read and replaced whole
-//! - [`budget`], `metrics`, [`lock`], `network`, [`private`], `shared`: what all connections have in common
+//! - [`budget`], `metrics`, [`lock`], `network`, `numbered`, [`private`], `shared`: what all connections have in common
 //!
 //! Deliberately absent: a lock or an allocation per frame, a buffer per idle connection, an
 //! answer that is not bounded by what was asked.
@@ -43,6 +43,7 @@ pub mod lock;
 pub(crate) mod memory;
 mod metrics;
 mod network;
+mod numbered;
 pub mod pairing;
 pub mod policy_file;
 mod principal;

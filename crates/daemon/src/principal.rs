@@ -13,6 +13,7 @@ use std::sync::Arc;
 use crate::tls::CertPrincipal;
 use bridle_loop::{Access, Asker};
 
+use crate::numbered::numbered;
 use crate::tokens::{Scopes, TokenGrant, TokenId};
 
 /// The uid that Linux shows for users it has no number for: `nobody`, or anyone of another user
@@ -21,6 +22,9 @@ const OVERFLOW_UID: u32 = 65534;
 
 /// The name of whoever is not known.
 pub(crate) const ANONYMOUS: &str = "anonymous";
+
+/// What the name of a local program over HTTP begins with.
+const LOCAL_HTTP: &str = "local-http:";
 
 /// Who speaks. Its textual form is the one in the record: `uid:1000`, `key:ID`,
 /// `local-tcp:1000`, `local-http:1000`, `token:ID`, `cert:SHA256`, `anonymous`, `stdio`.
@@ -97,7 +101,15 @@ impl Principal {
 
     /// The name in the record.
     pub(crate) fn name(&self) -> Arc<str> {
-        self.to_string().into()
+        self.text().into()
+    }
+
+    /// The same, as a text in as much memory as it takes.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Principal::LocalHttp(uid) => numbered(&[LOCAL_HTTP], (*uid).into()),
+            other => other.to_string(),
+        }
     }
 
     /// Tells whether it may ask for all that the owner of this daemon may, the user who started it.
@@ -122,7 +134,7 @@ impl Principal {
 
     /// As the policies are told when they are asked for access to a session.
     pub(crate) fn asker(&self) -> Asker {
-        Asker { owner: self.is_for_owner(), ..Asker::new(&self.to_string()) }
+        Asker { owner: self.is_for_owner(), ..Asker::new(&self.text()) }
     }
 
     /// Tells whether a session that the principal named `began` began is the owner's alone.
@@ -137,7 +149,7 @@ impl fmt::Display for Principal {
             Principal::Uid(uid) => write!(f, "uid:{uid}"),
             Principal::Key(id) => write!(f, "key:{id}"),
             Principal::LocalTcp(uid) => write!(f, "local-tcp:{uid}"),
-            Principal::LocalHttp(uid) => write!(f, "local-http:{uid}"),
+            Principal::LocalHttp(uid) => write!(f, "{LOCAL_HTTP}{uid}"),
             Principal::Token(bearer) => write!(f, "token:{}", bearer.id),
             Principal::Certificate(certificate) => write!(f, "{certificate}"),
             Principal::Anonymous => f.write_str(ANONYMOUS),
@@ -162,6 +174,16 @@ mod tests {
         check(Some(0), 1000, "anonymous");
         check(None, 1000, "anonymous");
         check(Some(OVERFLOW_UID), OVERFLOW_UID, "anonymous");
+    }
+
+    #[test]
+    fn a_name_is_its_textual_form() {
+        for uid in [0, 1000, u32::MAX] {
+            let all = [Principal::Uid(uid), Principal::LocalTcp(uid), Principal::LocalHttp(uid)];
+            for who in all {
+                assert_eq!(*who.name(), *who.to_string());
+            }
+        }
     }
 
     #[test]

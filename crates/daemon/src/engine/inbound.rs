@@ -66,7 +66,7 @@ pub(super) fn read(
         }
     };
     let from = Asker {
-        principal: feed.who.to_string().into(),
+        principal: feed.who.text().into(),
         owner: feed.who.is_owner(),
         client: feed.about.client.clone(),
         // A client without hello may say what it is with each message.

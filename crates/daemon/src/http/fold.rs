@@ -18,6 +18,7 @@ use super::run::Ran;
 use super::seals::Seals;
 use super::signal::About;
 use super::step;
+use crate::numbered::numbered;
 use crate::principal::Principal;
 
 /// Whether the results of directives are waited for, unless they are answers.
@@ -172,7 +173,7 @@ fn done(payload: &Value) -> String {
 
 /// The name of a directive within its run.
 pub(super) fn directive_id(run: &str, index: usize) -> DirectiveId {
-    let name = format!("{run}.{index}");
+    let name = numbered(&[run, "."], u64::try_from(index).unwrap_or(u64::MAX));
     DirectiveId::new(name).expect("a session and two numbers are short")
 }
 

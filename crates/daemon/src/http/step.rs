@@ -15,6 +15,7 @@ use super::place;
 use super::run::Ran;
 use super::seals::Seals;
 use crate::engine::Verdict;
+use crate::numbered::numbered;
 use crate::principal::Principal;
 
 /// For how long a token is good at most, in milliseconds: as long as a session knows its messages.
@@ -211,7 +212,7 @@ fn noted(session: &SessionId, run: u64, result: &DirectiveResult) -> Option<Valu
 
 /// The name of a run: its session and the number of its signal.
 pub(super) fn run_name(session: &SessionId, seq: u64) -> String {
-    format!("{session}-{seq}")
+    numbered(&[session.as_str(), "-"], seq)
 }
 
 /// The name of a directive within its run.
