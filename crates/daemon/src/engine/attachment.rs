@@ -368,13 +368,17 @@ impl Drop for Attachment {
         let mut inner = self.session.lock();
         let shell = inner.feed(self.id).map(|feed| feed.about.shell.clone());
         inner.leave(self.id);
+        let is_unused = inner.is_unused();
         // Of two of a kind nobody knows whose buffers are whose.
         let left = shell.filter(|shell| inner.feeds.iter().all(|feed| feed.about.shell != *shell));
         drop(inner);
         if let Some(shell) = left {
             // Its buffers went with it, or will be reported again.
-            self.hub.overlays.left(&holder(&self.session.id, shell.as_ref()));
+            self.hub.overlays.left(|| holder(&self.session.id, shell.as_ref()));
         }
-        self.hub.sweep(&self.session.id);
+        // Whoever makes it unused later sees to it then.
+        if is_unused {
+            self.hub.sweep(&self.session.id);
+        }
     }
 }

@@ -154,17 +154,17 @@ impl Hub {
         if who == Principal::Anonymous {
             return Err(self.forbid(&who, Attempt::Attach(want.role, want.session.as_ref())));
         }
-        let Some(id) = want.session.clone() else { return self.attach_fresh(who, want) };
+        let Some(id) = &want.session else { return self.attach_fresh(who, want) };
         let wants_past = want.role == Role::Observer || want.cursor.is_some_and(|seq| seq > 0);
         // Held as soon as it is found: were it only seen, it could be swept with its last shell, and
         // be made anew without its past and with the wrong owner.
-        let held = match self.find(&id).await? {
+        let held = match self.find(id).await? {
             Some(held) => held,
             None if wants_past => return Err(unknown_session()),
-            None => self.find_or_begin(&id, &who.name()),
+            None => self.find_or_begin(id, &who.name()),
         };
         if !self.may_join(&who, want.role, &held.session) {
-            return Err(self.forbid(&who, Attempt::Attach(want.role, Some(&id))));
+            return Err(self.forbid(&who, Attempt::Attach(want.role, Some(id))));
         }
         self.join(&held, who, want)
     }
@@ -337,7 +337,8 @@ impl Hub {
     pub(super) fn wake_drive(self: &Arc<Hub>, session: &Arc<Session>, inner: &mut Inner) {
         if !inner.driving {
             inner.driving = true;
-            self.tasks.spawn(drive(Arc::clone(self), Arc::clone(session)));
+            // In a place of its own: a task is handed on several times until it is where it stays.
+            self.tasks.spawn(Box::pin(drive(Arc::clone(self), Arc::clone(session))));
         }
     }
 
@@ -572,8 +573,15 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.session.lock().pins -= 1;
-        self.hub.sweep(&self.session.id);
+        let is_unused = {
+            let mut inner = self.session.lock();
+            inner.pins -= 1;
+            inner.is_unused()
+        };
+        // Whoever makes it unused later sees to it then.
+        if is_unused {
+            self.hub.sweep(&self.session.id);
+        }
     }
 }
 

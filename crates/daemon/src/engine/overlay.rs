@@ -241,8 +241,12 @@ impl Overlays {
     }
 
     /// A shell left: what it has not saved is nobody's, until it says so again.
-    pub(super) fn left(&self, holder: &str) {
-        self.index().left(holder);
+    pub(super) fn left(&self, holder: impl FnOnce() -> String) {
+        let mut index = self.index();
+        // Mostly there are none, and nobody has to be named.
+        if !index.is_empty() {
+            index.left(&holder());
+        }
     }
 
     /// What of a batch has to be kept: no news is that something is gone that was not there.

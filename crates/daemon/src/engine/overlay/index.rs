@@ -136,6 +136,11 @@ impl Index {
         }
     }
 
+    /// Tells whether nothing was ever said about a buffer, or it is all over.
+    pub(super) fn is_empty(&self) -> bool {
+        self.sessions.is_empty()
+    }
+
     /// Takes back what was noted of a shell.
     pub(super) fn left(&mut self, holder: &str) {
         let entries = self.sessions.values_mut().flat_map(BTreeMap::values_mut);
