@@ -4,6 +4,7 @@
 //! costs no shared cache line. Not a log: no addresses, no ids, no texts.
 
 use std::fmt::Write as _;
+use std::sync::OnceLock;
 
 use bridle_wire::Code;
 use prometheus_client::encoding::text;
@@ -14,6 +15,9 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::conn::Closed;
+
+/// The status of a response that all is well with.
+const OK: u16 = 200;
 
 type ByLabel = Family<[(&'static str, &'static str); 1], Counter>;
 
@@ -35,6 +39,8 @@ pub(crate) struct Metrics {
     in_flight: Gauge,
     /// Responses of HTTP, by status.
     http: Family<[(&'static str, u16); 1], Counter>,
+    /// The one of them that nearly all are, once there is one: found without a lock.
+    http_ok: OnceLock<Counter>,
     /// Requests over HTTP that came too often, by what was counted.
     http_limited: ByLabel,
     /// Shared with the engine.
@@ -156,6 +162,7 @@ impl Metrics {
             errors,
             in_flight,
             http,
+            http_ok: OnceLock::new(),
             http_limited,
             engine,
         }
@@ -194,7 +201,11 @@ impl Metrics {
 
     /// Counts one response of HTTP.
     pub(crate) fn http(&self, status: u16) {
-        self.http.get_or_create(&[("status", status)]).inc();
+        let counter = || self.http.get_or_create(&[("status", status)]).clone();
+        match status {
+            OK => self.http_ok.get_or_init(counter).inc(),
+            _ => counter().inc(),
+        };
     }
 
     /// Counts a request over HTTP that came too often: of a principal, or of an address.

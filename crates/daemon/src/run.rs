@@ -73,7 +73,7 @@ pub async fn run(
     let stdio = until_stopped(shutdown, stdio, only_stdio).await;
 
     tracing::info!("stopping");
-    shared.stop.cancel();
+    shared.end();
     accepting.close();
     accepting.wait().await;
     let grace = shared.config.limits.shutdown_grace + LAST_CALL;

@@ -1,10 +1,13 @@
 //! What all connections of one daemon have in common.
 
 use std::fs::File;
+use std::future::poll_fn;
 use std::io::{self, Read};
 use std::num::NonZero;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::task::{Poll, Waker};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bridle_sexp::Dialect;
@@ -37,8 +40,10 @@ pub(crate) struct Shared {
     pub(crate) hub: Arc<Hub>,
     /// Texts that every connection sends, made once.
     pub(crate) words: Words,
-    /// Cancelled when the daemon stops.
+    /// Cancelled when the daemon stops, by [`Shared::end`].
     pub(crate) stop: CancellationToken,
+    /// Whether it is, or will be at once: seen without the lock of the token.
+    ending: AtomicBool,
     /// Every connection task.
     pub(crate) tasks: TaskTracker,
     /// Bytes held by all connections.
@@ -89,6 +94,7 @@ impl Shared {
             hub,
             words,
             stop: CancellationToken::new(),
+            ending: AtomicBool::new(false),
             tasks: TaskTracker::new(),
             budget: Arc::new(Budget::new(config.limits.in_flight)),
             metrics,
@@ -104,6 +110,28 @@ impl Shared {
             random,
             config,
         }))
+    }
+
+    /// Stops the daemon.
+    pub(crate) fn end(&self) {
+        self.ending.store(true, Ordering::Release);
+        self.stop.cancel();
+    }
+
+    /// Completes when the daemon stops. For tasks that wake often for other reasons: the token, whose
+    /// lock all of them share, is asked once for each waker.
+    pub(crate) async fn ended(&self) {
+        let mut stop = pin!(self.stop.cancelled());
+        let mut known: Option<Waker> = None;
+        poll_fn(|cx| {
+            let is_known = known.as_ref().is_some_and(|known| known.will_wake(cx.waker()));
+            if is_known && !self.ending.load(Ordering::Acquire) {
+                return Poll::Pending;
+            }
+            known = Some(cx.waker().clone());
+            stop.as_mut().poll(cx)
+        })
+        .await;
     }
 
     /// Connections open now.

@@ -12,11 +12,11 @@ use axum::body::{Bytes, HttpBody};
 #[derive(Debug)]
 pub(super) enum Read {
     /// All of it.
-    Whole(Vec<u8>),
+    Whole(Bytes),
     /// It is larger than it may be; this is its beginning.
     TooLarge(Vec<u8>),
     /// It broke off, or took too long; this is its beginning.
-    Broken(Vec<u8>),
+    Broken(Bytes),
 }
 
 /// Reads a body of at most `most` bytes.
@@ -24,12 +24,41 @@ pub(super) async fn read<B>(body: B, most: usize, deadline: Duration) -> Read
 where
     B: HttpBody<Data = Bytes> + Unpin,
 {
-    let mut bytes = Vec::new();
-    let ended = tokio::time::timeout(deadline, fill(body, most, &mut bytes)).await;
+    let mut came = Came::default();
+    let ended = tokio::time::timeout(deadline, fill(body, most, &mut came)).await;
     match ended {
-        Ok(Ended::Whole) => Read::Whole(bytes),
-        Ok(Ended::TooLarge) => Read::TooLarge(bytes),
-        Ok(Ended::Broken) | Err(_) => Read::Broken(bytes),
+        Ok(Ended::Whole) => Read::Whole(came.bytes()),
+        Ok(Ended::TooLarge) => Read::TooLarge(came.bytes().into()),
+        Ok(Ended::Broken) | Err(_) => Read::Broken(came.bytes()),
+    }
+}
+
+/// What came of a body: small ones come in one piece, which is not copied.
+#[derive(Default)]
+struct Came {
+    first: Bytes,
+    /// All, as soon as there is more than one piece.
+    all: Vec<u8>,
+}
+
+impl Came {
+    fn len(&self) -> usize {
+        self.first.len().max(self.all.len())
+    }
+
+    fn add(&mut self, piece: Bytes) {
+        if self.len() == 0 {
+            self.first = piece;
+            return;
+        }
+        if self.all.is_empty() {
+            self.all.extend_from_slice(&self.first);
+        }
+        self.all.extend_from_slice(&piece);
+    }
+
+    fn bytes(self) -> Bytes {
+        if self.all.is_empty() { self.first } else { self.all.into() }
     }
 }
 
@@ -39,7 +68,7 @@ enum Ended {
     Broken,
 }
 
-async fn fill<B>(mut body: B, most: usize, bytes: &mut Vec<u8>) -> Ended
+async fn fill<B>(mut body: B, most: usize, came: &mut Came) -> Ended
 where
     B: HttpBody<Data = Bytes> + Unpin,
 {
@@ -52,11 +81,40 @@ where
         };
         // Trailers say nothing here.
         let Ok(data) = data else { continue };
-        let room = most - bytes.len();
+        let room = most - came.len();
         if data.len() > room {
-            bytes.extend_from_slice(&data[..room]);
+            came.add(data.slice(..room));
             return Ended::TooLarge;
         }
-        bytes.extend_from_slice(&data);
+        came.add(data);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bytes, Came};
+
+    #[test]
+    fn pieces_are_put_together_and_one_stays_where_it_is() {
+        let check = |pieces: &[&'static str], whole: &str| {
+            let mut came = Came::default();
+            let mut len = 0;
+            for piece in pieces {
+                came.add(Bytes::from_static(piece.as_bytes()));
+                len += piece.len();
+                assert_eq!(came.len(), len, "{pieces:?}");
+            }
+            assert_eq!(came.bytes(), whole, "{pieces:?}");
+        };
+        check(&[], "");
+        check(&["", ""], "");
+        check(&["ab"], "ab");
+        check(&["", "ab"], "ab");
+        check(&["ab", ""], "ab");
+        check(&["ab", "", "c", "def"], "abcdef");
+        let only = Bytes::from_static(b"ab");
+        let mut came = Came::default();
+        came.add(only.clone());
+        assert_eq!(came.bytes().as_ptr(), only.as_ptr());
     }
 }

@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use axum::body::Bytes;
 use axum::extract::{Extension, Request, State};
 use axum::http::header::{CACHE_CONTROL, RETRY_AFTER};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
@@ -273,7 +274,7 @@ async fn take<T: Shape>(
     let read_so_far = body::read(body, MAX_BODY, deadline).await;
     peer.check(&headers).map_err(Refused::of)?;
     let bytes = match read_so_far {
-        Read::Whole(bytes) if bytes.is_empty() => b"{}".to_vec(),
+        Read::Whole(bytes) if bytes.is_empty() => Bytes::from_static(b"{}"),
         Read::Whole(bytes) if is_json(&headers) => bytes,
         Read::Whole(_) => return Err(Refused::of(Code::UnsupportedMediaType)),
         Read::TooLarge(_) => return Err(Refused::of(Code::PayloadTooLarge)),

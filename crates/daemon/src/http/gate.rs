@@ -7,7 +7,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::extract::{Extension, Request, State};
 use axum::http::HeaderMap;
@@ -73,6 +73,8 @@ pub(super) struct Peer {
     /// Pages of others that are let in, as the settings say.
     origins: Arc<[WebOrigin]>,
     speech: Speech,
+    /// A `Host` that named the address that was connected to: the next one is the same.
+    host: OnceLock<Box<str>>,
     /// Whose socket it is, looked up once.
     without_token: OnceCell<Principal>,
 }
@@ -81,7 +83,8 @@ impl Peer {
     /// A peer of which only the addresses are known, and the way that it came.
     pub(super) fn new(remote: SocketAddr, local: SocketAddr, way: Way) -> Peer {
         let (speech, without_token) = (Speech::Requests, OnceCell::new());
-        Peer { remote, local, way, speech, origins: Arc::default(), without_token }
+        let (origins, host) = (Arc::default(), OnceLock::new());
+        Peer { remote, local, way, speech, origins, host, without_token }
     }
 
     /// Lets pages of other origins in.
@@ -133,9 +136,12 @@ impl Peer {
         }
         let mut hosts = headers.get_all(HOST).iter();
         let host = hosts.next().and_then(|host| host.to_str().ok()).ok_or(Code::Forbidden)?;
-        if hosts.next().is_some() || !self.is_own(host) {
+        let is_known = || self.host.get().is_some_and(|known| **known == *host);
+        if hosts.next().is_some() || !(is_known() || self.is_own(host)) {
             return Err(Code::Forbidden);
         }
+        // Copied: a value is a part of the buffer of its connection. Of two at once either will do.
+        self.host.get_or_init(|| host.into());
         let mut origins = headers.get_all(ORIGIN).iter();
         let is_let_in = match (origins.next(), origins.next()) {
             (None, _) => true,

@@ -5,6 +5,7 @@
 //! that names none is a session of its own; its name is made of its id, so that a repeat finds it.
 
 use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -68,7 +69,7 @@ pub(super) fn own(who: &Principal, session: &SessionId) -> SessionId {
 }
 
 fn made(parts: &[&str]) -> SessionId {
-    let name = format!("{MADE}{}", hex(&hash(parts)));
+    let name = MADE.to_owned() + &hex(&hash(parts));
     SessionId::parse(&name).expect("hex digits are a name")
 }
 
@@ -86,25 +87,26 @@ fn hash(parts: &[&str]) -> [u8; NAME_BYTES] {
 /// Bytes as hex digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits = |byte: &u8| [byte >> 4, byte & 15].map(|digit| DIGITS[usize::from(digit)]);
-    bytes.iter().flat_map(digits).map(char::from).collect()
+    let digit = |digit: u8| DIGITS[usize::from(digit)];
+    let mut text = vec![0; 2 * bytes.len()];
+    for (pair, byte) in text.as_chunks_mut().0.iter_mut().zip(bytes) {
+        *pair = [digit(byte >> 4), digit(byte & 15)];
+    }
+    String::from_utf8(text).expect("hex digits are text")
 }
 
 /// Requests of all sessions, so that an id is not used again for another one. Each session knows
 /// its own for longer than the daemon runs.
 #[derive(Debug, Default)]
-pub(super) struct Seen(Mutex<Index>);
-
-/// By whom a request was sent, and its id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Key([u8; NAME_BYTES]);
-
-impl Key {
-    /// The key of a principal's request.
-    pub(super) fn of(who: &Principal, id: &RequestId) -> Key {
-        Key(hash(&[&who.name(), id.as_str()]))
-    }
+pub(super) struct Seen {
+    index: Mutex<Index>,
+    /// What keys are made with: nobody else knows it, so nobody finds two that are the same.
+    secrets: [RandomState; 2],
 }
+
+/// By whom a request was sent, and its id, as long as the daemon runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key([u64; 2]);
 
 #[derive(Debug, Default)]
 struct Index {
@@ -120,24 +122,31 @@ struct Entry {
 }
 
 impl Seen {
+    /// The key of a principal's request.
+    pub(super) fn key(&self, who: &Principal, id: &RequestId) -> Key {
+        // Hashed apart, so that none can be taken for the other.
+        let both = (who.text(), id.as_str());
+        Key([0, 1].map(|idx: usize| self.secrets[idx].hash_one(&both)))
+    }
+
     /// Tells whether an id was used with another body.
     pub(super) fn conflicts(&self, key: Key, body: Fingerprint) -> bool {
-        let index = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
         let known = index.by_key.get(&key).filter(|entry| entry.at.elapsed() < SEEN_FOR);
         known.is_some_and(|entry| entry.body != body)
     }
 
     /// Where a request of this id runs or ran.
     pub(super) fn run(&self, who: &Principal, id: &RequestId) -> Option<Run> {
-        let key = Key::of(who, id);
-        let index = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = self.key(who, id);
+        let index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
         index.by_key.get(&key).map(|entry| entry.run.clone())
     }
 
     /// Notes that what a request began goes on elsewhere: that is what calling it off ends.
     pub(super) fn goes_on(&self, who: &Principal, id: &RequestId, run: Run) {
-        let key = Key::of(who, id);
-        let mut index = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = self.key(who, id);
+        let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = index.by_key.get_mut(&key) {
             entry.run = run;
         }
@@ -146,7 +155,7 @@ impl Seen {
     /// Notes a request that was recorded.
     pub(super) fn note(&self, key: Key, body: Fingerprint, run: Run) {
         let at = Instant::now();
-        let mut index = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
         if index.by_key.insert(key, Entry { body, at, run }).is_some() {
             return;
         }
@@ -166,8 +175,14 @@ mod tests {
 
     use bridle_loop::SessionId;
 
-    use super::{Key, MAX_SEEN, Run, Seen};
+    use super::{MAX_SEEN, Run, Seen, hex};
     use crate::principal::Principal;
+
+    #[test]
+    fn bytes_are_two_digits_each() {
+        assert_eq!(hex(&[0x00, 0x0f, 0xa5, 0xff]), "000fa5ff");
+        assert_eq!(hex(&[]), "");
+    }
 
     #[test]
     fn an_id_is_a_principals_own_and_the_oldest_are_forgotten() {
@@ -176,16 +191,16 @@ mod tests {
         let (one, other) = (Fingerprint([1; 32]), Fingerprint([2; 32]));
         let who = Principal::LocalHttp(1000);
         let run = Run { session: SessionId::parse("desk").unwrap(), seq: 7 };
-        seen.note(Key::of(&who, &id(0)), one, run.clone());
+        seen.note(seen.key(&who, &id(0)), one, run.clone());
         assert_eq!(seen.run(&who, &id(0)), Some(run.clone()));
         assert_eq!(seen.run(&Principal::LocalHttp(1001), &id(0)), None);
-        assert!(!seen.conflicts(Key::of(&who, &id(0)), one));
-        assert!(seen.conflicts(Key::of(&who, &id(0)), other));
-        assert!(!seen.conflicts(Key::of(&Principal::LocalHttp(1001), &id(0)), other));
+        assert!(!seen.conflicts(seen.key(&who, &id(0)), one));
+        assert!(seen.conflicts(seen.key(&who, &id(0)), other));
+        assert!(!seen.conflicts(seen.key(&Principal::LocalHttp(1001), &id(0)), other));
         for n in 1..=MAX_SEEN {
-            seen.note(Key::of(&who, &id(n)), one, run.clone());
+            seen.note(seen.key(&who, &id(n)), one, run.clone());
         }
-        assert!(!seen.conflicts(Key::of(&who, &id(0)), other));
-        assert!(seen.conflicts(Key::of(&who, &id(1)), other));
+        assert!(!seen.conflicts(seen.key(&who, &id(0)), other));
+        assert!(seen.conflicts(seen.key(&who, &id(1)), other));
     }
 }

@@ -3,6 +3,7 @@
 //! The router calls [`exchange`]. The body is read before anything is refused, so that every
 //! refusal repeats the ids that are in it.
 
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -76,7 +77,7 @@ pub(super) async fn exchange(
     let (head, body) = request.into_parts();
     let deadline = http.shared.config.limits.frame_deadline;
     let read = body::read(body, http.limits.bytes, deadline).await;
-    answered(&http, &peer, &head, read).await
+    answered(&http, &peer, head, read).await
 }
 
 /// Tells whether a request is an exchange, by its head alone.
@@ -85,12 +86,7 @@ pub(super) fn is_exchange(head: &Parts) -> bool {
 }
 
 /// The same for a request that came to [`PATH`], without a router: past the gate, and carried out.
-pub(super) async fn posted(
-    http: &Arc<Http>,
-    peer: &Peer,
-    head: &Parts,
-    body: Incoming,
-) -> Response {
+pub(super) async fn posted(http: &Arc<Http>, peer: &Peer, head: Parts, body: Incoming) -> Response {
     if let Some(refusal) = gate::refused(http, peer, &head.headers).await {
         return refusal;
     }
@@ -100,8 +96,9 @@ pub(super) async fn posted(
 }
 
 /// Answers a request whose body was read.
-async fn answered(http: &Arc<Http>, peer: &Peer, head: &Parts, read: Read) -> Response {
-    let began = Instant::now();
+async fn answered(http: &Arc<Http>, peer: &Peer, head: Parts, read: Read) -> Response {
+    let is_told = tracing::enabled!(target: "bridle::http", tracing::Level::DEBUG);
+    let began = is_told.then(Instant::now);
     let marks = Marks::of(&head.headers);
     let received = parse(http, read).await;
     let echo = match &received {
@@ -110,15 +107,14 @@ async fn answered(http: &Arc<Http>, peer: &Peer, head: &Parts, read: Read) -> Re
     };
     let marks = marks.with(&echo);
     let admitted = admit(http, peer, &head.headers, received).await;
+    let admitted = admitted.map(|wanted| wanted.going_on(head.extensions.get::<GoesOn>()));
+    // A part of the buffer of its connection: not held while the engine works.
+    drop(head);
     let answered = match admitted {
-        Ok(wanted) => {
-            let wanted = wanted.going_on(head.extensions.get::<GoesOn>());
-            carry_out(http, wanted).await
-        }
+        Ok(wanted) => carry_out(http, wanted).await,
         Err(error) => Err(error),
     };
     let answered = answered.unwrap_or_else(|error| Answered::error(&echo, *error));
-    let is_told = tracing::enabled!(target: "bridle::http", tracing::Level::DEBUG);
     let correlation = is_told.then(|| marks.correlation().to_owned());
     let (response, code) = match answered {
         Answered::Stream(running, subject, follower) => {
@@ -134,20 +130,22 @@ async fn answered(http: &Arc<Http>, peer: &Peer, head: &Parts, read: Read) -> Re
     };
     let status = response.status().as_u16();
     http.shared.metrics.http(status);
-    let (code, ms) = (code.map_or("", Code::as_str), began.elapsed().as_millis());
-    tracing::debug!(target: "bridle::http", status, code, ms, correlation, "exchange");
+    if let Some(began) = began {
+        let (code, ms) = (code.map_or("", Code::as_str), began.elapsed().as_millis());
+        tracing::debug!(target: "bridle::http", status, code, ms, correlation, "exchange");
+    }
     response
 }
 
 /// A request that may run.
 struct Admitted {
     who: Principal,
-    received: Received,
+    received: Box<Received>,
     /// What it is remembered by, if it has an id.
     key: Option<Key>,
     bytes: usize,
     form: Form,
-    /// The name by which it came here.
+    /// The name by which it came here; left out where it refers to nothing.
     host: Box<str>,
     step: Option<Step>,
     /// What it goes on with, where that cannot be seen in it.
@@ -174,25 +172,26 @@ enum Form {
 }
 
 /// Reads the message; large ones on another thread.
-async fn parse(http: &Http, read: Read) -> Result<(Received, usize), Box<Refused>> {
+async fn parse(http: &Http, read: Read) -> Result<(Box<Received>, usize), Box<Refused>> {
     let (bytes, is_whole) = match read {
         Read::Whole(bytes) => (bytes, true),
         Read::TooLarge(mut bytes) => {
             // One byte more than is taken, so that the reader says so itself.
             bytes.push(b' ');
-            (bytes, true)
+            (bytes.into(), true)
         }
         Read::Broken(bytes) => (bytes, false),
     };
     let (count, limits) = (bytes.len(), http.limits);
-    let read = move || receive(&bytes, &limits);
+    // Passed on by several hands: in a place of its own.
+    let read = move || receive(&bytes, &limits).map(Box::new);
     let received = if count <= LARGE {
         read()
     } else {
         let apart = tokio::task::spawn_blocking(read).await;
         apart.unwrap_or_else(|error| {
             tracing::error!(%error, "a message could not be read apart");
-            receive(b"", &limits)
+            receive(b"", &limits).map(Box::new)
         })
     };
     match received {
@@ -210,7 +209,7 @@ async fn admit(
     http: &Http,
     peer: &Peer,
     headers: &HeaderMap,
-    received: Result<(Received, usize), Box<Refused>>,
+    received: Result<(Box<Received>, usize), Box<Refused>>,
 ) -> Result<Admitted, Box<ErrorObject>> {
     let of = |code| Box::new(ErrorObject::of(code));
     peer.check(headers).map_err(of)?;
@@ -228,16 +227,24 @@ async fn admit(
         return Err(of(Code::HeaderMismatch));
     }
     check_context(&received)?;
-    let bearer = Bearer { who: &who, message: &received.message, now: now() };
-    let step = step::take(&http.seals, bearer)?;
-    let key = id.map(|id| Key::of(&who, id));
+    let context = received.message.context();
+    let step = match context.is_some_and(|context| context.continuation.is_some()) {
+        true => {
+            let bearer = Bearer { who: &who, message: &received.message, now: now() };
+            step::take(&http.seals, bearer)?
+        }
+        false => None,
+    };
+    let key = id.map(|id| http.seen.key(&who, id));
     if key.is_some_and(|key| http.seen.conflicts(key, received.fingerprint)) {
         return Err(of(Code::IdempotencyConflict));
     }
     if http.shared.budget.full() {
         return Err(of(Code::EngineOverloaded));
     }
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default().into();
+    let refers = context.is_some_and(|context| !context.attachments.is_empty());
+    let host = headers.get(HOST).filter(|_| refers).and_then(|host| host.to_str().ok());
+    let host = host.unwrap_or_default().into();
     Ok(Admitted { who, received, key, bytes, form, host, step, of: None })
 }
 
@@ -267,7 +274,8 @@ async fn carry_out(http: &Arc<Http>, admitted: Admitted) -> Result<Answered, Box
     let context = received.message.context();
     let about = About::of(context.and_then(|context| context.shell.as_ref()));
     if step::is_results_alone(&received.message) {
-        return answer_by_name(http, Heard { received: &received, about: &about, who: &who }).await;
+        let heard = Heard { received: &received, about: &about, who: &who };
+        return Box::pin(answer_by_name(http, heard)).await;
     }
     let patience = Patience::of(context);
     let is_resumed = matches!(form, Form::Stream(Some(_)));
@@ -299,7 +307,7 @@ async fn carry_out(http: &Arc<Http>, admitted: Admitted) -> Result<Answered, Box
         let subject = Subject { received, about, who, last, until: patience.until, end };
         return Ok(Answered::Stream(running, Box::new(subject), follower));
     }
-    let ran = within(http, patience.until, running.finish()).await?;
+    let ran = within(http, patience.until, pin!(running.finish())).await?;
     if let Some(end) = end {
         end.abort();
     }
@@ -365,28 +373,42 @@ async fn begin(
     host: &str,
     in_time: Instant,
 ) -> Result<Running, Box<ErrorObject>> {
-    let message = &wanted.received.message;
-    if !wanted.is_resumed && files::repeats_first(message.context()) {
-        if message.request_id.is_some() {
-            wanted.is_resumed = true;
-            let found = async { Ok(run::begin(http, wanted).await) };
-            match within(http, in_time, found).await? {
-                Err(Code::StreamExpired) => wanted.is_resumed = false,
-                found => return found.map_err(|code| Box::new(ErrorObject::of(code))),
-            }
-        }
-        let resolved = files::resolve(http, &wanted.who, host, message.context());
-        let resolved = within(http, in_time, async { Ok(resolved.await) }).await??;
-        wanted.files = resolved;
+    if !wanted.is_resumed && files::repeats_first(wanted.received.message.context()) {
+        // Rare, and much to keep while it is waited for: in a place of its own.
+        return Box::pin(begin_with_files(http, wanted, host, in_time)).await;
     }
-    within(http, in_time, run::begin(http, wanted)).await
+    within(http, in_time, pin!(run::begin(http, wanted))).await
 }
 
-/// Waits until the time is over, or the daemon stops.
+/// The same for a request that refers to something.
+async fn begin_with_files(
+    http: &Arc<Http>,
+    wanted: &mut Wanted<'_>,
+    host: &str,
+    in_time: Instant,
+) -> Result<Running, Box<ErrorObject>> {
+    let message = &wanted.received.message;
+    if message.request_id.is_some() {
+        wanted.is_resumed = true;
+        let found = async { Ok(run::begin(http, wanted).await) };
+        let found = within(http, in_time, pin!(found)).await?;
+        match found {
+            Err(Code::StreamExpired) => wanted.is_resumed = false,
+            found => return found.map_err(|code| Box::new(ErrorObject::of(code))),
+        }
+    }
+    let resolved = files::resolve(http, &wanted.who, host, message.context());
+    let resolved = within(http, in_time, pin!(async { Ok(resolved.await) })).await??;
+    wanted.files = resolved;
+    within(http, in_time, pin!(run::begin(http, wanted))).await
+}
+
+/// Waits until the time is over, or the daemon stops. The work stays where it is: there is much of it,
+/// and every hand that it goes through would keep a place for it.
 async fn within<T>(
     http: &Http,
     time: Instant,
-    work: impl Future<Output = Result<T, Code>>,
+    work: Pin<&mut impl Future<Output = Result<T, Code>>>,
 ) -> Result<T, Box<ErrorObject>> {
     let done = tokio::select! {
         biased;
@@ -398,7 +420,7 @@ async fn within<T>(
 
 /// Completes when the daemon stops and there is just enough time left to say so.
 pub(super) async fn stopped(http: &Http) {
-    http.shared.stop.cancelled().await;
+    http.shared.ended().await;
     tokio::time::sleep(http.shared.config.limits.shutdown_grace / 2).await;
 }
 
@@ -412,18 +434,37 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     if !headers.get_all(CONTENT_ENCODING).iter().all(is_plain) {
         return false;
     }
+    if kind == "application/json" {
+        return true;
+    }
     let mut parts = kind.split(';').map(str::trim);
-    let essence = parts.next().unwrap_or_default().to_ascii_lowercase();
-    let is_json = essence == "application/json"
-        || (essence.starts_with("application/") && essence.ends_with("+json"));
+    let essence = parts.next().unwrap_or_default();
+    let is_json = essence.eq_ignore_ascii_case("application/json")
+        || (begins(essence, "application/") && ends(essence, "+json"));
     let charsets = parts.filter_map(|part| part.split_once('='));
     let mut charsets = charsets.filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
     is_json
         && charsets.all(|(_, value)| value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8"))
 }
 
+/// Tells whether a text begins with another, whatever the case.
+fn begins(text: &str, start: &str) -> bool {
+    let first = text.as_bytes().get(..start.len());
+    first.is_some_and(|first| first.eq_ignore_ascii_case(start.as_bytes()))
+}
+
+/// The same for its end.
+fn ends(text: &str, end: &str) -> bool {
+    let from = text.len().checked_sub(end.len());
+    let last = from.and_then(|from| text.as_bytes().get(from..));
+    last.is_some_and(|last| last.eq_ignore_ascii_case(end.as_bytes()))
+}
+
 /// What a shell says that takes JSON.
 const JSON_RANGES: [&str; 3] = ["*/*", "application/*", "application/json"];
+
+/// What a shell says behind a type that it does not take.
+const REFUSALS: [&str; 4] = ["q=0", "q=0.0", "q=0.00", "q=0.000"];
 
 /// Tells whether the shell takes one of these types; one that says nothing takes JSON.
 fn accepts(headers: &HeaderMap, types: &[&str]) -> bool {
@@ -432,7 +473,7 @@ fn accepts(headers: &HeaderMap, types: &[&str]) -> bool {
         .iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
-        .map(|range| range.trim().to_ascii_lowercase())
+        .map(str::trim)
         .filter(|range| !range.is_empty())
         .peekable();
     if ranges.peek().is_none() {
@@ -441,8 +482,9 @@ fn accepts(headers: &HeaderMap, types: &[&str]) -> bool {
     ranges.any(|range| {
         let mut parts = range.split(';').map(str::trim);
         let kind = parts.next().unwrap_or_default();
-        let is_refused = parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"));
-        types.contains(&kind) && !is_refused
+        let is_none = |part| REFUSALS.iter().any(|none: &&str| none.eq_ignore_ascii_case(part));
+        let is_refused = parts.any(is_none);
+        types.iter().any(|wanted| wanted.eq_ignore_ascii_case(kind)) && !is_refused
     })
 }
 

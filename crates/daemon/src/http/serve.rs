@@ -158,7 +158,7 @@ where
     let mut connection = pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
-        () = http.shared.stop.cancelled() => {
+        () = http.shared.ended() => {
             connection.as_mut().graceful_shutdown();
             match tokio::time::timeout(limits.shutdown_grace, connection).await {
                 Ok(ended) => ended,
@@ -189,7 +189,7 @@ async fn answer(
         // What nearly all requests are needs no looking up.
         None if link.face == Face::Whole && post::is_exchange(&parts) => {
             // In one piece of memory of its own, which a connection that waits does not hold.
-            Box::pin(post::posted(&http, &peer, &parts, body)).await
+            Box::pin(post::posted(&http, &peer, parts, body)).await
         }
         None => {
             let mut router = link.router.clone();

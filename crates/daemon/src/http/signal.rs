@@ -22,6 +22,9 @@ const COMMAND_SHELL: &str = "command_shell";
 /// Where a request that takes a step has the id by which it is called off: it is known by the step.
 pub(super) const NAMED: &str = "request-id";
 
+/// What is said of most requests, at most.
+const USUAL_PAIRS: usize = 4;
+
 /// The prompt that a request makes. It names the request by its fingerprint, so that another body
 /// under the same id is another message. `files` are the facts of its attachments, in order.
 pub(super) fn message(
@@ -32,10 +35,11 @@ pub(super) fn message(
     let context = received.message.context();
     let intent = context.and_then(|context| context.user_intent.as_ref());
     let text = intent.map_or("", |intent| intent.as_str());
-    let mut pairs = match step {
-        Some(_) if text.trim().is_empty() => vec![("sensor", Value::keyword("continue"))],
-        _ => vec![("sensor", Value::keyword("user-prompt")), ("text", Value::str(text))],
-    };
+    let mut pairs = Vec::with_capacity(USUAL_PAIRS);
+    match step {
+        Some(_) if text.trim().is_empty() => pairs.push(("sensor", Value::keyword("continue"))),
+        _ => pairs.extend([("sensor", Value::keyword("user-prompt")), ("text", Value::str(text))]),
+    }
     if let Some(context) = context {
         pairs.extend(beside(context, files));
     }

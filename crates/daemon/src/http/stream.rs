@@ -60,7 +60,7 @@ pub(super) fn last_event(headers: &HeaderMap) -> Option<u64> {
 
 /// What a stream is about.
 pub(super) struct Subject {
-    pub(super) received: Received,
+    pub(super) received: Box<Received>,
     pub(super) about: About,
     pub(super) who: Principal,
     /// The event that the shell saw last.

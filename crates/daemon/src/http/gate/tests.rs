@@ -34,6 +34,22 @@ fn only_this_machine_is_a_host() {
 }
 
 #[test]
+fn a_host_that_was_good_makes_no_other_good() {
+    let ends = ("127.0.0.1:50000".parse().unwrap(), "127.0.0.1:8788".parse().unwrap());
+    let peer = Peer::new(ends.0, ends.1, Way::Plain);
+    let check = |host: &'static str, good: bool| {
+        let headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static(host))]);
+        assert_eq!(peer.check(&headers).is_ok(), good, "{host}");
+    };
+    for _ in 0..2 {
+        check("evil.example:8788", false);
+        check("localhost:8788", true);
+        check("127.0.0.1:8788", true);
+        check("localhost:80", false);
+    }
+}
+
+#[test]
 fn only_the_same_origin_may_ask() {
     let host = (HOST, "localhost:8788");
     assert!(is_let_in(&[host.clone(), (ORIGIN, "http://localhost:8788")]));
