@@ -75,7 +75,10 @@ impl Keyword {
         // Nothing is as long as its spelling that has a protected character in it, and most are
         // told apart by their length.
         match self.0.len() == name.len() {
-            true => self.0.eq_ignore_ascii_case(name) && !self.0.contains('\\'),
+            true => {
+                let is_plain = || &*self.0 != EMPTY && !self.0.contains('\\');
+                self.0.eq_ignore_ascii_case(name) && is_plain()
+            }
             false => self.0.len() > name.len() && self.is_protected_as(name),
         }
     }

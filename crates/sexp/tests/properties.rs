@@ -325,5 +325,7 @@ proptest! {
         let keyword = Keyword::from_name(&name);
         prop_assert_eq!(keyword.is(&other), keyword.name().eq_ignore_ascii_case(&other));
         prop_assert!(keyword.is(&name) && keyword.is(&name.to_ascii_uppercase()));
+        // The name of no characters has a spelling of two, which is a name as well.
+        prop_assert!(!Keyword::from_name("").is("||") && Keyword::from_name("||").is("||"));
     }
 }

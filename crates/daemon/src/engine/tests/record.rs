@@ -137,19 +137,19 @@ async fn health_recovers_without_traffic() {
 async fn evicted_sessions_remember() {
     let rig = Rig::with(|config| config.engine.loaded = 1).await;
     let shells = [rig.join("a", |_| {}).await, rig.join("b", |_| {}).await];
-    for round in 0..5 {
+    for round in 0..7 {
         for shell in &shells {
             shell.prompt(round, "why");
             shell.body(Kind::Say).await;
         }
     }
     for shell in &shells {
-        assert_eq!(shell.0.snapshot().seq, 10);
+        assert_eq!(shell.0.snapshot().seq, 14);
     }
     let reader = Reader::open(rig.path()).expect("the record");
     // Whoever is asked makes another one give its memory back, unless that is still at work.
     let saved = async {
-        let mut round = 5;
+        let mut round = 7;
         while reader.load("a", 0).expect("loaded").checkpoint.is_none() {
             shells[1].prompt(round, "why");
             shells[1].body(Kind::Say).await;
