@@ -18,7 +18,7 @@ impl History {
     pub(super) fn whole(&self, decided: &Record, body: Value) -> Result<Value, Error> {
         let (Some(place), Some(cause)) = (place(&body), decided.cause) else { return Ok(body) };
         let Some(event) = self.reader.record(cause)? else { return Ok(body) };
-        let proposals = event.body.text().map(body::value).unwrap_or(Value::Nil);
+        let proposals = event.body.text().map_or(Value::Nil, body::value);
         let proposals = proposals.get("proposals").and_then(Value::elements).unwrap_or_default();
         let payload = proposals.get(place).and_then(|proposal| proposal.get("payload"));
         Ok(payload.map_or(body.clone(), |payload| with(&body, payload)))

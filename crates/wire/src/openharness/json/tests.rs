@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::canonical::by_utf16;
 use super::string::{is_special, plain};
-use super::{Document, Fault, Json, Number, Object, canonical};
+use super::{Document, Fault, Json, Node, Number, Object, canonical};
 use crate::openharness::{Limits, Shape as _};
 
 fn canonical_text(text: &str) -> String {
@@ -132,14 +132,14 @@ fn a_key_is_what_it_means() {
     let limits = Limits::default();
     let text = r#"{"\u0061b":1,"a":{"ab":2},"":3,"ab\u0000":[4]}"#;
     let document = Document::read(text.as_bytes(), &limits).unwrap();
-    let get = |key| document.root().get(key).map(|found| found.source());
+    let get = |key| document.root().get(key).map(Node::source);
     assert_eq!(get("ab"), Some("1"));
     assert_eq!(get("a"), Some(r#"{"ab":2}"#));
     assert_eq!(get(""), Some("3"));
     assert_eq!(get("ab\0"), Some("[4]"));
     assert_eq!(get("b"), None);
     assert_eq!(document.root().get("a").unwrap().get("ab").unwrap().source(), "2");
-    assert_eq!(document.root().get("ab").unwrap().get("x").map(|found| found.source()), None);
+    assert_eq!(document.root().get("ab").unwrap().get("x").map(Node::source), None);
 }
 
 #[test]
