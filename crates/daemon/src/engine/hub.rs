@@ -39,7 +39,7 @@ use super::drive::drive;
 use super::facts;
 use super::feed::{Feed, Reading};
 use super::guard::Guard;
-use super::keeper::{GROUP, Keeper, NotKept};
+use super::keeper::{Keeper, NotKept};
 use super::load;
 use super::overlay::Overlays;
 use super::readers::Readers;
@@ -54,9 +54,9 @@ use crate::librarian::Librarian;
 use crate::metrics::EngineMetrics;
 use crate::principal::Principal;
 
-/// Sessions that are stepped through at the same time: as many as one commit takes. Others wait
-/// with their messages alone: 5,000 prompts at once left 76 MiB behind instead of 133.
-const DESKS: usize = GROUP;
+/// Sessions that are stepped through at the same time: as many as a few commits take. Others wait with
+/// their messages alone: 5,000 prompts at once left 76 MiB behind instead of 133.
+const DESKS: usize = 512;
 
 /// How long a list of questions waits for sessions that are still being loaded after the start, and a
 /// question about a buffer for what was said before it.
