@@ -1,25 +1,16 @@
 //! Names that end in a number, made without the machinery of formatting: every request has some.
 
-/// Digits of the largest number.
-const MAX_DIGITS: usize = 20;
+use bridle_sexp::print_count;
 
-/// Texts and a number behind them, in as much memory as that takes.
+/// Room for the digits of most numbers, in bytes.
+const DIGITS: usize = 8;
+
+/// Texts and a number behind them.
 pub(crate) fn numbered(before: &[&str], number: u64) -> String {
-    let (mut digits, mut at, mut rest) = ([b'0'; MAX_DIGITS], MAX_DIGITS, number);
-    loop {
-        at -= 1;
-        // Less than ten.
-        digits[at] += (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    let digits = std::str::from_utf8(&digits[at..]).expect("digits are text");
-    let room = before.iter().map(|text| text.len()).sum::<usize>() + digits.len();
-    let mut name = String::with_capacity(room);
+    let room = before.iter().map(|text| text.len()).sum::<usize>();
+    let mut name = String::with_capacity(room + DIGITS);
     before.iter().for_each(|text| name.push_str(text));
-    name.push_str(digits);
+    print_count(number, &mut name);
     name
 }
 

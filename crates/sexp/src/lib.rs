@@ -35,7 +35,7 @@ pub use canonical::canonical;
 pub use error::{Category, Error, Place};
 pub use limits::{Comments, Dialect, Limits};
 pub use plist::Pairs;
-pub use print::{print, print_int, print_keyword, print_str};
+pub use print::{print, print_count, print_int, print_keyword, print_str};
 pub use read::character::Char;
 pub use read::{Progress, Reader, read_one};
 pub use symbol::{Keyword, Symbol};

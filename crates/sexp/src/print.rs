@@ -37,6 +37,27 @@ pub fn print_int(number: i64, out: &mut String) {
     integer(number, out);
 }
 
+/// Appends the digits of a count, without the machinery of formatting.
+pub fn print_count(number: u64, out: &mut String) {
+    // Most that are written are counts of little or nothing.
+    if let Ok(digit @ 0..10) = u8::try_from(number) {
+        return out.push(char::from(b'0' + digit));
+    }
+    // As many as the largest number has.
+    let mut digits = [b'0'; 20];
+    let (mut rest, mut first) = (number, digits.len());
+    loop {
+        first -= 1;
+        // Less than ten.
+        digits[first] += u8::try_from(rest % 10).unwrap_or_default();
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    out.push_str(std::str::from_utf8(&digits[first..]).unwrap_or_default());
+}
+
 /// Appends the canonical text of the keyword of these characters.
 pub fn print_keyword(name: &str, out: &mut String) {
     out.push(':');
@@ -138,24 +159,8 @@ fn atom(value: &Value, dialect: Dialect, out: &mut String) {
 }
 
 fn integer(number: i64, out: &mut String) {
-    // Most that are written are counts of little or nothing.
-    if let Ok(digit @ 0..10) = u8::try_from(number) {
-        return out.push(char::from(b'0' + digit));
-    }
-    // The digits of the largest number, and its sign.
-    let mut digits = [b'-'; 20];
-    let (mut rest, mut first) = (number.unsigned_abs(), digits.len());
-    loop {
-        first -= 1;
-        // Less than ten.
-        digits[first] = b'0' + u8::try_from(rest % 10).unwrap_or_default();
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
     if number < 0 {
-        first -= 1;
+        out.push('-');
     }
-    out.push_str(std::str::from_utf8(&digits[first..]).unwrap_or_default());
+    print_count(number.unsigned_abs(), out);
 }

@@ -3,8 +3,8 @@
 
 use bridle_sexp::json::{from_json, to_json};
 use bridle_sexp::{
-    Comments, Dialect, Keyword, Kind, Node, Progress, Reader, Value, canonical, print, print_int,
-    read_one,
+    Comments, Dialect, Keyword, Kind, Node, Progress, Reader, Value, canonical, print, print_count,
+    print_int, read_one,
 };
 use proptest::prelude::*;
 
@@ -314,6 +314,9 @@ proptest! {
             let mut out = String::new();
             print_int(number, &mut out);
             prop_assert_eq!(out, number.to_string());
+            let (count, mut out) = (number.cast_unsigned(), String::new());
+            print_count(count, &mut out);
+            prop_assert_eq!(out, count.to_string());
         }
     }
 

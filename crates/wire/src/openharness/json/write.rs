@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use bridle_sexp::print_count;
+
 use super::string::{is_special, plain};
 
 /// JSON text in the making.
@@ -15,9 +17,6 @@ pub struct Writer {
     keyed: bool,
     layout: Option<usize>,
 }
-
-/// Digits of the largest count.
-const MAX_DIGITS: usize = 20;
 
 /// Room for a message from the start, in bytes.
 const USUAL: usize = 1 << 10;
@@ -98,20 +97,9 @@ impl Writer {
     }
 
     /// Writes a count.
-    pub(in crate::openharness) fn count(&mut self, mut count: u64) {
-        let mut digits = [b'0'; MAX_DIGITS];
-        let mut at = digits.len();
-        loop {
-            at -= 1;
-            // A digit is less than ten.
-            digits[at] += (count % 10) as u8;
-            count /= 10;
-            if count == 0 {
-                break;
-            }
-        }
+    pub(in crate::openharness) fn count(&mut self, count: u64) {
         self.begin();
-        self.out.extend(digits[at..].iter().copied().map(char::from));
+        print_count(count, &mut self.out);
         self.comma = true;
     }
 
