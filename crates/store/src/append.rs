@@ -68,6 +68,8 @@ pub struct Draft {
     pub body: String,
     /// By which the message that it is will be known. Only one that is numbered can have it.
     pub receipt: Option<Receipt>,
+    /// What of its body is kept with another draft alone.
+    pub shared: Option<Shared>,
 }
 
 impl Draft {
@@ -89,6 +91,7 @@ impl Draft {
             kind,
             body: body.into(),
             receipt: None,
+            shared: None,
         }
     }
 
@@ -106,12 +109,33 @@ impl Draft {
         self
     }
 
+    /// The same, with a part of its body kept with another draft alone.
+    #[must_use]
+    pub fn sharing(mut self, shared: Shared) -> Self {
+        self.shared = Some(shared);
+        self
+    }
+
     /// The same, with a cause.
     #[must_use]
     pub fn caused_by(mut self, cause: Cause) -> Self {
         self.cause = cause;
         self
     }
+}
+
+/// A part of a body that stands in another one too. It is kept there alone; who reads the record gets all
+/// of it, unless the other one is forgotten: then both are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shared {
+    /// Where it begins in this body, in bytes.
+    pub from: usize,
+    /// The other one: a later draft of the same append and session, by its index, that shares nothing.
+    pub with: usize,
+    /// Where it begins there.
+    pub at: usize,
+    /// How many bytes it has.
+    pub bytes: usize,
 }
 
 /// What a record follows from.

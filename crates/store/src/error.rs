@@ -147,6 +147,12 @@ pub enum Refusal {
         /// Index of the draft in its append.
         draft: usize,
     },
+    /// What a body shares is not in the other one.
+    #[error("draft {draft} shares what does not stand in a later draft of its session")]
+    Shared {
+        /// Index of the draft in its append.
+        draft: usize,
+    },
     /// The daemon's own records are no stream and have no state or effects.
     #[error("the daemon itself has no {0}")]
     Daemon(&'static str),

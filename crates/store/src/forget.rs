@@ -9,6 +9,7 @@ use rusqlite::{OptionalExtension, params};
 use crate::append::{Cause, Checkpoint, Draft};
 use crate::error::Error;
 use crate::fault;
+use crate::leaf;
 use crate::record::Number;
 use crate::schema::{self, count, int};
 use crate::seal::{self, SALT, Salt};
@@ -53,7 +54,7 @@ impl Store {
         if name.is_empty() {
             return Err(Error::NotSealed(name.into()));
         }
-        let number = self.transact(1, |batch| {
+        let number = self.transact(1, 0, |batch| {
             let session = find_session(batch, name)?;
             // Nothing is written to it again, nor remembered of it.
             batch.settle()?;
@@ -79,7 +80,7 @@ impl Store {
         state: Option<&Checkpoint>,
         by: &By,
     ) -> Result<Forgotten, Error> {
-        let forgot = self.transact(1, |batch| {
+        let forgot = self.transact(1, 0, |batch| {
             destroy_record(batch, number)?;
             if let Some(state) = state {
                 batch.checkpoint(state)?;
@@ -183,19 +184,16 @@ fn first_record(batch: &Batch<'_>, session: i64) -> Result<Option<Number>, Error
 
 fn destroy_record(batch: &Batch<'_>, number: Number) -> Result<(), Error> {
     let connection = batch.connection();
-    let found: Option<(i64, bool)> = connection
-        .query_row(
-            "SELECT session, (SELECT forgotten FROM session WHERE id = session)
-             FROM record WHERE number = ?1",
-            [int(number.0)],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )
-        .optional()?;
-    match found {
+    let forgotten = match leaf::whose(connection, int(number.0))? {
         None => return Err(Error::NoRecord(number)),
         Some((0, _)) => return Err(Error::NotSealed(number.to_string().into())),
-        Some((_, true)) => return Err(Error::AlreadyForgotten(number.to_string().into())),
-        Some((_, false)) => {}
+        Some((session, _)) => {
+            let sql = "SELECT forgotten FROM session WHERE id = ?1";
+            connection.query_row(sql, [session], |row| row.get(0))?
+        }
+    };
+    if forgotten {
+        return Err(Error::AlreadyForgotten(number.to_string().into()));
     }
     let (first, mut salts): (i64, Vec<u8>) = connection.query_row(
         "SELECT first, salts FROM salt WHERE first <= ?1 ORDER BY first DESC LIMIT 1",

@@ -46,6 +46,7 @@
 mod beside;
 mod chain;
 mod error;
+mod leaf;
 mod places;
 mod schema;
 mod seal;
@@ -62,10 +63,12 @@ pub mod record;
 pub mod shelf;
 pub mod store;
 mod tail;
+mod varint;
 pub mod verify;
 
 pub use append::{
-    Append, Cause, Checkpoint, Draft, NewSession, Numbers, Open, Receipt, Wake, valid_session_name,
+    Append, Cause, Checkpoint, Draft, NewSession, Numbers, Open, Receipt, Shared, Wake,
+    valid_session_name,
 };
 pub use copier::Copier;
 pub use error::{Broken, Error, Flaw, Refusal};

@@ -10,12 +10,10 @@ use rusqlite::{Connection, params};
 use crate::error::Error;
 use crate::schema::count;
 use crate::tail;
+use crate::varint;
 
 /// What stands for a session where the packed bytes are not as we write them: no session has it.
 const NONE: i64 = -1;
-
-/// Bits of a number in each packed byte; the highest one says that another byte follows.
-const BITS: u32 = 7;
 
 /// Settled rows within a range of numbers, the first of them perhaps from before it.
 macro_rules! settled_rows {
@@ -35,22 +33,13 @@ pub(crate) const BACKWARD: &str = settled_rows!("DESC");
 /// What is not settled yet.
 pub(crate) const LATER: &str = "SELECT first, sessions FROM salt WHERE first > ?1 ORDER BY first";
 
-/// The sessions of some records, one after the other: little end first, seven bits a byte.
+/// The sessions of some records, one after the other.
 pub(crate) fn pack(sessions: &[i64]) -> Vec<u8> {
     let mut packed = Vec::with_capacity(2 * sessions.len());
     for session in sessions {
-        let mut rest = count(*session);
-        while rest >> BITS != 0 {
-            packed.push(0x80 | low_bits(rest));
-            rest >>= BITS;
-        }
-        packed.push(low_bits(rest));
+        varint::write(&mut packed, count(*session));
     }
     packed
-}
-
-fn low_bits(number: u64) -> u8 {
-    (number & 0x7f) as u8
 }
 
 /// The sessions of the records from `first` on, with their numbers.
@@ -74,20 +63,11 @@ impl Iterator for Packed<'_> {
     type Item = (i64, i64);
 
     fn next(&mut self) -> Option<(i64, i64)> {
-        let (first, mut rest) = self.rest.split_first()?;
-        let mut session = u64::from(first & 0x7f);
-        let (mut byte, mut shift) = (*first, 0);
-        while byte & 0x80 != 0 {
-            shift += BITS;
-            let Some((next, after)) = rest.split_first().filter(|_| shift < i64::BITS) else {
-                // Bytes of somebody else: this record and those behind it are nobody's.
-                session = u64::MAX;
-                rest = &[];
-                break;
-            };
-            session |= u64::from(next & 0x7f) << shift;
-            (byte, rest) = (*next, after);
+        if self.rest.is_empty() {
+            return None;
         }
+        // Bytes of somebody else: this record and those behind it are nobody's.
+        let (session, rest) = varint::read(self.rest).unwrap_or((u64::MAX, &[]));
         self.rest = rest;
         let number = self.number;
         self.number = number.saturating_add(1);

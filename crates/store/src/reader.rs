@@ -3,14 +3,14 @@
 //! exists; changes nothing.
 
 mod opener;
-mod row;
 
 use std::ops::{ControlFlow, RangeInclusive};
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension, Row, Rows, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use crate::error::Error;
+use crate::leaf::{self, Raw};
 use crate::places::{self, Packed};
 use crate::record::{Filter, Hash, Head, Number, Record};
 use crate::schema::{self, count, int};
@@ -18,7 +18,6 @@ use crate::store::{self, RECEIPT_AGE};
 use crate::tail::{self, Tail};
 
 pub(crate) use opener::{Opened, Opener};
-pub(crate) use row::{Raw, columns};
 
 /// Most records that one call returns, whatever its limit says.
 pub const MAX_PAGE: usize = 4096;
@@ -143,16 +142,15 @@ impl Reader {
         limit: usize,
     ) -> Result<Vec<Record>, Error> {
         let moment = self.moment()?;
-        let wanted = |raw: &Raw| {
+        let wanted = |raw: &Raw<'_>| {
             filter.kinds.is_empty() || filter.kinds.iter().any(|kind| kind.as_bytes() == raw.kind)
         };
         let mut page = Page::new(&moment, limit, &wanted);
         let (after, to) = (int(after.0), int(filter.to.map_or(u64::MAX, |to| to.0)));
         match &filter.session {
             None => {
-                let sql =
-                    concat!(row::columns!(), "WHERE number > ?1 AND number <= ?2 ORDER BY number");
-                page.fill(moment.prepare_cached(sql)?.query(params![after, to])?)?;
+                let range = after.saturating_add(1)..=to;
+                let _ = leaf::each(&moment, &range, &mut |raw| page.take(raw))?;
             }
             Some(name) => {
                 let session = Whose::find(&moment, name)?;
@@ -181,13 +179,17 @@ impl Reader {
     pub fn last(&self, kind: &str, most: usize, take: &mut dyn FnMut(Record)) -> Result<(), Error> {
         let moment = self.moment()?;
         let mut opener = Opener::new(&moment);
-        let sql = concat!(row::columns!(), "WHERE kind = ?1 ORDER BY number DESC LIMIT ?2");
-        let mut statement = moment.prepare_cached(sql)?;
-        let mut rows = statement.query(params![kind, i64::try_from(most).unwrap_or(i64::MAX)])?;
-        while let Some(row) = rows.next()? {
-            take(opener.record(Raw::read(row)?)?);
-        }
-        Ok(())
+        let mut rest = most;
+        leaf::each_backward(&moment, &mut |raw| {
+            if rest == 0 {
+                return Ok(ControlFlow::Break(()));
+            }
+            if raw.kind == kind.as_bytes() {
+                rest -= 1;
+                take(opener.record(raw)?);
+            }
+            Ok(ControlFlow::Continue(()))
+        })
     }
 
     /// The numbered records of a session after a seq, in order, at most `limit` or a page; empty when
@@ -300,29 +302,20 @@ impl Reader {
 struct Page<'a> {
     opener: Opener<'a>,
     limit: usize,
-    wanted: &'a dyn Fn(&Raw) -> bool,
+    wanted: &'a dyn Fn(&Raw<'_>) -> bool,
     records: Vec<Record>,
     bytes: usize,
 }
 
 impl<'a> Page<'a> {
-    fn new(moment: &'a Connection, limit: usize, wanted: &'a dyn Fn(&Raw) -> bool) -> Self {
+    fn new(moment: &'a Connection, limit: usize, wanted: &'a dyn Fn(&Raw<'_>) -> bool) -> Self {
         let limit = limit.min(MAX_PAGE);
         Self { opener: Opener::new(moment), limit, wanted, records: Vec::new(), bytes: 0 }
     }
 
-    fn fill(&mut self, mut rows: Rows<'_>) -> Result<(), Error> {
-        while let Some(row) = rows.next()? {
-            if self.take(Raw::read(row)?)?.is_break() {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes a row if it is wanted, and says whether there is room for another one.
-    fn take(&mut self, raw: Raw) -> Result<ControlFlow<()>, Error> {
-        if self.records.len() < self.limit && (self.wanted)(&raw) {
+    /// Takes a record if it is wanted, and says whether there is room for another one.
+    fn take(&mut self, raw: &Raw<'_>) -> Result<ControlFlow<()>, Error> {
+        if self.records.len() < self.limit && (self.wanted)(raw) {
             let record = self.opener.record(raw)?;
             self.bytes += record.body.text().map_or(0, str::len);
             self.records.push(record);
@@ -380,17 +373,20 @@ impl Whose {
         &self,
         connection: &Connection,
         stretch: &Stretch,
-        take: &mut dyn FnMut(Raw) -> Result<ControlFlow<()>, Error>,
+        take: &mut dyn FnMut(&Raw<'_>) -> Result<ControlFlow<()>, Error>,
     ) -> Result<(), Error> {
         let Stretch { numbers: range, after_seq } = stretch;
-        let mut statement = connection.prepare_cached(OF_SESSION)?;
+        let wanted = |raw: &Raw<'_>| {
+            raw.session == self.id && after_seq.is_none_or(|after| raw.seq > Some(after))
+        };
         let mut hand_out = |numbers: &mut dyn Iterator<Item = i64>| {
             for (first, last) in places::runs(numbers.filter(|number| range.contains(number))) {
-                let mut rows = statement.query(params![first, last, self.id, after_seq])?;
-                while let Some(row) = rows.next()? {
-                    if take(Raw::read(row)?)?.is_break() {
-                        return Ok(ControlFlow::Break(()));
-                    }
+                let done = leaf::each(connection, &(first..=last), &mut |raw| match wanted(raw) {
+                    true => take(raw),
+                    false => Ok(ControlFlow::Continue(())),
+                })?;
+                if done.is_break() {
+                    return Ok(done);
                 }
             }
             Ok(ControlFlow::Continue(()))
@@ -417,14 +413,6 @@ impl Stretch {
         Self { numbers, after_seq: None }
     }
 }
-
-/// Records of one session that follow each other. Those that are not wanted are left out here: of a
-/// prompt and its answer two records of six are numbered, and reading all took half as long again.
-const OF_SESSION: &str = concat!(
-    row::columns!(),
-    "WHERE number >= ?1 AND number <= ?2 AND session = ?3 AND (?4 IS NULL OR seq > ?4)
-     ORDER BY number"
-);
 
 impl SessionRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {

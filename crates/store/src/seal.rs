@@ -4,7 +4,7 @@
 //! Each text is sealed once, under a key derived for it alone from the session's key, a label, its
 //! number and a random salt. So the nonce may be constant, and destroying the salt destroys the text.
 
-use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, Tag, UnboundKey};
 
 use crate::error::Error;
 
@@ -68,10 +68,23 @@ impl SessionKey {
 
     /// Seals a text in place of its bytes.
     pub(crate) fn seal(&self, place: Place<'_>, mut text: Vec<u8>) -> Vec<u8> {
-        self.cipher(place)
-            .seal_in_place_append_tag(nonce(), Aad::empty(), &mut text)
-            .expect("a vector grows, and no text has 256 GiB");
+        let tag = self.lock(place, &mut text);
+        text.extend_from_slice(tag.as_ref());
         text
+    }
+
+    /// Seals a text, given in parts, at the end of other bytes.
+    pub(crate) fn seal_into(&self, place: Place<'_>, text: &[&[u8]], bytes: &mut Vec<u8>) {
+        let begin = bytes.len();
+        text.iter().for_each(|part| bytes.extend_from_slice(part));
+        let tag = self.lock(place, &mut bytes[begin..]);
+        bytes.extend_from_slice(tag.as_ref());
+    }
+
+    fn lock(&self, place: Place<'_>, text: &mut [u8]) -> Tag {
+        self.cipher(place)
+            .seal_in_place_separate_tag(nonce(), Aad::empty(), text)
+            .expect("no text has 256 GiB")
     }
 
     /// Opens what [`seal`](Self::seal) made for this place; `None` if it is anything else.

@@ -24,7 +24,7 @@ pub(crate) use receipts::{ENTRY, Entry, after as receipts_after};
 /// Largest body or state, in bytes: four times the largest message, since a context quotes some.
 pub const MAX_BODY: usize = 256 << 20;
 
-/// Largest sealed body that is kept in its row, in bytes: half a page of the file. Larger ones are blobs,
+/// Largest sealed body that is kept in its row, in bytes: a quarter of a page of the file. Larger ones are blobs,
 /// so that reading many records does not drag them along.
 pub const MAX_INLINE: usize = 4096;
 
@@ -85,8 +85,9 @@ impl Store {
     /// Nothing was kept, and the store can be used on. [`Error::Full`] and [`Error::Busy`] pass;
     /// [`Error::Refused`] says which append to leave out.
     pub fn commit(&mut self, appends: &[Append]) -> Result<Vec<Numbers>, Error> {
-        let drafts = appends.iter().map(|append| append.drafts.len()).sum();
-        let numbers = self.transact(drafts, |batch| {
+        let drafts = appends.iter().flat_map(|append| &append.drafts);
+        let bytes = drafts.clone().map(|draft| draft.body.len()).sum();
+        let numbers = self.transact(drafts.count(), bytes, |batch| {
             appends.iter().enumerate().map(|(index, append)| batch.append(index, append)).collect()
         })?;
         self.scrub_again();
@@ -144,14 +145,15 @@ impl Store {
         Ok(())
     }
 
-    /// One transaction of `drafts` records, written by `write`.
+    /// One transaction of `drafts` records with bodies of so many bytes, written by `write`.
     pub(crate) fn transact<T>(
         &mut self,
         drafts: usize,
+        bytes: usize,
         write: impl FnOnce(&mut Batch<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.imitate_full_disk()?;
-        let result = self.try_transact(drafts, write);
+        let result = self.try_transact(drafts, bytes, write);
         match result {
             Ok(_) => fault::shadow(&self.dir),
             Err(_) => self.known = None,
@@ -162,12 +164,13 @@ impl Store {
     fn try_transact<T>(
         &mut self,
         drafts: usize,
+        bytes: usize,
         write: impl FnOnce(&mut Batch<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let transaction = Transaction::begin(&self.connection)?;
         fault::point("store.begin");
         let known = Known::current(&mut self.known, &self.connection)?;
-        let mut batch = Batch::new(&self.connection, known, drafts)?;
+        let mut batch = Batch::new(&self.connection, known, drafts, bytes)?;
         let written = write(&mut batch)?;
         batch.finish()?;
         fault::point("store.commit");

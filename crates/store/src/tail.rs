@@ -3,10 +3,12 @@
 //! reads one adds what came since. Used by the writer when it opens, by the reader and by `verify`.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use crate::error::Error;
+use crate::leaf::{self, Raw};
 use crate::places;
 
 /// What a session wrote since its row was written.
@@ -36,44 +38,39 @@ pub(crate) struct Tails {
 
 /// The tails of all sessions. Reads about a block.
 pub(crate) fn all(connection: &Connection) -> Result<Tails, Error> {
-    let mut statement = connection.prepare_cached(
-        "SELECT session, seq, number, at FROM record WHERE number > ?1 ORDER BY number",
-    )?;
-    let mut rows = statement.query([settled(connection)?])?;
+    let later = settled(connection)?.saturating_add(1)..=i64::MAX;
     let mut tails = Tails::default();
-    while let Some(row) = rows.next()? {
-        let session = row.get(0)?;
-        tails.sessions.push(session);
-        let tail = tails.of.entry(session).or_default();
-        let seq: Option<i64> = row.get(1)?;
-        tail.records += 1;
-        tail.head_seq = seq.unwrap_or(tail.head_seq);
-        tail.last = row.get(2)?;
-        tail.last_at = row.get(3)?;
-    }
+    let _ = leaf::each(connection, &later, &mut |raw| {
+        tails.sessions.push(raw.session);
+        tails.of.entry(raw.session).or_default().see(raw);
+        Ok(ControlFlow::Continue(()))
+    })?;
     Ok(tails)
 }
 
 /// The tail of one session, whose records since have these numbers.
 pub(crate) fn of(connection: &Connection, session: i64, later: &[i64]) -> Result<Tail, Error> {
-    let mut statement = connection.prepare_cached(OF_RUN)?;
     let mut tail = Tail::default();
     for (first, last) in places::runs(later.iter().copied()) {
-        let run = statement.query_row(params![first, last, session], |row| {
-            let (records, head_seq) = (row.get(0)?, row.get(1)?);
-            Ok(Tail { records, head_seq, last: row.get(2)?, last_at: row.get(3)? })
+        let _ = leaf::each(connection, &(first..=last), &mut |raw| {
+            if raw.session == session {
+                tail.see(raw);
+            }
+            Ok(ControlFlow::Continue(()))
         })?;
-        tail.add(&run);
     }
     Ok(tail)
 }
 
-/// What records that follow each other add up to.
-pub(crate) const OF_RUN: &str =
-    "SELECT count(*), coalesce(max(seq), 0), coalesce(max(number), 0), coalesce(max(at), 0)
-     FROM record WHERE number >= ?1 AND number <= ?2 AND session = ?3";
-
 impl Tail {
+    /// Goes on with a record.
+    fn see(&mut self, raw: &Raw<'_>) {
+        self.records += 1;
+        self.head_seq = raw.seq.unwrap_or(self.head_seq);
+        self.last = raw.number;
+        self.last_at = raw.at;
+    }
+
     /// Goes on with what came after.
     pub(crate) fn add(&mut self, later: &Self) {
         self.records += later.records;

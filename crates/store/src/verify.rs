@@ -11,15 +11,15 @@ use rusqlite::{Connection, OptionalExtension, params};
 use self::places::Places;
 use crate::error::{Broken, Error, Flaw};
 use crate::forget;
-use crate::reader::{Opened, Opener, Raw, Reader, columns};
+use crate::leaf::{self, Raw, Records};
+use crate::reader::{Opened, Opener, Reader};
 use crate::record::{Hash, Head, Number};
 use crate::schema::{count, int};
 use crate::seal::SALT;
-use crate::store;
 use crate::tail::{self, Tail};
 
 /// Records looked at within one moment: long ones would keep the log from being shortened.
-const PAGE: usize = 1024;
+const PAGE: i64 = 1024;
 
 /// What a record without a flaw amounts to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,9 +49,8 @@ impl Reader {
         let mut check = Check::new(self.origin()?, kept);
         loop {
             let moment = self.moment()?;
-            let of = store::read_head(&moment)?.number.0;
             let more = check.page(&moment).map_err(|error| check.place(error))?;
-            progress(count(check.last), of);
+            progress(count(check.last), count(check.last.max(last_leaf(&moment)?)));
             if !more {
                 check.end(&moment)?;
                 return Ok(check.verified());
@@ -68,11 +67,9 @@ struct Check {
     hash: Hash,
     sessions: BTreeMap<i64, Seen>,
     erased: u64,
-    /// Where the fields of a record are put together.
-    fields: Vec<u8>,
-    /// Records without a salt, sessions without a key (by their first record): a `forgot` record must
-    /// say so.
-    lost_records: BTreeSet<i64>,
+    /// Records without a salt, with the first one that cannot be read for it, and sessions without a key
+    /// (by their first record): a `forgot` record must say so.
+    lost_records: BTreeMap<i64, i64>,
     lost_sessions: BTreeSet<i64>,
     /// Two tables that say whose the records are.
     settled: Places,
@@ -97,8 +94,7 @@ impl Check {
             hash: origin,
             sessions: BTreeMap::new(),
             erased: 0,
-            fields: Vec::new(),
-            lost_records: BTreeSet::new(),
+            lost_records: BTreeMap::new(),
             lost_sessions: BTreeSet::new(),
             settled: Places::settled(),
             salted: Places::salted(),
@@ -108,51 +104,71 @@ impl Check {
     /// Goes through the next page; `false` if that was the last.
     fn page(&mut self, moment: &Connection) -> Result<bool, Error> {
         let mut opener = Opener::new(moment);
-        let mut statement =
-            moment.prepare_cached(concat!(columns!(), "WHERE number > ?1 ORDER BY number"))?;
+        let mut statement = moment
+            .prepare_cached("SELECT first, records FROM record WHERE first > ?1 ORDER BY first")?;
         // Below 1 there is nothing, unless somebody put it there.
         let after = if self.last == 0 { i64::MIN } else { self.last };
-        let mut rows = statement.query(params![after])?;
+        let (mut rows, begin) = (statement.query(params![after])?, self.last);
         let mut more = true;
-        for _ in 0..PAGE {
-            let Some(row) = rows.next()? else {
-                more = false;
-                break;
-            };
-            self.record(Raw::read(row)?, &mut opener)?;
+        while more && self.last - begin < PAGE {
+            match rows.next()? {
+                Some(row) => {
+                    let (first, records) = leaf::of_row(row)?;
+                    self.leaf(first, records, &mut opener)?;
+                }
+                None => more = false,
+            }
         }
         self.settled.compare(moment, tail::settled(moment)?)?;
-        self.salted.compare(moment, int(store::read_head(moment)?.number.0))?;
+        self.salted.compare(moment, if more { i64::MAX } else { self.last })?;
         Ok(more)
     }
 
-    fn record(&mut self, mut raw: Raw, opener: &mut Opener<'_>) -> Result<(), Error> {
-        let number = raw.number;
-        if number <= self.last {
-            return broken(0, Flaw::Added);
+    fn leaf(
+        &mut self,
+        first: i64,
+        records: Records<'_>,
+        opener: &mut Opener<'_>,
+    ) -> Result<(), Error> {
+        if first <= self.last {
+            return broken(first.max(0), Flaw::Added);
         }
-        if number > self.last + 1 {
-            return broken(self.last + 1, Flaw::Missing);
+        let before = self.last;
+        if first > before + 1 {
+            return broken(before + 1, Flaw::Missing);
+        }
+        for raw in records {
+            self.record(&raw?, opener)?;
+        }
+        if self.last == before {
+            return broken(first, Flaw::Missing);
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, raw: &Raw<'_>, opener: &mut Opener<'_>) -> Result<(), Error> {
+        let number = self.last + 1;
+        if raw.number != number {
+            let flaw = if raw.number > number { Flaw::Missing } else { Flaw::Edited };
+            return broken(number, flaw);
         }
         let Some(session) = opener.identity(raw.session)? else {
             return broken(number, Flaw::Session);
         };
-        let hash = raw.link(session).map(|link| link.hash(&mut self.fields));
-        let Some(hash) = hash.filter(|hash| hash.as_bytes()[..] == raw.hash) else {
+        let hash = session.hash(raw.fields);
+        if hash != raw.hash {
             return broken(number, Flaw::Edited);
-        };
-        if raw.prev != self.hash.as_bytes() {
+        }
+        if raw.prev != self.hash {
             // It is whole, so what it remembers is right: the one before it is not.
-            return match <[u8; 32]>::try_from(&raw.prev[..]) {
-                Ok(expected) if number > 1 => {
-                    broken(number - 1, Flaw::Replaced { expected: Hash(expected) })
-                }
-                _ => broken(number, Flaw::Edited),
+            return match number {
+                1 => broken(number, Flaw::Edited),
+                _ => broken(number - 1, Flaw::Replaced { expected: raw.prev }),
             };
         }
         self.keep_head(number, hash)?;
-        self.order(&raw)?;
-        self.open(&mut raw, opener)?;
+        self.order(raw)?;
+        self.open(raw, opener)?;
         self.settled.see(raw.session);
         self.salted.see(raw.session);
         self.last = number;
@@ -169,7 +185,7 @@ impl Check {
         }
     }
 
-    fn order(&mut self, raw: &Raw) -> Result<(), Error> {
+    fn order(&mut self, raw: &Raw<'_>) -> Result<(), Error> {
         let seen = self.sessions.entry(raw.session).or_default();
         if let Some(seq) = raw.seq {
             if seq != seen.head_seq + 1 {
@@ -187,7 +203,7 @@ impl Check {
         Ok(())
     }
 
-    fn open(&mut self, raw: &mut Raw, opener: &mut Opener<'_>) -> Result<(), Error> {
+    fn open(&mut self, raw: &Raw<'_>, opener: &mut Opener<'_>) -> Result<(), Error> {
         match opener.body(raw)? {
             Opened::Text(text) => self.hear(raw, &text),
             Opened::NoKey => {
@@ -195,9 +211,9 @@ impl Check {
                 let first = self.sessions.get(&raw.session).map_or(raw.number, |seen| seen.first);
                 self.lost_sessions.insert(first);
             }
-            Opened::NoSalt => {
+            Opened::NoSalt(of) => {
                 self.erased += 1;
-                self.lost_records.insert(raw.number);
+                self.lost_records.entry(of).or_insert(raw.number);
             }
             Opened::Wrong => return broken(raw.number, Flaw::Unopened),
             Opened::NoBlob => return broken(raw.number, Flaw::Blob),
@@ -206,7 +222,7 @@ impl Check {
     }
 
     /// A `forgot` record explains a loss, which always comes before it.
-    fn hear(&mut self, raw: &Raw, text: &[u8]) {
+    fn hear(&mut self, raw: &Raw<'_>, text: &[u8]) {
         if raw.session != 0 || raw.kind != forget::KIND.as_bytes() {
             return;
         }
@@ -225,7 +241,7 @@ impl Check {
         {
             return broken(self.last + 1, Flaw::Missing);
         }
-        let lost = self.lost_records.iter().chain(&self.lost_sessions).min();
+        let lost = self.lost_records.values().chain(&self.lost_sessions).min();
         if let Some(lost) = lost {
             return broken(*lost, Flaw::Unopened);
         }
@@ -288,16 +304,14 @@ impl Check {
 
     /// Milestones that are missing only make readers slower; one that is wrong would hide records.
     fn compare_milestones(&self, moment: &Connection) -> Result<(), Error> {
-        let mut statement = moment.prepare_cached(
-            "SELECT milestone.session, milestone.seq, milestone.number, record.seq
-             FROM milestone LEFT JOIN record USING (number, session)",
-        )?;
+        let mut statement =
+            moment.prepare_cached("SELECT session, seq, number FROM milestone ORDER BY number")?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let (session, seq, number): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            let there: Option<i64> = row.get(3)?;
+            let there = leaf::whose(moment, number)?;
             let first = self.sessions.get(&session).map(|seen| seen.first);
-            if !(there == Some(seq) || seq == 0 && first == Some(number)) {
+            if !(there == Some((session, Some(seq))) || seq == 0 && first == Some(number)) {
                 return broken(number, Flaw::Session);
             }
         }
@@ -321,6 +335,13 @@ impl Check {
             erased: self.erased,
         }
     }
+}
+
+/// Where the last leaf begins: near enough to the last record to say how far one is, and told without
+/// reading what may be damaged.
+fn last_leaf(moment: &Connection) -> Result<i64, Error> {
+    let sql = "SELECT coalesce(max(first), 0) FROM record";
+    Ok(moment.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }
 
 fn broken<T>(number: i64, flaw: Flaw) -> Result<T, Error> {

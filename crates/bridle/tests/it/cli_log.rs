@@ -99,7 +99,7 @@ fn a_changed_record_is_named() {
     written.log("(:n 1)").log("(:n 2)").log("(:n 3)");
     let file = written.dir.join("record.db");
     drop(written);
-    let change = |sql: &str| {
+    let change = |from: &str, to: &str| {
         let connection = rusqlite::Connection::open(&file).unwrap();
         // Whoever changes a record takes away what keeps him from it.
         let triggers: Vec<String> = connection
@@ -112,19 +112,24 @@ fn a_changed_record_is_named() {
         for trigger in triggers {
             connection.execute_batch(&format!("DROP TRIGGER {trigger}")).unwrap();
         }
-        connection.execute_batch(sql).unwrap();
+        let sql = "UPDATE record SET records = CAST(replace(records, ?1, ?2) AS BLOB)
+                   WHERE first = 2";
+        assert_eq!(connection.execute(sql, [from, to]).unwrap(), 1);
     };
     let verify = || {
         let done = home.run(&["log", "verify"]);
         assert_eq!((done.code, done.stdout.as_str()), (65, ""), "{done:?}");
         done.stderr
     };
-    change("UPDATE record SET principal = 'uid:8' WHERE number = 2");
+    change("uid:7", "uid:8");
     assert!(verify().starts_with("record 2 was edited"), "{}", verify());
-    change("UPDATE record SET principal = 'uid:7' WHERE number = 2");
+    change("uid:8", "uid:7");
     assert_eq!(home.run(&["log", "verify"]).code, 0);
-    change("DELETE FROM record WHERE number = 2");
-    assert!(verify().starts_with("record 2 "), "{}", verify());
+    rusqlite::Connection::open(&file)
+        .unwrap()
+        .execute("DELETE FROM record WHERE first = 2", [])
+        .unwrap();
+    assert!(verify().starts_with("record 2 is missing"), "{}", verify());
 }
 
 #[test]

@@ -15,7 +15,7 @@ use bridle_loop::{
     Seq, Tallies, Tick, Time, step,
 };
 use bridle_sexp::Value;
-use bridle_store::{Append, Cause, Draft, NewSession, Number, Receipt};
+use bridle_store::{Append, Cause, Draft, NewSession, Number, Receipt, Shared};
 use bridle_wire::Code;
 use bridle_wire::oacp::Failure;
 
@@ -41,6 +41,13 @@ const CONFLICT: &str = "this id was used before with another body; use a new one
 
 /// What stands between the end of a turn and the hash of its State.
 pub(crate) const DIGEST: &str = " :digest \"";
+
+/// What stands before the rest of a payload where it was proposed, and where it was said.
+const PROPOSED: &str = ":payload (";
+const SAID: &str = ":payload (:status :success ";
+
+/// Bytes of a text that are worth the two dozen that name it.
+const WORTH_SHARING: usize = 64;
 
 /// What was to be a repeat, and is none.
 const NOT_KNOWN: &str = "no message of this id is known";
@@ -367,6 +374,9 @@ impl<'a> Batch<'a> {
                     continue;
                 }
                 let draft = self.record_effect(&effect, at);
+                if let Effect::Say(_) = effect {
+                    self.share(at, draft);
+                }
                 match effect {
                     Effect::Think { .. } | Effect::Act { .. } | Effect::Ask { .. } => {
                         let effect = Box::new(effect);
@@ -470,6 +480,20 @@ impl<'a> Batch<'a> {
         self.record(event.kind(), text, seq, cause, principal)
     }
 
+    /// What is said as it was proposed is kept with what was said alone: it may be a long text.
+    fn share(&mut self, event: usize, said: usize) {
+        let [proposed, told] = [event, said].map(|draft| &*self.append.drafts[draft].body);
+        let at = told.find(SAID).map(|at| at + SAID.len());
+        let from = proposed.find(PROPOSED).map(|from| from + PROPOSED.len());
+        let (Some(at), Some(from)) = (at, from) else { return };
+        // Without the ends of the payload and of the body.
+        let Some(part) = told[at..].strip_suffix("))") else { return };
+        let bytes = part.len();
+        if bytes >= WORTH_SHARING && proposed[from..].starts_with(part) {
+            self.append.drafts[event].shared = Some(Shared { from, with: said, at, bytes });
+        }
+    }
+
     fn record_effect(&mut self, effect: &Effect, event: usize) -> usize {
         let seq = effect.seq().map(|seq| seq.0);
         let cause = Cause::Earlier(event);
@@ -503,8 +527,9 @@ impl<'a> Batch<'a> {
             other => Cow::Owned(other.to_owned()),
         };
         let at = self.at;
-        let receipt = None;
-        self.append.drafts.push(Draft { session, seq, at, cause, principal, kind, body, receipt });
+        let (receipt, shared) = (None, None);
+        let draft_of = Draft { session, seq, at, cause, principal, kind, body, receipt, shared };
+        self.append.drafts.push(draft_of);
         draft
     }
 

@@ -4,15 +4,15 @@
 use std::collections::{HashMap, VecDeque};
 use std::ops::{ControlFlow, RangeInclusive};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::ReceiptRow;
-use super::row::{Raw, bytes};
 use crate::append::Receipt;
 use crate::chain::{self, Identity};
 use crate::error::Error;
+use crate::leaf::{self, Part, Raw, Records, Stored};
 use crate::places;
-use crate::record::{Body, Hash, Number, Record};
+use crate::record::{Body, Number, Record};
 use crate::schema::{self, count};
 use crate::seal::{self, Label, Place, SALT, Salt, SessionKey};
 use crate::store::{self, ENTRY, Entry, MAX_RECEIPTS};
@@ -57,8 +57,7 @@ const NEAR: i64 = 64;
 /// A session, as far as its records need it.
 struct Session {
     name: Vec<u8>,
-    owner: Vec<u8>,
-    created: i64,
+    identity: Identity,
     /// The daemon itself has none.
     key: Option<SessionKey>,
 }
@@ -69,8 +68,8 @@ pub(crate) enum Opened {
     Text(Vec<u8>),
     /// The session's key is destroyed.
     NoKey,
-    /// The record's own salt is destroyed.
-    NoSalt,
+    /// The salt of this record is destroyed: its own, or of one that it shares a part with.
+    NoSalt(i64),
     /// Key, salt and sealed bytes do not belong together.
     Wrong,
     /// The blob is not there, or not the one that was kept.
@@ -82,19 +81,16 @@ impl<'c> Opener<'c> {
         Self { connection, sessions: HashMap::new(), salts: VecDeque::new(), next: i64::MIN }
     }
 
-    /// A row, opened and believed.
-    pub(crate) fn record(&mut self, mut raw: Raw) -> Result<Record, Error> {
+    /// A record, opened and believed.
+    pub(crate) fn record(&mut self, raw: &Raw<'_>) -> Result<Record, Error> {
         let number = raw.number;
         let damaged = |what: &str| Error::Damaged(format!("record `{number}` {what}").into());
         let text = |bytes| String::from_utf8(bytes).map_err(|_| damaged("has bytes for text"));
-        let body = match self.body(&mut raw)? {
+        let body = match self.body(raw)? {
             Opened::Text(bytes) => Body::Text(text(bytes)?),
-            Opened::NoKey | Opened::NoSalt => Body::Erased,
+            Opened::NoKey | Opened::NoSalt(_) => Body::Erased,
             Opened::Wrong => return Err(damaged("cannot be opened")),
             Opened::NoBlob => return Err(damaged("has lost its body")),
-        };
-        let hash = |bytes: Vec<u8>| {
-            bytes.try_into().map(Hash).map_err(|_| damaged("has no hash of 32 bytes"))
         };
         let session = &self.session(raw.session)?.ok_or_else(|| damaged("has no session"))?.name;
         Ok(Record {
@@ -103,25 +99,61 @@ impl<'c> Opener<'c> {
             seq: raw.seq.map(count),
             at: raw.at,
             cause: raw.cause.map(|cause| Number(count(cause))),
-            principal: text(raw.principal)?.into(),
-            kind: text(raw.kind)?.into(),
+            principal: text(raw.principal.into())?.into(),
+            kind: text(raw.kind.into())?.into(),
             version: u32::try_from(raw.version).map_err(|_| damaged("has no version"))?,
             body,
-            prev: hash(raw.prev)?,
-            hash: hash(raw.hash)?,
+            prev: raw.prev,
+            hash: raw.hash,
         })
     }
 
-    /// Opens the body of a row, and takes it out of there.
-    pub(crate) fn body(&mut self, raw: &mut Raw) -> Result<Opened, Error> {
-        let stored = match (raw.body.take(), &raw.blob) {
-            (Some(body), _) => body,
-            (None, Some(blob)) => match self.blob(blob)? {
-                Some(bytes) => bytes,
-                None => return Ok(Opened::NoBlob),
+    /// Opens the body of a record.
+    pub(crate) fn body(&mut self, raw: &Raw<'_>) -> Result<Opened, Error> {
+        match raw.stored {
+            Stored::Inline(bytes) => self.unseal(raw, bytes.to_vec()),
+            Stored::Blob(address) => match self.blob(address)? {
+                Some(bytes) => self.unseal(raw, bytes),
+                None => Ok(Opened::NoBlob),
             },
-            (None, None) => return Ok(Opened::NoBlob),
+            Stored::Shared(bytes) => match self.unseal(raw, bytes.to_vec())? {
+                Opened::Text(bytes) => self.shared(raw, &bytes),
+                other => Ok(other),
+            },
+        }
+    }
+
+    /// Puts a body together of which a part stands in another record.
+    fn shared(&mut self, raw: &Raw<'_>, bytes: &[u8]) -> Result<Opened, Error> {
+        let Some((part, own)) = Part::read(bytes) else { return Ok(Opened::Wrong) };
+        let number = count(raw.number).saturating_add(part.later);
+        let connection = self.connection;
+        let mut opened = Opened::Wrong;
+        let mut take = |other: &Raw<'_>| {
+            if other.session == raw.session && !matches!(other.stored, Stored::Shared(_)) {
+                opened = match self.body(other)? {
+                    Opened::Text(text) => {
+                        part.put_in(own, &text).map_or(Opened::Wrong, Opened::Text)
+                    }
+                    other => other,
+                };
+            }
+            Ok(ControlFlow::Break(()))
         };
+        // Mostly it is in the same leaf.
+        let mut near = Records::new(raw.rest).flatten();
+        let _ = match near.find(|other| count(other.number) == number) {
+            Some(other) => take(&other)?,
+            None => {
+                let number = schema::int(number);
+                leaf::each(connection, &(number..=number), &mut take)?
+            }
+        };
+        Ok(opened)
+    }
+
+    /// Opens the stored bytes of a record.
+    fn unseal(&mut self, raw: &Raw<'_>, stored: Vec<u8>) -> Result<Opened, Error> {
         if raw.session == 0 {
             return Ok(Opened::Text(stored));
         }
@@ -134,7 +166,7 @@ impl<'c> Opener<'c> {
         }
         let Some(salt) = salt else { return Ok(Opened::Wrong) };
         if seal::is_destroyed(&salt) {
-            return Ok(Opened::NoSalt);
+            return Ok(Opened::NoSalt(raw.number));
         }
         let place = Place { label: Label::Body, number: count(raw.number), salt: &salt };
         Ok(key.open(place, stored).map_or(Opened::Wrong, Opened::Text))
@@ -210,13 +242,8 @@ impl<'c> Opener<'c> {
     }
 
     /// Who a session is, for the hash of its records.
-    pub(crate) fn identity(&mut self, id: i64) -> Result<Option<Identity<'_>>, Error> {
-        Ok(self.session(id)?.map(|session| Identity {
-            id,
-            name: &session.name,
-            owner: &session.owner,
-            created: session.created,
-        }))
+    pub(crate) fn identity(&mut self, id: i64) -> Result<Option<Identity>, Error> {
+        Ok(self.session(id)?.map(|session| session.identity))
     }
 
     fn open(
@@ -239,10 +266,10 @@ impl<'c> Opener<'c> {
                 )?
                 .query_row([id], |row| {
                     let key: Option<Vec<u8>> = row.get(3)?;
+                    let name = bytes(row, 0)?;
                     Ok(Session {
-                        name: bytes(row, 0)?,
-                        owner: bytes(row, 1)?,
-                        created: row.get(2)?,
+                        identity: Identity::new(id, &name, &bytes(row, 1)?, row.get(2)?),
+                        name,
                         key: key.as_deref().and_then(SessionKey::from_bytes),
                     })
                 })
@@ -279,6 +306,11 @@ impl<'c> Opener<'c> {
             .optional()?;
         Ok(bytes.filter(|bytes| chain::address(bytes).as_bytes() == address))
     }
+}
+
+/// A text column, whose bytes need not be text any more.
+fn bytes(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<u8>> {
+    Ok(row.get_ref(column)?.as_bytes_or_null()?.unwrap_or_default().to_vec())
 }
 
 /// Number of the oldest record that has a receipt; without any, a number that no record has.

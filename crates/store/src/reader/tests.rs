@@ -2,10 +2,10 @@
 
 use rusqlite::Connection;
 
-use super::{Filter, OF_SESSION, Reader, opener, row};
+use super::{Filter, Reader, leaf, opener};
+use crate::places;
 use crate::schema::open_writer;
 use crate::{Append, By, Draft, NewSession, Number, Options, Record, Store};
-use crate::{places, tail};
 
 fn check(connection: &Connection, sql: &str, expected: &[&str]) {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
@@ -22,13 +22,14 @@ fn check(connection: &Connection, sql: &str, expected: &[&str]) {
 fn no_query_walks_through_the_record() {
     let dir = tempfile::tempdir().unwrap();
     let connection = open_writer(dir.path()).unwrap();
-    let range = ["SEARCH record USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"];
-    check(&connection, OF_SESSION, &range);
-    check(&connection, tail::OF_RUN, &range);
     check(
         &connection,
-        concat!(row::columns!(), "WHERE number > ?1 AND number <= ?2 ORDER BY number"),
-        &range,
+        leaf::WITHIN,
+        &[
+            "SEARCH record USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+            "SCALAR SUBQUERY 1",
+            "SEARCH record USING INTEGER PRIMARY KEY (rowid<?)",
+        ],
     );
     check(
         &connection,

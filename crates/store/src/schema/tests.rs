@@ -63,14 +63,14 @@ fn a_new_file_has_large_pages_and_an_old_one_keeps_its_own() {
 #[test]
 fn a_newer_record_is_refused_and_left_alone() {
     let dir = tempfile::tempdir().unwrap();
-    open_writer(dir.path()).unwrap().pragma_update(None, "user_version", 4).unwrap();
+    open_writer(dir.path()).unwrap().pragma_update(None, "user_version", 5).unwrap();
     let before = fs::read(dir.path().join(FILE)).unwrap();
     for opened in [open_writer(dir.path()), open_reader(dir.path())] {
         let error = opened.unwrap_err();
-        assert!(matches!(error, Error::Newer { found: 4, known: 3 }));
+        assert!(matches!(error, Error::Newer { found: 5, known: 4 }));
         assert_eq!(
             error.to_string(),
-            "the record has schema version `4`, expected at most `3`: use a newer bridle"
+            "the record has schema version `5`, expected at most `4`: use a newer bridle"
         );
     }
     assert_eq!(fs::read(dir.path().join(FILE)).unwrap(), before);
@@ -79,10 +79,10 @@ fn a_newer_record_is_refused_and_left_alone() {
 #[test]
 fn an_older_record_is_refused_and_left_alone() {
     let dir = tempfile::tempdir().unwrap();
-    open_writer(dir.path()).unwrap().pragma_update(None, "user_version", 2).unwrap();
+    open_writer(dir.path()).unwrap().pragma_update(None, "user_version", 3).unwrap();
     let before = fs::read(dir.path().join(FILE)).unwrap();
     for opened in [open_writer(dir.path()), open_reader(dir.path())] {
-        assert!(matches!(opened.unwrap_err(), Error::Older { found: 2, known: 3 }));
+        assert!(matches!(opened.unwrap_err(), Error::Older { found: 3, known: 4 }));
     }
     assert_eq!(fs::read(dir.path().join(FILE)).unwrap(), before);
 }

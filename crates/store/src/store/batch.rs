@@ -1,16 +1,17 @@
 //! One transaction: how appends become rows. Called by the store, which begins and commits it; if
 //! anything here fails, nothing of it is kept.
 
-use rusqlite::{CachedStatement, Connection, params};
+use rusqlite::{Connection, params};
 
 use super::known::{Known, Live, Slot};
 use super::receipts::{self, ENTRIES, ENTRY, Entry};
 use super::{MAX_BODY, MAX_INLINE, RECEIPT_AGE};
 use crate::append::{Append, Cause, Checkpoint, Draft, NewSession, Numbers, Wake};
-use crate::append::{Open, valid_session_name};
-use crate::chain::{self, Link, Stored};
+use crate::append::{Open, Shared, valid_session_name};
+use crate::chain;
 use crate::error::{Error, Refusal};
 use crate::fault;
+use crate::leaf::{self, Fields, Leaf, Part};
 use crate::places;
 use crate::record::{Head, Number};
 use crate::schema::{BLOCK, MILESTONE, int};
@@ -20,30 +21,16 @@ use crate::seal::{self, Label, Place, SALT, Salt, SessionKey};
 const SALTS: usize = 64;
 
 /// Version that every kind has today.
-macro_rules! kind_version {
-    () => {
-        1
-    };
-}
-
-/// Puts a record in, with its body or with the hash of where that is: what is bound costs time.
-macro_rules! insert {
-    ($stored:literal) => {
-        concat!(
-            "INSERT INTO record (number, session, seq, at, cause, principal, kind, version, ",
-            $stored,
-            ", prev, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ",
-            kind_version!(),
-            ", ?8, ?9, ?10)"
-        )
-    };
-}
+const KIND_VERSION: u64 = 1;
 
 /// A transaction under way.
 pub(crate) struct Batch<'t> {
     connection: &'t Connection,
     known: &'t mut Known,
-    insert: CachedStatement<'t>,
+    /// Records that are not in the table yet.
+    leaf: Leaf,
+    /// Where the fields of a record are put together.
+    fields: Fields,
     /// One for each record that will come.
     salts: Vec<Salt>,
     /// The session of each record so far.
@@ -56,18 +43,16 @@ pub(crate) struct Batch<'t> {
     recent: Option<Slot>,
     /// Index of the append under way, for refusals.
     append: usize,
-    /// Where bodies are sealed and the fields of records put together, one after the other.
-    buffers: (Vec<u8>, Vec<u8>),
 }
 
 impl<'t> Batch<'t> {
-    /// Begins to write at most `drafts` records.
+    /// Begins to write at most `drafts` records, whose bodies have about so many bytes.
     pub(crate) fn new(
         connection: &'t Connection,
         known: &'t mut Known,
         drafts: usize,
+        bytes: usize,
     ) -> Result<Self, Error> {
-        let insert = connection.prepare_cached(insert!("body"))?;
         let mut salts = vec![[0; SALT]; drafts];
         getrandom::fill(salts.as_flattened_mut()).map_err(Error::Random)?;
         let first = known.head.number.0 + 1;
@@ -75,14 +60,14 @@ impl<'t> Batch<'t> {
         Ok(Self {
             connection,
             known,
-            insert,
+            leaf: Leaf::new(bytes),
+            fields: Fields::default(),
             salts,
             sessions,
             first,
             receipts,
             recent: None,
             append: 0,
-            buffers: Default::default(),
         })
     }
 
@@ -94,7 +79,8 @@ impl<'t> Batch<'t> {
         }
         let numbers = Numbers { first: self.known.head.number.0 + 1, count: append.drafts.len() };
         for (index, draft) in append.drafts.iter().enumerate() {
-            self.draft(draft, index, numbers)?;
+            let part = self.part(&append.drafts, index)?;
+            self.draft(draft, part, index, numbers)?;
             fault::point("store.record");
         }
         self.effects(append)?;
@@ -110,6 +96,7 @@ impl<'t> Batch<'t> {
 
     /// Writes what belongs to the transaction as a whole.
     pub(crate) fn finish(mut self) -> Result<(), Error> {
+        self.leaf.put(self.connection)?;
         let written = usize::try_from(self.known.head.number.0 + 1 - self.first).unwrap_or(0);
         let mut insert = self
             .connection
@@ -247,57 +234,57 @@ impl<'t> Batch<'t> {
         self.live(name)
     }
 
-    fn draft(&mut self, draft: &Draft, index: usize, numbers: Numbers) -> Result<(), Error> {
+    /// The part of a draft that stands in another one.
+    fn part(&self, drafts: &[Draft], index: usize) -> Result<Option<Part>, Error> {
+        let draft = &drafts[index];
+        let Some(Shared { from, with, at, bytes }) = draft.shared else { return Ok(None) };
+        let other = drafts.get(with).filter(|other| {
+            with > index && other.session == draft.session && other.shared.is_none()
+        });
+        let own = cut(draft, from, bytes);
+        let same = own.is_some() && own == other.and_then(|other| cut(other, at, bytes));
+        if !same || draft.session.is_empty() {
+            return self.refuse(Refusal::Shared { draft: index });
+        }
+        let later = (with - index) as u64;
+        Ok(Some(Part { later, from, at, bytes }))
+    }
+
+    fn draft(
+        &mut self,
+        draft: &Draft,
+        part: Option<Part>,
+        index: usize,
+        numbers: Numbers,
+    ) -> Result<(), Error> {
         self.check_size(draft.body.len())?;
         let cause = self.cause(draft.cause, index, numbers)?;
         let number = self.known.head.number.0 + 1;
         let slot = self.check_order(draft)?;
         let salt = self.salts[usize::try_from(number - self.first).unwrap_or(usize::MAX)];
         self.receipt(draft, index, slot, &salt)?;
-        let prev = self.known.head.hash;
         let live = &self.known[slot];
-        let at = live.last_at;
-        let (bytes, mut fields) = std::mem::take(&mut self.buffers);
-        let bytes = store_body(live.key.as_ref(), number, &salt, &draft.body, bytes);
-        let blob = (bytes.len() > MAX_INLINE).then(|| chain::address(&bytes));
-        let stored = match &blob {
-            Some(hash) => Stored::Blob(hash.as_bytes()),
-            None => Stored::Inline(&bytes),
+        self.fields.begin(&leaf::Head {
+            number,
+            session: live.id,
+            seq: draft.seq,
+            at: live.last_at,
+            cause,
+            version: KIND_VERSION,
+            principal: &draft.principal,
+            kind: draft.kind,
+        });
+        let place = Place { label: Label::Body, number, salt: &salt };
+        let key = live.key.as_ref();
+        let is_kept = match (part, key) {
+            (Some(part), Some(key)) => store_rest(key, place, part, &draft.body, &mut self.fields),
+            _ => false,
         };
-        let link = Link {
-            number: int(number),
-            session: live.identity(),
-            seq: draft.seq.map(int),
-            at,
-            cause: cause.map(int),
-            principal: draft.principal.as_bytes(),
-            kind: draft.kind.as_bytes(),
-            version: kind_version!(),
-            stored,
-            prev: prev.as_bytes(),
-        };
-        let hash = link.hash(&mut fields);
-        let row = params![
-            link.number,
-            link.session.id,
-            link.seq,
-            at,
-            link.cause,
-            &*draft.principal,
-            draft.kind,
-            blob.as_ref().map_or(&bytes[..], |blob| blob.as_bytes()),
-            prev.as_bytes(),
-            hash.as_bytes(),
-        ];
-        if let Some(blob) = &blob {
-            self.connection.prepare_cached(insert!("blob"))?.execute(row)?;
-            self.connection
-                .prepare_cached("INSERT OR IGNORE INTO blob (hash, bytes) VALUES (?1, ?2)")?
-                .execute(params![blob.as_bytes(), bytes])?;
-        } else {
-            self.insert.execute(row)?;
+        if !is_kept {
+            store_body(self.connection, key, place, &draft.body, &mut self.fields)?;
         }
-        self.buffers = (bytes, fields);
+        let hash = self.fields.end(self.known.head.hash, &live.identity);
+        self.leaf.add(number, &self.fields, &hash, self.connection)?;
         self.milestone(slot, draft.seq, number)?;
         self.remember(slot, Head { number: Number(number), hash });
         Ok(())
@@ -437,7 +424,8 @@ impl<'t> Batch<'t> {
         let salt: Salt = seal::random()?;
         let place = Place { label: Label::State, number: live.last, salt: &salt };
         let key = live.key.as_ref().expect("every session has a key");
-        let sealed = key.seal(place, copy(&checkpoint.state, Vec::new()));
+        let mut sealed = Vec::with_capacity(checkpoint.state.len() + seal::TAG);
+        key.seal_into(place, &[checkpoint.state.as_bytes()], &mut sealed);
         let (id, last) = (live.id, live.last);
         self.connection
             .prepare_cached("UPDATE session_key SET state_salt = ?2 WHERE session = ?1")?
@@ -467,7 +455,7 @@ impl<'t> Batch<'t> {
     /// Writes one record that stands alone.
     pub(crate) fn add(&mut self, draft: &Draft) -> Result<Number, Error> {
         let numbers = Numbers { first: self.known.head.number.0 + 1, count: 1 };
-        self.draft(draft, 0, numbers)?;
+        self.draft(draft, None, 0, numbers)?;
         Ok(Number(numbers.first))
     }
 
@@ -482,30 +470,57 @@ impl<'t> Batch<'t> {
     }
 }
 
+/// So many bytes of a draft's body.
+fn cut(draft: &Draft, from: usize, bytes: usize) -> Option<&[u8]> {
+    draft.body.as_bytes().get(from..from.checked_add(bytes)?)
+}
+
 fn closes(closed: &(Box<str>, u64), open: &Open) -> bool {
     closed.0 == open.session && closed.1 == open.effect
 }
 
-/// A body as it will be stored, in the room of another one.
-fn store_body(
-    key: Option<&SessionKey>,
-    number: u64,
-    salt: &Salt,
+/// Puts into the fields of a record what of its body does not stand in another one; `false` if that is too
+/// much for them.
+fn store_rest(
+    key: &SessionKey,
+    place: Place<'_>,
+    part: Part,
     body: &str,
-    room: Vec<u8>,
-) -> Vec<u8> {
-    let place = Place { label: Label::Body, number, salt };
-    let bytes = copy(body, room);
-    match key {
-        Some(key) => key.seal(place, bytes),
-        None => bytes,
+    fields: &mut Fields,
+) -> bool {
+    let (written, body) = (part.write(), body.as_bytes());
+    let (before, after) = (&body[..part.from], &body[part.from + part.bytes..]);
+    let length = written.len() + before.len() + after.len() + seal::TAG;
+    if length > MAX_INLINE {
+        return false;
     }
+    fields.shared(length, |bytes| key.seal_into(place, &[&written, before, after], bytes));
+    true
 }
 
-/// The bytes of a text, with room for the tag that sealing adds.
-fn copy(text: &str, mut room: Vec<u8>) -> Vec<u8> {
-    room.clear();
-    room.reserve(text.len() + seal::TAG);
-    room.extend_from_slice(text.as_bytes());
-    room
+/// Puts a body into the fields of its record; a large one into a blob, and the hash of that into the fields.
+fn store_body(
+    connection: &Connection,
+    key: Option<&SessionKey>,
+    place: Place<'_>,
+    body: &str,
+    fields: &mut Fields,
+) -> Result<(), Error> {
+    let length = body.len() + key.map_or(0, |_| seal::TAG);
+    let store = |bytes: &mut Vec<u8>| match key {
+        Some(key) => key.seal_into(place, &[body.as_bytes()], bytes),
+        None => bytes.extend_from_slice(body.as_bytes()),
+    };
+    if length <= MAX_INLINE {
+        fields.inline(length, store);
+        return Ok(());
+    }
+    let mut bytes = Vec::with_capacity(length);
+    store(&mut bytes);
+    let address = chain::address(&bytes);
+    connection
+        .prepare_cached("INSERT OR IGNORE INTO blob (hash, bytes) VALUES (?1, ?2)")?
+        .execute(params![address.as_bytes(), bytes])?;
+    fields.blob(address);
+    Ok(())
 }

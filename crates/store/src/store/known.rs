@@ -2,7 +2,7 @@
 //! cache of what is in the file, thrown away whenever it may be wrong; never the truth.
 
 use std::collections::HashMap;
-use std::ops::{Index, IndexMut};
+use std::ops::{ControlFlow, Index, IndexMut};
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -12,6 +12,7 @@ use super::receipts;
 use crate::append::NewSession;
 use crate::chain::Identity;
 use crate::error::Error;
+use crate::leaf;
 use crate::record::{Hash, Head, Number};
 use crate::schema::{count, int};
 use crate::seal::SessionKey;
@@ -47,8 +48,8 @@ pub(crate) struct Known {
 pub(crate) struct Live {
     pub(crate) id: i64,
     pub(crate) name: Box<str>,
-    pub(crate) owner: Box<str>,
-    pub(crate) created: i64,
+    /// What its records vouch for.
+    pub(crate) identity: Identity,
     pub(crate) forgotten: bool,
     /// The daemon itself has none.
     pub(crate) key: Option<SessionKey>,
@@ -79,11 +80,12 @@ impl Known {
 
     fn read(connection: &Connection, data_version: i64) -> Result<Self, Error> {
         let head = read_head(connection)?;
-        let latest_at = connection.query_row(
-            "SELECT coalesce(max(at), 0) FROM record WHERE number > ?1",
-            [int(head.number.0.saturating_sub(LATEST))],
-            |row| row.get(0),
-        )?;
+        let latest = int(head.number.0.saturating_sub(LATEST)) + 1;
+        let mut latest_at = 0;
+        let _ = leaf::each(connection, &(latest..=i64::MAX), &mut |raw| {
+            latest_at = raw.at.max(latest_at);
+            Ok(ControlFlow::Continue(()))
+        })?;
         let (sessions, by_name, behind) = (Vec::new(), HashMap::new(), Vec::new());
         let unsettled = Vec::new();
         let mut known =
@@ -184,8 +186,7 @@ impl Live {
         Self {
             id,
             name: name.clone(),
-            owner: owner.clone(),
-            created: *at,
+            identity: Identity::new(id, name.as_bytes(), owner.as_bytes(), *at),
             forgotten: false,
             key: Some(key),
             head_seq: 0,
@@ -195,15 +196,6 @@ impl Live {
             receipts: 0,
             wake: None,
             behind: false,
-        }
-    }
-
-    pub(crate) fn identity(&self) -> Identity<'_> {
-        Identity {
-            id: self.id,
-            name: self.name.as_bytes(),
-            owner: self.owner.as_bytes(),
-            created: self.created,
         }
     }
 
@@ -229,11 +221,11 @@ impl Live {
 
     fn of_row(row: &Row<'_>) -> rusqlite::Result<Self> {
         let key: Option<Vec<u8>> = row.get(11)?;
+        let (id, name, owner): (_, Box<str>, Box<str>) = (row.get(0)?, row.get(1)?, row.get(2)?);
         Ok(Self {
-            id: row.get(0)?,
-            name: row.get(1)?,
-            owner: row.get(2)?,
-            created: row.get(3)?,
+            id,
+            identity: Identity::new(id, name.as_bytes(), owner.as_bytes(), row.get(3)?),
+            name,
             forgotten: row.get(4)?,
             head_seq: count(row.get(5)?),
             records: count(row.get(6)?),
@@ -249,14 +241,15 @@ impl Live {
 
 /// The last record, or the origin.
 pub(crate) fn read_head(connection: &Connection) -> Result<Head, Error> {
-    let head: Option<(i64, [u8; 32])> = connection
-        .prepare_cached("SELECT number, hash FROM record ORDER BY number DESC LIMIT 1")?
-        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    Ok(match head {
-        Some((number, hash)) => Head { number: Number(count(number)), hash: Hash(hash) },
-        None => Head { number: Number(0), hash: read_origin(connection)? },
-    })
+    let mut head = None;
+    leaf::each_backward(connection, &mut |raw| {
+        head = Some(Head { number: Number(count(raw.number)), hash: raw.hash });
+        Ok(ControlFlow::Break(()))
+    })?;
+    match head {
+        Some(head) => Ok(head),
+        None => Ok(Head { number: Number(0), hash: read_origin(connection)? }),
+    }
 }
 
 /// What stands before the first record.

@@ -59,7 +59,7 @@ impl Places {
             let pairs = told.iter().zip(&self.sessions);
             let (seen, same) = (pairs.len(), pairs.take_while(|(told, seen)| told == seen).count());
             let end = self.last + int(told.len() as u64);
-            let beyond = (end > to).then_some(to + 1);
+            let beyond = (end > to).then_some(to.saturating_add(1));
             let wrong = (same < seen || told.is_empty()).then(|| self.last + 1 + int(same as u64));
             if wrong.or(beyond).is_some() {
                 self.flaw = wrong.or(beyond);

@@ -6,24 +6,14 @@ use std::sync::OnceLock;
 
 use bridle_store::{Broken, Error, Flaw, Head, Number, Reader, Verified};
 use proptest::prelude::*;
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 use tempfile::TempDir;
 
+use crate::leaves::{self, Entry};
 use crate::support::{Bed, begin, by, open, raw, turn};
 
-const COLUMNS: &[&str] = &[
-    "session",
-    "seq",
-    "at",
-    "cause",
-    "principal",
-    "kind",
-    "version",
-    "body",
-    "blob",
-    "prev",
-    "hash",
-];
+/// What of a record can be changed: its numbers but the first, and what follows them.
+const FIELDS: usize = 11;
 
 /// Records 1 to 35: three sessions, large and small bodies, one forgotten session (3, 14 to 18) and one
 /// forgotten record (25), which the daemon noted (24, 30).
@@ -54,6 +44,11 @@ fn sample() -> TempDir {
 
 const RECORDS: i64 = 35;
 
+/// Where a record is in the list of all.
+fn index(number: i64) -> usize {
+    usize::try_from(number - 1).unwrap()
+}
+
 fn verify(dir: &TempDir, kept: Option<Head>) -> Result<Verified, Error> {
     Reader::open(dir.path()).unwrap().verify(kept, &mut |_, _| ())
 }
@@ -65,31 +60,24 @@ fn broken(dir: &TempDir, kept: Option<Head>) -> Broken {
     }
 }
 
-/// Changes one column of one record: a bit of what is there, or something where nothing was.
-fn edit(connection: &Connection, number: i64, column: &str, bit: usize) {
-    let select = format!("SELECT {column}, typeof({column}) FROM record WHERE number = ?1");
-    let (value, kind): (rusqlite::types::Value, String) =
-        connection.query_row(&select, [number], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
-    use rusqlite::types::Value::{Blob, Integer, Null, Real, Text};
-    let flip = |mut bytes: Vec<u8>| {
-        if bytes.is_empty() {
-            return vec![1];
+/// Changes one field of one record by a bit.
+fn edit(entry: &mut Entry, field: usize, bit: usize) {
+    let flip = |bytes: &mut Vec<u8>| {
+        let at = bit / 8 % bytes.len().max(1);
+        match bytes.get_mut(at) {
+            Some(byte) => *byte ^= 1 << (bit % 8),
+            None => bytes.push(1),
         }
-        let at = bit / 8 % bytes.len();
-        bytes[at] ^= 1 << (bit % 8);
-        bytes
     };
-    let cast = if kind == "text" { "CAST(?2 AS TEXT)" } else { "?2" };
-    let new = match value {
-        Integer(integer) => Integer(integer ^ (1 << (bit % 40))),
-        Text(text) => Blob(flip(text.into_bytes())),
-        Blob(bytes) => Blob(flip(bytes)),
-        Null if column == "body" || column == "blob" => Blob(vec![7; 32]),
-        Null => Integer(i64::try_from(bit).unwrap() + 1000),
-        Real(_) => unreachable!("no such column"),
-    };
-    let update = format!("UPDATE record SET {column} = {cast} WHERE number = ?1");
-    assert_eq!(connection.execute(&update, params![number, new]).unwrap(), 1);
+    match field {
+        0..=4 => entry.numbers[field + 1] ^= 1 << (bit % 40),
+        5 => entry.place ^= 1,
+        6 => flip(&mut entry.principal),
+        7 => flip(&mut entry.kind),
+        8 => flip(&mut entry.body),
+        9 => flip(&mut entry.prev),
+        _ => flip(&mut entry.hash),
+    }
 }
 
 #[test]
@@ -108,9 +96,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn an_edited_record_is_named(number in 1..=RECORDS, column in 0..COLUMNS.len(), bit in 0_usize..9999) {
+    fn an_edited_record_is_named(number in 1..=RECORDS, field in 0..FIELDS, bit in 0_usize..9999) {
         let dir = sample();
-        edit(&raw(dir.path()), number, COLUMNS[column], bit);
+        leaves::change(&raw(dir.path()), |entries| edit(&mut entries[index(number)], field, bit));
         let broken = broken(&dir, None);
         prop_assert_eq!(broken.number, Number(number.unsigned_abs()), "{:?}", broken);
     }
@@ -119,9 +107,9 @@ proptest! {
     fn a_dropped_record_is_named(number in 1..=RECORDS, more in 0..3_i64) {
         let dir = sample();
         let last = (number + more).min(RECORDS);
-        raw(dir.path())
-            .execute("DELETE FROM record WHERE number BETWEEN ?1 AND ?2", [number, last])
-            .unwrap();
+        leaves::change(&raw(dir.path()), |entries| {
+            entries.drain(index(number)..=index(last));
+        });
         let broken = broken(&dir, None);
         prop_assert_eq!(broken, Broken { number: Number(number.unsigned_abs()), flaw: Flaw::Missing });
     }
@@ -130,13 +118,13 @@ proptest! {
     fn records_that_changed_places_are_named(one in 1..=RECORDS, other in 1..=RECORDS) {
         prop_assume!(one != other);
         let dir = sample();
-        raw(dir.path())
-            .execute_batch(&format!(
-                "UPDATE record SET number = -1 WHERE number = {one};
-                 UPDATE record SET number = {one} WHERE number = {other};
-                 UPDATE record SET number = {other} WHERE number = -1;"
-            ))
-            .unwrap();
+        leaves::change(&raw(dir.path()), |entries| {
+            let (one, other) = (index(one), index(other));
+            entries.swap(one, other);
+            // By somebody who also numbers them anew.
+            let (mine, yours) = (entries[one].number(), entries[other].number());
+            (entries[one].numbers[0], entries[other].numbers[0]) = (yours, mine);
+        });
         prop_assert_eq!(broken(&dir, None).number, Number(one.min(other).unsigned_abs()));
     }
 
@@ -144,17 +132,22 @@ proptest! {
     fn a_cut_tail_is_missed(keep in 0..RECORDS) {
         let dir = sample();
         let kept = open(dir.path()).head().unwrap();
+        let connection = raw(dir.path());
+        leaves::change(&connection, |entries| entries.truncate(index(keep + 1)));
         // By somebody who also mends every table that would tell.
-        raw(dir.path())
-            .execute_batch(&format!(
-                "DELETE FROM record WHERE number > {keep};
-                 UPDATE session SET
-                   records = (SELECT count(*) FROM record WHERE session = id),
-                   head_seq = (SELECT coalesce(max(seq), 0) FROM record WHERE session = id),
-                   last = (SELECT coalesce(max(number), 0) FROM record WHERE session = id),
-                   last_at = (SELECT coalesce(max(at), 0) FROM record WHERE session = id);"
-            ))
+        connection
+            .execute_batch("UPDATE session SET records = 0, head_seq = 0, last = 0, last_at = 0")
             .unwrap();
+        for entry in leaves::all(&connection).iter().flat_map(|(_, entries)| entries) {
+            let [number, session, seq, at, ..] = entry.numbers.map(u64::cast_signed);
+            connection
+                .execute(
+                    "UPDATE session SET records = records + 1, head_seq = max(head_seq, ?2),
+                       last = ?3, last_at = ?4 WHERE id = ?1",
+                    [session, seq, number, at],
+                )
+                .unwrap();
+        }
         let missing = broken(&dir, Some(kept));
         prop_assert_eq!(missing, Broken { number: Number(keep.unsigned_abs() + 1), flaw: Flaw::Missing });
     }
@@ -187,10 +180,16 @@ fn other_tables_are_vouched_for_too() {
         ("UPDATE session SET last = 99 WHERE id = 1", 36),
         ("UPDATE milestone SET number = 19 WHERE session = 1", 19),
         ("INSERT INTO milestone VALUES (2, 2, 14)", 14),
-        ("INSERT INTO record SELECT -4, session, 99, at, cause, principal, kind, version, body, blob,
-                                    prev, hash FROM record WHERE number = 4", 0),
-        ("INSERT INTO record SELECT 36, session, 99, at, cause, principal, kind, version, body, blob,
-                                    prev, hash FROM record WHERE number = 35", 36),
+        ("INSERT INTO record SELECT -4, records FROM record WHERE first = 4", 0),
+        ("INSERT INTO record SELECT 7, records FROM record WHERE first = 4", 7),
+        ("INSERT INTO record SELECT 36, records FROM record WHERE first = 31", 36),
+        ("INSERT INTO record VALUES (36, x'')", 36),
+        ("UPDATE record SET records = x'' WHERE first = 4", 4),
+        ("UPDATE record SET records = x'00' WHERE first = 4", 4),
+        ("UPDATE record SET records = CAST(records || x'00' AS BLOB) WHERE first = 4", 14),
+        ("UPDATE record SET first = 5 WHERE first = 4", 4),
+        ("UPDATE record SET first = -1 WHERE first = 4", 0),
+        ("DELETE FROM record WHERE first = 4", 4),
     ];
     for (sql, number) in cases {
         let dir = sample();
@@ -204,21 +203,9 @@ fn other_tables_are_vouched_for_too() {
 fn a_replaced_record_is_told_from_the_one_after_it() {
     // Somebody swaps in a record, hash and all, from another world.
     let (dir, other) = (sample(), make_sample());
-    let sql = "SELECT session, seq, at, cause, principal, kind, version, body, prev, hash
-               FROM record WHERE number = 13";
-    let connection = raw(dir.path());
-    connection.execute("ATTACH ?1 AS other", [other.file().to_str().unwrap()]).unwrap();
-    let copied = connection
-        .execute(
-            &format!(
-                "UPDATE main.record SET (session, seq, at, cause, principal, kind, version, body,
-                 prev, hash) = ({}) WHERE number = 13",
-                sql.replace("FROM record", "FROM other.record")
-            ),
-            [],
-        )
-        .unwrap();
-    assert_eq!(copied, 1);
+    let others = leaves::all(&other.raw());
+    let theirs = others.into_iter().flat_map(|(_, entries)| entries).nth(index(13)).unwrap();
+    leaves::change(&raw(dir.path()), |entries| entries[index(13)] = theirs);
     // It is whole, but remembers another record before it: that is the first that does not fit.
     let broken = broken(&dir, None);
     assert!(
@@ -243,8 +230,9 @@ fn the_record_cannot_be_edited_by_accident() {
     let dir = sample();
     let connection = Connection::open(dir.path().join("record.db")).unwrap();
     for sql in [
-        "UPDATE record SET at = 1",
-        "DELETE FROM record WHERE number = 35",
+        "UPDATE record SET records = x''",
+        "UPDATE record SET first = 99 WHERE first = 1",
+        "DELETE FROM record WHERE first = 1",
         "UPDATE blob SET bytes = x''",
         "DELETE FROM blob",
     ] {
@@ -272,4 +260,37 @@ fn a_damaged_file_is_an_answer_not_a_panic() {
     }
     fs::write(&file, &good).unwrap();
     Reader::open(dir.path()).unwrap().verify(None, &mut |_, _| ()).unwrap();
+}
+
+/// Whichever byte of the table of records is changed, some record is named, and none before it.
+#[test]
+fn every_byte_of_the_records_is_vouched_for() {
+    let dir = sample();
+    let connection = raw(dir.path());
+    let rows: Vec<(i64, Vec<u8>)> = connection
+        .prepare("SELECT first, records FROM record")
+        .unwrap()
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    let put = |first: i64, records: &[u8]| {
+        let sql = "UPDATE record SET records = ?2 WHERE first = ?1";
+        assert_eq!(connection.execute(sql, rusqlite::params![first, records]).unwrap(), 1);
+    };
+    for (first, records) in rows {
+        let entries = leaves::read(&records);
+        let ends: Vec<usize> =
+            (1..=entries.len()).map(|count| leaves::write(&entries[..count]).len()).collect();
+        for at in (0..records.len()).step_by(7) {
+            let mut changed = records.clone();
+            changed[at] ^= 1 << (at % 8);
+            put(first, &changed);
+            let hit = first + i64::try_from(ends.iter().filter(|end| **end <= at).count()).unwrap();
+            let found = broken(&dir, None);
+            assert_eq!(found.number, Number(hit.unsigned_abs()), "byte {at} of {first}: {found}");
+        }
+        put(first, &records);
+    }
+    verify(&dir, None).unwrap();
 }

@@ -1,6 +1,6 @@
 //! What is recorded survives, and what cannot be recorded is not done.
 
-use bridle_store::{Reader, Store};
+use bridle_store::{Body, By, Filter, Number, Reader, Store};
 use bridle_wire::Code;
 
 use super::rig::{Rig, Shell, id};
@@ -159,4 +159,30 @@ async fn evicted_sessions_remember() {
     let patience = std::time::Duration::from_secs(20);
     let saved = tokio::time::timeout(patience, saved).await;
     saved.expect("what is given back is saved");
+}
+
+/// The text of an answer stands in what was proposed and in what was said, and is kept with the latter.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_said_as_it_was_proposed_is_kept_once() {
+    let rig = Rig::start().await;
+    let shell = rig.join("work", |_| {}).await;
+    shell.prompt(1, "help");
+    shell.body(Kind::Say).await;
+    let reader = Reader::open(rig.path()).expect("the record");
+    let of_kind = |kind: &str| {
+        let filter = Filter { kinds: vec![kind.into()], ..Filter::default() };
+        reader.records(Number(0), &filter, 1).expect("read").pop().expect("there is one")
+    };
+    let text = "I am bridle, a daemon between your shells and an agent.";
+    for kind in ["consulted", "say"] {
+        assert!(of_kind(kind).body.text().expect("a text").contains(text), "{kind}");
+    }
+    let said = of_kind("say").number;
+    let forget = move |store: &mut Store| {
+        store.forget_record(said, None, &By { principal: "uid:7".into(), at: 0 })
+    };
+    rig.hub.keeper().with_store(forget).await.expect("kept").expect("forgotten");
+    assert_eq!([of_kind("say").body, of_kind("consulted").body], [Body::Erased, Body::Erased]);
+    assert!(of_kind("decided").body.text().is_some());
+    reader.verify(None, &mut |_, _| {}).expect("the chain holds");
 }

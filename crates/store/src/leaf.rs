@@ -1,0 +1,361 @@
+//! A leaf: records that were committed together, one after the other in the bytes of one row. A row for
+//! each record cost more than to seal and hash it. Written by the batch; read by the reader, `verify` and
+//! whoever counts. Knows the bytes and the table, not what records mean.
+//!
+//! A record is the length of its fields, the fields, and the hash of those. An absent number is 0, since
+//! none that may be absent is ever 0. All bytes are hostile: anybody may have changed the file.
+
+use std::ops::{ControlFlow, RangeInclusive};
+
+use rusqlite::{Connection, Row, params};
+
+use crate::chain::Identity;
+use crate::error::Error;
+use crate::record::Hash;
+use crate::varint;
+
+/// Most bytes of a leaf: with its row, a page of the file. A single record that is larger has its own.
+const PAGE: usize = 16_340;
+
+/// Most bytes of a leaf in a commit that does not fill several pages. The next commit begins where it
+/// ended, and what has no room in the rest of a page leaves that empty: so leaves are small.
+const QUARTER: usize = 4000;
+
+/// Bytes of a commit from which on its leaves are pages.
+const SEVERAL: usize = 4 * PAGE;
+
+/// Bytes that a record has besides its fields: their length, and its hash.
+const AROUND: usize = 3 + 32;
+
+/// What stands for a body: it itself, the hash of the blob that has it, or what of it is not shared.
+const INLINE: u64 = 0;
+const BLOB: u64 = 1;
+const SHARED: u64 = 2;
+
+/// What a record says of itself besides its body.
+pub(crate) struct Head<'a> {
+    pub(crate) number: u64,
+    pub(crate) session: i64,
+    pub(crate) seq: Option<u64>,
+    pub(crate) at: i64,
+    pub(crate) cause: Option<u64>,
+    pub(crate) version: u64,
+    pub(crate) principal: &'a str,
+    pub(crate) kind: &'a str,
+}
+
+/// The fields of a record that is being written.
+#[derive(Default)]
+pub(crate) struct Fields(Vec<u8>);
+
+impl Fields {
+    /// Begins a record.
+    pub(crate) fn begin(&mut self, head: &Head<'_>) {
+        self.0.clear();
+        self.number(head.number);
+        self.number(head.session.cast_unsigned());
+        self.number(head.seq.unwrap_or(0));
+        self.number(head.at.cast_unsigned());
+        self.number(head.cause.unwrap_or(0));
+        self.number(head.version);
+        self.bytes(head.principal.as_bytes());
+        self.bytes(head.kind.as_bytes());
+    }
+
+    /// Goes on with a body of so many bytes, which `write` appends.
+    pub(crate) fn inline(&mut self, length: usize, write: impl FnOnce(&mut Vec<u8>)) {
+        self.body(INLINE, length, write);
+    }
+
+    /// The same with a [`Part`] and the rest of a body.
+    pub(crate) fn shared(&mut self, length: usize, write: impl FnOnce(&mut Vec<u8>)) {
+        self.body(SHARED, length, write);
+    }
+
+    /// The same with the hash of the blob that has the body.
+    pub(crate) fn blob(&mut self, address: Hash) {
+        let hash = address.as_bytes();
+        self.body(BLOB, hash.len(), |bytes| bytes.extend_from_slice(hash));
+    }
+
+    fn body(&mut self, place: u64, length: usize, write: impl FnOnce(&mut Vec<u8>)) {
+        self.number(place);
+        self.number(length as u64);
+        write(&mut self.0);
+    }
+
+    /// Ends a record of a session, which follows the one with this hash.
+    pub(crate) fn end(&mut self, prev: Hash, session: &Identity) -> Hash {
+        self.0.extend_from_slice(prev.as_bytes());
+        session.hash(&self.0)
+    }
+
+    fn number(&mut self, number: u64) {
+        varint::write(&mut self.0, number);
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.number(bytes.len() as u64);
+        self.0.extend_from_slice(bytes);
+    }
+}
+
+/// A leaf that is being written.
+pub(crate) struct Leaf {
+    /// Most bytes of it.
+    room: usize,
+    /// Number of its first record.
+    first: u64,
+    records: Vec<u8>,
+}
+
+impl Leaf {
+    /// The first of a commit with about so many bytes.
+    pub(crate) fn new(bytes: usize) -> Self {
+        let room = if bytes < SEVERAL { QUARTER } else { PAGE };
+        Self { room, first: 0, records: Vec::with_capacity(room) }
+    }
+
+    /// Adds a record, whose hash this is. A leaf without room for it is put into the table before.
+    pub(crate) fn add(
+        &mut self,
+        number: u64,
+        fields: &Fields,
+        hash: &Hash,
+        connection: &Connection,
+    ) -> Result<(), Error> {
+        if self.records.len() + fields.0.len() + AROUND > self.room {
+            self.put(connection)?;
+        }
+        if self.records.is_empty() {
+            self.first = number;
+        }
+        varint::write(&mut self.records, fields.0.len() as u64);
+        self.records.extend_from_slice(&fields.0);
+        self.records.extend_from_slice(hash.as_bytes());
+        Ok(())
+    }
+
+    /// Puts it into the table, unless it is empty, which it then is.
+    pub(crate) fn put(&mut self, connection: &Connection) -> Result<(), Error> {
+        if !self.records.is_empty() {
+            connection
+                .prepare_cached("INSERT INTO record (first, records) VALUES (?1, ?2)")?
+                .execute(params![self.first.cast_signed(), self.records])?;
+            self.records.clear();
+        }
+        Ok(())
+    }
+}
+
+/// A body as it is stored: sealed, unless it is the daemon's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stored<'a> {
+    /// All of it.
+    Inline(&'a [u8]),
+    /// The hash of the blob that has it.
+    Blob(&'a [u8]),
+    /// A [`Part`], and what of it does not stand in another record.
+    Shared(&'a [u8]),
+}
+
+/// Where the part of a body is that stands in another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// How many records later.
+    pub(crate) later: u64,
+    /// Where it begins in this body, and in the other one.
+    pub(crate) from: usize,
+    pub(crate) at: usize,
+    pub(crate) bytes: usize,
+}
+
+impl Part {
+    pub(crate) fn write(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(8);
+        varint::write(&mut bytes, self.later);
+        for place in [self.from, self.at, self.bytes] {
+            varint::write(&mut bytes, place as u64);
+        }
+        bytes
+    }
+
+    /// Reads what [`Part::write`] made, and the rest.
+    pub(crate) fn read(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let (later, mut rest) = varint::read(bytes)?;
+        let mut place = || {
+            let (place, after) = varint::read(rest)?;
+            rest = after;
+            usize::try_from(place).ok()
+        };
+        let (from, at, bytes) = (place()?, place()?, place()?);
+        Some((Self { later, from, at, bytes }, rest))
+    }
+
+    /// The body: what is its own, with the part out of the other one where it belongs.
+    pub(crate) fn put_in(&self, own: &[u8], other: &[u8]) -> Option<Vec<u8>> {
+        let (before, after) = own.split_at_checked(self.from)?;
+        let part = other.get(self.at..self.at.checked_add(self.bytes)?)?;
+        Some([before, part, after].concat())
+    }
+}
+
+/// A record as it is stored. What it says of itself need not be true, nor its texts be text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Raw<'a> {
+    pub(crate) number: i64,
+    pub(crate) session: i64,
+    pub(crate) seq: Option<i64>,
+    pub(crate) at: i64,
+    pub(crate) cause: Option<i64>,
+    pub(crate) version: u64,
+    pub(crate) principal: &'a [u8],
+    pub(crate) kind: &'a [u8],
+    pub(crate) stored: Stored<'a>,
+    pub(crate) prev: Hash,
+    pub(crate) hash: Hash,
+    /// What the hash is of.
+    pub(crate) fields: &'a [u8],
+    /// What follows it in its leaf.
+    pub(crate) rest: &'a [u8],
+}
+
+/// The records of a leaf, in order. Bytes that are not of records are told once, in the place of the rest.
+pub(crate) struct Records<'a>(&'a [u8]);
+
+impl<'a> Records<'a> {
+    pub(crate) fn new(records: &'a [u8]) -> Self {
+        Self(records)
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Result<Raw<'a>, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let read = read(self.0);
+        self.0 = read.map_or(&[], |(_, rest)| rest);
+        Some(read.map(|(raw, _)| raw).ok_or_else(|| Error::Damaged(NO_RECORD.into())))
+    }
+}
+
+const NO_RECORD: &str = "bytes among the records are not of any";
+
+/// The record that these bytes begin with, and the rest.
+fn read(bytes: &[u8]) -> Option<(Raw<'_>, &[u8])> {
+    let (fields, rest) = read_bytes(bytes)?;
+    let (hash, rest) = rest.split_first_chunk()?;
+    let (number, after) = read_number(fields)?;
+    let (session, after) = read_number(after)?;
+    let (seq, after) = read_number(after)?;
+    let (at, after) = read_number(after)?;
+    let (cause, after) = read_number(after)?;
+    let (version, after) = varint::read(after)?;
+    let (principal, after) = read_bytes(after)?;
+    let (kind, after) = read_bytes(after)?;
+    let (place, after) = varint::read(after)?;
+    let (body, prev) = read_bytes(after)?;
+    let stored = match place {
+        INLINE => Stored::Inline(body),
+        BLOB => Stored::Blob(body),
+        SHARED => Stored::Shared(body),
+        _ => return None,
+    };
+    let [seq, cause] = [seq, cause].map(|number| (number != 0).then_some(number));
+    let (prev, hash) = (Hash(prev.try_into().ok()?), Hash(*hash));
+    let raw = Raw {
+        number,
+        session,
+        seq,
+        at,
+        cause,
+        version,
+        principal,
+        kind,
+        stored,
+        prev,
+        hash,
+        fields,
+        rest,
+    };
+    Some((raw, rest))
+}
+
+fn read_number(bytes: &[u8]) -> Option<(i64, &[u8])> {
+    varint::read(bytes).map(|(number, rest)| (number.cast_signed(), rest))
+}
+
+fn read_bytes(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = varint::read(bytes)?;
+    rest.split_at_checked(usize::try_from(length).ok()?)
+}
+
+/// Leaves with records of a range of numbers, the first of them perhaps from before it.
+pub(crate) const WITHIN: &str = "SELECT first, records FROM record
+    WHERE first >= coalesce((SELECT max(first) FROM record WHERE first <= ?1), 1) AND first <= ?2
+    ORDER BY first";
+
+/// All leaves, the last one first.
+const BACKWARD: &str = "SELECT first, records FROM record ORDER BY first DESC";
+
+/// The leaf of a row of `first` and `records`.
+pub(crate) fn of_row<'a>(row: &'a Row<'_>) -> Result<(i64, Records<'a>), Error> {
+    let records = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+    Ok((row.get(0)?, Records::new(records)))
+}
+
+/// Hands out the records of a range of numbers, in order, until it is told to stop.
+pub(crate) fn each(
+    connection: &Connection,
+    range: &RangeInclusive<i64>,
+    take: &mut dyn FnMut(&Raw<'_>) -> Result<ControlFlow<()>, Error>,
+) -> Result<ControlFlow<()>, Error> {
+    let mut statement = connection.prepare_cached(WITHIN)?;
+    let mut rows = statement.query(params![range.start(), range.end()])?;
+    while let Some(row) = rows.next()? {
+        for raw in of_row(row)?.1 {
+            let raw = raw?;
+            if range.contains(&raw.number) && take(&raw)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+/// Hands out all records, the last one first, until it is told to stop.
+pub(crate) fn each_backward(
+    connection: &Connection,
+    take: &mut dyn FnMut(&Raw<'_>) -> Result<ControlFlow<()>, Error>,
+) -> Result<(), Error> {
+    let mut statement = connection.prepare_cached(BACKWARD)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let leaf = of_row(row)?.1.collect::<Result<Vec<_>, _>>()?;
+        for raw in leaf.iter().rev() {
+            if take(raw)?.is_break() {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Of which session a record is, and its seq; `None` if there is no such record.
+pub(crate) fn whose(
+    connection: &Connection,
+    number: i64,
+) -> Result<Option<(i64, Option<i64>)>, Error> {
+    let mut found = None;
+    let _ = each(connection, &(number..=number), &mut |raw| {
+        found = Some((raw.session, raw.seq));
+        Ok(ControlFlow::Break(()))
+    })?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests;
