@@ -71,6 +71,8 @@ struct Check {
     /// (by their first record): a `forgot` record must say so.
     lost_records: BTreeMap<i64, i64>,
     lost_sessions: BTreeSet<i64>,
+    /// Later records that could not be read, with the first one that shares a part with each.
+    unread: BTreeMap<i64, i64>,
     /// Two tables that say whose the records are.
     settled: Places,
     salted: Places,
@@ -96,6 +98,7 @@ impl Check {
             erased: 0,
             lost_records: BTreeMap::new(),
             lost_sessions: BTreeSet::new(),
+            unread: BTreeMap::new(),
             settled: Places::settled(),
             salted: Places::salted(),
         }
@@ -169,6 +172,10 @@ impl Check {
         self.keep_head(number, hash)?;
         self.order(raw)?;
         self.open(raw, opener)?;
+        if let Some(first) = self.unread.remove(&number) {
+            // It can be read: the other one shares something else with it, or with nothing.
+            return broken(first, Flaw::Unopened);
+        }
         self.settled.see(raw.session);
         self.salted.see(raw.session);
         self.last = number;
@@ -215,7 +222,11 @@ impl Check {
                 self.erased += 1;
                 self.lost_records.entry(of).or_insert(raw.number);
             }
-            Opened::Wrong => return broken(raw.number, Flaw::Unopened),
+            // If it is at fault, that one is named: it comes later.
+            Opened::NoOther(number) if number > raw.number => {
+                self.unread.entry(number).or_insert(raw.number);
+            }
+            Opened::Wrong | Opened::NoOther(_) => return broken(raw.number, Flaw::Unopened),
             Opened::NoBlob => return broken(raw.number, Flaw::Blob),
         }
         Ok(())
@@ -241,7 +252,8 @@ impl Check {
         {
             return broken(self.last + 1, Flaw::Missing);
         }
-        let lost = self.lost_records.values().chain(&self.lost_sessions).min();
+        let lost = self.lost_records.values().chain(self.unread.values());
+        let lost = lost.chain(&self.lost_sessions).min();
         if let Some(lost) = lost {
             return broken(*lost, Flaw::Unopened);
         }

@@ -74,6 +74,8 @@ pub(crate) enum Opened {
     Wrong,
     /// The blob is not there, or not the one that was kept.
     NoBlob,
+    /// The record that it shares a part with cannot be read.
+    NoOther(i64),
 }
 
 impl<'c> Opener<'c> {
@@ -89,7 +91,7 @@ impl<'c> Opener<'c> {
         let body = match self.body(raw)? {
             Opened::Text(bytes) => Body::Text(text(bytes)?),
             Opened::NoKey | Opened::NoSalt(_) => Body::Erased,
-            Opened::Wrong => return Err(damaged("cannot be opened")),
+            Opened::Wrong | Opened::NoOther(_) => return Err(damaged("cannot be opened")),
             Opened::NoBlob => return Err(damaged("has lost its body")),
         };
         let session = &self.session(raw.session)?.ok_or_else(|| damaged("has no session"))?.name;
@@ -126,30 +128,39 @@ impl<'c> Opener<'c> {
     /// Puts a body together of which a part stands in another record.
     fn shared(&mut self, raw: &Raw<'_>, bytes: &[u8]) -> Result<Opened, Error> {
         let Some((part, own)) = Part::read(bytes) else { return Ok(Opened::Wrong) };
-        let number = count(raw.number).saturating_add(part.later);
-        let connection = self.connection;
-        let mut opened = Opened::Wrong;
-        let mut take = |other: &Raw<'_>| {
-            if other.session == raw.session && !matches!(other.stored, Stored::Shared(_)) {
-                opened = match self.body(other)? {
-                    Opened::Text(text) => {
-                        part.put_in(own, &text).map_or(Opened::Wrong, Opened::Text)
-                    }
-                    other => other,
-                };
-            }
-            Ok(ControlFlow::Break(()))
-        };
-        // Mostly it is in the same leaf.
+        let number = schema::int(count(raw.number).saturating_add(part.later));
         let mut near = Records::new(raw.rest).flatten();
-        let _ = match near.find(|other| count(other.number) == number) {
-            Some(other) => take(&other)?,
-            None => {
-                let number = schema::int(number);
-                leaf::each(connection, &(number..=number), &mut take)?
-            }
-        };
-        Ok(opened)
+        // Mostly it is in the same leaf.
+        if let Some(other) = near.find(|other| other.number == number) {
+            return self.put_together(raw, part, own, &other);
+        }
+        let (connection, mut opened) = (self.connection, Opened::NoOther(number));
+        let found = leaf::each(connection, &(number..=number), &mut |other| {
+            opened = self.put_together(raw, part, own, other)?;
+            Ok(ControlFlow::Break(()))
+        });
+        match found {
+            // Where the file is damaged, it is the other one that cannot be read.
+            Ok(_) | Err(Error::Damaged(_)) => Ok(opened),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn put_together(
+        &mut self,
+        raw: &Raw<'_>,
+        part: Part,
+        own: &[u8],
+        other: &Raw<'_>,
+    ) -> Result<Opened, Error> {
+        if other.session != raw.session || matches!(other.stored, Stored::Shared(_)) {
+            return Ok(Opened::NoOther(other.number));
+        }
+        Ok(match self.body(other)? {
+            Opened::Text(text) => part.put_in(own, &text).map_or(Opened::Wrong, Opened::Text),
+            Opened::Wrong | Opened::NoBlob => Opened::NoOther(other.number),
+            gone => gone,
+        })
     }
 
     /// Opens the stored bytes of a record.

@@ -105,6 +105,35 @@ fn a_salt_that_is_gone_without_a_word_is_told_of_the_first_that_needs_it() {
     assert_eq!(found.to_string(), "record 2 cannot be opened, and no `forgot` record says why");
 }
 
+/// Whichever of the two is changed, it is the one that is named.
+#[test]
+fn an_edited_record_is_named_and_not_one_that_shares_with_it() {
+    let mut bed = Bed::with_sessions(&["a"]);
+    bed.commit(&[turn("a", 1, &"text ".repeat(20), true)]);
+    bed.commit(&[turn("a", 2, &"z".repeat(9000), true)]);
+    let good = leaves::all(&bed.raw());
+    let whole = || bed.reader().verify(None, &mut |_, _| ());
+    let verify = || whole().unwrap_err().to_string();
+    for index in 1..7 {
+        leaves::change(&bed.raw(), |entries| entries[index].body[3] ^= 1);
+        let edited = format!("record {} was edited: its hash does not match", index + 1);
+        assert_eq!(verify(), edited);
+        leaves::change(&bed.raw(), |entries| entries[index].body[3] ^= 1);
+    }
+    assert_eq!(leaves::all(&bed.raw()), good);
+    // What was said is missing, of another session, or has lost its blob.
+    leaves::change(&bed.raw(), |entries| drop(entries.remove(3)));
+    assert_eq!(verify(), "record 4 is missing");
+    bed.raw().execute("DELETE FROM record WHERE first > 1", []).unwrap();
+    for (first, entries) in &good[1..] {
+        let row = rusqlite::params![first, leaves::write(entries)];
+        bed.raw().execute("INSERT INTO record VALUES (?1, ?2)", row).unwrap();
+    }
+    whole().unwrap();
+    bed.raw().execute("DELETE FROM blob", []).unwrap();
+    assert_eq!(verify(), "record 7 has lost its body, or another stands in its place");
+}
+
 #[test]
 fn what_is_not_there_is_not_shared() {
     let good = turn("a", 1, &"text ".repeat(20), true);
@@ -142,16 +171,16 @@ fn what_is_not_there_is_not_shared() {
 fn leaves_may_end_between_what_is_shared() {
     let mut bed = Bed::with_sessions(&["a", "b"]);
     for seq in 1..40_u64 {
-        let text = format!("{seq} ").repeat(40 + usize::try_from(seq).unwrap() * 9);
+        let text = format!("{seq} ").repeat(40 + usize::try_from(seq).unwrap() * 30);
         bed.commit(&[
             turn("a", seq, &text, true),
             begin(&format!("s{seq}")),
             turn("b", seq, &text, true),
         ]);
     }
-    let apart = leaves::all(&bed.raw())
-        .iter()
-        .any(|(_, entries)| entries.last().is_some_and(|last| last.place == 2));
+    let apart = leaves::all(&bed.raw()).iter().any(|(_, entries)| {
+        entries.last().is_some_and(|last| last.kind == b"consulted" || last.kind == b"decided")
+    });
     assert!(apart, "the case is there");
     let store = open(bed.dir.path());
     let records = all(&store.reader().unwrap());
