@@ -32,7 +32,7 @@ const CONNECTIONS: usize = 200;
 /// Requests per second of all connections together when they are paced.
 const PACES: [u32; 2] = [1_000, 2_000];
 
-/// Measured time of one load: there are twelve in a round.
+/// Measured time of one paced load.
 const TIME: Duration = Duration::from_secs(2);
 
 /// How many times as long each asks again at once: it takes a second or two until all is warm again that

@@ -109,13 +109,6 @@ impl Draft {
         self
     }
 
-    /// The same, with a part of its body kept with another draft alone.
-    #[must_use]
-    pub fn sharing(mut self, shared: Shared) -> Self {
-        self.shared = Some(shared);
-        self
-    }
-
     /// The same, with a cause.
     #[must_use]
     pub fn caused_by(mut self, cause: Cause) -> Self {

@@ -1,5 +1,5 @@
 //! A leaf: records that were committed together, one after the other in the bytes of one row. A row for
-//! each record cost more than to seal and hash it. Written by the batch; read by the reader, `verify` and
+//! each record cost two thirds of what sealing and hashing it does. Written by the batch; read by the reader, `verify` and
 //! whoever counts. Knows the bytes and the table, not what records mean.
 //!
 //! A record is the length of its fields, the fields, and the hash of those. An absent number is 0, since
@@ -33,7 +33,7 @@ const BLOB: u64 = 1;
 const SHARED: u64 = 2;
 
 /// What a record says of itself besides its body.
-pub(crate) struct Head<'a> {
+pub(crate) struct Facts<'a> {
     pub(crate) number: u64,
     pub(crate) session: i64,
     pub(crate) seq: Option<u64>,
@@ -50,16 +50,16 @@ pub(crate) struct Fields(Vec<u8>);
 
 impl Fields {
     /// Begins a record.
-    pub(crate) fn begin(&mut self, head: &Head<'_>) {
+    pub(crate) fn begin(&mut self, facts: &Facts<'_>) {
         self.0.clear();
-        self.number(head.number);
-        self.number(head.session.cast_unsigned());
-        self.number(head.seq.unwrap_or(0));
-        self.number(head.at.cast_unsigned());
-        self.number(head.cause.unwrap_or(0));
-        self.number(head.version);
-        self.bytes(head.principal.as_bytes());
-        self.bytes(head.kind.as_bytes());
+        self.number(facts.number);
+        self.number(facts.session.cast_unsigned());
+        self.number(facts.seq.unwrap_or(0));
+        self.number(facts.at.cast_unsigned());
+        self.number(facts.cause.unwrap_or(0));
+        self.number(facts.version);
+        self.bytes(facts.principal.as_bytes());
+        self.bytes(facts.kind.as_bytes());
     }
 
     /// Goes on with a body of so many bytes, which `write` appends.

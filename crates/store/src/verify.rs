@@ -173,7 +173,7 @@ impl Check {
         self.order(raw)?;
         self.open(raw, opener)?;
         if let Some(first) = self.unread.remove(&number) {
-            // It can be read: the other one shares something else with it, or with nothing.
+            // It can be read, so the one that shares a part with it is at fault.
             return broken(first, Flaw::Unopened);
         }
         self.settled.see(raw.session);

@@ -1,7 +1,7 @@
 //! Decisions with the payload that they were about.
 //!
 //! Where a message was said as it was proposed, the record of the decision names the proposal, so that
-//! a long text is not kept a third time. Who wants to show or to judge it again gets it back here, from
+//! a long text is not kept again. Who wants to show or to judge it again gets it back here, from
 //! the record that the decision follows from.
 
 use bridle_sexp::Value;

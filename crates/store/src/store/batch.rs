@@ -11,7 +11,7 @@ use crate::append::{Open, Shared, valid_session_name};
 use crate::chain;
 use crate::error::{Error, Refusal};
 use crate::fault;
-use crate::leaf::{self, Fields, Leaf, Part};
+use crate::leaf::{Facts, Fields, Leaf, Part};
 use crate::places;
 use crate::record::{Head, Number};
 use crate::schema::{BLOCK, MILESTONE, int};
@@ -264,7 +264,7 @@ impl<'t> Batch<'t> {
         let salt = self.salts[usize::try_from(number - self.first).unwrap_or(usize::MAX)];
         self.receipt(draft, index, slot, &salt)?;
         let live = &self.known[slot];
-        self.fields.begin(&leaf::Head {
+        self.fields.begin(&Facts {
             number,
             session: live.id,
             seq: draft.seq,

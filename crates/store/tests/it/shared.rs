@@ -16,9 +16,7 @@ fn turn(session: &str, seq: u64, text: &str, shared: bool) -> Append {
     let bytes = said.len() - SAID.len() - 2;
     let part = Shared { from: HEAD.len(), with: 2, at: SAID.len(), bytes };
     let mut consulted = Draft::new(session, "consulted", at, WHO, proposed);
-    if shared {
-        consulted = consulted.sharing(part);
-    }
+    consulted.shared = shared.then_some(part);
     let because = |draft: Draft| draft.caused_by(Cause::Earlier(0));
     let drafts = vec![
         consulted,
