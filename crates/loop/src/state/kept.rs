@@ -1,17 +1,21 @@
 //! What is kept unchanged for many events, with its hash beside it; and texts that are written once.
 //!
 //! The state is hashed after every turn. Exchanges and rulings are most of it and never change: each is
-//! hashed once, not once a turn, and as it is, not as text. To hash 22 KB of state is 65,000 instructions;
-//! so it is 9,000 a turn, and as many for what the turn adds.
+//! hashed once, not once a turn, and as it is, not as text; and of all that are kept there is one sum, to
+//! which the latest is added and from which the oldest is taken. To hash 22 KB of state is 65,000
+//! instructions; so it is 3,000 a turn, and three times as many for what the turn adds.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 
 use crate::effect::{Exchange, Ruling, Verdict};
 
-/// Bytes of the hash of a kept thing: half of a whole one, which is as many as nobody finds a second
-/// thing for. There are 48 of them in what is hashed after a turn.
-pub(super) const HALF: usize = 16;
+/// The hash of a kept thing: half of a whole one, which is as much as nobody finds a second thing for.
+type Hash = u128;
+
+/// What the sum of hashes is multiplied by when one is added, so that their order counts: odd, and its
+/// powers look like any numbers.
+const SHIFT: Hash = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
 
 /// What can be kept.
 pub trait Keep {
@@ -66,9 +70,9 @@ fn push(bytes: &mut Vec<u8>, text: &str) {
     bytes.push(END);
 }
 
-fn hash(thing: &impl Keep) -> [u8; HALF] {
+fn hash(thing: &impl Keep) -> Hash {
     let hash = blake3::hash(&thing.bytes());
-    *hash.as_bytes().first_chunk().expect("a hash is twice as long")
+    Hash::from_le_bytes(*hash.as_bytes().first_chunk().expect("a hash is twice as long"))
 }
 
 /// Things of the past, oldest first. Whoever thinks is shown the same list that the state goes on with,
@@ -77,23 +81,38 @@ fn hash(thing: &impl Keep) -> [u8; HALF] {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Past<T>(Arc<List<T>>);
 
-/// Things and, at the same places, their hashes.
+/// Things, each with its hash.
 #[derive(Debug, PartialEq)]
 struct List<T> {
-    things: VecDeque<Arc<T>>,
-    /// Apart, to be hashed in one piece.
-    hashes: VecDeque<[u8; HALF]>,
+    things: VecDeque<(Arc<T>, Hash)>,
+    /// Of the hashes: the latest once, the one before it [`SHIFT`] times, and so on.
+    sum: Hash,
 }
 
 impl<T> Default for List<T> {
     fn default() -> Self {
-        Self { things: VecDeque::new(), hashes: VecDeque::new() }
+        Self { things: VecDeque::new(), sum: 0 }
     }
 }
 
 impl<T> Clone for List<T> {
     fn clone(&self) -> Self {
-        Self { things: self.things.clone(), hashes: self.hashes.clone() }
+        Self { things: self.things.clone(), sum: self.sum }
+    }
+}
+
+impl<T: Keep> List<T> {
+    fn push(&mut self, thing: Arc<T>) {
+        let hash = hash(&*thing);
+        self.things.push_back((thing, hash));
+        self.sum = self.sum.wrapping_mul(SHIFT).wrapping_add(hash);
+    }
+
+    /// Lets the oldest go.
+    fn pop(&mut self) {
+        let Some((_, hash)) = self.things.pop_front() else { return };
+        let later = u32::try_from(self.things.len()).expect("few things are kept");
+        self.sum = self.sum.wrapping_sub(hash.wrapping_mul(SHIFT.wrapping_pow(later)));
     }
 }
 
@@ -116,42 +135,36 @@ impl<T> Past<T> {
 
     /// The things, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<T>> {
-        self.0.things.iter()
+        self.0.things.iter().map(|(thing, _)| thing)
     }
 
-    /// Their hashes, one after the other, in two pieces.
-    pub(super) fn hashes(&self) -> [&[u8]; 2] {
-        let (first, second) = self.0.hashes.as_slices();
-        [first.as_flattened(), second.as_flattened()]
+    /// One number for all of them in their order.
+    pub(super) fn sum(&self) -> u128 {
+        self.0.sum
     }
 }
 
 impl<T: Keep> Past<T> {
     /// Adds the latest and lets the oldest go that are too many.
     pub(crate) fn push(&mut self, thing: Arc<T>, most: usize) {
-        let hash = hash(&*thing);
         // Somebody who still looks at the list keeps the one of before.
-        let list = Arc::make_mut(&mut self.0);
-        list.things.push_back(thing);
-        list.hashes.push_back(hash);
+        Arc::make_mut(&mut self.0).push(thing);
         self.trim(most);
     }
 
     /// Lets the oldest go that are too many.
     pub(crate) fn trim(&mut self, most: usize) {
         while self.len() > most {
-            let list = Arc::make_mut(&mut self.0);
-            list.things.pop_front();
-            list.hashes.pop_front();
+            Arc::make_mut(&mut self.0).pop();
         }
     }
 }
 
 impl<T: Keep> FromIterator<Arc<T>> for Past<T> {
     fn from_iter<I: IntoIterator<Item = Arc<T>>>(things: I) -> Self {
-        let things: VecDeque<Arc<T>> = things.into_iter().collect();
-        let hashes = things.iter().map(|thing| hash(&**thing)).collect();
-        Self(Arc::new(List { things, hashes }))
+        let mut list = List::default();
+        things.into_iter().for_each(|thing| list.push(thing));
+        Self(Arc::new(list))
     }
 }
 

@@ -109,6 +109,22 @@ fn who_looks_at_the_past_sees_it_as_it_was() {
 }
 
 #[test]
+fn the_sum_of_the_past_is_that_of_what_is_left_in_its_order() {
+    let exchange =
+        |asked: u64| Arc::new(Exchange { asked: asked.to_string().into(), said: "".into() });
+    let mut past = Past::default();
+    for asked in 0..40 {
+        past.push(exchange(asked), 7);
+        let left: Past<Exchange> = (asked.saturating_sub(6)..=asked).map(exchange).collect();
+        assert_eq!((past.sum(), &past), (left.sum(), &left));
+        let other: Past<Exchange> = past.iter().rev().cloned().collect();
+        assert!(past.len() == 1 || past.sum() != other.sum(), "the order counts");
+    }
+    past.trim(0);
+    assert_eq!(past.sum(), 0);
+}
+
+#[test]
 fn no_two_kept_things_have_the_same_bytes() {
     let exchange = |asked: &str, said: &str| Exchange { asked: asked.into(), said: said.into() };
     let exchanges = ["", "a", "ab", "\0", "\u{ff}", "a\u{fe}"]

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
-use super::kept::HALF;
 use super::{
     Next, Once, Open, Past, Pending, Planned, Resolution, Resolved, Stage, State, Told, Turn,
     Waiting,
@@ -42,13 +41,12 @@ impl State {
     }
 
     /// The hash that tells this state from every other, in hex digits: of what it is made of, in which
-    /// each thing that is kept and each part that seldom changes stands as its own hash.
+    /// what is kept stands as the sum of its hashes, and each part that seldom changes as its hash.
     pub fn digest(&self) -> String {
         let focus = self.focus.as_deref().map(field::printed).unwrap_or_default();
         let rest = self.waiting(self.plans(Text::new())).done();
         // In one piece: hashing many small ones takes three times as long.
-        let kept = HALF * (self.history.len() + self.decisions.len());
-        let mut bytes = Vec::with_capacity(kept + focus.len() + rest.len() + USUAL_DIGESTED);
+        let mut bytes = Vec::with_capacity(focus.len() + rest.len() + USUAL_DIGESTED);
         bytes.extend_from_slice(self.front.hash(|| self.front(Text::new()).done()));
         bytes.extend_from_slice(&self.now.0.to_le_bytes());
         for number in [self.seq, self.turns, self.effects] {
@@ -57,8 +55,8 @@ impl State {
         bytes.extend_from_slice(self.reach.hash(|| self.reach(Text::new()).done()));
         bytes.extend_from_slice(self.judged.hash(|| self.judged(Text::new()).done()));
         push_text(&mut bytes, &focus);
-        push_hashes(&mut bytes, &self.history);
-        push_hashes(&mut bytes, &self.decisions);
+        push_past(&mut bytes, &self.history);
+        push_past(&mut bytes, &self.decisions);
         push_text(&mut bytes, &rest);
         blake3::hash(&bytes).to_hex().as_str().to_owned()
     }
@@ -184,8 +182,9 @@ impl State {
     }
 }
 
-/// Room for what is hashed whatever a state holds, in bytes: three hashes, four counters, four lengths.
-const USUAL_DIGESTED: usize = 3 * 32 + (4 + 4) * size_of::<u64>();
+/// Room for what is hashed whatever a state holds, in bytes: three hashes, four counters, four lengths,
+/// two sums.
+const USUAL_DIGESTED: usize = 3 * 32 + (4 + 4) * size_of::<u64>() + 2 * size_of::<u128>();
 
 /// Room for a ruling, for what is around the texts of an exchange, and for the rest, in bytes.
 const USUAL_AROUND: usize = 192;
@@ -196,12 +195,10 @@ fn push_text(bytes: &mut Vec<u8>, text: &str) {
     bytes.extend_from_slice(text.as_bytes());
 }
 
-/// Adds kept things to what is hashed; their number says where they end.
-fn push_hashes<T>(bytes: &mut Vec<u8>, kept: &Past<T>) {
+/// Adds kept things to what is hashed: how many they are, and their sum.
+fn push_past<T>(bytes: &mut Vec<u8>, kept: &Past<T>) {
     bytes.extend_from_slice(&(kept.len() as u64).to_le_bytes());
-    for piece in kept.hashes() {
-        bytes.extend_from_slice(piece);
-    }
+    bytes.extend_from_slice(&kept.sum().to_le_bytes());
 }
 
 impl Planned {
