@@ -37,6 +37,7 @@ pub mod error;
 pub mod fetch;
 pub mod history;
 mod http;
+mod latest;
 pub mod librarian;
 mod listen;
 pub mod lock;

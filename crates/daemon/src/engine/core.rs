@@ -3,13 +3,14 @@
 //! Owned by the session while nothing happens and by its drive task while something does. Thrown
 //! away whenever an append fails: the record is the truth, and `load` reads it again.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use bridle_loop::{Effect, EffectId, SessionId, State};
 use bridle_sexp::Value;
 use bridle_store::{Append, Checkpoint, Hash, Open, Wake};
 
 use super::terms::{Doing, Status};
+use crate::latest::{Key, Latest};
 
 /// Records after which the State is written down, so that loading a session reads few: a hundred prompts,
 /// which are stepped through again in some milliseconds. Every fifty made a State of 32 KB a tenth of what
@@ -153,15 +154,8 @@ fn deadline(effect: &Effect) -> Option<i64> {
 }
 
 /// Which messages were admitted, to recognize them when they come again.
-#[derive(Debug, Default)]
-pub(super) struct Receipts {
-    by_key: HashMap<Brief, Admitted>,
-    /// Keys by age, with their numbers: those grow with time.
-    by_age: VecDeque<(u64, Brief)>,
-}
-
-/// The hash of a message as it is kept: half of it. A busy session holds thousands.
-type Brief = [u8; 16];
+#[derive(Debug)]
+pub(super) struct Receipts(Latest<Admitted>);
 
 /// What was admitted.
 #[derive(Clone, Copy, Debug)]
@@ -171,30 +165,28 @@ pub(super) struct Admitted {
     pub(super) at: i64,
 }
 
+impl Default for Receipts {
+    fn default() -> Receipts {
+        Receipts(Latest::new(RECEIPTS))
+    }
+}
+
 impl Receipts {
     /// What was admitted as this message and is not too old at `now`.
     pub(super) fn find(&self, message: Hash, now: i64) -> Option<Admitted> {
         let fresh = |admitted: &&Admitted| admitted.at.saturating_add(RECEIPT_MS) > now;
-        self.by_key.get(&brief(message)).filter(fresh).copied()
+        self.0.get(&key(message)).filter(fresh).copied()
     }
 
     /// Notes a message; the oldest go when there are too many.
     pub(super) fn note(&mut self, message: Hash, admitted: Admitted) {
-        let key = brief(message);
-        self.by_age.push_back((admitted.seq, key));
-        self.by_key.insert(key, admitted);
-        while self.by_age.len() > RECEIPTS {
-            let Some((seq, oldest)) = self.by_age.pop_front() else { break };
-            // Unless it came again under a later number, when the first was too old to count.
-            if self.by_key.get(&oldest).is_some_and(|admitted| admitted.seq == seq) {
-                self.by_key.remove(&oldest);
-            }
-        }
+        self.0.add(key(message), admitted);
     }
 }
 
-fn brief(message: Hash) -> Brief {
-    *message.as_bytes().first_chunk().unwrap_or(&Brief::default())
+/// The hash of a message as it is kept: half of it. A busy session holds thousands.
+fn key(message: Hash) -> Key {
+    *message.as_bytes().first_chunk().unwrap_or(&Key::default())
 }
 
 /// The hash under which a message is recognized: who sent it, and its id as canonical text.

@@ -4,7 +4,6 @@
 //! no name for them, and a conversation within a session, gets a name made of its hash. A request
 //! that names none is a session of its own; its name is made of its id, so that a repeat finds it.
 
-use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,6 +15,7 @@ use bridle_wire::openharness::{Fingerprint, RequestMessage};
 use sha2::{Digest as _, Sha256};
 
 use super::calloff::Run;
+use crate::latest::{self, Latest};
 use crate::principal::Principal;
 
 /// What names that are made begin with.
@@ -97,22 +97,16 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 
 /// Requests of all sessions, so that an id is not used again for another one. Each session knows
 /// its own for longer than the daemon runs.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Seen {
-    index: Mutex<Index>,
+    index: Mutex<Latest<Entry>>,
     /// What keys are made with: nobody else knows it, so nobody finds two that are the same.
     secrets: [RandomState; 2],
 }
 
 /// By whom a request was sent, and its id, as long as the daemon runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Key([u64; 2]);
-
-#[derive(Debug, Default)]
-struct Index {
-    by_key: HashMap<Key, Entry>,
-    by_age: VecDeque<(Key, Instant)>,
-}
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Key(latest::Key);
 
 #[derive(Clone, Debug)]
 struct Entry {
@@ -121,18 +115,26 @@ struct Entry {
     run: Run,
 }
 
+impl Default for Seen {
+    fn default() -> Seen {
+        Seen { index: Mutex::new(Latest::new(MAX_SEEN)), secrets: Default::default() }
+    }
+}
+
 impl Seen {
     /// The key of a principal's request.
     pub(super) fn key(&self, who: &Principal, id: &RequestId) -> Key {
         // Hashed apart, so that none can be taken for the other.
         let both = (who.text(), id.as_str());
-        Key([0, 1].map(|idx: usize| self.secrets[idx].hash_one(&both)))
+        let [first, second] = &self.secrets;
+        let hash = u128::from(first.hash_one(&both)) << 64 | u128::from(second.hash_one(&both));
+        Key(hash.to_le_bytes())
     }
 
     /// Tells whether an id was used with another body.
     pub(super) fn conflicts(&self, key: Key, body: Fingerprint) -> bool {
         let index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = index.by_key.get(&key).filter(|entry| entry.at.elapsed() < SEEN_FOR);
+        let known = index.get(&key.0).filter(|entry| entry.at.elapsed() < SEEN_FOR);
         known.is_some_and(|entry| entry.body != body)
     }
 
@@ -140,14 +142,14 @@ impl Seen {
     pub(super) fn run(&self, who: &Principal, id: &RequestId) -> Option<Run> {
         let key = self.key(who, id);
         let index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
-        index.by_key.get(&key).map(|entry| entry.run.clone())
+        index.get(&key.0).map(|entry| entry.run.clone())
     }
 
     /// Notes that what a request began goes on elsewhere: that is what calling it off ends.
     pub(super) fn goes_on(&self, who: &Principal, id: &RequestId, run: Run) {
         let key = self.key(who, id);
         let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = index.by_key.get_mut(&key) {
+        if let Some(entry) = index.get_mut(&key.0) {
             entry.run = run;
         }
     }
@@ -156,14 +158,11 @@ impl Seen {
     pub(super) fn note(&self, key: Key, body: Fingerprint, run: Run) {
         let at = Instant::now();
         let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
-        if index.by_key.insert(key, Entry { body, at, run }).is_some() {
-            return;
-        }
-        index.by_age.push_back((key, at));
-        while index.by_age.len() > MAX_SEEN {
-            if let Some((oldest, _)) = index.by_age.pop_front() {
-                index.by_key.remove(&oldest);
-            }
+        let entry = Entry { body, at, run };
+        match index.get_mut(&key.0) {
+            // One that is sent again and again takes no other's place.
+            Some(known) => *known = entry,
+            None => index.add(key.0, entry),
         }
     }
 }
@@ -202,5 +201,9 @@ mod tests {
         }
         assert!(!seen.conflicts(seen.key(&who, &id(0)), other));
         assert!(seen.conflicts(seen.key(&who, &id(1)), other));
+        for _ in 0..MAX_SEEN {
+            seen.note(seen.key(&who, &id(2)), one, run.clone());
+        }
+        assert!(seen.conflicts(seen.key(&who, &id(1)), other), "a repeat takes no other's place");
     }
 }
