@@ -377,7 +377,7 @@ impl Default for EngineLimits {
     fn default() -> Self {
         EngineLimits {
             inbox: 64,
-            recent: 64,
+            recent: 16,
             recent_bytes: 256 << 10,
             // A state with a full history is some 100 kB.
             loaded: 256,
