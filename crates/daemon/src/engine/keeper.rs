@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bridle_store::{Append, Copier, Draft, Error, Numbers, Store, fault};
 use prometheus_client::metrics::histogram::Histogram;
@@ -31,6 +31,11 @@ const GROUP: usize = 100;
 /// is 62 ms when copied every 8,000 records, 5.0 ms every 1,000, 3.3 ms every 250. Fault tests write
 /// little and want it more often still.
 const COPY_AFTER: usize = if cfg!(feature = "faults") { 30 } else { 250 };
+
+/// Time between two copies, so that many records at once are copied together: at twenty thousand prompts a
+/// second there were 400 copies, each of which wrote the pages again that every commit changes, and copying
+/// was a twentieth of all that the daemon did.
+const COPY_PAUSE: Duration = Duration::from_millis(if cfg!(feature = "faults") { 0 } else { 25 });
 
 /// How often a record that takes nothing is tried, when nobody else tries.
 const PROBE: Duration = Duration::from_secs(1);
@@ -158,6 +163,8 @@ struct Copying {
     thread: thread::JoinHandle<()>,
     /// Records since it was told the last time.
     records: usize,
+    /// When that was.
+    told: Instant,
 }
 
 impl Copying {
@@ -173,15 +180,18 @@ impl Copying {
                 }
             }
         })?;
-        Ok(Copying { wake, thread, records: 0 })
+        Ok(Copying { wake, thread, records: 0, told: Instant::now() })
     }
 
     /// Counts records that were committed.
     fn add(&mut self, records: usize) {
         self.records += records;
+        if self.records < COPY_AFTER || self.told.elapsed() < COPY_PAUSE {
+            return;
+        }
         // When it is still at it, the next commit tells it.
-        if self.records >= COPY_AFTER && self.wake.try_send(()).is_ok() {
-            self.records = 0;
+        if self.wake.try_send(()).is_ok() {
+            (self.records, self.told) = (0, Instant::now());
         }
     }
 
