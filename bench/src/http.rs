@@ -2,11 +2,13 @@
 //!
 //! The same client asks both, in turn: 200 kept connections, each asking again at once, and at fixed
 //! rates. The daemon records, judges and answers every request durably; the bare handler reads the JSON
-//! and writes an answer of the same shape. Then what a stream costs that waits.
+//! and writes an answer of the same shape. The same once more from a client that others wrote. Then what a
+//! stream costs that waits.
 
 mod bare;
 mod load;
 mod streams;
+mod wrk;
 
 use std::io::{Read, Write};
 use std::net::SocketAddr;
@@ -39,6 +41,9 @@ const TIME: Duration = Duration::from_secs(2);
 /// the others took from the caches.
 const LONGER_AT_ONCE: u32 = 3;
 
+/// How many sides wrk asks: the bare handler, and a session for each connection.
+const ASKED: usize = 2;
+
 /// Targets: the share of the bare handler's rate, milliseconds, and KiB of a stream that waits.
 const RATE_TARGET: f64 = 0.3;
 const P99_TARGET: f64 = 10.0;
@@ -51,6 +56,7 @@ struct Side {
     server: Server,
     crowd: Crowd,
     pushed: Vec<Load>,
+    asked: Vec<wrk::Asked>,
     paced: [Vec<Load>; PACES.len()],
 }
 
@@ -76,7 +82,15 @@ pub fn run(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdic
             }
         }
     }
+    // Last: connections that are not used meanwhile are closed.
+    for round in 0..options.load_rounds() {
+        for side in sides.iter_mut().take(ASKED) {
+            let address = side.server.exchange.address;
+            side.asked.push(wrk::ask(address, CONNECTIONS, round, LONGER_AT_ONCE * time)?);
+        }
+    }
     tables.push(table(&sides, options.load_rounds()));
+    tables.push(asked(&sides[..ASKED], options.load_rounds()));
     judge(&sides, verdicts);
     drop(sides);
     hold(&options.bridle, tables, verdicts)
@@ -113,7 +127,7 @@ impl Side {
     fn new(name: &'static str, server: Server, sessions: Sessions) -> Result<Side> {
         let crowd = Crowd::connect(server.exchange.address, CONNECTIONS, sessions)?;
         let paced = Default::default();
-        Ok(Side { name, server, crowd, pushed: Vec::new(), paced })
+        Ok(Side { name, server, crowd, pushed: Vec::new(), asked: Vec::new(), paced })
     }
 }
 
@@ -136,7 +150,42 @@ fn table(sides: &[Side], rounds: usize) -> Table {
     table
 }
 
+fn asked(sides: &[Side], rounds: usize) -> Table {
+    let title = format!(
+        "The same asked by wrk, {CONNECTIONS} connections, at once (ms; medians of {rounds} rounds)"
+    );
+    let mut table = Table::new(title, ["who", "per second", "of bare", "p50", "p99"]);
+    for side in sides {
+        let median = |of: fn(&wrk::Asked) -> f64| {
+            Spread::of(&side.asked.iter().map(of).collect::<Vec<_>>()).median
+        };
+        table.push(vec![
+            Cell::text(side.name),
+            Cell::Number(median(|asked| asked.per_second), 0),
+            Cell::Number(asked_ratio(side, &sides[0]), 2),
+            Cell::Number(median(|asked| asked.p50), 2),
+            Cell::Number(median(|asked| asked.p99), 2),
+        ]);
+    }
+    table
+}
+
+/// As [`ratio`], for what wrk asked.
+fn asked_ratio(side: &Side, bare: &Side) -> f64 {
+    let rounds = side.asked.iter().zip(&bare.asked);
+    Spread::of(&rounds.map(|(side, bare)| side.per_second / bare.per_second).collect::<Vec<_>>())
+        .median
+}
+
 fn judge(sides: &[Side], verdicts: &mut Vec<Verdict>) {
+    for side in &sides[1..ASKED] {
+        verdicts.push(Verdict {
+            what: format!("{}, asked by wrk: rate over bare axum", side.name),
+            target: RATE_TARGET,
+            got: asked_ratio(side, &sides[0]),
+            bound: Bound::AtLeast,
+        });
+    }
     for side in &sides[1..] {
         verdicts.push(Verdict {
             what: format!("{}: rate over bare axum", side.name),

@@ -13,7 +13,7 @@ usage: cargo xtask setup [--bench]
 Installs missing Debian packages with apt-get (through sudo when not root) and missing cargo tools with
 `cargo install --locked`. Prints what and why. Does nothing when nothing is missing.
 
-  --bench   also what `cargo xtask bench` measures against (redis-server)";
+  --bench   also what `cargo xtask bench` measures against (redis-server) and with (wrk)";
 
 /// How to see that something is already here.
 enum Sign {
@@ -82,11 +82,14 @@ const PACKAGES: &[Package] = &[
     },
 ];
 
-const BENCH_PACKAGES: &[Package] = &[Package {
-    name: "redis-server",
-    why: "the rival of the round-trip benchmark",
-    sign: Sign::Program("redis-server"),
-}];
+const BENCH_PACKAGES: &[Package] = &[
+    Package {
+        name: "redis-server",
+        why: "the rival of the round-trip benchmark",
+        sign: Sign::Program("redis-server"),
+    },
+    Package { name: "wrk", why: "a client of the HTTP benchmark", sign: Sign::Program("wrk") },
+];
 
 /// Pinned: a new release must not change what passes.
 const CARGO_DENY: &str = "cargo-deny@0.20.2";
