@@ -129,6 +129,10 @@ impl Side {
         let paced = Default::default();
         Ok(Side { name, server, crowd, pushed: Vec::new(), asked: Vec::new(), paced })
     }
+
+    fn asked_rates(&self) -> impl Iterator<Item = f64> {
+        self.asked.iter().map(|asked| asked.per_second)
+    }
 }
 
 fn table(sides: &[Side], rounds: usize) -> Table {
@@ -156,25 +160,16 @@ fn asked(sides: &[Side], rounds: usize) -> Table {
     );
     let mut table = Table::new(title, ["who", "per second", "of bare", "p50", "p99"]);
     for side in sides {
-        let median = |of: fn(&wrk::Asked) -> f64| {
-            Spread::of(&side.asked.iter().map(of).collect::<Vec<_>>()).median
-        };
+        let of = |what: fn(&wrk::Asked) -> f64| median(side.asked.iter().map(what));
         table.push(vec![
             Cell::text(side.name),
-            Cell::Number(median(|asked| asked.per_second), 0),
-            Cell::Number(asked_ratio(side, &sides[0]), 2),
-            Cell::Number(median(|asked| asked.p50), 2),
-            Cell::Number(median(|asked| asked.p99), 2),
+            Cell::Number(median(side.asked_rates()), 0),
+            Cell::Number(ratio(side.asked_rates(), sides[0].asked_rates()), 2),
+            Cell::Number(of(|asked| asked.p50), 2),
+            Cell::Number(of(|asked| asked.p99), 2),
         ]);
     }
     table
-}
-
-/// As [`ratio`], for what wrk asked.
-fn asked_ratio(side: &Side, bare: &Side) -> f64 {
-    let rounds = side.asked.iter().zip(&bare.asked);
-    Spread::of(&rounds.map(|(side, bare)| side.per_second / bare.per_second).collect::<Vec<_>>())
-        .median
 }
 
 fn judge(sides: &[Side], verdicts: &mut Vec<Verdict>) {
@@ -182,7 +177,7 @@ fn judge(sides: &[Side], verdicts: &mut Vec<Verdict>) {
         verdicts.push(Verdict {
             what: format!("{}, asked by wrk: rate over bare axum", side.name),
             target: RATE_TARGET,
-            got: asked_ratio(side, &sides[0]),
+            got: ratio(side.asked_rates(), sides[0].asked_rates()),
             bound: Bound::AtLeast,
         });
     }
@@ -190,7 +185,7 @@ fn judge(sides: &[Side], verdicts: &mut Vec<Verdict>) {
         verdicts.push(Verdict {
             what: format!("{}: rate over bare axum", side.name),
             target: RATE_TARGET,
-            got: ratio(&side.pushed, &sides[0].pushed),
+            got: ratio(rates(&side.pushed), rates(&sides[0].pushed)),
             bound: Bound::AtLeast,
         });
         let p99 = |what: String, loads: &[Load]| Verdict {
@@ -207,12 +202,12 @@ fn judge(sides: &[Side], verdicts: &mut Vec<Verdict>) {
 }
 
 fn row(name: &str, loads: &[Load], bare: &[Load]) -> Vec<Cell> {
-    let refused = Spread::of(&loads.iter().map(|load| load.refused).collect::<Vec<_>>()).median;
+    let refused = median(loads.iter().map(|load| load.refused));
     let quantile = |share| Cell::Number(at(loads, share), 2);
     vec![
         Cell::text(name),
-        Cell::Number(rate(loads), 0),
-        Cell::Number(ratio(loads, bare), 2),
+        Cell::Number(median(rates(loads)), 0),
+        Cell::Number(ratio(rates(loads), rates(bare)), 2),
         Cell::Number(refused, 3),
         quantile(0.5),
         quantile(0.99),
@@ -221,20 +216,21 @@ fn row(name: &str, loads: &[Load], bare: &[Load]) -> Vec<Cell> {
     ]
 }
 
-fn rate(loads: &[Load]) -> f64 {
-    Spread::of(&loads.iter().map(|load| load.answered.per_second).collect::<Vec<_>>()).median
+fn rates(loads: &[Load]) -> impl Iterator<Item = f64> {
+    loads.iter().map(|load| load.answered.per_second)
 }
 
 /// The median of what each round was of the bare handler in the same round.
-fn ratio(loads: &[Load], bare: &[Load]) -> f64 {
-    let rounds = loads.iter().zip(bare);
-    let of = |(load, bare): (&Load, &Load)| load.answered.per_second / bare.answered.per_second;
-    Spread::of(&rounds.map(of).collect::<Vec<_>>()).median
+fn ratio(rates: impl Iterator<Item = f64>, bare: impl Iterator<Item = f64>) -> f64 {
+    median(rates.zip(bare).map(|(rate, bare)| rate / bare))
 }
 
 fn at(loads: &[Load], share: f64) -> f64 {
-    let of = |load: &Load| quantile(&load.answered.latencies, share);
-    Spread::of(&loads.iter().map(of).collect::<Vec<_>>()).median
+    median(loads.iter().map(|load| quantile(&load.answered.latencies, share)))
+}
+
+fn median(rounds: impl Iterator<Item = f64>) -> f64 {
+    Spread::of(&rounds.collect::<Vec<_>>()).median
 }
 
 fn hold(binary: &Path, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdict>) -> Result<()> {

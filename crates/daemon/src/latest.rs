@@ -1,8 +1,8 @@
 //! The latest of many things, each found by its key: receipts of a session, requests of all of them.
 //!
 //! Things lie in the order in which they came, one after the other, and a small table says where: to look
-//! for what is not there, as is usual, touches one line of it. A map from keys to things was three times
-//! as large, and every one of two hundred busy sessions had to fetch six lines of it for a prompt.
+//! for what is not there, as is usual, touches one line of it. A map from keys to things, with a queue of
+//! keys beside it, is more than twice as large, and every thing in it lies somewhere else.
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, RandomState};
