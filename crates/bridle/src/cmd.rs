@@ -9,6 +9,7 @@ mod grant;
 mod init;
 mod memory;
 mod org;
+mod output;
 mod pages;
 mod pair;
 mod policy;

@@ -11,6 +11,7 @@ mod settings;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use bridle_shell::screen::neutral_block;
 use clap::Parser as _;
 
 /// Half of the time of a request was spent in the allocator of the system, see
@@ -25,7 +26,8 @@ fn main() -> ExitCode {
         Err(failure) => {
             if failure.exit() != exit::Exit::Ok {
                 // When stderr is gone too, the exit code is all that is left to say.
-                let _ = write!(std::io::stderr().lock(), "{failure}");
+                let text = failure.to_string();
+                let _ = std::io::stderr().lock().write_all(neutral_block(&text).as_bytes());
             }
             failure.exit().into()
         }

@@ -12,6 +12,7 @@
 //! - [`mod@ask`]: a Shell of OpenHarness on a terminal, or driven by lines
 //! - [`conform`]: kits that tell whether a peer keeps to the protocol
 //! - [`openharness`]: a Shell of the second protocol, for any Engine
+//! - [`screen`]: tables, local times, plain JSON, text made harmless for terminals
 //! - [`pretty`]: forms laid out for people, colored on request
 //! - [`error`]: what can go wrong, and the hint that goes with it
 
@@ -27,6 +28,7 @@ pub mod health;
 pub mod input;
 pub mod openharness;
 pub mod pretty;
+pub mod screen;
 pub mod send;
 pub mod sexp;
 pub mod system;

@@ -7,6 +7,8 @@ use std::iter::Peekable;
 
 use bridle_sexp::{Children, Kind, Node};
 
+use crate::screen::neutral_block;
+
 /// How to lay out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
@@ -34,7 +36,7 @@ pub enum Color {
 pub enum Controls {
     /// They stay: the output can be read back.
     Keep,
-    /// All but newline and tab become pictures, so that a peer cannot drive a terminal.
+    /// All but newline and tab are neutralised, so that a peer cannot drive a terminal.
     Picture,
 }
 
@@ -192,7 +194,7 @@ impl Layout<'_> {
         }
         match self.style.controls {
             Controls::Keep => self.out.push_str(text),
-            Controls::Picture => self.out.extend(text.chars().map(picture)),
+            Controls::Picture => self.out.push_str(&neutral_block(text)),
         }
         if code.is_some() {
             self.out.push_str("\x1b[0m");
@@ -201,22 +203,6 @@ impl Layout<'_> {
             Some(last) => text[last + 1..].chars().count(),
             None => self.column + text.chars().count(),
         };
-    }
-}
-
-/// `text` with a picture in the place of each control character but newline and tab.
-pub fn tame(text: &str) -> String {
-    text.chars().map(picture).collect()
-}
-
-/// The picture of a control character; other characters stay.
-fn picture(c: char) -> char {
-    match c {
-        '\n' | '\t' => c,
-        '\u{7f}' => '\u{2421}',
-        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'),
-        '\u{80}'..='\u{9f}' => '\u{fffd}',
-        c => c,
     }
 }
 

@@ -11,6 +11,7 @@ use bridle_wire::time::rfc3339;
 use crate::attach::{Event, Follower, Lost, Notice, Wish, reader};
 use crate::client::Target;
 use crate::error::Error;
+use crate::screen::neutral_line;
 
 /// What to print.
 #[derive(Debug)]
@@ -110,8 +111,8 @@ fn people(seq: u64, message: Node<'_>, out: &mut String) {
     let _ = write!(out, "{seq:>6} {time} {kind:<12} ");
     let text = payload.and_then(said);
     match text {
-        Some(text) => tame(&text, out),
-        None => tame(payload.map_or("", |payload| payload.source()), out),
+        Some(text) => out.push_str(&neutral_line(&text)),
+        None => out.push_str(&neutral_line(payload.map_or("", |payload| payload.source()))),
     }
     out.truncate(out.trim_end().len());
 }
@@ -134,18 +135,6 @@ fn said(payload: Node<'_>) -> Option<Cow<'_, str>> {
     let keys = ["text", "message", "command"];
     let found = keys.into_iter().find_map(|key| payload.get(key));
     found.filter(|node| node.kind() == Kind::String)?.as_str()
-}
-
-/// Writes text on one line: a message must not drive a terminal, nor look like two events.
-fn tame(text: &str, out: &mut String) {
-    for c in text.chars() {
-        match c {
-            '\n' => out.push('\u{21b5}'),
-            '\t' => out.push(' '),
-            c if c.is_control() => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bridle_loop::PREPARED;
 use bridle_sexp::{Value, json};
 use bridle_shell::client::{ErrorAnswer, Target};
+use bridle_shell::screen::neutral_line;
 use bridle_shell::system::{self, Ask, Said};
 use bridle_wire::time::rfc3339;
 
@@ -56,7 +57,7 @@ fn shown(question: &Value) -> String {
         };
         // The lines that a yes would change.
         for line in diff.unwrap_or_default().lines() {
-            let _ = writeln!(out, "  | {}", tame(line));
+            let _ = writeln!(out, "  | {}", neutral_line(line));
         }
     }
     let until = deadline.as_deref().unwrap_or("-");
@@ -72,12 +73,6 @@ fn asked(wanted: &Value) -> Value {
     let is_said = |key: &Value| key.as_keyword().is_none_or(|key| key != PREPARED);
     let pairs = wanted.pairs().into_iter().flatten().filter(|(key, _)| is_said(key));
     Value::list(pairs.flat_map(|(key, value)| [key.clone(), value.clone()]))
-}
-
-/// A line that no terminal obeys.
-fn tame(line: &str) -> String {
-    let picture = |it: char| if it.is_control() { char::REPLACEMENT_CHARACTER } else { it };
-    line.chars().map(picture).collect()
 }
 
 /// The questions that are open.

@@ -5,18 +5,19 @@ mod edit;
 mod time;
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 
 use bridle_daemon::history::memory::{
     Change, Conflict, Error, FilePath, Past, Preview, Version, VersionId, Wanted, unified,
 };
 use bridle_daemon::history::{History, StoreError};
 use bridle_sexp::Value;
+use bridle_shell::screen::{neutral_block, neutral_line};
 use bridle_shell::system::{self, Ask, Said};
 use bridle_wire::time::rfc3339;
 
 use super::confirm::confirm;
-use super::record::{print, state_dir};
+use super::output::{print, print_bytes, print_styled};
+use super::record::state_dir;
 use super::session::refused;
 use super::talk::find;
 use crate::args::memory as args;
@@ -91,7 +92,7 @@ fn take_back(
                 change.after.as_deref(),
             )));
         }
-        print(&text)?;
+        print_styled(&text)?;
         if how.dry_run {
             return Ok(Exit::Ok);
         }
@@ -180,11 +181,11 @@ fn show(args: &args::Show) -> Result<Exit, Failure> {
             let diff = quoted(&String::from_utf8_lossy(&diff));
             let _ = writeln!(text, "{}", version_json(version, &[("diff", diff)]));
         } else {
-            let _ = writeln!(text, "version {}\n", line(version));
+            let _ = writeln!(text, "version {}\n", neutral_line(&line(version)));
             let _ = writeln!(text, "{}", colored(&diff));
         }
     }
-    print(&text)
+    print_styled(&text)
 }
 
 fn diff(args: &args::Diff) -> Result<Exit, Failure> {
@@ -202,7 +203,7 @@ fn diff(args: &args::Diff) -> Result<Exit, Failure> {
         let pairs = [("path", quoted(from.path.as_str())), ("diff", diff)];
         return print(&format!("{}\n", object(&pairs)));
     }
-    print(&colored(&diff))
+    print_styled(&colored(&diff))
 }
 
 fn at(args: &args::At) -> Result<Exit, Failure> {
@@ -219,11 +220,7 @@ fn at(args: &args::At) -> Result<Exit, Failure> {
             return Err(Failure::new(Exit::NoInput, what)
                 .hint("`bridle memory log FILE` lists its versions"));
         };
-        let text = bytes(&past, version.after)?.unwrap_or_default();
-        let mut out = io::stdout().lock();
-        let written = out.write_all(&text).and_then(|()| out.flush());
-        written.map_err(|error| Failure::stream("cannot write to stdout", &error))?;
-        return Ok(Exit::Ok);
+        return print_bytes(&bytes(&past, version.after)?.unwrap_or_default());
     }
     let mut text = String::new();
     for version in &versions {
@@ -358,10 +355,7 @@ fn colored(diff: &[u8]) -> String {
     let color = style.color == bridle_shell::pretty::Color::Always;
     let mut out = String::new();
     for line in text.lines() {
-        let tame: String = line
-            .chars()
-            .map(|it| if it.is_control() && it != '\t' { char::REPLACEMENT_CHARACTER } else { it })
-            .collect();
+        let tame = neutral_block(line);
         let code = match line.as_bytes().first() {
             Some(b'+') if color => "\x1b[32m",
             Some(b'-') if color => "\x1b[31m",

@@ -12,7 +12,7 @@ use bridle_wire::time::rfc3339;
 use qrcode::render::unicode::Dense1x2;
 use qrcode::{EcLevel, QrCode};
 
-use super::record::print;
+use super::output::{print, print_styled};
 use super::token::{self, file_failure, moment, now};
 use crate::args::token as args;
 use crate::exit::{Exit, Failure};
@@ -108,7 +108,7 @@ fn issue(args: args::Pair) -> Result<Exit, Failure> {
     }
     let drawn = draw(&format!("{url}#{}", code.reveal()), is_terminal)?;
     let until = rfc3339(end);
-    print(&format!("{drawn}\n{url}\n{}  good once, until {until}\n", code.reveal()))
+    print_styled(&format!("{drawn}\n{url}\n{}  good once, until {until}\n", code.reveal()))
 }
 
 /// The code as two rows of modules a line.

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 use bridle_sexp::{Value, json};
+use bridle_shell::screen::neutral_block;
 use bridle_shell::system::{Said, ask_context};
 
 use super::record::print;
@@ -181,7 +182,7 @@ fn line(object: &Value) -> String {
 
 /// Text as a terminal may be shown it: without what would move its cursor.
 fn tamed(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
+    neutral_block(text).into_owned()
 }
 
 fn print_json(value: &Value) -> Result<Exit, Failure> {

@@ -13,6 +13,8 @@ use bridle_daemon::history::{Error, Head, History, SessionRow, StoreError, Wante
 use bridle_wire::seal::{Key, KeyId};
 use bridle_wire::time::rfc3339;
 
+pub(super) use super::output::print;
+use super::output::unwritten;
 use super::read_key;
 use crate::args::record as args;
 use crate::exit::{Exit, Failure};
@@ -294,16 +296,6 @@ pub(super) fn failure(error: &Error) -> Failure {
         None => Failure::new(exit, error),
     };
     failure.hint(hint)
-}
-
-fn unwritten(error: &io::Error) -> Failure {
-    Failure::stream("cannot write to stdout", error)
-}
-
-pub(super) fn print(text: &str) -> Result<Exit, Failure> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| unwritten(&error))?;
-    Ok(Exit::Ok)
 }
 
 /// Words about long work, on a terminal only.

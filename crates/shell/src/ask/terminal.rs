@@ -10,6 +10,7 @@ use super::Desk;
 use crate::openharness::action::Choice;
 use crate::openharness::text::{MAX_NOTICE, safe};
 use crate::openharness::{Action, Question, Ui};
+use crate::screen::{escape_hidden, neutral_block};
 
 /// How an answer is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +54,7 @@ impl Terminal {
             }
         };
         // A reader that went away is no reason to leave an Engine without its results.
-        let _ = self.out.write_all(new.as_bytes()).and_then(|()| self.out.flush());
+        let _ = self.out.write_all(neutral_block(new).as_bytes()).and_then(|()| self.out.flush());
         text.clone_into(&mut self.shown);
     }
 
@@ -67,11 +68,11 @@ impl Terminal {
     /// Writes a line for the person.
     fn tell(&mut self, line: &str) {
         self.end_line();
-        let _ = writeln!(self.err, "{line}");
+        let _ = writeln!(self.err, "{}", neutral_block(line));
     }
 
     fn json(&mut self, action: &Action) {
-        let line = action.to_json().to_text() + "\n";
+        let line = escape_hidden(&action.to_json().to_text()) + "\n";
         let _ = self.out.write_all(line.as_bytes()).and_then(|()| self.out.flush());
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Peers write it, reports show it. Bounded: a peer that floods is noted as one that did.
 
+use crate::screen::neutral::is_hidden;
+
 /// Longest line that is kept, in characters: enough to see what a message is.
 const MAX_LINE: usize = 600;
 
@@ -89,18 +91,13 @@ pub fn shown(text: &str) -> String {
             out.push_str(&format!(" .. ({} bytes in all)", text.len()));
             break;
         }
-        if letter.is_control() || is_unseen(letter) {
+        if is_hidden(letter) {
             out.extend(letter.escape_default());
         } else {
             out.push(letter);
         }
     }
     out
-}
-
-/// Tells whether a letter changes how others are shown: marks of direction, and what has no width.
-fn is_unseen(letter: char) -> bool {
-    matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::Kit;
 use super::case::Level;
 use super::notes::Notes;
+use crate::screen::plain::quoted as json;
 
 /// How a case ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -283,23 +284,6 @@ fn case_junit(outcome: &Outcome, text: &mut String) {
             let _ = writeln!(text, "{}</failure></testcase>", xml(&format!("why: {why}")));
         }
     }
-}
-
-/// A JSON string.
-fn json(text: &str) -> String {
-    let mut out = String::from("\"");
-    for letter in text.chars() {
-        match letter {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            letter if letter.is_control() => {
-                let _ = write!(out, "\\u{:04x}", u32::from(letter));
-            }
-            letter => out.push(letter),
-        }
-    }
-    out.push('"');
-    out
 }
 
 /// Text inside XML. Control characters were spelled out when it was noted.

@@ -50,7 +50,7 @@ fn strings_with_newlines_are_kept() {
 #[test]
 fn controls_become_pictures_and_atoms_get_colors() {
     let tame = Style { controls: Controls::Picture, ..Style::default() };
-    check("\"a\u{1b}[2Jb\u{9b}\"", &tame, "\"a\u{241b}[2Jb\u{fffd}\"");
+    check("\"a\u{1b}[2Jb\u{9b}\"", &tame, "\"a\u{241b}[2Jb<U+009B>\"");
     let colored = Style { color: Color::Always, ..Style::default() };
     check("(:a 1)", &colored, "(\u{1b}[36m:a\u{1b}[0m \u{1b}[33m1\u{1b}[0m)");
 }

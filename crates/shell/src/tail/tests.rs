@@ -19,7 +19,7 @@ fn people_get_number_time_kind_and_text() {
     check(
         "(:type :EVENT :meta (:seq 7 :answers 6) :payload (:status :success :action :message :text \"a\nb\u{1b}[1m\"))",
         Output::Text,
-        "     7 - answer       a\u{21b5}b\u{fffd}[1m",
+        "     7 - answer       a\u{21b5}b\u{241b}[1m",
     );
     check(
         "(:type :EVENT :meta (:seq 7 :answers 6) :payload (:status :error :code :refused :message \"no\"))",

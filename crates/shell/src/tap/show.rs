@@ -8,6 +8,7 @@ use bridle_wire::frame::FrameError;
 
 use crate::error::Error;
 use crate::pretty::{self, Color, Style};
+use crate::screen::neutral_block;
 
 /// How frames are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +77,7 @@ impl<W: Write> Show<W> {
             }
             (Output::Text(style), Err(error)) => {
                 let _ = writeln!(shown, "  {}", warned(style, &error.to_string()));
-                let _ = write!(shown, "  {}", pretty::tame(text));
+                let _ = write!(shown, "  {}", neutral_block(text));
             }
             (Output::Json, Ok(tree)) => {
                 shown.push_str(",\"text\":");
