@@ -17,7 +17,7 @@ up() {
     "$bridle" up --tcp off --unix "$home/b.sock" --log error \
         --thinker "script:$here/deploy.script" >/dev/null &
     daemon=$!
-    until "$bridle" health >/dev/null 2>&1; do sleep 0.1; done
+    "$bridle" health --wait 20 >/dev/null
 }
 
 # The value of a key in what was printed last.

@@ -18,7 +18,7 @@ token=$("$bridle" token create --scope talk --scope approve)
 "$bridle" up --tcp off --unix "$home/b.sock" --http 127.0.0.1:0 --log error \
     --thinker "script:$here/deploy.script" >"$home/ready" &
 daemon=$!
-until grep -q ready "$home/ready"; do sleep 0.1; done
+"$bridle" health --wait 20 --addr "unix:$home/b.sock" >/dev/null
 url=http://$(sed -n 's/.*http=\([^ ]*\).*/\1/p' "$home/ready")/v1/openharness
 
 # ask ID SESSION CONTEXT

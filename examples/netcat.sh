@@ -11,5 +11,5 @@ port=${1:-9105}
 
 for form in "$@"; do
     printf '%06x%s' "${#form}" "$form"
-done | nc -N 127.0.0.1 "$port"
+done | nc -N -w 60 127.0.0.1 "$port"
 echo

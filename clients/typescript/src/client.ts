@@ -16,6 +16,10 @@ import { ConnectionSeal, Decoder, FrameError, MAX_FRAME, Seal, encode } from "./
 import { FOR_NOW, type Hello, type Id, Ledger, Message, Parts, ProtocolError, inParts, plist } from "./oacp.js";
 import { SexpError, Sym, type Value, get, keyword, write } from "./sexp.js";
 
+/** Milliseconds for an answer, unless told otherwise: a daemon gives up on a turn after that time. */
+export const ANSWER_WAIT = 600_000;
+/** Milliseconds until a daemon that was never reached counts as one that is not there. */
+export const FIRST_WAIT = 20_000;
 /** Milliseconds for the answer to a hello: a connection made while a daemon stopped may stay silent forever. */
 export const HELLO_WAIT = 20_000;
 /** Milliseconds between attempts to connect: they double from the first to the longest. */
@@ -62,6 +66,9 @@ export class Client {
   readonly ledger: Ledger;
   private link: Link | undefined;
   private pause = FIRST_PAUSE;
+  /** What was wrong with the connection, last; undefined while it stands. */
+  private trouble: string | undefined;
+  private wasAttached = false;
   private readonly timers = new Set<NodeJS.Timeout>();
   private readonly queue: Message[] = [];
   private readonly waiting = new Set<() => void>();
@@ -90,7 +97,7 @@ export class Client {
   }
 
   /** Says something and waits for its answer. Rejects with `Refused`, or after `timeout` milliseconds. */
-  ask(text: string, timeout?: number): Promise<Message> {
+  ask(text: string, timeout: number | undefined = ANSWER_WAIT): Promise<Message> {
     return this.wait(this.prompt(text), timeout);
   }
 
@@ -100,7 +107,7 @@ export class Client {
   }
 
   /** Asks an actuator for something and waits for the answer. */
-  request(payload: Value[], target?: string, timeout?: number): Promise<Message> {
+  request(payload: Value[], target?: string, timeout: number | undefined = ANSWER_WAIT): Promise<Message> {
     const form = plist({ type: new Sym(":REQUEST"), target: target === undefined ? null : keyword(target), payload });
     return this.wait(this.send(form), timeout);
   }
@@ -113,7 +120,7 @@ export class Client {
   }
 
   /** The answer to what was said under an id. Rejects with `Refused`, or after `timeout` milliseconds. */
-  async wait(id: Id, timeout?: number): Promise<Message> {
+  async wait(id: Id, timeout: number | undefined = ANSWER_WAIT): Promise<Message> {
     const saying = this.ledger.sayings.get(id);
     if (!saying) throw new RangeError(`nothing was said as \`${id}\``);
     await this.until(() => saying.answer !== undefined, timeout, `no answer to \`${id}\``);
@@ -130,7 +137,7 @@ export class Client {
       try {
         await this.until(() => this.queue.length > 0, timeout, "no event");
       } catch (error) {
-        if (error instanceof TimeoutError || this.closed) return;
+        if (!(error instanceof CannotConnect) && (error instanceof TimeoutError || this.closed)) return;
         throw error;
       }
       yield this.queue.shift()!;
@@ -138,7 +145,7 @@ export class Client {
   }
 
   /** Waits until the session is attached. Not needed before anything else. */
-  attach(timeout?: number): Promise<void> {
+  attach(timeout: number | undefined = ANSWER_WAIT): Promise<void> {
     return this.until(() => this.link?.attached === true, timeout, "not attached");
   }
 
@@ -160,7 +167,13 @@ export class Client {
 
   private until(done: () => boolean, timeout: number | undefined, what: string): Promise<void> {
     return new Promise((resolve, reject) => {
-      const timer = timeout === undefined ? undefined : this.later(timeout, () => finish(new TimeoutError(what)));
+      const late = (): Error => (this.trouble ? new CannotConnect(this.address, this.trouble) : new TimeoutError(what));
+      const timer = timeout === undefined ? undefined : this.later(timeout, () => finish(late()));
+      const first = this.wasAttached
+        ? undefined
+        : this.later(FIRST_WAIT, () => {
+            if (this.trouble && !this.wasAttached) finish(new CannotConnect(this.address, this.trouble));
+          });
       const look = (): void => {
         if (done()) finish();
         else if (this.failure) finish(this.failure);
@@ -169,6 +182,7 @@ export class Client {
       const finish = (error?: Error): void => {
         this.waiting.delete(look);
         if (timer) this.never(timer);
+        if (first) this.never(first);
         if (error) reject(error);
         else resolve();
       };
@@ -202,9 +216,12 @@ export class Client {
     this.ledger.connection++;
     const patience = this.later(HELLO_WAIT, () => link.attached || link.socket.destroy());
     link.socket.on("data", (data) => this.received(link, data));
-    link.socket.on("error", () => undefined); // `close` follows
+    link.socket.on("error", (error) => {
+      this.trouble = error.message; // `close` follows
+    });
     link.socket.on("close", () => {
       this.never(patience);
+      this.trouble ??= "the connection was closed";
       if (this.link === link) this.drop();
     });
     // Who does not sign need not wait for the daemon's hello.
@@ -303,6 +320,8 @@ export class Client {
     if (refusal) throw refusal;
     this.ledger.attached(message);
     link.attached = true;
+    this.trouble = undefined;
+    this.wasAttached = true;
     this.pause = FIRST_PAUSE;
   }
 
@@ -382,6 +401,13 @@ class Disconnected extends Error {}
 
 /** Nothing came in the time that was given. */
 export class TimeoutError extends Error {}
+
+/** Nobody answers at the address. Says where, and what the system said. */
+export class CannotConnect extends TimeoutError {
+  constructor(address: string, trouble: string) {
+    super(`cannot connect to \`${address}\`: ${trouble}`);
+  }
+}
 
 /** One bad frame must not cost a session: the next connection goes on behind the cursor. */
 function parsed(text: string): Message {

@@ -18,6 +18,9 @@ export const PATH = "/v1/openharness";
 /** Bytes of an answer. */
 export const MAX_BODY = 4 << 20;
 
+/** Milliseconds for an answer, or for the next bytes of a stream. An Engine of bridle gives up after 600,000. */
+export const ANSWER_WAIT = 660_000;
+
 /** Carries out a payload and gives what is reported of it; a rejection is a failure. */
 export type Handler = (payload: Json) => unknown;
 
@@ -68,6 +71,10 @@ export class Engine {
   private request: AbortController | undefined;
   private question: AbortController | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
+  /** Fires when nothing comes for too long. */
+  private silence: ReturnType<typeof setTimeout> | undefined;
+  /** What was wrong with the connection, last. */
+  private trouble: string | undefined;
   private run: (actions: Action[]) => void = () => undefined;
 
   /** Throws a `TypeError` for a token that would travel in the clear. */
@@ -173,7 +180,7 @@ export class Engine {
         turn.outcomes.push(...action.outcomes);
         break;
       case "failed":
-        turn.error = action;
+        turn.error = this.explained(action);
         break;
       case "wait": // the timer does
       case "log":
@@ -206,6 +213,12 @@ export class Engine {
     run(result);
   }
 
+  /** A failure of the transport with where it was, and what the system said. */
+  private explained(failed: Failed): Failed {
+    if (failed.code !== "transport_error" || this.trouble === undefined) return failed;
+    return { ...failed, message: `cannot connect to \`${this.url.host}\`: ${this.trouble}` };
+  }
+
   // --- HTTP ---
 
   private headers(more: Record<string, string>): Record<string, string> {
@@ -219,7 +232,9 @@ export class Engine {
       send.last_event_id === undefined ? {} : { "Last-Event-ID": String(send.last_event_id) };
     const headers = this.headers({ "Content-Type": "application/json", Accept: accept, ...last });
     this.request = new AbortController();
+    this.trouble = undefined;
     const { signal } = this.request;
+    this.patience();
     try {
       // No redirects: a token is for one address.
       const body = JSON.stringify(send.body);
@@ -230,9 +245,20 @@ export class Engine {
         const message = parsed(await whole(answer));
         run(this.shell.replied(message, now(), Date.now(), answer.headers.get("Retry-After")));
       }
-    } catch {
+    } catch (error) {
+      this.trouble = reason(error);
       run(this.shell.cut(now()));
+    } finally {
+      // What follows may have sent the next request already.
+      if (this.request?.signal === signal) clearTimeout(this.silence);
     }
+  }
+
+  /** Gives up on an Engine from which nothing comes for too long. Begins anew with everything that comes. */
+  private patience(): void {
+    clearTimeout(this.silence);
+    const { request } = this;
+    this.silence = setTimeout(() => request?.abort(new Error("no answer in time")), ANSWER_WAIT);
   }
 
   private async stream(answer: globalThis.Response, run: (actions: Action[]) => void): Promise<void> {
@@ -242,6 +268,7 @@ export class Engine {
     while (reader && this.shell.awaitsAnswer) {
       const { value, done } = await reader.read();
       if (done) break;
+      this.patience();
       for (const event of parser.feed(value)) {
         if (!this.shell.awaitsAnswer) break;
         run(this.shell.event(event.name, parsed(event.data), now(), Date.now()));
@@ -250,6 +277,12 @@ export class Engine {
     if (this.shell.awaitsAnswer) run(this.shell.cut(now()));
     await reader?.cancel();
   }
+}
+
+/** What went wrong, in words; `fetch` hides it one level down. */
+function reason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? error.cause.message || error.message : error.message;
 }
 
 /** The text of an answer, as far as it is not too large. */

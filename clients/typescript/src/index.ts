@@ -1,6 +1,6 @@
 /** Clients of bridle, for Node: the framed protocol (`Client`), and everything of `openharness`, which browsers have too. */
 
-export { Client, type ClientOptions, type Key, type Question, TimeoutError } from "./client.js";
+export { CannotConnect, Client, type ClientOptions, type Key, type Question, TimeoutError } from "./client.js";
 export { ConnectionSeal, Decoder, FrameError, Seal, type Unit, encode } from "./frame.js";
 export { type Hello, type Id, Ledger, Message, Parts, ProtocolError, Refused, inParts, plist } from "./oacp.js";
 export * from "./openharness.js";

@@ -4,7 +4,7 @@ The parts below them do no input or output and can be used alone: `sexp`, `frame
 protocol; `response`, `perform`, `stream` and `shell` for an OpenHarness Shell.
 """
 
-from .client import Client, Key, Question
+from .client import CannotConnect, Client, Key, Question
 from .oacp import Hello, Message, Refused, plist
 from .openharness import Engine, Turn, Ui
 from .perform import Abilities, Ask
@@ -12,7 +12,7 @@ from .sexp import Symbol, get, keyword, read, write
 from .shell import Intent, Profile, Shell
 
 __all__ = [
-    "Abilities", "Ask", "Client", "Engine", "Hello", "Intent", "Key", "Message", "Profile", "Question",
+    "Abilities", "Ask", "CannotConnect", "Client", "Engine", "Hello", "Intent", "Key", "Message", "Profile", "Question",
     "Refused", "Shell", "Symbol", "Turn", "Ui", "get", "keyword", "plist", "read", "write",
 ]
 __version__ = "0.1.0"

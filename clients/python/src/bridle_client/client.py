@@ -26,6 +26,10 @@ from .sexp import SexpError, Symbol, Value, get, keyword, write
 
 CONNECT_WAIT = 10.0
 """Seconds for a connection to stand."""
+ANSWER_WAIT = 600.0
+"""Seconds for an answer, unless told otherwise: a daemon gives up on a turn after that time."""
+FIRST_WAIT = 20.0
+"""Seconds until a daemon that was never reached counts as one that is not there."""
 HELLO_WAIT = 20.0
 """Seconds for the answer to a hello: a connection made while a daemon stopped may stay silent forever."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
@@ -62,6 +66,10 @@ class Question:
     wanted: Value
     hash: str
     deadline: int | None
+
+
+class CannotConnect(ConnectionError, TimeoutError):
+    """Nobody answers at the address. Says where, and what the system said."""
 
 
 class Disconnected(Exception):
@@ -102,6 +110,8 @@ class Client:
         self._link: _Link | None = None
         self._pause = FIRST_PAUSE
         self._not_before = 0.0
+        self._trouble: Exception | None = None
+        self._was_attached = False
         self._peer_max = MAX_FRAME
 
     # --- what a user calls ---
@@ -116,7 +126,7 @@ class Client:
         """The number up to which everything was heard. To go on later, keep the last `seq` you were done with."""
         return self.ledger.cursor
 
-    def ask(self, text: str, timeout: float | None = None) -> Message:
+    def ask(self, text: str, timeout: float | None = ANSWER_WAIT) -> Message:
         """Says something and waits for its answer. Raises `Refused`, or `TimeoutError`."""
         return self.wait(self.prompt(text), timeout)
 
@@ -124,7 +134,9 @@ class Client:
         """Says something and does not wait; `wait` takes the id."""
         return self.send(plist(type=Symbol(":EVENT"), payload=plist(sensor=keyword("user-prompt"), text=text)))
 
-    def request(self, payload: list[Value], target: str | None = None, timeout: float | None = None) -> Message:
+    def request(
+        self, payload: list[Value], target: str | None = None, timeout: float | None = ANSWER_WAIT
+    ) -> Message:
         """Asks an actuator for something and waits for the answer. Raises `Refused`, or `TimeoutError`."""
         form = plist(type=Symbol(":REQUEST"), target=keyword(target) if target else None, payload=payload)
         return self.wait(self.send(form), timeout)
@@ -137,8 +149,8 @@ class Client:
         self._say_due()
         return id
 
-    def wait(self, id: Id, timeout: float | None = None) -> Message:
-        """The answer to what was said under an id. Raises `Refused`, or `TimeoutError`."""
+    def wait(self, id: Id, timeout: float | None = ANSWER_WAIT) -> Message:
+        """The answer to what was said under an id. Raises `Refused`, or `TimeoutError`; None waits for ever."""
         saying = self.ledger.sayings[id]
         self._until(lambda: saying.answer is not None, timeout, f"no answer to `{id}`")
         del self.ledger.sayings[id]
@@ -153,11 +165,13 @@ class Client:
         while True:
             try:
                 self._until(lambda: bool(self._queue), timeout, "no event")
+            except CannotConnect:
+                raise
             except TimeoutError:
                 return
             yield self._queue.popleft()
 
-    def attach(self, timeout: float | None = None) -> None:
+    def attach(self, timeout: float | None = ANSWER_WAIT) -> None:
         """Waits until the session is attached. Not needed before anything else."""
         self._until(lambda: self._link is not None and self._link.attached, timeout, "not attached")
 
@@ -180,7 +194,8 @@ class Client:
                 self._take(text)
             self._say_again(time.monotonic())
             self._say_due()
-        except (Disconnected, FrameError):
+        except (Disconnected, FrameError) as error:
+            self._trouble = error
             self._drop()
 
     def close(self) -> None:
@@ -200,10 +215,15 @@ class Client:
     # --- connections ---
 
     def _until(self, done: Callable[[], bool], timeout: float | None, what: str) -> None:
-        deadline = None if timeout is None else time.monotonic() + timeout
+        began = time.monotonic()
+        deadline = None if timeout is None else began + timeout
         while not done():
-            left = HELLO_WAIT if deadline is None else deadline - time.monotonic()
-            if left <= 0:
+            now = time.monotonic()
+            left = HELLO_WAIT if deadline is None else deadline - now
+            is_lost = self._trouble is not None and not self._was_attached and now - began >= FIRST_WAIT
+            if is_lost or left <= 0:
+                if self._trouble is not None:
+                    raise CannotConnect(f"cannot connect to `{self.address}`: {self._trouble}")
                 raise TimeoutError(what)
             self.pump(min(left, 1.0))
 
@@ -220,7 +240,8 @@ class Client:
             if not self.key:
                 self._hello(None)
             return self._link is not None
-        except (OSError, Disconnected):
+        except (OSError, Disconnected) as error:
+            self._trouble = error
             self._drop()
             return False
 
@@ -310,6 +331,8 @@ class Client:
             raise refusal
         self.ledger.attached(message)
         link.attached = True
+        self._trouble = None
+        self._was_attached = True
         self._pause = FIRST_PAUSE
 
     def _numbered(self, seq: int, message: Message) -> None:

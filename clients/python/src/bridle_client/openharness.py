@@ -15,7 +15,7 @@ import ssl
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from queue import Empty, Queue
 from typing import Any, Callable
 from urllib.parse import urlsplit
@@ -31,6 +31,8 @@ MAX_BODY = 4 << 20
 """Bytes of an answer."""
 ANSWER_WAIT = 660.0
 """Seconds for an answer, or for the next bytes of a stream. An Engine of bridle gives up after 600."""
+CONNECT_WAIT = 10.0
+"""Seconds for a connection to stand."""
 WORKERS = 8
 """Actions that run side by side."""
 
@@ -111,6 +113,7 @@ class Engine:
         self._ended: Queue[tuple[int, bool, Any, Json | None]] = Queue()
         self._running = 0
         self._question: Ask | None = None
+        self._trouble: Exception | None = None
 
     def ask(self, user_intent: str, session_id: str | None = None, **more: Any) -> Turn:
         """Asks for something, and carries out what comes back; `more` are fields of `Intent`."""
@@ -185,9 +188,16 @@ class Engine:
             elif isinstance(action, Done):
                 turn.outcomes += action.outcomes
             elif isinstance(action, Failed):
-                turn.error = action
+                turn.error = self._explained(action)
             else:
                 assert isinstance(action, (Wait, Log)), "the loop waits by itself, and keeps no log"
+
+    def _explained(self, failed: Failed) -> Failed:
+        """A failure of the transport with where it was, and what the system said."""
+        if failed.code != "transport_error" or self._trouble is None:
+            return failed
+        what = "cannot connect to" if isinstance(self._trouble, _CannotConnect) else "no whole answer from"
+        return replace(failed, message=f"{what} `{self._host}`: {self._trouble}")
 
     def _execute(self, action: Execute) -> None:
         try:
@@ -205,6 +215,7 @@ class Engine:
         if send.last_event_id is not None:
             headers["Last-Event-ID"] = str(send.last_event_id)
         body = json.dumps(send.body, ensure_ascii=False).encode("utf-8")
+        self._trouble = None
         link = self._link()
         try:
             for actions in self._answers(link, body, headers):
@@ -222,7 +233,8 @@ class Engine:
                 message = _json(answer.read(MAX_BODY + 1))
                 yield self.shell.replied(message, _now(), _unix_ms(), answer.headers.get("Retry-After"))
                 return
-        except _TROUBLE:
+        except _TROUBLE as error:
+            self._trouble = error
             yield self.shell.cut(_now())
             return
         self.shell.opened()
@@ -231,7 +243,8 @@ class Engine:
             try:
                 data = answer.read1(65_536)
                 events = parser.feed(data)
-            except _TROUBLE:
+            except _TROUBLE as error:
+                self._trouble = error
                 data, events = b"", []
             for event in events:
                 yield self.shell.event(event.name, _json(event.data.encode()), _now(), _unix_ms())
@@ -241,16 +254,25 @@ class Engine:
 
     def _link(self) -> http.client.HTTPConnection:
         if self._https:
-            return http.client.HTTPSConnection(self._host, timeout=ANSWER_WAIT, context=self._tls)
-        return http.client.HTTPConnection(self._host, timeout=ANSWER_WAIT)
+            return http.client.HTTPSConnection(self._host, timeout=CONNECT_WAIT, context=self._tls)
+        return http.client.HTTPConnection(self._host, timeout=CONNECT_WAIT)
 
     def _request(
         self, link: http.client.HTTPConnection, method: str, body: bytes | None, headers: dict[str, str]
     ) -> http.client.HTTPResponse:
         if self._token:
             headers = {**headers, "Authorization": f"Bearer {self._token}"}
+        try:
+            link.connect()
+        except OSError as error:
+            raise _CannotConnect(str(error)) from error
+        link.sock.settimeout(ANSWER_WAIT)
         link.request(method, self._path, body, headers)
         return link.getresponse()
+
+
+class _CannotConnect(OSError):
+    """Nobody answers at the address."""
 
 
 def _address(url: str) -> tuple[bool, str, str]:
