@@ -3,6 +3,7 @@
 
 pub(crate) mod ask;
 pub(crate) mod conform;
+pub(crate) mod groups;
 pub(crate) mod guard;
 pub(crate) mod memory;
 pub(crate) mod org;
@@ -70,9 +71,9 @@ pub(crate) enum Command {
         after_help = "Examples:\n  bridle health\n  bridle health --wait 10 --addr 127.0.0.1:9105"
     )]
     Health(Health),
-    /// Ask an Engine of OpenHarness something, and carry out what it answers
+    /// Ask your daemon something, or any Engine of OpenHarness, and carry out what it answers
     #[command(
-        after_help = "Messages are printed on stdout as they come, everything else on stderr. What needs a yes is \
+        after_help = "Your own daemon is asked over its Unix socket, as you. Messages are printed on stdout as they come, everything else on stderr. What needs a yes is \
         asked on\na terminal, about exactly what is wanted; where nobody can be asked it is refused. Types of \
         actions\nthat are not known never act. Exit 1: the Engine answered with an error; 69: it cannot be \
         reached; 75: not\nin time; 76: it is no Engine; 77: it wants another credential.\n\n\
@@ -85,6 +86,7 @@ pub(crate) enum Command {
     /// Send forms to a daemon and print its answers; exit 1 if an answer is an error
     #[command(after_help = "Examples:\n  \
         bridle send '(:type :health-check :detail t)' --pretty\n  \
+        bridle send --session desk '(:type :EVENT :payload (:sensor :user-prompt :text \"help\"))'\n  \
         bridle send < forms.lisp")]
     Send(Send),
     /// Print the record: everything that happened, one S-expression a line
@@ -103,8 +105,8 @@ pub(crate) enum Command {
         bridle tail --session work --after 120 --follow --json"
     )]
     Tail(record::Tail),
-    /// List the sessions of the record
-    #[command(after_help = "Examples:\n  bridle sessions\n  bridle sessions --json")]
+    /// List the sessions of the record, those first that were used last
+    #[command(after_help = "Examples:\n  bridle sessions\n  bridle sessions --all --json")]
     Sessions(record::Sessions),
     /// Check whether a peer keeps to the protocol: exit 1 if it does not
     #[command(subcommand)]
@@ -249,16 +251,19 @@ pub(crate) enum Command {
     },
 }
 
+/// Heading of the flags that say where the daemon is; they come last in every help text.
+pub(crate) const CONNECTION: &str = "Connection";
+
 /// Where the daemon is, and how to prove who asks.
 #[derive(Debug, Args)]
 pub(crate) struct Peer {
     /// HOST:PORT, unix:PATH or a path [default: $BRIDLE_ADDR, else the settings' unix, then tcp]
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", help_heading = CONNECTION)]
     pub(crate) addr: Option<Addr>,
     #[command(flatten)]
     pub(crate) file: ConfigFile,
     /// Longest wait for a connection and for each answer
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, help_heading = CONNECTION)]
     pub(crate) timeout: Duration,
     #[command(flatten)]
     pub(crate) seal: PeerSeal,
@@ -268,13 +273,13 @@ pub(crate) struct Peer {
 #[derive(Debug, Args)]
 pub(crate) struct PeerSeal {
     /// Sign with the bytes of this file, as they are
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = CONNECTION)]
     pub(crate) key_file: Option<PathBuf>,
     /// Name of that key at the daemon
-    #[arg(long, value_name = "ID", default_value = "default", requires = "key_file")]
+    #[arg(long, value_name = "ID", default_value = "default", requires = "key_file", help_heading = CONNECTION)]
     pub(crate) key_id: String,
     /// Version of the signatures
-    #[arg(long, value_name = "VERSION", default_value = "v2", requires = "key_file")]
+    #[arg(long, value_name = "VERSION", default_value = "v2", requires = "key_file", help_heading = CONNECTION)]
     pub(crate) hmac: Version,
 }
 
@@ -306,6 +311,10 @@ pub(crate) struct Send {
     /// The form; without it, forms are read from stdin
     #[arg(value_name = "PLIST", allow_hyphen_values = true)]
     pub(crate) form: Option<String>,
+    /// Send in this session, which begins if there is none of this name [default: one of its own for
+    /// each connection]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
     #[command(flatten)]
     pub(crate) peer: Peer,
     /// Send the text as it is, without reading it first; stdin is then one text

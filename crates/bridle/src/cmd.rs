@@ -22,7 +22,7 @@ mod token;
 mod up;
 mod why;
 
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
 use bridle_shell::error::Kind;
@@ -95,12 +95,22 @@ impl From<bridle_shell::Error> for Failure {
     }
 }
 
+/// Says on a terminal that it is the person's turn: a command that waits for input looks like one
+/// that hangs.
+fn hint_stdin(what: &str) {
+    if std::io::stdin().is_terminal() {
+        let line = format!("type {what}, then Ctrl-D on a line of its own\n");
+        // Whoever cannot be told types all the same.
+        let _ = std::io::stderr().lock().write_all(line.as_bytes());
+    }
+}
+
 /// The bytes of a key file, as they are.
 fn read_key(path: &Path) -> Result<Vec<u8>, Failure> {
     read_key_file(path).map_err(|error| {
         let what = format!("cannot read key file `{}`", path.display());
         Failure::because(Exit::NoInput, what, &error)
-            .hint("name the file that holds the key with --key-file")
+            .hint("name a file that holds the key; make one: head -c 32 /dev/urandom > KEY; chmod 600 KEY")
     })
 }
 

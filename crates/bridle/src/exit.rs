@@ -77,12 +77,17 @@ pub(crate) struct Failure {
     /// Further lines that show the place, printed as they are.
     detail: Vec<String>,
     hints: Vec<String>,
+    /// The setting that it is about.
+    setting: Option<&'static str>,
+    /// Further failures of the same kind, which are told with it.
+    others: Vec<Failure>,
 }
 
 impl Failure {
     pub(crate) fn new(exit: Exit, what: impl fmt::Display) -> Failure {
         let what = what.to_string();
-        Failure { exit, what, bare: false, detail: Vec::new(), hints: Vec::new() }
+        let (detail, hints, others) = (Vec::new(), Vec::new(), Vec::new());
+        Failure { exit, what, bare: false, detail, hints, setting: None, others }
     }
 
     /// A failure whose first line stands alone, for scripts that parse it.
@@ -113,6 +118,23 @@ impl Failure {
 
     pub(crate) fn detail(mut self, line: impl fmt::Display) -> Failure {
         self.detail.push(line.to_string());
+        self
+    }
+
+    /// Names the setting that it is about.
+    pub(crate) fn about(mut self, setting: &'static str) -> Failure {
+        self.setting = Some(setting);
+        self
+    }
+
+    /// The setting that it is about.
+    pub(crate) fn setting(&self) -> Option<&'static str> {
+        self.setting
+    }
+
+    /// Tells others with it; the exit code is its own.
+    pub(crate) fn with(mut self, others: impl IntoIterator<Item = Failure>) -> Failure {
+        self.others.extend(others);
         self
     }
 
@@ -148,6 +170,6 @@ impl fmt::Display for Failure {
         for hint in &self.hints {
             writeln!(f, "hint: {hint}")?;
         }
-        Ok(())
+        self.others.iter().try_for_each(|other| write!(f, "{other}"))
     }
 }

@@ -1,7 +1,7 @@
 //! JSON text for what is not a form: settings, lists and log lines. Forms become JSON in
 //! `bridle_shell::screen`.
 
-pub(crate) use bridle_shell::screen::plain::quoted;
+pub(crate) use bridle_shell::screen::quoted;
 
 /// A JSON object of values that are JSON already.
 pub(crate) fn object(pairs: &[(&str, String)]) -> String {

@@ -12,7 +12,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use bridle_shell::screen::neutral_block;
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 
 /// Half of the time of a request was spent in the allocator of the system, see
 /// `docs/decisions/0010-allocator.md`.
@@ -20,7 +20,11 @@ use clap::Parser as _;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    let cli = args::Cli::parse();
+    let matches = args::groups::command().get_matches();
+    let cli = match args::Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
     match cmd::run(cli.command) {
         Ok(exit) => exit.into(),
         Err(failure) => {

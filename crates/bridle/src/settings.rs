@@ -4,6 +4,7 @@
 //! `table` names the settings, `value` gives them types, `file` reads TOML, `lift` hands the result
 //! to the daemon. Called by the commands; knows nothing of listeners.
 
+mod check;
 mod file;
 mod lift;
 mod table;
@@ -14,11 +15,13 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::ValueHint};
 
+pub(crate) use check::{Checked, check_file, check_surroundings};
 pub(crate) use file::example;
 pub(crate) use lift::read_key_file;
 pub(crate) use table::{Preset, Setting, TABLE};
 pub(crate) use value::{Kind, Value};
 
+use crate::args::CONNECTION;
 use crate::exit::{Exit, Failure};
 
 /// Where a value came from.
@@ -96,6 +99,7 @@ impl Settings {
         let runtime = xdg("XDG_RUNTIME_DIR").map(|dir| dir.join("bridle"));
         let dir = runtime.or_else(|| self.path("state").map(Path::to_path_buf));
         self.set_default(Preset::Socket, dir.map(|dir| dir.join("bridle.sock")));
+        self.set_default(Preset::HttpSocket, self.path("unix").and_then(http_socket_beside));
     }
 
     /// Gives a path to the settings with this default that nobody has set.
@@ -110,17 +114,6 @@ impl Settings {
             }
         }
     }
-}
-
-/// Reads one file, without the other sources, and checks its values; returns how many it has.
-pub(crate) fn check_file(path: &Path) -> Result<usize, Failure> {
-    let from_file = file::read(path)?;
-    let mut entries = Vec::with_capacity(TABLE.len());
-    for setting in TABLE {
-        entries.push(file_or_default(setting, &from_file, Some(path))?);
-    }
-    Settings { entries, file: None }.check_limits()?;
-    Ok(from_file.len())
 }
 
 /// Takes the first source that has the setting, and checks its text.
@@ -174,7 +167,7 @@ pub(crate) fn refused(setting: &Setting, origin: &Origin, why: &str) -> Failure 
         Origin::Default => format!("`{}`", setting.name),
     };
     let hint = format!("{}: {}", setting.name, setting.doc);
-    Failure::new(exit, format!("{place}: {why}")).hint(hint)
+    Failure::new(exit, format!("{place}: {why}")).hint(hint).about(setting.name)
 }
 
 fn from_environment(setting: &'static Setting) -> Result<Option<(&'static str, String)>, Failure> {
@@ -192,10 +185,22 @@ fn from_environment(setting: &'static Setting) -> Result<Option<(&'static str, S
     Ok(None)
 }
 
+/// The variable that is most like `name`, if one is near.
+pub(crate) fn closest_variable(name: &str) -> Option<&'static str> {
+    let own_part = name.len().saturating_sub("BRIDLE_".len());
+    let known = TABLE.iter().flat_map(|setting| setting.env).copied().chain(CLIENT_VARIABLES);
+    let slips = known.map(|known| (strsim::osa_distance(name, known), known));
+    let near = slips.filter(|(slips, _)| *slips <= (own_part / LETTERS_PER_SLIP).max(1));
+    near.min_by_key(|(slips, _)| *slips).map(|(_, known)| known)
+}
+
+/// A name is taken for a misspelt one up to one slip in so many letters.
+const LETTERS_PER_SLIP: usize = 3;
+
 /// Variables that begin with `BRIDLE_` and that nothing reads: likely a slip of the pen.
 pub(crate) fn stray_variables() -> Vec<String> {
     let known = |name: &str| {
-        name == ADDR_VARIABLE || TABLE.iter().any(|setting| setting.env.contains(&name))
+        CLIENT_VARIABLES.contains(&name) || TABLE.iter().any(|setting| setting.env.contains(&name))
     };
     let mut stray: Vec<String> = std::env::vars_os()
         .filter_map(|(name, _)| name.into_string().ok())
@@ -204,6 +209,21 @@ pub(crate) fn stray_variables() -> Vec<String> {
     stray.sort();
     stray
 }
+
+/// The socket for HTTP that belongs to a socket for frames, unless a setting says otherwise.
+pub(crate) fn http_socket_beside(unix: &Path) -> Option<PathBuf> {
+    let beside = unix.with_extension("http");
+    (beside != unix).then_some(beside)
+}
+
+/// The Engine that `bridle ask` asks, when `--engine` does not say.
+pub(crate) const ENGINE_VARIABLE: &str = "BRIDLE_ENGINE";
+
+/// The token for it, when `--token-file` does not say.
+pub(crate) const TOKEN_VARIABLE: &str = "BRIDLE_TOKEN";
+
+/// Variables of the clients, which are no settings.
+const CLIENT_VARIABLES: [&str; 3] = [ADDR_VARIABLE, ENGINE_VARIABLE, TOKEN_VARIABLE];
 
 /// Where clients find the daemon, when `--addr` does not say.
 pub(crate) const ADDR_VARIABLE: &str = "BRIDLE_ADDR";
@@ -241,6 +261,7 @@ fn home() -> Option<PathBuf> {
 pub(crate) struct ConfigFile {
     /// Settings file [default: $XDG_CONFIG_HOME/bridle/config.toml]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(help_heading = CONNECTION)]
     pub(crate) config: Option<PathBuf>,
 }
 
@@ -280,7 +301,7 @@ impl clap::FromArgMatches for StateDir {
 impl clap::Args for StateDir {
     fn augment_args(command: Command) -> Command {
         let flag = table::find(STATE).and_then(|setting| Some(flag_of(setting, setting.flag?)));
-        ConfigFile::augment_args(command).args(flag)
+        ConfigFile::augment_args(command).args(flag.map(|flag| flag.help_heading(CONNECTION)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -329,7 +350,8 @@ impl clap::FromArgMatches for Given {
 
 impl clap::Args for Given {
     fn augment_args(command: Command) -> Command {
-        let mut command = ConfigFile::augment_args(command);
+        let mut command = ConfigFile::augment_args(command)
+            .mut_arg("config", |arg| arg.help_heading(None::<&'static str>));
         for setting in TABLE {
             if let Some(flag) = setting.flag {
                 command = command.arg(flag_of(setting, flag));

@@ -45,6 +45,9 @@ pub struct Config {
     pub http_origins: Arc<[WebOrigin]>,
     /// Path of the Unix socket, created with mode 0600. `None`: no Unix socket.
     pub unix: Option<PathBuf>,
+    /// Path of a Unix socket that serves HTTP, created with mode 0600: whoever may connect is the user
+    /// who started the daemon. `None`: there is none.
+    pub http_unix: Option<PathBuf>,
     /// Whether frames are also served on standard input and output.
     pub stdio: bool,
     /// Whether messages of OpenHarness are served on standard input and output, one a line.
@@ -99,6 +102,7 @@ impl Default for Config {
         Config {
             tcp: Some("127.0.0.1:9105".to_owned()),
             http: None,
+            http_unix: None,
             tls: None,
             http_plain: false,
             pair_alias: None,
@@ -132,13 +136,19 @@ impl Config {
         self.tls.is_some() || self.http_plain
     }
 
+    /// Tells whether anybody could come in.
+    fn has_listener(&self) -> bool {
+        let is_on_net = self.tcp.is_some() || self.http.is_some();
+        let is_on_socket = self.unix.is_some() || self.http_unix.is_some();
+        is_on_net || is_on_socket || self.stdio || self.stdio_json
+    }
+
     /// Checks what can be checked without touching the system.
     ///
     /// # Errors
     /// Names the first setting that cannot work and what to do about it.
     pub fn check(&self) -> Result<(), Error> {
-        let is_on_stdio = self.stdio || self.stdio_json;
-        if self.tcp.is_none() && self.http.is_none() && self.unix.is_none() && !is_on_stdio {
+        if !self.has_listener() {
             return Err(Error::NoListener);
         }
         if self.pair_alias.is_some() && self.http.is_none() {

@@ -6,6 +6,7 @@
 //! order:
 //!
 //! - `serve`: connections, their limits and their end; `slow`: who does not take an answer
+//! - `local`: the same on a Unix socket, for the user who started the daemon
 //! - `gate`: who is let in, and as whom; `page`: web pages of other origins; `rate`: how often
 //! - `post`: one exchange, from bytes to bytes; `body`, `marks`: what it is made of
 //! - `signal`: what a session is told of a request; `place`: which session
@@ -36,6 +37,7 @@ mod fold;
 mod gate;
 mod inside;
 mod lines;
+mod local;
 mod marks;
 mod named;
 mod openapi;
@@ -62,7 +64,9 @@ use axum::routing::{get, post as on_post};
 use bridle_wire::openharness::Limits;
 
 pub(crate) use files::Files;
+pub(crate) use files::sweep as sweep_files;
 pub(crate) use lines::serve as serve_lines;
+pub(crate) use local::accept_loop as accept_on_socket;
 pub use seals::Error as SealsError;
 pub(crate) use seals::Seals;
 pub(crate) use serve::{Face, accept_loop};

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 pub(crate) use accept::{Listener, Pause, accept_loop};
 pub(crate) use stdio::Stdio;
 pub(crate) use tcp::{bind as bind_tcp, bind_http, prepare as prepare_tcp};
-pub(crate) use unix::{SocketFile, bind as bind_unix};
+pub(crate) use unix::{SocketFile, admits, bind as bind_unix, peer_uid};
 
 /// Connections that the kernel keeps for us until we accept them. A thousand peers that
 /// connect at once must all be served; the kernel caps it at its own `somaxconn`.
@@ -32,6 +32,8 @@ pub struct Bound {
     pub pair_alias: Option<SocketAddr>,
     /// Path of the Unix socket.
     pub unix: Option<PathBuf>,
+    /// Path of the Unix socket that serves HTTP.
+    pub http_unix: Option<PathBuf>,
     /// Whether standard input and output are served.
     pub stdio: bool,
     /// Whether lines are served there instead.
@@ -39,7 +41,8 @@ pub struct Bound {
 }
 
 impl fmt::Display for Bound {
-    /// Writes `tcp=ADDR http=ADDR pair=ADDR unix=PATH stdio stdio-json`, only what is there.
+    /// Writes `tcp=ADDR http=ADDR pair=ADDR unix=PATH http-unix=PATH stdio stdio-json`, only what is
+    /// there.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut blank = "";
         if let Some(addr) = self.tcp {
@@ -56,6 +59,10 @@ impl fmt::Display for Bound {
         }
         if let Some(path) = &self.unix {
             write!(f, "{blank}unix={}", path.display())?;
+            blank = " ";
+        }
+        if let Some(path) = &self.http_unix {
+            write!(f, "{blank}http-unix={}", path.display())?;
             blank = " ";
         }
         if self.stdio {
@@ -80,12 +87,14 @@ mod tests {
             http: Some("127.0.0.1:8788".parse().unwrap()),
             pair_alias: Some("127.0.0.1:8790".parse().unwrap()),
             unix: Some("/run/b.sock".into()),
+            http_unix: Some("/run/b.http".into()),
             stdio: true,
             stdio_json: true,
         };
         assert_eq!(
             bound.to_string(),
-            "tcp=127.0.0.1:9105 http=127.0.0.1:8788 pair=127.0.0.1:8790 unix=/run/b.sock stdio stdio-json"
+            "tcp=127.0.0.1:9105 http=127.0.0.1:8788 pair=127.0.0.1:8790 unix=/run/b.sock \
+             http-unix=/run/b.http stdio stdio-json"
         );
         assert_eq!(Bound { stdio: true, ..Bound::default() }.to_string(), "stdio");
     }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, UnixListener};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
@@ -63,7 +63,6 @@ pub async fn run(
         Ok(hangup) => drop(shared.tasks.spawn(install_on(hangup, Arc::clone(&shared)))),
         Err(error) => tracing::warn!(%error, "SIGHUP is not watched for"),
     }
-    tracing::info!(bound = %open.bound, "ready");
     ready(&open.bound);
     let only_stdio = accepting.is_empty();
     let stdio = match open.stdio.take() {
@@ -123,10 +122,11 @@ pub fn shutdown_signal() -> std::io::Result<impl Future<Output = ()>> {
 struct Open {
     listeners: Vec<Listener>,
     http: Vec<(TcpListener, Face)>,
+    http_unix: Option<UnixListener>,
     harness: Option<Harness>,
     stdio: Option<Stdio>,
-    /// Removes the socket file when the daemon has stopped.
-    _file: Option<SocketFile>,
+    /// Removes the socket files when the daemon has stopped.
+    files: Vec<SocketFile>,
     bound: Bound,
 }
 
@@ -146,14 +146,20 @@ impl Open {
         if let Some(addr) = &config.pair_alias {
             open.bound.pair_alias = Some(open.bind_http(config, addr, Face::Pairing).await?);
         }
-        if config.http.is_some() || config.stdio_json {
+        if config.http.is_some() || config.http_unix.is_some() || config.stdio_json {
             open.harness = Some(Harness::open(config)?);
         }
         if let Some(path) = &config.unix {
             let (listener, file) = bind_unix(path).await?;
             open.bound.unix = Some(path.clone());
             open.listeners.push(Listener::Unix(listener));
-            open._file = Some(file);
+            open.files.push(file);
+        }
+        if let Some(path) = &config.http_unix {
+            let (listener, file) = bind_unix(path).await?;
+            open.bound.http_unix = Some(path.clone());
+            open.http_unix = Some(listener);
+            open.files.push(file);
         }
         if config.stdio || config.stdio_json {
             open.stdio = Some(Stdio::open()?);
@@ -184,6 +190,10 @@ impl Open {
         }
         let Harness { tokens, seals, tls, files } = self.harness.take()?;
         let http = Http::new(Arc::clone(shared), tokens, seals, tls, files);
+        shared.tasks.spawn(http::sweep_files(Arc::clone(&http)));
+        if let Some(listener) = self.http_unix.take() {
+            accepting.spawn(http::accept_on_socket(listener, Arc::clone(&http)));
+        }
         for (listener, face) in self.http.drain(..) {
             accepting.spawn(http::accept_loop(listener, Arc::clone(&http), face));
         }

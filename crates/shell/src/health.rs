@@ -3,14 +3,25 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use bridle_sexp::{json, read_one};
+use bridle_sexp::{Value, read_one};
+use unicode_width::UnicodeWidthStr as _;
 
 use crate::client::{Client, Target};
 use crate::error::{Error, Kind};
-use crate::pretty::{self, Style};
+use crate::screen::table::cut;
+use crate::screen::{Screen, neutral_line, plain_json};
 
 /// Time between two tries while waiting for a daemon.
 const RETRY: Duration = Duration::from_millis(50);
+
+/// Columns of a line in a pipe.
+const DETAIL_WIDTH: usize = 80;
+
+/// Columns of the names on the left.
+const NAME_WIDTH: usize = 16;
+
+/// What a page of numbers is for; it does not fit a screen.
+const METRICS: &str = "metrics";
 
 /// What is asked and how the answer is shown.
 #[derive(Debug)]
@@ -37,8 +48,8 @@ pub enum Detail {
 /// How the answer is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
-    /// One word, or the whole answer laid out when details were asked for.
-    Text(Style),
+    /// One word, or a line for each thing that it says when details were asked for.
+    Text(Screen),
     /// The whole answer as JSON.
     Json,
 }
@@ -102,13 +113,111 @@ fn print(question: &Question, answer: &str, out: &mut dyn Write) -> Result<(), E
     let root = tree.root();
     let mut text = String::new();
     match (question.output, question.detail) {
-        (Output::Json, _) => json::to_json(&root.to_value(), &mut text),
-        (Output::Text(style), Detail::Full) => pretty::write(root, &style, &mut text),
-        (Output::Text(_), Detail::Brief) => {
+        (Output::Json, _) => text.push_str(&plain_json(&root.to_value())),
+        (Output::Text(_), _) => {
             let status = root.get("status").and_then(|status| status.keyword());
-            text.push_str(status.as_deref().unwrap_or("unknown"));
+            text.push_str(&neutral_line(status.as_deref().unwrap_or("unknown")));
         }
     }
     text.push('\n');
+    if let (Output::Text(screen), Detail::Full) = (question.output, question.detail) {
+        let detail = root.get("detail").map_or(Value::Nil, |it| it.to_value());
+        push_detail(&detail, screen.width.unwrap_or(DETAIL_WIDTH), &mut text);
+    }
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Error::Write)
+}
+
+/// Appends a line for each thing that the daemon says about itself; several where it says much.
+fn push_detail(detail: &Value, width: usize, out: &mut String) {
+    let mut has_metrics = false;
+    for (key, value) in detail.pairs().into_iter().flatten() {
+        let key = key.as_keyword().unwrap_or_default().to_ascii_lowercase();
+        has_metrics |= key == METRICS;
+        if key != METRICS {
+            push_words(&key, words_of(value), width, out);
+        }
+    }
+    if has_metrics {
+        let hint = "`bridle health --detail --json`, or GET /metrics over HTTP";
+        push_words(METRICS, vec![hint.to_owned()], width, out);
+    }
+}
+
+/// What a value says, as pieces that a line may be broken between.
+fn words_of(value: &Value) -> Vec<String> {
+    let atom = |value: &Value| match value {
+        Value::Nil => "none".to_owned(),
+        Value::T => "yes".to_owned(),
+        _ => match (value.as_str(), value.as_keyword()) {
+            (Some(text), _) => neutral_line(text).into_owned(),
+            (_, Some(word)) => neutral_line(&word.to_ascii_lowercase()).into_owned(),
+            _ => neutral_line(&value.to_string()).into_owned(),
+        },
+    };
+    match (value, value.pairs()) {
+        (Value::List(_), Some(pairs)) => {
+            let name = |key: &Value| key.as_keyword().unwrap_or_default().to_ascii_lowercase();
+            pairs.map(|(key, value)| format!("{} {}", name(key), atom(value))).collect()
+        }
+        (Value::List(elements), None) => elements.iter().map(atom).collect(),
+        _ => vec![atom(value)],
+    }
+}
+
+/// Appends `name  piece, piece, ..`, broken between pieces, further lines indented.
+fn push_words(name: &str, pieces: Vec<String>, width: usize, out: &mut String) {
+    let room = width.saturating_sub(NAME_WIDTH).max(NAME_WIDTH);
+    let last = pieces.len().saturating_sub(1);
+    let mut lines = vec![String::new()];
+    for (index, mut piece) in pieces.into_iter().enumerate() {
+        if index < last {
+            piece.push(',');
+        }
+        let at = lines.len() - 1;
+        if !lines[at].is_empty() && lines[at].width() + 1 + piece.width() > room {
+            lines.push(String::new());
+        }
+        let at = lines.len() - 1;
+        if !lines[at].is_empty() {
+            lines[at].push(' ');
+        }
+        lines[at].push_str(&piece);
+    }
+    for (index, line) in lines.iter().enumerate() {
+        let name = if index == 0 { name } else { "" };
+        out.push_str(&cut(&format!("{name:<NAME_WIDTH$}{line}"), width));
+        out.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bridle_sexp::read_one;
+    use unicode_width::UnicodeWidthStr as _;
+
+    use super::push_detail;
+
+    #[test]
+    fn details_fit_a_screen_and_hold_nothing_that_drives_it() {
+        let form = r#"(:server "bridle/0.1.0" :uptime-seconds 3 :queues (:in-flight-bytes 0
+            :sessions 3 :shells 0 :messages 0 :effects 0 :approvals 1 :appends 0 :records 48)
+            :store :ready :roots nil :fault "a\e[2Jb" :metrics "thousands of lines")"#;
+        let form = form.replace("\\e", "\u{1b}");
+        let detail = read_one(&form).expect("a form").root().to_value();
+        let mut out = String::new();
+        push_detail(&detail, 60, &mut out);
+        assert_eq!(
+            out,
+            "server          bridle/0.1.0\n\
+             uptime-seconds  3\n\
+             queues          in-flight-bytes 0, sessions 3, shells 0,\n                \
+                             messages 0, effects 0, approvals 1,\n                \
+                             appends 0, records 48\n\
+             store           ready\n\
+             roots           none\n\
+             fault           a␛[2Jb\n\
+             metrics         `bridle health --detail --json`, or GET /me…\n"
+        );
+        assert!(out.lines().all(|line| line.width() <= 60));
+    }
 }

@@ -2,8 +2,9 @@
 //!
 //! - [`neutral`]: text of others, made harmless for a terminal
 //! - [`table`]: columns with headers that fit the terminal
+//! - [`writer`]: streams of data
 //! - [`clock`]: times as the clock on the wall shows them
-//! - [`plain`]: plain JSON with plain keys, for `--json`
+//! - [`plain_json`]: plain JSON with plain keys, for `--json`
 //!
 //! Text for people is always neutralised, whether it goes to a terminal or not. Data that programs
 //! read back (forms, files, records) is exact in a pipe and neutralised on a terminal only: see
@@ -11,17 +12,18 @@
 
 pub mod clock;
 pub mod neutral;
-pub mod plain;
 pub mod table;
+pub mod writer;
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal as _};
 use std::os::fd::AsFd;
 
+pub use bridle_wire::plain::{escape_hidden, plain_json, quoted};
 pub use clock::{local_minute, local_second};
 pub use neutral::{neutral_block, neutral_line};
-pub use plain::{escape_hidden, plain_json};
 pub use table::{Column, Table};
+pub use writer::data_writer;
 
 /// Columns of a terminal that does not tell its width.
 const DEFAULT_WIDTH: usize = 80;

@@ -7,6 +7,7 @@ use bridle_sexp::{Comments, Dialect, Reader, json};
 use crate::error::Error;
 use crate::input::{fault_in, read_text};
 use crate::pretty::{self, Style};
+use crate::screen::escape_hidden;
 
 /// How the form is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +71,11 @@ fn print_form(text: &str, reader: &Reader, output: Output) -> Result<String, Err
         Output::Source => printed.push_str(root.source()),
         Output::Canonical => bridle_sexp::canonical(root, &mut printed),
         Output::Pretty(style) => pretty::write(root, &style, &mut printed),
-        Output::Json => json::to_json(&root.to_value(), &mut printed),
+        Output::Json => {
+            let mut json = String::new();
+            json::to_json(&root.to_value(), &mut json);
+            printed.push_str(&escape_hidden(&json));
+        }
     }
     Ok(printed)
 }

@@ -158,6 +158,15 @@ pub fn ask(targets: &[Target], ask: &Ask) -> Result<Said, Error> {
     request(targets, ask.target(), ask.payload())
 }
 
+/// Asks on a connection that is there, and waits for the answer.
+///
+/// # Errors
+///
+/// Nobody answers.
+pub fn ask_on(client: &mut Client, ask: &Ask) -> Result<Said, Error> {
+    request_on(client, ask.target(), ask.payload())
+}
+
 /// Asks what the daemon knows, `:target :context`, and waits for the answer.
 ///
 /// # Errors
@@ -168,7 +177,10 @@ pub fn ask_context(targets: &[Target], payload: Value) -> Result<Said, Error> {
 }
 
 fn request(targets: &[Target], target: &str, payload: Value) -> Result<Said, Error> {
-    let mut client = Client::connect_any(targets)?;
+    request_on(&mut Client::connect_any(targets)?, target, payload)
+}
+
+fn request_on(client: &mut Client, target: &str, payload: Value) -> Result<Said, Error> {
     let mut message = Message::new(Type::Request).with_id(1).with_payload(payload);
     message.target = Some(Actuator::new(target));
     let mut text = String::new();

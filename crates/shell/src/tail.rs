@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::Write;
 
-use bridle_sexp::{Kind, Node, json};
+use bridle_sexp::{Kind, Node};
 use bridle_wire::oacp::Role;
-use bridle_wire::time::rfc3339;
 
 use crate::attach::{Event, Follower, Lost, Notice, Wish, reader};
 use crate::client::Target;
 use crate::error::Error;
-use crate::screen::neutral_line;
+use crate::screen::table::cut;
+use crate::screen::{Screen, local_minute, neutral_line, plain_json};
 
 /// What to print.
 #[derive(Debug)]
@@ -40,8 +40,8 @@ pub enum Until {
 /// How an event is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
-    /// `SEQ TIME KIND TEXT`, one line each.
-    Text,
+    /// `SEQ TIME KIND TEXT`, one line each; cut to the width of a terminal.
+    Text(Screen),
     /// The message as it came.
     Lisp,
     /// The message as JSON, one a line.
@@ -95,26 +95,35 @@ fn write_event(event: &Event, output: Output, out: &mut String) {
         _ => return out.push_str(event.text.trim()),
     };
     match output {
-        Output::Json => json::to_json(&tree.root().to_value(), out),
-        Output::Text | Output::Lisp => people(event.seq, tree.root(), out),
+        Output::Json => out.push_str(&plain_json(&tree.root().to_value())),
+        Output::Text(screen) => {
+            let line = people(event.seq, tree.root());
+            match screen.width {
+                Some(width) => out.push_str(&cut(&line, width)),
+                None => out.push_str(&line),
+            }
+        }
+        Output::Lisp => out.push_str(event.text.trim()),
     }
 }
 
 /// One line: number, time, kind, and what was said.
-fn people(seq: u64, message: Node<'_>, out: &mut String) {
+fn people(seq: u64, message: Node<'_>) -> String {
     let meta = message.get("meta");
     let at = meta.and_then(|meta| meta.get("at")?.as_i64());
-    let time = at.map_or(Cow::Borrowed("-"), |at| rfc3339(at).into());
+    let time = at.map_or_else(|| "-".to_owned(), local_minute);
     let payload = message.get("payload");
     let kind = kind_of(meta, payload);
     // Writing to a string cannot fail.
-    let _ = write!(out, "{seq:>6} {time} {kind:<12} ");
+    let mut out = String::new();
+    let _ = write!(out, "{seq:>6}  {time:<16}  {:<12}  ", neutral_line(&kind));
     let text = payload.and_then(said);
     match text {
         Some(text) => out.push_str(&neutral_line(&text)),
         None => out.push_str(&neutral_line(payload.map_or("", |payload| payload.source()))),
     }
     out.truncate(out.trim_end().len());
+    out
 }
 
 /// The first name that the payload has for itself.

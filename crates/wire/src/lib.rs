@@ -8,12 +8,14 @@
 //! - [`parts`]: one large payload in many frames
 //! - [`oacp`]: what the payload of a frame means (messages, hello, health, errors)
 //! - [`openharness`]: the second protocol, JSON messages of shells and engines
+//! - [`plain`]: values as plain JSON, and what hides in text
 //! - [`time`]: moments as text
 
 pub mod frame;
 pub mod oacp;
 pub mod openharness;
 pub mod parts;
+pub mod plain;
 pub mod seal;
 pub mod time;
 

@@ -7,8 +7,6 @@
 
 use bridle_sexp::{Dialect, Value, print};
 
-use super::neutral::is_hidden;
-
 /// Keys of the protocol whose value is a list, be it empty or look like a property list.
 pub const LIST_KEYS: [&str; 24] = [
     "approvals",
@@ -83,6 +81,22 @@ pub fn escape_hidden(json: &str) -> String {
         }
     }
     out
+}
+
+/// Whether a terminal obeys the character, or does not show it.
+pub fn is_hidden(letter: char) -> bool {
+    letter.is_control() || is_invisible(letter)
+}
+
+/// Characters without a picture of their own: marks that change the direction of text, blanks
+/// without width, fillers, joiners, selectors, separators that are no newline, annotations, tags.
+fn is_invisible(letter: char) -> bool {
+    matches!(letter,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+        | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 fn push_value(value: &Value, key: Option<&str>, depth: usize, out: &mut String) {

@@ -7,22 +7,13 @@ use bridle_shell::Addr;
 use bridle_shell::openharness::http::Place;
 use clap::{Args, ValueHint};
 
-use super::seconds;
+use super::{CONNECTION, seconds};
 
 #[derive(Debug, Args)]
 pub(crate) struct Ask {
     /// What is wanted; without it, standard input is read to its end
     #[arg(value_name = "TEXT", trailing_var_arg = true)]
     pub(crate) words: Vec<String>,
-    /// The Engine [default: $BRIDLE_ENGINE, else http://127.0.0.1:8788]
-    #[arg(long, value_name = "URL")]
-    pub(crate) engine: Option<Place>,
-    /// File with a bearer token [default: $BRIDLE_TOKEN is the token, if it is set]
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) token_file: Option<PathBuf>,
-    /// PEM file of the authorities that certificates are checked with [default: the system's]
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) ca: Option<PathBuf>,
     /// Session to go on with; without it, nothing is remembered
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
@@ -38,6 +29,20 @@ pub(crate) struct Ask {
     /// Print everything that the Shell does as JSON, an object a line
     #[arg(long)]
     pub(crate) json: bool,
+    /// The Engine: http://HOST:PORT, https://HOST or unix:PATH [default: $BRIDLE_ENGINE, else your own
+    /// daemon, on the socket that the settings name]
+    #[arg(long, value_name = "URL", help_heading = CONNECTION)]
+    pub(crate) engine: Option<Place>,
+    /// File with a bearer token for an Engine over HTTP [default: $BRIDLE_TOKEN is the token, if it is
+    /// set]; your own daemon needs none
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = CONNECTION)]
+    pub(crate) token_file: Option<PathBuf>,
+    /// PEM file of the authorities that certificates are checked with [default: the system's]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = CONNECTION)]
+    pub(crate) ca: Option<PathBuf>,
+    /// Settings file [default: $XDG_CONFIG_HOME/bridle/config.toml]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = CONNECTION)]
+    pub(crate) config: Option<PathBuf>,
     /// Be driven by lines on standard input, as `bridle conform shell` does
     #[arg(long, conflicts_with_all = ["words", "json", "timeout", "conversation"])]
     pub(crate) lines: bool,

@@ -14,7 +14,7 @@ use super::seconds;
 pub(crate) enum Conform {
     /// A daemon of the framed protocol
     #[command(after_help = "Talks to the daemon as clients would, good ones and bad ones; makes \
-        sessions whose names begin\nwith `kit-`. Each failure shows what was sent, what came back, \
+        sessions whose names begin\nwith `kit-`, which your own daemon forgets when it is over. Each failure shows what was sent, what came back, \
         and why it matters.\n\n\
         Examples:\n  \
         bridle conform oacp 127.0.0.1:9105\n  \

@@ -144,6 +144,9 @@ pub(crate) struct Tail {
 
 #[derive(Debug, Args)]
 pub(crate) struct Sessions {
+    /// Those without a name of yours and those that are forgotten, too
+    #[arg(long)]
+    pub(crate) all: bool,
     /// One JSON object a line
     #[arg(long)]
     pub(crate) json: bool,

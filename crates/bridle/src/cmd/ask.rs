@@ -1,7 +1,7 @@
 //! `bridle ask`: puts the prompt, the token and the terminal together, and says how it went.
 
 use std::io::{self, IsTerminal as _, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bridle_shell::Addr;
 use bridle_shell::ask::{self, Desk, Order, Output, frames, lines};
@@ -10,18 +10,13 @@ use bridle_shell::openharness::http::{Error, Http, Options, Place};
 use bridle_shell::openharness::{Intent, Turn};
 use bridle_wire::seal::{Key, KeyId};
 
-use super::read_key;
+use super::talk::from_environment;
+use super::{hint_stdin, read_key};
 use crate::args::ask::Ask;
 use crate::exit::{Exit, Failure};
-
-/// The Engine, if no flag names it.
-const ENGINE_VARIABLE: &str = "BRIDLE_ENGINE";
-
-/// The token, if no flag names a file that has it.
-const TOKEN_VARIABLE: &str = "BRIDLE_TOKEN";
-
-/// Where the daemon serves HTTP unless told otherwise.
-const DEFAULT_ENGINE: &str = "http://127.0.0.1:8788";
+use crate::settings::{
+    ConfigFile, ENGINE_VARIABLE, Given, Settings, TOKEN_VARIABLE, http_socket_beside,
+};
 
 /// Bytes of a prompt on standard input: an Engine takes no larger message.
 const MAX_PROMPT: u64 = 1 << 20;
@@ -33,9 +28,14 @@ pub(crate) fn run(args: Ask) -> Result<Exit, Failure> {
     if let Some(addr) = args.addr.clone() {
         return framed(addr, args);
     }
-    let place = engine(args.engine)?;
-    let authority = place.authority.clone();
-    let options = Options { token: token(args.token_file.as_deref())?, authorities: args.ca };
+    let place = engine(args.engine, args.config)?;
+    let shown = place.shown();
+    let token = match (&args.token_file, &place.socket) {
+        // Your own daemon knows you; a token would make you less.
+        (None, Some(_)) => None,
+        (file, _) => token(file.as_deref())?,
+    };
+    let options = Options { token, authorities: args.ca };
     if args.lines {
         let transport = Http::new(place, options).map_err(|error| unusable(&error))?;
         let input = ask::lines_of(io::stdin());
@@ -59,7 +59,7 @@ pub(crate) fn run(args: Ask) -> Result<Exit, Failure> {
     let person = is_person.then(|| ask::lines_of(io::stdin()));
     let desk = Desk { out: Box::new(io::stdout()), err: Box::new(io::stderr()), person };
     let turn = ask::run(order, desk).map_err(|error| unusable(&error))?;
-    ended(turn, &authority)
+    ended(turn, &shown)
 }
 
 /// The framed protocol, driven by lines.
@@ -82,13 +82,30 @@ fn framed(addr: Addr, args: Ask) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn engine(named: Option<Place>) -> Result<Place, Failure> {
+/// Finds the Engine: the one that was named, else your own daemon, on its Unix socket if it has one.
+fn engine(named: Option<Place>, config: Option<PathBuf>) -> Result<Place, Failure> {
     if let Some(place) = named {
         return Ok(place);
     }
     let text = std::env::var(ENGINE_VARIABLE).ok().filter(|text| !text.is_empty());
-    text.as_deref().unwrap_or(DEFAULT_ENGINE).parse().map_err(|error| {
-        Failure::because(Exit::Config, ENGINE_VARIABLE, &error).hint("unset it, or use --engine")
+    if let Some(text) = text {
+        return text.parse().map_err(|error| {
+            Failure::because(Exit::Config, ENGINE_VARIABLE, &error)
+                .hint("unset it, or use --engine")
+        });
+    }
+    if let Some(Addr::Unix(socket)) = from_environment()?
+        && let Some(beside) = http_socket_beside(&socket)
+    {
+        return Ok(Place::of_socket(&beside));
+    }
+    let settings = Settings::resolve(&Given::from(ConfigFile { config }))?;
+    if let Some(socket) = settings.path("http-unix") {
+        return Ok(Place::of_socket(socket));
+    }
+    settings.http_url()?.parse().map_err(|error| {
+        Failure::because(Exit::Config, "cannot ask at the setting `http`", &error)
+            .hint("name the Engine with --engine URL")
     })
 }
 
@@ -108,6 +125,7 @@ fn token(file: Option<&Path>) -> Result<Option<String>, Failure> {
 }
 
 fn read_prompt() -> Result<String, Failure> {
+    hint_stdin("the prompt");
     let mut text = String::new();
     let read = io::stdin().lock().take(MAX_PROMPT + 1).read_to_string(&mut text);
     read.map_err(|error| match error.kind() {
@@ -143,19 +161,21 @@ fn ended(turn: Turn, authority: &str) -> Result<Exit, Failure> {
     if turn.late {
         return Err(late(authority));
     }
-    let line = if error.message.is_empty() {
-        error.code.clone()
-    } else {
-        format!("{}: {}", error.code, error.message)
-    };
+    let line = error.to_string();
     Err(match (error.code.as_str(), turn.trouble) {
         ("transport_error", Some(trouble)) => unreachable(&trouble),
         ("invalid_response", _) => Failure::new(Exit::Protocol, line)
             .hint(format!("what answers at `{authority}` is no Engine, or not a whole answer")),
         ("unauthenticated" | "forbidden", _) => Failure::new(Exit::Permission, line)
             .hint("bring a token with --token-file FILE; `bridle token create` makes one"),
-        ("engine_timeout", _) => Failure::new(Exit::Temporary, line),
-        _ => Failure::new(Exit::Answered, line),
+        ("engine_timeout", _) => {
+            Failure::new(Exit::Temporary, line).hint("give it longer with --timeout")
+        }
+        ("rate_limited" | "engine_busy", _) => {
+            Failure::new(Exit::Answered, line).hint("wait a little, then ask again")
+        }
+        _ => Failure::new(Exit::Answered, line)
+            .hint("the log of that Engine may say more; for bridle: bridle log"),
     })
 }
 
@@ -166,9 +186,19 @@ fn late(authority: &str) -> Failure {
 
 /// The connection failed.
 fn unreachable(trouble: &Error) -> Failure {
-    let failure = match std::error::Error::source(trouble) {
-        Some(source) => Failure::because(Exit::Unavailable, trouble, source),
-        None => Failure::new(Exit::Unavailable, trouble),
+    let (exit, hint) = match trouble {
+        Error::NotHttp { .. } => {
+            (Exit::Protocol, "another program listens there: check the address")
+        }
+        Error::Late { .. } => (Exit::Temporary, "give it longer with --timeout"),
+        Error::Connect { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+            (Exit::Permission, "the socket belongs to another user; ask as that user")
+        }
+        _ => (Exit::Unavailable, "start your own with: bridle up; or name another: --engine URL"),
     };
-    failure.hint("is an Engine there? name it with --engine URL; for bridle: bridle up")
+    let failure = match std::error::Error::source(trouble) {
+        Some(source) => Failure::because(exit, trouble, source),
+        None => Failure::new(exit, trouble),
+    };
+    failure.hint(hint)
 }

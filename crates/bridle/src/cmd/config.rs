@@ -4,10 +4,13 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use bridle_shell::screen::{Column, Screen, Table, neutral_block};
+
+use super::output::print;
 use crate::args;
 use crate::exit::{Exit, Failure};
 use crate::json::quoted;
-use crate::settings::{self, ConfigFile, Origin, Resolved, Settings};
+use crate::settings::{self, Checked, ConfigFile, Origin, Resolved, Settings};
 
 /// What stands in the place of a secret.
 const MASK: &str = "********";
@@ -29,12 +32,51 @@ fn chosen(file: ConfigFile) -> Result<PathBuf, Failure> {
     file.config.map_or_else(settings::expected_file, Ok)
 }
 
-/// Checks the file alone: the environment of the moment must not decide whether it is good.
+/// Checks a file that is named alone: the environment of the moment must not decide whether it is
+/// good. Without a name everything that `bridle up` would read is checked.
 fn check(file: Option<PathBuf>) -> Result<Exit, Failure> {
+    let is_named = file.is_some();
     let path = file.map_or_else(settings::expected_file, Ok)?;
-    let n_settings = settings::check_file(&path)?;
-    let noun = if n_settings == 1 { "setting" } else { "settings" };
-    print(&format!("{}: ok, {n_settings} {noun}\n", path.display()))
+    let mut faults = Vec::new();
+    let mut text = String::new();
+    let noun = |count: usize| if count == 1 { "setting" } else { "settings" };
+    let shown = path.display();
+    if is_named || path.exists() {
+        let Checked { count, faults: found } = settings::check_file(&path)?;
+        if found.is_empty() {
+            let _ = writeln!(text, "{shown}: ok, {count} {}", noun(count));
+        }
+        faults.extend(found);
+    } else {
+        let _ = writeln!(text, "{shown}: not there, so the defaults hold");
+    }
+    if !is_named {
+        let Checked { count, faults: found } = settings::check_surroundings();
+        if count > 0 && found.is_empty() {
+            let _ = writeln!(text, "environment: ok, {count} {}", noun(count));
+        }
+        faults.extend(found);
+    }
+    warn_of_strays();
+    print(&text)?;
+    let mut faults = faults.into_iter();
+    match faults.next() {
+        None => Ok(Exit::Ok),
+        Some(first) => Err(first.with(faults)),
+    }
+}
+
+/// Names the variables that begin with `BRIDLE_` and that nothing reads.
+fn warn_of_strays() {
+    for name in settings::stray_variables() {
+        let hint = match settings::closest_variable(&name) {
+            Some(close) => format!("did you mean {close}?"),
+            None => "`bridle config show` lists every setting".to_owned(),
+        };
+        let line = format!("warning: unknown variable {name} is ignored\nhint: {hint}\n");
+        // What is wrong with the file is told all the same.
+        let _ = io::stderr().lock().write_all(neutral_block(&line).as_bytes());
+    }
 }
 
 fn init(path: &Path) -> Result<Exit, Failure> {
@@ -67,15 +109,16 @@ fn shown(entry: &Resolved) -> Option<&str> {
 }
 
 fn as_text(settings: &Settings) -> String {
-    let width = |column: fn(&Resolved) -> usize| settings.entries().iter().map(column).max();
-    let names = width(|entry| entry.setting.name.len()).unwrap_or(0);
-    let values = width(|entry| shown(entry).unwrap_or("-").chars().count()).unwrap_or(0);
-    let mut text = String::new();
+    let mut table = Table::new([
+        Column::text("SETTING"),
+        Column::text("VALUE").shrinks(),
+        Column::text("FROM").shrinks(),
+    ]);
     for entry in settings.entries() {
-        let (name, value) = (entry.setting.name, shown(entry).unwrap_or("-"));
-        let _ = writeln!(text, "{name:names$}  {value:values$}  {}", entry.origin);
+        let origin = entry.origin.to_string();
+        table.push_row([entry.setting.name, shown(entry).unwrap_or("-"), &origin]);
     }
-    text
+    table.render(Screen::of_stdout(), "no settings")
 }
 
 fn as_json(settings: &Settings) -> String {
@@ -101,12 +144,4 @@ fn as_json(settings: &Settings) -> String {
     }
     text.push_str("\n}\n");
     text
-}
-
-fn print(text: &str) -> Result<Exit, Failure> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::stream("cannot write to stdout", &error))?;
-    Ok(Exit::Ok)
 }

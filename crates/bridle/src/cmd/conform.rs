@@ -1,6 +1,7 @@
 //! `bridle conform`: runs a kit against a peer and reports.
 
 mod engine;
+mod forget;
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -10,6 +11,8 @@ use bridle_shell::conform::driven::Program;
 use bridle_shell::conform::report::{Bar, Ended, Outcome};
 use bridle_shell::conform::{self, Case, Expected, Kit, Level, Options, Peer, client, oacp, shell};
 use bridle_wire::seal::{Key, KeyId};
+
+use forget::RunSessions;
 
 use super::read_key;
 use crate::args::conform::{Conform, Driven, FailOn, How, Oacp};
@@ -36,12 +39,14 @@ fn run_oacp(args: Oacp) -> Result<Exit, Failure> {
         }
         _ => None,
     };
-    let mut peer = oacp::Daemon::new(addr, signed, args.timeout, nonce());
+    let nonce = nonce();
+    let sessions = RunSessions::of(&nonce, Some(&addr));
+    let mut peer = oacp::Daemon::new(addr, signed, args.timeout, nonce);
     // Whether anybody is there at all is a question of its own, with its own exit code.
     if let Err(conform::Finding::Fault(what)) = peer.open() {
         return Err(Failure::new(Exit::Unavailable, what).hint("is the daemon up? `bridle health`"));
     }
-    check(oacp::KIT, &cases, &mut peer, &args.how)
+    check(oacp::KIT, &cases, &mut peer, &args.how, sessions)
 }
 
 fn run_client(args: &Driven) -> Result<Exit, Failure> {
@@ -49,7 +54,13 @@ fn run_client(args: &Driven) -> Result<Exit, Failure> {
     if args.how.list {
         return list(&cases);
     }
-    check(client::KIT, &cases, &mut client::Clients::new(program(args)?), &args.how)
+    check(
+        client::KIT,
+        &cases,
+        &mut client::Clients::new(program(args)?),
+        &args.how,
+        RunSessions::default(),
+    )
 }
 
 fn run_shell(args: &Driven) -> Result<Exit, Failure> {
@@ -58,7 +69,13 @@ fn run_shell(args: &Driven) -> Result<Exit, Failure> {
         return list(&cases);
     }
     let program = program(args)?;
-    check(shell::KIT, &cases, &mut shell::Shells::new(program, nonce()), &args.how)
+    check(
+        shell::KIT,
+        &cases,
+        &mut shell::Shells::new(program, nonce()),
+        &args.how,
+        RunSessions::default(),
+    )
 }
 
 /// Whether there is such a program at all is a question of its own, with its own exit code.
@@ -77,8 +94,14 @@ fn program(args: &Driven) -> Result<Program, Failure> {
     Ok(Program { command: args.command.clone(), timeout: args.timeout })
 }
 
-/// Runs the cases and reports as asked.
-fn check<P: Peer>(kit: Kit, cases: &[Case<P>], peer: &mut P, how: &How) -> Result<Exit, Failure> {
+/// Runs the cases, reports as asked, and has the sessions of the run forgotten by one's own daemon.
+fn check<P: Peer>(
+    kit: Kit,
+    cases: &[Case<P>],
+    peer: &mut P,
+    how: &How,
+    mut sessions: RunSessions,
+) -> Result<Exit, Failure> {
     let options = Options { only: how.only.clone(), expected: expected(cases, how)? };
     let bar = match how.fail_on {
         FailOn::Must => Bar::Must,
@@ -88,6 +111,7 @@ fn check<P: Peer>(kit: Kit, cases: &[Case<P>], peer: &mut P, how: &How) -> Resul
     let mut told = Ok(());
     let mut unoffered = Vec::new();
     let report = conform::run(kit, cases, peer, &options, &mut |outcome: &Outcome| {
+        sessions.hear(outcome.notes.sessions());
         let is_shown = how.verbose || is_news(outcome, &mut unoffered);
         if is_shown && !how.json && told.is_ok() {
             told = out.write_all(outcome.to_text().as_bytes());
@@ -98,6 +122,7 @@ fn check<P: Peer>(kit: Kit, cases: &[Case<P>], peer: &mut P, how: &How) -> Resul
         return Err(Failure::new(Exit::Usage, format!("no case begins with `{only}`"))
             .hint("`--list` shows them all"));
     }
+    sessions.forget();
     let text = if how.json { report.to_json(bar) } else { report.summary(bar) };
     let written = told.and_then(|()| out.write_all(text.as_bytes()));
     written.map_err(|error| Failure::stream("cannot write the report", &error))?;

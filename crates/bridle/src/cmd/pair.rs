@@ -1,13 +1,14 @@
 //! `bridle pair`: a code for a device, as text and as a QR code; and what is said to devices that
 //! show a code themselves.
 
-use std::fmt::Write as _;
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 
 use bridle_daemon::pairing::{
     ACCESS_MS, Devices, Error, Offer, PairingCode, Pairings, WaitingInfo,
 };
 use bridle_daemon::tokens::{Owner, TokenId};
+use bridle_shell::openharness::http::Place;
+use bridle_shell::screen::{Column, Screen, Table, local_minute, neutral_line};
 use bridle_wire::time::rfc3339;
 use qrcode::render::unicode::Dense1x2;
 use qrcode::{EcLevel, QrCode};
@@ -57,24 +58,31 @@ fn answered(device: Result<Option<TokenId>, Error>, word: &str) -> Result<Exit, 
 
 fn list(args: &args::List) -> Result<Exit, Failure> {
     let all = devices(&args.state)?.list(now()).map_err(|error| failure(&error))?;
-    let mut text = String::new();
-    for info in &all {
-        let WaitingInfo { id, device, name, expires, status } = info;
-        let until = rfc3339(*expires);
-        let line = match args.json {
-            true => object(&[
-                ("pairing", quoted(id.as_str())),
-                ("device", quoted(device.as_str())),
-                ("name", quoted(name)),
-                ("status", quoted(status)),
-                ("expires", quoted(&until)),
-            ]),
-            false => format!("{device}  {status}  until {until}  {name}").trim_end().to_owned(),
-        };
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{line}");
+    if args.json {
+        return print(&all.iter().map(|info| as_json(info) + "\n").collect::<String>());
     }
-    print(&text)
+    let mut table = Table::new([
+        Column::text("DEVICE"),
+        Column::text("NAME").shrinks(),
+        Column::text("STATUS"),
+        Column::text("UNTIL"),
+    ]);
+    for info in &all {
+        let WaitingInfo { device, name, expires, status, .. } = info;
+        table.push_row([device.as_str(), name, status, &local_minute(*expires)]);
+    }
+    print(&table.render(Screen::of_stdout(), "no device waits"))
+}
+
+fn as_json(info: &WaitingInfo) -> String {
+    let WaitingInfo { id, device, name, expires, status } = info;
+    object(&[
+        ("pairing", quoted(id.as_str())),
+        ("device", quoted(device.as_str())),
+        ("name", quoted(name)),
+        ("status", quoted(status)),
+        ("expires", quoted(&rfc3339(*expires))),
+    ])
 }
 
 fn devices(state: &StateDir) -> Result<Devices, Failure> {
@@ -97,6 +105,7 @@ fn issue(args: args::Pair) -> Result<Exit, Failure> {
     let pairings = Pairings::new(&settings.state()?);
     let end = pairings.issue(&code, offer, now()).map_err(|error| failure(&error))?;
     let url = format!("{}/v1/pair", base.trim_end_matches('/'));
+    warn_if_only_here(&base);
     if args.json {
         let code = quoted(code.reveal());
         let pairs = [("code", code), ("url", quoted(&url)), ("expires", moment(Some(end)))];
@@ -107,8 +116,30 @@ fn issue(args: args::Pair) -> Result<Exit, Failure> {
         return print(&format!("{}\n", code.reveal()));
     }
     let drawn = draw(&format!("{url}#{}", code.reveal()), is_terminal)?;
-    let until = rfc3339(end);
+    let until = local_minute(end);
     print_styled(&format!("{drawn}\n{url}\n{}  good once, until {until}\n", code.reveal()))
+}
+
+/// Says on stderr that no other device can reach the URL, and what to set so that one can.
+fn warn_if_only_here(url: &str) {
+    let Ok(place) = url.parse::<Place>() else { return };
+    let host = place.host.parse::<std::net::IpAddr>().ok();
+    let is_loopback = place.is_local() || host.is_some_and(|host| host.is_loopback());
+    let (what, hint) = match host.is_some_and(|host| host.is_unspecified()) {
+        true => ("names no machine", "name the address that the device sees"),
+        false if is_loopback => (
+            "is this machine alone; a phone cannot reach it",
+            "let others reach it: bridle up --http 0.0.0.0:8788 --tls-cert FILE --tls-key FILE; \
+             then name the address that the device sees",
+        ),
+        false => return,
+    };
+    let text = format!(
+        "warning: `{}` {what}\nhint: {hint}: bridle pair --url https://HOST:8788\n",
+        neutral_line(&place.authority)
+    );
+    // The code is good for programs of this machine all the same.
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// The code as two rows of modules a line.

@@ -1,7 +1,7 @@
 //! `bridle log`, `sessions` and `replay`: the record, read without asking a daemon.
 
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal as _, Read as _, Write};
+use std::io::{self, IsTerminal as _, Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,7 @@ use bridle_daemon::history::list::{Form, write_record};
 use bridle_daemon::history::mirror::Mirror;
 use bridle_daemon::history::replay::{Range, Replayed};
 use bridle_daemon::history::{Error, Head, History, SessionRow, StoreError, Wanted};
+use bridle_shell::screen::{Column, Screen, Table, data_writer, local_minute};
 use bridle_wire::seal::{Key, KeyId};
 use bridle_wire::time::rfc3339;
 
@@ -54,7 +55,7 @@ fn list(args: &args::LogList) -> Result<Exit, Failure> {
     let wanted = Wanted { session: args.session.as_deref().map(Into::into), to: None };
     let mut left = args.limit.unwrap_or(u64::MAX);
     let mut after = args.after;
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = data_writer();
     let mut line = String::new();
     while left > 0 {
         let most = usize::try_from(left).unwrap_or(PAGE).min(PAGE);
@@ -129,7 +130,7 @@ fn head(args: &args::Head) -> Result<Exit, Failure> {
 
 fn export(args: &args::Export) -> Result<Exit, Failure> {
     let history = open(&args.state)?;
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = data_writer();
     history.export_org(args.session.as_deref(), &mut out).map_err(|error| failure(&error))?;
     Ok(Exit::Ok)
 }
@@ -149,10 +150,31 @@ fn mirror(args: &args::Mirror) -> Result<Exit, Failure> {
 }
 
 pub(crate) fn sessions(args: &args::Sessions) -> Result<Exit, Failure> {
-    let rows = open(&args.state)?.sessions().map_err(|error| failure(&error))?;
-    let text: String =
-        if args.json { rows.iter().map(session_json).collect() } else { session_table(&rows) };
+    let mut rows = open(&args.state)?.sessions().map_err(|error| failure(&error))?;
+    rows.sort_by(|one, other| other.last_at.cmp(&one.last_at).then(one.name.cmp(&other.name)));
+    let known = rows.len();
+    rows.retain(|row| args.all || !(row.forgotten || is_unnamed(&row.name)));
+    if args.json {
+        return print(&rows.iter().map(session_json).collect::<String>());
+    }
+    let mut text = session_table(&rows);
+    if known > rows.len() {
+        text.push_str(&format!(
+            "{} more, without a name or forgotten: `bridle sessions --all`\n",
+            known - rows.len()
+        ));
+    }
     print(&text)
+}
+
+/// Whether the daemon made the name up: for a connection without a hello, or a request over HTTP
+/// without a session.
+fn is_unnamed(name: &str) -> bool {
+    let is_made_up = |rest: &str, digits: usize| {
+        rest.len() == digits && rest.bytes().all(|digit| digit.is_ascii_hexdigit())
+    };
+    name.strip_prefix("oh-").is_some_and(|rest| is_made_up(rest, 32))
+        || name.strip_prefix('s').is_some_and(|rest| is_made_up(rest, 16))
 }
 
 fn session_json(row: &SessionRow) -> String {
@@ -170,26 +192,29 @@ fn session_json(row: &SessionRow) -> String {
 }
 
 fn session_table(rows: &[SessionRow]) -> String {
-    let widest = |least: usize, of: fn(&SessionRow) -> usize| {
-        rows.iter().map(of).max().unwrap_or_default().max(least)
-    };
-    let (name, owner) = (widest(7, |row| row.name.len()), widest(5, |row| row.owner.len()));
-    let mut text = format!(
-        "{:name$}  {:owner$}  {:>7}  {:>7}  {:24}  LAST\n",
-        "SESSION", "OWNER", "EVENTS", "RECORDS", "BEGAN"
-    );
+    let mut table = Table::new([
+        Column::text("SESSION").shrinks(),
+        Column::text("OWNER").shrinks().optional(),
+        Column::number("EVENTS"),
+        Column::number("RECORDS").optional(),
+        Column::text("BEGAN").optional(),
+        Column::text("LAST USED"),
+    ]);
     for row in rows {
-        let last = if row.forgotten { "forgotten".to_owned() } else { rfc3339(row.last_at) };
-        text.push_str(&format!(
-            "{:name$}  {:owner$}  {:>7}  {:>7}  {:24}  {last}\n",
-            row.name,
-            row.owner,
-            row.head_seq,
-            row.records,
-            rfc3339(row.created),
-        ));
+        let last = if row.forgotten { "forgotten".to_owned() } else { local_minute(row.last_at) };
+        table.push_row([
+            &*row.name,
+            &*row.owner,
+            &row.head_seq.to_string(),
+            &row.records.to_string(),
+            &local_minute(row.created),
+            &last,
+        ]);
     }
-    text
+    table.render(
+        Screen::of_stdout(),
+        "no session with a name yet: `bridle ask --session desk help` begins one",
+    )
 }
 
 pub(crate) fn replay(args: &args::Replay) -> Result<Exit, Failure> {

@@ -1,12 +1,13 @@
 //! `bridle tail`, `fork` and `forget`: sessions of a running daemon.
 
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, Write as _};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bridle_daemon::history::forget::{Target, forget as forget_offline};
 use bridle_sexp::Value;
 use bridle_shell::attach::Notice;
 use bridle_shell::client::ErrorAnswer;
+use bridle_shell::screen::{Screen, data_writer, neutral_line};
 use bridle_shell::system::{self, Ask, Said};
 use bridle_shell::tail::{self, Output, Until};
 
@@ -26,17 +27,20 @@ pub(crate) fn tail(args: args::Tail) -> Result<Exit, Failure> {
         output: match args.output {
             args::RecordOutput { json: true, .. } => Output::Json,
             args::RecordOutput { lisp: true, .. } => Output::Lisp,
-            _ => Output::Text,
+            _ => Output::Text(Screen::of_stdout()),
         },
     };
     let mut tell = |notice: Notice<'_>| {
         // When stderr is gone, the events still go out.
         let _ = match notice {
-            Notice::Lost(error) => writeln!(io::stderr().lock(), "{error}; trying again"),
+            Notice::Lost(error) => {
+                let error = error.to_string();
+                writeln!(io::stderr().lock(), "{}; trying again", neutral_line(&error))
+            }
             Notice::Back(seen) => writeln!(io::stderr().lock(), "attached again behind {seen}"),
         };
     };
-    tail::run(order, &mut BufWriter::new(io::stdout().lock()), &mut tell)?;
+    tail::run(order, &mut data_writer(), &mut tell)?;
     Ok(Exit::Ok)
 }
 
@@ -111,6 +115,17 @@ fn named(target: &Target) -> String {
 
 /// The daemon said no, and why.
 pub(super) fn refused(answer: &ErrorAnswer) -> Failure {
+    if answer.code == "unknown-target" && answer.message.contains("bridle init") {
+        // It says itself what to do.
+        return Failure::new(Exit::NoInput, &answer.message);
+    }
+    let missing =
+        ["no record `", "no session `"].iter().find(|it| answer.message.starts_with(**it));
+    if let Some(missing) = missing {
+        let list = if *missing == "no record `" { "bridle log" } else { "bridle sessions" };
+        return Failure::new(Exit::NoInput, &answer.message)
+            .hint(format!("`{list}` lists what exists"));
+    }
     let (exit, hint) = match answer.code.as_str() {
         "unknown-id" => (Exit::NoInput, "`bridle approvals` lists what is open"),
         "unknown-session" => (Exit::NoInput, "`bridle sessions` lists what exists"),

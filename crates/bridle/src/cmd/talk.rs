@@ -5,10 +5,11 @@ use std::io::{self, BufReader, Read, Write as _};
 use std::path::Path;
 
 use bridle_shell::client::{Auth, Options, Target};
+use bridle_shell::screen::Screen;
 use bridle_shell::{Addr, health, send, tap};
 use bridle_wire::seal::{Key, KeyId};
 
-use super::{read_key, style, text};
+use super::{hint_stdin, read_key, style, text};
 use crate::args::{self, Peer, Version};
 use crate::exit::{Exit, Failure};
 use crate::settings::{ADDR_VARIABLE, ConfigFile, Given, Settings};
@@ -17,7 +18,11 @@ pub(crate) fn health(args: args::Health) -> Result<Exit, Failure> {
     let question = health::Question {
         targets: find(args.peer)?,
         detail: if args.detail { health::Detail::Full } else { health::Detail::Brief },
-        output: if args.json { health::Output::Json } else { health::Output::Text(style()) },
+        output: if args.json {
+            health::Output::Json
+        } else {
+            health::Output::Text(Screen::of_stdout())
+        },
         wait: args.wait,
     };
     match health::run(&question, &mut io::stdout().lock())? {
@@ -31,9 +36,12 @@ pub(crate) fn send(args: args::Send) -> Result<Exit, Failure> {
     let output = match (args.json, args.pretty) {
         (true, _) => send::Output::Json,
         (_, true) => send::Output::Pretty(style()),
-        _ => send::Output::Source,
+        _ => send::Output::Source(Screen::of_stdout()),
     };
-    let order = send::Order { targets, output };
+    let order = send::Order { targets, output, session: args.session };
+    if args.form.is_none() {
+        hint_stdin(if args.raw { "a text" } else { "forms" });
+    }
     let mut stdin = io::stdin().lock();
     let raw;
     let content = match (&args.form, args.raw) {
@@ -83,6 +91,7 @@ pub(crate) fn tap(args: args::Tap) -> Result<Exit, Failure> {
 
 fn open(path: Option<&Path>) -> Result<Box<dyn Read>, Failure> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
+        hint_stdin("frames");
         return Ok(Box::new(io::stdin().lock()));
     };
     let file = File::open(path).map_err(|error| {
@@ -147,7 +156,7 @@ fn addresses(flagged: Option<Addr>, settings: &Settings) -> Result<Vec<Addr>, Fa
     }
 }
 
-fn from_environment() -> Result<Option<Addr>, Failure> {
+pub(super) fn from_environment() -> Result<Option<Addr>, Failure> {
     let Some(value) = std::env::var_os(ADDR_VARIABLE).filter(|value| !value.is_empty()) else {
         return Ok(None);
     };

@@ -1,13 +1,15 @@
 //! `bridle sexp` and `bridle frame`: arguments to options, standard streams to the faces.
 
-use std::io::{self, BufWriter};
+use std::io;
 
 use bridle_sexp::{Comments, Dialect};
+use bridle_shell::screen::data_writer;
 use bridle_shell::sexp::{Input, Output};
 use bridle_wire::frame::Unit;
 use bridle_wire::seal::{Key, KeyId};
 
-use super::{read_key, style};
+use super::output::{print_bytes, print_styled};
+use super::{hint_stdin, read_key, style};
 use crate::args;
 use crate::exit::{Exit, Failure};
 
@@ -24,13 +26,19 @@ pub(crate) fn sexp(args: &args::Sexp) -> Result<Exit, Failure> {
         args::Sexp { pretty: true, .. } => Output::Pretty(style()),
         _ => Output::Source,
     };
-    let mut out = BufWriter::new(io::stdout().lock());
+    hint_stdin(if args.from_json { "JSON" } else { "a form" });
+    let mut out = Vec::new();
     bridle_shell::sexp::run(input, output, &mut io::stdin().lock(), &mut out)?;
-    Ok(Exit::Ok)
+    match output {
+        // Neutralised, atom by atom, before it was colored.
+        Output::Pretty(_) => print_styled(&String::from_utf8_lossy(&out)),
+        _ => print_bytes(&out),
+    }
 }
 
 pub(crate) fn frame(verb: args::Frame) -> Result<Exit, Failure> {
-    let mut out = BufWriter::new(io::stdout().lock());
+    hint_stdin(if matches!(verb, args::Frame::Encode(_)) { "forms" } else { "frames" });
+    let mut out = data_writer();
     let source = io::stdin().lock();
     match verb {
         args::Frame::Encode(framing) => {

@@ -1,12 +1,12 @@
 //! `bridle token`: bearer tokens of the state directory, with or without a daemon.
 
-use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bridle_daemon::private::Error as File;
 use bridle_daemon::tokens::{
     Error, NewToken, Owner, Scopes, Seed, TOKENS_FILE, TokenId, TokenInfo, Tokens,
 };
+use bridle_shell::screen::{Column, Screen, Table, local_minute};
 use bridle_wire::time::rfc3339;
 
 use super::record::print;
@@ -46,13 +46,10 @@ fn create(args: args::Create) -> Result<Exit, Failure> {
 fn list(args: &args::List) -> Result<Exit, Failure> {
     let all = open(&args.state)?.list().map_err(|error| failure(&error))?;
     let now = now();
-    let mut text = String::new();
-    for info in &all {
-        let line = if args.json { as_json(info, now) } else { as_text(info, now) };
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{line}");
+    if args.json {
+        return print(&all.iter().map(|info| as_json(info, now) + "\n").collect::<String>());
     }
-    print(&text)
+    print(&table(all, now))
 }
 
 fn revoke(args: &args::Revoke) -> Result<Exit, Failure> {
@@ -62,7 +59,7 @@ fn revoke(args: &args::Revoke) -> Result<Exit, Failure> {
             .hint("`bridle token list` shows the ids"));
     };
     open(&args.state)?.revoke(&id).map_err(|error| failure(&error))?;
-    Ok(Exit::Ok)
+    print(&format!("revoked {id}\n"))
 }
 
 fn open(state: &StateDir) -> Result<Tokens, Failure> {
@@ -109,16 +106,33 @@ pub(super) fn file_failure(error: &File) -> Failure {
     Failure::because(exit, "cannot use the state directory", error).hint(hint)
 }
 
-fn as_text(info: &TokenInfo, now: i64) -> String {
-    let end = match info.expires {
-        None => "never expires".to_owned(),
-        Some(end) if info.is_expired(now) => format!("expired {}", rfc3339(end)),
-        Some(end) => format!("expires {}", rfc3339(end)),
-    };
-    let used = info.used.map_or("never used".to_owned(), |at| format!("used {}", rfc3339(at)));
-    let (id, scopes, owner) = (&info.id, info.scopes, &info.owner);
-    let line = format!("{id}  {scopes}  {owner}  {end}  {used}  {}", info.name);
-    line.trim_end().to_owned()
+/// The tokens for people, those first that were used last.
+fn table(mut all: Vec<TokenInfo>, now: i64) -> String {
+    let mut table = Table::new([
+        Column::text("ID"),
+        Column::text("NAME").shrinks(),
+        Column::text("SCOPES"),
+        Column::text("OWNER").optional(),
+        Column::text("EXPIRES"),
+        Column::text("LAST USED"),
+    ]);
+    all.sort_by_key(|info| std::cmp::Reverse((info.used, info.created)));
+    for info in &all {
+        let end = match info.expires {
+            None => "never".to_owned(),
+            Some(_) if info.is_expired(now) => "expired".to_owned(),
+            Some(end) => local_minute(end),
+        };
+        table.push_row([
+            info.id.as_str(),
+            &info.name,
+            &info.scopes.to_string(),
+            info.owner.as_str(),
+            &end,
+            &info.used.map_or_else(|| "never".to_owned(), local_minute),
+        ]);
+    }
+    table.render(Screen::of_stdout(), "no token yet: `bridle token create --name NAME` makes one")
 }
 
 fn as_json(info: &TokenInfo, now: i64) -> String {

@@ -37,7 +37,13 @@ pub(crate) fn run(given: &Given) -> Result<Exit, Failure> {
     let stdout_is_taken = config.stdio || config.stdio_json;
     runtime.block_on(async {
         let stop = wait_for_signal().map_err(|error| no_start("watching for signals", &error))?;
-        let ready = |bound: &Bound| announce(bound, stdout_is_taken);
+        let ready = |bound: &Bound| {
+            // Text says it once, on stdout; collectors of JSON read stderr alone.
+            if format == log::Format::Json {
+                tracing::info!(%bound, "ready");
+            }
+            announce(bound, stdout_is_taken);
+        };
         bridle_daemon::run(config, ready, stop).await.map_err(|error| failure(&error))
     })?;
     // A blocked read of stdin must not keep the process: it has nothing left to do.

@@ -27,8 +27,14 @@ pub(crate) struct Entry {
     pub(crate) line: usize,
 }
 
-/// Reads a settings file.
+/// Reads a settings file; its first fault is the failure.
 pub(crate) fn read(path: &Path) -> Result<Vec<Entry>, Failure> {
+    let (entries, faults) = read_all(path)?;
+    faults.into_iter().next().map_or(Ok(entries), Err)
+}
+
+/// Reads a settings file as far as it can be read, and names all that is wrong with it, line by line.
+pub(crate) fn read_all(path: &Path) -> Result<(Vec<Entry>, Vec<Failure>), Failure> {
     let text = load(path)?;
     let document = DeTable::parse(&text).map_err(|error| {
         let line = error.span().map_or(1, |span| line_at(&text, span.start));
@@ -36,17 +42,25 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Entry>, Failure> {
             .hint("the file is TOML; `bridle config init` writes an example")
     })?;
     let file = File { path, text: &text };
-    let mut entries = Vec::new();
+    let mut found: Vec<(usize, Result<Entry, Failure>)> = Vec::new();
     for (key, value) in document.get_ref() {
         let (name, at) = (key.get_ref().as_ref(), key.span().start);
         match value.get_ref() {
             DeValue::Table(inner) if table::find(name).is_none() => {
-                file.walk_table(name, at, inner, &mut entries)?;
+                file.walk_table(name, at, inner, &mut found);
             }
-            value => entries.push(file.entry(name, at, value)?),
+            value => found.push((at, file.entry(name, at, value))),
         }
     }
-    Ok(entries)
+    found.sort_by_key(|(at, _)| *at);
+    let (mut entries, mut faults) = (Vec::new(), Vec::new());
+    for (_, entry) in found {
+        match entry {
+            Ok(entry) => entries.push(entry),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    Ok((entries, faults))
 }
 
 fn load(path: &Path) -> Result<String, Failure> {
@@ -76,17 +90,17 @@ impl File<'_> {
         table_name: &str,
         at: usize,
         inner: &DeTable<'_>,
-        entries: &mut Vec<Entry>,
-    ) -> Result<(), Failure> {
+        found: &mut Vec<(usize, Result<Entry, Failure>)>,
+    ) {
         let prefix = format!("{table_name}.");
         if !TABLE.iter().any(|setting| setting.name.starts_with(&prefix)) {
-            return Err(self.unknown(table_name, at));
+            return found.push((at, Err(self.unknown(table_name, at))));
         }
         for (key, value) in inner {
             let name = format!("{prefix}{}", key.get_ref());
-            entries.push(self.entry(&name, key.span().start, value.get_ref())?);
+            let at = key.span().start;
+            found.push((at, self.entry(&name, at, value.get_ref())));
         }
-        Ok(())
     }
 
     fn entry(&self, name: &str, at: usize, value: &DeValue<'_>) -> Result<Entry, Failure> {

@@ -37,6 +37,7 @@ impl Settings {
         let config = Config {
             tcp: self.word("tcp"),
             http: self.word("http"),
+            http_unix: self.path("http-unix").map(Path::to_path_buf),
             http_plain: self.is_on("http-plain"),
             pair_alias: self.word("pair-alias"),
             http_rates: HttpRates {

@@ -39,6 +39,8 @@ pub(crate) enum Preset {
     Policy,
     /// `$XDG_RUNTIME_DIR/bridle/bridle.sock`, or `bridle.sock` inside the state directory.
     Socket,
+    /// `unix` with `.http` in the place of its ending; off with it.
+    HttpSocket,
 }
 
 impl Preset {
@@ -52,6 +54,7 @@ impl Preset {
                 Some("policy.org in the directory of settings; built in if it is not there")
             }
             Preset::Socket => Some("$XDG_RUNTIME_DIR/bridle/bridle.sock, else in the state dir"),
+            Preset::HttpSocket => Some("beside `unix`, as bridle.http; off with it"),
         }
     }
 }
@@ -112,6 +115,15 @@ pub(crate) static TABLE: &[Setting] = &[
         kind: Kind::Listen,
         default: Preset::Text("127.0.0.1:8788"),
         doc: "HTTP address for OpenHarness shells, on this machine unless there is TLS, or off",
+        group: Group::Main,
+    },
+    Setting {
+        name: "http-unix",
+        env: &["BRIDLE_HTTP_UNIX"],
+        flag: Some("http-unix"),
+        kind: Kind::PathOrOff,
+        default: Preset::HttpSocket,
+        doc: "Unix socket that serves HTTP to you alone, for `bridle ask`, or off",
         group: Group::Main,
     },
     Setting {

@@ -13,6 +13,8 @@ const RULES: &str = r#"
       :propose ((:target :system :action :forget :session $1 :then-think t)))
 (rule :when "clean up *" :result (:action :forget :outcome :done) :say "It is gone.")
 (rule :when "slow" :stream ("a" "b") :pace 60000 :say "ab")
+(rule :when "fail" :error "the model is out of credit")
+(rule :when "fail for now" :error "the model sleeps" :retryable t)
 (default :say "hello")
 "#;
 
@@ -82,6 +84,65 @@ fn the_environment_names_the_engine_and_the_token() {
     crate::harness::finish(&mut command, b"").prints("hello\n");
 }
 
+/// The words of one's own daemon, over its socket.
+fn ask_own(place: &Place, words: &[&str]) -> Done {
+    let mut command = place.home.command(&[&["ask"], words].concat());
+    command.env("BRIDLE_HTTP_UNIX", place.home.path("b.http"));
+    // A token would make less of the owner than it is.
+    command.env("BRIDLE_TOKEN", "bridle_nobody");
+    crate::harness::finish(&mut command, b"")
+}
+
+#[test]
+fn ones_own_daemon_is_asked_as_its_owner() {
+    let place = Place::new(&[]);
+    ask_own(&place, &["--session", "desk", "hi"]).prints("hello\n");
+    ask_own(&place, &["--session", "desk", "talk"]).prints("one two three\n");
+    let listed = place.home.run(&["sessions", "--json"]).stdout;
+    let row: serde_json::Value = serde_json::from_str(listed.trim_end()).unwrap();
+    let owner = row["owner"].as_str().unwrap();
+    assert!(owner.starts_with("uid:") && row["session"] == "desk", "{row}");
+    // A program that only reaches the port is somebody else.
+    let url = place.url();
+    let done = place.home.run(&["ask", "--engine", &url, "--session", "desk", "hi"]);
+    assert_eq!((done.code, done.stdout.as_str()), (0, "hello\n"), "{done:?}");
+    let listed = place.home.run(&["sessions", "--json", "--all"]).stdout;
+    assert!(listed.lines().count() == 2 && listed.contains("\"owner\":\"local-http:"), "{listed}");
+    let unix = format!("unix:{}", place.home.path("b.http"));
+    place.home.run(&["ask", "--engine", &unix, "hi"]).prints("hello\n");
+    let gone = place.home.run(&["ask", "--engine", "unix:./gone.http", "hi"]);
+    assert_eq!(gone.code, 69, "{gone:?}");
+    assert!(gone.stderr.contains("cannot connect to `unix:./gone.http`"), "{gone:?}");
+    assert!(gone.stderr.contains("bridle up"), "{gone:?}");
+}
+
+#[test]
+fn the_owner_is_told_why_a_turn_failed_and_a_stranger_is_not() {
+    let place = Place::new(&[]);
+    let done = ask_own(&place, &["fail"]);
+    assert_eq!((done.code, done.stdout.as_str()), (1, ""), "{done:?}");
+    assert!(done.stderr.contains("upstream_error: the model is out of credit"), "{done:?}");
+    let url = place.url();
+    let stranger = place.home.run(&["ask", "--engine", &url, "fail"]);
+    assert_eq!(stranger.code, 1, "{stranger:?}");
+    assert!(!stranger.stderr.contains("credit"), "{stranger:?}");
+    let again = ask_own(&place, &["fail for now"]);
+    assert!(again.stderr.contains("note: upstream_error: the model sleeps\ntrying again in"));
+    assert!(!again.stderr.contains("busy"), "{again:?}");
+    assert_eq!(again.code, 1, "{again:?}");
+}
+
+#[test]
+fn a_person_is_told_that_standard_input_is_waited_for() {
+    let place = Place::new(&[]);
+    let unix = format!("unix:{}", place.home.path("b.http"));
+    let done = place.home.at_terminal(&["ask", "--engine", &unix], "hi\n\u{4}");
+    assert!(done.stdout.contains("type the prompt, then Ctrl-D"), "{done:?}");
+    assert!(done.stdout.contains("hello"), "{done:?}");
+    let piped = place.home.pipe(&["ask", "--engine", &unix], "hi\n");
+    piped.prints("hello\n");
+}
+
 /// `bridle ask --lines`.
 struct Driven {
     child: Child,
@@ -130,7 +191,7 @@ fn what_needs_a_yes_is_asked_and_goes_on_with_the_answer() {
     assert_eq!(shell.hears(), "done");
     drop(shell.stdin);
     assert!(shell.child.wait().unwrap().success());
-    let sessions = place.home.run(&["sessions"]).stdout;
+    let sessions = place.home.run(&["sessions", "--all"]).stdout;
     let is_gone = |line: &str| line.ends_with("forgotten");
     let gone: Vec<&str> = sessions.lines().filter(|line| is_gone(line)).collect();
     assert!(gone.len() == 1 && gone[0].starts_with("old "), "{sessions}");
@@ -149,7 +210,7 @@ fn a_person_at_a_terminal_is_asked_and_only_a_yes_is_one() {
         let seen = &done.stdout;
         assert!(seen.contains("allow? [y/N"), "{typed:?}: {done:?}");
         assert_eq!(seen.contains("It is gone."), is_gone, "{typed:?}: {seen}");
-        let sessions = place.home.run(&["sessions"]).stdout;
+        let sessions = place.home.run(&["sessions", "--all"]).stdout;
         let line = sessions.lines().find(|line| line.starts_with(&format!("{session} "))).unwrap();
         assert_eq!(line.ends_with("forgotten"), is_gone, "{typed:?}: {sessions}");
     }
@@ -162,7 +223,7 @@ fn where_nobody_can_be_asked_nothing_is_allowed() {
     let done = place.ask(&["--session", "work", "clean up old"]);
     assert_eq!(done.code, 0, "{done:?}");
     assert!(done.stdout.contains("work-"), "names the question: {done:?}");
-    assert!(!place.home.run(&["sessions"]).stdout.contains("forgotten"));
+    assert!(!place.home.run(&["sessions", "--all"]).stdout.contains("forgotten"));
 }
 
 #[test]
@@ -185,7 +246,8 @@ fn every_trouble_has_its_exit_code() {
         77
     );
     let tcp = format!("http://{}", place.daemon.tcp());
-    assert_eq!(code(&["ask", "--engine", &tcp, "--timeout", "5", "hi"]), 69);
+    assert_eq!(code(&["ask", "--engine", &tcp, "--timeout", "5", "hi"]), 76);
+    assert_eq!(code(&["ask", "hi"]), 69, "no daemon where the settings say");
     let late = place.ask(&["--timeout", "0.5", "slow"]);
     assert_eq!(late.code, 75, "{late:?}");
 }

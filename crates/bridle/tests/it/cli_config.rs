@@ -9,7 +9,7 @@ fn show(home: &Home, args: &[&str], env: &[(&str, &str)]) -> BTreeMap<String, (S
     let args = [&["config", "show"], args].concat();
     let done = finish(home.command(&args).envs(env.iter().copied()), b"");
     assert_eq!((done.code, done.stderr.as_str()), (0, ""));
-    let lines = done.stdout.lines().map(|line| {
+    let lines = done.stdout.lines().skip(1).map(|line| {
         let mut words = line.split_whitespace();
         let name = words.next().unwrap().to_owned();
         let value = words.next().unwrap().to_owned();
@@ -128,6 +128,50 @@ fn mistakes_in_a_file_have_a_line_and_a_hint() {
     let (done, file) = check_file("tcp = \"off\"\ntcp = ");
     assert_eq!(done.code, 78);
     assert!(done.stderr.starts_with(&format!("error: {file}:2: ")), "{}", done.stderr);
+}
+
+#[test]
+fn every_mistake_is_named_at_once() {
+    let (done, file) = check_file(
+        "tcp = [1]\nmax-frame = 5\nmax-output = 1\nhttp = \"8788\"\nwhatever = 1\n[hmca]\nx = 1\n",
+    );
+    assert_eq!((done.code, done.stdout.as_str()), (78, ""));
+    for (line, what) in [
+        (1, "`tcp`: expected text"),
+        (2, "`max-frame`: expected 1024 to"),
+        (3, "`max-output`: expected"),
+        (4, "`http`: expected HOST:PORT"),
+        (5, "unknown setting `whatever`"),
+        (6, "unknown setting `hmca`"),
+    ] {
+        assert!(done.stderr.contains(&format!("error: {file}:{line}: {what}")), "{}", done.stderr);
+    }
+    assert_eq!(done.stderr.matches("error: ").count(), 6, "{}", done.stderr);
+}
+
+#[test]
+fn the_environment_is_checked_where_no_file_is_named() {
+    let home = Home::new();
+    let check = |env: &[(&str, &str)], args: &[&str]| {
+        let mut command = home.command(&[&["config", "check"], args].concat());
+        finish(command.envs(env.iter().copied()), b"")
+    };
+    let file = home.path(".config/bridle/config.toml");
+    check(&[], &[]).prints(&format!("{file}: not there, so the defaults hold\n"));
+    let bad = check(&[("BRIDLE_TCP", "x"), ("BRIDLE_MAX_FRAME", "lots")], &[]);
+    assert_eq!(bad.code, 78, "{bad:?}");
+    assert!(bad.stderr.contains("error: BRIDLE_TCP: ") && bad.stderr.contains("BRIDLE_MAX_FRAME"));
+    let stray =
+        check(&[("BRIDLE_TPC", "off"), ("BRIDLE_ENGINE", "http://x"), ("BRIDLE_Q", "1")], &[]);
+    assert_eq!(stray.code, 0, "{stray:?}");
+    assert_eq!(
+        stray.stderr,
+        "warning: unknown variable BRIDLE_Q is ignored\nhint: `bridle config show` lists every \
+         setting\nwarning: unknown variable BRIDLE_TPC is ignored\nhint: did you mean BRIDLE_TCP?\n"
+    );
+    // A file that is named is judged alone.
+    let named = home.write("c.toml", "tcp = \"off\"\n");
+    check(&[("BRIDLE_TCP", "x")], &[&named]).prints(&format!("{named}: ok, 1 setting\n"));
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn key_files_are_taken_as_they_are() {
     done.fails(
         66,
         "error: cannot read key file `missing`: No such file or directory (os error 2)\n\
-         hint: name the file that holds the key with --key-file\n",
+         hint: name a file that holds the key; make one: head -c 32 /dev/urandom > KEY; chmod 600 KEY\n",
     );
 }
 

@@ -17,6 +17,29 @@ fn one_form_one_answer() {
 }
 
 #[test]
+fn forms_can_be_sent_in_a_session() {
+    let home = Home::new();
+    let _daemon = home.up(&[]);
+    let socket = home.path("b.sock");
+    let send = |form: &str| home.run(&["send", "--addr", &socket, "--session", "desk", form]);
+    let prompt =
+        |id: &str| format!("(:type :EVENT {id} :payload (:sensor :user-prompt :text \"help\"))");
+    for (id, seq) in [("", 2), (":id 7", 4), (":id \"a\"", 6)] {
+        let done = send(&prompt(id));
+        assert_eq!((done.code, done.stderr.as_str()), (0, ""), "{done:?}");
+        let meta = format!(":meta (:session \"desk\" :seq {seq} ");
+        assert!(done.stdout.starts_with("(:type :RESPONSE") && done.stdout.contains(&meta));
+        assert!(done.stdout.contains(&format!("{id} :meta")), "{done:?}");
+    }
+    send(CHECK).prints(HEALTHY);
+    let twice = format!("{} {}", prompt(":id 8"), prompt(":id 9"));
+    let done = home.pipe(&["send", "--addr", &socket, "--session", "desk"], twice);
+    assert_eq!(done.stdout.matches("(:type :RESPONSE :id").count(), 2, "{done:?}");
+    let bad = home.run(&["send", "--addr", &socket, "--session", "no good", CHECK]);
+    assert_eq!(bad.code, 65, "{bad:?}");
+}
+
+#[test]
 fn many_forms_on_stdin_are_answered_in_order() {
     let home = Home::new();
     let daemon = home.up(&[]);

@@ -34,14 +34,16 @@ fn is_told(done: &Done, code: i32, words: &[&str]) {
 #[test]
 fn a_token_is_printed_once_and_kept_as_a_hash() {
     let home = Home::new();
-    home.run(&["token", "list"]).prints("");
+    home.run(&["token", "list"])
+        .prints("no token yet: `bridle token create --name NAME` makes one\n");
     let token = create(&home, &["--name", "phone"]);
     let (head, secret) = token.trim_end().rsplit_once('_').unwrap();
     let id = head.strip_prefix("bridle_").unwrap();
     assert_eq!((token.lines().count(), id.len(), secret.len()), (1, 10, 64), "{token}");
     let text = home.run(&["token", "list"]).stdout;
-    assert!(text.starts_with(&format!("{id}  talk  uid:")), "{text}");
-    assert!(text.contains("  expires 20") && text.ends_with("  never used  phone\n"), "{text}");
+    assert!(text.starts_with("ID          NAME   SCOPES  OWNER"), "{text}");
+    assert!(text.contains(&format!("\n{id}  phone  talk    uid:")), "{text}");
+    assert!(text.contains("  20") && text.ends_with("  never\n"), "{text}");
     let kept = std::fs::read_to_string(home.path(FILE)).unwrap();
     for shown in [text, kept] {
         assert!(shown.contains(id) && !shown.contains(&secret[..16]), "{shown}");
@@ -73,7 +75,7 @@ fn a_revoked_token_is_gone() {
     let home = Home::new();
     let token = create(&home, &[]);
     let id = listed(&home)[0]["id"].as_str().unwrap().to_owned();
-    home.run(&["token", "revoke", &id]).prints("");
+    home.run(&["token", "revoke", &id]).prints(&format!("revoked {id}\n"));
     assert_eq!(listed(&home), Vec::<Value>::new());
     is_told(&home.run(&["token", "revoke", &id]), 66, &["no token", "bridle token list"]);
     let whole = home.run(&["token", "revoke", token.trim_end()]);
@@ -114,6 +116,15 @@ fn a_code_is_for_scripts_alone_and_for_cameras_drawn() {
     let kept = std::fs::read_to_string(home.path(".local/state/bridle/pairings")).unwrap();
     assert_eq!(kept.lines().count(), 3);
     assert!(!kept.contains(made["code"].as_str().unwrap()), "{kept}");
+    let here = home.run(&["pair"]);
+    assert_eq!((here.code, here.stdout.len()), (0, 10), "{here:?}");
+    for word in
+        ["warning: `127.0.0.1:8788` is this machine alone", "--tls-cert", "pair --url https"]
+    {
+        assert!(here.stderr.contains(word), "{word}: {here:?}");
+    }
+    let nowhere = home.run(&["pair", "--url", "http://0.0.0.0:8788"]);
+    assert!(nowhere.stderr.contains("names no machine"), "{nowhere:?}");
     for bad in ["home.example.org", "ftp://a", "http://", "https://a#b", "https://a b"] {
         is_told(&home.run(&["pair", "--url", bad]), 2, &["bad URL", "https://HOST:PORT"]);
     }
@@ -128,8 +139,12 @@ fn devices_that_show_a_code_are_listed_confirmed_and_denied() {
     let (yes, no) = (devices.create("tv", now).unwrap(), devices.create("car", now).unwrap());
     let run = |args: &[&str]| home.run(&[&["pair"], args].concat());
     let listed = run(&["list"]);
-    assert_eq!((listed.code, listed.stdout.lines().count()), (0, 2), "{}", listed.stdout);
-    assert!(listed.stdout.contains("  pending  until "), "{}", listed.stdout);
+    assert_eq!((listed.code, listed.stdout.lines().count()), (0, 3), "{}", listed.stdout);
+    assert!(
+        listed.stdout.starts_with("DEVICE") && listed.stdout.contains("  pending  20"),
+        "{}",
+        listed.stdout
+    );
     let confirmed = run(&["confirm", &yes.code.reveal().to_lowercase(), "--name", "television"]);
     assert!(confirmed.stdout.starts_with("confirmed "), "{}", confirmed.stderr);
     assert!(run(&["deny", no.code.reveal()]).stdout.starts_with("denied "));

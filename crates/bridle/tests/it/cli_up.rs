@@ -31,13 +31,15 @@ fn converse(mut stream: impl std::io::Read + std::io::Write) {
 fn ready_line_names_every_listener() {
     let home = Home::new();
     let daemon = home.up(&[]);
-    let (tcp, unix) = (daemon.tcp(), home.path("b.sock"));
+    let (tcp, unix, http) = (daemon.tcp(), home.path("b.sock"), home.path("b.http"));
     assert!(tcp.starts_with("127.0.0.1:") && !tcp.ends_with(":0"), "{tcp}");
-    assert_eq!(daemon.ready, format!("ready tcp={tcp} unix={unix}\n"));
+    assert_eq!(daemon.ready, format!("ready tcp={tcp} unix={unix} http-unix={http}\n"));
     converse(TcpStream::connect(&tcp).unwrap());
     converse(UnixStream::connect(&unix).unwrap());
-    let mode = std::fs::metadata(&unix).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
+    for socket in [unix, http] {
+        let mode = std::fs::metadata(&socket).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{socket}");
+    }
 }
 
 /// A table that grows later makes every connection wait.
@@ -55,7 +57,10 @@ fn there_is_room_for_all_descriptors_from_the_start() {
 fn listeners_can_be_off() {
     let home = Home::new();
     let daemon = home.up(&["--tcp", "off"]);
-    assert_eq!(daemon.ready, format!("ready unix={}\n", home.path("b.sock")));
+    assert_eq!(
+        daemon.ready,
+        format!("ready unix={} http-unix={}\n", home.path("b.sock"), home.path("b.http"))
+    );
     let home = Home::new();
     home.run(&["up", "--tcp", "off", "--unix", "off"]).fails(
         78,
@@ -220,7 +225,19 @@ fn the_socket_directory_is_made() {
     std::fs::create_dir(&run).unwrap();
     let mut command = home.command(&["up", "--tcp", "off"]);
     let daemon = Daemon::start(command.env("XDG_RUNTIME_DIR", &run));
-    assert_eq!(daemon.ready, format!("ready unix={run}/bridle/bridle.sock\n"));
+    assert_eq!(
+        daemon.ready,
+        format!("ready unix={run}/bridle/bridle.sock http-unix={run}/bridle/bridle.http\n")
+    );
+}
+
+#[test]
+fn the_ready_line_is_said_once() {
+    let home = Home::new();
+    let daemon = home.up(&["--log", "info"]);
+    daemon.signal("TERM");
+    let (_, log) = daemon.wait();
+    assert!(!log.contains("ready"), "{log}");
 }
 
 #[test]
@@ -244,10 +261,14 @@ fn health_says_one_word() {
     home.run(&["health", "--addr", &daemon.tcp()]).prints("healthy\n");
     home.run(&["health", "--addr", &home.path("b.sock")]).prints("healthy\n");
     let detail = home.run(&["health", "--addr", &daemon.tcp(), "--detail"]);
-    let start = "(:type :health-response\n :status :healthy\n :checked-p t\n";
-    assert!(detail.stdout.starts_with(start), "{}", detail.stdout);
+    assert!(detail.stdout.starts_with("healthy\n"), "{}", detail.stdout);
+    assert!(!detail.stdout.contains("# HELP"), "{}", detail.stdout);
+    let (lines, widest) =
+        (detail.stdout.lines().count(), detail.stdout.lines().map(str::len).max());
+    assert!(lines <= 24 && widest <= Some(80), "{}", detail.stdout);
     let json = home.run(&["health", "--addr", &daemon.tcp(), "--json"]);
-    serde_json::from_str::<serde_json::Value>(&json.stdout).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(json["status"], "healthy", "{json}");
 }
 
 #[test]

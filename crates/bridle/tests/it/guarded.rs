@@ -120,8 +120,8 @@ fn policies(more: &str, example: &str) -> String {
 fn held(home: &Home) -> (String, Option<String>) {
     let done = home.run(&["health", "--addr", &home.path("b.sock"), "--detail", "--json"]);
     let health: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
-    let text = |key: &str| health[":detail"][key].as_str().map(str::to_owned);
-    (text(":policy").unwrap(), text(":policy-fault"))
+    let text = |key: &str| health["detail"][key].as_str().map(str::to_owned);
+    (text("policy").unwrap(), text("policy-fault"))
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use bridle_sexp::{Dialect, Value, json, print};
+use bridle_sexp::{Dialect, Value, print};
 use bridle_store::{Body, Record};
+use bridle_wire::plain::{plain_json, quoted};
 use bridle_wire::time::rfc3339;
 
 use super::body;
@@ -62,7 +63,7 @@ fn needs_other_escapes(text: &str) -> bool {
 }
 
 fn write_json(record: &Record, out: &mut String) {
-    let text = |text: &str, out: &mut String| json::to_json(&Value::str(text), out);
+    let text = |text: &str, out: &mut String| out.push_str(&quoted(text));
     let _ = write!(out, "{{\"number\":{},\"session\":", record.number);
     match &*record.session {
         "" => out.push_str("null"),
@@ -79,7 +80,7 @@ fn write_json(record: &Record, out: &mut String) {
         Body::Erased => out.push_str(",\"body\":null,\"erased\":true}"),
         Body::Text(text) => {
             out.push_str(",\"body\":");
-            json::to_json(&body::value(text), out);
+            out.push_str(&plain_json(&body::value(text)));
             out.push('}');
         }
     }

@@ -105,7 +105,7 @@ impl Files {
 }
 
 /// Destroys what is over, now and then, until the daemon stops.
-pub(super) async fn sweep(http: Arc<Http>) {
+pub(crate) async fn sweep(http: Arc<Http>) {
     loop {
         let own = Arc::clone(&http);
         let swept = tokio::task::spawn_blocking(move || own.files.lock().sweep(now())).await;

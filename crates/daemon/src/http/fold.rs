@@ -2,7 +2,7 @@
 //!
 //! Called by `post`. A function of records alone, latency included, so that a repeat gets the same
 //! answer. An error says its code and a sentence of ours: what the engine recorded about it may
-//! quote the request.
+//! quote the request, so only the user who started the daemon is told, on the Unix socket.
 
 use std::borrow::Cow;
 
@@ -30,11 +30,16 @@ const DENIED: &str = "Not done: it was denied.";
 /// What a shell is told that comes back when everything is over.
 const NOTHING_LEFT: &str = "Nothing waits any more.";
 
+/// Characters of the reason why something failed.
+const MAX_REASON_CHARS: usize = 1_000;
+
 /// Who reads an answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'r> {
     pub(super) echo: &'r Echo,
     pub(super) about: &'r About,
+    /// Whether it is the user who started the daemon, who is told why something failed.
+    pub(super) is_user: bool,
     /// How a question reaches its user; `None` for a shell that cannot ask.
     pub(super) asks: Option<Asks<'r>>,
 }
@@ -76,7 +81,7 @@ fn whole(ran: &Ran, said: Option<Value>, reader: Reader<'_>) -> ResponseMessage 
     let echo = reader.echo;
     match said {
         None => ResponseMessage::error(echo, ErrorObject::of(Code::StreamExpired)),
-        Some(payload) => match failure(&payload) {
+        Some(payload) => match failure(&payload, reader.is_user) {
             Some(_) if ran.is_step && is_denied(&payload) => {
                 let told = render(DENIED, reader.about).with_id(directive_id(&ran.name(), 0), WISH);
                 ResponseMessage::success(echo, vec![told])
@@ -87,8 +92,8 @@ fn whole(ran: &Ran, said: Option<Value>, reader: Reader<'_>) -> ResponseMessage 
     }
 }
 
-/// The error that was said instead of an answer.
-fn failure(payload: &Value) -> Option<ErrorObject> {
+/// The error that was said instead of an answer; with its reason for who may know it.
+fn failure(payload: &Value, tells_reason: bool) -> Option<ErrorObject> {
     let says = |key, word| payload.get(key).is_some_and(|value: &Value| value.is_keyword(word));
     if !says("status", "error") {
         return None;
@@ -102,7 +107,13 @@ fn failure(payload: &Value) -> Option<ErrorObject> {
     };
     let mut error = ErrorObject::of(code);
     error.retryable = Some(payload.get("retryable").is_some_and(|flag| !flag.is_nil()));
-    Some(error)
+    let reason = payload.get("message").and_then(Value::as_str).filter(|it| !it.is_empty());
+    Some(match reason.filter(|_| tells_reason) {
+        Some(reason) => {
+            error.with_message(reason.chars().take(MAX_REASON_CHARS).collect::<String>())
+        }
+        None => error,
+    })
 }
 
 /// What the shell is to show, and what it is to ask. Each directive has a name of its own; only for

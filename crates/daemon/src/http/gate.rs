@@ -38,6 +38,8 @@ pub(super) enum Way {
     Plain,
     /// With TLS, and the certificate that the peer showed if one was asked for.
     Tls(Option<CertPrincipal>),
+    /// On a Unix socket, as the user with this uid.
+    Unix(u32),
     /// On standard input and output.
     Stdio,
 }
@@ -57,8 +59,8 @@ impl Way {
     /// What URLs of this way begin with.
     fn scheme(self) -> &'static str {
         match self {
-            // Nobody has an origin on standard input; there it is not asked for.
-            Way::Plain | Way::Stdio => "http://",
+            // Nobody has an origin on standard input or a socket; there it is not asked for.
+            Way::Plain | Way::Unix(_) | Way::Stdio => "http://",
             Way::Tls(_) => "https://",
         }
     }
@@ -98,6 +100,12 @@ impl Peer {
         Peer { speech: Speech::Lines, ..Peer::new(here, here, Way::Stdio) }
     }
 
+    /// A user on the Unix socket; the system says which one.
+    pub(super) fn unix(uid: u32) -> Peer {
+        let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        Peer::new(here, here, Way::Unix(uid))
+    }
+
     /// The same peer, on a WebSocket.
     pub(super) fn on_socket(&self) -> Peer {
         let Peer { remote, local, way, .. } = *self;
@@ -131,7 +139,8 @@ impl Peer {
     /// # Errors
     /// `forbidden`.
     pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Code> {
-        if matches!(self.way, Way::Stdio) {
+        // No web page gets here: browsers open no Unix sockets.
+        if matches!(self.way, Way::Stdio | Way::Unix(_)) {
             return Ok(());
         }
         let mut hosts = headers.get_all(HOST).iter();
@@ -224,6 +233,7 @@ impl Peer {
         }
         match self.way {
             Way::Tls(Some(certificate)) => return Some(Principal::Certificate(certificate)),
+            Way::Unix(uid) => return Some(Principal::Uid(uid)),
             Way::Stdio => return Some(Principal::Stdio),
             Way::Plain | Way::Tls(None) => {}
         }

@@ -342,7 +342,8 @@ pub(super) fn written(http: &Http, ran: &Ran, heard: Heard<'_>) -> ResponseMessa
     let asked = received.message.capabilities.as_ref();
     let place = discovery::can_ask(asked).then(|| place::named(&received.message));
     let asks = place.as_deref().map(|place| Asks { seals: &http.seals, who, place });
-    let message = fold::answer(ran, fold::Reader { echo: &received.echo, about, asks });
+    let is_user = matches!(who, Principal::Uid(_));
+    let message = fold::answer(ran, fold::Reader { echo: &received.echo, about, is_user, asks });
     let (supported, denials) = discovery::capabilities(who, asked);
     message.with_capabilities(supported, denials)
 }

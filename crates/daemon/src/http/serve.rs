@@ -62,13 +62,17 @@ pub(super) struct Link {
     _seat: Seat,
 }
 
+impl Link {
+    /// What a connection to everything keeps.
+    pub(super) fn whole(router: Router, seat: Seat) -> Arc<Link> {
+        Arc::new(Link { router, face: Face::Whole, _seat: seat })
+    }
+}
+
 /// Accepts until the daemon stops.
 pub(crate) async fn accept_loop(listener: TcpListener, http: Arc<Http>, face: Face) {
     let router = match face {
-        Face::Whole => {
-            http.shared.tasks.spawn(super::files::sweep(Arc::clone(&http)));
-            http.router()
-        }
+        Face::Whole => http.router(),
         Face::Pairing => http.pair_router(),
     };
     let mut pause = Pause::default();
@@ -138,7 +142,7 @@ async fn serve(
 }
 
 /// Serves requests until either side has enough.
-async fn speak<S>(http: &Arc<Http>, link: Arc<Link>, stream: S, peer: Peer)
+pub(super) async fn speak<S>(http: &Arc<Http>, link: Arc<Link>, stream: S, peer: Peer)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {

@@ -8,21 +8,20 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-/// A TCP stream that fails when its peer takes nothing for too long.
+/// A stream that fails when its peer takes nothing for too long.
 #[derive(Debug)]
-pub(super) struct Slow {
-    stream: TcpStream,
+pub(super) struct Slow<S> {
+    stream: S,
     deadline: Duration,
     /// Runs while something waits to be taken.
     late: Option<Pin<Box<Sleep>>>,
 }
 
-impl Slow {
+impl<S> Slow<S> {
     /// Watches over a stream.
-    pub(super) fn new(stream: TcpStream, deadline: Duration) -> Slow {
+    pub(super) fn new(stream: S, deadline: Duration) -> Slow<S> {
         Slow { stream, deadline, late: None }
     }
 
@@ -40,7 +39,7 @@ impl Slow {
     }
 }
 
-impl AsyncRead for Slow {
+impl<S: AsyncRead + Unpin> AsyncRead for Slow<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -50,7 +49,7 @@ impl AsyncRead for Slow {
     }
 }
 
-impl AsyncWrite for Slow {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Slow<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

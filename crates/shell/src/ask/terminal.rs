@@ -94,8 +94,14 @@ impl Ui for Terminal {
                 self.tell(&format!("note: {code}{text}"));
             }
             Action::Withdraw(_) => self.tell("too late"),
-            Action::Wait(ms) => self.tell(&format!("the engine is busy; again in {ms} ms")),
+            Action::Wait(ms) => self.tell(&format!("trying again in {ms} ms")),
             _ => {}
+        }
+    }
+
+    fn show_reason(&mut self, reason: &str) {
+        if self.output == Output::Text {
+            self.tell(&format!("note: {reason}"));
         }
     }
 

@@ -2,13 +2,21 @@
 //!
 //! Peers write it, reports show it. Bounded: a peer that floods is noted as one that did.
 
-use crate::screen::neutral::is_hidden;
+use std::collections::BTreeSet;
+
+use bridle_wire::plain::is_hidden;
 
 /// Longest line that is kept, in characters: enough to see what a message is.
 const MAX_LINE: usize = 600;
 
 /// Lines that are kept of a case; later ones are counted.
 const MAX_LINES: usize = 60;
+
+/// Sessions that are kept of a case.
+const MAX_SESSIONS: usize = 256;
+
+/// Bytes of a name that may be one of a session.
+const MAX_SESSION_NAME: usize = 64;
 
 /// Which way something went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +54,8 @@ pub struct Line {
 pub struct Notes {
     lines: Vec<Line>,
     more: usize,
+    /// Sessions of the peer that were heard of, whether they were named by the kit or by the peer.
+    sessions: BTreeSet<String>,
 }
 
 impl Notes {
@@ -56,7 +66,11 @@ impl Notes {
 
     /// Notes bytes that came.
     pub fn came(&mut self, bytes: &[u8]) {
-        self.add(Way::Came, &String::from_utf8_lossy(bytes));
+        let text = String::from_utf8_lossy(bytes);
+        if self.sessions.len() < MAX_SESSIONS {
+            self.sessions.extend(sessions_in(&text));
+        }
+        self.add(Way::Came, &text);
     }
 
     /// Notes something else.
@@ -72,6 +86,11 @@ impl Notes {
         self.lines.push(Line { way, text: shown(text) });
     }
 
+    /// Sessions of the peer that were heard of.
+    pub fn sessions(&self) -> impl Iterator<Item = &str> {
+        self.sessions.iter().map(String::as_str)
+    }
+
     /// What happened, in order.
     pub fn lines(&self) -> &[Line] {
         &self.lines
@@ -81,6 +100,25 @@ impl Notes {
     pub fn more(&self) -> usize {
         self.more
     }
+}
+
+/// Names of sessions in what a peer says: in the meta of a message, or in the id of a directive,
+/// which bridle begins with the session.
+fn sessions_in(text: &str) -> Vec<String> {
+    let behind = |mark: &str| -> Vec<String> {
+        let pieces = text.split(mark).skip(1).take(MAX_SESSIONS);
+        pieces.filter_map(|piece| Some(piece.split_once('"')?.0.to_owned())).collect()
+    };
+    let run_of = |id: String| {
+        let (run, _) = id.rsplit_once('.')?;
+        run.rsplit_once('-').map(|(session, _)| session.to_owned())
+    };
+    let named = behind(":session \"").into_iter();
+    let found = named.chain(behind("\"directive_id\":\"").into_iter().filter_map(run_of));
+    let is_letter = |letter: u8| letter.is_ascii_alphanumeric() || b"._-".contains(&letter);
+    let is_name =
+        |name: &String| (1..=MAX_SESSION_NAME).contains(&name.len()) && name.bytes().all(is_letter);
+    found.filter(is_name).collect()
 }
 
 /// A text on one line: what a terminal would obey is spelled out, and a long one is cut.
@@ -110,6 +148,16 @@ mod tests {
         let long = shown(&"é".repeat(10_000));
         assert!(long.ends_with("(20000 bytes in all)"), "{long}");
         assert!(long.chars().count() < 700);
+    }
+
+    #[test]
+    fn sessions_are_heard_of_in_both_protocols() {
+        let mut notes = Notes::default();
+        notes.came(
+            b"(:type :RESPONSE :meta (:session \"s1.a\" :seq 2) :payload (:session \"../x\"))",
+        );
+        notes.came(br#"{"action_directives":[{"directive_id":"oh-12-3.0"},{"directive_id":"x"}]}"#);
+        assert_eq!(notes.sessions().collect::<Vec<_>>(), ["oh-12", "s1.a"]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::Kit;
 use super::case::Level;
 use super::notes::Notes;
-use crate::screen::plain::quoted as json;
+use crate::screen::quoted as json;
 
 /// How a case ended.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -106,6 +106,15 @@ pub struct EngineError {
     pub retryable: bool,
 }
 
+impl std::fmt::Display for EngineError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.message.as_str() {
+            "" => f.write_str(&self.code),
+            message => write!(f, "{}: {message}", self.code),
+        }
+    }
+}
+
 impl EngineError {
     /// An error that no retry helps against.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> EngineError {

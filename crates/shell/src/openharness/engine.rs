@@ -37,6 +37,9 @@ pub trait Ui {
     /// Shows an action: everything but what is sent, asked and carried out.
     fn show(&mut self, action: &Action);
 
+    /// Shows why the same request will be sent again.
+    fn show_reason(&mut self, _reason: &str) {}
+
     /// `allow`, or the id of an option; anything else is a no. After `wait` it is too late.
     fn ask(&mut self, question: &Question, wait: Option<Duration>) -> Option<String>;
 }
@@ -211,9 +214,21 @@ impl Desk {
                         Action::Withdraw(_) => self.question = None,
                         _ => {}
                     }
+                    if matches!(shown, Action::Wait(_)) {
+                        self.ui.show_reason(&self.retry_reason());
+                    }
                     self.ui.show(&shown);
                 }
             }
+        }
+    }
+
+    /// Why the same request will be sent again, in words.
+    fn retry_reason(&self) -> String {
+        match (self.shell.retried_for(), &self.turn.trouble) {
+            (Some(error), _) => error.to_string(),
+            (None, Some(trouble)) => trouble.to_string(),
+            (None, None) => "the answer was cut off".to_owned(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Messages over HTTP/1.1: blocking, one connection a message, TLS with rustls.
+//! Messages over HTTP/1.1: blocking, one connection a message, TLS with rustls; on TCP or a Unix socket.
 //!
 //! `engine` posts with it. It follows no redirect and knows no proxy and no cookie: a token goes to
 //! the address that was named and nowhere else. Bodies are bounded while they are read, and every
@@ -10,6 +10,7 @@ mod tls;
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -217,7 +218,12 @@ impl Http {
     }
 
     fn connect(&self, until: Option<Instant>) -> Result<Link, Error> {
-        let Place { host, port, authority, .. } = &self.place;
+        let Place { host, port, socket, .. } = &self.place;
+        if let Some(socket) = socket {
+            let stream = UnixStream::connect(socket);
+            let failed = |source| Error::Connect { authority: self.place.shown(), source };
+            return Ok(Link { stream: Io::Unix(stream.map_err(failed)?), until });
+        }
         let found = (host.as_str(), *port).to_socket_addrs();
         let no_address = |source| Error::NoAddress { host: host.clone(), source };
         let mut last = io::Error::from(io::ErrorKind::NotFound);
@@ -227,7 +233,7 @@ impl Http {
                 Err(error) => last = error,
             }
         }
-        Err(Error::Connect { authority: authority.clone(), source: last })
+        Err(Error::Connect { authority: self.place.shown(), source: last })
     }
 
     fn secured(&self, stream: TcpStream, until: Option<Instant>) -> Result<Link, Error> {
@@ -243,7 +249,7 @@ impl Http {
     }
 
     fn broken(&self, source: io::Error) -> Error {
-        let authority = self.place.authority.clone();
+        let authority = self.place.shown();
         match source.kind() {
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Error::Late { authority },
             io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => {
@@ -310,17 +316,22 @@ struct Link {
 
 enum Io {
     Plain(TcpStream),
+    Unix(UnixStream),
     Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
 }
 
 impl Link {
     /// Bounds the next read or write.
     fn wait(&self) -> io::Result<()> {
+        let wait = ANSWER_WAIT.min(left(self.until));
         let socket = match &self.stream {
             Io::Plain(socket) => socket,
             Io::Tls(stream) => &stream.sock,
+            Io::Unix(socket) => {
+                socket.set_read_timeout(Some(wait))?;
+                return socket.set_write_timeout(Some(wait));
+            }
         };
-        let wait = ANSWER_WAIT.min(left(self.until));
         socket.set_read_timeout(Some(wait))?;
         socket.set_write_timeout(Some(wait))
     }
@@ -331,6 +342,7 @@ impl Read for Link {
         self.wait()?;
         match &mut self.stream {
             Io::Plain(stream) => stream.read(buffer),
+            Io::Unix(stream) => stream.read(buffer),
             Io::Tls(stream) => stream.read(buffer),
         }
     }
@@ -341,6 +353,7 @@ impl Write for Link {
         self.wait()?;
         match &mut self.stream {
             Io::Plain(stream) => stream.write(bytes),
+            Io::Unix(stream) => stream.write(bytes),
             Io::Tls(stream) => stream.write(bytes),
         }
     }
@@ -348,6 +361,7 @@ impl Write for Link {
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.stream {
             Io::Plain(stream) => stream.flush(),
+            Io::Unix(stream) => stream.flush(),
             Io::Tls(stream) => stream.flush(),
         }
     }

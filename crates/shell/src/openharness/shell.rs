@@ -90,6 +90,8 @@ pub struct Shell {
     continuations: BTreeMap<Key, (Object, Option<i64>)>,
     unreported: BTreeMap<Key, Vec<Object>>,
     exchange: Option<Exchange>,
+    /// What the Engine said when it was last asked to try again.
+    retried_for: Option<EngineError>,
 }
 
 /// A request while another one is under way.
@@ -109,7 +111,14 @@ impl Shell {
             continuations: BTreeMap::new(),
             unreported: BTreeMap::new(),
             exchange: None,
+            retried_for: None,
         }
+    }
+
+    /// Why the same request will be sent again: what the Engine said; `None` when the connection
+    /// was cut.
+    pub fn retried_for(&self) -> Option<&EngineError> {
+        self.retried_for.as_ref()
     }
 
     /// Whether a request is under way, or its answer being carried out.
@@ -195,6 +204,7 @@ impl Shell {
         let Some(exchange) = self.exchange.as_mut().filter(|it| it.awaits_answer()) else {
             return Vec::new();
         };
+        self.retried_for = None;
         exchange.cuts += 1;
         if exchange.stream.resumable && exchange.cuts < MAX_TRIES {
             let count = exchange.cuts;
@@ -317,6 +327,7 @@ impl Shell {
         if least > LONGEST_RETRY_AFTER {
             return None;
         }
+        self.retried_for = Some(error.clone());
         // A new run has a new stream; what the last one has shown needs not be shown again.
         let shown = std::mem::take(&mut exchange.stream.shown);
         exchange.stream = Stream::new(self.abilities.clone(), shown);

@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 
+use bridle_wire::plain::is_hidden;
 use unicode_width::UnicodeWidthChar as _;
 
 /// Marks without a width that may stand on one letter; more of them run over the lines around.
@@ -23,11 +24,6 @@ pub fn neutral_line(text: &str) -> Cow<'_, str> {
 /// Returns the text with its line breaks and tabs.
 pub fn neutral_block(text: &str) -> Cow<'_, str> {
     neutral(text, Breaks::Kept)
-}
-
-/// Whether a terminal obeys the character, or does not show it.
-pub fn is_hidden(letter: char) -> bool {
-    letter.is_control() || is_invisible(letter)
 }
 
 /// Treatment of line breaks and tabs.
@@ -75,17 +71,6 @@ fn picture(control: char) -> char {
 
 fn push_number(letter: char, out: &mut String) {
     out.push_str(&format!("<U+{:04X}>", u32::from(letter)));
-}
-
-/// Characters without a picture of their own: marks that change the direction of text, blanks
-/// without width, fillers, joiners, selectors, separators that are no newline, annotations, tags.
-fn is_invisible(letter: char) -> bool {
-    matches!(letter,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
-        | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
-        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Whether an invisible character does its proper work between its neighbours.

@@ -2,6 +2,7 @@
 
 use super::{Output, write_event};
 use crate::attach::Event;
+use crate::screen::{Screen, local_minute};
 
 fn check(text: &str, output: Output, expected: &str) {
     let mut out = String::new();
@@ -13,31 +14,35 @@ fn check(text: &str, output: Output, expected: &str) {
 fn people_get_number_time_kind_and_text() {
     check(
         "(:type :EVENT :meta (:session \"s\" :seq 7 :at 0) :payload (:sensor :user-prompt :text \"hi\"))",
-        Output::Text,
-        "     7 1970-01-01T00:00:00.000Z user-prompt  hi",
+        Output::Text(Screen::PIPE),
+        &format!("     7  {}  user-prompt   hi", local_minute(0)),
     );
     check(
         "(:type :EVENT :meta (:seq 7 :answers 6) :payload (:status :success :action :message :text \"a\nb\u{1b}[1m\"))",
-        Output::Text,
-        "     7 - answer       a\u{21b5}b\u{241b}[1m",
+        Output::Text(Screen::PIPE),
+        "     7  -                 answer        a\u{21b5}b\u{241b}[1m",
     );
     check(
         "(:type :EVENT :meta (:seq 7 :answers 6) :payload (:status :error :code :refused :message \"no\"))",
-        Output::Text,
-        "     7 - error        no",
+        Output::Text(Screen::PIPE),
+        "     7  -                 error         no",
     );
     check(
         "(:type :EVENT :meta (:seq 7) :payload (:action :outcome :outcome :done))",
-        Output::Text,
-        "     7 - outcome      (:action :outcome :outcome :done)",
+        Output::Text(Screen::PIPE),
+        "     7  -                 outcome       (:action :outcome :outcome :done)",
     );
-    check("(:type :STATUS :meta (:seq 7))", Output::Text, "     7 - message");
+    check(
+        "(:type :STATUS :meta (:seq 7))",
+        Output::Text(Screen::PIPE),
+        "     7  -                 message",
+    );
 }
 
 #[test]
 fn programs_get_the_message() {
     let text = "(:type :EVENT :meta (:seq 7)  :payload (:text \"a\nb\"))";
     check(text, Output::Lisp, text);
-    let json = "{\":type\":{\"#keyword\":\"EVENT\"},\":meta\":{\":seq\":7},\":payload\":{\":text\":\"a\\nb\"}}";
+    let json = "{\"type\":\"event\",\"meta\":{\"seq\":7},\"payload\":{\"text\":\"a\\nb\"}}";
     check(text, Output::Json, json);
 }

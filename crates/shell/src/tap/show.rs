@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 use std::io::Write;
 
-use bridle_sexp::{json, read_one};
+use bridle_sexp::read_one;
 use bridle_wire::frame::FrameError;
 
 use crate::error::Error;
 use crate::pretty::{self, Color, Style};
-use crate::screen::neutral_block;
+use crate::screen::{neutral_block, plain_json, quoted};
 
 /// How frames are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,14 +81,14 @@ impl<W: Write> Show<W> {
             }
             (Output::Json, Ok(tree)) => {
                 shown.push_str(",\"text\":");
-                json::to_json(&text.into(), &mut shown);
+                shown.push_str(&quoted(text));
                 shown.push_str(",\"form\":");
-                json::to_json(&tree.root().to_value(), &mut shown);
+                shown.push_str(&plain_json(&tree.root().to_value()));
                 shown.push('}');
             }
             (Output::Json, Err(error)) => {
                 shown.push_str(",\"text\":");
-                json::to_json(&text.into(), &mut shown);
+                shown.push_str(&quoted(text));
                 error_member(error.category().as_str(), &error.to_string(), &mut shown);
             }
         }
@@ -115,7 +115,7 @@ impl<W: Write> Show<W> {
             Output::Text(style) => warned(style, text),
             Output::Json => {
                 let mut shown = String::from("{\"note\":");
-                json::to_json(&text.into(), &mut shown);
+                shown.push_str(&quoted(text));
                 shown.push('}');
                 shown
             }
@@ -160,8 +160,8 @@ fn warned(style: Style, text: &str) -> String {
 /// The member of a bad frame, and the end of its object.
 fn error_member(code: &str, message: &str, out: &mut String) {
     out.push_str(",\"error\":{\"code\":");
-    json::to_json(&code.into(), out);
+    out.push_str(&quoted(code));
     out.push_str(",\"message\":");
-    json::to_json(&message.into(), out);
+    out.push_str(&quoted(message));
     out.push_str("}}");
 }

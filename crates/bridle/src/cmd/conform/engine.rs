@@ -6,6 +6,7 @@ use bridle_shell::conform::Finding;
 use bridle_shell::conform::engine::http::{Trust, Way};
 use bridle_shell::conform::engine::{self, Setup};
 
+use super::forget::RunSessions;
 use super::{check, list, nonce};
 use crate::args::conform::engine::Engine;
 use crate::exit::{Exit, Failure};
@@ -24,6 +25,8 @@ pub(super) fn run(args: Engine) -> Result<Exit, Failure> {
             Failure::because(Exit::NoInput, "cannot check certificates".to_owned(), &error)
         })?),
     };
+    let nonce = nonce();
+    let sessions = RunSessions::of(&nonce, None);
     let setup = Setup {
         token: token(args.token_file.as_deref())?,
         token2: token(args.token2_file.as_deref())?,
@@ -31,14 +34,14 @@ pub(super) fn run(args: Engine) -> Result<Exit, Failure> {
         intent: args.intent,
         approval: args.intent_approval,
         slow: args.intent_slow,
-        nonce: nonce(),
+        nonce,
     };
     let mut peer = engine::Engine::new(Way { url, trust, timeout: args.timeout }, setup);
     // Whether anybody is there at all is a question of its own, with its own exit code.
     if let Err(Finding::Fault(what)) = peer.open() {
         return Err(Failure::new(Exit::Unavailable, what).hint("is the engine up?"));
     }
-    check(engine::KIT, &cases, &mut peer, &args.how)
+    check(engine::KIT, &cases, &mut peer, &args.how, sessions)
 }
 
 /// The first line of a file.

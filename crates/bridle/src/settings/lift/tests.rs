@@ -12,7 +12,9 @@ fn defaults() -> Settings {
     let entries = TABLE.iter().map(|setting| {
         let value = match setting.default {
             Preset::Text(text) => setting.kind.parse(text).unwrap(),
-            Preset::StateDir | Preset::Policy | Preset::Socket => Value::Path("/x".into()),
+            Preset::StateDir | Preset::Policy | Preset::Socket | Preset::HttpSocket => {
+                Value::Path("/x".into())
+            }
             Preset::Unset => Value::Unset,
         };
         Resolved { setting, text: None, value, origin: Origin::Default }
@@ -31,6 +33,7 @@ fn defaults_are_those_of_the_daemon() {
         // A daemon in a test serves no HTTP that nobody asked for; the program does.
         http: Some("127.0.0.1:8788".to_owned()),
         unix: Some("/x".into()),
+        http_unix: Some("/x".into()),
         state: "/x".into(),
         policy: PolicyChoice::IfThere("/x".into()),
         // The directory of settings depends on who runs this.

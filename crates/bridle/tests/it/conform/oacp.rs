@@ -37,6 +37,12 @@ fn the_daemon_passes_every_case() {
     assert_eq!(done.code, 0, "{}", done.stdout);
     assert!(done.stdout.ends_with("conforms to oacp 0.3.0\n"), "{}", done.stdout);
     assert!(!done.stdout.contains("none "), "all is offered: {}", done.stdout);
+    // One is left, without a name, in which the others were forgotten.
+    let all = home.run(&["sessions", "--all", "--json"]).stdout;
+    let kept = all.lines().filter(|line| line.contains("\"forgotten\":false")).count();
+    assert_eq!(kept, 1, "{all}");
+    let left = home.run(&["sessions"]).stdout;
+    assert!(left.starts_with("no session with a name yet"), "{left}");
 }
 
 #[test]

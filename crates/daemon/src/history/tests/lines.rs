@@ -52,9 +52,9 @@ fn every_form_is_exact() {
         [
             "{\"number\":1,\"session\":\"a\",\"seq\":1,\"at\":\"1970-01-01T00:00:01.000Z\",\
              \"cause\":null,\"principal\":\"uid:7\",\"kind\":\"signal\",\
-             \"body\":{\":text\":\"one\\ntwo \\\"\",\":v\":[1]}}",
+             \"body\":{\"text\":\"one\\ntwo \\\"\",\"v\":[1]}}",
             "{\"number\":2,\"session\":null,\"seq\":null,\"at\":\"1970-01-01T00:00:01.000Z\",\
-             \"cause\":null,\"principal\":\"uid:7\",\"kind\":\"log\",\"body\":{\":text\":\"up\"}}",
+             \"cause\":null,\"principal\":\"uid:7\",\"kind\":\"log\",\"body\":{\"text\":\"up\"}}",
         ]
     );
 }

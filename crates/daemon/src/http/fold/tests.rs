@@ -31,7 +31,7 @@ fn ran(payload: &str) -> Ran {
 
 /// What a shell that cannot ask is told.
 fn heard(ran: &Ran, about: &About) -> ResponseMessage {
-    answer(ran, Reader { echo: &Echo::default(), about, asks: None })
+    answer(ran, Reader { echo: &Echo::default(), about, is_user: false, asks: None })
 }
 
 #[test]
@@ -74,6 +74,16 @@ fn an_error_says_its_code_and_nothing_that_was_recorded() {
         assert_eq!(error.retryable, Some(retryable == "t"), "{word}");
         assert!(!error.message.unwrap().contains("canary"));
     }
+}
+
+#[test]
+fn the_user_is_told_why_something_failed() {
+    let said = ran("(:status :error :code :engine-failed :message \"out of credit\")");
+    let reader =
+        Reader { echo: &Echo::default(), about: &About::default(), is_user: true, asks: None };
+    let error = answer(&said, reader).response.error.unwrap();
+    assert_eq!(error.known(), Some(Code::UpstreamError));
+    assert_eq!(error.message.as_deref(), Some("out of credit"));
 }
 
 #[test]
@@ -180,7 +190,7 @@ proptest! {
         let asks = Some(Asks { seals: &seals, who: &ME, place: "here" });
         let (echo, about) = (Echo::default(), About::default());
         let ran = ran(&Value::plist(pairs).to_string());
-        let message = through_text(&answer(&ran, Reader { echo: &echo, about: &about, asks }));
+        let message = through_text(&answer(&ran, Reader { echo: &echo, about: &about, is_user: false, asks }));
         prop_assert!(message.response.continuation.is_some());
         let shown = usize::from(text.is_some());
         let asked = &message.response.action_directives[shown..];
@@ -194,7 +204,7 @@ proptest! {
             prop_assert_eq!(of("expires_at"), Some("1970-01-01T00:00:09.000Z".to_owned()));
         }
         // Who cannot ask is told the same in words.
-        let told = through_text(&answer(&ran, Reader { echo: &echo, about: &about, asks: None }));
+        let told = through_text(&answer(&ran, Reader { echo: &echo, about: &about, is_user: false, asks: None }));
         let last = told.response.action_directives.last().unwrap();
         prop_assert_eq!(last.text(), Some("it waits"));
         prop_assert!(told.response.continuation.is_none());

@@ -37,6 +37,9 @@ impl Head {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             bytes.extend_from_slice(&chunk[..count]);
+            if !bytes.iter().zip(b"HTTP/").all(|(byte, mark)| byte == mark) {
+                return Err(not_http());
+            }
             // A head that comes byte by byte is looked at once a line.
             while chunk[..count].contains(&b'\n')
                 && let Some((code, end, head)) = parsed(&bytes)?

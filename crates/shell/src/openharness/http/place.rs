@@ -1,9 +1,17 @@
-//! Where an Engine is: an address such as `http://127.0.0.1:8788`, taken apart once.
+//! Where an Engine is: an address such as `http://127.0.0.1:8788` or `unix:/run/bridle.http`, taken
+//! apart once.
 
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// Where an Engine answers, unless its address says more.
 pub const PATH: &str = "/v1/openharness";
+
+/// What the address of a Unix socket begins with.
+const UNIX: &str = "unix:";
+
+/// The host of an Engine behind a Unix socket.
+const LOCALHOST: &str = "localhost";
 
 /// Where an Engine is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +26,8 @@ pub struct Place {
     pub authority: String,
     /// The path.
     pub path: String,
+    /// The Unix socket to connect to, instead of host and port.
+    pub socket: Option<PathBuf>,
 }
 
 /// A text that is no address of an Engine.
@@ -26,6 +36,26 @@ pub struct Place {
 pub struct BadPlace(String);
 
 impl Place {
+    /// An Engine behind a Unix socket of this machine.
+    pub fn of_socket(socket: &Path) -> Place {
+        Place {
+            https: false,
+            host: LOCALHOST.to_owned(),
+            port: 80,
+            authority: LOCALHOST.to_owned(),
+            path: PATH.to_owned(),
+            socket: Some(socket.to_path_buf()),
+        }
+    }
+
+    /// Returns the address as people know it.
+    pub fn shown(&self) -> String {
+        match &self.socket {
+            Some(socket) => format!("{UNIX}{}", socket.display()),
+            None => self.authority.clone(),
+        }
+    }
+
     /// Tells whether it is this machine.
     pub fn is_local(&self) -> bool {
         matches!(self.host.as_str(), "localhost" | "127.0.0.1" | "::1")
@@ -41,6 +71,9 @@ impl FromStr for Place {
 }
 
 fn read(text: &str) -> Option<Place> {
+    if let Some(path) = text.strip_prefix(UNIX) {
+        return (!path.is_empty()).then(|| Place::of_socket(Path::new(path)));
+    }
     let (https, rest) = match text.split_once("://")? {
         ("http", rest) => (false, rest),
         ("https", rest) => (true, rest),
@@ -81,6 +114,7 @@ fn read(text: &str) -> Option<Place> {
         port,
         authority: authority.to_owned(),
         path: path.to_owned(),
+        socket: None,
     })
 }
 
@@ -100,6 +134,9 @@ mod tests {
             let got = (place.https, place.host.as_str(), place.port, place.path.as_str());
             assert_eq!(got, (https, host, port, path), "{text}");
         }
+        let socket: Place = "unix:/run/b.http".parse().unwrap();
+        assert_eq!(socket.shown(), "unix:/run/b.http");
+        assert_eq!((socket.authority.as_str(), socket.is_local()), ("localhost", true));
     }
 
     #[test]
@@ -118,6 +155,7 @@ mod tests {
             "http://host/a b",
             "http://host/\r\nX: y",
             "http://::1/",
+            "unix:",
             "http://[nine]/",
             "http://[::1]x",
         ] {

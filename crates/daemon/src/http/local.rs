@@ -1,0 +1,60 @@
+//! HTTP on a Unix socket: how the user who started the daemon asks as the owner, without a token.
+//!
+//! [`run`](crate::run()) binds the socket with mode 0600 and spawns [`accept_loop`]. The system says
+//! who connects; anybody but that user and root is closed without a word. Requests are served as on
+//! TCP, by `serve`.
+
+use std::sync::Arc;
+
+use axum::Router;
+use tokio::net::{UnixListener, UnixStream};
+
+use super::Http;
+use super::answer::CROWDED;
+use super::gate::Peer;
+use super::serve::{Link, speak};
+use super::slow::Slow;
+use crate::listen::{Pause, admits, peer_uid};
+
+/// Accepts until the daemon stops.
+pub(crate) async fn accept_loop(listener: UnixListener, http: Arc<Http>) {
+    let router = http.router();
+    let mut pause = Pause::default();
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = http.shared.stop.cancelled() => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                pause = Pause::default();
+                admit(&http, &router, stream);
+            }
+            Err(error) => {
+                if pause.after(&error, &http.shared.stop).await.is_break() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+fn admit(http: &Arc<Http>, router: &Router, stream: UnixStream) {
+    let uid = peer_uid(&stream);
+    let Some(uid) = uid.filter(|uid| admits(*uid, http.shared.own_uid)) else {
+        tracing::warn!(?uid, "another user is refused on the HTTP socket");
+        return;
+    };
+    let Some(seat) = http.shared.seat() else {
+        // As much as fits the empty buffer of the socket, which is all of it.
+        let _ = stream.try_write(CROWDED.as_bytes());
+        return;
+    };
+    let link = Link::whole(router.clone(), seat);
+    let http = Arc::clone(http);
+    http.shared.tasks.clone().spawn(async move {
+        let stream = Slow::new(stream, http.shared.config.limits.write_deadline);
+        speak(&http, link, stream, Peer::unix(uid)).await;
+    });
+}
