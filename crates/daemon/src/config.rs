@@ -241,6 +241,11 @@ impl PolicyChoice {
             PolicyChoice::IfThere(file) | PolicyChoice::File(file) => Some(file),
         }
     }
+
+    /// Whether the built-in set holds without the file.
+    pub fn may_be_missing(&self) -> bool {
+        !matches!(self, PolicyChoice::File(_))
+    }
 }
 
 /// Signing of frames on TCP. The Unix socket and stdio are never signed: the first knows the

@@ -21,7 +21,7 @@
 //! - `memory`: the actuator that edits the user's files
 //! - [`librarian`]: the index of the user's Org files, and who keeps it
 //! - [`history`]: the record, read by the commands without a daemon
-//! - [`policy_file`]: the file of policies, read and replaced whole
+//! - [`policy_file`], [`policy_load`]: the file of policies, read and replaced whole; its text, loaded
 //! - [`budget`], `metrics`, [`lock`], `network`, `numbered`, [`private`], `shared`: what all connections have in common
 //!
 //! Deliberately absent: a lock or an allocation per frame, a buffer per idle connection, an
@@ -47,6 +47,7 @@ mod network;
 mod numbered;
 pub mod pairing;
 pub mod policy_file;
+pub mod policy_load;
 mod principal;
 pub mod private;
 mod run;

@@ -8,7 +8,7 @@
 //! - `schema.cedarschema`: what policies can speak about
 //! - `default.org`: the set that is there when nobody wrote another
 //! - `always.cedar`: what no set lifts
-//! - `load`, `sections`, `example`: from text to a set, or to a list of faults with lines
+//! - `load`, `sections`, `depth`, `example`: from text to a set, or to a list of faults with lines
 //! - `access`: the same questions, asked by the daemon about a session as a whole
 //! - `facts`, `world`: from a proposal to Cedar's terms
 //! - `asking`, `sieve`: which policies are asked about it, and which cannot be about it
@@ -16,6 +16,7 @@
 
 mod access;
 mod asking;
+mod depth;
 mod example;
 mod facts;
 mod installed;
@@ -41,6 +42,13 @@ use crate::hash::PolicyHash;
 
 /// The text of the set that is there when nobody wrote another.
 pub const DEFAULT_POLICY: &str = include_str!("policy/default.org");
+
+/// Stack of a thread that reads a set, in bytes: twice what the deepest policy takes that is read at all, in a
+/// build without optimization.
+pub const LOADER_STACK_BYTES: usize = 64 << 20;
+
+/// Stack of a thread that asks a set, in bytes.
+pub const JUDGE_STACK_BYTES: usize = 8 << 20;
 
 static DEFAULT: LazyLock<Arc<Policies>> = LazyLock::new(|| {
     // Their types and examples are checked by the tests: nobody waits for that at a start.

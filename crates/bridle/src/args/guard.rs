@@ -12,19 +12,15 @@ use crate::settings::{ConfigFile, StateDir};
 #[derive(Debug, Subcommand)]
 pub(crate) enum Policy {
     /// Check a file of policies: exit 0 if it can be installed, 65 with FILE:LINE: REASON if not
-    #[command(after_help = "Example:\n  bridle policy check ~/.config/bridle/policy.org")]
-    Check {
-        /// The file, or - for stdin
-        #[arg(value_hint = ValueHint::FilePath)]
-        file: PathBuf,
-    },
+    #[command(
+        after_help = "A file that ended the daemon while it was loaded is tried in a process of its own, \
+        and freed if that goes well.\n\n\
+        Examples:\n  bridle policy check\n  bridle policy check new-policy.org"
+    )]
+    Check(PolicyCheck),
     /// Run the examples of a file and say how each came out: exit 1 if one fails
-    #[command(after_help = "Example:\n  bridle policy test policy.org")]
-    Test {
-        /// The file, or - for stdin
-        #[arg(value_hint = ValueHint::FilePath)]
-        file: PathBuf,
-    },
+    #[command(after_help = "Examples:\n  bridle policy test\n  bridle policy test new-policy.org")]
+    Test(PolicySource),
     /// Show the policies of a file, of the settings, or those that are built in
     #[command(
         after_help = "Examples:\n  bridle policy show\n  bridle policy show policy.org --json"
@@ -41,8 +37,8 @@ pub(crate) enum Policy {
     /// Judge the latest decisions of the record again, by another file: what would have changed
     #[command(after_help = "Nothing is carried out, and no daemon is asked.\n\n\
         Examples:\n  \
-        bridle policy rehearse policy.org\n  \
-        bridle policy rehearse policy.org --last 1000 --json")]
+        bridle policy rehearse new-policy.org\n  \
+        bridle policy rehearse --last 1000 --json")]
     Rehearse(Rehearse),
     /// Write the built-in policies to a file, to be changed; never overwrites
     #[command(after_help = "Example:\n  bridle policy init && $EDITOR ~/.config/bridle/policy.org")]
@@ -59,6 +55,24 @@ pub(crate) enum Policy {
         the daemon says why.\n\nExample:\n  bridle policy install"
     )]
     Install(Peer),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicySource {
+    /// The file, or - for stdin [default: the one that the settings name, else what is built in]
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicyCheck {
+    /// Load it here, in quarantine or not
+    #[arg(long, hide = true)]
+    pub(crate) alone: bool,
+    #[command(flatten)]
+    pub(crate) source: PolicySource,
 }
 
 #[derive(Debug, Args)]
@@ -88,17 +102,14 @@ pub(crate) struct Explain {
 
 #[derive(Debug, Args)]
 pub(crate) struct Rehearse {
-    /// The file, or - for stdin
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) source: PolicySource,
     /// At most so many decisions, the latest
     #[arg(long, value_name = "COUNT", default_value_t = 100_000)]
     pub(crate) last: usize,
     /// One JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) state: StateDir,
 }
 
 #[derive(Debug, Args)]

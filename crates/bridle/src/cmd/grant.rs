@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use bridle_daemon::history::History;
-use bridle_daemon::policy_file;
+use bridle_daemon::{policy_file, policy_load};
 use bridle_loop::{DEFAULT_POLICY, EDITS, Facts, PREPARED, Policies, Word};
 use bridle_org::{Document, Span};
 use bridle_sexp::Value;
@@ -97,7 +97,7 @@ pub(super) fn prepare(wish: &Wish<'_>) -> Result<Patch, Failure> {
 }
 
 fn set(text: &str) -> Result<Policies, Failure> {
-    Policies::from_org(text).map_err(|bad| {
+    policy_load::load(text).map_err(|bad| {
         Failure::because(Exit::Data, "the policies cannot be changed: they are not good", &bad)
             .hint("`bridle policy check FILE` lists what is wrong; nothing was written")
     })

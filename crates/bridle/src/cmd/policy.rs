@@ -1,18 +1,21 @@
 //! `bridle policy`: check, test, show, explain, rehearse, write and install policies.
 
+mod quarantine;
+mod source;
+
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write as _};
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use bridle_daemon::history::rehearse::Rehearsed;
-use bridle_loop::{BadPolicies, DEFAULT_POLICY, Facts, Finding, Policies, Policy, Tried, Word};
+use bridle_loop::{BadPolicies, DEFAULT_POLICY, Facts, Finding, Policies, Policy, Word};
 use bridle_sexp::json;
 use bridle_shell::client::Target;
 use bridle_shell::system::{self, Ask, Said};
 
+use self::source::SourceText;
 use super::record::{failure, open, print};
 use super::session::refused;
 use super::talk::find;
@@ -22,16 +25,13 @@ use crate::exit::{Exit, Failure};
 use crate::json::{object, quoted, strings};
 use crate::settings::{ConfigFile, Given, Settings};
 
-/// Most bytes that are read of a file: more than a set may have, so that the set says so itself.
-const MAX_FILE: u64 = (1 << 20) + 1;
-
 /// Changed decisions that are listed for people; JSON has all.
 const MAX_LISTED: usize = 50;
 
 pub(crate) fn run(verb: args::Policy) -> Result<Exit, Failure> {
     match verb {
-        args::Policy::Check { file } => check(&file),
-        args::Policy::Test { file } => test(&file),
+        args::Policy::Check(args) => check(&args),
+        args::Policy::Test(args) => test(&args),
         args::Policy::Show(args) => show(args),
         args::Policy::Explain(args) => explain(&args),
         args::Policy::Rehearse(args) => rehearse(&args),
@@ -40,31 +40,33 @@ pub(crate) fn run(verb: args::Policy) -> Result<Exit, Failure> {
     }
 }
 
-fn check(file: &Path) -> Result<Exit, Failure> {
-    let (set, tried) = load(file, &read(file)?)?;
+fn check(args: &args::PolicyCheck) -> Result<Exit, Failure> {
+    let source = SourceText::find(args.source.file.as_deref(), args.source.state.given())?;
+    let freed = match args.alone {
+        true => false,
+        false => quarantine::free(&source, args.source.state.given())?,
+    };
+    let (set, tried) = source.load()?;
     let (policies, examples) = (own(&set).count(), tried.len());
-    print(&format!("{}: ok, {policies} policies, {examples} examples\n", file.display()))
-}
-
-/// A set and how its examples came out, all of them as they should.
-fn load(file: &Path, text: &str) -> Result<(Policies, Vec<Tried>), Failure> {
-    let (set, tried) = Policies::tried(text).map_err(|bad| faults(file, &bad))?;
-    match Policies::from_org(text) {
-        Ok(_) => Ok((set, tried)),
-        Err(bad) => Err(faults(file, &bad)),
+    let mut text = format!("{}: ok, {policies} policies, {examples} examples\n", source.name);
+    if freed {
+        text.push_str(
+            "it was in quarantine, and is free now: `bridle policy install` installs it\n",
+        );
     }
+    print(&text)
 }
 
 /// A line for each fault, as compilers write them.
-fn faults(file: &Path, bad: &BadPolicies) -> Failure {
-    let name = if is_stdin(file) { "stdin".to_owned() } else { file.display().to_string() };
+fn faults(name: &str, bad: &BadPolicies) -> Failure {
     let mut lines = bad.faults.iter().map(|fault| format!("{name}:{}: {}", fault.line, fault.what));
     let first = lines.next().unwrap_or_else(|| format!("{name}: no set of policies"));
     lines.fold(Failure::bare(Exit::Data, first), Failure::detail)
 }
 
-fn test(file: &Path) -> Result<Exit, Failure> {
-    let (_, tried) = Policies::tried(&read(file)?).map_err(|bad| faults(file, &bad))?;
+fn test(args: &args::PolicySource) -> Result<Exit, Failure> {
+    let source = SourceText::find(args.file.as_deref(), args.state.given())?;
+    let (_, tried) = source.load_tried()?;
     let mut text = String::new();
     for one in &tried {
         let verdict = if one.passed() { "pass" } else { "FAIL" };
@@ -83,10 +85,8 @@ fn test(file: &Path) -> Result<Exit, Failure> {
 }
 
 fn show(args: args::PolicyShow) -> Result<Exit, Failure> {
-    let (set, from) = match args.file {
-        Some(file) => (Arc::new(load(&file, &read(&file)?)?.0), file.display().to_string()),
-        None => installed(args.settings)?,
-    };
+    let source = SourceText::find(args.file.as_deref(), &Given::from(args.settings))?;
+    let (set, from) = (source.load()?.0, source.name);
     let mut text = String::new();
     if !args.json {
         let _ = writeln!(text, "{from}, {}\n", set.hash());
@@ -101,16 +101,6 @@ fn show(args: args::PolicyShow) -> Result<Exit, Failure> {
         }
     }
     print(&text)
-}
-
-/// The set that the settings name, or the built-in one, and where it comes from.
-fn installed(settings: ConfigFile) -> Result<(Arc<Policies>, String), Failure> {
-    let choice = Settings::resolve(&Given::from(settings))?.policy();
-    let file = choice.file().filter(|file| file.exists());
-    match file {
-        Some(file) => Ok((Arc::new(load(file, &read(file)?)?.0), file.display().to_string())),
-        None => Ok((Policies::built_in(), "built in".to_owned())),
-    }
 }
 
 /// A policy for people.
@@ -135,7 +125,7 @@ pub(super) fn policy_json(policy: &Policy) -> String {
 }
 
 fn explain(args: &args::Explain) -> Result<Exit, Failure> {
-    let (set, _) = load(&args.file, &read(&args.file)?)?;
+    let (set, _) = SourceText::read(&args.file)?.load()?;
     let facts = Facts::described(&args.proposal).map_err(|why| {
         Failure::new(Exit::Data, format!("cannot read the proposal: {why}")).hint(
             "write it as an example: (:principal \"owner\" :by :thinker :action :eval :code \"1\")",
@@ -202,8 +192,9 @@ fn explained_json(
 }
 
 fn rehearse(args: &args::Rehearse) -> Result<Exit, Failure> {
-    let (set, _) = load(&args.file, &read(&args.file)?)?;
-    let history = open(&args.state)?;
+    let source = &args.source;
+    let (set, _) = SourceText::find(source.file.as_deref(), source.state.given())?.load()?;
+    let history = open(&source.state)?;
     let rehearsed = history.rehearse(&set, args.last).map_err(|error| failure(&error))?;
     print(&if args.json { rehearsed_json(&rehearsed) } else { rehearsed_text(&rehearsed) })
 }
@@ -314,33 +305,20 @@ fn install(peer: Peer) -> Result<Exit, Failure> {
 /// Lets a daemon read its policies again.
 pub(super) fn install_at(targets: &[Target]) -> Result<Exit, Failure> {
     match system::ask(targets, &Ask::InstallPolicy)? {
+        Said::Not(answer) if answer.code == "invalid-value" => {
+            let what = format!("the policies are not installed: {}", answer.message);
+            Err(Failure::new(Exit::Data, what).hint(
+                "what held before goes on to hold; mend the file, and look with `bridle policy check`",
+            ))
+        }
         Said::Not(answer) => Err(refused(&answer)),
         Said::Done(payload) => {
-            let hash = payload.get("hash").and_then(bridle_sexp::Value::as_str);
-            print(&format!("installed {}\n", hash.unwrap_or_default()))
+            let hash = payload.get("hash").and_then(bridle_sexp::Value::as_str).unwrap_or_default();
+            let is_built_in = hash == Policies::built_in().hash().to_string();
+            let which = if is_built_in { ", the built-in policies" } else { "" };
+            print(&format!("installed {hash}{which}\n"))
         }
     }
-}
-
-/// The text of a file, or of stdin.
-pub(super) fn read(file: &Path) -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    let got = match is_stdin(file) {
-        true => io::stdin().lock().take(MAX_FILE).read_to_end(&mut bytes),
-        false => File::open(file).and_then(|it| it.take(MAX_FILE).read_to_end(&mut bytes)),
-    };
-    got.map_err(|error| {
-        Failure::because(Exit::NoInput, format!("cannot read `{}`", file.display()), &error)
-            .hint("name a file of policies, or - for stdin; `bridle policy init` writes one")
-    })?;
-    String::from_utf8(bytes).map_err(|error| {
-        let what = format!("`{}` is no text", file.display());
-        Failure::because(Exit::Data, what, &error).hint("policies are UTF-8")
-    })
-}
-
-fn is_stdin(file: &Path) -> bool {
-    file == Path::new("-")
 }
 
 /// The policies of the file itself, without those that no set lifts.

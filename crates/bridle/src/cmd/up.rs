@@ -32,7 +32,9 @@ pub(crate) fn run(given: &Given) -> Result<Exit, Failure> {
     }
     // Now and not later: the runtime starts threads.
     bridle_daemon::make_room(&config);
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    // Its threads judge by policies, which may be nested.
+    let runtime = runtime.enable_all().thread_stack_size(bridle_loop::JUDGE_STACK_BYTES).build();
     let runtime = runtime.map_err(|error| no_start("the runtime", &error))?;
     let stdout_is_taken = config.stdio || config.stdio_json;
     runtime.block_on(async {

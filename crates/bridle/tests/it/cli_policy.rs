@@ -147,3 +147,64 @@ fn nobody_is_there_to_install() {
     let addr = home.path("nobody.sock");
     assert_eq!(home.run(&["policy", "install", "--addr", &addr]).code, 69);
 }
+
+/// A file that is nested so deeply, by parentheses and by a chain.
+fn deep(condition: &str) -> String {
+    file(&format!("permit (principal, action, resource) when {{ {condition} }};"), ALLOWED)
+}
+
+#[test]
+fn a_deep_policy_ends_no_command() {
+    let home = Home::new();
+    Written::new(&home).session("work");
+    let parentheses = format!("{}true{}", "(".repeat(300), ")".repeat(300));
+    let chain = vec!["true"; 5_000].join(" && ");
+    for condition in [parentheses, chain] {
+        home.write(".config/bridle/policy.org", deep(&condition));
+        for verb in ["check", "test", "show", "rehearse"] {
+            let done = home.run(&["policy", verb]);
+            assert_eq!((done.code, &*done.stdout), (65, ""), "{verb}: {}", done.stderr);
+            assert!(done.stderr.contains("policy.org:3: "), "{verb}: {}", done.stderr);
+            assert!(done.stderr.contains("deeper than"), "{verb}: {}", done.stderr);
+        }
+    }
+}
+
+#[test]
+fn commands_are_about_the_file_that_the_settings_name() {
+    let home = Home::new();
+    Written::new(&home).session("work");
+    let done = home.run(&["policy", "check"]);
+    assert!(done.stdout.starts_with("built in: ok, 11 policies, "), "{}", done.stdout);
+    home.write(".config/bridle/policy.org", file(PERMIT_ALL, ALLOWED));
+    let path = home.path(".config/bridle/policy.org");
+    home.run(&["policy", "check"]).prints(&format!("{path}: ok, 1 policies, 1 examples\n"));
+    let done = home.run(&["policy", "test"]);
+    assert_eq!(done.stdout.lines().last(), Some("1 passed, 0 failed"));
+    let done = home.run(&["policy", "rehearse"]);
+    assert!(done.stdout.contains("decisions would change"), "{}{}", done.stdout, done.stderr);
+    let writable = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+    std::fs::set_permissions(&path, writable).unwrap();
+    let done = home.run(&["policy", "check"]);
+    assert_eq!(done.code, 65, "{}", done.stderr);
+    assert!(done.stderr.contains("its mode is 666"), "{}", done.stderr);
+}
+
+#[test]
+fn a_file_in_quarantine_is_tried_apart_and_freed() {
+    let home = Home::new();
+    let text = file(PERMIT_ALL, ALLOWED);
+    home.write(".config/bridle/policy.org", &text);
+    let marker = ".local/state/bridle/policy.loading";
+    home.write(marker, format!("{}\n", bridle_loop::PolicyHash::of(&text)));
+    let done = home.run(&["policy", "check"]);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert!(done.stdout.contains("it was in quarantine, and is free now"), "{}", done.stdout);
+    assert!(!std::path::Path::new(&home.path(marker)).exists());
+    let again = home.run(&["policy", "check"]);
+    assert!(!again.stdout.contains("quarantine"), "{}", again.stdout);
+    // Another file's marker stays where it is.
+    home.write(marker, format!("{}\n", bridle_loop::PolicyHash::of("another")));
+    home.run(&["policy", "check"]);
+    assert!(std::path::Path::new(&home.path(marker)).exists());
+}

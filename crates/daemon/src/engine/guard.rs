@@ -20,6 +20,7 @@ use bridle_store::{Draft, Error, Filter, Number, Reader};
 use super::hub::Hub;
 use crate::config::{Config, PolicyChoice};
 use crate::policy_file;
+use crate::policy_load::{self, LoadMarker};
 use crate::principal::Principal;
 
 /// Sets of the past that are kept in memory. Sessions get the present one with their next event.
@@ -37,6 +38,7 @@ const REFUSED: &str = "policy-refused";
 /// The policies of one daemon.
 pub(crate) struct Guard {
     choice: PolicyChoice,
+    marker: LoadMarker,
     /// What nothing may be written to.
     protected: Vec<Box<str>>,
     present: RwLock<Arc<Present>>,
@@ -66,9 +68,10 @@ pub(super) struct Candidate {
 
 impl Guard {
     /// Reads the policies for the first time. Never fails: without a good file the built-in ones
-    /// hold.
-    pub(super) fn start(config: &Config) -> Guard {
-        let (candidate, fault) = match read(&config.policy) {
+    /// hold. Asks whether a text was installed before, by the same engine: such a text ends no loader.
+    pub(super) fn start(config: &Config, was_installed: impl Fn(PolicyHash) -> bool) -> Guard {
+        let marker = LoadMarker::of_state(&config.state);
+        let (candidate, fault) = match read(&config.policy, &marker, was_installed) {
             Ok(candidate) => (candidate, None),
             Err(reason) => (Candidate::built_in(), Some(reason)),
         };
@@ -79,6 +82,7 @@ impl Guard {
         sets.keep(&set);
         Guard {
             choice: config.policy.clone(),
+            marker,
             protected,
             present: RwLock::new(Arc::new(Present { installed, text, fault })),
             recorded: AtomicBool::new(false),
@@ -104,7 +108,7 @@ impl Guard {
 
     /// Reads and checks the file again. Takes as long as its examples take.
     pub(super) fn read(&self) -> Result<Candidate, Box<str>> {
-        read(&self.choice)
+        read(&self.choice, &self.marker, |_| false)
     }
 
     /// Lets a set hold that the record has.
@@ -206,7 +210,11 @@ impl Hub {
 }
 
 /// Reads a set and runs its examples; says what is wrong, with the lines of the file.
-fn read(choice: &PolicyChoice) -> Result<Candidate, Box<str>> {
+fn read(
+    choice: &PolicyChoice,
+    marker: &LoadMarker,
+    was_installed: impl Fn(PolicyHash) -> bool,
+) -> Result<Candidate, Box<str>> {
     let Some(file) = choice.file() else { return Ok(Candidate::built_in()) };
     let text = match policy_file::read(file) {
         Ok(text) => text,
@@ -218,7 +226,11 @@ fn read(choice: &PolicyChoice) -> Result<Candidate, Box<str>> {
             return Err(format!("`{}` is not used: {error}{why}", file.display()).into());
         }
     };
-    match Policies::from_org(&text) {
+    let hash = PolicyHash::of(&text);
+    if marker.is_left_for(hash) && !was_installed(hash) {
+        return Err(policy_load::quarantine_reason(file).into());
+    }
+    match marker.around(hash, || policy_load::load(&text)) {
         Ok(set) => Ok(Candidate { set: Arc::new(set), text: text.into() }),
         Err(bad) => Err(format!("`{}`: {bad}", file.display()).into()),
     }
@@ -259,7 +271,7 @@ impl Sets {
         let Some(text) = recorded(reader, hash)? else {
             return Err(Error::Damaged(format!("no policies `{hash}` in the record").into()));
         };
-        let set = Policies::from_org(&text).map_err(|bad| {
+        let set = policy_load::load_recorded(&text).map_err(|bad| {
             let what = format!("policies `{hash}` that this version does not take: {bad}");
             Error::Damaged(what.into())
         })?;
@@ -286,8 +298,23 @@ pub(super) fn is_recorded(reader: &Reader, hash: PolicyHash) -> Result<bool, Err
     Ok(recorded(reader, hash)?.is_some())
 }
 
+/// Tells whether policies of this hash were installed by the engine of this program.
+pub(super) fn was_installed(reader: &Reader, hash: PolicyHash) -> bool {
+    let engine = Policies::engine();
+    let is_same = |body: &Value| body.get("engine").and_then(Value::as_str) == Some(&*engine);
+    find_recorded(reader, hash, is_same).is_ok_and(|text| text.is_some())
+}
+
 /// The text of the policies of this hash. Looks at the daemon's own records only.
 fn recorded(reader: &Reader, hash: PolicyHash) -> Result<Option<String>, Error> {
+    find_recorded(reader, hash, |_| true)
+}
+
+fn find_recorded(
+    reader: &Reader,
+    hash: PolicyHash,
+    is_meant: impl Fn(&Value) -> bool,
+) -> Result<Option<String>, Error> {
     let filter =
         Filter { session: Some("".into()), kinds: vec![POLICY.into()], ..Filter::default() };
     let mut after = Number(0);
@@ -296,7 +323,7 @@ fn recorded(reader: &Reader, hash: PolicyHash) -> Result<Option<String>, Error> 
         let Some(last) = page.last() else { return Ok(None) };
         after = last.number;
         let texts = page.iter().filter_map(|record| {
-            let value = super::load::parse(record.body.text()?)?;
+            let value = super::load::parse(record.body.text()?).filter(&is_meant)?;
             Some(value.get("text")?.as_str()?.to_owned())
         });
         if let Some(text) = { texts }.find(|text| PolicyHash::of(text) == hash) {

@@ -28,6 +28,9 @@ pub enum Error {
     /// What was printed went nowhere.
     #[error("cannot write the output")]
     Output(#[source] io::Error),
+    /// No thread could be started.
+    #[error("cannot start a thread")]
+    Thread(#[source] io::Error),
     /// A kept head that is none.
     #[error("the kept head is no line of `bridle log head`: {why}")]
     BadHead {

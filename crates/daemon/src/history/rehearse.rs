@@ -9,7 +9,7 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread;
 
-use bridle_loop::{Policies, Rehearsal, SessionId, Time, Word};
+use bridle_loop::{JUDGE_STACK_BYTES, Policies, Rehearsal, SessionId, Time, Word};
 use bridle_sexp::Value;
 use bridle_store::Record;
 
@@ -87,12 +87,13 @@ impl History {
     pub fn rehearse(&self, set: &Policies, last: usize) -> Result<Rehearsed, Error> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
         let mut rehearsed = Rehearsed::default();
-        let read = thread::scope(|scope| {
+        let read = thread::scope(|scope| -> Result<(), Error> {
             let (mut hands, mut judges) = (Vec::new(), Vec::new());
             for _ in 0..threads {
                 let (hand, taken) = mpsc::sync_channel(WAITING);
                 hands.push(hand);
-                judges.push(scope.spawn(move || judge(set, &taken)));
+                let judge = move || judge(set, &taken);
+                judges.push(judge_thread().spawn_scoped(scope, judge).map_err(Error::Thread)?);
             }
             let read = self.hand_out(last, Rehearsal::new(set).names_texts(), &hands);
             // Nothing comes any more.
@@ -146,6 +147,11 @@ impl History {
         send(batch);
         failed.map_or(Ok(()), Err)
     }
+}
+
+/// A thread with the stack that a judge needs.
+fn judge_thread() -> thread::Builder {
+    thread::Builder::new().stack_size(JUDGE_STACK_BYTES)
 }
 
 /// Judges what is handed out until nothing comes any more. What comes out does not depend on how many

@@ -12,6 +12,7 @@ use bridle_sexp::Value;
 use bridle_store::{Filter, Number, Record};
 
 use super::{Error, History, PAGE, body};
+use crate::policy_load::load_recorded;
 
 /// How many steps from a record to its cause are followed: answers to answers end well before.
 const MAX_STEPS: u32 = 16;
@@ -358,7 +359,7 @@ impl Sets<'_> {
             return Ok(known.clone());
         }
         let text = self.history.policy_text(hash)?;
-        let set = text.and_then(|text| Policies::tried(&text).ok()).map(|(set, _)| Arc::new(set));
+        let set = text.and_then(|text| load_recorded(&text).ok()).map(Arc::new);
         self.known.insert(hash.to_owned(), set.clone());
         Ok(set)
     }

@@ -13,6 +13,7 @@ use cedar_policy::{
 use miette::Diagnostic;
 
 use super::asking::{Part, Rule};
+use super::depth::{DepthLimits, check_depth};
 use super::example::{self, Tried};
 use super::facts::{ACTS, Access};
 use super::sections::{self, Block, Section};
@@ -71,6 +72,12 @@ impl BadPolicies {
         Self { faults }
     }
 
+    /// The examples that came out otherwise than they should, as faults; nothing if all did as they should.
+    pub fn of_failed(tried: &[Tried]) -> Option<Self> {
+        let faults: Vec<PolicyFault> = tried.iter().filter_map(Tried::fault).collect();
+        (!faults.is_empty()).then(|| Self::of(faults))
+    }
+
     fn listed(&self) -> String {
         let lines: Vec<String> = self.faults.iter().map(PolicyFault::to_string).collect();
         lines.join("\n")
@@ -89,9 +96,16 @@ impl Policies {
     /// # Errors
     /// When anything is wrong with it, with the lines of the file.
     pub fn from_org(text: &str) -> Result<Self, BadPolicies> {
-        let (set, tried) = Self::tried(text)?;
-        let faults: Vec<PolicyFault> = tried.iter().filter_map(Tried::fault).collect();
-        if faults.is_empty() { Ok(set) } else { Err(BadPolicies::of(faults)) }
+        Self::tried(text).and_then(all_passed)
+    }
+
+    /// Reads a set back that the record holds, and that another version may have taken: what is nested more
+    /// deeply than in a file is taken, too. Needs a stack of 64 MiB.
+    ///
+    /// # Errors
+    /// When anything is wrong with it, with the lines of the file.
+    pub fn from_record(text: &str) -> Result<Self, BadPolicies> {
+        Self::tried_within(text, DepthLimits::RECORDED).and_then(all_passed)
     }
 
     /// Reads a set, checks its types and says how each of its examples came out. For looking at: a
@@ -100,12 +114,16 @@ impl Policies {
     /// # Errors
     /// When anything else is wrong with it, with the lines of the file.
     pub fn tried(text: &str) -> Result<(Self, Vec<Tried>), BadPolicies> {
+        Self::tried_within(text, DepthLimits::FILE)
+    }
+
+    fn tried_within(text: &str, limits: DepthLimits) -> Result<(Self, Vec<Tried>), BadPolicies> {
         let mut faults = Vec::new();
         if text.len() > MAX_TEXT {
             let what = format!("a file of {} bytes, expected at most {MAX_TEXT}", text.len());
             return Err(BadPolicies { faults: vec![PolicyFault::new(1, what)] });
         }
-        let (load, sections) = Load::of(text, &mut faults);
+        let (load, sections) = Load::of(text, limits, &mut faults);
         if faults.is_empty() {
             load.validate(&mut faults);
         }
@@ -123,13 +141,14 @@ impl Policies {
 impl Policies {
     /// Reads a set of this crate's own, whose types and examples its tests check.
     pub(super) fn unchecked(text: &str) -> Self {
-        Load::of(text, &mut Vec::new()).0.done(PolicyHash::of(text))
+        Load::of(text, DepthLimits::FILE, &mut Vec::new()).0.done(PolicyHash::of(text))
     }
 }
 
 /// A set under construction.
 #[derive(Default)]
 struct Load {
+    limits: DepthLimits,
     set: PolicySet,
     policies: Vec<Policy>,
     /// The text of each policy's block, to which Cedar's faults point.
@@ -141,9 +160,9 @@ struct Load {
 
 impl Load {
     /// All policies of a text, those that no set lifts last.
-    fn of(text: &str, faults: &mut Vec<PolicyFault>) -> (Self, Vec<Section>) {
+    fn of(text: &str, limits: DepthLimits, faults: &mut Vec<PolicyFault>) -> (Self, Vec<Section>) {
         let sections = sections::read(text, faults);
-        let mut load = Self::default();
+        let mut load = Self { limits, ..Self::default() };
         for section in &sections {
             load.section(section, faults);
         }
@@ -175,6 +194,12 @@ impl Load {
     }
 
     fn block(&mut self, section: &Section, block: &Block, id: &str, faults: &mut Vec<PolicyFault>) {
+        // Cedar calls itself for what is nested: too much of it would end the process.
+        if let Err(deep) = check_depth(&block.text, self.limits) {
+            let line = block.line + newlines(&block.text[..deep.offset]);
+            faults.push(PolicyFault::new(line, deep.what));
+            return;
+        }
         let set = match PolicySet::from_str(&block.text) {
             Ok(set) => set,
             Err(errors) => {
@@ -294,8 +319,16 @@ fn is_about(policy: &cedar_policy::Policy, kind: &str, group: &str) -> bool {
 fn fault_at(first: usize, text: &str, fault: &dyn Diagnostic) -> PolicyFault {
     let label = fault.labels().and_then(|mut labels| labels.next());
     let offset = label.map_or(0, |label| label.offset()).min(text.len());
-    let newlines = text.as_bytes()[..offset].iter().filter(|byte| **byte == b'\n').count();
-    PolicyFault::new(first + newlines, fault.to_string())
+    PolicyFault::new(first + newlines(&text[..text.floor_char_boundary(offset)]), fault.to_string())
+}
+
+fn newlines(text: &str) -> usize {
+    text.bytes().filter(|byte| *byte == b'\n').count()
+}
+
+/// The set, if all of its examples came out as they should.
+fn all_passed((set, tried): (Policies, Vec<Tried>)) -> Result<Policies, BadPolicies> {
+    BadPolicies::of_failed(&tried).map_or(Ok(set), Err)
 }
 
 fn number(id: &PolicyId) -> usize {

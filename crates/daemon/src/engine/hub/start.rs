@@ -14,7 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use super::super::clock::Clock;
 use super::super::facts::HubFacts;
-use super::super::guard::Guard;
+use super::super::guard::{Guard, was_installed};
 use super::super::keeper::Keeper;
 use super::super::overlay::Overlays;
 use super::super::readers::Readers;
@@ -73,6 +73,7 @@ impl Hub {
         let sums = Sums::read(&reader, clock.now()).map_err(Error::Record)?;
         let overlays = Overlays::open(&config.state, &reader).map_err(Error::Overlays)?;
         let overlays = Arc::new(overlays);
+        let guard = Guard::start(config, |hash| was_installed(&reader, hash));
         drop(reader);
         let metrics = EngineMetrics::default();
         let (keeper, keeping) =
@@ -93,7 +94,7 @@ impl Hub {
             loaded: Mutex::default(),
             wakes: Wakes::default(),
             refusals: Refusals::default(),
-            guard: Guard::start(config),
+            guard,
             sums,
             overlays,
             workers: Semaphore::new(limits.workers),

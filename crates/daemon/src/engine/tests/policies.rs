@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use bridle_loop::{DEFAULT_POLICY, Policies};
+use bridle_loop::{DEFAULT_POLICY, Policies, PolicyHash};
 use bridle_sexp::Value;
 use bridle_store::{Filter, Number, Reader, Record};
 use bridle_wire::Code;
@@ -73,6 +73,46 @@ async fn a_bad_file_at_the_start_leaves_the_built_in_policies_and_is_told() {
     assert_eq!(told.get("hash").and_then(Value::as_str), Some(&*hash));
     assert!(rig.hub.guard.present().fault.is_none());
     assert_eq!(records(rig.path(), "", "policy").len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_ended_its_loader_is_not_loaded_again() {
+    let rig = Rig::with(|config| {
+        std::fs::write(config.state.join("policy.org"), strict()).expect("ours");
+        let left = format!("{}\n", PolicyHash::of(&strict()));
+        std::fs::write(config.state.join("policy.loading"), left).expect("ours");
+        config.policy = PolicyChoice::File(config.state.join("policy.org"));
+    })
+    .await;
+    let present = rig.hub.guard.present();
+    assert_eq!(present.installed.hash(), Policies::built_in().hash());
+    let told = present.fault.as_deref().unwrap_or_default();
+    assert!(told.contains("`bridle policy check`"), "{told}");
+    let refused = records(rig.path(), "", "policy-refused");
+    assert!(
+        refused[0].body.text().is_some_and(|text| text.contains("policy check")),
+        "{refused:?}"
+    );
+    // An owner who asks for it does not load it either.
+    assert_eq!(install(&rig, owner()).await, Err(Code::InvalidValue));
+    // Another text is no danger.
+    std::fs::write(rig.path().join("policy.org"), strict() + "\n").expect("ours");
+    install(&rig, owner()).await.expect("installed");
+    assert!(!rig.path().join("policy.loading").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_was_installed_before_is_loaded_whatever_ended_the_process() {
+    let rig = Rig::with(|config| {
+        std::fs::write(config.state.join("policy.org"), strict()).expect("ours");
+        config.policy = PolicyChoice::File(config.state.join("policy.org"));
+    })
+    .await;
+    let hash = PolicyHash::of(&strict());
+    assert_eq!(rig.hub.guard.present().installed.hash(), hash);
+    std::fs::write(rig.path().join("policy.loading"), format!("{hash}\n")).expect("ours");
+    let rig = rig.restart().await;
+    assert_eq!(rig.hub.guard.present().installed.hash(), hash);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -266,7 +266,8 @@ fn crashed(config: &Config, root: &Path, crash: Crash) {
     let mut store = Store::open(&config.state, &bridle_store::Options::default()).expect("a store");
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis();
     let now = i64::try_from(now).expect("before the end of time");
-    let (guard, actuators, sums) = (Guard::start(config), host.actuators(), Sums::default());
+    let (guard, actuators, sums) =
+        (Guard::start(config, |_| false), host.actuators(), Sums::default());
     let mut core = Core::unborn(SessionId::parse("work").expect("a name"));
     let means = Means { host: &host, actuators: &actuators, guard: &guard, sums: &sums, at: now };
     let mut commit = |core: &mut Core, append: &mut bridle_store::Append, draft: usize| {

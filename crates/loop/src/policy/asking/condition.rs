@@ -14,6 +14,7 @@ use cedar_policy::pst::{
 };
 use cedar_policy::{Entities, EvalResult, Expression, Policy, Request, eval_expression};
 
+use crate::policy::depth::{DepthLimits, check_depth};
 use crate::policy::world::is_group;
 
 /// When a policy applies.
@@ -26,6 +27,8 @@ impl Condition {
     pub(super) fn of(policy: &Template) -> Option<Self> {
         let whole = whole(policy)?;
         let text = whole.to_string();
+        // A chain is written with a bracket around each of its parts, and this may be any thread.
+        check_depth(&text, DepthLimits::FILE).ok()?;
         is_read_as(&text, &whole).then(|| Expression::from_str(&text).ok().map(Self))?
     }
 
