@@ -24,6 +24,9 @@ pub(crate) use value::{Kind, Value};
 use crate::args::CONNECTION;
 use crate::exit::{Exit, Failure};
 
+/// What the variables of the first peers of the protocol begin with.
+const OLD_PEERS: &str = "HARNESS_PROTOCOL_";
+
 /// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
@@ -100,6 +103,24 @@ impl Settings {
         let dir = runtime.or_else(|| self.path("state").map(Path::to_path_buf));
         self.set_default(Preset::Socket, dir.map(|dir| dir.join("bridle.sock")));
         self.set_default(Preset::HttpSocket, self.path("unix").and_then(http_socket_beside));
+        self.allow_old_signatures();
+    }
+
+    /// Turns signatures of version 1 on where a variable of the first peers turns signing on, since they
+    /// know no other. Whoever sets `hmac.allow-v1` decides.
+    fn allow_old_signatures(&mut self) {
+        let of_old_peers = |entry: &Resolved| match entry.origin {
+            Origin::Env(name) if name.starts_with(OLD_PEERS) => Some(name),
+            _ => None,
+        };
+        let asked = ["hmac.enforce", "hmac.secret"].map(|name| of_old_peers(self.entry(name)));
+        let Some(asked) = asked.into_iter().flatten().next() else { return };
+        let found = self.entries.iter_mut().find(|entry| entry.setting.name == "hmac.allow-v1");
+        if let Some(entry) = found.filter(|entry| entry.origin == Origin::Default) {
+            entry.text = Some("true".to_owned());
+            entry.value = Value::Bool(true);
+            entry.origin = Origin::Env(asked);
+        }
     }
 
     /// Gives a path to the settings with this default that nobody has set.

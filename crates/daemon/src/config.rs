@@ -250,21 +250,15 @@ impl PolicyChoice {
 
 /// Signing of frames on TCP. The Unix socket and stdio are never signed: the first knows the
 /// uid of its peers, the second trusts its parent.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Hmac {
     /// Keys that may sign; the first one signs what the daemon says in version 1.
     pub keys: Vec<HmacKey>,
     /// Whether TCP peers must sign. Default: no.
     pub enforce: bool,
     /// Whether peers may still use version 1, which has no protection against replay.
-    /// Default: yes.
+    /// Default: no.
     pub allow_v1: bool,
-}
-
-impl Default for Hmac {
-    fn default() -> Self {
-        Hmac { keys: Vec::new(), enforce: false, allow_v1: true }
-    }
 }
 
 /// One signing key; each is a principal of its own.

@@ -155,7 +155,7 @@ impl Talk {
             Some(keys) => {
                 let nonce = Nonce::from_random(shared.nonce()?);
                 let v1 = if shared.config.hmac.allow_v1 { V1::Allow } else { V1::Refuse };
-                encoder.set_signer(Signer::v1(keys.first().clone()));
+                encoder.set_signer(Signer::v1_server(keys.first().clone()));
                 // A hello is a few hundred bytes: it always fits.
                 let _ = encoder.encode(&shared.words.signed_hello(&nonce), out);
                 let verifier = Verifier::server(keys.clone(), nonce, v1);
@@ -329,7 +329,7 @@ impl Talk {
         self.who = verifier.key().map(of_key);
         let signer = match (verifier.session(), verifier.key()) {
             (Some(session), _) => Signer::server(session.clone()),
-            (None, Some(key)) => Signer::v1(key.clone()),
+            (None, Some(key)) => Signer::v1_server(key.clone()),
             (None, None) => return,
         };
         self.encoder.set_signer(signer);

@@ -10,7 +10,8 @@
 //! ```
 //!
 //! Version 1 is what old peers speak. It covers neither the header nor the order of frames, so a
-//! recorded frame can be sent again. Version 2 numbers the frames of each direction from 0, big
+//! recorded frame can be sent again. It has no direction either, so whatever a server signs begins with
+//! [`DAEMON_MARK`], and a server takes nothing that does. Version 2 numbers the frames of each direction from 0, big
 //! endian, and binds them to one connection by a nonce of either side. All fields before the
 //! payload have a fixed width, so no two frames are signed as the same bytes.
 //!
@@ -22,7 +23,7 @@
 //! server -> client   everything else, version 2
 //! ```
 //!
-//! A client whose first frame is version 1 stays with version 1, if the server still allows it.
+//! A client whose first frame is version 1 stays with version 1, if the server is told to allow it.
 
 mod auth;
 mod key;
@@ -55,6 +56,10 @@ impl Direction {
         }
     }
 }
+
+/// What stands before every payload that a server signs in version 1: a blank, which readers of forms
+/// skip and no client begins a payload with.
+pub const DAEMON_MARK: &str = " ";
 
 /// The six digits of a frame as they stand on the wire; version 2 signs them as they are.
 pub(crate) type Header = [u8; HEADER_LEN];

@@ -446,8 +446,8 @@ pub(crate) static TABLE: &[Setting] = &[
         env: &["BRIDLE_HMAC_ALLOW_V1"],
         flag: Some("hmac-allow-v1"),
         kind: Kind::Bool,
-        default: Preset::Text("true"),
-        doc: "Accept signatures of version 1, which has no protection against replay",
+        default: Preset::Text("false"),
+        doc: "Accept signatures of version 1, which can be replayed; on with HARNESS_PROTOCOL_*",
         group: Group::Protocol,
     },
     Setting {

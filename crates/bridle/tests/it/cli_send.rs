@@ -119,9 +119,9 @@ fn signatures_of_both_versions() {
 }
 
 #[test]
-fn version_1_can_be_refused() {
+fn version_1_is_refused_unless_it_is_asked_for() {
     let (home, first, _) = signed_home();
-    let daemon = home.up(&["--hmac-enforce", "--hmac-key-file", &first, "--hmac-allow-v1=false"]);
+    let daemon = home.up(&["--hmac-enforce", "--hmac-key-file", &first]);
     let addr = daemon.tcp();
     let flags = ["send", CHECK, "--addr", &addr, "--key-file", &first];
     home.run(&flags).prints(HEALTHY);

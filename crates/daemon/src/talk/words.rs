@@ -101,7 +101,7 @@ impl Words {
         match self.keys.as_ref().filter(|_| signed) {
             Some(keys) => {
                 let mut encoder = Encoder::new(self.unknown_unit);
-                encoder.set_signer(Signer::v1(keys.first().clone()));
+                encoder.set_signer(Signer::v1_server(keys.first().clone()));
                 // An error of one line is far below the largest frame.
                 let _ = encoder.encode(&payload, &mut out);
                 out

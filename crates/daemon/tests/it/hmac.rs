@@ -2,15 +2,16 @@
 
 use bridle_daemon::{Config, HmacKey};
 use bridle_wire::frame::{Decoded, Decoder, DecoderOptions, Encoder, UnknownUnit};
-use bridle_wire::seal::{Key, KeyId, Keyring, Nonce, Session, Signer, Verifier};
+use bridle_wire::seal::{DAEMON_MARK, Key, KeyId, Keyring, Nonce, Session, Signer, Verifier};
 
 use crate::support::{CHECK, Daemon, HEALTHY, Peer, assert_error, frame};
 
 const SECRET: &[u8] = b"0123456789abcdef";
 
-/// `CHECK` and `HEALTHY` as a program that is not this one signs them with `SECRET`.
+/// `CHECK`, and `HEALTHY` with the daemon's mark before it, as a program that is not this one signs them
+/// with `SECRET`.
 const CHECK_SEAL: &str = "33f422b998176746b6c5977179f7295dda1abf9dffa5e8cd4a03e58c636e9b0f";
-const HEALTHY_SEAL: &str = "d4bd50fde7d578011c88205170b404e68283a2ce7bcedd0c3fe059cbb880ea3b";
+const HEALTHY_SEAL: &str = "3782415de1eb09fd886930b2e5dd19339067bc303720abebca041e1790672f4b";
 
 fn signed(config: &mut Config) {
     config.hmac.enforce = true;
@@ -18,6 +19,11 @@ fn signed(config: &mut Config) {
         HmacKey { id: "main".to_owned(), secret: SECRET.to_vec() },
         HmacKey { id: "other".to_owned(), secret: b"another secret, longer".to_vec() },
     ];
+}
+
+fn old(config: &mut Config) {
+    signed(config);
+    config.hmac.allow_v1 = true;
 }
 
 fn key(id: &str, secret: &[u8]) -> Key {
@@ -78,6 +84,7 @@ impl Signing {
             match self.decoder.decode(&self.input).ok()? {
                 Decoded::Frame { payload, consumed } => {
                     let text = String::from_utf8(self.input[payload].to_vec()).unwrap();
+                    let text = text.trim_start().to_owned();
                     self.input.drain(..consumed);
                     return Some(text);
                 }
@@ -101,12 +108,31 @@ fn v1_frame(payload: &str, seal: &str) -> String {
 async fn read_v1(peer: &mut Peer) -> Option<(String, String)> {
     let len = usize::from_str_radix(&peer.header().await?, 16).unwrap();
     let seal = String::from_utf8(peer.bytes(64).await).unwrap();
-    Some((seal, String::from_utf8(peer.bytes(len).await).unwrap()))
+    let payload = String::from_utf8(peer.bytes(len).await).unwrap();
+    let text = payload.strip_prefix(DAEMON_MARK).expect("the mark of a daemon").to_owned();
+    Some((seal, text))
+}
+
+/// Reads a frame with a signature as it is.
+async fn read_v1_bytes(peer: &mut Peer) -> Vec<u8> {
+    let header = peer.header().await.unwrap();
+    let len = usize::from_str_radix(&header, 16).unwrap();
+    let rest = peer.bytes(64 + len).await;
+    [header.into_bytes(), rest].concat()
+}
+
+/// The signature of a client of version 1.
+fn v1_seal(payload: &str) -> String {
+    let mut encoder = Encoder::new(UnknownUnit::Bytes);
+    encoder.set_signer(Signer::v1(key("main", SECRET)));
+    let mut bytes = Vec::new();
+    encoder.encode(payload, &mut bytes).unwrap();
+    String::from_utf8(bytes[6..70].to_vec()).unwrap()
 }
 
 #[tokio::test]
 async fn the_hello_is_signed_and_says_how() {
-    let daemon = Daemon::with(|config, _| signed(config)).await;
+    let daemon = Daemon::with(|config, _| old(config)).await;
     let (_, hello) = read_v1(&mut daemon.stranger().await).await.unwrap();
     assert!(hello.contains(":capabilities (:auth "), "{hello}");
     assert!(hello.contains(":auth (:hmac 1 2 :nonce \""), "{hello}");
@@ -116,7 +142,7 @@ async fn the_hello_is_signed_and_says_how() {
 
 #[tokio::test]
 async fn version_one_as_old_peers_sign_it() {
-    let daemon = Daemon::with(|config, _| signed(config)).await;
+    let daemon = Daemon::with(|config, _| old(config)).await;
     let mut peer = daemon.stranger().await;
     read_v1(&mut peer).await.unwrap();
     for seal in [CHECK_SEAL.to_owned(), CHECK_SEAL.to_uppercase()] {
@@ -128,7 +154,7 @@ async fn version_one_as_old_peers_sign_it() {
 
 #[tokio::test]
 async fn a_wrong_or_missing_signature_closes() {
-    let daemon = Daemon::with(|config, _| signed(config)).await;
+    let daemon = Daemon::with(|config, _| old(config)).await;
     let wrong = CHECK_SEAL.replace('3', "4");
     let unsigned = frame(CHECK) + &" ".repeat(70);
     for bytes in [v1_frame(CHECK, &wrong), unsigned] {
@@ -199,12 +225,61 @@ async fn an_unknown_key_is_refused() {
 }
 
 #[tokio::test]
-async fn version_one_can_be_switched_off() {
-    let daemon = Daemon::with(|config, _| {
-        signed(config);
-        config.hmac.allow_v1 = false;
-    })
-    .await;
+async fn nothing_that_the_daemon_signed_is_taken_from_a_peer() {
+    let daemon = Daemon::with(|config, _| old(config)).await;
+    let mut client = daemon.stranger().await;
+    let hello = read_v1_bytes(&mut client).await;
+    client.send(v1_frame(CHECK, CHECK_SEAL)).await;
+    let healthy = read_v1_bytes(&mut client).await;
+    client.send(v1_frame("(:type :STATUS)", &v1_seal("(:type :STATUS)"))).await;
+    let error = read_v1_bytes(&mut client).await;
+    // To the one that signed it, on the same connection and on others, first and later.
+    for bytes in [&hello, &healthy, &error] {
+        let mut other = daemon.stranger().await;
+        read_v1(&mut other).await.unwrap();
+        other.send(bytes).await;
+        assert_error(&read_v1(&mut other).await.unwrap().1, "bad-signature");
+        assert!(other.rest().await.is_empty());
+    }
+    let mut echo = daemon.stranger().await;
+    let own = read_v1_bytes(&mut echo).await;
+    echo.send(&own).await;
+    assert_error(&read_v1(&mut echo).await.unwrap().1, "bad-signature");
+    client.send(&healthy).await;
+    assert_error(&read_v1(&mut client).await.unwrap().1, "bad-signature");
+    assert!(client.rest().await.is_empty());
+    // The hello of a daemon that marked nothing yet.
+    let unmarked = "(:type :EVENT :payload (:action :handshake :version \"0.3.0\" :capabilities \
+                    (:auth) :auth (:hmac 1 2 :nonce \"00112233445566778899aabbccddeeff\")))";
+    let mut other = daemon.stranger().await;
+    read_v1(&mut other).await.unwrap();
+    other.send(v1_frame(unmarked, &v1_seal(unmarked))).await;
+    assert_error(&read_v1(&mut other).await.unwrap().1, "bad-signature");
+}
+
+#[tokio::test]
+async fn version_two_takes_nothing_back_that_the_daemon_signed() {
+    let daemon = Daemon::with(|config, _| signed(config)).await;
+    let key = key("main", SECRET);
+    let mut client = Signing::connect(&daemon, Keyring::of(key.clone())).await;
+    client.greet(key).await.unwrap();
+    client.send(CHECK).await;
+    let answer = read_v1_bytes(&mut client.peer).await;
+    client.peer.send(&answer).await;
+    // It is counted from the second answer on: the first was not read with the decoder.
+    let header = client.peer.header().await.unwrap();
+    let rest = client.peer.bytes(64 + usize::from_str_radix(&header, 16).unwrap()).await;
+    assert_error(str::from_utf8(&rest[64..]).unwrap(), "bad-signature");
+    assert!(client.peer.rest().await.is_empty());
+    let mut echo = daemon.stranger().await;
+    let hello = read_v1_bytes(&mut echo).await;
+    echo.send(&hello).await;
+    assert_error(&read_v1(&mut echo).await.unwrap().1, "bad-signature");
+}
+
+#[tokio::test]
+async fn version_one_is_off_unless_it_is_asked_for() {
+    let daemon = Daemon::with(|config, _| signed(config)).await;
     let mut peer = daemon.stranger().await;
     let (_, hello) = read_v1(&mut peer).await.unwrap();
     assert!(hello.contains(":auth (:hmac 2 :nonce"), "{hello}");

@@ -77,14 +77,21 @@ impl Encoder {
     ///
     /// When the payload is empty or too long; `out` is then as it was.
     pub fn encode(&mut self, payload: &str, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        if payload.is_empty() {
+            return Err(EncodeError::Empty);
+        }
+        match self.signer.as_ref().map_or("", Signer::mark) {
+            "" => self.write(payload, out),
+            mark => self.write(&[mark, payload].concat(), out),
+        }
+    }
+
+    fn write(&mut self, payload: &str, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let (unit, pad) = self.measure(payload);
         let length = match unit {
             Unit::Bytes => payload.len(),
             Unit::Chars => payload.chars().count(),
         };
-        if length == 0 {
-            return Err(EncodeError::Empty);
-        }
         if length > self.max_frame {
             return Err(EncodeError::TooLarge { length, max: self.max_frame, unit });
         }

@@ -35,3 +35,17 @@ pub(super) fn claim(hello: &str) -> Option<Claim> {
         answer: nonce("answer")?,
     })
 }
+
+/// Tells whether a message, whose size the caller has bounded, is the hello of a server: it says how to
+/// sign, with a nonce, and answers none.
+pub(super) fn is_server_hello(hello: &str) -> bool {
+    // Nearly no message has the word, and then it is not read.
+    if !hello.contains("nonce") && !hello.contains("NONCE") {
+        return false;
+    }
+    let Ok(tree) = bridle_sexp::read_one(hello) else { return false };
+    let auth = tree.root().get("payload").and_then(|payload| payload.get("auth"));
+    let Some(auth) = auth else { return false };
+    let says = |name| auth.children().any(|child| child.is_keyword(name));
+    says("nonce") && !says("answer")
+}

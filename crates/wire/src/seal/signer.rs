@@ -2,7 +2,7 @@
 //!
 //! Owned by the frame writer of a connection.
 
-use super::{Direction, Header, Key, Nonce, Seal, SealText};
+use super::{DAEMON_MARK, Direction, Header, Key, Nonce, Seal, SealText};
 
 /// What both sides of a version 2 connection know.
 #[derive(Clone, Debug)]
@@ -43,14 +43,28 @@ pub struct Signer {
 
 #[derive(Clone, Debug)]
 enum Version {
-    One(Key),
+    One { key: Key, is_daemon: bool },
     Two { session: Session, direction: Direction, next: u64 },
 }
 
 impl Signer {
-    /// Signs payloads alone, for old peers and for the server's hello.
+    /// Signs payloads alone, as old clients do.
     pub fn v1(key: Key) -> Signer {
-        Signer { version: Version::One(key) }
+        Signer { version: Version::One { key, is_daemon: false } }
+    }
+
+    /// Signs payloads alone, as a server does: its hello, and what it says to old clients. Each payload
+    /// has [`DAEMON_MARK`] before it.
+    pub fn v1_server(key: Key) -> Signer {
+        Signer { version: Version::One { key, is_daemon: true } }
+    }
+
+    /// What stands before a payload that is signed, and is signed with it.
+    pub(crate) fn mark(&self) -> &'static str {
+        match self.version {
+            Version::One { is_daemon: true, .. } => DAEMON_MARK,
+            Version::One { .. } | Version::Two { .. } => "",
+        }
     }
 
     /// Signs all that a server writes once the client has named a key.
@@ -70,7 +84,7 @@ impl Signer {
     /// The signature of the next frame, in lower-case hex.
     pub(crate) fn sign(&mut self, header: &Header, payload: &[u8]) -> SealText {
         let seal = match &mut self.version {
-            Version::One(key) => key.seal([payload]),
+            Version::One { key, .. } => key.seal([payload]),
             Version::Two { session, direction, next } => {
                 let seal = session.seal(*direction, *next, header, payload);
                 // 2^64 frames do not fit into the life of a connection.

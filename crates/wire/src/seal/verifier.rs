@@ -6,7 +6,7 @@
 use std::str;
 
 use super::key::same;
-use super::{Direction, Header, Key, KeyId, Keyring, Nonce, Seal, Session, auth};
+use super::{DAEMON_MARK, Direction, Header, Key, KeyId, Keyring, Nonce, Seal, Session, auth};
 use crate::frame::FrameError;
 
 /// The largest payload that is searched for a key's name before anything is proven, in bytes.
@@ -52,8 +52,10 @@ enum State {
     Greeting,
     /// A client that has the hello and not yet answered it.
     Greeted,
-    /// Version 1 for good.
+    /// Version 1 for good, whoever speaks.
     One,
+    /// Version 1 for good, from a client.
+    OneOfClient,
     /// Version 2 for good.
     Two { session: Session, direction: Direction, next: u64 },
 }
@@ -99,7 +101,11 @@ impl Verifier {
     pub fn session(&self) -> Option<&Session> {
         match &self.state {
             State::Two { session, .. } => Some(session),
-            State::Opening { .. } | State::Greeting | State::Greeted | State::One => None,
+            State::Opening { .. }
+            | State::Greeting
+            | State::Greeted
+            | State::One
+            | State::OneOfClient => None,
         }
     }
 
@@ -117,6 +123,9 @@ impl Verifier {
     ) -> Result<(), FrameError> {
         let origin = match &mut self.state {
             State::One => self.verify_v1(seal, payload).ok_or(FrameError::BadSignature)?,
+            State::OneOfClient => {
+                self.verify_v1_of_client(seal, payload).ok_or(FrameError::BadSignature)?
+            }
             State::Two { session, direction, next } => {
                 verify_v2(session, *direction, *next, header, seal, payload)?;
                 *next = next.wrapping_add(1);
@@ -151,9 +160,9 @@ impl Verifier {
         payload: &[u8],
     ) -> Result<Origin, FrameError> {
         if v1 == V1::Allow
-            && let Some(origin) = self.verify_v1(seal, payload)
+            && let Some(origin) = self.verify_v1_of_client(seal, payload)
         {
-            self.state = State::One;
+            self.state = State::OneOfClient;
             return Ok(origin);
         }
         let session = self.session_of(nonce, payload).ok_or(FrameError::BadSignature)?;
@@ -172,6 +181,15 @@ impl Verifier {
         let claim = auth::claim(str::from_utf8(payload).ok()?)?;
         let key = self.keys.get(&claim.key)?.clone();
         (claim.answer == server).then_some(Session { key, client: claim.nonce, server })
+    }
+
+    /// The same for what a client sends: nothing that a server could have signed. The hello of an older
+    /// server has no mark, so it is known by what it says.
+    fn verify_v1_of_client(&self, seal: &Seal, payload: &[u8]) -> Option<Origin> {
+        let is_own = payload.starts_with(DAEMON_MARK.as_bytes())
+            || (payload.len() <= MAX_HELLO
+                && str::from_utf8(payload).is_ok_and(auth::is_server_hello));
+        if is_own { None } else { self.verify_v1(seal, payload) }
     }
 
     fn verify_v1(&self, seal: &Seal, payload: &[u8]) -> Option<Origin> {

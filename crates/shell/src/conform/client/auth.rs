@@ -43,7 +43,7 @@ fn signed(scene: &mut Scene, spoil: bool) -> Result<Said, Finding> {
     let hello = HELLO.replace("(:parts", "(:auth :parts");
     let hello = format!("{}{auth}", hello.strip_suffix("))").unwrap_or(&hello));
     let mut encoder = Encoder::new(UnknownUnit::Bytes);
-    encoder.set_signer(Signer::v1(key.clone()));
+    encoder.set_signer(Signer::v1_server(key.clone()));
     let mut bytes = Vec::new();
     encoder.encode(&hello, &mut bytes).map_err(|error| fault(error.to_string()))?;
     link.raw(&bytes)?;
