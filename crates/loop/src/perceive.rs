@@ -18,6 +18,7 @@ use crate::field::{Fields, Plist};
 use crate::ids::{Name, Seq, Time};
 use crate::limits::Limits;
 use crate::state::{State, Turn, Waiting};
+use crate::weight::weight;
 
 /// The principal of the signals that time sends.
 const HEARTBEAT: &str = "heartbeat";
@@ -70,6 +71,38 @@ pub(crate) fn signal(state: &mut State, signal: Arc<Signal>, out: &mut Effects) 
                 answer(state, seq, &signal, act::error(Code::Unsupported, message).done(), out);
             }
         },
+    }
+}
+
+/// Tells whether a signal would find its place: it needs no turn, or one more may wait.
+pub(crate) fn has_room_for(state: &State, signal: &Signal) -> bool {
+    let is_gone = |older: &Signal| is_later_edition(signal, older);
+    if !needs_turn(signal) || state.turn.as_ref().is_none_or(|turn| is_gone(&turn.signal)) {
+        return true;
+    }
+    let stays = state.queue.iter().filter(|waiting| !is_gone(&waiting.signal));
+    let (count, bytes) =
+        stays.fold((0, 0_usize), |(n, sum), one| (n + 1, sum.saturating_add(one.bytes())));
+    count < state.limits.queue
+        && bytes.saturating_add(weight(&signal.payload)) <= state.limits.queue_bytes
+}
+
+/// Tells whether a signal waits for a turn of its session.
+fn needs_turn(signal: &Signal) -> bool {
+    match signal.kind {
+        SignalKind::Log | SignalKind::Failed => false,
+        SignalKind::Request => true,
+        SignalKind::Event => sensor(signal).is_some_and(|sensor| {
+            !matches!(
+                sensor.as_str(),
+                "focus"
+                    | "point-update"
+                    | "buffer-update"
+                    | "interrupt"
+                    | "tool-output"
+                    | "tool-error"
+            )
+        }),
     }
 }
 
@@ -206,15 +239,10 @@ fn interrupt(state: &mut State, seq: Seq, signal: &Signal, out: &mut Effects) {
 /// Ends requests of which this one is the newer edition: nobody waits for the completions of a
 /// prefix that was typed on.
 fn supersede(state: &mut State, newer: &Signal, out: &mut Effects) {
-    if !matches!(Action::from_payload(&newer.payload), Ok(Action::Complete { .. })) {
+    if !is_completion(newer) {
         return;
     }
-    let is_older = |older: &Signal| {
-        older.kind == SignalKind::Request
-            && older.from == newer.from
-            && older.target == newer.target
-            && matches!(Action::from_payload(&older.payload), Ok(Action::Complete { .. }))
-    };
+    let is_older = |older: &Signal| is_later_edition(newer, older);
     let waiting = std::mem::take(&mut state.queue).into_iter();
     let (gone, stays): (VecDeque<_>, _) = waiting.partition(|waiting| is_older(&waiting.signal));
     state.queue = stays;
@@ -225,6 +253,20 @@ fn supersede(state: &mut State, newer: &Signal, out: &mut Effects) {
         let Some(seq) = waiting.seq else { continue };
         answer(state, seq, &waiting.signal, act::superseded(), out);
     }
+}
+
+/// Tells whether a request takes the place of an earlier one.
+fn is_later_edition(newer: &Signal, older: &Signal) -> bool {
+    older.kind == SignalKind::Request
+        && older.from == newer.from
+        && older.target == newer.target
+        && is_completion(newer)
+        && is_completion(older)
+}
+
+fn is_completion(signal: &Signal) -> bool {
+    signal.kind == SignalKind::Request
+        && matches!(Action::from_payload(&signal.payload), Ok(Action::Complete { .. }))
 }
 
 /// What is kept of a payload that says where the user is.

@@ -24,6 +24,7 @@ use crate::hash::PolicyHash;
 use crate::ids::{EffectId, Seq, SessionId, Time, TurnId};
 use crate::limits::Limits;
 use crate::park::Parked;
+use crate::perceive;
 use crate::policy::{Access, Finding, Installed, Policies};
 use crate::weight::weight;
 
@@ -434,6 +435,18 @@ impl State {
     /// What can be reached.
     pub fn actuators(&self) -> &[Actuator] {
         &self.actuators
+    }
+
+    /// Tells whether a signal would find its place now; one that would not is not to be recorded.
+    pub fn has_room_for(&self, signal: &Signal) -> bool {
+        perceive::has_room_for(self, signal)
+    }
+
+    /// Signals of shells that wait for their answers, with their numbers.
+    pub fn unanswered(&self) -> impl Iterator<Item = (Seq, &Signal)> {
+        let turn = self.turn.iter().map(|turn| (turn.seq, &*turn.signal));
+        let queue = self.queue.iter().map(|waiting| (waiting.seq, &*waiting.signal));
+        turn.chain(queue).filter_map(|(seq, signal)| Some((seq?, signal)))
     }
 
     /// Whether nothing runs, waits or is awaited; schedules may still be due one day.

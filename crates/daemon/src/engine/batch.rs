@@ -12,14 +12,14 @@ use std::time::Duration;
 use bridle_host::{Host, Told};
 use bridle_loop::{
     Actuator, Advice, Began, Context, Effect, EffectId, Event, Limits, Name, Order, Outcome, Place,
-    Seq, Tallies, Tick, Time, step,
+    Seq, Tallies, Tick, Time, Utterance, step,
 };
 use bridle_sexp::Value;
 use bridle_store::{Append, Cause, Draft, NewSession, Number, Receipt, Shared};
 use bridle_wire::Code;
 use bridle_wire::oacp::Failure;
 
-use super::core::{Admitted, Core, body_hash, message_hash};
+use super::core::{Admitted, Core, body_hash, hash_of, void_body};
 use super::guard::{Guard, Present};
 use super::inbound::{Inbound, Newness};
 use super::overlay::{Change, Saying, holder};
@@ -51,6 +51,9 @@ const WORTH_SHARING: usize = 64;
 
 /// What was to be a repeat, and is none.
 const NOT_KNOWN: &str = "no message of this id is known";
+
+/// What a client is told whose message would have to wait behind too many others.
+const NO_ROOM: &str = "too many messages of this session wait for their turn; send it again later";
 
 /// What is to happen when the append is durable, in order.
 #[derive(Debug)]
@@ -240,6 +243,11 @@ impl<'a> Batch<'a> {
             let failure = Failure::because(Code::UnknownId, NOT_KNOWN);
             return self.after.push(After::Refuse { inbound, failure });
         }
+        if !self.core.state.has_room_for(&inbound.signal) {
+            // A receipt is for what was taken: this is new when it comes again.
+            let failure = Failure::because(Code::Overloaded, NO_ROOM);
+            return self.after.push(After::Refuse { inbound, failure });
+        }
         self.register(offers);
         let Inbound { signal, attachment, ticket, id, wants_receipt, load, answers, ast, .. } =
             *inbound;
@@ -251,6 +259,7 @@ impl<'a> Batch<'a> {
         let seq = self.core.state.next_seq().0;
         if let Some(Receipt { message, body }) = receipt {
             self.core.receipts.note(message, Admitted { body, seq, at: self.at });
+            self.core.unanswered.insert(seq, message);
         }
         if wants_receipt {
             self.after.push(After::Receipt { to: attachment, id, seq });
@@ -503,7 +512,22 @@ impl<'a> Batch<'a> {
         {
             *answers = said.answers.map(|seq| seq.0);
         }
+        if let Effect::Say(said) = effect {
+            self.settle_receipt(said, draft);
+        }
         draft
+    }
+
+    /// Takes back the receipt of a message whose answer says "try again later": it is new when it
+    /// comes again.
+    fn settle_receipt(&mut self, said: &Utterance, draft: usize) {
+        let answered = said.answers.and_then(|seq| self.core.unanswered.remove(&seq.0));
+        let is_retryable = said.payload.get("retryable").is_some_and(|flag| !flag.is_nil());
+        let Some(message) = answered.filter(|_| is_retryable) else { return };
+        let (body, at) = (void_body(), self.at);
+        let seq = self.append.drafts[draft].seq.unwrap_or_default();
+        self.core.receipts.note(message, Admitted { body, seq, at });
+        self.append.drafts[draft].receipt = Some(Receipt { message, body });
     }
 
     /// Adds a draft; a numbered one is published when it is durable.
@@ -563,8 +587,7 @@ pub(super) fn began(owner: &str, approval: Duration) -> Began {
 /// By what a message will be known when it comes again, if its client has a name.
 fn receipt(inbound: &Inbound) -> Option<Receipt> {
     let signal = &inbound.signal;
-    let (client, id) = (signal.from.client.as_ref()?, signal.id.as_ref()?);
-    let message = message_hash(&signal.from.principal, client, &id.to_string());
+    let message = hash_of(signal)?;
     Some(Receipt { message, body: inbound.body.unwrap_or_else(|| body_hash(signal)) })
 }
 

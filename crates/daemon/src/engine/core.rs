@@ -30,6 +30,8 @@ pub(super) struct Core {
     /// Whether the record knows the session.
     pub(super) born: bool,
     pub(super) receipts: Receipts,
+    /// Messages with receipts that wait for their answers: the hash of each, by its number.
+    pub(super) unanswered: BTreeMap<u64, Hash>,
     /// Effects that the record knows as open, each with the record of its intent if known.
     pub(super) open: BTreeMap<u64, Option<u64>>,
     /// Open effects that the record knows as started.
@@ -52,6 +54,7 @@ impl Core {
             state: State::new(session),
             born: false,
             receipts: Receipts::default(),
+            unanswered: BTreeMap::new(),
             open: BTreeMap::new(),
             started: BTreeSet::new(),
             wake: None,
@@ -64,7 +67,10 @@ impl Core {
     pub(super) fn read(state: State, receipts: Receipts, unsaved: usize) -> Core {
         let wake = state.next_deadline().map(|time| time.0);
         let session = state.session().clone();
-        Core { state, born: true, receipts, wake, unsaved, ..Core::unborn(session) }
+        let waiting = state.unanswered();
+        let known = waiting.filter_map(|(seq, signal)| Some((seq.0, hash_of(signal)?)));
+        let unanswered = known.collect();
+        Core { unanswered, state, born: true, receipts, wake, unsaved, ..Core::unborn(session) }
     }
 
     /// Adds to an append what follows from its records: which effects are open, when to wake,
@@ -175,13 +181,26 @@ impl Receipts {
     /// What was admitted as this message and is not too old at `now`.
     pub(super) fn find(&self, message: Hash, now: i64) -> Option<Admitted> {
         let fresh = |admitted: &&Admitted| admitted.at.saturating_add(RECEIPT_MS) > now;
-        self.0.get(&key(message)).filter(fresh).copied()
+        let known = self.0.get(&key(message)).filter(fresh).copied();
+        known.filter(|admitted| admitted.body != void_body())
     }
 
     /// Notes a message; the oldest go when there are too many.
     pub(super) fn note(&mut self, message: Hash, admitted: Admitted) {
         self.0.add(key(message), admitted);
     }
+}
+
+/// The body of a receipt that counts no more: its message was answered with "try again later", so it
+/// is new when it comes again. No message has this body, since each has a kind and a target.
+pub(super) fn void_body() -> Hash {
+    bridle_store::hash_text("void")
+}
+
+/// The hash under which a signal is recognized, if its client has a name.
+pub(super) fn hash_of(signal: &bridle_loop::Signal) -> Option<Hash> {
+    let (client, id) = (signal.from.client.as_ref()?, signal.id.as_ref()?);
+    Some(message_hash(&signal.from.principal, client, &id.to_string()))
 }
 
 /// The hash of a message as it is kept: half of it. A busy session holds thousands.

@@ -7,6 +7,7 @@ mod context;
 mod control;
 mod memory;
 mod overlay;
+mod overloads;
 mod policies;
 mod recall;
 mod record;

@@ -2,8 +2,8 @@
 //!
 //! Called by `post`. The engine recognizes a message that comes again by its principal, its
 //! client and its id; a repeat follows the first one's events from its number on, whether they are
-//! still to come or years old. An answer that says "try again later" is not final: the same request
-//! then gets another try, under another name of the client.
+//! still to come or years old. An answer that says "try again later" is not final: the engine takes the
+//! same request as a new one then.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -31,9 +31,6 @@ const CLIENT: &str = "openharness";
 
 /// The client of requests that take a step: known by their tokens, not by their own ids.
 const STEPPING: &str = "openharness-step";
-
-/// Tries of one request whose answers said "try again later"; after the last, its answer stays.
-const MAX_TRIES: usize = 16;
 
 /// A request that is to run.
 #[derive(Debug)]
@@ -103,7 +100,7 @@ pub(super) struct Ran {
 /// Tells whether a message that was recorded is the request of this id.
 pub(super) fn is_request(signal: &Signal, who: &Principal, id: &RequestId) -> bool {
     let Some(client) = signal.from.client.as_deref() else { return false };
-    // Another try has a number behind it.
+    // Another try of older versions has a number behind it.
     let client = client.split('/').next().unwrap_or_default();
     let named = match client {
         CLIENT => signal.id.as_ref(),
@@ -123,24 +120,7 @@ pub(super) async fn begin(http: &Http, wanted: &Wanted<'_>) -> Result<Running, C
         Some(step) => Some(step.session.clone()),
         None => place::of(&wanted.who, &wanted.received.message),
     };
-    let mut attempt = 1;
-    loop {
-        let running = attempt_once(http, wanted, place.as_ref(), attempt).await?;
-        let again = running.ready.as_deref().is_some_and(is_retryable);
-        if !again || attempt == MAX_TRIES {
-            return Ok(running);
-        }
-        attempt += 1;
-    }
-}
-
-async fn attempt_once(
-    http: &Http,
-    wanted: &Wanted<'_>,
-    place: Option<&SessionId>,
-    attempt: usize,
-) -> Result<Running, Code> {
-    let attachment = join(http, wanted, place, attempt).await?;
+    let attachment = join(http, wanted, place.as_ref()).await?;
     let refused = |failure: &Failure| wanted.refused(failure);
     let message = signal::message(wanted.received, wanted.step.as_ref(), &wanted.files);
     let message = Message { id: wanted.id(), ..message };
@@ -165,7 +145,7 @@ async fn attempt_once(
     if running.is_repeated().await? {
         let session = running.attachment.session().clone();
         let cursor = Some(seq.saturating_sub(1));
-        let want = Attach { cursor, ..attach(wanted, Some(session), attempt) };
+        let want = Attach { cursor, ..attach(wanted, Some(session)) };
         let attachment = enter(http, wanted, want).await.map_err(|failure| refused(&failure))?;
         running = Running::new(attachment, seq, is_step);
         running.catch_up().await?;
@@ -178,13 +158,12 @@ async fn join(
     http: &Http,
     wanted: &Wanted<'_>,
     place: Option<&SessionId>,
-    attempt: usize,
 ) -> Result<Arc<Attachment>, Code> {
     let Some(place) = place else {
-        let fresh = http.shared.hub.attach_fresh(wanted.who.clone(), attach(wanted, None, attempt));
+        let fresh = http.shared.hub.attach_fresh(wanted.who.clone(), attach(wanted, None));
         return fresh.map_err(|failure| refused(&failure));
     };
-    let first = enter(http, wanted, attach(wanted, Some(place.clone()), attempt)).await;
+    let first = enter(http, wanted, attach(wanted, Some(place.clone()))).await;
     let unknown = bridle_wire::Code::UnknownSession;
     match first {
         // It was there when the token was issued, and is nobody's or another's now.
@@ -193,7 +172,7 @@ async fn join(
         }
         Err(failure) if failure.code == unknown => {
             let own = place::own(&wanted.who, place);
-            let second = enter(http, wanted, attach(wanted, Some(own), attempt)).await;
+            let second = enter(http, wanted, attach(wanted, Some(own))).await;
             second.map_err(|failure| refused(&failure))
         }
         other => other.map_err(|failure| refused(&failure)),
@@ -204,18 +183,14 @@ async fn enter(http: &Http, wanted: &Wanted<'_>, want: Attach) -> Result<Arc<Att
     Arc::clone(&http.shared.hub).attach(wanted.who.clone(), want).await
 }
 
-fn attach(wanted: &Wanted<'_>, session: Option<SessionId>, attempt: usize) -> Attach {
+fn attach(wanted: &Wanted<'_>, session: Option<SessionId>) -> Attach {
     let client = if wanted.step.is_some() { STEPPING } else { CLIENT };
-    let client = match attempt {
-        1 => client.into(),
-        again => format!("{client}/{again}").into(),
-    };
     Attach {
         session,
         cursor: None,
         role: Role::Controller,
         mode: Mode::Follow,
-        client: Some(client),
+        client: Some(client.into()),
         shell: wanted.about.kind.clone(),
         locale: wanted.about.locale.clone(),
         time_zone: wanted.about.time_zone.clone(),
@@ -388,13 +363,6 @@ fn answers(event: &StreamEvent) -> Option<u64> {
     let rest = event.body.as_deref()?.strip_prefix("(:answers ")?;
     let (digits, _) = rest.split_once([' ', ')'])?;
     digits.parse().ok()
-}
-
-fn is_retryable(said: &StreamEvent) -> bool {
-    let Some(body) = said.body.as_deref() else { return false };
-    let Ok(tree) = bridle_loop::reader().read_one(body) else { return false };
-    let flag = tree.root().get("payload").and_then(|payload| payload.get("retryable"));
-    flag.is_some_and(|flag| !flag.is_nil())
 }
 
 /// What a refusal of the engine is called here.

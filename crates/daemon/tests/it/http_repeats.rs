@@ -7,6 +7,7 @@ use bridle_daemon::config::ThinkerChoice;
 use bridle_wire::openharness::Code;
 
 use crate::http_client::{ask, intent, on, post, serving};
+use crate::shell::{Shell, at, prompt};
 use crate::support::Daemon;
 
 /// Turns on HTTP and a script that counts by what it notes.
@@ -81,6 +82,31 @@ async fn an_answer_that_says_later_is_not_kept() {
     assert_eq!(ask(&daemon, &request).await.text(), "ok");
     let third = ask(&daemon, &request).await;
     assert_eq!((third.text().as_str(), third.header("idempotency-replayed")), ("ok", Some("true")));
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_found_no_room_was_not_taken() {
+    let rules = "(rule :when \"slow\" :delay 600000 :say \"done\")\n(default :say \"ok\")";
+    let daemon = Daemon::with(|config, dir| {
+        scripted(rules)(config, dir);
+        config.unix = Some(dir.join("socket"));
+    })
+    .await;
+    let request = |id: &str| post(&daemon, &intent(id, "desk", "hi"));
+    assert_eq!(ask(&daemon, &request("r0")).await.text(), "ok");
+    let mut owner = Shell::attach(&daemon, ":session \"desk\" :client \"o\" :receipts t").await;
+    for id in 0..=64 {
+        owner.say(&prompt(id, if id == 0 { "slow" } else { "next" })).await;
+        while !at(&owner.next().await, "payload status").is_keyword("admitted") {}
+    }
+    assert_eq!(ask(&daemon, &request("r1")).await.code(), Code::EngineOverloaded);
+    let admitted = daemon.metric("bridle_messages_admitted_total").await;
+    assert_eq!(admitted, 66, "a refused request is not recorded");
+    owner.ask(100, ":payload (:sensor :interrupt)").await;
+    owner.response(64).await;
+    let again = ask(&daemon, &request("r1")).await;
+    assert_eq!((again.text().as_str(), again.header("idempotency-replayed")), ("ok", None));
     daemon.stop().await.unwrap();
 }
 
