@@ -60,6 +60,8 @@ pub(crate) struct EngineMetrics {
     pub(crate) answered: Counter,
     /// Messages refused before they were recorded.
     pub(crate) refused: Counter,
+    /// Built-in answers to peers that nobody knows, which are not recorded.
+    pub(crate) strangers_answered: Counter,
     /// Records of each commit.
     pub(crate) commits: Histogram,
     /// Bytes of deltas that a shell was too slow for.
@@ -72,6 +74,7 @@ impl Default for EngineMetrics {
             admitted: Counter::default(),
             answers: Counter::default(),
             refused: Counter::default(),
+            strangers_answered: Counter::default(),
             asked: Counter::default(),
             answered: Counter::default(),
             // One record to all that a full keeper's queue can bring.
@@ -89,6 +92,7 @@ impl EngineMetrics {
         show("messages_admitted", "Messages of shells recorded", &self.admitted);
         show("messages_refused", "Messages refused and not recorded", &self.refused);
         show("answers", "Answers recorded", &self.answers);
+        show("strangers_answered", "Built-in answers to strangers", &self.strangers_answered);
         show("approvals_asked", "Questions of the guard", &self.asked);
         show("approvals_answered", "Answers to questions of the guard", &self.answered);
         registry.register_with_unit(

@@ -20,6 +20,7 @@ use crate::cancel::Cancel;
 use crate::error::Error;
 use crate::facts::Facts;
 use crate::script::{Script, Stimulus};
+use crate::stranger::{self, Spelling};
 use crate::thinker::{Delta, ThinkerChoice};
 
 /// The thinker and the actuators of one daemon.
@@ -90,14 +91,14 @@ impl Host {
         }
     }
 
-    /// Tells whether the payload of a signal is one of the words that are answered here by
-    /// themselves: no thinker is asked, and nothing is done.
-    pub fn answers_itself(&self, payload: &Value) -> bool {
-        match (&self.thinker, Said::of(payload)) {
-            (Thinker::Builtin, Said::Word(..)) => true,
-            (Thinker::Script(_), Said::Word(_, slash)) => slash == Slash::With,
-            (_, Said::Prose | Said::Nothing) => false,
-        }
+    /// The payload that answers an event of a peer that nobody knows; `None` for everything but the
+    /// built-in words. No thinker is asked, and nothing is looked up.
+    pub fn answer_stranger(&self, payload: &Value) -> Option<Value> {
+        let spelling = match &self.thinker {
+            Thinker::Builtin => Spelling::Any,
+            Thinker::Script(_) => Spelling::Slash,
+        };
+        stranger::answer(payload, spelling)
     }
 
     /// A draft, after as long as it takes. `stream` is given pieces of the answer as they come;

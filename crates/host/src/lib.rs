@@ -9,6 +9,7 @@
 //! - `facts`: what the host asks the daemon
 //! - `thinker`: which thinker there is
 //! - `builtin`: answers a few words
+//! - `stranger`: the same for peers that nobody knows
 //! - `script`: answers from rules in a file
 //! - `actuator`: carries out orders
 //! - `cancel`: the word to stop
@@ -22,6 +23,7 @@ mod thinker;
 
 mod builtin;
 mod script;
+mod stranger;
 
 mod actuator;
 

@@ -10,7 +10,7 @@ use bridle_loop::{Access, ActionHash, Answer, Answered, Asker, EffectId, Session
 use bridle_sexp::Value;
 use bridle_wire::Code;
 use bridle_wire::oacp::hello::Role;
-use bridle_wire::oacp::{Failure, Message, Path, Type};
+use bridle_wire::oacp::{Failure, Message, Path};
 
 use super::hub::Hub;
 use super::inbound::{self, Inbound, Newness};
@@ -140,9 +140,6 @@ impl Attachment {
         if feed.role == Role::Observer {
             return Err(Failure::because(Code::NotPermitted, ONLY_WATCHES));
         }
-        if feed.who == Principal::Anonymous && !self.answers_anybody(&message) {
-            return Err(self.hub.forbid(&feed.who, Attempt::Say(message.kind)));
-        }
         feed.active = active;
         let ticket = (feed.mode == Mode::Answers).then_some(active);
         let inbound = inbound::read(message, dropped, feed, ticket, load)?;
@@ -252,13 +249,6 @@ impl Attachment {
         let role = inner.feed(self.id).map_or(Role::Observer, |feed| feed.role);
         let session = self.session.id.clone();
         Snapshot { session, seq: inner.head, status: inner.status, role }
-    }
-
-    /// Tells whether this is one of the words that the daemon answers by itself, to anybody.
-    fn answers_anybody(&self, message: &Message) -> bool {
-        let payload = message.payload.as_ref();
-        message.kind == Type::Event
-            && payload.is_some_and(|payload| self.hub.host_ref().answers_itself(payload))
     }
 
     /// The next numbered event: from the page, from the ring, or from the record.

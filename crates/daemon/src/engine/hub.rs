@@ -179,9 +179,12 @@ impl Hub {
         want: Attach,
     ) -> Result<Arc<Attachment>, Failure> {
         self.check_open()?;
+        // Whoever is unknown has no session, not even in memory.
+        if who == Principal::Anonymous {
+            return Err(self.forbid(&who, Attempt::Attach(want.role, None)));
+        }
         let held = self.find_or_begin(&self.fresh_name(), &who.name());
-        // Whoever is unknown is answered a few words, in a session that nobody else gets to.
-        if who != Principal::Anonymous && !self.may_join(&who, want.role, &held.session) {
+        if !self.may_join(&who, want.role, &held.session) {
             return Err(self.forbid(&who, Attempt::Attach(want.role, None)));
         }
         self.join(&held, who, want)

@@ -2,7 +2,8 @@
 //!
 //! The record says who tried what with which session, never what was said. Strangers must not
 //! fill the disk with their attempts, so only so many are recorded in a minute; the others are
-//! counted, and the next record has their number.
+//! counted, and the next record has their number. Peers that nobody knows are counted apart, so that
+//! they do not hide what a known one tries.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,13 +13,16 @@ use bridle_sexp::Value;
 use bridle_store::{Append, Draft};
 use bridle_wire::Code;
 use bridle_wire::oacp::hello::Role;
-use bridle_wire::oacp::{Failure, Id, Type};
+use bridle_wire::oacp::{Failure, Id, Message, Type};
 
 use super::hub::Hub;
 use crate::principal::Principal;
 
-/// Attempts that are recorded in one [`WINDOW`]: enough to see what goes on.
+/// Attempts of known principals that are recorded in one [`WINDOW`]: enough to see what goes on.
 const MAX_RECORDED: u32 = 60;
+
+/// The same of peers that nobody knows: that somebody tries, and how often.
+const MAX_RECORDED_OF_STRANGERS: u32 = 12;
 
 /// How long they are counted together.
 const WINDOW: Duration = Duration::from_secs(60);
@@ -54,7 +58,10 @@ pub(crate) enum Attempt<'a> {
 
 /// How many attempts were recorded lately.
 #[derive(Debug, Default)]
-pub(super) struct Refusals(Mutex<Counted>);
+pub(super) struct Refusals {
+    known: Mutex<Counted>,
+    strangers: Mutex<Counted>,
+}
 
 #[derive(Debug, Default)]
 struct Counted {
@@ -65,10 +72,33 @@ struct Counted {
 }
 
 impl Hub {
+    /// Answers a message of a peer that nobody knows. The answer is no event: it has no number, is in
+    /// no record and no session, and is counted alone.
+    ///
+    /// # Errors
+    /// `not-permitted` for everything but the built-in words.
+    pub(crate) fn answer_stranger(self: &Arc<Hub>, message: &Message) -> Result<Value, Failure> {
+        self.check_open()?;
+        let payload = message.payload.as_ref().filter(|_| message.kind == Type::Event);
+        match payload.and_then(|payload| self.host_ref().answer_stranger(payload)) {
+            Some(answer) => {
+                self.metrics().strangers_answered.inc();
+                Ok(answer)
+            }
+            None => {
+                let attempt = match message.kind {
+                    Type::Response => Attempt::Answer(message.id.as_ref()),
+                    kind => Attempt::Say(kind),
+                };
+                Err(self.forbid(&Principal::Anonymous, attempt))
+            }
+        }
+    }
+
     /// Refuses what a principal may not do, and records that it was tried.
     pub(crate) fn forbid(self: &Arc<Hub>, who: &Principal, attempt: Attempt<'_>) -> Failure {
         let failure = attempt.failure(who);
-        let Some(unrecorded) = self.refusals.count(Instant::now()) else { return failure };
+        let Some(unrecorded) = self.refusals.count(who, Instant::now()) else { return failure };
         let body = attempt.body(failure.code, unrecorded).to_string();
         let draft = Draft::new("", "refused", self.now(), &who.name(), body);
         let hub = Arc::clone(self);
@@ -124,18 +154,27 @@ impl Attempt<'_> {
 
 impl Refusals {
     /// Counts an attempt; if it is to be recorded, returns how many before it were not.
-    fn count(&self, now: Instant) -> Option<u64> {
-        let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if counted.began.is_none_or(|began| now.saturating_duration_since(began) >= WINDOW) {
-            counted.began = Some(now);
-            counted.recorded = 0;
+    fn count(&self, who: &Principal, now: Instant) -> Option<u64> {
+        let (counted, most) = match who {
+            Principal::Anonymous => (&self.strangers, MAX_RECORDED_OF_STRANGERS),
+            _ => (&self.known, MAX_RECORDED),
+        };
+        counted.lock().unwrap_or_else(PoisonError::into_inner).count(most, now)
+    }
+}
+
+impl Counted {
+    fn count(&mut self, most: u32, now: Instant) -> Option<u64> {
+        if self.began.is_none_or(|began| now.saturating_duration_since(began) >= WINDOW) {
+            self.began = Some(now);
+            self.recorded = 0;
         }
-        if counted.recorded == MAX_RECORDED {
-            counted.unrecorded += 1;
+        if self.recorded == most {
+            self.unrecorded += 1;
             return None;
         }
-        counted.recorded += 1;
-        Some(std::mem::take(&mut counted.unrecorded))
+        self.recorded += 1;
+        Some(std::mem::take(&mut self.unrecorded))
     }
 }
 
@@ -143,19 +182,30 @@ impl Refusals {
 mod tests {
     use std::time::Instant;
 
-    use super::{MAX_RECORDED, Refusals, WINDOW};
+    use super::{MAX_RECORDED, MAX_RECORDED_OF_STRANGERS, Refusals, WINDOW};
+    use crate::principal::Principal;
 
     #[test]
     fn a_flood_is_counted_and_the_next_record_says_so() {
         let refusals = Refusals::default();
         let start = Instant::now();
+        let count = |now| refusals.count(&Principal::LocalTcp(1000), now);
         for _ in 0..MAX_RECORDED {
-            assert_eq!(refusals.count(start), Some(0));
+            assert_eq!(count(start), Some(0));
         }
         for _ in 0..1000 {
-            assert_eq!(refusals.count(start + WINDOW / 2), None);
+            assert_eq!(count(start + WINDOW / 2), None);
         }
-        assert_eq!(refusals.count(start + WINDOW), Some(1000));
-        assert_eq!(refusals.count(start + WINDOW), Some(0));
+        assert_eq!(count(start + WINDOW), Some(1000));
+        assert_eq!(count(start + WINDOW), Some(0));
+    }
+
+    #[test]
+    fn strangers_do_not_hide_what_a_known_principal_tries() {
+        let refusals = Refusals::default();
+        let now = Instant::now();
+        let strangers = (0..1000).filter_map(|_| refusals.count(&Principal::Anonymous, now));
+        assert_eq!(strangers.count(), usize::try_from(MAX_RECORDED_OF_STRANGERS).unwrap());
+        assert_eq!(refusals.count(&Principal::LocalTcp(1000), now), Some(0));
     }
 }

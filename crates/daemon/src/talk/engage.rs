@@ -282,6 +282,9 @@ impl Talk {
             self.waiting = Some(Box::new(Waiting::Signal(signal)));
             return;
         }
+        if self.who.as_deref() == Some(&Principal::Anonymous) {
+            return self.answer_stranger(batch, &signal.message);
+        }
         let greeted = self.greeted.is_some();
         let link = match self.link(batch.shared) {
             Ok(link) => link,
@@ -300,6 +303,15 @@ impl Talk {
         }
     }
 
+    /// Answers a message of a peer that nobody knows: without the engine, a number or a record.
+    fn answer_stranger(&mut self, batch: &mut Batch<'_>, message: &Message) {
+        let id = message.id.as_ref();
+        match batch.shared.hub.answer_stranger(message) {
+            Ok(payload) => self.say(batch, &response(id, Meta::default(), payload)),
+            Err(failure) => self.decline(batch, id, &failure),
+        }
+    }
+
     /// Says that the engine does not take a message, and counts it.
     fn decline(&mut self, batch: &mut Batch<'_>, id: Option<&Id>, failure: &Failure) {
         batch.shared.metrics.engine.refused.inc();
@@ -310,8 +322,7 @@ impl Talk {
     fn link(&mut self, shared: &Shared) -> Result<&mut Link, Failure> {
         if self.link.is_none() {
             let who = self.who.as_deref().cloned().unwrap_or(Principal::Anonymous);
-            // Whoever is unknown has no session to say hello for, and needs none to be helped.
-            if self.greeted.is_some() && who != Principal::Anonymous {
+            if self.greeted.is_some() {
                 return Err(Failure::because(Code::UnknownSession, NO_SESSION));
             }
             let attachment = shared.hub.attach_fresh(who, Attach::answers())?;
@@ -322,6 +333,9 @@ impl Talk {
 
     /// Brings a shell's answer to what the engine asked it.
     pub(super) fn answered(&mut self, batch: &mut Batch<'_>, message: &Message) {
+        if self.who.as_deref() == Some(&Principal::Anonymous) {
+            return self.answer_stranger(batch, message);
+        }
         let taken = match &self.link {
             Some(link) => link.attachment.respond(message),
             None => Err(Failure::because(Code::UnknownId, NOT_ASKED)),

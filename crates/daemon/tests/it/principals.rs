@@ -267,9 +267,35 @@ async fn another_user_on_loopback_gets_health_and_the_built_in_words() {
     let counts = [":say :type", ":list", ":answer :request", ":control", ":observe"].map(tried);
     assert_eq!(counts, [5, 1, 1, 3, 1], "{attempts:#?}");
     assert!(!attempts.iter().any(|it| it.contains("secret")), "{attempts:#?}");
+    // What was answered is no event: no session, no number, no record.
+    for answer in [&told[1], &told[2], &told[14]] {
+        assert!(!answer.contains(":meta") && !answer.contains(":seq"), "{answer}");
+    }
     let after = records(&daemon).split_off(before);
-    assert!(after.iter().all(|record| &*record.session != "work" && &*record.session != "new"));
+    assert!(after.iter().all(|record| &*record.kind == "refused"), "{after:#?}");
+    assert_eq!(daemon.metric("bridle_strangers_answered_total").await, 3);
     owner.finish().await;
+}
+
+#[tokio::test]
+async fn a_flood_of_another_users_words_leaves_nothing_on_the_disk() {
+    let daemon = daemon().await;
+    daemon.peer().await.ask(&prompt(1, "help")).await;
+    let before = records(&daemon).len();
+    let script = "import socket,sys\ns=socket.create_connection(('127.0.0.1',int(sys.argv[1])))\n\
+                  f=s.makefile('rb')\ndef frame():\n  return f.read(int(f.read(6),16))\n\
+                  frame()\nm=sys.argv[2].encode()\nfor n in range(20):\n  s.sendall(m*50)\n\
+                  \x20 for n in range(50): assert frame().startswith(b'(:type :RESPONSE :id 1 ')\n";
+    let mut command = python_of_another_user();
+    let port = daemon.bound.tcp.unwrap().port().to_string();
+    command.args(["-c", script, &port, &frame(&prompt(1, "help"))]);
+    let run = tokio::task::spawn_blocking(move || command.output());
+    let output: Output = guard(run).await.unwrap().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let after = records(&daemon).split_off(before);
+    assert!(after.is_empty(), "{after:#?}");
+    assert!(daemon.metric("bridle_strangers_answered_total").await > 0);
+    assert_eq!(daemon.metric("bridle_messages_admitted_total").await, 1);
 }
 
 #[tokio::test]
