@@ -9,6 +9,7 @@
 
 mod edit;
 mod failure;
+mod identity;
 mod minder;
 mod sight;
 mod stamp;
@@ -211,7 +212,15 @@ impl Editor {
             return payload;
         }
         let prepared = match self.plan(&action) {
-            Ok(planned) => Sight::new(&planned).to_value(self.memory.root()),
+            Ok(planned) => {
+                let root = self.memory.root();
+                let seen = Sight::new(&planned).to_value(root);
+                let places = match &action {
+                    Action::Edit(edit) => identity::of_edit(edit, &planned, root),
+                    _ => Vec::new(),
+                };
+                places.into_iter().fold(seen, |seen, (key, value)| with(seen, key, value))
+            }
             Err(fault) => fault_of(&fault),
         };
         with(payload, PREPARED, prepared)

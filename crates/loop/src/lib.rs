@@ -63,8 +63,9 @@ pub use hash::{ActionHash, PolicyHash};
 pub use ids::{BadName, EffectId, Name, Seq, SessionId, Time, TurnId};
 pub use limits::Limits;
 pub use policy::{
-    Access, BadPolicies, DEFAULT_POLICY, Facts, Finding, Installed, JUDGE_STACK_BYTES,
-    LOADER_STACK_BYTES, Policies, Policy, PolicyFault, Recorded, Rehearsal, Tried, Visited, Word,
+    Access, BadPolicies, DEFAULT_POLICY, Facts, Finding, GrantScope, GrantTerms, Installed,
+    JUDGE_STACK_BYTES, LOADER_STACK_BYTES, Policies, Policy, PolicyFault, Recorded, Rehearsal,
+    Tried, Visited, Word,
 };
 pub use state::{Keep, Past, State};
 pub use step::step;

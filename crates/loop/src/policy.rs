@@ -10,15 +10,18 @@
 //! - `always.cedar`: what no set lifts
 //! - `load`, `sections`, `depth`, `example`: from text to a set, or to a list of faults with lines
 //! - `access`: the same questions, asked by the daemon about a session as a whole
-//! - `facts`, `world`: from a proposal to Cedar's terms
+//! - `facts`, `edited`, `world`: from a proposal to Cedar's terms
 //! - `asking`, `sieve`: which policies are asked about it, and which cannot be about it
+//! - `grant`: a permit made of the facts of a question, and the sentence for it
 //! - `recorded`: facts as a decision was recorded with them, asked about again
 
 mod access;
 mod asking;
 mod depth;
+mod edited;
 mod example;
 mod facts;
+mod grant;
 mod installed;
 mod load;
 mod recorded;
@@ -34,6 +37,7 @@ use self::asking::{Case, Part, Rule};
 pub use self::example::Tried;
 pub use self::facts::{Access, Facts};
 pub(crate) use self::facts::{Around, Wanted, kind};
+pub use self::grant::{GrantScope, GrantTerms};
 pub use self::installed::Installed;
 pub use self::load::{BadPolicies, PolicyFault};
 pub use self::recorded::{Recorded, Rehearsal};

@@ -173,7 +173,7 @@ fn heading(tree: &Tree<'_>, spot: &Spot) -> Result<NodeId, String> {
     tree.ids().find(is_it).ok_or_else(|| format!("no heading {}", named(spot)))
 }
 
-fn is_meant(document: &Document<'_>, heading: &Heading<'_>, spot: &Spot) -> bool {
+pub(super) fn is_meant(document: &Document<'_>, heading: &Heading<'_>, spot: &Spot) -> bool {
     match spot {
         Spot::File => false,
         Spot::Line(line) => u64::try_from(heading.line).is_ok_and(|it| it == *line),

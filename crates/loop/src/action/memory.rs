@@ -146,10 +146,16 @@ pub enum Undone {
 }
 
 /// What the daemon found out before the action was judged.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prepared {
     /// The files that it would change: absolute.
     pub paths: Vec<Box<str>>,
+    /// Heading that the edit is about, by a name that no other heading of the file has; empty if there is none.
+    pub heading: Box<str>,
+    /// File and heading that a subtree goes to, in the same way.
+    pub destination: Box<str>,
+    /// Text of the item whose box is checked.
+    pub item: Option<Box<str>>,
     /// Why it cannot be done.
     pub fault: Option<Box<str>>,
 }
@@ -226,6 +232,18 @@ impl Edit {
             return None;
         };
         (**other != *self.path).then_some(other)
+    }
+}
+
+impl Edit {
+    /// Whether the text goes to another place.
+    pub(crate) fn moves(&self) -> bool {
+        matches!(self.verb, Verb::Refile { .. } | Verb::ArchiveInto { .. })
+    }
+
+    /// Whether it is about an item and not about a heading.
+    pub(crate) fn is_of_item(&self) -> bool {
+        matches!(self.verb, Verb::ToggleCheckbox)
     }
 }
 
@@ -380,7 +398,7 @@ impl Prepared {
     fn of(payload: &Value) -> Option<Self> {
         let prepared = payload.get(PREPARED)?;
         if let Some(fault) = prepared.get("fault").and_then(Value::as_str) {
-            return Some(Self { paths: Vec::new(), fault: Some(fault.into()) });
+            return Some(Self { fault: Some(fault.into()), ..Self::default() });
         }
         let files = prepared.get("files").and_then(Value::elements).unwrap_or_default();
         let path = |file: &Value| file.get("path").and_then(Value::as_str).map(Box::from);
@@ -389,7 +407,14 @@ impl Prepared {
             paths.len() <= MAX_FILES && paths.iter().all(|path| is_plain_path(path))
         });
         let fault = paths.is_none().then(|| "nobody has looked at the files".into());
-        Some(Self { paths: paths.unwrap_or_default(), fault })
+        let name = |key| prepared.get(key).and_then(Value::as_str).map(Box::from);
+        Some(Self {
+            paths: paths.unwrap_or_default(),
+            heading: name("heading").unwrap_or_default(),
+            destination: name("destination").unwrap_or_default(),
+            item: name("item"),
+            fault,
+        })
     }
 }
 

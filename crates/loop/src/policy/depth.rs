@@ -75,6 +75,8 @@ struct DepthLevel {
     /// Operators of the operand that is being read, and the deepest bracket in it.
     operators: usize,
     inner: usize,
+    /// Brackets of the operand that are closed: each may look up in what comes before it, `a[..][..]`.
+    brackets: usize,
     /// Deepest operand since the last comma.
     operand: usize,
     /// Deepest part between commas.
@@ -119,6 +121,7 @@ impl DepthGauge {
                 self.nesting -= 1 + ifs;
                 if let Some(around) = self.levels.last_mut() {
                     around.inner = around.inner.max(inner);
+                    around.brackets += 1;
                 }
             }
             DepthToken::Close(_) => {}
@@ -162,21 +165,26 @@ impl DepthGauge {
 impl DepthLevel {
     /// Depth of all that was read of it, with a bracket of the depth `inner` that is still open.
     fn depth(&self, inner: usize) -> usize {
-        let operand = self.operators + self.inner.max(inner);
-        self.deepest.max(self.chain + self.operand.max(operand))
+        self.deepest.max(self.chain + self.operand.max(self.depth_of_operand(inner)))
+    }
+
+    fn depth_of_operand(&self, inner: usize) -> usize {
+        // Outside of all brackets, none of them belongs to an expression.
+        let lookups = if self.close.is_some() { self.brackets.saturating_sub(1) } else { 0 };
+        self.operators + lookups + self.inner.max(inner)
     }
 
     /// Ends an operand of a chain.
     fn end_operand(&mut self) {
-        self.operand = self.operand.max(self.operators + self.inner);
-        (self.operators, self.inner) = (0, 0);
+        self.operand = self.depth_of_operand(0).max(self.operand);
+        (self.operators, self.inner, self.brackets) = (0, 0, 0);
         self.chain += 1;
     }
 
     /// Ends what stands between two commas.
     fn end_part(&mut self) {
         self.deepest = self.depth(0);
-        (self.chain, self.operators, self.inner, self.operand) = (0, 0, 0, 0);
+        (self.chain, self.operators, self.inner, self.brackets, self.operand) = (0, 0, 0, 0, 0);
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
+use super::edited::EditFacts;
 use crate::action::{Action, Risk};
 use crate::budget::Counts;
 use crate::decide::ASKER;
@@ -34,6 +35,7 @@ pub struct Facts {
     pub(super) place: Place,
     pub(super) resource: Resource,
     pub(super) protected: bool,
+    pub(super) edit: EditFacts,
     /// What a yes would be bound to; empty where nothing is done.
     pub(super) hash: ActionDigits,
     /// In seconds.
@@ -112,6 +114,7 @@ impl Facts {
             place: *place,
             resource: resource(action),
             protected: *protected,
+            edit: EditFacts::of(action, target, *place, payload),
             hash: ActionDigits::of_action(target, *place, payload),
             ..Self::around(around)
         }
@@ -139,6 +142,7 @@ impl Facts {
         Self {
             kind: Access::Approve.word(),
             resource: Resource::Session,
+            edit: EditFacts::default(),
             ..Self::of(around, wanted)
         }
     }
@@ -157,6 +161,7 @@ impl Facts {
             place: Place::Host,
             resource: Resource::Actuator,
             protected: false,
+            edit: EditFacts::default(),
             hash: ActionDigits::default(),
             now: now.0.div_euclid(SECOND_MS),
             minute: now.0.div_euclid(MINUTE_MS).rem_euclid(DAY_MINUTES),
@@ -189,6 +194,7 @@ impl Facts {
         let kind = kind.ok_or(Unreadable::new("kind", "an action of the schema"))?;
         let target = optional_name(decided, "target")?.unwrap_or_else(|| Name::new(SYSTEM));
         let place = Place::from_value(facts)?;
+        let mut edit = EditFacts::default();
         let (resource, hash) = if is_said_as_proposed(decided, kind) && !names_hash(kind) {
             (Resource::Actuator, ActionDigits::default())
         } else if !is_act(kind) {
@@ -197,12 +203,14 @@ impl Facts {
         } else {
             let payload = required(decided, "payload")?;
             let action = Action::from_payload(payload);
-            let action = action.map_err(|_| Unreadable::new("payload", "the payload of an action"));
+            let action =
+                action.map_err(|_| Unreadable::new("payload", "the payload of an action"))?;
+            edit = EditFacts::of(&action, &target, place, payload);
             let hash = match names_hash(kind) {
                 true => ActionHash::of_action(&target, place, payload).to_string().as_str().into(),
                 false => ActionDigits::default(),
             };
-            (resource(&action?), hash)
+            (resource(&action), hash)
         };
         let number = |key| required(facts, key)?.as_i64().ok_or(Unreadable::new(key, "a number"));
         let groups = list(facts, "groups", element_text)?;
@@ -221,6 +229,7 @@ impl Facts {
             place,
             resource,
             protected: flag(facts, "protected")?,
+            edit,
             hash,
             now: at.0.div_euclid(SECOND_MS),
             minute: number("minute")?,

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bridle_sexp::Value;
 
+use super::edited::EditFacts;
 use super::facts::{Facts, MESSAGE, OTHER, is_act};
 use super::sieve::{How, Named, Number};
 use super::{Finding, Policies, Word};
@@ -141,6 +142,9 @@ impl<'p> Rehearsal<'p> {
 fn blind(named: &Named, facts: &mut Facts) {
     if !named.session {
         facts.session = SessionId::parse(OTHER).expect("a session's name");
+    }
+    if !named.edit {
+        facts.edit = EditFacts::default();
     }
     // The empty one stands for all that are not named, unless it is named itself.
     let is_blind =

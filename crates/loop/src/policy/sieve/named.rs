@@ -18,6 +18,8 @@ pub(in crate::policy) struct Named {
     pub(in crate::policy) approved: bool,
     /// A session by its name.
     pub(in crate::policy) session: bool,
+    /// Anything of an edit that is finer than its file.
+    pub(in crate::policy) edit: bool,
     pub(in crate::policy) hash: How<Box<str>>,
     numbers: [How<i64>; Number::ALL.len()],
 }
@@ -89,6 +91,7 @@ impl Named {
         Self {
             approved: true,
             session: true,
+            edit: true,
             hash: How::Somehow,
             numbers: [(); Number::ALL.len()].map(|()| How::Somehow),
         }
@@ -98,6 +101,7 @@ impl Named {
     pub(in crate::policy) fn add(&mut self, other: &Self) {
         self.approved |= other.approved;
         self.session |= other.session;
+        self.edit |= other.edit;
         self.hash.add(&other.hash);
         for (one, other) in self.numbers.iter_mut().zip(&other.numbers) {
             one.add(other);
@@ -174,6 +178,7 @@ impl Named {
             (_, Some(number)) => self.numbers[number.place()] = How::Somehow,
             ("approved", _) => self.approved = true,
             ("hash", _) => self.hash = How::Somehow,
+            ("file" | "heading" | "destination" | "arguments", _) => self.edit = true,
             _ => {}
         }
     }

@@ -25,6 +25,10 @@ pub(super) enum Text {
     Name,
     By,
     Hash,
+    File,
+    Heading,
+    Destination,
+    Arguments,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +73,10 @@ impl Text {
             "name" => Some(Text::Name),
             "by" => Some(Text::By),
             "hash" => Some(Text::Hash),
+            "file" => Some(Text::File),
+            "heading" => Some(Text::Heading),
+            "destination" => Some(Text::Destination),
+            "arguments" => Some(Text::Arguments),
             _ => None,
         }
     }
@@ -127,6 +135,10 @@ impl<'f> Told<'f> {
             Text::Name => self.facts.name.as_str(),
             Text::By => self.facts.by.word(),
             Text::Hash => self.facts.hash.as_str(),
+            Text::File => &self.facts.edit.file,
+            Text::Heading => &self.facts.edit.heading,
+            Text::Destination => &self.facts.edit.destination,
+            Text::Arguments => &self.facts.edit.arguments,
         }
     }
 

@@ -1,0 +1,240 @@
+//! Grants: a permit for what somebody said yes to, exactly that or a wider scope of it, until a time.
+//!
+//! Made from the facts of a question, written as Cedar, and read back from the policy that is installed: the
+//! sentence for people comes from what was read back, so it says what the policy does. Pure: whoever grants shows
+//! the sentence, asks, and writes the file.
+
+mod read;
+mod sentence;
+
+use super::Facts;
+use super::edited::WHOLE_FILE;
+use super::facts::Resource;
+use super::world::folders;
+
+/// How much a grant is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GrantScope {
+    /// Exactly what was asked for.
+    Action,
+    /// The same edit with any arguments, at the same heading.
+    Heading,
+    /// The same in the whole file.
+    File,
+    /// The same in every file of its folder, and below it.
+    Folder,
+}
+
+/// What a grant permits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GrantTerms {
+    /// Action of the schema.
+    action: Box<str>,
+    place: GrantPlace,
+    /// Actuator, where the hash of the action does not say it.
+    target: Option<Box<str>>,
+    /// Facts that must be just these, in the order of [`GrantText::ALL`].
+    texts: Vec<(GrantText, Box<str>)>,
+    /// Person whose sessions it is for.
+    owner: Box<str>,
+    /// End, in seconds since 1970.
+    until: i64,
+}
+
+/// What a grant is done to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum GrantPlace {
+    /// One thing, by its type and its id.
+    One(Box<str>, Box<str>),
+    /// Two files that are changed together.
+    Both(Box<str>, Box<str>),
+    /// Every file below a folder.
+    Below(Box<str>),
+}
+
+/// A fact that a grant compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GrantText {
+    Name,
+    File,
+    Heading,
+    Destination,
+    Arguments,
+    Hash,
+}
+
+impl GrantScope {
+    /// All of them, the narrowest first.
+    pub const ALL: [Self; 4] = [Self::Action, Self::Heading, Self::File, Self::Folder];
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Action => "action",
+            Self::Heading => "heading",
+            Self::File => "file",
+            Self::Folder => "folder",
+        }
+    }
+}
+
+impl GrantText {
+    const ALL: [Self; 6] =
+        [Self::Name, Self::File, Self::Heading, Self::Destination, Self::Arguments, Self::Hash];
+
+    /// Its attribute of the context.
+    fn attribute(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::File => "file",
+            Self::Heading => "heading",
+            Self::Destination => "destination",
+            Self::Arguments => "arguments",
+            Self::Hash => "hash",
+        }
+    }
+
+    fn of(self, facts: &Facts) -> &str {
+        match self {
+            Self::Name => facts.name.as_str(),
+            Self::File => &facts.edit.file,
+            Self::Heading => &facts.edit.heading,
+            Self::Destination => &facts.edit.destination,
+            Self::Arguments => &facts.edit.arguments,
+            Self::Hash => facts.hash.as_str(),
+        }
+    }
+}
+
+impl Facts {
+    /// The grant of a scope for what these facts are about; nothing where there is no such scope.
+    pub fn grant(&self, scope: GrantScope, until: i64) -> Option<GrantTerms> {
+        let place = match (scope, &self.resource) {
+            (GrantScope::Folder, Resource::Path(path)) if self.edit.elsewhere.is_none() => {
+                let folder = folders(path).last().filter(|folder| *folder != "/")?;
+                GrantPlace::Below(folder.into())
+            }
+            (GrantScope::Folder, _) => return None,
+            (GrantScope::Heading | GrantScope::File, resource)
+                if !matches!(resource, Resource::Path(_)) =>
+            {
+                return None;
+            }
+            _ => self.grant_place(),
+        };
+        let named = self.grant_texts(scope)?;
+        let texts = GrantText::ALL.into_iter().filter(|text| named.contains(text));
+        let is_hashed = named == [GrantText::Hash];
+        Some(GrantTerms {
+            action: self.kind.into(),
+            place,
+            target: (!is_hashed).then(|| self.target.as_str().into()),
+            texts: texts.map(|text| (text, text.of(self).into())).collect(),
+            owner: self.session_owner.clone(),
+            until,
+        })
+    }
+
+    /// Facts that a grant of a scope compares.
+    fn grant_texts(&self, scope: GrantScope) -> Option<Vec<GrantText>> {
+        use GrantText::{Arguments, Destination, File, Hash, Heading, Name};
+        let is_edit = self.kind == "edit";
+        let is_file = is_edit || matches!(self.kind, "read" | "write");
+        // Where a subtree goes is part of every scope; nobody grants what nobody knows.
+        let is_placed = self.edit.elsewhere.is_none() || !self.edit.destination.is_empty();
+        match scope {
+            GrantScope::Action if is_edit && !self.edit.arguments.is_empty() => {
+                Some(vec![Name, File, Heading, Destination, Arguments])
+            }
+            GrantScope::Action => Some(vec![Hash]),
+            GrantScope::Heading => {
+                let has_heading = !["", WHOLE_FILE].contains(&&*self.edit.heading);
+                let is_told = is_edit && has_heading && is_placed;
+                is_told.then(|| vec![Name, File, Heading, Destination])
+            }
+            GrantScope::File if is_edit => is_placed.then(|| vec![Name, File, Destination]),
+            GrantScope::Folder if is_edit => is_placed.then(|| vec![Name, Destination]),
+            GrantScope::File | GrantScope::Folder => is_file.then(Vec::new),
+        }
+    }
+
+    fn grant_place(&self) -> GrantPlace {
+        let one = |kind: &str, id: &str| GrantPlace::One(kind.into(), id.into());
+        match &self.resource {
+            Resource::Path(path) => match &self.edit.elsewhere {
+                Some(other) => GrantPlace::Both(self.edit.file.clone(), other.clone()),
+                None => one("Path", path),
+            },
+            Resource::Actuator => one("Actuator", self.target.as_str()),
+            Resource::Session => one("Session", self.session.as_str()),
+            Resource::Command { argv, .. } => one("Command", argv.first().map_or("", |it| it)),
+            Resource::Host { host, .. } => one("Host", host),
+            Resource::Money { currency, .. } => one("Money", currency),
+        }
+    }
+}
+
+impl GrantTerms {
+    /// The permit.
+    pub fn to_cedar(&self) -> String {
+        let (scope, mut all) = match &self.place {
+            GrantPlace::One(kind, id) => (format!("resource == {}", uid(kind, id)), Vec::new()),
+            GrantPlace::Below(folder) => {
+                (format!("resource in {}", uid("Folder", folder)), Vec::new())
+            }
+            GrantPlace::Both(one, other) => {
+                let (one, other) = (uid("Path", one), uid("Path", other));
+                let both = format!("(resource == {one} || resource == {other})");
+                ("resource".to_owned(), vec![both])
+            }
+        };
+        all.extend(
+            self.target.iter().map(|it| format!("context.target == {}", uid("Actuator", it))),
+        );
+        all.extend(self.texts.iter().map(|(text, value)| {
+            format!("context.{} == \"{}\"", text.attribute(), value.escape_default())
+        }));
+        all.push(format!("context.session.owner == {}", uid("Person", &self.owner)));
+        all.push(format!("context.now < {}", self.until));
+        format!(
+            "permit (principal, action == {}, {scope})\nwhen {{\n    {}\n}};",
+            uid("Action", &self.action),
+            all.join(" &&\n    ")
+        )
+    }
+
+    /// Whether it permits what these facts are about, as far as no forbid says otherwise.
+    pub fn includes(&self, facts: &Facts) -> bool {
+        let is_there = match (&self.place, &facts.resource) {
+            (GrantPlace::Below(folder), Resource::Path(path)) => {
+                folders(path).any(|above| above == &**folder)
+            }
+            (GrantPlace::Both(one, other), Resource::Path(path)) => path == one || path == other,
+            (GrantPlace::One(kind, id), resource) => {
+                let there = match resource {
+                    Resource::Path(path) => GrantPlace::One("Path".into(), path.clone()),
+                    _ => facts.grant_place(),
+                };
+                there == GrantPlace::One(kind.clone(), id.clone())
+            }
+            _ => false,
+        };
+        is_there
+            && *facts.kind == *self.action
+            && self.target.as_ref().is_none_or(|target| **target == *facts.target.as_str())
+            && self.texts.iter().all(|(text, value)| text.of(facts) == &**value)
+            && facts.session_owner == self.owner
+            && facts.now < self.until
+    }
+
+    fn text(&self, wanted: GrantText) -> Option<&str> {
+        self.texts.iter().find(|(text, _)| *text == wanted).map(|(_, value)| &**value)
+    }
+}
+
+fn uid(kind: &str, id: &str) -> String {
+    format!("{kind}::\"{}\"", id.escape_default())
+}
+
+#[cfg(test)]
+mod tests;
