@@ -5,11 +5,10 @@ use std::io::{self, IsTerminal as _};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bridle_loop::PREPARED;
-use bridle_sexp::{Value, json};
+use bridle_sexp::Value;
 use bridle_shell::client::{ErrorAnswer, Target};
-use bridle_shell::screen::neutral_line;
+use bridle_shell::screen::{local_second, neutral_line, plain_json};
 use bridle_shell::system::{self, Ask, Said};
-use bridle_wire::time::rfc3339;
 
 use super::confirm::confirm;
 use super::grant::{self, Wish};
@@ -31,7 +30,7 @@ pub(crate) fn list(args: args::Approvals) -> Result<Exit, Failure> {
     for question in &open {
         match args.json {
             true => {
-                json::to_json(question, &mut text);
+                text.push_str(&plain_json(question));
                 text.push('\n');
             }
             false => text.push_str(&shown(question)),
@@ -46,7 +45,7 @@ pub(crate) fn list(args: args::Approvals) -> Result<Exit, Failure> {
 /// A question for people: everything that a yes would be for.
 fn shown(question: &Value) -> String {
     let text = |key| question.get(key).and_then(Value::as_str).unwrap_or("-");
-    let deadline = question.get("deadline").and_then(Value::as_i64).map(rfc3339);
+    let deadline = question.get("deadline").and_then(Value::as_i64).map(local_second);
     let mut out = format!("{}: {}\n", text("approval"), text("question"));
     if let Some(wanted) = question.get("wanted") {
         let diff = wanted.get(PREPARED).and_then(|it| it.get("diff")?.as_str());

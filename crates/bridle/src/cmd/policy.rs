@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use bridle_daemon::history::rehearse::Rehearsed;
 use bridle_loop::{BadPolicies, DEFAULT_POLICY, Facts, Finding, Policies, Policy, Word};
-use bridle_sexp::json;
 use bridle_shell::client::Target;
+use bridle_shell::screen::plain_json;
 use bridle_shell::system::{self, Ask, Said};
 
 use self::source::SourceText;
@@ -179,8 +179,7 @@ fn explained_json(
         ])
     };
     let policies: Vec<String> = cited.iter().map(|policy| policy_json(policy)).collect();
-    let mut told = String::new();
-    json::to_json(&facts.to_value(), &mut told);
+    let told = plain_json(&facts.to_value());
     let object = object(&[
         ("verdict", quoted(example_word(found.word))),
         ("now", answer(&answers[0])),

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use bridle_sexp::{Value, json};
-use bridle_shell::screen::neutral_block;
+use bridle_sexp::Value;
+use bridle_shell::screen::{neutral_block, plain_json};
 use bridle_shell::system::{Said, ask_context};
 
 use super::record::print;
@@ -186,10 +186,7 @@ fn tamed(text: &str) -> String {
 }
 
 fn print_json(value: &Value) -> Result<Exit, Failure> {
-    let mut text = String::new();
-    json::to_json(value, &mut text);
-    text.push('\n');
-    print(&text)
+    print(&format!("{}\n", plain_json(value)))
 }
 
 /// A question in the making.

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use bridle_daemon::history::ledger::{Entry, Moment};
 use bridle_daemon::history::why::{Answer, Decided, Why};
-use bridle_sexp::{Value, json};
+use bridle_sexp::Value;
+use bridle_shell::screen::plain_json;
 use bridle_wire::time::rfc3339;
 
 use super::policy::{describe, policy_json};
@@ -193,9 +194,7 @@ fn entry_json(entry: &Entry) -> String {
 }
 
 fn as_json(value: &Value) -> String {
-    let mut out = String::new();
-    json::to_json(value, &mut out);
-    out
+    plain_json(value)
 }
 
 /// A value on one line, whatever its strings hold.

@@ -81,6 +81,7 @@ impl Home {
         if args.first().is_some_and(|word| word.as_ref() == "up") {
             command.env("BRIDLE_HTTP", "off");
         }
+        command.env("TZ", "UTC");
         command.env("HOME", self.dir.path()).current_dir(self.dir.path()).args(args);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command

@@ -1,0 +1,128 @@
+//! Every command on a terminal, with hostile text in everything that it shows: nothing moves the
+//! cursor, reorders or hides. In a pipe the same data is exact.
+
+use crate::cli_json::scene;
+use crate::harness::Home;
+
+/// A right-to-left override, a blank without width, a C1 control, a byte order mark, a tag.
+const UNSEEN: &[char] = &['\u{202e}', '\u{2066}', '\u{200b}', '\u{9b}', '\u{feff}', '\u{e0041}'];
+
+/// Whether the escape at the start of this text is one of our own: a color, or the end of a line.
+fn is_own(rest: &str) -> bool {
+    let Some(rest) = rest.strip_prefix('[') else { return false };
+    let end = rest.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == ';');
+    end.starts_with('m') || end.starts_with('K')
+}
+
+fn is_harmless(args: &[&str], shown: &str) {
+    for letter in UNSEEN {
+        assert!(!shown.contains(*letter), "{args:?}: U+{:04X} in {shown:?}", u32::from(*letter));
+    }
+    for (at, _) in shown.match_indices('\u{1b}') {
+        let rest = &shown[at + 1..];
+        assert!(is_own(rest), "{args:?}: an escape before {:?}", &rest[..rest.len().min(12)]);
+    }
+    let controls = shown.chars().find(|it| it.is_control() && !"\n\r\t\u{1b}".contains(*it));
+    assert_eq!(controls, None, "{args:?}: {shown:?}");
+}
+
+/// Says something hostile in a session, by a form, so that it is recorded as it is.
+fn say(home: &Home, text: &str) {
+    let form = format!("(:type :EVENT :payload (:sensor :user-prompt :text \"{text}\"))");
+    let done = home.pipe(&["send", "--session", "work"], form);
+    assert_eq!(done.code, 0, "{done:?}");
+}
+
+#[test]
+fn no_command_lets_a_terminal_be_driven() {
+    let (home, _daemon) = scene();
+    say(&home, "a\u{1b}[2J\u{202e}b\u{200b}\u{9b}31m\u{feff}\u{e0041}");
+    let evil = "x\u{202e}\u{200b}y";
+    assert_eq!(home.run(&["token", "create", "--name", evil]).code, 0);
+    home.write(&format!("org/{evil}.org"), "* Hidden\u{2066} title\n");
+    let policy = home.path(".config/bridle/policy.org");
+    let file = home.path("org/projects.org");
+    let frames = home.write("frames.bin", "00000c(:a \"\u{202e}\u{1b}[2J\")");
+    let decided = home.run(&["log", "--json"]).stdout;
+    let decided = decided.lines().rev().find(|line| line.contains("\"kind\":\"decided\"")).unwrap();
+    let decided: serde_json::Value = serde_json::from_str(decided).unwrap();
+    let decided = decided["number"].to_string();
+    let commands: &[&[&str]] = &[
+        &["health", "--detail"],
+        &["ask", "--session", "work", "hi"],
+        &["ask", "--no-stream", "--json", "hi"],
+        &[
+            "send",
+            "--session",
+            "work",
+            "(:type :EVENT :payload (:sensor :user-prompt :text \"x\"))",
+        ],
+        &["send", "--pretty", "(:type :EVENT :payload (:sensor :user-prompt :text \"x\"))"],
+        &["tail", "--session", "work"],
+        &["tail", "--session", "work", "--lisp"],
+        &["tail", "--session", "work", "--json"],
+        &["log"],
+        &["log", "--lisp"],
+        &["log", "--json"],
+        &["log", "export", "--org"],
+        &["log", "verify"],
+        &["sessions", "--all"],
+        &["replay"],
+        &["approvals"],
+        &["effects"],
+        &["why", &decided],
+        &["policy", "show"],
+        &["policy", "check", &policy],
+        &["token", "list"],
+        &["pair", "list"],
+        &["org", "tree", &file],
+        &["org", "check", &file],
+        &["memory", "query", "roof"],
+        &["memory", "outline"],
+        &["memory", "focus", "projects.org"],
+        &["memory", "get", "roof-1"],
+        &["memory", "status"],
+        &["memory", "log"],
+        &["memory", "show", "1"],
+        &["memory", "diff", "1"],
+        &["memory", "at", "2100-01-01", "projects.org"],
+        &["memory", "snapshots"],
+        &["tap", &frames],
+        &["config", "show"],
+        &["config", "check"],
+        // What is wrong is shown as well.
+        &["tail", "--session", evil],
+        &["log", "--session", evil],
+        &["forget", "--yes", evil],
+        &["memory", "focus", evil],
+        &["token", "revoke", evil],
+        &["conform", "shell", "--", evil],
+    ];
+    for args in commands {
+        let done = home.at_terminal(args, "");
+        is_harmless(args, &done.stdout);
+    }
+    let form = home.write("form.lisp", "(:a \"\u{202e}\u{1b}[2J\")");
+    for line in ["sexp", "sexp --pretty", "sexp --json", "frame encode | {} frame decode"] {
+        let binary = env!("CARGO_BIN_EXE_bridle");
+        let line = format!("{binary} {} < {form}", line.replace("{}", binary));
+        let mut script = std::process::Command::new("script");
+        script.args(["-qec", &line, "/dev/null"]).stdin(std::process::Stdio::null());
+        let shown = String::from_utf8(script.output().unwrap().stdout).unwrap();
+        assert!(!shown.is_empty(), "{line}");
+        is_harmless(&[&line], &shown);
+    }
+}
+
+#[test]
+fn in_a_pipe_data_is_exact() {
+    let (home, _daemon) = scene();
+    say(&home, "a\u{202e}b\u{200b}");
+    let log = home.run(&["log", "--lisp"]).stdout;
+    assert!(log.contains("\"a\u{202e}b\u{200b}\""), "{log}");
+    let file = home.run(&["memory", "at", "2100-01-01", "projects.org"]).stdout;
+    assert!(file.contains("Tiles\u{202e}\u{1b}[2J."), "{file}");
+    home.pipe(&["sexp"], "\"\u{202e}\"").prints("\"\u{202e}\"\n");
+    let json = home.run(&["log", "--json"]).stdout;
+    assert!(json.contains("\"a\\u202eb\\u200b\"") && !json.contains('\u{202e}'), "{json}");
+}
