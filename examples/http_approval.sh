@@ -18,7 +18,8 @@ token=$("$bridle" token create --scope talk --scope approve)
 "$bridle" up --tcp off --unix "$home/b.sock" --http 127.0.0.1:0 --log error \
     --thinker "script:$here/deploy.script" >"$home/ready" &
 daemon=$!
-"$bridle" health --wait 20 --addr "unix:$home/b.sock" >/dev/null
+tries=0
+until grep -q ready "$home/ready"; do [ $((tries += 1)) -le 200 ]; sleep 0.1; done
 url=http://$(sed -n 's/.*http=\([^ ]*\).*/\1/p' "$home/ready")/v1/openharness
 
 # ask ID SESSION CONTEXT

@@ -94,7 +94,8 @@ fn signed_home() -> (Home, String, String) {
 fn signatures_of_both_versions() {
     let (home, first, second) = signed_home();
     let config = home.write("c.toml", format!("[hmac]\nkeys = {{ laptop = \"{second}\" }}\n"));
-    let daemon = home.up(&["--hmac-enforce", "--hmac-key-file", &first, "--config", &config]);
+    let flags = ["--hmac-enforce", "--hmac-allow-v1", "--hmac-key-file", &first];
+    let daemon = home.up(&[&flags[..], &["--config", &config]].concat());
     let tcp = daemon.tcp();
     let send = |more: &[&str]| {
         home.run(&[&["send", CHECK, "--addr", &tcp, "--timeout", "20"], more].concat())

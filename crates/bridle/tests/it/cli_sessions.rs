@@ -83,7 +83,7 @@ fn a_tail_shows_what_was_said() {
 fn a_signed_tail_over_tcp() {
     let home = home();
     let key = home.write("k", "a key of many bytes");
-    let daemon = home.up(&["--hmac-enforce", "--hmac-key-file", &key]);
+    let daemon = home.up(&["--hmac-enforce", "--hmac-allow-v1", "--hmac-key-file", &key]);
     Shell::attach(&home, "work").prompt("one");
     let tcp = daemon.tcp();
     let tail = ["tail", "--session", "work", "--addr", &tcp, "--lisp", "--timeout", "20"];

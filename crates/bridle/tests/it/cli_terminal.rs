@@ -33,13 +33,75 @@ fn say(home: &Home, text: &str) {
     assert_eq!(done.code, 0, "{done:?}");
 }
 
+/// A name that reorders and hides.
+const EVIL: &str = "x\u{202e}\u{200b}y";
+
+/// Every command that shows what others wrote.
+fn commands<'c>(
+    policy: &'c str,
+    file: &'c str,
+    frames: &'c str,
+    decided: &'c str,
+) -> Vec<Vec<&'c str>> {
+    vec![
+        vec!["health", "--detail"],
+        vec!["ask", "--session", "work", "hi"],
+        vec!["ask", "--no-stream", "--json", "hi"],
+        vec![
+            "send",
+            "--session",
+            "work",
+            "(:type :EVENT :payload (:sensor :user-prompt :text \"x\"))",
+        ],
+        vec!["send", "--pretty", "(:type :EVENT :payload (:sensor :user-prompt :text \"x\"))"],
+        vec!["tail", "--session", "work"],
+        vec!["tail", "--session", "work", "--lisp"],
+        vec!["tail", "--session", "work", "--json"],
+        vec!["log"],
+        vec!["log", "--lisp"],
+        vec!["log", "--json"],
+        vec!["log", "export", "--org"],
+        vec!["log", "verify"],
+        vec!["sessions", "--all"],
+        vec!["replay"],
+        vec!["approvals"],
+        vec!["effects"],
+        vec!["why", decided],
+        vec!["policy", "show"],
+        vec!["policy", "check", policy],
+        vec!["token", "list"],
+        vec!["pair", "list"],
+        vec!["org", "tree", file],
+        vec!["org", "check", file],
+        vec!["memory", "query", "roof"],
+        vec!["memory", "outline"],
+        vec!["memory", "focus", "projects.org"],
+        vec!["memory", "get", "roof-1"],
+        vec!["memory", "status"],
+        vec!["memory", "log"],
+        vec!["memory", "show", "1"],
+        vec!["memory", "diff", "1"],
+        vec!["memory", "at", "2100-01-01", "projects.org"],
+        vec!["memory", "snapshots"],
+        vec!["tap", frames],
+        vec!["config", "show"],
+        vec!["config", "check"],
+        // What is wrong is shown as well.
+        vec!["tail", "--session", EVIL],
+        vec!["log", "--session", EVIL],
+        vec!["forget", "--yes", EVIL],
+        vec!["memory", "focus", EVIL],
+        vec!["token", "revoke", EVIL],
+        vec!["conform", "shell", "--", EVIL],
+    ]
+}
+
 #[test]
 fn no_command_lets_a_terminal_be_driven() {
     let (home, _daemon) = scene();
     say(&home, "a\u{1b}[2J\u{202e}b\u{200b}\u{9b}31m\u{feff}\u{e0041}");
-    let evil = "x\u{202e}\u{200b}y";
-    assert_eq!(home.run(&["token", "create", "--name", evil]).code, 0);
-    home.write(&format!("org/{evil}.org"), "* Hidden\u{2066} title\n");
+    assert_eq!(home.run(&["token", "create", "--name", EVIL]).code, 0);
+    home.write(&format!("org/{EVIL}.org"), "* Hidden\u{2066} title\n");
     let policy = home.path(".config/bridle/policy.org");
     let file = home.path("org/projects.org");
     let frames = home.write("frames.bin", "00000c(:a \"\u{202e}\u{1b}[2J\")");
@@ -47,60 +109,9 @@ fn no_command_lets_a_terminal_be_driven() {
     let decided = decided.lines().rev().find(|line| line.contains("\"kind\":\"decided\"")).unwrap();
     let decided: serde_json::Value = serde_json::from_str(decided).unwrap();
     let decided = decided["number"].to_string();
-    let commands: &[&[&str]] = &[
-        &["health", "--detail"],
-        &["ask", "--session", "work", "hi"],
-        &["ask", "--no-stream", "--json", "hi"],
-        &[
-            "send",
-            "--session",
-            "work",
-            "(:type :EVENT :payload (:sensor :user-prompt :text \"x\"))",
-        ],
-        &["send", "--pretty", "(:type :EVENT :payload (:sensor :user-prompt :text \"x\"))"],
-        &["tail", "--session", "work"],
-        &["tail", "--session", "work", "--lisp"],
-        &["tail", "--session", "work", "--json"],
-        &["log"],
-        &["log", "--lisp"],
-        &["log", "--json"],
-        &["log", "export", "--org"],
-        &["log", "verify"],
-        &["sessions", "--all"],
-        &["replay"],
-        &["approvals"],
-        &["effects"],
-        &["why", &decided],
-        &["policy", "show"],
-        &["policy", "check", &policy],
-        &["token", "list"],
-        &["pair", "list"],
-        &["org", "tree", &file],
-        &["org", "check", &file],
-        &["memory", "query", "roof"],
-        &["memory", "outline"],
-        &["memory", "focus", "projects.org"],
-        &["memory", "get", "roof-1"],
-        &["memory", "status"],
-        &["memory", "log"],
-        &["memory", "show", "1"],
-        &["memory", "diff", "1"],
-        &["memory", "at", "2100-01-01", "projects.org"],
-        &["memory", "snapshots"],
-        &["tap", &frames],
-        &["config", "show"],
-        &["config", "check"],
-        // What is wrong is shown as well.
-        &["tail", "--session", evil],
-        &["log", "--session", evil],
-        &["forget", "--yes", evil],
-        &["memory", "focus", evil],
-        &["token", "revoke", evil],
-        &["conform", "shell", "--", evil],
-    ];
-    for args in commands {
-        let done = home.at_terminal(args, "");
-        is_harmless(args, &done.stdout);
+    for args in commands(&policy, &file, &frames, &decided) {
+        let done = home.at_terminal(&args, "");
+        is_harmless(&args, &done.stdout);
     }
     let form = home.write("form.lisp", "(:a \"\u{202e}\u{1b}[2J\")");
     for line in ["sexp", "sexp --pretty", "sexp --json", "frame encode | {} frame decode"] {
