@@ -1,7 +1,7 @@
 //! `:memory`: the actuator that edits the user's Org files, and takes edits back.
 //!
-//! Before a proposal is judged, [`Act::prepare`] looks at the files and puts into the payload what would
-//! change: the hash of each file before and after, a hash of the lines that are touched, and the diff that
+//! Before a proposal of an owner is judged, [`Act::prepare`] looks at the files and puts into the payload what would
+//! change; for anybody else it looks at nothing. What is put there is: the hash of each file before and after, a hash of the lines that are touched, and the diff that
 //! a person reads. An approval is bound to all of that. [`Act::act`] works everything out again: if a file
 //! has changed meanwhile, the edit is made only if it still takes the same lines away and puts the same
 //! lines in. Files, versions and what became of a change that a crash interrupted are
@@ -18,11 +18,12 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use bridle_host::{Act, Surroundings, Told};
+use bridle_host::{Act, Readership, Surroundings, Told};
 use bridle_loop::{Action, Advice, MEMORY_ACTIONS, Order, Outcome, PREPARED, Undone};
 use bridle_sexp::Value;
+use bridle_store::memex::unread_reason;
 use bridle_store::memory::{
-    Change, Conflict, Error, FilePath, Memory, Origin, Preview, Told as Known, Why,
+    Change, Conflict, Error, FilePath, Memory, Origin, Preview, SnapshotMade, Told as Known, Why,
 };
 
 use self::minder::Minder;
@@ -40,6 +41,13 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// Bytes of the lines of a conflict that are shown: enough to find the place.
 const MAX_SHOWN: usize = 400;
+
+/// Files that a snapshot left out which its answer names.
+const MAX_LEFT_OUT: usize = 64;
+
+/// The refusal of whoever is not the owner, and of a session that others read.
+const OWNERS_ALONE: &str = "the memory is changed for its owner alone, and in a session that only owners read; connect \
+                            over the Unix socket or with a key, and in a session that was begun so";
 
 /// Conflicts that are shown.
 const MAX_CONFLICTS: usize = 16;
@@ -106,13 +114,22 @@ impl Editor {
                 Undone::Turn { session, turn } => self.memory.rollback(session, *turn),
                 Undone::Snapshot { name, path } => {
                     let path = path.as_deref().map(|path| below(self.memory.root(), path));
-                    self.memory.restore(name, path.transpose()?.as_ref())
+                    let changes = self.memory.restore(name, path.transpose()?.as_ref());
+                    // What is no longer read, such as files that `.bridleignore` names by now, stays as it is.
+                    let is_read = |change: &Change| self.check_read(&change.path).is_ok();
+                    changes.map(|changes| match undo.what {
+                        Undone::Snapshot { path: None, .. } => {
+                            changes.into_iter().filter(is_read).collect()
+                        }
+                        _ => changes,
+                    })
                 }
             },
             other => return Err(format!("`{}` changes no file of the memory", other.name())),
         };
         let mut planned = Vec::new();
         for change in changes.map_err(|error| told(&error))? {
+            self.check_read(&change.path)?;
             let seen = self.memory.read(&change.path).map_err(|error| told(&error))?;
             if seen.as_ref().map(|seen| seen.hash) != change.before {
                 return Err(told(&Error::Changed { path: change.path }));
@@ -122,14 +139,16 @@ impl Editor {
         sight::worth(planned)
     }
 
+    fn check_read(&self, path: &FilePath) -> Result<(), String> {
+        check_read(self.memory.root(), path)
+    }
+
     /// Carries out what was judged: it must still be the same.
     fn carry_out(&self, order: &Order, around: &Surroundings<'_>) -> Result<Value, String> {
         let action = order.action();
         if let Action::Snapshot { name } = action {
-            let files = self.memory.snapshot(name, around.principal, around.at);
-            let files = files.map_err(|error| told(&error))?;
-            let files = i64::try_from(files).unwrap_or(i64::MAX);
-            return Ok(Value::plist([("name", Value::str(&**name)), ("files", Value::int(files))]));
+            let made = self.memory.snapshot(name, around.principal, around.at);
+            return Ok(snapshot_value(name, &made.map_err(|error| told(&error))?));
         }
         let seen = Sight::of(order.payload(), self.memory.root())
             .ok_or("nobody has looked at the files, so nobody knows what is changed")?;
@@ -201,8 +220,12 @@ impl Editor {
         Ok(planned.into_iter().filter(|it| open.contains(&&it.change.path)).collect())
     }
 
-    fn prepared(&self, payload: &Value) -> Value {
+    fn prepared(&self, payload: &Value, readers: Readership) -> Value {
         let payload = without(payload, PREPARED);
+        // Before any file is looked at: what is found out would be read by others than owners.
+        if readers == Readership::Others {
+            return with(payload, PREPARED, fault_of(OWNERS_ALONE));
+        }
         let payload = match self.placed(&payload) {
             Ok(payload) => stamp::stamped(payload, (self.now)()),
             Err(fault) => return with(payload, PREPARED, fault_of(&fault)),
@@ -268,8 +291,8 @@ impl Act for Seat {
         }
     }
 
-    fn prepare(&self, payload: &Value) -> Option<Value> {
-        self.0.get()?.prepare(payload)
+    fn prepare(&self, payload: &Value, readers: Readership) -> Option<Value> {
+        self.0.get()?.prepare(payload, readers)
     }
 
     fn after_failure(&self, session: &str, turn: u64) -> Advice {
@@ -293,8 +316,8 @@ impl Act for Editor {
         }
     }
 
-    fn prepare(&self, payload: &Value) -> Option<Value> {
-        payload.pairs().is_some().then(|| self.prepared(payload))
+    fn prepare(&self, payload: &Value, readers: Readership) -> Option<Value> {
+        payload.pairs().is_some().then(|| self.prepared(payload, readers))
     }
 
     fn after_failure(&self, session: &str, turn: u64) -> Advice {
@@ -331,6 +354,33 @@ fn below(root: &Path, path: &str) -> Result<FilePath, String> {
     below.and_then(FilePath::parse).ok_or_else(|| {
         format!("path `{path}`, expected a file below the memory, `{}`", root.display())
     })
+}
+
+/// Refuses a file that the index does not read: files of other kinds are the file actuator's business.
+fn check_read(root: &Path, path: &FilePath) -> Result<(), String> {
+    match unread_reason(root, path.as_str()) {
+        None => Ok(()),
+        Some(reason) => Err(format!(
+            "`{path}` is no file of the memory: {reason}; `:memory` changes Org files that are read alone"
+        )),
+    }
+}
+
+/// The answer about a snapshot that was made.
+fn snapshot_value(name: &str, made: &SnapshotMade) -> Value {
+    let files = i64::try_from(made.files).unwrap_or(i64::MAX);
+    let mut pairs = vec![("name", Value::str(name)), ("files", Value::int(files))];
+    if !made.left_out.is_empty() {
+        let named = made.left_out.iter().take(MAX_LEFT_OUT).map(|path| Value::str(path.as_str()));
+        let count = made.left_out.len();
+        let warning = format!(
+            "{count} left out, because text below a `:crypt:` heading stands in the clear there; encrypt it and make \
+             another snapshot"
+        );
+        pairs.push(("left-out", Value::list(named)));
+        pairs.push(("warning", Value::str(warning)));
+    }
+    Value::plist(pairs)
 }
 
 fn changed(path: &FilePath) -> String {

@@ -11,6 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::tls::CertPrincipal;
+use bridle_host::Readership;
 use bridle_loop::{Access, Asker};
 
 use crate::numbered::numbered;
@@ -22,6 +23,9 @@ const OVERFLOW_UID: u32 = 65534;
 
 /// The name of whoever is not known.
 pub(crate) const ANONYMOUS: &str = "anonymous";
+
+/// The names under which time asks, in the session that it was told to.
+const TIME: [&str; 2] = ["schedule", "heartbeat"];
 
 /// What the name of a local program over HTTP begins with.
 const LOCAL_HTTP: &str = "local-http:";
@@ -137,6 +141,20 @@ impl Principal {
         Asker { owner: self.is_for_owner(), ..Asker::new(&self.text()) }
     }
 
+    /// Readers of what is recorded in a session that `session_owner` began, while it is done for `asker`. Those of
+    /// a session are its owner and the owners of the daemon; a token may have been given to a program that is not to
+    /// see everything, so its session is the owner's alone only if it administers, and asks itself.
+    pub(crate) fn readership(asker: &Asker, session_owner: &str) -> Readership {
+        let is_of_owner = ["uid:", "key:"].iter().any(|way| session_owner.starts_with(way))
+            || session_owner == "stdio";
+        let is_time = TIME.contains(&&*asker.principal);
+        let asks_itself = asker.owner && *asker.principal == *session_owner;
+        match asks_itself || (is_of_owner && (asker.owner || is_time)) {
+            true => Readership::Owners,
+            false => Readership::Others,
+        }
+    }
+
     /// Tells whether a session that the principal named `began` began is the owner's alone.
     pub(crate) fn is_owners_alone(began: &str) -> bool {
         ["uid:", "key:", "token:"].iter().any(|way| began.starts_with(way)) || began == "stdio"
@@ -160,6 +178,9 @@ impl fmt::Display for Principal {
 
 #[cfg(test)]
 mod tests {
+    use bridle_host::Readership;
+    use bridle_loop::Asker;
+
     use super::{OVERFLOW_UID, Principal};
     use crate::tokens::{Owner, Scope, TokenGrant, TokenId};
 
@@ -197,6 +218,32 @@ mod tests {
             assert!(!who.is_owner() && !who.asker().owner, "{who}");
             assert!(!Principal::is_owners_alone(&who.name()), "{who}");
         }
+    }
+
+    #[test]
+    fn only_owners_read_an_owners_session() {
+        let check = |asker: &str, owner: bool, session: &str, expect: Readership| {
+            let asker = Asker { owner, ..Asker::new(asker) };
+            let readers = Principal::readership(&asker, session);
+            assert_eq!(readers, expect, "{asker:?} in a session of {session}");
+        };
+        let (owners, others) = (Readership::Owners, Readership::Others);
+        check("uid:1000", true, "uid:1000", owners);
+        check("key:laptop", true, "uid:1000", owners);
+        check("stdio", true, "stdio", owners);
+        check("schedule", false, "uid:1000", owners);
+        check("heartbeat", false, "key:laptop", owners);
+        check("token:0123456789", true, "token:0123456789", owners);
+        // Who may not administer does not see everything, and what it began is read by it.
+        check("token:0123456789", false, "token:0123456789", others);
+        check("token:0123456789", false, "uid:1000", others);
+        check("schedule", false, "token:0123456789", others);
+        check("uid:1000", true, "token:0123456789", others);
+        check("uid:1000", true, "local-tcp:1000", others);
+        check("schedule", false, "local-tcp:1000", others);
+        check("local-tcp:1000", false, "local-tcp:1000", others);
+        check("local-http:1000", false, "uid:1000", others);
+        check("anonymous", false, "anonymous", others);
     }
 
     #[test]

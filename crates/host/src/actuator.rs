@@ -24,9 +24,10 @@ pub trait Act: Send + Sync {
     fn act(&self, order: &Order, around: &mut Surroundings<'_>) -> Outcome;
 
     /// What is to be judged in the place of a payload that somebody proposes: the same, with what has
-    /// to be known about it. Blocks; `None` leaves it as it is.
-    fn prepare(&self, payload: &Value) -> Option<Value> {
-        let _ = payload;
+    /// to be known about it. `readers` can see what is put there, whatever is decided, so nothing is
+    /// looked at that they may not see. Blocks; `None` leaves it as it is.
+    fn prepare(&self, payload: &Value, readers: Readership) -> Option<Value> {
+        let _ = (payload, readers);
         None
     }
 
@@ -41,6 +42,16 @@ pub trait Act: Send + Sync {
         let _ = (order, record);
         Told::Unknown
     }
+}
+
+/// Readers of what is put into a payload before it is judged: it is recorded, and comes back with the stream of
+/// its session, also when the proposal is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readership {
+    /// Owners of the daemon alone.
+    Owners,
+    /// Others, too.
+    Others,
 }
 
 /// What is known of an order that was begun.

@@ -14,7 +14,7 @@ use bridle_loop::{
 };
 use bridle_sexp::Value;
 
-use crate::actuator::{Act, Registry, Surroundings, Told};
+use crate::actuator::{Act, Readership, Registry, Surroundings, Told};
 use crate::builtin::{self, Others, Said, Slash};
 use crate::cancel::Cancel;
 use crate::error::Error;
@@ -134,17 +134,18 @@ impl Host {
         self.registry.list()
     }
 
-    /// Whether something has to be found out about what is proposed to this target.
-    pub fn prepares(&self, target: &Name, payload: &Value) -> Option<Value> {
-        self.registry.find(target)?.prepare(payload)
+    /// Finds out what has to be known about what is proposed to this target, as far as `readers` may see it.
+    pub fn prepares(&self, target: &Name, payload: &Value, readers: Readership) -> Option<Value> {
+        self.registry.find(target)?.prepare(payload, readers)
     }
 
     /// Lets actuators find out what has to be known about proposals before they are judged. Blocks
     /// if one of them is for such an actuator.
-    pub fn prepare(&self, proposals: &mut [Proposal]) {
+    pub fn prepare(&self, proposals: &mut [Proposal], readers: Readership) {
         for proposal in proposals {
             let target = proposal.target.as_ref();
-            let prepared = target.and_then(|target| self.prepares(target, &proposal.payload));
+            let prepared =
+                target.and_then(|target| self.prepares(target, &proposal.payload, readers));
             if let Some(prepared) = prepared {
                 proposal.payload = prepared;
             }

@@ -30,7 +30,7 @@ mod actuator;
 mod cancel;
 mod error;
 
-pub use actuator::{Act, Surroundings, Told};
+pub use actuator::{Act, Readership, Surroundings, Told};
 pub use cancel::Cancel;
 pub use error::Error;
 pub use facts::{Facts, SessionFact, SessionList, StatusFact, Whose};

@@ -361,6 +361,15 @@ impl Action {
         }
     }
 
+    /// The daemon's reason why it cannot be done, if it found one before it was judged. `payload` is what the
+    /// action was read from.
+    pub(crate) fn fault<'a>(&'a self, payload: &'a Value) -> Option<&'a str> {
+        match self {
+            Self::Snapshot { .. } => payload.get(PREPARED)?.get("fault")?.as_str(),
+            _ => self.prepared()?.fault.as_deref(),
+        }
+    }
+
     /// Whether it is administration of the daemon, which only an owner may ask for.
     pub fn is_administration(&self) -> bool {
         matches!(self, Self::Forget { .. } | Self::Fork { .. })

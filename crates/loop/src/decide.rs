@@ -350,7 +350,7 @@ impl Case<'_> {
             };
             (code, fault.to_string())
         })?;
-        if let Some(fault) = action.prepared().and_then(|prepared| prepared.fault.as_deref()) {
+        if let Some(fault) = action.fault(&self.payload) {
             return Err((Code::Refused, fault.to_owned()));
         }
         let least = self.state.limits.schedule_min_ms;

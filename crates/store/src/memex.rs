@@ -6,7 +6,8 @@
 //!
 //! - [`rules`]: what is read, what is private, and the limits; `pattern`: the lines of `.bridleignore`
 //! - [`scan`]: which files there are; [`file`](mod@file): one of them, read without being led astray
-//! - `sheet`: from the bytes of a file to its objects; [`stamp`]: dates; `words`: text as it is searched
+//! - `sheet`: from the bytes of a file to its objects; `tags`: the tags of a file, which say what is private;
+//!   [`stamp`]: dates; `words`: text as it is searched
 //! - `identity`: which heading of now is which one of before
 //! - `schema`, [`index`], `apply`: the tables, and how a change gets into them
 //! - [`catalog`], [`query`], `find`, [`outline`], [`focus`]: what can be asked
@@ -27,6 +28,7 @@ mod identity;
 mod pattern;
 mod schema;
 mod sheet;
+mod tags;
 mod words;
 
 pub use catalog::{Catalog, Duplicate, Object, ObjectKind, Standing, Status};
@@ -36,5 +38,5 @@ pub use index::{Changes, Index, Progress, count_headings, is_in_clear};
 pub use outline::{Outline, OutlinePage};
 pub use query::{Cursor, Hit, Page, Query, Text};
 pub use rules::{Eyes, Rules, Scope};
-pub use scan::{Found, Scan, Skipped, Why};
+pub use scan::{Found, Scan, Skipped, Why, unread_reason};
 pub use stamp::{Dates, Moment, Stamp, StampKind};

@@ -44,7 +44,7 @@ pub use merge::{Conflict, Merged, merge};
 pub use notice::{MAX_NOTICED, Noticed};
 pub use path::FilePath;
 pub use preview::Preview;
-pub use snapshot::SnapshotRow;
+pub use snapshot::{SnapshotMade, SnapshotRow};
 pub use versions::{MEMORY_FILE, Origin, Past, Version, VersionId, Wanted};
 
 use place::Root;
@@ -152,12 +152,17 @@ pub struct Memory {
     connection: Mutex<Connection>,
     /// Tells who has unsaved changes in a file.
     buffers: OnceLock<Buffers>,
+    /// Tells which texts may be kept.
+    keeps: OnceLock<KeepRule>,
     /// Files that were replaced a moment ago. Taken after the connection.
     late: Mutex<Vec<late::Held>>,
 }
 
 /// Tells who has unsaved changes in a file, by its whole path, as messages name them.
 pub type Buffers = Box<dyn Fn(&Path) -> Option<Box<str>> + Send + Sync>;
+
+/// Tells whether the text of a file may be kept as a version.
+pub type KeepRule = Box<dyn Fn(&FilePath, &[u8]) -> bool + Send + Sync>;
 
 impl fmt::Debug for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -177,9 +182,10 @@ impl Memory {
         let protected = options.protected.iter();
         let real = protected.clone().filter_map(|path| path.canonicalize().ok());
         let protected = protected.cloned().chain(real).collect();
-        let (connection, buffers) = (Mutex::new(connection), OnceLock::new());
+        let (connection, buffers, keeps) =
+            (Mutex::new(connection), OnceLock::new(), OnceLock::new());
         let late = Mutex::default();
-        let memory = Self { root, protected, connection, buffers, late };
+        let memory = Self { root, protected, connection, buffers, keeps, late };
         memory.recover()?;
         Ok(memory)
     }
@@ -209,6 +215,17 @@ impl Memory {
     /// Says whom to ask about unsaved changes before a file is written; the first word on it counts.
     pub fn mind_buffers(&self, buffers: Buffers) {
         let _ = self.buffers.set(buffers);
+    }
+
+    /// Says which texts may be kept as versions; the first word on it counts. Without one, all may.
+    pub fn set_keep_rule(&self, rule: KeepRule) {
+        let _ = self.keeps.set(rule);
+    }
+
+    /// Whether the text of a file may be kept.
+    #[must_use]
+    pub fn may_keep(&self, path: &FilePath, bytes: &[u8]) -> bool {
+        self.keeps.get().is_none_or(|keeps| keeps(path, bytes))
     }
 
     /// Refuses a file that must not be written now.

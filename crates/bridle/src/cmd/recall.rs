@@ -169,6 +169,9 @@ fn line(object: &Value) -> String {
     if object.get("private").is_some() {
         line.push_str("  (private)");
     }
+    if object.get("in-clear").is_some() {
+        line.push_str("  (to be encrypted, stands in the clear)");
+    }
     if object.get("encrypted").is_some() {
         line.push_str("  (encrypted)");
     }

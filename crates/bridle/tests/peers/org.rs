@@ -101,3 +101,19 @@ fn org_reads_what_was_meant() {
         property("OUTCOME", "answered".to_owned());
     }
 }
+
+/// The texts of `vectors/org/tags`, and what they say about who is private.
+#[test]
+fn files_are_private_as_the_vectors_say() {
+    let folder = root().join("vectors/org/tags");
+    let entries = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> =
+        entries.filter(|path| path.extension().is_some_and(|end| end == "org")).collect();
+    files.sort();
+    let mut command = Command::new("emacs");
+    command.args(["-Q", "--batch", "-l", "peers/emacs/org-tags.el"]).args(&files);
+    command.current_dir(root());
+    let told = String::from_utf8(finish(command, b"")).unwrap();
+    let known = std::fs::read_to_string(folder.join("emacs.txt")).unwrap();
+    assert_eq!(told, known, "what Emacs says is not what `emacs.txt` has");
+}

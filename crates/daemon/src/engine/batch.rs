@@ -28,6 +28,7 @@ use super::sums::{Act, Sums};
 use super::terms::{AttachmentId, Kind};
 use super::work::{Answering, Back, Work};
 use crate::budget::Load;
+use crate::principal::Principal;
 
 /// The principal of what the engine itself does.
 const ENGINE: &str = "engine";
@@ -227,7 +228,9 @@ impl<'a> Batch<'a> {
 
     fn consult(&self, context: &Context) -> Advice {
         let mut advice = self.host.consult(context);
-        self.host.prepare(&mut advice.proposals);
+        let owner = self.core.state.owner().unwrap_or_default();
+        let readers = Principal::readership(&context.signal.from, owner);
+        self.host.prepare(&mut advice.proposals, readers);
         advice
     }
 

@@ -294,9 +294,9 @@ impl Desk {
     }
 
     async fn prepare(&self, mut works: Vec<Work>) -> Option<Vec<Work>> {
-        let host = self.hub.host();
+        let (host, session) = (self.hub.host(), Arc::clone(&self.session));
         let prepared = tokio::task::spawn_blocking(move || {
-            works.iter_mut().for_each(|work| work.prepare(&host));
+            works.iter_mut().for_each(|work| work.prepare(&host, &session.owner));
             works
         });
         let broke_off =
@@ -367,7 +367,7 @@ impl Desk {
                     }
                 }
                 Undo::Again(work) if gives_up => {
-                    tracing::warn!(session = %self.session.id, %failure, ?work, "not recorded");
+                    tracing::warn!(session = %self.session.id, %failure, work = work.kind(), "not recorded");
                 }
                 Undo::Again(work) => again.push(work),
             }

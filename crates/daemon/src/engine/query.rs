@@ -302,11 +302,12 @@ impl Hub {
         let held = self.find(&id).await?;
         match held {
             Some(held) if self.sees(who, &held.session) => Ok((held, effect)),
-            Some(_) => {
+            None if who.is_owner() => Err(unknown()),
+            // One that there is not is refused like one that is not theirs.
+            _ => {
                 let name = Id::Str(request_id(&id, effect).into());
                 Err(self.forbid(who, Attempt::Answer(Some(&name))))
             }
-            None => Err(unknown()),
         }
     }
 

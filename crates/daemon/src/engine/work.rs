@@ -14,6 +14,7 @@ use super::inbound::Inbound;
 use super::session::Waiter;
 use super::terms::StreamEvent;
 use crate::memory::MEMORY;
+use crate::principal::Principal;
 
 /// One thing for a session to do, in its order.
 #[derive(Debug)]
@@ -110,15 +111,37 @@ impl Work {
         }
     }
 
-    /// Lets the actuator find that out. Blocks.
-    pub(super) fn prepare(&mut self, host: &Host) {
+    /// Lets the actuator find that out, in a session of `owner`, as far as whoever reads that session may see
+    /// it. Blocks.
+    pub(super) fn prepare(&mut self, host: &Host, owner: &str) {
         let Work::Signal(inbound) = self else { return };
         let signal = &inbound.signal;
         let Some(target) = signal.target.as_ref() else { return };
-        if let Some(payload) = host.prepares(target, &signal.payload) {
+        let readers = Principal::readership(&signal.from, owner);
+        if let Some(payload) = host.prepares(target, &signal.payload, readers) {
             // What comes again is recognized by what its sender said.
             inbound.body.get_or_insert_with(|| body_hash(&inbound.signal));
             inbound.signal.payload = payload;
+        }
+    }
+
+    /// The word for its kind, for the log: what was said is nobody's business there.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Work::Signal(_) => "signal",
+            Work::Answer(_) => "answer",
+            Work::Outcome { .. } => "outcome",
+            Work::Drafted { .. } => "draft",
+            Work::Start { .. } => "start",
+            Work::Tick(_) => "tick",
+            Work::Withdraw { .. } => "withdrawal",
+            Work::Ongoing(_) => "question",
+            Work::Recover(_) => "recovery",
+            Work::Begin { .. } => "beginning",
+            Work::Evict => "eviction",
+            Work::Erase { .. } => "erasure",
+            Work::Reach(_) => "reach",
+            Work::Close(_) => "close",
         }
     }
 

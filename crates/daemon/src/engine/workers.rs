@@ -14,6 +14,7 @@ use super::admin;
 use super::hub::Hub;
 use super::session::Session;
 use super::work::Work;
+use crate::principal::Principal;
 
 /// Who says how an act of the host ended.
 const HOST: &str = "host";
@@ -67,7 +68,8 @@ async fn draft(
             }
         };
         let mut draft = host.think(&prompt, &mut show, &cancel)?;
-        host.prepare(&mut draft.proposals);
+        let readers = Principal::readership(&prompt.context.signal.from, &session.owner);
+        host.prepare(&mut draft.proposals, readers);
         Ok(draft)
     });
     match thinking.await {

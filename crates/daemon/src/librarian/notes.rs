@@ -4,7 +4,8 @@
 //! What comes often is kept less often, what is large less often still, and never more than so much at a time: whoever
 //! waits for an edit, or for the disk, does not notice. The last of several versions always gets there.
 
-use std::collections::{BTreeMap, HashMap};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -44,6 +45,8 @@ pub(super) struct Notes<'s> {
     next: Instant,
     /// Whether it was told that the past is full.
     is_told: bool,
+    /// Files of which it was told that they have text in the clear that is to be encrypted.
+    warned: HashSet<String>,
 }
 
 impl<'s> Notes<'s> {
@@ -58,6 +61,7 @@ impl<'s> Notes<'s> {
             resting: HashMap::new(),
             next: Instant::now(),
             is_told: false,
+            warned: HashSet::new(),
         }
     }
 
@@ -122,8 +126,12 @@ impl<'s> Notes<'s> {
         for path in paths {
             self.waiting.remove(path);
         }
-        let rules = self.memex.rules();
-        let may_keep = |bytes: &[u8]| !is_in_clear(bytes, rules);
+        let in_clear: RefCell<Vec<String>> = RefCell::default();
+        let may_keep = |path: &FilePath, bytes: &[u8]| {
+            let is_in_clear = is_in_clear(&self.memex, path.as_str(), bytes);
+            in_clear.borrow_mut().extend(is_in_clear.then(|| path.as_str().to_owned()));
+            !is_in_clear
+        };
         let noticed = match past.notice(&named, (self.shared.clock)(), &may_keep) {
             Ok(noticed) => noticed,
             // They are looked at again when they change, or when the daemon starts.
@@ -132,6 +140,17 @@ impl<'s> Notes<'s> {
                 return 0;
             }
         };
+        let in_clear = in_clear.into_inner();
+        self.warned.retain(|path| !paths.contains(path) || in_clear.contains(path));
+        for path in in_clear {
+            if self.warned.insert(path.clone()) {
+                tracing::warn!(
+                    %path,
+                    "text below a `:crypt:` heading stands in the clear: the file is in no version, snapshot or \
+                     search until it is encrypted"
+                );
+            }
+        }
         let mut all = 0;
         for (path, noticed) in named.iter().zip(noticed) {
             if let Noticed::News(bytes) = noticed {

@@ -13,7 +13,7 @@ use bridle_wire::Code;
 use bridle_wire::oacp::Failure;
 
 use super::ask::{Ask, Snippets};
-use super::{Doing, Shared, Watched};
+use super::{Doing, Shared, UNREADABLE, Watched};
 
 /// Bytes of objects in one answer; a page that is larger is cut, and goes on behind its cursor.
 const MAX_ANSWER: usize = 1 << 20;
@@ -42,6 +42,16 @@ impl Shared {
     /// Answers a question.
     pub(super) fn answer(&self, ask: &Ask, asked: &Asked) -> Result<Value, Failure> {
         let eyes = asked.eyes;
+        self.answer_for(ask, eyes).map_err(|failure| match (eyes, failure.code) {
+            // Why the index cannot be read names folders and files.
+            (Eyes::Public, Code::StoreUnavailable) => {
+                Failure::because(Code::StoreUnavailable, UNREADABLE)
+            }
+            _ => failure,
+        })
+    }
+
+    fn answer_for(&self, ask: &Ask, eyes: Eyes) -> Result<Value, Failure> {
         match ask {
             Ask::Query(query, snippets) => {
                 let text = match snippets {
@@ -106,11 +116,10 @@ impl Shared {
         let within = found.get("relative").and_then(Value::as_str).map(str::to_owned);
         let within = within.ok_or_else(|| Failure::from(Code::UnknownId))?;
         let object = self.read(|catalog| catalog.object(&within, eyes))?;
-        let memex = self.now().memex.clone();
-        let bytes = memex.and_then(|memex| memex.read(&within).ok());
-        let source = match (bytes, eyes) {
-            (Some((bytes, _)), Eyes::Owner) => String::from_utf8_lossy(&bytes).into_owned(),
-            _ => self.read(|catalog| public_text(catalog, &object))?,
+        let memex = self.now().memex.clone().filter(|_| eyes == Eyes::Owner);
+        let source = match memex.and_then(|memex| memex.read(&within).ok()) {
+            Some((bytes, _)) => String::from_utf8_lossy(&bytes).into_owned(),
+            None => self.read(|catalog| public_text(catalog, &object))?,
         };
         Ok(success("source", [("source", text(&source))]))
     }
@@ -128,17 +137,30 @@ impl Shared {
         let more = self.config.roots.iter().filter_map(|root| root.canonicalize().ok());
         let roots: Vec<PathBuf> = [own.clone()].into_iter().chain(more).collect();
         let named = ["$MEMEX_DIR/", "$MEMEX/"].iter().find_map(|start| path.strip_prefix(start));
-        let found = resolve(named.unwrap_or(path), &roots).ok_or_else(nowhere)?;
+        let named = named.unwrap_or(path);
+        let found = match eyes {
+            Eyes::Owner => resolve(named, &roots),
+            Eyes::Public => self.indexed_path(named, &own),
+        };
+        let found = found.ok_or_else(nowhere)?;
         let within = found.strip_prefix(&own).ok().and_then(Path::to_str);
-        if eyes == Eyes::Public {
-            // That a file exists is told only of what is seen anyway.
-            let name = within.ok_or_else(nowhere)?;
-            self.read(|catalog| catalog.object(name, eyes)).map_err(|_| nowhere())?;
-        }
         let whole = found.to_str().ok_or_else(nowhere)?;
         let mut pairs = vec![("path", text(whole))];
         pairs.extend(within.map(|within| ("relative", text(within))));
         Ok(success("resolve-path", pairs))
+    }
+}
+
+impl Shared {
+    /// Where a path leads for those who do not see everything. Only the index is asked, once, whatever there is: that a
+    /// file exists is told only of what is seen anyway.
+    fn indexed_path(&self, path: &str, own: &Path) -> Option<PathBuf> {
+        let below = Path::new(path).strip_prefix(own).ok().and_then(Path::to_str).unwrap_or(path);
+        let names: Vec<&str> = below.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
+        let name = names.join("/");
+        let found = self.read(|catalog| catalog.object(&name, Eyes::Public)).ok()?;
+        let is_it = found.kind() == ObjectKind::File && found.path == name;
+        (is_it && !below.starts_with('/')).then(|| own.join(name))
     }
 }
 
@@ -149,6 +171,8 @@ impl Doing {
         match self {
             Doing::Starting => vec![state("starting")],
             Doing::Waiting => vec![state("ready")],
+            // How much there is has what is private in it.
+            Doing::Reading(_) if eyes == Eyes::Public => vec![state("indexing")],
             Doing::Reading(progress) => vec![
                 state("indexing"),
                 ("done-files", size(progress.files)),
@@ -169,10 +193,11 @@ fn indexed(catalog: &Catalog, eyes: Eyes) -> Result<Vec<(&'static str, Value)>, 
         ("whole", Value::bool(status.standing == Standing::Whole)),
         ("files", number(status.files)),
         ("headings", number(status.headings)),
-        ("other-files", number(status.others)),
-        ("generation", number(status.generation)),
     ];
+    // Each of them changes with files that others do not see.
     if eyes == Eyes::Owner {
+        pairs.push(("other-files", number(status.others)));
+        pairs.push(("generation", number(status.generation)));
         let skipped = catalog.skipped()?;
         let skipped = skipped.iter().map(|it| {
             Value::plist([("path", text(&it.path)), ("why", Value::keyword(it.why.word()))])
@@ -353,7 +378,11 @@ fn facts(object: &Object, eyes: Eyes) -> Vec<(&'static str, Value)> {
     pairs.extend((!object.tags.is_empty()).then(|| ("tags", list(&object.tags))));
     pairs.extend((!object.inherited.is_empty()).then(|| ("inherited", list(&object.inherited))));
     pairs.extend(object.private.then(|| ("private", Value::bool(true))));
-    pairs.extend(object.encrypted.then(|| ("encrypted", Value::bool(true))));
+    match (object.encrypted, object.in_clear) {
+        (true, false) => pairs.push(("encrypted", Value::bool(true))),
+        (true, true) if eyes == Eyes::Owner => pairs.push(("in-clear", Value::bool(true))),
+        _ => {}
+    }
     pairs
 }
 

@@ -8,7 +8,7 @@ use bridle_org::{Archived, Document, EditError, Heading, NodeId, Origin, Plan, S
 use bridle_store::memory::{self, Error, FilePath, Seen};
 
 use super::sight::Planned as Change;
-use super::{below, told};
+use super::{below, check_read, told};
 
 /// What an edit would change. What goes into another file is written there before it is taken away here:
 /// whenever the process dies, it is somewhere.
@@ -19,6 +19,7 @@ pub(super) fn planned(
 ) -> Result<Vec<Change>, String> {
     let now = |path: &str| {
         let path = below(root, path)?;
+        check_read(root, &path)?;
         let seen = read(&path).map_err(|error| told(&error))?;
         Ok::<_, String>((path, seen))
     };

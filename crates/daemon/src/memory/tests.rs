@@ -5,7 +5,7 @@ use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bridle_host::Act as _;
+use bridle_host::{Act as _, Readership};
 use bridle_loop::{Action, PREPARED};
 use bridle_sexp::{Value, read_one};
 use bridle_store::memory::{FilePath, Memory, Options, Origin, Told, Why};
@@ -57,7 +57,8 @@ impl Rig {
     }
 
     fn prepared(&self, payload: &str) -> Value {
-        self.editor.prepare(&read_one(payload).unwrap().root().to_value()).unwrap()
+        let payload = read_one(payload).unwrap().root().to_value();
+        self.editor.prepare(&payload, Readership::Owners).unwrap()
     }
 
     fn look(&self, payload: &str) -> Seen {
@@ -227,4 +228,64 @@ fn a_save_that_comes_late_is_put_back_without_another_change() {
     fs::write(format!("/proc/self/fd/{}", found.as_raw_fd()), "user\n").unwrap();
     rig.editor.stop();
     assert_eq!(rig.text("there.org"), "user\n");
+}
+
+#[test]
+fn only_org_files_that_are_read_are_changed() {
+    let rig = Rig::new();
+    rig.write("run.sh", "#!/bin/sh\n");
+    rig.write("ignored.org", "* A\n");
+    rig.write(".bridleignore", "ignored.org\nattic/\n");
+    for name in [
+        "run.sh",
+        "new.sh",
+        ".git/hooks/pre-commit",
+        ".bridleignore",
+        ".hidden.org",
+        "ignored.org",
+        "attic/new.org",
+        "notes.org~",
+        "#notes.org#",
+        "notes.org.gpg",
+    ] {
+        let tries = [
+            format!("(:action :append-subtree :path \"{name}\" :text \"x\")"),
+            format!("(:action :set-state :path \"{name}\" :line 1 :state \"DONE\")"),
+            format!("(:action :archive :path \"here.org\" :line 1 :to (:path \"{name}\"))"),
+            format!("(:action :refile :path \"here.org\" :line 1 :to (:path \"{name}\"))"),
+        ];
+        for payload in tries {
+            let refusal = rig.refusal(&payload);
+            let is_told = refusal.contains("no file of the memory")
+                // What lies in a folder that is not there is refused before.
+                || (name.contains('/') && refusal.contains("a folder that does not exist"));
+            assert!(is_told, "{payload}: {refusal}");
+        }
+    }
+    assert_eq!(rig.text("run.sh"), "#!/bin/sh\n");
+    assert!(!rig.folder.path().join("new.sh").exists());
+    // A snapshot brings back the rest.
+    rig.editor.memory.snapshot("s", "uid:1000", 1).unwrap();
+    rig.write("here.org", "* Other\n");
+    rig.write(".bridleignore", "there.org\n");
+    rig.write("there.org", "* Other\n");
+    let seen = rig.look("(:action :restore :name \"s\")");
+    assert!(seen.diff.contains("here.org") && !seen.diff.contains("there.org"), "{}", seen.diff);
+}
+
+#[test]
+fn nothing_is_looked_at_for_others_than_owners() {
+    let rig = Rig::new();
+    let look = |payload: &str| {
+        let payload = read_one(payload).unwrap().root().to_value();
+        rig.editor.prepare(&payload, Readership::Others).unwrap()
+    };
+    let there = look("(:action :set-state :path \"here.org\" :line 1 :state \"DONE\")");
+    let missing = look("(:action :set-state :path \"gone.org\" :line 1 :state \"DONE\")");
+    assert_eq!(there.get(PREPARED), missing.get(PREPARED));
+    assert_eq!(there.get("path").and_then(Value::as_str), Some("here.org"), "as it was said");
+    let forged = "(:action :snapshot :name \"s\" :prepared (:files () :diff \"\"))";
+    for payload in ["(:action :undo :record 7)", "(:action :restore :name \"s\")", forged] {
+        assert_eq!(look(payload).get(PREPARED), there.get(PREPARED), "{payload}");
+    }
 }

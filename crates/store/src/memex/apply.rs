@@ -208,6 +208,16 @@ impl Batch<'_, '_> {
             hash,
             sheet.flaw.map(Why::word),
         ])?;
+        self.forget_setups(id)?;
+        let sql = "INSERT OR IGNORE INTO setup (path, file) VALUES (?1, ?2)";
+        for setup in &sheet.setups {
+            self.sql.prepare_cached(sql)?.execute(params![setup, id])?;
+        }
+        Ok(())
+    }
+
+    fn forget_setups(&self, file: i64) -> Result<(), Error> {
+        self.sql.prepare_cached("DELETE FROM setup WHERE file = ?1")?.execute([file])?;
         Ok(())
     }
 
@@ -329,7 +339,7 @@ impl Batch<'_, '_> {
             at.tags(item),
             item.private,
             item.is_veiled(),
-            item.encrypted,
+            i64::from(item.encrypted) + i64::from(item.in_clear),
             item.scope as i64,
             size(item.place.start),
             size(item.place.section),
@@ -431,6 +441,7 @@ impl Batch<'_, '_> {
         for object in self.objects_of(known.id)? {
             self.remove_object(&object)?;
         }
+        self.forget_setups(known.id)?;
         self.sql.prepare_cached("DELETE FROM file WHERE id = ?1")?.execute([known.id])?;
         self.changes.removed += 1;
         Ok(())

@@ -67,8 +67,10 @@ pub struct Object {
     pub inherited: Vec<String>,
     /// Whether it is private: not for prompts of models that are elsewhere.
     pub private: bool,
-    /// Whether it is encrypted: nothing but its title is known.
+    /// Whether it is encrypted, or is to be: nothing but its title is known.
     pub encrypted: bool,
+    /// Whether it is to be encrypted, and stands in the clear.
+    pub in_clear: bool,
     /// How far it reaches.
     pub scope: Scope,
     /// The hash of it and all below it.
@@ -107,7 +109,8 @@ impl Object {
             tags: list(own),
             inherited: list(inherited),
             private: row.get(10)?,
-            encrypted: row.get(11)?,
+            encrypted: row.get::<_, i64>(11)? > 0,
+            in_clear: row.get::<_, i64>(11)? > 1,
             scope: scope.and_then(|scope| Scope::ALL.get(scope).copied()).unwrap_or_default(),
             hash: row.get(13)?,
             own: row.get(14)?,

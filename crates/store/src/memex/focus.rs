@@ -188,9 +188,10 @@ impl Catalog {
             Some(text) => cut += usize::from(!room.text(at.clone(), text, budget / 2)),
             None => {
                 room.title(at.clone(), budget);
-                let what = match at.encrypted {
-                    true => "texts that are encrypted",
-                    false => "texts that changed since they were indexed",
+                let what = match (at.in_clear, at.encrypted) {
+                    (true, _) => "texts that are to be encrypted",
+                    (false, true) => "texts that are encrypted",
+                    (false, false) => "texts that changed since they were indexed",
                 };
                 left.push(Left { what, count: 1 });
             }

@@ -11,8 +11,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::apply::{Batch, Known, Moves};
 use super::file::Memex;
-use super::rules::Rules;
-use super::scan::{Found, Name, Scan, Trace, Why};
+use super::scan::{Found, Scan, Trace, Why};
 use super::schema::{self, Subject};
 use super::sheet::Sheet;
 use crate::error::Error;
@@ -54,6 +53,14 @@ pub struct Progress {
     pub all_bytes: u64,
 }
 
+impl Progress {
+    /// Nothing of these files is done.
+    fn of(files: &[&Found]) -> Progress {
+        let all_bytes = files.iter().map(|file| file.trace.size).sum();
+        Progress { all_files: files.len(), all_bytes, ..Progress::default() }
+    }
+}
+
 /// What a work has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
@@ -75,10 +82,11 @@ pub fn count_headings(bytes: &[u8]) -> usize {
     super::sheet::count_headings(bytes)
 }
 
-/// Whether a text has something in the clear that is to be encrypted: headings with the tag `crypt`.
+/// Whether the text of the file at `path` has something in the clear that is to be encrypted: below headings with the
+/// tag `crypt`.
 #[must_use]
-pub fn is_in_clear(bytes: &[u8], rules: &Rules) -> bool {
-    super::sheet::is_in_clear(bytes, rules)
+pub fn is_in_clear(memex: &Memex, path: &str, bytes: &[u8]) -> bool {
+    super::sheet::is_in_clear(memex, path, bytes)
 }
 
 /// A file as it was read.
@@ -125,24 +133,24 @@ impl Index {
     ) -> Result<Changes, Error> {
         let known = self.known()?;
         let present: HashSet<&str> = scan.files.iter().map(|file| file.path.as_str()).collect();
-        let gone = known.iter().filter(|(path, _)| !present.contains(path.as_str()));
-        let mut moves =
-            Moves::new(gone.map(|(path, known)| (path.clone(), *known)), known.is_empty());
-        let is_changed =
-            |file: &&Found| known.get(&file.path).is_none_or(|k| k.trace != file.trace);
-        let changed: Vec<&Found> = scan.files.iter().filter(is_changed).collect();
+        let lost: Vec<&String> =
+            known.keys().filter(|path| !present.contains(path.as_str())).collect();
+        let gone = lost.iter().map(|path| ((*path).clone(), known[*path]));
+        let mut moves = Moves::new(gone, known.is_empty());
+        let is_changed = |file: &Found| known.get(&file.path).is_none_or(|k| k.trace != file.trace);
+        let news = scan.files.iter().filter(|file| is_changed(file)).map(|file| &file.path);
+        let led = self.led_by(news.chain(lost.iter().copied()).map(String::as_str))?;
+        let is_due = |file: &&Found| is_changed(file) || led.contains(&file.path);
+        let changed: Vec<&Found> = scan.files.iter().filter(is_due).collect();
         if !changed.is_empty() || !moves.is_empty() {
             self.mark()?;
         }
         // Whatever is in the index for the first time is found by whoever wants all of it.
         if !known.is_empty() {
-            let gone = known.keys().filter(|path| !present.contains(path.as_str())).cloned();
+            let gone = lost.iter().map(|path| (*path).clone());
             self.touched.extend(gone.chain(changed.iter().map(|file| file.path.clone())));
         }
-        let all = changed.iter().map(|file| file.trace.size).sum();
-        let mut progress =
-            Progress { all_files: changed.len(), all_bytes: all, ..Progress::default() };
-        let mut changes = Changes::default();
+        let (mut progress, mut changes) = (Progress::of(&changed), Changes::default());
         let (send, heaps) = mpsc::sync_channel::<Vec<Read>>(HEAPS);
         std::thread::scope(|scope| -> Result<(), Error> {
             scope.spawn(move || read_ahead(memex, &changed, &send));
@@ -183,13 +191,15 @@ impl Index {
     /// # Errors
     /// The index cannot be written.
     pub fn update(&mut self, memex: &Memex, paths: &[String]) -> Result<Changes, Error> {
-        let known = self.known_of(paths)?;
+        let mut paths = paths.to_vec();
+        let led = self.led_by(paths.iter().map(String::as_str))?;
+        paths.extend(led.into_iter().filter(|path| !paths.contains(path)).collect::<Vec<_>>());
+        let known = self.known_of(&paths)?;
         self.mark()?;
         let mut read: Vec<Read> = Vec::new();
         let mut gone: Vec<(String, Known)> = Vec::new();
-        for path in paths {
-            let is_org = Name::of(path.rsplit('/').next().unwrap_or(path)) == Name::Org;
-            let result = match is_org && memex.is_readable(path) {
+        for path in &paths {
+            let result = match memex.is_readable(path) {
                 true => {
                     self.touched.push(path.clone());
                     read_one(memex, path)
@@ -279,6 +289,21 @@ impl Index {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
+    /// The files whose tags follow from one of these: it is their setup file, or that of their setup file.
+    fn led_by<'p>(&self, paths: impl Iterator<Item = &'p str>) -> Result<HashSet<String>, Error> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT f.path FROM setup s JOIN file f ON f.id = s.file WHERE s.path = ?1",
+        )?;
+        let mut led = HashSet::new();
+        for path in paths {
+            let mut rows = statement.query([path])?;
+            while let Some(row) = rows.next()? {
+                led.insert(row.get(0)?);
+            }
+        }
+        Ok(led)
+    }
+
     fn known_of(&self, paths: &[String]) -> Result<HashMap<String, Known>, Error> {
         let mut statement = self.connection.prepare_cached(
             "SELECT id, size, mtime, ctime, inode, content, path FROM file WHERE path = ?1",
@@ -315,7 +340,7 @@ fn read_ahead(memex: &Memex, files: &[&Found], send: &mpsc::SyncSender<Vec<Read>
 
 fn read_one(memex: &Memex, path: &str) -> Result<(Sheet, Trace), Option<Why>> {
     let (bytes, trace) = memex.read(path)?;
-    let sheet = Sheet::read(path, &bytes, memex.rules());
+    let sheet = Sheet::of_file(memex, path, &bytes);
     match sheet.flaw {
         Some(Why::TooManyHeadings) => Err(Some(Why::TooManyHeadings)),
         _ => Ok((sheet, trace)),

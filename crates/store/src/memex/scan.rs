@@ -239,13 +239,26 @@ impl Memex {
     /// Whether a path is one that a scan would find: none of its names is hidden or left out.
     #[must_use]
     pub fn is_readable(&self, path: &str) -> bool {
-        let patterns = patterns(self.root());
-        let mut ends = path.match_indices('/').map(|(at, _)| at);
-        let hidden = path.split('/').any(|name| Name::of(name) == Name::Hidden || name == "..");
-        !hidden
-            && !ends.any(|at| patterns.ignores(&path[..at], true))
-            && !patterns.ignores(path, false)
+        unread_reason(self.root(), path).is_none()
     }
+}
+
+/// The reason why a file of this name, from the top, is not read; `None` for a name that a scan would find.
+#[must_use]
+pub fn unread_reason(root: &Path, path: &str) -> Option<&'static str> {
+    let patterns = patterns(root);
+    let mut ends = path.match_indices('/').map(|(at, _)| at);
+    if path.split('/').any(|name| Name::of(name) == Name::Hidden || name == "..") {
+        return Some("it is hidden, a backup or a lock");
+    }
+    match Name::of(path.rsplit('/').next().unwrap_or(path)) {
+        Name::Org => {}
+        Name::Encrypted => return Some("it is encrypted"),
+        Name::Hidden | Name::Other => return Some("its name does not end with `.org`"),
+    }
+    let is_ignored =
+        ends.any(|at| patterns.ignores(&path[..at], true)) || patterns.ignores(path, false);
+    is_ignored.then_some("`.bridleignore` names it")
 }
 
 /// Takes note of an entry; hands a folder back that is to be looked into.

@@ -20,7 +20,7 @@ pub const INDEX_FILE: &str = "index.db";
 const MARKER: &str = "index.unsynced";
 
 /// Version of the tables, in `user_version`.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// `brdi`, in the file's header.
 const APPLICATION_ID: i32 = 0x6272_6469;
@@ -58,6 +58,14 @@ CREATE TABLE file (
   flaw      TEXT                         -- why it is not all here
 ) STRICT;
 
+-- Files that have a say in the tags of others: `#+SETUPFILE:`. Those that are not there, too.
+CREATE TABLE setup (
+  path      TEXT NOT NULL,
+  file      INTEGER NOT NULL,            -- whose tags follow from it
+  PRIMARY KEY (path, file)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX setup_file ON setup (file);
+
 CREATE TABLE skipped (
   path      TEXT PRIMARY KEY NOT NULL,
   why       TEXT NOT NULL
@@ -78,7 +86,7 @@ CREATE TABLE object (
   tags      TEXT NOT NULL,               -- its own and, behind a blank, inherited ones
   private   INTEGER NOT NULL,
   veiled    INTEGER NOT NULL,            -- 1: some or all of its text is private; its words are in veiled_words
-  encrypted INTEGER NOT NULL,
+  encrypted INTEGER NOT NULL,            -- 1: it is; 2: it is to be, and stands in the clear
   scope     INTEGER NOT NULL,
   start     INTEGER NOT NULL,
   section   INTEGER NOT NULL,

@@ -8,9 +8,11 @@ use std::collections::HashMap;
 
 use bridle_org::{Document, Element, Heading, Kind, Planning, Property, Span, TodoState};
 
+use super::file::Memex;
 use super::rules::{MAX_FACTS, MAX_HEADINGS, MAX_LABEL, MAX_TAGS, Rules, Scope};
 use super::scan::Why;
 use super::stamp::{self, Stamp, StampKind};
+use super::tags::{BYTE_ORDER_MARK, FileTags, heading_tags};
 
 /// The tag of what `org-crypt` encrypts, with all below it.
 const CRYPT: &str = "crypt";
@@ -18,8 +20,9 @@ const CRYPT: &str = "crypt";
 /// The tag of a project.
 const PROJECT: &str = "project";
 
-/// How encrypted text begins.
+/// How encrypted text begins and ends.
 const PGP: &str = "-----BEGIN PGP MESSAGE-----";
+const PGP_END: &str = "-----END PGP MESSAGE-----";
 
 /// A hash of 32 bytes.
 pub(crate) type Digest = [u8; 32];
@@ -37,6 +40,8 @@ pub(crate) struct Sheet {
     pub(crate) flaw: Option<Why>,
     /// Whether something stands in it that is to be encrypted and is not.
     pub(crate) in_clear: bool,
+    /// The files that its tags follow from, besides itself.
+    pub(crate) setups: Vec<String>,
 }
 
 /// An object.
@@ -62,7 +67,10 @@ pub(crate) struct Item {
     /// Where it begins, where the next heading begins, where all below it ends.
     pub(crate) place: Place,
     pub(crate) private: bool,
+    /// Whether it is encrypted, or is to be.
     pub(crate) encrypted: bool,
+    /// Whether it is to be, and stands in the clear.
+    pub(crate) in_clear: bool,
     pub(crate) scope: Scope,
     /// What is searched: the text, and the text of private drawers.
     pub(crate) text: String,
@@ -95,27 +103,54 @@ impl Item {
 }
 
 impl Sheet {
-    /// Reads a file of that name. Every file is an Org file.
+    /// Reads a file of a Memex, which has the setup files that it may lead to.
+    pub(crate) fn of_file(memex: &Memex, path: &str, bytes: &[u8]) -> Sheet {
+        Sheet::read_in(Some(memex), path, bytes, memex.rules())
+    }
+
+    /// Reads a file of that name, of no Memex.
+    #[cfg(test)]
     pub(crate) fn read(name: &str, bytes: &[u8], rules: &Rules) -> Sheet {
-        let content = blake3::hash(bytes).into();
-        let is_text = std::str::from_utf8(bytes).is_ok();
-        let flaw = (!is_text).then_some(Why::NotUtf8);
-        if count_headings(bytes) > MAX_HEADINGS {
-            let flaw = Some(Why::TooManyHeadings);
-            return Sheet { content, items: Vec::new(), tags: Vec::new(), flaw, in_clear: false };
-        }
-        let document = Document::read(bytes);
-        let mut writer = Writer {
-            rules,
-            bytes,
-            elements: document.elements(),
-            sheet: Sheet { content, items: Vec::new(), tags: Vec::new(), flaw, in_clear: false },
-            numbers: HashMap::new(),
+        Sheet::read_in(None, name, bytes, rules)
+    }
+
+    /// Reads a file of that name. Every file is an Org file.
+    fn read_in(memex: Option<&Memex>, name: &str, bytes: &[u8], rules: &Rules) -> Sheet {
+        let mut sheet = Sheet {
+            content: blake3::hash(bytes).into(),
+            items: Vec::new(),
+            tags: Vec::new(),
+            flaw: std::str::from_utf8(bytes).is_err().then_some(Why::NotUtf8),
+            in_clear: false,
+            setups: Vec::new(),
         };
+        if count_headings(bytes) > MAX_HEADINGS {
+            sheet.flaw = Some(Why::TooManyHeadings);
+            return sheet;
+        }
+        // Emacs does not show the mark: what stands behind it is the first line.
+        let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+        let document = Document::read(text);
+        let mut tags = FileTags::find(name, text, &document, rules, memex);
+        sheet.setups = std::mem::take(&mut tags.setups);
+        let elements = document.elements();
+        let numbers = HashMap::new();
+        let mut writer = Writer { rules, bytes: text, elements, sheet, numbers, file_tags: &tags };
         writer.file(name, &document);
         writer.headings(&document);
-        writer.sheet.seal();
-        writer.sheet
+        let mut sheet = writer.sheet;
+        sheet.seal();
+        sheet.shift(bytes.len() - text.len());
+        sheet
+    }
+
+    /// Moves all places behind what was left out at the beginning.
+    fn shift(&mut self, bytes: usize) {
+        for Item { place, .. } in &mut self.items {
+            place.start += bytes;
+            place.section += bytes;
+            place.end += bytes;
+        }
     }
 
     /// The hashes of the objects with all below them, from the last to the first: what is below comes behind.
@@ -149,10 +184,11 @@ pub(crate) fn count_headings(bytes: &[u8]) -> usize {
 
 /// Whether a text has something in the clear that `org-crypt` is to encrypt: what stands so in a file that was saved
 /// must not stay anywhere.
-pub(crate) fn is_in_clear(bytes: &[u8], rules: &Rules) -> bool {
-    let has_tag =
-        bytes.windows(CRYPT.len()).any(|word| word.eq_ignore_ascii_case(CRYPT.as_bytes()));
-    has_tag && Sheet::read("", bytes, rules).in_clear
+pub(crate) fn is_in_clear(memex: &Memex, path: &str, bytes: &[u8]) -> bool {
+    let has = |wanted: &str| {
+        bytes.windows(wanted.len()).any(|word| word.eq_ignore_ascii_case(wanted.as_bytes()))
+    };
+    (has(CRYPT) || has("setupfile")) && Sheet::of_file(memex, path, bytes).in_clear
 }
 
 /// The hash of an object with these below it.
@@ -245,6 +281,7 @@ struct Writer<'w> {
     sheet: Sheet,
     /// The number of each tag.
     numbers: HashMap<String, usize>,
+    file_tags: &'w FileTags,
 }
 
 impl Writer<'_> {
@@ -253,7 +290,7 @@ impl Writer<'_> {
         let stem = name.rsplit('/').next().unwrap_or(name);
         let title = document.title().map(|title| label(&title)).filter(|title| !title.is_empty());
         let place = Place { start: 0, section: end, end: self.bytes.len(), line: 1 };
-        let tags: Vec<&[u8]> = document.file_tags().collect();
+        let tags: Vec<&[u8]> = self.file_tags.tags.iter().map(Vec::as_slice).collect();
         let mut item = Item {
             title: title.unwrap_or_else(|| stem.to_owned()),
             declared: document.file_property("ID").map(|id| label(&id)).filter(|id| !id.is_empty()),
@@ -263,6 +300,7 @@ impl Writer<'_> {
         };
         let scope = document.file_property("SCOPE").and_then(|word| Scope::parse(&label(&word)));
         self.tag(&mut item, &tags, scope);
+        item.private |= self.file_tags.is_uncertain;
         self.text(&mut item, Span { start: 0, end });
         self.sheet.items.push(item);
     }
@@ -275,6 +313,9 @@ impl Writer<'_> {
             if heading.span.start < sealed_until {
                 // Of what is encrypted, nothing can be a heading.
                 self.sheet.in_clear = true;
+                if let Some((item, _)) = open.last() {
+                    self.sheet.items[*item].in_clear = true;
+                }
                 continue;
             }
             while open.len() > 1 && open.last().is_some_and(|(_, level)| *level >= heading.level) {
@@ -307,7 +348,10 @@ impl Writer<'_> {
             ..Item::default()
         };
         let scope = heading.property("SCOPE").and_then(|word| Scope::parse(&label(&word)));
-        self.tag(&mut item, &heading.tags, scope);
+        let line = heading.span.of(self.bytes);
+        let mut tags = heading.tags.clone();
+        tags.extend(heading_tags(line).filter(|tag| !heading.tags.contains(tag)));
+        self.tag(&mut item, &tags, scope);
         item.stamps.extend(stamp::all(heading.title, MAX_FACTS));
         self.text(&mut item, heading.section);
         item
@@ -319,7 +363,7 @@ impl Writer<'_> {
         let mut is_project = false;
         for tag in own {
             let tag = label(tag);
-            private |= self.rules.is_private_tag(&tag);
+            private |= self.rules.is_private_tag(&tag) || self.file_tags.has_member(&tag);
             item.encrypted |= tag.eq_ignore_ascii_case(CRYPT);
             is_project |= tag.eq_ignore_ascii_case(PROJECT);
             let number = self.number(tag);
@@ -382,7 +426,12 @@ impl Writer<'_> {
         stamps.truncate(MAX_FACTS);
         let below = self.bytes.get(body..section.end).unwrap_or_default();
         let is_sealed = text.trim_start().starts_with(PGP);
-        self.sheet.in_clear |= item.encrypted && !is_sealed && !text.trim().is_empty();
+        // What was written behind the message is not encrypted with it.
+        let is_whole =
+            is_sealed && text.trim_end().ends_with(PGP_END) && text.matches(PGP).count() == 1;
+        let is_empty = text.trim().is_empty() && hidden.trim().is_empty();
+        item.in_clear = item.encrypted && !is_empty && !(is_whole && hidden.trim().is_empty());
+        self.sheet.in_clear |= item.in_clear;
         item.encrypted |= is_sealed;
         if item.encrypted {
             stamps.retain(|stamp| !matches!(stamp.kind, StampKind::Active | StampKind::Inactive));

@@ -124,6 +124,10 @@ impl Memory {
                 return Err(Error::Changed { path: change.path.clone() });
             }
             let bytes = seen.as_ref().map(|seen| &*seen.bytes);
+            let texts = [bytes, change.after.as_deref()];
+            if texts.into_iter().flatten().any(|text| !self.may_keep(&change.path, text)) {
+                return Err(Error::InClear { path: change.path.clone() });
+            }
             versions::notice(&begun, &change.path, bytes, why.at)?;
             let label = label()?;
             let version = versions::plan(&begun, change, why, &label)?;

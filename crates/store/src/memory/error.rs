@@ -74,6 +74,15 @@ pub enum Error {
         /// The shell.
         by: Box<str>,
     },
+    /// Something in it is to be encrypted and is not: every version is kept, and that is not to be.
+    #[error(
+        "`{path}` has text in the clear below a `:crypt:` heading, and bridle keeps every version of what it changes; \
+         encrypt it first (`M-x org-encrypt-entries`)"
+    )]
+    InClear {
+        /// The file.
+        path: FilePath,
+    },
     /// It is among what is never written: policies, configuration, state.
     #[error("`{path}` is protected and never written by bridle")]
     Protected {

@@ -29,7 +29,7 @@ pub enum Noticed {
 }
 
 impl Memory {
-    /// Looks at files that others may have written, and keeps what is new. `may_keep` is shown the bytes of each.
+    /// Looks at files that others may have written, and keeps what is new. `may_keep` is shown each of them.
     /// A file nothing is known of is news as it is; one that is gone is a version without bytes.
     ///
     /// # Errors
@@ -38,7 +38,7 @@ impl Memory {
         &self,
         paths: &[FilePath],
         at: i64,
-        may_keep: &dyn Fn(&[u8]) -> bool,
+        may_keep: &dyn Fn(&FilePath, &[u8]) -> bool,
     ) -> Result<Vec<Noticed>, Error> {
         let mut connection = self.lock();
         without_waiting(&mut connection, |connection| {
@@ -50,7 +50,7 @@ impl Memory {
                         true => Noticed::News(0),
                         false => Noticed::Same,
                     },
-                    Some(Some(bytes)) if may_keep(&bytes) => {
+                    Some(Some(bytes)) if may_keep(path, &bytes) => {
                         match versions::notice(&begun, path, Some(&bytes), at)? {
                             true => Noticed::News(bytes.len() as u64),
                             false => Noticed::Same,

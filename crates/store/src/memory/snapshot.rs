@@ -9,6 +9,7 @@ use super::undo::View;
 use super::versions;
 use super::{Change, Memory, blobs};
 use crate::append::valid_session_name;
+use crate::memex::unread_reason;
 use crate::record::Hash;
 use crate::schema::{count, int};
 
@@ -47,13 +48,21 @@ pub struct SnapshotRow {
     pub files: u64,
 }
 
+/// A snapshot that was just made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SnapshotMade {
+    /// How many files it has.
+    pub files: usize,
+    /// Files that it does not have, because their text may not be kept.
+    pub left_out: Vec<FilePath>,
+}
+
 impl Memory {
-    /// Keeps all files as they are now under a name; returns how many. A file that cannot be read is
-    /// left out.
+    /// Keeps all files as they are now under a name. A file that cannot be read, or that no index reads, is left out.
     ///
     /// # Errors
     /// The name is taken or cannot be one, or there are too many files.
-    pub fn snapshot(&self, name: &str, principal: &str, at: i64) -> Result<usize, Error> {
+    pub fn snapshot(&self, name: &str, principal: &str, at: i64) -> Result<SnapshotMade, Error> {
         // The same names as sessions have: they are typed.
         if !valid_session_name(name) {
             return Err(Error::SnapshotName(name.into()));
@@ -63,12 +72,20 @@ impl Memory {
         }
         self.look_at_late(&self.lock(), at)?;
         let mut kept: Vec<(FilePath, Hash)> = Vec::new();
+        let mut left_out = Vec::new();
         for batch in self.root.files()?.chunks(BATCH) {
             let mut connection = self.lock();
             let begun = versions::begin(&mut connection)?;
             for path in batch {
                 let seen = self.root.find(path).and_then(|spot| super::swap::read(&spot));
+                if unread_reason(self.root(), path.as_str()).is_some() {
+                    continue;
+                }
                 if let Ok(Some(seen)) = seen {
+                    if !self.may_keep(path, &seen.bytes) {
+                        left_out.push(path.clone());
+                        continue;
+                    }
                     versions::notice(&begun, path, Some(&seen.bytes), at)?;
                     kept.push((path.clone(), seen.hash));
                 }
@@ -86,7 +103,7 @@ impl Memory {
             begun.prepare_cached(sql)?.execute(row)?;
         }
         begun.commit()?;
-        Ok(kept.len())
+        Ok(SnapshotMade { files: kept.len(), left_out })
     }
 
     /// What brings the files of a snapshot back: all, or one of them.

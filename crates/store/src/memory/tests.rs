@@ -59,7 +59,7 @@ impl Rig {
     }
 
     fn notice(&self, name: &str, at: i64) -> Noticed {
-        self.memory.notice(&[path(name)], at, &|_| true).unwrap()[0]
+        self.memory.notice(&[path(name)], at, &|_, _| true).unwrap()[0]
     }
 
     fn change(&self, name: &str, after: Option<&str>) -> Change {
@@ -263,7 +263,8 @@ fn what_others_write_is_a_version_once() {
 #[test]
 fn what_others_write_is_not_kept_when_it_is_too_large_no_file_or_not_to_be_kept() {
     let rig = Rig::new(&[("a.org", "secret\n")]);
-    let withheld = rig.memory.notice(&[path("a.org")], 1, &|bytes| bytes != b"secret\n").unwrap();
+    let withheld =
+        rig.memory.notice(&[path("a.org")], 1, &|_, bytes| bytes != b"secret\n").unwrap();
     assert_eq!(withheld, [Noticed::Passed]);
     let file = fs::File::create(rig.file("large.org")).unwrap();
     file.set_len(MAX_NOTICED + 1).unwrap();
@@ -359,9 +360,30 @@ fn a_file_that_a_program_is_about_to_write_is_left_alone() {
 }
 
 #[test]
+fn what_may_not_be_kept_is_in_no_version_and_no_snapshot() {
+    let rig = Rig::new(&[("open.org", "open\n"), ("clear.org", "hush\n"), ("lost.org", "lost\n")]);
+    fs::write(rig.file(".bridleignore"), "lost.org\n").unwrap();
+    let hides = |bytes: &[u8]| bytes.windows(4).any(|word| word == b"hush");
+    rig.memory.set_keep_rule(Box::new(move |_, bytes| !hides(bytes)));
+    let made = rig.memory.snapshot("all", "uid:1000", 1).unwrap();
+    assert_eq!((made.files, made.left_out), (1, vec![path("clear.org")]));
+    assert_eq!(rig.memory.restore("all", None).unwrap(), []);
+    // Neither as it was nor as it would be.
+    for (name, after) in [("clear.org", "sealed\n"), ("open.org", "hush\n"), ("new.org", "hush\n")]
+    {
+        let refused = rig.memory.apply(&[rig.change(name, Some(after))], &why(10));
+        assert!(matches!(refused, Err(Error::InClear { .. })), "{name}: {refused:?}");
+    }
+    assert_eq!(rig.text("open.org"), "open\n");
+    let kept = fs::read(rig.state.path().join("memory.db")).unwrap();
+    let log = fs::read(rig.state.path().join("memory.db-wal")).unwrap_or_default();
+    assert!(!hides(&kept) && !hides(&log), "it is in the past");
+}
+
+#[test]
 fn snapshots_come_back() {
     let rig = Rig::new(&[("a.org", "a\n"), ("in/b.org", "b\n"), ("c.txt", "c\n"), (".h.org", "")]);
-    assert_eq!(rig.memory.snapshot("before", "uid:1000", 5).unwrap(), 2);
+    assert_eq!(rig.memory.snapshot("before", "uid:1000", 5).unwrap().files, 2);
     let again = rig.memory.snapshot("before", "uid:1000", 6);
     assert!(matches!(again, Err(Error::SnapshotExists(_))));
     assert!(matches!(rig.memory.snapshot("a/b", "x", 6), Err(Error::SnapshotName(_))));

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use bridle_loop::Actuator;
 use bridle_sexp::Value;
+use bridle_store::memex::{Memex, is_in_clear};
 use bridle_store::memory::{Memory, Options};
 use bridle_wire::Code;
 use bridle_wire::oacp::Failure;
@@ -93,7 +94,14 @@ impl Files {
     /// The folder or its past cannot be used.
     fn open(&self, root: &Path) -> Result<Arc<Memory>, Error> {
         let options = Options { root: root.to_owned(), protected: self.protected.clone() };
-        Ok(Arc::new(Memory::open(&self.state, &options).map_err(Error::Memory)?))
+        let memory = Memory::open(&self.state, &options).map_err(Error::Memory)?;
+        let (root, rules) = (memory.root().to_owned(), self.rules.rules.clone());
+        memory.set_keep_rule(Box::new(move |path, bytes| {
+            // Opened each time: whoever holds the folder would not hear that it went. What cannot be judged is not kept.
+            let memex = Memex::open(&root, rules.clone());
+            memex.is_ok_and(|memex| !is_in_clear(&memex, path.as_str(), bytes))
+        }));
+        Ok(Arc::new(memory))
     }
 
     /// Lets them be edited.

@@ -166,7 +166,11 @@ impl Index {
         let found = self.entries().filter(|(_, entry)| {
             now.saturating_sub(entry.fact.at) < REPORT_MS
                 && concerns(entry)
-                && entry.fact.place.is_of(path)
+                && match is_owners {
+                    true => entry.fact.place.is_of(path),
+                    // Links are not followed for others: where one leads tells what there is.
+                    false => entry.fact.place.is_named(path),
+                }
         });
         let (session, entry) = found.max_by_key(|(_, entry)| entry.fact.at)?;
         let Fact { by, at, .. } = &entry.fact;

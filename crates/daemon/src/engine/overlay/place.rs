@@ -37,11 +37,16 @@ impl Place {
         }
     }
 
+    /// Tells whether it is the buffer of the file of this name, whatever is there.
+    pub(super) fn is_named(&self, path: &Path) -> bool {
+        matches!(self, Place::File(own) if Path::new(&**own) == plain_path(path))
+    }
+
     /// Tells whether it is the buffer of this file, links followed as far as they lead.
     pub(super) fn is_of(&self, path: &Path) -> bool {
         let Place::File(own) = self else { return false };
         let own = Path::new(&**own);
-        if own == plain_path(path) {
+        if self.is_named(path) {
             return true;
         }
         let real = |path: &Path| std::fs::canonicalize(path).ok();

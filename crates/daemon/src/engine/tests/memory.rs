@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bridle_host::{Act as _, Host, Surroundings, ThinkerChoice};
+use bridle_host::{Act as _, Host, Readership, Surroundings, ThinkerChoice};
 use bridle_loop::{Effect, EffectId, Order, Outcome, Signal, TurnId};
 use bridle_sexp::Value;
 use bridle_store::memory::{Memory, Options};
@@ -291,7 +291,7 @@ fn crashed(state: &Path, root: &Path, crash: Crash) {
     let editor = Editor::new(Arc::clone(&memory), Box::new(|| 1), RollbackChoice::Ask);
     let host = Host::new(&ThinkerChoice::Builtin, Arc::new(HubFacts::default())).expect("a host");
     let mut asked = signal(RESTORE);
-    asked.payload = editor.prepare(&asked.payload).expect("looked at");
+    asked.payload = editor.prepare(&asked.payload, Readership::Owners).expect("looked at");
     let host = host.with_actuator(MEMORY, Box::new(editor));
     let mut store = Store::open(state, &bridle_store::Options::default()).expect("a store");
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis();
@@ -356,4 +356,88 @@ async fn after_a_crash_it_is_known_what_was_written() {
     let (acted, text) = after_crash(Crash::Started).await;
     assert_eq!(word(&acted, "outcome"), "done", "{acted}");
     assert_eq!(text, TEXT, "what was not done is done");
+}
+
+/// The same for somebody who is not the owner, and everything that is recorded of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_not_the_owner_learns_nothing_from_what_is_refused() {
+    let files = Files::start().await;
+    let shell = files.shell().await;
+    send(&shell, 1, DONE);
+    let (effect, _) = question(&shell).await;
+    say(&files, effect, ":allow").await;
+    shell.body(Kind::Acted).await;
+    let done = last_act(&files);
+    // Both changed the same lines: a conflict, which would be quoted.
+    fs::write(files.file(), files.text().replace("DONE Water", "zanzibar")).expect("ours");
+    send(&shell, 2, "(:action :snapshot :name \"s\")");
+    shell.body(Kind::Acted).await;
+    let guest = files.rig.try_join(stranger(), "theirs", |_| {}).await.expect("attached");
+    let file = files.file().display().to_string();
+    let gone = file.replace("notes.org", "wrong.org");
+    let pairs = [
+        (format!("(:action :undo :record {done})"), "(:action :undo :record 99999)".to_owned()),
+        (
+            "(:action :rollback :session \"work\" :turn 1)".to_owned(),
+            "(:action :rollback :session \"none\" :turn 1)".to_owned(),
+        ),
+        ("(:action :restore :name \"s\")".to_owned(), "(:action :restore :name \"t\")".to_owned()),
+        (
+            "(:action :snapshot :name \"s\")".to_owned(),
+            "(:action :snapshot :name \"t\")".to_owned(),
+        ),
+        (
+            format!("(:action :delete-subtree :path \"{file}\" :id \"water\")"),
+            format!("(:action :delete-subtree :path \"{gone}\" :id \"wrong\")"),
+        ),
+        (
+            format!("(:action :append-subtree :path \"{file}\" :text \"* x\")"),
+            format!("(:action :append-subtree :path \"{gone}\" :text \"* x\")"),
+        ),
+    ];
+    let mut id = 10;
+    for (there, missing) in &pairs {
+        let mut told = Vec::new();
+        for payload in [there, missing] {
+            id += 1;
+            send(&guest, id, payload);
+            told.push(guest.body(Kind::Say).await.get("payload").expect("a payload").to_string());
+        }
+        assert_eq!(told[0], told[1], "{there}");
+        assert!(told[0].contains("owner alone"), "{}", told[0]);
+    }
+    assert!(!files.text().contains("DONE Water"));
+    let reader = Reader::open(files.rig.path()).expect("the record");
+    let filter = Filter { session: Some("theirs".into()), ..Filter::default() };
+    for record in reader.records(Number(0), &filter, 1000).expect("read") {
+        let body = record.body.text().unwrap_or_default().to_owned();
+        assert!(!body.contains("zanzibar") && !body.contains("Seeds"), "{body}");
+    }
+}
+
+/// Questions of sessions that are not theirs are like questions of sessions that are not there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn questions_of_others_are_as_if_not_there() {
+    let files = Files::start().await;
+    let shell = files.shell().await;
+    send(&shell, 1, DONE);
+    let (effect, _) = question(&shell).await;
+    for who in [stranger(), crate::principal::Principal::Anonymous] {
+        for asked in [
+            "(:action :approval :approval \"NAME\")",
+            "(:action :approve :approval \"NAME\" :verdict :allow)",
+        ] {
+            let ask = async |name: String| {
+                let text = asked.replace("NAME", &name);
+                let text = format!("(:type :REQUEST :id 9 :target :system :payload {text})");
+                let query =
+                    Query::of(&message(&text)).expect("for the daemon").expect("well formed");
+                Arc::clone(&files.rig.hub).ask(who.clone(), query, None).await
+            };
+            let there = ask(format!("work-{effect}")).await.expect_err("refused");
+            let missing = ask(format!("none-{effect}")).await.expect_err("refused");
+            assert_eq!(there.to_string(), missing.to_string(), "{who}: {asked}");
+            assert_eq!(there.code, missing.code, "{who}: {asked}");
+        }
+    }
 }

@@ -247,7 +247,9 @@ async fn paths_stay_within_the_memex_and_the_folders_that_are_set() {
     ] {
         let told = memex.ask(owner(), &ask(path)).await.expect(path);
         assert_eq!(told.get("relative").and_then(Value::as_str), Some(relative), "{path}");
-        assert!(memex.ask(stranger(), &ask(path)).await.is_ok(), "{path}");
+        // Links are followed for the owner alone: where one leads tells what there is.
+        let told = memex.ask(stranger(), &ask(path)).await;
+        assert_eq!(told.is_ok(), !path.starts_with("in/"), "{path}");
     }
     for bad in [
         "..",
@@ -373,6 +375,32 @@ async fn what_is_private_reaches_no_stranger_and_no_record() {
             let body = record.body.text().unwrap_or_default().to_lowercase();
             assert!(!body.contains(CANARY), "{body}");
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stranger_is_told_no_numbers_that_hidden_files_change() {
+    let memex =
+        Memex::new(&[("a.org", "* A\n"), ("b.org", "#+FILETAGS: private\n"), ("c.sh", "")]).await;
+    let told = memex.ask(stranger(), "(:action :memex-status)").await.unwrap();
+    assert_eq!(told.get("files").and_then(Value::as_i64), Some(1), "{told}");
+    for key in ["other-files", "generation", "skipped-count", "folder", "hash"] {
+        assert!(told.get(key).is_none(), "{key}: {told}");
+    }
+    let told = memex.ask(owner(), "(:action :memex-status)").await.unwrap();
+    assert_eq!(told.get("other-files").and_then(Value::as_i64), Some(1), "{told}");
+    // A path is what the index says, and nothing else.
+    let root = memex.folder.path().canonicalize().unwrap();
+    let ask = async |path: &str| {
+        let question = format!("(:action :resolve-path :path \"{path}\")");
+        memex.ask(stranger(), &question).await
+    };
+    for path in ["a.org", "./a.org", "$MEMEX/a.org", &root.join("a.org").display().to_string()] {
+        let told = ask(path).await.unwrap();
+        assert_eq!(told.get("relative").and_then(Value::as_str), Some("a.org"), "{path}: {told}");
+    }
+    for path in ["b.org", "c.sh", "d.org", "", "/", "..", "/etc/hosts", "a.org/x", "/a.org"] {
+        assert_eq!(ask(path).await, Err(Code::InvalidValue), "{path}");
     }
 }
 

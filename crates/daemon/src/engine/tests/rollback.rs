@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bridle_host::{Act as _, Host, Surroundings, ThinkerChoice};
+use bridle_host::{Act as _, Host, Readership, Surroundings, ThinkerChoice};
 use bridle_loop::{
     DEFAULT_POLICY, Draft, Effect, EffectId, Fault, Name, Order, Outcome, Proposal, SessionId,
     SignalKind, TurnId,
@@ -260,7 +260,9 @@ fn crashed(config: &Config, root: &Path, crash: Crash) {
     let memory = Arc::new(Memory::open(&config.state, &options).expect("opened"));
     let editor = Editor::new(Arc::clone(&memory), Box::new(|| 1), RollbackChoice::Auto);
     let edit = read_one("(:action :set-state :path \"notes.org\" :id \"water\" :state \"DONE\")");
-    let payload = editor.prepare(&edit.expect("a form").root().to_value()).expect("looked at");
+    let payload = editor
+        .prepare(&edit.expect("a form").root().to_value(), Readership::Owners)
+        .expect("looked at");
     let host = Host::new(&config.thinker, Arc::new(HubFacts::default())).expect("a host");
     let host = host.with_actuator(MEMORY, Box::new(editor));
     let mut store = Store::open(&config.state, &bridle_store::Options::default()).expect("a store");

@@ -402,3 +402,48 @@ fn a_path_that_somebody_names_stays_below_the_roots() {
     check(&sibling, None);
     fs::remove_dir(&sibling).unwrap();
 }
+
+#[test]
+fn a_setup_file_has_a_say_in_the_tags_of_others_whenever_it_changes() {
+    let mut rig = Rig::new();
+    rig.write("a.org", "#+SETUPFILE: sub/one.org\n* A\n").write("b.org", "* B\n");
+    rig.write("sub/one.org", "#+SETUPFILE: two.org\n").write("sub/two.org", "#+TITLE: Two\n");
+    rig.sync();
+    let is_private = |rig: &Rig| rig.titled("A").private;
+    assert!(!is_private(&rig));
+    // The one behind the next, as the system tells it, and as it is found.
+    rig.write("sub/two.org", "#+FILETAGS: private\n");
+    assert_eq!(rig.update(&["sub/two.org"]).read, 3, "both that it leads to, and itself");
+    assert!(is_private(&rig) && !rig.titled("B").private);
+    rig.write("sub/two.org", "#+TITLE: Nothing is private\n");
+    rig.reopen();
+    assert_eq!(rig.sync().read, 3);
+    assert!(!is_private(&rig));
+    // One that goes, and one that comes back: in between nobody knows.
+    rig.rename("sub/two.org", "sub/two.txt");
+    rig.update(&["sub/two.org"]);
+    assert!(is_private(&rig));
+    rig.rename("sub/two.txt", "sub/two.org");
+    rig.sync();
+    assert!(!is_private(&rig));
+    rig.write(".bridleignore", "two.org\n");
+    rig.sync();
+    assert!(is_private(&rig));
+    let public = rig.catalog().object("a.org", Eyes::Public);
+    assert!(public.is_err(), "{public:?}");
+}
+
+#[test]
+fn a_mark_before_the_text_moves_nothing() {
+    let mut rig = Rig::new();
+    rig.write("a.org", "\u{feff}#+FILETAGS: x\nFirst\n* Open\nText\n* Hidden :private:\nhush\n");
+    rig.write("b.org", "\u{feff}* Hidden too :private:\nhush\n* Seen\n");
+    rig.sync();
+    let catalog = rig.catalog();
+    let text = |title: &str, eyes| catalog.text(&rig.titled(title), eyes);
+    assert_eq!(text("Open", Eyes::Public).as_deref(), Some("* Open\nText\n"));
+    assert_eq!(text("Hidden", Eyes::Owner).as_deref(), Some("* Hidden :private:\nhush\n"));
+    assert_eq!(text("Hidden", Eyes::Public), None);
+    assert_eq!(text("a.org", Eyes::Public).as_deref(), Some("#+FILETAGS: x\nFirst\n"));
+    assert!(rig.titled("Hidden too").private && !rig.titled("Seen").private);
+}

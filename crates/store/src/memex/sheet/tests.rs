@@ -1,6 +1,7 @@
 //! Objects of texts: tags, dates, hashes, what is private and what is encrypted.
 
 use super::{Item, Sheet, count_headings, shown};
+use crate::memex::file::Memex;
 use crate::memex::rules::{MAX_HEADINGS, MAX_TAGS, Rules, Scope};
 use crate::memex::scan::Why;
 
@@ -137,7 +138,10 @@ fn text_is_shown_without_private_drawers() {
 #[test]
 fn what_is_to_be_encrypted_and_is_not_is_noticed() {
     let check = |text: &str, expect: bool| {
-        assert_eq!(super::is_in_clear(text.as_bytes(), &Rules::default()), expect, "{text}");
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("setup.org"), "#+FILETAGS: :crypt:\n").unwrap();
+        let memex = Memex::open(folder.path(), Rules::default()).unwrap();
+        assert_eq!(super::is_in_clear(&memex, "a.org", text.as_bytes()), expect, "{text}");
     };
     let sealed = "-----BEGIN PGP MESSAGE-----\nabc\n-----END PGP MESSAGE-----\n";
     check("* A\ntext about crypt\n", false);
@@ -147,4 +151,23 @@ fn what_is_to_be_encrypted_and_is_not_is_noticed() {
     check("* A :x:CRYPT:\nin the clear\n", true);
     check("* A :crypt:\n** below\n", true);
     check("#+FILETAGS: :crypt:\n* A\n", true);
+    check(&format!("* A :crypt:\n{sealed}written behind it\n"), true);
+    check(&format!("* A :crypt:\n{sealed}{sealed}"), true);
+    check(&format!("* A :crypt:\n{sealed}** below\n"), true);
+    check("* A :crypt:\n:private:\nin the clear\n:end:\n", true);
+    check("#+SETUPFILE: setup.org\n* A\n", true);
+}
+
+#[test]
+fn what_stands_in_the_clear_is_not_called_encrypted() {
+    let sealed = "-----BEGIN PGP MESSAGE-----\nabc\n-----END PGP MESSAGE-----\n";
+    let sheet = sheet(&format!(
+        "* Clear :crypt:\nhush\n* Sealed :crypt:\n{sealed}* Both :crypt:\n{sealed}** below\n* Empty :crypt:\n"
+    ));
+    let label = |title| (item(&sheet, title).encrypted, item(&sheet, title).in_clear);
+    assert_eq!(label("Clear"), (true, true));
+    assert_eq!(label("Sealed"), (true, false));
+    assert_eq!(label("Both"), (true, true));
+    assert_eq!(label("Empty"), (true, false));
+    assert!(sheet.items.iter().all(|item| !item.text.contains("hush") && item.title != "below"));
 }
