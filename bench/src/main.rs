@@ -179,7 +179,7 @@ fn options(arguments: &[String]) -> Result<Options> {
         minutes: SOAK_MINUTES,
         quick: false,
         format: Format::Text,
-        bridle: servers::repository().join("target/release/bridle"),
+        bridle: servers::repository().join("target/dist/bridle"),
     };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: builds the daemon and the measuring program of `bench/` in release, and runs it.
+//! `cargo xtask bench`: builds the daemon by the `dist` profile and the measuring program of `bench/`, and runs it.
 //! The rivals' crates belong to that workspace of its own; what is measured is said there and in
 //! `docs/benchmarks.md`.
 
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
         matches!(argument.as_str(), "reader" | "org" | "counts" | "store" | "guard")
     });
     if needs_daemon {
-        Run::cargo(["build", "--release", "--package", "bridle"]).run(console)?;
+        Run::cargo(["build", "--profile", "dist", "--package", "bridle"]).run(console)?;
     }
     let mut measure =
         Run::cargo(["run", "--quiet", "--release", "--manifest-path", "bench/Cargo.toml", "--"]);
@@ -54,6 +54,6 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
     }
     let daemon = std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| root().join("target"), |folder| root().join(folder))
-        .join("release/bridle");
+        .join("dist/bridle");
     measure.args(rest).args(["--bridle".as_ref(), daemon.as_os_str()]).run(console)
 }
