@@ -11,7 +11,9 @@ use bridle_daemon::history::memory::{
 };
 use bridle_daemon::history::{History, StoreError};
 use bridle_sexp::Value;
-use bridle_shell::screen::{neutral_block, neutral_line};
+use bridle_shell::screen::{
+    Column, Screen, Table, local_minute, local_second, neutral_block, neutral_line,
+};
 use bridle_shell::system::{self, Ask, Said};
 use bridle_wire::time::rfc3339;
 
@@ -138,12 +140,36 @@ fn log(args: &args::Log) -> Result<Exit, Failure> {
         ..Wanted::default()
     };
     let versions = past.list(&wanted, args.limit).map_err(store_failure)?;
-    let mut text = String::new();
-    for version in &versions {
-        text.push_str(&if args.json { version_json(version, &[]) } else { line(version) });
-        text.push('\n');
+    print(&listed(&versions, args.json))
+}
+
+/// Versions for people, in a table; or for programs, an object a line.
+fn listed(versions: &[Version], json: bool) -> String {
+    if json {
+        return versions.iter().map(|version| version_json(version, &[]) + "\n").collect();
     }
-    print(&text)
+    let mut table = Table::new([
+        Column::number("VERSION"),
+        Column::text("WHEN"),
+        Column::text("FILE").shrinks(),
+        Column::text("WHAT"),
+        Column::text("BY").shrinks().optional(),
+        Column::number("RECORD"),
+    ]);
+    for version in versions {
+        let Version { id, path, at, record, principal, action, .. } = version;
+        let what = if action.is_empty() { version.origin.word() } else { action };
+        let gone = if version.after.is_none() { " (gone)" } else { "" };
+        table.push_row([
+            &id.to_string(),
+            &local_minute(*at),
+            &format!("{path}{gone}"),
+            what,
+            principal,
+            &record.map_or_else(|| "-".to_owned(), |record| record.to_string()),
+        ]);
+    }
+    table.render(Screen::of_stdout(), "nothing found: no version of this is kept")
 }
 
 fn line(version: &Version) -> String {
@@ -151,7 +177,7 @@ fn line(version: &Version) -> String {
     let what = if action.is_empty() { version.origin.word() } else { action };
     let gone = if version.after.is_none() { " (gone)" } else { "" };
     let record = record.map(|record| format!("  record {record}")).unwrap_or_default();
-    format!("{id}  {}  {path}{gone}  {what} by {principal}{record}", rfc3339(*at))
+    format!("{id}  {}  {path}{gone}  {what} by {principal}{record}", local_second(*at))
 }
 
 fn show(args: &args::Show) -> Result<Exit, Failure> {
@@ -222,33 +248,32 @@ fn at(args: &args::At) -> Result<Exit, Failure> {
         };
         return print_bytes(&bytes(&past, version.after)?.unwrap_or_default());
     }
-    let mut text = String::new();
-    for version in &versions {
-        text.push_str(&if args.json { version_json(version, &[]) } else { line(version) });
-        text.push('\n');
-    }
-    print(&text)
+    print(&listed(&versions, args.json))
 }
 
 fn snapshots(json: bool, state: &StateDir) -> Result<Exit, Failure> {
     let rows = open(state)?.snapshots().map_err(store_failure)?;
     let mut text = String::new();
+    let mut table = Table::new([
+        Column::text("SNAPSHOT").shrinks(),
+        Column::text("WHEN"),
+        Column::number("FILES"),
+        Column::text("BY").shrinks().optional(),
+    ]);
     for row in rows {
-        let (name, at, files) = (&row.name, rfc3339(row.at), row.files);
-        let _ = match json {
-            true => {
-                let pairs = [
-                    ("name", quoted(name)),
-                    ("at", quoted(&at)),
-                    ("principal", quoted(&row.principal)),
-                    ("files", files.to_string()),
-                ];
-                writeln!(text, "{}", object(&pairs))
-            }
-            false => writeln!(text, "{name}  {at}  {files} files, by {}", row.principal),
-        };
+        let files = row.files.to_string();
+        table.push_row([&*row.name, &local_minute(row.at), &files, &*row.principal]);
+        let pairs = [
+            ("name", quoted(&row.name)),
+            ("at", quoted(&rfc3339(row.at))),
+            ("principal", quoted(&row.principal)),
+            ("files", files),
+        ];
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{}", object(&pairs));
     }
-    print(&text)
+    let nothing = "no snapshot yet: `bridle memory snapshot NAME` keeps one";
+    print(&if json { text } else { table.render(Screen::of_stdout(), nothing) })
 }
 
 fn version_json(version: &Version, more: &[(&str, String)]) -> String {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 use bridle_sexp::Value;
+use bridle_shell::client::ErrorAnswer;
 use bridle_shell::screen::{neutral_block, plain_json};
 use bridle_shell::system::{Said, ask_context};
 
@@ -63,6 +64,9 @@ fn paged(mut ask: Asking, paging: args::Paging) -> Result<Exit, Failure> {
     let mut text = String::new();
     for object in told.get("objects").and_then(Value::elements).unwrap_or_default() {
         text.push_str(&line(object));
+    }
+    if text.is_empty() {
+        text.push_str("nothing found\n");
     }
     let exit = print(&text)?;
     if let Some(next) = told.get("next").and_then(Value::as_str) {
@@ -225,7 +229,19 @@ impl Asking {
     fn of(self, peer: Peer) -> Result<Value, Failure> {
         match ask_context(&find(peer)?, Value::plist(self.0))? {
             Said::Done(payload) => Ok(payload),
-            Said::Not(answer) => Err(refused(&answer)),
+            Said::Not(answer) => Err(not_known(&answer)),
         }
+    }
+}
+
+/// Why the memory does not answer, with the way out.
+fn not_known(answer: &ErrorAnswer) -> Failure {
+    match answer.code.as_str() {
+        "unknown-id" => Failure::new(Exit::NoInput, &answer.message).hint(
+            "`bridle memory outline` lists files and headings, `bridle memory query` finds them",
+        ),
+        "invalid-value" | "missing-key" | "wrong-type" => Failure::new(Exit::Data, &answer.message)
+            .hint("`bridle memory query --help` has examples"),
+        _ => refused(answer),
     }
 }

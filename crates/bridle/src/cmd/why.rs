@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use bridle_daemon::history::ledger::{Entry, Moment};
 use bridle_daemon::history::why::{Answer, Decided, Why};
 use bridle_sexp::Value;
-use bridle_shell::screen::plain_json;
+use bridle_shell::screen::{local_second, plain_json};
 use bridle_wire::time::rfc3339;
 
 use super::policy::{describe, policy_json};
@@ -34,7 +34,7 @@ fn why_text(why: &Why) -> String {
         record.number,
         record.kind,
         record.session,
-        rfc3339(record.at),
+        local_second(record.at),
         record.principal
     );
     let mut answers = why.answers.iter().peekable();
@@ -51,7 +51,8 @@ fn why_text(why: &Why) -> String {
 fn answered(answer: &Answer, text: &mut String) {
     let Answer { record, at, principal, answer } = answer;
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "record {record}, {}: {principal} answered {answer}\n", rfc3339(*at));
+    let _ =
+        writeln!(text, "record {record}, {}: {principal} answered {answer}\n", local_second(*at));
 }
 
 fn decision(decided: &Decided, text: &mut String) {
@@ -65,7 +66,7 @@ fn decision(decided: &Decided, text: &mut String) {
         text,
         "record {}, {}: {}, {} to {}, proposed by {} for {}",
         decided.record,
-        rfc3339(decided.at),
+        local_second(decided.at),
         word(body, "verdict"),
         word(body, "action"),
         word(body, "target"),
@@ -143,6 +144,11 @@ pub(crate) fn effects(args: &args::Effects) -> Result<Exit, Failure> {
         text.push_str(&if args.json { entry_json(entry) } else { entry_text(entry) });
         text.push('\n');
     }
+    if !args.json && wanted.is_empty() {
+        let found =
+            if args.open { "nothing found: no effect is open" } else { "nothing was done yet" };
+        let _ = writeln!(text, "{found}");
+    }
     let unknown = wanted.iter().filter(|entry| entry.is_unknown()).count();
     if !args.json && unknown > 0 {
         let _ = writeln!(text, "{unknown} began, and nobody knows how they ended: marked with !");
@@ -153,7 +159,7 @@ pub(crate) fn effects(args: &args::Effects) -> Result<Exit, Failure> {
 fn entry_text(entry: &Entry) -> String {
     let mark = if entry.is_unknown() { '!' } else { ' ' };
     let effect = entry.effect.map_or("?".to_owned(), |effect| effect.to_string());
-    let moment = |moment: &Moment| format!("record {} {}", moment.record, rfc3339(moment.at));
+    let moment = |moment: &Moment| format!("record {} {}", moment.record, local_second(moment.at));
     let mut text = format!(
         "{mark} {}-{effect}  {} to {}  {}\n    intent  {}",
         entry.session,

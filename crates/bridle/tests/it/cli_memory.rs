@@ -18,6 +18,18 @@ fn word_after<'t>(text: &'t str, key: &str) -> &'t str {
     rest.split_whitespace().next().unwrap()
 }
 
+/// The first word of the first row of a table: the latest version.
+fn first_word(table: &str) -> String {
+    let row = table.lines().nth(1).unwrap_or_else(|| panic!("no row in {table}"));
+    row.split_whitespace().next().unwrap().to_owned()
+}
+
+/// The last word of the first row: the record of the latest version.
+fn last_word(table: &str) -> String {
+    let row = table.lines().nth(1).unwrap_or_else(|| panic!("no row in {table}"));
+    row.split_whitespace().last().unwrap().to_owned()
+}
+
 /// Asks until the answer is as wanted: a saved file is heard of in its own time.
 fn until_told(home: &Home, args: &[&str], wanted: impl Fn(&str) -> bool) -> String {
     let mut last = String::new();
@@ -41,8 +53,8 @@ fn what_the_user_writes_is_kept_while_bridle_changes_nothing() {
     let now = ["memory", "at", "2999-01-01", "garden.org"];
     let latest = || {
         let listed = home.run(&log).stdout;
-        assert!(listed.contains("garden.org  seen by user"), "{listed}");
-        listed.split_whitespace().next().unwrap().to_owned()
+        assert!(listed.contains("garden.org  seen  user"), "{listed}");
+        first_word(&listed)
     };
     until_told(&home, &now, |told| told == TEXT);
     let first = latest();
@@ -54,9 +66,9 @@ fn what_the_user_writes_is_kept_while_bridle_changes_nothing() {
     // Made, and gone.
     home.write("memex/new/beds.org", "* Beds\n");
     let beds = ["memory", "log", "new/beds.org"];
-    until_told(&home, &beds, |told| told.contains("beds.org  seen by user"));
+    until_told(&home, &beds, |told| told.contains("beds.org  seen  user"));
     std::fs::remove_file(home.path("memex/new/beds.org")).unwrap();
-    until_told(&home, &beds, |told| told.contains("beds.org (gone)  seen by user"));
+    until_told(&home, &beds, |told| told.contains("beds.org (gone)  seen  user"));
     // What was written while no daemon ran is kept when one does.
     drop(daemon);
     home.write("memex/garden.org", "* While away\n");
@@ -89,11 +101,11 @@ fn a_change_is_shown_done_listed_and_taken_back() {
     assert_eq!(file(), TEXT.replace("TODO", "DONE"));
 
     let listed = home.run(&["memory", "log", "garden.org", "--changes"]);
-    let record = word_after(&listed.stdout, "record ").to_owned();
-    assert!(listed.stdout.contains("garden.org  set-state by uid:"), "{}", listed.stdout);
+    let record = last_word(&listed.stdout);
+    assert!(listed.stdout.contains("garden.org  set-state  uid:"), "{}", listed.stdout);
     let shown = home.run(&["memory", "show", "--record", &record]);
     assert!(shown.stdout.contains("-* TODO Water the beds\n+* DONE"), "{}", shown.stdout);
-    let version = listed.stdout.split_whitespace().next().unwrap().to_owned();
+    let version = first_word(&listed.stdout);
     home.run(&["memory", "diff", &version]).prints("");
     std::fs::write(home.path("memex/garden.org"), file().replace("noon", "ten")).unwrap();
     let since = home.run(&["memory", "diff", &version]);
@@ -166,7 +178,7 @@ fn a_conflict_is_shown_and_nothing_is_written() {
     std::fs::write(&file, "* DONE Water the beds\n").unwrap();
     ask(&home, &["memory", "restore", "monday", "--yes"]).prints("changed garden.org\n");
     let listed = home.run(&["memory", "log", "--changes"]);
-    let record = word_after(&listed.stdout, "record ").to_owned();
+    let record = last_word(&listed.stdout);
     let users = TEXT.replace("TODO", "WAIT");
     std::fs::write(&file, &users).unwrap();
     let refused = ask(&home, &["undo", &record, "--yes"]);
@@ -198,7 +210,7 @@ fn a_folder_is_shown_before_it_is_set_and_asked_after() {
     let found = home.run(&without);
     assert!(found.stdout.contains("Water"), "{found:?}");
     let none = home.run(&[&without[..7], &["noon", "-water"]].concat());
-    assert_eq!(none.stdout, "", "{none:?}");
+    assert_eq!(none.stdout, "nothing found\n", "{none:?}");
 }
 
 #[test]

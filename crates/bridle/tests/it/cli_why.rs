@@ -4,7 +4,10 @@ use bridle_loop::Outcome;
 use bridle_sexp::Value;
 
 use crate::harness::Home;
-use crate::written::{AT_TEXT, Written};
+use crate::written::Written;
+
+/// The same for people, where it is as late as in UTC.
+const AT_LOCAL: &str = "1970-01-01 00:00:01 +00:00";
 
 const EVAL: &str = "(:action :eval :code \"(save-buffer)\")";
 
@@ -80,10 +83,10 @@ fn a_signal_leads_to_what_was_decided_about_it() {
 fn effects_have_their_three_moments() {
     let home = home(Outcome::Done(Value::T));
     home.run(&["effects"]).prints(&format!(
-        "  work-2  eval to emacs  done\n    intent  record 10 {AT_TEXT}\n    \
-         outcome record 11 {AT_TEXT} by uid:7\n"
+        "  work-2  eval to emacs  done\n    intent  record 10 {AT_LOCAL}\n    \
+         outcome record 11 {AT_LOCAL} by uid:7\n"
     ));
-    home.run(&["effects", "--open"]).prints("");
+    home.run(&["effects", "--open"]).prints("nothing found: no effect is open\n");
     let done = home.run(&["effects", "--json", "--session", "work"]);
     let entry: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
     assert_eq!(
