@@ -158,10 +158,8 @@ export class Shell {
     return this.perform(exchange, response, now, unixMs);
   }
 
-  /** A stream begins to come instead of a message. */
-  opened(): void {
-    this.exchange?.stream.connected();
-  }
+  /** A stream begins to come instead of a message: nothing follows from that alone. */
+  opened(): void {}
 
   /** An event of the stream came. */
   event(name: string, data: unknown, now: number, unixMs: number): Action[] {

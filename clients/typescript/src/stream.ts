@@ -71,7 +71,6 @@ export class Broken extends Error {}
 export class Stream {
   lastSeq: number | undefined;
   resumable = false;
-  private greeted = false;
   private readonly folded = new Map<string, { index: number; directive: Json }>();
   private room = MAX_FOLDED;
 
@@ -79,11 +78,6 @@ export class Stream {
     private readonly abilities: Abilities,
     readonly shown: Map<string, Json> = new Map(),
   ) {}
-
-  /** A connection begins: its first event is `open`. */
-  connected(): void {
-    this.greeted = false;
-  }
 
   /** What to show for an event, or the message of `final`. Throws `Broken`. */
   take(name: string, data: unknown): { show: Shown[] } | { final: Json } {
@@ -100,9 +94,8 @@ export class Stream {
     if (!isObject(data) || seq === undefined) return { show: [] };
     const expected = this.lastSeq === undefined ? 0 : this.lastSeq + 1;
     if (seq < expected) return { show: [] };
-    if (seq > expected || (!this.greeted && name !== "open")) throw new Broken("an event is missing");
+    if (seq > expected || (this.lastSeq === undefined && name !== "open")) throw new Broken("an event is missing");
     this.lastSeq = seq;
-    this.greeted = true;
     switch (name) {
       case "open":
         this.resumable = isObject(data["resume"]);

@@ -15,7 +15,7 @@
 //! - `step`: how a run goes on that waits for a yes; `seals`: tokens that only this daemon makes
 //! - `named`: an answer to a question that was asked elsewhere
 //! - `calloff`: a run that is no longer wanted
-//! - `stream`: an answer as events, while it is made
+//! - `stream`: an answer as events, while it is made; `replay`: those that were sent
 //! - `files`: attachments, uploaded once and named by messages
 //! - `ws`, `lines`: requests in frames of a WebSocket, and on lines of standard input; `inside`
 //!   carries them out like those that are posted
@@ -46,6 +46,7 @@ mod pair;
 mod place;
 mod post;
 mod rate;
+mod replay;
 mod run;
 mod seals;
 mod serve;
@@ -98,6 +99,8 @@ pub(crate) struct Http {
     /// Makes and reads continuation tokens.
     seals: Seals,
     followed: calloff::Followed,
+    /// Events of streams that may be taken up.
+    sent: replay::SentStreams,
 }
 
 impl fmt::Debug for Http {
@@ -133,6 +136,7 @@ impl Http {
             seen,
             seals,
             followed,
+            sent: replay::SentStreams::default(),
             files,
         })
     }

@@ -177,9 +177,7 @@ class Shell:
         return self._perform(exchange, response, now, unix_ms)
 
     def opened(self) -> None:
-        """A stream begins to come instead of a message."""
-        if self._exchange:
-            self._exchange.stream.connected()
+        """A stream begins to come instead of a message: nothing follows from that alone."""
 
     def event(self, name: str, data: Any, now: float, unix_ms: float) -> list[Action]:
         """An event of the stream came."""

@@ -93,14 +93,9 @@ class Stream:
     abilities: Abilities
     last_seq: int | None = None
     resumable: bool = False
-    greeted: bool = False
     shown: dict[str, Json] = field(default_factory=dict)
     _folded: dict[str, Json] = field(default_factory=dict)
     _room: int = MAX_FOLDED
-
-    def connected(self) -> None:
-        """A connection begins: its first event is `open`."""
-        self.greeted = False
 
     def take(self, name: str, data: Any) -> list[Display | Progress | Render] | Json:
         """What to show for an event, or the message of `final`. Raises `Broken`."""
@@ -116,10 +111,9 @@ class Stream:
         expected = 0 if self.last_seq is None else self.last_seq + 1
         if seq < expected:
             return []
-        if seq > expected or not self.greeted and name != "open":
+        if seq > expected or self.last_seq is None and name != "open":
             raise Broken("an event is missing")
         self.last_seq = seq
-        self.greeted = True
         if name == "open":
             self.resumable = isinstance(data.get("resume"), dict)
         elif name == "progress":

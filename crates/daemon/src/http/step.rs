@@ -119,7 +119,7 @@ pub(super) fn issue(
 pub(super) fn take(seals: &Seals, bearer: Bearer<'_>) -> Result<Option<Step>, Box<ErrorObject>> {
     let of = |code| Box::new(ErrorObject::of(code));
     let Some(context) = bearer.message.context() else { return Ok(None) };
-    let Some(continuation) = &context.continuation else { return Ok(None) };
+    let Some(continuation) = continuation(context) else { return Ok(None) };
     let token = continuation.continuation_token.as_ref();
     let opened = token.and_then(|token| seals.unseal(token.as_str()));
     let opened = opened.ok_or_else(|| of(Code::ContinuationInvalid))?;
@@ -144,7 +144,16 @@ const MAX_RESULTS: usize = 64;
 pub(super) fn is_results_alone(message: &RequestMessage) -> bool {
     let Some(context) = message.context() else { return false };
     let has_results = !context.directive_results().is_empty();
-    has_results && context.continuation.is_none() && !has_other_work(context)
+    has_results && continuation(context).is_none() && !has_other_work(context)
+}
+
+/// The continuation that a request brings; one that says nothing is none.
+fn continuation(context: &Context) -> Option<&Continuation> {
+    let says_something = |it: &&Continuation| {
+        let Continuation { run_id, sop_id, continuation_token, expires_at } = *it;
+        run_id.is_some() || sop_id.is_some() || continuation_token.is_some() || expires_at.is_some()
+    };
+    context.continuation.as_ref().filter(says_something)
 }
 
 fn has_other_work(context: &Context) -> bool {

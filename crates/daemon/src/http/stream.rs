@@ -2,8 +2,9 @@
 //!
 //! Begun by `post` when the shell asks for it. One task a stream follows the request in its
 //! session and hands events to the body of the response; whoever does not read makes it wait, and
-//! whoever leaves ends it, not the run. The same request with `Last-Event-ID` takes it up again:
-//! what was for display is not repeated, what is still to come and the complete answer are sent.
+//! whoever leaves ends it, not the run. The same request with `Last-Event-ID` takes it up again: it goes
+//! on behind that event, with what was sent (`replay`) as it was sent. After a restart the events are made
+//! again of the record, which has no pieces of text: those that the shell saw are left out.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -30,6 +31,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use super::calloff::Follower;
 use super::marks::Marks;
 use super::post::{self, Heard};
+use super::replay::TakenUp;
 use super::run::{News, Ran, Running};
 use super::signal::About;
 use super::{Http, discovery, fold};
@@ -80,7 +82,8 @@ pub(super) fn respond(
     marks: Marks,
 ) -> Response {
     let (events, receiver) = mpsc::channel(MAX_WAITING);
-    let teller = Teller::new(events, &running, &subject);
+    let taken = http.sent.take_up(&running.name(), subject.last);
+    let teller = Teller::new(events, &running, &subject, taken);
     let task = tell(Arc::clone(http), running, subject, teller, follower);
     http.shared.tasks.spawn(task);
     let mut response = Response::new(Body::new(Events(receiver)));
@@ -119,6 +122,10 @@ struct Teller {
     request: Option<RequestId>,
     /// The number of the next event.
     seq: u64,
+    /// The last event that the shell saw, of a stream that is made again.
+    seen: Option<u64>,
+    /// What was sent before.
+    taken: TakenUp,
     /// Whether the first directive has begun.
     has_begun: bool,
     /// Whether the answer is there.
@@ -126,15 +133,22 @@ struct Teller {
 }
 
 impl Teller {
-    fn new(events: mpsc::Sender<Bytes>, running: &Running, subject: &Subject) -> Teller {
+    fn new(
+        events: mpsc::Sender<Bytes>,
+        running: &Running,
+        subject: &Subject,
+        taken: TakenUp,
+    ) -> Teller {
         let run = running.name();
         Teller {
             events,
             stream: StreamId::new(run.as_str()).expect("a session and a number are short"),
             run,
             request: subject.received.echo.request_id.clone(),
-            seq: subject.last.map_or(0, |last| last.saturating_add(1)),
-            has_begun: false,
+            seq: taken.next.unwrap_or(0),
+            seen: subject.last.filter(|_| taken.next.is_none()),
+            has_begun: taken.has_begun,
+            taken,
             has_ended: false,
         }
     }
@@ -145,7 +159,16 @@ impl Teller {
         mut running: Running,
         subject: &Subject,
     ) -> Result<(), Left> {
-        self.open(subject).await?;
+        for event in std::mem::take(&mut self.taken.missed) {
+            self.put(event).await?;
+        }
+        if self.taken.is_over {
+            self.has_ended = true;
+            return Ok(());
+        }
+        if self.taken.next.is_none() {
+            self.open(subject).await?;
+        }
         let mut signs = tokio::time::interval(KEEP_ALIVE);
         signs.set_missed_tick_behavior(MissedTickBehavior::Delay);
         signs.tick().await;
@@ -230,6 +253,7 @@ impl Teller {
                 error.with_capabilities(supported, denials)
             }
         };
+        self.leave_room(message.response.action_directives.len());
         for (index, directive) in message.response.action_directives.iter().enumerate() {
             self.whole(index, directive).await?;
         }
@@ -240,6 +264,17 @@ impl Teller {
             message: Box::new(message),
         };
         self.say(Event::Final(last)).await
+    }
+
+    /// Sees to it that the end of a stream that is made again has a number that the shell did not see:
+    /// pieces of text, which are not made again, had numbers before.
+    fn leave_room(&mut self, directives: usize) {
+        let begun = u64::from(self.has_begun && directives > 0);
+        let count = u64::try_from(directives).unwrap_or(u64::MAX).saturating_mul(3);
+        let last = self.seq.saturating_add(count).saturating_sub(begun);
+        if let Some(seen) = self.seen.filter(|seen| *seen >= last) {
+            self.seq = seen.saturating_add(1);
+        }
     }
 
     /// Completes a directive: whatever was shown of it, its payload is now this.
@@ -291,7 +326,14 @@ impl Teller {
     }
 
     async fn say(&self, event: Event) -> Result<(), Left> {
-        self.put(event.to_sse().into()).await
+        let bytes = Bytes::from(event.to_sse());
+        let (begins, ends) =
+            (matches!(event, Event::DirectiveStart(_)), matches!(event, Event::Final(_)));
+        self.taken.log.add(self.taken.teller, event.seq(), &bytes, begins, ends);
+        match self.seen {
+            Some(seen) if event.seq() <= seen => Ok(()),
+            _ => self.put(bytes).await,
+        }
     }
 
     async fn put(&self, bytes: Bytes) -> Result<(), Left> {

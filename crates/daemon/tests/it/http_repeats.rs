@@ -123,3 +123,21 @@ async fn who_waits_less_than_it_takes_is_told() {
     assert_eq!(first.code(), Code::EngineTimeout);
     daemon.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_continuation_that_says_nothing_is_none() {
+    let daemon = serving().await;
+    for (id, empty) in [("r1", "{}"), ("r2", r#"{"continuation_token":null,"run_id":null}"#)] {
+        let with = format!("\"continuation\":{empty},\"user_intent\"");
+        let body = intent(id, "desk", "help").replacen("\"user_intent\"", &with, 1);
+        let reply = ask(&daemon, &post(&daemon, &body)).await;
+        assert!(reply.text().starts_with("I am bridle"), "{reply:?}");
+    }
+    let body = intent("r3", "desk", "help").replacen(
+        "\"user_intent\"",
+        "\"continuation\":{\"run_id\":\"desk-1\"},\"user_intent\"",
+        1,
+    );
+    assert_eq!(ask(&daemon, &post(&daemon, &body)).await.code(), Code::ContinuationInvalid);
+    daemon.stop().await.unwrap();
+}

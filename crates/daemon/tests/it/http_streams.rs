@@ -105,10 +105,46 @@ async fn a_stream_is_taken_up_again_also_after_a_restart() {
     let again = format!("{ACCEPT}last-event-id: 0\r\n");
     let events = events(&daemon, &again, &body).await;
     assert_eq!(events[0].seq(), 1);
-    assert_eq!(names(&events)[0], "open");
+    assert_eq!(names(&events)[0], "directive.start");
     assert_eq!(last(&events).response.action_directives[0].text(), Some("at last"));
     // Nothing was admitted here: the first copy was, before.
     assert_eq!(daemon.metric("bridle_messages_admitted_total").await, 0);
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stream_goes_on_with_the_same_numbers_and_data() {
+    let daemon = Daemon::with(scripted(RULES)).await;
+    for (id, said) in [("r1", "talk"), ("r2", "fail"), ("r3", "slow")] {
+        let body = streamed(id, said);
+        let whole = events(&daemon, ACCEPT, &body).await;
+        let text = |events: &[Event]| events.iter().map(Event::to_sse).collect::<Vec<_>>();
+        for last in 0..whole.len() - 1 {
+            let again = format!("{ACCEPT}last-event-id: {last}\r\n");
+            let rest = events(&daemon, &again, &body).await;
+            assert_eq!(text(&rest), text(&whole[last + 1..]), "{said} behind {last}");
+        }
+        assert_eq!(text(&events(&daemon, ACCEPT, &body).await), text(&whole));
+    }
+    // What was streamed in one piece is the same after a restart.
+    let body = streamed("r3", "slow");
+    let whole = events(&daemon, ACCEPT, &body).await;
+    let talk = events(&daemon, ACCEPT, &streamed("r1", "talk")).await;
+    let (task, dir) = daemon.begin_stop();
+    task.await.unwrap().unwrap();
+    let daemon = Daemon::again(dir, scripted(RULES)).await;
+    let text = |events: &[Event]| events.iter().map(Event::to_sse).collect::<Vec<_>>();
+    for last in 0..whole.len() - 1 {
+        let again = format!("{ACCEPT}last-event-id: {last}\r\n");
+        let rest = events(&daemon, &again, &body).await;
+        assert_eq!(text(&rest), text(&whole[last + 1..]), "behind {last}, after a restart");
+    }
+    // Of pieces only the end is known: it has a number that was not seen, and is the same.
+    let seen = talk.len() - 2;
+    let again = format!("{ACCEPT}last-event-id: {seen}\r\n");
+    let rest = events(&daemon, &again, &streamed("r1", "talk")).await;
+    assert_eq!(rest[0].seq(), seen as u64 + 1);
+    assert_eq!(last(&rest), last(&talk));
     daemon.stop().await.unwrap();
 }
 

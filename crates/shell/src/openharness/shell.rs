@@ -175,12 +175,8 @@ impl Shell {
         self.perform(answer, at)
     }
 
-    /// A stream begins to come instead of a message.
-    pub fn opened(&mut self) {
-        if let Some(exchange) = &mut self.exchange {
-            exchange.stream.connected();
-        }
-    }
+    /// A stream begins to come instead of a message: nothing follows from that alone.
+    pub fn opened(&mut self) {}
 
     /// An event of the stream came.
     pub fn event(&mut self, name: &str, data: Option<&Json>, at: Moment) -> Vec<Action> {

@@ -45,7 +45,6 @@ pub struct Stream {
     pub last_seq: Option<i64>,
     /// Whether it can be taken up again.
     pub resumable: bool,
-    greeted: bool,
     /// Messages that were shown whole, by directive id.
     pub shown: BTreeMap<String, Object>,
     folded: BTreeMap<String, Folded>,
@@ -65,16 +64,10 @@ impl Stream {
             abilities,
             last_seq: None,
             resumable: false,
-            greeted: false,
             shown,
             folded: BTreeMap::new(),
             room: MAX_FOLDED,
         }
-    }
-
-    /// A connection begins: its first event is `open`.
-    pub fn connected(&mut self) {
-        self.greeted = false;
     }
 
     /// Takes an event.
@@ -89,11 +82,10 @@ impl Stream {
         if seq < expected {
             return nothing;
         }
-        if seq > expected || (!self.greeted && name != "open") {
+        if seq > expected || (self.last_seq.is_none() && name != "open") {
             return Err(Broken);
         }
         self.last_seq = Some(seq);
-        self.greeted = true;
         let shown = match name {
             "open" => {
                 self.resumable = data.get("resume").and_then(Json::as_object).is_some();
