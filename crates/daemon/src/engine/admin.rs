@@ -5,13 +5,14 @@
 
 use std::sync::Arc;
 
-use bridle_loop::{Action, Began, Fork, Limits, Order, Outcome, SessionId, State};
+use bridle_loop::{Action, Began, Fork, Order, Outcome, SessionId, State};
 use bridle_sexp::Value;
 use bridle_store::{By, Error, Filter, Forgotten, Number, Reader, Store};
 use bridle_wire::Code;
 use bridle_wire::oacp::Failure;
 use tokio::sync::oneshot;
 
+use super::batch::began;
 use super::hub::{Held, Hub};
 use super::load::{self, Past};
 use super::session::{Inner, Session};
@@ -145,7 +146,7 @@ async fn fork(
         false => &source_owner,
     };
     let fork = Fork { session, record, state: state.to_value() };
-    let began = Began { owner: (**owner).into(), limits: Limits::default(), fork: Some(fork) };
+    let began = Began { fork: Some(fork), ..began(owner, hub.approval_time()) };
     let held = hub.find_or_make(&id, owner, 0);
     if held.session.owner != *owner {
         return Err(format!("a session `{id}` exists already"));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bridle_loop::Name;
 use bridle_sexp::Value;
-use bridle_store::Reader;
+use bridle_store::{Filter, Number, Reader};
 use bridle_wire::Code;
 
 use super::rig::{Rig, Shell, owner};
@@ -124,7 +124,7 @@ async fn a_daemon_that_stops_takes_nothing() {
     assert_eq!(refused.err().map(|failure| failure.code), Some(Code::ShuttingDown));
     let kinds: Vec<String> = {
         let reader = Reader::open(rig.path()).expect("the record");
-        let all = reader.records(bridle_store::Number(0), &Default::default(), 10).expect("read");
+        let all = reader.records(Number(0), &Default::default(), 10).expect("read");
         all.iter().map(|record| record.kind.to_string()).collect()
     };
     assert_eq!(kinds, ["daemon-up", "policy", "daemon-down"]);
@@ -244,4 +244,28 @@ async fn heartbeats_go_to_a_session_of_their_own() {
         }
     };
     tokio::time::timeout(Duration::from_secs(20), seen).await.expect("a heartbeat");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fork_has_the_limits_of_a_session_that_begins() {
+    let rig = Rig::with(|config| config.engine.approval = Duration::from_secs(77)).await;
+    let shell = rig.join("work", |_| {}).await;
+    shell.prompt(1, "status");
+    answers(&shell, 1).await;
+    let reader = Reader::open(rig.path()).expect("a record");
+    let last = reader.head().expect("a head").number;
+    shell.send(&format!(
+        "(:type :REQUEST :id 2 :target :system :payload (:action :fork :record {last} :name \"copy\"))"
+    ));
+    answers(&shell, 1).await;
+    let began = |session: &str| {
+        let session = Some(session.into());
+        let filter = Filter { session, kinds: vec!["began".into()], ..Filter::default() };
+        let records = reader.records(Number(0), &filter, 1).expect("read");
+        let body = records[0].body.text().expect("not erased").to_owned();
+        bridle_sexp::read_one(&body).expect("a form").root().get("limits").map(|it| it.to_value())
+    };
+    let limits = began("copy").expect("limits");
+    assert_eq!(limits.get("approval-ms").and_then(Value::as_i64), Some(77_000));
+    assert_eq!(Some(limits), began("work"));
 }
