@@ -4,12 +4,13 @@
 //! The operating system drops it when the process dies, so it is never stale; the pid inside
 //! is for the message to people only.
 
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
 use crate::error::Error;
+use crate::state_folder;
 
 /// Name of the lock file inside the state directory.
 pub const LOCK_FILE: &str = "daemon.lock";
@@ -25,20 +26,22 @@ pub struct StateLock {
 }
 
 impl StateLock {
-    /// Creates `dir` if it is missing (mode 0700) and takes its lock.
+    /// Creates `dir` if it is missing (mode 0700), closes what in it is open to others, and takes its
+    /// lock.
     ///
     /// # Errors
     /// [`Error::Locked`] when another process holds it, [`Error::State`] when the directory or
-    /// the file cannot be used.
+    /// the file cannot be used, or something in it is a link or another user's.
     pub fn take(dir: &Path) -> Result<StateLock, Error> {
         let failed = |source| Error::State { dir: dir.to_owned(), source };
-        create_private(dir).map_err(failed)?;
+        state_folder::secure(dir).map_err(failed)?;
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
             .create(true)
             .truncate(false)
             .mode(0o600)
+            .custom_flags(state_folder::no_follow())
             .open(dir.join(LOCK_FILE))
             .map_err(failed)?;
         match file.try_lock() {
@@ -59,12 +62,6 @@ impl Drop for StateLock {
         // An empty file says that nobody runs. Failing to say so harms nobody.
         let _ = self.file.set_len(0);
     }
-}
-
-/// Creates a directory and its parents, all mode 0700, if they are missing.
-pub(crate) fn create_private(dir: &Path) -> io::Result<()> {
-    let missing: PathBuf = dir.to_owned();
-    DirBuilder::new().recursive(true).mode(0o700).create(missing)
 }
 
 fn write_pid(file: &mut File) -> io::Result<()> {

@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::lock::create_private;
+use crate::state_folder::{create_private, no_follow};
 
 /// Why such a file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -104,7 +104,8 @@ impl PrivateFile {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(error)),
         }
-        let file = File::open(&self.path).map_err(failed)?;
+        let opened = OpenOptions::new().read(true).custom_flags(no_follow()).open(&self.path);
+        let file = opened.map_err(failed)?;
         let meta = file.metadata().map_err(failed)?;
         check_owner(&self.path, &meta)?;
         let mode = meta.mode() & 0o777;
@@ -157,7 +158,8 @@ impl Held<'_> {
 
 fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    options.custom_flags(no_follow()).open(path)
 }
 
 fn check_owner(path: &Path, meta: &Metadata) -> Result<(), Error> {

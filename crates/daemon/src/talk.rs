@@ -37,7 +37,7 @@ use judge::{Depth, LARGE, judge_small};
 pub(crate) use judge::{Verdict, Work};
 pub(crate) use words::Words;
 
-/// The target whose trace events show every message in and out.
+/// The target whose trace events tell of every message in and out: its type, size and hash.
 const WIRE: &str = "bridle::wire";
 
 /// What an answered batch leaves behind.
@@ -297,7 +297,7 @@ impl Talk {
             self.encoder.set_unit(unit);
         }
         if batch.traced {
-            tracing::trace!(target: WIRE, "in {}", String::from_utf8_lossy(bytes));
+            tracing::trace!(target: WIRE, "in {}", batch.shared.words.outline(bytes));
         }
         if bytes.len() > LARGE {
             return Some(Then::Judge(Work::Frame(payload)));

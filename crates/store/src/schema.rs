@@ -268,6 +268,7 @@ pub(crate) fn protect(path: &Path) -> Result<(), Error> {
         .create(true)
         .truncate(false)
         .mode(0o600)
+        .custom_flags(no_follow())
         .open(path)
         .map_err(failed(path))?;
     for companion in companions(path) {
@@ -279,6 +280,11 @@ pub(crate) fn protect(path: &Path) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Flags with which a file of the state folder is opened: never through a link.
+pub(crate) fn no_follow() -> i32 {
+    i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default()
 }
 
 /// The file and those that SQLite keeps beside it, whether they are there or not.

@@ -147,3 +147,23 @@ fn the_environment_of_the_old_peers_serves_both_sides() {
     assert_eq!(code, Some(0));
     assert!(!log.contains("many bytes"), "the secret is in the log");
 }
+
+#[test]
+fn a_note_cannot_forge_a_line_of_the_log_and_a_trace_has_no_text() {
+    let home = Home::new();
+    let args = ["up", "--tcp", "127.0.0.1:0", "--unix", "off", "--log", "trace"];
+    let daemon = crate::harness::Daemon::start(&mut home.command(&args));
+    let tcp = daemon.tcp();
+    let note = "(:type :REQUEST :id 1 :target :log :payload (:action :log :text \"kept\n2026 INFO forged\"))";
+    let done = finish(&mut home.command(&["send", note, "--addr", &tcp]), b"");
+    assert!(done.stdout.contains(":status :success"), "{done:?}");
+    let prompt = "(:type :EVENT :id 2 :payload (:sensor :user-prompt :text \"private words\"))";
+    finish(&mut home.command(&["send", prompt, "--addr", &tcp]), b"");
+    daemon.signal("TERM");
+    let (code, log) = daemon.wait();
+    assert_eq!(code, Some(0));
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains("forged")).collect();
+    assert_eq!(lines.len(), 1, "{log}");
+    assert!(lines[0].contains("kept\\u{a}2026 INFO forged"), "{log}");
+    assert!(log.contains("in EVENT ") && !log.contains("private words"), "{log}");
+}

@@ -14,6 +14,7 @@ use super::admin;
 use super::hub::Hub;
 use super::session::Session;
 use super::work::Work;
+use crate::log_line::one_line;
 use crate::principal::Principal;
 
 /// Who says how an act of the host ended.
@@ -104,7 +105,9 @@ pub(super) fn execute(hub: &Arc<Hub>, session: &Arc<Session>, ordered: Ordered) 
 async fn act(hub: &Arc<Hub>, session: &Arc<Session>, ordered: Ordered) -> Outcome {
     let (host, id, at) = (hub.host(), session.id.clone(), hub.now());
     let acting = tokio::task::spawn_blocking(move || {
-        let mut note = |text: &str| tracing::info!(target: "bridle::log", session = %id, "{text}");
+        let mut note = |text: &str| {
+            tracing::info!(target: "bridle::log", session = %id, "{}", one_line(text));
+        };
         let Ordered { effect, order, turn, record, principal } = ordered;
         let (effect, principal) = (EffectId(effect), &*principal);
         let mut around =

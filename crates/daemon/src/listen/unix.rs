@@ -14,7 +14,7 @@ use tokio::net::{UnixListener, UnixSocket, UnixStream};
 
 use super::BACKLOG;
 use crate::error::Error;
-use crate::lock::create_private;
+use crate::state_folder::{check_place, create_private};
 
 /// How long a socket found at the path may take to answer before it counts as busy.
 const PROBE: Duration = Duration::from_secs(2);
@@ -42,7 +42,7 @@ pub(crate) async fn bind(path: &Path) -> Result<(UnixListener, SocketFile), Erro
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
-    create_private(parent).map_err(failed)?;
+    create_private(parent).and_then(|()| check_place(parent)).map_err(failed)?;
     refuse_if_taken(path).await?;
     let hatch = Hatch::new(parent).map_err(failed)?;
     let made = || -> io::Result<(UnixListener, SocketFile)> {

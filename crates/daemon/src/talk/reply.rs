@@ -77,7 +77,7 @@ impl Talk {
     /// Appends one frame, or the parts of a text that is too long for one.
     pub(super) fn try_say(&mut self, batch: &mut Batch<'_>, text: &str) -> Result<(), EncodeError> {
         if batch.traced {
-            tracing::trace!(target: WIRE, "out {text}");
+            tracing::trace!(target: WIRE, "out {}", batch.shared.words.outline(text.as_bytes()));
         }
         match self.encoder.encode(text, batch.out) {
             Err(error) if !self.say_in_parts(batch, text) => return Err(error),

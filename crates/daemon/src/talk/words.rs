@@ -1,5 +1,7 @@
 //! Texts that every connection says, made once at start.
 
+use std::hash::RandomState;
+
 use bridle_wire::Code;
 use bridle_wire::frame::{Encoder, UnknownUnit};
 use bridle_wire::oacp::health::{Response, Status};
@@ -9,6 +11,7 @@ use bridle_wire::seal::{Key, KeyId, Keyring, Nonce, Signer};
 
 use crate::config::Config;
 use crate::error::Error;
+use crate::log_line::outline;
 
 /// Name and version of this program, as hello and health say it.
 pub(crate) const SERVER: &str = concat!("bridle/", env!("CARGO_PKG_VERSION"));
@@ -26,6 +29,8 @@ pub(crate) struct Words {
     /// Keys of signed connections; `None` when nothing is signed.
     keys: Option<Keyring>,
     unknown_unit: UnknownUnit,
+    /// What the hashes of traced messages are made with: nobody finds a text by its hash.
+    trace_secret: RandomState,
 }
 
 impl Words {
@@ -48,6 +53,7 @@ impl Words {
             degraded: Vec::new(),
             keys,
             unknown_unit: config.unknown_unit,
+            trace_secret: RandomState::new(),
             hello,
         };
         words.plain_hello = words.framed(&text(&words.hello));
@@ -59,6 +65,11 @@ impl Words {
             words.hello.auth = Some(Auth { versions, key: None, nonce: None, answer: None });
         }
         Ok(words)
+    }
+
+    /// The outline of a message, for a trace.
+    pub(crate) fn outline(&self, bytes: &[u8]) -> String {
+        outline(bytes, &self.trace_secret)
     }
 
     /// The keys of signed connections.

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::{MAX_TOKENS, TokenId};
+use crate::state_folder::no_follow;
 
 /// Name of the file inside the state directory: `ID MILLISECONDS` a line.
 const USED_FILE: &str = "tokens.used";
@@ -64,7 +65,7 @@ impl Used {
 /// What cannot be read is no use at all.
 fn read(dir: &Path) -> BTreeMap<TokenId, i64> {
     let mut text = String::new();
-    let opened = OpenOptions::new().read(true).open(dir.join(USED_FILE));
+    let opened = OpenOptions::new().read(true).custom_flags(no_follow()).open(dir.join(USED_FILE));
     if opened.and_then(|file| file.take(MAX_FILE).read_to_string(&mut text)).is_err() {
         return BTreeMap::new();
     }
@@ -80,7 +81,8 @@ fn write(dir: &Path, seen: &BTreeMap<TokenId, i64>) -> io::Result<()> {
     let text: String = seen.iter().map(|(id, last)| format!("{id} {last}\n")).collect();
     let new = dir.join(NEW_FILE);
     let mut options = OpenOptions::new();
-    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+    options.write(true).create(true).truncate(true).mode(0o600).custom_flags(no_follow());
+    let mut file = options.open(&new)?;
     file.write_all(text.as_bytes())?;
     std::fs::rename(&new, dir.join(USED_FILE))
 }

@@ -4,13 +4,14 @@
 
 use std::fs;
 use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
 
 use super::rules::Rules;
 use crate::error::Error;
-use crate::schema::{BUSY, companions, protect};
+use crate::schema::{BUSY, companions, no_follow, protect};
 
 /// Name of the file in the state directory.
 pub const INDEX_FILE: &str = "index.db";
@@ -269,7 +270,9 @@ pub(crate) fn throw_away(dir: &Path) -> Result<(), Error> {
 pub(crate) fn mark(dir: &Path) -> Result<(), Error> {
     let path = dir.join(MARKER);
     let write = || -> io::Result<()> {
-        let mut file = fs::File::create(&path)?;
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600).custom_flags(no_follow());
+        let mut file = options.open(&path)?;
         file.write_all(run_of_machine().unwrap_or_default().as_bytes())?;
         file.sync_all()?;
         fs::File::open(dir)?.sync_all()
