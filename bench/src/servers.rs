@@ -184,6 +184,8 @@ impl Drop for Server {
 fn up(binary: &Path, folder: &Path) -> Command {
     let mut command = Command::new(binary);
     command.args(["up", "--tcp", "127.0.0.1:0", "--unix", "off", "--http", "off"]);
+    // All connections are one principal, and it sends as often as it can.
+    command.args(["--tcp-rate-local", "off"]);
     command.arg("--state").arg(folder.join("state"));
     command
 }

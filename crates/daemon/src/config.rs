@@ -41,6 +41,8 @@ pub struct Config {
     pub pair_alias: Option<String>,
     /// How often one principal may ask over HTTP.
     pub http_rates: HttpRates,
+    /// Numbers of framed messages that one principal may send.
+    pub message_rates: MessageRates,
     /// Web pages that may ask over HTTP, besides those of the very address that is asked.
     pub http_origins: Arc<[WebOrigin]>,
     /// Path of the Unix socket, created with mode 0600. `None`: no Unix socket.
@@ -107,6 +109,7 @@ impl Default for Config {
             http_plain: false,
             pair_alias: None,
             http_rates: HttpRates::default(),
+            message_rates: MessageRates::default(),
             http_origins: Arc::default(),
             unix: None,
             stdio: false,
@@ -168,7 +171,9 @@ impl Config {
         if self.heartbeat.is_some_and(|every| every.is_zero()) {
             return Err(Error::ZeroDeadline { name: "heartbeat" });
         }
-        for rate in [self.http_rates.remote, self.http_rates.local].into_iter().flatten() {
+        let MessageRates { remote, local, stranger } = self.message_rates;
+        let http = [self.http_rates.remote, self.http_rates.local];
+        for rate in http.into_iter().chain([remote, local, stranger]).flatten() {
             rate.check()?;
         }
         self.limits.check()?;
@@ -192,6 +197,32 @@ impl Default for HttpRates {
             remote: Some(Rate { per_second: 20, burst: 100 }),
             // More than programs of this machine get answered; it keeps one that went mad in check.
             local: Some(Rate { per_second: 10_000, burst: 20_000 }),
+        }
+    }
+}
+
+/// Numbers of framed messages that one principal may send over TCP; more are answered
+/// `:rate-limited`. The Unix socket and the standard streams are not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageRates {
+    /// From a principal on another machine. `None`: as many as it likes.
+    pub remote: Option<Rate>,
+    /// From a principal on this machine.
+    pub local: Option<Rate>,
+    /// Frames of any kind, health checks included, from an unknown peer: of one user of this
+    /// machine, or of one network.
+    pub stranger: Option<Rate>,
+}
+
+impl Default for MessageRates {
+    fn default() -> MessageRates {
+        MessageRates {
+            // An editor that reports every movement of the cursor sends some thirty a second.
+            remote: Some(Rate { per_second: 200, burst: 1_000 }),
+            // As over HTTP: it keeps a program that went mad in check.
+            local: Some(Rate { per_second: 10_000, burst: 20_000 }),
+            // Health checks of a whole rack, and somebody who tries `help`.
+            stranger: Some(Rate { per_second: 20, burst: 100 }),
         }
     }
 }
@@ -279,8 +310,16 @@ impl fmt::Debug for HmacKey {
 /// Limits of one daemon.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections served at once. One more gets `:too-many-connections` and is closed.
+    /// Connections served at once. One more gets `:too-many-connections` and is closed. Some places
+    /// are kept for the Unix socket and for known principals.
     pub connections: usize,
+    /// Connections of unknown peers among them. When they are taken, one that was idle for a while
+    /// gives way to a newcomer.
+    pub strangers: usize,
+    /// The same for one user of this machine, or one network.
+    pub strangers_each: usize,
+    /// Time without a whole message after which an unknown peer is closed.
+    pub stranger_idle: Duration,
     /// Largest frame in bytes, inbound; a larger header gets `:frame-too-large`.
     pub frame: usize,
     /// Bytes held for all connections together: unfinished frames and unsent answers. At the
@@ -315,6 +354,10 @@ impl Default for Limits {
         Limits {
             // Ten thousand idle shells is what the design is for; the rest is room.
             connections: 16_384,
+            // What an unknown peer may make the daemon hold is some 64 KiB.
+            strangers: 1_024,
+            strangers_each: 256,
+            stranger_idle: Duration::from_secs(60),
             frame: bridle_wire::frame::MAX_FRAME,
             // Sixteen of the largest frames at once.
             in_flight: 256 << 20,
@@ -336,6 +379,8 @@ impl Limits {
     fn check(&self) -> Result<(), Error> {
         let sized = [
             ("connections", self.connections, 1, usize::MAX),
+            ("strangers", self.strangers, 1, usize::MAX),
+            ("strangers_each", self.strangers_each, 1, usize::MAX),
             ("frame", self.frame, MIN_MAX_FRAME, bridle_wire::frame::MAX_FRAME),
             ("in_flight", self.in_flight, MIN_MAX_FRAME, usize::MAX),
             ("output", self.output, MIN_MAX_FRAME, usize::MAX),
@@ -350,6 +395,7 @@ impl Limits {
             ("frame_deadline", self.frame_deadline),
             ("unit_deadline", self.unit_deadline),
             ("write_deadline", self.write_deadline),
+            ("stranger_idle", self.stranger_idle),
         ] {
             if got.is_zero() {
                 return Err(Error::ZeroDeadline { name });

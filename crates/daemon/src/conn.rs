@@ -19,8 +19,9 @@ mod turn;
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bridle_wire::Code;
 use tokio::task::{JoinError, JoinHandle};
@@ -28,7 +29,9 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use crate::budget::{Held, OWNED};
 use crate::metrics::Tally;
-use crate::shared::{Seat, Shared};
+use crate::principal::Principal;
+use crate::seats::Seat;
+use crate::shared::Shared;
 use crate::talk::{Next, Talk, Then, Verdict, Work};
 use deadline::{Deadlines, Late};
 use engage::{Fetching, Writing};
@@ -45,6 +48,9 @@ const PROGRESS: usize = 16 << 10;
 /// that only holds its place.
 const ARRIVAL: usize = 256 << 10;
 
+/// Longest time for which nothing is read from a peer that sends too often.
+const MAX_REST: Duration = Duration::from_secs(1);
+
 /// Why a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Closed {
@@ -60,6 +66,10 @@ pub(crate) enum Closed {
     FrameTimeout,
     /// The peer did not read its answers.
     SlowReader,
+    /// An unknown peer said nothing for too long.
+    Idle,
+    /// An unknown peer gave way to somebody else.
+    GaveWay,
     /// The daemon stopped.
     Stopped,
 }
@@ -74,6 +84,8 @@ impl Closed {
             Closed::BadSignature => "bad-signature",
             Closed::FrameTimeout => "frame-timeout",
             Closed::SlowReader => "slow-reader",
+            Closed::Idle => "idle",
+            Closed::GaveWay => "gave-way",
             Closed::Stopped => "stopped",
         }
     }
@@ -109,7 +121,7 @@ pub(crate) struct Connection {
     clogged: bool,
     phase: Phase,
     deadlines: Deadlines,
-    /// Completes when the daemon stops.
+    /// Completes when the daemon stops, or when this connection gives way to another.
     stop: Pin<Box<WaitForCancellationFutureOwned>>,
     held: Held,
     tally: Tally,
@@ -149,18 +161,33 @@ enum Step {
 }
 
 impl Connection {
-    /// Takes an accepted stream; the hello is the first thing it writes.
+    /// Takes an accepted stream; the hello is the first thing it writes. `who` is whose socket is at
+    /// the other end, if that is known by now.
     ///
     /// # Errors
     /// The system gives no random bytes for the nonce of a signed connection.
-    pub(crate) fn new(stream: Stream, origin: Origin, seat: Seat) -> io::Result<Connection> {
+    pub(crate) fn new(
+        stream: Stream,
+        origin: Origin,
+        who: Option<Principal>,
+        seat: Seat,
+    ) -> io::Result<Connection> {
         let shared = &seat.shared;
         let mut output = Vec::new();
-        let talk = Talk::new(shared, origin, &mut output)?;
+        let source = seat.stranger().map(|stranger| stranger.source());
+        let talk = Talk::new(shared, (origin, who, source), &mut output)?;
+        let mut deadlines = Deadlines::default();
+        let budget = match source {
+            Some(_) => {
+                deadlines.start(Late::Idle, shared.config.limits.stranger_idle);
+                &shared.stranger_budget
+            }
+            None => &shared.budget,
+        };
         tracing::debug!(%origin, "connection opened");
         Ok(Connection {
-            stop: Box::pin(shared.stop.clone().cancelled_owned()),
-            held: Held::new(shared.budget.clone()),
+            stop: Box::pin(seat.leave_token().cancelled_owned()),
+            held: Held::new(Arc::clone(budget)),
             stream,
             talk,
             input: Vec::new(),
@@ -174,7 +201,7 @@ impl Connection {
             arrived: 0,
             clogged: false,
             phase: Phase::Open,
-            deadlines: Deadlines::default(),
+            deadlines,
             tally: Tally { frames_out: 1, ..Tally::default() },
             turn: Turn::None,
             seat,
@@ -205,6 +232,7 @@ impl Connection {
             Phase::Open if self.judging.is_some() => self.await_verdict(cx),
             Phase::Open if self.stop.as_mut().poll(cx).is_ready() => self.stop_serving(unsent),
             Phase::Open if unsent >= self.shared().config.limits.output => Step::Wait,
+            Phase::Open if self.deadlines.is_running(Late::Rest) => Step::Wait,
             Phase::Open if self.talk.waits() => self.await_engine(cx),
             Phase::Open if self.backlog => self.answer_backlog(),
             Phase::Open => self.read_and_answer(cx),
@@ -372,6 +400,7 @@ impl Connection {
 
     fn settle_owned(&mut self, next: Next, bytes: Vec<u8>) {
         if next.finished_frame {
+            self.note_frame();
             self.arrived = 0;
             self.deadlines.stop(Late::Frame);
             self.deadlines.stop(Late::Unit);
@@ -391,8 +420,32 @@ impl Connection {
             Then::OutputFull | Then::Engine => self.backlog = true,
             Then::Judge(Work::Frame(payload)) => self.begin_judging(Work::Bytes(bytes, payload)),
             Then::Judge(work) => self.begin_judging(work),
+            Then::Rest(time) => {
+                self.backlog = true;
+                self.deadlines.start(Late::Rest, time.min(MAX_REST));
+            }
             Then::Close(why) => self.leave(why),
         }
+        self.held.set(self.holding());
+    }
+
+    /// Notes that the peer finished a frame, and whether it is known by now.
+    fn note_frame(&mut self) {
+        let Some(stranger) = self.seat.stranger() else { return };
+        stranger.touch();
+        self.deadlines.stop(Late::Idle);
+        self.deadlines.start(Late::Idle, self.seat.shared.config.limits.stranger_idle);
+        self.note_principal();
+    }
+
+    /// Gives a peer that is known by now the place and the limits of one.
+    fn note_principal(&mut self) {
+        let is_known = self.talk.principal().is_some_and(|who| *who != Principal::Anonymous);
+        let Some(stranger) = self.seat.stranger().filter(|_| is_known) else { return };
+        stranger.make_known();
+        self.talk.make_known(&self.seat.shared);
+        self.deadlines.stop(Late::Idle);
+        self.held = Held::new(Arc::clone(&self.seat.shared.budget));
         self.held.set(self.holding());
     }
 
@@ -483,8 +536,8 @@ mod tests {
 
     #[test]
     fn an_idle_connection_is_small() {
-        // Ten thousand of them are 8 MB.
+        // Ten thousand of them are 9 MB.
         let bytes = size_of::<Connection>();
-        assert!(bytes <= 840, "{bytes} bytes");
+        assert!(bytes <= 896, "{bytes} bytes");
     }
 }

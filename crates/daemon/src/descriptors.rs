@@ -7,7 +7,7 @@
 //! grows without a wait, and it never shrinks.
 
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::config::Config;
 
@@ -18,17 +18,42 @@ const OTHERS: usize = 64;
 /// now and then.
 const MOST: usize = 1 << 16;
 
-/// Makes room for the descriptors of as many connections as `config` allows.
+/// Descriptors that connections never take: the record, the index, files that are edited, fetches.
+const KEPT_FROM_CONNECTIONS: usize = 128;
+
+/// Makes room for the descriptors of as many connections as `config` allows, and raises the number
+/// of open files to what the system lets this process have.
 ///
 /// To be called before the process has threads, the runtime's included; later it has the same
 /// effect but waits as described above. A system that refuses costs others those waits and
 /// nothing else, so this does not fail.
 pub fn make_room(config: &Config) {
+    raise_open_files();
     let open_files = getrlimit(Resource::Nofile).current;
     let last = last_descriptor(config.limits.connections, open_files);
     if let Err(error) = occupy(last) {
         tracing::debug!(%error, last, "no room made for descriptors; the system makes it later");
     }
+}
+
+/// Raises the number of open files that this process may have to the most that the system allows it.
+/// A system that refuses leaves it as it is: then there are places for fewer connections.
+pub(crate) fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current == limit.maximum {
+        return;
+    }
+    let raised = Rlimit { current: limit.maximum, ..limit };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        tracing::warn!(%error, current = ?limit.current, "the number of open files is not raised");
+    }
+}
+
+/// Returns how many connections have a descriptor where a process may have `open_files` of them.
+pub(crate) fn most_connections(open_files: Option<u64>) -> usize {
+    let Some(open_files) = open_files else { return usize::MAX };
+    let open_files = usize::try_from(open_files).unwrap_or(usize::MAX);
+    open_files.saturating_sub(KEPT_FROM_CONNECTIONS).max(open_files / 2)
 }
 
 /// The highest descriptor to make room for; `open_files` is how many the process may have.

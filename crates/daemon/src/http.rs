@@ -5,7 +5,8 @@
 //! the record and the guard are the engine's, the same that framed connections use. In reading
 //! order:
 //!
-//! - `serve`: connections, their limits and their end; `slow`: who does not take an answer
+//! - `serve`: connections, their limits and their end; `slow`: who does not take an answer; `strict`:
+//!   heads that can be read in two ways
 //! - `local`: the same on a Unix socket, for the user who started the daemon
 //! - `gate`: who is let in, and as whom; `page`: web pages of other origins; `rate`: how often
 //! - `post`: one exchange, from bytes to bytes; `body`, `marks`: what it is made of
@@ -54,13 +55,13 @@ mod signal;
 mod slow;
 mod step;
 mod stream;
+mod strict;
 mod ws;
 
 use std::fmt;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post as on_post};
 use bridle_wire::openharness::Limits;
 
@@ -143,8 +144,7 @@ impl Http {
 
     /// What answers where.
     fn router(self: &Arc<Http>) -> Router {
-        let gate = || from_fn_with_state(Arc::clone(self), gate::before);
-        let exchange = || on_post(post::exchange).route_layer(gate()).get(discovery::get);
+        let exchange = || on_post(post::exchange).get(discovery::get);
         Router::new()
             .route(post::PATH, exchange())
             .route("/v1/openharness/", exchange())
@@ -152,7 +152,7 @@ impl Http {
             .route("/openharness/", exchange())
             .route("/v1/openharness/cancel", on_post(calloff::cancel))
             .route("/v1/openharness/openapi.json", get(openapi::serve))
-            .route(files::PATH, on_post(files::upload).route_layer(gate()))
+            .route(files::PATH, on_post(files::upload))
             .route("/v1/openharness/attachments/{ref_id}", get(files::download))
             .route("/v1/openharness/ws", get(ws::upgrade))
             .route("/.well-known/openharness", get(discovery::get))

@@ -8,6 +8,7 @@
 //! - [`make_room()`]: descriptors for all connections, before there are threads
 //! - [`run()`]: start, serve, stop
 //! - `listen`: TCP, Unix socket, standard streams; the accept loops
+//! - `seats`: who gets a place, and who gives way; `rate`: how often somebody may send
 //! - `conn`: one task per connection, both directions; limits and deadlines
 //! - `principal`: who is at the other end of a connection
 //! - [`tokens`]: who may come in with a secret, and for what
@@ -51,7 +52,9 @@ pub mod policy_file;
 pub mod policy_load;
 mod principal;
 pub mod private;
+mod rate;
 mod run;
+mod seats;
 mod shared;
 mod state_folder;
 mod talk;
@@ -60,8 +63,8 @@ pub mod tokens;
 pub mod web_origin;
 
 pub use config::{
-    Config, EngineLimits, FileLimits, Hmac, HmacKey, HttpRates, Limits, PolicyChoice, Rate,
-    RollbackChoice,
+    Config, EngineLimits, FileLimits, Hmac, HmacKey, HttpRates, Limits, MessageRates, PolicyChoice,
+    Rate, RollbackChoice,
 };
 pub use descriptors::make_room;
 pub use error::Error;

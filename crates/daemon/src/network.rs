@@ -1,13 +1,13 @@
-//! The part of an address that one peer cannot change at will.
+//! The part of an address that one peer cannot change at will, and what peers are counted by.
 //!
-//! What is counted for each address is counted for this: by `pairing` for wrong codes, by `http` for
-//! credentials that are not good.
+//! Counts for each peer are kept by [`PeerSource`]: by `pairing` for wrong codes, by `seats` for
+//! connections, by `rate` for messages. `http` counts credentials that are not good by [`Network`].
 
 use std::net::IpAddr;
 
 /// All of four bytes, half of sixteen: whoever has one address of IPv6 has the rest of its /64, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Network(u64);
+pub struct Network(u64);
 
 impl Network {
     /// The network of an address.
@@ -20,6 +20,23 @@ impl Network {
                 Network(half.unwrap_or(u64::MAX))
             }
         }
+    }
+}
+
+/// Key under which an unknown peer is counted: its user where the system names it, else its network.
+/// Programs of one user cannot use up what another user of the same machine may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PeerSource {
+    /// Programs of one user on this machine.
+    Uid(u32),
+    /// Peers of one network.
+    Network(Network),
+}
+
+impl PeerSource {
+    /// Makes the key of a peer at `address` whose socket belongs to `uid`, if that is known.
+    pub(crate) fn of(uid: Option<u32>, address: IpAddr) -> PeerSource {
+        uid.map_or_else(|| PeerSource::Network(Network::of(address)), PeerSource::Uid)
     }
 }
 

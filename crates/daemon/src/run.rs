@@ -18,6 +18,7 @@ use crate::listen::{
     Bound, Listener, SocketFile, Stdio, accept_loop, bind_http, bind_tcp, bind_unix,
 };
 use crate::lock::StateLock;
+use crate::seats::Seat;
 use crate::shared::Shared;
 use crate::tls::{self, TlsAcceptor};
 use crate::tokens::Tokens;
@@ -38,6 +39,7 @@ pub async fn run(
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), Error> {
     config.check()?;
+    crate::descriptors::raise_open_files();
     if rustix::process::geteuid().is_root() {
         tracing::warn!("running as root: every peer that is served is served by root");
     }
@@ -231,14 +233,14 @@ impl StdioTask {
         shared: &Arc<Shared>,
         lines: Option<Arc<Http>>,
     ) -> Result<StdioTask, Error> {
-        let (seat, Stdio { stream, flushed }) = (shared.extra_seat(), stdio);
+        let (seat, Stdio { stream, flushed }) = (Seat::extra(shared), stdio);
         let task = match lines {
             Some(http) => shared.tasks.spawn(async move {
                 http::serve_lines(http, stream).await;
                 drop(seat);
             }),
             None => {
-                let connection = Connection::new(Stream::Unix(stream), Origin::Stdio, seat);
+                let connection = Connection::new(Stream::Unix(stream), Origin::Stdio, None, seat);
                 shared.tasks.spawn(connection.map_err(Error::Stdio)?)
             }
         };

@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::future::poll_fn;
 use std::io::{self, Read};
+use std::net::SocketAddr;
 use std::num::NonZero;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -25,8 +26,15 @@ use crate::conn::{Origin, Stream};
 use crate::engine::Hub;
 use crate::error::Error;
 use crate::metrics::Metrics;
-use crate::principal::sockets::Sockets;
+use crate::network::PeerSource;
+use crate::principal::Principal;
+use crate::principal::sockets::{Ends, Sockets};
+use crate::rate::MessageLimiter;
+use crate::seats::{PeerStanding, Seats};
 use crate::talk::{Large, Verdict, Words, Work};
+
+/// Bytes that connections of unknown peers hold together, besides a reserve for each.
+pub(crate) const MAX_STRANGER_IN_FLIGHT_BYTES: usize = 16 << 20;
 
 /// Random bytes in a nonce: enough that no two connections ever share one.
 pub(crate) const NONCE_BYTES: usize = 16;
@@ -65,18 +73,14 @@ pub(crate) struct Shared {
     epoch: u64,
     /// Ids given so far.
     assigned: AtomicU64,
-    /// Connections open now.
-    open: AtomicUsize,
-    /// Whether the last peer found no seat.
-    crowded: AtomicBool,
+    /// Places for connections.
+    pub(crate) seats: Arc<Seats>,
+    /// Counts messages of TCP connections.
+    pub(crate) limiter: MessageLimiter,
+    /// Bytes held by connections of unknown peers.
+    pub(crate) stranger_budget: Arc<Budget>,
     /// Source of nonces; `None` when nothing is signed.
     random: Option<File>,
-}
-
-/// One of the places for connections; free again when dropped.
-#[derive(Debug)]
-pub(crate) struct Seat {
-    pub(crate) shared: Arc<Shared>,
 }
 
 impl Shared {
@@ -105,8 +109,9 @@ impl Shared {
             ends: Arc::new(Semaphore::new(half)),
             epoch: since_1970(),
             assigned: AtomicU64::new(0),
-            open: AtomicUsize::new(0),
-            crowded: AtomicBool::new(false),
+            seats: Seats::new(&config.limits),
+            limiter: MessageLimiter::new(config.message_rates),
+            stranger_budget: Arc::new(Budget::new(MAX_STRANGER_IN_FLIGHT_BYTES)),
             random,
             config,
         }))
@@ -134,9 +139,29 @@ impl Shared {
         .await;
     }
 
+    /// Looks at the socket of a TCP peer that was accepted: how it stands, and whose it is if that is
+    /// certain already.
+    pub(crate) fn look_at(
+        &self,
+        peer: SocketAddr,
+        own: Option<SocketAddr>,
+    ) -> (PeerStanding, Option<Option<u32>>) {
+        let uid = match own.and_then(|own| Ends::of(peer, own)) {
+            Some(ends) => Sockets::ask_kernel(ends).ok(),
+            None => Some(None),
+        };
+        let standing = match Principal::of_socket(uid.flatten(), self.own_uid) {
+            Principal::Anonymous => {
+                PeerStanding::Stranger(PeerSource::of(uid.flatten(), peer.ip()))
+            }
+            _ => PeerStanding::Known,
+        };
+        (standing, uid)
+    }
+
     /// Connections open now.
     pub(crate) fn open(&self) -> usize {
-        self.open.load(Ordering::Relaxed)
+        self.seats.open()
     }
 
     /// The present, as deadlines of parts count it.
@@ -154,29 +179,6 @@ impl Shared {
     /// The point in time of a tick.
     pub(crate) fn instant(&self, tick: Tick) -> Instant {
         self.started + Duration::from_millis(tick.0)
-    }
-
-    /// Takes a seat if one is free.
-    pub(crate) fn seat(self: &Arc<Self>) -> Option<Seat> {
-        let limit = self.config.limits.connections;
-        let take = |open| (open < limit).then_some(open + 1);
-        if self.open.fetch_update(Ordering::AcqRel, Ordering::Relaxed, take).is_err() {
-            // Once per time that the limit is reached: a crowd must not flood the log as well.
-            if !self.crowded.swap(true, Ordering::Relaxed) {
-                tracing::warn!(limit, "as many connections as allowed; more are refused");
-            }
-            return None;
-        }
-        self.crowded.store(false, Ordering::Relaxed);
-        self.metrics.accepted.inc();
-        Some(Seat { shared: Arc::clone(self) })
-    }
-
-    /// Takes a seat beyond the limit, for standard input and output.
-    pub(crate) fn extra_seat(self: &Arc<Self>) -> Seat {
-        self.open.fetch_add(1, Ordering::AcqRel);
-        self.metrics.accepted.inc();
-        Seat { shared: Arc::clone(self) }
     }
 
     /// Fills a nonce with random bytes.
@@ -234,10 +236,4 @@ impl Shared {
 fn since_1970() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_millis()).unwrap_or_default()
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        self.shared.open.fetch_sub(1, Ordering::AcqRel);
-    }
 }

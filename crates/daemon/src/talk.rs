@@ -18,24 +18,33 @@ mod words;
 
 use std::io;
 use std::ops::Range;
+use std::time::Duration;
 
-use bridle_sexp::Dialect;
+use bridle_sexp::{Dialect, Reader};
 use bridle_wire::Code;
 use bridle_wire::frame::{Decoded, Decoder, DecoderOptions, Encoder, FrameError};
-use bridle_wire::oacp::Failure;
 use bridle_wire::oacp::health::{Check, Status};
+use bridle_wire::oacp::{Failure, Id, Message};
 use bridle_wire::parts::Assembler;
 use bridle_wire::seal::{Key, Nonce, Signer, V1, Verifier};
 
 use crate::conn::{Closed, Origin};
 use crate::metrics::Tally;
+use crate::network::PeerSource;
 use crate::principal::Principal;
+use crate::rate::TooOften;
 use crate::shared::Shared;
 pub(crate) use engage::{Large, Need};
 use engage::{Link, Waiting};
 use judge::{Depth, LARGE, judge_small};
 pub(crate) use judge::{Verdict, Work};
 pub(crate) use words::Words;
+
+/// Largest frame of an unknown peer. It can ask for health and built-in words, which take no more.
+pub(crate) const MAX_STRANGER_FRAME_BYTES: usize = 64 << 10;
+
+/// Largest frame where frames are signed and none has proven who speaks: as large as a turn may be.
+pub(crate) const MAX_UNPROVEN_FRAME_BYTES: usize = judge::MAX_TURN_BYTES;
 
 /// The target whose trace events tell of every message in and out: its type, size and hash.
 const WIRE: &str = "bridle::wire";
@@ -71,6 +80,9 @@ pub(crate) enum Then {
     /// A message waits for the engine, see [`Talk::need`]; when it does no more, call again with
     /// the rest of the input.
     Engine,
+    /// The peer sends too often and was told so; call again with the rest of the input after this
+    /// time.
+    Rest(Duration),
     /// The last answer says why; nothing more can be read.
     Close(Closed),
 }
@@ -81,6 +93,8 @@ pub(crate) struct Talk {
     origin: Origin,
     /// Who is at the other end; `None` while nothing was said for which it matters.
     who: Option<Box<Principal>>,
+    /// Key under which an unknown peer is counted; `None` once it is known.
+    source: Option<PeerSource>,
     decoder: Decoder,
     encoder: Encoder,
     signing: Signing,
@@ -139,17 +153,29 @@ impl<'b> Batch<'b> {
 }
 
 impl Talk {
-    /// Begins a conversation by appending the hello to `out`.
+    /// Begins a conversation by appending the hello to `out`. Besides its origin, a peer has whose
+    /// socket it holds, if that is known, and the key under which it is counted while it is unknown.
     ///
     /// # Errors
     /// The system gives no random bytes for the nonce of a signed connection.
-    pub(crate) fn new(shared: &Shared, origin: Origin, out: &mut Vec<u8>) -> io::Result<Talk> {
-        let options = DecoderOptions { max_frame: shared.config.limits.frame, unit: None };
+    pub(crate) fn new(
+        shared: &Shared,
+        (origin, who, source): (Origin, Option<Principal>, Option<PeerSource>),
+        out: &mut Vec<u8>,
+    ) -> io::Result<Talk> {
         let mut encoder = Encoder::new(shared.config.unknown_unit);
         let keys = shared.words.keys().filter(|_| matches!(origin, Origin::Tcp(_)));
+        let max_frame = match (source, keys) {
+            (None, _) => shared.config.limits.frame,
+            (Some(_), None) => shared.config.limits.frame.min(MAX_STRANGER_FRAME_BYTES),
+            (Some(_), Some(_)) => shared.config.limits.frame.min(MAX_UNPROVEN_FRAME_BYTES),
+        };
+        let options = DecoderOptions { max_frame, unit: None };
+        // Where frames are signed, the key says who speaks, and not the socket.
+        let who = who.filter(|_| keys.is_none());
         let (decoder, signing) = match keys {
             None => {
-                out.extend_from_slice(shared.words.plain_hello());
+                out.extend_from_slice(shared.words.plain_hello(source.is_some()));
                 (Decoder::new(options), Signing::Off)
             }
             Some(keys) => {
@@ -164,7 +190,8 @@ impl Talk {
         };
         Ok(Talk {
             origin,
-            who: known(origin).map(Box::new),
+            who: known(origin).or(who).map(Box::new),
+            source,
             decoder,
             encoder,
             signing,
@@ -278,6 +305,30 @@ impl Talk {
         self.dialect
     }
 
+    /// Gives the peer the limits of one that is known.
+    pub(crate) fn make_known(&mut self, shared: &Shared) {
+        self.source = None;
+        self.decoder.set_max_frame(shared.config.limits.frame);
+    }
+
+    /// Counts a frame of a TCP peer; says for how long to read nothing from one that sends too often.
+    /// A plain health check of a known peer is not asked about here.
+    fn count(&mut self, batch: &mut Batch<'_>, text: &[u8]) -> Option<Then> {
+        let Origin::Tcp(address) = self.origin else { return None };
+        let limiter = &batch.shared.limiter;
+        let counted = match (self.source, self.who.as_deref()) {
+            (Some(source), None | Some(Principal::Anonymous)) => limiter.count_stranger(source),
+            (_, Some(who)) => limiter.count_known(who, address.ip().to_canonical().is_loopback()),
+            (None, None) => Ok(()),
+        };
+        let TooOften { retry_after } = counted.err()?;
+        let id = str::from_utf8(text).ok().filter(|text| text.len() <= LARGE).and_then(id_of);
+        let wait = u64::try_from(retry_after.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
+        let failure = Failure { retry_after_ms: Some(wait), ..Code::RateLimited.into() };
+        self.refuse(batch, id.as_ref(), &failure);
+        Some(Then::Rest(retry_after))
+    }
+
     /// Answers one frame, or says why no further one can be answered now.
     #[inline]
     fn frame(
@@ -287,7 +338,12 @@ impl Talk {
         payload: Range<usize>,
     ) -> Option<Then> {
         let bytes = &input[payload.clone()];
-        if self.signing == Signing::Off && !batch.traced && is_plain_check(bytes) {
+        let is_check = is_plain_check(bytes);
+        let is_counted_first = self.signing == Signing::Off && self.source.is_some();
+        if is_counted_first && let Some(rest) = self.count(batch, bytes) {
+            return Some(rest);
+        }
+        if self.signing == Signing::Off && !batch.traced && is_check {
             batch.out.extend_from_slice(batch.shared.words.framed_health(batch.status));
             batch.tally.frames_out += 1;
             return None;
@@ -295,6 +351,12 @@ impl Talk {
         self.settle_signing();
         if let Some(unit) = self.decoder.unit() {
             self.encoder.set_unit(unit);
+        }
+        if !is_check
+            && !is_counted_first
+            && let Some(rest) = self.count(batch, bytes)
+        {
+            return Some(rest);
         }
         if batch.traced {
             tracing::trace!(target: WIRE, "in {}", batch.shared.words.outline(bytes));
@@ -347,6 +409,12 @@ impl Talk {
         }
         self.refuse(batch, None, &Failure::because(error.code(), message));
     }
+}
+
+/// The id of a message, if it has one.
+fn id_of(text: &str) -> Option<Id> {
+    let tree = Reader::new().read_one(text).ok()?;
+    Message::peek_id(&tree)
 }
 
 /// Who a peer is by the way it came, if that says it.

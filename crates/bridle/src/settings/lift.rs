@@ -5,8 +5,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use bridle_daemon::config::{
-    Config, Hmac, HmacKey, HttpRates, Limits, MIN_SECRET_BYTES, PolicyChoice, Rate, RollbackChoice,
-    ThinkerChoice, UnknownUnit,
+    Config, Hmac, HmacKey, HttpRates, Limits, MIN_SECRET_BYTES, MessageRates, PolicyChoice, Rate,
+    RollbackChoice, ThinkerChoice, UnknownUnit,
 };
 use bridle_daemon::fetch::FetchConfig;
 use bridle_daemon::librarian::MemexRules;
@@ -43,6 +43,11 @@ impl Settings {
             http_rates: HttpRates {
                 remote: self.rate("http-rate"),
                 local: self.rate("http-rate-local"),
+            },
+            message_rates: MessageRates {
+                remote: self.rate("tcp-rate"),
+                local: self.rate("tcp-rate-local"),
+                stranger: self.rate("stranger-rate"),
             },
             http_origins: self.origins("http-origin").into(),
             tls: self.tls()?,
@@ -120,6 +125,9 @@ impl Settings {
     fn limits(&self) -> Result<Limits, Failure> {
         Ok(Limits {
             connections: self.size("max-connections")?,
+            strangers: self.size("max-strangers")?,
+            strangers_each: self.size("max-strangers-each")?,
+            stranger_idle: self.span("stranger-idle").unwrap_or_default(),
             frame: self.size("max-frame")?,
             in_flight: self.size("max-in-flight")?,
             output: self.size("max-output")?,

@@ -23,13 +23,20 @@ pub(super) enum Late {
     Write,
     /// The end of the connection takes too long.
     End,
+    /// An unknown peer said nothing for too long.
+    Idle,
+    /// The pause is over of a peer that sent too often. Nothing is wrong then.
+    Rest,
 }
+
+/// How many kinds of waiting there are.
+const KINDS: usize = 7;
 
 /// When each kind of waiting is over.
 #[derive(Debug, Default)]
 pub(super) struct Deadlines {
     /// In the order of [`Late`].
-    at: [Option<Instant>; 5],
+    at: [Option<Instant>; KINDS],
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -56,9 +63,14 @@ impl Deadlines {
         self.at[what as usize] = None;
     }
 
+    /// Tells whether something is waited for.
+    pub(super) fn is_running(&self, what: Late) -> bool {
+        self.at[what as usize].is_some()
+    }
+
     /// Stops all waiting.
     pub(super) fn stop_all(&mut self) {
-        self.at = [None; 5];
+        self.at = [None; KINDS];
     }
 
     /// Returns what is late; otherwise sees to it that the task wakes in time.
@@ -84,7 +96,8 @@ impl Deadlines {
     }
 
     fn late(&self, next: Instant) -> Late {
-        let all = [Late::Frame, Late::Unit, Late::Part, Late::Write, Late::End];
+        let all =
+            [Late::Frame, Late::Unit, Late::Part, Late::Write, Late::End, Late::Idle, Late::Rest];
         let is_next = |what: &Late| self.at[*what as usize] == Some(next);
         all.into_iter().find(is_next).unwrap_or(Late::End)
     }

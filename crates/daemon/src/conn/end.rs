@@ -20,6 +20,9 @@ impl Connection {
     }
 
     pub(super) fn stop_serving(&mut self, unsent: usize) -> Step {
+        if self.seat.is_leaving() && !self.shared().stop.is_cancelled() {
+            return self.give_way();
+        }
         if !self.input.is_empty() {
             self.say_error(Code::ShuttingDown, "the daemon stops before this frame was complete");
         }
@@ -28,6 +31,17 @@ impl Connection {
         self.clogged = unsent > 0;
         self.leave(Closed::Stopped);
         Step::Again
+    }
+
+    /// Leaves this place to another: told once, and not waited for.
+    fn give_way(&mut self) -> Step {
+        let message = "no message came for a while, and somebody else needs the place";
+        self.say_error(Code::TooManyConnections, message);
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        // What the socket does not take at once is not sent: the place is needed now.
+        let _ = self.flush(&mut cx);
+        let _ = self.stream.poll_shutdown(&mut cx);
+        Step::End(Closed::GaveWay)
     }
 
     pub(super) fn say_error(&mut self, code: Code, message: &str) {
@@ -145,6 +159,17 @@ impl Connection {
                 self.say_error(Code::FrameTimeout, &message);
                 self.close(Closed::FrameTimeout);
             }
+            Late::Idle if self.talk.unanswered() > 0 || self.talk.waits() => {
+                self.deadlines.stop(Late::Idle);
+                self.deadlines.start(Late::Idle, self.shared().config.limits.stranger_idle);
+            }
+            Late::Idle => {
+                let limit = self.shared().config.limits.stranger_idle;
+                let message = format!("expected a whole message within {limit:?}, got none");
+                self.say_error(Code::Expired, &message);
+                self.close(Closed::Idle);
+            }
+            Late::Rest => self.deadlines.stop(Late::Rest),
             Late::Part => {
                 let limit = self.shared().config.limits.frame_deadline;
                 for _ in 0..self.talk.expire_parts(self.shared().tick()) {

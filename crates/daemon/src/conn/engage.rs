@@ -147,7 +147,10 @@ impl Connection {
         let Connection { talk, seat, output, tally, .. } = self;
         match fetched {
             Fetched::Attached(result) => talk.attached(&seat.shared, result, output, tally),
-            Fetched::Principal(who) => talk.identified(who),
+            Fetched::Principal(who) => {
+                talk.identified(who);
+                self.note_principal();
+            }
             Fetched::Told(told) => talk.told(&seat.shared, told, output, tally),
         }
         self.held.set(self.holding());

@@ -20,3 +20,11 @@ fn the_table_is_larger_afterwards() {
     let size: usize = size.trim().parse().unwrap();
     assert!(size > 700, "{size}");
 }
+
+#[test]
+fn connections_leave_descriptors_for_everything_else() {
+    assert_eq!(most_connections(None), usize::MAX);
+    assert_eq!(most_connections(Some(1_024)), 896);
+    assert_eq!(most_connections(Some(100)), 50);
+    assert_eq!(most_connections(Some(0)), 0);
+}

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Extension, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use bridle_wire::openharness::json::Writer;
@@ -110,6 +110,11 @@ fn put(code: Code, headers: &mut HeaderMap) {
         }
         _ => {}
     }
+}
+
+/// Has a connection end behind an answer: what the peer still sends is not worth reading.
+pub(super) fn close_after(response: &mut Response) {
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
 }
 
 #[cfg(test)]

@@ -1,12 +1,16 @@
 //! The body of a request, read within its limits.
 //!
-//! Called by `post`. Nothing is allocated because a header announced it.
+//! Called by `post` and others once it is known by the head who asks. Nothing is allocated because a
+//! header announced it, and what has come counts among the bytes in flight.
 
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use axum::body::{Bytes, HttpBody};
+
+use crate::budget::{Held, RESERVE};
 
 /// A body as far as it was read.
 #[derive(Debug)]
@@ -17,16 +21,26 @@ pub(super) enum Read {
     TooLarge(Vec<u8>),
     /// It broke off, or took too long; this is its beginning.
     Broken(Bytes),
+    /// There was no room for it among the bytes in flight.
+    NoRoom,
 }
 
-/// Reads a body of at most `most` bytes.
-pub(super) async fn read<B>(body: B, most: usize, deadline: Duration) -> Read
+/// Most bytes of a body that are read to repeat its ids in a refusal. A connection may hold as many
+/// outside the common limit.
+pub(super) const MAX_ECHOED_BYTES: usize = RESERVE;
+
+/// Longest time for the body of an unknown peer.
+pub(super) const STRANGER_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Reads a body of at most `most` bytes, which `held` counts until it is dropped.
+pub(super) async fn read<B>(body: B, most: usize, deadline: Duration, held: &mut Held) -> Read
 where
     B: HttpBody<Data = Bytes> + Unpin,
 {
     let mut came = Came::default();
-    let ended = tokio::time::timeout(deadline, fill(body, most, &mut came)).await;
+    let ended = tokio::time::timeout(deadline, fill(body, most, &mut came, held)).await;
     match ended {
+        Err(_) if held.is_waiting() => Read::NoRoom,
         Ok(Ended::Whole) => Read::Whole(came.bytes()),
         Ok(Ended::TooLarge) => Read::TooLarge(came.bytes().into()),
         Ok(Ended::Broken) | Err(_) => Read::Broken(came.bytes()),
@@ -68,12 +82,16 @@ enum Ended {
     Broken,
 }
 
-async fn fill<B>(mut body: B, most: usize, came: &mut Came) -> Ended
+async fn fill<B>(mut body: B, most: usize, came: &mut Came, held: &mut Held) -> Ended
 where
     B: HttpBody<Data = Bytes> + Unpin,
 {
     loop {
-        let frame = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await;
+        let next = poll_fn(|cx| match held.room(came.len(), cx) {
+            0 => Poll::Pending,
+            _ => Pin::new(&mut body).poll_frame(cx),
+        });
+        let frame = next.await;
         let data = match frame {
             None => return Ended::Whole,
             Some(Err(_)) => return Ended::Broken,
@@ -87,6 +105,7 @@ where
             return Ended::TooLarge;
         }
         came.add(data);
+        held.set(came.len());
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::{Extension, Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
@@ -23,6 +24,7 @@ use super::gate::Peer;
 use super::marks::Marks;
 use super::post::is_json;
 use super::{Http, answer, place, run};
+use crate::budget::Held;
 use crate::principal::Principal;
 
 /// Bytes of the request of a cancellation: an id of the largest size, however it is escaped.
@@ -166,9 +168,7 @@ pub(super) async fn cancel(
 ) -> Response {
     let (head, body) = request.into_parts();
     let marks = Marks::of(&head.headers);
-    let deadline = http.shared.config.limits.frame_deadline;
-    let bytes = body::read(body, MAX_BODY, deadline).await;
-    let response = match taken(&http, &peer, &head.headers, bytes).await {
+    let response = match taken(&http, &peer, &head.headers, body).await {
         Ok((who, asked)) => {
             call_off(&http, who, &asked.request_id).await;
             let status = Name::new("accepted").expect("our words are short");
@@ -185,17 +185,19 @@ async fn taken(
     http: &Http,
     peer: &Peer,
     headers: &HeaderMap,
-    read_so_far: Read,
+    body: Body,
 ) -> Result<(Principal, CancelRequest), Code> {
-    peer.check(headers)?;
-    let who = peer.principal(http, headers).await?;
+    let who = peer.let_in(http, headers).await?;
     if !is_json(headers) {
         return Err(Code::UnsupportedMediaType);
     }
-    let bytes = match read_so_far {
+    let deadline = http.shared.config.limits.frame_deadline;
+    let mut held = Held::new(Arc::clone(&http.shared.budget));
+    let bytes = match body::read(body, MAX_BODY, deadline, &mut held).await {
         Read::Whole(bytes) => bytes,
         Read::TooLarge(_) => return Err(Code::PayloadTooLarge),
         Read::Broken(_) => return Err(Code::InvalidRequest),
+        Read::NoRoom => return Err(Code::EngineOverloaded),
     };
     let asked = read(&bytes, &http.limits).map_err(|_| Code::InvalidRequest)?;
     Ok((who, asked))

@@ -26,6 +26,7 @@ use super::body::{self, Read};
 use super::gate::{Peer, now};
 use super::post::is_json;
 use super::{Http, answer};
+use crate::budget::Held;
 use crate::pairing::{self, INTERVAL_SEC, Polled};
 use crate::tokens::{self, Renewed, TokenId};
 
@@ -93,7 +94,7 @@ pub(super) async fn create(
 
 async fn try_create(http: &Arc<Http>, peer: &Peer, request: Request) -> Answer {
     let (asked, headers): (PairCreate, _) = take(http, peer, request).await?;
-    let (uri, from) = (peer.url(&headers, "/pair/confirm"), peer.address());
+    let (uri, from) = (peer.url(&headers, "/pair/confirm"), peer.source());
     apart(http, move |http| {
         let name = asked.device_name.as_ref().map_or("", |name| name.as_str());
         let created = http.desk.create(name, from, now()).map_err(create_refused)?;
@@ -156,7 +157,7 @@ async fn try_confirm(http: &Arc<Http>, peer: &Peer, request: Request) -> Answer 
         "deny" => false,
         _ => return Err(missing("decision")),
     };
-    let from = peer.address();
+    let from = peer.source();
     apart(http, move |http| {
         let answered = http.desk.answer(asked.code.as_str(), is_yes, from, now());
         let device = answered.map_err(|refusal| match refusal {
@@ -187,7 +188,7 @@ pub(super) async fn poll(
 
 async fn try_poll(http: &Arc<Http>, peer: &Peer, request: Request) -> Answer {
     let (asked, _): (PairPoll, _) = take(http, peer, request).await?;
-    let from = peer.address();
+    let from = peer.source();
     apart(http, move |http| {
         let device = (asked.pairing_id.as_str(), asked.device_secret.as_str());
         match http.desk.poll(&http.tokens, device, from, now()) {
@@ -216,7 +217,7 @@ pub(super) async fn refresh(
 
 async fn try_refresh(http: &Arc<Http>, peer: &Peer, request: Request) -> Answer {
     let (asked, _): (PairRefresh, _) = take(http, peer, request).await?;
-    let from = peer.address();
+    let from = peer.source();
     apart(http, move |http| {
         match http.desk.refresh(&http.tokens, asked.refresh_token.as_str(), from, now()) {
             Ok(renewed) => Ok((StatusCode::OK, granted_text(&renewed))),
@@ -270,15 +271,17 @@ async fn take<T: Shape>(
     request: Request,
 ) -> Result<(T, HeaderMap), Refused> {
     let (head, body) = request.into_parts();
-    let (headers, deadline) = (head.headers, http.shared.config.limits.frame_deadline);
-    let read_so_far = body::read(body, MAX_BODY, deadline).await;
+    let headers = head.headers;
     peer.check(&headers).map_err(Refused::of)?;
-    let bytes = match read_so_far {
+    let deadline = http.shared.config.limits.frame_deadline.min(body::STRANGER_PATIENCE);
+    let mut held = Held::new(Arc::clone(&http.shared.stranger_budget));
+    let bytes = match body::read(body, MAX_BODY, deadline, &mut held).await {
         Read::Whole(bytes) if bytes.is_empty() => Bytes::from_static(b"{}"),
         Read::Whole(bytes) if is_json(&headers) => bytes,
         Read::Whole(_) => return Err(Refused::of(Code::UnsupportedMediaType)),
         Read::TooLarge(_) => return Err(Refused::of(Code::PayloadTooLarge)),
         Read::Broken(_) => return Err(Refused::new(StatusCode::BAD_REQUEST, "invalid_json")),
+        Read::NoRoom => return Err(Refused::of(Code::EngineOverloaded)),
     };
     let asked = read(&bytes, &http.limits).map_err(|refused| match refused.refusal {
         Refusal::Invalid(invalid) if !invalid.field.is_empty() => missing(&invalid.field),

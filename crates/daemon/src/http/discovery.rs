@@ -9,6 +9,7 @@ use axum::extract::{Extension, State};
 use axum::http::header::CACHE_CONTROL;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
+use bridle_loop::Access;
 use bridle_wire::openharness::capability::{
     self, APPROVAL, FEEDBACK, Offer, PARALLEL, RICH_CARDS, STREAMING, UPLOAD,
 };
@@ -22,7 +23,7 @@ use bridle_wire::openharness::ids::{ActionType, Label, Name};
 use bridle_wire::openharness::payload::{self, RENDER_MESSAGE, REQUEST_APPROVAL};
 use bridle_wire::openharness::shape::Gate;
 use bridle_wire::openharness::{
-    Capabilities, CapabilityDenial, Echo, Json, Limits, Shape as _, Version,
+    Capabilities, CapabilityDenial, Code, Echo, Json, Limits, Shape as _, Version,
 };
 
 use super::gate::Peer;
@@ -255,8 +256,9 @@ pub(super) async fn metrics(
     Extension(peer): Extension<Arc<Peer>>,
     headers: HeaderMap,
 ) -> Response {
-    let code = match peer.check(&headers) {
-        Ok(()) => peer.principal(&http, &headers).await.err(),
+    let code = match peer.let_in(&http, &headers).await {
+        Ok(who) if who.permits(Access::Observe) => None,
+        Ok(_) => Some(Code::Forbidden),
         Err(code) => Some(code),
     };
     if let Some(code) = code {

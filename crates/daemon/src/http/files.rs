@@ -33,6 +33,7 @@ use super::gate::{Peer, now};
 use super::marks::Marks;
 use super::place::hex;
 use super::{Http, answer};
+use crate::budget::Held;
 use crate::config::{Config, FileLimits};
 use crate::error::Error;
 use crate::fetch::Fetcher;
@@ -172,7 +173,8 @@ async fn take(
     let turn = http.files.turns.try_acquire().map_err(|_| of(Code::EngineOverloaded))?;
     let most = http.files.limits.bytes;
     let deadline = http.shared.config.limits.frame_deadline * PATIENCE;
-    let content = match body::read(body, most, deadline).await {
+    let mut held = Held::new(Arc::clone(&http.shared.budget));
+    let content = match body::read(body, most, deadline, &mut held).await {
         Read::Whole(content) => content,
         Read::TooLarge(_) => {
             let most = u64::try_from(most).unwrap_or(u64::MAX);
@@ -181,8 +183,8 @@ async fn take(
             ));
         }
         Read::Broken(_) => return Err(of(Code::InvalidRequest)),
+        Read::NoRoom => return Err(of(Code::EngineOverloaded)),
     };
-    let _load = http.shared.budget.load(content.len());
     let kept = apart(http, move |http| {
         if !wanted.iter().all(|wanted| wanted.fits(&content)) {
             return Ok(None);
@@ -190,7 +192,7 @@ async fn take(
         http.files.keep(&who.name(), &kind, &content).map(Some)
     });
     let kept = kept.await?;
-    drop(turn);
+    drop((turn, held));
     match kept {
         Some(Put::Kept(kept)) => Ok(kept),
         Some(Put::NoRoom) => Err(no_room()),
@@ -218,8 +220,7 @@ async fn known(
     headers: &HeaderMap,
     access: Access,
 ) -> Result<Principal, Box<ErrorObject>> {
-    peer.check(headers).map_err(of)?;
-    let who = peer.principal(http, headers).await.map_err(of)?;
+    let who = peer.let_in(http, headers).await.map_err(of)?;
     if who.permits(access) { Ok(who) } else { Err(of(Code::Forbidden)) }
 }
 

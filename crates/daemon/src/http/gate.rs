@@ -9,22 +9,19 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use std::sync::{Arc, OnceLock};
 
-use axum::extract::{Extension, Request, State};
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
-use axum::middleware::Next;
-use axum::response::Response;
 use bridle_wire::openharness::capability::STREAMING;
 use bridle_wire::openharness::event::{LINES_PROFILE, SSE_PROFILE};
-use bridle_wire::openharness::{Capabilities, Code, Echo};
+use bridle_wire::openharness::{Capabilities, Code};
 use tokio::sync::OnceCell;
 
-use super::marks::Marks;
+use super::Http;
 use super::rate::From;
-use super::{Http, answer};
-use crate::network::Network;
+use crate::network::{Network, PeerSource};
 use crate::principal::Principal;
 use crate::principal::sockets::Ends;
+use crate::seats::{Seat, StrangerSeat};
 use crate::tls::CertPrincipal;
 use crate::web_origin::WebOrigin;
 
@@ -79,6 +76,10 @@ pub(super) struct Peer {
     host: OnceLock<Box<str>>,
     /// Whose socket it is, looked up once.
     without_token: OnceCell<Principal>,
+    /// Key under which it is counted while it is unknown.
+    source: PeerSource,
+    /// Its place among the unknown peers, if it came as one.
+    stranger: Option<Arc<StrangerSeat>>,
 }
 
 impl Peer {
@@ -86,7 +87,30 @@ impl Peer {
     pub(super) fn new(remote: SocketAddr, local: SocketAddr, way: Way) -> Peer {
         let (speech, without_token) = (Speech::Requests, OnceCell::new());
         let (origins, host) = (Arc::default(), OnceLock::new());
-        Peer { remote, local, way, speech, origins, host, without_token }
+        let source = PeerSource::of(None, remote.ip());
+        let stranger = None;
+        Peer { remote, local, way, speech, origins, host, without_token, source, stranger }
+    }
+
+    /// Notes what was found when it was accepted: its place, and the uid of its socket if the kernel
+    /// was asked.
+    pub(super) fn seated(self, seat: &Seat, uid: Option<Option<u32>>) -> Peer {
+        let source = PeerSource::of(uid.flatten(), self.remote.ip());
+        let of_uid = |uid| Principal::of_http_socket(uid, seat.shared.own_uid);
+        let without_token = OnceCell::new_with(uid.map(of_uid));
+        Peer { source, without_token, stranger: seat.stranger().cloned(), ..self }
+    }
+
+    /// Key under which an unknown peer is counted.
+    pub(super) fn source(&self) -> PeerSource {
+        self.source
+    }
+
+    /// Notes that a request of it was answered.
+    pub(super) fn touch(&self) {
+        if let Some(stranger) = &self.stranger {
+            stranger.touch();
+        }
     }
 
     /// Lets pages of other origins in.
@@ -108,8 +132,8 @@ impl Peer {
 
     /// The same peer, on a WebSocket.
     pub(super) fn on_socket(&self) -> Peer {
-        let Peer { remote, local, way, .. } = *self;
-        let peer = Peer { speech: Speech::Frames, ..Peer::new(remote, local, way) };
+        let Peer { remote, local, way, source, .. } = *self;
+        let peer = Peer { speech: Speech::Frames, source, ..Peer::new(remote, local, way) };
         peer.letting_in(Arc::clone(&self.origins))
     }
 
@@ -193,6 +217,16 @@ impl Peer {
         }
     }
 
+    /// Who asks, if it comes from where it may come from; counts the request. By the head alone: the
+    /// body of whoever is refused need not be read.
+    ///
+    /// # Errors
+    /// As [`check`](Peer::check) and [`principal`](Peer::principal).
+    pub(super) async fn let_in(&self, http: &Http, headers: &HeaderMap) -> Result<Principal, Code> {
+        self.check(headers)?;
+        self.principal(http, headers).await
+    }
+
     /// Who asks; counts the request.
     ///
     /// # Errors
@@ -221,8 +255,16 @@ impl Peer {
         who
     }
 
-    /// Who asks, if that is known for certain.
+    /// Who asks, if that is known for certain; its connection has the place of a known peer then.
     pub(super) async fn known(&self, http: &Http, headers: &HeaderMap) -> Option<Principal> {
+        let who = self.find(http, headers).await;
+        if let (Some(_), Some(stranger)) = (&who, &self.stranger) {
+            stranger.make_known();
+        }
+        who
+    }
+
+    async fn find(&self, http: &Http, headers: &HeaderMap) -> Option<Principal> {
         // Whoever shows a credential wants to be known by it, and by nothing less.
         let mut shown = headers.get_all(AUTHORIZATION).iter();
         if let Some(credential) = shown.next() {
@@ -249,36 +291,6 @@ impl Peer {
             known => Some(known.clone()),
         }
     }
-}
-
-/// Refuses strangers whose address showed too many bad credentials before their body is read. Who is
-/// known gets past: others behind the same address must not shut it for them.
-pub(super) async fn before(
-    State(http): State<Arc<Http>>,
-    Extension(peer): Extension<Arc<Peer>>,
-    request: Request,
-    next: Next,
-) -> Response {
-    if http.rates.is_shut(Network::of(peer.address())) {
-        // Not the whole request: a body cannot be looked at by several tasks at once.
-        let headers = request.headers().clone();
-        if let Some(refusal) = refused(&http, &peer, &headers).await {
-            return refusal;
-        }
-    }
-    next.run(request).await
-}
-
-/// The answer to a stranger who is refused before the body is read.
-pub(super) async fn refused(http: &Http, peer: &Peer, headers: &HeaderMap) -> Option<Response> {
-    if !http.rates.is_shut(Network::of(peer.address())) || peer.known(http, headers).await.is_some()
-    {
-        return None;
-    }
-    let code = Code::RateLimited;
-    http.shared.metrics.http_limited("address");
-    http.shared.metrics.http(code.http_status());
-    Some(answer::error(code, &Echo::default(), Marks::of(headers)))
 }
 
 /// The token of a credential.

@@ -27,6 +27,7 @@ use super::Http;
 use super::body::{self, Read};
 use super::gate::Peer;
 use super::post::PATH;
+use crate::budget::Held;
 use events::{Blocks, frame_of, typed};
 use results::Contexts;
 
@@ -216,7 +217,8 @@ impl Inside {
             return Ok(());
         }
         let deadline = self.http.shared.config.limits.write_deadline;
-        let Read::Whole(bytes) = body::read(body, MAX_ANSWER, deadline).await else {
+        let mut held = Held::new(Arc::clone(&self.http.shared.budget));
+        let Read::Whole(bytes) = body::read(body, MAX_ANSWER, deadline, &mut held).await else {
             return self.say(failed(), id, out).await;
         };
         if head.status == StatusCode::ACCEPTED {

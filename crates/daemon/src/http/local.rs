@@ -15,6 +15,7 @@ use super::gate::Peer;
 use super::serve::{Link, speak};
 use super::slow::Slow;
 use crate::listen::{Pause, admits, peer_uid};
+use crate::seats::{PeerStanding, Seat};
 
 /// Accepts until the daemon stops.
 pub(crate) async fn accept_loop(listener: UnixListener, http: Arc<Http>) {
@@ -46,7 +47,7 @@ fn admit(http: &Arc<Http>, router: &Router, stream: UnixStream) {
         tracing::warn!(?uid, "another user is refused on the HTTP socket");
         return;
     };
-    let Some(seat) = http.shared.seat() else {
+    let Some(seat) = Seat::take(&http.shared, PeerStanding::Unix) else {
         // As much as fits the empty buffer of the socket, which is all of it.
         let _ = stream.try_write(CROWDED.as_bytes());
         return;

@@ -4,9 +4,9 @@
 //! wrong is `pairing`'s business; here is what it looks like over HTTP. Whoever is refused is told
 //! the same, whether the code was wrong, redeemed or over.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
+use axum::body::Body;
 use axum::extract::{Extension, Request, State};
 use axum::http::header::{CACHE_CONTROL, RETRY_AFTER};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
@@ -20,6 +20,8 @@ use super::gate::{Peer, now};
 use super::marks::Marks;
 use super::post::is_json;
 use super::{Http, answer};
+use crate::budget::Held;
+use crate::network::PeerSource;
 use crate::pairing::{Paired, Refusal};
 
 /// Largest request, in bytes: a code and what else a device may say about itself.
@@ -32,10 +34,8 @@ pub(super) async fn redeem(
     request: Request,
 ) -> Response {
     let (head, body) = request.into_parts();
-    let deadline = http.shared.config.limits.frame_deadline;
-    let read = body::read(body, MAX_BODY, deadline).await;
-    let response = match code_of(&http, &peer, &head.headers, read) {
-        Ok(code) => match try_redeem(&http, code, peer.address()).await {
+    let response = match code_of(&http, &peer, &head.headers, body).await {
+        Ok(code) => match try_redeem(&http, code, peer.source()).await {
             Ok(text) => granted(text),
             Err(refusal) => refused(&refusal, &head.headers),
         },
@@ -45,22 +45,30 @@ pub(super) async fn redeem(
     response
 }
 
-fn code_of(http: &Http, peer: &Peer, headers: &HeaderMap, body: Read) -> Result<Secret, Code> {
+async fn code_of(
+    http: &Http,
+    peer: &Peer,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Secret, Code> {
     peer.check(headers)?;
     if !is_json(headers) {
         return Err(Code::UnsupportedMediaType);
     }
-    let bytes = match body {
+    let deadline = http.shared.config.limits.frame_deadline.min(body::STRANGER_PATIENCE);
+    let mut held = Held::new(Arc::clone(&http.shared.stranger_budget));
+    let bytes = match body::read(body, MAX_BODY, deadline, &mut held).await {
         Read::Whole(bytes) => bytes,
         Read::TooLarge(_) => return Err(Code::PayloadTooLarge),
         Read::Broken(_) => return Err(Code::InvalidRequest),
+        Read::NoRoom => return Err(Code::EngineOverloaded),
     };
     let asked: PairConfirm = read(&bytes, &http.limits).map_err(|_| Code::InvalidRequest)?;
     Ok(asked.code)
 }
 
 /// Redeems on a thread that may wait for the disk.
-async fn try_redeem(http: &Arc<Http>, code: Secret, from: IpAddr) -> Result<String, Refusal> {
+async fn try_redeem(http: &Arc<Http>, code: Secret, from: PeerSource) -> Result<String, Refusal> {
     let own = Arc::clone(http);
     let redeem = move || own.desk.redeem(&own.tokens, code.as_str(), from, now());
     match tokio::task::spawn_blocking(redeem).await {

@@ -1,12 +1,13 @@
 //! One exchange: a request comes in, its answer goes out.
 //!
-//! The router calls [`exchange`]. The body is read before anything is refused, so that every
-//! refusal repeats the ids that are in it.
+//! The router calls [`exchange`]. Who asks is settled by the head alone; then the body is read before
+//! anything else is refused, so that refusals repeat the ids that are in it.
 
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::{Bytes, HttpBody};
 use axum::extract::{Extension, Request, State};
 use axum::http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HOST};
 use axum::http::request::Parts;
@@ -18,13 +19,12 @@ use bridle_wire::openharness::{
     Capabilities, Code, Echo, ErrorObject, Received, Refused, ResponseMessage, receive,
 };
 
-use hyper::body::Incoming;
 use tokio::time::Instant;
 
 use super::body::{self, Read};
 use super::calloff::{self, Follower};
 use super::fold::{self, Asks};
-use super::gate::{self, Peer, now};
+use super::gate::{Peer, now};
 use super::inside::GoesOn;
 use super::marks::Marks;
 use super::place::Key;
@@ -33,6 +33,7 @@ use super::signal::About;
 use super::step::{self, Bearer, Step};
 use super::stream::{self, Subject};
 use super::{Http, answer, discovery, files, named, place};
+use crate::budget::Held;
 use crate::principal::Principal;
 
 /// Where requests are posted; the router knows more names of it.
@@ -75,9 +76,7 @@ pub(super) async fn exchange(
     request: Request,
 ) -> Response {
     let (head, body) = request.into_parts();
-    let deadline = http.shared.config.limits.frame_deadline;
-    let read = body::read(body, http.limits.bytes, deadline).await;
-    answered(&http, &peer, head, read).await
+    posted(&http, &peer, head, body).await
 }
 
 /// Tells whether a request is an exchange, by its head alone.
@@ -85,18 +84,65 @@ pub(super) fn is_exchange(head: &Parts) -> bool {
     head.method == Method::POST && head.uri.path() == PATH
 }
 
-/// The same for a request that came to [`PATH`], without a router: past the gate, and carried out.
-pub(super) async fn posted(http: &Arc<Http>, peer: &Peer, head: Parts, body: Incoming) -> Response {
-    if let Some(refusal) = gate::refused(http, peer, &head.headers).await {
-        return refusal;
-    }
+/// The same for a request that came to [`PATH`], without a router. Who asks is known by the head
+/// before the body is read.
+pub(super) async fn posted<B>(http: &Arc<Http>, peer: &Peer, head: Parts, body: B) -> Response
+where
+    B: HttpBody<Data = Bytes> + Unpin,
+{
+    let who = match peer.let_in(http, &head.headers).await {
+        Ok(who) => who,
+        Err(code) => return refuse_by_head(http, &head, body, code).await,
+    };
     let deadline = http.shared.config.limits.frame_deadline;
-    let read = body::read(body, http.limits.bytes, deadline).await;
-    answered(http, peer, head, read).await
+    let mut held = Held::new(Arc::clone(&http.shared.budget));
+    match body::read(body, http.limits.bytes, deadline, &mut held).await {
+        Read::NoRoom => {
+            let mut response =
+                answer::error(Code::EngineOverloaded, &Echo::default(), Marks::of(&head.headers));
+            answer::close_after(&mut response);
+            http.shared.metrics.http(response.status().as_u16());
+            response
+        }
+        read => answered(http, (peer, who), head, (read, held)).await,
+    }
+}
+
+/// Refuses a request whose sender is not let in. Of its body only as much is read as a connection may
+/// hold, to repeat the ids in it.
+async fn refuse_by_head<B>(http: &Arc<Http>, head: &Parts, body: B, code: Code) -> Response
+where
+    B: HttpBody<Data = Bytes> + Unpin,
+{
+    let most = body::MAX_ECHOED_BYTES;
+    let upper = body.size_hint().upper().and_then(|upper| usize::try_from(upper).ok());
+    let mut echo = None;
+    if upper.is_some_and(|upper| upper <= most) {
+        let deadline = http.shared.config.limits.frame_deadline.min(body::STRANGER_PATIENCE);
+        let mut held = Held::new(Arc::clone(&http.shared.stranger_budget));
+        if let Read::Whole(bytes) = body::read(body, most, deadline, &mut held).await {
+            let received = receive(&bytes, &http.limits);
+            echo = Some(received.map_or_else(|refused| refused.echo, |received| received.echo));
+        }
+    }
+    let is_read = echo.is_some();
+    let echo = echo.unwrap_or_default();
+    let marks = Marks::of(&head.headers).with(&echo);
+    let mut response = answer::error(code, &echo, marks);
+    if !is_read {
+        answer::close_after(&mut response);
+    }
+    http.shared.metrics.http(response.status().as_u16());
+    response
 }
 
 /// Answers a request whose body was read.
-async fn answered(http: &Arc<Http>, peer: &Peer, head: Parts, read: Read) -> Response {
+async fn answered(
+    http: &Arc<Http>,
+    (peer, who): (&Peer, Principal),
+    head: Parts,
+    (read, held): (Read, Held),
+) -> Response {
     let is_told = tracing::enabled!(target: "bridle::http", tracing::Level::DEBUG);
     let began = is_told.then(Instant::now);
     let marks = Marks::of(&head.headers);
@@ -106,10 +152,11 @@ async fn answered(http: &Arc<Http>, peer: &Peer, head: Parts, read: Read) -> Res
         Err(refused) => refused.echo.clone(),
     };
     let marks = marks.with(&echo);
-    let admitted = admit(http, peer, &head.headers, received).await;
+    let admitted = admit(http, (peer, who), &head.headers, received);
     let admitted = admitted.map(|wanted| wanted.going_on(head.extensions.get::<GoesOn>()));
-    // A part of the buffer of its connection: not held while the engine works.
-    drop(head);
+    // A part of the buffer of its connection: not held while the engine works. A message on its way
+    // through the engine is counted by its weight.
+    drop((head, held));
     let answered = match admitted {
         Ok(wanted) => carry_out(http, wanted).await,
         Err(error) => Err(error),
@@ -181,6 +228,7 @@ async fn parse(http: &Http, read: Read) -> Result<(Box<Received>, usize), Box<Re
             (bytes.into(), true)
         }
         Read::Broken(bytes) => (bytes, false),
+        Read::NoRoom => (Bytes::new(), false),
     };
     let (count, limits) = (bytes.len(), http.limits);
     // Passed on by several hands: in a place of its own.
@@ -204,16 +252,14 @@ async fn parse(http: &Http, read: Read) -> Result<(Box<Received>, usize), Box<Re
     }
 }
 
-/// Checks everything that can be checked before the engine is asked.
-async fn admit(
+/// Checks everything else that can be checked before the engine is asked.
+fn admit(
     http: &Http,
-    peer: &Peer,
+    (peer, who): (&Peer, Principal),
     headers: &HeaderMap,
     received: Result<(Box<Received>, usize), Box<Refused>>,
 ) -> Result<Admitted, Box<ErrorObject>> {
     let of = |code| Box::new(ErrorObject::of(code));
-    peer.check(headers).map_err(of)?;
-    let who = peer.principal(http, headers).await.map_err(of)?;
     if !is_json(headers) {
         return Err(of(Code::UnsupportedMediaType));
     }

@@ -7,10 +7,11 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::header::{CONNECTION, HOST, TRANSFER_ENCODING};
+use axum::http::header::{HOST, TRANSFER_ENCODING, UPGRADE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
@@ -24,14 +25,15 @@ use tokio::net::{TcpListener, TcpStream};
 use tower_service::Service as _;
 
 use super::Http;
-use super::answer::{CROWDED, error};
+use super::answer::{CROWDED, close_after, error};
 use super::gate::{Peer, Way};
 use super::marks::Marks;
 use super::page::Page;
 use super::post;
 use super::slow::Slow;
+use super::strict::StrictStream;
 use crate::listen::{Pause, prepare_tcp};
-use crate::shared::Seat;
+use crate::seats::Seat;
 use crate::tls;
 
 /// Bytes of a request's head, blanks around values not counted: thousands of headers are no request.
@@ -59,13 +61,13 @@ pub(super) struct Link {
     /// What answers its requests.
     pub(super) router: Router,
     face: Face,
-    _seat: Seat,
+    seat: Seat,
 }
 
 impl Link {
     /// What a connection to everything keeps.
     pub(super) fn whole(router: Router, seat: Seat) -> Arc<Link> {
-        Arc::new(Link { router, face: Face::Whole, _seat: seat })
+        Arc::new(Link { router, face: Face::Whole, seat })
     }
 }
 
@@ -98,11 +100,6 @@ pub(crate) async fn accept_loop(listener: TcpListener, http: Arc<Http>, face: Fa
 
 fn admit(http: &Arc<Http>, (router, face): (&Router, Face), stream: TcpStream, remote: SocketAddr) {
     prepare_tcp(&stream, http.shared.config.keepalive);
-    let Some(seat) = http.shared.seat() else {
-        // As much as fits the empty buffer of the socket, which is all of it.
-        let _ = stream.try_write(CROWDED.as_bytes());
-        return;
-    };
     let local = match stream.local_addr() {
         Ok(local) => local,
         Err(error) => {
@@ -110,31 +107,36 @@ fn admit(http: &Arc<Http>, (router, face): (&Router, Face), stream: TcpStream, r
             return;
         }
     };
-    let ends = (remote, local);
-    let link = Arc::new(Link { router: router.clone(), face, _seat: seat });
-    http.shared.tasks.spawn(serve(Arc::clone(http), link, stream, ends));
+    let (standing, uid) = http.shared.look_at(remote, Some(local));
+    let Some(seat) = Seat::take(&http.shared, standing) else {
+        // As much as fits the empty buffer of the socket, which is all of it.
+        let _ = stream.try_write(CROWDED.as_bytes());
+        return;
+    };
+    let link = Arc::new(Link { router: router.clone(), face, seat });
+    http.shared.tasks.spawn(serve(Arc::clone(http), link, stream, (remote, local, uid)));
 }
 
-async fn serve(
-    http: Arc<Http>,
-    link: Arc<Link>,
-    stream: TcpStream,
-    (remote, local): (SocketAddr, SocketAddr),
-) {
+/// Both addresses of a connection, and the uid of the peer's socket if the kernel was asked.
+type Found = (SocketAddr, SocketAddr, Option<Option<u32>>);
+
+async fn serve(http: Arc<Http>, link: Arc<Link>, stream: TcpStream, (remote, local, uid): Found) {
     let limits = &http.shared.config.limits;
     let stream = Slow::new(stream, limits.write_deadline);
     let Some(acceptor) = &http.tls else {
-        let peer = Peer::new(remote, local, Way::Plain);
+        let peer = Peer::new(remote, local, Way::Plain).seated(&link.seat, uid);
         return speak(&http, link, stream, peer).await;
     };
     let shaken = tokio::select! {
         shaken = tokio::time::timeout(limits.frame_deadline, acceptor.accept(stream)) => shaken,
+        () = left(&link.seat) => return,
         () = http.shared.stop.cancelled() => return,
     };
     match shaken {
         Ok(Ok(stream)) => {
             let way = Way::Tls(tls::peer(stream.get_ref().1));
-            Box::pin(speak(&http, link, stream, Peer::new(remote, local, way))).await;
+            let peer = Peer::new(remote, local, way).seated(&link.seat, uid);
+            Box::pin(speak(&http, link, stream, peer)).await;
         }
         Ok(Err(error)) => tracing::debug!(%error, "a handshake failed"),
         Err(_) => tracing::debug!("a handshake took too long"),
@@ -148,9 +150,12 @@ where
 {
     let limits = &http.shared.config.limits;
     let peer = Arc::new(peer.letting_in(Arc::clone(&http.shared.config.http_origins)));
-    let (io, served) = (TokioIo::new(stream), Arc::clone(http));
+    let (stream, is_ambiguous) = StrictStream::new(stream);
+    let (io, served, own) = (TokioIo::new(stream), Arc::clone(http), Arc::clone(&link));
     let service = service_fn(move |request: hyper::Request<Incoming>| {
-        answer(Arc::clone(&served), Arc::clone(&link), Arc::clone(&peer), request)
+        let is_ambiguous = is_ambiguous.load(Ordering::Acquire);
+        let link = Arc::clone(&link);
+        answer(Arc::clone(&served), link, Arc::clone(&peer), (request, is_ambiguous))
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -162,6 +167,7 @@ where
     let mut connection = pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
+        () = left(&own.seat) => Ok(()),
         () = http.shared.ended() => {
             connection.as_mut().graceful_shutdown();
             match tokio::time::timeout(limits.shutdown_grace, connection).await {
@@ -175,17 +181,33 @@ where
     }
 }
 
+/// Completes when a connection gives its place to another.
+async fn left(seat: &Seat) {
+    match seat.stranger() {
+        Some(stranger) => stranger.leave().cancelled().await,
+        None => std::future::pending().await,
+    }
+    // A daemon that stops is noticed elsewhere, and has more patience.
+    if !seat.is_leaving() {
+        std::future::pending::<()>().await;
+    }
+}
+
 /// Has a request answered; browsers learn whether the page may know.
 async fn answer(
     http: Arc<Http>,
     link: Arc<Link>,
     peer: Arc<Peer>,
-    request: hyper::Request<Incoming>,
+    (request, is_ambiguous): (hyper::Request<Incoming>, bool),
 ) -> Result<Response, Infallible> {
     let (mut parts, body) = request.into_parts();
     name_host(&mut parts);
     let page = Page::of(&peer, &parts.headers);
-    let mut response = match early(&parts).or_else(|| page.preflight(&parts)) {
+    // Behind these it is not known for certain where the next request begins: there is none.
+    let is_last = parts.headers.contains_key(TRANSFER_ENCODING);
+    let is_upgrade = parts.headers.contains_key(UPGRADE);
+    let caller = Arc::clone(&peer);
+    let mut response = match early(&parts, is_ambiguous).or_else(|| page.preflight(&parts)) {
         Some(response) => {
             http.shared.metrics.http(response.status().as_u16());
             response
@@ -204,17 +226,26 @@ async fn answer(
         }
     };
     page.mark(response.headers_mut());
+    if is_last || (is_upgrade && response.status() != StatusCode::SWITCHING_PROTOCOLS) {
+        close_after(&mut response);
+    }
+    caller.touch();
     Ok(response)
 }
 
 /// Refuses what no handler is to see, by its head alone.
-fn early(parts: &Parts) -> Option<Response> {
+fn early(parts: &Parts, is_ambiguous: bool) -> Option<Response> {
     let refuse = |code| error(code, &Echo::default(), Marks::of(&parts.headers));
+    if is_ambiguous {
+        let mut response = refuse(Code::InvalidRequest);
+        close_after(&mut response);
+        return Some(response);
+    }
     if head_len(parts) > MAX_HEAD {
         let mut response = refuse(Code::PayloadTooLarge);
         *response.status_mut() = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
         // What is behind such a head is not worth reading.
-        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        close_after(&mut response);
         return Some(response);
     }
     is_in_unknown_code(&parts.headers).then(|| refuse(Code::InvalidRequest))

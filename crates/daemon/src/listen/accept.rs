@@ -11,6 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{tcp, unix};
 use crate::conn::{Connection, Origin, Stream};
+use crate::principal::Principal;
+use crate::seats::{PeerStanding, Seat};
 use crate::shared::Shared;
 
 /// First pause after a failed accept; doubled up to [`MAX_PAUSE`]. Without it a daemon that is
@@ -120,8 +122,15 @@ fn admit(arrival: Arrival, shared: &Arc<Shared>) {
         tracing::warn!(%origin, code = code.as_str(), "connection refused");
         return shared.refuse(stream, origin, code);
     }
-    match shared.seat() {
-        Some(seat) => match Connection::new(stream, origin, seat) {
+    let (standing, who) = match origin {
+        Origin::Tcp(peer) => {
+            let (standing, uid) = shared.look_at(peer, stream.local_addr());
+            (standing, uid.map(|uid| Principal::of_socket(uid, shared.own_uid)))
+        }
+        Origin::Unix(_) | Origin::Stdio => (PeerStanding::Unix, None),
+    };
+    match Seat::take(shared, standing) {
+        Some(seat) => match Connection::new(stream, origin, who, seat) {
             Ok(connection) => drop(shared.tasks.spawn(connection)),
             Err(error) => tracing::error!(%error, "cannot serve a connection"),
         },

@@ -4,7 +4,6 @@
 //! guess is worth. What is lasting is in the files of `pairing`, `device` and `tokens`.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -16,6 +15,7 @@ use super::{
     CODE_MS, Created, Devices, Error, MAX_WAITING, Offer, Paired, PairingId, Pairings, Poll,
     Refusal, plain,
 };
+use crate::network::PeerSource;
 use crate::tokens::{DAY_MS, Owner, Refreshes, Renewed, Scope, Seed, TokenId, Tokens};
 
 /// Time that the token of a device holds that showed its code, in milliseconds: a day. It has a
@@ -42,6 +42,8 @@ pub struct Desk {
     refreshes: Refreshes,
     /// Codes that were none.
     wrong: Wrong,
+    /// Codes that were none, of operators: others cannot use up their tries.
+    misread: Wrong,
     /// Codes that devices asked for.
     opened: Wrong,
     /// Polls and refresh tokens of nobody.
@@ -70,7 +72,8 @@ impl Desk {
             pairings: Pairings::new(state_dir),
             devices: Devices::new(state_dir),
             refreshes: Refreshes::new(state_dir),
-            wrong: Wrong::new(WRONG_A_MINUTE, WRONG_ALL_A_MINUTE),
+            wrong: Wrong::sparing_newcomers(WRONG_A_MINUTE, WRONG_ALL_A_MINUTE),
+            misread: Wrong::new(WRONG_A_MINUTE, WRONG_ALL_A_MINUTE),
             opened: Wrong::new(OPENED_A_MINUTE, OPENED_ALL_A_MINUTE),
             strays: Wrong::new(STRAYS_A_MINUTE, STRAYS_ALL_A_MINUTE),
             polls: Mutex::default(),
@@ -86,7 +89,7 @@ impl Desk {
         &self,
         tokens: &Tokens,
         presented: &str,
-        from: IpAddr,
+        from: PeerSource,
         now_ms: i64,
     ) -> Result<Paired, Refusal> {
         self.wrong.attempt(from, now_ms).map_err(slow_down)?;
@@ -107,7 +110,7 @@ impl Desk {
     ///
     /// # Errors
     /// [`Refusal::SlowDown`] after too many; [`Refusal::Failed`] also when too many wait.
-    pub fn create(&self, name: &str, from: IpAddr, now_ms: i64) -> Result<Created, Refusal> {
+    pub fn create(&self, name: &str, from: PeerSource, now_ms: i64) -> Result<Created, Refusal> {
         self.opened.attempt(from, now_ms).map_err(slow_down)?;
         self.devices.create(name, now_ms).map_err(Refusal::Failed)
     }
@@ -120,10 +123,10 @@ impl Desk {
         &self,
         code: &str,
         is_yes: bool,
-        from: IpAddr,
+        from: PeerSource,
         now_ms: i64,
     ) -> Result<TokenId, Refusal> {
-        self.wrong.attempt(from, now_ms).map_err(slow_down)?;
+        self.misread.attempt(from, now_ms).map_err(slow_down)?;
         let offer = |name: &str| Offer {
             name: name.into(),
             owner: Owner::this_user(),
@@ -135,7 +138,7 @@ impl Desk {
             false => self.devices.deny(code, now_ms),
         };
         let device = answered.map_err(Refusal::Failed)?.ok_or(Refusal::NotOpen)?;
-        self.wrong.forgive(from);
+        self.misread.forgive(from);
         Ok(device)
     }
 
@@ -148,7 +151,7 @@ impl Desk {
         &self,
         tokens: &Tokens,
         (id, secret): (&str, &str),
-        from: IpAddr,
+        from: PeerSource,
         now_ms: i64,
     ) -> Result<Polled, Refusal> {
         self.strays.attempt(from, now_ms).map_err(slow_down)?;
@@ -180,7 +183,7 @@ impl Desk {
         &self,
         tokens: &Tokens,
         presented: &str,
-        from: IpAddr,
+        from: PeerSource,
         now_ms: i64,
     ) -> Result<Renewed, Refusal> {
         self.strays.attempt(from, now_ms).map_err(slow_down)?;

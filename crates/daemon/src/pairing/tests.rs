@@ -10,6 +10,7 @@ use super::{
     ALPHABET, CODE_MS, Desk, Error, MAX_OPEN, Offer, PAIRINGS_FILE, PairingCode, Pairings, Refusal,
     WRONG_A_MINUTE, WRONG_ALL_A_MINUTE, plain,
 };
+use crate::network::PeerSource;
 use crate::tokens::{DAY_MS, Owner, Scope, Tokens};
 
 /// The time in these tests: some day.
@@ -46,7 +47,7 @@ impl Bench {
 
     /// `paired`, `not open` or `slow down`.
     fn redeem(&self, code: &str, from: IpAddr, now: i64) -> &'static str {
-        match self.desk.redeem(&self.tokens, code, from, now) {
+        match self.desk.redeem(&self.tokens, code, PeerSource::of(None, from), now) {
             Ok(_) => "paired",
             Err(Refusal::NotOpen) => "not open",
             Err(Refusal::SlowDown { retry_after_ms }) => {
@@ -71,7 +72,10 @@ fn address(number: u8) -> IpAddr {
 fn a_code_is_good_once_for_the_token_that_was_offered() {
     let bench = Bench::new();
     let code = bench.issue();
-    let paired = bench.desk.redeem(&bench.tokens, code.reveal(), PHONE, NOW + 1).unwrap();
+    let paired = bench
+        .desk
+        .redeem(&bench.tokens, code.reveal(), PeerSource::of(None, PHONE), NOW + 1)
+        .unwrap();
     assert_eq!(paired.expires, Some(NOW + 1 + DAY_MS));
     let grant = bench.tokens.verify(paired.token.reveal(), NOW + 2).unwrap();
     assert_eq!((grant.id, grant.scopes), (paired.id, offer().scopes));
@@ -140,12 +144,31 @@ fn a_network_of_ipv6_is_one_peer() {
 }
 
 #[test]
+fn programs_of_another_user_do_not_use_up_the_tries_of_this_one() {
+    let bench = Bench::new();
+    let code = bench.issue();
+    let from = |uid| PeerSource::of(Some(uid), IpAddr::from([127, 0, 0, 1]));
+    let redeem = |code: &str, uid| bench.desk.redeem(&bench.tokens, code, from(uid), NOW);
+    // Each of them until it has to wait, and more of them than all together may be wrong.
+    for uid in 2_000..2_000 + WRONG_ALL_A_MINUTE {
+        for _ in 0..WRONG_A_MINUTE {
+            assert!(redeem(WRONG, uid).is_err());
+        }
+        assert!(matches!(redeem(WRONG, uid), Err(Refusal::SlowDown { .. })), "{uid}");
+    }
+    assert!(redeem(code.reveal(), 1_000).is_ok());
+}
+
+#[test]
 fn a_crowd_that_guesses_has_to_wait_together() {
     let bench = Bench::new();
     let wrong = u8::try_from(WRONG_ALL_A_MINUTE).unwrap();
     for number in 0..wrong {
         assert_eq!(bench.redeem(WRONG, address(number), NOW), "not open");
     }
+    assert_eq!(bench.redeem(WRONG, address(0), NOW), "slow down");
+    // Who was not wrong has one try.
+    assert_eq!(bench.redeem(WRONG, address(wrong), NOW), "not open");
     assert_eq!(bench.redeem(WRONG, address(wrong), NOW), "slow down");
 }
 
@@ -160,7 +183,12 @@ fn of_many_at_once_one_is_paired() {
             scope.spawn(move || {
                 // Each a process of its own, as far as files can tell.
                 let desk = Desk::new(bench.dir.path());
-                let found = desk.redeem(&bench.tokens, code.reveal(), address(number), NOW);
+                let found = desk.redeem(
+                    &bench.tokens,
+                    code.reveal(),
+                    PeerSource::of(None, address(number)),
+                    NOW,
+                );
                 paired.fetch_add(usize::from(found.is_ok()), Ordering::SeqCst);
             });
         }

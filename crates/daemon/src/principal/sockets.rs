@@ -76,12 +76,24 @@ impl Sockets {
 
     /// The uid of the socket at the near end; `None` when it is not known for certain.
     pub(crate) async fn uid(self: Arc<Sockets>, ends: Ends) -> Option<u32> {
-        #[cfg(target_os = "linux")]
-        match diag::uid(ends) {
+        match Sockets::ask_kernel(ends) {
             Ok(uid) => return uid,
             Err(error) => tracing::debug!(%error, "the kernel cannot be asked about a socket"),
         }
         self.listed(ends).await
+    }
+
+    /// Asks the kernel about one socket without waiting; `Err` where only the table can tell.
+    pub(crate) fn ask_kernel(ends: Ends) -> io::Result<Option<u32>> {
+        #[cfg(target_os = "linux")]
+        {
+            diag::uid(ends)
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            let _ = ends;
+            Err(io::ErrorKind::Unsupported.into())
+        }
     }
 
     /// The same, by the table.

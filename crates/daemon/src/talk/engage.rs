@@ -10,10 +10,11 @@ use std::sync::Arc;
 use bridle_loop::{Name, SessionId};
 use bridle_sexp::{Dialect, Keyword, Value};
 use bridle_wire::Code;
+use bridle_wire::oacp::health::Check;
 use bridle_wire::oacp::hello::ClientHello;
 use bridle_wire::oacp::{Failure, Id, Message, Meta, Path, Type, response, success};
 
-use super::judge::{LARGE, MAX_TURN_BYTES, Signal, too_large};
+use super::judge::{LARGE, Signal};
 use super::reply::NOT_ASKED;
 use super::{Batch, Greeted, Talk};
 use crate::convert::Reader;
@@ -27,10 +28,6 @@ use crate::shared::Shared;
 /// Messages of a client without hello that may wait for their answers; beyond it nothing is
 /// read from the client until one is answered. As many as a session lets wait.
 pub(crate) const MAX_UNANSWERED: usize = 64;
-
-/// Sensors whose events only inform.
-const INFORMING: [&str; 6] =
-    ["focus", "point-update", "buffer-update", "interrupt", "tool-output", "tool-error"];
 
 /// Bytes of an answer's envelope: its id is the largest part of it.
 const ENVELOPE: usize = 320;
@@ -88,6 +85,8 @@ pub(super) enum Waiting {
     Query(Id, Query),
     /// One that is being answered.
     Told(Id),
+    /// A health check that asks for more than everybody is told.
+    Health(Check),
 }
 
 /// What a waiting message waits for.
@@ -123,7 +122,7 @@ impl Talk {
                 Err(_) => Need::Nothing,
             },
             Waiting::Signal(_) if self.is_crowded() => Need::Answers,
-            Waiting::Signal(_) => Need::Nothing,
+            Waiting::Signal(_) | Waiting::Health(_) => Need::Nothing,
             Waiting::Query(..) | Waiting::Told(_) => Need::Query,
         })
     }
@@ -239,6 +238,7 @@ impl Talk {
         let mut batch = Batch::new(shared, out, tally);
         match self.waiting.take().map(|waiting| *waiting) {
             Some(Waiting::Signal(signal)) => self.signal(&mut batch, signal),
+            Some(Waiting::Health(check)) => self.health(&mut batch, check),
             Some(Waiting::Hello(id, hello)) => {
                 // Only a wish that cannot be put waits for nothing.
                 let failure = wish(&hello).err().unwrap_or_else(|| Code::Internal.into());
@@ -255,7 +255,7 @@ impl Talk {
             Some(Waiting::Signal(signal)) => signal.message.id,
             Some(Waiting::Hello(id, _)) => id,
             Some(Waiting::Query(id, _) | Waiting::Told(id)) => Some(id),
-            None => return,
+            Some(Waiting::Health(_)) | None => return,
         };
         self.refuse(&mut batch, id.as_ref(), &Code::ShuttingDown.into());
     }
@@ -275,15 +275,20 @@ impl Talk {
         if signal.message.kind == Type::Request && signal.message.id.is_none() {
             signal.message.id = Some(batch.shared.assign_id());
         }
-        if signal.bytes > MAX_TURN_BYTES && makes_turn(&signal.message) {
-            return self.decline(batch, signal.message.id.as_ref(), &too_large());
-        }
         if self.who.is_none() {
             self.waiting = Some(Box::new(Waiting::Signal(signal)));
             return;
         }
         if self.who.as_deref() == Some(&Principal::Anonymous) {
             return self.answer_stranger(batch, &signal.message);
+        }
+        let budget = match self.source {
+            Some(_) => &batch.shared.stranger_budget,
+            None => &batch.shared.budget,
+        };
+        if self.source.is_some() && budget.full() {
+            let failure = Code::Overloaded.into();
+            return self.decline(batch, signal.message.id.as_ref(), &failure);
         }
         let greeted = self.greeted.is_some();
         let link = match self.link(batch.shared) {
@@ -294,7 +299,7 @@ impl Talk {
             self.waiting = Some(Box::new(Waiting::Signal(signal)));
             return;
         }
-        let load = batch.shared.budget.load(signal.weight());
+        let load = budget.load(signal.weight());
         let Signal { message, dropped, ast, .. } = *signal;
         let id = message.id.clone();
         match link.attachment.admit((message, ast), &dropped, load) {
@@ -313,7 +318,7 @@ impl Talk {
     }
 
     /// Says that the engine does not take a message, and counts it.
-    fn decline(&mut self, batch: &mut Batch<'_>, id: Option<&Id>, failure: &Failure) {
+    pub(super) fn decline(&mut self, batch: &mut Batch<'_>, id: Option<&Id>, failure: &Failure) {
         batch.shared.metrics.engine.refused.inc();
         self.refuse(batch, id, failure);
     }
@@ -351,6 +356,11 @@ impl Talk {
     pub(super) fn query(&mut self, shared: &Shared, id: Option<Id>, query: Query) {
         let id = id.unwrap_or_else(|| shared.assign_id());
         self.waiting = Some(Box::new(Waiting::Query(id, query)));
+    }
+
+    /// Has a health check wait until it is known who asks.
+    pub(super) fn await_principal(&mut self, check: Check) {
+        self.waiting = Some(Box::new(Waiting::Health(check)));
     }
 
     /// Has a hello wait for its session.
@@ -510,17 +520,6 @@ fn answers_own(told: &Out) -> bool {
         Out::Event { event, view: View::Own, live: true } => event.kind == Kind::Say,
         Out::Refused { .. } | Out::Repeat => true,
         _ => false,
-    }
-}
-
-/// Tells whether a message waits for a turn of its session.
-fn makes_turn(message: &Message) -> bool {
-    let sensor = message.payload.as_ref().and_then(|payload| payload.get("sensor"));
-    let informs = |sensor: &Value| INFORMING.iter().any(|name| sensor.is_keyword(name));
-    match message.kind {
-        Type::Log => false,
-        Type::Event => !sensor.is_some_and(informs),
-        _ => true,
     }
 }
 

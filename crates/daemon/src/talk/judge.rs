@@ -26,6 +26,10 @@ pub(crate) const LARGE: usize = 64 << 10;
 /// informs may be as large as the wire allows.
 pub(super) const MAX_TURN_BYTES: usize = 1 << 20;
 
+/// Sensors whose events only inform.
+const INFORMING: [&str; 6] =
+    ["focus", "point-update", "buffer-update", "interrupt", "tool-output", "tool-error"];
+
 /// What a client is told whose message in parts is itself a part.
 const PART_OF_PARTS: &str = "expected a message put together from parts, got one more part";
 
@@ -46,6 +50,8 @@ pub(crate) enum Verdict {
     Answer(Box<Message>),
     /// A good message that nothing here takes.
     Other(Option<Id>, Type),
+    /// A message that is too large for a turn of its session.
+    TooLarge(Option<Id>),
     /// Not a good message.
     Refused(Option<Id>, Failure),
 }
@@ -158,8 +164,9 @@ fn judge_tree(tree: &Tree<'_>, dialect: Dialect, depth: Depth) -> Verdict {
         Type::Status | Type::HealthCheck | Type::HealthResponse => return Verdict::Other(id, kind),
         Type::Event | Type::Request | Type::Response | Type::Log => {}
     }
-    if kind == Type::Response && tree.source().len() > MAX_TURN_BYTES {
-        return Verdict::Refused(id, too_large());
+    if tree.source().len() > MAX_TURN_BYTES && makes_turn(tree, kind) {
+        // Before anything is made of it: values take many times as much as the text.
+        return Verdict::TooLarge(id);
     }
     let (mut message, ast) = match read_message(tree, dialect) {
         Ok(read) => read,
@@ -175,6 +182,17 @@ fn judge_tree(tree: &Tree<'_>, dialect: Dialect, depth: Depth) -> Verdict {
         None => {}
     }
     Verdict::Signal(Box::new(Signal { message, dropped, bytes: tree.source().len(), ast }))
+}
+
+/// Tells whether a message waits for a turn of its session, or answers a request of one.
+fn makes_turn(tree: &Tree<'_>, kind: Type) -> bool {
+    let sensor = payload(tree).and_then(|payload| payload.get("sensor"));
+    let informs = |sensor: Node<'_>| INFORMING.iter().any(|name| sensor.is_keyword(name));
+    match kind {
+        Type::Log => false,
+        Type::Event => !sensor.is_some_and(informs),
+        _ => true,
+    }
 }
 
 /// The refusal of a message that is too large for a turn of its session.

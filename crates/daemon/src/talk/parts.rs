@@ -8,7 +8,7 @@ use bridle_wire::parts::{
 };
 
 use super::judge::{Depth, LARGE, judge_small};
-use super::{Batch, Talk};
+use super::{Batch, MAX_STRANGER_FRAME_BYTES, Talk};
 
 impl Talk {
     /// Bytes kept for unfinished messages in parts.
@@ -42,10 +42,14 @@ impl Talk {
 
     fn accept(&mut self, batch: &mut Batch<'_>, id: Option<&Id>, name: &PartsId, part: Part<'_>) {
         let limits = &batch.shared.config.limits;
+        let most = match self.source {
+            Some(_) => limits.message.min(MAX_STRANGER_FRAME_BYTES),
+            None => limits.message,
+        };
         let parts = self.parts.get_or_insert_with(|| {
             Box::new(Assembler::new(AssemblerLimits {
-                payload_bytes: limits.message,
-                held_bytes: limits.message,
+                payload_bytes: most,
+                held_bytes: most,
                 ..AssemblerLimits::default()
             }))
         });

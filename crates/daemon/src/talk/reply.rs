@@ -1,11 +1,12 @@
 //! What one message is answered, if it needs no engine.
 
+use bridle_loop::Access;
 use bridle_wire::Code;
 use bridle_wire::frame::EncodeError;
 use bridle_wire::oacp::health::{Check, Detail, Response};
 use bridle_wire::oacp::{Failure, Id, Message, Type, error_response};
 
-use super::judge::Verdict;
+use super::judge::{Verdict, too_large};
 use super::words::SERVER;
 use super::{Batch, Talk, WIRE};
 use crate::config::Limits;
@@ -28,6 +29,7 @@ impl Talk {
             Verdict::Signal(signal) => return self.signal(batch, signal),
             Verdict::Query(id, query) => return self.query(batch.shared, id, query),
             Verdict::Answer(message) => return self.answered(batch, &message),
+            Verdict::TooLarge(id) => return self.decline(batch, id.as_ref(), &too_large()),
             Verdict::Refused(id, failure) => (id, failure),
             Verdict::Other(id, Type::HealthResponse) => {
                 (id, Failure::because(Code::UnknownId, NOT_ASKED))
@@ -37,12 +39,17 @@ impl Talk {
         self.refuse(batch, id.as_ref(), &failure);
     }
 
-    fn health(&mut self, batch: &mut Batch<'_>, check: Check) {
+    pub(super) fn health(&mut self, batch: &mut Batch<'_>, check: Check) {
         if !check.detail {
             let text = Response::plain(batch.status, true);
             return self.say_text(batch, text);
         }
-        let detail = Some(detail(batch.shared));
+        let Some(who) = self.principal() else { return self.await_principal(check) };
+        // How the daemon is doing is for everybody; what it is doing is not.
+        if !who.permits(Access::Observe) {
+            return self.health(batch, Check { detail: false });
+        }
+        let detail = Some(detail(batch.shared, who.is_owner()));
         let mut text = String::new();
         Response { status: batch.status, checked: true, detail }.write(&mut text);
         self.say_text(batch, &text);
@@ -88,7 +95,10 @@ impl Talk {
     }
 }
 
-fn detail(shared: &Shared) -> Detail {
+/// What is shown of a fault in the policies to whoever is not their owner: its text quotes them.
+const POLICY_FAULT_ELSEWHERE: &str = "the policies have a fault, which is shown to their owner";
+
+fn detail(shared: &Shared, is_owner: bool) -> Detail {
     let open = shared.open();
     let in_flight = shared.budget.used();
     let traffic = shared.hub.traffic();
@@ -99,6 +109,7 @@ fn detail(shared: &Shared) -> Detail {
         connections: open as u64,
         queues: vec![
             ("in-flight-bytes", in_flight as u64),
+            ("strangers", shared.seats.strangers() as u64),
             ("sessions", traffic.sessions as u64),
             ("shells", traffic.shells as u64),
             ("messages", traffic.messages as u64),
@@ -110,7 +121,10 @@ fn detail(shared: &Shared) -> Detail {
         limits: limits(&shared.config.limits),
         store: if shared.hub.is_healthy() { "ready" } else { "unavailable" },
         policy: present.installed.hash().to_string().into(),
-        policy_fault: present.fault.clone(),
+        policy_fault: match is_owner {
+            true => present.fault.clone(),
+            false => present.fault.as_ref().map(|_| POLICY_FAULT_ELSEWHERE.into()),
+        },
         metrics: shared.metrics.text(open, in_flight).into(),
     }
 }

@@ -9,6 +9,7 @@ use bridle_wire::oacp::hello::{Auth, DaemonHello, HelloLimits};
 use bridle_wire::oacp::{Failure, error_response};
 use bridle_wire::seal::{Key, KeyId, Keyring, Nonce, Signer};
 
+use super::MAX_STRANGER_FRAME_BYTES;
 use crate::config::Config;
 use crate::error::Error;
 use crate::log_line::outline;
@@ -23,6 +24,8 @@ pub(crate) struct Words {
     hello: DaemonHello,
     /// The hello of unsigned connections, framed.
     plain_hello: Vec<u8>,
+    /// The same for unknown peers, which may send less.
+    stranger_hello: Vec<u8>,
     /// The plain answers to a health check, framed and unsigned.
     healthy: Vec<u8>,
     degraded: Vec<u8>,
@@ -49,6 +52,7 @@ impl Words {
         };
         let mut words = Words {
             plain_hello: Vec::new(),
+            stranger_hello: Vec::new(),
             healthy: Vec::new(),
             degraded: Vec::new(),
             keys,
@@ -57,6 +61,10 @@ impl Words {
             hello,
         };
         words.plain_hello = words.framed(&text(&words.hello));
+        let mut stranger = words.hello.clone();
+        let most = config.limits.frame.min(MAX_STRANGER_FRAME_BYTES);
+        (stranger.limits.max_frame, stranger.limits.max_message) = (Some(most), Some(most));
+        words.stranger_hello = words.framed(&text(&stranger));
         words.healthy = words.framed(words.health(Status::Healthy));
         words.degraded = words.framed(words.health(Status::Degraded));
         if words.keys.is_some() {
@@ -77,9 +85,9 @@ impl Words {
         self.keys.as_ref()
     }
 
-    /// The framed hello of an unsigned connection.
-    pub(crate) fn plain_hello(&self) -> &[u8] {
-        &self.plain_hello
+    /// The framed hello of an unsigned connection, of an unknown peer or of another.
+    pub(crate) fn plain_hello(&self, is_stranger: bool) -> &[u8] {
+        if is_stranger { &self.stranger_hello } else { &self.plain_hello }
     }
 
     /// The text of the hello of a signed connection.

@@ -86,8 +86,15 @@ async fn two_lengths_hide_no_second_request() {
         client.send(chunked(&daemon, &headers, "\r\n") + &hidden).await;
         let all = client.rest().await;
         assert_eq!(all.matches("HTTP/1.1 ").count(), 1, "{headers}: {all}");
+        assert!(all.starts_with("HTTP/1.1 400 "), "{headers}: {all}");
+        assert!(all.contains("\r\nconnection: close\r\n"), "{headers}: {all}");
     }
-    for lengths in ["content-length: 5\r\n", "content-length: +4\r\n", "content-length: -1\r\n"] {
+    for lengths in [
+        "content-length: 2\r\n",
+        "content-length: 5\r\n",
+        "content-length: +4\r\n",
+        "content-length: -1\r\n",
+    ] {
         let request = raw_post(&daemon, &format!("{JSON}{lengths}"), "{}") + &hidden;
         let mut client = Client::of(&daemon).await;
         client.send(request).await;

@@ -46,6 +46,7 @@ mod shell;
 mod shutdown;
 mod stdio;
 mod stdio_lines;
+mod strangers;
 mod support;
 mod units;
 mod unix;

@@ -127,6 +127,11 @@ impl Decoder {
         self.unit = Some(unit);
     }
 
+    /// Takes frames up to this length from the next header on; at most [`MAX_FRAME`].
+    pub fn set_max_frame(&mut self, max_frame: usize) {
+        self.max_frame = max_frame.min(MAX_FRAME);
+    }
+
     /// Whether the bytes given so far end inside a frame, so that a deadline should run.
     pub fn inside_frame(&self) -> bool {
         !matches!(self.state, State::Between | State::Lost(_))

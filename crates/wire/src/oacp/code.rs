@@ -78,6 +78,8 @@ pub enum Code {
     StoreUnavailable,
     /// A queue or a byte budget is full.
     Overloaded,
+    /// The principal sends messages more often than it may.
+    RateLimited,
     /// The daemon serves as many connections as it may.
     TooManyConnections,
     /// The peer did not read its answers in time.
@@ -92,7 +94,7 @@ pub enum Code {
 
 impl Code {
     /// All codes, in the order of the table in `docs/protocol.md`.
-    pub const ALL: [Code; 37] = [
+    pub const ALL: [Code; 38] = [
         Code::BadHeader,
         Code::EmptyFrame,
         Code::FrameTooLarge,
@@ -125,6 +127,7 @@ impl Code {
         Code::UnknownOutcome,
         Code::StoreUnavailable,
         Code::Overloaded,
+        Code::RateLimited,
         Code::TooManyConnections,
         Code::SlowReader,
         Code::ShuttingDown,
@@ -150,6 +153,7 @@ impl Code {
                 | Code::PartTimeout
                 | Code::StoreUnavailable
                 | Code::Overloaded
+                | Code::RateLimited
                 | Code::TooManyConnections
                 | Code::SlowReader
                 | Code::ShuttingDown
@@ -198,6 +202,7 @@ impl Code {
                 ("store-unavailable", "the record takes nothing now; nothing was done")
             }
             Code::Overloaded => ("overloaded", "a queue or a byte budget is full"),
+            Code::RateLimited => ("rate-limited", "messages come more often than they may"),
             Code::TooManyConnections => {
                 ("too-many-connections", "the daemon serves as many connections as it may")
             }

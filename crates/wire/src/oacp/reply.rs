@@ -21,6 +21,8 @@ pub struct Failure {
     pub place: Option<Place>,
     /// Which key, when known.
     pub path: Path,
+    /// Milliseconds after which the same message may be sent again, when known.
+    pub retry_after_ms: Option<u64>,
 }
 
 impl Failure {
@@ -31,7 +33,13 @@ impl Failure {
 
     /// Makes a failure with its own sentence; it must not repeat what the peer sent.
     pub fn because(code: Code, message: impl Into<String>) -> Self {
-        Failure { code, message: message.into(), place: None, path: Path::ROOT }
+        Failure {
+            code,
+            message: message.into(),
+            place: None,
+            path: Path::ROOT,
+            retry_after_ms: None,
+        }
     }
 
     fn at(&self) -> Value {
@@ -58,7 +66,7 @@ impl From<Code> for Failure {
 impl From<Invalid> for Failure {
     fn from(invalid: Invalid) -> Self {
         let Invalid { code, path, place, message } = invalid;
-        Failure { code, message, place, path }
+        Failure { code, message, place, path, retry_after_ms: None }
     }
 }
 
@@ -69,6 +77,7 @@ impl From<&Error> for Failure {
             message: format!("{}: {}", error.category().as_str(), error.reason()),
             place: Some(error.place()),
             path: Path::ROOT,
+            retry_after_ms: None,
         }
     }
 }
@@ -88,6 +97,10 @@ pub fn error_response(id: Option<&Id>, failure: &Failure) -> Message {
         payload.extend([Value::keyword("at"), at]);
     }
     payload.extend([Value::keyword("retryable"), Value::bool(failure.code.retryable())]);
+    if let Some(wait) = failure.retry_after_ms {
+        let wait = Value::int(i64::try_from(wait).unwrap_or(i64::MAX));
+        payload.extend([Value::keyword("retry-after-ms"), wait]);
+    }
     response(id, Meta::default(), Value::list(payload))
 }
 

@@ -9,7 +9,7 @@ use crate::conform::case::{Checked, Finding};
 use crate::conform::notes::shown;
 
 /// Codes of errors: the list is closed (section 10).
-const CODES: [&str; 37] = [
+const CODES: [&str; 38] = [
     "bad-header",
     "empty-frame",
     "frame-too-large",
@@ -42,6 +42,7 @@ const CODES: [&str; 37] = [
     "unknown-outcome",
     "store-unavailable",
     "overloaded",
+    "rate-limited",
     "too-many-connections",
     "slow-reader",
     "shutting-down",
