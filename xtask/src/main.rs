@@ -13,6 +13,7 @@ mod peers;
 mod schema_diff;
 mod schemathesis;
 mod setup;
+mod siege;
 mod tidy;
 mod vectors;
 
@@ -107,6 +108,12 @@ const VERBS: &[Verb] = &[
         summary: "random requests against the OpenAPI document that the daemon serves",
         help: schemathesis::HELP,
         run: schemathesis::run,
+    },
+    Verb {
+        name: "siege",
+        summary: "thousands of hostile connections of another user, and the owner is answered",
+        help: siege::HELP,
+        run: siege::run,
     },
     Verb {
         name: "fuzz",
