@@ -4,6 +4,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bridle_loop::GrantScope;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueHint};
 
 use super::Peer;
@@ -153,10 +155,20 @@ pub(crate) struct Approve {
     /// The question, as `bridle approvals` names it
     #[arg(value_name = "ID")]
     pub(crate) id: String,
-    /// Allow exactly this from now on, by a policy that ends: shown first, with what it would have
-    /// changed
+    /// Allow it from now on, by a policy that ends: shown first, with what it would have changed
     #[arg(long)]
     pub(crate) always: bool,
+    /// How much that policy allows: exactly this action, or the same edit with any arguments at this
+    /// heading, in this file, or in this folder and below
+    #[arg(long, value_name = "SCOPE", default_value = "action", requires = "always")]
+    #[arg(value_parser = scopes())]
+    pub(crate) scope: GrantScope,
+    /// Show what --always would do, for every scope; nothing is answered, and nothing is written
+    #[arg(long, requires = "always")]
+    pub(crate) preview: bool,
+    /// One JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
     /// How long that policy holds: 30m, 12h, 7d, at most 365d
     #[arg(long = "for", value_name = "TIME", default_value = "7d", requires = "always")]
     #[arg(value_parser = span)]
@@ -184,6 +196,13 @@ pub(crate) struct Deny {
     pub(crate) id: String,
     #[command(flatten)]
     pub(crate) peer: Peer,
+}
+
+/// The words for the scopes of a grant.
+fn scopes() -> impl TypedValueParser<Value = GrantScope> {
+    let find = |word: String| GrantScope::ALL.into_iter().find(|scope| scope.word() == word);
+    let words = PossibleValuesParser::new(GrantScope::ALL.map(GrantScope::word));
+    words.map(move |word| find(word).unwrap_or(GrantScope::Action))
 }
 
 /// Longest time that a grant holds: a year. What should hold longer is a policy of its own.

@@ -11,14 +11,15 @@ use bridle_shell::screen::{local_second, neutral_line, plain_json};
 use bridle_shell::system::{self, Ask, Said};
 
 use super::confirm::confirm;
-use super::grant::{self, Wish};
-use super::policy::{file_of, install_at};
+use super::grant::{self, Patch, Wish};
+use super::policy::{file_of, install_at, installed_at};
 use super::record::{print, state_dir};
 use super::session::refused;
 use super::talk::find;
 use super::why::one_line;
 use crate::args::guard as args;
 use crate::exit::{Exit, Failure};
+use crate::json::{object, quoted};
 use crate::settings::{Given, Settings};
 
 /// How often it is asked whether an act has ended.
@@ -86,7 +87,8 @@ pub(super) fn approvals(targets: &[Target]) -> Result<Vec<Value>, Failure> {
 }
 
 pub(crate) fn approve(args: args::Approve) -> Result<Exit, Failure> {
-    let args::Approve { id, always, span, wait, no_wait, yes, state, peer } = args;
+    let args::Approve { id, always, scope, span, preview, json, wait, no_wait, yes, state, peer } =
+        args;
     let waits = wait || (!no_wait && io::stdout().is_terminal());
     let given = Given::with_state(peer.file.clone(), state);
     let targets = find(peer)?;
@@ -95,12 +97,17 @@ pub(crate) fn approve(args: args::Approve) -> Result<Exit, Failure> {
         true => {
             let until = now_seconds().saturating_add(i64::try_from(span.as_secs()).unwrap_or(0));
             let file = file_of(&Settings::resolve(&given)?)?;
-            let wish = Wish { id: &id, until, file: &file, state: &state_dir(&given)? };
+            let wish = Wish { id: &id, scope, until, file: &file, state: &state_dir(&given)? };
             Some(grant::prepare(&wish)?)
         }
     };
     if let Some(patch) = &patch {
-        print(&patch.shown)?;
+        if preview {
+            return print(&if json { patch.json(&id, false) + "\n" } else { patch.shown() });
+        }
+        if !json {
+            print(&patch.shown())?;
+        }
         if !yes {
             let kept = "nothing was answered, and nothing was written";
             confirm("Allow it, and write this policy?", "write the policy", kept)?;
@@ -109,8 +116,11 @@ pub(crate) fn approve(args: args::Approve) -> Result<Exit, Failure> {
     // The answer first: what is not allowed now gets no policy.
     let hash = match &patch {
         Some(patch) => Some(patch.hash.clone()),
-        None => seen(&targets, &id)?,
+        None => seen(&targets, &id, json)?,
     };
+    if json {
+        return approve_json(&targets, &id, hash, patch.as_ref(), waits);
+    }
     answer(&targets, &id, "allow", hash)?;
     if let Some(patch) = &patch {
         patch.write()?;
@@ -118,6 +128,29 @@ pub(crate) fn approve(args: args::Approve) -> Result<Exit, Failure> {
         install_at(&targets)?;
     }
     if waits { outcome(&targets, &id) } else { Ok(Exit::Ok) }
+}
+
+/// Says yes, writes the grant if there is one, and prints one object.
+fn approve_json(
+    targets: &[Target],
+    id: &str,
+    hash: Option<String>,
+    patch: Option<&Patch>,
+    waits: bool,
+) -> Result<Exit, Failure> {
+    say(targets, id, "allow", hash)?;
+    if let Some(patch) = patch {
+        patch.write()?;
+        installed_at(targets)?;
+    }
+    if waits {
+        ended(targets, id)?;
+    }
+    let text = match patch {
+        Some(patch) => patch.json(id, true),
+        None => object(&[("approval", quoted(id)), ("answer", quoted("allow"))]),
+    };
+    print(&(text + "\n"))
 }
 
 /// Waits until what was allowed has ended: an act has a deadline, and ends with it.
@@ -161,11 +194,13 @@ pub(crate) fn deny(args: args::Deny) -> Result<Exit, Failure> {
 
 /// Shows what is asked for, and gives its hash: the yes is for that and for nothing else. A question
 /// that is not open is left to the daemon, which knows how it ended.
-fn seen(targets: &[Target], id: &str) -> Result<Option<String>, Failure> {
+fn seen(targets: &[Target], id: &str, is_quiet: bool) -> Result<Option<String>, Failure> {
     let open = approvals(targets)?;
     let is_it = |it: &&Value| it.get("approval").and_then(Value::as_str) == Some(id);
     let Some(question) = open.iter().find(is_it) else { return Ok(None) };
-    print(&shown(question))?;
+    if !is_quiet {
+        print(&shown(question))?;
+    }
     Ok(question.get("hash").and_then(Value::as_str).map(str::to_owned))
 }
 

@@ -301,8 +301,16 @@ fn install(peer: Peer) -> Result<Exit, Failure> {
     install_at(&find(peer)?)
 }
 
-/// Lets a daemon read its policies again.
+/// Lets a daemon read its policies again, and says which hold.
 pub(super) fn install_at(targets: &[Target]) -> Result<Exit, Failure> {
+    let hash = installed_at(targets)?;
+    let is_built_in = hash == Policies::built_in().hash().to_string();
+    let which = if is_built_in { ", the built-in policies" } else { "" };
+    print(&format!("installed {hash}{which}\n"))
+}
+
+/// Lets a daemon read its policies again; the hash of those that hold.
+pub(super) fn installed_at(targets: &[Target]) -> Result<String, Failure> {
     match system::ask(targets, &Ask::InstallPolicy)? {
         Said::Not(answer) if answer.code == "invalid-value" => {
             let what = format!("the policies are not installed: {}", answer.message);
@@ -312,10 +320,8 @@ pub(super) fn install_at(targets: &[Target]) -> Result<Exit, Failure> {
         }
         Said::Not(answer) => Err(refused(&answer)),
         Said::Done(payload) => {
-            let hash = payload.get("hash").and_then(bridle_sexp::Value::as_str).unwrap_or_default();
-            let is_built_in = hash == Policies::built_in().hash().to_string();
-            let which = if is_built_in { ", the built-in policies" } else { "" };
-            print(&format!("installed {hash}{which}\n"))
+            let hash = payload.get("hash").and_then(bridle_sexp::Value::as_str);
+            Ok(hash.unwrap_or_default().to_owned())
         }
     }
 }

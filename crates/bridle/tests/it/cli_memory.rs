@@ -227,7 +227,8 @@ fn a_grant_for_a_change_of_two_files_covers_both() {
     let waits = refile("there.org");
     assert!(waits.code == 75, "{waits:?}");
     let id = word_after(&waits.stderr, "question ").to_owned();
-    let granted = ask(&home, &["approve", &id, "--always", "--for", "1h", "--yes", "--wait"]);
+    let always = ["approve", &id, "--always", "--scope", "file", "--for", "1h", "--yes", "--wait"];
+    let granted = ask(&home, &always);
     assert_eq!(granted.code, 0, "{granted:?}");
     assert!(granted.stdout.contains("there.org\") &&"), "{granted:?}");
     let text = |name: &str| std::fs::read_to_string(home.path(&format!("memex/{name}"))).unwrap();

@@ -8,6 +8,7 @@ mod cli_ask;
 mod cli_config;
 mod cli_forget;
 mod cli_frame;
+mod cli_grant;
 mod cli_json;
 mod cli_log;
 mod cli_memory;

@@ -57,19 +57,30 @@ impl Written {
 
     /// A session in which its owner asked an editor for something that needs a yes.
     pub(crate) fn asked(&mut self, name: &str, payload: &str) -> Asked {
+        let emacs = Actuator { name: Name::new("emacs"), place: Place::Shell, actions: vec![] };
+        self.asked_of(name, emacs, payload)
+    }
+
+    /// A session in which its owner asked the memory for an edit.
+    pub(crate) fn asked_of_memory(&mut self, name: &str, payload: &str) -> Asked {
+        let actions = bridle_loop::MEMORY_ACTIONS.iter().map(|action| Name::new(action)).collect();
+        let memory = Actuator { name: Name::new("memory"), place: Place::Host, actions };
+        self.asked_of(name, memory, payload)
+    }
+
+    fn asked_of(&mut self, name: &str, actuator: Actuator, payload: &str) -> Asked {
         let session = NewSession { name: name.into(), owner: "uid:7".into(), at: AT };
         self.commit(Append { session: Some(session), ..Append::default() });
         let mut state = State::new(SessionId::parse(name).unwrap());
         let began = Began { owner: "uid:7".into(), limits: Limits::default(), fork: None };
         self.feed(&mut state, Event::Began(began));
-        let emacs = Name::new("emacs");
-        let reached = Actuator { name: emacs.clone(), place: Place::Shell, actions: vec![] };
-        self.feed(&mut state, Event::Registered(vec![reached]));
+        let target = actuator.name.clone();
+        self.feed(&mut state, Event::Registered(vec![actuator]));
         let signal = Signal {
             kind: SignalKind::Request,
             from: owner(),
             id: None,
-            target: Some(emacs),
+            target: Some(target),
             payload: read_one(payload).unwrap().root().to_value(),
             dropped: vec![],
             patient: true,

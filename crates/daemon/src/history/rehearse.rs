@@ -9,7 +9,7 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread;
 
-use bridle_loop::{JUDGE_STACK_BYTES, Policies, Rehearsal, SessionId, Time, Word};
+use bridle_loop::{JUDGE_STACK_BYTES, PREPARED, Policies, Rehearsal, SessionId, Time, Word};
 use bridle_sexp::Value;
 use bridle_store::Record;
 
@@ -53,6 +53,8 @@ pub struct Changed {
     pub action: Box<str>,
     /// The actuator.
     pub target: Box<str>,
+    /// File and heading of an edit; else empty.
+    pub about: Box<str>,
     /// What was said.
     pub was: Word,
     /// What would have been said.
@@ -190,10 +192,19 @@ fn take(rehearsal: &mut Rehearsal<'_>, rehearsed: &mut Rehearsed, record: &Recor
         at: record.at,
         action: word("action"),
         target: word("target"),
+        about: about(body).into(),
         was: recorded.word(),
         now: found.word,
         policies: found.policies,
     });
+}
+
+/// The file that a decision was about, and its heading.
+fn about(body: &Value) -> String {
+    let payload = body.get("payload");
+    let path = payload.and_then(|payload| payload.get("path")?.as_str());
+    let heading = payload.and_then(|payload| payload.get(PREPARED)?.get("heading")?.as_str());
+    path.into_iter().chain(heading).collect::<Vec<_>>().join(" ")
 }
 
 /// What a rehearsal looks at, of the body of a decision.

@@ -34,6 +34,17 @@ pub struct Why {
     pub answers: Vec<Answer>,
 }
 
+/// A question as it was asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AskedQuestion {
+    /// Body of its record.
+    pub body: Value,
+    /// Owner of its session.
+    pub owner: Box<str>,
+    /// When it was asked, in milliseconds since 1970.
+    pub at: i64,
+}
+
 /// One decision.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decided {
@@ -265,15 +276,16 @@ impl History {
     ///
     /// # Errors
     /// [`Error::UnknownSession`]; else what the store said.
-    pub fn question(&self, session: &str, effect: u64) -> Result<Option<(Value, Box<str>)>, Error> {
+    pub fn question(&self, session: &str, effect: u64) -> Result<Option<AskedQuestion>, Error> {
         let Some(row) = self.reader.session(session)? else {
             return Err(Error::UnknownSession { name: session.into() });
         };
         let asked = self.of_session(session, 0, u64::MAX, &["ask"])?;
-        let bodies = asked.iter().rev().map(value);
+        let bodies = asked.iter().rev().map(|record| (value(record), record.at));
         let effect = i64::try_from(effect).ok();
-        let mut named = bodies.filter(|body| body.get("effect").and_then(Value::as_i64) == effect);
-        Ok(named.next().map(|body| (body, row.owner)))
+        let mut named =
+            bodies.filter(|(body, _)| body.get("effect").and_then(Value::as_i64) == effect);
+        Ok(named.next().map(|(body, at)| AskedQuestion { body, owner: row.owner, at }))
     }
 
     /// The next records of the same session.

@@ -225,3 +225,16 @@ fn a_policy_that_says_more_is_no_grant() {
     let set = Policies::built_in();
     assert!(set.policies().iter().all(|policy| GrantTerms::of_policy(policy).is_none()));
 }
+
+#[test]
+fn administration_that_a_model_proposes_is_never_granted() {
+    let asked =
+        "(:principal \"owner\" :by :thinker :target :system :action :forget :session \"main\")";
+    let facts = Facts::described(asked).unwrap();
+    let (set, _) = granted(&facts.grant(GrantScope::Action, UNTIL).unwrap());
+    let found = set.find_unapproved(&facts);
+    assert_eq!(
+        (found.word, &*found.policies),
+        (Word::Deny, &["built-in.administration".into()][..])
+    );
+}
