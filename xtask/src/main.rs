@@ -10,6 +10,7 @@ mod fuzz;
 mod layers;
 mod memory;
 mod peers;
+mod privacy;
 mod schema_diff;
 mod schemathesis;
 mod setup;
@@ -60,6 +61,12 @@ const VERBS: &[Verb] = &[
         summary: "an agent and a user edit the same files at the same time",
         help: memory::HELP,
         run: memory::run,
+    },
+    Verb {
+        name: "privacy",
+        summary: "strangers ask for what is hidden, and for what is not there",
+        help: privacy::HELP,
+        run: privacy::run,
     },
     Verb {
         name: "vectors",
