@@ -27,6 +27,7 @@ mod http_pages;
 mod http_pair;
 mod http_rate;
 mod http_repeats;
+mod http_socket;
 mod http_streams;
 mod http_tls;
 mod http_tokens;
