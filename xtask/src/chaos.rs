@@ -21,7 +21,7 @@ mod patience;
 mod plan;
 mod points;
 mod proxy;
-mod random;
+pub(crate) mod random;
 mod schedule;
 mod script;
 mod shell;

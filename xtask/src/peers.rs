@@ -3,6 +3,7 @@
 //! record that no longer tells the truth fails `ci`. The peers write; this file only starts and compares.
 
 mod circle;
+mod edits;
 mod org;
 
 use std::collections::BTreeMap;
@@ -17,12 +18,14 @@ use crate::vectors;
 pub(crate) const HELP: &str = "\
 usage: cargo xtask peers [--check]
        cargo xtask peers org [--record | --check] [--no-packages] [FOLDER...]
+       cargo xtask peers edits [--headings N] [--seed S]
        cargo xtask peers circle [--no-packages] [FOLDER...]
 
 Runs the vectors through SBCL, Emacs and Python and writes what they did to vectors/*/peers/*.jsonl.
 
   --check   write nothing; fail when the files differ from what the peers do now
   org       compare the trees of Org files with those of Emacs; `peers org --help` says how
+  edits     compare changes of headings with those of Emacs; `peers edits --help` says how
   circle    send the trees of Org files from Emacs to a daemon and back; `peers circle --help` says how";
 
 /// How many differing lines to show of one file.
@@ -32,6 +35,7 @@ const SHOWN_DIFFERENCES: usize = 5;
 pub(crate) fn help(arguments: &[String]) -> &'static str {
     match arguments.first().map(String::as_str) {
         Some("org") => org::HELP,
+        Some("edits") => edits::HELP,
         Some("circle") => circle::HELP,
         _ => HELP,
     }
@@ -47,9 +51,11 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
         }
         [flag] if flag == "--check" => {
             org::check(console)?;
+            edits::check(console)?;
             check(console)
         }
         [verb, rest @ ..] if verb == "org" => org::run(rest, console),
+        [verb, rest @ ..] if verb == "edits" => edits::run(rest, console),
         [verb, rest @ ..] if verb == "circle" => circle::run(rest, console),
         _ => bail!("unexpected arguments `{}`\n\n{HELP}", arguments.join(" ")),
     }

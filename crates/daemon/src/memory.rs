@@ -21,6 +21,7 @@ use std::time::Duration;
 use bridle_host::{Act, Readership, Surroundings, Told};
 use bridle_loop::{Action, Advice, MEMORY_ACTIONS, Order, Outcome, PREPARED, Undone};
 use bridle_sexp::Value;
+use bridle_store::memex::OrgDefaults;
 use bridle_store::memex::unread_reason;
 use bridle_store::memory::{
     Change, Conflict, Error, FilePath, Memory, Origin, Preview, SnapshotMade, Told as Known, Why,
@@ -57,7 +58,12 @@ const MAX_CONFLICTS: usize = 16;
 ///
 /// # Errors
 /// Why it cannot be done.
-pub fn preview_edit(preview: &Preview, payload: &Value, now: i64) -> Result<Vec<u8>, String> {
+pub fn preview_edit(
+    preview: &Preview,
+    payload: &Value,
+    org: &OrgDefaults,
+    now: i64,
+) -> Result<Vec<u8>, String> {
     let root = preview.root();
     let absolute = |value: &Value| match value.get("path").and_then(Value::as_str) {
         Some(path) if !path.starts_with('/') => {
@@ -75,7 +81,7 @@ pub fn preview_edit(preview: &Preview, payload: &Value, now: i64) -> Result<Vec<
     else {
         return Err("no edit of the memory".to_owned());
     };
-    let planned = sight::worth(edit::planned(root, |path| preview.read(path), &edit)?)?;
+    let planned = sight::worth(edit::planned(root, |path| preview.read(path), org, &edit)?)?;
     Ok(planned.iter().flat_map(Planned::diff).collect())
 }
 
@@ -87,14 +93,21 @@ pub(crate) struct Editor {
     memory: Arc<Memory>,
     now: Arc<Now>,
     rollback: RollbackChoice,
+    /// Settings of Org for files that have none.
+    org: OrgDefaults,
     minder: Minder,
 }
 
 impl Editor {
-    pub(crate) fn new(memory: Arc<Memory>, now: Now, rollback: RollbackChoice) -> Self {
+    pub(crate) fn new(
+        memory: Arc<Memory>,
+        now: Now,
+        rollback: RollbackChoice,
+        org: OrgDefaults,
+    ) -> Self {
         let now = Arc::new(now);
         let minder = Minder::new(&memory, Arc::clone(&now));
-        Self { memory, now, rollback, minder }
+        Self { memory, now, rollback, org, minder }
     }
 
     /// Looks for the last time whether somebody saved a file late. Waits for that.
@@ -107,7 +120,7 @@ impl Editor {
         let changes = match action {
             Action::Edit(edit) => {
                 let read = |path: &FilePath| self.memory.read(path);
-                return sight::worth(edit::planned(self.memory.root(), read, edit)?);
+                return sight::worth(edit::planned(self.memory.root(), read, &self.org, edit)?);
             }
             Action::Undo(undo) => match &undo.what {
                 Undone::Record(record) => self.memory.undo(*record),
@@ -239,7 +252,7 @@ impl Editor {
                 let root = self.memory.root();
                 let seen = Sight::new(&planned).to_value(root);
                 let places = match &action {
-                    Action::Edit(edit) => identity::of_edit(edit, &planned, root),
+                    Action::Edit(edit) => identity::of_edit(edit, &planned, root, &self.org),
                     _ => Vec::new(),
                 };
                 places.into_iter().fold(seen, |seen, (key, value)| with(seen, key, value))

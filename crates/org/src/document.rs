@@ -9,7 +9,8 @@ use crate::edit::Edit;
 use crate::heading::{Heading, HeadingId};
 use crate::keyword::Keyword;
 use crate::lines::Lines;
-use crate::property::{Property, join, lookup};
+use crate::property::{Property, join, lookup, set_by_keywords};
+use crate::settings::Preset;
 use crate::source::{SourceBlock, SourceId};
 use crate::text::Span;
 use crate::tree::Tree;
@@ -86,6 +87,18 @@ impl<'t> Document<'t> {
         gather::gather(Tree::read(source))
     }
 
+    /// Reads a text for which these settings hold where it has none of its own.
+    #[must_use]
+    pub fn read_with_preset(source: &'t [u8], preset: &Preset<'t>) -> Self {
+        gather::gather(Tree::read_with_preset(source, preset))
+    }
+
+    /// The same view of a tree that was read already, with its settings.
+    #[must_use]
+    pub fn of_tree(tree: &Tree<'t>) -> Self {
+        gather::gather(tree.clone())
+    }
+
     /// The bytes that were read.
     #[must_use]
     pub fn source(&self) -> &'t [u8] {
@@ -152,24 +165,7 @@ impl<'t> Document<'t> {
     #[must_use]
     pub fn file_property(&self, name: &str) -> Option<Cow<'t, [u8]>> {
         let in_drawer = lookup(&self.properties, name);
-        in_drawer.or_else(|| {
-            let mut values: Vec<&'t [u8]> = Vec::new();
-            for setting in self.keyword("PROPERTY") {
-                let length = setting.iter().position(|byte| matches!(byte, b' ' | b'\t'));
-                let Some((key, value)) = length.map(|length| setting.split_at(length)) else {
-                    continue;
-                };
-                let base = key.strip_suffix(b"+");
-                if !base.unwrap_or(key).eq_ignore_ascii_case(name.as_bytes()) {
-                    continue;
-                }
-                if base.is_none() {
-                    values.clear();
-                }
-                values.push(crate::text::trim(value));
-            }
-            join(values.into_iter())
-        })
+        in_drawer.or_else(|| set_by_keywords(self.keyword("PROPERTY"), name.as_bytes()))
     }
 
     /// The lines of the drawer at the top of the file.

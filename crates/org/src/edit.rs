@@ -6,7 +6,12 @@ mod checkbox;
 mod clock;
 mod count;
 mod drawer;
+mod entry;
 mod headline;
+mod journal;
+mod planning;
+mod repeat;
+mod state;
 mod subtree;
 
 use std::fmt;
@@ -16,6 +21,7 @@ use crate::text::Span;
 
 pub use archive::{Archived, Origin};
 pub use drawer::Plan;
+pub use state::StateChange;
 
 /// Lines shown before and behind a change, as `diff -u` and `git` do.
 const CONTEXT_LINES: usize = 3;
@@ -34,6 +40,14 @@ pub enum EditError {
     IntoItself,
     /// Another checkbox must be checked before this one.
     Blocked,
+    /// The text has no such keyword of progress.
+    UnknownState,
+    /// Something below, or something before it under `ORDERED`, must be done first.
+    Waiting,
+    /// A timestamp repeats by hours and has no time of day.
+    NoHour,
+    /// A timestamp would be moved out of the years that one can name.
+    OutOfCalendar,
 }
 
 impl fmt::Display for EditError {
@@ -44,6 +58,12 @@ impl fmt::Display for EditError {
             Self::Missing => "what is to be changed is not there",
             Self::IntoItself => "a subtree cannot go into itself",
             Self::Blocked => "another checkbox must be checked before this one",
+            Self::UnknownState => "the file has no such keyword",
+            Self::Waiting => {
+                "something below it, or before it where the order counts, is not done yet"
+            }
+            Self::NoHour => "a timestamp repeats by hours and has no time of day",
+            Self::OutOfCalendar => "a timestamp would be moved out of the years 1 to 9999",
         })
     }
 }

@@ -77,22 +77,49 @@ pub(crate) struct TodoWords<'t> {
     states: HashMap<&'t [u8], TodoState>,
     /// In order.
     all: Vec<Todo<'t>>,
+    /// What else is said of each, in the same order.
+    marks: Vec<TodoMarks<'t>>,
+}
+
+/// What a sequence says of one of its keywords, beside its side of the bar.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TodoMarks<'t> {
+    /// The first keyword of its sequence.
+    pub(crate) head: &'t [u8],
+    /// Whether the keywords are types, not steps.
+    pub(crate) is_type: bool,
+    /// What is logged when a heading gets it: `WAIT(w@)`.
+    pub(crate) entering: Option<LogKind>,
+    /// What is logged when a heading loses it, if its next keyword asks for nothing: `WAIT(w/!)`.
+    pub(crate) leaving: Option<LogKind>,
+}
+
+/// What is written into the log of a heading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LogKind {
+    /// A line with the time.
+    Time,
+    /// The same, and a note.
+    Note,
 }
 
 impl<'t> TodoWords<'t> {
-    /// Those that the file sets, or `TODO` and `DONE` when it sets none.
-    pub(crate) fn new(keywords: &[Keyword<'t>]) -> Self {
+    /// Those that the file sets, or those of the preset when it sets none, or else `TODO` and `DONE`.
+    pub(crate) fn new(keywords: &[Keyword<'t>], preset: &[&'t [u8]]) -> Self {
         let mut words = Self::default();
         // In this order, wherever they stand.
         for name in ["TYP_TODO", "TODO", "SEQ_TODO"] {
             let settings = keywords.iter().filter(|keyword| keyword.is(name));
-            settings.for_each(|keyword| words.add(keyword.value));
+            settings.for_each(|keyword| words.add(keyword.value, name == "TYP_TODO"));
         }
         let is_setting = |keyword: &Keyword<'t>| {
             ["TODO", "SEQ_TODO", "TYP_TODO"].iter().any(|name| keyword.is(name))
         };
         if !keywords.iter().any(is_setting) {
-            words.add(b"TODO | DONE");
+            preset.iter().for_each(|sequence| words.add(sequence, false));
+            if words.all.is_empty() {
+                words.add(b"TODO | DONE", false);
+            }
         }
         // A word that is done in one sequence is done in all.
         for todo in &mut words.all {
@@ -102,7 +129,7 @@ impl<'t> TodoWords<'t> {
     }
 
     /// Adds one sequence: `TODO(t) NEXT | DONE(d!)`. Without a bar, the last one is done.
-    fn add(&mut self, sequence: &'t [u8]) {
+    fn add(&mut self, sequence: &'t [u8], is_type: bool) {
         let separates = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c);
         let words: Vec<&[u8]> = sequence.split(separates).filter(|word| !word.is_empty()).collect();
         let bar = words.iter().position(|word| *word == b"|");
@@ -115,7 +142,28 @@ impl<'t> TodoWords<'t> {
                 *known = state;
             }
             self.all.push(Todo { keyword, state });
+            let first = words.iter().find(|word| **word != b"|");
+            let head = first.map_or(keyword, |word| without_key(word));
+            let (entering, leaving) = log_marks(word);
+            self.marks.push(TodoMarks { head, is_type, entering, leaving });
         }
+    }
+
+    /// What is said of a keyword where it stands first.
+    pub(crate) fn marks(&self, word: &[u8]) -> Option<TodoMarks<'t>> {
+        let at = self.all.iter().position(|todo| todo.keyword == word)?;
+        self.marks.get(at).copied()
+    }
+
+    /// What is logged for each keyword that has a mark for it, the last one first.
+    pub(crate) fn logged(&self) -> Vec<LoggedWord<'t>> {
+        let both = self.all.iter().zip(&self.marks);
+        let logged = both.filter_map(|(todo, marks)| {
+            let TodoMarks { entering, leaving, .. } = *marks;
+            let has_mark = entering.is_some() || leaving.is_some();
+            has_mark.then_some(LoggedWord { keyword: todo.keyword, entering, leaving })
+        });
+        logged.rev().collect()
     }
 
     pub(crate) fn all(&self) -> &[Todo<'t>] {
@@ -209,6 +257,47 @@ fn tags(bytes: &[u8]) -> (&[u8], &[u8]) {
     match inner.filter(|inner| !front.is_empty() && !inner.is_empty() && all_chars(inner, is_tag)) {
         Some(inner) => (front, inner),
         None => (bytes, &[]),
+    }
+}
+
+/// A keyword and what is logged for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LoggedWord<'t> {
+    pub(crate) keyword: &'t [u8],
+    pub(crate) entering: Option<LogKind>,
+    pub(crate) leaving: Option<LogKind>,
+}
+
+impl<'t> LoggedWord<'t> {
+    /// Reads `WAIT(w@/!)`; `None` where nothing is logged.
+    pub(crate) fn read(word: &'t [u8]) -> Option<Self> {
+        let (entering, leaving) = log_marks(word);
+        let has_mark = entering.is_some() || leaving.is_some();
+        has_mark.then(|| Self { keyword: without_key(word), entering, leaving })
+    }
+}
+
+/// What `(w@/!)` says behind a keyword: the log of entering it and of leaving it.
+fn log_marks(word: &[u8]) -> (Option<LogKind>, Option<LogKind>) {
+    let open = memchr::memchr(b'(', word).filter(|_| word.ends_with(b")"));
+    let Some(open) = open else { return (None, None) };
+    let mut inner = &word[open + 1..word.len() - 1];
+    let kind = |mark: u8| match mark {
+        b'!' => Some(LogKind::Time),
+        b'@' => Some(LogKind::Note),
+        _ => None,
+    };
+    // The key that chooses the keyword is one character, and none of the marks.
+    if let Some((_, rest)) = first_char(inner).filter(|_| !b"!@/".contains(&inner[0])) {
+        inner = rest;
+    }
+    let entering = inner.first().and_then(|mark| kind(*mark));
+    inner = if entering.is_some() { &inner[1..] } else { inner };
+    match inner {
+        [] => (entering, None),
+        [b'/', mark] if kind(*mark).is_some() => (entering, kind(*mark)),
+        // Something else stands there: it is no such mark.
+        _ => (None, None),
     }
 }
 

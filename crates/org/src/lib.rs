@@ -7,6 +7,7 @@
 //! In reading order:
 //! - `text`: spans, classes of bytes; `lines`: the table of lines
 //! - `line`, `keyword`, `property`, `heading`, `item`, `arguments`, `source`: what single lines say
+//! - `moment`: minutes of the calendar
 //! - `kind`, `tree`: types, nodes, the tree; `parse`: from lines to elements; `settings`
 //! - `object`: what is inside paragraphs, titles and cells
 //! - `fact`, `position`, `show`: what nodes say, where Emacs sees them, and both as text
@@ -27,6 +28,7 @@ mod property;
 mod source;
 
 mod kind;
+mod moment;
 mod parse;
 mod settings;
 mod tree;
@@ -42,15 +44,16 @@ mod edit;
 
 pub use arguments::Argument;
 pub use document::{Document, Element, Kind, Opaque};
-pub use edit::{Archived, Edit, EditError, Origin, Plan, Splice};
+pub use edit::{Archived, Edit, EditError, Origin, Plan, Splice, StateChange};
 pub use fact::{Fact, Facts};
 pub use heading::{Heading, HeadingId, Todo, TodoState};
 pub use keyword::Keyword;
 pub use kind::Type;
+pub use moment::Moment;
 pub use object::{Caption, Objects, Scratch};
 pub use position::Positions;
 pub use property::{Planning, Property};
-pub use settings::Settings;
+pub use settings::{Preset, Settings};
 pub use show::{Count, Shown};
 pub use source::{SourceBlock, SourceId};
 pub use text::Span;

@@ -6,7 +6,7 @@ use crate::line::is_drawer_end;
 use crate::lines::{Class, Lines};
 use crate::object::stamp_at;
 use crate::syntax::{joins_word, letter_before};
-use crate::text::{Span, drop_blanks, skip_blanks, strip_prefix_any_case, word};
+use crate::text::{Span, drop_blanks, is_blank, skip_blanks, strip_prefix_any_case, trim, word};
 
 /// One line `:KEY: value` of a drawer of properties.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +53,28 @@ pub(crate) fn join<'t>(mut values: impl Iterator<Item = &'t [u8]>) -> Option<Cow
         joined.extend_from_slice(value);
         Cow::Owned(joined)
     }))
+}
+
+/// The value that lines `#+PROPERTY: NAME value` give a property: the last of them counts, and `NAME+` adds to what stands
+/// before it. Given what follows the keyword.
+pub(crate) fn set_by_keywords<'t>(
+    settings: impl Iterator<Item = &'t [u8]>,
+    name: &[u8],
+) -> Option<Cow<'t, [u8]>> {
+    let mut values: Vec<&'t [u8]> = Vec::new();
+    for setting in settings {
+        let length = setting.iter().position(|byte| is_blank(*byte));
+        let Some((key, value)) = length.map(|length| setting.split_at(length)) else { continue };
+        let base = key.strip_suffix(b"+");
+        if !base.unwrap_or(key).eq_ignore_ascii_case(name) {
+            continue;
+        }
+        if base.is_none() {
+            values.clear();
+        }
+        values.push(trim(value));
+    }
+    join(values.into_iter())
 }
 
 /// The last line of the drawer of properties that begins at line `first`. A drawer with a line that is no

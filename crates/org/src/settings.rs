@@ -1,20 +1,37 @@
 //! What a text says about itself that changes how it is read: keywords of progress, odd levels, abbreviations of
 //! links, radio targets.
 
+use std::borrow::Cow;
+
 use crate::heading::{Todo, TodoWords};
 use crate::keyword::{self, Keyword};
 use crate::kind::Type;
 use crate::line;
 use crate::object::{Objects, Radio, Scratch};
+use crate::property::set_by_keywords;
 use crate::text::{Span, is_space, trim, word};
 use crate::tree::{Node, NodeId, Tree};
 
 /// Most files that `#+SETUPFILE:` lines lead to, one from another: what lies behind is not asked for.
 const MAX_SETUP_FILES: usize = 32;
 
+/// Settings for texts that set nothing else: what people keep in `init.el`.
+#[derive(Clone, Debug, Default)]
+pub struct Preset<'t> {
+    /// Sequences of keywords of progress, as a line of keywords in a file has them, for texts without one.
+    pub todo: Vec<&'t [u8]>,
+    /// Words as behind `#+STARTUP:`; those of a text come after them.
+    pub startup: &'t [u8],
+    /// Whether nothing can be done before what is below it, and under `ORDERED` before what stands above it, is:
+    /// `org-enforce-todo-dependencies`.
+    pub enforce_dependencies: bool,
+}
+
 /// Settings of a text.
 #[derive(Clone, Debug, Default)]
 pub struct Settings<'t> {
+    /// What holds where the text sets nothing else.
+    pub(crate) preset: Preset<'t>,
     pub(crate) words: TodoWords<'t>,
     /// Whether every second level is left out: `#+STARTUP: odd`.
     pub(crate) odd_levels: bool,
@@ -31,10 +48,14 @@ pub struct Settings<'t> {
 
 impl<'t> Settings<'t> {
     /// Reads the keywords of a tree, and those of the files that it names for its setup, whose texts `setup` has.
-    pub(crate) fn of(tree: &Tree<'t>, setup: &mut dyn FnMut(&[u8]) -> Option<&'t [u8]>) -> Self {
+    pub(crate) fn of(
+        tree: &Tree<'t>,
+        preset: Preset<'t>,
+        setup: &mut dyn FnMut(&[u8]) -> Option<&'t [u8]>,
+    ) -> Self {
         let (keywords, setup_files) = collected(tree, setup);
-        let mut settings = Self { keywords, setup_files, ..Self::default() };
-        settings.words = TodoWords::new(&settings.keywords);
+        let mut settings = Self { keywords, setup_files, preset, ..Self::default() };
+        settings.words = TodoWords::new(&settings.keywords, &settings.preset.todo);
         settings.odd_levels = settings.startup().fold(false, |odd, option| {
             let is = |name: &[u8]| option.eq_ignore_ascii_case(name);
             is(b"odd") || (odd && !is(b"oddeven"))
@@ -93,10 +114,16 @@ impl<'t> Settings<'t> {
         self.values("ARCHIVE").next()
     }
 
-    /// The words of `#+STARTUP:`, in order.
+    /// The words of `#+STARTUP:`, in order, those of the preset before them.
     pub fn startup(&self) -> impl Iterator<Item = &'t [u8]> {
-        let options = self.values("STARTUP").flat_map(|value| value.split(|byte| is_space(*byte)));
+        let values = std::iter::once(self.preset.startup).chain(self.values("STARTUP"));
+        let options = values.flat_map(|value| value.split(|byte| is_space(*byte)));
         options.filter(|option| !option.is_empty())
+    }
+
+    /// The value that `#+PROPERTY:` lines give a property.
+    pub(crate) fn property(&self, name: &[u8]) -> Option<Cow<'t, [u8]>> {
+        set_by_keywords(self.values("PROPERTY"), name)
     }
 
     /// The highest, the lowest and the default priority, where the text sets them.

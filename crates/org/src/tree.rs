@@ -8,7 +8,7 @@
 use crate::kind::Type;
 use crate::lines::{Lines, narrow, widen};
 use crate::object::{Caption, Objects, Scratch};
-use crate::settings::Settings;
+use crate::settings::{Preset, Settings};
 use crate::text::Span;
 
 /// Stands for "has no contents".
@@ -90,18 +90,31 @@ impl<'t> Tree<'t> {
     /// Reads a text. Every text is an Org text; time and memory are linear in its length.
     #[must_use]
     pub fn read(source: &'t [u8]) -> Self {
-        Self::read_with_setup(source, |_| None)
+        Self::read_with(source, &Preset::default(), |_| None)
+    }
+
+    /// Reads a text for which these settings hold where it has none of its own.
+    #[must_use]
+    pub fn read_with_preset(source: &'t [u8], preset: &Preset<'t>) -> Self {
+        Self::read_with(source, preset, |_| None)
     }
 
     /// Reads a text that has its setup elsewhere too: `setup` is asked for the text of each file that a `#+SETUPFILE:` line
     /// leads to, by its name as written, and may say that it has none. At most 32 are asked for, each once.
     #[must_use]
-    pub fn read_with_setup(
+    pub fn read_with_setup(source: &'t [u8], setup: impl FnMut(&[u8]) -> Option<&'t [u8]>) -> Self {
+        Self::read_with(source, &Preset::default(), setup)
+    }
+
+    /// Reads a text with a preset and with texts for its setup.
+    #[must_use]
+    pub fn read_with(
         source: &'t [u8],
+        preset: &Preset<'t>,
         mut setup: impl FnMut(&[u8]) -> Option<&'t [u8]>,
     ) -> Self {
         let mut tree = Self::elements(source);
-        tree.settings = Settings::of(&tree, &mut setup);
+        tree.settings = Settings::of(&tree, preset.clone(), &mut setup);
         tree.settings.radio = crate::settings::radio(&tree);
         tree
     }

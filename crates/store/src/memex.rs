@@ -37,6 +37,6 @@ pub use focus::{Focus, Left, Vision};
 pub use index::{Changes, Index, Progress, count_headings, is_in_clear};
 pub use outline::{Outline, OutlinePage};
 pub use query::{Cursor, Hit, Page, Query, Text};
-pub use rules::{Eyes, Rules, Scope};
+pub use rules::{Eyes, OrgDefaults, Rules, Scope};
 pub use scan::{Found, Scan, Skipped, Why, unread_reason};
 pub use stamp::{Dates, Moment, Stamp, StampKind};

@@ -135,8 +135,13 @@ pub(crate) struct Edit {
 pub(crate) enum EditVerb {
     /// Set the title
     Title { text: String },
-    /// Set the keyword, or take it away
-    State { keyword: Option<String> },
+    /// Set the keyword, or take it away; what repeats moves on, and the log is kept, as Org does
+    State {
+        keyword: Option<String>,
+        /// A note for the log, where the file's settings ask for one
+        #[arg(long, value_name = "TEXT")]
+        note: Option<String>,
+    },
     /// Set the priority, one letter or digit, or take it away
     Priority { letter: Option<String> },
     /// Set the heading's own tags

@@ -94,6 +94,7 @@ fn take_back(
                 change.after.as_deref(),
             )));
         }
+        text.push_str(&gone_lines(&text));
         print_styled(&text)?;
         if how.dry_run {
             return Ok(Exit::Ok);
@@ -102,6 +103,20 @@ fn take_back(
     }
     let payload = ask(system::ask(&find(how.peer)?, &request(&changes)?)?)?;
     print(&changed(&payload))
+}
+
+/// Says how many lines that stand in the files now would go, by the diff that is shown.
+fn gone_lines(diff: &str) -> String {
+    // A line that goes begins with a sign, in a terminal behind its color.
+    let is_gone = |line: &&str| {
+        let line = line.trim_start_matches("\u{1b}[31m");
+        line.starts_with('-') && !line.starts_with("---")
+    };
+    match diff.lines().filter(is_gone).count() {
+        0 => "no line that stands in the files now would go\n".to_owned(),
+        1 => "1 line that stands in the files now, marked with -, would go\n".to_owned(),
+        count => format!("{count} lines that stand in the files now, marked with -, would go\n"),
+    }
 }
 
 /// Which files were changed, as an answer of the daemon says.

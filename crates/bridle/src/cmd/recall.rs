@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 use bridle_sexp::Value;
-use bridle_shell::client::ErrorAnswer;
+use bridle_shell::client::{ErrorAnswer, Target};
 use bridle_shell::screen::{neutral_block, plain_json};
 use bridle_shell::system::{Said, ask_context};
 
@@ -196,6 +196,9 @@ fn print_json(value: &Value) -> Result<Exit, Failure> {
     print(&format!("{}\n", plain_json(value)))
 }
 
+/// Objects that are suggested where a name fits none.
+const MAX_SUGGESTIONS: u32 = 5;
+
 /// A question in the making.
 struct Asking(Vec<(&'static str, Value)>);
 
@@ -227,10 +230,45 @@ impl Asking {
     }
 
     fn of(self, peer: Peer) -> Result<Value, Failure> {
-        match ask_context(&find(peer)?, Value::plist(self.0))? {
+        let targets = find(peer)?;
+        match ask_context(&targets, Value::plist(self.0.clone()))? {
             Said::Done(payload) => Ok(payload),
+            Said::Not(answer) if answer.code == "unknown-id" => self.by_title(&targets, &answer),
             Said::Not(answer) => Err(not_known(&answer)),
         }
+    }
+
+    /// Asks for the one heading that has the name as its title, where nothing has it as id or path.
+    fn by_title(mut self, targets: &[Target], answer: &ErrorAnswer) -> Result<Value, Failure> {
+        let name = self.0.iter().find(|(key, _)| matches!(*key, "id" | "under"));
+        let name = name.and_then(|(_, name)| name.as_str()).unwrap_or_default().to_owned();
+        let mut search = Asking::new("query");
+        search.text("text", Some(name.clone()));
+        search.number("limit", Some(MAX_SUGGESTIONS));
+        let found = match ask_context(targets, Value::plist(search.0))? {
+            Said::Done(payload) => payload,
+            Said::Not(_) => Value::Nil,
+        };
+        let found = found.get("objects").and_then(Value::elements).unwrap_or_default();
+        let text = |object: &Value, key| object.get(key).and_then(Value::as_str).map(str::to_owned);
+        let is_named = |object: &&Value| {
+            text(object, "title").is_some_and(|title| title.to_lowercase() == name.to_lowercase())
+        };
+        let mut named = found.iter().filter(is_named);
+        if let (Some(only), None) = (named.next(), named.next())
+            && let Some(id) = text(only, "id")
+        {
+            self.0.retain(|(key, _)| !matches!(*key, "id" | "under"));
+            self.text("id", Some(id));
+            return match ask_context(targets, Value::plist(self.0))? {
+                Said::Done(payload) => Ok(payload),
+                Said::Not(answer) => Err(refused(&answer)),
+            };
+        }
+        Err(found.iter().fold(not_known(answer), |failure, object| {
+            let shown = line(object);
+            failure.hint(format!("did you mean {}", shown.lines().next().unwrap_or_default()))
+        }))
     }
 }
 

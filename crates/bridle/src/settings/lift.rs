@@ -10,7 +10,7 @@ use bridle_daemon::config::{
 };
 use bridle_daemon::fetch::FetchConfig;
 use bridle_daemon::librarian::MemexRules;
-use bridle_daemon::librarian::survey::Rules;
+use bridle_daemon::librarian::survey::{OrgDefaults, Rules};
 use bridle_daemon::tls::TlsConfig;
 use bridle_daemon::{Error, WebOrigin};
 
@@ -176,6 +176,11 @@ impl Settings {
             max_file: self.size("memex-max-file")? as u64,
             private_tags: private.clone(),
             private_drawers: private,
+            org: OrgDefaults {
+                todo_sequences: words("memex-todo-keywords"),
+                startup: words("memex-startup").join(" "),
+                enforce_dependencies: self.is_on("memex-enforce-dependencies"),
+            },
             ..Rules::default()
         };
         let roots = words("memex-roots").into_iter().map(PathBuf::from).collect();

@@ -9,7 +9,7 @@ use bridle_store::memex::{
     Catalog, Changes, Eyes, Index, Memex, Scan, Status, Why, count_headings,
 };
 
-pub use bridle_store::memex::{Progress, Rules, Skipped};
+pub use bridle_store::memex::{OrgDefaults, Progress, Rules, Skipped};
 
 /// Files between two reports of the progress.
 const STEP: usize = 16;

@@ -4,7 +4,11 @@
 use std::path::Path;
 
 use bridle_loop::{Edit, Planned, Spot, Verb};
-use bridle_org::{Archived, Document, EditError, Heading, NodeId, Origin, Plan, Span, Tree, Type};
+use bridle_org::{
+    Archived, Document, EditError, Heading, Moment, NodeId, Origin, Plan, Span, StateChange, Tree,
+    Type,
+};
+use bridle_store::memex::OrgDefaults;
 use bridle_store::memory::{self, Error, FilePath, Seen};
 
 use super::sight::Planned as Change;
@@ -15,6 +19,7 @@ use super::{below, check_read, told};
 pub(super) fn planned(
     root: &Path,
     read: impl Fn(&FilePath) -> Result<Option<Seen>, Error>,
+    org: &OrgDefaults,
     edit: &Edit,
 ) -> Result<Vec<Change>, String> {
     let now = |path: &str| {
@@ -30,16 +35,16 @@ pub(super) fn planned(
     let bytes = |(_, seen): &(FilePath, Option<Seen>)| seen.as_ref().map(|it| it.bytes.clone());
     let here = now(&edit.path)?;
     let Some(elsewhere) = edit.elsewhere() else {
-        let after = made(bytes(&here).as_deref(), edit)?;
+        let after = made(bytes(&here).as_deref(), org, edit)?;
         return Ok(vec![change(here, after)]);
     };
     let there = now(elsewhere)?;
-    let moved = moved(bytes(&here).as_deref(), bytes(&there).as_deref(), edit)?;
+    let moved = moved(bytes(&here).as_deref(), bytes(&there).as_deref(), org, edit)?;
     Ok(vec![change(there, moved.target), change(here, moved.source)])
 }
 
 /// The text after an edit; `None` stands for a file that does not exist.
-fn made(source: Option<&[u8]>, edit: &Edit) -> Result<Vec<u8>, String> {
+fn made(source: Option<&[u8]>, org: &OrgDefaults, edit: &Edit) -> Result<Vec<u8>, String> {
     let text = source.unwrap_or_default();
     if let (Verb::Append(more), Spot::File) = (&edit.verb, &edit.spot) {
         return at_end(text, more.as_bytes());
@@ -47,12 +52,29 @@ fn made(source: Option<&[u8]>, edit: &Edit) -> Result<Vec<u8>, String> {
     if source.is_none() {
         return Err(format!("no file `{}`", edit.path));
     }
-    let tree = Tree::read(text);
+    let preset = org.preset();
+    let tree = Tree::read_with_preset(text, &preset);
     let made = match &edit.verb {
         Verb::ToggleCheckbox => tree.toggle_checkbox(item(&tree, &edit.spot)?),
         verb => at_heading(&tree, heading(&tree, &edit.spot)?, verb)?,
     };
-    Ok(made.map_err(|error| why(error, edit.name()))?.apply())
+    let failed = |error| match (error, &edit.verb) {
+        (EditError::UnknownState, Verb::SetState { state: Some(state), .. }) => {
+            unknown_state(&tree, state)
+        }
+        (error, _) => why(error, edit.name()),
+    };
+    Ok(made.map_err(failed)?.apply())
+}
+
+/// Says which keywords there are, where one was asked for that is not among them.
+fn unknown_state(tree: &Tree<'_>, state: &str) -> String {
+    let known: Vec<_> = tree.settings().states().iter().map(|it| it.keyword).collect();
+    let known = String::from_utf8_lossy(&known.join(&b", "[..])).into_owned();
+    format!(
+        "the file has no keyword `{state}`: it has {known}; `#+TODO:` in the file sets others, and the setting \
+         `memex-todo-keywords` does for files without that line"
+    )
 }
 
 /// The texts after a subtree has gone from one file into another.
@@ -64,9 +86,15 @@ struct Moved {
 }
 
 /// Moves a subtree into another file; `None` stands for one that does not exist.
-fn moved(source: Option<&[u8]>, target: Option<&[u8]>, edit: &Edit) -> Result<Moved, String> {
+fn moved(
+    source: Option<&[u8]>,
+    target: Option<&[u8]>,
+    org: &OrgDefaults,
+    edit: &Edit,
+) -> Result<Moved, String> {
     let source = source.ok_or_else(|| format!("no file `{}`", edit.path))?;
-    let tree = Tree::read(source);
+    let preset = org.preset();
+    let tree = Tree::read_with_preset(source, &preset);
     let node = heading(&tree, &edit.spot)?;
     let failed = |error| why(error, edit.name());
     let there = target.unwrap_or_default();
@@ -77,15 +105,17 @@ fn moved(source: Option<&[u8]>, target: Option<&[u8]>, edit: &Edit) -> Result<Mo
             let archived: Archived<'_> = tree.archive_subtree(node, &origin).map_err(failed)?;
             (archived.append_to(there).apply(), archived.cut)
         }
-        Verb::Refile { to, .. } => {
+        Verb::Refile { to, at, .. } => {
             let text = tree.subtree(node).map_err(failed)?.of(source);
-            let tree_there = Tree::read(there);
+            let tree_there = Tree::read_with_preset(there, &preset);
             let put = match (to, target) {
                 (Spot::File, _) => at_end(there, &top_level(text)?)?,
                 (_, None) => return Err("no file that has the heading it is to go to".to_owned()),
                 (to, Some(_)) => {
                     let into = heading(&tree_there, to)?;
-                    tree_there.append_subtree(into, text).map_err(failed)?.apply()
+                    let text = tree_there.refiled(into, text.to_vec(), moment(at)?);
+                    let text = text.map_err(failed)?;
+                    tree_there.append_subtree(into, &text).map_err(failed)?.apply()
                 }
             };
             (put, tree.cut_subtree(node).map_err(failed)?)
@@ -119,7 +149,11 @@ fn at_heading<'t>(
     let bytes = |text: &Option<Box<str>>| text.as_ref().map(|text| text.as_bytes().to_vec());
     Ok(match verb {
         Verb::SetTitle(title) => tree.set_title(node, title.as_bytes()),
-        Verb::SetState(state) => tree.set_state(node, bytes(state).as_deref()),
+        Verb::SetState { state, at, note } => {
+            let keyword = state.as_ref().map(|state| state.as_bytes());
+            let note = note.as_ref().map_or(&b""[..], |note| note.as_bytes());
+            tree.change_state(node, &StateChange { keyword, now: moment(at)?, note })
+        }
         Verb::SetPriority(priority) => tree.set_priority(node, *priority),
         Verb::SetTags(tags) => {
             let tags: Vec<&[u8]> = tags.iter().map(|tag| tag.as_bytes()).collect();
@@ -128,13 +162,13 @@ fn at_heading<'t>(
         Verb::SetProperty { key, value } => {
             tree.set_property(node, key.as_bytes(), bytes(value).as_deref())
         }
-        Verb::SetPlanning { plan, stamp } => {
+        Verb::SetPlanning { plan, stamp, at } => {
             let plan = match plan {
                 Planned::Scheduled => Plan::Scheduled,
                 Planned::Deadline => Plan::Deadline,
                 Planned::Closed => Plan::Closed,
             };
-            tree.set_planning(node, plan, bytes(stamp).as_deref())
+            tree.set_planning(node, plan, bytes(stamp).as_deref(), moment(at)?)
         }
         Verb::Insert(text) => tree.insert_subtree(node, text.as_bytes()),
         Verb::Append(text) => tree.append_subtree(node, text.as_bytes()),
@@ -142,7 +176,7 @@ fn at_heading<'t>(
         Verb::Refile { to: Spot::File, .. } => {
             return Err("a subtree is refiled below a heading of the same file".to_owned());
         }
-        Verb::Refile { to, .. } => tree.refile(node, heading(tree, to)?),
+        Verb::Refile { to, at, .. } => tree.refile(node, heading(tree, to)?, moment(at)?),
         Verb::Archive => tree.archive(node),
         Verb::ArchiveInto { .. } => return Err("a file cannot be its own archive".to_owned()),
         Verb::Delete => tree.cut_subtree(node),
@@ -154,9 +188,9 @@ fn at_heading<'t>(
 
 /// The one heading that is meant.
 fn heading(tree: &Tree<'_>, spot: &Spot) -> Result<NodeId, String> {
-    let document = Document::read(tree.source());
-    let mut found = document.headings().iter().filter(|it| is_meant(&document, it, spot));
-    let (first, second) = (found.next(), found.next());
+    let document = Document::of_tree(tree);
+    let found = meant(&document, spot);
+    let (first, second) = (found.first().copied(), found.get(1));
     let first = first.ok_or_else(|| format!("no heading {}", named(spot)))?;
     if let Some(second) = second {
         return Err(format!(
@@ -174,7 +208,19 @@ fn heading(tree: &Tree<'_>, spot: &Spot) -> Result<NodeId, String> {
     tree.ids().find(is_it).ok_or_else(|| format!("no heading {}", named(spot)))
 }
 
-pub(super) fn is_meant(document: &Document<'_>, heading: &Heading<'_>, spot: &Spot) -> bool {
+/// The headings that are meant. A title alone may also be that of a heading further down, if no other has it.
+pub(super) fn meant<'d, 't>(document: &'d Document<'t>, spot: &Spot) -> Vec<&'d Heading<'t>> {
+    let all = || document.headings().iter();
+    let exact: Vec<_> = all().filter(|it| is_meant(document, it, spot)).collect();
+    match spot {
+        Spot::Outline(titles) if exact.is_empty() && titles.len() == 1 => {
+            all().filter(|it| it.title == titles[0].as_bytes()).collect()
+        }
+        _ => exact,
+    }
+}
+
+fn is_meant(document: &Document<'_>, heading: &Heading<'_>, spot: &Spot) -> bool {
     match spot {
         Spot::File => false,
         Spot::Line(line) => u64::try_from(heading.line).is_ok_and(|it| it == *line),
@@ -222,6 +268,14 @@ fn named(spot: &Spot) -> String {
         Spot::Outline(titles) => format!("`{}`", titles.join("` / `")),
         Spot::Line(line) => format!("on line {line}"),
     }
+}
+
+/// The moment that a payload says an edit is made at.
+fn moment(at: &str) -> Result<Moment, String> {
+    let read = Moment::read(at.as_bytes());
+    read.ok_or_else(|| {
+        format!("`:at` is `{at}`, expected a timestamp such as [2026-11-15 Sun 10:00]")
+    })
 }
 
 fn why(error: EditError, action: &str) -> String {

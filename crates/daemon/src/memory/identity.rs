@@ -8,6 +8,7 @@ use std::path::Path;
 use bridle_loop::{Edit, Spot, Verb};
 use bridle_org::{Document, Heading};
 use bridle_sexp::Value;
+use bridle_store::memex::OrgDefaults;
 
 use super::sight::Planned;
 
@@ -15,7 +16,12 @@ use super::sight::Planned;
 const WHOLE_FILE: &str = "file";
 
 /// What is put into a payload about the places of an edit, by its keys.
-pub(super) fn of_edit(edit: &Edit, planned: &[Planned], root: &Path) -> Vec<(&'static str, Value)> {
+pub(super) fn of_edit(
+    edit: &Edit,
+    planned: &[Planned],
+    root: &Path,
+    org: &OrgDefaults,
+) -> Vec<(&'static str, Value)> {
     let text = |path: &str| {
         let is_it = |it: &&Planned| {
             Path::new(path)
@@ -28,15 +34,15 @@ pub(super) fn of_edit(edit: &Edit, planned: &[Planned], root: &Path) -> Vec<(&'s
     let mut found = Vec::new();
     match (&edit.verb, &edit.spot) {
         (Verb::ToggleCheckbox, Spot::Line(line)) => {
-            found.extend(around_line(here, *line).map(|name| ("heading", Value::str(name))));
+            found.extend(around_line(here, *line, org).map(|name| ("heading", Value::str(name))));
             found.extend(item(here, *line).map(|text| ("item", Value::str(text))));
         }
-        (_, spot) => found.extend(place(here, spot).map(|name| ("heading", Value::str(name)))),
+        (_, spot) => found.extend(place(here, spot, org).map(|name| ("heading", Value::str(name)))),
     }
     let destination = match &edit.verb {
-        Verb::Refile { path, to } => {
+        Verb::Refile { path, to, .. } => {
             let path = path.as_deref().unwrap_or(&edit.path);
-            place(text(path), to).map(|name| format!("{path} {name}"))
+            place(text(path), to, org).map(|name| format!("{path} {name}"))
         }
         Verb::ArchiveInto { path, .. } => Some(format!("{path} {WHOLE_FILE}")),
         _ => None,
@@ -46,17 +52,16 @@ pub(super) fn of_edit(edit: &Edit, planned: &[Planned], root: &Path) -> Vec<(&'s
 }
 
 /// The name of a place.
-fn place(text: &[u8], spot: &Spot) -> Option<String> {
+fn place(text: &[u8], spot: &Spot, org: &OrgDefaults) -> Option<String> {
     if matches!(spot, Spot::File) {
         return Some(WHOLE_FILE.to_owned());
     }
-    let document = Document::read(text);
-    let mut meant = document
-        .headings()
-        .iter()
-        .filter(|heading| super::edit::is_meant(&document, heading, spot));
-    let (first, second) = (meant.next()?, meant.next());
-    if second.is_some() { None } else { name(&document, first) }
+    let preset = org.preset();
+    let document = Document::read_with_preset(text, &preset);
+    match super::edit::meant(&document, spot)[..] {
+        [only] => name(&document, only),
+        _ => None,
+    }
 }
 
 /// The name of a heading: its id, else the titles that lead to it. None that another heading has, too.
@@ -81,8 +86,9 @@ fn named(document: &Document<'_>, heading: &Heading<'_>) -> Option<String> {
 }
 
 /// The name of the heading that a line is below; of the file, if it is below none.
-fn around_line(text: &[u8], line: u64) -> Option<String> {
-    let document = Document::read(text);
+fn around_line(text: &[u8], line: u64, org: &OrgDefaults) -> Option<String> {
+    let preset = org.preset();
+    let document = Document::read_with_preset(text, &preset);
     let is_before = |it: &&Heading<'_>| u64::try_from(it.line).is_ok_and(|at| at <= line);
     match document.headings().iter().rfind(is_before) {
         None => Some(WHOLE_FILE.to_owned()),

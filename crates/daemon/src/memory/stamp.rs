@@ -1,5 +1,5 @@
-//! The present as an inactive timestamp, for clocks that are started, and for what is archived, without
-//! saying when. In UTC: a shell that knows where its user is says `:at` itself.
+//! The present as an inactive timestamp, for clocks that are started, states that change, plans that are logged, and for
+//! what is refiled or archived, without saying when. In UTC: a shell that knows where its user is says `:at` itself.
 
 use bridle_sexp::Value;
 use bridle_wire::time::rfc3339;
@@ -12,12 +12,13 @@ const DAY_MINUTES: i64 = 1_440;
 /// The days of a week, as Org writes them; the first day of 1970 was a Thursday.
 const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
 
-/// The payload with `:at`, if it is about a clock or an archive and has none.
+/// The payload with `:at`, if the time is a part of what it does and it has none.
 pub(super) fn stamped(payload: Value, now: i64) -> Value {
     let action = payload.get("action").and_then(Value::as_keyword).unwrap_or_default();
     let is = |word: &str| action.eq_ignore_ascii_case(word);
     let is_archived = is("archive") && payload.get("to").is_some();
-    let is_timed = is("clock-in") || is("clock-out") || is_archived;
+    let is_logged = is("set-state") || is("set-planning") || is("refile");
+    let is_timed = is("clock-in") || is("clock-out") || is_archived || is_logged;
     if !is_timed || payload.get("at").is_some() {
         return payload;
     }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use bridle_host::{Act as _, Readership};
 use bridle_loop::{Action, PREPARED};
 use bridle_sexp::{Value, read_one};
+use bridle_store::memex::OrgDefaults;
 use bridle_store::memory::{FilePath, Memory, Options, Origin, Told, Why};
 use tempfile::TempDir;
 
@@ -39,12 +40,16 @@ struct Seen {
 
 impl Rig {
     fn new() -> Self {
+        Self::with(OrgDefaults::default())
+    }
+
+    fn with(org: OrgDefaults) -> Self {
         let (state, folder) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         fs::write(folder.path().join("here.org"), HERE).unwrap();
         fs::write(folder.path().join("there.org"), THERE).unwrap();
         let options = Options { root: folder.path().to_owned(), protected: Vec::new() };
         let memory = Arc::new(Memory::open(state.path(), &options).unwrap());
-        let editor = Editor::new(memory, Box::new(|| 0), RollbackChoice::Ask);
+        let editor = Editor::new(memory, Box::new(|| 0), RollbackChoice::Ask, org);
         Self { _state: state, folder, editor }
     }
 
@@ -92,6 +97,52 @@ fn why(record: u64) -> Why {
         action: "refile".into(),
         at: 1,
     }
+}
+
+/// What repeats moves on when it is done, as in Emacs, at the time that the payload says.
+#[test]
+fn what_repeats_moves_on_when_it_is_done() {
+    let rig = Rig::new();
+    rig.write("here.org", "* p [0/1]\n** TODO Water\nSCHEDULED: <2026-11-01 Sun ++1w>\n");
+    let seen = rig.look(
+        "(:action :set-state :path \"here.org\" :outline (\"p [0/1]\" \"Water\") :state \"DONE\" \
+         :at \"[2026-11-15 Sun 10:00]\")",
+    );
+    rig.editor.whole(&seen.action, &seen.sight, &why(7)).unwrap();
+    assert_eq!(
+        rig.text("here.org"),
+        "* p [0/1]\n** TODO Water\nSCHEDULED: <2026-11-22 Sun ++1w>\n:PROPERTIES:\n\
+         :LAST_REPEAT: [2026-11-15 Sun 10:00]\n:END:\n\
+         - State \"DONE\"       from \"TODO\"       [2026-11-15 Sun 10:00]\n"
+    );
+}
+
+/// One title is enough for a heading further down, unless two have it.
+#[test]
+fn a_title_alone_finds_its_heading() {
+    let rig = Rig::new();
+    let ask = |title: &str| {
+        format!("(:action :set-tags :path \"here.org\" :outline (\"{title}\") :tags (\"x\"))")
+    };
+    let diff = rig.look(&ask("Wet")).diff;
+    assert!(diff.contains("+** Wet :x:"), "{diff}");
+    rig.write("here.org", "* a\n** Wet\n* b\n** Wet\n");
+    let why = rig.refusal(&ask("Wet"));
+    assert!(why.contains("more than one heading `Wet`: on lines 2 and 4"), "{why}");
+}
+
+/// Whoever asks for a keyword that a file has not is told which it has; the settings give keywords to files without any.
+#[test]
+fn keywords_come_from_the_file_or_from_the_settings() {
+    let next = "(:action :set-state :path \"here.org\" :outline (\"Keep\") :state \"NEXT\")";
+    let why = Rig::new().refusal(next);
+    assert!(why.contains("no keyword `NEXT`: it has TODO, DONE;"), "{why}");
+    let todo_sequences = vec!["TODO NEXT(n!) | DONE".to_owned()];
+    let rig = Rig::with(OrgDefaults { todo_sequences, ..OrgDefaults::default() });
+    let diff = rig.look(next).diff;
+    assert!(diff.contains("+* NEXT Keep\n+- State \"NEXT\""), "{diff}");
+    rig.write("here.org", "#+TODO: TODO | DONE\n* Keep\n");
+    assert!(rig.refusal(next).contains("no keyword `NEXT`"));
 }
 
 #[test]

@@ -52,7 +52,14 @@ pub enum Verb {
     /// Set the title of a heading.
     SetTitle(Box<str>),
     /// Set its `TODO` keyword, or take it away.
-    SetState(Option<Box<str>>),
+    SetState {
+        /// The keyword.
+        state: Option<Box<str>>,
+        /// When, as an inactive timestamp: for the log, and for what repeats.
+        at: Box<str>,
+        /// A note for the log, where the settings of the file ask for one.
+        note: Option<Box<str>>,
+    },
     /// Set its priority, one letter or digit, or take it away.
     SetPriority(Option<u8>),
     /// Set its own tags.
@@ -70,6 +77,8 @@ pub enum Verb {
         plan: Planned,
         /// The timestamp.
         stamp: Option<Box<str>>,
+        /// When that was said, as an inactive timestamp: for the log.
+        at: Box<str>,
     },
     /// Put a text behind its subtree, on the same level.
     Insert(Box<str>),
@@ -84,6 +93,8 @@ pub enum Verb {
         path: Option<Box<str>>,
         /// The heading there; [`Spot::File`]: the end of it.
         to: Spot,
+        /// When, as an inactive timestamp: for the log.
+        at: Box<str>,
     },
     /// Mark it as archived.
     Archive,
@@ -260,13 +271,16 @@ impl Verb {
         };
         Ok(match action {
             "set-title" => Self::SetTitle(said("title")?),
-            "set-state" => Self::SetState(or_none("state")?),
+            "set-state" => {
+                Self::SetState { state: or_none("state")?, at: now()?, note: or_none("note")? }
+            }
             "set-priority" => Self::SetPriority(priority(action, or_none("priority")?.as_deref())?),
             "set-tags" => Self::SetTags(texts(payload, action, "tags")?),
             "set-property" => Self::SetProperty { key: said("key")?, value: or_none("value")? },
             "set-planning" => Self::SetPlanning {
                 plan: Planned::from_payload(action, payload)?,
                 stamp: or_none("stamp")?,
+                at: now()?,
             },
             "insert-subtree" => Self::Insert(said("text")?),
             "append-subtree" => Self::Append(said("text")?),
@@ -276,7 +290,7 @@ impl Verb {
                 let fault = NoAction::Argument { action, key: "to", expected };
                 match destination(action, payload)? {
                     Destination { path: None, spot: Spot::File } => return Err(fault),
-                    Destination { path, spot } => Self::Refile { path, to: spot },
+                    Destination { path, spot } => Self::Refile { path, to: spot, at: now()? },
                 }
             }
             "archive" => match destination(action, payload)? {
@@ -299,7 +313,7 @@ impl Verb {
     fn name(&self) -> &'static str {
         match self {
             Self::SetTitle(_) => "set-title",
-            Self::SetState(_) => "set-state",
+            Self::SetState { .. } => "set-state",
             Self::SetPriority(_) => "set-priority",
             Self::SetTags(_) => "set-tags",
             Self::SetProperty { .. } => "set-property",

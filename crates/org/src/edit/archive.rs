@@ -50,7 +50,9 @@ impl<'t> Tree<'t> {
         headline: NodeId,
         origin: &Origin<'_>,
     ) -> Result<Archived<'t>, EditError> {
-        let cut = self.cut_subtree(headline)?;
+        let mut splices = self.cut_subtree(headline)?.splices().to_vec();
+        self.count_without(headline, &mut splices);
+        let cut = Edit::new(self.whole, splices);
         let own = self.title_of(headline)?;
         let above = self.headlines_above(headline);
         let mut subtree = at_level(self.subtree(headline)?.of(self.whole), 1);
@@ -101,7 +103,8 @@ impl<'t> Tree<'t> {
         for object in objects.nodes() {
             let Span { start: first, end: behind } = self.unblanked(object);
             let shown = match object.kind {
-                Type::StatisticsCookie => &b""[..],
+                // One that counts nothing yet stays, as it does for Org.
+                Type::StatisticsCookie if is_counted(object.span().of(self.whole)) => &b""[..],
                 Type::Link => match object.contents() {
                     Some(contents) => contents.of(self.whole),
                     None => continue,
@@ -150,4 +153,15 @@ impl<'t> Tree<'t> {
         kept.reverse();
         kept
     }
+}
+
+/// Whether a cookie has numbers on all its sides.
+fn is_counted(cookie: &[u8]) -> bool {
+    let inner = cookie.trim_ascii();
+    let inner = inner.strip_prefix(b"[").and_then(|inner| inner.strip_suffix(b"]"));
+    let is_number = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    inner.is_some_and(|inner| match inner.strip_suffix(b"%") {
+        Some(number) => is_number(number),
+        None => inner.split(|byte| *byte == b'/').all(is_number),
+    })
 }

@@ -1,6 +1,8 @@
 //! Clocking in and out: lines of `CLOCK:` in the logbook of a headline. What time it is, the caller says.
 
 use super::drawer::is_stamp;
+use super::entry::indent_to;
+use super::journal::{LOGBOOK, LogRules};
 use super::{Edit, EditError, newline};
 use crate::lines::Class;
 use crate::object::is_date;
@@ -23,15 +25,25 @@ impl<'t> Tree<'t> {
             return Err(EditError::Missing);
         }
         let clock = [b"CLOCK: ", now].concat();
-        let is_logbook = |index: usize| {
-            self.lines.class(index) == Class::Drawer
-                && drop_blanks(skip_blanks(self.lines.content(index)))
-                    .eq_ignore_ascii_case(b":logbook:")
+        let rules = LogRules::of(self, headline);
+        let asked = self.inherited_property(headline, b"CLOCK_INTO_DRAWER");
+        let name = match asked.as_deref() {
+            Some(b"nil") => return Ok(self.insert_lines(below.end, &clock)),
+            Some(b"t") | None => rules.drawer.as_deref().unwrap_or(LOGBOOK),
+            Some(name) if name.iter().all(u8::is_ascii_digit) => LOGBOOK,
+            Some(name) => name,
         };
-        if is_logbook(below.end) {
-            return Ok(self.insert_lines(below.end + 1, &clock));
+        let next = self.headline_line(headline)? + 1;
+        let is_heading = |index: &usize| self.lines.class(*index) == Class::Heading;
+        let end = (next..self.lines.count()).find(is_heading).unwrap_or(self.lines.count());
+        let drawer = self.drawer_named(below.end, name);
+        let drawer = drawer.filter(|it| self.nodes[*it].after_affiliated() < self.lines.start(end));
+        if let Some(drawer) = drawer {
+            let (index, column) = self.place_in_drawer(drawer, rules.latest_first);
+            return Ok(self.insert_lines(index, &[indent_to(column), clock].concat()));
         }
-        let logbook = [&b":LOGBOOK:"[..], &clock, b":END:"].join(newline(self.whole));
+        let open = [b":", name, b":"].concat();
+        let logbook = [&open[..], &clock, b":END:"].join(newline(self.whole));
         Ok(self.insert_lines(below.end, &logbook))
     }
 

@@ -1,9 +1,10 @@
 //! Cookies that count, `[1/3]` and `[33%]`: what they say, and those of headlines that count what is done below them.
 
-use super::{Edit, EditError, Splice};
-use crate::heading::{TodoState, title};
+use std::ops::Range;
+
+use super::Splice;
+use crate::heading::TodoState;
 use crate::kind::Type;
-use crate::line::heading_level;
 use crate::lines::widen;
 use crate::property::pair;
 use crate::text::{Span, drop_blanks};
@@ -21,18 +22,30 @@ impl Counts {
         self.all += other.all;
         self.done += other.done;
     }
+
+    fn of(states: impl Iterator<Item = TodoState>) -> Self {
+        states.fold(Self::default(), |counts, state| Self {
+            all: counts.all + 1,
+            done: counts.done + usize::from(state == TodoState::Done),
+        })
+    }
+
+    /// The cookie that says so, of the kind of another.
+    fn cookie(self, old: &[u8]) -> Vec<u8> {
+        let text = if old.ends_with(b"%]") {
+            format!("[{}%]", self.done.saturating_mul(100) / self.all.max(1))
+        } else {
+            format!("[{}/{}]", self.done, self.all)
+        };
+        text.into_bytes()
+    }
 }
 
 /// A cookie that says what was counted.
 pub(super) fn cookie_splice(source: &[u8], cookie: &Node, counts: Counts) -> Splice {
     let text = drop_blanks(cookie.span().of(source));
     let start = cookie.span().start;
-    let new = if text.ends_with(b"%]") {
-        format!("[{}%]", counts.done.saturating_mul(100) / counts.all.max(1))
-    } else {
-        format!("[{}/{}]", counts.done, counts.all)
-    };
-    Splice { span: Span { start, end: start + text.len() }, text: new.into_bytes() }
+    Splice { span: Span { start, end: start + text.len() }, text: counts.cookie(text) }
 }
 
 /// Whether one of the words is this one, in whatever case.
@@ -41,24 +54,6 @@ pub(super) fn has_word(text: &[u8], word: &[u8]) -> bool {
 }
 
 impl<'t> Tree<'t> {
-    /// Sets the keyword of progress of a headline, or takes it away, and brings the cookies of the headline above up to
-    /// date: they count the headlines right below it that have a keyword.
-    ///
-    /// # Errors
-    ///
-    /// The node is no headline, or the text has no such keyword.
-    pub fn change_state(
-        &self,
-        headline: NodeId,
-        keyword: Option<&[u8]>,
-    ) -> Result<Edit<'t>, EditError> {
-        let mut splices = self.set_state(headline, keyword)?.splices().to_vec();
-        if let Some(above) = self.headline_above(headline) {
-            self.count_states(above, headline, keyword, &mut splices);
-        }
-        Ok(Edit::new(self.whole, splices))
-    }
-
     /// The headline that another is right below.
     pub(super) fn headline_above(&self, headline: NodeId) -> Option<NodeId> {
         let above = (0..headline.0).rev().find(|index| {
@@ -68,50 +63,89 @@ impl<'t> Tree<'t> {
         above.map(NodeId)
     }
 
-    /// The cookies in the title of `above`, with `changed` counted as if it had that keyword.
-    fn count_states(
+    /// The cookies in the titles above `changed`, which is counted as if it had that keyword: those right above it, and
+    /// under `COOKIE_DATA: recursive` those further up, to the headline that says so.
+    pub(super) fn count_states(
         &self,
-        above: NodeId,
         changed: NodeId,
         keyword: Option<&[u8]>,
         splices: &mut Vec<Splice>,
     ) {
-        let data = self.own_property(above.0, b"COOKIE_DATA").unwrap_or_default();
-        if has_word(data, b"checkbox") {
-            return;
-        }
-        let is_cookie = |node: &&Node| node.kind == Type::StatisticsCookie;
-        let objects = self.objects(above);
-        let mut cookies = objects.nodes().iter().filter(is_cookie).peekable();
-        if cookies.peek().is_none() {
-            return;
-        }
-        let recursive = has_word(data, b"recursive");
-        let level = self.stars(changed).unwrap_or(0);
-        let mut counts = Counts::default();
-        for index in above.0 + 1..widen(self.nodes[above.0].next) {
-            if self.nodes[index].kind != Type::Headline {
-                continue;
-            }
-            let id = NodeId(index);
-            if !recursive && self.stars(id) != Ok(level) {
-                continue;
-            }
-            let state = match (id == changed, keyword) {
-                (true, None) => None,
-                (true, Some(keyword)) => self.settings.words.state(keyword),
-                (false, _) => self.state_of(id),
-            };
-            counts.all += usize::from(state.is_some());
-            counts.done += usize::from(state == Some(TodoState::Done));
-        }
-        cookies.for_each(|cookie| splices.push(cookie_splice(self.whole, cookie, counts)));
+        let Ok(level) = self.stars(changed) else { return };
+        let state = |id: NodeId| match id == changed {
+            true => keyword.and_then(|keyword| self.settings.words.state(keyword)),
+            false => self.state_of(id),
+        };
+        self.count_above(changed, level, &state, splices);
     }
 
-    fn state_of(&self, headline: NodeId) -> Option<TodoState> {
-        let line = self.lines.content(self.headline_line(headline).ok()?);
-        let stars = heading_level(line)?;
-        title(&line[stars..], &self.settings.words).todo.map(|todo| todo.state)
+    /// The cookies in the titles above a headline that goes, with all below it.
+    pub(super) fn count_without(&self, gone: NodeId, splices: &mut Vec<Splice>) {
+        let Some(above) = self.headline_above(gone) else { return };
+        let behind = gone.0..widen(self.nodes[gone.0].next);
+        let is_left = |id: NodeId| !behind.contains(&id.0);
+        let mut left = self.headlines_below(above).filter(|id| is_left(*id));
+        let Some(level) = left.next().and_then(|first| self.stars(first).ok()) else {
+            let none = |old: &[u8]| if old.ends_with(b"%]") { &b"[100%]"[..] } else { b"[0/0]" };
+            return self.write_cookies(above, splices, |old| none(old).to_vec());
+        };
+        let state = |id: NodeId| is_left(id).then(|| self.state_of(id)).flatten();
+        self.count_above(gone, level, &state, splices);
+    }
+
+    /// The cookies above a headline: those of one level are counted, or all under `COOKIE_DATA: recursive`.
+    fn count_above(
+        &self,
+        below: NodeId,
+        level: usize,
+        state: &dyn Fn(NodeId) -> Option<TodoState>,
+        splices: &mut Vec<Splice>,
+    ) {
+        let Some(first) = self.headline_above(below) else { return };
+        let chain = || std::iter::successors(Some(first), |id| self.headline_above(*id));
+        let inherited = chain()
+            .find_map(|id| self.full_property(id, b"COOKIE_DATA").map(|value| (value, Some(id))))
+            .or_else(|| self.file_property(b"COOKIE_DATA").map(|value| (value, None)));
+        let is_recursive =
+            inherited.as_ref().is_some_and(|(data, _)| has_exact(data, b"recursive"));
+        let last = inherited.and_then(|(_, id)| id);
+        for above in chain() {
+            let own = self.full_property(above, b"COOKIE_DATA").unwrap_or_default();
+            if has_word(&own, b"checkbox") {
+                return;
+            }
+            let counted = self.headlines_below(above);
+            let counted = counted.filter(|id| is_recursive || self.stars(*id) == Ok(level));
+            let counts = Counts::of(counted.filter_map(state));
+            self.write_cookies(above, splices, |old| counts.cookie(old));
+            if !is_recursive || last == Some(above) {
+                return;
+            }
+        }
+    }
+
+    fn headlines_below(&self, above: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        let below = above.0 + 1..widen(self.nodes[above.0].next);
+        below.filter(|index| self.nodes[*index].kind == Type::Headline).map(NodeId)
+    }
+
+    /// Puts other cookies in the place of those in a title.
+    fn write_cookies(
+        &self,
+        headline: NodeId,
+        splices: &mut Vec<Splice>,
+        new: impl Fn(&[u8]) -> Vec<u8>,
+    ) {
+        let Ok(line) = self.headline_line(headline) else { return };
+        let start = self.lines.start(line);
+        for Span { start: at, end } in cookies_in(self.lines.content(line)) {
+            let span = Span { start: start + at, end: start + end };
+            splices.push(Splice { span, text: new(span.of(self.whole)) });
+        }
+    }
+
+    pub(super) fn state_of(&self, headline: NodeId) -> Option<TodoState> {
+        self.keyword_of(headline).ok()?.and_then(|keyword| self.settings.words.state(keyword))
     }
 
     /// The value of a property in the drawer of a headline itself.
@@ -122,4 +156,47 @@ impl<'t> Tree<'t> {
             known.eq_ignore_ascii_case(key).then_some(value)
         })
     }
+
+    /// The same, with what lines `:KEY+:` add to it.
+    pub(super) fn full_property(&self, headline: NodeId, key: &[u8]) -> Option<Vec<u8>> {
+        let (first, last) = self.below(headline).ok()?.drawer?;
+        self.joined_values(first + 1..last, key)
+    }
+
+    /// The values that lines of a drawer have for a key: of the first `:KEY:`, and of every `:KEY+:`.
+    pub(super) fn joined_values(&self, lines: Range<usize>, key: &[u8]) -> Option<Vec<u8>> {
+        let pairs = || lines.clone().filter_map(|index| pair(self.lines.content(index)));
+        let base = pairs().find(|(known, _)| known.eq_ignore_ascii_case(key));
+        let added = pairs().filter(|(known, _)| {
+            known.strip_suffix(b"+").is_some_and(|known| known.eq_ignore_ascii_case(key))
+        });
+        let values: Vec<&[u8]> = base.into_iter().chain(added).map(|(_, value)| value).collect();
+        (!values.is_empty()).then(|| values.join(&b' '))
+    }
+}
+
+/// The cookies in a line, whatever they stand in.
+fn cookies_in(line: &[u8]) -> Vec<Span> {
+    let mut cookies = Vec::new();
+    let mut from = 0;
+    while let Some(open) = memchr::memchr(b'[', &line[from..]).map(|at| from + at) {
+        from = open + 1;
+        let digits = |at: usize| line[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let behind = from + digits(from);
+        let end = match line.get(behind) {
+            Some(b'%') => behind + 1,
+            Some(b'/') => behind + 1 + digits(behind + 1),
+            _ => continue,
+        };
+        if line.get(end) == Some(&b']') {
+            cookies.push(Span { start: open, end: end + 1 });
+            from = end + 1;
+        }
+    }
+    cookies
+}
+
+/// Whether one of the words is this one, as written.
+fn has_exact(text: &[u8], word: &[u8]) -> bool {
+    text.split(|byte| !byte.is_ascii_alphanumeric()).any(|known| known == word)
 }

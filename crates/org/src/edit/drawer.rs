@@ -1,9 +1,10 @@
-//! Changes of what stands right below a headline: properties and planning.
+//! Changes of the drawer of properties, and where it and the planning line are.
 
-use super::{Edit, EditError, insertion, newline};
+use super::entry::{indent_to, indentation};
+use super::{Edit, EditError, Splice, insertion, newline};
 use crate::kind::Type;
 use crate::property::{self, is_planning, pair};
-use crate::text::{Span, drop_blanks, is_space, offset_in, skip_blanks};
+use crate::text::Span;
 use crate::tree::{NodeId, Tree};
 
 /// What a planning line can say.
@@ -18,7 +19,7 @@ pub enum Plan {
 }
 
 impl Plan {
-    fn word(self) -> &'static [u8] {
+    pub(super) fn word(self) -> &'static [u8] {
         match self {
             Self::Scheduled => b"SCHEDULED:",
             Self::Deadline => b"DEADLINE:",
@@ -61,103 +62,40 @@ impl<'t> Tree<'t> {
             let text = if value.is_some() { &drawer[..] } else { b"" };
             return Ok(Edit::insert(self.whole, self.lines.start(below.end), text));
         };
-        let is_key = |index: &usize| {
-            pair(self.lines.content(*index))
-                .is_some_and(|(known, _)| known.eq_ignore_ascii_case(key))
+        // As far in as the drawer.
+        let column = indentation(self.lines.content(first));
+        let indented = [indent_to(column), line].concat();
+        let is_key = |index: &usize, adds: bool| {
+            pair(self.lines.content(*index)).is_some_and(|(known, _)| {
+                let base = known.strip_suffix(b"+").filter(|_| adds).unwrap_or(known);
+                base.eq_ignore_ascii_case(key)
+            })
         };
-        let index = (first + 1..last).find(is_key);
-        match (index, value) {
-            (Some(index), Some(value)) => Ok(self.set_value(index, value)),
-            (Some(_), None) if last - first == 2 => {
-                Ok(Edit::replace(self.whole, self.lines.span(first, last + 1), *b""))
+        let Some(_) = value else { return Ok(self.remove_properties(first, last, is_key)) };
+        match (first + 1..last).find(|index| is_key(index, false)) {
+            Some(index) => {
+                let start = self.lines.start(index);
+                let end = start + self.lines.content(index).len();
+                Ok(Edit::replace(self.whole, Span { start, end }, indented))
             }
-            (Some(index), None) => {
-                Ok(Edit::replace(self.whole, self.lines.span(index, index + 1), *b""))
-            }
-            (None, Some(_)) => {
-                let end = self.lines.content(last);
-                let indent = &end[..end.len() - skip_blanks(end).len()];
-                Ok(Edit::insert(self.whole, self.lines.start(last), &[indent, &line].concat()))
-            }
-            (None, None) => Ok(Edit::new(self.whole, Vec::new())),
+            None => Ok(Edit::insert(self.whole, self.lines.start(last), &indented)),
         }
     }
 
-    /// Puts another value behind the key of a line.
-    fn set_value(&self, index: usize, value: &[u8]) -> Edit<'t> {
-        let line = self.lines.content(index);
-        let (key, old) = pair(line).unwrap_or_default();
-        let key_end = offset_in(line, key) + key.len() + 1;
-        let start = self.lines.start(index);
-        let (from, text) = if old.is_empty() {
-            (key_end, [b" ", value].concat())
-        } else {
-            (offset_in(line, old), value.to_vec())
-        };
-        let until = if old.is_empty() { line.len() } else { from + old.len() };
-        Edit::replace(self.whole, Span { start: start + from, end: start + until }, text)
-    }
-
-    /// Sets a timestamp of the planning line of a headline, or takes it away, and the line when nothing is left.
-    ///
-    /// # Errors
-    ///
-    /// The node is no headline, or `stamp` is no timestamp on one line.
-    pub fn set_planning(
+    /// Takes lines of a drawer away, and the drawer when nothing is left.
+    fn remove_properties(
         &self,
-        headline: NodeId,
-        plan: Plan,
-        stamp: Option<&[u8]>,
-    ) -> Result<Edit<'t>, EditError> {
-        let below = self.below(headline)?;
-        if stamp.is_some_and(|stamp| !is_stamp(stamp)) {
-            return Err(EditError::Unreadable);
+        first: usize,
+        last: usize,
+        is_key: impl Fn(&usize, bool) -> bool,
+    ) -> Edit<'t> {
+        let gone: Vec<usize> = (first + 1..last).filter(|index| is_key(index, true)).collect();
+        let line =
+            |index: usize| Splice { span: self.lines.span(index, index + 1), text: Vec::new() };
+        if gone.len() == last - first - 1 {
+            return Edit::replace(self.whole, self.lines.span(first, last + 1), *b"");
         }
-        let Some(index) = below.planning else {
-            let text = stamp.map(|stamp| [plan.word(), b" ", stamp].concat()).unwrap_or_default();
-            let at = self.lines.start(self.headline_line(headline)? + 1);
-            return Ok(Edit::insert(self.whole, at, &text));
-        };
-        let said = property::planning(&self.lines, index);
-        let old = match plan {
-            Plan::Scheduled => said.scheduled,
-            Plan::Deadline => said.deadline,
-            Plan::Closed => said.closed,
-        };
-        let (line, start) = (self.lines.content(index), self.lines.start(index));
-        let (span, text) = match (old, stamp) {
-            (Some(old), Some(stamp)) => {
-                let at = start + offset_in(line, old);
-                (Span { start: at, end: at + old.len() }, stamp.to_vec())
-            }
-            (Some(old), None) => return Ok(self.unplan(index, old, plan)),
-            (None, Some(stamp)) => {
-                // In front of what is there, as Org does.
-                let at = start + line.len() - skip_blanks(line).len();
-                (Span { start: at, end: at }, [plan.word(), b" ", stamp, b" "].concat())
-            }
-            (None, None) => (Span { start, end: start }, Vec::new()),
-        };
-        Ok(Edit::replace(self.whole, span, text))
-    }
-
-    /// Takes a timestamp away with its word, and the line when nothing else is on it.
-    fn unplan(&self, index: usize, old: &[u8], plan: Plan) -> Edit<'t> {
-        let (line, start) = (self.lines.content(index), self.lines.start(index));
-        let end = offset_in(line, old) + old.len();
-        let word = memchr::memmem::rfind(&line[..offset_in(line, old)], plan.word()).unwrap_or(0);
-        let behind = line.len() - skip_blanks(&line[end..]).len();
-        let rest = [&line[..word], &line[behind..]].concat();
-        if rest.iter().all(|byte| is_space(*byte)) {
-            return Edit::replace(self.whole, self.lines.span(index, index + 1), *b"");
-        }
-        // The blanks between it and what follows go, or those before it when nothing does.
-        let (from, until) = if behind < line.len() {
-            (word, behind)
-        } else {
-            (drop_blanks(&line[..word]).len(), end)
-        };
-        Edit::replace(self.whole, Span { start: start + from, end: start + until }, *b"")
+        Edit::new(self.whole, gone.into_iter().map(line).collect())
     }
 
     pub(super) fn headline_line(&self, headline: NodeId) -> Result<usize, EditError> {

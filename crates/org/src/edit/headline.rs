@@ -1,6 +1,7 @@
 //! Changes of the line of a headline.
 
-use super::{Edit, EditError};
+use super::entry::keyword_splice;
+use super::{Edit, EditError, Splice};
 use crate::heading::{Title, title};
 use crate::kind::Type;
 use crate::line::heading_level;
@@ -26,10 +27,10 @@ impl Said<'_> {
         Span { start: at - before, end: at + part.len() + behind }
     }
 
-    /// From there over the blanks behind it.
-    fn with_blanks(&self, span: Span) -> Span {
+    /// From there over one blank behind it.
+    fn with_blank(&self, span: Span) -> Span {
         let rest = &self.line[span.end - self.start..];
-        Span { start: span.start, end: span.end + rest.len() - skip_blanks(rest).len() }
+        Span { start: span.start, end: span.end + usize::from(rest.starts_with(b" ")) }
     }
 
     /// Where what follows the stars begins.
@@ -45,7 +46,8 @@ impl Said<'_> {
 }
 
 impl<'t> Tree<'t> {
-    /// Sets the keyword of progress of a headline, or takes it away.
+    /// Sets the keyword of progress of a headline, or takes it away, and nothing else: [`Tree::change_state`] does what Org
+    /// does.
     ///
     /// # Errors
     ///
@@ -57,15 +59,10 @@ impl<'t> Tree<'t> {
     ) -> Result<Edit<'t>, EditError> {
         let said = self.said(headline)?;
         if keyword.is_some_and(|keyword| !self.settings.words.has(keyword)) {
-            return Err(EditError::Unreadable);
+            return Err(EditError::UnknownState);
         }
-        let old = said.title.todo.map(|todo| said.span(todo.keyword, 0, 0));
-        let (span, text) = match (old, keyword) {
-            (Some(span), Some(keyword)) => (span, keyword.to_vec()),
-            (Some(span), None) => (said.with_blanks(span), Vec::new()),
-            (None, Some(keyword)) => (empty(said.front()), [keyword, b" "].concat()),
-            (None, None) => (empty(said.front()), Vec::new()),
-        };
+        let Splice { span, text } = keyword_splice(said.line, &self.settings.words, keyword);
+        let span = Span { start: said.start + span.start, end: said.start + span.end };
         Ok(Edit::replace(self.whole, span, text))
     }
 
@@ -80,18 +77,22 @@ impl<'t> Tree<'t> {
         priority: Option<u8>,
     ) -> Result<Edit<'t>, EditError> {
         let said = self.said(headline)?;
-        if priority.is_some_and(|letter| !letter.is_ascii_graphic()) {
+        let priority = priority.map(|letter| letter.to_ascii_uppercase());
+        let is_known = |letter: u8| match self.settings.priorities() {
+            Some([highest, lowest, _]) => (highest..=lowest).contains(&letter),
+            None => true,
+        };
+        if priority.is_some_and(|letter| !letter.is_ascii_graphic() || !is_known(letter)) {
             return Err(EditError::Unreadable);
         }
-        let behind_todo =
-            said.title.todo.map(|todo| said.with_blanks(said.span(todo.keyword, 0, 0)).end);
+        let behind_todo = said.title.todo.map(|todo| said.span(todo.keyword, 0, 0).end);
         let (span, text) = match (said.cookie(), priority) {
             (Some(span), Some(letter)) => (span, vec![b'[', b'#', letter, b']']),
-            (Some(span), None) => (said.with_blanks(span), Vec::new()),
-            (None, Some(letter)) => (
-                empty(behind_todo.unwrap_or_else(|| said.front())),
-                vec![b'[', b'#', letter, b']', b' '],
-            ),
+            (Some(span), None) => (said.with_blank(span), Vec::new()),
+            (None, Some(letter)) => match behind_todo {
+                Some(behind) => (empty(behind), vec![b' ', b'[', b'#', letter, b']']),
+                None => (empty(said.front()), vec![b'[', b'#', letter, b']', b' ']),
+            },
             (None, None) => (empty(said.front()), Vec::new()),
         };
         Ok(Edit::replace(self.whole, span, text))
@@ -106,6 +107,10 @@ impl<'t> Tree<'t> {
         let said = self.said(headline)?;
         let mut span = said.span(said.title.title, 0, 0);
         let mut new = text.to_vec();
+        if said.title.tag_group.is_empty() && text != said.title.title {
+            // Blanks at the end of the line go, as they do for Org.
+            span.end = said.start + said.line.len();
+        }
         if said.title.title.is_empty() {
             // Behind all that stands before a title, with a blank before it and one before tags.
             let commented = if said.title.commented { &b" "[..] } else { b"" };
@@ -127,22 +132,21 @@ impl<'t> Tree<'t> {
     /// The node is no headline, or one of the tags has characters that tags cannot have.
     pub fn set_tags(&self, headline: NodeId, tags: &[&[u8]]) -> Result<Edit<'t>, EditError> {
         let said = self.said(headline)?;
+        if said.title.tags == tags {
+            return Ok(Edit::new(self.whole, Vec::new()));
+        }
         let group = if tags.is_empty() {
             Vec::new()
         } else {
-            [&b":"[..], &tags.join(&b':'), b":"].concat()
+            [b" :", &tags.join(&b':')[..], b":"].concat()
         };
         let old = (!said.title.tag_group.is_empty()).then(|| said.span(said.title.tag_group, 1, 1));
-        let end = said.start + drop_blanks(said.line).len();
-        let (span, text) = match old {
-            Some(span) if group.is_empty() => {
-                let front = drop_blanks(&said.line[..span.start - said.start]).len();
-                (Span { start: said.start + front.max(said.stars + 1), end: span.end }, group)
-            }
-            Some(span) => (span, group),
-            None if group.is_empty() => (empty(end), group),
-            None => (empty(end.max(said.start + said.stars)), [&b" "[..], &group].concat()),
-        };
+        let front = old.map_or(said.line.len(), |span| span.start - said.start);
+        let front = drop_blanks(&said.line[..front]).len();
+        // Where nothing but stars is left, a blank keeps them a headline.
+        let blank: &[u8] = if front <= said.stars { b" " } else { b"" };
+        let (start, end) = (said.start + front, said.start + said.line.len());
+        let (span, text) = (Span { start, end }, [blank, &group].concat());
         self.checked(&said, Edit::replace(self.whole, span, text), |after| {
             after.tags == tags && after.title == said.title.title
         })

@@ -1,8 +1,11 @@
 //! Changes of whole subtrees: insert, cut, refile, move among siblings.
 
+use super::entry::Entry;
+use super::journal::{LogNote, LogPurpose, LogRules};
 use super::{Edit, EditError, Splice, insertion, newline};
 use crate::kind::Type;
 use crate::line::heading_level;
+use crate::moment::Moment;
 use crate::text::Span;
 use crate::tree::{NodeId, Tree};
 
@@ -29,7 +32,7 @@ impl<'t> Tree<'t> {
     /// The node is no headline.
     pub fn append_subtree(&self, headline: NodeId, text: &[u8]) -> Result<Edit<'t>, EditError> {
         let at = self.subtree(headline)?.end;
-        let text = at_level(text, self.stars(headline)? + 1);
+        let text = at_level(&with_line_ends(text, newline(self.whole)), self.stars(headline)? + 1);
         Ok(Edit::new(self.whole, vec![insertion(self.whole, at, &text)]))
     }
 
@@ -40,7 +43,7 @@ impl<'t> Tree<'t> {
     /// The node is no headline.
     pub fn insert_subtree(&self, headline: NodeId, text: &[u8]) -> Result<Edit<'t>, EditError> {
         let at = self.subtree(headline)?.end;
-        let text = at_level(text, self.stars(headline)?);
+        let text = at_level(&with_line_ends(text, newline(self.whole)), self.stars(headline)?);
         Ok(Edit::new(self.whole, vec![insertion(self.whole, at, &text)]))
     }
 
@@ -53,12 +56,17 @@ impl<'t> Tree<'t> {
         Ok(Edit::replace(self.whole, self.subtree(headline)?, *b""))
     }
 
-    /// Moves a subtree to the end of another, one level below it.
+    /// Moves a subtree to the end of another, one level below it. Where the settings say so, its log says when.
     ///
     /// # Errors
     ///
     /// One of the nodes is no headline, or the target is in the subtree.
-    pub fn refile(&self, headline: NodeId, target: NodeId) -> Result<Edit<'t>, EditError> {
+    pub fn refile(
+        &self,
+        headline: NodeId,
+        target: NodeId,
+        now: Moment,
+    ) -> Result<Edit<'t>, EditError> {
         let (moved, into) = (self.subtree(headline)?, self.subtree(target)?);
         if moved.start <= into.start && into.start < moved.end {
             return Err(EditError::IntoItself);
@@ -67,12 +75,35 @@ impl<'t> Tree<'t> {
         if !text.ends_with(b"\n") {
             text.extend_from_slice(newline(self.whole));
         }
+        let text = self.refiled(target, text, now)?;
         if into.end == moved.end {
             // It is the last one there already: only its level changes.
             return Ok(Edit::replace(self.whole, moved, text));
         }
         let put = insertion(self.whole, into.end, &text);
         Ok(Edit::new(self.whole, vec![Splice { span: moved, text: Vec::new() }, put]))
+    }
+
+    /// A subtree as it is put below `target`: with a line in its log, where the settings here ask for one.
+    ///
+    /// # Errors
+    ///
+    /// The target is no headline, or the text has none.
+    pub fn refiled(
+        &self,
+        target: NodeId,
+        subtree: Vec<u8>,
+        now: Moment,
+    ) -> Result<Vec<u8>, EditError> {
+        let mut rules = LogRules::of(self, target);
+        let Some(kind) = rules.refile else { return Ok(subtree) };
+        let mut tree = Tree::elements(&subtree);
+        tree.settings.words = self.settings.words.clone();
+        let first = Entry::headline(&tree)?;
+        rules.set_drawer(tree.full_property(first, b"LOG_INTO_DRAWER").as_deref());
+        let (mut entry, span) = Entry::of(&tree, first)?;
+        entry.log(&LogNote { purpose: LogPurpose::Refiled, kind }, b"", &rules, now)?;
+        Ok(Edit::new(&subtree, entry.splices(&subtree, span)).apply())
     }
 
     /// Moves a subtree before the one of the same level above it.
@@ -108,6 +139,24 @@ impl<'t> Tree<'t> {
         let line = self.headline_line(headline)?;
         heading_level(self.lines.content(line)).ok_or(EditError::OtherType)
     }
+}
+
+/// The text with the line ends of another.
+fn with_line_ends(text: &[u8], newline: &[u8]) -> Vec<u8> {
+    if newline == b"\n" {
+        return text.to_vec();
+    }
+    let mut ended = Vec::with_capacity(text.len() + 16);
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        match line.strip_suffix(b"\n") {
+            Some(line) => {
+                ended.extend_from_slice(line.strip_suffix(b"\r").unwrap_or(line));
+                ended.extend_from_slice(newline);
+            }
+            None => ended.extend_from_slice(line),
+        }
+    }
+    ended
 }
 
 /// The text with its headlines so that the first of them has so many stars; none has fewer than one.

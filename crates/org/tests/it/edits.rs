@@ -3,12 +3,16 @@
 // Helpers outside `#[test]` functions fail a test as well as any assertion.
 #![allow(clippy::unwrap_used)]
 
-use bridle_org::{Document, Edit, EditError, NodeId, Plan, Tree, Type};
+use bridle_org::{Document, Edit, EditError, Moment, NodeId, Plan, StateChange, Tree, Type};
 use proptest::prelude::*;
 
 use crate::properties::{check_edit, text};
 
 type Made<'t> = Result<Edit<'t>, EditError>;
+
+fn now() -> Moment {
+    Moment::read(b"[2026-11-15 Sun 10:00]").unwrap()
+}
 
 /// The node of that type and number in the text.
 fn nth(tree: &Tree<'_>, kind: Type, number: usize) -> NodeId {
@@ -32,22 +36,22 @@ fn refused(source: &str, edit: impl for<'t> Fn(&Tree<'t>, NodeId) -> Made<'t>, e
 
 #[test]
 fn states_priorities_titles_and_tags() {
-    check("*  a\n", |tree, id| tree.set_state(id, Some(b"TODO")), "*  TODO a\n");
-    check("* TODO  a\r\n", |tree, id| tree.set_state(id, Some(b"DONE")), "* DONE  a\r\n");
+    check("*  a\n", |tree, id| tree.set_state(id, Some(b"TODO")), "* TODO a\n");
+    check("* TODO  a\r\n", |tree, id| tree.set_state(id, Some(b"DONE")), "* DONE a\r\n");
     check("* TODO  a", |tree, id| tree.set_state(id, None), "* a");
-    refused("* a\n", |tree, id| tree.set_state(id, Some(b"NEXT")), EditError::Unreadable);
+    refused("* a\n", |tree, id| tree.set_state(id, Some(b"NEXT")), EditError::UnknownState);
     check("* TODO a\n", |tree, id| tree.set_priority(id, Some(b'B')), "* TODO [#B] a\n");
     check("* [#A]  a\n", |tree, id| tree.set_priority(id, Some(b'B')), "* [#B]  a\n");
-    check("* [#A]  a\n", |tree, id| tree.set_priority(id, None), "* a\n");
+    check("* [#A]  a\n", |tree, id| tree.set_priority(id, None), "*  a\n");
     check("* TODO [#A] a  :t:\n", |tree, id| tree.set_title(id, b"b c"), "* TODO [#A] b c  :t:\n");
     check("* :t:\n", |tree, id| tree.set_title(id, b"b"), "* b :t:\n");
     check("* \n", |tree, id| tree.set_title(id, b"b"), "* b\n");
     refused("* a\n", |tree, id| tree.set_title(id, b"TODO b"), EditError::Unreadable);
     refused("* a\n", |tree, id| tree.set_title(id, b"b\n* c"), EditError::Unreadable);
     refused("* a\n", |tree, id| tree.set_title(id, b"b :t:"), EditError::Unreadable);
-    check("* a  :s:\n", |tree, id| tree.set_tags(id, &[b"t", b"u"]), "* a  :t:u:\n");
-    check("* a  \n", |tree, id| tree.set_tags(id, &[b"t"]), "* a :t:  \n");
-    check("* a  :s: \n", |tree, id| tree.set_tags(id, &[]), "* a \n");
+    check("* a  :s:\n", |tree, id| tree.set_tags(id, &[b"t", b"u"]), "* a :t:u:\n");
+    check("* a  \n", |tree, id| tree.set_tags(id, &[b"t"]), "* a :t:\n");
+    check("* a  :s: \n", |tree, id| tree.set_tags(id, &[]), "* a\n");
     refused("* a\n", |tree, id| tree.set_tags(id, &[b"t u"]), EditError::Unreadable);
     check("* a :s:\n", |tree, id| tree.archive(id), "* a :s:ARCHIVE:\n");
 }
@@ -63,7 +67,7 @@ fn properties_and_planning() {
     check(
         drawer,
         |tree, id| tree.set_property(id, b"K", Some(b"new")),
-        &drawer.replace("old", "new"),
+        &drawer.replace(":k:   old ", ":K: new"),
     );
     check(
         drawer,
@@ -84,32 +88,32 @@ fn properties_and_planning() {
     let stamp = b"<2026-12-24 Thu>";
     check(
         "* a\n",
-        |tree, id| tree.set_planning(id, Plan::Scheduled, Some(stamp)),
+        |tree, id| tree.set_planning(id, Plan::Scheduled, Some(stamp), now()),
         "* a\nSCHEDULED: <2026-12-24 Thu>\n",
     );
     check(
         drawer,
-        |tree, id| tree.set_planning(id, Plan::Scheduled, Some(stamp)),
+        |tree, id| tree.set_planning(id, Plan::Scheduled, Some(stamp), now()),
         &drawer.replace("DEADLINE:", "SCHEDULED: <2026-12-24 Thu> DEADLINE:"),
     );
     check(
         drawer,
-        |tree, id| tree.set_planning(id, Plan::Deadline, Some(stamp)),
+        |tree, id| tree.set_planning(id, Plan::Deadline, Some(stamp), now()),
         &drawer.replace("<2026-11-15 Sun>", "<2026-12-24 Thu>"),
     );
     check(
         drawer,
-        |tree, id| tree.set_planning(id, Plan::Deadline, None),
+        |tree, id| tree.set_planning(id, Plan::Deadline, None, now()),
         &drawer.replace("DEADLINE: <2026-11-15 Sun>\n", ""),
     );
     check(
         "* a\nCLOSED: [2026-11-15 Sun] DEADLINE: <2026-11-15 Sun>\n",
-        |tree, id| tree.set_planning(id, Plan::Closed, None),
+        |tree, id| tree.set_planning(id, Plan::Closed, None, now()),
         "* a\nDEADLINE: <2026-11-15 Sun>\n",
     );
     refused(
         "* a\n",
-        |tree, id| tree.set_planning(id, Plan::Closed, Some(b"now")),
+        |tree, id| tree.set_planning(id, Plan::Closed, Some(b"now"), now()),
         EditError::Unreadable,
     );
 }
@@ -143,11 +147,14 @@ fn subtrees_go_where_they_are_told() {
         String::from_utf8(edit.apply()).unwrap()
     };
     assert_eq!(
-        made(tree.refile(headline(1), headline(4))),
+        made(tree.refile(headline(1), headline(4), now())),
         "* a\ntext\n* d\n** e\n*** b\n**** c\n"
     );
-    assert_eq!(made(tree.refile(headline(4), headline(1))), "* a\ntext\n** b\n*** c\n*** e\n* d\n");
-    assert_eq!(tree.refile(headline(0), headline(2)).unwrap_err(), EditError::IntoItself);
+    assert_eq!(
+        made(tree.refile(headline(4), headline(1), now())),
+        "* a\ntext\n** b\n*** c\n*** e\n* d\n"
+    );
+    assert_eq!(tree.refile(headline(0), headline(2), now()).unwrap_err(), EditError::IntoItself);
     assert_eq!(made(tree.move_up(headline(3))), "* d\n** e\n* a\ntext\n** b\n*** c\n");
     assert_eq!(tree.move_up(headline(1)).unwrap_err(), EditError::Missing);
     assert_eq!(made(tree.cut_subtree(headline(0))), "* d\n** e");
@@ -200,16 +207,19 @@ proptest! {
         if let Some(after) = read(tree.set_title(id, b"some title")) {
             assert_eq!(Document::read(&after).headings()[number].title, b"some title");
         }
-        if let Some(after) = read(tree.set_planning(id, Plan::Deadline, Some(b"<2026-11-15 Sun>"))) {
+        if let Some(after) = read(tree.set_planning(id, Plan::Deadline, Some(b"<2026-11-15 Sun>"), now())) {
             let document = Document::read(&after);
             let planning = document.headings()[number].planning.clone().unwrap();
-            assert_eq!(planning.deadline, Some(&b"<2026-11-15 Sun>"[..]));
+            // A repeater that was there stays.
+            assert!(planning.deadline.is_some_and(|stamp| stamp.starts_with(b"<2026-11-15 Sun")));
         }
+        let done = StateChange { keyword: Some(b"DONE"), now: now(), note: b"a note" };
+        read(tree.change_state(id, &done));
         for edit in [tree.clock_in(id, b"[2026-11-15 Sun 10:00]"), tree.archive(id), tree.cut_subtree(id), tree.move_up(id)] {
             read(edit);
         }
         if let Some(other) = headlines.first() {
-            read(tree.refile(id, *other));
+            read(tree.refile(id, *other, now()));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The reader from outside: against a real Emacs, and against texts that nobody would write.
 
+mod changes;
 mod edits;
 mod emacs;
 mod emacs_edits;

@@ -1,6 +1,8 @@
 //! What of a folder is read, what of it is private, and how much of it there may be. Told by the daemon's
 //! settings; asked by every other part.
 
+use bridle_org::Preset;
+
 /// Largest Org file that is read, in bytes: four times the largest that people are known to keep.
 pub const MAX_FILE: u64 = 16 << 20;
 
@@ -75,6 +77,31 @@ pub struct Rules {
     pub private_tags: Vec<String>,
     /// Names of drawers whose contents are private.
     pub private_drawers: Vec<String>,
+    /// Keywords of progress and logs, for files that set none.
+    pub org: OrgDefaults,
+}
+
+/// Settings of Org for files that have none of their own: what people keep in `init.el`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OrgDefaults {
+    /// Sequences of keywords, as a line of keywords in a file has them.
+    pub todo_sequences: Vec<String>,
+    /// Words as behind `#+STARTUP:`.
+    pub startup: String,
+    /// Whether nothing is done before what is below it.
+    pub enforce_dependencies: bool,
+}
+
+impl OrgDefaults {
+    /// The same, for reading a text.
+    #[must_use]
+    pub fn preset(&self) -> Preset<'_> {
+        Preset {
+            todo: self.todo_sequences.iter().map(String::as_bytes).collect(),
+            startup: self.startup.as_bytes(),
+            enforce_dependencies: self.enforce_dependencies,
+        }
+    }
 }
 
 impl Default for Rules {
@@ -84,6 +111,7 @@ impl Default for Rules {
             max_files: MAX_FILES,
             private_tags: vec!["private".to_owned()],
             private_drawers: vec!["private".to_owned()],
+            org: OrgDefaults::default(),
         }
     }
 }
@@ -99,12 +127,17 @@ impl Rules {
 
     /// Says whether an index was made by the same rules.
     pub(crate) fn fingerprint(&self) -> String {
-        let Rules { max_file, max_files, private_tags, private_drawers } = self;
+        let Rules { max_file, max_files, private_tags, private_drawers, org } = self;
         let lists = [private_tags, private_drawers].map(|list| {
             let mut list: Vec<String> = list.iter().map(|word| word.to_lowercase()).collect();
             list.sort_unstable();
             list.join(":")
         });
-        format!("{max_file} {max_files} {} {}", lists[0], lists[1])
+        let mut print = format!("{max_file} {max_files} {} {}", lists[0], lists[1]);
+        // Indexes of those who set none stay as they are.
+        if !org.todo_sequences.is_empty() {
+            print.push_str(&format!(" {}", org.todo_sequences.join("\n")));
+        }
+        print
     }
 }

@@ -130,7 +130,8 @@ impl Sheet {
         }
         // Emacs does not show the mark: what stands behind it is the first line.
         let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
-        let document = Document::read(text);
+        let preset = rules.org.preset();
+        let document = Document::read_with_preset(text, &preset);
         let mut tags = FileTags::find(name, text, &document, rules, memex);
         sheet.setups = std::mem::take(&mut tags.setups);
         let elements = document.elements();

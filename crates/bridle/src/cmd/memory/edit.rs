@@ -8,6 +8,7 @@ use bridle_daemon::preview_edit;
 use bridle_loop::PREPARED;
 use bridle_sexp::Value;
 use bridle_shell::client::Target;
+use bridle_shell::screen::local_minute;
 use bridle_shell::system::{self, Ask, Said};
 
 use super::super::approve;
@@ -18,7 +19,7 @@ use super::{changed, colored, confirm_change, failure};
 use crate::args::memory::{Edit, EditVerb};
 use crate::exit::{Exit, Failure};
 use crate::json::{object, quoted};
-use crate::settings::Given;
+use crate::settings::{Given, Settings};
 
 pub(super) fn run(args: Edit) -> Result<Exit, Failure> {
     let payload = payload(&args);
@@ -26,9 +27,8 @@ pub(super) fn run(args: Edit) -> Result<Exit, Failure> {
     if dry_run {
         let given = Given::with_state(peer.file.clone(), state);
         let preview = Preview::open(&state_dir(&given)?).map_err(|error| failure(&error))?;
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-        let now = i64::try_from(now).unwrap_or(i64::MAX);
-        let diff = preview_edit(&preview, &payload, now)
+        let org = Settings::resolve(&given)?.memex_rules()?.rules.org;
+        let diff = preview_edit(&preview, &payload, &org, now())
             .map_err(|fault| Failure::new(Exit::Answered, fault).hint("nothing was asked for"))?;
         return print(&told("would-change", &String::from_utf8_lossy(&diff), json, ""));
     }
@@ -82,6 +82,12 @@ fn settle(targets: &[Target], id: &str, yes: bool, json: bool) -> Result<Exit, F
     print(&if json { told("done", &diff, true, "") } else { "done\n".to_owned() })
 }
 
+/// The present, in milliseconds since 1970.
+fn now() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
+}
+
 /// A change for people, or for programs.
 fn told(status: &str, diff: &str, json: bool, more: &str) -> String {
     match json {
@@ -98,7 +104,10 @@ fn payload(args: &Edit) -> Value {
     let text = |text: &String| Value::str(text.as_str());
     let (action, more) = match &args.verb {
         EditVerb::Title { text: it } => ("set-title", vec![("title", text(it))]),
-        EditVerb::State { keyword } => ("set-state", vec![("state", or_nil(keyword))]),
+        EditVerb::State { keyword, note } => {
+            let note = note.iter().map(|it| ("note", text(it)));
+            ("set-state", std::iter::once(("state", or_nil(keyword))).chain(note).collect())
+        }
         EditVerb::Priority { letter } => ("set-priority", vec![("priority", or_nil(letter))]),
         EditVerb::Tags { tags } => ("set-tags", vec![("tags", Value::list(tags.iter().map(text)))]),
         EditVerb::Property { key, value } => {
@@ -125,6 +134,10 @@ fn payload(args: &Edit) -> Value {
         EditVerb::ClockOut { at } => ("clock-out", at.iter().map(|it| ("at", text(it))).collect()),
     };
     pairs.push(("action", Value::keyword(action)));
+    // What is logged is logged in the time of whoever asks.
+    if matches!(action, "set-state" | "set-planning" | "refile") {
+        pairs.push(("at", Value::str(format!("[{}]", local_minute(now())))));
+    }
     pairs.extend(more);
     Value::plist(pairs)
 }

@@ -109,7 +109,8 @@ impl Files {
         let clock = Arc::clone(&self.clock);
         let now = Box::new(move || clock.now());
         // Once: at the start, or while nothing is open.
-        let _ = self.editor.set(Editor::new(Arc::clone(memory), now, self.rollback));
+        let org = self.rules.rules.org.clone();
+        let _ = self.editor.set(Editor::new(Arc::clone(memory), now, self.rollback, org));
     }
 
     /// Ends all work on them.

@@ -161,7 +161,7 @@ async fn what_cannot_be_done_is_refused_before_anybody_is_asked() {
     let tries = [
         ("(:action :set-state :path \"none.org\" :line 2 :state \"DONE\")", "no file"),
         ("(:action :set-state :path \"notes.org\" :id \"x\" :state \"DONE\")", "no heading"),
-        ("(:action :set-state :path \"notes.org\" :line 2 :state \"NEXT\")", "cannot be done"),
+        ("(:action :set-state :path \"notes.org\" :line 2 :state \"NEXT\")", "no keyword `NEXT`"),
         ("(:action :set-state :path \"notes.org\" :line 2 :state \"TODO\")", "nothing would"),
         (
             "(:action :set-state :path \"../x.org\" :line 2 :state \"DONE\")",
@@ -288,7 +288,8 @@ fn crashed(state: &Path, root: &Path, crash: Crash) {
     let memory = Arc::new(Memory::open(state, &options).expect("opened"));
     memory.snapshot("s", "uid:1000", 1).expect("kept");
     fs::write(root.join("notes.org"), "something else\n").expect("ours");
-    let editor = Editor::new(Arc::clone(&memory), Box::new(|| 1), RollbackChoice::Ask);
+    let editor =
+        Editor::new(Arc::clone(&memory), Box::new(|| 1), RollbackChoice::Ask, Default::default());
     let host = Host::new(&ThinkerChoice::Builtin, Arc::new(HubFacts::default())).expect("a host");
     let mut asked = signal(RESTORE);
     asked.payload = editor.prepare(&asked.payload, Readership::Owners).expect("looked at");

@@ -258,7 +258,8 @@ fn carried(host: &Host, of: (EffectId, TurnId, u64), order: &Order, at: i64) -> 
 fn crashed(config: &Config, root: &Path, crash: Crash) {
     let options = Options { root: root.to_owned(), protected: Vec::new() };
     let memory = Arc::new(Memory::open(&config.state, &options).expect("opened"));
-    let editor = Editor::new(Arc::clone(&memory), Box::new(|| 1), RollbackChoice::Auto);
+    let editor =
+        Editor::new(Arc::clone(&memory), Box::new(|| 1), RollbackChoice::Auto, Default::default());
     let edit = read_one("(:action :set-state :path \"notes.org\" :id \"water\" :state \"DONE\")");
     let payload = editor
         .prepare(&edit.expect("a form").root().to_value(), Readership::Owners)

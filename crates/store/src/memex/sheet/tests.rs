@@ -2,7 +2,7 @@
 
 use super::{Item, Sheet, count_headings, shown};
 use crate::memex::file::Memex;
-use crate::memex::rules::{MAX_HEADINGS, MAX_TAGS, Rules, Scope};
+use crate::memex::rules::{MAX_HEADINGS, MAX_TAGS, OrgDefaults, Rules, Scope};
 use crate::memex::scan::Why;
 
 fn sheet(text: &str) -> Sheet {
@@ -53,6 +53,24 @@ fn private_tags_and_drawers_can_be_others() {
     let sheet = Sheet::read("x.org", text, &rules);
     assert!(item(&sheet, "A").private && !item(&sheet, "B").private);
     assert!(item(&sheet, "B").hidden.contains("hush") && item(&sheet, "B").text.contains("open"));
+}
+
+/// Files without keywords of their own have the keywords of the settings; an index made with others is made anew.
+#[test]
+fn keywords_of_the_settings_hold_where_a_file_has_none() {
+    let todo_sequences = vec!["TODO NEXT | DONE(d!) GONE".to_owned()];
+    let org = OrgDefaults { todo_sequences, ..OrgDefaults::default() };
+    let rules = Rules { org, ..Rules::default() };
+    let of = |text: &str| {
+        let sheet = Sheet::read("x.org", text.as_bytes(), &rules);
+        let item = item(&sheet, "a");
+        (item.todo.clone(), item.done)
+    };
+    assert_eq!(of("* NEXT a\n"), (Some("NEXT".to_owned()), false));
+    assert_eq!(of("* GONE a\n"), (Some("GONE".to_owned()), true));
+    let own = Sheet::read("x.org", b"#+TODO: OPEN | SHUT\n* NEXT a\n", &rules);
+    assert_eq!(item(&own, "NEXT a").todo, None);
+    assert_ne!(rules.fingerprint(), Rules::default().fingerprint());
 }
 
 #[test]
