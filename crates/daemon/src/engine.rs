@@ -37,6 +37,7 @@ mod inbound;
 mod keeper;
 mod load;
 mod overlay;
+mod plans;
 mod query;
 mod readers;
 mod recall;

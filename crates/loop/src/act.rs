@@ -29,6 +29,10 @@ use crate::state::{Next, Pending, Planned, Stage, State, Told, Turn};
 use crate::think;
 use crate::weight::weight;
 
+/// Schedules of one owner in all its sessions; one more fails. Counted where the daemon says how many
+/// there are elsewhere.
+pub const MAX_SCHEDULES_PER_PRINCIPAL: usize = 32;
+
 /// The largest payload of a schedule, in bytes: it is kept for as long as the schedule.
 const MAX_SCHEDULE_BYTES: usize = 64 << 10;
 
@@ -327,6 +331,14 @@ fn plan(state: &mut State, schedule: &Schedule) -> Outcome {
         let reason = format!("{} schedules already, which is the limit", state.schedules.len());
         return Outcome::Failed(reason.into());
     }
+    let all = schedule.elsewhere.map(|elsewhere| state.schedules.len() + elsewhere as usize);
+    if is_new && all.is_some_and(|all| all >= MAX_SCHEDULES_PER_PRINCIPAL) {
+        let reason = format!(
+            "{MAX_SCHEDULES_PER_PRINCIPAL} schedules of this session's owner already, which is the limit; \
+             `bridle schedules` lists them"
+        );
+        return Outcome::Failed(reason.into());
+    }
     if weight(&schedule.payload) > MAX_SCHEDULE_BYTES {
         let reason = format!("the payload of a schedule may have {MAX_SCHEDULE_BYTES} bytes");
         return Outcome::Failed(reason.into());
@@ -337,9 +349,13 @@ fn plan(state: &mut State, schedule: &Schedule) -> Outcome {
     };
     let due = state.now.after(first);
     let payload = Arc::new(schedule.payload.clone());
-    state.schedules.insert(schedule.name.clone(), Planned { due, every, payload });
-    let result =
-        Plist::new().put("name", &*schedule.name).put("due", due.0).put_some("every", every);
+    let left = schedule.times.filter(|_| every.is_some());
+    state.schedules.insert(schedule.name.clone(), Planned { due, every, payload, left });
+    let result = Plist::new()
+        .put("name", &*schedule.name)
+        .put("due", due.0)
+        .put_some("every", every)
+        .put_some("times", left.map(i64::from));
     Outcome::Done(result.done())
 }
 

@@ -135,6 +135,10 @@ pub struct Schedule {
     pub when: When,
     /// The payload of the signal.
     pub payload: Value,
+    /// How often it fires at most; without end if nobody says.
+    pub times: Option<u32>,
+    /// Schedules of the session's owner in other sessions, as the daemon counted them.
+    pub elsewhere: Option<u32>,
 }
 
 /// When a schedule fires.
@@ -434,7 +438,17 @@ impl Schedule {
         if signal.pairs().is_none() || signal.get("sensor").and_then(Name::of).is_none() {
             return fault("payload", "a property list with a `:sensor`");
         }
-        Ok(Self { name, when, payload: signal.clone() })
+        let count = |key| payload.get(key).and_then(Value::as_i64).map(u32::try_from);
+        let times = match count("times") {
+            Some(Ok(0) | Err(_)) => return fault("times", "a number of times, at least 1"),
+            Some(Ok(times)) => Some(times),
+            None if payload.get("times").is_some_and(|times| !times.is_nil()) => {
+                return fault("times", "a number of times, at least 1");
+            }
+            None => None,
+        };
+        let elsewhere = count("elsewhere").map(|count| count.unwrap_or(u32::MAX));
+        Ok(Self { name, when, payload: signal.clone(), times, elsewhere })
     }
 }
 

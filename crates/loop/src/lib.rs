@@ -44,6 +44,7 @@ mod think;
 mod field;
 mod weight;
 
+pub use act::MAX_SCHEDULES_PER_PRINCIPAL;
 pub use action::{
     ACTIONS as MEMORY_ACTIONS, Action, EDITS, Edit, NoAction, PREPARED, Planned, Prepared, Risk,
     Schedule, Spot, Touches, UNDOS, Undo, Undone, Verb, When,
@@ -67,5 +68,5 @@ pub use policy::{
     JUDGE_STACK_BYTES, LOADER_STACK_BYTES, Policies, Policy, PolicyFault, Recorded, Rehearsal,
     Tried, Visited, Word,
 };
-pub use state::{Keep, Past, State};
+pub use state::{Keep, Past, ScheduleFact, State};
 pub use step::step;

@@ -17,7 +17,7 @@ use crate::event::{Asker, Began, Signal, SignalKind};
 use crate::field::{Fields, Plist};
 use crate::ids::{Name, Seq, Time};
 use crate::limits::Limits;
-use crate::state::{State, Turn, Waiting};
+use crate::state::{Planned, State, Turn, Waiting};
 use crate::weight::weight;
 
 /// The principal of the signals that time sends.
@@ -130,9 +130,15 @@ pub(crate) fn schedules(state: &mut State) {
         let asker = Asker { client: Some(name.clone()), ..Asker::new(SCHEDULE) };
         let sent = from_time(state, asker, Value::clone(&planned.payload));
         // After a long sleep a schedule fires once, not once for each time it missed.
+        let is_last = planned.every.is_none() || planned.left == Some(1);
         let again = match (sent, planned.every) {
-            (Sent::Waits, Some(every)) => every,
-            (Sent::Waits, None) => {
+            (Sent::Waits, Some(every)) if !is_last => {
+                if let Some(Planned { left: Some(left), .. }) = state.schedules.get_mut(&name) {
+                    *left = left.saturating_sub(1);
+                }
+                every
+            }
+            (Sent::Waits, _) => {
                 state.schedules.remove(&name);
                 continue;
             }

@@ -79,6 +79,21 @@ pub(crate) struct Planned {
     /// Milliseconds until it is due again; never for one that fires once.
     pub(crate) every: Option<i64>,
     pub(crate) payload: Arc<Value>,
+    /// How often it fires yet, if that has an end.
+    pub(crate) left: Option<u32>,
+}
+
+/// A schedule as others are told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScheduleFact {
+    /// Its name.
+    pub name: Box<str>,
+    /// When it fires next.
+    pub due: Time,
+    /// Milliseconds between two firings; `None` for one that fires once.
+    pub every: Option<i64>,
+    /// How often it fires yet; `None` without end.
+    pub left: Option<u32>,
 }
 
 /// An act whose outcome is awaited.
@@ -440,6 +455,16 @@ impl State {
     /// Tells whether a signal would find its place now; one that would not is not to be recorded.
     pub fn has_room_for(&self, signal: &Signal) -> bool {
         perceive::has_room_for(self, signal)
+    }
+
+    /// What is planned in this session.
+    pub fn schedules(&self) -> impl ExactSizeIterator<Item = ScheduleFact> {
+        self.schedules.iter().map(|(name, planned)| ScheduleFact {
+            name: name.clone(),
+            due: planned.due,
+            every: planned.every,
+            left: planned.left,
+        })
     }
 
     /// Signals of shells that wait for their answers, with their numbers.

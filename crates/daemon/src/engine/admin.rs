@@ -12,7 +12,7 @@ use bridle_wire::Code;
 use bridle_wire::oacp::Failure;
 use tokio::sync::oneshot;
 
-use super::batch::began;
+use super::core::began;
 use super::hub::{Held, Hub};
 use super::load::{self, Past};
 use super::session::{Inner, Session};
@@ -78,6 +78,7 @@ async fn forget_session(
     };
     let forgot = forgot.inspect_err(|_| held.session.lock().gone = None)?;
     hub.wakes.set(&id, None);
+    hub.plans.forget(&id);
     let_go(&mut held.session.lock());
     forget_versions(hub, &id, None).await?;
     told(forgot, "session", Value::str(id.as_str()))

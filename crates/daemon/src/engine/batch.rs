@@ -7,22 +7,22 @@
 use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, MutexGuard};
-use std::time::Duration;
 
 use bridle_host::{Host, Told};
 use bridle_loop::{
-    Actuator, Advice, Began, Context, Effect, EffectId, Event, Limits, Name, Order, Outcome, Place,
-    Seq, Tallies, Tick, Time, Utterance, step,
+    Actuator, Advice, Began, Context, Effect, EffectId, Event, Name, Order, Outcome, Place, Seq,
+    SignalKind, Tallies, Tick, Time, Utterance, step,
 };
 use bridle_sexp::Value;
 use bridle_store::{Append, Cause, Draft, NewSession, Number, Receipt, Shared};
 use bridle_wire::Code;
 use bridle_wire::oacp::Failure;
 
-use super::core::{Admitted, Core, body_hash, hash_of, void_body};
+use super::core::{Admitted, Core, void_body};
 use super::guard::{Guard, Present};
 use super::inbound::{Inbound, Newness};
 use super::overlay::{Change, Saying, holder};
+use super::plans::Plans;
 use super::session::Waiter;
 use super::sums::{Act, Sums};
 use super::terms::{AttachmentId, Kind};
@@ -85,6 +85,7 @@ pub(super) struct Means<'a> {
     pub(super) actuators: &'a [Actuator],
     pub(super) guard: &'a Guard,
     pub(super) sums: &'a Sums,
+    pub(super) plans: &'a Plans,
     /// The present, in milliseconds since 1970.
     pub(super) at: i64,
 }
@@ -97,6 +98,7 @@ pub(super) struct Batch<'a> {
     actuators: &'a [Actuator],
     guard: &'a Guard,
     sums: &'a Sums,
+    plans: &'a Plans,
     /// The policies that hold.
     present: Arc<Present>,
     at: i64,
@@ -113,7 +115,7 @@ pub(super) struct Batch<'a> {
 impl<'a> Batch<'a> {
     /// An empty batch.
     pub(super) fn new(core: &'a mut Core, means: Means<'a>) -> Batch<'a> {
-        let Means { host, actuators, guard, sums, at } = means;
+        let Means { host, actuators, guard, sums, plans, at } = means;
         let session = core.state.session().as_str().into();
         Batch {
             core,
@@ -121,6 +123,7 @@ impl<'a> Batch<'a> {
             actuators,
             guard,
             sums,
+            plans,
             present: guard.present(),
             at,
             session,
@@ -156,7 +159,10 @@ impl<'a> Batch<'a> {
             }
             // A thought that nobody waits for any more leaves no trace.
             Work::Drafted { effect, .. } if !self.core.awaits(effect) => {}
-            Work::Drafted { effect, draft } => {
+            Work::Drafted { effect, mut draft } => {
+                if let Ok(draft) = &mut draft {
+                    self.plans.inform(&self.core.state, &mut draft.proposals);
+                }
                 let cause = self.intent(effect);
                 let effect = EffectId(effect);
                 self.event(Event::Drafted { effect, draft }, cause, ENGINE);
@@ -231,12 +237,13 @@ impl<'a> Batch<'a> {
         let owner = self.core.state.owner().unwrap_or_default();
         let readers = Principal::readership(&context.signal.from, owner);
         self.host.prepare(&mut advice.proposals, readers);
+        self.plans.inform(&self.core.state, &mut advice.proposals);
         advice
     }
 
     /// A message of a shell: known already, or recorded now.
     fn signal(&mut self, inbound: Box<Inbound>, offers: &[Name]) {
-        let receipt = receipt(&inbound);
+        let receipt = inbound.receipt();
         if let Some(Receipt { message, body }) = receipt
             && let Some(known) = self.core.receipts.find(message, self.at)
         {
@@ -252,12 +259,17 @@ impl<'a> Batch<'a> {
             return self.after.push(After::Refuse { inbound, failure });
         }
         self.register(offers);
-        let Inbound { signal, attachment, ticket, id, wants_receipt, load, answers, ast, .. } =
-            *inbound;
+        let Inbound {
+            mut signal, attachment, ticket, id, wants_receipt, load, answers, ast, ..
+        } = *inbound;
         for answered in answers {
             let cause = self.intent(answered.approval.0);
             let principal = answered.from.principal.clone();
             self.event(Event::Answered(answered), cause, &principal);
+        }
+        if signal.kind == SignalKind::Request {
+            let target = signal.target.clone();
+            self.plans.inform_one(&self.core.state, target.as_ref(), &mut signal.payload);
         }
         let seq = self.core.state.next_seq().0;
         if let Some(Receipt { message, body }) = receipt {
@@ -579,19 +591,6 @@ impl<'a> Batch<'a> {
             _ => Cause::None,
         }
     }
-}
-
-/// How a session of this owner begins, if questions of the guard wait so long for an answer.
-pub(super) fn began(owner: &str, approval: Duration) -> Began {
-    let approval_ms = i64::try_from(approval.as_millis()).unwrap_or(i64::MAX);
-    Began { owner: owner.into(), limits: Limits { approval_ms, ..Limits::default() }, fork: None }
-}
-
-/// By what a message will be known when it comes again, if its client has a name.
-fn receipt(inbound: &Inbound) -> Option<Receipt> {
-    let signal = &inbound.signal;
-    let message = hash_of(signal)?;
-    Some(Receipt { message, body: inbound.body.unwrap_or_else(|| body_hash(signal)) })
 }
 
 fn number(number: u64) -> Value {

@@ -4,11 +4,13 @@
 //! away whenever an append fails: the record is the truth, and `load` reads it again.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-use bridle_loop::{Effect, EffectId, SessionId, State};
+use bridle_loop::{Began, Effect, EffectId, Limits, SessionId, State};
 use bridle_sexp::Value;
 use bridle_store::{Append, Checkpoint, Hash, Open, Wake};
 
+use super::plans::{MAX_SCHEDULES_PER_SESSION, MIN_SCHEDULE_INTERVAL_MS};
 use super::terms::{Doing, Status};
 use crate::latest::{Key, Latest};
 
@@ -149,6 +151,17 @@ fn first_checkpoint(session: &SessionId) -> usize {
     let add = |sum: usize, byte: u8| sum.wrapping_mul(31).wrapping_add(byte.into());
     let spread = session.as_str().bytes().fold(0, add);
     CHECKPOINT_EVERY / 2 + spread % (CHECKPOINT_EVERY / 2)
+}
+
+/// How a session of this owner begins, if questions of the guard wait so long for an answer.
+pub(super) fn began(owner: &str, approval: Duration) -> Began {
+    let limits = Limits {
+        approval_ms: i64::try_from(approval.as_millis()).unwrap_or(i64::MAX),
+        schedules: MAX_SCHEDULES_PER_SESSION,
+        schedule_min_ms: MIN_SCHEDULE_INTERVAL_MS,
+        ..Limits::default()
+    };
+    Began { owner: owner.into(), limits, fork: None }
 }
 
 fn deadline(effect: &Effect) -> Option<i64> {

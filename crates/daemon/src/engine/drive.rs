@@ -16,8 +16,8 @@ use bridle_wire::oacp::{Failure, Id};
 use tokio::sync::oneshot;
 
 use super::admin;
-use super::batch::{After, Batch, began};
-use super::core::Core;
+use super::batch::{After, Batch};
+use super::core::{Core, began};
 use super::feed::Feed;
 use super::guard;
 use super::hub::Hub;

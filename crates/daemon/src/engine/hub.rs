@@ -42,6 +42,7 @@ use super::guard::Guard;
 use super::keeper::{Keeper, NotKept};
 use super::load;
 use super::overlay::Overlays;
+use super::plans::Plans;
 use super::readers::Readers;
 use super::refusals::{Attempt, NO_SUCH_SESSION, Refusals};
 use super::session::{Asking, Inner, Room, Session};
@@ -87,6 +88,8 @@ pub(crate) struct Hub {
     pub(crate) guard: Guard,
     /// What principals did in all sessions.
     pub(super) sums: Sums,
+    /// What sessions have planned.
+    pub(super) plans: Plans,
     /// Buffers that shells have not saved.
     pub(crate) overlays: Arc<Overlays>,
     /// Turns for thoughts and acts.
@@ -286,6 +289,7 @@ impl Hub {
             actuators: self.files.actuators().unwrap_or(&self.actuators),
             guard: &self.guard,
             sums: &self.sums,
+            plans: &self.plans,
             at,
         }
     }

@@ -4,9 +4,11 @@
 
 use bridle_loop::{Answered, Asker, Name, Outcome, SessionId, Signal, SignalKind};
 use bridle_sexp::Value;
+use bridle_store::Receipt;
 use bridle_wire::Code;
 use bridle_wire::oacp::{Failure, Id, Message, Path, Type};
 
+use super::core::{body_hash, hash_of};
 use super::feed::Feed;
 use super::overlay::Ast;
 use super::terms::{AttachmentId, Mode};
@@ -35,6 +37,14 @@ pub(super) struct Inbound {
     pub(super) ast: Option<Ast>,
     /// What its body is recognized by when it comes again, if not by its payload.
     pub(super) body: Option<bridle_store::Hash>,
+}
+
+impl Inbound {
+    /// By what it will be known when it comes again, if its client has a name.
+    pub(super) fn receipt(&self) -> Option<Receipt> {
+        let message = hash_of(&self.signal)?;
+        Some(Receipt { message, body: self.body.unwrap_or_else(|| body_hash(&self.signal)) })
+    }
 }
 
 /// Whether a message may be new.

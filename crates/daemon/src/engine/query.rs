@@ -45,6 +45,8 @@ const NOT_TAKEN: &str = "the answer could not be recorded, so it does not count;
 pub(crate) enum Query {
     /// Which sessions there are.
     Sessions,
+    /// What sessions have planned.
+    Schedules,
     /// Which questions of the guard are open.
     Approvals,
     /// How it stands with one.
@@ -89,6 +91,8 @@ impl Query {
         let says = |name| action.is_keyword(name);
         if says("sessions") {
             Some(Ok(Query::Sessions))
+        } else if says("schedules") {
+            Some(Ok(Query::Schedules))
         } else if says("approvals") {
             Some(Ok(Query::Approvals))
         } else if says("install-policy") {
@@ -171,14 +175,17 @@ impl Hub {
         query: Query,
         own: Option<SessionId>,
     ) -> Result<Value, Failure> {
-        if matches!(query, Query::Approvals | Query::Approval(_)) {
+        if matches!(query, Query::Schedules | Query::Approvals | Query::Approval(_)) {
             self.recovered().await;
         }
         match query {
-            Query::Sessions | Query::Approvals if who == Principal::Anonymous => {
+            Query::Sessions | Query::Schedules | Query::Approvals
+                if who == Principal::Anonymous =>
+            {
                 Err(self.forbid(&who, Attempt::List))
             }
             Query::Sessions => self.listed("sessions", who, Hub::sessions).await,
+            Query::Schedules => self.listed("schedules", who, Hub::schedules).await,
             Query::Approvals => self.listed("approvals", who, Hub::approvals).await,
             Query::InstallPolicy if !who.is_owner() => Err(self.forbid(&who, Attempt::Install)),
             Query::InstallPolicy => {

@@ -51,6 +51,7 @@ pub(super) fn settle(desk: &mut Desk, after: Vec<After>, numbers: Option<Numbers
     drop(inner);
     let next = core.state.next_deadline().map(|time| time.0);
     desk.hub.wakes.set(&desk.session.id, next);
+    desk.hub.plans.note(&core.state);
     for begin in begin {
         match begin {
             Begin::Think(effect, prompt) => {

@@ -14,5 +14,6 @@ mod record;
 mod requests;
 mod rig;
 mod rollback;
+mod schedules;
 mod stream;
 mod untouched;

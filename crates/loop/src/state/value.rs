@@ -208,6 +208,7 @@ impl Planned {
             .put("due", self.due.0)
             .put_some("every", self.every)
             .put("payload", Value::clone(&self.payload))
+            .put_some("left", self.left.map(i64::from))
             .done()
     }
 
@@ -219,6 +220,12 @@ impl Planned {
             due: time(value, "due")?,
             every: every.transpose()?,
             payload: Arc::new(required(value, "payload")?.clone()),
+            left: match value.get("left") {
+                Some(_) => Some(
+                    number(value, "left").map(|left| u32::try_from(left).unwrap_or(u32::MAX))?,
+                ),
+                None => None,
+            },
         };
         Ok((field::text(value, "name")?, planned))
     }

@@ -17,6 +17,7 @@ use super::super::facts::HubFacts;
 use super::super::guard::{Guard, was_installed};
 use super::super::keeper::Keeper;
 use super::super::overlay::Overlays;
+use super::super::plans::Plans;
 use super::super::readers::Readers;
 use super::super::refusals::Refusals;
 use super::super::sums::Sums;
@@ -61,8 +62,8 @@ impl Hub {
         let host = Host::new(&config.thinker, Arc::clone(&facts) as _).map_err(Error::Thinker)?;
         #[cfg(feature = "faults")]
         let host = host.with_tally(config.state.clone());
-        let mut store =
-            Store::open(&config.state, &bridle_store::Options::default()).map_err(Error::Record)?;
+        let options = bridle_store::Options::default();
+        let mut store = Store::open(&config.state, &options).map_err(Error::Record)?;
         let head = store.head().map_err(Error::Record)?.number.0;
         let clock = Arc::new(clock(&mut store, config)?);
         let files = Files::of(config, &clock);
@@ -71,8 +72,7 @@ impl Hub {
         let reader = store.reader().map_err(Error::Record)?;
         let waiting = reader.open_sessions().map_err(Error::Record)?;
         let sums = Sums::read(&reader, clock.now()).map_err(Error::Record)?;
-        let overlays = Overlays::open(&config.state, &reader).map_err(Error::Overlays)?;
-        let overlays = Arc::new(overlays);
+        let overlays = Arc::new(Overlays::open(&config.state, &reader).map_err(Error::Overlays)?);
         let guard = Guard::start(config, |hash| was_installed(&reader, hash));
         drop(reader);
         let metrics = EngineMetrics::default();
@@ -96,6 +96,7 @@ impl Hub {
             refusals: Refusals::default(),
             guard,
             sums,
+            plans: Plans::default(),
             overlays,
             workers: Semaphore::new(limits.workers),
             desks: Semaphore::new(DESKS),
@@ -161,7 +162,8 @@ impl Hub {
         for row in waiting {
             let Ok(id) = SessionId::parse(&row.session) else { continue };
             self.wakes.set(&id, row.wake);
-            if row.open > 0 {
+            // Of one that has only something planned, the schedules are counted and listed.
+            if row.open > 0 || row.wake.is_some() {
                 self.tell(id, Work::Recover(self.recovering.token()));
             }
         }

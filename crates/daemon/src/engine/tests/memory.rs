@@ -13,8 +13,8 @@ use bridle_store::{Filter, Number, Reader, Store};
 use bridle_wire::Code;
 use tempfile::TempDir;
 
-use super::super::batch::{After, Batch, Means, began};
-use super::super::core::Core;
+use super::super::batch::{After, Batch, Means};
+use super::super::core::{Core, began};
 use super::super::facts::HubFacts;
 use super::super::guard::Guard;
 use super::super::inbound::{Inbound, Newness};
@@ -302,7 +302,15 @@ fn crashed(state: &Path, root: &Path, crash: Crash) {
     let sums = Sums::default();
     let session = bridle_loop::SessionId::parse("work").expect("a name");
     let mut core = Core::unborn(session.clone());
-    let means = Means { host: &host, actuators: &actuators, guard: &guard, sums: &sums, at: now };
+    let plans = super::super::plans::Plans::default();
+    let means = Means {
+        host: &host,
+        actuators: &actuators,
+        guard: &guard,
+        sums: &sums,
+        plans: &plans,
+        at: now,
+    };
     let mut batch = Batch::new(&mut core, means);
     batch.begin(|| began("uid:1000", Duration::from_secs(60)));
     batch.add(Work::Signal(Box::new(inbound(asked))), &[]);

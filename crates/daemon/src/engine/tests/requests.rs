@@ -11,8 +11,8 @@ use bridle_wire::Code;
 
 use super::rig::{Rig, Shell, body, emacs, message, owner};
 use crate::config::Config;
-use crate::engine::batch::{After, Batch, Means, began};
-use crate::engine::core::Core;
+use crate::engine::batch::{After, Batch, Means};
+use crate::engine::core::{Core, began};
 use crate::engine::facts::HubFacts;
 use crate::engine::guard::Guard;
 use crate::engine::inbound::{Inbound, Newness};
@@ -193,7 +193,15 @@ fn crashed(directory: &std::path::Path, crash: Crash, text: &str) -> u64 {
     let now = i64::try_from(now).expect("before the end of time");
     let guard = Guard::start(&Config::default(), |_| false);
     let sums = Sums::default();
-    let means = Means { host: &host, actuators: &actuators, guard: &guard, sums: &sums, at: now };
+    let plans = crate::engine::plans::Plans::default();
+    let means = Means {
+        host: &host,
+        actuators: &actuators,
+        guard: &guard,
+        sums: &sums,
+        plans: &plans,
+        at: now,
+    };
     let mut batch = Batch::new(&mut core, means);
     batch.begin(|| began("uid:1000", Duration::from_secs(60)));
     batch.add(Work::Signal(Box::new(inbound)), &[]);

@@ -15,10 +15,11 @@ use bridle_store::memory::{Memory, Options};
 use bridle_store::{Filter, Number, Reader, Store};
 use tempfile::TempDir;
 
-use super::super::batch::{After, Batch, Means, began};
-use super::super::core::Core;
+use super::super::batch::{After, Batch, Means};
+use super::super::core::{Core, began};
 use super::super::facts::HubFacts;
 use super::super::guard::Guard;
+use super::super::plans::Plans;
 use super::super::sums::Sums;
 use super::super::work::Work;
 use super::memory::{TEXT, inbound, question, text, word};
@@ -269,10 +270,10 @@ fn crashed(config: &Config, root: &Path, crash: Crash) {
     let mut store = Store::open(&config.state, &bridle_store::Options::default()).expect("a store");
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis();
     let now = i64::try_from(now).expect("before the end of time");
-    let (guard, actuators, sums) =
-        (Guard::start(config, |_| false), host.actuators(), Sums::default());
+    let (guard, actuators) = (Guard::start(config, |_| false), host.actuators());
+    let (sums, plans) = (&Sums::default(), &Plans::default());
     let mut core = Core::unborn(SessionId::parse("work").expect("a name"));
-    let means = Means { host: &host, actuators: &actuators, guard: &guard, sums: &sums, at: now };
+    let means = Means { host: &host, actuators: &actuators, guard: &guard, sums, plans, at: now };
     let mut commit = |core: &mut Core, append: &mut bridle_store::Append, draft: usize| {
         core.complete(append);
         let numbers = store.commit(&[std::mem::take(append)]).expect("kept");

@@ -1,0 +1,139 @@
+//! Schedules of all sessions: how many an owner has, and a list of them.
+//!
+//! One per hub. Filled when a session's records are durable, and by every session that is loaded at the
+//! start because time passes in it. A proposal that plans something is given what its session cannot know,
+//! before it is recorded: how many schedules its owner has elsewhere, and an end if it has none.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bridle_loop::{Access, Name, Proposal, ScheduleFact, SessionId, State};
+use bridle_sexp::Value;
+
+use super::hub::Hub;
+use crate::principal::Principal;
+
+/// Times that a schedule fires at most.
+pub(super) const MAX_SCHEDULE_RUNS: i64 = 1_000;
+
+/// Schedules of one session.
+pub(super) const MAX_SCHEDULES_PER_SESSION: usize = 16;
+
+/// Least time between two firings of a schedule, in milliseconds.
+pub(super) const MIN_SCHEDULE_INTERVAL_MS: i64 = 60_000;
+
+/// Schedules in one list, the ones that are due first.
+const MAX_LISTED: usize = 1_000;
+
+/// Schedules of a daemon, by session.
+#[derive(Debug, Default)]
+pub(super) struct Plans(Mutex<BTreeMap<SessionId, SessionPlans>>);
+
+#[derive(Debug)]
+struct SessionPlans {
+    owner: Box<str>,
+    schedules: Vec<ScheduleFact>,
+    /// Proposals that may add one and are not recorded yet.
+    reserved: usize,
+}
+
+impl Plans {
+    /// Notes what a session has planned, as it is recorded.
+    pub(super) fn note(&self, state: &State) {
+        let schedules = state.schedules();
+        let mut plans = self.lock();
+        if schedules.len() == 0 {
+            plans.remove(state.session());
+            return;
+        }
+        let owner = state.owner().unwrap_or_default().into();
+        let noted = SessionPlans { owner, schedules: schedules.collect(), reserved: 0 };
+        plans.insert(state.session().clone(), noted);
+    }
+
+    /// Drops a session that is forgotten.
+    pub(super) fn forget(&self, session: &SessionId) {
+        self.lock().remove(session);
+    }
+
+    /// Gives proposals that plan something what their session cannot know.
+    pub(super) fn inform(&self, state: &State, proposals: &mut [Proposal]) {
+        for Proposal { target, payload, .. } in proposals {
+            self.inform_one(state, target.as_ref(), payload);
+        }
+    }
+
+    /// The same for one.
+    pub(super) fn inform_one(&self, state: &State, target: Option<&Name>, payload: &mut Value) {
+        let is_ours = target.is_none_or(|target| target.as_str() == "system");
+        let plans =
+            |payload: &Value| payload.get("action").is_some_and(|it| it.is_keyword("schedule"));
+        if !is_ours || !plans(payload) {
+            return;
+        }
+        let elsewhere = self.reserve(state);
+        let mut facts =
+            vec![("elsewhere", Value::int(i64::try_from(elsewhere).unwrap_or(i64::MAX)))];
+        let times = payload.get("times").filter(|times| !times.is_nil());
+        let is_endless = match times {
+            Some(times) => times.as_i64().is_some_and(|times| times > MAX_SCHEDULE_RUNS),
+            None => payload.get("every").is_some(),
+        };
+        if is_endless {
+            facts.push(("times", Value::int(MAX_SCHEDULE_RUNS)));
+        }
+        *payload = with(payload, facts);
+    }
+
+    /// Counts the schedules of a session's owner in other sessions, and keeps a place for one more.
+    fn reserve(&self, state: &State) -> usize {
+        let owner = state.owner().unwrap_or_default();
+        let mut plans = self.lock();
+        let others = plans.iter().filter(|(id, of)| *id != state.session() && *of.owner == *owner);
+        let elsewhere = others.map(|(_, of)| of.schedules.len() + of.reserved).sum();
+        let empty = || SessionPlans { owner: owner.into(), schedules: Vec::new(), reserved: 0 };
+        plans.entry(state.session().clone()).or_insert_with(empty).reserved += 1;
+        elsewhere
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionId, SessionPlans>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Hub {
+    /// Schedules that a principal may see, as a list of plists, those that are due first.
+    pub(crate) fn schedules(&self, who: &Principal) -> Value {
+        let mut all: Vec<(SessionId, Arc<str>, ScheduleFact)> = Vec::new();
+        for (session, of) in &*self.plans.lock() {
+            let owner: Arc<str> = of.owner.clone().into();
+            let facts = of.schedules.iter();
+            all.extend(facts.map(|fact| (session.clone(), Arc::clone(&owner), fact.clone())));
+        }
+        all.retain(|(session, owner, _)| self.may(who, Access::Observe, session, owner));
+        all.sort_by_key(|(_, _, fact)| fact.due);
+        Value::list(all.into_iter().take(MAX_LISTED).map(|(session, owner, fact)| {
+            let optional = [("every", fact.every), ("left", fact.left.map(i64::from))];
+            let optional =
+                optional.into_iter().filter_map(|(key, it)| Some((key, Value::int(it?))));
+            let pairs = [
+                ("session", Value::str(session.as_str())),
+                ("owner", Value::str(&*owner)),
+                ("name", Value::str(&*fact.name)),
+                ("due", Value::int(fact.due.0)),
+            ];
+            Value::plist(pairs.into_iter().chain(optional))
+        }))
+    }
+}
+
+/// A plist with other values under these keys, whatever it had there.
+fn with(payload: &Value, facts: Vec<(&str, Value)>) -> Value {
+    let is_kept = |key: &Value| !facts.iter().any(|(name, _)| key.is_keyword(name));
+    let pairs = payload.pairs().into_iter().flatten().filter(|(key, _)| is_kept(key));
+    let mut all: Vec<Value> = pairs.flat_map(|(key, value)| [key.clone(), value.clone()]).collect();
+    for (key, value) in facts {
+        all.extend([Value::keyword(key), value]);
+    }
+    Value::list(all)
+}

@@ -1,0 +1,79 @@
+//! Schedules have a least interval, a number, an end, and are listed.
+
+use bridle_loop::MAX_SCHEDULES_PER_PRINCIPAL;
+use bridle_sexp::Value;
+
+use super::rig::{Rig, Shell, owner, stranger};
+use crate::engine::{Kind, Query};
+
+async fn plan(shell: &Shell, id: i64, rest: &str) -> Value {
+    shell.send(&format!(
+        "(:type :REQUEST :id {id} :target :system :payload (:action :schedule :payload (:sensor :x) {rest}))"
+    ));
+    shell.body(Kind::Say).await
+}
+
+fn word<'v>(said: &'v Value, key: &str) -> &'v Value {
+    said.get("payload").and_then(|payload| payload.get(key)).unwrap_or(&Value::Nil)
+}
+
+async fn listed(rig: &Rig) -> Vec<Value> {
+    let told = rig.hub.clone().ask(owner(), Query::Schedules, None).await.expect("a list");
+    told.get("schedules").and_then(Value::elements).unwrap_or_default().to_vec()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_principal_has_so_many_schedules_in_all_its_sessions() {
+    let rig = Rig::start().await;
+    let mut planned = 0;
+    for session in 0..12 {
+        let name = format!("s{session}");
+        let shell = rig.try_join(stranger(), &name, |_| {}).await.expect("attached");
+        for number in 0..4 {
+            // What the daemon counts is not the asker's to say.
+            let rest = format!(":name \"p{number}\" :every 60000 :elsewhere 0");
+            let said = plan(&shell, number, &rest).await;
+            planned += usize::from(word(&said, "status").is_keyword("success"));
+        }
+    }
+    assert_eq!(planned, MAX_SCHEDULES_PER_PRINCIPAL);
+    // Another principal has its own.
+    let mine = rig.join("mine", |_| {}).await;
+    let said = plan(&mine, 1, ":name \"tea\" :in 60000").await;
+    assert!(word(&said, "status").is_keyword("success"), "{said}");
+    assert_eq!(listed(&rig).await.len(), MAX_SCHEDULES_PER_PRINCIPAL + 1);
+    let rig = rig.restart().await;
+    let all = listed(&rig).await;
+    assert_eq!(all.len(), MAX_SCHEDULES_PER_PRINCIPAL + 1);
+    let first = all.iter().find(|row| row.get("every").is_some()).expect("one that comes again");
+    assert_eq!(first.get("left").and_then(Value::as_i64), Some(1000));
+    // Who takes one back may plan another.
+    let shell = rig.try_join(stranger(), "s0", |_| {}).await.expect("attached");
+    assert!(
+        !word(&plan(&shell, 10, ":name \"new\" :in 60000").await, "status").is_keyword("success")
+    );
+    shell.send(
+        "(:type :REQUEST :id 11 :target :system :payload (:action :unschedule :name \"p0\"))",
+    );
+    shell.body(Kind::Say).await;
+    assert!(
+        word(&plan(&shell, 12, ":name \"new\" :in 60000").await, "status").is_keyword("success")
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_schedule_has_a_least_interval_and_an_end() {
+    let rig = Rig::start().await;
+    let shell = rig.join("work", |_| {}).await;
+    let said = plan(&shell, 1, ":name \"a\" :every 59999").await;
+    assert!(word(&said, "code").is_keyword("invalid-value"), "{said}");
+    for (id, times, given) in [(2, "", 1000), (3, ":times 5", 5), (4, ":times 1000000", 1000)] {
+        let said = plan(&shell, id, &format!(":name \"a\" :every 60000 {times}")).await;
+        let result = word(&said, "result").get("times").and_then(Value::as_i64);
+        assert_eq!(result, Some(given), "{said}");
+    }
+    for bad in [":times 0", ":times -1", ":times \"x\""] {
+        let said = plan(&shell, 5, &format!(":name \"a\" :every 60000 {bad}")).await;
+        assert!(word(&said, "code").is_keyword("invalid-value"), "{said}");
+    }
+}
