@@ -335,7 +335,7 @@ fn plan(state: &mut State, schedule: &Schedule) -> Outcome {
     if is_new && all.is_some_and(|all| all >= MAX_SCHEDULES_PER_PRINCIPAL) {
         let reason = format!(
             "{MAX_SCHEDULES_PER_PRINCIPAL} schedules of this session's owner already, which is the limit; \
-             `bridle schedules` lists them"
+             `:action :schedules` lists them"
         );
         return Outcome::Failed(reason.into());
     }
