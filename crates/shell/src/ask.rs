@@ -48,7 +48,12 @@ pub struct Desk {
     pub err: Box<dyn Write>,
     /// Lines that a person types.
     pub person: Option<Receiver<String>>,
+    /// Tells how a question ended that was answered elsewhere, by its id; nothing while it is open.
+    pub elsewhere: Option<AnsweredElsewhere>,
 }
+
+/// Tells how a question ended that somebody else answered.
+pub type AnsweredElsewhere = Box<dyn FnMut(&str) -> Option<String>>;
 
 impl std::fmt::Debug for Desk {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

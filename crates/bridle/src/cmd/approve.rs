@@ -10,7 +10,7 @@ use bridle_shell::client::{ErrorAnswer, Target};
 use bridle_shell::screen::{local_second, neutral_line, plain_json};
 use bridle_shell::system::{self, Ask, Said};
 
-use super::confirm::confirm;
+use super::confirm::confirm_unless;
 use super::grant::{self, Patch, Wish};
 use super::policy::{file_of, install_at, installed_at};
 use super::record::{print, state_dir};
@@ -110,7 +110,9 @@ pub(crate) fn approve(args: args::Approve) -> Result<Exit, Failure> {
         }
         if !yes {
             let kept = "nothing was answered, and nothing was written";
-            confirm("Allow it, and write this policy?", "write the policy", kept)?;
+            let question = "Allow it, and write this policy?";
+            let is_over = || answered_elsewhere(&targets, &id);
+            confirm_unless(question, "write the policy", kept, is_over)?;
         }
     }
     // The answer first: what is not allowed now gets no policy.
@@ -151,6 +153,20 @@ fn approve_json(
         None => object(&[("approval", quoted(id)), ("answer", quoted("allow"))]),
     };
     print(&(text + "\n"))
+}
+
+/// How a question ended that somebody else answered, or that waits no longer; nothing while it is open, and
+/// while the daemon cannot be asked.
+pub(super) fn answered_elsewhere(targets: &[Target], id: &str) -> Option<String> {
+    let Ok(Said::Done(stands)) = system::ask(targets, &Ask::Approval(id.to_owned())) else {
+        return None;
+    };
+    let how = stands.get("how").and_then(Value::as_keyword)?;
+    let by = stands.get("by").and_then(Value::as_str).map(|by| format!(" by {by}"));
+    Some(match by {
+        Some(by) => neutral_line(&format!("{id} was answered elsewhere: {how}{by}")).into_owned(),
+        None => neutral_line(&format!("{id} waits no longer: {how}")).into_owned(),
+    })
 }
 
 /// Waits until what was allowed has ended: an act has a deadline, and ends with it.

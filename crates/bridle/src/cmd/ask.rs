@@ -4,12 +4,13 @@ use std::io::{self, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
 use bridle_shell::Addr;
-use bridle_shell::ask::{self, Desk, Order, Output, frames, lines};
+use bridle_shell::ask::{self, AnsweredElsewhere, Desk, Order, Output, frames, lines};
 use bridle_shell::client::{Auth, Options as ClientOptions, TIMEOUT, Target};
 use bridle_shell::openharness::http::{Error, Http, Options, Place};
 use bridle_shell::openharness::{Intent, Turn};
 use bridle_wire::seal::{Key, KeyId};
 
+use super::approve::answered_elsewhere;
 use super::talk::from_environment;
 use super::{hint_stdin, read_key};
 use crate::args::ask::Ask;
@@ -28,7 +29,10 @@ pub(crate) fn run(args: Ask) -> Result<Exit, Failure> {
     if let Some(addr) = args.addr.clone() {
         return framed(addr, args);
     }
+    let own = own_daemon(args.config.clone());
     let place = engine(args.engine, args.config)?;
+    // Another Engine's questions are not known there.
+    let own = own.filter(|_| place.socket.is_some());
     let shown = place.shown();
     let token = match (&args.token_file, &place.socket) {
         // Your own daemon knows you; a token would make you less.
@@ -57,9 +61,23 @@ pub(crate) fn run(args: Ask) -> Result<Exit, Failure> {
     // Only who sees the question and types the answer can be asked.
     let is_person = has_words && io::stdin().is_terminal() && io::stderr().is_terminal();
     let person = is_person.then(|| ask::lines_of(io::stdin()));
-    let desk = Desk { out: Box::new(io::stdout()), err: Box::new(io::stderr()), person };
+    let elsewhere = own.map(|targets| {
+        let told = move |id: &str| answered_elsewhere(&targets, id);
+        Box::new(told) as AnsweredElsewhere
+    });
+    let desk = Desk { out: Box::new(io::stdout()), err: Box::new(io::stderr()), person, elsewhere };
     let turn = ask::run(order, desk).map_err(|error| unusable(&error))?;
     ended(turn, &shown)
+}
+
+/// The socket on which your own daemon tells how its questions ended.
+fn own_daemon(config: Option<PathBuf>) -> Option<Vec<Target>> {
+    let settings = Settings::resolve(&Given::from(ConfigFile { config })).ok()?;
+    let addr = match from_environment().ok()? {
+        Some(addr) => addr,
+        None => Addr::Unix(settings.path("unix")?.to_path_buf()),
+    };
+    Some(vec![Target { addr, options: ClientOptions { timeout: TIMEOUT, auth: Auth::None } }])
 }
 
 /// The framed protocol, driven by lines.

@@ -247,6 +247,20 @@ fn a_grant_is_written_after_a_yes_on_a_terminal_and_after_nothing_else() {
 }
 
 #[test]
+fn a_question_that_is_answered_elsewhere_is_asked_no_longer() {
+    let home = Home::new();
+    Written::new(&home).asked("work", "(:action :eval :code \"1\")");
+    let open = "(:status :pending-approval :approval \"work-1\")";
+    let fake = Fake::new(&home, &[open, DONE]);
+    let done = home.at_silent_terminal(&["approve", "work-1", "--always", "--addr", &fake.addr]);
+    assert_eq!(done.code, 1, "{}", done.stdout);
+    let told = "work-1 was answered elsewhere: allowed by uid:7";
+    assert!(done.stdout.contains(told), "{}", done.stdout);
+    assert!(!Path::new(&home.path(POLICY)).exists(), "nothing is written");
+    assert!(fake.asked().iter().all(|asked| asked.contains(":action :approval ")));
+}
+
+#[test]
 fn a_grant_that_is_killed_leaves_the_old_file_or_the_new_one() {
     let (mut old, mut new) = (0, 0);
     for delay in 0..12 {

@@ -98,6 +98,10 @@ impl Home {
     /// Runs the command on a terminal of its own, on which `typed` is typed. All that it writes is on
     /// the standard output of this.
     pub(crate) fn at_terminal(&self, args: &[&str], typed: &str) -> Done {
+        finish(&mut self.on_terminal(args), typed.as_bytes())
+    }
+
+    fn on_terminal(&self, args: &[&str]) -> Command {
         let bridle = self.command(args);
         let words = [bridle.get_program()].into_iter().chain(bridle.get_args());
         let quoted = |word: &OsStr| format!("'{}'", word.to_str().unwrap().replace('\'', r"'\''"));
@@ -111,7 +115,21 @@ impl Home {
             };
         }
         script.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        finish(&mut script, typed.as_bytes())
+        script
+    }
+
+    /// Runs the command on a terminal of its own, on which nobody types anything.
+    pub(crate) fn at_silent_terminal(&self, args: &[&str]) -> Done {
+        let mut child = self.on_terminal(args).spawn().unwrap();
+        // Held open until it ends.
+        let typed = child.stdin.take();
+        let output = child.wait_with_output().unwrap();
+        drop(typed);
+        Done {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
     }
 
     /// A daemon on a free port and a socket, its state in this home.

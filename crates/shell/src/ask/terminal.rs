@@ -1,16 +1,19 @@
 //! A person at a terminal: messages on standard output, everything else on standard error.
 
 use std::io::Write;
-use std::sync::mpsc::Receiver;
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
 use bridle_wire::openharness::Json;
 
-use super::Desk;
+use super::{AnsweredElsewhere, Desk};
 use crate::openharness::action::Choice;
 use crate::openharness::text::{MAX_NOTICE, safe};
 use crate::openharness::{Action, Question, Ui};
 use crate::screen::{escape_hidden, neutral_block};
+
+/// How often it is asked whether a question was answered elsewhere.
+const LOOK_AGAIN: Duration = Duration::from_millis(300);
 
 /// How an answer is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +29,7 @@ pub struct Terminal {
     out: Box<dyn Write>,
     err: Box<dyn Write>,
     person: Option<Receiver<String>>,
+    elsewhere: Option<AnsweredElsewhere>,
     output: Output,
     /// What stands on the last line, of a message that is still coming.
     shown: String,
@@ -39,8 +43,8 @@ impl std::fmt::Debug for Terminal {
 
 impl Terminal {
     pub(super) fn new(desk: Desk, output: Output) -> Terminal {
-        let Desk { out, err, person } = desk;
-        Terminal { out, err, person, output, shown: String::new() }
+        let Desk { out, err, person, elsewhere } = desk;
+        Terminal { out, err, person, elsewhere, output, shown: String::new() }
     }
 
     /// Writes a message as far as it is known: only what is new of it.
@@ -111,12 +115,33 @@ impl Ui for Terminal {
         }
         self.tell(&worded(question));
         let _ = write!(self.err, "{} ", prompt(question)).and_then(|()| self.err.flush());
-        let person = self.person.as_ref()?;
-        let line = match wait {
-            Some(wait) => person.recv_timeout(wait).ok()?,
-            None => person.recv().ok()?,
-        };
+        let line = self.typed(question, wait)?;
         answer(question, line.trim())
+    }
+}
+
+impl Terminal {
+    /// The line that the person types, unless the time is over or somebody else has answered.
+    fn typed(&mut self, question: &Question, wait: Option<Duration>) -> Option<String> {
+        let until = wait.map(|wait| Instant::now() + wait);
+        let id = question.payload.get("approval_id").and_then(Json::as_str).map(str::to_owned);
+        loop {
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let nap = left.map_or(LOOK_AGAIN, |left| left.min(LOOK_AGAIN));
+            match self.person.as_ref()?.recv_timeout(nap) {
+                Ok(line) => return Some(line),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) if left.is_some_and(|left| left <= nap) => {
+                    return None;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let ended = self.elsewhere.as_mut().zip(id.as_deref()).and_then(|(ask, id)| ask(id));
+            if let Some(how) = ended {
+                let _ = writeln!(self.err, "\n{}", safe(&how, MAX_NOTICE));
+                return None;
+            }
+        }
     }
 }
 

@@ -12,10 +12,11 @@ use bridle_shell::screen::local_minute;
 use bridle_shell::system::{self, Ask, Said};
 
 use super::super::approve;
+use super::super::confirm::confirm_unless;
 use super::super::record::{print, state_dir};
 use super::super::session::refused;
 use super::super::talk::find;
-use super::{changed, colored, confirm_change, failure};
+use super::{changed, colored, failure};
 use crate::args::memory::{Edit, EditVerb};
 use crate::exit::{Exit, Failure};
 use crate::json::{object, quoted};
@@ -62,7 +63,11 @@ fn settle(targets: &[Target], id: &str, yes: bool, json: bool) -> Result<Exit, F
     if !json {
         print(&told("asked", &diff, false, ""))?;
     }
-    if !yes && let Err(failed) = confirm_change() {
+    if !yes && let Err(failed) = confirm_change_unless(targets, id) {
+        // Others have said how it ends.
+        if approve::answered_elsewhere(targets, id).is_some() {
+            return Err(failed);
+        }
         return Err(match failed.exit() {
             Exit::Usage => {
                 Failure::new(Exit::Temporary, format!("it waits for a yes: question {id}"))
@@ -86,6 +91,12 @@ fn settle(targets: &[Target], id: &str, yes: bool, json: bool) -> Result<Exit, F
 fn now() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Asks whether to change the files, until somebody else has answered.
+fn confirm_change_unless(targets: &[Target], id: &str) -> Result<(), Failure> {
+    let is_over = || approve::answered_elsewhere(targets, id);
+    confirm_unless("Change the files so?", "change the files", "nothing was changed", is_over)
 }
 
 /// A change for people, or for programs.

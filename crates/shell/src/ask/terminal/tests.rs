@@ -26,7 +26,12 @@ impl Write for Paper {
 
 fn shown(actions: &[Action]) -> (String, String) {
     let (out, err) = (Paper::default(), Paper::default());
-    let desk = Desk { out: Box::new(out.clone()), err: Box::new(err.clone()), person: None };
+    let desk = Desk {
+        out: Box::new(out.clone()),
+        err: Box::new(err.clone()),
+        person: None,
+        elsewhere: None,
+    };
     let mut terminal = Terminal::new(desk, Output::Text);
     actions.iter().for_each(|action| terminal.show(action));
     let text = |paper: &Paper| String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
@@ -91,4 +96,27 @@ fn a_question_shows_what_a_yes_is_for_and_drives_no_terminal() {
         text.contains("com.example.lamp (dangerous)") && text.contains("\"name\": \"ab\""),
         "{text}"
     );
+}
+
+#[test]
+fn a_question_that_was_answered_elsewhere_waits_for_nobody() {
+    let err = Paper::default();
+    // Held open: the person types nothing.
+    let (_typing, person) = std::sync::mpsc::sync_channel(1);
+    let mut looks = 0;
+    let elsewhere = move |id: &str| {
+        looks += 1;
+        (looks == 2).then(|| format!("{id} was answered elsewhere: denied by uid:7"))
+    };
+    let desk = Desk {
+        out: Box::new(Paper::default()),
+        err: Box::new(err.clone()),
+        person: Some(person),
+        elsewhere: Some(Box::new(elsewhere)),
+    };
+    let mut asked = question(None);
+    asked.payload.insert("approval_id", "work-7");
+    assert_eq!(Terminal::new(desk, Output::Text).ask(&asked, None), None);
+    let told = String::from_utf8(err.0.lock().unwrap().clone()).unwrap();
+    assert!(told.ends_with("\nwork-7 was answered elsewhere: denied by uid:7\n"), "{told}");
 }
