@@ -4,6 +4,7 @@ use std::io::{BufRead as _, Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
 
 use crate::harness::{Daemon, Home, finish};
 
@@ -51,6 +52,54 @@ fn there_is_room_for_all_descriptors_from_the_start() {
     let status = std::fs::read_to_string(format!("/proc/{}/status", daemon.child.id())).unwrap();
     let size = status.lines().find_map(|line| line.strip_prefix("FDSize:")).unwrap();
     assert!(size.trim().parse::<usize>().unwrap() > 600, "{size}");
+}
+
+/// Starts a daemon behind a limit of open files, as `ulimit` sets it.
+fn up_behind(home: &Home, limit: &str) -> Daemon {
+    let socket = home.path("b.sock");
+    let args = ["up", "--tcp", "127.0.0.1:0", "--unix", &socket, "--log", "error"];
+    let usual = home.command(&args);
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("ulimit {limit} && exec \"$0\" \"$@\"")]);
+    command.arg(usual.get_program()).args(usual.get_args());
+    for (name, value) in usual.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Daemon::start(&mut command)
+}
+
+#[test]
+fn a_soft_limit_of_open_files_is_raised() {
+    let home = Home::new();
+    let daemon = up_behind(&home, "-Sn 64");
+    let connect = |_| TcpStream::connect(daemon.tcp()).unwrap();
+    let mut idle: Vec<TcpStream> = (0..150).map(connect).collect();
+    for stream in &mut idle {
+        assert!(read_frame(stream).contains(":handshake"));
+    }
+    converse(UnixStream::connect(home.path("b.sock")).unwrap());
+}
+
+#[test]
+fn idle_connections_at_a_hard_limit_of_open_files_leave_places_for_the_unix_socket() {
+    let home = Home::new();
+    let daemon = up_behind(&home, "-n 200");
+    let connect = |_| TcpStream::connect(daemon.tcp()).unwrap();
+    let mut idle: Vec<TcpStream> = (0..150).map(connect).collect();
+    let greeted = idle.iter_mut().filter_map(|stream| {
+        let told = read_frame(stream);
+        assert!(told.contains(":handshake") || told.contains(":too-many-connections"), "{told}");
+        told.contains(":handshake").then_some(())
+    });
+    // Half of the descriptors are for connections, a quarter of these for the Unix socket.
+    assert_eq!(greeted.count(), 75);
+    for _ in 0..20 {
+        converse(UnixStream::connect(home.path("b.sock")).unwrap());
+    }
 }
 
 #[test]

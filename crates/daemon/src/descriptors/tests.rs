@@ -28,3 +28,13 @@ fn connections_leave_descriptors_for_everything_else() {
     assert_eq!(most_connections(Some(100)), 50);
     assert_eq!(most_connections(Some(0)), 0);
 }
+
+#[test]
+fn the_number_of_open_files_is_raised_to_what_the_system_allows() {
+    let found = getrlimit(Resource::Nofile);
+    // More than the other tests of this process need.
+    let current = Some(found.maximum.map_or(1 << 16, |most| most / 2));
+    setrlimit(Resource::Nofile, Rlimit { current, ..found }).unwrap();
+    raise_open_files();
+    assert_eq!(getrlimit(Resource::Nofile).current, found.maximum);
+}

@@ -53,7 +53,7 @@ struct HeadScan {
     place: Place,
     /// Beginning of the line in hand.
     line: Vec<u8>,
-    /// Whether the line in hand is the first of its head.
+    /// Whether the first line of the head has passed.
     has_begun: bool,
     lengths: usize,
     length: u64,

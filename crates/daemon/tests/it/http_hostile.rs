@@ -264,3 +264,51 @@ async fn a_head_has_a_size_and_no_more() {
     assert_eq!(ask(&daemon, many).await.status, 431);
     assert_nothing_ran(daemon).await;
 }
+
+#[tokio::test]
+async fn unfinished_bodies_count_among_the_bytes_in_flight() {
+    let limit = 256 << 10;
+    let daemon = Daemon::with(|config, dir| {
+        on(config, dir);
+        config.limits.in_flight = limit;
+        config.limits.frame_deadline = Duration::from_secs(2);
+    })
+    .await;
+    let host = daemon.bound.http.unwrap();
+    let head = format!(
+        "POST /v1/openharness HTTP/1.1\r\nhost: {host}\r\n{JSON}content-length: 1048576\r\n\r\n"
+    );
+    let mut clients = Vec::new();
+    for _ in 0..6 {
+        let mut client = Client::of(&daemon).await;
+        client.send(&head).await;
+        client.send(" ".repeat(200 << 10)).await;
+        clients.push(client);
+    }
+    // Until they are given up, they hold no more than the limit, a body, and a read each.
+    let mut watcher = daemon.unix_peer().await;
+    let mut most = 0;
+    let answers = async {
+        let mut codes = Vec::new();
+        for client in &mut clients {
+            codes.push(client.reply().await.code());
+        }
+        codes
+    };
+    let watch = async {
+        loop {
+            let detail = watcher.ask("(:type :health-check :detail t)").await;
+            let (_, rest) = detail.split_once(":in-flight-bytes ").unwrap();
+            let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+            most = most.max(digits.parse::<usize>().unwrap());
+        }
+    };
+    let codes = tokio::select! {
+        codes = answers => codes,
+        () = watch => Vec::new(),
+    };
+    assert!(most >= limit, "{most} bytes were held");
+    assert!(most <= limit + (200 << 10) + 6 * (64 << 10), "{most} bytes were held");
+    assert!(codes.contains(&Code::EngineOverloaded), "{codes:?}");
+    assert_nothing_ran(daemon).await;
+}
