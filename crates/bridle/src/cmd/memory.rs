@@ -37,9 +37,7 @@ pub(crate) fn run(verb: args::Memory) -> Result<Exit, Failure> {
         args::Memory::At(args) => at(&args),
         args::Memory::Snapshot { name, peer } => {
             let payload = ask(system::ask(&find(peer)?, &Ask::Snapshot(name))?)?;
-            let files = payload.get("result").and_then(|it| it.get("files")?.as_i64());
-            let files = files.unwrap_or_default();
-            print(&format!("kept {files} {}\n", if files == 1 { "file" } else { "files" }))
+            print(&kept(&payload))
         }
         args::Memory::Snapshots { json, state } => snapshots(json, &state),
         args::Memory::Restore { name, file, how } => {
@@ -125,6 +123,19 @@ fn changed(payload: &Value) -> String {
     let files = files.and_then(Value::elements).unwrap_or_default().iter();
     let names: Vec<&str> = files.filter_map(Value::as_str).collect();
     format!("changed {}\n", names.join(", "))
+}
+
+/// The files that a snapshot has, and those that it left out.
+fn kept(payload: &Value) -> String {
+    let result = payload.get("result").unwrap_or(&Value::Nil);
+    let files = result.get("files").and_then(Value::as_i64).unwrap_or_default();
+    let mut text = format!("kept {files} {}\n", if files == 1 { "file" } else { "files" });
+    if let Some(warning) = result.get("warning").and_then(Value::as_str) {
+        let left_out = result.get("left-out").and_then(Value::elements).unwrap_or_default();
+        let names: Vec<&str> = left_out.iter().filter_map(Value::as_str).collect();
+        text.push_str(&format!("{warning}: {}\n", names.join(", ")));
+    }
+    text
 }
 
 /// What the daemon said; what waits for a yes is not done yet.
