@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::record::{Hash, Number};
+use crate::spending::Spending;
 
 /// Longest name of a session, in bytes: it is typed, and it is part of every frame's meta.
 pub const MAX_SESSION_NAME: usize = 64;
@@ -35,6 +36,8 @@ pub struct Append {
     pub checkpoint: Option<Checkpoint>,
     /// When the session wants to be woken next.
     pub wake: Option<Wake>,
+    /// What of somebody's budget is used up with it.
+    pub spent: Option<Spending>,
 }
 
 /// A session to begin.

@@ -58,6 +58,20 @@ pub enum Error {
         /// The version that can be read here.
         known: u32,
     },
+    /// A repair was interrupted while files were exchanged.
+    #[error("a repair of the record was interrupted")]
+    RepairInterrupted,
+    /// The past of the user's files follows from records that are not there.
+    #[error(
+        "record.db ends with record {found}, but memory.db knows record {known}: the record was \
+         removed, emptied or replaced by an older copy"
+    )]
+    Behind {
+        /// The last record that is there; 0 without any.
+        found: u64,
+        /// The last one that is known of.
+        known: u64,
+    },
     /// No session has this name.
     #[error("no session `{0}`")]
     NoSession(Box<str>),
@@ -218,6 +232,14 @@ pub enum Flaw {
     /// The rows that say which session records are of leave it out, or give it to another one.
     #[error("is not where its session looks for it: the tables of places disagree with the record")]
     Place,
+    /// It stands for records that are gone, and nothing in the chain says that this was done.
+    #[error("stands for compacted records, and no `compaction` record vouches for it")]
+    Unvouched,
+    /// A head that was kept elsewhere is among records that are gone.
+    #[error(
+        "was compacted: a head that was kept before that can no longer be compared; keep a new one"
+    )]
+    Compacted,
     /// It was put in where none was written.
     #[error("was added")]
     Added,

@@ -20,6 +20,23 @@ pub const POINTS: &[&str] = &[
     "store.scrubbed",
 ];
 
+/// The points that compacting passes, in order.
+pub const COMPACT_POINTS: &[&str] = &[
+    "store.compact",
+    "store.compacted",
+    "store.compact.sessions",
+    "store.vacuum",
+    "store.vacuumed",
+];
+
+/// The points that opening a record passes that is not there yet, or of an older version.
+pub const OPEN_POINTS: &[&str] =
+    &["store.open.protected", "store.open.logged", "store.open.migrated", "store.open.created"];
+
+/// The points that a repair passes, in order.
+pub const REPAIR_POINTS: &[&str] =
+    &["repair.built", "repair.ready", "repair.aside", "repair.exchanged"];
+
 /// The points that the shelf passes when a file is put on it.
 pub const SHELF_POINTS: &[&str] = &["shelf.begin", "shelf.commit", "shelf.committed"];
 

@@ -21,6 +21,15 @@ pub(crate) const KIND: &str = "forgot";
 /// How the body of such a record begins when a whole session was forgotten.
 pub(crate) const WHOLE_SESSION: &str = "(:session ";
 
+/// How the body of one begins when many were: the numbers of their first records follow.
+pub(crate) const MANY_SESSIONS: &str = "(:sessions (";
+
+/// Most sessions that one such record names.
+const SESSIONS_PER_RECORD: usize = 256;
+
+/// How the body of one begins when many records were, by their numbers.
+pub(crate) const MANY_RECORDS: &str = "(:records (";
+
 /// How long to wait for readers of old pages: each reads for milliseconds, and the writer waits.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -64,6 +73,45 @@ impl Store {
             say(batch, by, first, format!("{WHOLE_SESSION}\"{name}\")"))
         })?;
         self.after_forgetting(number)
+    }
+
+    /// Forgets many sessions, as [`Store::forget_session`] does one; a few hundred of them share a `forgot`
+    /// record. Those that are not there or forgotten already are passed over. How many were forgotten.
+    ///
+    /// # Errors
+    ///
+    /// Those that came before are forgotten.
+    pub fn forget_sessions(&mut self, names: &[Box<str>], by: &By) -> Result<u64, Error> {
+        let mut forgotten = 0;
+        for names in names.chunks(SESSIONS_PER_RECORD) {
+            forgotten += self.forget_some(names, by)?;
+        }
+        Ok(forgotten)
+    }
+
+    fn forget_some(&mut self, names: &[Box<str>], by: &By) -> Result<u64, Error> {
+        let (firsts, number) = self.transact(1, 0, |batch| {
+            batch.settle()?;
+            let mut firsts = Vec::new();
+            for name in names {
+                let session = match find_session(batch, name) {
+                    Err(Error::NoSession(_) | Error::AlreadyForgotten(_)) => continue,
+                    session => session?,
+                };
+                destroy_session(batch, session)?;
+                batch.unknow(name);
+                firsts.push(first_record(batch, session)?.unwrap_or(Number(0)).to_string());
+            }
+            if firsts.is_empty() {
+                return Ok((0, None));
+            }
+            let body = format!("{MANY_SESSIONS}{}))", firsts.join(" "));
+            Ok((firsts.len() as u64, Some(say(batch, by, None, body)?)))
+        })?;
+        if let Some(number) = number {
+            self.after_forgetting(number)?;
+        }
+        Ok(firsts)
     }
 
     /// Destroys the salt of one record, so that nobody can read it or its receipt again.
@@ -185,6 +233,9 @@ fn first_record(batch: &Batch<'_>, session: i64) -> Result<Option<Number>, Error
 fn destroy_record(batch: &Batch<'_>, number: Number) -> Result<(), Error> {
     let connection = batch.connection();
     let forgotten = match leaf::whose(connection, int(number.0))? {
+        None if is_compacted(connection, number)? => {
+            return Err(Error::AlreadyForgotten(number.to_string().into()));
+        }
         None => return Err(Error::NoRecord(number)),
         Some((0, _)) => return Err(Error::NotSealed(number.to_string().into())),
         Some((session, _)) => {
@@ -211,6 +262,16 @@ fn destroy_record(batch: &Batch<'_>, number: Number) -> Result<(), Error> {
     }
     connection.execute("UPDATE salt SET salts = ?2 WHERE first = ?1", params![first, salts])?;
     Ok(())
+}
+
+/// Whether a record was taken away after it was forgotten.
+fn is_compacted(connection: &rusqlite::Connection, number: Number) -> Result<bool, Error> {
+    let (at, mut found) = (int(number.0), false);
+    let _ = leaf::each_reaching(connection, &(at..=at), &mut |raw| {
+        found = matches!(raw.stored, leaf::Stored::Compacted(_));
+        Ok(std::ops::ControlFlow::Break(()))
+    })?;
+    Ok(found)
 }
 
 /// Adds the record that says so, in the same transaction.

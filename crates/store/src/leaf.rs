@@ -10,6 +10,7 @@ use std::ops::{ControlFlow, RangeInclusive};
 use rusqlite::{Connection, Row, params};
 
 use crate::chain::Identity;
+use crate::compact::span;
 use crate::error::Error;
 use crate::record::Hash;
 use crate::varint;
@@ -31,6 +32,8 @@ const AROUND: usize = 3 + 32;
 const INLINE: u64 = 0;
 const BLOB: u64 = 1;
 const SHARED: u64 = 2;
+/// A record that stands for others, which are gone: what is known of them.
+const COMPACTED: u64 = 3;
 
 /// What a record says of itself besides its body.
 pub(crate) struct Facts<'a> {
@@ -70,6 +73,17 @@ impl Fields {
     /// The same with a [`Part`] and the rest of a body.
     pub(crate) fn shared(&mut self, length: usize, write: impl FnOnce(&mut Vec<u8>)) {
         self.body(SHARED, length, write);
+    }
+
+    /// The same with the span of the records that this one stands for.
+    pub(crate) fn compacted(&mut self, span: &[u8]) {
+        self.body(COMPACTED, span.len(), |bytes| bytes.extend_from_slice(span));
+    }
+
+    /// Ends a record that stands for others, which follow the one with this hash. Its fields.
+    pub(crate) fn end_compacted(&mut self, prev: Hash) -> &[u8] {
+        self.0.extend_from_slice(prev.as_bytes());
+        &self.0
     }
 
     /// The same with the hash of the blob that has the body.
@@ -130,18 +144,14 @@ impl Leaf {
         if self.records.is_empty() {
             self.first = number;
         }
-        varint::write(&mut self.records, fields.0.len() as u64);
-        self.records.extend_from_slice(&fields.0);
-        self.records.extend_from_slice(hash.as_bytes());
+        write_entry(&mut self.records, &fields.0, hash);
         Ok(())
     }
 
     /// Puts it into the table, unless it is empty, which it then is.
     pub(crate) fn put(&mut self, connection: &Connection) -> Result<(), Error> {
         if !self.records.is_empty() {
-            connection
-                .prepare_cached("INSERT INTO record (first, records) VALUES (?1, ?2)")?
-                .execute(params![self.first.cast_signed(), self.records])?;
+            insert(connection, self.first.cast_signed(), &self.records)?;
             self.records.clear();
         }
         Ok(())
@@ -157,6 +167,8 @@ pub(crate) enum Stored<'a> {
     Blob(&'a [u8]),
     /// A [`Part`], and what of it does not stand in another record.
     Shared(&'a [u8]),
+    /// It stands for records that were compacted: their span, see `compact/span.rs`.
+    Compacted(&'a [u8]),
 }
 
 /// Where the part of a body is that stands in another one.
@@ -220,6 +232,43 @@ pub(crate) struct Raw<'a> {
     pub(crate) rest: &'a [u8],
 }
 
+impl Raw<'_> {
+    /// Number of the last record that it stands for: its own, unless others were compacted into it.
+    pub(crate) fn end(&self) -> i64 {
+        match self.stored {
+            Stored::Compacted(span) => {
+                span::end(span).map_or(self.number, |end| end.max(self.number))
+            }
+            _ => self.number,
+        }
+    }
+
+    /// Appends it as it lies in a leaf.
+    pub(crate) fn write(&self, bytes: &mut Vec<u8>) {
+        write_entry(bytes, self.fields, &self.hash);
+    }
+
+    /// How many bytes it takes in a leaf.
+    pub(crate) fn bytes(&self) -> usize {
+        self.fields.len() + AROUND
+    }
+}
+
+/// Appends a record as it lies in a leaf: the length of its fields, the fields, the hash.
+pub(crate) fn write_entry(bytes: &mut Vec<u8>, fields: &[u8], hash: &Hash) {
+    varint::write(bytes, fields.len() as u64);
+    bytes.extend_from_slice(fields);
+    bytes.extend_from_slice(hash.as_bytes());
+}
+
+/// Puts a leaf into the table.
+pub(crate) fn insert(connection: &Connection, first: i64, records: &[u8]) -> Result<(), Error> {
+    connection
+        .prepare_cached("INSERT INTO record (first, records) VALUES (?1, ?2)")?
+        .execute(params![first, records])?;
+    Ok(())
+}
+
 /// The records of a leaf, in order. Bytes that are not of records are told once, in the place of the rest.
 pub(crate) struct Records<'a>(&'a [u8]);
 
@@ -262,6 +311,7 @@ fn read(bytes: &[u8]) -> Option<(Raw<'_>, &[u8])> {
         INLINE => Stored::Inline(body),
         BLOB => Stored::Blob(body),
         SHARED => Stored::Shared(body),
+        COMPACTED => Stored::Compacted(body),
         _ => return None,
     };
     let [seq, cause] = [seq, cause].map(|number| (number != 0).then_some(number));
@@ -313,12 +363,31 @@ pub(crate) fn each(
     range: &RangeInclusive<i64>,
     take: &mut dyn FnMut(&Raw<'_>) -> Result<ControlFlow<()>, Error>,
 ) -> Result<ControlFlow<()>, Error> {
+    each_of(connection, range, &|raw| range.contains(&raw.number), take)
+}
+
+/// The same, and a record that stands for some of the range though its own number is before that.
+pub(crate) fn each_reaching(
+    connection: &Connection,
+    range: &RangeInclusive<i64>,
+    take: &mut dyn FnMut(&Raw<'_>) -> Result<ControlFlow<()>, Error>,
+) -> Result<ControlFlow<()>, Error> {
+    let reaches = |raw: &Raw<'_>| raw.number <= *range.end() && raw.end() >= *range.start();
+    each_of(connection, range, &reaches, take)
+}
+
+fn each_of(
+    connection: &Connection,
+    range: &RangeInclusive<i64>,
+    wanted: &dyn Fn(&Raw<'_>) -> bool,
+    take: &mut dyn FnMut(&Raw<'_>) -> Result<ControlFlow<()>, Error>,
+) -> Result<ControlFlow<()>, Error> {
     let mut statement = connection.prepare_cached(WITHIN)?;
     let mut rows = statement.query(params![range.start(), range.end()])?;
     while let Some(row) = rows.next()? {
         for raw in of_row(row)?.1 {
             let raw = raw?;
-            if range.contains(&raw.number) && take(&raw)?.is_break() {
+            if wanted(&raw) && take(&raw)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }

@@ -10,6 +10,10 @@
 //! - [`copier`]: from the log beside the file into the file, meanwhile
 //! - [`reader`]: reading, also while the daemon writes
 //! - [`verify`]: is the record what was written?
+//! - [`compact`]: taking away what is forgotten, so that its room is given back
+//! - [`size`]: who takes how much room
+//! - [`spending`]: what principals have used of their budgets
+//! - [`repair`]: what can be read of a damaged record, in a new file
 //! - [`forget`]: destroying what can be destroyed without breaking the chain
 //! - [`shelf`]: files of shells, kept for a while, in a database of their own
 //! - [`memory`]: the user's files, changed safely, and all their versions, in a database of their own
@@ -43,6 +47,7 @@
 //! # }
 //! ```
 
+mod behind;
 mod beside;
 mod chain;
 mod error;
@@ -52,6 +57,7 @@ mod schema;
 mod seal;
 
 pub mod append;
+pub mod compact;
 pub mod copier;
 pub mod fault;
 pub mod forget;
@@ -60,7 +66,10 @@ pub mod memory;
 pub mod overlay;
 pub mod reader;
 pub mod record;
+pub mod repair;
 pub mod shelf;
+pub mod size;
+pub mod spending;
 pub mod store;
 mod tail;
 mod varint;
@@ -70,12 +79,16 @@ pub use append::{
     Append, Cause, Checkpoint, Draft, NewSession, Numbers, Open, Receipt, Shared, Wake,
     valid_session_name,
 };
+pub use compact::{Compaction, CompactionReport};
 pub use copier::Copier;
 pub use error::{Broken, Error, Flaw, Refusal};
 pub use forget::{By, Forgotten};
 pub use overlay::{NewOverlay, OverlayRow, Overlays};
 pub use reader::{Loaded, OpenRow, Reader, ReceiptRow, SessionRow, Waiting};
 pub use record::{Body, Filter, Hash, Head, Number, Record, hash_text};
+pub use repair::{RepairReport, repair};
 pub use shelf::{FileName, Kept, NewFile, Put, Room, Shelf};
+pub use size::{RecordSize, SizeRow};
+pub use spending::Spending;
 pub use store::{Options, Store};
 pub use verify::Verified;

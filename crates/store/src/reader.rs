@@ -2,6 +2,7 @@
 //! daemon writes. Each call sees one moment of the record. Opens what was sealed, as long as its key
 //! exists; changes nothing.
 
+mod gaps;
 mod opener;
 
 use std::ops::{ControlFlow, RangeInclusive};
@@ -10,7 +11,7 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use crate::error::Error;
-use crate::leaf::{self, Raw};
+use crate::leaf::{self, Raw, Stored};
 use crate::places::{self, Packed};
 use crate::record::{Filter, Hash, Head, Number, Record};
 use crate::schema::{self, count, int};
@@ -161,14 +162,20 @@ impl Reader {
         Ok(page.records)
     }
 
-    /// One record.
+    /// One record; for one that was compacted, the `compacted` record that stands for it and others.
     ///
     /// # Errors
     ///
     /// When the file cannot be read.
     pub fn record(&self, number: Number) -> Result<Option<Record>, Error> {
-        let to = Filter { to: Some(number), ..Filter::default() };
-        Ok(self.records(Number(number.0.saturating_sub(1)), &to, 1)?.pop())
+        let moment = self.moment()?;
+        let (mut opener, mut found) = (Opener::new(&moment), None);
+        let at = int(number.0);
+        let _ = leaf::each_reaching(&moment, &(at..=at), &mut |raw| {
+            found = Some(opener.record(raw)?);
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(found)
     }
 
     /// Hands out the latest records of one kind, the last one first, at most `most`.
@@ -193,7 +200,8 @@ impl Reader {
     }
 
     /// The numbered records of a session after a seq, in order, at most `limit` or a page; empty when
-    /// there are none.
+    /// there are none. In the place of each that was compacted stands one that is erased: it has its seq,
+    /// and no number.
     ///
     /// # Errors
     ///
@@ -205,12 +213,21 @@ impl Reader {
         limit: usize,
     ) -> Result<Vec<Record>, Error> {
         let moment = self.moment()?;
-        let session = Whose::find(&moment, session)?;
-        let from = session.milestone(&moment, after_seq)?;
+        let whose = Whose::find(&moment, session)?;
+        let from = whose.milestone(&moment, after_seq)?;
         let mut page = Page::new(&moment, limit, &|_| true);
         let stretch = Stretch { numbers: from..=i64::MAX, after_seq: Some(int(after_seq)) };
-        session.each(&moment, &stretch, &mut |raw| page.take(raw))?;
-        Ok(page.records)
+        let mut is_full = false;
+        whose.each(&moment, &stretch, &mut |raw| {
+            let next = page.take(raw)?;
+            is_full = next.is_break();
+            Ok(next)
+        })?;
+        let mut records = page.records;
+        if !is_full && let Some(row) = whose.row(&moment)? {
+            gaps::fill_end(&mut records, session, after_seq, &row);
+        }
+        Ok(gaps::fill(records, session, after_seq, limit.min(MAX_PAGE)))
     }
 
     /// All sessions, oldest first, forgotten ones included.
@@ -376,12 +393,15 @@ impl Whose {
         take: &mut dyn FnMut(&Raw<'_>) -> Result<ControlFlow<()>, Error>,
     ) -> Result<(), Error> {
         let Stretch { numbers: range, after_seq } = stretch;
-        let wanted = |raw: &Raw<'_>| {
-            raw.session == self.id && after_seq.is_none_or(|after| raw.seq > Some(after))
+        let wanted = |raw: &Raw<'_>| match (raw.stored, after_seq) {
+            (Stored::Compacted(_), after) => after.is_none() && range.contains(&raw.number),
+            (_, None) => raw.session == self.id,
+            (_, Some(after)) => raw.session == self.id && raw.seq > Some(*after),
         };
         let mut hand_out = |numbers: &mut dyn Iterator<Item = i64>| {
             for (first, last) in places::runs(numbers.filter(|number| range.contains(number))) {
-                let done = leaf::each(connection, &(first..=last), &mut |raw| match wanted(raw) {
+                let run = first..=last;
+                let done = leaf::each_reaching(connection, &run, &mut |raw| match wanted(raw) {
                     true => take(raw),
                     false => Ok(ControlFlow::Continue(())),
                 })?;

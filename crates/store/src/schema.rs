@@ -3,7 +3,7 @@
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::error::Error;
+use crate::fault;
 use crate::seal;
 
 /// Name of the file in the state directory. SQLite puts `-wal` and `-shm` beside it.
@@ -19,9 +20,12 @@ pub(crate) const FILE: &str = "record.db";
 /// What SQLite appends to the name for the files that it keeps beside.
 const COMPANIONS: &[&str] = &["", "-wal", "-shm"];
 
-/// Version of the tables, in `user_version`. A file with another one is refused: no version was
-/// released before this one.
-pub(crate) const VERSION: u32 = 4;
+/// Version of the tables, in `user_version`. A newer one is refused, and one older than [`OLDEST`].
+pub(crate) const VERSION: u32 = 5;
+
+/// Oldest version that can be read. A writer brings it up to date: it lacks the table of spending, and
+/// has no compacted records.
+const OLDEST: u32 = 4;
 
 /// `brdl`, in the file's header: tells a record from any other database.
 const APPLICATION_ID: i32 = 0x6272_646c;
@@ -135,6 +139,12 @@ CREATE TABLE open_effect (
   PRIMARY KEY (session, effect)
 ) STRICT, WITHOUT ROWID;
 
+INSERT INTO session (id, name, owner, created) VALUES (0, '', '', 0);
+";
+
+/// Triggers that keep records from being changed by accident. Compacting takes them away, and puts them
+/// back before it commits.
+pub(crate) const GUARDS: &str = "
 CREATE TRIGGER record_is_not_edited BEFORE UPDATE ON record
 BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END;
 CREATE TRIGGER record_is_not_deleted BEFORE DELETE ON record
@@ -143,14 +153,30 @@ CREATE TRIGGER blob_is_not_edited BEFORE UPDATE ON blob
 BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END;
 CREATE TRIGGER blob_is_not_deleted BEFORE DELETE ON blob
 BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END;
+";
 
-INSERT INTO session (id, name, owner, created) VALUES (0, '', '', 0);
+/// The same triggers, taken away.
+pub(crate) const NO_GUARDS: &str = "
+DROP TRIGGER IF EXISTS record_is_not_edited;
+DROP TRIGGER IF EXISTS record_is_not_deleted;
+DROP TRIGGER IF EXISTS blob_is_not_edited;
+DROP TRIGGER IF EXISTS blob_is_not_deleted;
+";
+
+/// Table that version 4 did not have: what principals have used of their budgets, see `spending.rs`.
+const SPENT: &str = "
+CREATE TABLE spent (
+  principal TEXT PRIMARY KEY NOT NULL,
+  bytes     INTEGER NOT NULL,            -- used up
+  at        INTEGER NOT NULL             -- at this time
+) STRICT, WITHOUT ROWID;
 ";
 
 /// Opens the file for writing, makes it if it is not there, and protects it.
 pub(crate) fn open_writer(dir: &Path) -> Result<Connection, Error> {
     let path = dir.join(FILE);
     protect(&path)?;
+    fault::point("store.open.protected");
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(&path, flags)?;
     connection.busy_timeout(BUSY)?;
@@ -163,6 +189,7 @@ pub(crate) fn open_writer(dir: &Path) -> Result<Connection, Error> {
         connection.pragma_update(None, "page_size", PAGE)?;
     }
     connection.pragma_update(None, "journal_mode", "WAL")?;
+    fault::point("store.open.logged");
     connection.pragma_update_and_check(None, "journal_size_limit", MAX_LOG, |_| Ok(()))?;
     let page: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
     let pages = FULL_LOG / page.max(1);
@@ -173,9 +200,12 @@ pub(crate) fn open_writer(dir: &Path) -> Result<Connection, Error> {
     connection.pragma_update(None, "trusted_schema", false)?;
     // So that REPLACE cannot go around the triggers.
     connection.pragma_update(None, "recursive_triggers", true)?;
-    if version == 0 {
-        create(&mut connection)?;
+    match version {
+        0 => create(&mut connection)?,
+        VERSION => {}
+        _ => bring_up_to_date(&mut connection)?,
     }
+    fault::point("store.open.created");
     Ok(connection)
 }
 
@@ -236,7 +266,7 @@ fn version(connection: &Connection, path: &Path) -> Result<u32, Error> {
         (APPLICATION_ID, found, _) if found > VERSION => {
             Err(Error::Newer { found, known: VERSION })
         }
-        (APPLICATION_ID, VERSION, _) => Ok(VERSION),
+        (APPLICATION_ID, found, _) if found >= OLDEST => Ok(found),
         (APPLICATION_ID, found, _) if found > 0 => Err(Error::Older { found, known: VERSION }),
         _ => Err(Error::Foreign { path: path.into() }),
     }
@@ -246,12 +276,24 @@ fn create(connection: &mut Connection) -> Result<(), Error> {
     let origin: [u8; 32] = seal::random()?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute_batch(TABLES)?;
+    transaction.execute_batch(GUARDS)?;
+    transaction.execute_batch(SPENT)?;
     transaction.execute(
         "INSERT INTO meta (only, origin, unscrubbed, settled) VALUES (1, ?1, 0, 0)",
         [&origin[..]],
     )?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.commit()?;
+    Ok(())
+}
+
+/// Adds what a file of an older version lacks.
+fn bring_up_to_date(connection: &mut Connection) -> Result<(), Error> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    transaction.execute_batch(SPENT)?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    fault::point("store.open.migrated");
     transaction.commit()?;
     Ok(())
 }
@@ -285,6 +327,12 @@ pub(crate) fn protect(path: &Path) -> Result<(), Error> {
 /// Flags with which a file of the state folder is opened: never through a link.
 pub(crate) fn no_follow() -> i32 {
     i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default()
+}
+
+/// Makes a folder that nobody but its owner may enter.
+pub(crate) fn make_private(folder: &Path) -> Result<(), Error> {
+    let made = fs::DirBuilder::new().mode(0o700).create(folder);
+    made.map_err(|source| Error::Io { path: folder.into(), source })
 }
 
 /// The file and those that SQLite keeps beside it, whether they are there or not.

@@ -11,10 +11,12 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use crate::append::{Append, Numbers};
+use crate::behind;
 use crate::error::Error;
 use crate::fault;
 use crate::reader::Reader;
 use crate::record::Head;
+use crate::repair;
 use crate::schema;
 
 pub(crate) use batch::Batch;
@@ -66,8 +68,11 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Error::Newer`] and [`Error::Foreign`] leave the file as it is.
+    /// [`Error::Newer`] and [`Error::Foreign`] leave the file as it is; so does [`Error::Behind`], when the
+    /// past of the user's files knows more of the record than is there.
     pub fn open(dir: &Path, options: &Options) -> Result<Self, Error> {
+        repair::check(dir)?;
+        behind::check(dir)?;
         let connection = schema::open_writer(dir)?;
         let max_bytes = options.max_bytes;
         let mut store =
@@ -192,6 +197,15 @@ impl Store {
             Some(false) => self.limit_bytes(self.max_bytes),
             Some(true) => self.limit_pages(1),
         }
+    }
+
+    /// Lets everything be looked up anew.
+    pub(crate) fn forget_known(&mut self) {
+        self.known = None;
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
     }
 
     pub(crate) fn connection(&self) -> &Connection {

@@ -5,13 +5,17 @@
 mod places;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
 use self::places::Places;
+use crate::compact::apply::digest_of;
+use crate::compact::span::Span;
+use crate::compact::{COMPACTION, vouched_for};
 use crate::error::{Broken, Error, Flaw};
 use crate::forget;
-use crate::leaf::{self, Raw, Records};
+use crate::leaf::{self, Raw, Records, Stored};
 use crate::reader::{Opened, Opener, Reader};
 use crate::record::{Hash, Head, Number};
 use crate::schema::{count, int};
@@ -30,6 +34,8 @@ pub struct Verified {
     pub sessions: u64,
     /// How many records cannot be read any more, because they were forgotten.
     pub erased: u64,
+    /// How many records are gone, because they were compacted after that.
+    pub compacted: u64,
 }
 
 impl Reader {
@@ -49,6 +55,9 @@ impl Reader {
         let mut check = Check::new(self.origin()?, kept);
         loop {
             let moment = self.moment()?;
+            if check.is_overtaken(&moment)? {
+                check = Check::new(self.origin()?, kept);
+            }
             let more = check.page(&moment).map_err(|error| check.place(error))?;
             progress(count(check.last), count(check.last.max(last_leaf(&moment)?)));
             if !more {
@@ -59,6 +68,61 @@ impl Reader {
     }
 }
 
+/// Records from the first one on that fit each other, however it is with what follows.
+pub(crate) struct SoundPrefix {
+    /// Number and hash of the last of them.
+    pub(crate) last: i64,
+    /// What is wrong with the next one; `None` at the end of the record.
+    pub(crate) flaw: Option<Broken>,
+    /// Sessions that they are of, the daemon itself among them.
+    pub(crate) sessions: BTreeMap<i64, Seen>,
+    /// Those whose bodies cannot be opened, and no `forgot` record says why.
+    pub(crate) unreadable: BTreeSet<i64>,
+    /// First records of sessions that cannot be opened, and no `forgot` record says why.
+    pub(crate) keyless: BTreeSet<i64>,
+    /// Those that stand for compacted ones, and no `compaction` record says why.
+    pub(crate) unvouched: BTreeMap<i64, (i64, String)>,
+}
+
+/// Reads records as long as they fit each other.
+pub(crate) fn sound_prefix(connection: &Connection, origin: Hash) -> Result<SoundPrefix, Error> {
+    let mut check = Check { unreadable: Some(Vec::new()), ..Check::new(origin, None) };
+    let flaw = loop {
+        match check.page(connection).map_err(|error| check.place(error)) {
+            Ok(true) => {}
+            Ok(false) => break None,
+            Err(Error::Broken(broken)) => break Some(broken),
+            Err(error) => return Err(error),
+        }
+    };
+    let mut unreadable: BTreeSet<i64> =
+        check.unreadable.take().unwrap_or_default().into_iter().collect();
+    unreadable.extend(check.lost_records.iter().flat_map(|(of, first)| [*of, *first]));
+    unreadable.extend(torn_off(connection, check.last)?);
+    unreadable.retain(|number| *number <= check.last);
+    Ok(SoundPrefix {
+        last: check.last,
+        flaw,
+        sessions: check.sessions,
+        unreadable,
+        keyless: check.lost_sessions,
+        unvouched: check.unvouched,
+    })
+}
+
+/// Records up to this one that share a part with one behind it.
+fn torn_off(connection: &Connection, last: i64) -> Result<Vec<i64>, Error> {
+    let (mut opener, mut torn) = (Opener::new(connection), Vec::new());
+    let near = last.saturating_sub(PAGE).max(1)..=last;
+    let _ = leaf::each(connection, &near, &mut |raw| {
+        if opener.shares_with(raw)?.is_some_and(|other| other > last) {
+            torn.push(raw.number);
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(torn)
+}
+
 /// What was seen so far.
 struct Check {
     kept: Option<Head>,
@@ -67,12 +131,17 @@ struct Check {
     hash: Hash,
     sessions: BTreeMap<i64, Seen>,
     erased: u64,
+    compacted: u64,
+    /// Records that stand for compacted ones, with their digests: a `compaction` record must vouch for them.
+    unvouched: BTreeMap<i64, (i64, String)>,
     /// Records without a salt, with the first one that cannot be read for it, and sessions without a key
     /// (by their first record): a `forgot` record must say so.
     lost_records: BTreeMap<i64, i64>,
     lost_sessions: BTreeSet<i64>,
     /// Later records that could not be read, with the first one that shares a part with each.
     unread: BTreeMap<i64, i64>,
+    /// Records whose bodies cannot be opened, where that is no reason to stop.
+    unreadable: Option<Vec<i64>>,
     /// Two tables that say whose the records are.
     settled: Places,
     salted: Places,
@@ -80,12 +149,12 @@ struct Check {
 
 /// What was seen of a session.
 #[derive(Default)]
-struct Seen {
-    first: i64,
-    records: i64,
-    head_seq: i64,
-    last: i64,
-    last_at: i64,
+pub(crate) struct Seen {
+    pub(crate) first: i64,
+    pub(crate) records: i64,
+    pub(crate) head_seq: i64,
+    pub(crate) last: i64,
+    pub(crate) last_at: i64,
 }
 
 impl Check {
@@ -96,9 +165,12 @@ impl Check {
             hash: origin,
             sessions: BTreeMap::new(),
             erased: 0,
+            compacted: 0,
+            unvouched: BTreeMap::new(),
             lost_records: BTreeMap::new(),
             lost_sessions: BTreeSet::new(),
             unread: BTreeMap::new(),
+            unreadable: None,
             settled: Places::settled(),
             salted: Places::salted(),
         }
@@ -121,6 +193,10 @@ impl Check {
                 }
                 None => more = false,
             }
+        }
+        if self.unreadable.is_some() {
+            // The tables are made anew.
+            return Ok(more);
         }
         self.settled.compare(moment, tail::settled(moment)?)?;
         self.salted.compare(moment, if more { i64::MAX } else { self.last })?;
@@ -155,6 +231,9 @@ impl Check {
             let flaw = if raw.number > number { Flaw::Missing } else { Flaw::Edited };
             return broken(number, flaw);
         }
+        if let Stored::Compacted(bytes) = raw.stored {
+            return self.compacted(raw, bytes);
+        }
         let Some(session) = opener.identity(raw.session)? else {
             return broken(number, Flaw::Session);
         };
@@ -181,6 +260,59 @@ impl Check {
         self.last = number;
         self.hash = hash;
         Ok(())
+    }
+
+    /// A record that stands for others. Its neighbors fit its hashes; that nobody else wrote it is for a later
+    /// record to say.
+    fn compacted(&mut self, raw: &Raw<'_>, bytes: &[u8]) -> Result<(), Error> {
+        let Some(span) = Span::read(raw.number, raw.hash, bytes) else {
+            return broken(raw.number, Flaw::Edited);
+        };
+        if raw.prev != self.hash {
+            return match raw.number {
+                1 => broken(1, Flaw::Edited),
+                number => broken(number - 1, Flaw::Replaced { expected: raw.prev }),
+            };
+        }
+        self.keep_head(span.from, span.first)?;
+        self.keep_head(span.to, span.last)?;
+        let kept = self.kept.map_or(0, |kept| int(kept.number.0));
+        if span.from < kept && kept < span.to {
+            return broken(kept, Flaw::Compacted);
+        }
+        for it in &span.sessions {
+            let seen = self.sessions.entry(it.session).or_default();
+            if it.seqs.0 != 0 && it.seqs.0 != seen.head_seq + 1 {
+                let expected = count(seen.head_seq + 1);
+                return broken(span.from, Flaw::Seq { expected, got: count(it.seqs.0) });
+            }
+            seen.head_seq = seen.head_seq.max(it.seqs.1);
+            seen.first = if seen.records == 0 { it.first } else { seen.first };
+            seen.records += int(it.records);
+            (seen.last, seen.last_at) = (it.last, it.last_at);
+        }
+        let digest = digest_of(raw.fields, &raw.hash).to_string();
+        self.unvouched.insert(span.from, (span.to, digest));
+        self.compacted += span.records();
+        let sessions: Vec<i64> = span.sessions.iter().map(|it| it.session).collect();
+        self.settled.see_gap(span.to, sessions);
+        self.salted.see_gap(span.to, Vec::new());
+        (self.last, self.hash) = (span.to, span.last);
+        Ok(())
+    }
+
+    /// Whether records that were looked at were compacted meanwhile, with some that were not.
+    fn is_overtaken(&self, moment: &Connection) -> Result<bool, Error> {
+        let (next, mut overtaken) = (self.last.saturating_add(1), false);
+        let damaged = leaf::each_reaching(moment, &(next..=next), &mut |raw| {
+            overtaken = raw.number < next;
+            Ok(ControlFlow::Break(()))
+        });
+        match damaged {
+            // What is damaged is found in its place.
+            Ok(_) | Err(Error::Damaged(_)) => Ok(overtaken),
+            Err(error) => Err(error),
+        }
     }
 
     fn keep_head(&self, number: i64, hash: Hash) -> Result<(), Error> {
@@ -222,6 +354,9 @@ impl Check {
                 self.erased += 1;
                 self.lost_records.entry(of).or_insert(raw.number);
             }
+            Opened::Wrong | Opened::NoOther(_) | Opened::NoBlob if self.unreadable.is_some() => {
+                self.unreadable.get_or_insert_default().push(raw.number);
+            }
             // If it is at fault, that one is named: it comes later.
             Opened::NoOther(number) if number > raw.number => {
                 self.unread.entry(number).or_insert(raw.number);
@@ -234,7 +369,26 @@ impl Check {
 
     /// A `forgot` record explains a loss, which always comes before it.
     fn hear(&mut self, raw: &Raw<'_>, text: &[u8]) {
+        if raw.session == 0 && raw.kind == COMPACTION.as_bytes() {
+            return self.vouch(text);
+        }
         if raw.session != 0 || raw.kind != forget::KIND.as_bytes() {
+            return;
+        }
+        if let Some(firsts) = text.strip_prefix(forget::MANY_SESSIONS.as_bytes()) {
+            let firsts = String::from_utf8_lossy(firsts);
+            let firsts = firsts.trim_end_matches(')').split(' ');
+            for first in firsts.filter_map(|first| first.parse::<i64>().ok()) {
+                self.lost_sessions.remove(&first);
+            }
+            return;
+        }
+        if let Some(numbers) = text.strip_prefix(forget::MANY_RECORDS.as_bytes()) {
+            let numbers = String::from_utf8_lossy(numbers);
+            let numbers = numbers.trim_end_matches(')').split(' ');
+            for number in numbers.filter_map(|number| number.parse::<i64>().ok()) {
+                self.lost_records.remove(&number);
+            }
             return;
         }
         let Some(cause) = raw.cause else { return };
@@ -242,6 +396,15 @@ impl Check {
             self.lost_sessions.remove(&cause);
         } else {
             self.lost_records.remove(&cause);
+        }
+    }
+
+    /// A `compaction` record vouches for those that it names, which always come before it.
+    fn vouch(&mut self, text: &[u8]) {
+        for (from, to, digest) in vouched_for(&String::from_utf8_lossy(text)) {
+            if self.unvouched.get(&from).is_some_and(|it| *it == (to, digest)) {
+                self.unvouched.remove(&from);
+            }
         }
     }
 
@@ -256,6 +419,9 @@ impl Check {
         let lost = lost.chain(&self.lost_sessions).min();
         if let Some(lost) = lost {
             return broken(*lost, Flaw::Unopened);
+        }
+        if let Some(unvouched) = self.unvouched.keys().next() {
+            return broken(*unvouched, Flaw::Unvouched);
         }
         self.compare_salts(moment)?;
         self.compare_sessions(moment)?;
@@ -288,7 +454,7 @@ impl Check {
 
     fn compare_sessions(&self, moment: &Connection) -> Result<(), Error> {
         let mut statement = moment.prepare_cached(
-            "SELECT id, records, head_seq, last, last_at FROM session ORDER BY id",
+            "SELECT id, records, head_seq, last, last_at, forgotten FROM session ORDER BY id",
         )?;
         let tails = tail::all(moment)?;
         let mut rows = statement.query([])?;
@@ -296,6 +462,10 @@ impl Check {
             let none = Seen::default();
             let seen = self.sessions.get(&row.get(0)?).unwrap_or(&none);
             let (records, head_seq) = (row.get(1)?, row.get(2)?);
+            if row.get(5)? && records == 0 && self.compacted > 0 {
+                // All that is left of it is its id.
+                continue;
+            }
             let mut told = Tail { records, head_seq, last: row.get(3)?, last_at: row.get(4)? };
             if told.last > self.last {
                 return broken(self.last + 1, Flaw::Missing);
@@ -345,6 +515,7 @@ impl Check {
             head: Head { number: Number(count(self.last)), hash: self.hash },
             sessions: self.sessions.keys().filter(|id| **id != 0).count() as u64,
             erased: self.erased,
+            compacted: self.compacted,
         }
     }
 }

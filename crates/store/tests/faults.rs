@@ -10,7 +10,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use bridle_store::fault::{MEMORY_POINTS, POINTS, SHELF_POINTS};
+use bridle_store::fault::{
+    COMPACT_POINTS, MEMORY_POINTS, OPEN_POINTS, POINTS, REPAIR_POINTS, SHELF_POINTS,
+};
 use bridle_store::memory::{self, Change, FilePath, Memory, Origin, Told, Wanted, Why};
 use bridle_store::{
     Append, By, Draft, Error, Filter, NewFile, NewSession, Number, Options, Put, Reader, Room,
@@ -32,6 +34,17 @@ fn main() {
         }
     }
     a_block_is_settled_whole_or_not_at_all();
+    for point in COMPACT_POINTS.iter().chain(POINTS) {
+        for nth in [1, 2, 4] {
+            compacting_dies_cleanly(point, nth);
+        }
+    }
+    for point in OPEN_POINTS {
+        opening_dies_cleanly(point);
+    }
+    for point in REPAIR_POINTS {
+        repairing_dies_cleanly(point);
+    }
     for point in SHELF_POINTS {
         a_file_is_there_whole_or_not_at_all(point);
     }
@@ -47,6 +60,113 @@ fn main() {
     a_full_disk_can_be_imitated();
 }
 
+/// Tells the child what to do instead of committing.
+const TASK: &str = "BRIDLE_TEST_TASK";
+
+fn by() -> By {
+    By { principal: "me".into(), at: 9 }
+}
+
+/// A record with two forgotten sessions among four, of 24 records, and what is readable in it.
+fn half_forgotten(dir: &Path) -> Vec<bridle_store::Record> {
+    let mut store = Store::open(dir, &Options::default()).unwrap();
+    let names = ["s0", "s1", "s2", "s3"];
+    for turn in 0..3 {
+        let appends: Vec<_> = names.map(|name| append(name, turn)).to_vec();
+        store.commit(&appends).unwrap();
+    }
+    store.forget_sessions(&["s1".into(), "s2".into()], &by()).unwrap();
+    readable(dir)
+}
+
+/// Records of sessions that can be read.
+fn readable(dir: &Path) -> Vec<bridle_store::Record> {
+    let records = Reader::open(dir).unwrap().records(Number(0), &Filter::default(), 999).unwrap();
+    let is_readable =
+        |it: &bridle_store::Record| !it.session.is_empty() && it.body.text().is_some();
+    records.into_iter().filter(is_readable).collect()
+}
+
+/// Dies while records are compacted: each run is there as it was, or replaced as a whole; to begin again ends it.
+fn compacting_dies_cleanly(point: &str, nth: u32) {
+    let dir = tempfile::tempdir().unwrap();
+    let before = half_forgotten(dir.path());
+    let fault = format!("{point}:{nth}");
+    let (_, last, signal) = run(dir.path(), &[("BRIDLE_FAULT", &*fault), (TASK, "compact")]);
+    assert!(signal == Some(9) || last == "done", "{fault}: {last} {signal:?}");
+    if nth == 1 && COMPACT_POINTS.contains(&point) {
+        assert_eq!(signal, Some(9), "{fault}");
+    }
+    check(dir.path(), 0, &fault);
+    assert_eq!(readable(dir.path()), before, "{fault}");
+    let mut store = Store::open(dir.path(), &Options::default()).unwrap();
+    store.compact(&by()).unwrap();
+    drop(store);
+    assert_eq!(readable(dir.path()), before, "{fault}");
+    let reader = Reader::open(dir.path()).unwrap();
+    assert_eq!(reader.verify(None, &mut |_, _| ()).unwrap().compacted, 12, "{fault}");
+    let beside: Vec<_> = fs::read_dir(dir.path())
+        .unwrap()
+        .map(|it| it.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.starts_with("record.db"))
+        .collect();
+    assert_eq!(beside, [] as [&str; 0], "{fault}: nothing lies beside");
+}
+
+/// Dies while a record is made, or one of the version before is brought up to date: the next start has it.
+fn opening_dies_cleanly(point: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let is_old = point == "store.open.migrated";
+    if is_old {
+        half_forgotten(dir.path());
+        let connection = rusqlite::Connection::open(dir.path().join("record.db")).unwrap();
+        connection.execute_batch("DROP TABLE spent; PRAGMA user_version = 4").unwrap();
+    }
+    let (_, last, signal) = run(dir.path(), &[("BRIDLE_FAULT", point), (TASK, "open")]);
+    assert_eq!(signal, Some(9), "{point}: {last}");
+    let head = check(dir.path(), if is_old { 25 } else { 0 }, point);
+    assert_eq!(head, if is_old { 25 } else { 0 }, "{point}");
+}
+
+/// Dies while a record is repaired: it is the damaged one, or to repair again ends with the new one; the damaged
+/// bytes are never gone.
+fn repairing_dies_cleanly(point: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    half_forgotten(dir.path());
+    let file = dir.path().join("record.db");
+    let connection = rusqlite::Connection::open(&file).unwrap();
+    connection
+        .execute_batch(
+            "DROP TRIGGER record_is_not_edited;
+             UPDATE record SET records = zeroblob(9) WHERE first = (SELECT max(first) FROM record);
+             PRAGMA wal_checkpoint(TRUNCATE)",
+        )
+        .unwrap();
+    drop(connection);
+    let damaged = fs::read(&file).unwrap();
+    let (_, last, signal) = run(dir.path(), &[("BRIDLE_FAULT", point), (TASK, "repair")]);
+    assert_eq!(signal, Some(9), "{point}: {last}");
+    let is_there = |bytes: &[u8]| {
+        fs::read_dir(dir.path()).unwrap().any(|it| {
+            let path = it.unwrap().path();
+            path.is_file() && fs::read(path).unwrap() == bytes
+        })
+    };
+    assert!(is_there(&damaged), "{point}");
+    let opened = Store::open(dir.path(), &Options::default());
+    match point {
+        "repair.built" => {}
+        _ => assert!(matches!(opened, Err(Error::RepairInterrupted)), "{point}: {opened:?}"),
+    }
+    drop(opened);
+    bridle_store::repair(dir.path(), &by()).unwrap();
+    assert!(is_there(&damaged), "{point}");
+    check(dir.path(), 24, point);
+    let folders =
+        fs::read_dir(dir.path()).unwrap().filter(|it| it.as_ref().unwrap().path().is_dir());
+    assert_eq!(folders.count(), 0, "{point}: nothing lies beside");
+}
+
 /// Commits and forgets, and says on standard output what was acknowledged.
 fn work(dir: &Path) {
     if std::env::var("BRIDLE_FAULT").is_ok_and(|name| name.starts_with("shelf")) {
@@ -60,7 +180,17 @@ fn work(dir: &Path) {
     if std::env::var("BRIDLE_FAULT").is_ok_and(|name| name.starts_with("memory")) {
         return edit(dir);
     }
+    if std::env::var_os(TASK).is_some_and(|task| task == "repair") {
+        bridle_store::repair(dir, &by()).unwrap();
+        return say("done");
+    }
     let mut store = Store::open(dir, &Options::default()).unwrap();
+    if let Some(task) = std::env::var_os(TASK) {
+        if task == "compact" {
+            store.compact(&by()).unwrap();
+        }
+        return say("done");
+    }
     if std::env::var_os(FILLED).is_some() {
         let begin = NewSession { name: "filled".into(), owner: "me".into(), at: 1 };
         let drafts = vec![Draft::new("filled", "tick", 5, "me", "()"); 1010];

@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::ReceiptRow;
 use crate::append::Receipt;
 use crate::chain::{self, Identity};
+use crate::compact::span::Span;
 use crate::error::Error;
 use crate::leaf::{self, Part, Raw, Records, Stored};
 use crate::places;
@@ -116,13 +117,49 @@ impl<'c> Opener<'c> {
             Stored::Inline(bytes) => self.unseal(raw, bytes.to_vec()),
             Stored::Blob(address) => match self.blob(address)? {
                 Some(bytes) => self.unseal(raw, bytes),
+                // What is forgotten need not be there.
+                None if self.is_destroyed(raw)? => Ok(Opened::NoSalt(raw.number)),
                 None => Ok(Opened::NoBlob),
             },
             Stored::Shared(bytes) => match self.unseal(raw, bytes.to_vec())? {
                 Opened::Text(bytes) => self.shared(raw, &bytes),
                 other => Ok(other),
             },
+            Stored::Compacted(bytes) => self.span(raw, bytes),
         }
+    }
+
+    /// Number of the record that a record shares a part with, if it does and can be read.
+    pub(crate) fn shares_with(&mut self, raw: &Raw<'_>) -> Result<Option<i64>, Error> {
+        let Stored::Shared(bytes) = raw.stored else { return Ok(None) };
+        let Opened::Text(bytes) = self.unseal(raw, bytes.to_vec())? else { return Ok(None) };
+        let part = Part::read(&bytes).map(|(part, _)| part.later);
+        Ok(part.map(|later| schema::int(count(raw.number).saturating_add(later))))
+    }
+
+    /// Whether nobody can read a record any more: its key or its salt is destroyed, or that of the record
+    /// that it shares a part with.
+    pub(crate) fn is_erased(&mut self, raw: &Raw<'_>) -> Result<bool, Error> {
+        if let Stored::Shared(_) = raw.stored {
+            return Ok(matches!(self.body(raw)?, Opened::NoKey | Opened::NoSalt(_)));
+        }
+        self.is_destroyed(raw)
+    }
+
+    fn is_destroyed(&mut self, raw: &Raw<'_>) -> Result<bool, Error> {
+        Ok(self.salt(raw.number)?.is_some_and(|salt| seal::is_destroyed(&salt)))
+    }
+
+    /// What is known of records that are compacted, with the names that their sessions still have.
+    fn span(&mut self, raw: &Raw<'_>, bytes: &[u8]) -> Result<Opened, Error> {
+        let Some(span) = Span::read(raw.number, raw.hash, bytes) else { return Ok(Opened::Wrong) };
+        let mut names = HashMap::new();
+        for it in &span.sessions {
+            let name = self.session(it.session)?.map(|session| session.name.clone());
+            names.insert(it.session, name.and_then(|name| String::from_utf8(name).ok()));
+        }
+        let text = span.text(|id| names.remove(&id).flatten());
+        Ok(Opened::Text(text.into_bytes()))
     }
 
     /// Puts a body together of which a part stands in another record.
@@ -135,8 +172,12 @@ impl<'c> Opener<'c> {
             return self.put_together(raw, part, own, &other);
         }
         let (connection, mut opened) = (self.connection, Opened::NoOther(number));
-        let found = leaf::each(connection, &(number..=number), &mut |other| {
-            opened = self.put_together(raw, part, own, other)?;
+        let found = leaf::each_reaching(connection, &(number..=number), &mut |other| {
+            opened = match other.stored {
+                // It was forgotten before that.
+                Stored::Compacted(_) => Opened::NoSalt(number),
+                _ => self.put_together(raw, part, own, other)?,
+            };
             Ok(ControlFlow::Break(()))
         });
         match found {
@@ -289,6 +330,11 @@ impl<'c> Opener<'c> {
             self.sessions.insert(id, session);
         }
         Ok(self.sessions.get(&id))
+    }
+
+    /// The salt of a record; `None` if there is none.
+    pub(crate) fn salt_of(&mut self, number: i64) -> Result<Option<Salt>, Error> {
+        self.salt(number)
     }
 
     fn salt(&mut self, number: i64) -> Result<Option<Salt>, Error> {

@@ -63,14 +63,14 @@ fn a_new_file_has_large_pages_and_an_old_one_keeps_its_own() {
 #[test]
 fn a_newer_record_is_refused_and_left_alone() {
     let dir = tempfile::tempdir().unwrap();
-    open_writer(dir.path()).unwrap().pragma_update(None, "user_version", 5).unwrap();
+    open_writer(dir.path()).unwrap().pragma_update(None, "user_version", 6).unwrap();
     let before = fs::read(dir.path().join(FILE)).unwrap();
     for opened in [open_writer(dir.path()), open_reader(dir.path())] {
         let error = opened.unwrap_err();
-        assert!(matches!(error, Error::Newer { found: 5, known: 4 }));
+        assert!(matches!(error, Error::Newer { found: 6, known: 5 }));
         assert_eq!(
             error.to_string(),
-            "the record has schema version `5`, expected at most `4`: use a newer bridle"
+            "the record has schema version `6`, expected at most `5`: use a newer bridle"
         );
     }
     assert_eq!(fs::read(dir.path().join(FILE)).unwrap(), before);
@@ -82,9 +82,30 @@ fn an_older_record_is_refused_and_left_alone() {
     open_writer(dir.path()).unwrap().pragma_update(None, "user_version", 3).unwrap();
     let before = fs::read(dir.path().join(FILE)).unwrap();
     for opened in [open_writer(dir.path()), open_reader(dir.path())] {
-        assert!(matches!(opened.unwrap_err(), Error::Older { found: 3, known: 4 }));
+        assert!(matches!(opened.unwrap_err(), Error::Older { found: 3, known: 5 }));
     }
     assert_eq!(fs::read(dir.path().join(FILE)).unwrap(), before);
+}
+
+/// Makes a file as version 4 was.
+fn make_version_4(dir: &std::path::Path) {
+    let connection = open_writer(dir).unwrap();
+    connection.execute_batch("DROP TABLE spent; PRAGMA user_version = 4").unwrap();
+}
+
+#[test]
+fn a_file_of_the_version_before_is_read_as_it_is_and_brought_up_to_date_by_a_writer() {
+    let dir = tempfile::tempdir().unwrap();
+    make_version_4(dir.path());
+    let version = |connection: &Connection| -> u32 {
+        connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
+    };
+    assert_eq!(version(&open_reader(dir.path()).unwrap()), 4);
+    assert_eq!(version(&open_writer(dir.path()).unwrap()), 5);
+    let reader = open_reader(dir.path()).unwrap();
+    assert_eq!(version(&reader), 5);
+    let spent: i64 = reader.query_row("SELECT count(*) FROM spent", [], |row| row.get(0)).unwrap();
+    assert_eq!(spent, 0);
 }
 
 #[test]

@@ -16,6 +16,7 @@ use crate::places;
 use crate::record::{Head, Number};
 use crate::schema::{BLOCK, MILESTONE, int};
 use crate::seal::{self, Label, Place, SALT, Salt, SessionKey};
+use crate::spending;
 
 /// Salts in one row: a kilobyte, so that several rows share a page of the file.
 const SALTS: usize = 64;
@@ -89,6 +90,9 @@ impl<'t> Batch<'t> {
         }
         if let Some(wake) = &append.wake {
             self.wake(wake)?;
+        }
+        if let Some(spent) = &append.spent {
+            spending::note(self.connection, spent)?;
         }
         fault::point("store.tables");
         Ok(numbers)

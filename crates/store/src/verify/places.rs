@@ -21,10 +21,18 @@ pub(super) struct Places {
     row: i64,
     /// The last record that a row has spoken of.
     last: i64,
-    /// Sessions of the records seen since.
-    sessions: VecDeque<i64>,
+    /// Records seen since.
+    seen: VecDeque<Seen>,
     /// The first record that is not where its session looks for it.
     flaw: Option<i64>,
+}
+
+/// What was seen next.
+enum Seen {
+    /// A record of a session.
+    Of(i64),
+    /// Records up to this one that were compacted, and the sessions that a row of their own names.
+    Gap(i64, Vec<i64>),
 }
 
 impl Places {
@@ -39,39 +47,75 @@ impl Places {
     }
 
     fn new(next_row: &'static str) -> Self {
-        Self { next_row, row: i64::MIN, last: 0, sessions: VecDeque::new(), flaw: None }
+        Self { next_row, row: i64::MIN, last: 0, seen: VecDeque::new(), flaw: None }
     }
 
     /// The next record is of this session.
     pub(super) fn see(&mut self, session: i64) {
         if self.flaw.is_none() {
-            self.sessions.push_back(session);
+            self.seen.push_back(Seen::Of(session));
+        }
+    }
+
+    /// The next records, up to this one, were compacted.
+    pub(super) fn see_gap(&mut self, to: i64, sessions: Vec<i64>) {
+        if self.flaw.is_none() {
+            self.seen.push_back(Seen::Gap(to, sessions));
         }
     }
 
     /// Goes through the rows for the records seen so far. There must be some for those up to `to`, and
     /// none beyond.
     pub(super) fn compare(&mut self, moment: &Connection, to: i64) -> Result<(), Error> {
-        while self.flaw.is_none() && self.last < to && !self.sessions.is_empty() {
+        while self.flaw.is_none() && self.last < to && !self.seen.is_empty() {
+            if let Some(Seen::Gap(..)) = self.seen.front() {
+                self.pass_gap(moment)?;
+                continue;
+            }
             let row = self.next_row(moment)?.filter(|(first, _)| *first == self.last + 1);
             let (first, packed) = row.unwrap_or_default();
             let told: Vec<i64> = Packed::new(first, &packed).map(|(_, session)| session).collect();
-            let pairs = told.iter().zip(&self.sessions);
-            let (seen, same) = (pairs.len(), pairs.take_while(|(told, seen)| told == seen).count());
+            let records = self.seen.iter().map_while(|it| match it {
+                Seen::Of(session) => Some(*session),
+                Seen::Gap(..) => None,
+            });
+            let records: Vec<i64> = records.take(told.len()).collect();
+            // A row may go on with the next page, but not into a gap.
+            let ends_at_gap = records.len() < told.len() && records.len() < self.seen.len();
+            let seen = records.len();
+            let same = told.iter().zip(&records).take_while(|(told, seen)| told == seen).count();
             let end = self.last + int(told.len() as u64);
             let beyond = (end > to).then_some(to.saturating_add(1));
-            let wrong = (same < seen || told.is_empty()).then(|| self.last + 1 + int(same as u64));
+            let wrong = (same < seen || told.is_empty() || ends_at_gap)
+                .then(|| self.last + 1 + int(same as u64));
             if wrong.or(beyond).is_some() {
                 self.flaw = wrong.or(beyond);
-                self.sessions.clear();
+                self.seen.clear();
             } else if seen < told.len() {
                 // The rest of it is of records that come with the next page.
                 break;
             } else {
-                self.sessions.drain(..seen);
+                self.seen.drain(..seen);
                 (self.row, self.last) = (first, end);
             }
         }
+        Ok(())
+    }
+
+    /// Goes over records that were compacted: none of them is told of, but their sessions may be.
+    fn pass_gap(&mut self, moment: &Connection) -> Result<(), Error> {
+        let Some(Seen::Gap(to, sessions)) = self.seen.pop_front() else { return Ok(()) };
+        if !sessions.is_empty() {
+            let row = self.next_row(moment)?.filter(|(first, _)| *first == self.last + 1);
+            let (first, packed) = row.unwrap_or_default();
+            if !Packed::new(first, &packed).map(|(_, session)| session).eq(sessions) {
+                self.flaw = Some(self.last + 1);
+                self.seen.clear();
+                return Ok(());
+            }
+            self.row = first;
+        }
+        self.last = to;
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test itself")]
 
 mod commit;
+mod compact;
 mod crash;
 mod forget;
 mod full;
@@ -10,6 +11,7 @@ mod leaves;
 mod memex;
 mod places;
 mod read;
+mod repair;
 mod shared;
 mod support;
 mod tamper;

@@ -1,0 +1,170 @@
+//! Plan of a step: which runs of records can be taken away, and what is known of them. Reads, and changes
+//! nothing. A record that stands for others already joins the run beside it.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ops::ControlFlow;
+
+use rusqlite::Connection;
+
+use super::span::{SessionSpan, Span};
+use super::{MAX_RECORDS_PER_STEP, MAX_RUNS_PER_STEP};
+use crate::error::Error;
+use crate::leaf::{self, Raw, Stored};
+use crate::reader::Opener;
+use crate::record::Hash;
+
+/// What one step does.
+pub(super) struct Plan {
+    pub(super) runs: Vec<Run>,
+    /// Where the next step begins.
+    pub(super) next: i64,
+    pub(super) is_last: bool,
+    /// Sessions of records that stay.
+    pub(super) staying: HashSet<i64>,
+}
+
+/// Records that follow each other and can all be taken away.
+pub(super) struct Run {
+    pub(super) span: Span,
+    /// Hash of the record before them.
+    pub(super) prev: Hash,
+    /// Time of the last.
+    pub(super) at: i64,
+    /// How many of them are records of their own, and were not taken away before.
+    pub(super) taken: u64,
+    /// Blobs that have their bodies.
+    pub(super) blobs: Vec<Vec<u8>>,
+    sessions: BTreeMap<i64, SessionSpan>,
+}
+
+/// Sessions that are forgotten.
+pub(super) fn forgotten_sessions(connection: &Connection) -> Result<HashSet<i64>, Error> {
+    let mut statement =
+        connection.prepare_cached("SELECT id FROM session WHERE forgotten = 1 AND id > 0")?;
+    let ids = statement.query_map([], |row| row.get(0))?;
+    Ok(ids.collect::<Result<_, _>>()?)
+}
+
+/// Plans a step that begins with a record.
+pub(super) fn make(connection: &Connection, from: i64) -> Result<Plan, Error> {
+    let moment = connection.unchecked_transaction()?;
+    let mut planner = Planner {
+        forgotten: forgotten_sessions(&moment)?,
+        opener: Opener::new(&moment),
+        run: None,
+        taken: 0,
+        plan: Plan { runs: Vec::new(), next: from, is_last: true, staying: HashSet::new() },
+    };
+    let _ = leaf::each(&moment, &(from..=i64::MAX), &mut |raw| planner.take(raw))?;
+    planner.close();
+    Ok(planner.plan)
+}
+
+struct Planner<'c> {
+    forgotten: HashSet<i64>,
+    opener: Opener<'c>,
+    /// The run that is still being followed.
+    run: Option<Run>,
+    taken: u64,
+    plan: Plan,
+}
+
+impl Planner<'_> {
+    fn take(&mut self, raw: &Raw<'_>) -> Result<ControlFlow<()>, Error> {
+        if self.taken >= MAX_RECORDS_PER_STEP || self.plan.runs.len() >= MAX_RUNS_PER_STEP {
+            // The next step goes on with the run that was not at its end, if there is one.
+            self.plan.next = self.run.as_ref().map_or(raw.number, |run| run.span.from);
+            self.plan.is_last = false;
+            return Ok(ControlFlow::Break(()));
+        }
+        if !matches!(raw.stored, Stored::Compacted(_)) && !self.is_gone(raw)? {
+            self.close();
+            self.plan.staying.insert(raw.session);
+            return Ok(ControlFlow::Continue(()));
+        }
+        let mut run = self.run.take().unwrap_or_else(|| Run::begin(raw));
+        if raw.number != run.span.from && raw.number != run.span.to.saturating_add(1) {
+            return Err(Error::Damaged(format!("record `{}` is out of order", raw.number).into()));
+        }
+        self.taken += run.add(raw, &self.forgotten)?;
+        self.run = Some(run);
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Whether nobody can read a record any more. Those of the daemon itself always can be.
+    fn is_gone(&mut self, raw: &Raw<'_>) -> Result<bool, Error> {
+        if raw.session == 0 {
+            return Ok(false);
+        }
+        Ok(self.forgotten.contains(&raw.session) || self.opener.is_erased(raw)?)
+    }
+
+    /// Ends the run, if it has something to take away.
+    fn close(&mut self) {
+        if let Some(mut run) = self.run.take().filter(|run| run.taken > 0) {
+            run.span.sessions = std::mem::take(&mut run.sessions).into_values().collect();
+            self.plan.runs.push(run);
+        }
+    }
+}
+
+impl Run {
+    fn begin(raw: &Raw<'_>) -> Self {
+        let span = Span {
+            from: raw.number,
+            to: raw.number,
+            first: raw.hash,
+            last: raw.hash,
+            forgotten: 0,
+            sessions: Vec::new(),
+        };
+        let (blobs, sessions) = Default::default();
+        Self { span, prev: raw.prev, at: raw.at, taken: 0, blobs, sessions }
+    }
+
+    /// Goes on with a record; how many are taken away by that.
+    fn add(&mut self, raw: &Raw<'_>, forgotten: &HashSet<i64>) -> Result<u64, Error> {
+        let earlier = match raw.stored {
+            Stored::Compacted(bytes) => Some(
+                Span::read(raw.number, raw.hash, bytes)
+                    .ok_or_else(|| Error::Damaged(format!("record `{}`", raw.number).into()))?,
+            ),
+            _ => None,
+        };
+        if let (Stored::Compacted(_), Some(earlier), true) =
+            (raw.stored, &earlier, raw.number == self.span.from)
+        {
+            self.span.first = earlier.first;
+        }
+        (self.span.to, self.span.last, self.at) = (raw.end(), raw.hash, raw.at);
+        if let Stored::Blob(address) = raw.stored {
+            self.blobs.push(address.to_vec());
+        }
+        let Some(earlier) = earlier else {
+            let seq = raw.seq.unwrap_or(0);
+            let (first, last, last_at) = (raw.number, raw.number, raw.at);
+            let one = SessionSpan {
+                session: raw.session,
+                first,
+                last,
+                records: 1,
+                seqs: (seq, seq),
+                last_at,
+            };
+            self.add_session(&one, forgotten);
+            self.taken += 1;
+            return Ok(1);
+        };
+        self.span.forgotten += earlier.forgotten;
+        earlier.sessions.iter().for_each(|it| self.add_session(it, forgotten));
+        Ok(0)
+    }
+
+    fn add_session(&mut self, span: &SessionSpan, forgotten: &HashSet<i64>) {
+        if forgotten.contains(&span.session) {
+            self.span.forgotten += span.records;
+            return;
+        }
+        self.sessions.entry(span.session).and_modify(|it| it.add(span)).or_insert(*span);
+    }
+}

@@ -1,0 +1,50 @@
+//! What principals have used of their budgets, kept in the same transaction as the records that used it, so that
+//! a restart gives nobody a new one. How large a budget is, and how it refills, is the daemon's business.
+
+use rusqlite::{Connection, params};
+
+use crate::error::Error;
+use crate::reader::Reader;
+use crate::schema::{count, int};
+
+/// Use of a budget at a time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spending {
+    /// Whose it is.
+    pub principal: Box<str>,
+    /// Bytes used up.
+    pub bytes: u64,
+    /// When, in milliseconds since the epoch.
+    pub at: i64,
+}
+
+/// Notes a use, in the place of an earlier one; nothing of what is paid back.
+pub(crate) fn note(connection: &Connection, spending: &Spending) -> Result<(), Error> {
+    let Spending { principal, bytes, at } = spending;
+    if *bytes == 0 {
+        connection
+            .prepare_cached("DELETE FROM spent WHERE principal = ?1")?
+            .execute([principal])?;
+        return Ok(());
+    }
+    connection
+        .prepare_cached("INSERT OR REPLACE INTO spent (principal, bytes, at) VALUES (?1, ?2, ?3)")?
+        .execute(params![principal, int(*bytes), at])?;
+    Ok(())
+}
+
+impl Reader {
+    /// All uses that were noted last.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read.
+    pub fn spendings(&self) -> Result<Vec<Spending>, Error> {
+        let moment = self.moment()?;
+        let mut statement = moment.prepare_cached("SELECT principal, bytes, at FROM spent")?;
+        let rows = statement.query_map([], |row| {
+            Ok(Spending { principal: row.get(0)?, bytes: count(row.get(1)?), at: row.get(2)? })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
