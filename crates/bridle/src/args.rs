@@ -125,9 +125,14 @@ pub(crate) enum Command {
         their state\ndirectory. A text copy (`bridle log mirror`) is yours to delete.\n\n\
         Examples:\n  \
         bridle forget work\n  \
-        bridle forget 4711 --yes"
+        bridle forget 4711 --yes\n  \
+        bridle forget --before 2026-01-01                        preview, and asks\n  \
+        bridle forget --anonymous --yes && bridle record compact  gives the room back"
     )]
     Forget(record::Forget),
+    /// See how large the record is, give room back, repair it
+    #[command(subcommand)]
+    Record(record::Upkeep),
     /// See, check, try and install policies: what is done, what is asked for, what is refused
     #[command(subcommand)]
     Policy(guard::Policy),

@@ -20,6 +20,7 @@ mod talk;
 mod text;
 mod token;
 mod up;
+mod upkeep;
 mod why;
 
 use std::io::{IsTerminal as _, Write as _};
@@ -45,6 +46,7 @@ pub(crate) fn run(command: Command) -> Result<Exit, Failure> {
         Command::Replay(args) => record::replay(&args),
         Command::Fork(args) => session::fork(args),
         Command::Forget(args) => session::forget(args),
+        Command::Record(verb) => upkeep::run(&verb),
         Command::Policy(verb) => policy::run(verb),
         Command::Why(args) => why::why(&args),
         Command::Effects(args) => why::effects(&args),

@@ -426,6 +426,26 @@ pub struct EngineLimits {
     /// Time for somebody to say yes or no to what the guard asks; over it the question is
     /// `expired`, which is no denial. Holds for sessions that begin from now on.
     pub approval: Duration,
+    /// What principals may have recorded.
+    pub record_budgets: RecordBudgets,
+}
+
+/// Bytes that principals may have recorded, each of its own; the owner of the daemon has no budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordBudgets {
+    /// At once, for whoever is known: programs of the own user without a key, tokens, certificates.
+    pub known: u64,
+    /// The same for all strangers together.
+    pub anonymous: u64,
+    /// What each budget gets back in a minute.
+    pub refill_per_minute: u64,
+}
+
+impl Default for RecordBudgets {
+    fn default() -> Self {
+        // A stranger cannot let the disk grow by 10 MiB in a minute, indexes and the log beside it included.
+        RecordBudgets { known: 256 << 20, anonymous: 2 << 20, refill_per_minute: 1 << 20 }
+    }
 }
 
 impl Default for EngineLimits {
@@ -441,6 +461,7 @@ impl Default for EngineLimits {
             readers: 4,
             // Whoever is asked in the evening answers in the morning.
             approval: Duration::from_secs(24 * 60 * 60),
+            record_budgets: RecordBudgets::default(),
         }
     }
 }

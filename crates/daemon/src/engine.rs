@@ -15,6 +15,7 @@
 //!   `context`: the same with `:target :context`, `overlay` among it
 //! - `workers`, `admin`: thoughts and acts outside of a session
 //! - `redact`: a State that does not quote what is forgotten
+//! - `spending`: what of the record's budgets is used
 //! - `keeper`, `readers`: the one writer of the record, and those who read it
 //! - `clock`, `wakes`: time
 //! - `facts`: what the daemon tells about itself
@@ -45,6 +46,7 @@ mod redact;
 mod refusals;
 mod session;
 mod settle;
+mod spending;
 mod sums;
 mod terms;
 mod wakes;

@@ -15,6 +15,7 @@
 //! - `proposed`: decisions with the payload that they were about
 //! - [`rehearse`]: what other policies would have said
 //! - [`forget`]: erasing when no daemon runs
+//! - [`upkeep`]: how large the record is; compacting and repairing it when no daemon runs
 
 mod body;
 mod error;
@@ -27,6 +28,7 @@ pub mod org;
 mod proposed;
 pub mod rehearse;
 pub mod replay;
+pub mod upkeep;
 pub mod why;
 
 use std::path::{Path, PathBuf};

@@ -37,7 +37,7 @@ pub struct Append {
     /// When the session wants to be woken next.
     pub wake: Option<Wake>,
     /// What of somebody's budget is used up with it.
-    pub spent: Option<Spending>,
+    pub spent: Option<Box<Spending>>,
 }
 
 /// A session to begin.

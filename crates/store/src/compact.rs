@@ -207,7 +207,7 @@ fn vouch(batch: &mut Batch<'_>, runs: &[Run], by: &By) -> Result<(), Error> {
 pub(crate) fn vouched_for(body: &str) -> Vec<(i64, i64, String)> {
     let Ok(tree) = bridle_sexp::read_one(body) else { return Vec::new() };
     let body = tree.root().to_value();
-    let ranges = body.get("ranges").and_then(|it| it.elements()).unwrap_or_default();
+    let ranges = body.get("ranges").and_then(bridle_sexp::Value::elements).unwrap_or_default();
     let range = |it: &bridle_sexp::Value| {
         let [from, to, digest] = it.elements()? else { return None };
         Some((from.as_i64()?, to.as_i64()?, digest.as_str()?.to_owned()))

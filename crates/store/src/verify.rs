@@ -232,7 +232,7 @@ impl Check {
             return broken(number, flaw);
         }
         if let Stored::Compacted(bytes) = raw.stored {
-            return self.compacted(raw, bytes);
+            return self.compacted(raw, bytes, opener);
         }
         let Some(session) = opener.identity(raw.session)? else {
             return broken(number, Flaw::Session);
@@ -264,7 +264,12 @@ impl Check {
 
     /// A record that stands for others. Its neighbors fit its hashes; that nobody else wrote it is for a later
     /// record to say.
-    fn compacted(&mut self, raw: &Raw<'_>, bytes: &[u8]) -> Result<(), Error> {
+    fn compacted(
+        &mut self,
+        raw: &Raw<'_>,
+        bytes: &[u8],
+        opener: &mut Opener<'_>,
+    ) -> Result<(), Error> {
         let Some(span) = Span::read(raw.number, raw.hash, bytes) else {
             return broken(raw.number, Flaw::Edited);
         };
@@ -281,6 +286,10 @@ impl Check {
             return broken(kept, Flaw::Compacted);
         }
         for it in &span.sessions {
+            if opener.identity(it.session)?.is_none() {
+                // Nothing is known of it any more, and other spans need not name it.
+                continue;
+            }
             let seen = self.sessions.entry(it.session).or_default();
             if it.seqs.0 != 0 && it.seqs.0 != seen.head_seq + 1 {
                 let expected = count(seen.head_seq + 1);

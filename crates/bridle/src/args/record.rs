@@ -185,10 +185,20 @@ pub(crate) struct Fork {
 }
 
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("forgettable").required(true).args(["what", "anonymous", "before"]))]
 pub(crate) struct Forget {
     /// A session by its name, or one record by its number
     #[arg(value_name = "SESSION|RECORD")]
-    pub(crate) what: String,
+    pub(crate) what: Option<String>,
+    /// All sessions that nobody known began; no daemon may run
+    #[arg(long)]
+    pub(crate) anonymous: bool,
+    /// All sessions last used before this day or time (UTC), or so long ago; no daemon may run
+    #[arg(long, value_name = "DATE|AGO")]
+    pub(crate) before: Option<String>,
+    /// One JSON object, with --anonymous or --before: what would be forgotten, or was
+    #[arg(long, conflicts_with = "what")]
+    pub(crate) json: bool,
     /// It is a session's name, even if it looks like a number
     #[arg(long)]
     pub(crate) session: bool,
@@ -200,4 +210,60 @@ pub(crate) struct Forget {
     pub(crate) state: Option<String>,
     #[command(flatten)]
     pub(crate) peer: Peer,
+}
+
+/// `bridle record`: the file itself.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Upkeep {
+    /// Show how much room the record takes: by principal, session and kind
+    #[command(after_help = "Works while the daemon runs and when it does not.\n\n\
+        Examples:\n  bridle record size\n  bridle record size --json")]
+    Size(Size),
+    /// Give the room of forgotten records back to the disk; no daemon may run
+    #[command(
+        after_help = "Forget first what is to go: a `compacted` record takes its place, and `bridle log verify` still \
+        passes.\n\n\
+        Examples:\n  \
+        bridle forget --before 2026-01-01 && bridle record compact\n  \
+        bridle forget --anonymous --yes && bridle record compact --json"
+    )]
+    Compact(Compact),
+    /// Keep what can be read of a damaged record, and put the damaged file aside; no daemon may run
+    #[command(
+        after_help = "Everything before the first damaged record is kept; what follows is gone, and so are bodies that \
+        cannot be\nopened. The damaged file stays as record.db.damaged-TIME. A record that is whole is left alone. \
+        Where record.db\nis missing or older than memory.db, a new beginning is made of what is there.\n\n\
+        Examples:\n  bridle record repair --dry-run\n  bridle record repair --json"
+    )]
+    Repair(Repair),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Size {
+    /// One JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compact {
+    /// One JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Repair {
+    /// Only say what would be kept and what is gone
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// One JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) state: StateDir,
 }

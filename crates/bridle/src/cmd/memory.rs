@@ -2,7 +2,7 @@
 //! read without a daemon; changes are made by the daemon, as its policies say.
 
 mod edit;
-mod time;
+pub(super) mod time;
 
 use std::fmt::Write as _;
 

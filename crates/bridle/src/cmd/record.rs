@@ -95,6 +95,9 @@ fn verify(args: &args::Verify) -> Result<Exit, Failure> {
     if verified.erased > 0 {
         text.push_str(&format!("{} of them are forgotten and cannot be read\n", verified.erased));
     }
+    if verified.compacted > 0 {
+        text.push_str(&format!("{} of them were compacted and are gone\n", verified.compacted));
+    }
     match (&kept, &args.key) {
         (Some(_), Some(_)) => text.push_str("the kept head is signed and is part of this chain\n"),
         (Some(kept), None) if kept.is_signed() => text
@@ -295,9 +298,14 @@ pub(super) fn failure(error: &Error) -> Failure {
         }
         Error::Store(StoreError::NoRecord(_)) => (Exit::NoInput, "`bridle log` lists what exists"),
         Error::Store(StoreError::Broken(broken)) => return Failure::bare(Exit::Data, broken),
-        Error::Store(StoreError::Damaged(_) | StoreError::Foreign { .. }) => {
-            (Exit::Data, "`bridle log verify` names the first bad record; restore a copy")
-        }
+        Error::Store(StoreError::Damaged(_) | StoreError::Foreign { .. }) => (
+            Exit::Data,
+            "restore a copy, or keep what can be read: `bridle record repair --dry-run` says what that is",
+        ),
+        Error::Store(StoreError::Behind { .. } | StoreError::RepairInterrupted) => (
+            Exit::Data,
+            "restore record.db from a copy, or go on with what is there: `bridle record repair`",
+        ),
         Error::Store(StoreError::Busy | StoreError::Full) => {
             (Exit::Temporary, "try again in a moment; check the space on the disk")
         }

@@ -14,6 +14,7 @@ use bridle_shell::tail::{self, Output, Until};
 use super::confirm::confirm;
 use super::record::{failure, print, state_dir};
 use super::talk::{find, is_named};
+use super::upkeep::forget_many;
 use crate::args::{Peer, record as args};
 use crate::exit::{Exit, Failure};
 use crate::settings::Given;
@@ -57,9 +58,10 @@ pub(crate) fn fork(args: args::Fork) -> Result<Exit, Failure> {
 }
 
 pub(crate) fn forget(args: args::Forget) -> Result<Exit, Failure> {
-    let target = match args.what.parse::<u64>() {
+    let Some(what) = &args.what else { return forget_many(&args) };
+    let target = match what.parse::<u64>() {
         Ok(number) if !args.session => Target::Record(number),
-        _ => Target::Session(args.what.as_str().into()),
+        _ => Target::Session(what.as_str().into()),
     };
     if !args.yes {
         let what = named(&target);

@@ -5,6 +5,7 @@
 
 use std::io::Write as _;
 
+use bridle_daemon::history::StoreError;
 use bridle_daemon::{Bound, Error};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -107,6 +108,14 @@ fn failure(error: &Error) -> Failure {
         }
         Error::State { .. } => (Exit::CannotCreate, "name a directory you own: --state DIR"),
         Error::Thinker(_) => (Exit::Config, "name another with --thinker, or mend the file"),
+        Error::Record(StoreError::Behind { .. } | StoreError::RepairInterrupted) => (
+            Exit::Data,
+            "restore record.db from a copy, or go on with what is there: `bridle record repair`",
+        ),
+        Error::Record(StoreError::Damaged(_)) => (
+            Exit::Data,
+            "restore a copy, or keep what can be read: `bridle record repair --dry-run` says what that is",
+        ),
         Error::Record(_) => (
             Exit::Io,
             "check the space on the disk and who owns the state directory; `bridle log verify` \

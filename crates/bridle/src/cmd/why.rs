@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
+use bridle_daemon::history::History;
 use bridle_daemon::history::ledger::{Entry, Moment};
 use bridle_daemon::history::why::{Answer, Decided, Why};
 use bridle_sexp::Value;
-use bridle_shell::screen::{local_second, plain_json};
+use bridle_shell::screen::{local_second, neutral_line, plain_json};
 use bridle_wire::time::rfc3339;
 
 use super::policy::{describe, policy_json};
@@ -15,7 +16,9 @@ use crate::exit::{Exit, Failure};
 use crate::json::{object, quoted};
 
 pub(crate) fn why(args: &args::Why) -> Result<Exit, Failure> {
-    let why = open(&args.state)?.why(args.record).map_err(|error| failure(&error))?;
+    let history = open(&args.state)?;
+    let why = history.why(args.record).map_err(|error| failure(&error))?;
+    let effect = effect_of(&history, &why)?;
     if why.decisions.is_empty() && why.answers.is_empty() {
         let (number, kind) = (args.record, &why.record.kind);
         return Err(Failure::new(
@@ -24,10 +27,26 @@ pub(crate) fn why(args: &args::Why) -> Result<Exit, Failure> {
         )
         .hint("ask about a `decided`, `act`, `ask`, `acted`, `answered` or `say`: `bridle log` lists them"));
     }
-    print(&if args.json { why_json(&why) } else { why_text(&why) })
+    print(&match args.json {
+        true => why_json(&why, effect.as_ref()),
+        false => why_text(&why, effect.as_ref()),
+    })
 }
 
-fn why_text(why: &Why) -> String {
+/// The effect whose intent or outcome was asked about.
+fn effect_of(history: &History, why: &Why) -> Result<Option<Entry>, Failure> {
+    if !["act", "acted", "settled"].contains(&&*why.record.kind) {
+        return Ok(None);
+    }
+    let effects = history.effects(Some(&why.record.session)).map_err(|error| failure(&error))?;
+    let number = why.record.number.0;
+    let is_it = |entry: &Entry| {
+        entry.intent.record == number || entry.ended.is_some_and(|ended| ended.record == number)
+    };
+    Ok(effects.into_iter().find(is_it))
+}
+
+fn why_text(why: &Why, effect: Option<&Entry>) -> String {
     let record = &why.record;
     let mut text = format!(
         "record {}, {} of session {}, {}, by {}\n\n",
@@ -45,6 +64,12 @@ fn why_text(why: &Why) -> String {
         decision(decided, &mut text);
     }
     answers.for_each(|answer| answered(answer, &mut text));
+    if let Some(Entry { outcome: Some(outcome), ended: Some(ended), reason, .. }) = effect {
+        let reason = reason.as_deref().map(|it| format!(": {}", neutral_line(it)));
+        let reason = reason.unwrap_or_default();
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "record {}: it ended `{outcome}`{reason}", ended.record);
+    }
     text
 }
 
@@ -91,7 +116,7 @@ fn decision(decided: &Decided, text: &mut String) {
     }
 }
 
-fn why_json(why: &Why) -> String {
+fn why_json(why: &Why, effect: Option<&Entry>) -> String {
     let decisions: Vec<String> = why
         .decisions
         .iter()
@@ -131,6 +156,7 @@ fn why_json(why: &Why) -> String {
         ("session", quoted(&why.record.session)),
         ("decisions", format!("[{}]", decisions.join(","))),
         ("answers", format!("[{}]", answers.join(","))),
+        ("effect", effect.map_or("null".to_owned(), entry_json)),
     ]);
     format!("{object}\n")
 }
@@ -174,6 +200,9 @@ fn entry_text(entry: &Entry) -> String {
     if let (Some(ended), Some(by)) = (&entry.ended, &entry.by) {
         let _ = write!(text, "\n    outcome {} by {by}", moment(ended));
     }
+    if let Some(reason) = &entry.reason {
+        let _ = write!(text, "\n    reason  {}", neutral_line(reason));
+    }
     text
 }
 
@@ -196,6 +225,7 @@ fn entry_json(entry: &Entry) -> String {
         ("started", moment(entry.started.as_ref())),
         ("ended", moment(entry.ended.as_ref())),
         ("by", text(entry.by.as_deref())),
+        ("reason", text(entry.reason.as_deref())),
     ])
 }
 

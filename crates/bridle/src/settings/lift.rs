@@ -5,8 +5,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use bridle_daemon::config::{
-    Config, Hmac, HmacKey, HttpRates, Limits, MIN_SECRET_BYTES, MessageRates, PolicyChoice, Rate,
-    RollbackChoice, ThinkerChoice, UnknownUnit,
+    Config, EngineLimits, Hmac, HmacKey, HttpRates, Limits, MIN_SECRET_BYTES, MessageRates,
+    PolicyChoice, Rate, RecordBudgets, RollbackChoice, ThinkerChoice, UnknownUnit,
 };
 use bridle_daemon::fetch::FetchConfig;
 use bridle_daemon::librarian::MemexRules;
@@ -67,6 +67,10 @@ impl Settings {
             rollback: self.rollback(),
             heartbeat: self.span("heartbeat"),
             fetch: self.fetch(),
+            engine: EngineLimits {
+                record_budgets: self.record_budgets()?,
+                ..EngineLimits::default()
+            },
             ..Config::default()
         };
         self.check(&config)?;
@@ -120,6 +124,14 @@ impl Settings {
             _ => Format::Text,
         };
         (filter, format)
+    }
+
+    fn record_budgets(&self) -> Result<RecordBudgets, Failure> {
+        Ok(RecordBudgets {
+            known: self.size("record-budget")? as u64,
+            anonymous: self.size("record-budget-anonymous")? as u64,
+            refill_per_minute: self.size("record-refill")? as u64,
+        })
     }
 
     fn limits(&self) -> Result<Limits, Failure> {

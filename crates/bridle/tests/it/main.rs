@@ -23,6 +23,7 @@ mod cli_tap;
 mod cli_terminal;
 mod cli_token;
 mod cli_up;
+mod cli_upkeep;
 mod cli_why;
 mod conform;
 mod demo;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bridle_loop::{Action, Began, Fork, Order, Outcome, SessionId, State};
 use bridle_sexp::Value;
+use bridle_store::compact::COMPACTED;
 use bridle_store::{By, Error, Filter, Forgotten, Number, Reader, Store};
 use bridle_wire::Code;
 use bridle_wire::oacp::Failure;
@@ -182,6 +183,9 @@ fn past(past: Past<'_>, number: Number) -> Result<Result<(SessionId, State), Str
         let Some(last) = page.last() else { return Ok(Ok((id, state))) };
         after = last.number;
         for record in &page {
+            if &*record.kind == COMPACTED {
+                return Ok(Err(format!("records from `{}` on were compacted", record.number)));
+            }
             if record.body.text().is_none() {
                 return Ok(Err(format!("record `{}` was forgotten", record.number)));
             }

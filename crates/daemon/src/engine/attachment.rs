@@ -140,6 +140,9 @@ impl Attachment {
         if feed.role == Role::Observer {
             return Err(Failure::because(Code::NotPermitted, ONLY_WATCHES));
         }
+        if newness == Newness::Any {
+            self.hub.spending.check(&feed.who, self.hub.now())?;
+        }
         feed.active = active;
         let ticket = (feed.mode == Mode::Answers).then_some(active);
         let inbound = inbound::read(message, dropped, feed, ticket, load)?;

@@ -11,6 +11,7 @@ use bridle_sexp::Value;
 use bridle_store::{Append, Checkpoint, Hash, Open, Wake};
 
 use super::plans::{MAX_SCHEDULES_PER_SESSION, MIN_SCHEDULE_INTERVAL_MS};
+use super::spending::cost;
 use super::terms::{Doing, Status};
 use crate::latest::{Key, Latest};
 
@@ -46,9 +47,20 @@ pub(super) struct Core {
     save_at: usize,
     /// What a turn does, if there is one.
     doing: Doing,
+    /// Who spoke last, and is charged for what follows; the session's owner if that is not known.
+    payer: Option<Box<str>>,
 }
 
 impl Core {
+    /// Charges what was recorded to whoever spoke last, `asker` if somebody did just now; to the owner of the
+    /// session if that is not known.
+    pub(super) fn bill(&mut self, append: &mut Append, asker: Option<Box<str>>, now: i64) {
+        self.payer = asker.or(self.payer.take());
+        let owner = || self.state.owner().unwrap_or_default();
+        let spent = cost(append, self.payer.as_deref().unwrap_or_else(owner), now);
+        append.spent = spent.map(Box::new);
+    }
+
     /// A session to which nothing has happened.
     pub(super) fn unborn(session: SessionId) -> Core {
         Core {
@@ -62,6 +74,7 @@ impl Core {
             wake: None,
             unsaved: 0,
             doing: Doing::Acting,
+            payer: None,
         }
     }
 

@@ -46,6 +46,7 @@ use super::plans::Plans;
 use super::readers::Readers;
 use super::refusals::{Attempt, NO_SUCH_SESSION, Refusals};
 use super::session::{Asking, Inner, Room, Session};
+use super::spending::RecordSpending;
 use super::sums::Sums;
 use super::terms::{Attach, AttachmentId, Mode, Out};
 use super::wakes::Wakes;
@@ -90,6 +91,8 @@ pub(crate) struct Hub {
     pub(super) sums: Sums,
     /// What sessions have planned.
     pub(super) plans: Plans,
+    /// What of the record's budgets is used.
+    pub(super) spending: Arc<RecordSpending>,
     /// Buffers that shells have not saved.
     pub(crate) overlays: Arc<Overlays>,
     /// Turns for thoughts and acts.

@@ -17,6 +17,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use tokio::sync::{Semaphore, oneshot};
 
 use super::clock::Clock;
+use super::spending::RecordSpending;
 
 /// Jobs that may wait for the thread; over it their senders wait. A session has one at a time.
 const QUEUE: usize = 1024;
@@ -65,6 +66,7 @@ type Kept = (Numbers, Append);
 /// Something to do with the store itself.
 pub(super) type Task = Box<dyn FnOnce(&mut Store) + Send>;
 
+#[expect(clippy::large_enum_variant, reason = "nearly every job is an append")]
 enum Job {
     Append(Append, Reply<Kept>),
     /// Anything else; alone, between two commits.
@@ -92,11 +94,13 @@ impl Keeper {
         state: &Path,
         clock: Arc<Clock>,
         commits: Histogram,
+        spending: &Arc<RecordSpending>,
     ) -> std::io::Result<(Keeper, thread::JoinHandle<()>)> {
         let (jobs, waiting) = mpsc::channel();
         let healthy = Arc::new(AtomicBool::new(true));
         let copying = Copying::start(state.to_owned())?;
-        let desk = Desk { store, clock, healthy: Arc::clone(&healthy), commits, copying };
+        let (spending, healthy_too) = (Arc::clone(spending), Arc::clone(&healthy));
+        let desk = Desk { store, clock, healthy: healthy_too, commits, copying, spending };
         let thread = thread::Builder::new();
         let thread = thread.name("keeper".to_owned()).spawn(move || desk.run(&waiting))?;
         Ok((Keeper { jobs, room: Semaphore::new(QUEUE), healthy }, thread))
@@ -156,6 +160,7 @@ struct Desk {
     /// Counts commits by their records.
     commits: Histogram,
     copying: Copying,
+    spending: Arc<RecordSpending>,
 }
 
 /// A thread that copies the log of the store into its file, when it is told to.
@@ -266,13 +271,19 @@ impl Desk {
 
     /// One commit for all; without those that the store finds at fault.
     fn commit(&mut self, mut appends: Vec<Append>, mut replies: Vec<Reply<Kept>>) {
+        let mut costs: Vec<_> =
+            appends.iter_mut().map(|append| append.spent.take().map(|it| *it)).collect();
         while !appends.is_empty() {
+            for (append, spent) in appends.iter_mut().zip(self.spending.bill(&costs)) {
+                append.spent = spent.map(Box::new);
+            }
             fault::point("engine.commit");
             let done = self.store.commit(&appends);
             fault::point("engine.committed");
             match done {
                 Ok(numbers) => {
                     self.set_healthy(None);
+                    self.spending.charge(&appends);
                     let records: usize = appends.iter().map(|append| append.drafts.len()).sum();
                     self.commits.observe(f64::from(u32::try_from(records).unwrap_or(u32::MAX)));
                     for ((reply, numbers), append) in replies.into_iter().zip(numbers).zip(appends)
@@ -287,6 +298,7 @@ impl Desk {
                 Err(Error::Refused { append, reason }) if append < appends.len() => {
                     tracing::error!(%reason, "the record does not take an append");
                     appends.remove(append);
+                    costs.remove(append);
                     let _ = replies.remove(append).send(Err(NotKept::Refused(text(&reason))));
                 }
                 Err(error) => {

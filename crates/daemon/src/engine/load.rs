@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use bridle_loop::{Effect, Effects, Event, Name, Place, SessionId, State, Time, step};
 use bridle_sexp::Value;
+use bridle_store::compact::COMPACTED;
 use bridle_store::{Error, Loaded, Reader, ReceiptRow, Record};
 use bridle_wire::oacp::Failure;
 
@@ -218,7 +219,9 @@ fn receipts(loaded: &Loaded) -> Receipts {
 }
 
 fn stream_event(record: Record) -> Option<Arc<StreamEvent>> {
-    let kind = Kind::from_record(&record.kind)?;
+    // What was compacted is gone, whatever it was.
+    let is_compacted = &*record.kind == COMPACTED;
+    let kind = if is_compacted { Kind::Settled } else { Kind::from_record(&record.kind)? };
     let body = match record.body {
         bridle_store::Body::Text(text) => Some(text.into()),
         bridle_store::Body::Erased => None,

@@ -145,6 +145,16 @@ impl Work {
         }
     }
 
+    /// Who is charged for what is recorded because of it, if somebody says something.
+    pub(super) fn payer(&self) -> Option<Box<str>> {
+        match self {
+            // Whatever way the owner came in, nobody counts.
+            Work::Signal(inbound) if inbound.signal.from.owner => Some("".into()),
+            Work::Signal(inbound) => Some((&*inbound.signal.from.principal).into()),
+            _ => None,
+        }
+    }
+
     /// The effect that this brings a result or a start of.
     pub(super) fn effect(&self) -> Option<u64> {
         match self {

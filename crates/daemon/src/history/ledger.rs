@@ -36,6 +36,8 @@ pub struct Entry {
     pub outcome: Option<Box<str>>,
     /// Who said how it ended.
     pub by: Option<Box<str>>,
+    /// Why it was not done, where somebody said so.
+    pub reason: Option<Box<str>>,
 }
 
 /// A record and its time.
@@ -114,6 +116,8 @@ impl Ledger {
         entry.ended = Some(moment);
         entry.outcome = Some(outcome.unwrap_or("forgotten").into());
         entry.by = Some(record.principal.clone());
+        let reason = value.as_ref().and_then(|value| value.get("reason")?.as_str());
+        entry.reason = reason.map(Into::into);
         let intent = entry.intent.record;
         if let Some(effect) = entry.effect {
             self.waiting.remove(&(record.session.clone(), effect));
@@ -145,6 +149,7 @@ impl Ledger {
             ended: None,
             outcome: None,
             by: None,
+            reason: None,
         });
         self.intents.insert(intent.record, at);
         if let Some(effect) = effect {

@@ -9,6 +9,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use bridle_store::Number;
+use bridle_store::compact::COMPACTED;
 
 use super::list::{Form, write_record, write_start};
 use super::{Error, History, PAGE, Wanted};
@@ -158,6 +159,10 @@ fn place_of(line: &str, history: &History) -> Result<Result<u64, &'static str>, 
     let Some(record) = history.reader.record(Number(number))? else {
         return Ok(Err("its last line has a number that is not here"));
     };
+    if &*record.kind == COMPACTED {
+        // What the line says is gone, with others that the copy may still have.
+        return Ok(Ok(number));
+    }
     let mut start = String::new();
     write_start(&record, Form::Emacs, &mut start);
     // The body may have been forgotten since.

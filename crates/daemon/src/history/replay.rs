@@ -8,6 +8,7 @@ use std::collections::{HashMap, VecDeque};
 
 use bridle_loop::{Effect, Event, SessionId, State, Time};
 use bridle_sexp::Value;
+use bridle_store::compact::COMPACTED;
 use bridle_store::{Record, hash_text};
 
 use super::{Error, History, Wanted, body};
@@ -116,6 +117,10 @@ impl<'p> Replay<'p> {
 
     fn take(&mut self, record: &Record) -> Result<(), Box<Difference>> {
         let kind = &*record.kind;
+        if kind == COMPACTED {
+            self.pass_over(record);
+            return Ok(());
+        }
         if record.session.is_empty() {
             return Ok(());
         }
@@ -127,6 +132,17 @@ impl<'p> Replay<'p> {
             self.compare_state(record)
         } else {
             Ok(())
+        }
+    }
+
+    /// Records are gone: nothing that follows in their sessions can be known.
+    fn pass_over(&mut self, compacted: &Record) {
+        let body = body::value(compacted.body.text().unwrap_or_default());
+        let sessions = body.get("sessions").and_then(Value::elements).unwrap_or_default();
+        for name in sessions.iter().filter_map(|it| it.get("session")?.as_str()) {
+            let (pending, asked) = Default::default();
+            let gone = Fold { state: None, pending, asked, event: compacted.number.0 };
+            self.folds.insert(name.into(), gone);
         }
     }
 

@@ -62,6 +62,20 @@ impl Fixture {
     }
 }
 
+impl Fixture {
+    /// Number of the last record.
+    fn head(&mut self) -> u64 {
+        self.store.head().unwrap().number.0
+    }
+
+    /// Records one draft that follows from a record.
+    fn write_because(&mut self, session: &str, cause: u64, kind: &'static str, body: &str) {
+        let draft = Draft::new(session, kind, START, "uid:7", body)
+            .caused_by(Cause::Number(bridle_store::Number(cause)));
+        self.commit(Append { drafts: vec![draft], ..Append::default() });
+    }
+}
+
 /// A session that is driven as the daemon drives one: event, effects, and the hash of the state with each
 /// finish; a mark behind all of it, as older versions wrote it.
 struct Driven {

@@ -39,8 +39,11 @@ pub(super) struct Run {
 
 /// Sessions that are forgotten.
 pub(super) fn forgotten_sessions(connection: &Connection) -> Result<HashSet<i64>, Error> {
-    let mut statement =
-        connection.prepare_cached("SELECT id FROM session WHERE forgotten = 1 AND id > 0")?;
+    ids(connection, "SELECT id FROM session WHERE forgotten = 1 AND id > 0")
+}
+
+fn ids(connection: &Connection, sql: &str) -> Result<HashSet<i64>, Error> {
+    let mut statement = connection.prepare_cached(sql)?;
     let ids = statement.query_map([], |row| row.get(0))?;
     Ok(ids.collect::<Result<_, _>>()?)
 }
@@ -50,6 +53,7 @@ pub(super) fn make(connection: &Connection, from: i64) -> Result<Plan, Error> {
     let moment = connection.unchecked_transaction()?;
     let mut planner = Planner {
         forgotten: forgotten_sessions(&moment)?,
+        known: ids(&moment, "SELECT id FROM session")?,
         opener: Opener::new(&moment),
         run: None,
         taken: 0,
@@ -62,6 +66,8 @@ pub(super) fn make(connection: &Connection, from: i64) -> Result<Plan, Error> {
 
 struct Planner<'c> {
     forgotten: HashSet<i64>,
+    /// Sessions that something is known of.
+    known: HashSet<i64>,
     opener: Opener<'c>,
     /// The run that is still being followed.
     run: Option<Run>,
@@ -86,7 +92,7 @@ impl Planner<'_> {
         if raw.number != run.span.from && raw.number != run.span.to.saturating_add(1) {
             return Err(Error::Damaged(format!("record `{}` is out of order", raw.number).into()));
         }
-        self.taken += run.add(raw, &self.forgotten)?;
+        self.taken += run.add(raw, &self.known)?;
         self.run = Some(run);
         Ok(ControlFlow::Continue(()))
     }
@@ -123,7 +129,7 @@ impl Run {
     }
 
     /// Goes on with a record; how many are taken away by that.
-    fn add(&mut self, raw: &Raw<'_>, forgotten: &HashSet<i64>) -> Result<u64, Error> {
+    fn add(&mut self, raw: &Raw<'_>, known: &HashSet<i64>) -> Result<u64, Error> {
         let earlier = match raw.stored {
             Stored::Compacted(bytes) => Some(
                 Span::read(raw.number, raw.hash, bytes)
@@ -151,17 +157,18 @@ impl Run {
                 seqs: (seq, seq),
                 last_at,
             };
-            self.add_session(&one, forgotten);
+            self.add_session(&one, known);
             self.taken += 1;
             return Ok(1);
         };
         self.span.forgotten += earlier.forgotten;
-        earlier.sessions.iter().for_each(|it| self.add_session(it, forgotten));
+        earlier.sessions.iter().for_each(|it| self.add_session(it, known));
         Ok(0)
     }
 
-    fn add_session(&mut self, span: &SessionSpan, forgotten: &HashSet<i64>) {
-        if forgotten.contains(&span.session) {
+    fn add_session(&mut self, span: &SessionSpan, known: &HashSet<i64>) {
+        // Nothing more is asked about a session of which nothing is known.
+        if !known.contains(&span.session) {
             self.span.forgotten += span.records;
             return;
         }

@@ -2,7 +2,7 @@
 //! compacted, read by whoever reads the record. All bytes are hostile: anybody may have changed the file.
 //!
 //! Bytes, numbers as in `varint.rs`: number of the last record; hash of the first one (32 bytes); how many of
-//! the records are of forgotten sessions; how many sessions follow; and of each, in the order of their ids: id,
+//! the records are of sessions of which nothing is known any more; how many sessions follow; and of each, in the order of their ids: id,
 //! numbers of its first and last record, how many records, its first and last seq (0 and 0 without any), time of
 //! the last one. Number of the first record, hash of the last one and hash of the one before the first are fields
 //! that every record has.
@@ -21,7 +21,7 @@ pub(crate) struct Span {
     pub(crate) first: Hash,
     /// Hash of the last.
     pub(crate) last: Hash,
-    /// How many are of sessions that are forgotten: nothing more is known of those.
+    /// How many are of sessions of which nothing is known any more.
     pub(crate) forgotten: u64,
     /// What the others were, by session.
     pub(crate) sessions: Vec<SessionSpan>,
@@ -107,24 +107,27 @@ impl Span {
 
     /// Body of the record for people, with the names that sessions still have.
     pub(crate) fn text(&self, mut name: impl FnMut(i64) -> Option<String>) -> String {
-        let Self { from, to, first, last, forgotten, sessions } = self;
+        let Self { from, to, first, last, .. } = self;
+        let (mut forgotten, mut sessions) = (self.forgotten, Vec::new());
+        for it in &self.sessions {
+            let Some(name) = name(it.session) else {
+                forgotten += it.records;
+                continue;
+            };
+            let seqs = match it.seqs {
+                (0, _) => "nil".into(),
+                (low, high) => format!("({low} {high})"),
+            };
+            sessions.push(format!("(:session \"{name}\" :records {} :seqs {seqs})", it.records));
+        }
         let mut text = format!(
             "(:from {from} :to {to} :records {} :first \"{first}\" :last \"{last}\"",
             self.records()
         );
-        if *forgotten > 0 {
+        if forgotten > 0 {
             text.push_str(&format!(" :forgotten {forgotten}"));
         }
         if !sessions.is_empty() {
-            let session = |it: &SessionSpan| {
-                let name = name(it.session).map_or("nil".into(), |name| format!("\"{name}\""));
-                let seqs = match it.seqs {
-                    (0, _) => "nil".into(),
-                    (low, high) => format!("({low} {high})"),
-                };
-                format!("(:session {name} :records {} :seqs {seqs})", it.records)
-            };
-            let sessions: Vec<String> = sessions.iter().map(session).collect();
             text.push_str(&format!(" :sessions ({})", sessions.join(" ")));
         }
         text.push(')');

@@ -220,7 +220,9 @@ impl Copy<'_> {
         let Opened::Text(text) = self.opener.body(raw)? else { return Ok(()) };
         let text = String::from_utf8_lossy(&text).into_owned();
         let Ok(tree) = bridle_sexp::read_one(&text) else { return Ok(()) };
-        let Some(effect) = tree.root().to_value().get("effect").and_then(|it| it.as_i64()) else {
+        let Some(effect) =
+            tree.root().to_value().get("effect").and_then(bridle_sexp::Value::as_i64)
+        else {
             return Ok(());
         };
         match is_intent {

@@ -4,10 +4,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::args::guard::whole_units;
 
-const DAY_MS: i64 = 86_400_000;
+pub(crate) const DAY_MS: i64 = 86_400_000;
 
 /// Milliseconds since 1970; `None` if it is no time. A date is the end of that day.
-pub(super) fn parse(text: &str) -> Option<i64> {
+pub(crate) fn parse(text: &str) -> Option<i64> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     if let Some(ago) = whole_units(text) {
         return i64::try_from(now.saturating_sub(ago).as_millis()).ok();

@@ -1,4 +1,6 @@
 //! The beginning and the end of a hub, and its timer.
+//!
+//! long: a start is one order of steps, and the hub has all its fields in one place.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,6 +22,7 @@ use super::super::overlay::Overlays;
 use super::super::plans::Plans;
 use super::super::readers::Readers;
 use super::super::refusals::Refusals;
+use super::super::spending::RecordSpending;
 use super::super::sums::Sums;
 use super::super::wakes::Wakes;
 use super::super::work::Work;
@@ -74,11 +77,17 @@ impl Hub {
         let sums = Sums::read(&reader, clock.now()).map_err(Error::Record)?;
         let overlays = Arc::new(Overlays::open(&config.state, &reader).map_err(Error::Overlays)?);
         let guard = Guard::start(config, |hash| was_installed(&reader, hash));
+        let spending = Arc::new(RecordSpending::read(&reader, config).map_err(Error::Record)?);
         drop(reader);
         let metrics = EngineMetrics::default();
-        let (keeper, keeping) =
-            Keeper::start(store, &config.state, Arc::clone(&clock), metrics.commits.clone())
-                .map_err(Error::Keeper)?;
+        let (keeper, keeping) = Keeper::start(
+            store,
+            &config.state,
+            Arc::clone(&clock),
+            metrics.commits.clone(),
+            &spending,
+        )
+        .map_err(Error::Keeper)?;
         files.attend(config.memex.as_deref(), memory, &overlays)?;
         let limits = config.engine;
         let hub = Arc::new(Hub {
@@ -97,6 +106,7 @@ impl Hub {
             guard,
             sums,
             plans: Plans::default(),
+            spending,
             overlays,
             workers: Semaphore::new(limits.workers),
             desks: Semaphore::new(DESKS),

@@ -12,8 +12,11 @@ use bridle_wire::time::rfc3339;
 use super::super::body;
 use super::text::{Doc, title};
 
-/// Who approves while nobody can be asked.
-const APPROVER: &str = "policy";
+/// Who approves where nobody had to be asked.
+const POLICY: &str = "policy";
+
+/// Who approves where somebody was asked, and the answer cannot be read any more.
+const FORGOTTEN: &str = "somebody whose answer is forgotten";
 
 /// The session being written.
 #[derive(Debug)]
@@ -24,6 +27,17 @@ pub(super) struct Trace {
     effects: HashMap<u64, Key>,
     /// The payloads that the last event proposed, and its number.
     proposed: (u64, Vec<Value>),
+    /// The last answer to a question.
+    answer: Option<GivenAnswer>,
+}
+
+/// An answer of somebody to a question of the guard.
+#[derive(Debug)]
+struct GivenAnswer {
+    record: u64,
+    at: i64,
+    principal: Box<str>,
+    shell: Option<String>,
 }
 
 /// What a section is about: a signal by its number in the stream, or a turn that time began.
@@ -43,13 +57,18 @@ struct Section {
     noun: &'static str,
     title: String,
     turn: Option<u64>,
-    doc: Doc,
+    /// What stands below it, each beginning with a heading.
+    parts: Vec<Doc>,
+    /// Proposals that were allowed and not carried out yet: their parts, with action and target.
+    allowed: Vec<(usize, String, String)>,
+    /// Parts of the proposals that acts follow from, by effect.
+    acts: HashMap<u64, usize>,
 }
 
 impl Trace {
     pub(super) fn new(ready: Doc) -> Trace {
         let (open, turns, effects) = Default::default();
-        Trace { ready, open, turns, effects, proposed: (0, Vec::new()) }
+        Trace { ready, open, turns, effects, proposed: (0, Vec::new()), answer: None }
     }
 
     /// The text that is finished.
@@ -75,6 +94,9 @@ impl Trace {
                 self.asked_and_answered(record, value);
                 self.thought(record, value);
             }
+            "ask" => self.question(record, value),
+            "answered" => self.answered(record, value),
+            "compacted" => self.compacted(value),
             "decided" => self.decided(record, value),
             "act" => self.act(record, value),
             "acted" | "settled" => self.outcome(record, value),
@@ -93,11 +115,11 @@ impl Trace {
         let word = |key| payload.and_then(|it| it.get(key)).and_then(Value::as_keyword);
         let name = word("sensor").or_else(|| word("action")).unwrap_or("signal");
         let mut section = Section::new(record, text.map_or_else(|| name.to_owned(), title));
-        section.doc.heading(3, "Input");
+        let doc = section.part("Input");
         match (payload, text) {
-            (_, Some(text)) => section.doc.example(text),
-            (Some(payload), None) => section.doc.form(payload),
-            (None, None) => section.doc.paragraph("Forgotten."),
+            (_, Some(text)) => doc.example(text),
+            (Some(payload), None) => doc.form(payload),
+            (None, None) => doc.paragraph("Forgotten."),
         }
         self.open.insert(Key::Signal(seq), section);
     }
@@ -112,23 +134,22 @@ impl Trace {
         }
         let section = self.open.entry(key).or_insert_with(|| {
             let mut section = Section::new(record, "time".to_owned());
-            section.doc.heading(3, "Input");
-            section.doc.paragraph("Time passed: a schedule or the heartbeat.");
+            section.part("Input").paragraph("Time passed: a schedule or the heartbeat.");
             section
         });
         section.turn = Some(turn);
-        section.doc.heading(3, if &*record.kind == "think" { "Thought" } else { "Context" });
-        section.doc.drawer(&about(record));
+        let doc = section.part(if &*record.kind == "think" { "Thought" } else { "Context" });
+        doc.drawer(&about(record));
         let mut rows = Vec::new();
         for key in ["history", "decisions", "depth", "tries"] {
             rows.extend(number(value, key).map(|count| [key.to_owned(), count.to_string()]));
         }
         let focus = value.get("focus").is_some_and(|it| !it.is_nil());
         rows.push(["focus".to_owned(), if focus { "known" } else { "unknown" }.to_owned()]);
-        section.doc.table(["known", "how much"], &rows);
+        doc.table(["known", "how much"], &rows);
         for key in ["rejected", "results"] {
             for one in value.get(key).and_then(Value::elements).unwrap_or_default() {
-                section.doc.fixed(&format!("{key}: {one}"));
+                doc.fixed(&format!("{key}: {one}"));
             }
         }
     }
@@ -148,26 +169,30 @@ impl Trace {
         let Some(value) = value else { return };
         let Some(section) = self.by_effect(value) else { return };
         if let Some(fault) = value.get("fault").and_then(Value::as_str) {
-            section.doc.heading(3, "Fault");
-            section.doc.drawer(&about(record));
-            section.doc.example(fault);
+            let doc = section.part("Fault");
+            doc.drawer(&about(record));
+            doc.example(fault);
         }
     }
 
     fn decided(&mut self, record: &Record, value: Option<&Value>) {
         let Some(value) = value else { return };
         let payload = value.get("payload").or_else(|| self.proposal(record, value)).cloned();
-        let Some(section) = self.by_turn(value) else { return };
         let word = |key| keyword(value, key);
-        let doc = &mut section.doc;
-        doc.heading(3, &format!("Proposal: {} to {}", word("action"), word("target")));
         let mut properties = about(record).to_vec();
         properties.extend([
             ("BY", word("by")),
             ("VERDICT", word("verdict")),
             ("RULE", word("rule")),
-            ("APPROVER", APPROVER.to_owned()),
         ]);
+        properties.extend(self.approver(record, value));
+        let Some(section) = self.by_turn(value) else { return };
+        let (action, target) = (word("action"), word("target"));
+        let title = format!("Proposal: {action} to {target}");
+        if word("verdict") == "allow" {
+            section.allowed.push((section.parts.len(), action, target));
+        }
+        let doc = section.part(&title);
         doc.drawer(&properties);
         if let Some(payload) = payload {
             doc.form(&payload);
@@ -206,19 +231,95 @@ impl Trace {
         let Some(section) = self.open.get_mut(&key) else { return };
         let payload = value.get("payload");
         let action = payload.map(|it| keyword(it, "action")).unwrap_or_default();
-        section.doc.heading(3, &format!("Act: {action} by {}", keyword(value, "target")));
-        section.doc.drawer(&about(record));
-        section.doc.form(payload.unwrap_or(value));
+        let target = keyword(value, "target");
+        let title = format!("Act: {action} by {target}");
+        let place = section.allowed.iter().position(|(_, of, to)| *of == action && *to == target);
+        let proposal = place.map(|place| section.allowed.remove(place).0);
+        let doc = section.below(proposal, &title);
+        doc.drawer(&about(record));
+        doc.form(payload.unwrap_or(value));
+        if let (Some(effect), Some(proposal)) = (number(value, "effect"), proposal) {
+            section.acts.insert(effect, proposal);
+        }
+    }
+
+    /// A question of the guard, with what it asks.
+    fn question(&mut self, record: &Record, value: Option<&Value>) {
+        let Some(value) = value else { return };
+        let turn = number(value, "turn").unwrap_or_default();
+        let Some(key) = self.key_of_turn(turn) else { return };
+        if let Some(effect) = number(value, "effect") {
+            self.effects.insert(effect, key);
+        }
+        let Some(section) = self.open.get_mut(&key) else { return };
+        let doc = section.part("Question");
+        doc.drawer(&about(record));
+        if let Some(text) = value.get("text").and_then(Value::as_str) {
+            doc.fixed(text);
+        }
+    }
+
+    /// Somebody's yes or no: who, when, from which shell, and whether it counts.
+    fn answered(&mut self, record: &Record, value: Option<&Value>) {
+        let Some(value) = value else { return };
+        let from = |key: &str| {
+            let it = value.get("from")?.get(key)?;
+            it.as_keyword().or(it.as_str()).map(str::to_owned)
+        };
+        let (shell, client) = (from("shell"), from("client"));
+        let principal = record.principal.clone();
+        let answer = keyword(value, "answer");
+        let counts = value.get("counted").is_none_or(|it| !it.is_nil());
+        let mut properties = about(record).to_vec();
+        properties.push(("PRINCIPAL", principal.to_string()));
+        properties.extend(shell.clone().map(|shell| ("SHELL", shell)));
+        properties.extend(client.map(|client| ("CLIENT", client)));
+        if let Some(section) = self.by_effect(value) {
+            let doc = section.part(&format!("Answer: {answer} by {principal}"));
+            doc.drawer(&properties);
+            if !counts {
+                doc.paragraph("It did not count.");
+            }
+        }
+        self.answer =
+            Some(GivenAnswer { record: record.number.0, at: record.at, principal, shell });
+    }
+
+    /// Who said yes to what was allowed, when and from where.
+    fn approver(&self, record: &Record, value: &Value) -> Vec<(&'static str, String)> {
+        if keyword(value, "verdict") != "allow" {
+            return Vec::new();
+        }
+        if keyword(value, "rule") != "approval" {
+            return vec![("APPROVER", POLICY.to_owned())];
+        }
+        let given = self.answer.as_ref().filter(|it| record.cause == Some(Number(it.record)));
+        let Some(given) = given else { return vec![("APPROVER", FORGOTTEN.to_owned())] };
+        let mut properties = vec![
+            ("APPROVER", given.principal.to_string()),
+            ("APPROVED", rfc3339(given.at)),
+            ("ANSWER", given.record.to_string()),
+        ];
+        properties.extend(given.shell.clone().map(|shell| ("SHELL", shell)));
+        properties
+    }
+
+    /// Records of the session that are gone.
+    fn compacted(&mut self, value: Option<&Value>) {
+        let number = |key| value.and_then(|value| number(value, key)).unwrap_or_default();
+        let (from, to) = (number("from"), number("to"));
+        self.ready.paragraph(&format!("Compacted: records {from} to {to} are gone."));
     }
 
     fn outcome(&mut self, record: &Record, value: Option<&Value>) {
         let Some(value) = value else { return };
         let Some(section) = self.by_effect(value) else { return };
-        section.doc.heading(3, &format!("Outcome: {}", keyword(value, "outcome")));
-        section.doc.drawer(&about(record));
+        let proposal = number(value, "effect").and_then(|effect| section.acts.remove(&effect));
+        let doc = section.below(proposal, &format!("Outcome: {}", keyword(value, "outcome")));
+        doc.drawer(&about(record));
         match (value.get("result"), value.get("reason").and_then(Value::as_str)) {
-            (Some(result), _) => section.doc.form(result),
-            (None, Some(reason)) => section.doc.example(reason),
+            (Some(result), _) => doc.form(result),
+            (None, Some(reason)) => doc.example(reason),
             (None, None) => {}
         }
     }
@@ -233,13 +334,13 @@ impl Trace {
         let known = key.and_then(|key| self.open.get_mut(&key));
         let is_known = known.is_some();
         let section = known.unwrap_or(&mut alone);
-        section.doc.heading(3, "Answer");
-        section.doc.drawer(&about(record));
+        let doc = section.part("Answer");
+        doc.drawer(&about(record));
         let payload = value.and_then(|value| value.get("payload"));
         match (payload, payload.and_then(text_in)) {
-            (_, Some(text)) => section.doc.example(text),
-            (Some(payload), None) => section.doc.form(payload),
-            (None, None) => section.doc.paragraph("Forgotten."),
+            (_, Some(text)) => doc.example(text),
+            (Some(payload), None) => doc.form(payload),
+            (None, None) => doc.paragraph("Forgotten."),
         }
         let has_turn = section.turn.is_some();
         match key.filter(|_| is_known) {
@@ -259,18 +360,18 @@ impl Trace {
     fn cancelled(&mut self, record: &Record, value: Option<&Value>) {
         let Some(value) = value else { return };
         let Some(section) = self.by_turn(value) else { return };
-        section.doc.heading(3, "Given up");
-        section.doc.drawer(&about(record));
-        section.doc.example(value.get("reason").and_then(Value::as_str).unwrap_or_default());
+        let doc = section.part("Given up");
+        doc.drawer(&about(record));
+        doc.example(value.get("reason").and_then(Value::as_str).unwrap_or_default());
     }
 
     fn withdrawn(&mut self, record: &Record, value: Option<&Value>) {
         let Some(value) = value else { return };
         let seq = number(value, "signal").unwrap_or_default();
         let Some(section) = self.open.get_mut(&Key::Signal(seq)) else { return };
-        section.doc.heading(3, "Withdrawn");
-        section.doc.drawer(&about(record));
-        section.doc.example(&keyword(value, "how"));
+        let doc = section.part("Withdrawn");
+        doc.drawer(&about(record));
+        doc.example(&keyword(value, "how"));
     }
 
     fn finish(&mut self, value: Option<&Value>) {
@@ -320,7 +421,7 @@ impl Trace {
         properties.extend(section.seq.map(|seq| ("SEQ", seq.to_string())));
         properties.push(("OUTCOME", outcome.to_owned()));
         self.ready.drawer(&properties);
-        self.ready.append(&mut section.doc);
+        section.parts.iter_mut().for_each(|part| self.ready.append(part));
     }
 }
 
@@ -334,7 +435,29 @@ impl Section {
             noun: "Signal",
             title,
             turn: None,
-            doc: Doc::default(),
+            parts: Vec::new(),
+            allowed: Vec::new(),
+            acts: HashMap::new(),
+        }
+    }
+
+    /// Begins the next part.
+    fn part(&mut self, title: &str) -> &mut Doc {
+        let mut doc = Doc::default();
+        doc.heading(3, title);
+        let at = self.parts.len();
+        self.parts.push(doc);
+        &mut self.parts[at]
+    }
+
+    /// Goes on below a proposal; without one, begins the next part.
+    fn below(&mut self, proposal: Option<usize>, title: &str) -> &mut Doc {
+        match proposal.filter(|at| *at < self.parts.len()) {
+            None => self.part(title),
+            Some(at) => {
+                self.parts[at].heading(4, title);
+                &mut self.parts[at]
+            }
         }
     }
 }

@@ -136,6 +136,9 @@ fn every_kind_is_explained() {
         "refused",
         "policy",
         "policy-refused",
+        "compacted",
+        "compaction",
+        "repaired",
     ];
     for kind in EVENTS.iter().chain(&EFFECTS).chain(&others) {
         assert!(table.contains(&format!("`{kind}`")), "{kind} is not in docs/record.md");

@@ -123,8 +123,8 @@ fn acts_and_faults_find_their_turn() {
             "** Turn 2: eval",
             "*** Input",
             "*** Proposal: eval to emacs",
-            "*** Act: eval by emacs",
-            "*** Outcome: failed",
+            "**** Act: eval by emacs",
+            "**** Outcome: failed",
             "** Said: unasked",
             "*** Answer",
             "** Signal: focus",
@@ -182,4 +182,63 @@ fn other_sessions_stay_out_and_forgotten_ones_stay_silent() {
     assert_eq!(text.matches("help").count(), 2, "title and input of the other one");
     let error = fixture.history().export_org(Some("c"), &mut Vec::new()).unwrap_err();
     assert_eq!(error.to_string(), "no session `c`");
+}
+
+/// Two proposals that somebody was asked about: the yes is named with its time and shell, and each act stands below
+/// its own proposal.
+#[test]
+fn who_said_yes_is_named_and_acts_stand_below_their_proposals() {
+    let mut fixture = Fixture::new();
+    fixture.begin("a");
+    let answered = "(:effect 7 :answer :allow :from (:principal \"uid:7\" :shell :emacs))";
+    fixture.write(
+        "a",
+        &[
+            ("signal", Some(1), SIGNAL),
+            ("consult", None, "(:effect 1 :turn 1 :seq 1)"),
+            ("decided", None, "(:turn 1 :action :eval :target :emacs :verdict :ask :rule :policy)"),
+            (
+                "decided",
+                None,
+                "(:turn 1 :action :log :target :tools :verdict :allow :rule :policy)",
+            ),
+            ("ask", Some(2), "(:effect 7 :turn 1 :text \"Evaluate it?\")"),
+            ("act", Some(3), "(:effect 3 :turn 1 :target :tools :payload (:action :log))"),
+            ("acted", Some(4), "(:effect 3 :outcome :done :result t)"),
+            ("answered", Some(5), answered),
+        ],
+    );
+    let answer = fixture.head();
+    let allowed = "(:turn 1 :action :eval :target :emacs :verdict :allow :rule :approval)";
+    fixture.write_because("a", answer, "decided", allowed);
+    fixture.write(
+        "a",
+        &[
+            ("act", Some(6), "(:effect 8 :turn 1 :target :emacs :payload (:action :eval))"),
+            ("acted", Some(7), "(:effect 8 :outcome :done :result t)"),
+            ("finish", None, "(:turn 1 :reason :done)"),
+        ],
+    );
+    let text = export(&fixture, None);
+    let headings: Vec<&str> = text.lines().filter(|line| line.starts_with("***")).collect();
+    assert_eq!(
+        headings,
+        [
+            "*** Input",
+            "*** Context",
+            "*** Proposal: eval to emacs",
+            "*** Proposal: log to tools",
+            "**** Act: log by tools",
+            "**** Outcome: done",
+            "*** Question",
+            "*** Answer: allow by uid:7",
+            "*** Proposal: eval to emacs",
+            "**** Act: eval by emacs",
+            "**** Outcome: done",
+        ]
+    );
+    let approvers: Vec<&str> = text.lines().filter(|line| line.starts_with(":APPROVE")).collect();
+    assert_eq!(approvers.len(), 3, "{text}");
+    assert_eq!(approvers[..2], [":APPROVER: policy", ":APPROVER: uid:7"]);
+    assert!(text.contains(&format!(":ANSWER: {answer}\n:SHELL: emacs\n:END:\n")), "{text}");
 }
