@@ -335,7 +335,7 @@ fn plan(state: &mut State, schedule: &Schedule) -> Outcome {
     if is_new && all.is_some_and(|all| all >= MAX_SCHEDULES_PER_PRINCIPAL) {
         let reason = format!(
             "{MAX_SCHEDULES_PER_PRINCIPAL} schedules of this session's owner already, which is the limit; \
-             `:action :schedules` lists them"
+             `bridle schedules` lists them"
         );
         return Outcome::Failed(reason.into());
     }
@@ -343,19 +343,24 @@ fn plan(state: &mut State, schedule: &Schedule) -> Outcome {
         let reason = format!("the payload of a schedule may have {MAX_SCHEDULE_BYTES} bytes");
         return Outcome::Failed(reason.into());
     }
-    let (first, every) = match schedule.when {
-        When::In(ms) => (ms, None),
-        When::Every(ms) => (ms, Some(ms)),
+    // It was well-formed when it was asked for; the yes may have come late.
+    if schedule.ends_before_it_fires(state.now) {
+        return Outcome::Failed("the schedule would end before it fires".into());
+    }
+    let every = match schedule.when {
+        When::In(_) => None,
+        When::Every(ms) => Some(ms),
     };
-    let due = state.now.after(first);
+    let (due, until) = (schedule.first_due(state.now), schedule.until);
     let payload = Arc::new(schedule.payload.clone());
     let left = schedule.times.filter(|_| every.is_some());
-    state.schedules.insert(schedule.name.clone(), Planned { due, every, payload, left });
+    state.schedules.insert(schedule.name.clone(), Planned { due, every, payload, left, until });
     let result = Plist::new()
         .put("name", &*schedule.name)
         .put("due", due.0)
         .put_some("every", every)
-        .put_some("times", left.map(i64::from));
+        .put_some("times", left.map(i64::from))
+        .put_some("until", until.map(|until| until.0));
     Outcome::Done(result.done())
 }
 

@@ -14,7 +14,7 @@ pub use self::memory::{
     ACTIONS, EDITS, Edit, PREPARED, Planned, Prepared, Spot, UNDOS, Undo, Undone, Verb,
 };
 use crate::field::{Unreadable, name};
-use crate::ids::Name;
+use crate::ids::{Name, Time};
 
 /// An action with its arguments.
 #[derive(Clone, Debug, PartialEq)]
@@ -137,6 +137,8 @@ pub struct Schedule {
     pub payload: Value,
     /// How often it fires at most; without end if nobody says.
     pub times: Option<u32>,
+    /// Time after which it fires no more; without end if nobody says.
+    pub until: Option<Time>,
     /// Schedules of the session's owner in other sessions, as the daemon counted them.
     pub elsewhere: Option<u32>,
 }
@@ -447,8 +449,43 @@ impl Schedule {
             }
             None => None,
         };
+        let until = match payload.get("until").filter(|until| !until.is_nil()) {
+            None => None,
+            Some(until) => match until.as_i64() {
+                Some(until) => Some(Time(until)),
+                None => return fault("until", "a time, in milliseconds since 1970"),
+            },
+        };
         let elsewhere = count("elsewhere").map(|count| count.unwrap_or(u32::MAX));
-        Ok(Self { name, when, payload: signal.clone(), times, elsewhere })
+        Ok(Self { name, when, payload: signal.clone(), times, until, elsewhere })
+    }
+
+    /// Returns when it fires first if it is planned now.
+    pub(crate) fn first_due(&self, now: Time) -> Time {
+        let (When::In(ms) | When::Every(ms)) = self.when;
+        now.after(ms)
+    }
+
+    /// Returns whether it would end before it fires, if it is planned now.
+    pub(crate) fn ends_before_it_fires(&self, now: Time) -> bool {
+        self.until.is_some_and(|until| until < self.first_due(now))
+    }
+
+    /// Returns why it cannot be planned now, with so many milliseconds between two firings at least.
+    pub(crate) fn fault(&self, now: Time, least_ms: i64) -> Option<String> {
+        match self.when {
+            When::Every(ms) if ms < least_ms => {
+                Some(format!("`:every` of a schedule, expected at least {least_ms} ms"))
+            }
+            _ if self.ends_before_it_fires(now) => {
+                let first = self.first_due(now).0;
+                Some(format!(
+                    "a schedule that ends before it fires, expected an end at {first} or later, in \
+                     milliseconds since 1970"
+                ))
+            }
+            _ => None,
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
-use crate::action::{Action, NoAction, When};
+use crate::action::{Action, NoAction};
 use crate::effect::{
     By, CheckResult, Checked, Code, Decision, Question, Rejection, Rule, Ruling, Verdict,
 };
@@ -355,10 +355,10 @@ impl Case<'_> {
         }
         let least = self.state.limits.schedule_min_ms;
         match &action {
-            Action::Schedule(schedule) if matches!(schedule.when, When::Every(ms) if ms < least) => {
-                let reason = format!("`:every` of a schedule, expected at least {least} ms");
-                Err((Code::InvalidValue, reason))
-            }
+            Action::Schedule(schedule) => match schedule.fault(self.state.now, least) {
+                Some(reason) => Err((Code::InvalidValue, reason)),
+                None => Ok(action),
+            },
             _ => Ok(action),
         }
     }

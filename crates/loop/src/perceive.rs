@@ -127,6 +127,11 @@ pub(crate) fn schedules(state: &mut State) {
         .collect();
     for name in due {
         let Some(planned) = state.schedules.get(&name).cloned() else { continue };
+        let ends_before = |time: Time| planned.until.is_some_and(|until| until < time);
+        if ends_before(now) {
+            state.schedules.remove(&name);
+            continue;
+        }
         let asker = Asker { client: Some(name.clone()), ..Asker::new(SCHEDULE) };
         let sent = from_time(state, asker, Value::clone(&planned.payload));
         // After a long sleep a schedule fires once, not once for each time it missed.
@@ -144,8 +149,11 @@ pub(crate) fn schedules(state: &mut State) {
             }
             (Sent::NoRoom, _) => state.limits.schedule_min_ms,
         };
-        if let Some(planned) = state.schedules.get_mut(&name) {
-            planned.due = now.after(again.max(1));
+        let due = now.after(again.max(1));
+        if ends_before(due) {
+            state.schedules.remove(&name);
+        } else if let Some(planned) = state.schedules.get_mut(&name) {
+            planned.due = due;
         }
     }
 }

@@ -81,6 +81,8 @@ pub(crate) struct Planned {
     pub(crate) payload: Arc<Value>,
     /// How often it fires yet, if that has an end.
     pub(crate) left: Option<u32>,
+    /// Time after which it fires no more, if that is so.
+    pub(crate) until: Option<Time>,
 }
 
 /// A schedule as others are told of it.
@@ -94,6 +96,8 @@ pub struct ScheduleFact {
     pub every: Option<i64>,
     /// How often it fires yet; `None` without end.
     pub left: Option<u32>,
+    /// Time after which it fires no more; `None` without end.
+    pub until: Option<Time>,
 }
 
 /// An act whose outcome is awaited.
@@ -464,6 +468,7 @@ impl State {
             due: planned.due,
             every: planned.every,
             left: planned.left,
+            until: planned.until,
         })
     }
 

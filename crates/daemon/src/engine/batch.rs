@@ -161,7 +161,7 @@ impl<'a> Batch<'a> {
             Work::Drafted { effect, .. } if !self.core.awaits(effect) => {}
             Work::Drafted { effect, mut draft } => {
                 if let Ok(draft) = &mut draft {
-                    self.plans.inform(&self.core.state, &mut draft.proposals);
+                    self.plans.inform(&self.core.state, self.at, &mut draft.proposals);
                 }
                 let cause = self.intent(effect);
                 let effect = EffectId(effect);
@@ -237,7 +237,7 @@ impl<'a> Batch<'a> {
         let owner = self.core.state.owner().unwrap_or_default();
         let readers = Principal::readership(&context.signal.from, owner);
         self.host.prepare(&mut advice.proposals, readers);
-        self.plans.inform(&self.core.state, &mut advice.proposals);
+        self.plans.inform(&self.core.state, self.at, &mut advice.proposals);
         advice
     }
 
@@ -269,7 +269,7 @@ impl<'a> Batch<'a> {
         }
         if signal.kind == SignalKind::Request {
             let target = signal.target.clone();
-            self.plans.inform_one(&self.core.state, target.as_ref(), &mut signal.payload);
+            self.plans.inform_one(&self.core.state, self.at, target.as_ref(), &mut signal.payload);
         }
         let seq = self.core.state.next_seq().0;
         if let Some(Receipt { message, body }) = receipt {

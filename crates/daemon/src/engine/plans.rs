@@ -16,6 +16,9 @@ use crate::principal::Principal;
 /// Times that a schedule fires at most.
 pub(super) const MAX_SCHEDULE_RUNS: i64 = 1_000;
 
+/// Longest time from the planning of a schedule to its end, in milliseconds: a yearly reminder fits.
+pub(super) const MAX_SCHEDULE_LIFE_MS: i64 = 366 * 24 * 60 * 60 * 1_000;
+
 /// Schedules of one session.
 pub(super) const MAX_SCHEDULES_PER_SESSION: usize = 16;
 
@@ -57,14 +60,20 @@ impl Plans {
     }
 
     /// Gives proposals that plan something what their session cannot know.
-    pub(super) fn inform(&self, state: &State, proposals: &mut [Proposal]) {
+    pub(super) fn inform(&self, state: &State, at: i64, proposals: &mut [Proposal]) {
         for Proposal { target, payload, .. } in proposals {
-            self.inform_one(state, target.as_ref(), payload);
+            self.inform_one(state, at, target.as_ref(), payload);
         }
     }
 
-    /// The same for one.
-    pub(super) fn inform_one(&self, state: &State, target: Option<&Name>, payload: &mut Value) {
+    /// Gives one payload that plans something what its session cannot know.
+    pub(super) fn inform_one(
+        &self,
+        state: &State,
+        at: i64,
+        target: Option<&Name>,
+        payload: &mut Value,
+    ) {
         let is_ours = target.is_none_or(|target| target.as_str() == "system");
         let plans =
             |payload: &Value| payload.get("action").is_some_and(|it| it.is_keyword("schedule"));
@@ -74,14 +83,7 @@ impl Plans {
         let elsewhere = self.reserve(state);
         let mut facts =
             vec![("elsewhere", Value::int(i64::try_from(elsewhere).unwrap_or(i64::MAX)))];
-        let times = payload.get("times").filter(|times| !times.is_nil());
-        let is_endless = match times {
-            Some(times) => times.as_i64().is_some_and(|times| times > MAX_SCHEDULE_RUNS),
-            None => payload.get("every").is_some(),
-        };
-        if is_endless {
-            facts.push(("times", Value::int(MAX_SCHEDULE_RUNS)));
-        }
+        facts.extend(longest_of(payload, at).into_iter().map(|(key, it)| (key, Value::int(it))));
         *payload = with(payload, facts);
     }
 
@@ -113,7 +115,11 @@ impl Hub {
         all.retain(|(session, owner, _)| self.may(who, Access::Observe, session, owner));
         all.sort_by_key(|(_, _, fact)| fact.due);
         Value::list(all.into_iter().take(MAX_LISTED).map(|(session, owner, fact)| {
-            let optional = [("every", fact.every), ("left", fact.left.map(i64::from))];
+            let optional = [
+                ("every", fact.every),
+                ("left", fact.left.map(i64::from)),
+                ("until", fact.until.map(|until| until.0)),
+            ];
             let optional =
                 optional.into_iter().filter_map(|(key, it)| Some((key, Value::int(it?))));
             let pairs = [
@@ -125,6 +131,24 @@ impl Hub {
             Value::plist(pairs.into_iter().chain(optional))
         }))
     }
+}
+
+/// Returns the ends of a schedule that is planned at this time, where its payload has none or later ones. One that fires
+/// once needs none, unless it fires too late: then its end comes before, and it is refused.
+fn longest_of(payload: &Value, at: i64) -> Vec<(&'static str, i64)> {
+    let given = |key| payload.get(key).filter(|it| !it.is_nil());
+    let exceeds = |key, most| given(key).and_then(Value::as_i64).is_some_and(|it| it > most);
+    let repeats = given("every").is_some();
+    let last = at.saturating_add(MAX_SCHEDULE_LIFE_MS);
+    let mut ends = Vec::new();
+    if exceeds("times", MAX_SCHEDULE_RUNS) || (repeats && given("times").is_none()) {
+        ends.push(("times", MAX_SCHEDULE_RUNS));
+    }
+    let lasts = repeats || exceeds("in", MAX_SCHEDULE_LIFE_MS);
+    if exceeds("until", last) || (lasts && given("until").is_none()) {
+        ends.push(("until", last));
+    }
+    ends
 }
 
 /// A plist with other values under these keys, whatever it had there.

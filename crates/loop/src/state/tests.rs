@@ -6,7 +6,7 @@ use bridle_sexp::Value;
 
 use super::{Keep, Past, State};
 use crate::effect::{By, Code, Exchange, Rule, Ruling, Verdict};
-use crate::event::{Actuator, Asker, Began, Event, Place, Signal, SignalKind};
+use crate::event::{Actuator, Asker, Began, Event, Place, Signal, SignalKind, Tick};
 use crate::field::reader;
 use crate::ids::{Name, SessionId, Time, TurnId};
 use crate::limits::Limits;
@@ -65,6 +65,28 @@ fn what_is_no_state_is_refused_by_its_key() {
         let unreadable = State::from_value(&read(&text)).expect_err("no state");
         assert_eq!(unreadable.key(), key, "{unreadable}");
     }
+}
+
+#[test]
+fn a_schedule_that_was_written_without_an_end_is_read_and_goes_on() {
+    let plan = "(:name \"tea\" :due 10 :every 5 :payload (:sensor :tea))";
+    let text = session()
+        .to_value()
+        .to_string()
+        .replace(":turns 0", &format!(":turns 0 :schedules ({plan})"));
+    let mut state = State::from_value(&read(&text)).expect("a state of an older version");
+    assert!(state.text().contains(plan), "written as it was: {}", state.text());
+    step(&mut state, Time(i64::MAX / 2), Event::Tick(Tick::Deadline));
+    let left: Vec<_> = state.schedules().collect();
+    assert_eq!(left.len(), 1);
+    assert_eq!((left[0].left, left[0].until), (None, None));
+    let ended = text.replace(":every 5", ":every 5 :left 7 :until 99");
+    let state = State::from_value(&read(&ended)).expect("a state with an end");
+    assert_eq!(
+        state.schedules().next().map(|it| (it.left, it.until)),
+        Some((Some(7), Some(Time(99))))
+    );
+    assert_eq!(State::from_value(&read(&state.text())), Ok(state));
 }
 
 #[test]

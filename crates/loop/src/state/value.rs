@@ -209,6 +209,7 @@ impl Planned {
             .put_some("every", self.every)
             .put("payload", Value::clone(&self.payload))
             .put_some("left", self.left.map(i64::from))
+            .put_some("until", self.until.map(|until| until.0))
             .done()
     }
 
@@ -224,6 +225,10 @@ impl Planned {
                 Some(_) => Some(
                     number(value, "left").map(|left| u32::try_from(left).unwrap_or(u32::MAX))?,
                 ),
+                None => None,
+            },
+            until: match value.get("until") {
+                Some(_) => Some(time(value, "until")?),
                 None => None,
             },
         };

@@ -436,6 +436,7 @@ pub(crate) fn payload() -> impl Strategy<Value = Value> {
         r#"(:action :schedule :name "tea" :in 100 :payload (:sensor :tea))"#,
         r#"(:action :schedule :name "x" :every 50 :payload (:sensor :user-prompt :text "x"))"#,
         r#"(:action :schedule :name "y" :every 1 :payload (:sensor :y))"#,
+        r#"(:action :schedule :name "z" :every 50 :times 3 :until 400 :payload (:sensor :z))"#,
         r#"(:action :unschedule :name "tea")"#,
         r#"(:action :reboot)"#,
         r#"(:action "message" :text "x")"#,

@@ -3,6 +3,7 @@
 use bridle_loop::MAX_SCHEDULES_PER_PRINCIPAL;
 use bridle_sexp::Value;
 
+use super::super::plans::MAX_SCHEDULE_LIFE_MS;
 use super::rig::{Rig, Shell, owner, stranger};
 use crate::engine::{Kind, Query};
 
@@ -76,4 +77,42 @@ async fn a_schedule_has_a_least_interval_and_an_end() {
         let said = plan(&shell, 5, &format!(":name \"a\" :every 60000 {bad}")).await;
         assert!(word(&said, "code").is_keyword("invalid-value"), "{said}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_schedule_ends_after_its_longest_life_unless_it_ends_before() {
+    let rig = Rig::start().await;
+    let shell = rig.join("work", |_| {}).await;
+    let end = |said: &Value| {
+        let result = word(said, "result");
+        let due = result.get("due").and_then(Value::as_i64).expect("a first time");
+        result.get("until").and_then(Value::as_i64).map(|until| until - due)
+    };
+    // The first time is a minute after the planning, from which the end is counted.
+    let longest = MAX_SCHEDULE_LIFE_MS - 60_000;
+    for (id, until) in [(1, ""), (2, ":until nil"), (3, ":until 9000000000000000000")] {
+        let said = plan(&shell, id, &format!(":name \"a\" :every 60000 {until}")).await;
+        assert_eq!(end(&said), Some(longest), "{said}");
+    }
+    let said = plan(&shell, 4, ":name \"b\" :in 60000").await;
+    assert_eq!(end(&said), None, "it ends when it has fired: {said}");
+    let soon =
+        listed(&rig).await[0].get("due").and_then(Value::as_i64).expect("a time") + 3_600_000;
+    for when in [":every 60000", ":in 60000"] {
+        let said = plan(&shell, 5, &format!(":name \"c\" {when} :until {soon}")).await;
+        let until = word(&said, "result").get("until").and_then(Value::as_i64);
+        assert_eq!(until, Some(soon), "{said}");
+    }
+    let too_late = format!(":in {}", MAX_SCHEDULE_LIFE_MS + 1);
+    for bad in [":in 60000 :until 1", ":every 60000 :until \"soon\"", &too_late] {
+        let said = plan(&shell, 6, &format!(":name \"d\" {bad}")).await;
+        assert!(word(&said, "code").is_keyword("invalid-value"), "{bad}: {said}");
+    }
+    let all = listed(&rig.restart().await).await;
+    let ends: Vec<Option<i64>> = ["a", "b", "c"]
+        .iter()
+        .map(|name| all.iter().find(|row| row.get("name").and_then(Value::as_str) == Some(name)))
+        .map(|row| row.expect("it is planned").get("until").and_then(Value::as_i64))
+        .collect();
+    assert!(ends[0] > Some(soon) && ends[1..] == [None, Some(soon)], "{all:?}");
 }
