@@ -9,6 +9,7 @@ pub(crate) mod memory;
 pub(crate) mod org;
 pub(crate) mod recall;
 pub(crate) mod record;
+pub(crate) mod schedules;
 pub(crate) mod token;
 
 use std::path::PathBuf;
@@ -108,6 +109,16 @@ pub(crate) enum Command {
     /// List the sessions of the record, those first that were used last
     #[command(after_help = "Examples:\n  bridle sessions\n  bridle sessions --all --json")]
     Sessions(record::Sessions),
+    /// List what sessions have planned: when it is due, how often, until when; take one back
+    #[command(
+        after_help = "A session is told the signal of a schedule when it is due. Every schedule ends: after its last run, \
+        or at\nits end.\n\n\
+        Examples:\n  \
+        bridle schedules\n  \
+        bridle schedules --json\n  \
+        bridle schedules rm tea --session work"
+    )]
+    Schedules(schedules::Schedules),
     /// Check whether a peer keeps to the protocol: exit 1 if it does not
     #[command(subcommand)]
     Conform(conform::Conform),

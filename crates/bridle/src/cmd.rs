@@ -15,6 +15,7 @@ mod pair;
 mod policy;
 mod recall;
 mod record;
+mod schedules;
 mod session;
 mod talk;
 mod text;
@@ -42,6 +43,7 @@ pub(crate) fn run(command: Command) -> Result<Exit, Failure> {
         Command::Log(args) => record::log(args),
         Command::Tail(args) => session::tail(args),
         Command::Sessions(args) => record::sessions(&args),
+        Command::Schedules(args) => schedules::run(args),
         Command::Conform(verb) => conform::run(verb),
         Command::Replay(args) => record::replay(&args),
         Command::Fork(args) => session::fork(args),

@@ -42,6 +42,8 @@ const PROOFS: &[(&str, Proof)] = &[
         Proof::Says("(:type :health-response :status :healthy"),
     ),
     ("bridle sessions", Proof::Says("SESSION")),
+    ("bridle schedules", Proof::Says("tea   work")),
+    ("bridle schedules rm tea", Proof::Says("took back schedule tea of session work")),
     ("bridle tail --session work", Proof::Says("user-prompt   clean up old")),
     ("bridle log --session work", Proof::Says(":kind :signal")),
     ("bridle why 4711", Proof::Says("polic")),

@@ -66,7 +66,7 @@ pub fn run(order: &Order, content: Content<'_>, out: &mut dyn Write) -> Result<V
         // Bad text is the caller's fault: said before anybody is bothered.
         read_one(text).map_err(|error| fault_in(text, &error))?;
     }
-    let mut talk = Talk::begin(order)?;
+    let mut talk = Talk::begin(&order.targets, order.session.as_deref())?;
     match content {
         Content::Form(text) => exchange(order, &mut talk, text.trim(), out),
         Content::Raw(text) => exchange(order, &mut talk, text, out),
@@ -84,8 +84,8 @@ pub fn run(order: &Order, content: Content<'_>, out: &mut dyn Write) -> Result<V
 }
 
 /// A connection, in a session or alone.
-struct Talk {
-    client: Client,
+pub(crate) struct Talk {
+    pub(crate) client: Client,
     /// Longest wait for an answer in a session; `None` without one.
     attached: Option<Duration>,
     /// Forms that got an id here.
@@ -93,23 +93,23 @@ struct Talk {
 }
 
 impl Talk {
-    fn begin(order: &Order) -> Result<Talk, Error> {
-        let Some(session) = &order.session else {
-            let client = Client::connect_any(&order.targets)?;
+    pub(crate) fn begin(targets: &[Target], session: Option<&str>) -> Result<Talk, Error> {
+        let Some(session) = session else {
+            let client = Client::connect_any(targets)?;
             return Ok(Talk { client, attached: None, named: 0 });
         };
         let hello = ClientHello {
-            session: Some(session.as_str().into()),
+            session: Some(session.into()),
             shell: Some("cli".into()),
             ..ClientHello::default()
         };
-        let (client, _) = Client::introduce(&order.targets, &hello)?;
-        let wait = order.targets.iter().map(|target| target.options.timeout).max();
+        let (client, _) = Client::introduce(targets, &hello)?;
+        let wait = targets.iter().map(|target| target.options.timeout).max();
         Ok(Talk { client, attached: wait, named: 0 })
     }
 
     /// Sends a form and waits for its answer; passes over everything else that happens.
-    fn request(&mut self, form: &str) -> Result<String, Error> {
+    pub(crate) fn request(&mut self, form: &str) -> Result<String, Error> {
         let Some(wait) = self.attached else { return self.client.request(form) };
         let (form, id) = self.with_id(form);
         self.client.send(&form)?;

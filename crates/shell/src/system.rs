@@ -6,6 +6,7 @@ use bridle_wire::oacp::{Message, Target as Actuator, Type};
 
 use crate::client::{Client, ErrorAnswer, Target};
 use crate::error::Error;
+use crate::send::Talk;
 
 /// What is asked of the daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +39,10 @@ pub enum Ask {
         /// The hash of what was seen; an answer to something else does not count.
         hash: Option<String>,
     },
+    /// What sessions have planned.
+    Schedules,
+    /// A schedule taken back, by its name; for [`ask_in`] its session.
+    Unschedule(String),
     /// A change of the memory, by its payload.
     Edit(Value),
     /// Changes of the memory taken back.
@@ -84,23 +89,14 @@ impl Ask {
                 pairs.extend(name.as_deref().map(|name| ("name", Value::str(name))));
                 Value::plist(pairs)
             }
-            Ask::ForgetSession(name) => Value::plist([
-                ("action", Value::keyword("forget")),
-                ("session", Value::str(name.as_str())),
-            ]),
+            Ask::ForgetSession(name) => about("forget", "session", name),
             Ask::ForgetRecord(record) => {
                 Value::plist([("action", Value::keyword("forget")), ("record", number(*record))])
             }
             Ask::InstallPolicy => Value::plist([("action", Value::keyword("install-policy"))]),
-            Ask::OpenMemex(path) => Value::plist([
-                ("action", Value::keyword("open-memex")),
-                ("path", Value::str(path.as_str())),
-            ]),
+            Ask::OpenMemex(path) => about("open-memex", "path", path),
             Ask::Approvals => Value::plist([("action", Value::keyword("approvals"))]),
-            Ask::Approval(approval) => Value::plist([
-                ("action", Value::keyword("approval")),
-                ("approval", Value::str(approval.as_str())),
-            ]),
+            Ask::Approval(approval) => about("approval", "approval", approval),
             Ask::Approve { approval, verdict, hash } => {
                 let mut pairs = vec![
                     ("action", Value::keyword("approve")),
@@ -110,6 +106,8 @@ impl Ask {
                 pairs.extend(hash.as_deref().map(|hash| ("hash", Value::str(hash))));
                 Value::plist(pairs)
             }
+            Ask::Schedules => Value::plist([("action", Value::keyword("schedules"))]),
+            Ask::Unschedule(name) => about("unschedule", "name", name),
             Ask::Edit(payload) => payload.clone(),
             Ask::Undo { record } => {
                 Value::plist([("action", Value::keyword("undo")), ("record", number(*record))])
@@ -119,10 +117,7 @@ impl Ask {
                 ("session", Value::str(session.as_str())),
                 ("turn", number(*turn)),
             ]),
-            Ask::Snapshot(name) => Value::plist([
-                ("action", Value::keyword("snapshot")),
-                ("name", Value::str(name.as_str())),
-            ]),
+            Ask::Snapshot(name) => about("snapshot", "name", name),
             Ask::Restore { name, file } => {
                 let mut pairs = vec![
                     ("action", Value::keyword("restore")),
@@ -133,6 +128,11 @@ impl Ask {
             }
         }
     }
+}
+
+/// Returns the payload of an action with one text.
+fn about(action: &str, key: &str, text: &str) -> Value {
+    Value::plist([("action", Value::keyword(action)), (key, Value::str(text))])
 }
 
 /// No record has a number beyond this: the record counts with the same type.
@@ -167,6 +167,17 @@ pub fn ask_on(client: &mut Client, ask: &Ask) -> Result<Said, Error> {
     request_on(client, ask.target(), ask.payload())
 }
 
+/// Asks in a session, and waits for the answer.
+///
+/// # Errors
+///
+/// Nobody is there, the session cannot be joined, or nobody answers.
+pub fn ask_in(targets: &[Target], session: &str, ask: &Ask) -> Result<Said, Error> {
+    let mut talk = Talk::begin(targets, Some(session))?;
+    let answer = talk.request(&written(ask.target(), ask.payload(), None))?;
+    read_answer(&talk.client, &answer)
+}
+
 /// Asks what the daemon knows, `:target :context`, and waits for the answer.
 ///
 /// # Errors
@@ -181,12 +192,25 @@ fn request(targets: &[Target], target: &str, payload: Value) -> Result<Said, Err
 }
 
 fn request_on(client: &mut Client, target: &str, payload: Value) -> Result<Said, Error> {
-    let mut message = Message::new(Type::Request).with_id(1).with_payload(payload);
+    let answer = client.request(&written(target, payload, Some(1)))?;
+    read_answer(client, &answer)
+}
+
+/// Writes a request.
+fn written(target: &str, payload: Value, id: Option<i64>) -> String {
+    let mut message = Message::new(Type::Request).with_payload(payload);
+    if let Some(id) = id {
+        message = message.with_id(id);
+    }
     message.target = Some(Actuator::new(target));
     let mut text = String::new();
     message.write(&mut text);
-    let answer = client.request(&text)?;
-    let tree = read_one(&answer).map_err(|error| client.not_protocol(error.to_string()))?;
+    text
+}
+
+/// Reads what the daemon answered.
+fn read_answer(client: &Client, answer: &str) -> Result<Said, Error> {
+    let tree = read_one(answer).map_err(|error| client.not_protocol(error.to_string()))?;
     Ok(match ErrorAnswer::of(tree.root()) {
         Some(error) => Said::Not(error),
         None => Said::Done(tree.root().get("payload").map_or(Value::Nil, |it| it.to_value())),

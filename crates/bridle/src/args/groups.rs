@@ -10,7 +10,10 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Talk", &["ask", "send", "tail"]),
     ("Say what may be done", &["approvals", "approve", "deny", "policy", "why", "effects"]),
     ("Your Org files", &["memory", "undo", "org"]),
-    ("Sessions and the record", &["sessions", "log", "record", "replay", "fork", "forget"]),
+    (
+        "Sessions and the record",
+        &["sessions", "schedules", "log", "record", "replay", "fork", "forget"],
+    ),
     ("Let others in", &["token", "pair"]),
     ("Write a client", &["conform", "tap", "sexp", "frame", "schema"]),
 ];

@@ -122,11 +122,12 @@ pub(super) fn refused(answer: &ErrorAnswer) -> Failure {
         return Failure::new(Exit::NoInput, &answer.message);
     }
     let missing =
-        ["no record `", "no session `"].iter().find(|it| answer.message.starts_with(**it));
-    if let Some(missing) = missing {
-        let list = if *missing == "no record `" { "bridle log" } else { "bridle sessions" };
+        [("no record `", "log"), ("no session `", "sessions"), ("no schedule `", "schedules")]
+            .iter()
+            .find(|(start, _)| answer.message.starts_with(start));
+    if let Some((_, list)) = missing {
         return Failure::new(Exit::NoInput, &answer.message)
-            .hint(format!("`{list}` lists what exists"));
+            .hint(format!("`bridle {list}` lists what exists"));
     }
     let (exit, hint) = match answer.code.as_str() {
         "unknown-id" => (Exit::NoInput, "`bridle approvals` lists what is open"),

@@ -110,6 +110,9 @@ pub(crate) fn scene() -> (Home, crate::harness::Daemon) {
     assert_eq!(home.run(&edit).code, 0);
     assert_eq!(home.run(&["memory", "snapshot", "monday"]).code, 0);
     assert_eq!(home.run(&["policy", "init"]).code, 0);
+    let plan = "(:type :REQUEST :target :system :payload (:action :schedule :name \"tea\u{202e}\u{200b}\" \
+                :every 86400000 :payload (:sensor :tea)))";
+    assert_eq!(home.run(&["send", "--session", "tidy", plan]).code, 0);
     (home, daemon)
 }
 
@@ -134,6 +137,7 @@ fn what_every_command_prints_is_as_the_schema_says() {
         ("tail", &["tail", "--session", "work"]),
         ("log", &["log"]),
         ("sessions", &["sessions", "--all"]),
+        ("schedules", &["schedules"]),
         ("replay", &["replay"]),
         ("approvals", &["approvals"]),
         ("effects", &["effects"]),

@@ -63,6 +63,8 @@ fn commands<'c>(
         vec!["log", "export", "--org"],
         vec!["log", "verify"],
         vec!["sessions", "--all"],
+        vec!["schedules"],
+        vec!["schedules", "--json"],
         vec!["replay"],
         vec!["approvals"],
         vec!["effects"],

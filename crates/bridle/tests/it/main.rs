@@ -16,6 +16,7 @@ mod cli_org;
 mod cli_pages;
 mod cli_policy;
 mod cli_replay;
+mod cli_schedules;
 mod cli_send;
 mod cli_sessions;
 mod cli_sexp;

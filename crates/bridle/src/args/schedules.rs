@@ -1,0 +1,39 @@
+//! The command line of what sessions have planned.
+
+use clap::{Args, Subcommand};
+
+use super::Peer;
+
+/// `bridle schedules`: without a verb it lists them.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Schedules {
+    #[command(subcommand)]
+    pub(crate) verb: Option<SchedulesVerb>,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) peer: Peer,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SchedulesVerb {
+    /// Take a schedule back; exit 66 if there is none of this name
+    #[command(after_help = "Examples:\n  \
+        bridle schedules rm tea\n  \
+        bridle schedules rm tea --session work")]
+    Rm(ScheduleRemoval),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ScheduleRemoval {
+    /// The schedule, as `bridle schedules` names it
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// Its session; needed where several sessions have one of this name
+    #[arg(long, value_name = "SESSION")]
+    pub(crate) session: Option<String>,
+    #[command(flatten)]
+    pub(crate) peer: Peer,
+}
