@@ -13,7 +13,7 @@
 //! - [`compact`]: taking away what is forgotten, so that its room is given back
 //! - [`size`]: who takes how much room
 //! - [`spending`]: what principals have used of their budgets
-//! - [`repair`]: what can be read of a damaged record, in a new file
+//! - [`mod@repair`]: what can be read of a damaged record, in a new file
 //! - [`forget`]: destroying what can be destroyed without breaking the chain
 //! - [`shelf`]: files of shells, kept for a while, in a database of their own
 //! - [`memory`]: the user's files, changed safely, and all their versions, in a database of their own

@@ -13,7 +13,7 @@ pub const WRONG_A_MINUTE: u32 = 5;
 
 /// Wrong codes of all in a minute; then whoever was wrong waits for the next one, and whoever was not
 /// has one try. Five minutes of it guess one of 16 open codes with a chance of one in 2.5 million, if
-/// the tries come from [`MAX_PEERS_A_MINUTE`] addresses.
+/// the tries come from `MAX_PEERS_A_MINUTE` addresses.
 pub const WRONG_ALL_A_MINUTE: u32 = 60;
 
 /// Users and addresses that are told apart in a minute; further addresses wait for the next one.
