@@ -86,6 +86,12 @@ const RULES: &[Rule] = &[
         outside: Outside::Only(&["memchr"]),
     },
     Rule {
+        name: "bridle-lisp",
+        rooms: &["bridle-sexp"],
+        test_rooms: &[],
+        outside: Outside::Without(RUNTIMES),
+    },
+    Rule {
         name: "bridle-host",
         rooms: &["bridle-loop", "bridle-sexp"],
         test_rooms: &[],
@@ -115,6 +121,7 @@ const RULES: &[Rule] = &[
         // The language of policies is the loop's; the file that a grant is written to is Org.
         rooms: &[
             "bridle-daemon",
+            "bridle-lisp",
             "bridle-loop",
             "bridle-org",
             "bridle-sexp",
@@ -127,7 +134,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "xtask",
-        rooms: &["bridle-org", "bridle-sexp", "bridle-wire"],
+        rooms: &["bridle-lisp", "bridle-org", "bridle-sexp", "bridle-wire"],
         test_rooms: &[],
         outside: Outside::Without(&[]),
     },

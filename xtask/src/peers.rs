@@ -4,6 +4,7 @@
 
 mod circle;
 mod edits;
+mod lisp;
 mod org;
 
 use std::collections::BTreeMap;
@@ -20,13 +21,15 @@ usage: cargo xtask peers [--check]
        cargo xtask peers org [--record | --check] [--no-packages] [FOLDER...]
        cargo xtask peers edits [--headings N] [--seed S]
        cargo xtask peers circle [--no-packages] [FOLDER...]
+       cargo xtask peers lisp
 
 Runs the vectors through SBCL, Emacs and Python and writes what they did to vectors/*/peers/*.jsonl.
 
   --check   write nothing; fail when the files differ from what the peers do now
   org       compare the trees of Org files with those of Emacs; `peers org --help` says how
   edits     compare changes of headings with those of Emacs; `peers edits --help` says how
-  circle    send the trees of Org files from Emacs to a daemon and back; `peers circle --help` says how";
+  circle    send the trees of Org files from Emacs to a daemon and back; `peers circle --help` says how
+  lisp      compare what the skill language answers with SBCL";
 
 /// How many differing lines to show of one file.
 const SHOWN_DIFFERENCES: usize = 5;
@@ -37,6 +40,7 @@ pub(crate) fn help(arguments: &[String]) -> &'static str {
         Some("org") => org::HELP,
         Some("edits") => edits::HELP,
         Some("circle") => circle::HELP,
+        Some("lisp") => lisp::HELP,
         _ => HELP,
     }
 }
@@ -52,11 +56,13 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
         [flag] if flag == "--check" => {
             org::check(console)?;
             edits::check(console)?;
+            lisp::run(&[], console)?;
             check(console)
         }
         [verb, rest @ ..] if verb == "org" => org::run(rest, console),
         [verb, rest @ ..] if verb == "edits" => edits::run(rest, console),
         [verb, rest @ ..] if verb == "circle" => circle::run(rest, console),
+        [verb, rest @ ..] if verb == "lisp" => lisp::run(rest, console),
         _ => bail!("unexpected arguments `{}`\n\n{HELP}", arguments.join(" ")),
     }
 }

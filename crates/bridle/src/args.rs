@@ -5,6 +5,7 @@ pub(crate) mod ask;
 pub(crate) mod conform;
 pub(crate) mod groups;
 pub(crate) mod guard;
+pub(crate) mod lisp;
 pub(crate) mod memory;
 pub(crate) mod org;
 pub(crate) mod recall;
@@ -218,6 +219,17 @@ pub(crate) enum Command {
     /// See how an Org file is read: what it is made of, and that no byte of it is lost
     #[command(subcommand)]
     Org(org::Org),
+    /// Run a program in the skill language: a jailed core of Common Lisp
+    #[command(
+        after_help = "Prints what the program prints, then each value as `~s` prints it. A condition that nobody \
+        handles\ngoes to stderr: exit 1. What the language does not have is refused: exit 64. There are no files, \
+        sockets,\nprocesses or clock; docs/lisp.md lists what there is.\n\n\
+        Examples:\n  \
+        bridle lisp -e \"(loop for x in '(1 2 3) sum x)\"\n  \
+        bridle lisp skill.lisp\n  \
+        bridle lisp --repl"
+    )]
+    Lisp(lisp::Lisp),
     /// Ask your Org files: find, outline, focus; and see their past: versions, differences, snapshots
     #[command(
         subcommand,

@@ -7,6 +7,7 @@ mod confirm;
 mod conform;
 mod grant;
 mod init;
+mod lisp;
 mod memory;
 mod org;
 mod output;
@@ -61,6 +62,7 @@ pub(crate) fn run(command: Command) -> Result<Exit, Failure> {
         Command::Sexp(args) => text::sexp(&args),
         Command::Init(args) => init::run(args),
         Command::Org(verb) => org::run(&verb),
+        Command::Lisp(args) => lisp::run(&args),
         Command::Memory(verb) => memory::run(verb),
         Command::Undo(args) => memory::undo(args),
         Command::Frame(verb) => text::frame(verb),

@@ -15,6 +15,7 @@ pub(crate) enum Exit {
     Ok = 0,
     Answered = 1,
     Usage = 2,
+    OutsideSubset = 64,
     Data = 65,
     NoInput = 66,
     Unavailable = 69,
@@ -29,13 +30,14 @@ pub(crate) enum Exit {
 
 impl Exit {
     /// Every code with its meaning, in the order of the help text.
-    pub(crate) const TABLE: [(Exit, &'static str); 13] = [
+    pub(crate) const TABLE: [(Exit, &'static str); 14] = [
         (Exit::Ok, "done; a reader that went away (broken pipe) is no failure"),
         (
             Exit::Answered,
-            "the daemon answered with an error or is not healthy; a replay differs, an example fails",
+            "the daemon answered with an error or is not healthy; a replay differs, an example or program fails",
         ),
         (Exit::Usage, "bad command line"),
+        (Exit::OutsideSubset, "a Lisp program needs what the subset does not have"),
         (
             Exit::Data,
             "bad input: no form, frame or set of policies, a wrong signature, a changed record",

@@ -1,0 +1,317 @@
+//! The compiler: forms become nodes with resolved variables (`analyze.rs` and beside it), nodes
+//! become instructions (`emit.rs`). Macros run while forms are read over, so the compiler calls the
+//! machine; the machine never calls the compiler.
+
+pub(crate) mod analyze;
+mod backquote;
+mod check;
+mod destructure;
+mod emit;
+mod emit_control;
+mod lambda;
+mod special;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::code::{CodeTable, SourcePlace};
+use crate::machine::Machine;
+use crate::trap::{LimitKind, Trap};
+use crate::value::{NIL, Word};
+
+pub(crate) type VariableId = usize;
+pub(crate) type FunctionId = usize;
+pub(crate) type BlockId = usize;
+
+/// Nested forms, macro expansions included.
+const COMPILE_DEPTH: usize = 600;
+
+/// Why a form was not compiled.
+pub(crate) enum CompileFailure {
+    /// Not in the subset: what, and where.
+    Outside(String, SourcePlace),
+    /// A form that SBCL compiles into an error.
+    Program(String),
+    Limit(LimitKind),
+    /// A macro failed.
+    Trap(Trap),
+}
+
+impl From<Trap> for CompileFailure {
+    fn from(trap: Trap) -> Self {
+        Self::Trap(trap)
+    }
+}
+
+pub(crate) type Compiled<T> = Result<T, CompileFailure>;
+
+/// Operations with an instruction of their own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Inline {
+    Add,
+    Subtract,
+    Multiply,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    NumbersEqual,
+    Eq,
+    Eql,
+    Not,
+    Consp,
+    Atom,
+    Car,
+    Cdr,
+    Cons,
+    Element,
+}
+
+/// What a call calls.
+pub(crate) enum Target {
+    Global(u32),
+    Native(u32),
+    /// A variable that holds a local function.
+    Local(VariableId),
+    Node(Box<Node>),
+}
+
+/// A form with everything resolved.
+pub(crate) enum Node {
+    Constant(Word),
+    Local(VariableId),
+    SetLocal(VariableId, Box<Node>),
+    Global(u32, SourcePlace),
+    SetGlobal(u32, Box<Node>),
+    If(Box<Node>, Box<Node>, Box<Node>),
+    And(Vec<Node>),
+    Or(Vec<Node>),
+    Sequence(Vec<Node>),
+    Let(Vec<Binding>, Box<Node>),
+    Function(FunctionId),
+    Call(Target, Vec<Node>, SourcePlace),
+    /// The last argument is a list of more.
+    Apply(Target, Vec<Node>, SourcePlace),
+    Inline(Inline, Vec<Node>, SourcePlace),
+    Slot(u32, u16, Box<Node>, SourcePlace),
+    Block(BlockId, Box<Node>),
+    ReturnFrom(BlockId, Box<Node>),
+    Tagbody(BlockId, Vec<Segment>),
+    Go(BlockId, usize),
+    Catch(Box<Node>, Box<Node>),
+    Throw(Box<Node>, Box<Node>, SourcePlace),
+    Cleanup(Box<Node>, FunctionId),
+    ValuesToList(Box<Node>),
+    /// The list's elements are the values.
+    ListToValues(Box<Node>),
+    ValuesBind(Vec<VariableId>, Box<Node>, Box<Node>),
+    ValuesFirst(Box<Node>, Box<Node>),
+    /// Local functions that may call each other.
+    Labels(Vec<(VariableId, FunctionId)>, Box<Node>),
+}
+
+/// A variable and its first value.
+pub(crate) enum Binding {
+    Lexical(VariableId, Node),
+    Dynamic(u32, Node),
+}
+
+/// Tag, or a form between tags.
+pub(crate) enum Segment {
+    Tag(usize),
+    Form(Node),
+}
+
+/// A lexical variable.
+pub(crate) struct Variable {
+    pub(crate) function: FunctionId,
+    pub(crate) is_captured: bool,
+    pub(crate) is_assigned: bool,
+    /// Local function that it holds for good.
+    pub(crate) holds: Option<FunctionId>,
+}
+
+/// Parameter of a function; bound dynamically when it names a special variable.
+#[derive(Clone, Copy)]
+pub(crate) struct Parameter {
+    pub(crate) variable: VariableId,
+    pub(crate) special: Option<u32>,
+}
+
+/// Parameter with a default.
+pub(crate) struct DefaultedParameter {
+    pub(crate) keyword: Word,
+    pub(crate) parameter: Parameter,
+    pub(crate) default: Node,
+    pub(crate) supplied: Option<Parameter>,
+}
+
+/// A function that is being compiled.
+pub(crate) struct FunctionNode {
+    pub(crate) name: Word,
+    pub(crate) code: u32,
+    pub(crate) required: Vec<Parameter>,
+    pub(crate) optional: Vec<DefaultedParameter>,
+    pub(crate) rest: Option<Parameter>,
+    pub(crate) keys: Option<Vec<DefaultedParameter>>,
+    pub(crate) allows_other_keys: bool,
+    pub(crate) auxiliary: Vec<(Parameter, Node)>,
+    pub(crate) body: Option<Node>,
+    /// Variables of functions around it that it or a function inside it uses.
+    pub(crate) captures: Vec<VariableId>,
+    pub(crate) parent: Option<FunctionId>,
+}
+
+/// A block or tagbody.
+pub(crate) struct BlockNode {
+    pub(crate) function: FunctionId,
+    /// Holds the token where exits come from afar.
+    pub(crate) token: VariableId,
+    pub(crate) has_far_exits: bool,
+    /// Cleanups around it, to tell exits that cross one.
+    pub(crate) cleanups: usize,
+}
+
+/// What a name means where the compiler is.
+pub(crate) enum ScopeEntry {
+    Variable(u32, VariableId),
+    Special(u32),
+    SymbolMacro(u32, Word),
+    Function(Word, VariableId),
+    Macro(Word, Word),
+    Block(u32, BlockId),
+    Tag(Word, BlockId, usize),
+}
+
+/// State of compiling one top-level form.
+pub(crate) struct Compiler<'m> {
+    pub(crate) machine: &'m mut Machine,
+    pub(crate) codes: &'m mut CodeTable,
+    pub(crate) places: &'m HashMap<u32, SourcePlace>,
+    pub(crate) file: Arc<str>,
+    pub(crate) is_prelude: bool,
+    place: SourcePlace,
+    depth: usize,
+    cleanups: usize,
+    variables: Vec<Variable>,
+    functions: Vec<FunctionNode>,
+    blocks: Vec<BlockNode>,
+    scope: Vec<ScopeEntry>,
+    current: FunctionId,
+}
+
+impl<'m> Compiler<'m> {
+    pub(crate) fn new(
+        machine: &'m mut Machine,
+        codes: &'m mut CodeTable,
+        places: &'m HashMap<u32, SourcePlace>,
+        file: Arc<str>,
+        is_prelude: bool,
+    ) -> Self {
+        Self {
+            machine,
+            codes,
+            places,
+            file,
+            is_prelude,
+            place: SourcePlace::default(),
+            depth: 0,
+            cleanups: 0,
+            variables: Vec::new(),
+            functions: Vec::new(),
+            blocks: Vec::new(),
+            scope: Vec::new(),
+            current: 0,
+        }
+    }
+
+    /// Compiles a form into a function without parameters, and returns that function.
+    pub(crate) fn compile_form(&mut self, form: Word) -> Compiled<Word> {
+        self.current = self.new_function(NIL, None);
+        let body = self.analyze(form)?;
+        self.functions[0].body = Some(body);
+        self.emit_all()?;
+        Ok(Word::code(self.functions[0].code))
+    }
+
+    pub(crate) fn place(&self) -> SourcePlace {
+        self.place
+    }
+
+    fn new_function(&mut self, name: Word, parent: Option<FunctionId>) -> FunctionId {
+        let code = self.codes.push(emit::empty_code(name, self.file.clone()));
+        self.functions.push(FunctionNode {
+            name,
+            code,
+            required: Vec::new(),
+            optional: Vec::new(),
+            rest: None,
+            keys: None,
+            allows_other_keys: false,
+            auxiliary: Vec::new(),
+            body: None,
+            captures: Vec::new(),
+            parent,
+        });
+        self.functions.len() - 1
+    }
+
+    fn new_variable(&mut self) -> VariableId {
+        self.variables.push(Variable {
+            function: self.current,
+            is_captured: false,
+            is_assigned: false,
+            holds: None,
+        });
+        self.variables.len() - 1
+    }
+
+    /// Notes that the current function uses a variable, and who must capture it for that.
+    fn use_variable(&mut self, variable: VariableId) {
+        let home = self.variables[variable].function;
+        let mut function = self.current;
+        while function != home {
+            self.variables[variable].is_captured = true;
+            let captures = &mut self.functions[function].captures;
+            if !captures.contains(&variable) {
+                captures.push(variable);
+            }
+            match self.functions[function].parent {
+                Some(parent) => function = parent,
+                None => break,
+            }
+        }
+    }
+
+    fn list(&mut self, words: &[Word]) -> Word {
+        self.machine.heap.list(words)
+    }
+
+    fn elements(&mut self, list: Word) -> Compiled<Vec<Word>> {
+        let mut elements = Vec::new();
+        let mut rest = list;
+        while rest.is_cons() {
+            let pair = self.machine.heap.pair(rest);
+            elements.push(pair.car);
+            rest = pair.cdr;
+            self.machine.charge(1)?;
+        }
+        if rest.is_nil() {
+            return Ok(elements);
+        }
+        Err(self.malformed(list))
+    }
+
+    fn malformed(&mut self, form: Word) -> CompileFailure {
+        let text = self.machine.print_to_string(form);
+        CompileFailure::Program(format!("malformed form: {text}"))
+    }
+
+    fn outside<T>(&self, name: impl Into<String>) -> Compiled<T> {
+        Err(CompileFailure::Outside(name.into(), self.place))
+    }
+
+    fn program<T>(&self, text: impl Into<String>) -> Compiled<T> {
+        Err(CompileFailure::Program(text.into()))
+    }
+}

@@ -1,0 +1,453 @@
+//! Functions, variables and their declarations; local functions and macros.
+
+use super::{
+    Binding, Compiled, Compiler, DefaultedParameter, Node, Parameter, ScopeEntry, VariableId,
+};
+use crate::symbols::{flag, well_known};
+use crate::value::{NIL, T, Word};
+
+/// Declarations at the head of a body.
+#[derive(Default)]
+pub(super) struct Declarations {
+    specials: Vec<u32>,
+    types: Vec<(u32, Word)>,
+}
+
+/// Part of a parameter list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Section {
+    Required,
+    Optional,
+    Rest,
+    AfterRest,
+    Key,
+    Auxiliary,
+}
+
+impl Compiler<'_> {
+    pub(super) fn split_declarations(
+        &mut self,
+        body: &[Word],
+    ) -> Compiled<(Declarations, Vec<Word>)> {
+        let mut declarations = Declarations::default();
+        let mut at = 0;
+        while at < body.len() {
+            let is_text = self.machine.heap.text(body[at]).is_some();
+            if is_text && at + 1 < body.len() {
+                at += 1;
+                continue;
+            }
+            let is_declaration = body[at].is_cons()
+                && self.machine.heap.pair(body[at]).car == Word::symbol(well_known::DECLARE);
+            if !is_declaration {
+                break;
+            }
+            for declaration in self.elements(body[at])?.into_iter().skip(1) {
+                self.note_declaration(declaration, &mut declarations)?;
+            }
+            at += 1;
+        }
+        Ok((declarations, body[at..].to_vec()))
+    }
+
+    fn note_declaration(&mut self, form: Word, into: &mut Declarations) -> Compiled<()> {
+        let parts = self.elements(form)?;
+        let Some(head) = parts.first().copied() else { return Ok(()) };
+        let (kind, names) = match head.as_symbol() {
+            Some(well_known::SPECIAL) => {
+                into.specials.extend(parts[1..].iter().filter_map(|name| name.as_symbol()));
+                return Ok(());
+            }
+            Some(well_known::TYPE) if parts.len() > 1 => (parts[1], &parts[2..]),
+            Some(symbol) if is_type_declaration(symbol) => (head, &parts[1..]),
+            None if head.is_cons() => (head, &parts[1..]),
+            _ => return Ok(()),
+        };
+        into.types.extend(names.iter().filter_map(|name| Some((name.as_symbol()?, kind))));
+        Ok(())
+    }
+
+    pub(super) fn is_special_here(&self, symbol: u32, declarations: &Declarations) -> bool {
+        self.machine.symbols.has(symbol, flag::SPECIAL) || declarations.specials.contains(&symbol)
+    }
+
+    /// Analyzes a body under its declarations, then leaves the scope at `before`.
+    pub(super) fn analyze_declared(
+        &mut self,
+        declarations: &Declarations,
+        body: &[Word],
+        before: usize,
+    ) -> Compiled<Node> {
+        for symbol in &declarations.specials {
+            self.scope.push(ScopeEntry::Special(*symbol));
+        }
+        let mut nodes = Vec::new();
+        for (symbol, kind) in &declarations.types {
+            if let Some(variable) = self.lexical(*symbol)
+                && *kind != T
+            {
+                let arguments = vec![Node::Local(variable), Node::Constant(*kind)];
+                nodes.push(self.call_global(well_known::CHECK_TYPE, arguments)?);
+            }
+        }
+        let body = self.analyze_body(body);
+        self.scope.truncate(before);
+        let body = body?;
+        if nodes.is_empty() {
+            return Ok(body);
+        }
+        nodes.push(body);
+        Ok(Node::Sequence(nodes))
+    }
+
+    pub(super) fn analyze_locally(&mut self, forms: &[Word]) -> Compiled<Node> {
+        let (declarations, body) = self.split_declarations(forms)?;
+        let before = self.scope.len();
+        self.analyze_declared(&declarations, &body, before)
+    }
+
+    fn check_variable(&mut self, name: Word) -> Compiled<u32> {
+        match name.as_symbol() {
+            Some(symbol) if !self.machine.symbols.has(symbol, flag::CONSTANT) => Ok(symbol),
+            _ => {
+                let text = self.machine.print_to_string(name);
+                self.program(format!("{text} cannot be a variable"))
+            }
+        }
+    }
+
+    pub(super) fn analyze_let(
+        &mut self,
+        bindings: Word,
+        body: &[Word],
+        is_sequential: bool,
+    ) -> Compiled<Node> {
+        let (declarations, body) = self.split_declarations(body)?;
+        let before = self.scope.len();
+        let mut nodes = Vec::new();
+        let mut names = Vec::new();
+        for binding in self.elements(bindings)? {
+            let parts = if binding.is_cons() { self.elements(binding)? } else { vec![binding] };
+            if parts.is_empty() || parts.len() > 2 {
+                return Err(self.malformed(binding));
+            }
+            let symbol = self.check_variable(parts[0])?;
+            let value = match parts.get(1) {
+                Some(form) => self.analyze(*form)?,
+                None => Node::Constant(NIL),
+            };
+            let (entry, node) = if self.is_special_here(symbol, &declarations) {
+                (ScopeEntry::Special(symbol), Binding::Dynamic(symbol, value))
+            } else {
+                let variable = self.new_variable();
+                (ScopeEntry::Variable(symbol, variable), Binding::Lexical(variable, value))
+            };
+            nodes.push(node);
+            if is_sequential { self.scope.push(entry) } else { names.push(entry) }
+        }
+        self.scope.extend(names);
+        let mut body = self.analyze_declared(&declarations, &body, before)?;
+        if !is_sequential || !nodes.iter().any(|node| matches!(node, Binding::Dynamic(..))) {
+            return Ok(Node::Let(nodes, Box::new(body)));
+        }
+        // Dynamic bindings in sequence: each inside the one before.
+        while let Some(node) = nodes.pop() {
+            body = Node::Let(vec![node], Box::new(body));
+        }
+        Ok(body)
+    }
+
+    /// `(lambda parameters . body)` or `(%named-lambda name parameters . body)`.
+    pub(super) fn analyze_lambda(&mut self, form: Word) -> Compiled<Node> {
+        let parts = self.elements(form)?;
+        let is_named = parts[0] == Word::symbol(well_known::NAMED_LAMBDA);
+        let skip = if is_named { 2 } else { 1 };
+        let name = if is_named { parts[1] } else { Word::symbol(well_known::LAMBDA) };
+        let Some(parameters) = parts.get(skip).copied() else {
+            return Err(self.malformed(form));
+        };
+        self.analyze_parts(name, parameters, &parts[skip + 1..]).map(Node::Function)
+    }
+
+    fn analyze_parts(&mut self, name: Word, parameters: Word, body: &[Word]) -> Compiled<usize> {
+        let (declarations, body) = self.split_declarations(body)?;
+        let outer = (self.current, self.cleanups, self.scope.len());
+        let function = self.new_function(name, Some(self.current));
+        self.current = function;
+        self.cleanups = 0;
+        let result = self.analyze_parameters(function, parameters, &declarations).and_then(|()| {
+            let before = self.scope.len();
+            self.analyze_declared(&declarations, &body, before)
+        });
+        (self.current, self.cleanups) = (outer.0, outer.1);
+        self.scope.truncate(outer.2);
+        self.functions[function].body = Some(result?);
+        Ok(function)
+    }
+
+    fn parameter(&mut self, name: Word, declarations: &Declarations) -> Compiled<Parameter> {
+        let symbol = self.check_variable(name)?;
+        let variable = self.new_variable();
+        if self.is_special_here(symbol, declarations) {
+            self.scope.push(ScopeEntry::Special(symbol));
+            return Ok(Parameter { variable, special: Some(symbol) });
+        }
+        self.scope.push(ScopeEntry::Variable(symbol, variable));
+        Ok(Parameter { variable, special: None })
+    }
+
+    fn analyze_parameters(
+        &mut self,
+        function: usize,
+        parameters: Word,
+        declarations: &Declarations,
+    ) -> Compiled<()> {
+        let mut section = Section::Required;
+        for item in self.elements(parameters)? {
+            match item.as_symbol() {
+                Some(well_known::OPTIONAL) => section = Section::Optional,
+                Some(well_known::REST | well_known::BODY) => section = Section::Rest,
+                Some(well_known::KEY) => {
+                    section = Section::Key;
+                    self.functions[function].keys = Some(Vec::new());
+                }
+                Some(well_known::AUX) => section = Section::Auxiliary,
+                Some(well_known::ALLOW_OTHER_KEYS) => {
+                    self.functions[function].allows_other_keys = true;
+                }
+                _ => self.analyze_parameter(function, section, item, declarations)?,
+            }
+            if section == Section::Rest && self.functions[function].rest.is_some() {
+                section = Section::AfterRest;
+            }
+        }
+        Ok(())
+    }
+
+    fn analyze_parameter(
+        &mut self,
+        function: usize,
+        section: Section,
+        item: Word,
+        declarations: &Declarations,
+    ) -> Compiled<()> {
+        match section {
+            Section::Required => {
+                let parameter = self.parameter(item, declarations)?;
+                self.functions[function].required.push(parameter);
+            }
+            Section::Rest => {
+                let parameter = self.parameter(item, declarations)?;
+                self.functions[function].rest = Some(parameter);
+            }
+            Section::AfterRest => return self.program("more than one &REST parameter"),
+            Section::Auxiliary => {
+                let parts = if item.is_cons() { self.elements(item)? } else { vec![item] };
+                let value = self.analyze(parts.get(1).copied().unwrap_or(NIL))?;
+                let parameter = self.parameter(parts[0], declarations)?;
+                self.functions[function].auxiliary.push((parameter, value));
+            }
+            Section::Optional | Section::Key => {
+                let parts = if item.is_cons() { self.elements(item)? } else { vec![item] };
+                let mut name = parts[0];
+                let mut keyword = NIL;
+                if section == Section::Key {
+                    if name.is_cons() {
+                        let pair = self.elements(name)?;
+                        keyword = pair[0];
+                        name = pair.get(1).copied().unwrap_or(NIL);
+                    } else {
+                        let symbol = self.check_variable(name)?;
+                        let text = self.machine.symbols.name(symbol).to_owned();
+                        keyword = self.machine.symbols.keyword(&text);
+                    }
+                }
+                let default = self.analyze(parts.get(1).copied().unwrap_or(NIL))?;
+                let parameter = self.parameter(name, declarations)?;
+                let supplied = match parts.get(2) {
+                    Some(name) => Some(self.parameter(*name, declarations)?),
+                    None => None,
+                };
+                let whole = DefaultedParameter { keyword, parameter, default, supplied };
+                let node = &mut self.functions[function];
+                match &mut node.keys {
+                    Some(keys) if section == Section::Key => keys.push(whole),
+                    _ => node.optional.push(whole),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `(defun name parameters . body)`.
+    pub(super) fn analyze_defun(
+        &mut self,
+        name: Word,
+        parameters: Word,
+        body: &[Word],
+    ) -> Compiled<Node> {
+        let symbol = self.function_name(name)?;
+        self.check_definable(symbol, "redefinition of")?;
+        let block = if name.is_cons() { self.elements(name)?[1] } else { name };
+        let lambda = self.block_lambda(name, block, parameters, body)?;
+        let function = self.analyze_lambda(lambda)?;
+        let arguments = vec![Node::Constant(Word::symbol(symbol)), function, Node::Constant(name)];
+        self.call_global(well_known::DEFINE_FUNCTION, arguments)
+    }
+
+    /// A named lambda whose body is in a block, declarations in front of it.
+    fn block_lambda(
+        &mut self,
+        name: Word,
+        block: Word,
+        parameters: Word,
+        body: &[Word],
+    ) -> Compiled<Word> {
+        let mut parts = vec![Word::symbol(well_known::NAMED_LAMBDA), name, parameters];
+        let (_, rest) = self.split_declarations(body)?;
+        parts.extend_from_slice(&body[..body.len() - rest.len()]);
+        let mut inner = vec![Word::symbol(well_known::BLOCK), block];
+        inner.extend_from_slice(&rest);
+        let inner = self.list(&inner);
+        parts.push(inner);
+        let lambda = self.list(&parts);
+        self.machine.roots.push(lambda);
+        Ok(lambda)
+    }
+
+    pub(super) fn analyze_local_functions(
+        &mut self,
+        functions: Word,
+        body: &[Word],
+        is_recursive: bool,
+    ) -> Compiled<Node> {
+        let before = self.scope.len();
+        let mut parts = Vec::new();
+        for definition in self.elements(functions)? {
+            let definition = self.elements(definition)?;
+            let [name, parameters, inner @ ..] = definition.as_slice() else {
+                return self.program("malformed local function");
+            };
+            let symbol = self.function_name(*name)?;
+            self.check_definable(symbol, "redefinition of")?;
+            let block = if name.is_cons() { self.elements(*name)?[1] } else { *name };
+            let lambda = self.block_lambda(*name, block, *parameters, inner)?;
+            parts.push((Word::symbol(symbol), self.new_variable(), lambda));
+        }
+        let enter = |compiler: &mut Self| {
+            for (name, variable, _) in &parts {
+                compiler.scope.push(ScopeEntry::Function(*name, *variable));
+            }
+        };
+        if is_recursive {
+            enter(self);
+        }
+        let mut nodes: Vec<(VariableId, usize)> = Vec::new();
+        for (_, variable, lambda) in &parts {
+            let Node::Function(function) = self.analyze_lambda(*lambda)? else {
+                return self.program("malformed local function");
+            };
+            self.variables[*variable].holds = Some(function);
+            nodes.push((*variable, function));
+        }
+        if !is_recursive {
+            enter(self);
+        }
+        let (declarations, body) = self.split_declarations(body)?;
+        let body = self.analyze_declared(&declarations, &body, before)?;
+        Ok(Node::Labels(nodes, Box::new(body)))
+    }
+
+    pub(super) fn analyze_macrolet(&mut self, macros: Word, body: &[Word]) -> Compiled<Node> {
+        let before = self.scope.len();
+        for definition in self.elements(macros)? {
+            let definition = self.elements(definition)?;
+            let [name, pattern, inner @ ..] = definition.as_slice() else {
+                return self.program("malformed local macro");
+            };
+            let symbol = self.function_name(*name)?;
+            self.check_definable(symbol, "redefinition of")?;
+            let lambda = self.macro_lambda(*name, *pattern, inner)?;
+            let mut inner = Compiler::new(
+                self.machine,
+                self.codes,
+                self.places,
+                self.file.clone(),
+                self.is_prelude,
+            );
+            // Macros of macros around are seen; variables of the program are not.
+            for entry in &self.scope {
+                if let ScopeEntry::Macro(name, expander) = entry {
+                    inner.scope.push(ScopeEntry::Macro(*name, *expander));
+                }
+            }
+            inner.depth = self.depth;
+            let thunk = inner.compile_form(lambda)?;
+            let expander = self.machine.call(self.codes, thunk, &[])?;
+            self.machine.roots.push(expander);
+            self.scope.push(ScopeEntry::Macro(*name, expander));
+        }
+        let (declarations, body) = self.split_declarations(body)?;
+        self.analyze_declared(&declarations, &body, before)
+    }
+
+    pub(super) fn analyze_symbol_macrolet(
+        &mut self,
+        macros: Word,
+        body: &[Word],
+    ) -> Compiled<Node> {
+        let before = self.scope.len();
+        for definition in self.elements(macros)? {
+            let definition = self.elements(definition)?;
+            let [name, expansion] = definition.as_slice() else {
+                return self.program("malformed symbol macro");
+            };
+            let symbol = self.check_variable(*name)?;
+            self.scope.push(ScopeEntry::SymbolMacro(symbol, *expansion));
+        }
+        let (declarations, body) = self.split_declarations(body)?;
+        self.analyze_declared(&declarations, &body, before)
+    }
+
+    pub(super) fn analyze_defmacro(
+        &mut self,
+        name: Word,
+        pattern: Word,
+        body: &[Word],
+    ) -> Compiled<Node> {
+        let Some(symbol) = name.as_symbol() else { return self.program("a macro without a name") };
+        self.check_definable(symbol, "redefinition of")?;
+        let lambda = self.macro_lambda(name, pattern, body)?;
+        let function = self.analyze(lambda)?;
+        let arguments = vec![Node::Constant(name), function];
+        self.call_global(well_known::DEFINE_MACRO, arguments)
+    }
+}
+
+fn is_type_declaration(symbol: u32) -> bool {
+    matches!(
+        symbol,
+        well_known::FIXNUM
+            | well_known::INTEGER
+            | well_known::STRING
+            | well_known::LIST
+            | well_known::SYMBOL
+            | well_known::NUMBER
+            | well_known::REAL
+            | well_known::RATIONAL
+            | well_known::FLOAT
+            | well_known::SINGLE_FLOAT
+            | well_known::DOUBLE_FLOAT
+            | well_known::CHARACTER
+            | well_known::CONS
+            | well_known::VECTOR
+            | well_known::SIMPLE_VECTOR
+            | well_known::SIMPLE_STRING
+            | well_known::HASH_TABLE
+            | well_known::SEQUENCE
+            | well_known::BOOLEAN
+            | well_known::KEYWORD
+            | well_known::BIT
+            | well_known::UNSIGNED_BYTE
+    )
+}

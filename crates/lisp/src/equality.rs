@@ -1,0 +1,289 @@
+//! `eql`, `equal`, `equalp` and the hashes that go with them. Iterative: depth costs no stack.
+//!
+//! long: the hash is one match over kinds of values.
+
+use crate::heap::{Heap, Object};
+use crate::machine::Machine;
+use crate::number::arithmetic::compare_numbers;
+use crate::table::TableTest;
+use crate::trap::{LimitKind, Outcome, limit};
+use crate::value::{Word, tag};
+
+/// Identity, and the same number of the same type.
+#[inline]
+pub(crate) fn is_eql(heap: &Heap, one: Word, two: Word) -> bool {
+    one == two || (one.is_object() && two.is_object() && is_same_number(heap, one, two))
+}
+
+fn is_same_number(heap: &Heap, one: Word, two: Word) -> bool {
+    match (heap.object(one), heap.object(two)) {
+        (Object::Double(one), Object::Double(two)) => one.to_bits() == two.to_bits(),
+        (Object::Big(one), Object::Big(two)) => one == two,
+        (Object::Ratio(one), Object::Ratio(two)) => one == two,
+        _ => false,
+    }
+}
+
+/// Nodes of a key that its hash looks at.
+const HASHED_NODES: usize = 1000;
+
+impl Machine {
+    pub(crate) fn is_equal(&mut self, one: Word, two: Word) -> Outcome<bool> {
+        self.is_same(one, two, false)
+    }
+
+    pub(crate) fn is_equalp(&mut self, one: Word, two: Word) -> Outcome<bool> {
+        self.is_same(one, two, true)
+    }
+
+    fn is_same(&mut self, one: Word, two: Word, is_loose: bool) -> Outcome<bool> {
+        let mut pending = vec![(one, two)];
+        let mut steps = 0_usize;
+        while let Some((mut one, mut two)) = pending.pop() {
+            loop {
+                steps += 1;
+                if steps.is_multiple_of(256) {
+                    self.charge(256)?;
+                    if pending.len() * 16 > self.heap.limit {
+                        return Err(limit(LimitKind::Heap));
+                    }
+                }
+                if one == two {
+                    break;
+                }
+                if !(one.is_cons() && two.is_cons()) {
+                    if !self.is_same_atom(one, two, is_loose, &mut pending)? {
+                        return Ok(false);
+                    }
+                    break;
+                }
+                let (left, right) = (self.heap.pair(one), self.heap.pair(two));
+                if left.car != right.car {
+                    pending.push((left.car, right.car));
+                }
+                (one, two) = (left.cdr, right.cdr);
+            }
+        }
+        self.charge(steps % 256)?;
+        Ok(true)
+    }
+
+    /// Compares what is no cons; elements to compare are added to `pending`.
+    fn is_same_atom(
+        &mut self,
+        one: Word,
+        two: Word,
+        is_loose: bool,
+        pending: &mut Vec<(Word, Word)>,
+    ) -> Outcome<bool> {
+        if is_loose {
+            if let (Some(one), Some(two)) = (self.try_number(one), self.try_number(two)) {
+                return Ok(compare_numbers(&one, &two).is_eq());
+            }
+            if let (Some(one), Some(two)) = (one.as_character(), two.as_character()) {
+                return Ok(fold(one) == fold(two));
+            }
+        }
+        let (Some(left), Some(right)) = (self.heap.get(one), self.heap.get(two)) else {
+            return Ok(false);
+        };
+        let work = match left {
+            Object::Text(text, _) => text.len() / 32,
+            Object::Vector(elements, _) => elements.len() / 8,
+            _ => 0,
+        };
+        let answer = match (left, right) {
+            (Object::Text(one, _), Object::Text(two, _)) if is_loose => {
+                one.len() == two.len() && one.iter().map(fold).eq(two.iter().map(fold))
+            }
+            (Object::Text(one, _), Object::Text(two, _)) => one == two,
+            (Object::Vector(one, _), Object::Vector(two, _)) if is_loose => {
+                pending.extend(one.iter().copied().zip(two.iter().copied()));
+                one.len() == two.len()
+            }
+            (Object::Text(text, _), Object::Vector(vector, _))
+            | (Object::Vector(vector, _), Object::Text(text, _))
+                if is_loose =>
+            {
+                pending.extend(text.iter().map(Word::character).zip(vector.iter().copied()));
+                text.len() == vector.len()
+            }
+            (Object::Structure(kind, one), Object::Structure(other, two)) if is_loose => {
+                pending.extend(one.iter().copied().zip(two.iter().copied()));
+                kind == other && !self.types.get(*kind).is_condition
+            }
+            (Object::Table(_), Object::Table(_)) if is_loose => {
+                return self.refuse("EQUALP of hash tables");
+            }
+            _ => is_same_number(&self.heap, one, two),
+        };
+        self.charge(work)?;
+        Ok(answer)
+    }
+
+    pub(crate) fn hash(&mut self, word: Word, test: TableTest) -> Outcome<u64> {
+        match test {
+            TableTest::Eq => Ok(mix(self.seed, word.0)),
+            TableTest::Eql if !word.is_object() => Ok(mix(self.seed, word.0)),
+            _ => self.deep_hash(word, test),
+        }
+    }
+
+    fn deep_hash(&mut self, word: Word, test: TableTest) -> Outcome<u64> {
+        let is_deep = matches!(test, TableTest::Equal | TableTest::Equalp);
+        let is_loose = test == TableTest::Equalp;
+        let mut hash = self.seed;
+        let mut pending = vec![word];
+        let mut nodes = 0;
+        let mut work = 1;
+        while let Some(word) = pending.pop() {
+            nodes += 1;
+            if nodes > HASHED_NODES {
+                break;
+            }
+            if is_deep && word.is_cons() {
+                let pair = self.heap.pair(word);
+                hash = mix(hash, 0xc0);
+                pending.push(pair.cdr);
+                pending.push(pair.car);
+                continue;
+            }
+            if is_loose && self.loose_hash(word, &mut hash, &mut pending) {
+                continue;
+            }
+            match self.heap.get(word) {
+                Some(Object::Text(text, _)) if is_deep => {
+                    work += text.len() / 32;
+                    hash = mix(hash, text.len() as u64);
+                    match text {
+                        crate::text::Text::Narrow(bytes) => {
+                            for chunk in bytes.chunks(8) {
+                                let mut eight = [0; 8];
+                                eight[..chunk.len()].copy_from_slice(chunk);
+                                hash = mix(hash, u64::from_le_bytes(eight));
+                            }
+                        }
+                        // Wide texts may hold ASCII alone after an assignment: as if narrow.
+                        crate::text::Text::Wide(characters)
+                            if characters.iter().all(char::is_ascii) =>
+                        {
+                            let bytes: Vec<u8> = characters.iter().map(|c| *c as u8).collect();
+                            for chunk in bytes.chunks(8) {
+                                let mut eight = [0; 8];
+                                eight[..chunk.len()].copy_from_slice(chunk);
+                                hash = mix(hash, u64::from_le_bytes(eight));
+                            }
+                        }
+                        crate::text::Text::Wide(characters) => {
+                            characters.iter().for_each(|c| hash = mix(hash, *c as u64));
+                        }
+                    }
+                }
+                Some(Object::Double(number)) => hash = mix(hash, number.to_bits()),
+                Some(Object::Big(number)) => {
+                    number.iter_u64_digits().for_each(|digit| hash = mix(hash, digit));
+                }
+                Some(Object::Ratio(parts)) => {
+                    parts.numerator.iter_u64_digits().for_each(|digit| hash = mix(hash, digit));
+                    parts.denominator.iter_u64_digits().for_each(|digit| hash = mix(hash, digit));
+                }
+                _ => hash = mix(hash, word.0),
+            }
+        }
+        self.charge(work + nodes)?;
+        Ok(hash)
+    }
+
+    /// Adds what `equalp` takes for the same; false where `equal` would do as well.
+    fn loose_hash(&self, word: Word, hash: &mut u64, pending: &mut Vec<Word>) -> bool {
+        if let Some(number) = self.try_number(word) {
+            let float = number.to_f64();
+            *hash = mix(*hash, if float == 0.0 { 0 } else { (float as f32).to_bits().into() });
+            return true;
+        }
+        if let Some(character) = word.as_character() {
+            *hash = mix(*hash, fold(character) as u64);
+            return true;
+        }
+        match self.heap.get(word) {
+            Some(Object::Text(text, _)) => {
+                text.iter().for_each(|c| *hash = mix(*hash, fold(c) as u64));
+            }
+            Some(Object::Vector(elements, _)) => pending.extend(elements.iter().take(64)),
+            Some(Object::Structure(kind, slots)) => {
+                *hash = mix(*hash, u64::from(*kind));
+                pending.extend(slots.iter().take(64));
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Slot of a key in a hash table.
+    pub(crate) fn find_key(&mut self, table: Word, key: Word) -> Outcome<(u64, Option<usize>)> {
+        let Some(test) = self.heap.table(table).map(|table| table.test) else {
+            return Err(self.type_error(table, crate::symbols::well_known::HASH_TABLE));
+        };
+        let hash = self.hash(key, test)?;
+        let Some(found) = self.heap.table(table) else { return Ok((hash, None)) };
+        match test {
+            TableTest::Eq => Ok((hash, found.find(hash, |other| other == key))),
+            TableTest::Eql => Ok((hash, found.find(hash, |other| is_eql(&self.heap, other, key)))),
+            _ => {
+                // Equality may cost much: candidates first, then each with its charge.
+                let mut candidates = Vec::new();
+                found.find(hash, |other| {
+                    candidates.push(other);
+                    false
+                });
+                for other in candidates {
+                    let is_found = match test {
+                        TableTest::Equal => self.is_equal(other, key)?,
+                        _ => self.is_equalp(other, key)?,
+                    };
+                    if is_found {
+                        let slot = self
+                            .heap
+                            .table(table)
+                            .and_then(|table| table.find(hash, |word| word == other));
+                        return Ok((hash, slot));
+                    }
+                }
+                Ok((hash, None))
+            }
+        }
+    }
+
+    pub(crate) fn put(&mut self, table: Word, key: Word, value: Word) -> Outcome<()> {
+        let (hash, slot) = self.find_key(table, key)?;
+        let Some(found) = self.heap.table_mut(table) else { return Ok(()) };
+        let grown = match slot {
+            Some(slot) => {
+                found.set_value(slot, value);
+                0
+            }
+            None => found.insert(hash, key, value),
+        };
+        self.heap.bytes += grown;
+        if grown > 4096 { self.reserve(0) } else { Ok(()) }
+    }
+}
+
+/// Case folded as `char-equal` does.
+pub(crate) fn fold(character: char) -> char {
+    crate::native::characters::downcase(character)
+}
+
+/// Mixes a word into a hash.
+#[inline]
+fn mix(hash: u64, word: u64) -> u64 {
+    let product = u128::from(hash ^ word) * 0x9e37_79b9_7f4a_7c15;
+    let folded = (product as u64) ^ ((product >> 64) as u64);
+    folded.rotate_left(29) ^ word.wrapping_mul(0x2127_599b_f432_5c37)
+}
+
+/// Whether a word is a function, not merely the name of one.
+pub(crate) fn is_function(heap: &Heap, word: Word) -> bool {
+    matches!(word.tag(), tag::NATIVE | tag::CODE)
+        || matches!(heap.get(word), Some(Object::Closure(..)))
+}

@@ -1,0 +1,207 @@
+//! Symbols, functions, definitions and identity.
+
+use super::{MANY, Native, native};
+use crate::equality::{is_eql, is_function};
+use crate::heap::Object;
+use crate::machine::Machine;
+use crate::symbols::{Home, flag};
+use crate::trap::{Outcome, TrapKind, outside};
+use crate::types::condition;
+use crate::value::{NIL, UNBOUND, Word};
+
+pub(crate) const TABLE: &[Native] = &[
+    native("eq", 2, 2, |m, a| Ok(Word::truth(m.argument(a, 0) == m.argument(a, 1)))),
+    native("eql", 2, 2, |m, a| {
+        Ok(Word::truth(is_eql(&m.heap, m.argument(a, 0), m.argument(a, 1))))
+    }),
+    native("equal", 2, 2, |m, a| m.is_equal(m.argument(a, 0), m.argument(a, 1)).map(Word::truth)),
+    native("equalp", 2, 2, |m, a| m.is_equalp(m.argument(a, 0), m.argument(a, 1)).map(Word::truth)),
+    native("not", 1, 1, |m, a| Ok(Word::truth(m.argument(a, 0).is_nil()))),
+    native("null", 1, 1, |m, a| Ok(Word::truth(m.argument(a, 0).is_nil()))),
+    native("identity", 1, 1, |m, a| Ok(m.argument(a, 0))),
+    native("values", 0, MANY, |m, a| {
+        let values = m.arguments(a).to_vec();
+        Ok(m.return_values(&values))
+    }),
+    native("values-list", 1, 1, |m, a| {
+        let values = m.list_elements(m.argument(a, 0))?;
+        Ok(m.return_values(&values))
+    }),
+    native("%define-function", 3, 3, |m, a| {
+        let symbol = m.symbol_argument(m.argument(a, 0))?;
+        m.symbols.cells[symbol as usize].function = m.argument(a, 1);
+        m.symbols.clear_flag(symbol, flag::MACRO);
+        Ok(m.argument(a, 2))
+    }),
+    native("%define-macro", 2, 2, |m, a| {
+        let symbol = m.symbol_argument(m.argument(a, 0))?;
+        m.symbols.cells[symbol as usize].function = m.argument(a, 1);
+        m.symbols.set_flag(symbol, flag::MACRO);
+        Ok(m.argument(a, 0))
+    }),
+    native("%proclaim-special", 2, 2, |m, a| {
+        let symbol = m.symbol_argument(m.argument(a, 0))?;
+        if m.symbols.home(symbol) == Home::Lisp && m.symbols.has(symbol, flag::LOCKED) {
+            return m.refuse(&format!("redefinition of {}", m.symbols.name(symbol)));
+        }
+        m.symbols.set_flag(symbol, flag::SPECIAL);
+        if m.argument(a, 1).is_true() {
+            m.symbols.set_flag(symbol, flag::CONSTANT);
+        }
+        Ok(m.argument(a, 0))
+    }),
+    native("%set-global", 2, 2, |m, a| {
+        let symbol = m.symbol_argument(m.argument(a, 0))?;
+        m.symbols.cells[symbol as usize].value = m.argument(a, 1);
+        Ok(m.argument(a, 1))
+    }),
+    native("boundp", 1, 1, |m, a| {
+        let symbol = m.symbol_argument(m.argument(a, 0))?;
+        Ok(Word::truth(m.symbols.cells[symbol as usize].value != UNBOUND))
+    }),
+    native("fboundp", 1, 1, |m, a| {
+        let symbol = m.symbol_argument(m.argument(a, 0))?;
+        let function = m.symbols.cells[symbol as usize].function;
+        Ok(if function == UNBOUND { NIL } else { function })
+    }),
+    native("symbol-value", 1, 1, |m, a| {
+        let symbol = m.symbol_argument(m.argument(a, 0))?;
+        match m.symbols.cells[symbol as usize].value {
+            UNBOUND => Err(m.condition(condition::UNBOUND_VARIABLE, &[Word::symbol(symbol)])),
+            value => Ok(value),
+        }
+    }),
+    native("set", 2, 2, |m, a| {
+        let symbol = m.symbol_argument(m.argument(a, 0))?;
+        if m.symbols.has(symbol, flag::CONSTANT) {
+            return Err(m.program_error("a constant cannot be assigned"));
+        }
+        m.symbols.cells[symbol as usize].value = m.argument(a, 1);
+        Ok(m.argument(a, 1))
+    }),
+    native("makunbound", 1, 1, |m, a| {
+        let symbol = m.symbol_argument(m.argument(a, 0))?;
+        if m.symbols.is_base(symbol) {
+            return m.refuse("MAKUNBOUND of a name of the language");
+        }
+        m.symbols.cells[symbol as usize].value = UNBOUND;
+        Ok(Word::symbol(symbol))
+    }),
+    native("%function", 1, 1, |m, a| global_function(m, m.argument(a, 0))),
+    native("symbol-function", 1, 1, |m, a| global_function(m, m.argument(a, 0))),
+    native("fdefinition", 1, 1, |m, a| global_function(m, m.argument(a, 0))),
+    native("functionp", 1, 1, |m, a| Ok(Word::truth(is_function(&m.heap, m.argument(a, 0))))),
+    native("%macro-function", 2, 2, |m, a| {
+        let (name, environment) = (m.argument(a, 0), m.argument(a, 1));
+        for entry in m.list_elements(environment)? {
+            if m.car(entry)? == name {
+                return m.cdr(entry);
+            }
+        }
+        let Some(symbol) = name.as_symbol() else { return Ok(NIL) };
+        let is_macro = m.symbols.has(symbol, flag::MACRO);
+        Ok(if is_macro { m.symbols.cells[symbol as usize].function } else { NIL })
+    }),
+    native("symbol-name", 1, 1, |m, a| {
+        let symbol = m.symbol_argument(m.argument(a, 0))?;
+        let name = m.symbols.name(symbol).to_owned();
+        m.make_text(name)
+    }),
+    native("symbol-plist", 1, 1, |m, a| {
+        let symbol = m.symbol_argument(m.argument(a, 0))?;
+        Ok(m.symbols.plists.get(&symbol).copied().unwrap_or(NIL))
+    }),
+    native("%set-plist", 2, 2, |m, a| {
+        let symbol = m.symbol_argument(m.argument(a, 0))?;
+        let plist = m.argument(a, 1);
+        m.symbols.plists.insert(symbol, plist);
+        Ok(plist)
+    }),
+    native("intern", 1, 1, |m, a| {
+        let name = m.string_argument(m.argument(a, 0))?;
+        m.reserve(name.len() + 128)?;
+        m.heap.bytes += name.len() + 128;
+        let (symbol, how) = match m.symbols.find(Home::Lisp, &name) {
+            Some(symbol) => (symbol, "INHERITED"),
+            None => match m.symbols.find(Home::User, &name) {
+                Some(symbol) => (symbol, "INTERNAL"),
+                None => (m.symbols.intern(Home::User, &name), ""),
+            },
+        };
+        let how = if how.is_empty() { NIL } else { m.symbols.keyword(how) };
+        Ok(m.return_values(&[Word::symbol(symbol), how]))
+    }),
+    native("%keyword", 1, 1, |m, a| {
+        let name = m.designated_text(m.argument(a, 0))?.to_owned_string();
+        m.heap.bytes += name.len() + 128;
+        Ok(m.symbols.keyword(&name))
+    }),
+    native("make-symbol", 1, 1, |m, a| {
+        let name = m.string_argument(m.argument(a, 0))?;
+        make_symbol(m, &name)
+    }),
+    native("gensym", 0, 1, |m, a| {
+        let prefix = match m.optional(a, 0) {
+            Some(word) => m.string_argument(word)?,
+            None => "G".to_owned(),
+        };
+        m.gensym_counter += 1;
+        let name = format!("{prefix}{}", m.gensym_counter);
+        make_symbol(m, &name)
+    }),
+    native("%keywordp", 1, 1, |m, a| {
+        let symbol = m.argument(a, 0).as_symbol();
+        Ok(Word::truth(symbol.is_some_and(|symbol| m.symbols.home(symbol) == Home::Keyword)))
+    }),
+    native("%unhandled", 1, 1, |m, a| Err(Box::new(TrapKind::Unhandled(m.argument(a, 0))))),
+    native("%outside", 1, 1, |m, a| {
+        let name = m.string_argument(m.argument(a, 0))?;
+        Err(outside(name))
+    }),
+    native("%program-error", 1, 1, |m, a| {
+        let text = m.string_argument(m.argument(a, 0))?;
+        Err(m.program_error(&text))
+    }),
+    native("%setf-name", 1, 1, |m, a| {
+        let symbol = m.symbol_argument(m.argument(a, 0))?;
+        Ok(Word::symbol(m.setf_function_symbol(symbol)))
+    }),
+    native("%lisp-symbol-p", 1, 1, |m, a| {
+        let symbol = m.argument(a, 0).as_symbol();
+        Ok(Word::truth(symbol.is_some_and(|symbol| m.symbols.home(symbol) == Home::Lisp)))
+    }),
+];
+
+fn make_symbol(m: &mut Machine, name: &str) -> Outcome {
+    m.heap.bytes += name.len() + 96;
+    m.reserve(0)?;
+    Ok(Word::symbol(m.symbols.make(Home::Nowhere, name)))
+}
+
+fn global_function(m: &mut Machine, word: Word) -> Outcome {
+    if is_function(&m.heap, word) {
+        return Ok(word);
+    }
+    let symbol = m.symbol_argument(word)?;
+    let function = m.symbols.cells[symbol as usize].function;
+    if function == UNBOUND || m.symbols.has(symbol, flag::MACRO) {
+        return Err(m.undefined_function(symbol));
+    }
+    Ok(function)
+}
+
+impl Machine {
+    /// The symbol whose function assigns the place that `symbol` reads.
+    pub(crate) fn setf_function_symbol(&mut self, symbol: u32) -> u32 {
+        let name = format!("(SETF {}/{symbol})", self.symbols.name(symbol));
+        self.symbols.intern(Home::System, &name)
+    }
+
+    /// Slots of a structure or condition.
+    pub(crate) fn record(&self, word: Word) -> Option<(u32, &[Word])> {
+        match self.heap.get(word) {
+            Some(Object::Structure(kind, slots)) => Some((*kind, slots)),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! Sum, difference, product, quotient, powers, roots and comparison.
+
+use std::cmp::Ordering;
+
+use num_bigint::BigInt;
+use num_integer::Integer as _;
+use num_traits::{One, Pow, Signed, ToPrimitive, Zero};
+
+use super::Number;
+use crate::heap::big_bytes;
+use crate::machine::Machine;
+use crate::symbols::well_known;
+use crate::trap::{LimitKind, Outcome, limit};
+use crate::value::Word;
+
+/// One of the four operations.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+}
+
+impl Machine {
+    pub(crate) fn add(&mut self, one: Word, two: Word) -> Outcome {
+        if let (Some(one), Some(two)) = (one.as_fixnum(), two.as_fixnum()) {
+            return self.int_word(one + two);
+        }
+        self.operate(Operation::Add, one, two)
+    }
+
+    pub(crate) fn subtract(&mut self, one: Word, two: Word) -> Outcome {
+        if let (Some(one), Some(two)) = (one.as_fixnum(), two.as_fixnum()) {
+            return self.int_word(one - two);
+        }
+        self.operate(Operation::Subtract, one, two)
+    }
+
+    pub(crate) fn multiply(&mut self, one: Word, two: Word) -> Outcome {
+        self.operate(Operation::Multiply, one, two)
+    }
+
+    pub(crate) fn divide(&mut self, one: Word, two: Word) -> Outcome {
+        self.operate(Operation::Divide, one, two)
+    }
+
+    fn operate(&mut self, operation: Operation, one: Word, two: Word) -> Outcome {
+        let (left, right) = (self.number(one)?, self.number(two)?);
+        match (left, right) {
+            (Number::Integer(left), Number::Integer(right)) => {
+                self.operate_integers(operation, left, right, (one, two))
+            }
+            (left, right) if left.is_rational() && right.is_rational() => {
+                self.operate_rationals(operation, &left, &right, (one, two))
+            }
+            (left, right) => {
+                if operation == Operation::Divide && right.is_zero() {
+                    return Err(self.division_by_zero(well_known::SLASH, one, two));
+                }
+                let is_double =
+                    matches!(left, Number::Double(_)) || matches!(right, Number::Double(_));
+                if is_double {
+                    let (left, right) = (self.as_double(&left)?, self.as_double(&right)?);
+                    let result = match operation {
+                        Operation::Add => left + right,
+                        Operation::Subtract => left - right,
+                        Operation::Multiply => left * right,
+                        Operation::Divide => left / right,
+                    };
+                    return self.double_word(result);
+                }
+                let (left, right) = (self.as_single(&left)?, self.as_single(&right)?);
+                self.single_word(match operation {
+                    Operation::Add => left + right,
+                    Operation::Subtract => left - right,
+                    Operation::Multiply => left * right,
+                    Operation::Divide => left / right,
+                })
+            }
+        }
+    }
+
+    /// The double of a number; an error where it is too large for one.
+    pub(crate) fn as_double(&mut self, number: &Number) -> Outcome<f64> {
+        let double = number.to_f64();
+        if double.is_finite() { Ok(double) } else { Err(self.too_large("DOUBLE-FLOAT")) }
+    }
+
+    pub(crate) fn as_single(&mut self, number: &Number) -> Outcome<f32> {
+        let single = number.to_f32();
+        if single.is_finite() {
+            return Ok(single);
+        }
+        if let Number::Double(_) = number {
+            return self.single_word(single).map(|_| single);
+        }
+        Err(self.too_large("SINGLE-FLOAT"))
+    }
+
+    fn too_large(&mut self, kind: &str) -> crate::trap::Trap {
+        let text = format!("Too large to be represented as a {kind}");
+        self.message(crate::types::condition::SIMPLE_TYPE_ERROR, &text)
+    }
+
+    fn operate_integers(
+        &mut self,
+        operation: Operation,
+        left: BigInt,
+        right: BigInt,
+        words: (Word, Word),
+    ) -> Outcome {
+        match operation {
+            Operation::Add => self.integer_word(left + right),
+            Operation::Subtract => self.integer_word(left - right),
+            Operation::Multiply => {
+                self.charge_product(&left, &right)?;
+                self.integer_word(left * right)
+            }
+            Operation::Divide => {
+                if right.is_zero() {
+                    return Err(self.division_by_zero(well_known::SLASH, words.0, words.1));
+                }
+                self.charge_product(&left, &right)?;
+                self.ratio_word(left, right)
+            }
+        }
+    }
+
+    /// Takes the cost of multiplying or dividing from the fuel, before it is done.
+    pub(crate) fn charge_product(&mut self, one: &BigInt, two: &BigInt) -> Outcome<()> {
+        let (one, two) = (big_bytes(one), big_bytes(two));
+        self.reserve(one.saturating_add(two))?;
+        self.charge(one / 64 * two / 64)
+    }
+
+    fn operate_rationals(
+        &mut self,
+        operation: Operation,
+        left: &Number,
+        right: &Number,
+        words: (Word, Word),
+    ) -> Outcome {
+        let ((a, b), (c, d)) = (left.exact(), right.exact());
+        for (one, two) in [(&a, &d), (&b, &c), (&b, &d)] {
+            self.charge_product(one, two)?;
+        }
+        match operation {
+            Operation::Add => self.ratio_word(&a * &d + &c * &b, b * d),
+            Operation::Subtract => self.ratio_word(&a * &d - &c * &b, b * d),
+            Operation::Multiply => self.ratio_word(a * c, b * d),
+            Operation::Divide => {
+                if c.is_zero() {
+                    return Err(self.division_by_zero(well_known::SLASH, words.0, words.1));
+                }
+                self.ratio_word(a * d, b * c)
+            }
+        }
+    }
+
+    pub(crate) fn negate(&mut self, word: Word) -> Outcome {
+        match self.number(word)? {
+            Number::Single(number) => Ok(Word::single(-number)),
+            Number::Double(number) => self.double_word(-number),
+            _ => self.subtract(Word::fixnum(0), word),
+        }
+    }
+
+    /// How two real numbers compare, exactly.
+    pub(crate) fn compare(&mut self, one: Word, two: Word) -> Outcome<Ordering> {
+        if let (Some(one), Some(two)) = (one.as_fixnum(), two.as_fixnum()) {
+            return Ok(one.cmp(&two));
+        }
+        let (left, right) = (self.real(one)?, self.real(two)?);
+        Ok(compare_numbers(&left, &right))
+    }
+
+    pub(crate) fn is_less(&mut self, one: Word, two: Word) -> Outcome<bool> {
+        Ok(self.compare(one, two)? == Ordering::Less)
+    }
+
+    pub(crate) fn is_less_or_equal(&mut self, one: Word, two: Word) -> Outcome<bool> {
+        Ok(self.compare(one, two)? != Ordering::Greater)
+    }
+
+    pub(crate) fn is_number_equal(&mut self, one: Word, two: Word) -> Outcome<bool> {
+        let (left, right) = (self.number(one)?, self.number(two)?);
+        Ok(compare_numbers(&left, &right) == Ordering::Equal)
+    }
+
+    /// `(expt base power)`.
+    pub(crate) fn power(&mut self, base: Word, power: Word) -> Outcome {
+        let (left, right) = (self.number(base)?, self.number(power)?);
+        if let Number::Integer(exponent) = &right {
+            if exponent.is_zero() {
+                return match left {
+                    Number::Single(_) => Ok(Word::single(1.0)),
+                    Number::Double(_) => self.double_word(1.0),
+                    _ => Ok(Word::fixnum(1)),
+                };
+            }
+            if left.is_rational() {
+                return self.rational_power(&left, exponent, base);
+            }
+        }
+        if left.is_negative() && !matches!(right, Number::Integer(_)) {
+            return self.refuse("EXPT of a negative number to a fraction");
+        }
+        if left.is_zero() && right.is_rational() && right.is_negative() {
+            return Err(self.division_by_zero(well_known::SLASH, Word::fixnum(1), base));
+        }
+        if left.is_zero() && !right.is_rational() {
+            return self.refuse("EXPT of zero to a float");
+        }
+        let is_double = matches!(left, Number::Double(_)) || matches!(right, Number::Double(_));
+        let result = self.as_double(&left)?.powf(self.as_double(&right)?);
+        if is_double { self.double_word(result) } else { self.single_word(result as f32) }
+    }
+
+    fn rational_power(&mut self, base: &Number, exponent: &BigInt, word: Word) -> Outcome {
+        let (numerator, denominator) = base.exact();
+        if exponent.is_negative() && numerator.is_zero() {
+            return Err(self.division_by_zero(well_known::SLASH, Word::fixnum(1), word));
+        }
+        let is_unit = denominator.is_one() && (numerator.abs() <= BigInt::one());
+        if is_unit {
+            let is_positive = !numerator.is_negative() || exponent.is_even();
+            let unit = if numerator.is_zero() {
+                0
+            } else if is_positive {
+                1
+            } else {
+                -1
+            };
+            return Ok(Word::fixnum(unit));
+        }
+        let Some(times) = exponent.abs().to_u32() else { return Err(limit(LimitKind::Heap)) };
+        let bits = numerator.bits().max(denominator.bits()).saturating_mul(u64::from(times));
+        let bytes = usize::try_from(bits / 8).unwrap_or(usize::MAX);
+        self.reserve(bytes.saturating_mul(2))?;
+        self.charge((bytes / 512).saturating_mul(bytes / 512))?;
+        let (up, down) = (numerator.pow(times), denominator.pow(times));
+        if exponent.is_negative() { self.ratio_word(down, up) } else { self.ratio_word(up, down) }
+    }
+
+    pub(crate) fn square_root(&mut self, word: Word) -> Outcome {
+        let number = self.number(word)?;
+        if number.is_negative() {
+            return self.refuse("SQRT of a negative number");
+        }
+        let root = self.as_double(&number)?.sqrt();
+        match number {
+            Number::Double(_) => self.double_word(root),
+            Number::Single(single) => self.single_word(single.sqrt()),
+            _ => self.single_word(root as f32),
+        }
+    }
+}
+
+pub(crate) fn compare_numbers(left: &Number, right: &Number) -> Ordering {
+    match (left, right) {
+        (Number::Integer(left), Number::Integer(right)) => left.cmp(right),
+        (left, right) if !left.is_rational() && !right.is_rational() => {
+            left.to_f64().partial_cmp(&right.to_f64()).unwrap_or(Ordering::Equal)
+        }
+        _ => {
+            let ((a, b), (c, d)) = (left.exact(), right.exact());
+            (a * d).cmp(&(c * b))
+        }
+    }
+}

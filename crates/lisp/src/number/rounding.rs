@@ -1,0 +1,170 @@
+//! `floor`, `ceiling`, `truncate`, `round` with their remainders, and exact conversions of floats.
+
+use std::cmp::Ordering;
+
+use num_bigint::BigInt;
+use num_integer::Integer as _;
+use num_traits::{One, Signed, Zero};
+
+use super::Number;
+use crate::machine::Machine;
+use crate::symbols::well_known;
+use crate::trap::Outcome;
+use crate::value::Word;
+
+/// Which integer a quotient becomes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rounding {
+    Floor,
+    Ceiling,
+    Truncate,
+    Round,
+}
+
+impl Machine {
+    /// Quotient as an integer, and the remainder.
+    pub(crate) fn round_quotient(
+        &mut self,
+        rounding: Rounding,
+        number: Word,
+        divisor: Word,
+    ) -> Outcome<(Word, Word)> {
+        if let (Some(one), Some(two)) = (number.as_fixnum(), divisor.as_fixnum())
+            && two != 0
+        {
+            let quotient = round_small(rounding, one, two);
+            return Ok((self.int_word(quotient)?, self.int_word(one - quotient * two)?));
+        }
+        let (left, right) = (self.real(number)?, self.real(divisor)?);
+        if right.is_zero() {
+            return Err(self.division_by_zero(well_known::SLASH, number, divisor));
+        }
+        let ((a, b), (c, d)) = (left.exact(), right.exact());
+        self.charge_product(&a, &d)?;
+        self.charge_product(&b, &c)?;
+        let (top, bottom) = (a * d, b * c);
+        let quotient = round_big(rounding, &top, &bottom);
+        let quotient = self.integer_word(quotient)?;
+        let is_one = divisor == Word::fixnum(1);
+        // The remainder is a float when either is.
+        let remainder = if is_one && !left.is_rational() {
+            // Without loss: x - trunc(x) is exact.
+            let product = self.number(quotient)?;
+            let ((a, b), (c, d)) = (left.exact(), product.exact());
+            let exact = self.ratio_word(&a * &d - &c * &b, b * d)?;
+            self.float_like(exact, &left)?
+        } else {
+            let product = self.multiply(quotient, divisor)?;
+            self.subtract(number, product)?
+        };
+        Ok((quotient, remainder))
+    }
+
+    /// The float closest to a rational, of the same width as a model.
+    pub(crate) fn float_like(&mut self, word: Word, model: &Number) -> Outcome {
+        let number = self.number(word)?;
+        if let Number::Double(_) = model {
+            let double = self.as_double(&number)?;
+            return self.double_word(double);
+        }
+        let single = self.as_single(&number)?;
+        self.single_word(single)
+    }
+
+    /// Exactly the value of a float.
+    pub(crate) fn rational(&mut self, word: Word) -> Outcome {
+        let number = self.real(word)?;
+        let (numerator, denominator) = number.exact();
+        self.ratio_word(numerator, denominator)
+    }
+
+    /// The simplest ratio that a float could stand for.
+    pub(crate) fn rationalize(&mut self, word: Word) -> Outcome {
+        let number = self.real(word)?;
+        let (bits, precision, smallest) = match &number {
+            Number::Single(single) => (f64::from(*single), 24, -149),
+            Number::Double(double) => (*double, 53, -1074),
+            _ => return Ok(word),
+        };
+        if bits == 0.0 {
+            return Ok(Word::fixnum(0));
+        }
+        let (mut mantissa, mut exponent) = super::float_parts(bits.abs());
+        while mantissa.leading_zeros() < 64 - precision && mantissa & 1 == 0 && exponent < 0 {
+            mantissa >>= 1;
+            exponent += 1;
+        }
+        while mantissa != 0 && (64 - mantissa.leading_zeros()) < precision && exponent > smallest {
+            mantissa <<= 1;
+            exponent -= 1;
+        }
+        if exponent >= 0 {
+            return self.rational(word);
+        }
+        let (twice, shift) = (BigInt::from(mantissa) * 2, BigInt::one() << (1 - exponent));
+        let low = (&twice - BigInt::one(), shift.clone());
+        let high = (&twice + BigInt::one(), shift);
+        let (numerator, denominator) = simplest_between(low, high);
+        let numerator = if bits < 0.0 { -numerator } else { numerator };
+        self.ratio_word(numerator, denominator)
+    }
+}
+
+/// The fraction with the smallest denominator between two positive ones.
+fn simplest_between(mut low: (BigInt, BigInt), mut high: (BigInt, BigInt)) -> (BigInt, BigInt) {
+    let mut whole = Vec::new();
+    loop {
+        let (quotient, rest) = low.0.div_mod_floor(&low.1);
+        let above = &quotient + BigInt::one();
+        if rest.is_zero() {
+            return unfold(&whole, quotient);
+        }
+        if &above * &high.1 <= high.0 {
+            return unfold(&whole, above);
+        }
+        let next_low = (high.1.clone(), &high.0 - &quotient * &high.1);
+        high = (low.1.clone(), rest);
+        low = next_low;
+        whole.push(quotient);
+    }
+}
+
+fn unfold(whole: &[BigInt], last: BigInt) -> (BigInt, BigInt) {
+    whole.iter().rev().fold((last, BigInt::one()), |(numerator, denominator), part| {
+        (part * &numerator + denominator, numerator)
+    })
+}
+
+fn round_small(rounding: Rounding, one: i64, two: i64) -> i64 {
+    match rounding {
+        Rounding::Truncate => one / two,
+        Rounding::Floor => num_integer::Integer::div_floor(&one, &two),
+        Rounding::Ceiling => -(num_integer::Integer::div_floor(&-one, &two)),
+        Rounding::Round => {
+            let floor = num_integer::Integer::div_floor(&one, &two);
+            let twice = (i128::from(one) - i128::from(floor) * i128::from(two)) * 2;
+            match twice.abs().cmp(&i128::from(two).abs()) {
+                Ordering::Less => floor,
+                Ordering::Greater => floor + 1,
+                Ordering::Equal => floor + (floor & 1),
+            }
+        }
+    }
+}
+
+fn round_big(rounding: Rounding, top: &BigInt, bottom: &BigInt) -> BigInt {
+    match rounding {
+        Rounding::Truncate => top / bottom,
+        Rounding::Floor => top.div_floor(bottom),
+        Rounding::Ceiling => -(-top).div_floor(bottom),
+        Rounding::Round => {
+            let (floor, rest) = top.div_mod_floor(bottom);
+            match (rest * 2_i32).abs().cmp(&bottom.abs()) {
+                Ordering::Less => floor,
+                Ordering::Greater => floor + 1_i32,
+                Ordering::Equal if floor.is_even() => floor,
+                Ordering::Equal => floor + 1_i32,
+            }
+        }
+    }
+}
