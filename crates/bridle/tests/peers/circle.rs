@@ -32,10 +32,7 @@ fn org_files(folder: &Path, found: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             org_files(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "org")
-            // Frames are UTF-8: texts in other encodings cannot be sent, and are there to be read from disk.
-            && fs::read_to_string(&path).is_ok()
-        {
+        } else if path.extension().is_some_and(|extension| extension == "org") {
             found.push(path);
         }
     }

@@ -102,10 +102,10 @@ fn org_reads_what_was_meant() {
     }
 }
 
-/// The texts of `vectors/org/tags`, and what they say about who is private.
+/// The texts of `vectors/org-tags`, and what they say about who is private.
 #[test]
 fn files_are_private_as_the_vectors_say() {
-    let folder = root().join("vectors/org/tags");
+    let folder = root().join("vectors/org-tags");
     let entries = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> =
         entries.filter(|path| path.extension().is_some_and(|end| end == "org")).collect();

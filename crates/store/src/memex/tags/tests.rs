@@ -1,4 +1,4 @@
-//! Tags of files as Emacs sees them: `vectors/org/tags` has the texts, and what Emacs says of each.
+//! Tags of files as Emacs sees them: `vectors/org-tags` has the texts, and what Emacs says of each.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ const STRICTER: [(&str, &str); 8] = [
 ];
 
 fn vectors() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/org/tags")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/org-tags")
 }
 
 /// Whether a file and each of its headings are private, as text.
