@@ -137,11 +137,15 @@ fn check_owner(path: &Path, meta: &Metadata) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::fs::{self, Permissions};
-    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
     use std::path::Path;
 
     use super::{check_place, secure};
     use crate::lock::{LOCK_FILE, StateLock};
+    use crate::private::PrivateFile;
+
+    /// Some other user, as far as the one that runs the tests may give files away.
+    const ANOTHER_UID: u32 = 65_534;
 
     fn mode(path: &Path) -> u32 {
         path.symlink_metadata().unwrap().permissions().mode() & 0o777
@@ -181,6 +185,39 @@ mod tests {
             fs::remove_file(state.join(name)).unwrap();
         }
         StateLock::take(&state).unwrap();
+    }
+
+    #[test]
+    fn what_belongs_to_another_user_is_refused() {
+        let refusal = |dir: &Path| secure(dir).unwrap_err().to_string();
+        if !rustix::process::geteuid().is_root() {
+            let reason = refusal(Path::new("/"));
+            assert!(reason.contains("`/` belongs to user 0, not to "), "{reason}");
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("record.db");
+        fs::write(&file, "x").unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
+        for path in [file.as_path(), dir.path()] {
+            chown(path, Some(ANOTHER_UID), None).unwrap();
+            let (reason, name) = (refusal(dir.path()), path.display().to_string());
+            let expected = format!("`{name}` belongs to user {ANOTHER_UID}, not to 0");
+            assert!(reason.contains(&expected), "{reason}");
+            chown(path, Some(0), None).unwrap();
+        }
+        assert_eq!(mode(&file), 0o644, "what is refused is left as it is");
+        secure(dir.path()).unwrap();
+    }
+
+    #[test]
+    fn a_link_that_comes_after_the_check_leads_nowhere() {
+        let dir = tempfile::tempdir().unwrap();
+        let (state, other) = (dir.path().join("state"), dir.path().join("other"));
+        secure(&state).unwrap();
+        symlink(&other, state.join("tokens.lock")).unwrap();
+        assert!(PrivateFile::new(&state, "tokens", 100).hold().is_err());
+        assert!(!other.exists());
     }
 
     #[test]

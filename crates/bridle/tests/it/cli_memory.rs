@@ -77,6 +77,9 @@ fn what_the_user_writes_is_kept_while_bridle_changes_nothing() {
     // What is to be encrypted is never kept as it is not.
     let all = home.run(&["memory", "log"]);
     assert!(!all.stdout.contains("secret.org"), "{all:?}");
+    let kept = ask(&home, &["memory", "snapshot", "monday"]);
+    assert!(kept.stdout.starts_with("kept 1 file\n1 left out, "), "{kept:?}");
+    assert!(kept.stdout.ends_with(": secret.org\n"), "{kept:?}");
 }
 
 #[test]

@@ -160,6 +160,19 @@ fn programs_of_another_user_do_not_use_up_the_tries_of_this_one() {
 }
 
 #[test]
+fn wrong_codes_of_devices_do_not_use_up_the_tries_of_an_operator() {
+    let bench = Bench::new();
+    let from = PeerSource::of(None, PHONE);
+    let device = bench.desk.create("phone", from, NOW).unwrap();
+    for _ in 0..WRONG_A_MINUTE {
+        assert_eq!(bench.redeem(WRONG, PHONE, NOW), "not open");
+    }
+    assert_eq!(bench.redeem(WRONG, PHONE, NOW), "slow down");
+    let answered = bench.desk.answer(device.code.reveal(), true, from, NOW);
+    assert!(answered.is_ok(), "{answered:?}");
+}
+
+#[test]
 fn a_crowd_that_guesses_has_to_wait_together() {
     let bench = Bench::new();
     let wrong = u8::try_from(WRONG_ALL_A_MINUTE).unwrap();
