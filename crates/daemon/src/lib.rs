@@ -71,5 +71,6 @@ pub use error::Error;
 pub use http::SealsError;
 pub use listen::Bound;
 pub use memory::preview_edit;
+pub use memory::suggestion::count_slips;
 pub use run::{run, shutdown_signal};
 pub use web_origin::WebOrigin;

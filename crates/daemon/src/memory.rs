@@ -13,6 +13,7 @@ mod identity;
 mod minder;
 mod sight;
 mod stamp;
+pub(crate) mod suggestion;
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};

@@ -12,9 +12,11 @@
 //!   have one open
 //! - `diff`, `merge`: lines that differ, shown, and brought together again
 //! - `blobs`, `versions`: what is kept; `notice`: what others wrote; `apply`: how a change is made, and told after a crash
-//! - `undo`: changes taken back; `snapshot`: all files at a moment; `preview`: both, without a daemon
+//! - `undo`: changes taken back; `snapshot`: all files at a moment; `preview`: both, without a daemon; `authorship`: which
+//!   lines of the user would go with them
 
 mod apply;
+mod authorship;
 mod blobs;
 mod diff;
 mod error;
@@ -39,6 +41,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use rusqlite::Connection;
 
 pub use apply::{Told, Written};
+pub use authorship::{LostLine, LostLines};
 pub use diff::{Change as LineChange, changes as line_changes, unified};
 pub use error::Error;
 pub use lineage::{detach_after, latest_record};

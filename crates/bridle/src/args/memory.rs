@@ -67,7 +67,7 @@ pub(crate) enum Memory {
     },
     /// Bring files back as a snapshot has them; what came since is left alone
     #[command(
-        after_help = "Shows what would change and asks first; --yes does not ask, --dry-run only shows.\n\n\
+        after_help = "Shows what would change, and which lines that you wrote would go, and asks first; --yes does not ask, --dry-run only shows.\n\n\
         Examples:\n  \
         bridle memory restore before-the-move --dry-run\n  \
         bridle memory restore before-the-move --file projects/garden.org"
@@ -208,6 +208,9 @@ pub(crate) struct TakeBack {
     /// Show what would change, and change nothing
     #[arg(long, conflicts_with = "yes")]
     pub(crate) dry_run: bool,
+    /// One JSON object, with the diff and your lines that go; with --dry-run or --yes
+    #[arg(long)]
+    pub(crate) json: bool,
     /// State directory of the daemon, for what is shown
     #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
     pub(crate) state: Option<String>,

@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use bridle_daemon::librarian::survey::{self, Progress, Survey};
+use bridle_daemon::librarian::survey::{self, Progress, Survey, suggested_keywords};
 use bridle_daemon::lock::StateLock;
 use bridle_shell::system::{self, Ask, Said};
 
@@ -41,12 +41,17 @@ pub(crate) fn run(args: Init) -> Result<Exit, Failure> {
         Failure::because(Exit::NoInput, what, &error)
             .hint("name a folder of Org files: bridle init DIR")
     })?;
+    let advice = KeywordAdvice::of(&survey, &rules);
     if !args.json {
-        print(&told(&folder, &survey))?;
+        print(&format!("{}{}", told(&folder, &survey), advice.in_words()))?;
     }
     if args.dry_run || !(args.yes || is_wanted(args.json)?) {
         let done = "nothing is written; `bridle init --yes` does it\n";
-        return print(&if args.json { as_json(&folder, &survey, None) } else { done.to_owned() });
+        return print(&if args.json {
+            as_json(&folder, &survey, &advice, None)
+        } else {
+            done.to_owned()
+        });
     }
     let file = args.peer.file.config.clone().map_or_else(settings::expected_file, Ok)?;
     write_setting(&file, &folder)?;
@@ -55,7 +60,7 @@ pub(crate) fn run(args: Init) -> Result<Exit, Failure> {
         None => told_daemon(args.peer, &settings, &folder),
     };
     print(&match args.json {
-        true => as_json(&folder, &survey, Some((&file, &taken))),
+        true => as_json(&folder, &survey, &advice, Some((&file, &taken))),
         false => format!("wrote {}\n{}", file.display(), taken.told()),
     })
 }
@@ -146,7 +151,7 @@ fn counted(count: usize, what: &str) -> String {
 
 /// What would be read, for people.
 fn told(folder: &Path, survey: &Survey) -> String {
-    let Survey { files, bytes, headings, skipped, more_skipped, others, hidden } = survey;
+    let Survey { files, bytes, headings, skipped, more_skipped, others, hidden, .. } = survey;
     let mut text = format!(
         "{}: {}, {:.1} MiB, {} would be read; nothing in it is changed\n",
         folder.display(),
@@ -167,7 +172,50 @@ fn told(folder: &Path, survey: &Survey) -> String {
     text
 }
 
-fn as_json(folder: &Path, survey: &Survey, done: Option<(&Path, &Taken)>) -> String {
+/// Advice to declare keywords that headings have.
+struct KeywordAdvice<'s> {
+    survey: &'s Survey,
+    /// Line of the settings; `None`: every keyword is declared.
+    line: Option<String>,
+}
+
+impl<'s> KeywordAdvice<'s> {
+    fn of(survey: &'s Survey, rules: &survey::Rules) -> Self {
+        let found = &survey.undeclared_keywords;
+        let value = || suggested_keywords(&rules.org.todo_sequences, found);
+        let line =
+            (!found.is_empty()).then(|| format!("memex-todo-keywords = {}", quoted(&value())));
+        Self { survey, line }
+    }
+
+    fn in_words(&self) -> String {
+        let Some(line) = &self.line else { return String::new() };
+        let words = self.survey.undeclared_keywords.iter();
+        let words = words.map(|it| format!("{} ({})", it.word, counted(it.headings, "heading")));
+        let words: Vec<String> = words.collect();
+        format!(
+            "advice: nothing declares {} as keywords, so they are read as words of the title; if they are keywords, put \
+             this into your settings (`bridle config path` names the file):\n  {line}\n",
+            words.join(", ")
+        )
+    }
+
+    fn to_json(&self) -> [(&'static str, String); 2] {
+        let words = self.survey.undeclared_keywords.iter().map(|it| {
+            object(&[("keyword", quoted(it.word)), ("headings", it.headings.to_string())])
+        });
+        let words: Vec<String> = words.collect();
+        let line = self.line.as_deref().map_or_else(|| "null".to_owned(), quoted);
+        [("undeclared_keywords", format!("[{}]", words.join(","))), ("suggested_setting", line)]
+    }
+}
+
+fn as_json(
+    folder: &Path,
+    survey: &Survey,
+    advice: &KeywordAdvice<'_>,
+    done: Option<(&Path, &Taken)>,
+) -> String {
     let skipped = survey
         .skipped
         .iter()
@@ -179,6 +227,7 @@ fn as_json(folder: &Path, survey: &Survey, done: Option<(&Path, &Taken)>) -> Str
         _ => None,
     });
     let null = || "null".to_owned();
+    let [keywords, setting] = advice.to_json();
     let line = object(&[
         ("folder", quoted(&folder.to_string_lossy())),
         ("files", survey.files.to_string()),
@@ -188,6 +237,8 @@ fn as_json(folder: &Path, survey: &Survey, done: Option<(&Path, &Taken)>) -> Str
         ("hidden", survey.hidden.to_string()),
         ("skipped", format!("[{}]", skipped.join(","))),
         ("more_skipped", survey.more_skipped.to_string()),
+        keywords,
+        setting,
         ("wrote", file.map_or_else(null, |file| quoted(&file.to_string_lossy()))),
         ("daemon", taken.map_or_else(null, |taken| quoted(taken.word()))),
         ("indexed_seconds", seconds.map_or_else(null, |seconds| format!("{seconds:.3}"))),

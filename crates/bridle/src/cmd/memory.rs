@@ -2,12 +2,13 @@
 //! read without a daemon; changes are made by the daemon, as its policies say.
 
 mod edit;
+mod taking_back;
 pub(super) mod time;
 
 use std::fmt::Write as _;
 
 use bridle_daemon::history::memory::{
-    Change, Conflict, Error, FilePath, Past, Preview, Version, VersionId, Wanted, unified,
+    Conflict, Error, FilePath, Past, Preview, Version, VersionId, Wanted, unified,
 };
 use bridle_daemon::history::{History, StoreError};
 use bridle_sexp::Value;
@@ -17,7 +18,6 @@ use bridle_shell::screen::{
 use bridle_shell::system::{self, Ask, Said};
 use bridle_wire::time::rfc3339;
 
-use super::confirm::confirm;
 use super::output::{print, print_bytes, print_styled};
 use super::record::state_dir;
 use super::session::refused;
@@ -43,11 +43,11 @@ pub(crate) fn run(verb: args::Memory) -> Result<Exit, Failure> {
         args::Memory::Restore { name, file, how } => {
             let only = file.as_deref().map(path).transpose()?;
             let shown = |preview: &Preview| preview.restore(&name, only.as_ref());
-            take_back(how, shown, |_| Ok(Ask::Restore { name: name.clone(), file: file.clone() }))
+            taking_back::run(how, shown, &Ask::Restore { name: name.clone(), file: file.clone() })
         }
         args::Memory::Rollback { session, turn, how } => {
             let shown = |preview: &Preview| preview.rollback(&session, turn);
-            take_back(how, shown, |_| Ok(Ask::Rollback { session: session.clone(), turn }))
+            taking_back::run(how, shown, &Ask::Rollback { session: session.clone(), turn })
         }
     }
 }
@@ -57,7 +57,7 @@ pub(crate) fn undo(args: args::Undo) -> Result<Exit, Failure> {
     let of = |given: &Given| change_behind(given, record);
     let given = Given::with_state(how.peer.file.clone(), how.state.clone());
     let record = of(&given)?;
-    take_back(how, |preview| preview.undo(record), |_| Ok(Ask::Undo { record }))
+    taking_back::run(how, |preview| preview.undo(record), &Ask::Undo { record })
 }
 
 /// The record of the act: people may name its outcome instead.
@@ -67,54 +67,6 @@ fn change_behind(given: &Given, record: u64) -> Result<u64, Failure> {
     let found = page.ok().and_then(|page| page.into_iter().next());
     let found = found.filter(|found| found.number.0 == record && &*found.kind == "acted");
     Ok(found.and_then(|found| found.cause).map_or(record, |cause| cause.0))
-}
-
-/// Shows what would change, asks, and has the daemon do it.
-fn take_back(
-    how: args::TakeBack,
-    shown: impl Fn(&Preview) -> Result<Vec<Change>, Error>,
-    request: impl Fn(&[Change]) -> Result<Ask, Failure>,
-) -> Result<Exit, Failure> {
-    let given = Given::with_state(how.peer.file.clone(), how.state);
-    let preview = Preview::open(&state_dir(&given)?).map_err(|error| failure(&error))?;
-    let changes = shown(&preview).map_err(|error| failure(&error))?;
-    if changes.is_empty() {
-        return print("nothing to do: the files are as they were\n");
-    }
-    if !how.yes {
-        let mut text = String::new();
-        for change in &changes {
-            let now = preview.read(&change.path).map_err(|error| failure(&error))?;
-            let now = now.map(|seen| seen.bytes);
-            text.push_str(&colored(&unified(
-                change.path.as_str(),
-                now.as_deref(),
-                change.after.as_deref(),
-            )));
-        }
-        text.push_str(&gone_lines(&text));
-        print_styled(&text)?;
-        if how.dry_run {
-            return Ok(Exit::Ok);
-        }
-        confirm_change()?;
-    }
-    let payload = ask(system::ask(&find(how.peer)?, &request(&changes)?)?)?;
-    print(&changed(&payload))
-}
-
-/// Says how many lines that stand in the files now would go, by the diff that is shown.
-fn gone_lines(diff: &str) -> String {
-    // A line that goes begins with a sign, in a terminal behind its color.
-    let is_gone = |line: &&str| {
-        let line = line.trim_start_matches("\u{1b}[31m");
-        line.starts_with('-') && !line.starts_with("---")
-    };
-    match diff.lines().filter(is_gone).count() {
-        0 => "no line that stands in the files now would go\n".to_owned(),
-        1 => "1 line that stands in the files now, marked with -, would go\n".to_owned(),
-        count => format!("{count} lines that stand in the files now, marked with -, would go\n"),
-    }
 }
 
 /// Which files were changed, as an answer of the daemon says.
@@ -151,11 +103,6 @@ fn ask(said: Said) -> Result<Value, Failure> {
         }
         None => Ok(payload),
     }
-}
-
-/// Asks a person whether what was shown is to be done.
-fn confirm_change() -> Result<(), Failure> {
-    confirm("Change the files so?", "change the files", "nothing was changed")
 }
 
 fn log(args: &args::Log) -> Result<Exit, Failure> {
@@ -365,6 +312,10 @@ fn failure(error: &Error) -> Failure {
             (Exit::NoInput, "`bridle memory log --changes` lists what was changed")
         }
         Error::NoSnapshot(_) => (Exit::NoInput, "`bridle memory snapshots` lists what exists"),
+        Error::NotInSnapshot { .. } => (
+            Exit::NoInput,
+            "name it as it is below the folder; `bridle memory restore NAME --dry-run` shows all that would come back",
+        ),
         Error::Past(StoreError::Busy | StoreError::Full) => {
             (Exit::Temporary, "try again in a moment; check the space on the disk")
         }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
+use bridle_daemon::count_slips;
 use bridle_sexp::Value;
 use bridle_shell::client::{ErrorAnswer, Target};
 use bridle_shell::screen::{neutral_block, plain_json};
@@ -196,8 +197,14 @@ fn print_json(value: &Value) -> Result<Exit, Failure> {
     print(&format!("{}\n", plain_json(value)))
 }
 
-/// Objects that are suggested where a name fits none.
-const MAX_SUGGESTIONS: u32 = 5;
+/// Objects that are suggested where a name fits none, or several.
+const MAX_SUGGESTIONS: usize = 5;
+
+/// Objects that are searched for one with a title.
+const MAX_TITLES_SEARCHED: u32 = 100;
+
+/// Objects whose titles and paths are compared with a name: a page of the outline.
+const MAX_TITLES_COMPARED: u32 = 500;
 
 /// A question in the making.
 struct Asking(Vec<(&'static str, Value)>);
@@ -233,53 +240,106 @@ impl Asking {
         let targets = find(peer)?;
         match ask_context(&targets, Value::plist(self.0.clone()))? {
             Said::Done(payload) => Ok(payload),
-            Said::Not(answer) if answer.code == "unknown-id" => self.by_title(&targets, &answer),
-            Said::Not(answer) => Err(not_known(&answer)),
+            Said::Not(answer) if answer.code == "unknown-id" => self.by_title(&targets),
+            Said::Not(answer) => Err(self.not_answered(&answer)),
         }
     }
 
     /// Asks for the one heading that has the name as its title, where nothing has it as id or path.
-    fn by_title(mut self, targets: &[Target], answer: &ErrorAnswer) -> Result<Value, Failure> {
-        let name = self.0.iter().find(|(key, _)| matches!(*key, "id" | "under"));
-        let name = name.and_then(|(_, name)| name.as_str()).unwrap_or_default().to_owned();
+    fn by_title(mut self, targets: &[Target]) -> Result<Value, Failure> {
+        let name = self.given("id").or_else(|| self.given("under")).unwrap_or_default();
         let mut search = Asking::new("query");
         search.text("text", Some(name.clone()));
-        search.number("limit", Some(MAX_SUGGESTIONS));
-        let found = match ask_context(targets, Value::plist(search.0))? {
+        search.number("limit", Some(MAX_TITLES_SEARCHED));
+        let is_named = |object: &Value| {
+            let title = object.get("title").and_then(Value::as_str);
+            title.is_some_and(|title| title.to_lowercase() == name.to_lowercase())
+        };
+        let found = search.objects(targets)?;
+        let named: Vec<&Value> = found.iter().filter(|object| is_named(object)).collect();
+        let nothing = || format!("nothing in the memory is named `{}`", tamed(&name));
+        match named[..] {
+            [] => {
+                let near = nearest(&name, &found, targets)?;
+                Err(suggest(Failure::new(Exit::NoInput, nothing()), &near)
+                    .hint("`bridle memory outline` lists files and headings, `bridle memory query` finds them"))
+            }
+            [only] => {
+                let id = only.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+                self.0.retain(|(key, _)| !matches!(*key, "id" | "under"));
+                self.text("id", Some(id));
+                match ask_context(targets, Value::plist(self.0))? {
+                    Said::Done(payload) => Ok(payload),
+                    Said::Not(answer) => Err(refused(&answer)),
+                }
+            }
+            _ => {
+                let what = format!("more than one heading is named `{}`", tamed(&name));
+                let failure = Failure::new(Exit::NoInput, what)
+                    .hint("say which by its id, the last word of the line");
+                Err(suggest(failure, named))
+            }
+        }
+    }
+
+    /// Asks, and gives the objects of the answer; none, if there is no answer.
+    fn objects(self, targets: &[Target]) -> Result<Vec<Value>, Failure> {
+        let found = match ask_context(targets, Value::plist(self.0))? {
             Said::Done(payload) => payload,
             Said::Not(_) => Value::Nil,
         };
-        let found = found.get("objects").and_then(Value::elements).unwrap_or_default();
-        let text = |object: &Value, key| object.get(key).and_then(Value::as_str).map(str::to_owned);
-        let is_named = |object: &&Value| {
-            text(object, "title").is_some_and(|title| title.to_lowercase() == name.to_lowercase())
-        };
-        let mut named = found.iter().filter(is_named);
-        if let (Some(only), None) = (named.next(), named.next())
-            && let Some(id) = text(only, "id")
-        {
-            self.0.retain(|(key, _)| !matches!(*key, "id" | "under"));
-            self.text("id", Some(id));
-            return match ask_context(targets, Value::plist(self.0))? {
-                Said::Done(payload) => Ok(payload),
-                Said::Not(answer) => Err(refused(&answer)),
-            };
+        Ok(found.get("objects").and_then(Value::elements).unwrap_or_default().to_vec())
+    }
+
+    /// Gives what was said for a key.
+    fn given(&self, key: &str) -> Option<String> {
+        let (_, value) = self.0.iter().find(|(name, _)| *name == key)?;
+        value.as_str().map(str::to_owned)
+    }
+
+    /// Says why the memory does not answer, with the way out.
+    fn not_answered(&self, answer: &ErrorAnswer) -> Failure {
+        match answer.code.as_str() {
+            "invalid-value" if answer.message.contains("a date") => {
+                let flags = ["from", "to"].into_iter();
+                let flags =
+                    flags.filter_map(|key| Some(format!("`--{key} {}`", tamed(&self.given(key)?))));
+                let flags: Vec<String> = flags.collect();
+                Failure::new(Exit::Data, format!("{}: {}", flags.join(", "), answer.message))
+                    .hint("a day is written as in --from 2026-11-15 --to 2026-11-21")
+            }
+            "invalid-value" | "missing-key" | "wrong-type" => {
+                Failure::new(Exit::Data, &answer.message)
+                    .hint("`bridle memory query --help` has examples")
+            }
+            _ => refused(answer),
         }
-        Err(found.iter().fold(not_known(answer), |failure, object| {
-            let shown = line(object);
-            failure.hint(format!("did you mean {}", shown.lines().next().unwrap_or_default()))
-        }))
     }
 }
 
-/// Why the memory does not answer, with the way out.
-fn not_known(answer: &ErrorAnswer) -> Failure {
-    match answer.code.as_str() {
-        "unknown-id" => Failure::new(Exit::NoInput, &answer.message).hint(
-            "`bridle memory outline` lists files and headings, `bridle memory query` finds them",
-        ),
-        "invalid-value" | "missing-key" | "wrong-type" => Failure::new(Exit::Data, &answer.message)
-            .hint("`bridle memory query --help` has examples"),
-        _ => refused(answer),
-    }
+/// Finds the objects whose title or path is nearest to a name, the nearest first; else those that a search found.
+fn nearest(name: &str, found: &[Value], targets: &[Target]) -> Result<Vec<Value>, Failure> {
+    let mut outline = Asking::new("outline");
+    outline.number("limit", Some(MAX_TITLES_COMPARED));
+    let slips = |object: &Value| {
+        let texts = ["title", "path"].into_iter().filter_map(|key| object.get(key)?.as_str());
+        // The path of a heading is that of its file, which is suggested itself.
+        let is_heading = object.get("level").and_then(Value::as_i64).is_some_and(|it| it > 0);
+        let texts = texts.take(if is_heading { 1 } else { 2 });
+        texts.filter_map(|text| count_slips(name, text)).min()
+    };
+    let all = outline.objects(targets)?;
+    let mut near: Vec<(usize, Value)> =
+        all.into_iter().filter_map(|object| Some((slips(&object)?, object))).collect();
+    near.sort_by_key(|(slips, _)| *slips);
+    let near: Vec<Value> = near.into_iter().map(|(_, object)| object).collect();
+    Ok(if near.is_empty() { found.to_vec() } else { near })
+}
+
+/// Adds objects to a failure that may be meant.
+fn suggest<'o>(failure: Failure, objects: impl IntoIterator<Item = &'o Value>) -> Failure {
+    objects.into_iter().take(MAX_SUGGESTIONS).fold(failure, |failure, object| {
+        let shown = line(object);
+        failure.hint(format!("did you mean {}", shown.lines().next().unwrap_or_default()))
+    })
 }

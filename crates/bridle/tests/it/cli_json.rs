@@ -129,6 +129,9 @@ fn what_every_command_prints_is_as_the_schema_says() {
         records.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let decided = records.iter().rev().find(|it| it["kind"] == "decided").unwrap();
     let decided = decided["number"].to_string();
+    let changed = home.run(&["memory", "log", "--changes", "--json"]).stdout;
+    let changed: Value = serde_json::from_str(changed.lines().next().unwrap()).unwrap();
+    let changed = changed["record"].to_string();
     let commands: &[(&str, &[&str])] = &[
         ("health", &["health"]),
         ("health", &["health", "--detail"]),
@@ -161,6 +164,8 @@ fn what_every_command_prints_is_as_the_schema_says() {
         ("memory-diff", &["memory", "diff", "1"]),
         ("memory-at", &["memory", "at", "2100-01-01"]),
         ("memory-snapshots", &["memory", "snapshots"]),
+        ("memory-restore", &["memory", "restore", "monday", "--dry-run"]),
+        ("undo", &["undo", &changed, "--dry-run"]),
         ("conform-oacp", &["conform", "oacp", &socket, "--only", "F-01"]),
         ("config-show", &["config", "show"]),
     ];

@@ -318,3 +318,132 @@ fn what_is_not_there_is_said() {
     let none = home.run(&["up", "--memex", &home.path("none"), "--tcp", "off", "--log", "error"]);
     assert_eq!(none.code, 78, "{}", none.stderr);
 }
+
+/// What a new user meets: a line of his own that would go is quoted before the question, one of bridle's is not.
+#[test]
+fn lines_of_the_user_that_would_go_are_quoted() {
+    let home = Home::new();
+    home.write("memex/garden.org", TEXT);
+    let _daemon = home.up(&["--memex", &home.path("memex")]);
+    ask(&home, &["memory", "snapshot", "monday"]).prints("kept 1 file\n");
+    let socket = home.path("b.sock");
+    let edit = ["memory", "edit", "garden.org", "--addr", &socket, "--line", "1"];
+    let done = home.run(&[&edit[..], &["state", "DONE", "--yes"]].concat());
+    assert_eq!(done.code, 0, "{done:?}");
+    let file = home.path("memex/garden.org");
+    let changed = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("{changed}Buy tulips \u{1b}[2J\n")).unwrap();
+    let dry = ask(&home, &["memory", "restore", "monday", "--dry-run"]);
+    let told = "2 lines that stand in the files now, marked with -, would go; you wrote 1 of them, and not bridle:\n  \
+                garden.org:4: Buy tulips ";
+    assert!(dry.code == 0 && dry.stdout.contains(told), "{dry:?}");
+    assert!(dry.stdout.contains("-* DONE Water the beds\n"), "{dry:?}");
+    // The diff is for programs, too; what is said of it is for people.
+    let said = dry.stdout.split_once("would go;").unwrap().1;
+    assert!(!said.contains('\u{1b}'), "{said:?}");
+    let json = ["memory", "restore", "monday", "--json"];
+    let dry = ask(&home, &[&json[..], &["--dry-run"]].concat());
+    let told: serde_json::Value = serde_json::from_str(&dry.stdout).unwrap();
+    assert_eq!((&told["lost_lines"], &told["lost_user_lines"]), (&2.into(), &1.into()), "{told}");
+    assert_eq!(told["user_lines"][0]["line"], 4, "{told}");
+    assert_eq!(told["user_lines"][0]["text"], "Buy tulips \u{1b}[2J", "{told}");
+    assert_eq!(ask(&home, &json).code, 2, "nobody is asked");
+    // What an undo takes back is what bridle wrote.
+    let listed = home.run(&["memory", "log", "--changes"]);
+    let dry = ask(&home, &["undo", &last_word(&listed.stdout), "--dry-run"]);
+    let told =
+        "1 line that stands in the files now, marked with -, would go; you wrote none of them\n";
+    assert!(dry.stdout.ends_with(told), "{dry:?}");
+    // No more than ten are quoted.
+    std::fs::write(&file, format!("{changed}{}", "mine\n".repeat(12))).unwrap();
+    let dry = ask(&home, &["memory", "restore", "monday", "--dry-run"]);
+    assert!(dry.stdout.contains("would go; you wrote 12 of them"), "{dry:?}");
+    assert_eq!(dry.stdout.matches(": mine\n").count(), 10, "{dry:?}");
+    assert!(dry.stdout.ends_with("\n  and 2 more\n"), "{dry:?}");
+    let done = ask(&home, &[&json[..], &["--yes"]].concat());
+    let told: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!((&told["status"], &told["files"][0]), (&"done".into(), &"garden.org".into()));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), TEXT);
+    let none = ask(&home, &["memory", "restore", "monday", "--file", "nope.org", "--yes"]);
+    assert!(none.code == 66 && none.stderr.contains("has no file `nope.org`"), "{none:?}");
+}
+
+#[test]
+fn a_title_finds_its_heading_and_others_are_suggested() {
+    let home = Home::new();
+    let text = "* TODO Water the beds\n** Seeds\n* Tools\nA spade.\n** Seeds\n";
+    home.write("memex/garden.org", text);
+    let _daemon = home.up(&["--memex", &home.path("memex")]);
+    let socket = home.path("b.sock");
+    let query = ["memory", "query", "spade", "--addr", &socket];
+    until_told(&home, &query, |told| told.contains("garden.org:3  * Tools"));
+    for verb in ["get", "focus"] {
+        let one = ask(&home, &["memory", verb, "tools"]);
+        assert!(one.code == 0 && one.stdout.contains("A spade."), "{one:?}");
+        let near = ask(&home, &["memory", verb, "Toolz"]);
+        let told = "error: nothing in the memory is named `Toolz`\nhint: did you mean garden.org:3  * Tools";
+        assert!(near.code == 66 && near.stderr.starts_with(told), "{near:?}");
+        let file = ask(&home, &["memory", verb, "gardn.org"]);
+        assert!(file.stderr.contains("hint: did you mean garden.org "), "{file:?}");
+        assert_eq!(file.stderr.matches("did you mean").count(), 1, "{file:?}");
+        let two = ask(&home, &["memory", verb, "Seeds"]);
+        assert!(two.code == 66 && two.stderr.contains("more than one heading"), "{two:?}");
+        for at in ["garden.org:2  ** Seeds", "garden.org:5  ** Seeds"] {
+            assert!(two.stderr.contains(&format!("did you mean {at}")), "{two:?}");
+        }
+        let none = ask(&home, &["memory", verb, "zzzzzzzz"]);
+        assert!(none.code == 66 && !none.stderr.contains("did you mean"), "{none:?}");
+    }
+    ask(&home, &["memory", "query", "zzzzzzzz"]).prints("nothing found\n");
+    let date = ask(&home, &["memory", "query", "--from", "nonsense"]);
+    assert!(
+        date.code == 65 && date.stderr.contains("`--from nonsense`: expected a date"),
+        "{date:?}"
+    );
+    let edit = |more: &[&str]| {
+        home.run(&[&["memory", "edit", "garden.org", "--addr", &socket, "--yes"], more].concat())
+    };
+    let near = edit(&["--outline", "Toolz", "up"]);
+    let told = "no heading `Toolz`; did you mean `Tools` (line 3)?";
+    assert!(near.code == 1 && near.stderr.contains(told), "{near:?}");
+    let two = edit(&["--outline", "Seeds", "up"]);
+    let told = "`Water the beds` / `Seeds` (line 2) and `Tools` / `Seeds` (line 5)";
+    assert!(two.code == 1 && two.stderr.contains(told), "{two:?}");
+    let none = edit(&["--outline", "Tools", "state", "FOO"]);
+    assert!(none.stderr.contains("no keyword `FOO`: it has TODO, DONE"), "{none:?}");
+}
+
+#[test]
+fn a_note_goes_into_the_log_where_the_file_asks_for_one() {
+    let home = Home::new();
+    home.write("memex/garden.org", format!("#+STARTUP: lognotedone\n{TEXT}"));
+    let _daemon = home.up(&["--memex", &home.path("memex")]);
+    let socket = home.path("b.sock");
+    let edit = ["memory", "edit", "garden.org", "--addr", &socket, "--outline", "Water the beds"];
+    let done = home.run(&[&edit[..], &["state", "DONE", "--note", "It rained.", "--yes"]].concat());
+    assert_eq!(done.code, 0, "{done:?}");
+    let text = std::fs::read_to_string(home.path("memex/garden.org")).unwrap();
+    assert!(text.contains("\n* DONE Water the beds\nCLOSED: ["), "{text}");
+    assert!(text.contains("\n- CLOSING NOTE ") && text.contains("  It rained.\n"), "{text}");
+}
+
+#[test]
+fn init_names_the_setting_for_keywords_that_nothing_declares() {
+    let home = Home::new();
+    home.write("memex/a.org", "* NEXT One\n* WAITING Two\n* API Three\n* API Four\n");
+    home.write("memex/b.org", "* NEXT Five\n* WAITING Six\n* CANCELLED Seven\n* CANCELLED Eight\n");
+    home.write("memex/own.org", "#+TODO: HOLD | OVER\n* HOLD Nine\n* HOLD Ten\n");
+    let folder = home.path("memex");
+    let line = "memex-todo-keywords = \"TODO NEXT WAITING | DONE CANCELLED\"\n";
+    let shown = home.run(&["init", &folder, "--dry-run"]);
+    assert!(shown.code == 0 && shown.stdout.contains(&format!("\n  {line}")), "{shown:?}");
+    assert!(shown.stdout.contains("nothing declares NEXT (2 headings), WAITING (2 headings), "));
+    let json = home.run(&["init", &folder, "--dry-run", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(told["suggested_setting"], line.trim_end(), "{told}");
+    assert_eq!(told["undeclared_keywords"][0]["keyword"], "NEXT", "{told}");
+    // The line does what it says.
+    home.write(".config/bridle/config.toml", line);
+    let shown = home.run(&["init", &folder, "--dry-run"]);
+    assert!(shown.code == 0 && !shown.stdout.contains("advice"), "{shown:?}");
+}

@@ -1,6 +1,8 @@
 //! What a folder would be as a Memex, before anything is written; and its index, made without a daemon. Called by
 //! `bridle init`.
 
+mod keywords;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,6 +12,9 @@ use bridle_store::memex::{
 };
 
 pub use bridle_store::memex::{OrgDefaults, Progress, Rules, Skipped};
+
+use self::keywords::KeywordCount;
+pub use self::keywords::{UndeclaredKeyword, suggested_keywords};
 
 /// Files between two reports of the progress.
 const STEP: usize = 16;
@@ -31,6 +36,8 @@ pub struct Survey {
     pub others: usize,
     /// Hidden files and folders, backups and locks.
     pub hidden: usize,
+    /// Keywords that headings have and neither a file nor a setting declares.
+    pub undeclared_keywords: Vec<UndeclaredKeyword>,
 }
 
 /// Looks at a folder, and reads it without keeping anything.
@@ -47,12 +54,14 @@ pub fn survey(
     let all_bytes = files.iter().map(|file| file.trace.size).sum();
     let mut survey = Survey { skipped, more_skipped, others, hidden, ..Survey::default() };
     let mut progress = Progress { all_files: files.len(), all_bytes, ..Progress::default() };
+    let mut keywords = KeywordCount::default();
     for file in files {
         match memex.read(&file.path) {
             Ok((bytes, _)) => {
                 survey.files += 1;
                 survey.bytes += bytes.len() as u64;
                 survey.headings += count_headings(&bytes);
+                keywords.add(&bytes);
             }
             Err(why) => survey
                 .skipped
@@ -64,6 +73,7 @@ pub fn survey(
             heed(progress);
         }
     }
+    survey.undeclared_keywords = keywords.undeclared(&rules.org.todo_sequences);
     Ok(survey)
 }
 

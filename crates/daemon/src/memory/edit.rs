@@ -12,7 +12,7 @@ use bridle_store::memex::OrgDefaults;
 use bridle_store::memory::{self, Error, FilePath, Seen};
 
 use super::sight::Planned as Change;
-use super::{below, check_read, told};
+use super::{below, check_read, suggestion, told};
 
 /// What an edit would change. What goes into another file is written there before it is taken away here:
 /// whenever the process dies, it is somewhere.
@@ -190,16 +190,11 @@ fn at_heading<'t>(
 fn heading(tree: &Tree<'_>, spot: &Spot) -> Result<NodeId, String> {
     let document = Document::of_tree(tree);
     let found = meant(&document, spot);
-    let (first, second) = (found.first().copied(), found.get(1));
-    let first = first.ok_or_else(|| format!("no heading {}", named(spot)))?;
-    if let Some(second) = second {
-        return Err(format!(
-            "more than one heading {}: on lines {} and {}; say which with `:line`",
-            named(spot),
-            first.line,
-            second.line
-        ));
-    }
+    let first = match found[..] {
+        [] => return Err(suggestion::no_heading(&document, spot, &named(spot))),
+        [only] => only,
+        _ => return Err(suggestion::several_headings(&document, &found, &named(spot))),
+    };
     let is_it = |id: &NodeId| {
         tree.node(*id).is_some_and(|node| {
             node.kind == Type::Headline && node.span().start == first.span.start

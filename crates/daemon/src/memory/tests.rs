@@ -128,7 +128,49 @@ fn a_title_alone_finds_its_heading() {
     assert!(diff.contains("+** Wet :x:"), "{diff}");
     rig.write("here.org", "* a\n** Wet\n* b\n** Wet\n");
     let why = rig.refusal(&ask("Wet"));
-    assert!(why.contains("more than one heading `Wet`: on lines 2 and 4"), "{why}");
+    assert_eq!(
+        why,
+        "more than one heading `Wet`: `a` / `Wet` (line 2) and `b` / `Wet` (line 4); say which by its line, or with \
+         all titles from the top"
+    );
+    rig.write("here.org", &"* a\n** Wet\n".repeat(20));
+    let why = rig.refusal(&ask("Wet"));
+    assert!(why.contains("`a` / `Wet` (line 10) and 15 more; say"), "{why}");
+}
+
+/// A name that no heading has is answered with those that come nearest; others than owners hear nothing of it.
+#[test]
+fn a_name_that_fits_no_heading_is_answered_with_the_nearest() {
+    let rig = Rig::new();
+    let ask = |spot: &str| format!("(:action :set-tags :path \"here.org\" {spot} :tags (\"x\"))");
+    let text = "* Garden\n** Water the beds\n:PROPERTIES:\n:ID: water\n:END:\n* Tools\n** Water the beds\n";
+    rig.write("here.org", text);
+    for (spot, expected) in [
+        (":outline (\"Toolz\")", "no heading `Toolz`; did you mean `Tools` (line 6)?"),
+        (
+            ":outline (\"water beds\")",
+            "no heading `water beds`; did you mean `Garden` / `Water the beds` (line 2) or `Tools` / `Water the beds` \
+             (line 7)?",
+        ),
+        (
+            ":outline (\"Shed\" \"Tools\")",
+            "no heading `Shed` / `Tools`; did you mean `Tools` (line 6)?",
+        ),
+        (
+            ":id \"watre\"",
+            "no heading with the id `watre`; did you mean `Garden` / `Water the beds` (line 2)?",
+        ),
+        (":line 5", "no heading on line 5; did you mean `Garden` / `Water the beds` (line 2)?"),
+        (":outline (\"Zebra crossing\")", "no heading `Zebra crossing`"),
+    ] {
+        assert_eq!(rig.refusal(&ask(spot)), expected);
+        let payload = read_one(&ask(spot)).unwrap().root().to_value();
+        let told = rig.editor.prepare(&payload, Readership::Others).unwrap().to_string();
+        assert!(!told.contains("did you mean") && !told.contains("Garden"), "{told}");
+    }
+    rig.write("here.org", &"* Tools\n".repeat(20));
+    let why = rig.refusal(&ask(":outline (\"Toolz\")"));
+    assert_eq!(why.matches("(line ").count(), 5, "{why}");
 }
 
 /// Whoever asks for a keyword that a file has not is told which it has; the settings give keywords to files without any.

@@ -106,6 +106,14 @@ pub enum Error {
     /// There is no such snapshot.
     #[error("no snapshot `{0}`")]
     NoSnapshot(Box<str>),
+    /// The snapshot does not have that file.
+    #[error("snapshot `{name}` has no file `{path}`")]
+    NotInSnapshot {
+        /// The snapshot.
+        name: Box<str>,
+        /// The file.
+        path: FilePath,
+    },
     /// There is one of that name.
     #[error("snapshot `{0}` exists already; choose another name")]
     SnapshotExists(Box<str>),

@@ -131,8 +131,12 @@ impl View<'_> {
     ) -> Result<Vec<Change>, Error> {
         let found = find(self.connection, name)?;
         let id = found.ok_or_else(|| Error::NoSnapshot(name.into()))?;
+        let files = files(self.connection, id)?;
+        if let Some(path) = only.filter(|only| !files.iter().any(|(path, _)| path == *only)) {
+            return Err(Error::NotInSnapshot { name: name.into(), path: path.clone() });
+        }
         let mut changes = Vec::new();
-        for (path, hash) in files(self.connection, id)? {
+        for (path, hash) in files {
             if only.is_some_and(|only| *only != path) {
                 continue;
             }

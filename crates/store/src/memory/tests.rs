@@ -1,5 +1,6 @@
 //! Files are changed whole or not at all, only below their folder, and never behind anybody's back.
 
+mod authorship;
 mod late;
 
 use std::fs;
@@ -398,6 +399,8 @@ fn snapshots_come_back() {
     let rows = Past::open(rig.state.path()).unwrap().snapshots().unwrap();
     assert_eq!((&*rows[0].name, rows[0].files, rows.len()), ("before", 2, 1));
     assert!(matches!(rig.memory.restore("none", None), Err(Error::NoSnapshot(_))));
+    let none = rig.memory.restore("before", Some(&path("new.org")));
+    assert!(matches!(none, Err(Error::NotInSnapshot { .. })), "{none:?}");
 }
 
 #[test]

@@ -37,7 +37,14 @@ pub(super) fn run(args: Edit) -> Result<Exit, Failure> {
     let answer = match system::ask(&targets, &Ask::Edit(payload))? {
         Said::Not(answer) if answer.code == "refused" => {
             let why = format!("the daemon refused: {}", answer.message);
-            return Err(Failure::new(Exit::Answered, why).hint("nothing was changed"));
+            return Err(Failure::new(Exit::Answered, why).hint(
+                match answer.message.starts_with("no file ") {
+                    true => {
+                        "nothing was changed; `bridle memory outline --depth 0` lists the files"
+                    }
+                    false => "nothing was changed",
+                },
+            ));
         }
         Said::Not(answer) => return Err(refused(&answer)),
         Said::Done(answer) => answer,

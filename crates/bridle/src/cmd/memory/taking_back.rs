@@ -1,0 +1,132 @@
+//! `bridle undo`, `memory rollback` and `memory restore`: what would change is shown, and which lines of the user would
+//! go with it; after a yes the daemon does it.
+
+use std::fmt::Write as _;
+
+use bridle_daemon::history::memory::{Change, Error, LostLine, Preview, unified};
+use bridle_shell::screen::neutral_line;
+use bridle_shell::system::{self, Ask};
+
+use super::super::confirm::confirm;
+use super::super::output::{print, print_styled};
+use super::super::record::state_dir;
+use super::super::talk::find;
+use super::{ask, changed, colored, failure};
+use crate::args::memory::TakeBack;
+use crate::exit::{Exit, Failure};
+use crate::json::{object, quoted};
+use crate::settings::Given;
+
+/// Lines of the user that are shown before the question.
+const MAX_USER_LINES_SHOWN: usize = 10;
+
+/// Lines of the user that are listed in JSON.
+const MAX_USER_LINES_LISTED: usize = 1000;
+
+/// Characters of a line that are shown.
+const MAX_LINE_CHARS: usize = 200;
+
+/// Shows what would change, asks, and has the daemon do it.
+pub(super) fn run(
+    how: TakeBack,
+    planned: impl Fn(&Preview) -> Result<Vec<Change>, Error>,
+    request: &Ask,
+) -> Result<Exit, Failure> {
+    let TakeBack { yes, dry_run, json, state, peer } = how;
+    if json && !yes && !dry_run {
+        return Err(Failure::new(Exit::Usage, "--json asks nobody")
+            .hint("use it with --dry-run, which only shows, or with --yes"));
+    }
+    let given = Given::with_state(peer.file.clone(), state);
+    let preview = Preview::open(&state_dir(&given)?).map_err(|error| failure(&error))?;
+    let changes = planned(&preview).map_err(|error| failure(&error))?;
+    let plan = Plan::of(&preview, &changes).map_err(|error| failure(&error))?;
+    if changes.is_empty() {
+        let nothing = "nothing to do: the files are as they were\n".to_owned();
+        return print(&if json { plan.to_json("unchanged") } else { nothing });
+    }
+    if dry_run && json {
+        return print(&plan.to_json("would-change"));
+    }
+    if !yes {
+        print_styled(&format!("{}{}", colored(&plan.diff), plan.lost_in_words()))?;
+        if dry_run {
+            return Ok(Exit::Ok);
+        }
+        confirm("Change the files so?", "change the files", "nothing was changed")?;
+    }
+    let payload = ask(system::ask(&find(peer)?, request)?)?;
+    print(&if json { plan.to_json("done") } else { changed(&payload) })
+}
+
+/// What would change, and what would be lost by it.
+struct Plan {
+    files: Vec<String>,
+    diff: Vec<u8>,
+    /// Number of lines that would go.
+    lost: usize,
+    /// Lines of the user among them, with their files.
+    lost_by_user: Vec<(String, LostLine)>,
+}
+
+impl Plan {
+    fn of(preview: &Preview, changes: &[Change]) -> Result<Plan, Error> {
+        let mut plan =
+            Plan { files: Vec::new(), diff: Vec::new(), lost: 0, lost_by_user: Vec::new() };
+        for change in changes {
+            let path = change.path.as_str();
+            let now = preview.read(&change.path)?.map(|seen| seen.bytes);
+            plan.diff.extend(unified(path, now.as_deref(), change.after.as_deref()));
+            let lost = preview.lost_lines(change)?;
+            plan.lost += lost.total;
+            plan.lost_by_user.extend(lost.by_user.into_iter().map(|it| (path.to_owned(), it)));
+            plan.files.push(path.to_owned());
+        }
+        Ok(plan)
+    }
+
+    /// Says how many lines would go, and quotes those of the user.
+    fn lost_in_words(&self) -> String {
+        let users = self.lost_by_user.len();
+        let mut text = match self.lost {
+            0 => return "no line that stands in the files now would go\n".to_owned(),
+            1 => "1 line that stands in the files now, marked with -, would go".to_owned(),
+            lost => format!("{lost} lines that stand in the files now, marked with -, would go"),
+        };
+        text.push_str(&match users {
+            0 => "; you wrote none of them\n".to_owned(),
+            users => format!("; you wrote {users} of them, and not bridle:\n"),
+        });
+        for (path, LostLine { line, text: bytes }) in
+            self.lost_by_user.iter().take(MAX_USER_LINES_SHOWN)
+        {
+            let whole = String::from_utf8_lossy(bytes);
+            let cut: String = whole.chars().take(MAX_LINE_CHARS).collect();
+            let more = if cut.len() < whole.len() { "..." } else { "" };
+            let shown = format!("  {path}:{line}: {cut}{more}");
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{}", neutral_line(&shown));
+        }
+        if users > MAX_USER_LINES_SHOWN {
+            let _ = writeln!(text, "  and {} more", users - MAX_USER_LINES_SHOWN);
+        }
+        text
+    }
+
+    fn to_json(&self, status: &str) -> String {
+        let listed = |items: Vec<String>| format!("[{}]", items.join(","));
+        let lines = self.lost_by_user.iter().take(MAX_USER_LINES_LISTED).map(|(path, lost)| {
+            let text = quoted(&String::from_utf8_lossy(&lost.text));
+            object(&[("path", quoted(path)), ("line", lost.line.to_string()), ("text", text)])
+        });
+        let line = object(&[
+            ("status", quoted(status)),
+            ("files", listed(self.files.iter().map(|file| quoted(file)).collect())),
+            ("diff", quoted(&String::from_utf8_lossy(&self.diff))),
+            ("lost_lines", self.lost.to_string()),
+            ("lost_user_lines", self.lost_by_user.len().to_string()),
+            ("user_lines", listed(lines.collect())),
+        ]);
+        format!("{line}\n")
+    }
+}
