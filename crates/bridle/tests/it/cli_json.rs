@@ -116,6 +116,22 @@ pub(crate) fn scene() -> (Home, crate::harness::Daemon) {
     (home, daemon)
 }
 
+/// The number of the latest record of a decision.
+fn latest_decision(home: &Home) -> String {
+    let records = home.run(&["log", "--json"]).stdout;
+    let records: Vec<Value> =
+        records.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let decided = records.iter().rev().find(|it| it["kind"] == "decided").unwrap();
+    decided["number"].to_string()
+}
+
+/// The record of the latest change of a file.
+fn latest_change(home: &Home) -> String {
+    let changed = home.run(&["memory", "log", "--changes", "--json"]).stdout;
+    let changed: Value = serde_json::from_str(changed.lines().next().unwrap()).unwrap();
+    changed["record"].to_string()
+}
+
 #[test]
 fn what_every_command_prints_is_as_the_schema_says() {
     let root = schema();
@@ -124,14 +140,7 @@ fn what_every_command_prints_is_as_the_schema_says() {
     let (org, file) = (home.path("org"), home.path("org/projects.org"));
     let proposal = "(:principal \"owner\" :by :thinker :target :emacs :action :eval :code \"1\")";
     let socket = home.path("b.sock");
-    let records = home.run(&["log", "--json"]).stdout;
-    let records: Vec<Value> =
-        records.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let decided = records.iter().rev().find(|it| it["kind"] == "decided").unwrap();
-    let decided = decided["number"].to_string();
-    let changed = home.run(&["memory", "log", "--changes", "--json"]).stdout;
-    let changed: Value = serde_json::from_str(changed.lines().next().unwrap()).unwrap();
-    let changed = changed["record"].to_string();
+    let (decided, changed) = (latest_decision(&home), latest_change(&home));
     let commands: &[(&str, &[&str])] = &[
         ("health", &["health"]),
         ("health", &["health", "--detail"]),
