@@ -150,6 +150,7 @@ fn what_every_command_prints_is_as_the_schema_says() {
         ("log", &["log"]),
         ("sessions", &["sessions", "--all"]),
         ("schedules", &["schedules"]),
+        ("record-size", &["record", "size"]),
         ("replay", &["replay"]),
         ("approvals", &["approvals"]),
         ("effects", &["effects"]),
@@ -189,6 +190,24 @@ fn what_every_command_prints_is_as_the_schema_says() {
     let tapped = home.pipe(&["tap", "--json"], "00000a(:a \"\u{202e}\")000000");
     check("tap", &tapped.stdout, &root);
     assert!(tapped.stdout.contains("\\u202e"), "{tapped:?}");
+}
+
+#[test]
+fn what_commands_without_a_daemon_print_is_as_the_schema_says() {
+    let root = schema();
+    let (home, daemon) = scene();
+    drop(daemon);
+    // These have the record for themselves.
+    for (name, args) in [
+        ("forget", &["forget", "--before", "2100-01-01", "--json"][..]),
+        ("forget", &["forget", "--before", "2100-01-01", "--yes", "--json"]),
+        ("record-compact", &["record", "compact", "--json"]),
+        ("record-repair", &["record", "repair", "--dry-run", "--json"]),
+    ] {
+        let done = home.run(args);
+        assert_eq!((done.code, done.stderr.as_str()), (0, ""), "{name}: {done:?}");
+        check(name, &done.stdout, &root);
+    }
 }
 
 #[test]
