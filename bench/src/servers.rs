@@ -61,7 +61,7 @@ impl Server {
         let mut command = Command::new(binary);
         command.args(["up", "--tcp", "off", "--unix", "off", "--http", "127.0.0.1:0"]);
         // All connections are one principal, and it asks as often as it can.
-        command.args(["--http-rate-local", "off"]);
+        command.args(["--http-rate-local", "off", "--record-budget", "off"]);
         command.args(more).arg("--state").arg(folder.path().join("state"));
         Self::announced("bridle up", command, Greeting::None, Some(folder))
     }
@@ -185,7 +185,7 @@ fn up(binary: &Path, folder: &Path) -> Command {
     let mut command = Command::new(binary);
     command.args(["up", "--tcp", "127.0.0.1:0", "--unix", "off", "--http", "off"]);
     // All connections are one principal, and it sends as often as it can.
-    command.args(["--tcp-rate-local", "off"]);
+    command.args(["--tcp-rate-local", "off", "--record-budget", "off"]);
     command.arg("--state").arg(folder.join("state"));
     command
 }

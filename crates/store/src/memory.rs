@@ -44,7 +44,7 @@ pub use apply::{Told, Written};
 pub use authorship::{LostLine, LostLines};
 pub use diff::{Change as LineChange, changes as line_changes, unified};
 pub use error::Error;
-pub use lineage::{detach_after, latest_record};
+pub use lineage::{detach_after, forget_versions, latest_record};
 pub use merge::{Conflict, Merged, merge};
 pub use notice::{MAX_NOTICED, Noticed};
 pub use path::FilePath;

@@ -128,8 +128,8 @@ impl Settings {
 
     fn record_budgets(&self) -> Result<RecordBudgets, Failure> {
         Ok(RecordBudgets {
-            known: self.size("record-budget")? as u64,
-            anonymous: self.size("record-budget-anonymous")? as u64,
+            known: self.size_or_off("record-budget")?,
+            anonymous: self.size_or_off("record-budget-anonymous")?,
             refill_per_minute: self.size("record-refill")? as u64,
         })
     }
@@ -305,6 +305,14 @@ impl Settings {
         match self.entry(name).value {
             Value::Rate(rate) => Some(rate),
             _ => None,
+        }
+    }
+
+    /// A number of bytes; where it is off, more than there can be.
+    fn size_or_off(&self, name: &str) -> Result<u64, Failure> {
+        match self.entry(name).value {
+            Value::Off => Ok(u64::MAX),
+            _ => Ok(self.size(name)? as u64),
         }
     }
 

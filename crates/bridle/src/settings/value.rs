@@ -21,6 +21,7 @@ pub(crate) enum Kind {
     Path,
     Bool,
     Bytes,
+    BytesOrOff,
     Count,
     Span,
     SpanOrOff,
@@ -60,6 +61,7 @@ impl Kind {
             Kind::Path => "PATH",
             Kind::Bool => "BOOL",
             Kind::Bytes => "BYTES",
+            Kind::BytesOrOff => "BYTES|off",
             Kind::Count => "COUNT",
             Kind::Span => "TIME",
             Kind::SpanOrOff => "TIME|off",
@@ -82,7 +84,12 @@ impl Kind {
     /// A sentence without the setting's name: what was expected and what came.
     pub(crate) fn parse(self, text: &str) -> Result<Value, String> {
         match self {
-            Kind::Listen | Kind::PathOrOff | Kind::SpanOrOff | Kind::RateOrOff | Kind::Hosts
+            Kind::Listen
+            | Kind::PathOrOff
+            | Kind::BytesOrOff
+            | Kind::SpanOrOff
+            | Kind::RateOrOff
+            | Kind::Hosts
                 if text == OFF =>
             {
                 Ok(Value::Off)
@@ -97,7 +104,7 @@ impl Kind {
             }
             Kind::PathOrOff | Kind::Path => Ok(Value::Path(PathBuf::from(text))),
             Kind::Bool => boolean(text).map(Value::Bool),
-            Kind::Bytes => bytes(text).map(Value::Number),
+            Kind::Bytes | Kind::BytesOrOff => bytes(text).map(Value::Number),
             Kind::Count => count(text).map(Value::Number),
             Kind::Span | Kind::SpanOrOff => span(text).map(Value::Span),
             Kind::RateOrOff => rate(text).map(Value::Rate),

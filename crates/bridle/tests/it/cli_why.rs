@@ -108,3 +108,29 @@ fn an_unknown_outcome_is_marked_and_stays_open() {
     );
     assert!(done.stdout.ends_with("1 began, and nobody knows how they ended: marked with !\n"));
 }
+
+#[test]
+fn a_failed_act_has_its_reason() {
+    let home = home(Outcome::Failed("no space left\u{1b}[2J".into()));
+    let done = home.run(&["effects"]);
+    assert!(done.stdout.starts_with("  work-2  eval to emacs  failed\n"), "{}", done.stdout);
+    let reason = done.stdout.lines().find(|line| line.starts_with("    reason  ")).unwrap();
+    assert!(reason.starts_with("    reason  no space left"), "{reason:?}");
+    assert!(!done.stdout.contains('\u{1b}'), "{:?}", done.stdout);
+    let done = home.run(&["effects", "--json"]);
+    let entry: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(entry["reason"], "no space left\u{1b}[2J");
+    for record in ["10", "11"] {
+        let done = home.run(&["why", record]);
+        let ended = "record 11: it ended `failed`: no space left";
+        assert!(done.stdout.contains(ended), "{record}: {}", done.stdout);
+        assert!(!done.stdout.contains('\u{1b}'), "{:?}", done.stdout);
+        let done = home.run(&["why", record, "--json"]);
+        let why: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+        assert_eq!(why["effect"]["reason"], "no space left\u{1b}[2J", "{record}");
+    }
+    // Where nothing failed there is no reason.
+    let home = self::home(Outcome::Done(Value::T));
+    assert!(!home.run(&["effects"]).stdout.contains("reason"));
+    assert!(home.run(&["why", "11"]).stdout.contains("record 11: it ended `done`\n"));
+}

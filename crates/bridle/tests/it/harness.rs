@@ -182,10 +182,19 @@ pub(crate) struct Shell {
 
 impl Shell {
     pub(crate) fn attach(home: &Home, session: &str) -> Shell {
+        Shell::attach_with(home, session, "")
+    }
+
+    /// Attaches and asks for what came behind this number.
+    pub(crate) fn attach_behind(home: &Home, session: &str, cursor: u64) -> Shell {
+        Shell::attach_with(home, session, &format!(" :cursor {cursor}"))
+    }
+
+    fn attach_with(home: &Home, session: &str, more: &str) -> Shell {
         let mut shell = Shell { stream: UnixStream::connect(home.path("b.sock")).unwrap() };
         assert!(shell.receive().contains(":handshake"));
         let hello = "(:type :EVENT :payload (:action :handshake :length :bytes :shell :test";
-        shell.send(&format!("{hello} :session \"{session}\"))"));
+        shell.send(&format!("{hello} :session \"{session}\"{more}))"));
         assert!(shell.receive().contains(":status :success"));
         shell
     }

@@ -172,6 +172,9 @@ fn past(past: Past<'_>, number: Number) -> Result<Result<(SessionId, State), Str
     let Some(record) = reader.record(number)? else {
         return Ok(Err(format!("no record `{number}`")));
     };
+    if &*record.kind == COMPACTED {
+        return Ok(Err(format!("record `{number}` was compacted: nothing is left to fork from")));
+    }
     let Ok(id) = SessionId::parse(&record.session) else {
         return Ok(Err(format!("record `{number}` belongs to no session")));
     };

@@ -204,6 +204,8 @@ impl Attachment {
         if feed.role == Role::Observer {
             return Err(Failure::because(Code::NotPermitted, ONLY_WATCHES));
         }
+        // One that does not count is recorded as well.
+        self.hub.spending.check(&feed.who, self.hub.now())?;
         feed.active = active;
         let ticket = (feed.mode == Mode::Answers).then_some(active);
         if let Some(ticket) = ticket {

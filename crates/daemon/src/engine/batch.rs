@@ -203,14 +203,12 @@ impl<'a> Batch<'a> {
                     let cause = self.intent(id.0);
                     self.event(Event::Consulted { effect: id, advice }, cause, ENGINE);
                 }
-                Effect::Act { order, .. } if order.place() == Place::Host => {
-                    if self.core.started.contains(&id.0) {
-                        self.take_up_begun(id, order);
-                    } else {
-                        self.after.push(After::Carry { effect: Box::new(effect), draft: None });
-                    }
+                // Of a shell only where the record was repaired, and its answer may be lost.
+                Effect::Act { order, .. } if self.core.started.contains(&id.0) => {
+                    self.take_up_begun(id, order);
                 }
-                Effect::Think { .. } => {
+                Effect::Act { order, .. } if order.place() == Place::Shell => {}
+                Effect::Act { .. } | Effect::Think { .. } => {
                     self.after.push(After::Carry { effect: Box::new(effect), draft: None });
                 }
                 // Requests to shells stay open; the session has them already.

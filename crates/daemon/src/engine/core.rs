@@ -52,10 +52,13 @@ pub(super) struct Core {
 }
 
 impl Core {
-    /// Charges what was recorded to whoever spoke last, `asker` if somebody did just now; to the owner of the
+    /// Charges what was recorded to whoever it follows from, `payer` if that is somebody new; to the owner of the
     /// session if that is not known.
-    pub(super) fn bill(&mut self, append: &mut Append, asker: Option<Box<str>>, now: i64) {
-        self.payer = asker.or(self.payer.take());
+    pub(super) fn bill(&mut self, append: &mut Append, payer: Option<Box<str>>, now: i64) {
+        if append.drafts.is_empty() {
+            return;
+        }
+        self.payer = payer.or(self.payer.take());
         let owner = || self.state.owner().unwrap_or_default();
         let spent = cost(append, self.payer.as_deref().unwrap_or_else(owner), now);
         append.spent = spent.map(Box::new);

@@ -129,13 +129,13 @@ impl Steps {
         if let Some(busy) = &self.take_up {
             batch.take_up(busy);
         }
-        let asker = self.works.iter().rev().find_map(Work::payer);
+        let payer = self.works.iter().rev().find_map(|work| work.payer(&session.owner));
         for work in self.works {
             batch.add(work, &self.offers);
         }
         let Batch { mut append, after, acts, changes, .. } = batch;
         core.complete(&mut append);
-        core.bill(&mut append, asker, hub.now());
+        core.bill(&mut append, payer, hub.now());
         Made { append, after, acts, changes }
     }
 }

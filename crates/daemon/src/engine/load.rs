@@ -197,7 +197,10 @@ fn take_intents(reader: &Reader, id: &SessionId, found: &mut Found) -> Result<()
         core.open.insert(effect.0, Some(record.number.0));
         let Some(event) = stream_event(record) else { continue };
         match what {
-            Effect::Act { order, .. } if order.place() == Place::Shell => {
+            // One that counts as begun was asked before records were lost: nobody is asked again.
+            Effect::Act { order, .. }
+                if order.place() == Place::Shell && !core.started.contains(&effect.0) =>
+            {
                 let target: Name = order.target().clone();
                 requests.insert(effect.0, Request { target, event, asked: None });
             }

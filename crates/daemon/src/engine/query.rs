@@ -288,6 +288,8 @@ impl Hub {
     ) -> Result<Value, Failure> {
         let (held, effect) = self.question(who, named, own).await?;
         self.check_open()?;
+        // An answer that does not count is recorded as well.
+        self.spending.check(who, self.now())?;
         let (done, told) = oneshot::channel();
         let answered = reply.answered(effect, who, None);
         let work = Work::Answer(Box::new(Answering { answered, back: Back::To(done) }));

@@ -13,6 +13,7 @@ use super::core::body_hash;
 use super::inbound::Inbound;
 use super::session::Waiter;
 use super::terms::StreamEvent;
+use super::workers::HOST;
 use crate::memory::MEMORY;
 use crate::principal::Principal;
 
@@ -145,12 +146,15 @@ impl Work {
         }
     }
 
-    /// Who is charged for what is recorded because of it, if somebody says something.
-    pub(super) fn payer(&self) -> Option<Box<str>> {
+    /// Who is charged for what is recorded because of it: whoever says something; where time passes, the owner of
+    /// the session, who planned that or let it be planned.
+    pub(super) fn payer(&self, session_owner: &str) -> Option<Box<str>> {
         match self {
-            // Whatever way the owner came in, nobody counts.
-            Work::Signal(inbound) if inbound.signal.from.owner => Some("".into()),
             Work::Signal(inbound) => Some((&*inbound.signal.from.principal).into()),
+            Work::Answer(answering) => Some((&*answering.answered.from.principal).into()),
+            // What the host did, whoever spoke last pays for.
+            Work::Outcome { principal, .. } if **principal != *HOST => Some((&**principal).into()),
+            Work::Tick(_) => Some(session_owner.into()),
             _ => None,
         }
     }

@@ -18,7 +18,7 @@ use crate::log_line::one_line;
 use crate::principal::Principal;
 
 /// Who says how an act of the host ended.
-const HOST: &str = "host";
+pub(super) const HOST: &str = "host";
 
 /// An order on its way to an actuator of the host.
 pub(super) struct Ordered {

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use bridle_loop::SessionId;
-use bridle_store::{By, Checkpoint, Number, Options, Reader, Store};
+use bridle_store::overlay::OVERLAYS_FILE;
+use bridle_store::{By, Checkpoint, Number, Options, Overlays, Reader, Record, Store, memory};
 
 use super::{Error, History};
 use crate::engine::{Past, Sets, fold};
@@ -31,9 +32,19 @@ pub fn forget(dir: &Path, target: &Target, now: i64) -> Result<(), Error> {
     let principal = format!("uid:{}", rustix::process::geteuid().as_raw()).into();
     let by = By { principal, at: now.max(store.latest_at()?) };
     match target {
-        Target::Session(name) => store.forget_session(name, &by)?,
+        Target::Session(name) => {
+            // One that is not there leaves everything as it is.
+            if store.reader()?.session(name)?.is_some_and(|row| !row.forgotten) {
+                forget_beside(dir, std::slice::from_ref(name))?;
+            }
+            store.forget_session(name, &by)?
+        }
         Target::Record(number) => {
-            let state = state_without(&store.reader()?, Number(*number), now)?;
+            let reader = store.reader()?;
+            if let Some(record) = reader.record(Number(*number))? {
+                forget_beside_of(dir, &record)?;
+            }
+            let state = state_without(&reader, Number(*number), now)?;
             store.forget_record(Number(*number), state.as_ref(), &by)?
         }
     };
@@ -50,4 +61,34 @@ fn state_without(reader: &Reader, number: Number, now: i64) -> Result<Option<Che
     let past = Past { reader, sets: &Sets::default() };
     let state = fold(past, id, &reader.load(&record.session, now)?)?;
     Ok(Some(Checkpoint { session: record.session, state: state.text() }))
+}
+
+/// Drops what lies beside the record and belongs to these sessions: versions of files that follow from them, and
+/// texts of buffers. Before the record forgets them, so that nothing is left whenever this is interrupted.
+pub(super) fn forget_beside(dir: &Path, sessions: &[Box<str>]) -> Result<(), Error> {
+    if let Some(mut overlays) = overlays(dir)? {
+        for session in sessions {
+            overlays.forget(session)?;
+        }
+    }
+    memory::forget_versions(dir, sessions, None)?;
+    Ok(())
+}
+
+/// The same for one record.
+fn forget_beside_of(dir: &Path, record: &Record) -> Result<(), Error> {
+    if let (Some(seq), Some(mut overlays)) = (record.seq, overlays(dir)?) {
+        overlays.remove(&[(record.session.clone(), seq)])?;
+        overlays.scrub()?;
+    }
+    memory::forget_versions(dir, &[record.session.clone()], Some(record.number.0))?;
+    Ok(())
+}
+
+/// Texts of buffers, where there are any.
+fn overlays(dir: &Path) -> Result<Option<Overlays>, Error> {
+    match dir.join(OVERLAYS_FILE).exists() {
+        true => Ok(Some(Overlays::open(dir)?)),
+        false => Ok(None),
+    }
 }

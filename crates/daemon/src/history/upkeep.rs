@@ -6,6 +6,7 @@ use std::path::Path;
 use bridle_store::{By, CompactionReport, Options, Store};
 pub use bridle_store::{RecordSize, RepairReport, SizeRow};
 
+use super::forget::forget_beside;
 use super::{Error, History, SessionRow};
 use crate::lock::StateLock;
 use crate::principal::ANONYMOUS;
@@ -75,6 +76,7 @@ pub fn forget_selected(dir: &Path, selection: Selection, now: i64) -> Result<u64
     let (_lock, mut store, by) = open(dir, now)?;
     let selected = History::open(dir)?.select(selection)?;
     let names: Vec<Box<str>> = selected.sessions.into_iter().map(|row| row.name).collect();
+    forget_beside(dir, &names)?;
     Ok(store.forget_sessions(&names, &by)?)
 }
 

@@ -1,11 +1,12 @@
 //! Records that versions follow from, as far as `memory.db` knows them: what tells that the record beside it is
-//! less than it was. Used before the record is opened, and when it is repaired; no daemon runs then.
+//! less than it was. Used before the record is opened, when it is repaired, and when sessions are forgotten; no
+//! daemon runs then.
 
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags, params};
 
-use super::versions::{MEMORY_FILE, Past};
+use super::versions::{self, MEMORY_FILE, Past};
 use crate::error::Error;
 use crate::schema::{BUSY, count, int};
 
@@ -39,13 +40,41 @@ pub fn detach_after(state: &Path, number: u64) -> Result<u64, Error> {
     if latest_record(state)?.is_none_or(|latest| latest <= number) {
         return Ok(0);
     }
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(state.join(MEMORY_FILE), flags)?;
-    connection.busy_timeout(BUSY)?;
-    connection.pragma_update(None, "synchronous", "FULL")?;
+    let connection = open(state)?;
     let changed = connection.execute(
         "UPDATE version SET record = NULL, session = '', turn = 0 WHERE record > ?1",
         params![int(number)],
     )?;
     Ok(changed as u64)
+}
+
+/// Forgets versions that follow from these sessions, or from one record of theirs, as
+/// [`Memory::forget`](super::Memory::forget) does. How many there were.
+///
+/// # Errors
+/// Those of sessions that came before are forgotten.
+pub fn forget_versions(
+    state: &Path,
+    sessions: &[Box<str>],
+    record: Option<u64>,
+) -> Result<usize, Error> {
+    if sessions.is_empty() || latest_record(state)?.is_none() {
+        return Ok(0);
+    }
+    let mut connection = open(state)?;
+    let mut forgotten = 0;
+    for session in sessions {
+        forgotten += versions::forget(&mut connection, session, record)?;
+    }
+    Ok(forgotten)
+}
+
+fn open(state: &Path) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(state.join(MEMORY_FILE), flags)?;
+    connection.busy_timeout(BUSY)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "secure_delete", true)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    Ok(connection)
 }

@@ -268,35 +268,43 @@ impl Memory {
     /// # Errors
     /// Nothing was forgotten.
     pub fn forget(&self, session: &str, record: Option<u64>) -> Result<usize, Error> {
-        let mut connection = self.lock();
-        let begun = begin(&mut connection)?;
-        let of = "record IS NOT NULL AND session = ?1 AND (?2 IS NULL OR record = ?2)";
-        let record = record.map(int);
-        let sql = format!("SELECT before, after FROM version WHERE {of}");
-        let mut hashes: Vec<[u8; 32]> = Vec::new();
-        {
-            let mut statement = begun.prepare(&sql)?;
-            let mut rows = statement.query(params![session, record])?;
-            while let Some(row) = rows.next()? {
-                let pair: [Option<[u8; 32]>; 2] = [row.get(0)?, row.get(1)?];
-                hashes.extend(pair.into_iter().flatten());
-            }
-        }
-        let gone =
-            begun.execute(&format!("DELETE FROM version WHERE {of}"), params![session, record])?;
-        for hash in hashes {
-            let sql = "SELECT EXISTS (SELECT 1 FROM version WHERE after = ?1)
-                       OR EXISTS (SELECT 1 FROM snapshot_file WHERE hash = ?1)";
-            if !begun.query_row(sql, [&hash[..]], |row| row.get::<_, bool>(0))? {
-                blobs::remove(&begun, hash.into())?;
-            }
-        }
-        begun.commit()?;
-        // Old pages are in the log until it is emptied.
-        let mut empty = connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)")?;
-        empty.query_row([], |_| Ok(()))?;
-        Ok(gone)
+        forget(&mut self.lock(), session, record)
     }
+}
+
+/// What [`Memory::forget`] does.
+pub(super) fn forget(
+    connection: &mut Connection,
+    session: &str,
+    record: Option<u64>,
+) -> Result<usize, Error> {
+    let begun = begin(connection)?;
+    let of = "record IS NOT NULL AND session = ?1 AND (?2 IS NULL OR record = ?2)";
+    let record = record.map(int);
+    let sql = format!("SELECT before, after FROM version WHERE {of}");
+    let mut hashes: Vec<[u8; 32]> = Vec::new();
+    {
+        let mut statement = begun.prepare(&sql)?;
+        let mut rows = statement.query(params![session, record])?;
+        while let Some(row) = rows.next()? {
+            let pair: [Option<[u8; 32]>; 2] = [row.get(0)?, row.get(1)?];
+            hashes.extend(pair.into_iter().flatten());
+        }
+    }
+    let gone =
+        begun.execute(&format!("DELETE FROM version WHERE {of}"), params![session, record])?;
+    for hash in hashes {
+        let sql = "SELECT EXISTS (SELECT 1 FROM version WHERE after = ?1)
+                   OR EXISTS (SELECT 1 FROM snapshot_file WHERE hash = ?1)";
+        if !begun.query_row(sql, [&hash[..]], |row| row.get::<_, bool>(0))? {
+            blobs::remove(&begun, hash.into())?;
+        }
+    }
+    begun.commit()?;
+    // Old pages are in the log until it is emptied.
+    let mut empty = connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)")?;
+    empty.query_row([], |_| Ok(()))?;
+    Ok(gone)
 }
 
 pub(super) fn list(

@@ -37,6 +37,9 @@ fn numbers_and_times() {
     refuse(Kind::Bytes, "64kb", "expected bytes such as `65536`, `64KiB` or `16MiB`, got `64kb`");
     assert!(Kind::Bytes.parse("99999999999999999GiB").is_err());
     assert!(Kind::Bytes.parse("0").is_err());
+    check(Kind::BytesOrOff, "64KiB", Value::Number(65536));
+    check(Kind::BytesOrOff, "off", Value::Off);
+    assert!(Kind::Bytes.parse("off").is_err());
     check(Kind::Span, "30", Value::Span(Duration::from_secs(30)));
     check(Kind::Span, "500ms", Value::Span(Duration::from_millis(500)));
     check(Kind::Span, "2m", Value::Span(Duration::from_secs(120)));

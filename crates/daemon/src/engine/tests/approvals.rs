@@ -176,7 +176,7 @@ async fn a_question_expires_by_itself_and_a_later_yes_does_nothing() {
 }
 
 /// Policies that let local programs see and steer every session, and answer nothing.
-fn open_policy(rig_state: &std::path::Path) -> PolicyChoice {
+pub(super) fn open_policy(rig_state: &std::path::Path) -> PolicyChoice {
     let closed = "(refuse (:principal \"local-tcp\" :action :observe :session-owner \"owner\"))";
     assert!(bridle_loop::DEFAULT_POLICY.contains(closed));
     let more = "* Local programs look on\n\n#+begin_src cedar\n\
