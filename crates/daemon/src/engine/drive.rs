@@ -216,8 +216,9 @@ impl Desk {
                     self.hub.guard.set_recorded();
                 }
                 fault::point("engine.publish");
-                self.undo.clear();
+                // A token of the recovery is given back when what the session planned is noted.
                 settle::settle(self, after, numbers);
+                self.undo.clear();
                 fault::point("engine.published");
                 true
             }

@@ -27,6 +27,8 @@ enum Begin {
 /// Publishes, tells, and begins what is to be done.
 pub(super) fn settle(desk: &mut Desk, after: Vec<After>, numbers: Option<Numbers>) {
     let Some(core) = &mut desk.core else { return };
+    // Before anybody hears of it: whoever was told that something is planned finds it in the list.
+    desk.hub.plans.note(&core.state);
     let mut inner = desk.session.lock();
     let room = desk.hub.room();
     let acts = BTreeMap::new();
@@ -51,7 +53,6 @@ pub(super) fn settle(desk: &mut Desk, after: Vec<After>, numbers: Option<Numbers
     drop(inner);
     let next = core.state.next_deadline().map(|time| time.0);
     desk.hub.wakes.set(&desk.session.id, next);
-    desk.hub.plans.note(&core.state);
     for begin in begin {
         match begin {
             Begin::Think(effect, prompt) => {
