@@ -167,7 +167,11 @@ export class Client {
 
   private until(done: () => boolean, timeout: number | undefined, what: string): Promise<void> {
     return new Promise((resolve, reject) => {
-      const late = (): Error => (this.trouble ? new CannotConnect(this.address, this.trouble) : new TimeoutError(what));
+      // A look without waiting is none too late, and a daemon that was there once is waited for.
+      const late = (): Error =>
+        this.trouble && !this.wasAttached && timeout !== 0
+          ? new CannotConnect(this.address, this.trouble)
+          : new TimeoutError(what);
       const timer = timeout === undefined ? undefined : this.later(timeout, () => finish(late()));
       const first = this.wasAttached
         ? undefined

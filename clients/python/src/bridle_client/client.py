@@ -222,7 +222,8 @@ class Client:
             left = HELLO_WAIT if deadline is None else deadline - now
             is_lost = self._trouble is not None and not self._was_attached and now - began >= FIRST_WAIT
             if is_lost or left <= 0:
-                if self._trouble is not None:
+                # A look without waiting is none too late, and a daemon that was there once is waited for.
+                if self._trouble is not None and not self._was_attached and timeout != 0:
                     raise CannotConnect(f"cannot connect to `{self.address}`: {self._trouble}")
                 raise TimeoutError(what)
             self.pump(min(left, 1.0))
