@@ -81,7 +81,7 @@ fn forget_beside_of(dir: &Path, record: &Record) -> Result<(), Error> {
         overlays.remove(&[(record.session.clone(), seq)])?;
         overlays.scrub()?;
     }
-    memory::forget_versions(dir, &[record.session.clone()], Some(record.number.0))?;
+    memory::forget_versions(dir, std::slice::from_ref(&record.session), Some(record.number.0))?;
     Ok(())
 }
 

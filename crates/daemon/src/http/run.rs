@@ -332,15 +332,23 @@ impl Running {
     async fn catch_up(&mut self) -> Result<(), Code> {
         let head = self.attachment.snapshot().seq;
         let mut at = self.seq.saturating_sub(1);
+        let mut erased = None;
         while at < head && self.ready.is_none() {
             match next(&self.attachment).await {
                 Out::Event { event, .. } => {
                     at = event.seq;
+                    if event.seq > self.seq && event.body.is_none() {
+                        erased = Some(Arc::clone(&event));
+                    }
                     self.ready = self.take(event);
                 }
                 Out::Gone(failure) => return Err(refused(&failure)),
                 _ => {}
             }
+        }
+        // Nothing works on it and something behind it was erased: the answer is among that.
+        if self.ready.is_none() && self.attachment.snapshot().status.turn.is_none() {
+            self.ready = erased;
         }
         Ok(())
     }

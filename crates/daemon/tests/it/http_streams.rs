@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use bridle_daemon::history::forget::{Target, forget};
+use bridle_daemon::history::upkeep::compact;
+use bridle_store::{Filter, Number, Reader};
 use bridle_wire::openharness::{Code, Event, Json, ResponseMessage};
 
 use crate::http_client::{Client, ask, intent, post, raw_post, serving};
@@ -145,6 +148,33 @@ async fn a_stream_goes_on_with_the_same_numbers_and_data() {
     let rest = events(&daemon, &again, &streamed("r1", "talk")).await;
     assert_eq!(rest[0].seq(), seen as u64 + 1);
     assert_eq!(last(&rest), last(&talk));
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stream_whose_answer_was_compacted_ends_and_says_so() {
+    let daemon = Daemon::with(scripted(RULES)).await;
+    let body = streamed("r1", "slow");
+    events(&daemon, ACCEPT, &body).await;
+    let (task, dir) = daemon.begin_stop();
+    task.await.unwrap().unwrap();
+    let state = dir.path().join("state");
+    let filter = Filter { kinds: vec!["say".into()], ..Filter::default() };
+    let said = Reader::open(&state).unwrap().records(Number(0), &filter, 9).unwrap();
+    forget(&state, &Target::Record(said[0].number.0), 1).unwrap();
+    assert!(compact(&state, 1).unwrap().records > 0);
+    let daemon = Daemon::again(dir, scripted(RULES)).await;
+    for seen in [0, 1] {
+        let again = format!("{ACCEPT}last-event-id: {seen}\r\n");
+        let rest = events(&daemon, &again, &body).await;
+        let error = last(&rest).response.error.as_ref().unwrap();
+        assert_eq!(error.known(), Some(Code::StreamExpired), "behind {seen}");
+    }
+    assert_eq!(ask(&daemon, &post(&daemon, &body)).await.code(), Code::StreamExpired);
+    assert_eq!(daemon.metric("bridle_messages_admitted_total").await, 0);
+    // The session goes on.
+    let next = events(&daemon, ACCEPT, &streamed("r2", "slow")).await;
+    assert_eq!(last(&next).response.action_directives[0].text(), Some("at last"));
     daemon.stop().await.unwrap();
 }
 
