@@ -238,7 +238,8 @@ impl Copy<'_> {
         self.put_places()?;
         let span = crate::compact::span::Span::read(raw.number, raw.hash, bytes);
         let sessions = span.map(|span| span.sessions).unwrap_or_default();
-        for it in &sessions {
+        // Of a session that was taken away nothing is left that a milestone could lead to.
+        for it in sessions.iter().filter(|it| self.prefix.sessions.contains_key(&it.session)) {
             let seen = self.begun.entry(it.session).or_default();
             if *seen == 0 {
                 self.new
