@@ -135,7 +135,7 @@ export class Client {
   async *events(timeout?: number): AsyncGenerator<Message, void, undefined> {
     for (;;) {
       try {
-        await this.until(() => this.queue.length > 0, timeout, "no event");
+        await this.until(() => this.queue.length > 0, timeout, "no event", true);
       } catch (error) {
         if (!(error instanceof CannotConnect) && (error instanceof TimeoutError || this.closed)) return;
         throw error;
@@ -165,11 +165,11 @@ export class Client {
 
   // --- connections ---
 
-  private until(done: () => boolean, timeout: number | undefined, what: string): Promise<void> {
+  private until(done: () => boolean, timeout: number | undefined, what: string, isLook = false): Promise<void> {
     return new Promise((resolve, reject) => {
-      // A look without waiting is none too late, and a daemon that was there once is waited for.
+      // A look may end before a connection stands; a daemon that was there once is waited for.
       const late = (): Error =>
-        this.trouble && !this.wasAttached && timeout !== 0
+        this.trouble && !this.wasAttached && !isLook
           ? new CannotConnect(this.address, this.trouble)
           : new TimeoutError(what);
       const timer = timeout === undefined ? undefined : this.later(timeout, () => finish(late()));

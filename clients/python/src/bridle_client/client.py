@@ -164,7 +164,7 @@ class Client:
         """Numbered events, each once and in order; ends when none came for that many seconds."""
         while True:
             try:
-                self._until(lambda: bool(self._queue), timeout, "no event")
+                self._until(lambda: bool(self._queue), timeout, "no event", is_look=True)
             except CannotConnect:
                 raise
             except TimeoutError:
@@ -214,7 +214,7 @@ class Client:
 
     # --- connections ---
 
-    def _until(self, done: Callable[[], bool], timeout: float | None, what: str) -> None:
+    def _until(self, done: Callable[[], bool], timeout: float | None, what: str, is_look: bool = False) -> None:
         began = time.monotonic()
         deadline = None if timeout is None else began + timeout
         while not done():
@@ -222,8 +222,8 @@ class Client:
             left = HELLO_WAIT if deadline is None else deadline - now
             is_lost = self._trouble is not None and not self._was_attached and now - began >= FIRST_WAIT
             if is_lost or left <= 0:
-                # A look without waiting is none too late, and a daemon that was there once is waited for.
-                if self._trouble is not None and not self._was_attached and timeout != 0:
+                # A look may end before a connection stands; a daemon that was there once is waited for.
+                if is_lost or (self._trouble is not None and not self._was_attached and not is_look):
                     raise CannotConnect(f"cannot connect to `{self.address}`: {self._trouble}")
                 raise TimeoutError(what)
             self.pump(min(left, 1.0))
