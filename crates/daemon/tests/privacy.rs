@@ -31,8 +31,8 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::process::{Child, Stdio};
 
-use bridle_daemon::HttpRates;
 use bridle_daemon::config::ThinkerChoice;
+use bridle_daemon::{HttpRates, MessageRates};
 use bridle_sexp::{Value, read_one};
 use bridle_store::{Filter, Number, Reader};
 use tempfile::TempDir;
@@ -118,6 +118,7 @@ async fn no_secret_comes_out_and_what_is_hidden_is_as_what_is_not_there() {
         config.thinker = ThinkerChoice::Script(script);
         config.memex = Some(root.clone());
         config.http_rates = HttpRates { remote: None, local: None };
+        config.message_rates = MessageRates { remote: None, local: None, stranger: None };
     })
     .await;
     let root = root.canonicalize().unwrap().display().to_string();
