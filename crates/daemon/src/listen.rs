@@ -12,7 +12,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-pub(crate) use accept::{Listener, Pause, accept_loop};
+pub(crate) use accept::{Listener, accept_each, accept_loop};
 pub(crate) use stdio::Stdio;
 pub(crate) use tcp::{bind as bind_tcp, bind_http, prepare as prepare_tcp};
 pub(crate) use unix::{SocketFile, admits, bind as bind_unix, peer_uid};

@@ -5,6 +5,7 @@
 //! TCP, by `serve`.
 
 use std::sync::Arc;
+use std::task::Context;
 
 use axum::Router;
 use tokio::net::{UnixListener, UnixStream};
@@ -14,31 +15,14 @@ use super::answer::CROWDED;
 use super::gate::Peer;
 use super::serve::{Link, speak};
 use super::slow::Slow;
-use crate::listen::{Pause, admits, peer_uid};
+use crate::listen::{accept_each, admits, peer_uid};
 use crate::seats::{PeerStanding, Seat};
 
 /// Accepts until the daemon stops.
 pub(crate) async fn accept_loop(listener: UnixListener, http: Arc<Http>) {
     let router = http.router();
-    let mut pause = Pause::default();
-    loop {
-        let accepted = tokio::select! {
-            biased;
-            () = http.shared.stop.cancelled() => return,
-            accepted = listener.accept() => accepted,
-        };
-        match accepted {
-            Ok((stream, _)) => {
-                pause = Pause::default();
-                admit(&http, &router, stream);
-            }
-            Err(error) => {
-                if pause.after(&error, &http.shared.stop).await.is_break() {
-                    return;
-                }
-            }
-        }
-    }
+    let poll = |cx: &mut Context<'_>| listener.poll_accept(cx);
+    accept_each(&http.shared.stop, poll, |(stream, _)| admit(&http, &router, stream)).await;
 }
 
 fn admit(http: &Arc<Http>, router: &Router, stream: UnixStream) {

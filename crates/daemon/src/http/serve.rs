@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::Context;
 
 use axum::Router;
 use axum::body::Body;
@@ -32,7 +33,7 @@ use super::page::Page;
 use super::post;
 use super::slow::Slow;
 use super::strict::StrictStream;
-use crate::listen::{Pause, prepare_tcp};
+use crate::listen::{accept_each, prepare_tcp};
 use crate::seats::Seat;
 use crate::tls;
 
@@ -77,25 +78,9 @@ pub(crate) async fn accept_loop(listener: TcpListener, http: Arc<Http>, face: Fa
         Face::Whole => http.router(),
         Face::Pairing => http.pair_router(),
     };
-    let mut pause = Pause::default();
-    loop {
-        let accepted = tokio::select! {
-            biased;
-            () = http.shared.stop.cancelled() => return,
-            accepted = listener.accept() => accepted,
-        };
-        match accepted {
-            Ok((stream, remote)) => {
-                pause = Pause::default();
-                admit(&http, (&router, face), stream, remote);
-            }
-            Err(error) => {
-                if pause.after(&error, &http.shared.stop).await.is_break() {
-                    return;
-                }
-            }
-        }
-    }
+    let poll = |cx: &mut Context<'_>| listener.poll_accept(cx);
+    let admit = |(stream, remote)| admit(&http, (&router, face), stream, remote);
+    accept_each(&http.shared.stop, poll, admit).await;
 }
 
 fn admit(http: &Arc<Http>, (router, face): (&Router, Face), stream: TcpStream, remote: SocketAddr) {

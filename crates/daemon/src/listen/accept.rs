@@ -1,8 +1,10 @@
-//! The accept loop of one listener.
+//! The accept loop of every listener, and how framed connections are let in.
 
+use std::future::poll_fn;
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bridle_wire::Code;
@@ -33,20 +35,30 @@ pub(crate) enum Listener {
 
 /// Accepts until the daemon stops.
 pub(crate) async fn accept_loop(listener: Listener, shared: Arc<Shared>) {
+    let poll = |cx: &mut Context<'_>| listener.poll_accept(cx, &shared);
+    accept_each(&shared.stop, poll, |arrival| admit(arrival, &shared)).await;
+}
+
+/// Accepts with `poll` and hands each connection to `admit`, until the daemon stops.
+pub(crate) async fn accept_each<T>(
+    stop: &CancellationToken,
+    mut poll: impl FnMut(&mut Context<'_>) -> Poll<io::Result<T>>,
+    mut admit: impl FnMut(T),
+) {
     let mut pause = Pause::default();
     loop {
         let accepted = tokio::select! {
             biased;
-            () = shared.stop.cancelled() => return,
-            accepted = listener.accept(&shared) => accepted,
+            () = stop.cancelled() => return,
+            accepted = poll_fn(&mut poll) => accepted,
         };
         match accepted {
-            Ok(arrival) => {
+            Ok(connection) => {
                 pause = Pause::default();
-                admit(arrival, &shared);
+                admit(connection);
             }
             Err(error) => {
-                if pause.after(&error, &shared.stop).await.is_break() {
+                if pause.after(&error, stop).await.is_break() {
                     return;
                 }
             }
@@ -56,7 +68,7 @@ pub(crate) async fn accept_loop(listener: Listener, shared: Arc<Shared>) {
 
 /// How long to wait after a failed accept.
 #[derive(Debug)]
-pub(crate) struct Pause(Duration);
+struct Pause(Duration);
 
 impl Default for Pause {
     fn default() -> Self {
@@ -67,11 +79,7 @@ impl Default for Pause {
 impl Pause {
     /// Waits after a failed accept, unless it was the fault of one peer; breaks when the daemon
     /// stops.
-    pub(crate) async fn after(
-        &mut self,
-        error: &io::Error,
-        stop: &CancellationToken,
-    ) -> ControlFlow<()> {
+    async fn after(&mut self, error: &io::Error, stop: &CancellationToken) -> ControlFlow<()> {
         if is_about_one_peer(error) {
             tracing::debug!(%error, "a peer left before it was accepted");
             return ControlFlow::Continue(());
@@ -95,16 +103,16 @@ struct Arrival {
 }
 
 impl Listener {
-    async fn accept(&self, shared: &Shared) -> io::Result<Arrival> {
-        match self {
+    fn poll_accept(&self, cx: &mut Context<'_>, shared: &Shared) -> Poll<io::Result<Arrival>> {
+        Poll::Ready(match self {
             Listener::Tcp(listener) => {
-                let (stream, peer) = listener.accept().await?;
+                let (stream, peer) = ready!(listener.poll_accept(cx))?;
                 tcp::prepare(&stream, shared.config.keepalive);
                 let origin = Origin::Tcp(peer);
                 Ok(Arrival { stream: Stream::Tcp(stream), origin, refused: None })
             }
             Listener::Unix(listener) => {
-                let (stream, _) = listener.accept().await?;
+                let (stream, _) = ready!(listener.poll_accept(cx))?;
                 let uid = unix::peer_uid(&stream);
                 let refused = match uid {
                     Some(uid) if unix::admits(uid, shared.own_uid) => None,
@@ -112,7 +120,7 @@ impl Listener {
                 };
                 Ok(Arrival { stream: Stream::Unix(stream), origin: Origin::Unix(uid), refused })
             }
-        }
+        })
     }
 }
 
