@@ -117,9 +117,17 @@ const RULES: &[Rule] = &[
         outside: Outside::Without(&["tokio", "tokio-util", "mio", "anyhow"]),
     },
     Rule {
+        name: "bridle-conform",
+        // Of the shell: its address and its socket, nothing that reads or writes a message.
+        rooms: &["bridle-sexp", "bridle-shell", "bridle-wire"],
+        test_rooms: &[],
+        outside: Outside::Without(&["tokio", "tokio-util", "mio", "anyhow"]),
+    },
+    Rule {
         name: "bridle",
         // The language of policies is the loop's; the file that a grant is written to is Org.
         rooms: &[
+            "bridle-conform",
             "bridle-daemon",
             "bridle-lisp",
             "bridle-loop",

@@ -10,7 +10,6 @@
 //! - [`sexp`], [`frame`]: commands on text and frames, without a daemon
 //! - [`health`], [`send`], [`system`], [`tail`], [`tap`]: commands that talk or listen
 //! - [`mod@ask`]: a Shell of OpenHarness on a terminal, or driven by lines
-//! - [`conform`]: kits that tell whether a peer keeps to the protocol
 //! - [`openharness`]: a Shell of the second protocol, for any Engine
 //! - [`screen`]: tables, local times, plain JSON, text made harmless for terminals
 //! - [`pretty`]: forms laid out for people, colored on request
@@ -20,7 +19,6 @@ pub mod addr;
 pub mod ask;
 pub mod attach;
 pub mod client;
-pub mod conform;
 pub mod error;
 pub mod frame;
 pub mod frames;

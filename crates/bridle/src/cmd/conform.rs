@@ -7,9 +7,11 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use bridle_shell::conform::driven::Program;
-use bridle_shell::conform::report::{Bar, Ended, Outcome};
-use bridle_shell::conform::{self, Case, Expected, Kit, Level, Options, Peer, client, oacp, shell};
+use bridle_conform::driven::Program;
+use bridle_conform::report::{Bar, Ended, Outcome};
+use bridle_conform::{
+    self as conform, Case, Expected, Kit, Level, Options, Peer, client, oacp, shell,
+};
 use bridle_wire::seal::{Key, KeyId};
 
 use forget::RunSessions;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bridle_shell::conform::engine::url::Url;
+use bridle_conform::engine::url::Url;
 use clap::{Args, ValueHint};
 
 use super::How;

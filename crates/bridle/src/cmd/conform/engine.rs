@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use bridle_shell::conform::Finding;
-use bridle_shell::conform::engine::http::{Trust, Way};
-use bridle_shell::conform::engine::{self, Setup};
+use bridle_conform::Finding;
+use bridle_conform::engine::http::{Trust, Way};
+use bridle_conform::engine::{self, Setup};
 
 use super::forget::RunSessions;
 use super::{check, list, nonce};

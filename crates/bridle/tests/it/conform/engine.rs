@@ -8,8 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bridle_shell::conform::report::Ended;
-use bridle_shell::conform::{self, Options, engine};
+use bridle_conform::report::Ended;
+use bridle_conform::{self as conform, Options, engine};
 
 use super::middle::{Fault, Habit, Honest, Middle};
 use super::sloppy::plants;

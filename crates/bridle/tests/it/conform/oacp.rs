@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use bridle_conform::report::{Bar, Ended};
+use bridle_conform::{self as conform, Options, oacp};
 use bridle_shell::Addr;
-use bridle_shell::conform::report::{Bar, Ended};
-use bridle_shell::conform::{self, Options, oacp};
 
 use super::plants::plants;
 use super::spoiler::Spoiler;

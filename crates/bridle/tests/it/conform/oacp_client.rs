@@ -1,5 +1,5 @@
 //! `bridle conform oacp-client` with `bridle ask --lines` as the client: everything passes. Sloppy
-//! clients are in the tests of `crates/shell`.
+//! clients are in the tests of `crates/conform`.
 
 use std::collections::BTreeSet;
 

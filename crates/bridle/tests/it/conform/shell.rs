@@ -1,5 +1,5 @@
 //! `bridle conform shell` with `bridle ask --lines` as the Shell: everything passes. Sloppy Shells are
-//! in the tests of `crates/shell`.
+//! in the tests of `crates/conform`.
 
 use std::collections::BTreeSet;
 

@@ -1,0 +1,45 @@
+//! Conformance kits: does a peer keep to its protocol?
+//!
+//! A kit is a list of cases, each for one requirement, and a way to talk to the peer that notes
+//! what was sent and what came back. Kits know the protocol's text and nothing of any peer's
+//! insides: bridle's own daemon is a peer like any other. Of bridle's own client they use the address
+//! and the socket, nothing that reads or writes a message.
+//!
+//! - [`case`]: what a case is, and what it can find
+//! - [`notes`]: what was sent and what came back
+//! - [`mod@run`]: the cases, one after another
+//! - [`expect`]: failures that are known, each with its reason
+//! - [`report`]: the result for people, for programs and for build servers
+//! - [`oacp`]: the kit for daemons of the framed protocol
+//! - [`engine`]: the kit for engines of the OpenHarness Protocol
+//! - [`driven`]: a program under test; [`shell`]: the kit for Shells of OpenHarness;
+//!   [`client`]: the kit for clients of the framed protocol
+
+pub mod case;
+pub mod client;
+pub mod driven;
+pub mod engine;
+pub mod expect;
+pub mod notes;
+pub mod oacp;
+pub mod report;
+pub mod run;
+pub mod shell;
+
+pub use case::{Case, Checked, Finding, Level};
+pub use expect::Expected;
+pub use notes::Notes;
+pub use report::Report;
+pub use run::{Options, Peer, run};
+
+/// What a list of cases is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kit {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// The revision of the protocol that its cases are for. A list of cases is frozen with its
+    /// revision: a new requirement is a new revision.
+    pub revision: &'static str,
+    /// Where the sections are that its cases name.
+    pub text: &'static str,
+}

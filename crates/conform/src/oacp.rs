@@ -1,0 +1,119 @@
+//! The kit for daemons of the framed protocol: `bridle conform oacp ADDR`.
+//!
+//! Its cases are written from `docs/protocol.md`, whose sections they name, and use none of the
+//! code that bridle's own daemon reads and writes frames with: [`link`] does that anew. What every
+//! daemon must do is MUST; what a hello offers binds whoever offers it, as a profile.
+//!
+//! - [`link`]: a connection, byte by byte
+//! - [`heard`]: a message of the daemon, and what is expected of it
+//! - `frames`, `language`, `messages`, `hello`, `turns`, `parts`, `sessions`, `requests`, `secrets`,
+//!   `auth`: the cases
+
+mod auth;
+mod frames;
+pub mod heard;
+mod hello;
+mod language;
+pub mod link;
+mod messages;
+mod parts;
+mod requests;
+mod secrets;
+mod sessions;
+mod turns;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bridle_shell::Addr;
+use bridle_wire::seal::Key;
+
+use super::Kit;
+use super::case::{Case, Finding};
+use super::notes::Notes;
+use super::run::Peer;
+use link::Link;
+
+/// The kit.
+pub const KIT: Kit = Kit { name: "oacp", revision: "0.3.0", text: "docs/protocol.md" };
+
+/// Where a daemon demands signatures, and a key that it knows.
+#[derive(Debug, Clone)]
+pub struct Signed {
+    /// The address.
+    pub addr: Addr,
+    /// The key.
+    pub key: Key,
+}
+
+/// A daemon to check.
+#[derive(Debug)]
+pub struct Daemon {
+    addr: Addr,
+    signed: Option<Signed>,
+    /// Longest wait for anything.
+    timeout: Duration,
+    notes: Rc<RefCell<Notes>>,
+    /// Makes names that no other run uses.
+    nonce: String,
+    made: u32,
+}
+
+impl Daemon {
+    /// A daemon at an address where no signatures are demanded, and perhaps one where they are.
+    pub fn new(addr: Addr, signed: Option<Signed>, timeout: Duration, nonce: String) -> Daemon {
+        Daemon { addr, signed, timeout, notes: Rc::default(), nonce, made: 0 }
+    }
+
+    /// Connects and takes the daemon's hello.
+    ///
+    /// # Errors
+    /// Nobody is there, or the first frame is no hello.
+    pub fn open(&self) -> Result<Link, Finding> {
+        Link::open(&self.addr, self.timeout, Rc::clone(&self.notes))
+    }
+
+    /// Where signatures are demanded.
+    ///
+    /// # Errors
+    /// No such address was named.
+    fn signed(&self) -> Result<&Signed, Finding> {
+        self.signed.as_ref().ok_or_else(|| {
+            Finding::unoffered("no signed address was named: --signed ADDR with --key-file FILE")
+        })
+    }
+
+    /// A name that nobody has used: of a session, of a client.
+    pub fn name(&mut self) -> String {
+        self.made += 1;
+        format!("kit-{}-{}", self.nonce, self.made)
+    }
+}
+
+impl Peer for Daemon {
+    fn begin(&mut self) {
+        self.notes.take();
+    }
+
+    fn end(&mut self) -> Notes {
+        self.notes.take()
+    }
+}
+
+/// All cases, in the order in which they are worth reading.
+pub fn cases() -> Vec<Case<Daemon>> {
+    let lists = [
+        frames::cases(),
+        language::cases(),
+        messages::cases(),
+        hello::cases(),
+        turns::cases(),
+        secrets::cases(),
+        parts::cases(),
+        sessions::cases(),
+        requests::cases(),
+        auth::cases(),
+    ];
+    lists.into_iter().flatten().collect()
+}

@@ -1,0 +1,303 @@
+//! The result of a kit: as text for people, as JSON for programs, as JUnit XML for build servers.
+//!
+//! Made by `run`, written by `bridle conform`. Whether a peer conforms is decided here, the same
+//! for all three.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use bridle_wire::plain::quoted as json;
+
+use super::Kit;
+use super::case::Level;
+use super::notes::Notes;
+
+/// How a case ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// The requirement is kept.
+    Passed,
+    /// It is not: what was expected, and what came.
+    Failed(String),
+    /// The peer does not offer what it is about.
+    Unoffered(String),
+    /// It is not, and that was known.
+    Known {
+        /// What was expected, and what came.
+        what: String,
+        /// Why it is known.
+        reason: String,
+    },
+    /// It is kept, and was listed as a known failure for this reason.
+    Stale(String),
+}
+
+impl Ended {
+    /// The word in reports.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Ended::Passed => "pass",
+            Ended::Failed(_) => "FAIL",
+            Ended::Unoffered(_) => "none",
+            Ended::Known { .. } => "known",
+            Ended::Stale(_) => "STALE",
+        }
+    }
+
+    /// What there is to say besides.
+    pub fn what(&self) -> &str {
+        match self {
+            Ended::Passed => "",
+            Ended::Failed(what) | Ended::Unoffered(what) | Ended::Known { what, .. } => what,
+            Ended::Stale(_) => "listed as a known failure, and passes: take it off the list",
+        }
+    }
+}
+
+/// One case and how it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// The case.
+    pub id: &'static str,
+    /// How much it binds.
+    pub level: Level,
+    /// Where it is written.
+    pub section: &'static str,
+    /// What is required.
+    pub title: &'static str,
+    /// Why it matters.
+    pub why: &'static str,
+    /// How it ended.
+    pub ended: Ended,
+    /// What was sent and what came.
+    pub notes: Notes,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// From which level on a failure means that a peer does not conform.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Bar {
+    /// What binds: MUST, and profiles that are offered.
+    #[default]
+    Must,
+    /// SHOULD too.
+    Should,
+}
+
+/// All that a kit found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The kit.
+    pub kit: Kit,
+    /// Its cases, in order.
+    pub outcomes: Vec<Outcome>,
+}
+
+/// Cases of one level by how they ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Count {
+    /// Kept.
+    pub passed: usize,
+    /// Not kept.
+    pub failed: usize,
+    /// Not kept, which is known.
+    pub known: usize,
+    /// Not offered.
+    pub unoffered: usize,
+}
+
+impl Report {
+    /// Tells whether the peer conforms: nothing at or above the bar failed, and the list of known
+    /// failures is true.
+    pub fn conforms(&self, bar: Bar) -> bool {
+        self.outcomes.iter().all(|outcome| match outcome.ended {
+            Ended::Failed(_) => outcome.level == Level::Should && bar == Bar::Must,
+            Ended::Stale(_) => false,
+            Ended::Passed | Ended::Unoffered(_) | Ended::Known { .. } => true,
+        })
+    }
+
+    /// Counts the cases of a kind of level; all profiles are one.
+    pub fn count(&self, wanted: impl Fn(Level) -> bool) -> Count {
+        let mut count = Count::default();
+        for outcome in self.outcomes.iter().filter(|outcome| wanted(outcome.level)) {
+            match outcome.ended {
+                Ended::Passed => count.passed += 1,
+                Ended::Failed(_) | Ended::Stale(_) => count.failed += 1,
+                Ended::Known { .. } => count.known += 1,
+                Ended::Unoffered(_) => count.unoffered += 1,
+            }
+        }
+        count
+    }
+
+    /// The last lines for people: each level, then the verdict.
+    pub fn summary(&self, bar: Bar) -> String {
+        let mut text = String::new();
+        let is_profile = |level| matches!(level, Level::Profile(_));
+        for (name, count) in [
+            ("MUST", self.count(|level| level == Level::Must)),
+            ("SHOULD", self.count(|level| level == Level::Should)),
+            ("profiles", self.count(is_profile)),
+        ] {
+            let Count { passed, failed, known, unoffered } = count;
+            let _ = write!(text, "{name:<9}{passed:>4} passed {failed:>4} failed");
+            for (count, word) in [(known, "known"), (unoffered, "not offered")] {
+                if count > 0 {
+                    let _ = write!(text, " {count:>4} {word}");
+                }
+            }
+            text.push('\n');
+        }
+        let Kit { name, revision, .. } = self.kit;
+        let verdict = if self.conforms(bar) { "conforms" } else { "does not conform" };
+        let _ = writeln!(text, "{verdict} to {name} {revision}");
+        text
+    }
+
+    /// One JSON object: the kit, the verdict, every case.
+    pub fn to_json(&self, bar: Bar) -> String {
+        let Kit { name, revision, .. } = self.kit;
+        let mut text = format!(
+            "{{\"kit\":{},\"revision\":{},\"conforms\":{},\"cases\":[",
+            json(name),
+            json(revision),
+            self.conforms(bar)
+        );
+        for (index, outcome) in self.outcomes.iter().enumerate() {
+            text.push_str(if index == 0 { "\n" } else { ",\n" });
+            case_json(outcome, &mut text);
+        }
+        text.push_str("\n]}\n");
+        text
+    }
+
+    /// A JUnit document: a test suite with a test case each.
+    pub fn to_junit(&self) -> String {
+        let failed =
+            |outcome: &&Outcome| matches!(outcome.ended, Ended::Failed(_) | Ended::Stale(_));
+        let skipped =
+            |outcome: &&Outcome| matches!(outcome.ended, Ended::Unoffered(_) | Ended::Known { .. });
+        let took: Duration = self.outcomes.iter().map(|outcome| outcome.took).sum();
+        let suite = format!("conform {} {}", self.kit.name, self.kit.revision);
+        let mut text = format!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"{}\" tests=\"{}\" \
+             failures=\"{}\" skipped=\"{}\" time=\"{:.3}\">\n",
+            xml(&suite),
+            self.outcomes.len(),
+            self.outcomes.iter().filter(failed).count(),
+            self.outcomes.iter().filter(skipped).count(),
+            took.as_secs_f64(),
+        );
+        for outcome in &self.outcomes {
+            case_junit(outcome, &mut text);
+        }
+        text.push_str("</testsuite>\n");
+        text
+    }
+}
+
+impl Outcome {
+    /// The case for people: one line, and after a failure what was sent, what came and why it
+    /// matters.
+    pub fn to_text(&self) -> String {
+        let Outcome { id, level, section, title, why, ended, .. } = self;
+        let level = level.to_string();
+        let mut text = format!("{:<6}{id:<8}{level:<7} {title}\n", ended.word());
+        if matches!(ended, Ended::Passed) {
+            return text;
+        }
+        let _ = writeln!(text, "      {}", ended.what());
+        match ended {
+            Ended::Known { reason, .. } => {
+                let _ = writeln!(text, "      known: {reason}");
+            }
+            Ended::Failed(_) => {
+                for line in self.notes.lines() {
+                    let _ = writeln!(text, "      {} {}", line.way.mark(), line.text);
+                }
+                if self.notes.more() > 0 {
+                    let _ = writeln!(text, "      - and {} more", self.notes.more());
+                }
+                let _ = writeln!(text, "      why: {why} (section {section})");
+            }
+            Ended::Passed | Ended::Unoffered(_) | Ended::Stale(_) => {}
+        }
+        text
+    }
+}
+
+fn case_json(outcome: &Outcome, text: &mut String) {
+    let Outcome { id, level, section, title, why, ended, notes, took } = outcome;
+    let (level, profile) = match level {
+        Level::Profile(name) => ("profile", Some(*name)),
+        Level::Must => ("must", None),
+        Level::Should => ("should", None),
+    };
+    let _ = write!(text, "{{\"id\":{},\"level\":{}", json(id), json(level));
+    if let Some(profile) = profile {
+        let _ = write!(text, ",\"profile\":{}", json(profile));
+    }
+    let _ = write!(
+        text,
+        ",\"section\":{},\"title\":{},\"outcome\":{},\"ms\":{}",
+        json(section),
+        json(title),
+        json(&ended.word().to_ascii_lowercase()),
+        took.as_millis()
+    );
+    if !matches!(ended, Ended::Passed) {
+        let _ = write!(text, ",\"what\":{},\"why\":{}", json(ended.what()), json(why));
+        if let Ended::Known { reason, .. } | Ended::Stale(reason) = ended {
+            let _ = write!(text, ",\"reason\":{}", json(reason));
+        }
+        text.push_str(",\"exchange\":[");
+        for (index, line) in notes.lines().iter().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            let _ = write!(text, "{comma}{}", json(&format!("{} {}", line.way.mark(), line.text)));
+        }
+        text.push(']');
+    }
+    text.push('}');
+}
+
+fn case_junit(outcome: &Outcome, text: &mut String) {
+    let Outcome { id, level, title, why, ended, notes, took, .. } = outcome;
+    let name = format!("{id} {title}");
+    let _ = write!(
+        text,
+        "  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3}\"",
+        xml(&level.to_string()),
+        xml(&name),
+        took.as_secs_f64()
+    );
+    match ended {
+        Ended::Passed => text.push_str("/>\n"),
+        Ended::Unoffered(what) | Ended::Known { what, .. } => {
+            let _ = writeln!(text, "><skipped message=\"{}\"/></testcase>", xml(what));
+        }
+        Ended::Failed(_) | Ended::Stale(_) => {
+            let _ = write!(text, "><failure message=\"{}\">", xml(ended.what()));
+            for line in notes.lines() {
+                let _ = writeln!(text, "{}", xml(&format!("{} {}", line.way.mark(), line.text)));
+            }
+            let _ = writeln!(text, "{}</failure></testcase>", xml(&format!("why: {why}")));
+        }
+    }
+}
+
+/// Text inside XML. Control characters were spelled out when it was noted.
+fn xml(text: &str) -> String {
+    let mut out = String::new();
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            letter => out.push(letter),
+        }
+    }
+    out
+}

@@ -1,0 +1,245 @@
+//! In which order directives are carried out, and until when (section 10): cases `O` and `D`.
+//!
+//! long: each list of cases is one table, a requirement after the other.
+
+use super::Shells;
+use super::scene::{act, acting, at, expect, message};
+use super::stage::Reply;
+use crate::case::{Case, Checked, Finding, Level};
+
+/// Directives may run side by side.
+const PARALLEL: Level = Level::Profile("parallel");
+
+pub(super) fn cases() -> Vec<Case<Shells>> {
+    let mut all = sequence();
+    all.extend(groups());
+    all.extend(deadlines());
+    all
+}
+
+/// A directive that takes a while.
+fn slow(name: &str, fields: &str) -> String {
+    acting("com.example.door", name, fields, ",\"ms\":120")
+}
+
+fn played(
+    peer: &mut Shells,
+    items: &[String],
+    check: impl FnOnce(&mut super::scene::Scene) -> Checked,
+) -> Checked {
+    let mut scene = peer.scene(vec![Reply::directives(&items.join(","))])?;
+    scene.asks("hello")?;
+    check(&mut scene)
+}
+
+fn sequence() -> Vec<Case<Shells>> {
+    vec![
+        Case::new(
+            "O-01",
+            Level::Should,
+            "10",
+            "the second begins when the first has ended",
+            "later directives rely on earlier ones",
+            |peer: &mut Shells| {
+                played(peer, &[slow("a", ""), act("b", "")], |scene| scene.before("a", "b"))
+            },
+        ),
+        Case::new(
+            "O-02",
+            Level::Should,
+            "10",
+            "`priority` changes no order",
+            "it is a hint",
+            |peer: &mut Shells| {
+                let items =
+                    [slow("a", ",\"priority\":\"low\""), act("b", ",\"priority\":\"critical\"")];
+                played(peer, &items, |scene| scene.before("a", "b"))
+            },
+        ),
+        Case::new(
+            "O-03",
+            Level::Should,
+            "10",
+            "a message waits for what stands before it",
+            "`it is done` must not come before it is",
+            |peer: &mut Shells| {
+                played(peer, &[slow("a", ""), message("it is done")], |scene| {
+                    scene.shows("it is done")?;
+                    let is_so =
+                        scene.shell.place("end", "a") < scene.shell.place("show", "it is done");
+                    expect(is_so, || "expected the message after the end of `a`".to_owned())
+                })
+            },
+        ),
+        Case::new(
+            "O-04",
+            Level::Should,
+            "10",
+            "an unknown word for `execution` counts as `sequential`",
+            "order is the safe reading",
+            |peer: &mut Shells| {
+                let items = [
+                    slow("a", ",\"execution\":\"whenever\""),
+                    act("b", ",\"execution\":\"whenever\""),
+                ];
+                played(peer, &items, |scene| scene.before("a", "b"))
+            },
+        ),
+        Case::new(
+            "O-05",
+            Level::Should,
+            "10",
+            "two messages are shown in their order",
+            "sentences make sense in their order",
+            |peer: &mut Shells| {
+                played(peer, &[message("first"), message("second")], |scene| {
+                    scene.shows("first")?;
+                    scene.shows("second")?;
+                    let is_so =
+                        scene.shell.place("show", "first") < scene.shell.place("show", "second");
+                    expect(is_so, || "expected `first` first".to_owned())
+                })
+            },
+        ),
+    ]
+}
+
+/// Whether the Shell says that it runs directives side by side.
+fn offers_parallel(scene: &mut super::scene::Scene) -> Checked {
+    let request = scene.request(0)?;
+    let offered = at(&request, "capabilities/openharness.actions.parallel");
+    if offered.is_some_and(bridle_wire::openharness::Json::is_truthy) {
+        return Ok(());
+    }
+    Err(Finding::unoffered("`openharness.actions.parallel` is not declared"))
+}
+
+fn groups() -> Vec<Case<Shells>> {
+    let parallel = ",\"execution\":\"parallel\"";
+    vec![
+        Case::new(
+            "O-10",
+            PARALLEL,
+            "10",
+            "what follows a parallel group begins when all of it has ended",
+            "the group is one step",
+            move |peer: &mut Shells| {
+                let items = [slow("a", parallel), act("b", parallel), act("c", "")];
+                played(peer, &items, |scene| {
+                    offers_parallel(scene)?;
+                    scene.before("a", "c")?;
+                    scene.before("b", "c")
+                })
+            },
+        ),
+        Case::new(
+            "O-11",
+            PARALLEL,
+            "10",
+            "a parallel group begins when what stands before it has ended",
+            "the group is one step",
+            move |peer: &mut Shells| {
+                let items = [slow("a", ""), act("b", parallel), act("c", parallel)];
+                played(peer, &items, |scene| {
+                    offers_parallel(scene)?;
+                    scene.before("a", "b")?;
+                    scene.before("a", "c")
+                })
+            },
+        ),
+        Case::new(
+            "O-12",
+            PARALLEL,
+            "10",
+            "neighbors of a parallel group do not wait for each other",
+            "that is what it is declared for",
+            move |peer: &mut Shells| {
+                let items = [slow("a", parallel), slow("b", parallel)];
+                played(peer, &items, |scene| {
+                    offers_parallel(scene)?;
+                    scene.once("a")?;
+                    scene.once("b")?;
+                    let shell = &scene.shell;
+                    let is_so = shell.place("begin", "a") < shell.place("end", "b")
+                        && shell.place("begin", "b") < shell.place("end", "a");
+                    expect(is_so, || "expected both to begin before one ends".to_owned())
+                })
+            },
+        ),
+    ]
+}
+
+fn deadlines() -> Vec<Case<Shells>> {
+    vec![
+        Case::new(
+            "D-01",
+            Level::Should,
+            "10",
+            "what cannot begin within `deadline_ms` of its receipt does not begin",
+            "a door that opens an hour late is a danger",
+            |peer: &mut Shells| {
+                let items = [slow("a", ""), act("b", ",\"deadline_ms\":20"), message("later")];
+                played(peer, &items, |scene| {
+                    scene.once("a")?;
+                    scene.never("b")?;
+                    scene.shows("later")
+                })
+            },
+        ),
+        Case::new(
+            "D-02",
+            Level::Should,
+            "10",
+            "a negative deadline has passed",
+            "it was meant to be over",
+            |peer: &mut Shells| {
+                played(peer, &[act("a", ",\"deadline_ms\":-1")], |scene| scene.never("a"))
+            },
+        ),
+        Case::new(
+            "D-03",
+            Level::Should,
+            "10",
+            "a deadline bounds the beginning, not the end",
+            "what has begun is not undone by a clock",
+            |peer: &mut Shells| {
+                let item = acting("com.example.door", "a", ",\"deadline_ms\":10000", ",\"ms\":100");
+                played(peer, &[item], |scene| scene.once("a"))
+            },
+        ),
+        Case::new(
+            "D-04",
+            Level::Should,
+            "10",
+            "deadlines are integers in any spelling, and as large as they like",
+            "`1e5` is an integer, and 2^63 is far away",
+            |peer: &mut Shells| {
+                let items = [
+                    act("a", ",\"deadline_ms\":1e5"),
+                    act("b", ",\"deadline_ms\":9223372036854775808"),
+                ];
+                played(peer, &items, |scene| {
+                    scene.once("a")?;
+                    scene.once("b")
+                })
+            },
+        ),
+        Case::new(
+            "D-05",
+            Level::Must,
+            "10",
+            "a yes that comes after the deadline is too late",
+            "the user said yes to what was to happen then",
+            |peer: &mut Shells| {
+                let item = act("a", ",\"requires_user_approval\":true,\"deadline_ms\":150");
+                let mut scene = peer.scene(vec![Reply::directives(&item)])?;
+                scene.ask("hello")?;
+                scene.question()?;
+                std::thread::sleep(std::time::Duration::from_millis(400));
+                scene.shell.say("allow")?;
+                scene.done()?;
+                scene.never("a")
+            },
+        ),
+    ]
+}

@@ -1,0 +1,120 @@
+//! The kits for clients, held to sloppy ones: every planted fault is found by the case that is meant
+//! for it, and a client without a fault is found by none of these.
+
+// Helpers outside `#[test]` functions fail a test as well as any assertion.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use bridle_conform::driven::Program;
+use bridle_conform::report::{Bar, Ended};
+use bridle_conform::{self as conform, Case, Kit, Options, Peer, client, shell};
+
+/// An example of this crate. Cargo builds all of them with all tests, but not for one file of tests: then
+/// it is built here.
+fn example(name: &str) -> String {
+    let mut path: PathBuf = std::env::current_exe().unwrap();
+    path.pop();
+    path.pop();
+    path.push("examples");
+    path.push(name);
+    if !path.exists() {
+        let arguments = ["build", "--locked", "--package", "bridle-conform", "--example", name];
+        assert!(Command::new(env!("CARGO")).args(arguments).status().unwrap().success());
+    }
+    path.to_str().unwrap().to_owned()
+}
+
+/// The faults of an example: the case of each.
+fn faults(example: &str) -> Vec<(String, String)> {
+    let listed = Command::new(example).arg("--list").output().unwrap();
+    let text = String::from_utf8(listed.stdout).unwrap();
+    let line = |line: &str| line.split_once(' ').map(|(a, b)| (a.to_owned(), b.to_owned()));
+    text.lines().filter_map(line).collect()
+}
+
+/// Has a kit look for each fault, four at a time; reports those that it does not find, and those that
+/// it finds where there is none.
+fn hunt<P: Peer>(kit: Kit, cases: fn() -> Vec<Case<P>>, peer: fn(Program) -> P, example: &str) {
+    let faults = faults(example);
+    let run = |case: &str, argument: Option<usize>| {
+        let arguments = argument.map(|number| number.to_string());
+        let command = [example.to_owned()].into_iter().chain(arguments).collect();
+        let program = Program { command, timeout: Duration::from_secs(5) };
+        let options = Options { only: vec![case.to_owned()], ..Options::default() };
+        let report = conform::run(kit, &cases(), &mut peer(program), &options, &mut |_| {});
+        let [outcome] = report.outcomes.as_slice() else { panic!("no case `{case}`") };
+        let failed = matches!(outcome.ended, Ended::Failed(_)) && !report.conforms(Bar::Should);
+        (failed, outcome.to_text())
+    };
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let wrong = std::sync::Mutex::new(String::new());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                    let Some((case, name)) = faults.get(number) else { return };
+                    let (found, text) = run(case, Some(number));
+                    if !found {
+                        wrong.lock().unwrap().push_str(&format!("not found: {name}: {text}"));
+                    }
+                }
+            });
+        }
+    });
+    let wrong = wrong.into_inner().unwrap();
+    assert!(wrong.is_empty(), "{wrong}");
+    assert!(faults.len() >= 20, "{}", faults.len());
+    let questioned: BTreeSet<&str> = cases().iter().map(|case| case.id).collect();
+    let found: BTreeSet<&str> = faults.iter().map(|(case, _)| case.as_str()).collect();
+    let idle: Vec<&&str> = questioned.difference(&found).collect();
+    assert!(idle.is_empty(), "cases that find no fault: {idle:?}");
+}
+
+#[test]
+fn the_kit_for_shells_finds_every_planted_fault() {
+    let peer = |program| shell::Shells::new(program, "kits".to_owned());
+    hunt(shell::KIT, shell::cases, peer, &example("sloppy_shell"));
+}
+
+#[test]
+fn a_shell_without_a_fault_is_found_by_no_case() {
+    let command = vec![example("sloppy_shell")];
+    let program = Program { command, timeout: Duration::from_secs(60) };
+    let mut peer = shell::Shells::new(program, "honest".to_owned());
+    let cases = shell::cases();
+    let report = conform::run(shell::KIT, &cases, &mut peer, &Options::default(), &mut |_| {});
+    let wrong: String = report
+        .outcomes
+        .iter()
+        .filter(|it| it.ended != Ended::Passed)
+        .map(conform::report::Outcome::to_text)
+        .collect();
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn the_kit_for_clients_finds_every_planted_fault() {
+    hunt(client::KIT, client::cases, client::Clients::new, &example("sloppy_client"));
+}
+
+#[test]
+fn a_client_without_a_fault_is_found_by_no_case() {
+    let command = vec![example("sloppy_client")];
+    let program = Program { command, timeout: Duration::from_secs(60) };
+    let mut peer = client::Clients::new(program);
+    let cases = client::cases();
+    let report = conform::run(client::KIT, &cases, &mut peer, &Options::default(), &mut |_| {});
+    let is_fine = |ended: &Ended| matches!(ended, Ended::Passed | Ended::Unoffered(_));
+    let wrong: String = report
+        .outcomes
+        .iter()
+        .filter(|it| !is_fine(&it.ended))
+        .map(conform::report::Outcome::to_text)
+        .collect();
+    assert!(wrong.is_empty(), "{wrong}");
+}
