@@ -18,7 +18,7 @@ use super::hub::{Held, Hub};
 use super::load::{self, Past};
 use super::session::{Inner, Session};
 use super::work::Work;
-use crate::principal::Principal;
+use crate::access::principal::Principal;
 
 /// The actuator whose orders are carried out here.
 const SYSTEM: &str = "system";

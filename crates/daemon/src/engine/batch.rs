@@ -27,8 +27,8 @@ use super::session::Waiter;
 use super::sums::{Act, Sums};
 use super::terms::{AttachmentId, Kind};
 use super::work::{Answering, Back, Work};
+use crate::access::principal::Principal;
 use crate::budget::Load;
-use crate::principal::Principal;
 
 /// The principal of what the engine itself does.
 const ENGINE: &str = "engine";

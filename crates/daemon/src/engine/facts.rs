@@ -11,7 +11,7 @@ use bridle_store::SessionRow;
 
 use super::hub::Hub;
 use super::terms::{Doing, Status};
-use crate::principal::{ANONYMOUS, Principal};
+use crate::access::principal::{ANONYMOUS, Principal};
 
 /// Most sessions in one list; the ones with the latest activity are shown.
 const SESSIONS: usize = 1000;

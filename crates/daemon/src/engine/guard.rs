@@ -18,10 +18,10 @@ use bridle_sexp::Value;
 use bridle_store::{Draft, Error, Filter, Number, Reader};
 
 use super::hub::Hub;
+use crate::access::policy_file;
+use crate::access::policy_load::{self, LoadMarker};
+use crate::access::principal::Principal;
 use crate::config::{Config, PolicyChoice};
-use crate::policy_file;
-use crate::policy_load::{self, LoadMarker};
-use crate::principal::Principal;
 
 /// Sets of the past that are kept in memory. Sessions get the present one with their next event.
 const MAX_SETS: usize = 16;

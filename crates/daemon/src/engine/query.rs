@@ -20,7 +20,7 @@ use super::refusals::Attempt;
 use super::session::{Asking, Session};
 use super::terms::{Kind, StreamEvent};
 use super::work::{Answering, Back, Work};
-use crate::principal::Principal;
+use crate::access::principal::Principal;
 
 /// Most questions in one list, the ones that expire first.
 const SHOWN: usize = 1000;

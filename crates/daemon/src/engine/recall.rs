@@ -16,8 +16,8 @@ use super::context::{Answering, Inquirer, Told};
 use super::hub::Hub;
 use super::load;
 use super::refusals::Attempt;
+use crate::access::principal::Principal;
 use crate::librarian::{Ask, Asked, no_memex, success};
-use crate::principal::Principal;
 
 /// The session that a question is asked from when the connection is in none.
 const NO_SESSION: &str = "recall";

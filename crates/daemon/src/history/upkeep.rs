@@ -8,8 +8,8 @@ pub use bridle_store::{RecordSize, RepairReport, SizeRow};
 
 use super::forget::forget_beside;
 use super::{Error, History, SessionRow};
+use crate::access::principal::ANONYMOUS;
 use crate::lock::StateLock;
-use crate::principal::ANONYMOUS;
 
 /// Sessions that are forgotten together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

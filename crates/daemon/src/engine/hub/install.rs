@@ -12,7 +12,7 @@ use super::super::guard::{self, Candidate};
 use super::super::session::{LetIn, Session};
 use super::super::terms::AttachmentId;
 use super::Hub;
-use crate::principal::Principal;
+use crate::access::principal::Principal;
 
 /// Policies know the time to the second.
 const SECOND_MS: i64 = 1_000;

@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use super::super::load;
 use super::super::work::Work;
 use super::Hub;
-use crate::principal::Principal;
+use crate::access::principal::Principal;
 
 /// Sessions that are asked, beside the one in which it is looked for first: some 100 us each.
 const ASKED: usize = 1024;
