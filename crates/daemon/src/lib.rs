@@ -16,7 +16,7 @@
 //! - [`fetch`]: what messages refer to, fetched without being led astray
 //! - `memory`: the actuator that edits the user's files
 //! - [`librarian`]: the index of the user's Org files, and who keeps it
-//! - [`history`]: the record, read by the commands without a daemon
+//! - [`upkeep`]: changes to the record while no daemon runs
 //! - [`budget`], `metrics`, [`lock`], `shared`: what all connections have in common
 //!
 //! Deliberately absent: a lock or an allocation per frame, a buffer per idle connection, an
@@ -29,7 +29,6 @@ mod descriptors;
 mod engine;
 pub mod error;
 pub mod fetch;
-pub mod history;
 mod http;
 mod latest;
 pub mod librarian;
@@ -44,6 +43,7 @@ mod run;
 mod seats;
 mod shared;
 mod state_folder;
+pub mod upkeep;
 
 pub use access::web_origin::WebOrigin;
 pub use access::{pairing, policy_file, policy_load, private, tls, tokens, web_origin};

@@ -7,5 +7,5 @@
 //! - `convert`: events of a session to the messages that a shell gets
 
 pub(crate) mod conn;
-mod convert;
+pub(crate) mod convert;
 pub(crate) mod talk;

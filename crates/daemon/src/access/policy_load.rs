@@ -1,6 +1,6 @@
-//! Loading of policies, on a stack of a known size, and the quarantine of a file that ended its loader.
+//! The quarantine of a policy file that ended its loader.
 //!
-//! Used by the guard, by the history and by the commands. A text is bounded before it is read, so no policy
+//! Used by the guard and by the commands, around `bridle_host::policy_load`. A text is bounded before it is read, so no policy
 //! should end the process; if one does all the same, the marker that was written before is still there at
 //! the next start, and the file is not loaded again.
 
@@ -8,9 +8,9 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::thread;
 
-use bridle_loop::{BadPolicies, LOADER_STACK_BYTES, Policies, PolicyFault, PolicyHash, Tried};
+pub use bridle_host::policy_load::{load, load_recorded, load_tried};
+use bridle_loop::PolicyHash;
 use rustix::fs::OFlags;
 
 /// Name of the marker in the state directory.
@@ -18,45 +18,6 @@ const MARKER_FILE: &str = "policy.loading";
 
 /// Bytes of a marker that are read: 64 hex digits and a newline.
 const MAX_MARKER_BYTES: u64 = 128;
-
-/// Reads a set of a file and runs its examples.
-///
-/// # Errors
-/// When anything is wrong with it, with the lines of the file.
-pub fn load(text: &str) -> Result<Policies, BadPolicies> {
-    on_loader_stack(|| Policies::from_org(text))
-}
-
-/// Reads a set of a file, and says how each of its examples came out.
-///
-/// # Errors
-/// When anything else is wrong with it, with the lines of the file.
-pub fn load_tried(text: &str) -> Result<(Policies, Vec<Tried>), BadPolicies> {
-    on_loader_stack(|| Policies::tried(text))
-}
-
-/// Reads a set back that the record holds.
-///
-/// # Errors
-/// When this version does not take it.
-pub fn load_recorded(text: &str) -> Result<Policies, BadPolicies> {
-    on_loader_stack(|| Policies::from_record(text))
-}
-
-/// Runs something on a thread with the stack of a loader.
-fn on_loader_stack<T: Send>(
-    load: impl FnOnce() -> Result<T, BadPolicies> + Send,
-) -> Result<T, BadPolicies> {
-    let unread = |what: String| Err(BadPolicies { faults: vec![PolicyFault { line: 1, what }] });
-    thread::scope(|scope| {
-        let loader = thread::Builder::new().stack_size(LOADER_STACK_BYTES);
-        match loader.spawn_scoped(scope, load).map(thread::ScopedJoinHandle::join) {
-            Ok(Ok(loaded)) => loaded,
-            Ok(Err(_)) => unread("reading it broke off: please report this with the file".into()),
-            Err(error) => unread(format!("no thread to read it on: {error}")),
-        }
-    })
-}
 
 /// Note in the state directory that a text is being loaded. Whoever ends meanwhile leaves it behind.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use crate::access::tls::CertPrincipal;
 use bridle_host::Readership;
-use bridle_loop::{Access, Asker};
+use bridle_loop::{ANONYMOUS, Access, Asker};
 
 use crate::access::tokens::{Scopes, TokenGrant, TokenId};
 use crate::numbered::numbered;
@@ -20,9 +20,6 @@ use crate::numbered::numbered;
 /// The uid that Linux shows for users it has no number for: `nobody`, or anyone of another user
 /// namespace. It proves nothing, not even to a daemon that runs under it.
 const OVERFLOW_UID: u32 = 65534;
-
-/// The name of whoever is not known.
-pub(crate) const ANONYMOUS: &str = "anonymous";
 
 /// The names under which time asks, in the session that it was told to.
 const TIME: [&str; 2] = ["schedule", "heartbeat"];

@@ -5,11 +5,12 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use bridle_loop::ANONYMOUS;
 use bridle_store::{Append, Error, Reader, Spending};
 use bridle_wire::Code;
 use bridle_wire::oacp::Failure;
 
-use crate::access::principal::{ANONYMOUS, Principal};
+use crate::access::principal::Principal;
 use crate::config::{Config, RecordBudgets};
 
 /// Bytes that a record takes besides its body: fields, hashes, salt, and its share of the tables.

@@ -4,7 +4,9 @@ use std::process::Command;
 
 use bridle_loop::PolicyHash;
 
-use super::{LoadMarker, load, on_loader_stack};
+use bridle_host::policy_load::on_loader_stack;
+
+use super::{LoadMarker, load};
 
 /// Names the state directory of the process that is to end.
 const VICTIM_VARIABLE: &str = "BRIDLE_TEST_LOADER_VICTIM";
@@ -24,7 +26,7 @@ fn a_loader_that_runs_over_its_stack_leaves_its_marker() {
         return;
     }
     let state = tempfile::tempdir().unwrap();
-    let name = "policy_load::tests::a_loader_that_runs_over_its_stack_leaves_its_marker";
+    let name = "access::policy_load::tests::a_loader_that_runs_over_its_stack_leaves_its_marker";
     let mut victim = Command::new(std::env::current_exe().unwrap());
     let ended = victim.args([name, "--exact"]).env(VICTIM_VARIABLE, state.path()).output().unwrap();
     assert_eq!(ended.status.code(), None, "ended by a signal");

@@ -13,9 +13,9 @@ use super::rig::{Rig, Shell, body, emacs, message, owner, stranger};
 use crate::access::principal::Principal;
 use crate::config::PolicyChoice;
 use crate::engine::{Attach, Kind, Out, Query, Taken, View};
-use crate::history::History;
-use crate::history::replay::Range;
 use crate::oacp::convert;
+use bridle_history::History;
+use bridle_history::replay::Range;
 
 const EVAL: &str = "(:action :eval :code \"(save-buffer)\")";
 

@@ -1,8 +1,8 @@
 //! The record, read without a daemon: list, verify, export, mirror, replay.
 //!
-//! Called by the commands of the binary. Everything opens the record read-only and works while a
-//! daemon writes, save [`forget`], which needs the state directory for itself. Nothing here waits:
-//! whoever follows asks again. Layout, in reading order:
+//! Called by the commands of the binary; the engine folds its sessions with [`mod@fold`]. Everything opens
+//! the record read-only and works while a daemon writes. Nothing here waits: whoever follows asks
+//! again. Layout, in reading order:
 //!
 //! - `error`: why history could not be read
 //! - [`list`]: a record as a line of text
@@ -14,17 +14,18 @@
 //! - [`ledger`]: effects, from intent to outcome
 //! - `proposed`: decisions with the payload that they were about
 //! - [`rehearse`]: what other policies would have said
-//! - [`forget`]: erasing when no daemon runs
-//! - [`upkeep`]: how large the record is; compacting and repairing it when no daemon runs
+//! - [`upkeep`]: how large the record is; sessions to forget
+//! - [`mod@fold`], [`policy_sets`]: a State from the events of a session, and the policies that they name
 
 mod body;
 mod error;
-pub mod forget;
+pub mod fold;
 pub mod head;
 pub mod ledger;
 pub mod list;
 pub mod mirror;
 pub mod org;
+pub mod policy_sets;
 mod proposed;
 pub mod rehearse;
 pub mod replay;
@@ -33,7 +34,6 @@ pub mod why;
 
 use std::path::{Path, PathBuf};
 
-pub use bridle_store::memory;
 pub use bridle_store::{Body, Error as StoreError, Head, Number, Record, SessionRow, Verified};
 use bridle_store::{Filter, Reader};
 pub use error::Error;

@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
+use bridle_history::History;
+use bridle_history::fold::{Past, fold};
+use bridle_history::policy_sets::Sets;
 use bridle_loop::SessionId;
 use bridle_store::overlay::OVERLAYS_FILE;
 use bridle_store::{By, Checkpoint, Number, Options, Overlays, Reader, Record, Store, memory};
 
-use super::{Error, History};
-use crate::engine::{Past, Sets, fold};
+use super::UpkeepError;
 use crate::lock::StateLock;
 
 /// What is to be forgotten.
@@ -23,8 +25,8 @@ pub enum Target {
 /// `now` is in milliseconds since 1970.
 ///
 /// # Errors
-/// [`crate::Error::Locked`] inside [`Error::State`] when a daemon runs; else what the store said.
-pub fn forget(dir: &Path, target: &Target, now: i64) -> Result<(), Error> {
+/// [`crate::Error::Locked`] inside [`UpkeepError::State`] when a daemon runs; else what the store said.
+pub fn forget(dir: &Path, target: &Target, now: i64) -> Result<(), UpkeepError> {
     // A directory without a record is not given one.
     History::open(dir)?;
     let _lock = StateLock::take(dir)?;
@@ -52,7 +54,11 @@ pub fn forget(dir: &Path, target: &Target, now: i64) -> Result<(), Error> {
 }
 
 /// The state of the record's session, so that it can go on without reading that record again.
-fn state_without(reader: &Reader, number: Number, now: i64) -> Result<Option<Checkpoint>, Error> {
+fn state_without(
+    reader: &Reader,
+    number: Number,
+    now: i64,
+) -> Result<Option<Checkpoint>, UpkeepError> {
     let Some(record) = reader.record(number)? else { return Ok(None) };
     let Ok(id) = SessionId::parse(&record.session) else { return Ok(None) };
     if record.body.text().is_none() {
@@ -65,7 +71,7 @@ fn state_without(reader: &Reader, number: Number, now: i64) -> Result<Option<Che
 
 /// Drops what lies beside the record and belongs to these sessions: versions of files that follow from them, and
 /// texts of buffers. Before the record forgets them, so that nothing is left whenever this is interrupted.
-pub(super) fn forget_beside(dir: &Path, sessions: &[Box<str>]) -> Result<(), Error> {
+pub(super) fn forget_beside(dir: &Path, sessions: &[Box<str>]) -> Result<(), UpkeepError> {
     if let Some(mut overlays) = overlays(dir)? {
         for session in sessions {
             overlays.forget(session)?;
@@ -76,7 +82,7 @@ pub(super) fn forget_beside(dir: &Path, sessions: &[Box<str>]) -> Result<(), Err
 }
 
 /// The same for one record.
-fn forget_beside_of(dir: &Path, record: &Record) -> Result<(), Error> {
+fn forget_beside_of(dir: &Path, record: &Record) -> Result<(), UpkeepError> {
     if let (Some(seq), Some(mut overlays)) = (record.seq, overlays(dir)?) {
         overlays.remove(&[(record.session.clone(), seq)])?;
         overlays.scrub()?;
@@ -86,7 +92,7 @@ fn forget_beside_of(dir: &Path, record: &Record) -> Result<(), Error> {
 }
 
 /// Texts of buffers, where there are any.
-fn overlays(dir: &Path) -> Result<Option<Overlays>, Error> {
+fn overlays(dir: &Path) -> Result<Option<Overlays>, UpkeepError> {
     match dir.join(OVERLAYS_FILE).exists() {
         true => Ok(Some(Overlays::open(dir)?)),
         false => Ok(None),

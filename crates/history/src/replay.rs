@@ -12,7 +12,8 @@ use bridle_store::compact::COMPACTED;
 use bridle_store::{Record, hash_text};
 
 use super::{Error, History, Wanted, body};
-use crate::engine::{DIGEST, EVENTS, Past, Sets};
+use crate::fold::{DIGEST, EVENTS, Past};
+use crate::policy_sets::Sets;
 
 /// Kinds of records that `step` made.
 pub(super) const EFFECTS: [&str; 8] =

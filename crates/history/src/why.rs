@@ -12,7 +12,7 @@ use bridle_sexp::Value;
 use bridle_store::{Filter, Number, Record};
 
 use super::{Error, History, PAGE, body};
-use crate::access::policy_load::load_recorded;
+use bridle_host::policy_load::load_recorded;
 
 /// How many steps from a record to its cause are followed: answers to answers end well before.
 const MAX_STEPS: u32 = 16;

@@ -1,14 +1,14 @@
 //! Records as lines, and the head of the chain.
 
+use bridle_store::By;
 use bridle_wire::seal::{Key, KeyId};
 
-use super::super::forget::{Target, forget};
 use super::super::head::KeptHead;
 use super::super::list::{Form, write_record};
 use super::super::replay::EFFECTS;
 use super::super::{Error, History, StoreError, Wanted};
 use super::Fixture;
-use crate::engine::EVENTS;
+use crate::fold::EVENTS;
 
 fn lines(history: &History, form: Form) -> Vec<String> {
     let page = history.page(0, &Wanted::default(), 100).unwrap();
@@ -63,19 +63,15 @@ fn every_form_is_exact() {
 fn what_is_forgotten_is_erased_in_every_form() {
     let fixture = written();
     let dir = fixture.path().to_owned();
-    let Fixture { dir: _kept, store } = fixture;
-    drop(store);
-    forget(&dir, &Target::Session("a".into()), 5_000).unwrap();
+    let Fixture { dir: _kept, mut store } = fixture;
+    let by = By { principal: "uid:1000".into(), at: 5_000 };
+    store.forget_session("a", &by).unwrap();
     let history = History::open(&dir).unwrap();
     assert!(lines(&history, Form::Emacs)[0].ends_with(":kind :signal :body :erased)"));
     assert!(lines(&history, Form::Lisp)[0].ends_with(":kind :signal :body :erased)"));
     assert!(lines(&history, Form::Json)[0].ends_with(",\"body\":null,\"erased\":true}"));
     assert!(lines(&history, Form::Emacs)[2].contains(":kind :forgot"));
     assert_eq!(history.verify(None, &mut |_, _| {}).unwrap().erased, 1);
-    let again = forget(&dir, &Target::Session("a".into()), 5_000).unwrap_err();
-    assert!(matches!(again, Error::Store(StoreError::AlreadyForgotten(_))), "{again}");
-    let none = forget(&dir, &Target::Record(99), 5_000).unwrap_err();
-    assert!(matches!(none, Error::Store(StoreError::NoRecord(_))), "{none}");
 }
 
 #[test]
@@ -123,7 +119,7 @@ fn what_is_no_head_is_refused() {
 
 #[test]
 fn every_kind_is_explained() {
-    let text = include_str!("../../../../../docs/record.md");
+    let text = include_str!("../../../../docs/record.md");
     let (_, table) = text.split_once("| kind | |").unwrap();
     let (table, _) = table.split_once("\n\n").unwrap();
     let others = [

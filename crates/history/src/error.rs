@@ -1,4 +1,4 @@
-//! Why history could not be read, checked or erased.
+//! Why history could not be read or checked.
 
 use std::io;
 use std::path::PathBuf;
@@ -19,12 +19,9 @@ pub enum Error {
         /// The name.
         name: Box<str>,
     },
-    /// The store cannot be read or written.
+    /// The store cannot be read.
     #[error("cannot use the record")]
     Store(#[from] bridle_store::Error),
-    /// The state directory is taken, or cannot be used.
-    #[error("cannot take the state directory")]
-    State(#[from] crate::Error),
     /// What was printed went nowhere.
     #[error("cannot write the output")]
     Output(#[source] io::Error),
