@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Result, anyhow, ensure};
-use bridle_daemon::history::History;
+use bridle_history::History;
 use bridle_loop::{DEFAULT_POLICY, Policies};
 use bridle_store::{Append, Draft, NewSession, Options as StoreOptions, Store};
 

@@ -11,11 +11,11 @@ use std::time::Duration;
 pub use bridle_host::ThinkerChoice;
 pub use bridle_wire::frame::UnknownUnit;
 
+use crate::access::tls::TlsConfig;
+use crate::access::web_origin::WebOrigin;
 use crate::error::Error;
 use crate::fetch::FetchConfig;
 use crate::librarian::MemexRules;
-use crate::tls::TlsConfig;
-use crate::web_origin::WebOrigin;
 
 /// Shortest HMAC secret in bytes that the daemon takes: half of SHA-256's output, the least
 /// that cannot be searched.

@@ -54,12 +54,9 @@ mod work;
 mod workers;
 
 pub(crate) use attachment::{Attachment, Taken, Verdict};
-pub(crate) use batch::DIGEST;
 pub(crate) use context::{Inquirer, Told};
-pub(crate) use guard::Sets;
 pub(crate) use hub::Hub;
 pub(crate) use inbound::request_id;
-pub(crate) use load::{EVENTS, Past, fold};
 pub(crate) use overlay::{Ast, read as read_message};
 pub(crate) use query::Query;
 #[cfg(test)]

@@ -142,7 +142,7 @@ pub enum Error {
     Keeper(#[source] io::Error),
     /// TLS for HTTP cannot be set up.
     #[error("cannot set up TLS")]
-    Tls(#[source] crate::tls::Error),
+    Tls(#[source] crate::access::tls::Error),
     /// What shells sent of unsaved buffers cannot be opened.
     #[error("cannot open the overlays of unsaved buffers")]
     Overlays(#[source] bridle_store::Error),
@@ -151,10 +151,10 @@ pub enum Error {
     Files(#[source] bridle_store::Error),
     /// What is fetched with TLS could not be checked.
     #[error("cannot use the authorities for fetching")]
-    Fetch(#[source] crate::tls::Error),
+    Fetch(#[source] crate::access::tls::Error),
     /// The bearer tokens cannot be read.
     #[error("cannot read the bearer tokens")]
-    Tokens(#[source] crate::tokens::Error),
+    Tokens(#[source] crate::access::tokens::Error),
     /// The key of continuations cannot be used.
     #[error("cannot use the key that seals continuations")]
     Seals(#[source] crate::http::SealsError),

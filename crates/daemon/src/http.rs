@@ -73,10 +73,10 @@ pub use seals::Error as SealsError;
 pub(crate) use seals::Seals;
 pub(crate) use serve::{Face, accept_loop};
 
-use crate::pairing::Desk;
+use crate::access::pairing::Desk;
+use crate::access::tls::TlsAcceptor;
+use crate::access::tokens::Tokens;
 use crate::shared::Shared;
-use crate::tls::TlsAcceptor;
-use crate::tokens::Tokens;
 
 /// What all connections that speak HTTP have in common.
 pub(crate) struct Http {

@@ -7,36 +7,28 @@
 //! - [`config`]: what a daemon is told at start
 //! - [`make_room()`]: descriptors for all connections, before there are threads
 //! - [`run()`]: start, serve, stop
-//! - `listen`: TCP, Unix socket, standard streams; the accept loops
-//! - `seats`: who gets a place, and who gives way; `rate`: how often somebody may send
-//! - `conn`: one task per connection, both directions; limits and deadlines
-//! - `principal`: who is at the other end of a connection
-//! - [`tokens`]: who may come in with a secret, and for what
-//! - [`pairing`]: how a device gets one, with a code that is good once
-//! - [`tls`]: the way in from other machines; [`web_origin`]: the way in for web pages
-//! - `talk`: bytes of one connection to answers, without any IO
-//! - `convert`: what happens in a session to what a shell sees of it
-//! - [`fetch`]: what messages refer to, fetched without being led astray
-//! - `http`: the same engine for shells that speak OpenHarness over HTTP
+//! - `access`: who is at the other end, with which credential ([`tokens`], [`pairing`], [`tls`],
+//!   [`web_origin`]), how often, and by which policies ([`policy_file`], [`policy_load`])
 //! - `engine`: sessions, the record, and what carries effects out
+//! - `oacp`: the framed protocol; `http`: the same engine for shells that speak OpenHarness over HTTP
+//! - `listen`: TCP, Unix socket, standard streams; the accept loops
+//! - `seats`: who gets a place, and who gives way
+//! - [`fetch`]: what messages refer to, fetched without being led astray
 //! - `memory`: the actuator that edits the user's files
 //! - [`librarian`]: the index of the user's Org files, and who keeps it
-//! - [`history`]: the record, read by the commands without a daemon
-//! - [`policy_file`], [`policy_load`]: the file of policies, read and replaced whole; its text, loaded
-//! - [`budget`], `metrics`, [`lock`], `network`, `numbered`, [`private`], `shared`: what all connections have in common
+//! - [`upkeep`]: changes to the record while no daemon runs
+//! - [`budget`], `metrics`, [`lock`], `shared`: what all connections have in common
 //!
 //! Deliberately absent: a lock or an allocation per frame, a buffer per idle connection, an
 //! answer that is not bounded by what was asked.
 
+mod access;
 pub mod budget;
 pub mod config;
-mod conn;
-mod convert;
 mod descriptors;
 mod engine;
 pub mod error;
 pub mod fetch;
-pub mod history;
 mod http;
 mod latest;
 pub mod librarian;
@@ -45,23 +37,16 @@ pub mod lock;
 mod log_line;
 pub(crate) mod memory;
 mod metrics;
-mod network;
 mod numbered;
-pub mod pairing;
-pub mod policy_file;
-pub mod policy_load;
-mod principal;
-pub mod private;
-mod rate;
+mod oacp;
 mod run;
 mod seats;
 mod shared;
 mod state_folder;
-mod talk;
-pub mod tls;
-pub mod tokens;
-pub mod web_origin;
+pub mod upkeep;
 
+pub use access::web_origin::WebOrigin;
+pub use access::{pairing, policy_file, policy_load, private, tls, tokens, web_origin};
 pub use config::{
     Config, EngineLimits, FileLimits, Hmac, HmacKey, HttpRates, Limits, MessageRates, PolicyChoice,
     Rate, RollbackChoice,
@@ -73,4 +58,3 @@ pub use listen::Bound;
 pub use memory::preview_edit;
 pub use memory::suggestion::count_slips;
 pub use run::{run, shutdown_signal};
-pub use web_origin::WebOrigin;

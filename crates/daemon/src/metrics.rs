@@ -14,7 +14,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::conn::Closed;
+use crate::oacp::conn::Closed;
 
 /// The status of a response that all is well with.
 const OK: u16 = 200;

@@ -9,8 +9,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
+use crate::access::tls::{self, TlsAcceptor};
+use crate::access::tokens::Tokens;
 use crate::config::Config;
-use crate::conn::{Connection, Origin, Stream};
 use crate::engine::Hub;
 use crate::error::Error;
 use crate::http::{self, Face, Files, Http, Seals};
@@ -18,10 +19,9 @@ use crate::listen::{
     Bound, Listener, SocketFile, Stdio, accept_loop, bind_http, bind_tcp, bind_unix,
 };
 use crate::lock::StateLock;
+use crate::oacp::conn::{Connection, Origin, Stream};
 use crate::seats::Seat;
 use crate::shared::Shared;
-use crate::tls::{self, TlsAcceptor};
-use crate::tokens::Tokens;
 
 /// Time beyond the grace for tasks to notice that it is over.
 const LAST_CALL: Duration = Duration::from_millis(500);

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
+use crate::access::network::PeerSource;
 use crate::config::Limits;
-use crate::network::PeerSource;
 use crate::shared::Shared;
 
 /// Most places that are kept for the Unix socket; fewer where `max-connections` is small.

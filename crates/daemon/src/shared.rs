@@ -20,18 +20,18 @@ use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::access::network::PeerSource;
+use crate::access::principal::Principal;
+use crate::access::principal::sockets::{Ends, Sockets};
+use crate::access::rate::MessageLimiter;
 use crate::budget::Budget;
 use crate::config::Config;
-use crate::conn::{Origin, Stream};
 use crate::engine::Hub;
 use crate::error::Error;
 use crate::metrics::Metrics;
-use crate::network::PeerSource;
-use crate::principal::Principal;
-use crate::principal::sockets::{Ends, Sockets};
-use crate::rate::MessageLimiter;
+use crate::oacp::conn::{Origin, Stream};
+use crate::oacp::talk::{Large, Verdict, Words, Work};
 use crate::seats::{PeerStanding, Seats};
-use crate::talk::{Large, Verdict, Words, Work};
 
 /// Bytes that connections of unknown peers hold together, besides a reserve for each.
 pub(crate) const MAX_STRANGER_IN_FLIGHT_BYTES: usize = 16 << 20;

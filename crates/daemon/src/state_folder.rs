@@ -141,8 +141,8 @@ mod tests {
     use std::path::Path;
 
     use super::{check_place, secure};
+    use crate::access::private::PrivateFile;
     use crate::lock::{LOCK_FILE, StateLock};
-    use crate::private::PrivateFile;
 
     /// Some other user, as far as the one that runs the tests may give files away.
     const ANOTHER_UID: u32 = 65_534;

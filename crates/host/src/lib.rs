@@ -13,6 +13,7 @@
 //! - `script`: answers from rules in a file
 //! - `actuator`: carries out orders
 //! - `cancel`: the word to stop
+//! - [`policy_load`]: policies, loaded on a stack of their own
 //! - `error`: why there is no host
 
 mod host;
@@ -29,6 +30,7 @@ mod actuator;
 
 mod cancel;
 mod error;
+pub mod policy_load;
 
 pub use actuator::{Act, Readership, Surroundings, Told};
 pub use cancel::Cancel;

@@ -169,6 +169,9 @@ pub enum Answer {
     Deny,
 }
 
+/// The name of a principal of whom nothing is known.
+pub const ANONYMOUS: &str = "anonymous";
+
 /// Who sent a signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asker {

@@ -56,8 +56,8 @@ pub use effect::{
     Prompt, Question, Reason, Rejection, Rule, Ruling, Utterance, Verdict,
 };
 pub use event::{
-    Actuator, Advice, Answer, Answered, Asker, Began, Counted, Draft, Event, Fault, Fork, Outcome,
-    Place, Proposal, Signal, SignalKind, Tick, Withdrawal,
+    ANONYMOUS, Actuator, Advice, Answer, Answered, Asker, Began, Counted, Draft, Event, Fault,
+    Fork, Outcome, Place, Proposal, Signal, SignalKind, Tick, Withdrawal,
 };
 pub use field::{Unreadable, reader};
 pub use hash::{ActionHash, PolicyHash};

@@ -8,9 +8,9 @@ mod offer;
 
 use std::path::{Path, PathBuf};
 
-use bridle_daemon::history::History;
-use bridle_daemon::history::why::AskedQuestion;
 use bridle_daemon::{policy_file, policy_load};
+use bridle_history::History;
+use bridle_history::why::AskedQuestion;
 use bridle_loop::{
     BadPolicies, DEFAULT_POLICY, EDITS, Facts, GrantScope, GrantTerms, PREPARED, Policies, Policy,
     Word,

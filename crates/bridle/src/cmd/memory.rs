@@ -7,15 +7,15 @@ pub(super) mod time;
 
 use std::fmt::Write as _;
 
-use bridle_daemon::history::memory::{
-    Conflict, Error, FilePath, Past, Preview, Version, VersionId, Wanted, unified,
-};
-use bridle_daemon::history::{History, StoreError};
+use bridle_history::{History, StoreError};
 use bridle_sexp::Value;
 use bridle_shell::screen::{
     Column, Screen, Table, local_minute, local_second, neutral_block, neutral_line,
 };
 use bridle_shell::system::{self, Ask, Said};
+use bridle_store::memory::{
+    Conflict, Error, FilePath, Past, Preview, Version, VersionId, Wanted, unified,
+};
 use bridle_wire::time::rfc3339;
 
 use super::output::{print, print_bytes, print_styled};
@@ -278,7 +278,7 @@ fn version(past: &Past, id: u64) -> Result<Version, Failure> {
 
 fn bytes(
     past: &Past,
-    hash: Option<bridle_daemon::history::memory::Hash>,
+    hash: Option<bridle_store::memory::Hash>,
 ) -> Result<Option<Vec<u8>>, Failure> {
     hash.map(|hash| past.content(hash)).transpose().map_err(store_failure)
 }

@@ -9,7 +9,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use bridle_daemon::history::rehearse::Rehearsed;
+use bridle_history::rehearse::Rehearsed;
 use bridle_loop::{BadPolicies, DEFAULT_POLICY, Facts, Finding, Policies, Policy, Word};
 use bridle_shell::client::Target;
 use bridle_shell::screen::plain_json;

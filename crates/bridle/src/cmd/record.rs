@@ -5,11 +5,11 @@ use std::io::{self, IsTerminal as _, Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use bridle_daemon::history::head::{KeptHead, MAX_HEAD_FILE};
-use bridle_daemon::history::list::{Form, write_record};
-use bridle_daemon::history::mirror::Mirror;
-use bridle_daemon::history::replay::{Range, Replayed};
-use bridle_daemon::history::{Error, Head, History, SessionRow, StoreError, Wanted};
+use bridle_history::head::{KeptHead, MAX_HEAD_FILE};
+use bridle_history::list::{Form, write_record};
+use bridle_history::mirror::Mirror;
+use bridle_history::replay::{Range, Replayed};
+use bridle_history::{Error, Head, History, SessionRow, StoreError, Wanted};
 use bridle_shell::screen::{Column, Screen, Table, data_writer, local_minute};
 use bridle_wire::seal::{Key, KeyId};
 use bridle_wire::time::rfc3339;
@@ -310,10 +310,6 @@ pub(super) fn failure(error: &Error) -> Failure {
             (Exit::Temporary, "try again in a moment; check the space on the disk")
         }
         Error::Store(_) => (Exit::Io, "check who owns the state directory and its files"),
-        Error::State(_) => (
-            Exit::Temporary,
-            "a daemon runs there: ask it, with --addr if it is not where the settings say",
-        ),
         Error::Output(error) => return unwritten(error),
         Error::BadHead { .. } => (Exit::Data, "keep the whole line, as it was printed"),
         Error::HeadNotSigned => (Exit::Data, "name the key that signed it: --key FILE"),

@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use bridle_daemon::history::forget::{Target, forget as forget_offline};
+use bridle_daemon::upkeep::forget::{Target, forget as forget_offline};
 use bridle_sexp::Value;
 use bridle_shell::attach::Notice;
 use bridle_shell::client::ErrorAnswer;
@@ -12,9 +12,9 @@ use bridle_shell::system::{self, Ask, Said};
 use bridle_shell::tail::{self, Output, Until};
 
 use super::confirm::confirm;
-use super::record::{failure, print, state_dir};
+use super::record::{print, state_dir};
 use super::talk::{find, is_named};
-use super::upkeep::forget_many;
+use super::upkeep::{forget_many, upkeep_failure};
 use crate::args::{Peer, record as args};
 use crate::exit::{Exit, Failure};
 use crate::settings::Given;
@@ -78,7 +78,8 @@ pub(crate) fn forget(args: args::Forget) -> Result<Exit, Failure> {
     if offline == Offline::Only || !forget_at_daemon(args.peer, &target, offline)? {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
-        forget_offline(&state_dir(&given)?, &target, now).map_err(|error| failure(&error))?;
+        forget_offline(&state_dir(&given)?, &target, now)
+            .map_err(|error| upkeep_failure(&error))?;
     }
     print(&format!("forgot {}\n", named(&target)))
 }

@@ -5,8 +5,8 @@
 
 use std::io::Write as _;
 
-use bridle_daemon::history::StoreError;
 use bridle_daemon::{Bound, Error};
+use bridle_history::StoreError;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::exit::{Exit, Failure};

@@ -4,10 +4,9 @@
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use bridle_daemon::history::upkeep::{
-    self, RecordSize, RepairReport, Selected, Selection, SizeRow, forget_selected,
-};
-use bridle_daemon::history::{Error, History};
+use bridle_daemon::upkeep::{self, UpkeepError, forget_selected};
+use bridle_history::upkeep::{RecordSize, RepairReport, Selected, Selection, SizeRow};
+use bridle_history::{Error, History};
 use bridle_shell::screen::{Column, Screen, Table, local_minute};
 
 use super::confirm::confirm;
@@ -261,13 +260,23 @@ fn repair_json(report: &RepairReport) -> String {
 }
 
 /// Why the file could not be changed: mostly because a daemon has it.
-fn locked(error: &Error) -> Failure {
+fn locked(error: &UpkeepError) -> Failure {
     match error {
-        Error::State(cause @ bridle_daemon::Error::Locked { .. }) => {
+        UpkeepError::State(cause @ bridle_daemon::Error::Locked { .. }) => {
             Failure::because(Exit::Temporary, "the record is in use", cause)
                 .hint("stop the daemon first; it can be started again right after")
         }
-        other => failure(other),
+        other => upkeep_failure(other),
+    }
+}
+
+/// Why a record could not be changed, with the way out.
+pub(super) fn upkeep_failure(error: &UpkeepError) -> Failure {
+    match error {
+        UpkeepError::State(cause) => Failure::because(Exit::Temporary, error, cause)
+            .hint("a daemon runs there: ask it, with --addr if it is not where the settings say"),
+        UpkeepError::History(error) => failure(error),
+        other => Failure::new(Exit::Software, other).hint("the log of `bridle up` may say more"),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use bridle_daemon::history::History;
-use bridle_daemon::history::ledger::{Entry, Moment};
-use bridle_daemon::history::why::{Answer, Decided, Why};
+use bridle_history::History;
+use bridle_history::ledger::{Entry, Moment};
+use bridle_history::why::{Answer, Decided, Why};
 use bridle_sexp::Value;
 use bridle_shell::screen::{local_second, neutral_line, plain_json};
 use bridle_wire::time::rfc3339;

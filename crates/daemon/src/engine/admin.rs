@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use bridle_history::fold::{self, Past};
 use bridle_loop::{Action, Began, Fork, Order, Outcome, SessionId, State};
 use bridle_sexp::Value;
 use bridle_store::compact::COMPACTED;
@@ -15,10 +16,9 @@ use tokio::sync::oneshot;
 
 use super::core::began;
 use super::hub::{Held, Hub};
-use super::load::{self, Past};
 use super::session::{Inner, Session};
 use super::work::Work;
-use crate::principal::Principal;
+use crate::access::principal::Principal;
 
 /// The actuator whose orders are carried out here.
 const SYSTEM: &str = "system";
@@ -192,7 +192,7 @@ fn past(past: Past<'_>, number: Number) -> Result<Result<(SessionId, State), Str
             if record.body.text().is_none() {
                 return Ok(Err(format!("record `{}` was forgotten", record.number)));
             }
-            load::apply(past, &mut state, record)?;
+            fold::apply(past, &mut state, record)?;
         }
     }
 }

@@ -20,8 +20,8 @@ use super::refusals::{Attempt, NOT_ASKED};
 use super::session::{Asking, Inner, Session, Waiter};
 use super::terms::{AttachmentId, Kind, Mode, Out, Snapshot, StreamEvent, View};
 use super::work::{Answering, Back, Work};
+use crate::access::principal::Principal;
 use crate::budget::Load;
-use crate::principal::Principal;
 
 /// What an observer is told that speaks.
 const ONLY_WATCHES: &str = "this shell attached as an observer; attach as a controller to speak";

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, MutexGuard};
 
+use bridle_history::fold::DIGEST;
 use bridle_host::{Host, Told};
 use bridle_loop::{
     Actuator, Advice, Began, Context, Effect, EffectId, Event, Name, Order, Outcome, Place, Seq,
@@ -27,8 +28,8 @@ use super::session::Waiter;
 use super::sums::{Act, Sums};
 use super::terms::{AttachmentId, Kind};
 use super::work::{Answering, Back, Work};
+use crate::access::principal::Principal;
 use crate::budget::Load;
-use crate::principal::Principal;
 
 /// The principal of what the engine itself does.
 const ENGINE: &str = "engine";
@@ -39,9 +40,6 @@ const SHELL_ACTUATORS: usize = 64;
 
 /// What was done before with another body under the same id.
 const CONFLICT: &str = "this id was used before with another body; use a new one";
-
-/// What stands between the end of a turn and the hash of its State.
-pub(crate) const DIGEST: &str = " :digest \"";
 
 /// What stands before the rest of a payload where it was proposed, and where it was said.
 const PROPOSED: &str = ":payload (";

@@ -18,7 +18,7 @@ use super::hub::Hub;
 use super::overlay;
 use super::recall;
 use super::refusals::Attempt;
-use crate::principal::Principal;
+use crate::access::principal::Principal;
 
 /// The target whose requests are answered here.
 const CONTEXT: &str = "context";

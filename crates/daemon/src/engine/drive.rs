@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
+use bridle_history::fold;
+use bridle_history::policy_sets::POLICY;
 use bridle_loop::{Began, Name};
 use bridle_store::{Append, By, Checkpoint, Forgotten, Number, Store, fault};
 use bridle_wire::Code;
@@ -19,7 +21,6 @@ use super::admin;
 use super::batch::{After, Batch};
 use super::core::{Core, began};
 use super::feed::Feed;
-use super::guard;
 use super::hub::Hub;
 use super::keeper::NotKept;
 use super::load;
@@ -196,7 +197,7 @@ impl Desk {
             Ok(made) => made,
             Err(failure) => return self.undo(&failure),
         };
-        let brings_policies = append.drafts.iter().any(|draft| draft.kind == guard::POLICY);
+        let brings_policies = append.drafts.iter().any(|draft| draft.kind == POLICY);
         let kept = match Box::pin(self.hub.overlays.note(self.session.id.as_str(), changes)).await {
             Ok(noted) => match self.keep(append).await {
                 Ok(numbers) => {
@@ -445,7 +446,7 @@ impl Desk {
             return Err("its session is at work; try again when it rests".to_owned());
         }
         let mut state = core.state.to_value();
-        if let Some(said) = kept.as_ref().and_then(|kept| load::parse(kept.body.text()?)) {
+        if let Some(said) = kept.as_ref().and_then(|kept| fold::parse(kept.body.text()?)) {
             redact(&mut state, &said);
         }
         let session = self.session.id.as_str().into();

@@ -5,13 +5,13 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock, Weak};
 
 use bridle_host::{Facts, SessionFact, SessionList, StatusFact, Whose};
-use bridle_loop::{Access, SessionId};
+use bridle_loop::{ANONYMOUS, Access, SessionId};
 use bridle_sexp::Value;
 use bridle_store::SessionRow;
 
 use super::hub::Hub;
 use super::terms::{Doing, Status};
-use crate::principal::{ANONYMOUS, Principal};
+use crate::access::principal::Principal;
 
 /// Most sessions in one list; the ones with the latest activity are shown.
 const SESSIONS: usize = 1000;

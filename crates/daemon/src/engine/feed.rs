@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::terms::{Attach, AttachmentId, Mode, Out, Status, StreamEvent, View};
-use crate::principal::Principal;
+use crate::access::principal::Principal;
 
 /// How often a second a shell draws that did not say.
 const USUAL_RATE: u64 = 10;

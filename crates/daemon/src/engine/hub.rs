@@ -51,10 +51,10 @@ use super::sums::Sums;
 use super::terms::{Attach, AttachmentId, Mode, Out};
 use super::wakes::Wakes;
 use super::work::Work;
+use crate::access::principal::Principal;
 use crate::config::EngineLimits;
 use crate::librarian::Librarian;
 use crate::metrics::EngineMetrics;
-use crate::principal::Principal;
 
 /// Sessions that are stepped through at the same time: as many as a few commits take. Others wait with
 /// their messages alone: 5,000 prompts at once left 76 MiB behind instead of 133.

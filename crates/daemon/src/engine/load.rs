@@ -6,34 +6,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bridle_loop::{Effect, Effects, Event, Name, Place, SessionId, State, Time, step};
-use bridle_sexp::Value;
+use bridle_history::fold::{Past, fold};
+use bridle_loop::{Effect, Name, Place, SessionId};
 use bridle_store::compact::COMPACTED;
 use bridle_store::{Error, Loaded, Reader, ReceiptRow, Record};
 use bridle_wire::oacp::Failure;
 
 use super::core::{Admitted, Core, Receipts};
-use super::guard::Sets;
 use super::hub::Hub;
 use super::readers::Readers;
 use super::session::{Asking, Request};
 use super::terms::{Kind, StreamEvent};
-
-/// Kinds of records that are events: what a State is the fold of.
-pub(crate) const EVENTS: [&str; 12] = [
-    "began",
-    "signal",
-    "registered",
-    "consulted",
-    "drafted",
-    "acted",
-    "answered",
-    "policy-installed",
-    "counted",
-    "tick",
-    "cancelled",
-    "withdrawn",
-];
 
 /// Bytes after which a page ends: it is held while its shell takes it, and there may be thousands
 /// of shells that take their time.
@@ -123,69 +106,6 @@ fn read(past: Past<'_>, id: SessionId, now: i64) -> Result<Found, Error> {
     Ok(found)
 }
 
-/// The State after all events of a session.
-pub(crate) fn fold(past: Past<'_>, id: SessionId, loaded: &Loaded) -> Result<State, Error> {
-    let mut state = match &loaded.checkpoint {
-        None => State::new(id),
-        Some((number, text)) => {
-            let value = parse(text).ok_or_else(|| damaged("the state after record", number.0))?;
-            State::from_value(&value).map_err(|_| damaged("the state after record", number.0))?
-        }
-    };
-    past.supply(&mut state)?;
-    for record in &loaded.tail {
-        apply(past, &mut state, record)?;
-    }
-    Ok(state)
-}
-
-/// The record, and the policies that events in it name.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Past<'p> {
-    pub(crate) reader: &'p Reader,
-    pub(crate) sets: &'p Sets,
-}
-
-impl Past<'_> {
-    /// Steps through an event of the record.
-    ///
-    /// # Errors
-    /// The record lacks the policies that the event installs.
-    pub(crate) fn feed(
-        self,
-        state: &mut State,
-        at: Time,
-        mut event: Event,
-    ) -> Result<Effects, Error> {
-        if let Some(hash) = event.wants_policies() {
-            event.supply(&self.sets.find(self.reader, hash)?);
-        }
-        let effects = step(state, at, event);
-        self.supply(state)?;
-        Ok(effects)
-    }
-
-    /// Gives a State the policies that it names.
-    fn supply(self, state: &mut State) -> Result<(), Error> {
-        if let Some(hash) = state.wants_policies() {
-            state.supply(&self.sets.find(self.reader, hash)?);
-        }
-        Ok(())
-    }
-}
-
-/// Feeds a record to a State, if it is an event.
-pub(super) fn apply(past: Past<'_>, state: &mut State, record: &Record) -> Result<(), Error> {
-    if !EVENTS.contains(&&*record.kind) {
-        return Ok(());
-    }
-    let fault = || damaged("record", record.number.0);
-    let value = record.body.text().and_then(parse).ok_or_else(fault)?;
-    let event = Event::from_value(&record.kind, &value).map_err(|_| fault())?;
-    past.feed(state, Time(record.at), event)?;
-    Ok(())
-}
-
 /// Finds the records of acts and questions that wait: the cause of their outcome, and what shells
 /// were asked.
 fn take_intents(reader: &Reader, id: &SessionId, found: &mut Found) -> Result<(), Error> {
@@ -238,14 +158,4 @@ fn stream_event(record: Record) -> Option<Arc<StreamEvent>> {
         body,
         origin: None,
     }))
-}
-
-/// Reads the body of a record.
-pub(super) fn parse(text: &str) -> Option<Value> {
-    let tree = bridle_loop::reader().read_one(text).ok()?;
-    Some(tree.root().to_value())
-}
-
-fn damaged(what: &str, number: u64) -> Error {
-    Error::Damaged(format!("{what} `{number}` cannot be understood").into())
 }

@@ -11,7 +11,7 @@ use bridle_loop::{Access, Name, Proposal, ScheduleFact, SessionId, State};
 use bridle_sexp::Value;
 
 use super::hub::Hub;
-use crate::principal::Principal;
+use crate::access::principal::Principal;
 
 /// Times that a schedule fires at most.
 pub(super) const MAX_SCHEDULE_RUNS: i64 = 1_000;

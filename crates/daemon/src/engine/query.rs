@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use bridle_history::fold;
 use bridle_loop::{Access, ActionHash, Answer, Answered, EffectId, SessionId};
 use bridle_sexp::{Dialect, Value};
 use bridle_store::Record;
@@ -20,7 +21,7 @@ use super::refusals::Attempt;
 use super::session::{Asking, Session};
 use super::terms::{Kind, StreamEvent};
 use super::work::{Answering, Back, Work};
-use crate::principal::Principal;
+use crate::access::principal::Principal;
 
 /// Most questions in one list, the ones that expire first.
 const SHOWN: usize = 1000;
@@ -353,7 +354,7 @@ impl Hub {
 /// What was last said about an approved act, if it is recent.
 fn said(events: &[Record], name: &str) -> Option<Value> {
     events.iter().rev().filter(|record| &*record.kind == "say").find_map(|record| {
-        let body = load::parse(record.body.text().filter(|text| text.contains(name))?)?;
+        let body = fold::parse(record.body.text().filter(|text| text.contains(name))?)?;
         let payload = body.get("payload")?;
         let is_it = payload.get("approval").and_then(Value::as_str) == Some(name);
         (is_it && payload.get("outcome").is_some()).then(|| payload.clone())
@@ -365,7 +366,7 @@ fn outcome(events: &[Record], question: u64) -> Option<Value> {
     let of = |kind: &'static str, effect: u64| {
         let effect = i64::try_from(effect).ok()?;
         events.iter().filter(move |record| &*record.kind == kind).find_map(move |record| {
-            let body = load::parse(record.body.text()?)?;
+            let body = fold::parse(record.body.text()?)?;
             let is_it = body.get("effect").and_then(Value::as_i64) == Some(effect);
             (is_it && body.get("counted").is_none()).then_some((record, body))
         })
@@ -384,13 +385,13 @@ fn outcome(events: &[Record], question: u64) -> Option<Value> {
         // What concerns the session alone is done as it is decided.
         return Some(Value::keyword("done"));
     };
-    let act = load::parse(act.body.text()?)?;
+    let act = fold::parse(act.body.text()?)?;
     ended(u64::try_from(act.get("effect")?.as_i64()?).ok()?)
 }
 
 fn payload_of(event: &StreamEvent) -> Option<Value> {
     debug_assert_eq!(event.kind, Kind::Say);
-    load::parse(event.body.as_deref()?)?.get("payload").cloned()
+    fold::parse(event.body.as_deref()?)?.get("payload").cloned()
 }
 
 fn success<'k>(action: &str, rest: impl IntoIterator<Item = (&'k str, Value)>) -> Value {

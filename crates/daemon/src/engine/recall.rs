@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use bridle_history::fold;
 use bridle_loop::{Access, SessionId};
 use bridle_sexp::Value;
 use bridle_store::memex::Eyes;
@@ -14,10 +15,9 @@ use bridle_wire::oacp::Failure;
 
 use super::context::{Answering, Inquirer, Told};
 use super::hub::Hub;
-use super::load;
 use super::refusals::Attempt;
+use crate::access::principal::Principal;
 use crate::librarian::{Ask, Asked, no_memex, success};
-use crate::principal::Principal;
 
 /// The session that a question is asked from when the connection is in none.
 const NO_SESSION: &str = "recall";
@@ -67,7 +67,7 @@ impl Hub {
         let head = self.head.load(Ordering::Relaxed);
         let records = self.readers.read(move |reader| latest(reader, head, limit)).await?;
         let entries = records.iter().map(|record| {
-            let body = record.body.text().and_then(load::parse).unwrap_or(Value::Nil);
+            let body = record.body.text().and_then(fold::parse).unwrap_or(Value::Nil);
             let reason = body.get("reason").or_else(|| body.get("attempt")).cloned();
             let mut pairs = vec![
                 ("record", Value::int(i64::try_from(record.number.0).unwrap_or(i64::MAX))),

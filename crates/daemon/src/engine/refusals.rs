@@ -16,7 +16,7 @@ use bridle_wire::oacp::hello::Role;
 use bridle_wire::oacp::{Failure, Id, Message, Type};
 
 use super::hub::Hub;
-use crate::principal::Principal;
+use crate::access::principal::Principal;
 
 /// Attempts of known principals that are recorded in one [`WINDOW`]: enough to see what goes on.
 const MAX_RECORDED: u32 = 60;
@@ -183,7 +183,7 @@ mod tests {
     use std::time::Instant;
 
     use super::{MAX_RECORDED, MAX_RECORDED_OF_STRANGERS, Refusals, WINDOW};
-    use crate::principal::Principal;
+    use crate::access::principal::Principal;
 
     #[test]
     fn a_flood_is_counted_and_the_next_record_says_so() {

@@ -17,7 +17,7 @@ use super::guard::Present;
 use super::terms::{AttachmentId, Mode, Out, Status, StreamEvent};
 use super::work::Work;
 use super::workers::Worker;
-use crate::principal::Principal;
+use crate::access::principal::Principal;
 
 /// A session that somebody is attached to, or that has something to do.
 #[derive(Debug)]

@@ -5,12 +5,13 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use bridle_loop::ANONYMOUS;
 use bridle_store::{Append, Error, Reader, Spending};
 use bridle_wire::Code;
 use bridle_wire::oacp::Failure;
 
+use crate::access::principal::Principal;
 use crate::config::{Config, RecordBudgets};
-use crate::principal::{ANONYMOUS, Principal};
 
 /// Bytes that a record takes besides its body: fields, hashes, salt, and its share of the tables.
 const BYTES_BESIDE_BODY: u64 = 192;
@@ -136,8 +137,8 @@ pub(super) fn cost(append: &Append, payer: &str, now: i64) -> Option<Spending> {
 #[cfg(test)]
 mod tests {
     use super::{RecordSpending, cost};
+    use crate::access::principal::Principal;
     use crate::config::RecordBudgets;
-    use crate::principal::Principal;
     use bridle_store::{Append, Draft, Spending};
     use bridle_wire::Code;
 

@@ -6,10 +6,9 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use bridle_history::fold;
 use bridle_loop::{Tallies, Time};
 use bridle_store::{Error, Filter, Number, Reader};
-
-use super::load;
 
 /// The latest records that are looked at when a daemon starts: an hour of ten turns a second, and
 /// half a second of reading. What was decided before them is not counted again.
@@ -39,7 +38,7 @@ impl Sums {
             let Some(last) = page.last() else { break };
             after = last.number;
             for record in &page {
-                if let Some(body) = record.body.text().and_then(load::parse) {
+                if let Some(body) = record.body.text().and_then(fold::parse) {
                     tallies.add_recorded(Time(record.at), &body);
                 }
             }

@@ -14,8 +14,8 @@ use super::inbound::Inbound;
 use super::session::Waiter;
 use super::terms::StreamEvent;
 use super::workers::HOST;
+use crate::access::principal::Principal;
 use crate::memory::MEMORY;
-use crate::principal::Principal;
 
 /// One thing for a session to do, in its order.
 #[derive(Debug)]

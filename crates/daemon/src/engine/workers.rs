@@ -14,8 +14,8 @@ use super::admin;
 use super::hub::Hub;
 use super::session::Session;
 use super::work::Work;
+use crate::access::principal::Principal;
 use crate::log_line::one_line;
-use crate::principal::Principal;
 
 /// Who says how an act of the host ended.
 pub(super) const HOST: &str = "host";

@@ -27,7 +27,7 @@ use tokio_rustls::TlsConnector;
 use super::net::{Net, System};
 use super::place::{Place, Scheme};
 use super::{FetchConfig, Refusal};
-use crate::tls;
+use crate::access::tls;
 
 /// Time for all of it, redirects included: somebody waits for an answer meanwhile.
 const TIME: Duration = Duration::from_secs(20);

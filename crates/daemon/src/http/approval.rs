@@ -15,7 +15,7 @@ use bridle_wire::openharness::payload::{
 use super::fold::shown;
 use super::signal::About;
 use super::step::{ALLOW, Asked, REJECT};
-use crate::principal::Principal;
+use crate::access::principal::Principal;
 
 /// What the types of what is asked for begin with: they are this engine's own.
 const OURS: &str = "dev.bridle.";

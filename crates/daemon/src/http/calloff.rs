@@ -24,8 +24,8 @@ use super::gate::Peer;
 use super::marks::Marks;
 use super::post::is_json;
 use super::{Http, answer, place, run};
+use crate::access::principal::Principal;
 use crate::budget::Held;
-use crate::principal::Principal;
 
 /// Bytes of the request of a cancellation: an id of the largest size, however it is escaped.
 const MAX_BODY: usize = 512 << 10;

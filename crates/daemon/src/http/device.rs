@@ -26,9 +26,9 @@ use super::body::{self, Read};
 use super::gate::{Peer, now};
 use super::post::is_json;
 use super::{Http, answer};
+use crate::access::pairing::{self, INTERVAL_SEC, Polled};
+use crate::access::tokens::{self, Renewed, TokenId};
 use crate::budget::Held;
-use crate::pairing::{self, INTERVAL_SEC, Polled};
-use crate::tokens::{self, Renewed, TokenId};
 
 /// Largest request, in bytes: what a device says about itself, or a token.
 const MAX_BODY: usize = 4 << 10;

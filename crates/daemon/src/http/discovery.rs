@@ -30,8 +30,8 @@ use super::gate::Peer;
 use super::marks::Marks;
 use super::rate::From;
 use super::{Http, answer, files};
+use crate::access::principal::Principal;
 use crate::config::{Config, Rate};
-use crate::principal::Principal;
 
 /// Our name.
 const ENGINE: &str = "bridle";

@@ -33,11 +33,11 @@ use super::gate::{Peer, now};
 use super::marks::Marks;
 use super::place::hex;
 use super::{Http, answer};
+use crate::access::principal::Principal;
 use crate::budget::Held;
 use crate::config::{Config, FileLimits};
 use crate::error::Error;
 use crate::fetch::Fetcher;
-use crate::principal::Principal;
 
 pub(super) use resolve::{Facts, repeats_first, resolve};
 

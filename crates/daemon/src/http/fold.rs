@@ -18,8 +18,8 @@ use super::run::Ran;
 use super::seals::Seals;
 use super::signal::About;
 use super::step;
+use crate::access::principal::Principal;
 use crate::numbered::numbered;
-use crate::principal::Principal;
 
 /// Whether the results of directives are waited for, unless they are answers.
 pub(super) const WISH: ResultWish = ResultWish::None;

@@ -18,12 +18,12 @@ use tokio::sync::OnceCell;
 
 use super::Http;
 use super::rate::From;
-use crate::network::{Network, PeerSource};
-use crate::principal::Principal;
-use crate::principal::sockets::Ends;
+use crate::access::network::{Network, PeerSource};
+use crate::access::principal::Principal;
+use crate::access::principal::sockets::Ends;
+use crate::access::tls::CertPrincipal;
+use crate::access::web_origin::WebOrigin;
 use crate::seats::{Seat, StrangerSeat};
-use crate::tls::CertPrincipal;
-use crate::web_origin::WebOrigin;
 
 /// Names of this machine that need no looking up.
 const LOCAL_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];

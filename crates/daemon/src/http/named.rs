@@ -16,8 +16,8 @@ use bridle_wire::openharness::{Code, ErrorObject, ResponseMessage};
 use super::fold::{WISH, directive_id, render};
 use super::post::Heard;
 use super::{Http, step};
+use crate::access::principal::Principal;
 use crate::engine::Query;
-use crate::principal::Principal;
 
 /// Questions that one request answers.
 const MAX_ANSWERS: usize = 32;

@@ -20,9 +20,9 @@ use super::gate::{Peer, now};
 use super::marks::Marks;
 use super::post::is_json;
 use super::{Http, answer};
+use crate::access::network::PeerSource;
+use crate::access::pairing::{Paired, Refusal};
 use crate::budget::Held;
-use crate::network::PeerSource;
-use crate::pairing::{Paired, Refusal};
 
 /// Largest request, in bytes: a code and what else a device may say about itself.
 const MAX_BODY: usize = 4 << 10;

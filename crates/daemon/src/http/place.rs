@@ -15,8 +15,8 @@ use bridle_wire::openharness::{Fingerprint, RequestMessage};
 use sha2::{Digest as _, Sha256};
 
 use super::calloff::Run;
+use crate::access::principal::Principal;
 use crate::latest::{self, Latest};
-use crate::principal::Principal;
 
 /// What names that are made begin with.
 const MADE: &str = "oh-";
@@ -175,7 +175,7 @@ mod tests {
     use bridle_loop::SessionId;
 
     use super::{MAX_SEEN, Run, Seen, hex};
-    use crate::principal::Principal;
+    use crate::access::principal::Principal;
 
     #[test]
     fn bytes_are_two_digits_each() {

@@ -33,8 +33,8 @@ use super::signal::About;
 use super::step::{self, Bearer, Step};
 use super::stream::{self, Subject};
 use super::{Http, answer, discovery, files, named, place};
+use crate::access::principal::Principal;
 use crate::budget::Held;
-use crate::principal::Principal;
 
 /// Where requests are posted; the router knows more names of it.
 pub(super) const PATH: &str = "/v1/openharness";

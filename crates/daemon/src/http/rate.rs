@@ -8,10 +8,10 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use crate::access::network::Network;
+use crate::access::principal::Principal;
+use crate::access::rate::{Buckets, TooOften};
 use crate::config::{HttpRates, Rate};
-use crate::network::Network;
-use crate::principal::Principal;
-use crate::rate::{Buckets, TooOften};
 
 /// How often the credentials of one network may be bad.
 pub(super) const FAILURES: Rate = Rate { per_second: 1, burst: 30 };

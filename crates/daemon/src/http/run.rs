@@ -22,9 +22,9 @@ use super::files::Facts;
 use super::place;
 use super::signal::{self, About, NAMED};
 use super::step::{Step, run_name};
+use crate::access::principal::Principal;
 use crate::budget::OWNED;
 use crate::engine::{Attach, Attachment, Kind, Mode, Out, StreamEvent};
-use crate::principal::Principal;
 
 /// The client under which the engine knows all requests of this protocol.
 const CLIENT: &str = "openharness";

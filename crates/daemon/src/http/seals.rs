@@ -13,7 +13,7 @@ use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hmac;
 
 use super::place::hex;
-use crate::private::{self, PrivateFile};
+use crate::access::private::{self, PrivateFile};
 
 /// The file of the key, in the state directory.
 const FILE: &str = "continuation.key";

@@ -33,9 +33,9 @@ use super::page::Page;
 use super::post;
 use super::slow::Slow;
 use super::strict::StrictStream;
+use crate::access::tls;
 use crate::listen::{accept_each, prepare_tcp};
 use crate::seats::Seat;
-use crate::tls;
 
 /// Bytes of a request's head, blanks around values not counted: thousands of headers are no request.
 const MAX_HEAD: usize = 32 << 10;

@@ -14,9 +14,9 @@ use bridle_wire::openharness::{Code, ErrorObject, RequestMessage};
 use super::place;
 use super::run::Ran;
 use super::seals::Seals;
+use crate::access::principal::Principal;
 use crate::engine::Verdict;
 use crate::numbered::numbered;
-use crate::principal::Principal;
 
 /// For how long a token is good at most, in milliseconds: as long as a session knows its messages.
 const MAX_MS: i64 = 24 * 60 * 60 * 1000;

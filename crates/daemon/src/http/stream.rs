@@ -35,7 +35,7 @@ use super::replay::TakenUp;
 use super::run::{News, Ran, Running};
 use super::signal::About;
 use super::{Http, discovery, fold};
-use crate::principal::Principal;
+use crate::access::principal::Principal;
 
 /// Where a shell says which event it saw last.
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");

@@ -12,8 +12,8 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 
 use super::{tcp, unix};
-use crate::conn::{Connection, Origin, Stream};
-use crate::principal::Principal;
+use crate::access::principal::Principal;
+use crate::oacp::conn::{Connection, Origin, Stream};
 use crate::seats::{PeerStanding, Seat};
 use crate::shared::Shared;
 

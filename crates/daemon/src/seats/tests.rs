@@ -7,8 +7,8 @@ use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{GIVES_WAY_AFTER, PeerStanding, SeatCounts, Seats, StrangerSeat};
+use crate::access::network::PeerSource;
 use crate::config::Limits;
-use crate::network::PeerSource;
 
 fn limits(connections: usize, strangers: usize, each: usize) -> Limits {
     Limits { connections, strangers, strangers_each: each, ..Limits::default() }

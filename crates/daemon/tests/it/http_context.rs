@@ -1,7 +1,7 @@
 //! What a session is told of a request: as much of a state as its tier lets through, who asks
 //! from where, and which task.
 
-use bridle_daemon::history::{Body, History, Wanted};
+use bridle_history::{Body, History, Wanted};
 use bridle_wire::openharness::Code;
 
 use crate::http_client::{ask, post, serving};

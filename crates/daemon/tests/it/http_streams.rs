@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use bridle_daemon::history::forget::{Target, forget};
-use bridle_daemon::history::upkeep::compact;
+use bridle_daemon::upkeep::compact;
+use bridle_daemon::upkeep::forget::{Target, forget};
 use bridle_store::{Filter, Number, Reader};
 use bridle_wire::openharness::{Code, Event, Json, ResponseMessage};
 

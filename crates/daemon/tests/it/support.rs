@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use bridle_daemon::history::replay::Range;
-use bridle_daemon::history::{self, History};
 use bridle_daemon::{Bound, Config, Error};
+use bridle_history::History;
+use bridle_history::replay::Range;
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::net::{TcpStream, UnixStream};
@@ -37,7 +37,7 @@ impl Drop for Dir {
             return;
         }
         let history = match History::open(&self.path().join("state")) {
-            Err(history::Error::NoRecord { .. }) => return,
+            Err(bridle_history::Error::NoRecord { .. }) => return,
             opened => opened.unwrap(),
         };
         history.verify(None, &mut |_, _| {}).unwrap();

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use bridle_daemon::history::rehearse::{Changed, Rehearsed};
+use bridle_history::rehearse::{Changed, Rehearsed};
 use bridle_loop::{GrantScope, GrantTerms};
 use bridle_shell::screen::neutral_line;
 

@@ -3,13 +3,13 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use bridle_daemon::history::memory::Preview;
 use bridle_daemon::preview_edit;
 use bridle_loop::PREPARED;
 use bridle_sexp::Value;
 use bridle_shell::client::Target;
 use bridle_shell::screen::local_minute;
 use bridle_shell::system::{self, Ask, Said};
+use bridle_store::memory::Preview;
 
 use super::super::approve;
 use super::super::confirm::confirm_unless;

@@ -3,9 +3,9 @@
 
 use std::fmt::Write as _;
 
-use bridle_daemon::history::memory::{Change, Error, LostLine, Preview, unified};
 use bridle_shell::screen::neutral_line;
 use bridle_shell::system::{self, Ask};
+use bridle_store::memory::{Change, Error, LostLine, Preview, unified};
 
 use super::super::confirm::confirm;
 use super::super::output::{print, print_styled};

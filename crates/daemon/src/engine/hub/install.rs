@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bridle_history::policy_sets;
 use bridle_loop::{Access, PolicyHash};
 use bridle_store::{Append, Draft};
 use bridle_wire::Code;
@@ -12,7 +13,7 @@ use super::super::guard::{self, Candidate};
 use super::super::session::{LetIn, Session};
 use super::super::terms::AttachmentId;
 use super::Hub;
-use crate::principal::Principal;
+use crate::access::principal::Principal;
 
 /// Policies know the time to the second.
 const SECOND_MS: i64 = 1_000;
@@ -59,7 +60,7 @@ impl Hub {
             self.tell_refused(reason, by).await;
         }
         let hash = present.installed.hash();
-        let known = self.readers.read(move |reader| guard::is_recorded(reader, hash)).await;
+        let known = self.readers.read(move |reader| policy_sets::is_recorded(reader, hash)).await;
         let is_recorded = match known {
             Ok(true) => true,
             // Otherwise it is recorded with the first session that needs it.
@@ -78,7 +79,7 @@ impl Hub {
 
     async fn record_policies(&self, candidate: &Candidate, by: &str) -> Result<(), Failure> {
         let hash = candidate.hash();
-        if self.readers.read(move |reader| guard::is_recorded(reader, hash)).await? {
+        if self.readers.read(move |reader| policy_sets::is_recorded(reader, hash)).await? {
             return Ok(());
         }
         match self.record_own(candidate.draft(self.now(), by)).await {

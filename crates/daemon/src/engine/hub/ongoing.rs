@@ -7,14 +7,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bridle_history::fold;
 use bridle_loop::{Event, Seq, SessionId, Signal};
 use bridle_wire::oacp::hello::Role;
 use tokio::sync::oneshot;
 
-use super::super::load;
 use super::super::work::Work;
 use super::Hub;
-use crate::principal::Principal;
+use crate::access::principal::Principal;
 
 /// Sessions that are asked, beside the one in which it is looked for first: some 100 us each.
 const ASKED: usize = 1024;
@@ -66,7 +66,7 @@ impl Hub {
         let (id, after) = (id.clone(), seq.0.checked_sub(1)?);
         let read = move |reader: &bridle_store::Reader| reader.stream(id.as_str(), after, 1);
         let record = self.readers.read(read).await.ok()?.into_iter().next()?;
-        let value = load::parse(record.body.text()?)?;
+        let value = fold::parse(record.body.text()?)?;
         match Event::from_value(&record.kind, &value) {
             Ok(Event::Signal(signal)) => Some(signal),
             _ => None,

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use bridle_history::policy_sets::was_installed;
 use bridle_host::Host;
 use bridle_loop::{SessionId, Tick};
 use bridle_sexp::Value;
@@ -16,7 +17,7 @@ use tokio_util::task::TaskTracker;
 
 use super::super::clock::Clock;
 use super::super::facts::HubFacts;
-use super::super::guard::{Guard, was_installed};
+use super::super::guard::Guard;
 use super::super::keeper::Keeper;
 use super::super::overlay::Overlays;
 use super::super::plans::Plans;

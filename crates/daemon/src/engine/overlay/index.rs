@@ -12,7 +12,7 @@ use bridle_store::Hash;
 
 use super::cut::About;
 use super::place::Place;
-use crate::principal::Principal;
+use crate::access::principal::Principal;
 
 /// Buffers of one session: the one that was heard of least lately gives way.
 pub(super) const MAX_SESSION: usize = 64;

@@ -10,12 +10,12 @@ use bridle_wire::Code;
 use bridle_wire::oacp::Failure;
 
 use super::rig::{Rig, Shell, body, emacs, message, owner, stranger};
+use crate::access::principal::Principal;
 use crate::config::PolicyChoice;
-use crate::convert;
 use crate::engine::{Attach, Kind, Out, Query, Taken, View};
-use crate::history::History;
-use crate::history::replay::Range;
-use crate::principal::Principal;
+use crate::oacp::convert;
+use bridle_history::History;
+use bridle_history::replay::Range;
 
 const EVAL: &str = "(:action :eval :code \"(save-buffer)\")";
 

@@ -5,9 +5,9 @@ use bridle_sexp::Value;
 use bridle_store::{Filter, Number, Reader};
 
 use super::rig::{Rig, Shell, owner, stranger};
+use crate::access::principal::Principal;
 use crate::config::{Config, PolicyChoice};
 use crate::engine::Kind;
-use crate::principal::Principal;
 
 /// The built-in set, and two notes an hour for everybody.
 fn two_notes(config: &mut Config) {

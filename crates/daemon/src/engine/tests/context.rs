@@ -6,8 +6,8 @@ use bridle_sexp::Value;
 use bridle_wire::Code;
 
 use super::rig::{Rig, message, owner};
+use crate::access::principal::Principal;
 use crate::engine::Query;
-use crate::principal::Principal;
 
 fn query(payload: &str) -> Result<Query, Code> {
     let text = format!("(:type :REQUEST :id 9 :target :context :payload {payload})");

@@ -431,7 +431,7 @@ async fn questions_of_others_are_as_if_not_there() {
     let shell = files.shell().await;
     send(&shell, 1, DONE);
     let (effect, _) = question(&shell).await;
-    for who in [stranger(), crate::principal::Principal::Anonymous] {
+    for who in [stranger(), crate::access::principal::Principal::Anonymous] {
         for asked in [
             "(:action :approval :approval \"NAME\")",
             "(:action :approve :approval \"NAME\" :verdict :allow)",

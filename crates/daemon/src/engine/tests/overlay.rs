@@ -13,8 +13,8 @@ use bridle_store::{NewOverlay, Overlays};
 use bridle_wire::Code;
 
 use super::rig::{Rig, Shell, message, observer, owner, stranger};
+use crate::access::principal::Principal;
 use crate::engine::{Inquirer, Kind, Query, Told};
-use crate::principal::Principal;
 
 const ORG: &str = "/m/a.org";
 

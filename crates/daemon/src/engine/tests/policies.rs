@@ -33,7 +33,7 @@ fn records(directory: &Path, session: &str, kind: &str) -> Vec<Record> {
     reader.records(Number(0), &filter, 1000).expect("read")
 }
 
-async fn install(rig: &Rig, who: crate::principal::Principal) -> Result<Value, Code> {
+async fn install(rig: &Rig, who: crate::access::principal::Principal) -> Result<Value, Code> {
     let text = "(:type :REQUEST :id 9 :target :system :payload (:action :install-policy))";
     let query = Query::of(&message(text)).expect("for the daemon").expect("well formed");
     Arc::clone(&rig.hub).ask(who, query, None).await.map_err(|failure| failure.code)

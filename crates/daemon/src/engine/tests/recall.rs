@@ -13,8 +13,8 @@ use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
 use super::rig::{Rig, message, owner, stranger};
+use crate::access::principal::Principal;
 use crate::engine::Query;
-use crate::principal::Principal;
 
 /// So long that a slow machine does not reach it.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -12,12 +12,12 @@ use bridle_wire::oacp::{Failure, Id, Message};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
+use crate::access::principal::Principal;
 use crate::budget::{Budget, Load};
 use crate::config::{Config, ThinkerChoice};
 use crate::engine::{Attach, Attachment, Hub, Mode, Out, StreamEvent, read_message};
-use crate::history::History;
-use crate::history::replay::Range;
-use crate::principal::Principal;
+use bridle_history::History;
+use bridle_history::replay::Range;
 
 /// So long that a slow machine does not reach it; reached, the test hangs otherwise.
 const PATIENCE: Duration = Duration::from_secs(20);

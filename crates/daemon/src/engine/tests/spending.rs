@@ -48,7 +48,7 @@ async fn effect(shell: &Shell, kind: Kind) -> i64 {
 
 async fn approve(
     rig: &Rig,
-    who: crate::principal::Principal,
+    who: crate::access::principal::Principal,
     effect: i64,
 ) -> Result<Value, Failure> {
     let text = format!(

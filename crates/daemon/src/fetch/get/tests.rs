@@ -13,9 +13,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::Fetcher;
+use crate::access::tls::{self, TlsConfig};
 use crate::fetch::net::{Later, Net};
 use crate::fetch::{FetchConfig, Fetched, Refusal};
-use crate::tls::{self, TlsConfig};
 
 /// An address that anybody could reach, and that nobody here does.
 const PUBLIC: &str = "93.184.216.34";

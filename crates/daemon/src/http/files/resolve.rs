@@ -13,11 +13,11 @@ use bridle_wire::openharness::request::{AttachmentRef, Context};
 use bridle_wire::openharness::{Code, ErrorObject};
 
 use super::{BYTES, PATH, apart, is_kind, name_of, no_room, reference_to};
+use crate::access::principal::Principal;
 use crate::fetch::Fetched;
 use crate::http::Http;
 use crate::http::gate::now;
 use crate::http::place::hex;
-use crate::principal::Principal;
 
 /// Attachments of one request.
 const MAX_ATTACHMENTS: usize = 32;

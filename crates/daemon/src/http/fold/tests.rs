@@ -10,11 +10,11 @@ use bridle_wire::openharness::{
 use proptest::prelude::*;
 
 use super::{Asks, Reader, answer};
+use crate::access::principal::Principal;
 use crate::engine::{Kind, StreamEvent};
 use crate::http::run::Ran;
 use crate::http::seals::Seals;
 use crate::http::signal::About;
-use crate::principal::Principal;
 
 fn ran(payload: &str) -> Ran {
     let body = Some(format!("(:answers 1 :payload {payload})").into());

@@ -6,11 +6,11 @@ use bridle_loop::{ActionHash, Answer, SessionId};
 use bridle_wire::openharness::{Code, Limits, RequestMessage, read};
 
 use super::{Asked, Bearer, Step, is_results_alone, issue, take};
+use crate::access::principal::Principal;
 use crate::engine::{Kind, StreamEvent};
 use crate::http::place;
 use crate::http::run::Ran;
 use crate::http::seals::Seals;
-use crate::principal::Principal;
 
 const ME: Principal = Principal::LocalHttp(1000);
 

@@ -1,0 +1,23 @@
+//! Access: who is at the other end, with which credential, how often, and by which policies.
+//!
+//! Everything that says who may come in, below the engine and both protocols. In reading order:
+//!
+//! - `principal`: the identity of a connection, and what it alone permits
+//! - [`tokens`]: bearer tokens and their scopes
+//! - [`pairing`]: the one-time code with which a device gets a token
+//! - [`tls`]: certificates of the server and of clients
+//! - [`web_origin`]: web pages that may ask over HTTP
+//! - `network`, `rate`: the address of a peer, and token buckets for messages
+//! - [`private`]: files of the state folder that are for one user alone
+//! - [`policy_file`], [`policy_load`]: the file of policies, read and replaced whole; its text, loaded
+
+pub(crate) mod network;
+pub mod pairing;
+pub mod policy_file;
+pub mod policy_load;
+pub(crate) mod principal;
+pub mod private;
+pub(crate) mod rate;
+pub mod tls;
+pub mod tokens;
+pub mod web_origin;

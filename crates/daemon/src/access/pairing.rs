@@ -1,0 +1,225 @@
+//! Pairing: a short code that is good once, for a few minutes, for one token.
+//!
+//! `bridle pair` issues a code ([`Pairings::issue`]) and shows it; a device sends it to the HTTP
+//! room, which calls [`Desk::redeem`] and hands the token back. The state directory keeps the hash
+//! of an open code and what its token will be good for, so a code works with a daemon that was
+//! started before or after it was issued, and a redeemed one is gone for every process at once.
+//! `device` is the other way round: the device shows the code. Both end at the [`Desk`].
+//!
+//! A code can be guessed where a token cannot: it has some 39 bits. Therefore it lives for minutes,
+//! wrong ones are counted for each address and for all together, and whoever is wrong is told
+//! nothing but that. Not here: HTTP, and what the token may do.
+
+mod desk;
+mod device;
+mod error;
+mod file;
+mod wrong;
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use subtle::ConstantTimeEq as _;
+
+pub use desk::{ACCESS_MS, Desk, INTERVAL_SEC, Polled};
+pub use device::{
+    Created, DEVICES_FILE, DeviceSecret, Devices, MAX_WAITING, PairingId, Poll, WaitingInfo,
+};
+pub use error::{Error, Refusal};
+pub use file::PAIRINGS_FILE;
+pub use wrong::{OPENED_A_MINUTE, OPENED_ALL_A_MINUTE, WRONG_A_MINUTE, WRONG_ALL_A_MINUTE};
+
+use file::PairingsFile;
+
+use crate::access::tokens::{BearerToken, NewToken, Owner, Scopes, TokenId, check_new};
+
+/// Time that a code holds, in milliseconds: as long as it takes to fetch a phone.
+pub const CODE_MS: i64 = 5 * 60 * 1_000;
+
+/// Codes that are open at once; more devices than that are not paired at a time.
+pub const MAX_OPEN: usize = 16;
+
+/// Characters of a code, without the dash in its middle.
+pub const CODE_LEN: usize = 8;
+
+/// What codes are made of: no character that is taken for another one.
+const ALPHABET: &[u8; 31] = b"23456789ABCDEFGHJKMNPQRSTUVWXYZ";
+
+/// Random bytes for each character of a code. Eight of them make the remainder of a division by 31
+/// uneven by less than one in 2^58.
+const DRAW: usize = 8;
+
+/// What the hashes are for: nothing else is hashed under these words.
+const PURPOSE: &str = "bridle pairing code at rest, version 1";
+
+/// What the token of a pairing will be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// What people call it.
+    pub name: Box<str>,
+    /// For whom it acts.
+    pub owner: Owner,
+    /// What it is limited to.
+    pub scopes: Scopes,
+    /// How long it holds after it was handed out, in milliseconds. `None`: without an end.
+    pub lifetime: Option<i64>,
+}
+
+impl Offer {
+    /// The token, as it is made now.
+    fn token(&self, now_ms: i64) -> NewToken {
+        let Offer { name, owner, scopes, lifetime } = self.clone();
+        let expires = lifetime.map(|lifetime| now_ms.saturating_add(lifetime));
+        NewToken { name, owner, scopes, expires }
+    }
+}
+
+/// A code, as people read it: `ABCD-EFGH`. Not in debug texts.
+pub struct PairingCode(Box<str>);
+
+impl PairingCode {
+    /// Draws a code from the system's randomness.
+    ///
+    /// # Errors
+    /// The system has none.
+    pub fn from_system() -> Result<PairingCode, Error> {
+        let mut bytes = [0; CODE_LEN * DRAW];
+        getrandom::fill(&mut bytes).map_err(|error| Error::Random(io::Error::other(error)))?;
+        let mut code = String::with_capacity(CODE_LEN + 1);
+        for (index, draw) in bytes.chunks_exact(DRAW).enumerate() {
+            if index == CODE_LEN / 2 {
+                code.push('-');
+            }
+            let draw = draw.iter().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
+            let place = usize::try_from(draw % ALPHABET.len() as u64).unwrap_or(0);
+            code.push(char::from(ALPHABET[place]));
+        }
+        Ok(PairingCode(code.into()))
+    }
+
+    /// The text, to show it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for PairingCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PairingCode(..)")
+    }
+}
+
+/// The token that a code was good for.
+#[derive(Debug)]
+pub struct Paired {
+    /// The token.
+    pub token: BearerToken,
+    /// Its public name.
+    pub id: TokenId,
+    /// What it is limited to.
+    pub scopes: Scopes,
+    /// When it ends, in milliseconds since 1970. `None`: never.
+    pub expires: Option<i64>,
+}
+
+/// The open codes of a state directory.
+#[derive(Debug)]
+pub struct Pairings {
+    file: PairingsFile,
+}
+
+/// One open code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Open {
+    hash: CodeHash,
+    expires: i64,
+    offer: Offer,
+}
+
+/// The hash of a code; comparing takes the same time wherever two differ.
+#[derive(Clone, Copy, Debug)]
+struct CodeHash([u8; 32]);
+
+impl CodeHash {
+    fn of(code: &[u8; CODE_LEN]) -> CodeHash {
+        CodeHash(blake3::derive_key(PURPOSE, code))
+    }
+}
+
+impl PartialEq for CodeHash {
+    fn eq(&self, other: &CodeHash) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+impl Eq for CodeHash {}
+
+impl Pairings {
+    /// Those of a state directory; nothing is read yet.
+    pub fn new(state_dir: &Path) -> Pairings {
+        Pairings { file: PairingsFile::new(state_dir) }
+    }
+
+    /// Opens a code for [`CODE_MS`]; says when it ends.
+    ///
+    /// # Errors
+    /// Too many are open, the offer cannot be, or the file cannot be used.
+    pub fn issue(&self, code: &PairingCode, offer: Offer, now_ms: i64) -> Result<i64, Error> {
+        let plain = plain(code.reveal()).ok_or(Error::NoCode)?;
+        check_new(&offer.token(now_ms), now_ms).map_err(Error::Token)?;
+        let expires = now_ms.saturating_add(CODE_MS);
+        let open = Open { hash: CodeHash::of(&plain), expires, offer };
+        self.file.change(|all| {
+            all.retain(|open| is_open(open, now_ms));
+            if all.len() >= MAX_OPEN {
+                return Err(Error::TooMany);
+            }
+            all.push(open);
+            Ok(())
+        })?;
+        Ok(expires)
+    }
+
+    /// Takes a code out; whoever comes next does not find it.
+    fn take(&self, code: &[u8; CODE_LEN], now_ms: i64) -> Result<Option<Offer>, Error> {
+        let hash = CodeHash::of(code);
+        let mut found = None;
+        self.file.change(|all| {
+            all.retain(|open| is_open(open, now_ms));
+            // All of them are compared, so that the time does not tell which one it was.
+            let matches: Vec<bool> = all.iter().map(|open| open.hash == hash).collect();
+            let place = matches.iter().position(|is_it| *is_it);
+            found = place.map(|place| all.remove(place).offer);
+            Ok(())
+        })?;
+        Ok(found)
+    }
+}
+
+fn is_open(open: &Open, now_ms: i64) -> bool {
+    // A clock that was set back far makes no code that lives on.
+    now_ms < open.expires && open.expires <= now_ms.saturating_add(CODE_MS)
+}
+
+/// The characters of a code as it was typed: small letters and blanks and dashes do not matter.
+fn plain(text: &str) -> Option<[u8; CODE_LEN]> {
+    // Room for a dash or a blank around each character; more is no code.
+    if text.len() > 3 * CODE_LEN {
+        return None;
+    }
+    let mut code = [0; CODE_LEN];
+    let mut length = 0;
+    for byte in text.bytes().filter(|byte| !matches!(byte, b'-' | b' ')) {
+        let byte = byte.to_ascii_uppercase();
+        if !ALPHABET.contains(&byte) {
+            return None;
+        }
+        *code.get_mut(length)? = byte;
+        length += 1;
+    }
+    (length == CODE_LEN).then_some(code)
+}
+
+#[cfg(test)]
+mod tests;

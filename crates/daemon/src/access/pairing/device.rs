@@ -1,0 +1,319 @@
+//! Pairing the other way round: a device shows a code, an operator confirms it, the device polls.
+//!
+//! For devices that have a screen and no keys. The HTTP room calls [`Devices::create`] and
+//! [`Devices::poll`] for the device, [`Devices::confirm`] and [`Devices::deny`] for an operator who
+//! is known to it; `bridle pair` calls the same for whoever owns the state directory. The token is
+//! made when the device fetches it and is nowhere before; until then there are hashes of the code
+//! and of the device's secret. Not here: HTTP, and who may confirm.
+
+mod file;
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use subtle::ConstantTimeEq as _;
+
+pub use file::DEVICES_FILE;
+
+use super::{CODE_MS, CodeHash, Error, Offer, PairingCode, plain};
+use crate::access::tokens::{MAX_NAME, TokenId, check_new, hex, is_line};
+use file::DevicesFile;
+
+/// Devices that wait at once: a screen full of them. Each address opens few of them in a minute.
+pub const MAX_WAITING: usize = 64;
+
+/// Random bytes of the name of a pairing.
+const ID_BYTES: usize = 6;
+
+/// Random bytes of a device's secret: nobody guesses it.
+const SECRET_BYTES: usize = 32;
+
+/// What the hashes are for: nothing else is hashed under these words.
+const PURPOSE: &str = "bridle secret of a device that is paired, version 1";
+
+/// What a device needs to show and to keep.
+#[derive(Debug)]
+pub struct Created {
+    /// What it shows.
+    pub code: PairingCode,
+    /// What it names itself by when it polls.
+    pub id: PairingId,
+    /// What proves that it is the one.
+    pub secret: DeviceSecret,
+    /// When the code ends, in milliseconds since 1970.
+    pub expires: i64,
+}
+
+/// The name of a pairing: `p_` and hex digits. Tells nothing about the code.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PairingId(Box<str>);
+
+impl PairingId {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Reads a name; `None` if that is none.
+    pub fn parse(text: &str) -> Option<PairingId> {
+        let digits = text.strip_prefix("p_")?;
+        let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let good = digits.len() == 2 * ID_BYTES && digits.bytes().all(is_hex);
+        good.then(|| PairingId(text.into()))
+    }
+}
+
+/// The secret of a device. Not in debug texts.
+pub struct DeviceSecret(Box<str>);
+
+impl DeviceSecret {
+    /// The text, to hand it over.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for DeviceSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DeviceSecret(..)")
+    }
+}
+
+/// How a pairing stands, for the device.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Poll {
+    /// Nobody has answered yet.
+    Pending,
+    /// The answer is no.
+    Denied,
+    /// It is over, was fetched, or never was.
+    Expired,
+    /// The answer is yes; this is said once.
+    Granted(TokenId, Offer),
+}
+
+/// A device that waits, as a list shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingInfo {
+    /// Its pairing.
+    pub id: PairingId,
+    /// What its token will be called by.
+    pub device: TokenId,
+    /// What it calls itself; may be empty.
+    pub name: Box<str>,
+    /// When its code ends, in milliseconds since 1970.
+    pub expires: i64,
+    /// `pending`, `confirmed` or `denied`.
+    pub status: &'static str,
+}
+
+/// The devices of a state directory that wait for an answer.
+#[derive(Debug)]
+pub struct Devices {
+    file: DevicesFile,
+}
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Waiting {
+    id: PairingId,
+    code: CodeHash,
+    secret: SecretHash,
+    device: TokenId,
+    name: Box<str>,
+    expires: i64,
+    answer: Answer,
+}
+
+/// What an operator said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Answer {
+    None,
+    No,
+    Yes(Offer),
+}
+
+/// The hash of a secret; comparing takes the same time wherever two differ.
+#[derive(Clone, Copy, Debug)]
+struct SecretHash([u8; 32]);
+
+impl SecretHash {
+    fn of(secret: &str) -> SecretHash {
+        SecretHash(blake3::derive_key(PURPOSE, secret.as_bytes()))
+    }
+}
+
+impl PartialEq for SecretHash {
+    fn eq(&self, other: &SecretHash) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+impl Eq for SecretHash {}
+
+impl Devices {
+    /// Those of a state directory; nothing is read yet.
+    pub fn new(state_dir: &Path) -> Devices {
+        Devices { file: DevicesFile::new(state_dir) }
+    }
+
+    /// Opens a code for a device. A name that cannot be shown on a line is none.
+    ///
+    /// # Errors
+    /// Too many devices wait, there is no randomness, or the file cannot be used.
+    pub fn create(&self, name: &str, now_ms: i64) -> Result<Created, Error> {
+        let mut bytes = [0; ID_BYTES + SECRET_BYTES];
+        getrandom::fill(&mut bytes).map_err(|error| Error::Random(io::Error::other(error)))?;
+        let (id, secret) = bytes.split_at(ID_BYTES);
+        let created = Created {
+            code: PairingCode::from_system()?,
+            id: PairingId(format!("p_{}", hex(id)).into()),
+            secret: DeviceSecret(hex(secret).into()),
+            expires: now_ms.saturating_add(CODE_MS),
+        };
+        let waiting = Waiting {
+            id: created.id.clone(),
+            code: CodeHash::of(&plain(created.code.reveal()).ok_or(Error::NoCode)?),
+            secret: SecretHash::of(created.secret.reveal()),
+            device: TokenId::from_system().map_err(Error::Token)?,
+            name: if is_line(name) { name.into() } else { "".into() },
+            expires: created.expires,
+            answer: Answer::None,
+        };
+        self.file.change(|all| {
+            all.retain(|waiting| is_waiting(waiting, now_ms));
+            if all.len() >= MAX_WAITING {
+                return Err(Error::TooManyDevices);
+            }
+            all.push(waiting);
+            Ok(())
+        })?;
+        Ok(created)
+    }
+
+    /// Says yes to the device that shows a code; returns its id, or `None` if none shows it. Its
+    /// token will be what `offer` makes of the name that the device gave itself.
+    ///
+    /// # Errors
+    /// The offer cannot be, or the file cannot be used.
+    pub fn confirm(
+        &self,
+        code: &str,
+        offer: impl FnOnce(&str) -> Offer,
+        now_ms: i64,
+    ) -> Result<Option<TokenId>, Error> {
+        self.answer(code, now_ms, |waiting| {
+            let offer = offer(&waiting.name);
+            check_new(&offer.token(now_ms), now_ms).map_err(Error::Token)?;
+            waiting.answer = Answer::Yes(offer);
+            Ok(())
+        })
+    }
+
+    /// Says no to it.
+    ///
+    /// # Errors
+    /// The file cannot be used.
+    pub fn deny(&self, code: &str, now_ms: i64) -> Result<Option<TokenId>, Error> {
+        self.answer(code, now_ms, |waiting| {
+            waiting.answer = Answer::No;
+            Ok(())
+        })
+    }
+
+    fn answer(
+        &self,
+        code: &str,
+        now_ms: i64,
+        change: impl FnOnce(&mut Waiting) -> Result<(), Error>,
+    ) -> Result<Option<TokenId>, Error> {
+        let Some(code) = plain(code) else { return Ok(None) };
+        let (hash, mut found) = (CodeHash::of(&code), None);
+        self.file.change(|all| {
+            all.retain(|waiting| is_waiting(waiting, now_ms));
+            // All of them are compared, so that the time does not tell which one it was.
+            let matches: Vec<bool> = all.iter().map(|waiting| waiting.code == hash).collect();
+            let place = matches.iter().position(|is_it| *is_it);
+            let waiting = place.and_then(|place| all.get_mut(place));
+            // A code is good for one answer.
+            if let Some(waiting) = waiting.filter(|waiting| waiting.answer == Answer::None) {
+                change(waiting)?;
+                found = Some(waiting.device.clone());
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Tells whether a device with this secret waits.
+    ///
+    /// # Errors
+    /// The file cannot be used.
+    pub fn is_waiting(&self, id: &PairingId, secret: &str, now_ms: i64) -> Result<bool, Error> {
+        let hash = SecretHash::of(secret);
+        let all = self.file.read()?;
+        let is_it = |waiting: &Waiting| waiting.id == *id && waiting.secret == hash;
+        Ok(all.iter().any(|waiting| is_it(waiting) && is_waiting(waiting, now_ms)))
+    }
+
+    /// Says how a pairing stands to whoever knows its secret. A yes is taken out: it is said once.
+    ///
+    /// # Errors
+    /// The file cannot be used.
+    pub fn poll(&self, id: &PairingId, secret: &str, now_ms: i64) -> Result<Poll, Error> {
+        let hash = SecretHash::of(secret);
+        let is_it = |waiting: &Waiting| {
+            waiting.id == *id && waiting.secret == hash && is_waiting(waiting, now_ms)
+        };
+        let all = self.file.read()?;
+        match all.iter().find(|waiting| is_it(waiting)).map(|waiting| &waiting.answer) {
+            None => return Ok(Poll::Expired),
+            Some(Answer::None) => return Ok(Poll::Pending),
+            Some(Answer::No) => return Ok(Poll::Denied),
+            Some(Answer::Yes(_)) => {}
+        }
+        let mut taken = Poll::Expired;
+        self.file.change(|all| {
+            let Some(place) = all.iter().position(is_it) else { return Ok(()) };
+            let waiting = all.remove(place);
+            if let Answer::Yes(offer) = waiting.answer {
+                taken = Poll::Granted(waiting.device, offer);
+            }
+            Ok(())
+        })?;
+        Ok(taken)
+    }
+
+    /// The devices that wait, the first to come first.
+    ///
+    /// # Errors
+    /// The file cannot be used.
+    pub fn list(&self, now_ms: i64) -> Result<Vec<WaitingInfo>, Error> {
+        let info = |waiting: Waiting| {
+            let status = match waiting.answer {
+                Answer::None => "pending",
+                Answer::No => "denied",
+                Answer::Yes(_) => "confirmed",
+            };
+            let Waiting { id, device, name, expires, .. } = waiting;
+            WaitingInfo { id, device, name, expires, status }
+        };
+        let all = self.file.read()?.into_iter();
+        Ok(all.filter(|waiting| is_waiting(waiting, now_ms)).map(info).collect())
+    }
+}
+
+fn is_waiting(waiting: &Waiting, now_ms: i64) -> bool {
+    // As for codes of the other kind.
+    now_ms < waiting.expires && waiting.expires <= now_ms.saturating_add(CODE_MS)
+}
+
+/// Bytes of a line that are not the name: several times what they take.
+const LINE: u64 = 1 << 10;
+
+/// Largest file that is read, in bytes.
+const MAX_FILE: u64 = (MAX_WAITING as u64) * (LINE + 2 * MAX_NAME as u64);
+
+#[cfg(test)]
+mod tests;

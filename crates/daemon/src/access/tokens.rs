@@ -1,0 +1,480 @@
+//! Bearer tokens: who may come in over HTTP, for how long, and for what.
+//!
+//! The HTTP room calls [`Tokens::verify`] for each request; `bridle token` and pairing call
+//! [`Tokens::create`], [`Tokens::revoke`] and [`Tokens::list`]. All of them share one file of the
+//! state directory, which has the hash of each token and never a token. A running daemon looks at
+//! the file's stamp whenever somebody presents a token, so that a revoked one is refused at once.
+//! Every doubt about the file refuses every token.
+//!
+//! Not here: what a policy makes of who comes in. A token acts for its owner, and its scopes only
+//! ever narrow what the owner may:
+//!
+//! | scope | questions of the guard that may be asked for it ([`Access`]) | administration |
+//! |---|---|---|
+//! | `observe` | `attach`, `observe` | no |
+//! | `talk` | the same, and `control` and `recall` | no |
+//! | `approve` | `attach`, `observe`, `approve` | no |
+//! | `admin` | all of them | yes: forgetting, forking, installing policies |
+//!
+//! "Yes" means that the policies are asked, with the owner of the token as the one who asks; "no"
+//! means that they are not even asked.
+
+mod error;
+pub(crate) mod file;
+mod refresh;
+mod scope;
+mod used;
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::{PoisonError, RwLock};
+
+use subtle::ConstantTimeEq as _;
+
+pub use bridle_loop::Access;
+pub use error::Error;
+pub use file::TOKENS_FILE;
+pub use refresh::{REFRESH_FILE, REFRESH_MS, RefreshToken, Refreshes, Renewed};
+pub use scope::{Scope, Scopes};
+
+use crate::access::private::Stamp;
+use file::TokensFile;
+use used::Used;
+
+/// Days that a token holds when nobody says: a season, after which a forgotten one is no danger.
+pub const DEFAULT_DAYS: u32 = 90;
+
+/// Longest time that a token with an end may have, in days: ten years.
+pub const MAX_DAYS: u32 = 3_660;
+
+/// Tokens in the file; a list that nobody can read any more is no list.
+pub const MAX_TOKENS: usize = 1_024;
+
+/// Longest name of a token, in bytes: a line of a list.
+pub const MAX_NAME: usize = 64;
+
+/// Milliseconds of a day.
+pub const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+
+/// Time that an expired token stays in the list, in milliseconds, so that its user can still be
+/// told why: a month. The next token that is created drops it.
+const KEPT_MS: i64 = 30 * DAY_MS;
+
+/// What every token begins with, so that it is known for one wherever it turns up.
+const PREFIX: &str = "bridle_";
+
+/// Random bytes of a secret: as many as its hash has.
+const SECRET_BYTES: usize = 32;
+
+/// Random bytes of an id: enough for a few thousand to differ.
+const ID_BYTES: usize = 5;
+
+/// Length of a token in bytes: prefix, id, `_`, secret.
+const TOKEN_LEN: usize = PREFIX.len() + 2 * ID_BYTES + 1 + 2 * SECRET_BYTES;
+
+/// What the hashes are for: nothing else is hashed under these words.
+const PURPOSE: &str = "bridle bearer token at rest, version 1";
+
+/// The public name of a token: ten hex digits. Tells nothing about the token.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TokenId(Box<str>);
+
+impl TokenId {
+    /// Reads an id; `None` if that is none.
+    pub fn parse(text: &str) -> Option<TokenId> {
+        let good = text.len() == 2 * ID_BYTES && text.bytes().all(is_hex);
+        good.then(|| TokenId(text.into()))
+    }
+
+    /// Draws an id from the system's randomness.
+    ///
+    /// # Errors
+    /// The system has none.
+    pub fn from_system() -> Result<TokenId, Error> {
+        Seed::from_system().map(|seed| seed.id())
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for TokenId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// For whom a token acts, as the record names principals: `uid:1000`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Owner(Box<str>);
+
+impl Owner {
+    /// Reads an owner; `None` if it is empty, longer than [`MAX_NAME`] or has control characters.
+    pub fn parse(text: &str) -> Option<Owner> {
+        is_line(text).then(|| Owner(text.into()))
+    }
+
+    /// The user who runs this process.
+    pub fn this_user() -> Owner {
+        Owner(format!("uid:{}", rustix::process::geteuid().as_raw()).into())
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What a presented token is good for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenGrant {
+    /// Which token it was.
+    pub id: TokenId,
+    /// For whom it acts.
+    pub owner: Owner,
+    /// What it is limited to.
+    pub scopes: Scopes,
+}
+
+/// A token as it is created.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewToken {
+    /// What people call it; may be empty.
+    pub name: Box<str>,
+    /// For whom it acts.
+    pub owner: Owner,
+    /// What it is limited to.
+    pub scopes: Scopes,
+    /// When it ends, in milliseconds since 1970. `None`: never.
+    pub expires: Option<i64>,
+}
+
+/// A token as a list shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenInfo {
+    /// Its public name.
+    pub id: TokenId,
+    /// What people call it; may be empty.
+    pub name: Box<str>,
+    /// For whom it acts.
+    pub owner: Owner,
+    /// What it is limited to.
+    pub scopes: Scopes,
+    /// When it was created, in milliseconds since 1970.
+    pub created: i64,
+    /// When it ends, in milliseconds since 1970. `None`: never.
+    pub expires: Option<i64>,
+    /// When it was last good for something, to the hour, in milliseconds since 1970.
+    pub used: Option<i64>,
+}
+
+impl TokenInfo {
+    /// Tells whether its time is over.
+    pub fn is_expired(&self, now_ms: i64) -> bool {
+        is_over(self.expires, now_ms)
+    }
+}
+
+/// A token itself. Shown once, to whom it is for; not in debug texts.
+pub struct BearerToken(Box<str>);
+
+impl BearerToken {
+    /// The text, to hand it over.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for BearerToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BearerToken(..)")
+    }
+}
+
+/// The randomness of one token.
+pub struct Seed([u8; ID_BYTES + SECRET_BYTES]);
+
+impl Seed {
+    /// Takes it from the system.
+    ///
+    /// # Errors
+    /// The system has none.
+    pub fn from_system() -> Result<Seed, Error> {
+        let mut bytes = [0; ID_BYTES + SECRET_BYTES];
+        getrandom::fill(&mut bytes).map_err(|error| Error::Random(io::Error::other(error)))?;
+        Ok(Seed(bytes))
+    }
+
+    /// Takes it from the system, for a token whose id is known before.
+    ///
+    /// # Errors
+    /// The system has none.
+    pub fn for_id(id: &TokenId) -> Result<Seed, Error> {
+        let mut seed = Seed::from_system()?;
+        let digits = id.as_str().as_bytes().chunks_exact(2);
+        for (byte, pair) in seed.0[..ID_BYTES].iter_mut().zip(digits) {
+            // An id is hex digits.
+            let pair = std::str::from_utf8(pair).unwrap_or_default();
+            *byte = u8::from_str_radix(pair, 16).unwrap_or_default();
+        }
+        Ok(seed)
+    }
+
+    /// The token that is made of it.
+    fn token(&self) -> BearerToken {
+        let (id, secret) = (self.id(), hex(&self.0[ID_BYTES..]));
+        BearerToken(format!("{PREFIX}{id}_{secret}").into())
+    }
+
+    /// The id of the token that is made of it.
+    pub fn id(&self) -> TokenId {
+        TokenId(hex(&self.0[..ID_BYTES]).into())
+    }
+}
+
+impl fmt::Debug for Seed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Seed(..)")
+    }
+}
+
+/// All tokens of a state directory.
+#[derive(Debug)]
+pub struct Tokens {
+    file: TokensFile,
+    /// The file as it was read last.
+    known: RwLock<Known>,
+    /// When tokens were last good for something; only a daemon writes that down.
+    used: Used,
+}
+
+#[derive(Debug)]
+struct Known {
+    /// `None`: there was no file.
+    stamp: Option<Stamp>,
+    /// Empty while the file cannot be trusted.
+    entries: Vec<Entry>,
+}
+
+/// One token of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Entry {
+    id: TokenId,
+    name: Box<str>,
+    owner: Owner,
+    scopes: Scopes,
+    created: i64,
+    expires: Option<i64>,
+    hash: TokenHash,
+}
+
+/// The hash of a token; comparing takes the same time wherever two differ.
+#[derive(Clone, Copy, Debug)]
+struct TokenHash([u8; SECRET_BYTES]);
+
+impl TokenHash {
+    fn of(token: &str) -> TokenHash {
+        // The secret has 256 random bits, so there is nothing to guess that a slow hash would save.
+        TokenHash(blake3::derive_key(PURPOSE, token.as_bytes()))
+    }
+}
+
+impl PartialEq for TokenHash {
+    fn eq(&self, other: &TokenHash) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+impl Eq for TokenHash {}
+
+impl Tokens {
+    /// Reads the tokens of a state directory; there may be none yet.
+    ///
+    /// # Errors
+    /// The file is damaged, of somebody else, open to others, or cannot be read.
+    pub fn load(state_dir: &Path) -> Result<Tokens, Error> {
+        let file = TokensFile::new(state_dir);
+        let (stamp, entries) = file.read()?;
+        let used = Used::load(state_dir);
+        Ok(Tokens { file, known: RwLock::new(Known { stamp, entries }), used })
+    }
+
+    /// Says what a presented token is good for; `None` if it is none of ours, revoked or over.
+    ///
+    /// Looks at the file's stamp each time and reads the file again when it changed. While the file
+    /// cannot be trusted, no token is good; the log says why.
+    pub fn verify(&self, presented: &str, now_ms: i64) -> Option<TokenGrant> {
+        let id = id_of(presented)?;
+        let hash = TokenHash::of(presented);
+        self.refresh();
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let entry = known.entries.iter().find(|entry| entry.id.as_str() == id)?;
+        if entry.hash != hash || is_over(entry.expires, now_ms) {
+            return None;
+        }
+        let Entry { id, owner, scopes, .. } = entry.clone();
+        drop(known);
+        self.used.note(&id, now_ms);
+        Some(TokenGrant { id, owner, scopes })
+    }
+
+    /// Makes a token and writes its hash down. The answer is the only place where the token is.
+    ///
+    /// # Errors
+    /// The token asked for cannot be, there are too many, or the file cannot be used.
+    pub fn create(&self, new: NewToken, seed: &Seed, now_ms: i64) -> Result<BearerToken, Error> {
+        check_new(&new, now_ms)?;
+        let id = seed.id();
+        let token = seed.token();
+        let NewToken { name, owner, scopes, expires } = new;
+        let hash = TokenHash::of(token.reveal());
+        let entry = Entry { id, name, owner, scopes, created: now_ms, expires, hash };
+        self.file.change(|entries| {
+            let past = now_ms.saturating_sub(KEPT_MS);
+            entries.retain(|entry| !is_over(entry.expires, past));
+            if entries.len() >= MAX_TOKENS {
+                return Err(Error::TooMany);
+            }
+            if entries.iter().any(|known| known.id == entry.id) {
+                return Err(Error::IdTaken);
+            }
+            entries.push(entry);
+            Ok(())
+        })?;
+        Ok(token)
+    }
+
+    /// Puts another token in the place of the one with the same id; what it is good for stays.
+    ///
+    /// # Errors
+    /// There is no such token, or the file cannot be used.
+    pub fn renew(&self, seed: &Seed, expires: i64) -> Result<BearerToken, Error> {
+        let (id, token) = (seed.id(), seed.token());
+        self.file.change(|entries| {
+            let Some(entry) = entries.iter_mut().find(|entry| entry.id == id) else {
+                return Err(Error::Unknown { id: id.clone() });
+            };
+            entry.hash = TokenHash::of(token.reveal());
+            entry.expires = Some(expires);
+            Ok(())
+        })?;
+        Ok(token)
+    }
+
+    /// Makes a token good for nothing, at once and for ever.
+    ///
+    /// # Errors
+    /// There is no such token, or the file cannot be used.
+    pub fn revoke(&self, id: &TokenId) -> Result<(), Error> {
+        self.file.change(|entries| {
+            let before = entries.len();
+            entries.retain(|entry| entry.id != *id);
+            if entries.len() == before { Err(Error::Unknown { id: id.clone() }) } else { Ok(()) }
+        })
+    }
+
+    /// All tokens, in the order of their creation.
+    ///
+    /// # Errors
+    /// As [`Tokens::load`].
+    pub fn list(&self) -> Result<Vec<TokenInfo>, Error> {
+        let (_, entries) = self.file.read()?;
+        let used = self.used.all();
+        let info = |entry: Entry| {
+            let used = used.get(&entry.id).copied();
+            let Entry { id, name, owner, scopes, created, expires, .. } = entry;
+            TokenInfo { id, name, owner, scopes, created, expires, used }
+        };
+        Ok(entries.into_iter().map(info).collect())
+    }
+
+    /// Reads the file again if it is another one than the last time.
+    fn refresh(&self) {
+        let stamp = self.file.stamp();
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        if known.stamp == stamp {
+            return;
+        }
+        drop(known);
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        *known = match self.file.read() {
+            Ok((stamp, entries)) => Known { stamp, entries },
+            Err(error) => {
+                // The stamp as it was seen before reading: a file that changes again is read again.
+                tracing::error!(error = %Chain(&error), "no token is accepted");
+                Known { stamp, entries: Vec::new() }
+            }
+        };
+    }
+}
+
+/// An error and its causes, on one line.
+struct Chain<'e>(&'e Error);
+
+impl fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)?;
+        let mut next = std::error::Error::source(self.0);
+        while let Some(error) = next {
+            write!(f, ": {error}")?;
+            next = error.source();
+        }
+        Ok(())
+    }
+}
+
+/// Checks what can be checked before a token is made.
+pub(crate) fn check_new(new: &NewToken, now_ms: i64) -> Result<(), Error> {
+    if !new.name.is_empty() && !is_line(&new.name) {
+        return Err(Error::BadName);
+    }
+    if new.scopes.is_empty() {
+        return Err(Error::NoScope);
+    }
+    let last = now_ms.saturating_add(i64::from(MAX_DAYS) * DAY_MS);
+    match new.expires {
+        Some(end) if end <= now_ms || end > last => Err(Error::BadEnd),
+        _ => Ok(()),
+    }
+}
+
+/// The id inside a token; `None` if the text is not shaped like one.
+fn id_of(presented: &str) -> Option<&str> {
+    if presented.len() != TOKEN_LEN || !presented.is_ascii() {
+        return None;
+    }
+    let (id, secret) = presented.strip_prefix(PREFIX)?.split_once('_')?;
+    let good = id.len() == 2 * ID_BYTES && id.bytes().chain(secret.bytes()).all(is_hex);
+    good.then_some(id)
+}
+
+fn is_over(expires: Option<i64>, now_ms: i64) -> bool {
+    expires.is_some_and(|end| end <= now_ms)
+}
+
+/// Something for one line of a list.
+pub(crate) fn is_line(text: &str) -> bool {
+    !text.is_empty() && text.len() <= MAX_NAME && !text.chars().any(char::is_control)
+}
+
+fn is_hex(byte: u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'a'..=b'f')
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+#[cfg(test)]
+mod tests;

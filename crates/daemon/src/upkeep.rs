@@ -1,0 +1,82 @@
+//! Changes to the record while no daemon runs: forgetting, compacting, repairing. Each takes the state directory for
+//! itself, so that nothing in a daemon's memory can be wrong then.
+//!
+//! Called by the commands of the binary. Reading needs none of this: see `bridle_history`.
+
+pub mod forget;
+
+use std::path::Path;
+
+use bridle_history::History;
+use bridle_history::upkeep::Selection;
+use bridle_store::{By, CompactionReport, Options, RepairReport, Store};
+
+use crate::lock::StateLock;
+use forget::forget_beside;
+
+/// Why the record could not be changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum UpkeepError {
+    /// The record cannot be read or written.
+    #[error(transparent)]
+    History(#[from] bridle_history::Error),
+    /// The state directory is taken, or cannot be used.
+    #[error("cannot take the state directory")]
+    State(#[from] crate::Error),
+}
+
+impl From<bridle_store::Error> for UpkeepError {
+    fn from(error: bridle_store::Error) -> UpkeepError {
+        UpkeepError::History(error.into())
+    }
+}
+
+/// Forgets all sessions that a selection names; how many. `now` is in milliseconds since 1970.
+///
+/// # Errors
+/// [`crate::Error::Locked`] inside [`UpkeepError::State`] when a daemon runs; else what the store said.
+pub fn forget_selected(dir: &Path, selection: Selection, now: i64) -> Result<u64, UpkeepError> {
+    let (_lock, mut store, by) = open(dir, now)?;
+    let selected = History::open(dir)?.select(selection)?;
+    let names: Vec<Box<str>> = selected.sessions.into_iter().map(|row| row.name).collect();
+    forget_beside(dir, &names)?;
+    Ok(store.forget_sessions(&names, &by)?)
+}
+
+/// Takes away all records that are forgotten, and gives their room back to the disk.
+///
+/// # Errors
+/// As for [`forget_selected`].
+pub fn compact(dir: &Path, now: i64) -> Result<CompactionReport, UpkeepError> {
+    let (_lock, mut store, by) = open(dir, now)?;
+    Ok(store.compact(&by)?)
+}
+
+/// Puts what can be read of a damaged record into a new file; with `only_look`, says what that would be.
+///
+/// # Errors
+/// As for [`forget_selected`].
+pub fn repair(dir: &Path, now: i64, only_look: bool) -> Result<RepairReport, UpkeepError> {
+    let _lock = StateLock::take(dir)?;
+    match only_look {
+        true => Ok(bridle_store::repair::inspect(dir)?),
+        false => Ok(bridle_store::repair(dir, &By { principal: own_name(), at: now })?),
+    }
+}
+
+fn open(dir: &Path, now: i64) -> Result<(StateLock, Store, By), UpkeepError> {
+    // A directory without a record is not given one.
+    History::open(dir)?;
+    let lock = StateLock::take(dir)?;
+    let mut store = Store::open(dir, &Options::default())?;
+    let by = By { principal: own_name(), at: now.max(store.latest_at()?) };
+    Ok((lock, store, by))
+}
+
+fn own_name() -> Box<str> {
+    format!("uid:{}", rustix::process::geteuid().as_raw()).into()
+}
+
+#[cfg(test)]
+mod tests;

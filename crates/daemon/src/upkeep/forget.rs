@@ -1,0 +1,100 @@
+//! Erasing while no daemon runs. A running daemon erases by itself: it must drop what it holds.
+
+use std::path::Path;
+
+use bridle_history::History;
+use bridle_history::fold::{Past, fold};
+use bridle_history::policy_sets::Sets;
+use bridle_loop::SessionId;
+use bridle_store::overlay::OVERLAYS_FILE;
+use bridle_store::{By, Checkpoint, Number, Options, Overlays, Reader, Record, Store, memory};
+
+use super::UpkeepError;
+use crate::lock::StateLock;
+
+/// What is to be forgotten.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// Every record of a session.
+    Session(Box<str>),
+    /// One record.
+    Record(u64),
+}
+
+/// Makes it unreadable for ever; the chain stays whole. Takes the state directory for itself.
+/// `now` is in milliseconds since 1970.
+///
+/// # Errors
+/// [`crate::Error::Locked`] inside [`UpkeepError::State`] when a daemon runs; else what the store said.
+pub fn forget(dir: &Path, target: &Target, now: i64) -> Result<(), UpkeepError> {
+    // A directory without a record is not given one.
+    History::open(dir)?;
+    let _lock = StateLock::take(dir)?;
+    let mut store = Store::open(dir, &Options::default())?;
+    let principal = format!("uid:{}", rustix::process::geteuid().as_raw()).into();
+    let by = By { principal, at: now.max(store.latest_at()?) };
+    match target {
+        Target::Session(name) => {
+            // One that is not there leaves everything as it is.
+            if store.reader()?.session(name)?.is_some_and(|row| !row.forgotten) {
+                forget_beside(dir, std::slice::from_ref(name))?;
+            }
+            store.forget_session(name, &by)?
+        }
+        Target::Record(number) => {
+            let reader = store.reader()?;
+            if let Some(record) = reader.record(Number(*number))? {
+                forget_beside_of(dir, &record)?;
+            }
+            let state = state_without(&reader, Number(*number), now)?;
+            store.forget_record(Number(*number), state.as_ref(), &by)?
+        }
+    };
+    Ok(())
+}
+
+/// The state of the record's session, so that it can go on without reading that record again.
+fn state_without(
+    reader: &Reader,
+    number: Number,
+    now: i64,
+) -> Result<Option<Checkpoint>, UpkeepError> {
+    let Some(record) = reader.record(number)? else { return Ok(None) };
+    let Ok(id) = SessionId::parse(&record.session) else { return Ok(None) };
+    if record.body.text().is_none() {
+        return Ok(None);
+    }
+    let past = Past { reader, sets: &Sets::default() };
+    let state = fold(past, id, &reader.load(&record.session, now)?)?;
+    Ok(Some(Checkpoint { session: record.session, state: state.text() }))
+}
+
+/// Drops what lies beside the record and belongs to these sessions: versions of files that follow from them, and
+/// texts of buffers. Before the record forgets them, so that nothing is left whenever this is interrupted.
+pub(super) fn forget_beside(dir: &Path, sessions: &[Box<str>]) -> Result<(), UpkeepError> {
+    if let Some(mut overlays) = overlays(dir)? {
+        for session in sessions {
+            overlays.forget(session)?;
+        }
+    }
+    memory::forget_versions(dir, sessions, None)?;
+    Ok(())
+}
+
+/// The same for one record.
+fn forget_beside_of(dir: &Path, record: &Record) -> Result<(), UpkeepError> {
+    if let (Some(seq), Some(mut overlays)) = (record.seq, overlays(dir)?) {
+        overlays.remove(&[(record.session.clone(), seq)])?;
+        overlays.scrub()?;
+    }
+    memory::forget_versions(dir, std::slice::from_ref(&record.session), Some(record.number.0))?;
+    Ok(())
+}
+
+/// Texts of buffers, where there are any.
+fn overlays(dir: &Path) -> Result<Option<Overlays>, UpkeepError> {
+    match dir.join(OVERLAYS_FILE).exists() {
+        true => Ok(Some(Overlays::open(dir)?)),
+        false => Ok(None),
+    }
+}

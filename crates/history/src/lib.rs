@@ -1,0 +1,129 @@
+//! The record, read without a daemon: list, verify, export, mirror, replay.
+//!
+//! Called by the commands of the binary; the engine folds its sessions with [`mod@fold`]. Everything opens
+//! the record read-only and works while a daemon writes. Nothing here waits: whoever follows asks
+//! again. Layout, in reading order:
+//!
+//! - `error`: why history could not be read
+//! - [`list`]: a record as a line of text
+//! - [`head`]: what to keep elsewhere, and the check against it
+//! - [`org`]: thought trace for people
+//! - [`mirror`]: a text copy that goes on where it stopped
+//! - [`replay`]: the same events through the same loop, compared
+//! - [`why`]: the decisions behind a record, and what they rest on
+//! - [`ledger`]: effects, from intent to outcome
+//! - `proposed`: decisions with the payload that they were about
+//! - [`rehearse`]: what other policies would have said
+//! - [`upkeep`]: how large the record is; sessions to forget
+//! - [`mod@fold`], [`policy_sets`]: a State from the events of a session, and the policies that they name
+
+mod body;
+mod error;
+pub mod fold;
+pub mod head;
+pub mod ledger;
+pub mod list;
+pub mod mirror;
+pub mod org;
+pub mod policy_sets;
+mod proposed;
+pub mod rehearse;
+pub mod replay;
+pub mod upkeep;
+pub mod why;
+
+use std::path::{Path, PathBuf};
+
+pub use bridle_store::{Body, Error as StoreError, Head, Number, Record, SessionRow, Verified};
+use bridle_store::{Filter, Reader};
+pub use error::Error;
+
+/// Records read at a time: a page of small ones fits a cache, and one commit is rarely larger.
+const PAGE: usize = 512;
+
+/// The record of a state directory, open for reading.
+pub struct History {
+    reader: Reader,
+    /// The state directory, for messages.
+    dir: PathBuf,
+}
+
+/// Which records.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Only those of this session.
+    pub session: Option<Box<str>>,
+    /// None after this one.
+    pub to: Option<u64>,
+}
+
+impl History {
+    /// Opens the record of a state directory.
+    ///
+    /// # Errors
+    /// [`Error::NoRecord`] when no daemon has ever run there; else what the store said.
+    pub fn open(dir: &Path) -> Result<History, Error> {
+        match Reader::open(dir) {
+            Ok(reader) => Ok(History { reader, dir: dir.to_owned() }),
+            Err(bridle_store::Error::Missing { .. }) => {
+                Err(Error::NoRecord { dir: dir.to_owned() })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The state directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// All sessions, in the order in which they began.
+    ///
+    /// # Errors
+    /// What the store said.
+    pub fn sessions(&self) -> Result<Vec<SessionRow>, Error> {
+        Ok(self.reader.sessions()?)
+    }
+
+    /// Checks that a session exists.
+    ///
+    /// # Errors
+    /// [`Error::UnknownSession`] when it does not.
+    pub fn expect_session(&self, name: &str) -> Result<(), Error> {
+        match self.reader.session(name)? {
+            Some(_) => Ok(()),
+            None => Err(Error::UnknownSession { name: name.into() }),
+        }
+    }
+
+    /// A page of at most `limit` records after `after`; none means that there are no more now.
+    ///
+    /// # Errors
+    /// What the store said.
+    pub fn page(&self, after: u64, wanted: &Wanted, limit: usize) -> Result<Vec<Record>, Error> {
+        let filter = Filter {
+            session: wanted.session.clone(),
+            to: wanted.to.map(Number),
+            ..Filter::default()
+        };
+        Ok(self.reader.records(Number(after), &filter, limit)?)
+    }
+
+    /// All of them, page by page.
+    fn walk(
+        &self,
+        wanted: &Wanted,
+        mut visit: impl FnMut(Record) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut after = 0;
+        loop {
+            let page = self.page(after, wanted, PAGE)?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = last.number.0;
+            page.into_iter().try_for_each(&mut visit)?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

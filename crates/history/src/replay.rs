@@ -1,0 +1,346 @@
+//! Replay: the recorded events through `step` once more, and every effect and state compared.
+//!
+//! Nothing is carried out. What the record says is expected; what `step` gives today is got. The
+//! first difference ends it: after one, the rest means nothing.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, VecDeque};
+
+use bridle_loop::{Effect, Event, SessionId, State, Time};
+use bridle_sexp::Value;
+use bridle_store::compact::COMPACTED;
+use bridle_store::{Record, hash_text};
+
+use super::{Error, History, Wanted, body};
+use crate::fold::{DIGEST, EVENTS, Past};
+use crate::policy_sets::Sets;
+
+/// Kinds of records that `step` made.
+pub(super) const EFFECTS: [&str; 8] =
+    ["consult", "think", "decided", "act", "ask", "settled", "say", "finish"];
+
+/// What to repeat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Range {
+    /// The first record that is compared. What went before is fed, since it makes the state.
+    pub from: u64,
+    /// The last record; all if absent.
+    pub to: Option<u64>,
+    /// Only this session.
+    pub session: Option<Box<str>>,
+}
+
+/// What was repeated.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Replayed {
+    /// Sessions that were compared to their end.
+    pub sessions: u64,
+    /// Sessions of which a part is forgotten; compared up to there, which proves nothing beyond.
+    pub erased: u64,
+    /// Events fed.
+    pub events: u64,
+    /// Effects compared.
+    pub effects: u64,
+    /// States compared.
+    pub states: u64,
+    /// The first difference; everything before it is the same.
+    pub difference: Option<Difference>,
+}
+
+/// A record that replay does not give again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The record.
+    pub record: u64,
+    /// Its session.
+    pub session: Box<str>,
+    /// What the record says.
+    pub expected: String,
+    /// What replay gives.
+    pub got: String,
+}
+
+impl History {
+    /// Repeats the record. `progress` is told how many records are done, and of how many.
+    ///
+    /// # Errors
+    /// The record cannot be read. A difference is no error of this kind.
+    pub fn replay(
+        &self,
+        range: &Range,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Replayed, Error> {
+        let total = range.to.unwrap_or(u64::MAX).min(self.reader.head()?.number.0);
+        let wanted = Wanted { session: range.session.clone(), to: range.to };
+        let sets = Sets::default();
+        let mut replay = Replay::new(range.from, Past { reader: &self.reader, sets: &sets });
+        let mut after = 0;
+        loop {
+            let page = self.page(after, &wanted, super::PAGE)?;
+            let Some(last) = page.last() else { break };
+            after = last.number.0;
+            for record in &page {
+                if let Err(difference) = replay.take(record) {
+                    return Ok(replay.end(Some(*difference)));
+                }
+            }
+            progress(after.min(total), total);
+        }
+        // A range may end inside a batch; the record itself may not.
+        let unfinished = if range.to.is_none() { replay.unfinished() } else { None };
+        Ok(replay.end(unfinished))
+    }
+}
+
+struct Replay<'p> {
+    from: u64,
+    past: Past<'p>,
+    folds: HashMap<Box<str>, Fold>,
+    done: Replayed,
+}
+
+/// One session so far.
+struct Fold {
+    /// `None` when an event is forgotten: nothing that follows can be known.
+    state: Option<State>,
+    /// Effects that the last event gave and whose records have not come yet.
+    pending: VecDeque<Effect>,
+    /// Questions whose records have not come: one that was answered at once stands in its answer.
+    asked: VecDeque<Effect>,
+    /// Number of that event's record.
+    event: u64,
+}
+
+impl<'p> Replay<'p> {
+    fn new(from: u64, past: Past<'p>) -> Replay<'p> {
+        Replay { from, past, folds: HashMap::new(), done: Replayed::default() }
+    }
+
+    fn take(&mut self, record: &Record) -> Result<(), Box<Difference>> {
+        let kind = &*record.kind;
+        if kind == COMPACTED {
+            self.pass_over(record);
+            return Ok(());
+        }
+        if record.session.is_empty() {
+            return Ok(());
+        }
+        if EVENTS.contains(&kind) {
+            self.feed(record)
+        } else if EFFECTS.contains(&kind) {
+            self.compare(record)
+        } else if kind == "mark" {
+            self.compare_state(record)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Records are gone: nothing that follows in their sessions can be known.
+    fn pass_over(&mut self, compacted: &Record) {
+        let body = body::value(compacted.body.text().unwrap_or_default());
+        let sessions = body.get("sessions").and_then(Value::elements).unwrap_or_default();
+        for name in sessions.iter().filter_map(|it| it.get("session")?.as_str()) {
+            let (pending, asked) = Default::default();
+            let gone = Fold { state: None, pending, asked, event: compacted.number.0 };
+            self.folds.insert(name.into(), gone);
+        }
+    }
+
+    fn feed(&mut self, record: &Record) -> Result<(), Box<Difference>> {
+        // A name may be used again after its session was forgotten.
+        if &*record.kind == "began"
+            && let Some(old) = self.folds.remove(&record.session)
+        {
+            self.count(&old);
+        }
+        let number = record.number.0;
+        let is_compared = number >= self.from;
+        let fold = match self.folds.get_mut(&record.session) {
+            Some(fold) => fold,
+            None => {
+                let state = SessionId::parse(&record.session).ok().map(State::new);
+                let (pending, asked) = Default::default();
+                let fold = Fold { state, pending, asked, event: number };
+                self.folds.entry(record.session.clone()).or_insert(fold)
+            }
+        };
+        if let Some(effect) = fold.pending.front()
+            && fold.event >= self.from
+        {
+            return Err(differs(record, format!("the event `{}`", record.kind), shown(effect)));
+        }
+        fold.event = number;
+        let (Some(state), Some(text)) = (&mut fold.state, record.body.text()) else {
+            fold.state = None;
+            fold.pending.clear();
+            fold.asked.clear();
+            return Ok(());
+        };
+        let value = body::value(text);
+        let event = match Event::from_value(&record.kind, &value) {
+            Ok(event) => event,
+            Err(error) => {
+                let expected = format!("a body of kind `{}`", record.kind);
+                return Err(differs(record, expected, error.to_string()));
+            }
+        };
+        if has_question(record, &value) {
+            let question = fold.asked.pop_front();
+            if is_compared {
+                same_question(record, &event, question.as_ref())?;
+                self.done.effects += 1;
+            }
+        }
+        let expected = seq_text(record.seq);
+        let got = seq_text(state.seq_of(&event).map(|seq| seq.0));
+        if is_compared && expected != got {
+            return Err(differs(record, expected, got));
+        }
+        let effects = self.past.feed(state, Time(record.at), event).map_err(|error| {
+            differs(record, "policies of the record".to_owned(), error.to_string())
+        })?;
+        let is_question = |effect: &Effect| matches!(effect, Effect::Consult { .. });
+        let (asked, pending): (Vec<_>, Vec<_>) = effects.into_iter().partition(is_question);
+        fold.asked.extend(asked);
+        fold.pending = pending.into();
+        self.done.events += 1;
+        Ok(())
+    }
+
+    fn compare(&mut self, record: &Record) -> Result<(), Box<Difference>> {
+        let nothing = |record| Err(differs(record, kind_text(record), "nothing".to_owned()));
+        let Some(fold) = self.folds.get_mut(&record.session) else { return nothing(record) };
+        if fold.state.is_none() {
+            return Ok(());
+        }
+        let next = if &*record.kind == "consult" { &mut fold.asked } else { &mut fold.pending };
+        let Some(effect) = next.pop_front() else { return nothing(record) };
+        let Some(text) = record.body.text().filter(|_| record.number.0 >= self.from) else {
+            return Ok(());
+        };
+        let (text, digest) = without_digest(record, text);
+        let got = effect.to_value().to_string();
+        let same = effect.kind() == &*record.kind
+            && effect.seq().map(|seq| seq.0) == record.seq
+            && got == text;
+        if !same {
+            return Err(differs(record, kind_text(record), shown(&effect)));
+        }
+        self.done.effects += 1;
+        if let (Some(state), Some(expected)) = (&fold.state, digest) {
+            same_state(record, expected, &state.digest())?;
+            self.done.states += 1;
+        }
+        Ok(())
+    }
+
+    /// A record of an older version, in which the hash of the state has one of its own.
+    fn compare_state(&mut self, record: &Record) -> Result<(), Box<Difference>> {
+        let fold = self.folds.get(&record.session);
+        let state = fold.and_then(|fold| fold.state.as_ref());
+        let (Some(state), Some(text)) = (state, record.body.text()) else { return Ok(()) };
+        if record.number.0 < self.from {
+            return Ok(());
+        }
+        let value = body::value(text);
+        // Records from before there were digests have the hash of the whole text.
+        let (expected, got) = match value.get("state").and_then(Value::as_str) {
+            Some(hash) => (hash, hash_text(&state.text()).to_string()),
+            None => {
+                let digest = value.get("digest").and_then(Value::as_str);
+                (digest.unwrap_or_default(), state.digest())
+            }
+        };
+        same_state(record, expected, &got)?;
+        self.done.states += 1;
+        Ok(())
+    }
+
+    /// The first effect that no record has.
+    fn unfinished(&self) -> Option<Difference> {
+        let left = self.folds.iter().filter(|(_, fold)| fold.event >= self.from);
+        let left = left.filter_map(|(session, fold)| {
+            Some((session, fold, fold.pending.front().or(fold.asked.front())?))
+        });
+        left.min_by_key(|(_, fold, _)| fold.event).map(|(session, fold, effect)| Difference {
+            record: fold.event,
+            session: session.clone(),
+            expected: "nothing more after this event".to_owned(),
+            got: shown(effect),
+        })
+    }
+
+    fn count(&mut self, fold: &Fold) {
+        match fold.state {
+            Some(_) => self.done.sessions += 1,
+            None => self.done.erased += 1,
+        }
+    }
+
+    fn end(mut self, difference: Option<Difference>) -> Replayed {
+        let folds = std::mem::take(&mut self.folds);
+        for (session, fold) in &folds {
+            if difference.as_ref().is_none_or(|it| it.session != *session) {
+                self.count(fold);
+            }
+        }
+        Replayed { difference, ..self.done }
+    }
+}
+
+/// Whether an answer has its question in it. In records of older versions that has one of its own.
+fn has_question(record: &Record, value: &Value) -> bool {
+    &*record.kind == "consulted" && value.get("turn").is_some()
+}
+
+/// Compares an answer that has its question in it.
+fn same_question(
+    record: &Record,
+    event: &Event,
+    question: Option<&Effect>,
+) -> Result<(), Box<Difference>> {
+    let got = question.map(|question| event.to_text_with(question));
+    if got.as_deref() == record.body.text() {
+        return Ok(());
+    }
+    let got = got.unwrap_or_else(|| "nothing that was asked".to_owned());
+    Err(differs(record, kind_text(record), got))
+}
+
+/// The body of a record as `step` gave it, and the hash of the state that stands with the end of a turn.
+fn without_digest<'t>(record: &Record, text: &'t str) -> (Cow<'t, str>, Option<&'t str>) {
+    match text.split_once(DIGEST).filter(|_| &*record.kind == "finish") {
+        Some((said, digits)) => {
+            (format!("{said})").into(), Some(digits.trim_end_matches(['"', ')'])))
+        }
+        None => (text.into(), None),
+    }
+}
+
+fn same_state(record: &Record, expected: &str, got: &str) -> Result<(), Box<Difference>> {
+    let named = |hash: &str| format!("state `{hash}`");
+    match expected == got {
+        true => Ok(()),
+        false => Err(differs(record, named(expected), named(got))),
+    }
+}
+
+fn differs(record: &Record, expected: String, got: String) -> Box<Difference> {
+    let (record, session) = (record.number.0, record.session.clone());
+    Box::new(Difference { record, session, expected, got })
+}
+
+fn seq_text(seq: Option<u64>) -> String {
+    seq.map_or("no seq".to_owned(), |seq| format!("seq {seq}"))
+}
+
+fn kind_text(record: &Record) -> String {
+    let text = record.body.text().unwrap_or(":erased");
+    format!("{} {} {text}", record.kind, seq_text(record.seq))
+}
+
+fn shown(effect: &Effect) -> String {
+    let seq = seq_text(effect.seq().map(|seq| seq.0));
+    format!("{} {seq} {}", effect.kind(), effect.to_value())
+}

@@ -1,0 +1,63 @@
+//! How much room the record takes, and the sessions that a selection names.
+
+use bridle_loop::ANONYMOUS;
+pub use bridle_store::{RecordSize, RepairReport, SizeRow};
+
+use super::{Error, History, SessionRow};
+
+/// Sessions that are forgotten together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Selection {
+    /// Those that nobody known began.
+    Anonymous,
+    /// Those that were last used before this time, in milliseconds since 1970.
+    Before(i64),
+}
+
+/// Sessions that a selection names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selected {
+    /// What would be forgotten, oldest first.
+    pub sessions: Vec<SessionRow>,
+    /// How many stay because something in them waits: an act, a question, a schedule.
+    pub waiting: u64,
+}
+
+impl Selected {
+    /// How many records they have.
+    pub fn records(&self) -> u64 {
+        self.sessions.iter().map(|row| row.records).sum()
+    }
+}
+
+impl History {
+    /// Sessions that a selection names and that are not forgotten yet.
+    ///
+    /// # Errors
+    /// What the store said.
+    pub fn select(&self, selection: Selection) -> Result<Selected, Error> {
+        let waiting: Vec<Box<str>> =
+            self.reader.open_sessions()?.into_iter().map(|row| row.session).collect();
+        let mut selected = Selected::default();
+        for row in self.reader.sessions()?.into_iter().filter(|row| !row.forgotten) {
+            let is_meant = match selection {
+                Selection::Anonymous => &*row.owner == ANONYMOUS,
+                Selection::Before(at) => row.last_at < at,
+            };
+            if is_meant && waiting.contains(&row.name) {
+                selected.waiting += 1;
+            } else if is_meant {
+                selected.sessions.push(row);
+            }
+        }
+        Ok(selected)
+    }
+
+    /// How much room the record takes, and for whom.
+    ///
+    /// # Errors
+    /// What the store said.
+    pub fn size(&self) -> Result<RecordSize, Error> {
+        Ok(self.reader.size(&self.dir)?)
+    }
+}

@@ -1,0 +1,387 @@
+//! Why something happened: the decisions behind a record, the policies and facts they rest on, and who
+//! answered where somebody was asked.
+//!
+//! Called by `bridle why`. Records are followed by their causes and by the effects they name; what is
+//! not said in the record is not guessed.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use bridle_loop::{DEFAULT_POLICY, Policies, PolicyHash};
+use bridle_sexp::Value;
+use bridle_store::{Filter, Number, Record};
+
+use super::{Error, History, PAGE, body};
+use bridle_host::policy_load::load_recorded;
+
+/// How many steps from a record to its cause are followed: answers to answers end well before.
+const MAX_STEPS: u32 = 16;
+
+/// How many records after a signal are looked at for what followed from it: a turn is far shorter.
+const MAX_TURN: usize = 4_096;
+
+/// How many forks back the policies of a session are looked for.
+const MAX_FORKS: u32 = 16;
+
+/// Why something happened.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Why {
+    /// The record that was asked about.
+    pub record: Record,
+    /// The decisions behind it, in their order; none when nothing was decided.
+    pub decisions: Vec<Decided>,
+    /// What people answered, in their order.
+    pub answers: Vec<Answer>,
+}
+
+/// A question as it was asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AskedQuestion {
+    /// Body of its record.
+    pub body: Value,
+    /// Owner of its session.
+    pub owner: Box<str>,
+    /// When it was asked, in milliseconds since 1970.
+    pub at: i64,
+}
+
+/// One decision.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decided {
+    /// Number of its record.
+    pub record: u64,
+    /// When.
+    pub at: i64,
+    /// What it says, as it was recorded.
+    pub body: Value,
+    /// The hash of the policies that were in force.
+    pub hash: String,
+    /// The policies that determined it.
+    pub policies: Vec<Cited>,
+}
+
+/// A policy that a decision names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cited {
+    /// What the decision names it by.
+    pub id: Box<str>,
+    /// Title, prose and text; nothing when the text of that set is not in the record.
+    pub policy: Option<bridle_loop::Policy>,
+}
+
+/// What somebody answered to a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// Number of its record.
+    pub record: u64,
+    /// When.
+    pub at: i64,
+    /// Who.
+    pub principal: Box<str>,
+    /// `allow` or `deny`.
+    pub answer: Box<str>,
+}
+
+impl History {
+    /// Finds out why a record is there.
+    ///
+    /// # Errors
+    /// [`bridle_store::Error::NoRecord`] inside [`Error::Store`]; else what the store said.
+    pub fn why(&self, number: u64) -> Result<Why, Error> {
+        let record = self.reader.record(Number(number))?;
+        let record = record.ok_or(bridle_store::Error::NoRecord(Number(number)))?;
+        let mut search =
+            Search { history: self, decisions: BTreeMap::new(), answers: BTreeMap::new() };
+        search.follow(&record, MAX_STEPS)?;
+        let Search { decisions, answers, .. } = search;
+        let mut sets = Sets { history: self, known: HashMap::new() };
+        let decisions = decisions.into_values().map(|record| sets.decided(&record));
+        let decisions = decisions.collect::<Result<_, _>>()?;
+        let answers = answers.into_values().map(|record| answer(&record)).collect();
+        Ok(Why { record, decisions, answers })
+    }
+}
+
+fn answer(record: &Record) -> Answer {
+    let body = value(record);
+    let answer = body.get("answer").and_then(Value::as_keyword).unwrap_or_default();
+    Answer {
+        record: record.number.0,
+        at: record.at,
+        principal: record.principal.clone(),
+        answer: answer.into(),
+    }
+}
+
+/// Decisions and answers that were found, by their numbers.
+struct Search<'h> {
+    history: &'h History,
+    decisions: BTreeMap<u64, Record>,
+    answers: BTreeMap<u64, Record>,
+}
+
+impl Search<'_> {
+    fn follow(&mut self, record: &Record, steps: u32) -> Result<(), Error> {
+        let Some(steps) = steps.checked_sub(1) else { return Ok(()) };
+        match &*record.kind {
+            "decided" => {
+                self.decisions.insert(record.number.0, record.clone());
+                if keyword(&value(record), "rule") == "approval" {
+                    self.follow_cause(record, steps)?;
+                }
+            }
+            "act" | "ask" => self.intent(record, steps)?,
+            "started" | "acted" | "settled" => {
+                if let Some(origin) = self.origin(record)? {
+                    self.follow(&origin, steps)?;
+                }
+                if &*record.kind == "settled" {
+                    self.follow_answer(record)?;
+                }
+            }
+            "answered" => self.answered(record, steps)?,
+            "say" | "finish" | "mark" => {
+                let Some(cause) = record.cause else { return Ok(()) };
+                if self.children(record, cause)? == 0 {
+                    self.follow_cause(record, steps)?;
+                }
+            }
+            "signal" | "consult" | "consulted" | "think" | "drafted" => self.turn(record)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn follow_cause(&mut self, record: &Record, steps: u32) -> Result<(), Error> {
+        let Some(cause) = record.cause else { return Ok(()) };
+        match self.history.reader.record(cause)? {
+            Some(cause) => self.follow(&cause, steps),
+            None => Ok(()),
+        }
+    }
+
+    /// Notes the answer that a record follows from, if it does.
+    fn follow_answer(&mut self, record: &Record) -> Result<(), Error> {
+        let cause = record.cause.map(|cause| self.history.reader.record(cause)).transpose()?;
+        if let Some(cause) = cause.flatten().filter(|cause| &*cause.kind == "answered") {
+            self.answers.insert(cause.number.0, cause);
+        }
+        Ok(())
+    }
+
+    /// The decision that an order or a question comes from: of the same event, about the same payload.
+    fn intent(&mut self, record: &Record, steps: u32) -> Result<(), Error> {
+        let Some(cause) = record.cause else { return Ok(()) };
+        let event = self.history.reader.record(cause)?;
+        if let Some(event) = event.filter(|event| &*event.kind == "answered") {
+            return self.follow(&event, steps);
+        }
+        let wanted = value(record);
+        let verdict = if &*record.kind == "ask" { "ask" } else { "allow" };
+        let between =
+            self.history.of_session(&record.session, cause.0, record.number.0, &["decided"])?;
+        let is_it = |decided: &&Record| {
+            let body = value(decided);
+            keyword(&body, "verdict") == verdict
+                && body.get("payload") == wanted.get("payload")
+                && body.get("target") == wanted.get("target")
+        };
+        if let Some(decided) = between.iter().rev().find(is_it) {
+            self.decisions.insert(decided.number.0, decided.clone());
+        }
+        Ok(())
+    }
+
+    /// The order or the question whose outcome a record is.
+    fn origin(&self, record: &Record) -> Result<Option<Record>, Error> {
+        let is_intent = |it: &Record| matches!(&*it.kind, "act" | "ask");
+        let effect = value(record).get("effect").and_then(Value::as_i64);
+        let is_it = |it: &Record| {
+            is_intent(it) && value(it).get("effect").and_then(Value::as_i64) == effect
+        };
+        if let Some(cause) = record.cause
+            && let Some(cause) = self.history.reader.record(cause)?.filter(|cause| is_it(cause))
+        {
+            return Ok(Some(cause));
+        }
+        let intents =
+            self.history.of_session(&record.session, 0, record.number.0, &["act", "ask"])?;
+        Ok(intents.into_iter().rev().find(is_it))
+    }
+
+    /// The question that was answered, and what the answer led to.
+    fn answered(&mut self, record: &Record, steps: u32) -> Result<(), Error> {
+        self.answers.insert(record.number.0, record.clone());
+        self.children(record, record.number)?;
+        match self.origin(record)? {
+            Some(question) => self.follow(&question, steps),
+            None => Ok(()),
+        }
+    }
+
+    /// Decisions that an event led to directly; how many.
+    fn children(&mut self, record: &Record, event: Number) -> Result<usize, Error> {
+        let after = self.history.next_of_session(&record.session, event.0, MAX_TURN)?;
+        let own = after.into_iter().take_while(|it| it.cause.is_some_and(|cause| cause >= event));
+        let decided = own.filter(|it| &*it.kind == "decided" && it.cause == Some(event));
+        let found: Vec<Record> = decided.collect();
+        let count = found.len();
+        self.decisions.extend(found.into_iter().map(|it| (it.number.0, it)));
+        Ok(count)
+    }
+
+    /// Everything that followed from a signal, to the end of its turn.
+    fn turn(&mut self, record: &Record) -> Result<(), Error> {
+        let mut family = BTreeSet::from([record.number]);
+        for it in self.history.next_of_session(&record.session, record.number.0, MAX_TURN)? {
+            if !it.cause.is_some_and(|cause| family.contains(&cause)) {
+                continue;
+            }
+            family.insert(it.number);
+            match &*it.kind {
+                "decided" => drop(self.decisions.insert(it.number.0, it)),
+                "answered" => drop(self.answers.insert(it.number.0, it)),
+                "finish" => break,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl History {
+    /// Records of the same session between two numbers, both excluded, of some kinds.
+    fn of_session(
+        &self,
+        session: &str,
+        after: u64,
+        before: u64,
+        kinds: &[&str],
+    ) -> Result<Vec<Record>, Error> {
+        let filter = Filter {
+            session: Some(session.into()),
+            to: Some(Number(before.saturating_sub(1))),
+            kinds: kinds.iter().map(|kind| (*kind).into()).collect(),
+        };
+        let (mut all, mut after) = (Vec::new(), after);
+        loop {
+            let page = self.reader.records(Number(after), &filter, PAGE)?;
+            let Some(last) = page.last() else { return Ok(all) };
+            after = last.number.0;
+            all.extend(page);
+        }
+    }
+
+    /// What was asked: the body of the question of this number in a session, and the session's owner.
+    ///
+    /// # Errors
+    /// [`Error::UnknownSession`]; else what the store said.
+    pub fn question(&self, session: &str, effect: u64) -> Result<Option<AskedQuestion>, Error> {
+        let Some(row) = self.reader.session(session)? else {
+            return Err(Error::UnknownSession { name: session.into() });
+        };
+        let asked = self.of_session(session, 0, u64::MAX, &["ask"])?;
+        let bodies = asked.iter().rev().map(|record| (value(record), record.at));
+        let effect = i64::try_from(effect).ok();
+        let mut named =
+            bodies.filter(|(body, _)| body.get("effect").and_then(Value::as_i64) == effect);
+        Ok(named.next().map(|(body, at)| AskedQuestion { body, owner: row.owner, at }))
+    }
+
+    /// The next records of the same session.
+    fn next_of_session(
+        &self,
+        session: &str,
+        after: u64,
+        most: usize,
+    ) -> Result<Vec<Record>, Error> {
+        let filter = Filter { session: Some(session.into()), ..Filter::default() };
+        Ok(self.reader.records(Number(after), &filter, most)?)
+    }
+
+    /// The text of the policies of a hash: what is built in, or what was recorded when it was installed.
+    ///
+    /// # Errors
+    /// What the store said.
+    pub fn policy_text(&self, hash: &str) -> Result<Option<String>, Error> {
+        if PolicyHash::of(DEFAULT_POLICY).to_string() == hash {
+            return Ok(Some(DEFAULT_POLICY.to_owned()));
+        }
+        let filter =
+            Filter { session: Some(Box::default()), to: None, kinds: vec!["policy".into()] };
+        let mut after = Number(0);
+        loop {
+            let page = self.reader.records(after, &filter, PAGE)?;
+            let Some(last) = page.last() else { return Ok(None) };
+            after = last.number;
+            for body in page.iter().map(value) {
+                if body.get("hash").and_then(Value::as_str) == Some(hash) {
+                    return Ok(body.get("text").and_then(Value::as_str).map(str::to_owned));
+                }
+            }
+        }
+    }
+}
+
+/// Sets of policies by their hashes, read as they are needed.
+struct Sets<'h> {
+    history: &'h History,
+    known: HashMap<String, Option<Arc<Policies>>>,
+}
+
+impl Sets<'_> {
+    fn decided(&mut self, record: &Record) -> Result<Decided, Error> {
+        let body = self.history.whole(record, value(record))?;
+        let hash = self.hash_at(record)?;
+        let set = self.set(&hash)?;
+        let named = body.get("policies").and_then(Value::elements).unwrap_or_default();
+        let cited = named.iter().filter_map(Value::as_str).map(|id| {
+            let all = set.iter().flat_map(|set| set.policies());
+            let policy = all.clone().find(|policy| &*policy.id == id).cloned();
+            Cited { id: id.into(), policy }
+        });
+        let policies = cited.collect();
+        Ok(Decided { record: record.number.0, at: record.at, body, hash, policies })
+    }
+
+    /// The hash of the policies that a session had when it decided.
+    fn hash_at(&self, record: &Record) -> Result<String, Error> {
+        let (mut session, mut before) = (record.session.clone(), record.number.0);
+        for _ in 0..MAX_FORKS {
+            let kinds = ["began", "policy-installed"];
+            let events = self.history.of_session(&session, 0, before, &kinds)?;
+            let Some(last) = events.last() else { break };
+            let body = value(last);
+            if let Some(hash) = body.get("hash").and_then(Value::as_str) {
+                return Ok(hash.to_owned());
+            }
+            // A session that goes on from another one has its policies.
+            let Some(fork) = body.get("fork") else { break };
+            let from = fork.get("session").and_then(Value::as_str);
+            let point = fork.get("record").and_then(Value::as_i64);
+            let (Some(from), Some(point)) = (from, point) else { break };
+            session = from.into();
+            before = u64::try_from(point).unwrap_or_default().saturating_add(1);
+        }
+        Ok(PolicyHash::of(DEFAULT_POLICY).to_string())
+    }
+
+    fn set(&mut self, hash: &str) -> Result<Option<Arc<Policies>>, Error> {
+        if let Some(known) = self.known.get(hash) {
+            return Ok(known.clone());
+        }
+        let text = self.history.policy_text(hash)?;
+        let set = text.and_then(|text| load_recorded(&text).ok()).map(Arc::new);
+        self.known.insert(hash.to_owned(), set.clone());
+        Ok(set)
+    }
+}
+
+/// The body of a record; nothing of what was forgotten.
+fn value(record: &Record) -> Value {
+    record.body.text().map_or(Value::Nil, body::value)
+}
+
+fn keyword<'v>(value: &'v Value, key: &str) -> &'v str {
+    value.get(key).and_then(Value::as_keyword).unwrap_or_default()
+}
