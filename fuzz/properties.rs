@@ -5,14 +5,16 @@
 
 use bridle_sexp::{Category, Comments, Dialect, Node, Place, Progress, Reader, Value};
 use bridle_wire::frame::{
-    Decoded, Decoder, DecoderOptions, Encoder, FrameError, MAX_FRAME, Unit, UnknownUnit,
+    DecodeStep, DecoderOptions, FrameDecoder, FrameEncoder, FrameError, LengthUnit, MAX_FRAME,
+    UnknownUnitPolicy,
 };
-use bridle_wire::oacp::{self, Message};
+use bridle_wire::oacp::{self, OacpMessage};
 use bridle_wire::openharness::socket::ShellFrame;
 use bridle_wire::openharness::{
-    self, Echo, Event, Limits, Received, Refusal, Refused, ResponseMessage, Shape as _,
+    self, JsonShape as _, MessageLimits, OpenHarnessEvent, ReceivedRequest, RefusedMessage,
+    RequestEcho, RequestRefusal, ResponseMessage,
 };
-use bridle_wire::seal::{Key, KeyId, Keyring, Signer, Verifier};
+use bridle_wire::seal::{FrameSigner, FrameVerifier, KeyId, SigningKey, SigningKeyring};
 
 /// Reading ends in a tree whose spans nest, in "incomplete", or in an error inside the text. What
 /// follows a form does not change it, and no beginning of a form is an error.
@@ -186,8 +188,8 @@ struct Mode {
 impl Mode {
     fn from_byte(byte: u8) -> Self {
         let unit = match byte >> 1 & 3 {
-            1 => Some(Unit::Bytes),
-            2 => Some(Unit::Chars),
+            1 => Some(LengthUnit::Bytes),
+            2 => Some(LengthUnit::Chars),
             _ => None,
         };
         let max_frame = if byte & 8 == 0 { MAX_FRAME } else { SMALL_FRAME };
@@ -195,17 +197,17 @@ impl Mode {
         Self { signed: byte & 1 != 0, options }
     }
 
-    fn decoder(&self) -> Decoder {
+    fn decoder(&self) -> FrameDecoder {
         if self.signed {
-            Decoder::signed(self.options, Verifier::v1(Keyring::of(key())))
+            FrameDecoder::signed(self.options, FrameVerifier::v1(SigningKeyring::of(key())))
         } else {
-            Decoder::new(self.options)
+            FrameDecoder::new(self.options)
         }
     }
 }
 
-fn key() -> Key {
-    Key::from_bytes(KeyId::new("fuzz"), SECRET)
+fn key() -> SigningKey {
+    SigningKey::from_bytes(KeyId::new("fuzz"), SECRET)
 }
 
 /// Everything a caller of the decoder gets to see.
@@ -214,7 +216,7 @@ struct Outcome {
     events: Vec<Result<String, FrameError>>,
     /// `None` when the stream may go on.
     end: Option<FrameError>,
-    unit: Option<Unit>,
+    unit: Option<LengthUnit>,
 }
 
 impl Outcome {
@@ -230,18 +232,18 @@ fn outcome(mode: &Mode, stream: &[u8], next: &mut dyn FnMut() -> usize) -> Outco
         loop {
             match decoder.decode(&buffer) {
                 Err(lost) => break 'stream Some(lost.error),
-                Ok(Decoded::Need { skip, more }) => {
+                Ok(DecodeStep::Need { skip, more }) => {
                     assert!(more > 0, "needs nothing, delivers nothing");
                     buffer.drain(..skip);
                     break;
                 }
-                Ok(Decoded::Frame { payload, consumed }) => {
+                Ok(DecodeStep::Frame { payload, consumed }) => {
                     assert!(payload.end <= consumed && consumed > 0);
                     let text = std::str::from_utf8(&buffer[payload]).expect("a payload is UTF-8");
                     events.push(Ok(text.to_owned()));
                     buffer.drain(..consumed);
                 }
-                Ok(Decoded::Refused { consumed, error }) => {
+                Ok(DecodeStep::Refused { consumed, error }) => {
                     events.push(Err(error));
                     buffer.drain(..consumed);
                 }
@@ -260,12 +262,12 @@ fn outcome(mode: &Mode, stream: &[u8], next: &mut dyn FnMut() -> usize) -> Outco
 /// A payload that was delivered arrives unchanged at a peer of either unit; one whose unit is not
 /// known gets it with nothing but blanks behind.
 fn sent_on(payload: &str) {
-    for unit in [Unit::Bytes, Unit::Chars] {
+    for unit in [LengthUnit::Bytes, LengthUnit::Chars] {
         let reader = Mode {
             signed: false,
             options: DecoderOptions { unit: Some(unit), ..DecoderOptions::default() },
         };
-        let mut encoder = Encoder::new(UnknownUnit::Pad);
+        let mut encoder = FrameEncoder::new(UnknownUnitPolicy::Pad);
         let mut padded = Vec::new();
         encoder.encode(payload, &mut padded).expect("what came in one frame goes in one frame");
         let got = outcome(&reader, &padded, &mut || padded.len());
@@ -284,8 +286,8 @@ fn sent_on(payload: &str) {
 
 /// A signed payload arrives; with one bit changed anywhere, nothing else arrives in its place.
 fn sealed(payload: &str, position: usize) {
-    let mut encoder = Encoder::new(UnknownUnit::Bytes);
-    encoder.set_signer(Signer::v1(key()));
+    let mut encoder = FrameEncoder::new(UnknownUnitPolicy::Bytes);
+    encoder.set_signer(FrameSigner::v1(key()));
     let mut frame = Vec::new();
     if encoder.encode(payload, &mut frame).is_err() {
         return; // empty
@@ -323,7 +325,7 @@ pub(crate) fn message_decode(data: &[u8]) {
     }
 }
 
-fn reread_message(text: &str) -> Message {
+fn reread_message(text: &str) -> OacpMessage {
     match oacp::read(text, &Reader::new()) {
         Ok(message) => message,
         Err(_) => panic!("our own message is refused: {text}"),
@@ -334,8 +336,9 @@ fn reread_message(text: &str) -> Message {
 /// message that repeats the ids. What is accepted survives being written, and being read less
 /// strictly. Both stages find the same ids.
 pub(crate) fn openharness_read(data: &[u8]) {
-    let limits = |mode| Limits { mode, ..Limits::default() };
-    let (strict, lenient) = (limits(openharness::Mode::Strict), limits(openharness::Mode::Lenient));
+    let limits = |mode| MessageLimits { mode, ..MessageLimits::default() };
+    let (strict, lenient) =
+        (limits(openharness::ReadMode::Strict), limits(openharness::ReadMode::Lenient));
     let strictly = request_read(data, &strict);
     let leniently = request_read(data, &lenient);
     if let Some(received) = strictly {
@@ -351,8 +354,8 @@ pub(crate) fn openharness_read(data: &[u8]) {
             }
         }
         for name in ["open", "progress", "directive.start", "directive.delta", "usage", "final"] {
-            if let Ok(Some(event)) = Event::read(name, data, limits) {
-                let again = Event::read(name, event.data().as_bytes(), limits);
+            if let Ok(Some(event)) = OpenHarnessEvent::read(name, data, limits) {
+                let again = OpenHarnessEvent::read(name, event.data().as_bytes(), limits);
                 assert_eq!(again.expect("our own event reads"), Some(event.clone()));
                 assert_eq!(event.to_sse().lines().count(), 4, "data is one line");
             }
@@ -360,10 +363,10 @@ pub(crate) fn openharness_read(data: &[u8]) {
     }
 }
 
-fn request_read(data: &[u8], limits: &Limits) -> Option<Received> {
+fn request_read(data: &[u8], limits: &MessageLimits) -> Option<ReceivedRequest> {
     match openharness::receive(data, limits) {
         Ok(received) => {
-            assert_eq!(Echo::salvage(data), received.echo);
+            assert_eq!(RequestEcho::salvage(data), received.echo);
             let written = received.message.to_text();
             let again = openharness::receive(written.as_bytes(), limits);
             let again = again.unwrap_or_else(|error| panic!("our own request: {error}: {written}"));
@@ -378,9 +381,9 @@ fn request_read(data: &[u8], limits: &Limits) -> Option<Received> {
     }
 }
 
-fn refusal_answered(data: &[u8], refused: &Refused) {
-    assert_eq!(Echo::salvage(data), refused.echo, "{refused}");
-    if let Refusal::Broken(broken) = &refused.refusal {
+fn refusal_answered(data: &[u8], refused: &RefusedMessage) {
+    assert_eq!(RequestEcho::salvage(data), refused.echo, "{refused}");
+    if let RequestRefusal::Broken(broken) = &refused.refusal {
         assert!(broken.offset <= data.len(), "{broken}");
     }
     let answer = refused.response();
@@ -391,7 +394,7 @@ fn refusal_answered(data: &[u8], refused: &Refused) {
 }
 
 fn response_written(response: &ResponseMessage) {
-    let strict = Limits { mode: openharness::Mode::Strict, ..Limits::default() };
+    let strict = MessageLimits { mode: openharness::ReadMode::Strict, ..MessageLimits::default() };
     let text = response.to_text();
     match openharness::read_response(text.as_bytes(), &strict) {
         Ok(again) => assert_eq!(&again, response, "{text}"),

@@ -4,7 +4,7 @@
 
 use anyhow::Result;
 
-use crate::console::{Console, Run, root};
+use crate::console::{ProgramRun, VerbConsole, root};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask bench [reader|org|health|loop|store|guard|attach|memex|http|idle|hostile|counts|all|soak]
@@ -35,17 +35,23 @@ Measures bridle beside its rivals in one run and prints tables with ratios, targ
   --native    compile the measuring program, rivals included, for this processor alone";
 
 /// Builds both workspaces, then runs the measurements.
-pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
+pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     let (native, rest): (Vec<_>, Vec<_>) =
         arguments.iter().partition(|argument| *argument == "--native");
     let needs_daemon = !rest.iter().any(|argument| {
         matches!(argument.as_str(), "reader" | "org" | "counts" | "store" | "guard")
     });
     if needs_daemon {
-        Run::cargo(["build", "--profile", "dist", "--package", "bridle"]).run(console)?;
+        ProgramRun::cargo(["build", "--profile", "dist", "--package", "bridle"]).run(console)?;
     }
-    let mut measure =
-        Run::cargo(["run", "--quiet", "--release", "--manifest-path", "bench/Cargo.toml", "--"]);
+    let mut measure = ProgramRun::cargo([
+        "run",
+        "--quiet",
+        "--release",
+        "--manifest-path",
+        "bench/Cargo.toml",
+        "--",
+    ]);
     if !native.is_empty() {
         // Its own folder, so that switching back and forth does not compile everything again.
         measure = measure

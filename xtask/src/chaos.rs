@@ -37,10 +37,10 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::clients;
-use crate::console::Console;
-use daemon::{Home, own_address};
-use plan::Plan;
-use schedule::Story;
+use crate::console::VerbConsole;
+use daemon::{ScheduleFolder, own_address};
+use plan::ChaosSchedule;
+use schedule::ScheduleReport;
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask chaos [--schedules N] [--seed N] [--point NAME] [--jobs N] [--keep DIR] [--clients]
@@ -68,7 +68,7 @@ const PROGRESS_LINES: u64 = 20;
 const TURNS: u64 = 8;
 
 /// What was asked for.
-struct Options {
+struct ChaosOptions {
     schedules: u64,
     seed: u64,
     point: Option<String>,
@@ -77,7 +77,7 @@ struct Options {
     clients: bool,
 }
 
-pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
+pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     let options = parse(arguments)?;
     let points = chosen_points(options.point.as_deref())?;
     let folder = options.keep.clone().unwrap_or_else(|| {
@@ -110,10 +110,16 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
     Ok(())
 }
 
-fn parse(arguments: &[String]) -> Result<Options> {
+fn parse(arguments: &[String]) -> Result<ChaosOptions> {
     let jobs = std::thread::available_parallelism().map_or(2, usize::from) * 2;
-    let mut options =
-        Options { schedules: SCHEDULES, seed: 1, point: None, jobs, keep: None, clients: false };
+    let mut options = ChaosOptions {
+        schedules: SCHEDULES,
+        seed: 1,
+        point: None,
+        jobs,
+        keep: None,
+        clients: false,
+    };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut value =
@@ -143,17 +149,17 @@ fn chosen_points(only: Option<&str>) -> Result<Vec<String>> {
 
 /// What all schedules have to tell together.
 #[derive(Default)]
-struct Sum {
+struct ChaosSummary {
     schedules: u64,
     points: BTreeMap<String, u64>,
     kills: u64,
     power_losses: u64,
     forgotten: u64,
-    audit: audit::Audit,
+    audit: audit::RecordAudit,
 }
 
-impl Sum {
-    fn add(&mut self, story: Story) {
+impl ChaosSummary {
+    fn add(&mut self, story: ScheduleReport) {
         self.schedules += 1;
         for point in story.points {
             *self.points.entry(point).or_default() += 1;
@@ -193,15 +199,15 @@ impl Sum {
 }
 
 fn play_all(
-    options: &Options,
+    options: &ChaosOptions,
     points: &[String],
     binary: &Path,
     folder: &Path,
-    console: &Console,
-) -> Result<Sum> {
+    console: &VerbConsole,
+) -> Result<ChaosSummary> {
     let next = AtomicU64::new(0);
     let failed = AtomicBool::new(false);
-    let sum = Mutex::new(Sum::default());
+    let sum = Mutex::new(ChaosSummary::default());
     let findings = Mutex::new(Vec::new());
     let work = || {
         while !failed.load(Ordering::Relaxed) {
@@ -209,9 +215,9 @@ fn play_all(
             if index >= options.schedules {
                 return;
             }
-            let plan = Plan::new(options.seed + index, points);
+            let plan = ChaosSchedule::new(options.seed + index, points);
             let plan = if options.clients { plan.with_clients() } else { plan };
-            let home = Home {
+            let home = ScheduleFolder {
                 binary: binary.to_owned(),
                 folder: folder.join(format!("seed-{}", plan.seed)),
                 address: own_address(std::process::id(), index),
@@ -252,7 +258,7 @@ fn play_all(
     Ok(sum)
 }
 
-fn report(plan: &Plan, home: &Home, error: &anyhow::Error) -> String {
+fn report(plan: &ChaosSchedule, home: &ScheduleFolder, error: &anyhow::Error) -> String {
     let clients =
         if plan.shells.iter().any(|shell| shell.language.is_some()) { " --clients" } else { "" };
     format!(

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::console::{Console, Run, root};
+use crate::console::{ProgramRun, VerbConsole, root};
 use crate::{chaos, clients, layers, memory, peers, schemathesis, setup, siege, tidy, vectors};
 
 pub(crate) const HELP: &str = "\
@@ -23,27 +23,27 @@ never a skip. Logs are in target/ci. Steps:
 const SHOWN_LINES: usize = 120;
 
 /// One step: its name, and what to do.
-struct Step {
+struct CiStep {
     name: &'static str,
-    work: Work,
+    work: StepWork,
 }
 
-enum Work {
+enum StepWork {
     /// Programs, one after the other; fails when one does.
-    Programs(Vec<Run>),
+    Programs(Vec<ProgramRun>),
     /// Another verb of ours with its arguments.
-    Verb(fn(&[String], &Console) -> Result<()>, &'static [&'static str]),
+    Verb(fn(&[String], &VerbConsole) -> Result<()>, &'static [&'static str]),
 }
 
-impl Step {
+impl CiStep {
     /// What to type to run this step alone, its output on the terminal.
     fn rerun(&self) -> String {
         match &self.work {
-            Work::Programs(runs) => {
+            StepWork::Programs(runs) => {
                 let lines: Vec<String> = runs.iter().map(ToString::to_string).collect();
                 lines.join(" && ")
             }
-            Work::Verb(_, arguments) => {
+            StepWork::Verb(_, arguments) => {
                 let words: Vec<&str> = ["cargo xtask", self.name]
                     .into_iter()
                     .chain(arguments.iter().copied())
@@ -57,17 +57,17 @@ impl Step {
 /// The workspaces of their own: never built by a newcomer, and still kept alive.
 const APART: &[&str] = &["fuzz/Cargo.toml", "bench/Cargo.toml", "schema-diff/Cargo.toml"];
 
-fn steps() -> Vec<Step> {
-    let programs = |name, runs| Step { name, work: Work::Programs(runs) };
-    let verb = |name, run, arguments| Step { name, work: Work::Verb(run, arguments) };
-    let fmt = Run::cargo(["fmt", "--all", "--check"]);
+fn steps() -> Vec<CiStep> {
+    let programs = |name, runs| CiStep { name, work: StepWork::Programs(runs) };
+    let verb = |name, run, arguments| CiStep { name, work: StepWork::Verb(run, arguments) };
+    let fmt = ProgramRun::cargo(["fmt", "--all", "--check"]);
     let fmt_apart =
-        APART.iter().map(|path| Run::cargo(["fmt", "--check", "--manifest-path", path]));
+        APART.iter().map(|path| ProgramRun::cargo(["fmt", "--check", "--manifest-path", path]));
     let clippy = ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
     let clippy_faults = faults(&["clippy", "--all-targets"]).args(["--", "-D", "warnings"]);
     let apart = APART.iter().map(|path| {
         let clippy = ["clippy", "--locked", "--all-targets", "--manifest-path", path];
-        Run::cargo(clippy).args(["--", "-D", "warnings"])
+        ProgramRun::cargo(clippy).args(["--", "-D", "warnings"])
     });
     let doc = ["doc", "--locked", "--workspace", "--no-deps", "--document-private-items"];
     vec![
@@ -75,11 +75,14 @@ fn steps() -> Vec<Step> {
         programs("fmt", std::iter::once(fmt).chain(fmt_apart).collect()),
         verb("layers", layers::run, &[]),
         verb("tidy", tidy::run, &[]),
-        programs("deny", vec![Run::cargo(["deny", "check", "licenses", "bans", "sources"])]),
-        programs("clippy", vec![Run::cargo(clippy), clippy_faults]),
-        programs("build", vec![Run::cargo(["build", "--locked", "--workspace"])]),
-        programs("test", vec![Run::cargo(["test", "--locked", "--workspace"]), faults(&["test"])]),
-        programs("doc", vec![Run::cargo(doc).env("RUSTDOCFLAGS", "-D warnings")]),
+        programs("deny", vec![ProgramRun::cargo(["deny", "check", "licenses", "bans", "sources"])]),
+        programs("clippy", vec![ProgramRun::cargo(clippy), clippy_faults]),
+        programs("build", vec![ProgramRun::cargo(["build", "--locked", "--workspace"])]),
+        programs(
+            "test",
+            vec![ProgramRun::cargo(["test", "--locked", "--workspace"]), faults(&["test"])],
+        ),
+        programs("doc", vec![ProgramRun::cargo(doc).env("RUSTDOCFLAGS", "-D warnings")]),
         verb("vectors", vectors::run, &[]),
         verb("peers", peers::run, &["--check"]),
         verb("clients", clients::run, &[]),
@@ -93,14 +96,14 @@ fn steps() -> Vec<Step> {
 }
 
 /// A command of cargo over the rooms that have tests of their own in a build that may be killed.
-fn faults(command: &[&'static str]) -> Run {
+fn faults(command: &[&'static str]) -> ProgramRun {
     let rooms = ["--package", "bridle-store", "--package", "bridle-host"];
     let features = ["--features", "bridle-store/faults,bridle-host/faults"];
-    Run::cargo(command.iter().copied()).args(["--locked"]).args(rooms).args(features)
+    ProgramRun::cargo(command.iter().copied()).args(["--locked"]).args(rooms).args(features)
 }
 
-pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
-    let steps: Vec<Step> = steps()
+pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
+    let steps: Vec<CiStep> = steps()
         .into_iter()
         .filter(|step| arguments.is_empty() || arguments.iter().any(|name| name == step.name))
         .collect();
@@ -133,12 +136,12 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
     Ok(())
 }
 
-fn perform(step: &Step, log: &Path) -> Result<()> {
+fn perform(step: &CiStep, log: &Path) -> Result<()> {
     let file = File::create(log).with_context(|| format!("cannot write `{}`", log.display()))?;
-    let console = Console::log(file);
+    let console = VerbConsole::log(file);
     match &step.work {
-        Work::Programs(runs) => runs.iter().try_for_each(|run| run.run(&console)),
-        Work::Verb(verb, arguments) => {
+        StepWork::Programs(runs) => runs.iter().try_for_each(|run| run.run(&console)),
+        StepWork::Verb(verb, arguments) => {
             let arguments: Vec<String> =
                 arguments.iter().map(|&argument| argument.into()).collect();
             verb(&arguments, &console)
@@ -146,7 +149,7 @@ fn perform(step: &Step, log: &Path) -> Result<()> {
     }
 }
 
-fn show_failure(step: &Step, log: &str, error: &anyhow::Error, console: &Console) {
+fn show_failure(step: &CiStep, log: &str, error: &anyhow::Error, console: &VerbConsole) {
     let lines: Vec<&str> = log.lines().collect();
     let hidden = lines.len().saturating_sub(SHOWN_LINES);
     if hidden > 0 {
@@ -199,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_step_says_how_to_run_it_again() {
-        let again: Vec<String> = steps().iter().map(super::Step::rerun).collect();
+        let again: Vec<String> = steps().iter().map(super::CiStep::rerun).collect();
         assert!(again.contains(&"cargo xtask peers --check".into()), "{again:?}");
         assert!(again[1].starts_with("cargo fmt --all --check && "), "{again:?}");
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::chaos;
-use crate::console::{Console, Run, root};
+use crate::console::{ProgramRun, VerbConsole, root};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask clients [python|typescript]
@@ -33,7 +33,7 @@ const PATIENCE: &str = "60";
 /// Fewer tests than this and something was lost, not tidied up.
 const AT_LEAST: usize = 20;
 
-pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
+pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     let known: [(&str, Tester); 2] = [("python", python), ("typescript", typescript)];
     let chosen: Vec<_> = match arguments {
         [] => known.into(),
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
     if chosen.is_empty() {
         bail!("unexpected arguments `{}`\n\n{HELP}", arguments.join(" "));
     }
-    Run::cargo(["build", "--locked", "--package", "bridle"]).run(console)?;
+    ProgramRun::cargo(["build", "--locked", "--package", "bridle"]).run(console)?;
     let mut counts = Vec::new();
     for (name, test) in chosen {
         let count = test(&daemon(), console).with_context(|| format!("the {name} client"))?;
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
 }
 
 /// Tests a client against the daemon at this path; how many tests passed.
-type Tester = fn(&Path, &Console) -> Result<usize>;
+type Tester = fn(&Path, &VerbConsole) -> Result<usize>;
 
 /// The daemon that cargo has built.
 pub(crate) fn daemon() -> PathBuf {
@@ -66,14 +66,14 @@ pub(crate) fn daemon() -> PathBuf {
     root().join(target).join("debug/bridle")
 }
 
-fn python(daemon: &Path, console: &Console) -> Result<usize> {
+fn python(daemon: &Path, console: &VerbConsole) -> Result<usize> {
     let folders =
         ["src", "tests", "examples", "conform"].map(|folder| format!("{PYTHON}/{folder}"));
     let config = format!("{PYTHON}/pyproject.toml");
-    let types = Run::new("mypy").args(["--strict", "--config-file", &config]).args(folders);
+    let types = ProgramRun::new("mypy").args(["--strict", "--config-file", &config]).args(folders);
     types.env("MYPYPATH", format!("{PYTHON}/src")).run(console)?;
     let unittest = |pattern: &str| {
-        Run::new("python3")
+        ProgramRun::new("python3")
             .args(["-m", "unittest", "discover", "-s", PYTHON, "-t", PYTHON, "-p", pattern])
             .env("PYTHONPATH", format!("{PYTHON}/src"))
             .env("PYTHONDONTWRITEBYTECODE", "1")
@@ -87,12 +87,16 @@ fn python(daemon: &Path, console: &Console) -> Result<usize> {
 }
 
 /// Has a kit look at a client; it must do all that it must, and all that it should.
-fn conforms(daemon: &Path, kit: &str, client: &[&str], console: &Console) -> Result<()> {
+fn conforms(daemon: &Path, kit: &str, client: &[&str], console: &VerbConsole) -> Result<()> {
     let options = ["conform", kit, "--fail-on", "should", "--timeout", PATIENCE, "--"];
-    Run::new(daemon).args(options).args(client).env("PYTHONDONTWRITEBYTECODE", "1").run(console)
+    ProgramRun::new(daemon)
+        .args(options)
+        .args(client)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .run(console)
 }
 
-fn typescript(daemon: &Path, console: &Console) -> Result<usize> {
+fn typescript(daemon: &Path, console: &VerbConsole) -> Result<usize> {
     compile(console)?;
     for (kit, file) in KITS {
         let client = format!("{TYPESCRIPT}/dist/conform/{file}.js");
@@ -101,7 +105,7 @@ fn typescript(daemon: &Path, console: &Console) -> Result<usize> {
     let mut count = 0;
     for folder in ["tests", "e2e"] {
         let files = tests_in(&root().join(TYPESCRIPT).join("dist").join(folder))?;
-        let tests = Run::new("node").args(["--test"]).args(files).env("BRIDLE_BIN", daemon);
+        let tests = ProgramRun::new("node").args(["--test"]).args(files).env("BRIDLE_BIN", daemon);
         count += counted(&tests, console)?;
     }
     Ok(count)
@@ -119,20 +123,23 @@ fn tests_in(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Compiles the TypeScript client, with everything that is checked by that.
-pub(crate) fn compile(console: &Console) -> Result<()> {
+pub(crate) fn compile(console: &VerbConsole) -> Result<()> {
     let modules = root().join(TYPESCRIPT).join("node_modules/typescript");
     if !modules.exists() {
         let quiet = ["--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts"];
-        Run::new("npm").args(["install", "--prefix", TYPESCRIPT]).args(quiet).run(console)?;
+        ProgramRun::new("npm")
+            .args(["install", "--prefix", TYPESCRIPT])
+            .args(quiet)
+            .run(console)?;
     }
     // What was compiled of files that are gone would still be run.
     drop(fs::remove_dir_all(root().join(TYPESCRIPT).join("dist")));
     let compiler = format!("{TYPESCRIPT}/node_modules/typescript/bin/tsc");
-    Run::new("node").args([&compiler, "--project", TYPESCRIPT]).run(console)
+    ProgramRun::new("node").args([&compiler, "--project", TYPESCRIPT]).run(console)
 }
 
 /// Runs tests to their end, and reads how many there were out of what their runner says last.
-fn counted(tests: &Run, console: &Console) -> Result<usize> {
+fn counted(tests: &ProgramRun, console: &VerbConsole) -> Result<usize> {
     let output = tests.output()?;
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8_lossy(&text);

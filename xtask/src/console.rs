@@ -1,4 +1,4 @@
-//! Where a verb writes, and how it starts other programs. Every verb gets a [`Console`]: the terminal
+//! Where a verb writes, and how it starts other programs. Every verb gets a [`VerbConsole`]: the terminal
 //! when a person calls the verb, a log file when `ci` does, so that `ci` shows one line per step. The
 //! only file of xtask that prints.
 #![allow(
@@ -22,12 +22,12 @@ pub(crate) fn root() -> &'static Path {
 }
 
 /// The place where a verb and the programs it starts write.
-pub(crate) struct Console {
+pub(crate) struct VerbConsole {
     /// `None` is the terminal.
     log: Option<File>,
 }
 
-impl Console {
+impl VerbConsole {
     /// Writes to the terminal; started programs inherit it.
     pub(crate) fn terminal() -> Self {
         Self { log: None }
@@ -67,13 +67,13 @@ impl Console {
 }
 
 /// A program to start in the root of the repository, without stdin.
-pub(crate) struct Run {
+pub(crate) struct ProgramRun {
     program: OsString,
     arguments: Vec<OsString>,
     environment: Vec<(OsString, Option<OsString>)>,
 }
 
-impl Run {
+impl ProgramRun {
     pub(crate) fn new(program: impl AsRef<OsStr>) -> Self {
         Self { program: program.as_ref().into(), arguments: Vec::new(), environment: Vec::new() }
     }
@@ -100,7 +100,7 @@ impl Run {
     }
 
     /// Runs to the end, output to the console; fails when the program does.
-    pub(crate) fn run(&self, console: &Console) -> Result<()> {
+    pub(crate) fn run(&self, console: &VerbConsole) -> Result<()> {
         let status = self
             .command()
             .stdout(console.stdio()?)
@@ -142,7 +142,7 @@ impl Run {
 }
 
 /// As a person would type it.
-impl Display for Run {
+impl Display for ProgramRun {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (name, value) in &self.environment {
             if let Some(value) = value {
@@ -176,7 +176,7 @@ pub(crate) fn has_program(program: &str) -> bool {
 
 /// Every file of the repository that is tracked, or new and not ignored; relative to the root.
 pub(crate) fn files() -> Result<Vec<PathBuf>> {
-    let list = Run::new("git")
+    let list = ProgramRun::new("git")
         // In a container the clone may belong to another user.
         .args(["-c", "safe.directory=*"])
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])

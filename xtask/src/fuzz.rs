@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-use crate::console::{Console, Run, files, has_program, root};
+use crate::console::{ProgramRun, VerbConsole, files, has_program, root};
 use crate::{setup, tidy};
 
 pub(crate) const HELP: &str = "\
@@ -42,7 +42,7 @@ const FRAMES: &str = "frame_decode";
 /// Longest input tried: room for any structure, and still thousands of runs a second.
 const MAX_INPUT_BYTES: usize = 4 * 1024;
 
-pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
+pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     let (targets, seconds) = parse(arguments)?;
     prepare(console)?;
     let mut crashes = 0;
@@ -89,12 +89,12 @@ fn parse(arguments: &[String]) -> Result<(Vec<Target>, u64)> {
     Ok((targets, seconds))
 }
 
-fn prepare(console: &Console) -> Result<()> {
-    let toolchains = Run::new("rustup").args(["toolchain", "list"]).stdout()?;
+fn prepare(console: &VerbConsole) -> Result<()> {
+    let toolchains = ProgramRun::new("rustup").args(["toolchain", "list"]).stdout()?;
     if !toolchains.contains("nightly") {
         console.say("installing the nightly toolchain (the fuzzer needs its instrumentation)");
         let install = ["toolchain", "install", "nightly", "--profile", "minimal"];
-        Run::new("rustup").args(install).run(console)?;
+        ProgramRun::new("rustup").args(install).run(console)?;
     }
     if !has_program("cargo-fuzz") {
         setup::install_cargo_tool(&["cargo-fuzz"], "builds and runs the fuzz targets", console)?;
@@ -102,9 +102,9 @@ fn prepare(console: &Console) -> Result<()> {
     Ok(())
 }
 
-fn fuzz_command(target: &str, seconds: u64) -> Run {
+fn fuzz_command(target: &str, seconds: u64) -> ProgramRun {
     // The toolchain that runs us is pinned by environment variables; the fuzzer needs another one.
-    Run::new("rustup")
+    ProgramRun::new("rustup")
         .args(["run", "nightly", "cargo", "fuzz", "run", "--fuzz-dir", "fuzz", target, "--"])
         .args([format!("-max_total_time={seconds}"), format!("-max_len={MAX_INPUT_BYTES}")])
         .args(["-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1"])
@@ -188,7 +188,7 @@ fn artifacts(target: &str) -> Result<BTreeSet<PathBuf>> {
 }
 
 /// Prints a crash as the vector that will keep it from coming back.
-fn report(path: &Path, target: &str, folder: &str, console: &Console) -> Result<()> {
+fn report(path: &Path, target: &str, folder: &str, console: &VerbConsole) -> Result<()> {
     let mut bytes = fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
     if target == FRAMES {
         bytes.drain(..bytes.len().min(2));

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::console::{Console, Run};
+use crate::console::{ProgramRun, VerbConsole};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask layers
@@ -16,17 +16,17 @@ usage: cargo xtask layers
 Checks the dependencies of every workspace crate against the table in xtask/src/layers.rs.";
 
 /// What one crate may depend on.
-struct Rule {
+struct LayerRule {
     name: &'static str,
     /// Workspace crates it may use.
     rooms: &'static [&'static str],
     /// Workspace crates its tests may use besides.
     test_rooms: &'static [&'static str],
-    outside: Outside,
+    outside: OutsideRule,
 }
 
 /// What it may take from crates.io, directly or through others; tests excepted.
-enum Outside {
+enum OutsideRule {
     /// These and nothing else.
     Only(&'static [&'static str]),
     /// Anything but these.
@@ -59,50 +59,55 @@ const RUNTIMES: &[&str] = &[
 /// calculate with dates that a policy names; `time` is named by the lock file and never built.
 const CEDAR: &[&str] = &["chrono", "time"];
 
-const RULES: &[Rule] = &[
-    Rule { name: "bridle-sexp", rooms: &[], test_rooms: &[], outside: Outside::Only(&["memchr"]) },
-    Rule {
+const RULES: &[LayerRule] = &[
+    LayerRule {
+        name: "bridle-sexp",
+        rooms: &[],
+        test_rooms: &[],
+        outside: OutsideRule::Only(&["memchr"]),
+    },
+    LayerRule {
         name: "bridle-wire",
         rooms: &["bridle-sexp"],
         test_rooms: &[],
-        outside: Outside::Without(RUNTIMES),
+        outside: OutsideRule::Without(RUNTIMES),
     },
-    Rule {
+    LayerRule {
         name: "bridle-store",
         rooms: &["bridle-org", "bridle-sexp"],
         test_rooms: &[],
-        outside: Outside::Without(&["tokio", "tokio-util", "mio", "clap", "anyhow"]),
+        outside: OutsideRule::Without(&["tokio", "tokio-util", "mio", "clap", "anyhow"]),
     },
-    Rule {
+    LayerRule {
         name: "bridle-loop",
         rooms: &["bridle-org", "bridle-sexp"],
         test_rooms: &[],
-        outside: Outside::WithoutBut(RUNTIMES, CEDAR),
+        outside: OutsideRule::WithoutBut(RUNTIMES, CEDAR),
     },
-    Rule {
+    LayerRule {
         name: "bridle-org",
         rooms: &["bridle-sexp"],
         test_rooms: &[],
-        outside: Outside::Only(&["memchr"]),
+        outside: OutsideRule::Only(&["memchr"]),
     },
-    Rule {
+    LayerRule {
         name: "bridle-lisp",
         rooms: &["bridle-sexp"],
         test_rooms: &[],
-        outside: Outside::Without(RUNTIMES),
+        outside: OutsideRule::Without(RUNTIMES),
     },
-    Rule {
+    LayerRule {
         name: "bridle-host",
         rooms: &["bridle-loop", "bridle-sexp"],
         test_rooms: &[],
-        outside: Outside::Without(&["clap", "toml", "anyhow"]),
+        outside: OutsideRule::Without(&["clap", "toml", "anyhow"]),
     },
-    Rule {
+    LayerRule {
         // Reads the record while a daemon may write it; nothing in it waits.
         name: "bridle-history",
         rooms: &["bridle-host", "bridle-loop", "bridle-sexp", "bridle-store", "bridle-wire"],
         test_rooms: &[],
-        outside: Outside::Without(&[
+        outside: OutsideRule::Without(&[
             "tokio",
             "tokio-util",
             "mio",
@@ -112,7 +117,7 @@ const RULES: &[Rule] = &[
             "anyhow",
         ]),
     },
-    Rule {
+    LayerRule {
         name: "bridle-daemon",
         rooms: &[
             "bridle-history",
@@ -124,22 +129,22 @@ const RULES: &[Rule] = &[
             "bridle-wire",
         ],
         test_rooms: &[],
-        outside: Outside::Without(&["clap", "toml", "anyhow"]),
+        outside: OutsideRule::Without(&["clap", "toml", "anyhow"]),
     },
-    Rule {
+    LayerRule {
         name: "bridle-shell",
         rooms: &["bridle-sexp", "bridle-wire"],
         test_rooms: &[],
-        outside: Outside::Without(&["tokio", "tokio-util", "mio", "anyhow"]),
+        outside: OutsideRule::Without(&["tokio", "tokio-util", "mio", "anyhow"]),
     },
-    Rule {
+    LayerRule {
         name: "bridle-conform",
         // Of the shell: its address and its socket, nothing that reads or writes a message.
         rooms: &["bridle-sexp", "bridle-shell", "bridle-wire"],
         test_rooms: &[],
-        outside: Outside::Without(&["tokio", "tokio-util", "mio", "anyhow"]),
+        outside: OutsideRule::Without(&["tokio", "tokio-util", "mio", "anyhow"]),
     },
-    Rule {
+    LayerRule {
         name: "bridle",
         // The language of policies is the loop's; the file that a grant is written to is Org.
         rooms: &[
@@ -156,23 +161,23 @@ const RULES: &[Rule] = &[
             "bridle-wire",
         ],
         test_rooms: &[],
-        outside: Outside::Without(&[]),
+        outside: OutsideRule::Without(&[]),
     },
-    Rule {
+    LayerRule {
         name: "xtask",
         rooms: &["bridle-lisp", "bridle-org", "bridle-sexp", "bridle-wire"],
         test_rooms: &[],
-        outside: Outside::Without(&[]),
+        outside: OutsideRule::Without(&[]),
     },
 ];
 
-pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
+pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     if !arguments.is_empty() {
         bail!("unexpected arguments `{}`\n\n{HELP}", arguments.join(" "));
     }
-    let text = Run::cargo(["metadata", "--format-version", "1", "--locked"]).stdout()?;
+    let text = ProgramRun::cargo(["metadata", "--format-version", "1", "--locked"]).stdout()?;
     let metadata = serde_json::from_str(&text).context("cargo metadata is not JSON")?;
-    let graph = Graph::from_metadata(&metadata)?;
+    let graph = DependencyGraph::from_metadata(&metadata)?;
     let violations = check(&graph);
     if violations.is_empty() {
         console.say(format!("layers: {} crates, every edge allowed", graph.members.len()));
@@ -182,7 +187,7 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
 }
 
 /// Dependencies of the workspace, by package id.
-struct Graph {
+struct DependencyGraph {
     members: BTreeSet<String>,
     names: BTreeMap<String, String>,
     /// Normal and build dependencies.
@@ -191,7 +196,7 @@ struct Graph {
     dev: BTreeMap<String, BTreeSet<String>>,
 }
 
-impl Graph {
+impl DependencyGraph {
     fn from_metadata(metadata: &Value) -> Result<Self> {
         let mut graph = Self {
             members: strings(&metadata["workspace_members"])?.collect(),
@@ -246,7 +251,7 @@ impl Graph {
 }
 
 /// Every edge that no rule allows, as a sentence.
-fn check(graph: &Graph) -> Vec<String> {
+fn check(graph: &DependencyGraph) -> Vec<String> {
     let mut violations = Vec::new();
     for id in &graph.members {
         let name = graph.name(id);
@@ -254,13 +259,17 @@ fn check(graph: &Graph) -> Vec<String> {
             violations.push(format!("`{name}` has no rule: add a row to xtask/src/layers.rs"));
             continue;
         };
-        for next in Graph::direct(&graph.normal, id).filter(|next| graph.members.contains(*next)) {
+        for next in
+            DependencyGraph::direct(&graph.normal, id).filter(|next| graph.members.contains(*next))
+        {
             let next = graph.name(next);
             if !rule.rooms.contains(&next) {
                 violations.push(format!("`{name}` may not use `{next}`"));
             }
         }
-        for next in Graph::direct(&graph.dev, id).filter(|next| graph.members.contains(*next)) {
+        for next in
+            DependencyGraph::direct(&graph.dev, id).filter(|next| graph.members.contains(*next))
+        {
             let next = graph.name(next);
             if next != name && !rule.rooms.contains(&next) && !rule.test_rooms.contains(&next) {
                 violations.push(format!("tests of `{name}` may not use `{next}`"));
@@ -269,9 +278,9 @@ fn check(graph: &Graph) -> Vec<String> {
         for (next, road) in graph.outside(id) {
             let next = graph.name(&next);
             let allowed = match rule.outside {
-                Outside::Only(list) => list.contains(&next),
-                Outside::Without(list) => !list.contains(&next),
-                Outside::WithoutBut(list, but) => !list.contains(&next) || but.contains(&next),
+                OutsideRule::Only(list) => list.contains(&next),
+                OutsideRule::Without(list) => !list.contains(&next),
+                OutsideRule::WithoutBut(list, but) => !list.contains(&next) || but.contains(&next),
             };
             if !allowed {
                 violations.push(format!("`{name}` may not pull in `{next}`: {road}"));
@@ -297,7 +306,7 @@ fn strings(value: &Value) -> Result<impl Iterator<Item = String>> {
 mod tests {
     use serde_json::json;
 
-    use super::{Graph, Value, check};
+    use super::{DependencyGraph, Value, check};
 
     /// `(from, to, kind)`; packages named `bridle*` or `xtask` are members.
     fn violations(edges: &[(&str, &str, Option<&str>)]) -> Vec<String> {
@@ -322,7 +331,7 @@ mod tests {
         let metadata = json!({
             "workspace_members": members, "packages": packages, "resolve": {"nodes": nodes},
         });
-        check(&Graph::from_metadata(&metadata).unwrap())
+        check(&DependencyGraph::from_metadata(&metadata).unwrap())
     }
 
     #[test]

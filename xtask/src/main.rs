@@ -21,108 +21,108 @@ mod vectors;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use console::Console;
+use console::VerbConsole;
 
 /// One verb: its name, what `--help` says, and what it does.
-struct Verb {
+struct TaskVerb {
     name: &'static str,
     summary: &'static str,
     help: &'static str,
-    run: fn(&[String], &Console) -> Result<()>,
+    run: fn(&[String], &VerbConsole) -> Result<()>,
 }
 
-const VERBS: &[Verb] = &[
-    Verb {
+const VERBS: &[TaskVerb] = &[
+    TaskVerb {
         name: "ci",
         summary: "everything that must hold before a change lands",
         help: ci::HELP,
         run: ci::run,
     },
-    Verb {
+    TaskVerb {
         name: "setup",
         summary: "install the peers and tools that ci needs",
         help: setup::HELP,
         run: setup::run,
     },
-    Verb {
+    TaskVerb {
         name: "tidy",
         summary: "house style: headers, lengths, links, vectors",
         help: tidy::HELP,
         run: tidy::run,
     },
-    Verb {
+    TaskVerb {
         name: "layers",
         summary: "which crate may depend on which",
         help: layers::HELP,
         run: layers::run,
     },
-    Verb {
+    TaskVerb {
         name: "memory",
         summary: "an agent and a user edit the same files at the same time",
         help: memory::HELP,
         run: memory::run,
     },
-    Verb {
+    TaskVerb {
         name: "privacy",
         summary: "strangers ask for what is hidden, and for what is not there",
         help: privacy::HELP,
         run: privacy::run,
     },
-    Verb {
+    TaskVerb {
         name: "vectors",
         summary: "run the vectors in Rust, SBCL, Emacs and Python",
         help: vectors::HELP,
         run: vectors::run,
     },
-    Verb {
+    TaskVerb {
         name: "peers",
         summary: "record what real peers do with the vectors",
         help: peers::HELP,
         run: peers::run,
     },
-    Verb {
+    TaskVerb {
         name: "clients",
         summary: "test the Python and TypeScript clients, also against the daemon",
         help: clients::HELP,
         run: clients::run,
     },
-    Verb {
+    TaskVerb {
         name: "bench",
         summary: "speed and memory, side by side with rivals",
         help: bench::HELP,
         run: bench::run,
     },
-    Verb {
+    TaskVerb {
         name: "chaos",
         summary: "kill, cut, tear and fill; then look what was lost",
         help: chaos::HELP,
         run: chaos::run,
     },
-    Verb {
+    TaskVerb {
         name: "approvals",
         summary: "kill the daemon around a question of the guard, and count what was done",
         help: chaos::approvals::HELP,
         run: chaos::approvals::run,
     },
-    Verb {
+    TaskVerb {
         name: "schema-diff",
         summary: "compare the OpenHarness reader with a published schema",
         help: schema_diff::HELP,
         run: schema_diff::run,
     },
-    Verb {
+    TaskVerb {
         name: "schemathesis",
         summary: "random requests against the OpenAPI document that the daemon serves",
         help: schemathesis::HELP,
         run: schemathesis::run,
     },
-    Verb {
+    TaskVerb {
         name: "siege",
         summary: "thousands of hostile connections of another user, and the owner is answered",
         help: siege::HELP,
         run: siege::run,
     },
-    Verb {
+    TaskVerb {
         name: "fuzz",
         summary: "run the fuzz targets for long",
         help: fuzz::HELP,
@@ -132,7 +132,7 @@ const VERBS: &[Verb] = &[
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let console = Console::terminal();
+    let console = VerbConsole::terminal();
     match dispatch(&arguments, &console) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -142,7 +142,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn dispatch(arguments: &[String], console: &Console) -> Result<()> {
+fn dispatch(arguments: &[String], console: &VerbConsole) -> Result<()> {
     let Some((name, rest)) = arguments.split_first() else {
         console.say(overview());
         return Ok(());
@@ -165,7 +165,7 @@ fn dispatch(arguments: &[String], console: &Console) -> Result<()> {
     (verb.run)(rest, console)
 }
 
-fn find(name: &str) -> Option<&'static Verb> {
+fn find(name: &str) -> Option<&'static TaskVerb> {
     VERBS.iter().find(|verb| verb.name == name)
 }
 

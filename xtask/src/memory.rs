@@ -5,7 +5,7 @@
 use anyhow::{Context, Result, bail};
 
 use crate::chaos::edits;
-use crate::console::{Console, Run};
+use crate::console::{ProgramRun, VerbConsole};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask memory [--edits N] [--seed N]
@@ -17,7 +17,7 @@ lost, or if taking every change of the agent's back leaves anything but the user
 /// What must hold before a release.
 const EDITS: u64 = 10_000;
 
-pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
+pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     let (mut edits, mut seed) = (EDITS, 1);
     let (pairs, []) = arguments.as_chunks::<2>() else {
         bail!("an option without a value\n\n{HELP}")
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
         }
     }
     console.say(format!("memory: {edits} edits by an agent and by a user, at the same time"));
-    Run::cargo(["test", "--quiet", "--workspace", "--test", "edits"])
+    ProgramRun::cargo(["test", "--quiet", "--workspace", "--test", "edits"])
         .env("BRIDLE_EDITS", edits.to_string())
         .run(console)?;
     edits::run(edits, seed, console)

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::console::{Console, root};
+use crate::console::{VerbConsole, root};
 use crate::vectors;
 
 pub(crate) const HELP: &str = "\
@@ -45,7 +45,7 @@ pub(crate) fn help(arguments: &[String]) -> &'static str {
     }
 }
 
-pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
+pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     match arguments {
         [] => {
             record(&root().join("vectors"), console)?;
@@ -68,14 +68,14 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
 }
 
 /// Runs every peer; each writes `FOLDER/peers/NAME.jsonl` below `out`.
-fn record(out: &Path, console: &Console) -> Result<()> {
+fn record(out: &Path, console: &VerbConsole) -> Result<()> {
     for (_, runner) in vectors::peers(&["--record".as_ref(), out.as_os_str()]) {
         runner.run(console)?;
     }
     Ok(())
 }
 
-fn check(console: &Console) -> Result<()> {
+fn check(console: &VerbConsole) -> Result<()> {
     let scratch = root().join("target/peers");
     if scratch.exists() {
         fs::remove_dir_all(&scratch).context("cannot clear the scratch folder")?;

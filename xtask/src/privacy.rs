@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, bail};
 
-use crate::console::{Console, Run};
+use crate::console::{ProgramRun, VerbConsole};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask privacy [--questions N] [--seed N]
@@ -16,7 +16,7 @@ askers is another user: start it as root, or where sudo needs no password.";
 /// Questions that must be answered well before a release.
 const QUESTIONS: u64 = 10_000;
 
-pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
+pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     let (mut questions, mut seed) = (QUESTIONS, 1_u64);
     let (pairs, []) = arguments.as_chunks::<2>() else {
         bail!("an option without a value\n\n{HELP}")
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
         }
     }
     console.say(format!("privacy: {questions} questions of strangers, seed {seed}"));
-    Run::cargo(["test", "-p", "bridle-daemon", "--test", "privacy", "--", "--nocapture"])
+    ProgramRun::cargo(["test", "-p", "bridle-daemon", "--test", "privacy", "--", "--nocapture"])
         .env("BRIDLE_PRIVACY_QUESTIONS", questions.to_string())
         .env("BRIDLE_PRIVACY_SEED", seed.to_string())
         .run(console)

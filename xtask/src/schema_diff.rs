@@ -3,7 +3,7 @@
 
 use anyhow::{Result, bail};
 
-use crate::console::{Console, Run, root};
+use crate::console::{ProgramRun, VerbConsole, root};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask schema-diff PATH
@@ -13,11 +13,11 @@ say about each with a published schema: the file PATH, or the only schema in the
 examples/ are judged too. Differences are grouped by the row of docs/protocol.md, section 15.6, that
 justifies them; one without a row fails.";
 
-pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
+pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     let [path] = arguments else { bail!("expected one path\n\n{HELP}") };
     // The program runs in the root of the repository; the path is meant from here.
     let path = std::path::absolute(path)?;
-    Run::cargo(["run", "--quiet", "--manifest-path", "schema-diff/Cargo.toml", "--"])
+    ProgramRun::cargo(["run", "--quiet", "--manifest-path", "schema-diff/Cargo.toml", "--"])
         .args([path, root().join("docs/protocol.md")])
         .run(console)
 }

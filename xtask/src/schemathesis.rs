@@ -13,8 +13,8 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::console::{Console, Run, root};
-use watch::Watch;
+use crate::console::{ProgramRun, VerbConsole, root};
+use watch::MemoryWatch;
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask schemathesis [--minutes N | --seconds N] [--seed N]
@@ -32,7 +32,7 @@ const SCHEMATHESIS: &str = "schemathesis==4.32.5";
 const SECONDS: u64 = 600;
 
 /// Seconds for an answer: far above any on a loaded machine, and still no daemon may hang. What ran out
-/// of it is told from a machine that stood still by [`Watch`].
+/// of it is told from a machine that stood still by [`MemoryWatch`].
 const PATIENCE: &str = "300";
 
 /// Not asked: that whatever has the right shape is accepted. A request of another major version, one that
@@ -50,23 +50,23 @@ negative_data_rejection.expected-statuses = [
 ]
 ";
 
-struct Options {
+struct SchemathesisOptions {
     seconds: u64,
     seed: u64,
 }
 
-pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
+pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     let options = parse(arguments)?;
     let tool = install(console)?;
-    Run::cargo(["build", "--locked", "--package", "bridle"]).run(console)?;
+    ProgramRun::cargo(["build", "--locked", "--package", "bridle"]).run(console)?;
     let folder = std::env::temp_dir().join(format!("bridle-schemathesis-{}", std::process::id()));
     fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
-    let mut daemon = Daemon::start(&folder)?;
+    let mut daemon = SchemathesisDaemon::start(&folder)?;
     let settings = folder.join("schemathesis.toml");
     fs::write(&settings, SETTINGS)
         .with_context(|| format!("cannot write `{}`", settings.display()))?;
-    let run = Run::new(&tool).args(["--config-file"]).args([&settings]);
-    let watch = Watch::start(daemon.address().to_owned());
+    let run = ProgramRun::new(&tool).args(["--config-file"]).args([&settings]);
+    let watch = MemoryWatch::start(daemon.address().to_owned());
     let asked = ask(run, &daemon.url, &options, console);
     let seen = watch.end();
     console.say(format!("schemathesis: {seen}"));
@@ -75,7 +75,8 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
     let alive = daemon.child.try_wait().context("cannot look after the daemon")?;
     drop(daemon);
     let log = fs::read_to_string(folder.join("log")).unwrap_or_default();
-    let verified = Run::new(binary()).args(["log", "verify", "--state"]).args([&folder]).stdout();
+    let verified =
+        ProgramRun::new(binary()).args(["log", "verify", "--state"]).args([&folder]).stdout();
     let count = match (asked, alive) {
         (Ok(count), None) => count,
         (result, ended) => {
@@ -100,8 +101,8 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
     Ok(())
 }
 
-fn parse(arguments: &[String]) -> Result<Options> {
-    let mut options = Options { seconds: SECONDS, seed: 1 };
+fn parse(arguments: &[String]) -> Result<SchemathesisOptions> {
+    let mut options = SchemathesisOptions { seconds: SECONDS, seed: 1 };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut number = || -> Result<u64> {
@@ -120,16 +121,16 @@ fn parse(arguments: &[String]) -> Result<Options> {
 }
 
 /// Returns the program, installed if it is not there in this version.
-fn install(console: &Console) -> Result<PathBuf> {
+fn install(console: &VerbConsole) -> Result<PathBuf> {
     let folder = root().join("target/schemathesis");
     let (program, mark) = (folder.join("bin/schemathesis"), folder.join("installed"));
     let is_here = fs::read_to_string(&mark).is_ok_and(|text| text == SCHEMATHESIS);
     if !is_here || !program.exists() {
         console
             .say(format!("installing {SCHEMATHESIS} (makes requests from the OpenAPI document)"));
-        Run::new("python3").args(["-m", "venv", "--clear"]).args([&folder]).run(console)?;
+        ProgramRun::new("python3").args(["-m", "venv", "--clear"]).args([&folder]).run(console)?;
         let pip = folder.join("bin/pip");
-        Run::new(pip).args(["install", "--quiet", SCHEMATHESIS]).run(console)?;
+        ProgramRun::new(pip).args(["install", "--quiet", SCHEMATHESIS]).run(console)?;
         fs::write(&mark, SCHEMATHESIS)
             .with_context(|| format!("cannot write `{}`", mark.display()))?;
     }
@@ -137,7 +138,12 @@ fn install(console: &Console) -> Result<PathBuf> {
 }
 
 /// Has schemathesis ask; returns how many cases it made.
-fn ask(run: Run, url: &str, options: &Options, console: &Console) -> Result<u64> {
+fn ask(
+    run: ProgramRun,
+    url: &str,
+    options: &SchemathesisOptions,
+    console: &VerbConsole,
+) -> Result<u64> {
     let run = run
         .args(["run", &format!("{url}/v1/openharness/openapi.json"), "--no-color"])
         .args(["--max-time", &options.seconds.to_string(), "--seed", &options.seed.to_string()])
@@ -176,13 +182,13 @@ fn binary() -> PathBuf {
 }
 
 /// A daemon on a free port, ended with the run.
-struct Daemon {
+struct SchemathesisDaemon {
     child: Child,
     url: String,
 }
 
-impl Daemon {
-    fn start(folder: &Path) -> Result<Daemon> {
+impl SchemathesisDaemon {
+    fn start(folder: &Path) -> Result<SchemathesisDaemon> {
         let log = File::create(folder.join("log")).context("cannot write a log")?;
         let mut child = Command::new(binary())
             .args(["up", "--tcp", "off", "--unix", "off", "--http", "127.0.0.1:0", "--state"])
@@ -197,7 +203,7 @@ impl Daemon {
         let stdout = child.stdout.take().context("stdout is piped")?;
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line).context("the ready line is text")?;
-        let mut daemon = Daemon { child, url: String::new() };
+        let mut daemon = SchemathesisDaemon { child, url: String::new() };
         let address = line.trim().strip_prefix("ready http=");
         daemon.url = format!("http://{}", address.with_context(|| format!("got `{line}`"))?);
         Ok(daemon)
@@ -223,7 +229,7 @@ fn get(address: &str, path: &str) -> Result<String> {
     Ok(text)
 }
 
-impl Drop for Daemon {
+impl Drop for SchemathesisDaemon {
     fn drop(&mut self) {
         // Both fail only if it has ended already.
         drop(self.child.kill());

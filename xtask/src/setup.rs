@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::console::{Console, Run, has_program};
+use crate::console::{ProgramRun, VerbConsole, has_program};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask setup [--bench]
@@ -16,7 +16,7 @@ Installs missing Debian packages with apt-get (through sudo when not root) and m
   --bench   also what `cargo xtask bench` measures against (redis-server) and with (wrk)";
 
 /// How to see that something is already here.
-enum Sign {
+enum PresenceSign {
     Program(&'static str),
     /// Any of these programs.
     OneOf(&'static [&'static str]),
@@ -28,80 +28,100 @@ enum Sign {
 }
 
 /// One Debian package.
-struct Package {
+struct DebianPackage {
     name: &'static str,
     why: &'static str,
-    sign: Sign,
+    sign: PresenceSign,
 }
 
-const PACKAGES: &[Package] = &[
-    Package {
+const PACKAGES: &[DebianPackage] = &[
+    DebianPackage {
         name: "sbcl",
         why: "the Lisp peer of the vectors and the wire tests",
-        sign: Sign::Program("sbcl"),
+        sign: PresenceSign::Program("sbcl"),
     },
-    Package {
+    DebianPackage {
         name: "cl-ironclad",
         why: "HMAC-SHA256 for the Lisp peer",
-        sign: Sign::File("/usr/share/common-lisp/source/ironclad/ironclad.asd"),
+        sign: PresenceSign::File("/usr/share/common-lisp/source/ironclad/ironclad.asd"),
     },
-    Package {
+    DebianPackage {
         name: "cl-usocket",
         why: "sockets for the Lisp peer",
-        sign: Sign::File("/usr/share/common-lisp/source/usocket/usocket.asd"),
+        sign: PresenceSign::File("/usr/share/common-lisp/source/usocket/usocket.asd"),
     },
-    Package { name: "emacs-nox", why: "the Emacs peer, in batch", sign: Sign::Program("emacs") },
-    Package { name: "python3", why: "the Python peer and client", sign: Sign::Program("python3") },
-    Package {
+    DebianPackage {
+        name: "emacs-nox",
+        why: "the Emacs peer, in batch",
+        sign: PresenceSign::Program("emacs"),
+    },
+    DebianPackage {
+        name: "python3",
+        why: "the Python peer and client",
+        sign: PresenceSign::Program("python3"),
+    },
+    DebianPackage {
         name: "python3-websockets",
         why: "the WebSocket peer",
-        sign: Sign::File("/usr/lib/python3/dist-packages/websockets/__init__.py"),
+        sign: PresenceSign::File("/usr/lib/python3/dist-packages/websockets/__init__.py"),
     },
-    Package { name: "mypy", why: "types of the Python client", sign: Sign::Program("mypy") },
-    Package { name: "nodejs", why: "the TypeScript client", sign: Sign::Program("node") },
-    Package {
+    DebianPackage {
+        name: "mypy",
+        why: "types of the Python client",
+        sign: PresenceSign::Program("mypy"),
+    },
+    DebianPackage {
+        name: "nodejs",
+        why: "the TypeScript client",
+        sign: PresenceSign::Program("node"),
+    },
+    DebianPackage {
         name: "npm",
         why: "the compiler of the TypeScript client",
-        sign: Sign::Program("npm"),
+        sign: PresenceSign::Program("npm"),
     },
-    Package {
+    DebianPackage {
         name: "python3-venv",
         why: "a place for schemathesis",
-        sign: Sign::PythonModule("ensurepip"),
+        sign: PresenceSign::PythonModule("ensurepip"),
     },
-    Package {
+    DebianPackage {
         name: "chromium",
         why: "the browser of the pages",
         // Debian's, or what other systems have: there `apt-get` may know none.
-        sign: Sign::OneOf(&["chromium", "google-chrome", "chromium-browser"]),
+        sign: PresenceSign::OneOf(&["chromium", "google-chrome", "chromium-browser"]),
     },
-    Package {
+    DebianPackage {
         name: "netcat-openbsd",
         why: "the conversation of the README",
-        sign: Sign::Flag("nc", "-N"),
+        sign: PresenceSign::Flag("nc", "-N"),
     },
 ];
 
-const BENCH_PACKAGES: &[Package] = &[
-    Package {
+const BENCH_PACKAGES: &[DebianPackage] = &[
+    DebianPackage {
         name: "redis-server",
         why: "the rival of the round-trip benchmark",
-        sign: Sign::Program("redis-server"),
+        sign: PresenceSign::Program("redis-server"),
     },
-    Package { name: "wrk", why: "a client of the HTTP benchmark", sign: Sign::Program("wrk") },
+    DebianPackage {
+        name: "wrk",
+        why: "a client of the HTTP benchmark",
+        sign: PresenceSign::Program("wrk"),
+    },
 ];
 
 /// Pinned: a new release must not change what passes.
 const CARGO_DENY: &str = "cargo-deny@0.20.2";
 
-pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
+pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     match arguments {
         [] => install(PACKAGES.iter(), console)?,
         [flag] if flag == "--bench" => install(PACKAGES.iter().chain(BENCH_PACKAGES), console)?,
         _ => bail!("unexpected arguments `{}`\n\n{HELP}", arguments.join(" ")),
     }
     // Compiles ironclad once, so that tests which start several Lisps at once do not race for it.
-    Run::new("sbcl").args(["--script", "peers/sbcl/harness.lisp", "warm"]).run(console)?;
+    ProgramRun::new("sbcl").args(["--script", "peers/sbcl/harness.lisp", "warm"]).run(console)?;
     if !has_program("cargo-deny") {
         // Unoptimized: it runs for a second, and builds in a third of the time.
         install_cargo_tool(
@@ -115,14 +135,20 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
 }
 
 /// Installs a cargo subcommand from crates.io.
-pub(crate) fn install_cargo_tool(what: &[&str], why: &str, console: &Console) -> Result<()> {
+pub(crate) fn install_cargo_tool(what: &[&str], why: &str, console: &VerbConsole) -> Result<()> {
     console.say(format!("installing {} ({why})", what.join(" ")));
     // Outside of this workspace's target folder settings, with its own lock file.
-    Run::cargo(["install", "--locked"]).args(what).without_env("CARGO_TARGET_DIR").run(console)
+    ProgramRun::cargo(["install", "--locked"])
+        .args(what)
+        .without_env("CARGO_TARGET_DIR")
+        .run(console)
 }
 
-fn install<'p>(packages: impl Iterator<Item = &'p Package>, console: &Console) -> Result<()> {
-    let missing: Vec<&Package> = packages.filter(|package| !is_here(&package.sign)).collect();
+fn install<'p>(
+    packages: impl Iterator<Item = &'p DebianPackage>,
+    console: &VerbConsole,
+) -> Result<()> {
+    let missing: Vec<&DebianPackage> = packages.filter(|package| !is_here(&package.sign)).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -143,29 +169,31 @@ fn install<'p>(packages: impl Iterator<Item = &'p Package>, console: &Console) -
     }
 }
 
-fn apt_get(arguments: &[&str]) -> Run {
+fn apt_get(arguments: &[&str]) -> ProgramRun {
     const QUIET: &str = "DEBIAN_FRONTEND=noninteractive";
     // `env` rather than our own environment: sudo drops it.
-    let run = if is_root() { Run::new("env") } else { Run::new("sudo").args(["env"]) };
+    let run =
+        if is_root() { ProgramRun::new("env") } else { ProgramRun::new("sudo").args(["env"]) };
     run.args([QUIET, "apt-get"]).args(arguments)
 }
 
 fn is_root() -> bool {
-    Run::new("id").args(["-u"]).stdout().is_ok_and(|uid| uid.trim() == "0")
+    ProgramRun::new("id").args(["-u"]).stdout().is_ok_and(|uid| uid.trim() == "0")
 }
 
-fn is_here(sign: &Sign) -> bool {
+fn is_here(sign: &PresenceSign) -> bool {
     match sign {
-        Sign::Program(program) => has_program(program),
-        Sign::OneOf(programs) => programs.iter().any(|program| has_program(program)),
-        Sign::PythonModule(module) => {
+        PresenceSign::Program(program) => has_program(program),
+        PresenceSign::OneOf(programs) => programs.iter().any(|program| has_program(program)),
+        PresenceSign::PythonModule(module) => {
             let load = format!("import {module}");
-            has_program("python3") && Run::new("python3").args(["-c", &load]).stdout().is_ok()
+            has_program("python3")
+                && ProgramRun::new("python3").args(["-c", &load]).stdout().is_ok()
         }
-        Sign::File(path) => Path::new(path).exists(),
-        Sign::Flag(program, flag) => {
+        PresenceSign::File(path) => Path::new(path).exists(),
+        PresenceSign::Flag(program, flag) => {
             has_program(program)
-                && Run::new(program).args(["-h"]).output().is_ok_and(|output| {
+                && ProgramRun::new(program).args(["-h"]).output().is_ok_and(|output| {
                     [output.stdout, output.stderr]
                         .iter()
                         .any(|bytes| String::from_utf8_lossy(bytes).contains(flag))

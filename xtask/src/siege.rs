@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::console::{Console, Run, root};
+use crate::console::{ProgramRun, VerbConsole, root};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask siege [--connections N] [--seconds N]
@@ -46,19 +46,19 @@ const UIDS: std::ops::Range<u32> = 61_000..62_000;
 
 const ATTACKERS: &str = include_str!("siege/attackers.py");
 
-struct Options {
+struct SiegeOptions {
     connections: u64,
     seconds: u64,
 }
 
-pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
+pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     let options = parse(arguments)?;
     let me = fs::metadata("/proc/self").context("cannot look at this process")?.uid();
     ensure!(
         me == 0,
         "siege runs attackers as another user, and uid {me} lacks the right to (CAP_SETUID): run it as root"
     );
-    Run::cargo(["build", "--locked", "--package", "bridle"]).run(console)?;
+    ProgramRun::cargo(["build", "--locked", "--package", "bridle"]).run(console)?;
     let folder = std::env::temp_dir().join(format!("bridle-siege-{}", std::process::id()));
     fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
     let result = besiege(&folder, &options, console);
@@ -68,13 +68,13 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
     result.with_context(|| format!("the daemon's files and log are in `{}`", folder.display()))
 }
 
-fn besiege(folder: &Path, options: &Options, console: &Console) -> Result<()> {
-    let mut daemon = Daemon::start(folder)?;
+fn besiege(folder: &Path, options: &SiegeOptions, console: &VerbConsole) -> Result<()> {
+    let mut daemon = SiegeDaemon::start(folder)?;
     // One round before the attack: what the first session takes is not the attackers' doing.
-    Owner::new(&daemon).ask_all()?;
+    SiegeOwner::new(&daemon).ask_all()?;
     let before = size_of_files(&folder.join("state"))?;
-    let mut attackers = Attackers::start(&daemon, options)?;
-    let mut owner = Owner::new(&daemon);
+    let mut attackers = SiegeAttackers::start(&daemon, options)?;
+    let mut owner = SiegeOwner::new(&daemon);
     let (mut rounds, mut longest) = (0_u64, Duration::ZERO);
     let told = loop {
         let began = Instant::now();
@@ -104,8 +104,8 @@ fn besiege(folder: &Path, options: &Options, console: &Console) -> Result<()> {
     Ok(())
 }
 
-fn parse(arguments: &[String]) -> Result<Options> {
-    let mut options = Options { connections: CONNECTIONS, seconds: SECONDS };
+fn parse(arguments: &[String]) -> Result<SiegeOptions> {
+    let mut options = SiegeOptions { connections: CONNECTIONS, seconds: SECONDS };
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         let place = match word.as_str() {
@@ -120,15 +120,15 @@ fn parse(arguments: &[String]) -> Result<Options> {
 }
 
 /// Daemon in a folder of its own, ended with the run.
-struct Daemon {
+struct SiegeDaemon {
     child: Child,
     socket: PathBuf,
     tcp: u16,
     http: u16,
 }
 
-impl Daemon {
-    fn start(folder: &Path) -> Result<Daemon> {
+impl SiegeDaemon {
+    fn start(folder: &Path) -> Result<SiegeDaemon> {
         let log = File::create(folder.join("log")).context("cannot write a log")?;
         let socket = folder.join("b.sock");
         let mut child = Command::new(root().join("target/debug/bridle"))
@@ -147,7 +147,7 @@ impl Daemon {
         let stdout = child.stdout.take().context("stdout is piped")?;
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line).context("the ready line is text")?;
-        let mut daemon = Daemon { child, socket, tcp: 0, http: 0 };
+        let mut daemon = SiegeDaemon { child, socket, tcp: 0, http: 0 };
         let port = |name: &str| -> Result<u16> {
             let address = line.split_whitespace().find_map(|word| word.strip_prefix(name));
             let port = address.and_then(|address| address.rsplit(':').next()?.parse().ok());
@@ -167,7 +167,7 @@ impl Daemon {
     }
 }
 
-impl Drop for Daemon {
+impl Drop for SiegeDaemon {
     fn drop(&mut self) {
         // Both fail only if it has ended already.
         drop(self.child.kill());
@@ -176,15 +176,15 @@ impl Drop for Daemon {
 }
 
 /// User who started the daemon, at its Unix socket.
-struct Owner {
+struct SiegeOwner {
     socket: PathBuf,
     /// Connection that stays, as a shell's does.
     shell: Option<UnixStream>,
 }
 
-impl Owner {
-    fn new(daemon: &Daemon) -> Owner {
-        Owner { socket: daemon.socket.clone(), shell: None }
+impl SiegeOwner {
+    fn new(daemon: &SiegeDaemon) -> SiegeOwner {
+        SiegeOwner { socket: daemon.socket.clone(), shell: None }
     }
 
     /// Asks for health and for an answer to a prompt, on a new connection and on one that stays.
@@ -230,12 +230,12 @@ fn frame(stream: &mut UnixStream) -> Result<String> {
 }
 
 /// Hostile connections, ended with the run.
-struct Attackers {
+struct SiegeAttackers {
     child: Child,
 }
 
-impl Attackers {
-    fn start(daemon: &Daemon, options: &Options) -> Result<Attackers> {
+impl SiegeAttackers {
+    fn start(daemon: &SiegeDaemon, options: &SiegeOptions) -> Result<SiegeAttackers> {
         let uid = unused_uid()?;
         let numbers = [
             daemon.tcp.to_string(),
@@ -254,7 +254,7 @@ impl Attackers {
             .stderr(Stdio::piped())
             .spawn()
             .with_context(|| format!("cannot run attackers as uid {uid}"))?;
-        Ok(Attackers { child })
+        Ok(SiegeAttackers { child })
     }
 
     /// What they tell, once they have ended.
@@ -274,7 +274,7 @@ impl Attackers {
     }
 }
 
-impl Drop for Attackers {
+impl Drop for SiegeAttackers {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());

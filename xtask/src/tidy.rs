@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::console::{Console, files, root};
+use crate::console::{VerbConsole, files, root};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask tidy
@@ -26,20 +26,20 @@ Vectors:      every line parses, ids are unique and dense.";
 
 /// One thing that is not as it should be.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Finding {
+pub(crate) struct TidyFinding {
     pub(crate) path: PathBuf,
     /// One-based; 0 speaks of the whole file.
     pub(crate) line: usize,
     pub(crate) what: String,
 }
 
-impl Finding {
+impl TidyFinding {
     fn new(path: &Path, line: usize, what: impl Into<String>) -> Self {
         Self { path: path.into(), line, what: what.into() }
     }
 }
 
-pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
+pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     if !arguments.is_empty() {
         bail!("unexpected arguments `{}`\n\n{HELP}", arguments.join(" "));
     }
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
     }
     let vectors = vectors::check(root(), &files, &mut findings)?;
     for finding in &findings {
-        let Finding { path, line, what } = finding;
+        let TidyFinding { path, line, what } = finding;
         console.say(format!("{}:{line}: {what}", path.display()));
     }
     if !findings.is_empty() {
@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
     Ok(())
 }
 
-fn check_file(path: &Path, text: &str, findings: &mut Vec<Finding>) {
+fn check_file(path: &Path, text: &str, findings: &mut Vec<TidyFinding>) {
     text::check(path, text, findings);
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("rs") => rust::check(path, text, findings),

@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 
 use anyhow::{Context, Result, bail};
 
-use crate::console::{Console, Run, files, root};
+use crate::console::{ProgramRun, VerbConsole, files, root};
 use crate::tidy;
 
 pub(crate) const HELP: &str = "\
@@ -17,8 +17,8 @@ Runs vectors/ in Rust, SBCL, Emacs and Python, or in one of them, and prints how
 /// Fewer than this and something was lost, not tidied up.
 const AT_LEAST: usize = 300;
 
-pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
-    let runners: Vec<(&str, Run)> = match arguments {
+pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
+    let runners: Vec<(&str, ProgramRun)> = match arguments {
         [] => runners(),
         [name] => runners().into_iter().filter(|(runner, _)| runner == name).collect(),
         _ => Vec::new(),
@@ -47,21 +47,24 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
     Ok(())
 }
 
-fn runners() -> Vec<(&'static str, Run)> {
+fn runners() -> Vec<(&'static str, ProgramRun)> {
     let rooms = ["sexp", "wire", "loop", "daemon"].map(|room| format!("--package=bridle-{room}"));
-    let rust = Run::cargo(["test", "--locked"]).args(rooms);
+    let rust = ProgramRun::cargo(["test", "--locked"]).args(rooms);
     let mut runners = vec![("rust", rust.args(["--test", "*vectors", "--", "--nocapture"]))];
     runners.extend(peers(&[]));
     runners
 }
 
 /// The runners in other languages, with `options` for them.
-pub(crate) fn peers(options: &[&OsStr]) -> Vec<(&'static str, Run)> {
+pub(crate) fn peers(options: &[&OsStr]) -> Vec<(&'static str, ProgramRun)> {
     let emacs = ["-Q", "--batch", "-l", "peers/emacs/run-vectors.el", "--"];
     vec![
-        ("sbcl", Run::new("sbcl").args(["--script", "peers/sbcl/run-vectors.lisp"]).args(options)),
-        ("emacs", Run::new("emacs").args(emacs).args(options)),
-        ("python", Run::new("python3").args(["peers/python/run_vectors.py"]).args(options)),
+        (
+            "sbcl",
+            ProgramRun::new("sbcl").args(["--script", "peers/sbcl/run-vectors.lisp"]).args(options),
+        ),
+        ("emacs", ProgramRun::new("emacs").args(emacs).args(options)),
+        ("python", ProgramRun::new("python3").args(["peers/python/run_vectors.py"]).args(options)),
     ]
 }
 

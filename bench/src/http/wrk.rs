@@ -36,7 +36,7 @@ pub fn ask(address: SocketAddr, connections: usize, run: usize, time: Duration) 
     read(&text).with_context(|| format!("wrk says something else than it used to: {text}"))
 }
 
-/// What wrk is to ask: as [`Template`](super::load) does, each request in the next session.
+/// What wrk is to ask: as [`ProposalTemplate`](super::load) does, each request in the next session.
 fn text(sessions: usize, run: usize) -> String {
     format!(
         r#"local body = '{{"protocol_version":"1.0.0","request_id":"wrk-{run}-%011d","request":{{"context":{{' ..

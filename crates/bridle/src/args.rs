@@ -16,11 +16,11 @@ pub(crate) mod token;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bridle_shell::Addr;
+use bridle_shell::DaemonAddress;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
-use crate::exit::Exit;
-use crate::settings::{ConfigFile, Given};
+use crate::exit::BridleExit;
+use crate::settings::{ConfigFile, GivenFlags};
 
 /// A daemon between shells and an agent engine, and the tools to talk to it.
 #[derive(Debug, Parser)]
@@ -41,7 +41,7 @@ use crate::settings::{ConfigFile, Given};
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: BridleCommand,
 }
 
 fn long_help() -> String {
@@ -52,12 +52,12 @@ fn long_help() -> String {
          bridle send '(:type :health-check)'        ask it something\n  \
          bridle log --follow                        see what happens\n  \
          echo '(:a 1)' | bridle frame encode        a frame for netcat\n\n{}",
-        Exit::help()
+        BridleExit::help()
     )
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum BridleCommand {
     /// Run the daemon in the foreground
     #[command(after_help = "Prints one line beginning with `ready ` once every listener accepts. \
         SIGTERM and SIGINT end it; a second one ends it at once.\n\n\
@@ -67,12 +67,12 @@ pub(crate) enum Command {
         bridle up --thinker script:rules.script                  with rules of a file\n  \
         bridle up --stdio --tcp off --unix off --http off                   as a child process\n  \
         bridle up --stdio-json --tcp off --unix off --http off              the same in JSON lines")]
-    Up(Given),
+    Up(GivenFlags),
     /// Ask a daemon how it is: exit 0 if healthy, 1 if not, 69 if nobody is there
     #[command(
         after_help = "Examples:\n  bridle health\n  bridle health --wait 10 --addr 127.0.0.1:9105"
     )]
-    Health(Health),
+    Health(HealthArgs),
     /// Ask your daemon something, or any Engine of OpenHarness, and carry out what it answers
     #[command(
         after_help = "Your own daemon is asked over its Unix socket, as you. Messages are printed on stdout as they come, everything else on stderr. What needs a yes is \
@@ -84,20 +84,20 @@ pub(crate) enum Command {
         git diff | bridle ask --engine https://engine.example.org --token-file token\n  \
         bridle ask --json help"
     )]
-    Ask(ask::Ask),
+    Ask(ask::AskArgs),
     /// Send forms to a daemon and print its answers; exit 1 if an answer is an error
     #[command(after_help = "Examples:\n  \
         bridle send '(:type :health-check :detail t)' --pretty\n  \
         bridle send --session desk '(:type :EVENT :payload (:sensor :user-prompt :text \"help\"))'\n  \
         bridle send < forms.lisp")]
-    Send(Send),
+    Send(SendArgs),
     /// Print the record: everything that happened, one S-expression a line
     #[command(after_help = "Works while the daemon runs and when it does not.\n\n\
         Examples:\n  \
         bridle log --session work --follow\n  \
         bridle log --after 1000 --limit 10 --json\n  \
         bridle log verify")]
-    Log(record::Log),
+    Log(record::LogCommand),
     /// Print the events of a session as shells see them, with their numbers
     #[command(
         after_help = "A line is SEQ TIME KIND TEXT; --json and --lisp give the messages as they came. With \
@@ -106,10 +106,10 @@ pub(crate) enum Command {
         bridle tail --session work\n  \
         bridle tail --session work --after 120 --follow --json"
     )]
-    Tail(record::Tail),
+    Tail(record::TailArgs),
     /// List the sessions of the record, those first that were used last
     #[command(after_help = "Examples:\n  bridle sessions\n  bridle sessions --all --json")]
-    Sessions(record::Sessions),
+    Sessions(record::SessionsArgs),
     /// List what sessions have planned: when it is due, how often, until when; take one back
     #[command(
         after_help = "A session is told the signal of a schedule when it is due. Every schedule ends: after its last run, \
@@ -119,18 +119,18 @@ pub(crate) enum Command {
         bridle schedules --json\n  \
         bridle schedules rm tea --session work"
     )]
-    Schedules(schedules::Schedules),
+    Schedules(schedules::SchedulesCommand),
     /// Check whether a peer keeps to the protocol: exit 1 if it does not
     #[command(subcommand)]
-    Conform(conform::Conform),
+    Conform(conform::ConformCommand),
     /// Run the record through the engine again, without effects, and compare: exit 1 at a difference
     #[command(after_help = "Examples:\n  \
         bridle replay\n  \
         bridle replay --session work --from 1000 --to 2000")]
-    Replay(record::Replay),
+    Replay(record::ReplayArgs),
     /// Start a session from a past point of another; nothing is carried out again
     #[command(after_help = "Example:\n  bridle fork 4711 --name what-if")]
-    Fork(record::Fork),
+    Fork(record::ForkArgs),
     /// Make a session, or one record, unreadable for ever; the chain of hashes stays whole
     #[command(
         after_help = "Asks first; --yes does not. When no daemon answers where the settings say, it works on \
@@ -141,19 +141,19 @@ pub(crate) enum Command {
         bridle forget --before 2026-01-01                        preview, and asks\n  \
         bridle forget --anonymous --yes && bridle record compact  gives the room back"
     )]
-    Forget(record::Forget),
+    Forget(record::ForgetArgs),
     /// See how large the record is, give room back, repair it
     #[command(subcommand)]
-    Record(record::Upkeep),
+    Record(record::RecordCommand),
     /// See, check, try and install policies: what is done, what is asked for, what is refused
     #[command(subcommand)]
-    Policy(guard::Policy),
+    Policy(guard::PolicyCommand),
     /// Say why something happened: which policies, which facts, who
     #[command(after_help = "Works while the daemon runs and when it does not.\n\n\
         Examples:\n  \
         bridle why 4711\n  \
         bridle why 4711 --json")]
-    Why(guard::Why),
+    Why(guard::WhyArgs),
     /// List what was done: intent, start and outcome of each effect
     #[command(
         after_help = "What began and has no known outcome is marked with `!`. Works while the daemon runs and \
@@ -162,10 +162,10 @@ pub(crate) enum Command {
         bridle effects --open\n  \
         bridle effects --session work --json"
     )]
-    Effects(guard::Effects),
+    Effects(guard::EffectsArgs),
     /// List the questions that wait for a yes
     #[command(after_help = "Examples:\n  bridle approvals\n  bridle approvals --json")]
-    Approvals(guard::Approvals),
+    Approvals(guard::ApprovalsArgs),
     /// Say yes to a question; exit 1 if it is answered or expired, 77 if you may not
     #[command(
         after_help = "The yes is for exactly what was asked, once. With --always it is also written to the \
@@ -175,13 +175,13 @@ pub(crate) enum Command {
         bridle approve work-7\n  \
         bridle approve work-7 --always --for 12h"
     )]
-    Approve(guard::Approve),
+    Approve(guard::ApproveArgs),
     /// Say no to a question
     #[command(after_help = "Example:\n  bridle deny work-7")]
-    Deny(guard::Deny),
+    Deny(guard::DenyArgs),
     /// Make, list and revoke the tokens that let programs in over HTTP
     #[command(subcommand)]
-    Token(token::Token),
+    Token(token::TokenCommand),
     /// Let a device in: a code that is good once, for five minutes, for a token of its own
     #[command(
         after_help = "On a terminal it is drawn as a QR code of URL/v1/pair#CODE, too; elsewhere only the code is \
@@ -190,13 +190,13 @@ pub(crate) enum Command {
         bridle pair --name phone\n  \
         bridle pair --scope observe --expires 7d --url https://home.example.org:8788"
     )]
-    Pair(token::Pair),
+    Pair(token::PairArgs),
     /// Show frames as they pass: from a file, from a daemon, or between a client and a daemon
     #[command(after_help = "Examples:\n  \
         bridle tap frames.bin\n  \
         bridle tap --connect 127.0.0.1:9105\n  \
         bridle tap --listen 127.0.0.1:9106 --json                 for clients of this daemon")]
-    Tap(Tap),
+    Tap(TapArgs),
     /// Read one form on stdin and print it
     #[command(
         after_help = "Prints the exact source of the form unless told otherwise. Bad text: exit 65 and\n\
@@ -205,7 +205,7 @@ pub(crate) enum Command {
         echo \"(:a  1)\" | bridle sexp --canonical\n  \
         echo '{\"a\": [1, null]}' | bridle sexp --from-json"
     )]
-    Sexp(Sexp),
+    Sexp(SexpArgs),
     /// Choose the folder of Org files to remember with: first say what would be read, then do it
     #[command(
         after_help = "Nothing is written before a yes, or --yes; the files themselves are never changed. Then the \
@@ -215,10 +215,10 @@ pub(crate) enum Command {
         bridle init ~/org --dry-run --json\n  \
         bridle init ~/org --yes"
     )]
-    Init(recall::Init),
+    Init(recall::InitArgs),
     /// See how an Org file is read: what it is made of, and that no byte of it is lost
     #[command(subcommand)]
-    Org(org::Org),
+    Org(org::OrgCommand),
     /// Run a program in the skill language: a jailed core of Common Lisp
     #[command(
         after_help = "Prints what the program prints, then each value as `~s` prints it. A condition that nobody \
@@ -243,7 +243,7 @@ pub(crate) enum Command {
         bridle memory edit projects/roof.org --outline 'Buy a ladder' state DONE\n  \
         bridle memory log projects/roof.org"
     )]
-    Memory(memory::Memory),
+    Memory(memory::MemoryCommand),
     /// Take one change of your files back, and keep what was written since: exit 1 at a conflict
     #[command(
         after_help = "Shows what would change and asks first; --yes does not ask, --dry-run only shows. At a \
@@ -252,16 +252,16 @@ pub(crate) enum Command {
         bridle undo 4711\n  \
         bridle undo 4711 --dry-run"
     )]
-    Undo(memory::Undo),
+    Undo(memory::UndoArgs),
     /// Turn forms into frames and frames into payloads, stdin to stdout
     #[command(subcommand)]
-    Frame(Frame),
+    Frame(FrameCommand),
     /// Print the JSON Schema of a protocol, made from the types that read and write it
     #[command(subcommand)]
-    Schema(Schema),
+    Schema(SchemaArgs),
     /// See, check and write settings
     #[command(subcommand)]
-    Config(Config),
+    Config(ConfigCommand),
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  \
         bridle completions bash > ~/.local/share/bash-completion/completions/bridle")]
@@ -284,22 +284,22 @@ pub(crate) const CONNECTION: &str = "Connection";
 
 /// Where the daemon is, and how to prove who asks.
 #[derive(Debug, Args)]
-pub(crate) struct Peer {
+pub(crate) struct PeerArgs {
     /// HOST:PORT, unix:PATH or a path [default: $BRIDLE_ADDR, else the settings' unix, then tcp]
     #[arg(long, value_name = "ADDR", help_heading = CONNECTION)]
-    pub(crate) addr: Option<Addr>,
+    pub(crate) addr: Option<DaemonAddress>,
     #[command(flatten)]
     pub(crate) file: ConfigFile,
     /// Longest wait for a connection and for each answer
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, help_heading = CONNECTION)]
     pub(crate) timeout: Duration,
     #[command(flatten)]
-    pub(crate) seal: PeerSeal,
+    pub(crate) seal: PeerSealArgs,
 }
 
 /// Signatures on a connection.
 #[derive(Debug, Args)]
-pub(crate) struct PeerSeal {
+pub(crate) struct PeerSealArgs {
     /// Sign with the bytes of this file, as they are
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = CONNECTION)]
     pub(crate) key_file: Option<PathBuf>,
@@ -308,11 +308,11 @@ pub(crate) struct PeerSeal {
     pub(crate) key_id: String,
     /// Version of the signatures
     #[arg(long, value_name = "VERSION", default_value = "v2", requires = "key_file", help_heading = CONNECTION)]
-    pub(crate) hmac: Version,
+    pub(crate) hmac: SealVersionArg,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Version {
+pub(crate) enum SealVersionArg {
     /// Old peers; a recorded frame can be sent again
     V1,
     /// Bound to the connection and to the order of frames
@@ -320,9 +320,9 @@ pub(crate) enum Version {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Health {
+pub(crate) struct HealthArgs {
     #[command(flatten)]
-    pub(crate) peer: Peer,
+    pub(crate) peer: PeerArgs,
     /// Ask for everything the daemon says about itself
     #[arg(long)]
     pub(crate) detail: bool,
@@ -335,7 +335,7 @@ pub(crate) struct Health {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Send {
+pub(crate) struct SendArgs {
     /// The form; without it, forms are read from stdin
     #[arg(value_name = "PLIST", allow_hyphen_values = true)]
     pub(crate) form: Option<String>,
@@ -344,7 +344,7 @@ pub(crate) struct Send {
     #[arg(long, value_name = "NAME")]
     pub(crate) session: Option<String>,
     #[command(flatten)]
-    pub(crate) peer: Peer,
+    pub(crate) peer: PeerArgs,
     /// Send the text as it is, without reading it first; stdin is then one text
     #[arg(long)]
     pub(crate) raw: bool,
@@ -357,17 +357,17 @@ pub(crate) struct Send {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Tap {
+pub(crate) struct TapArgs {
     /// File of frames, or - for stdin [default: -]
     #[arg(value_hint = ValueHint::FilePath, conflicts_with_all = ["connect", "listen"])]
     pub(crate) file: Option<PathBuf>,
     /// Connect to a daemon and show what it says
     #[arg(long, value_name = "ADDR")]
-    pub(crate) connect: Option<Addr>,
+    pub(crate) connect: Option<DaemonAddress>,
     /// Listen for clients and connect each to the daemon, by default the one that `health` would
     /// ask; says `ready ADDR` on stderr
     #[arg(long, value_name = "ADDR")]
-    pub(crate) listen: Option<Addr>,
+    pub(crate) listen: Option<DaemonAddress>,
     /// Settings file that says where that daemon is
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     #[arg(requires = "listen", conflicts_with = "connect")]
@@ -376,11 +376,11 @@ pub(crate) struct Tap {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) framing: Framing,
+    pub(crate) framing: FramingArgs,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Sexp {
+pub(crate) struct SexpArgs {
     /// The one canonical spelling
     #[arg(long, group = "output")]
     pub(crate) canonical: bool,
@@ -392,7 +392,7 @@ pub(crate) struct Sexp {
     pub(crate) pretty: bool,
     /// Whose escapes the text uses
     #[arg(long, value_enum, default_value = "lisp", conflicts_with = "from_json")]
-    pub(crate) dialect: Dialect,
+    pub(crate) dialect: DialectArg,
     /// Allow and skip comments
     #[arg(long, conflicts_with = "from_json")]
     pub(crate) comments: bool,
@@ -402,7 +402,7 @@ pub(crate) struct Sexp {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Dialect {
+pub(crate) enum DialectArg {
     /// Common Lisp, and the wire
     Lisp,
     /// Emacs Lisp
@@ -410,43 +410,43 @@ pub(crate) enum Dialect {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Frame {
+pub(crate) enum FrameCommand {
     /// Read forms, write a frame for each
     #[command(
         after_help = "Example:\n  echo '(:type :health-check)' | bridle frame encode | nc -q1 127.0.0.1 9105"
     )]
-    Encode(Framing),
+    Encode(FramingArgs),
     /// Read frames, write the payload of each and a newline
     #[command(
         after_help = "A bad frame: exit 65 and `CODE at byte N: reason` on stderr; the payloads before it\n\
         are written."
     )]
-    Decode(Framing),
+    Decode(FramingArgs),
 }
 
 /// How frames are written or read.
 #[derive(Debug, Args)]
-pub(crate) struct Framing {
+pub(crate) struct FramingArgs {
     /// Frames are signed
     #[arg(long, value_name = "VERSION", requires = "key_file")]
-    pub(crate) hmac: Option<FileVersion>,
+    pub(crate) hmac: Option<FileVersionArg>,
     /// The key: the bytes of this file, as they are, any number of them
     #[arg(long, value_name = "FILE", requires = "hmac", value_hint = ValueHint::FilePath)]
     pub(crate) key_file: Option<PathBuf>,
     /// What lengths count [default: bytes when writing, whatever fits when reading]
     #[arg(long, value_enum)]
-    pub(crate) count: Option<Count>,
+    pub(crate) count: Option<CountArg>,
 }
 
 /// Version 2 binds a frame to its connection, so a file of frames knows only version 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FileVersion {
+pub(crate) enum FileVersionArg {
     /// A signature of the payload alone
     V1,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Count {
+pub(crate) enum CountArg {
     /// Bytes of UTF-8
     Bytes,
     /// Characters, as Lisp peers count
@@ -454,7 +454,7 @@ pub(crate) enum Count {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Schema {
+pub(crate) enum SchemaArgs {
     /// The messages of the OpenHarness Protocol
     #[command(
         after_help = "Without a direction, the root of the schema is either message. It describes \
@@ -467,7 +467,7 @@ pub(crate) enum Schema {
     Openharness {
         /// Only what travels this way
         #[arg(long, value_enum)]
-        direction: Option<Direction>,
+        direction: Option<DirectionArg>,
         /// All that is accepted, instead of what is right to send
         #[arg(long)]
         lenient: bool,
@@ -475,7 +475,7 @@ pub(crate) enum Schema {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Direction {
+pub(crate) enum DirectionArg {
     /// From a shell to the engine
     Request,
     /// From the engine to a shell
@@ -496,11 +496,11 @@ fn seconds(text: &str) -> Result<Duration, String> {
 const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Config {
+pub(crate) enum ConfigCommand {
     /// Print every setting, its value and where the value came from
     #[command(after_help = "Flags are those of `up`, to see what a command line would mean.\n\n\
         Example:\n  bridle config show --tcp off")]
-    Show(Show),
+    Show(ConfigShowArgs),
     /// Print the path of the settings file
     Path(ConfigFile),
     /// Read a settings file and say whether it is good
@@ -514,10 +514,10 @@ pub(crate) enum Config {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Show {
+pub(crate) struct ConfigShowArgs {
     /// One JSON object, by name: value, source, origin, doc
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) given: Given,
+    pub(crate) given: GivenFlags,
 }

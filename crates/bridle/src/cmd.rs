@@ -28,71 +28,71 @@ mod why;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
-use bridle_shell::error::Kind;
-use bridle_shell::pretty::{Color, Controls, Style};
+use bridle_shell::error::ErrorKind;
+use bridle_shell::pretty::{ColorChoice, ControlStyle, LayoutStyle};
 
-use crate::args::Command;
-use crate::exit::{Exit, Failure};
+use crate::args::BridleCommand;
+use crate::exit::{BridleExit, CommandFailure};
 use crate::settings::read_key_file;
 
-pub(crate) fn run(command: Command) -> Result<Exit, Failure> {
+pub(crate) fn run(command: BridleCommand) -> Result<BridleExit, CommandFailure> {
     match command {
-        Command::Up(given) => up::run(&given),
-        Command::Health(args) => talk::health(args),
-        Command::Ask(args) => ask::run(args),
-        Command::Send(args) => talk::send(args),
-        Command::Log(args) => record::log(args),
-        Command::Tail(args) => session::tail(args),
-        Command::Sessions(args) => record::sessions(&args),
-        Command::Schedules(args) => schedules::run(args),
-        Command::Conform(verb) => conform::run(verb),
-        Command::Replay(args) => record::replay(&args),
-        Command::Fork(args) => session::fork(args),
-        Command::Forget(args) => session::forget(args),
-        Command::Record(verb) => upkeep::run(&verb),
-        Command::Policy(verb) => policy::run(verb),
-        Command::Why(args) => why::why(&args),
-        Command::Effects(args) => why::effects(&args),
-        Command::Approvals(args) => approve::list(args),
-        Command::Approve(args) => approve::approve(args),
-        Command::Deny(args) => approve::deny(args),
-        Command::Token(verb) => token::run(verb),
-        Command::Pair(args) => pair::run(args),
-        Command::Tap(args) => talk::tap(args),
-        Command::Sexp(args) => text::sexp(&args),
-        Command::Init(args) => init::run(args),
-        Command::Org(verb) => org::run(&verb),
-        Command::Lisp(args) => lisp::run(&args),
-        Command::Memory(verb) => memory::run(verb),
-        Command::Undo(args) => memory::undo(args),
-        Command::Frame(verb) => text::frame(verb),
-        Command::Schema(verb) => pages::schema(&verb),
-        Command::Config(verb) => config::run(verb),
-        Command::Completions { shell } => pages::completions(shell),
-        Command::Man { dir } => pages::man(dir.as_deref()),
+        BridleCommand::Up(given) => up::run(&given),
+        BridleCommand::Health(args) => talk::health(args),
+        BridleCommand::Ask(args) => ask::run(args),
+        BridleCommand::Send(args) => talk::send(args),
+        BridleCommand::Log(args) => record::log(args),
+        BridleCommand::Tail(args) => session::tail(args),
+        BridleCommand::Sessions(args) => record::sessions(&args),
+        BridleCommand::Schedules(args) => schedules::run(args),
+        BridleCommand::Conform(verb) => conform::run(verb),
+        BridleCommand::Replay(args) => record::replay(&args),
+        BridleCommand::Fork(args) => session::fork(args),
+        BridleCommand::Forget(args) => session::forget(args),
+        BridleCommand::Record(verb) => upkeep::run(&verb),
+        BridleCommand::Policy(verb) => policy::run(verb),
+        BridleCommand::Why(args) => why::why(&args),
+        BridleCommand::Effects(args) => why::effects(&args),
+        BridleCommand::Approvals(args) => approve::list(args),
+        BridleCommand::Approve(args) => approve::approve(args),
+        BridleCommand::Deny(args) => approve::deny(args),
+        BridleCommand::Token(verb) => token::run(verb),
+        BridleCommand::Pair(args) => pair::run(args),
+        BridleCommand::Tap(args) => talk::tap(args),
+        BridleCommand::Sexp(args) => text::sexp(&args),
+        BridleCommand::Init(args) => init::run(args),
+        BridleCommand::Org(verb) => org::run(&verb),
+        BridleCommand::Lisp(args) => lisp::run(&args),
+        BridleCommand::Memory(verb) => memory::run(verb),
+        BridleCommand::Undo(args) => memory::undo(args),
+        BridleCommand::Frame(verb) => text::frame(verb),
+        BridleCommand::Schema(verb) => pages::schema(&verb),
+        BridleCommand::Config(verb) => config::run(verb),
+        BridleCommand::Completions { shell } => pages::completions(shell),
+        BridleCommand::Man { dir } => pages::man(dir.as_deref()),
     }
 }
 
 /// A failure of a face, with the exit code of its kind.
-impl From<bridle_shell::Error> for Failure {
-    fn from(error: bridle_shell::Error) -> Failure {
+impl From<bridle_shell::ShellError> for CommandFailure {
+    fn from(error: bridle_shell::ShellError) -> CommandFailure {
         let exit = match error.kind() {
-            Kind::Data => Exit::Data,
-            Kind::Missing => Exit::NoInput,
-            Kind::Unavailable => Exit::Unavailable,
-            Kind::Timeout => Exit::Temporary,
-            Kind::Protocol => Exit::Protocol,
-            Kind::Permission => Exit::Permission,
-            Kind::Io => Exit::Io,
-            Kind::BrokenPipe => Exit::Ok,
+            ErrorKind::Data => BridleExit::Data,
+            ErrorKind::Missing => BridleExit::NoInput,
+            ErrorKind::Unavailable => BridleExit::Unavailable,
+            ErrorKind::Timeout => BridleExit::Temporary,
+            ErrorKind::Protocol => BridleExit::Protocol,
+            ErrorKind::Permission => BridleExit::Permission,
+            ErrorKind::Io => BridleExit::Io,
+            ErrorKind::BrokenPipe => BridleExit::Ok,
         };
         let mut failure = match &error {
-            bridle_shell::Error::Syntax(fault) => {
+            bridle_shell::ShellError::Syntax(fault) => {
                 let lines = fault.excerpt.iter().flatten();
-                lines.fold(Failure::bare(exit, fault), Failure::detail)
+                lines.fold(CommandFailure::bare(exit, fault), CommandFailure::detail)
             }
-            bridle_shell::Error::Frame { .. } => Failure::bare(exit, &error),
-            _ => Failure::new(exit, &error),
+            bridle_shell::ShellError::Frame { .. } => CommandFailure::bare(exit, &error),
+            _ => CommandFailure::new(exit, &error),
         };
         if let Some(hint) = error.hint() {
             failure = failure.hint(hint);
@@ -112,20 +112,20 @@ fn hint_stdin(what: &str) {
 }
 
 /// The bytes of a key file, as they are.
-fn read_key(path: &Path) -> Result<Vec<u8>, Failure> {
+fn read_key(path: &Path) -> Result<Vec<u8>, CommandFailure> {
     read_key_file(path).map_err(|error| {
         let what = format!("cannot read key file `{}`", path.display());
-        Failure::because(Exit::NoInput, what, &error)
+        CommandFailure::because(BridleExit::NoInput, what, &error)
             .hint("name a file that holds the key; make one: head -c 32 /dev/urandom > KEY; chmod 600 KEY")
     })
 }
 
 /// How forms are laid out on stdout: colored and tamed on a terminal, exact elsewhere.
-fn style() -> Style {
+fn style() -> LayoutStyle {
     if !std::io::stdout().is_terminal() {
-        return Style::default();
+        return LayoutStyle::default();
     }
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let color = if plain { Color::Never } else { Color::Always };
-    Style { color, controls: Controls::Picture, ..Style::default() }
+    let color = if plain { ColorChoice::Never } else { ColorChoice::Always };
+    LayoutStyle { color, controls: ControlStyle::Picture, ..LayoutStyle::default() }
 }

@@ -1,6 +1,6 @@
 //! How every command ends: the exit code table and the shape of an error on stderr.
 //!
-//! Every command returns `Result<Exit, Failure>`; `main` alone prints a failure and leaves. Codes
+//! Every command returns `Result<BridleExit, CommandFailure>`; `main` alone prints a failure and leaves. Codes
 //! follow sysexits where it has a word for the case; scripts rely on them, so a code never changes
 //! its meaning.
 
@@ -11,7 +11,7 @@ use std::process::ExitCode;
 /// What the process says to its parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Exit {
+pub(crate) enum BridleExit {
     Ok = 0,
     Answered = 1,
     Usage = 2,
@@ -28,51 +28,51 @@ pub(crate) enum Exit {
     Config = 78,
 }
 
-impl Exit {
+impl BridleExit {
     /// Every code with its meaning, in the order of the help text.
-    pub(crate) const TABLE: [(Exit, &'static str); 14] = [
-        (Exit::Ok, "done; a reader that went away (broken pipe) is no failure"),
+    pub(crate) const TABLE: [(BridleExit, &'static str); 14] = [
+        (BridleExit::Ok, "done; a reader that went away (broken pipe) is no failure"),
         (
-            Exit::Answered,
+            BridleExit::Answered,
             "the daemon answered with an error or is not healthy; a replay differs, an example or program fails",
         ),
-        (Exit::Usage, "bad command line"),
-        (Exit::OutsideSubset, "a Lisp program needs what the subset does not have"),
+        (BridleExit::Usage, "bad command line"),
+        (BridleExit::OutsideSubset, "a Lisp program needs what the subset does not have"),
         (
-            Exit::Data,
+            BridleExit::Data,
             "bad input: no form, frame or set of policies, a wrong signature, a changed record",
         ),
-        (Exit::NoInput, "an input file, a record or a session is missing"),
-        (Exit::Unavailable, "no daemon there, or it went away"),
-        (Exit::Software, "internal error"),
-        (Exit::CannotCreate, "a file cannot be created, or exists already"),
-        (Exit::Io, "reading or writing failed"),
-        (Exit::Temporary, "timed out, or another daemon holds the state directory"),
-        (Exit::Protocol, "the other side does not speak the protocol"),
-        (Exit::Permission, "not allowed, or the signature was refused"),
-        (Exit::Config, "a setting is wrong"),
+        (BridleExit::NoInput, "an input file, a record or a session is missing"),
+        (BridleExit::Unavailable, "no daemon there, or it went away"),
+        (BridleExit::Software, "internal error"),
+        (BridleExit::CannotCreate, "a file cannot be created, or exists already"),
+        (BridleExit::Io, "reading or writing failed"),
+        (BridleExit::Temporary, "timed out, or another daemon holds the state directory"),
+        (BridleExit::Protocol, "the other side does not speak the protocol"),
+        (BridleExit::Permission, "not allowed, or the signature was refused"),
+        (BridleExit::Config, "a setting is wrong"),
     ];
 
     /// The table as the help text and the manual page show it.
     pub(crate) fn help() -> String {
         let mut text = String::from("Exit codes:\n");
-        for (exit, meaning) in Exit::TABLE {
+        for (exit, meaning) in BridleExit::TABLE {
             text.push_str(&format!("  {:>2}  {meaning}\n", exit as u8));
         }
         text
     }
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> ExitCode {
+impl From<BridleExit> for ExitCode {
+    fn from(exit: BridleExit) -> ExitCode {
         ExitCode::from(exit as u8)
     }
 }
 
 /// An error as people meet it: what failed and why, what to do about it, and the exit code.
 #[derive(Debug)]
-pub(crate) struct Failure {
-    exit: Exit,
+pub(crate) struct CommandFailure {
+    exit: BridleExit,
     /// The first line. Printed after `error: `, except where scripts rely on the bare line.
     what: String,
     bare: bool,
@@ -82,27 +82,27 @@ pub(crate) struct Failure {
     /// The setting that it is about.
     setting: Option<&'static str>,
     /// Further failures of the same kind, which are told with it.
-    others: Vec<Failure>,
+    others: Vec<CommandFailure>,
 }
 
-impl Failure {
-    pub(crate) fn new(exit: Exit, what: impl fmt::Display) -> Failure {
+impl CommandFailure {
+    pub(crate) fn new(exit: BridleExit, what: impl fmt::Display) -> CommandFailure {
         let what = what.to_string();
         let (detail, hints, others) = (Vec::new(), Vec::new(), Vec::new());
-        Failure { exit, what, bare: false, detail, hints, setting: None, others }
+        CommandFailure { exit, what, bare: false, detail, hints, setting: None, others }
     }
 
     /// A failure whose first line stands alone, for scripts that parse it.
-    pub(crate) fn bare(exit: Exit, line: impl fmt::Display) -> Failure {
-        Failure { bare: true, ..Failure::new(exit, line) }
+    pub(crate) fn bare(exit: BridleExit, line: impl fmt::Display) -> CommandFailure {
+        CommandFailure { bare: true, ..CommandFailure::new(exit, line) }
     }
 
     /// A failure with its cause, and the cause's causes, on the same line.
     pub(crate) fn because(
-        exit: Exit,
+        exit: BridleExit,
         what: impl fmt::Display,
         cause: &dyn std::error::Error,
-    ) -> Failure {
+    ) -> CommandFailure {
         let mut line = what.to_string();
         let mut next = Some(cause);
         while let Some(error) = next {
@@ -110,21 +110,21 @@ impl Failure {
             line.push_str(&error.to_string());
             next = error.source();
         }
-        Failure::new(exit, line)
+        CommandFailure::new(exit, line)
     }
 
-    pub(crate) fn hint(mut self, hint: impl fmt::Display) -> Failure {
+    pub(crate) fn hint(mut self, hint: impl fmt::Display) -> CommandFailure {
         self.hints.push(hint.to_string());
         self
     }
 
-    pub(crate) fn detail(mut self, line: impl fmt::Display) -> Failure {
+    pub(crate) fn detail(mut self, line: impl fmt::Display) -> CommandFailure {
         self.detail.push(line.to_string());
         self
     }
 
     /// Names the setting that it is about.
-    pub(crate) fn about(mut self, setting: &'static str) -> Failure {
+    pub(crate) fn about(mut self, setting: &'static str) -> CommandFailure {
         self.setting = Some(setting);
         self
     }
@@ -135,7 +135,10 @@ impl Failure {
     }
 
     /// Tells others with it; the exit code is its own.
-    pub(crate) fn with(mut self, others: impl IntoIterator<Item = Failure>) -> Failure {
+    pub(crate) fn with(
+        mut self,
+        others: impl IntoIterator<Item = CommandFailure>,
+    ) -> CommandFailure {
         self.others.extend(others);
         self
     }
@@ -145,21 +148,21 @@ impl Failure {
         &self.what
     }
 
-    pub(crate) fn exit(&self) -> Exit {
+    pub(crate) fn exit(&self) -> BridleExit {
         self.exit
     }
 
     /// Reading or writing a standard stream failed. A closed pipe is how `| head` says enough.
-    pub(crate) fn stream(what: &str, error: &io::Error) -> Failure {
+    pub(crate) fn stream(what: &str, error: &io::Error) -> CommandFailure {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            return Failure::new(Exit::Ok, "");
+            return CommandFailure::new(BridleExit::Ok, "");
         }
-        Failure::because(Exit::Io, what, error)
+        CommandFailure::because(BridleExit::Io, what, error)
             .hint("check the other end of the pipe and the space on the disk")
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for CommandFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.bare {
             writeln!(f, "{}", self.what)?;

@@ -20,18 +20,18 @@ use crate::json::quoted;
 
 /// How a log line looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum LogFormat {
     Text,
     Json,
 }
 
 /// Sends what the daemon notes to stderr from now on.
-pub(crate) fn start(filter: Targets, format: Format) {
+pub(crate) fn start(filter: Targets, format: LogFormat) {
     let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     let registry = tracing_subscriber::registry().with(filter);
     match format {
-        Format::Json => registry.with(layer.event_format(JsonLines)).init(),
-        Format::Text => {
+        LogFormat::Json => registry.with(layer.event_format(JsonLines)).init(),
+        LogFormat::Text => {
             let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
             let color = std::io::stderr().is_terminal() && !plain;
             registry.with(layer.with_ansi(color)).init();
@@ -55,7 +55,7 @@ where
     ) -> fmt::Result {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let meta = event.metadata();
-        let mut fields = Fields(String::new());
+        let mut fields = LogFields(String::new());
         event.record(&mut fields);
         writeln!(
             writer,
@@ -80,15 +80,15 @@ fn level(level: &Level) -> &'static str {
 }
 
 /// Collects `,"name":value` for each field.
-struct Fields(String);
+struct LogFields(String);
 
-impl Fields {
+impl LogFields {
     fn push(&mut self, field: &Field, value: &dyn fmt::Display) {
         let _ = write!(self.0, ",{}:{value}", quoted(field.name()));
     }
 }
 
-impl Visit for Fields {
+impl Visit for LogFields {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.push(field, &quoted(&format!("{value:?}")));
     }

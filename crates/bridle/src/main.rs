@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     match cmd::run(cli.command) {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            if failure.exit() != exit::Exit::Ok {
+            if failure.exit() != exit::BridleExit::Ok {
                 // When stderr is gone too, the exit code is all that is left to say.
                 let text = failure.to_string();
                 let _ = std::io::stderr().lock().write_all(neutral_block(&text).as_bytes());

@@ -15,59 +15,59 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::ValueHint};
 
-pub(crate) use check::{Checked, check_file, check_surroundings};
+pub(crate) use check::{CheckFindings, check_file, check_surroundings};
 pub(crate) use file::example;
 pub(crate) use lift::read_key_file;
-pub(crate) use table::{Preset, Setting, TABLE};
-pub(crate) use value::{Kind, Value};
+pub(crate) use table::{SettingPreset, SettingRow, TABLE};
+pub(crate) use value::{SettingKind, SettingValue};
 
 use crate::args::CONNECTION;
-use crate::exit::{Exit, Failure};
+use crate::exit::{BridleExit, CommandFailure};
 
 /// What the variables of the first peers of the protocol begin with.
 const OLD_PEERS: &str = "HARNESS_PROTOCOL_";
 
 /// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum ValueOrigin {
     Flag(&'static str),
     Env(&'static str),
     File { path: PathBuf, line: usize },
     Default,
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for ValueOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Origin::Flag(flag) => write!(f, "flag --{flag}"),
-            Origin::Env(name) => write!(f, "env {name}"),
-            Origin::File { path, line } => write!(f, "file {}:{line}", path.display()),
-            Origin::Default => f.write_str("default"),
+            ValueOrigin::Flag(flag) => write!(f, "flag --{flag}"),
+            ValueOrigin::Env(name) => write!(f, "env {name}"),
+            ValueOrigin::File { path, line } => write!(f, "file {}:{line}", path.display()),
+            ValueOrigin::Default => f.write_str("default"),
         }
     }
 }
 
 /// One setting with its value.
 #[derive(Debug)]
-pub(crate) struct Resolved {
-    pub(crate) setting: &'static Setting,
+pub(crate) struct ResolvedSetting {
+    pub(crate) setting: &'static SettingRow,
     /// As it was written; `None` if nobody wrote it and there is no default.
     pub(crate) text: Option<String>,
-    pub(crate) value: Value,
-    pub(crate) origin: Origin,
+    pub(crate) value: SettingValue,
+    pub(crate) origin: ValueOrigin,
 }
 
 /// Every setting, in the order of the table.
 #[derive(Debug)]
-pub(crate) struct Settings {
-    entries: Vec<Resolved>,
+pub(crate) struct ResolvedSettings {
+    entries: Vec<ResolvedSetting>,
     /// The file that was read, if there is one.
     pub(crate) file: Option<PathBuf>,
 }
 
-impl Settings {
+impl ResolvedSettings {
     /// Reads all sources.
-    pub(crate) fn resolve(given: &Given) -> Result<Settings, Failure> {
+    pub(crate) fn resolve(given: &GivenFlags) -> Result<ResolvedSettings, CommandFailure> {
         let file = match &given.config {
             Some(path) => Some(path.clone()),
             None => default_file().filter(|path| path.exists()),
@@ -77,61 +77,61 @@ impl Settings {
         for setting in TABLE {
             entries.push(first_source(setting, given, &from_file, file.as_deref())?);
         }
-        let mut settings = Settings { entries, file };
+        let mut settings = ResolvedSettings { entries, file };
         settings.fill_computed_defaults();
         Ok(settings)
     }
 
-    pub(crate) fn entries(&self) -> &[Resolved] {
+    pub(crate) fn entries(&self) -> &[ResolvedSetting] {
         &self.entries
     }
 
     /// The entry of a name that the table has.
-    pub(crate) fn entry(&self, name: &str) -> &Resolved {
+    pub(crate) fn entry(&self, name: &str) -> &ResolvedSetting {
         let found = self.entries.iter().find(|entry| entry.setting.name == name);
         found.expect("callers pass names of the table; a test lifts every one")
     }
 
     /// The state directory depends on the surroundings, the socket on both.
     fn fill_computed_defaults(&mut self) {
-        self.set_default(Preset::StateDir, state_dir());
+        self.set_default(SettingPreset::StateDir, state_dir());
         self.set_default(
-            Preset::Policy,
+            SettingPreset::Policy,
             default_file().map(|file| file.with_file_name("policy.org")),
         );
         let runtime = xdg("XDG_RUNTIME_DIR").map(|dir| dir.join("bridle"));
         let dir = runtime.or_else(|| self.path("state").map(Path::to_path_buf));
-        self.set_default(Preset::Socket, dir.map(|dir| dir.join("bridle.sock")));
-        self.set_default(Preset::HttpSocket, self.path("unix").and_then(http_socket_beside));
+        self.set_default(SettingPreset::Socket, dir.map(|dir| dir.join("bridle.sock")));
+        self.set_default(SettingPreset::HttpSocket, self.path("unix").and_then(http_socket_beside));
         self.allow_old_signatures();
     }
 
     /// Turns signatures of version 1 on where a variable of the first peers turns signing on, since they
     /// know no other. Whoever sets `hmac.allow-v1` decides.
     fn allow_old_signatures(&mut self) {
-        let of_old_peers = |entry: &Resolved| match entry.origin {
-            Origin::Env(name) if name.starts_with(OLD_PEERS) => Some(name),
+        let of_old_peers = |entry: &ResolvedSetting| match entry.origin {
+            ValueOrigin::Env(name) if name.starts_with(OLD_PEERS) => Some(name),
             _ => None,
         };
         let asked = ["hmac.enforce", "hmac.secret"].map(|name| of_old_peers(self.entry(name)));
         let Some(asked) = asked.into_iter().flatten().next() else { return };
         let found = self.entries.iter_mut().find(|entry| entry.setting.name == "hmac.allow-v1");
-        if let Some(entry) = found.filter(|entry| entry.origin == Origin::Default) {
+        if let Some(entry) = found.filter(|entry| entry.origin == ValueOrigin::Default) {
             entry.text = Some("true".to_owned());
-            entry.value = Value::Bool(true);
-            entry.origin = Origin::Env(asked);
+            entry.value = SettingValue::Bool(true);
+            entry.origin = ValueOrigin::Env(asked);
         }
     }
 
     /// Gives a path to the settings with this default that nobody has set.
-    fn set_default(&mut self, preset: Preset, path: Option<PathBuf>) {
+    fn set_default(&mut self, preset: SettingPreset, path: Option<PathBuf>) {
         let Some(path) = path else {
             return;
         };
         for entry in &mut self.entries {
-            if entry.origin == Origin::Default && entry.setting.default == preset {
+            if entry.origin == ValueOrigin::Default && entry.setting.default == preset {
                 entry.text = Some(path.display().to_string());
-                entry.value = Value::Path(path.clone());
+                entry.value = SettingValue::Path(path.clone());
             }
         }
     }
@@ -139,67 +139,83 @@ impl Settings {
 
 /// Takes the first source that has the setting, and checks its text.
 fn first_source(
-    setting: &'static Setting,
-    given: &Given,
-    from_file: &[file::Entry],
+    setting: &'static SettingRow,
+    given: &GivenFlags,
+    from_file: &[file::FileEntry],
     path: Option<&Path>,
-) -> Result<Resolved, Failure> {
+) -> Result<ResolvedSetting, CommandFailure> {
     let flag = given.flags.iter().find(|(known, _)| std::ptr::eq(*known, setting));
     if let Some((_, text)) = flag {
-        let origin = Origin::Flag(setting.flag.unwrap_or(setting.name));
+        let origin = ValueOrigin::Flag(setting.flag.unwrap_or(setting.name));
         return checked(setting, text.clone(), origin);
     }
     match from_environment(setting)? {
-        Some((name, text)) => checked(setting, text, Origin::Env(name)),
+        Some((name, text)) => checked(setting, text, ValueOrigin::Env(name)),
         None => file_or_default(setting, from_file, path),
     }
 }
 
 fn file_or_default(
-    setting: &'static Setting,
-    from_file: &[file::Entry],
+    setting: &'static SettingRow,
+    from_file: &[file::FileEntry],
     path: Option<&Path>,
-) -> Result<Resolved, Failure> {
+) -> Result<ResolvedSetting, CommandFailure> {
     if let Some(entry) = from_file.iter().find(|entry| entry.name == setting.name) {
         let path = path.map(Path::to_path_buf).unwrap_or_default();
-        return checked(setting, entry.text.clone(), Origin::File { path, line: entry.line });
+        return checked(setting, entry.text.clone(), ValueOrigin::File { path, line: entry.line });
     }
     match setting.default {
-        Preset::Text(text) => checked(setting, text.to_owned(), Origin::Default),
-        _ => Ok(Resolved { setting, text: None, value: Value::Unset, origin: Origin::Default }),
+        SettingPreset::Text(text) => checked(setting, text.to_owned(), ValueOrigin::Default),
+        _ => Ok(ResolvedSetting {
+            setting,
+            text: None,
+            value: SettingValue::Unset,
+            origin: ValueOrigin::Default,
+        }),
     }
 }
 
-fn checked(setting: &'static Setting, text: String, origin: Origin) -> Result<Resolved, Failure> {
+fn checked(
+    setting: &'static SettingRow,
+    text: String,
+    origin: ValueOrigin,
+) -> Result<ResolvedSetting, CommandFailure> {
     let value = setting.kind.parse(&text).map_err(|why| refused(setting, &origin, &why))?;
-    Ok(Resolved { setting, text: Some(text), value, origin })
+    Ok(ResolvedSetting { setting, text: Some(text), value, origin })
 }
 
 /// A value that its setting does not take: the command line's fault or the configuration's.
-pub(crate) fn refused(setting: &Setting, origin: &Origin, why: &str) -> Failure {
+pub(crate) fn refused(setting: &SettingRow, origin: &ValueOrigin, why: &str) -> CommandFailure {
     let exit = match origin {
-        Origin::Flag(_) => Exit::Usage,
-        Origin::Env(_) | Origin::File { .. } | Origin::Default => Exit::Config,
+        ValueOrigin::Flag(_) => BridleExit::Usage,
+        ValueOrigin::Env(_) | ValueOrigin::File { .. } | ValueOrigin::Default => BridleExit::Config,
     };
     let place = match origin {
-        Origin::Flag(flag) => format!("--{flag}"),
-        Origin::Env(name) => (*name).to_owned(),
-        Origin::File { path, line } => format!("{}:{line}: `{}`", path.display(), setting.name),
-        Origin::Default => format!("`{}`", setting.name),
+        ValueOrigin::Flag(flag) => format!("--{flag}"),
+        ValueOrigin::Env(name) => (*name).to_owned(),
+        ValueOrigin::File { path, line } => {
+            format!("{}:{line}: `{}`", path.display(), setting.name)
+        }
+        ValueOrigin::Default => format!("`{}`", setting.name),
     };
     let hint = format!("{}: {}", setting.name, setting.doc);
-    Failure::new(exit, format!("{place}: {why}")).hint(hint).about(setting.name)
+    CommandFailure::new(exit, format!("{place}: {why}")).hint(hint).about(setting.name)
 }
 
-fn from_environment(setting: &'static Setting) -> Result<Option<(&'static str, String)>, Failure> {
+fn from_environment(
+    setting: &'static SettingRow,
+) -> Result<Option<(&'static str, String)>, CommandFailure> {
     for name in setting.env {
         let Some(value) = std::env::var_os(name).filter(|value| !value.is_empty()) else {
             continue;
         };
         // The value stays out of the message: it may be a secret.
         let text = value.into_string().map_err(|_| {
-            Failure::new(Exit::Config, format!("{name}: expected UTF-8 text, got other bytes"))
-                .hint(format!("unset it, or set it to text: {}", setting.doc))
+            CommandFailure::new(
+                BridleExit::Config,
+                format!("{name}: expected UTF-8 text, got other bytes"),
+            )
+            .hint(format!("unset it, or set it to text: {}", setting.doc))
         })?;
         return Ok(Some((name, text)));
     }
@@ -256,9 +272,9 @@ pub(crate) fn default_file() -> Option<PathBuf> {
 }
 
 /// The default file, or the failure that says why there is none.
-pub(crate) fn expected_file() -> Result<PathBuf, Failure> {
+pub(crate) fn expected_file() -> Result<PathBuf, CommandFailure> {
     default_file().ok_or_else(|| {
-        Failure::new(Exit::Config, "no place for a settings file: HOME is not set")
+        CommandFailure::new(BridleExit::Config, "no place for a settings file: HOME is not set")
             .hint("name one with --config FILE, or set HOME or XDG_CONFIG_HOME")
     })
 }
@@ -286,19 +302,19 @@ pub(crate) struct ConfigFile {
     pub(crate) config: Option<PathBuf>,
 }
 
-impl From<ConfigFile> for Given {
-    fn from(file: ConfigFile) -> Given {
-        Given { flags: Vec::new(), config: file.config }
+impl From<ConfigFile> for GivenFlags {
+    fn from(file: ConfigFile) -> GivenFlags {
+        GivenFlags { flags: Vec::new(), config: file.config }
     }
 }
 
 /// The state directory alone, for commands that read it without a daemon.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct StateDir(Given);
+pub(crate) struct StateDir(GivenFlags);
 
 impl StateDir {
-    /// What the command line says, for [`Settings::resolve`].
-    pub(crate) fn given(&self) -> &Given {
+    /// What the command line says, for [`ResolvedSettings::resolve`].
+    pub(crate) fn given(&self) -> &GivenFlags {
         &self.0
     }
 }
@@ -310,7 +326,7 @@ impl clap::FromArgMatches for StateDir {
     fn from_arg_matches(matches: &ArgMatches) -> Result<StateDir, clap::Error> {
         let config = ConfigFile::from_arg_matches(matches)?.config;
         let flags = flags_in(matches, |setting| setting.name == STATE);
-        Ok(StateDir(Given { flags, config }))
+        Ok(StateDir(GivenFlags { flags, config }))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -333,8 +349,8 @@ impl clap::Args for StateDir {
 /// The settings of this kind that the command line names.
 fn flags_in(
     matches: &ArgMatches,
-    wanted: impl Fn(&Setting) -> bool,
-) -> Vec<(&'static Setting, String)> {
+    wanted: impl Fn(&SettingRow) -> bool,
+) -> Vec<(&'static SettingRow, String)> {
     let flagged = TABLE.iter().filter(|setting| setting.flag.is_some() && wanted(setting));
     let given =
         flagged.filter_map(|setting| Some((setting, matches.get_one::<String>(setting.name)?)));
@@ -343,33 +359,33 @@ fn flags_in(
 
 /// What the command line says about settings. Its flags are made from the table.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Given {
-    flags: Vec<(&'static Setting, String)>,
+pub(crate) struct GivenFlags {
+    flags: Vec<(&'static SettingRow, String)>,
     pub(crate) config: Option<PathBuf>,
 }
 
-impl Given {
+impl GivenFlags {
     /// The file and the state directory, for commands that take few settings.
-    pub(crate) fn with_state(file: ConfigFile, state: Option<String>) -> Given {
+    pub(crate) fn with_state(file: ConfigFile, state: Option<String>) -> GivenFlags {
         let setting = table::find(STATE);
-        Given { flags: setting.zip(state).into_iter().collect(), config: file.config }
+        GivenFlags { flags: setting.zip(state).into_iter().collect(), config: file.config }
     }
 }
 
-impl clap::FromArgMatches for Given {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Given, clap::Error> {
+impl clap::FromArgMatches for GivenFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<GivenFlags, clap::Error> {
         let config = ConfigFile::from_arg_matches(matches)?.config;
         let flags = flags_in(matches, |_| true);
-        Ok(Given { flags, config })
+        Ok(GivenFlags { flags, config })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Given::from_arg_matches(matches)?;
+        *self = GivenFlags::from_arg_matches(matches)?;
         Ok(())
     }
 }
 
-impl clap::Args for Given {
+impl clap::Args for GivenFlags {
     fn augment_args(command: Command) -> Command {
         let mut command = ConfigFile::augment_args(command)
             .mut_arg("config", |arg| arg.help_heading(None::<&'static str>));
@@ -382,11 +398,11 @@ impl clap::Args for Given {
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        Given::augment_args(command)
+        GivenFlags::augment_args(command)
     }
 }
 
-fn flag_of(setting: &'static Setting, flag: &'static str) -> Arg {
+fn flag_of(setting: &'static SettingRow, flag: &'static str) -> Arg {
     let mut help = setting.doc.to_owned();
     if let Some(default) = setting.default.describe() {
         help.push_str(&format!(" [default: {default}]"));
@@ -400,11 +416,11 @@ fn flag_of(setting: &'static Setting, flag: &'static str) -> Arg {
         arg = arg.help_heading(heading);
     }
     match setting.kind {
-        Kind::Bool => {
+        SettingKind::Bool => {
             arg = arg.num_args(0..=1).require_equals(true).default_missing_value("true");
         }
-        Kind::OneOf(words) => arg = arg.value_name(words.join("|")),
-        Kind::Path | Kind::PathOrOff => arg = arg.value_hint(ValueHint::AnyPath),
+        SettingKind::OneOf(words) => arg = arg.value_name(words.join("|")),
+        SettingKind::Path | SettingKind::PathOrOff => arg = arg.value_hint(ValueHint::AnyPath),
         _ => {}
     }
     arg

@@ -7,7 +7,7 @@ use std::fmt;
 
 /// How much a requirement binds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum RequirementLevel {
     /// Whoever does not keep to it does not speak the protocol.
     Must,
     /// Whoever does not keep to it needs a reason.
@@ -16,46 +16,46 @@ pub enum Level {
     Profile(&'static str),
 }
 
-impl fmt::Display for Level {
+impl fmt::Display for RequirementLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Level::Must => f.write_str("MUST"),
-            Level::Should => f.write_str("SHOULD"),
-            Level::Profile(name) => f.write_str(name),
+            RequirementLevel::Must => f.write_str("MUST"),
+            RequirementLevel::Should => f.write_str("SHOULD"),
+            RequirementLevel::Profile(name) => f.write_str(name),
         }
     }
 }
 
 /// What a check ends with.
-pub type Checked = Result<(), Finding>;
+pub type Checked = Result<(), CheckFinding>;
 
 /// Why a check did not pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Finding {
+pub enum CheckFinding {
     /// The peer does not keep to the requirement: what was expected, and what came instead.
     Fault(String),
     /// The peer does not offer what the requirement is about, so it does not bind.
     Unoffered(String),
 }
 
-impl Finding {
+impl CheckFinding {
     /// A fault.
-    pub fn fault(what: impl Into<String>) -> Finding {
-        Finding::Fault(what.into())
+    pub fn fault(what: impl Into<String>) -> CheckFinding {
+        CheckFinding::Fault(what.into())
     }
 
     /// Something that is not offered.
-    pub fn unoffered(what: impl Into<String>) -> Finding {
-        Finding::Unoffered(what.into())
+    pub fn unoffered(what: impl Into<String>) -> CheckFinding {
+        CheckFinding::Unoffered(what.into())
     }
 }
 
 /// A requirement and its check.
-pub struct Case<P> {
+pub struct ConformanceCase<P> {
     /// Its name, for good: `F-03`.
     pub id: &'static str,
     /// How much it binds.
-    pub level: Level,
+    pub level: RequirementLevel,
     /// Where it is written.
     pub section: &'static str,
     /// What is required.
@@ -66,21 +66,21 @@ pub struct Case<P> {
     pub check: Box<dyn Fn(&mut P) -> Checked>,
 }
 
-impl<P> Case<P> {
+impl<P> ConformanceCase<P> {
     /// A case.
     pub fn new(
         id: &'static str,
-        level: Level,
+        level: RequirementLevel,
         section: &'static str,
         title: &'static str,
         why: &'static str,
         check: impl Fn(&mut P) -> Checked + 'static,
-    ) -> Case<P> {
-        Case { id, level, section, title, why, check: Box::new(check) }
+    ) -> ConformanceCase<P> {
+        ConformanceCase { id, level, section, title, why, check: Box::new(check) }
     }
 }
 
-impl<P> fmt::Debug for Case<P> {
+impl<P> fmt::Debug for ConformanceCase<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Case").field("id", &self.id).field("title", &self.title).finish()
     }

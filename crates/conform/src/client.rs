@@ -19,37 +19,38 @@ use std::net::TcpListener;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use super::Kit;
-use super::case::{Case, Checked, Finding};
-use super::driven::{Driven, Program};
-use super::notes::Notes;
-use super::run::Peer;
-use link::Link;
+use super::KitKind;
+use super::case::{CheckFinding, Checked, ConformanceCase};
+use super::driven::{DrivenProgram, ProgramOptions};
+use super::notes::CaseNotes;
+use super::run::KitPeer;
+use link::ClientLink;
 
 /// The kit.
-pub const KIT: Kit = Kit { name: "oacp-client", revision: "0.3.0", text: "docs/protocol.md" };
+pub const KIT: KitKind =
+    KitKind { name: "oacp-client", revision: "0.3.0", text: "docs/protocol.md" };
 
 /// The session that the client is told to attach to.
 pub const SESSION: &str = "kit";
 
 /// A client to check.
 #[derive(Debug)]
-pub struct Clients {
-    program: Program,
-    notes: Rc<RefCell<Notes>>,
+pub struct ClientUnderTest {
+    program: ProgramOptions,
+    notes: Rc<RefCell<CaseNotes>>,
 }
 
-impl Clients {
+impl ClientUnderTest {
     /// A client that this program is.
-    pub fn new(program: Program) -> Clients {
-        Clients { program, notes: Rc::default() }
+    pub fn new(program: ProgramOptions) -> ClientUnderTest {
+        ClientUnderTest { program, notes: Rc::default() }
     }
 
     /// Starts the client, which is to attach behind this number.
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn scene(&mut self, cursor: u64) -> Result<Scene, Finding> {
+    pub fn scene(&mut self, cursor: u64) -> Result<ClientScene, CheckFinding> {
         self.scene_with(cursor, &[])
     }
 
@@ -57,8 +58,12 @@ impl Clients {
     ///
     /// # Errors
     /// It cannot be started.
-    fn scene_with(&mut self, cursor: u64, more: &[(&str, String)]) -> Result<Scene, Finding> {
-        let cannot = |error| Finding::fault(format!("the kit cannot listen: {error}"));
+    fn scene_with(
+        &mut self,
+        cursor: u64,
+        more: &[(&str, String)],
+    ) -> Result<ClientScene, CheckFinding> {
+        let cannot = |error| CheckFinding::fault(format!("the kit cannot listen: {error}"));
         let listener = TcpListener::bind("127.0.0.1:0").map_err(cannot)?;
         listener.set_nonblocking(true).map_err(cannot)?;
         let address = listener.local_addr().map_err(cannot)?;
@@ -69,55 +74,56 @@ impl Clients {
         ];
         let none = [("OACP_KEY_FILE", String::new()), ("OACP_KEY_ID", "default".to_owned())];
         values.extend_from_slice(if more.is_empty() { &none } else { more });
-        let shell = Driven::start(&self.program, &values, Rc::clone(&self.notes))?;
+        let shell = DrivenProgram::start(&self.program, &values, Rc::clone(&self.notes))?;
         let (notes, timeout) = (Rc::clone(&self.notes), self.program.timeout);
-        Ok(Scene { listener, shell, notes, timeout })
+        Ok(ClientScene { listener, shell, notes, timeout })
     }
 }
 
-impl Peer for Clients {
+impl KitPeer for ClientUnderTest {
     fn begin(&mut self) {
         self.notes.take();
     }
 
-    fn end(&mut self) -> Notes {
+    fn end(&mut self) -> CaseNotes {
         self.notes.take()
     }
 }
 
 /// A client before a scripted daemon.
 #[derive(Debug)]
-pub struct Scene {
+pub struct ClientScene {
     listener: TcpListener,
     /// The client.
-    pub shell: Driven,
-    notes: Rc<RefCell<Notes>>,
+    pub shell: DrivenProgram,
+    notes: Rc<RefCell<CaseNotes>>,
     timeout: Duration,
 }
 
-impl Scene {
+impl ClientScene {
     /// The next connection of the client.
     ///
     /// # Errors
     /// None comes in time.
-    pub fn accept(&mut self) -> Result<Link, Finding> {
+    pub fn accept(&mut self) -> Result<ClientLink, CheckFinding> {
         let until = Instant::now() + self.timeout;
         while Instant::now() < until {
             if let Ok((stream, _)) = self.listener.accept() {
                 self.notes.borrow_mut().noted("the client connected");
-                let link = Link::new(stream, self.timeout, Rc::clone(&self.notes));
-                return link.map_err(|error| Finding::fault(format!("no connection: {error}")));
+                let link = ClientLink::new(stream, self.timeout, Rc::clone(&self.notes));
+                return link
+                    .map_err(|error| CheckFinding::fault(format!("no connection: {error}")));
             }
             std::thread::sleep(Duration::from_millis(2));
         }
-        Err(Finding::fault("expected the client to connect, it did not"))
+        Err(CheckFinding::fault("expected the client to connect, it did not"))
     }
 
     /// The next connection, greeted and attached: the session ends at `head`.
     ///
     /// # Errors
     /// The client does not attach.
-    pub fn attach(&mut self, head: u64) -> Result<Link, Finding> {
+    pub fn attach(&mut self, head: u64) -> Result<ClientLink, CheckFinding> {
         let mut link = self.accept()?;
         link.say(HELLO)?;
         link.hello = link.hear("the client's hello")?;
@@ -184,11 +190,11 @@ fn event(seq: u64, text: &str) -> String {
 
 /// A fault unless it is so.
 fn expect(is_so: bool, what: impl FnOnce() -> String) -> Checked {
-    if is_so { Ok(()) } else { Err(Finding::fault(what())) }
+    if is_so { Ok(()) } else { Err(CheckFinding::fault(what())) }
 }
 
 /// All cases, in the order in which they are worth reading.
-pub fn cases() -> Vec<Case<Clients>> {
+pub fn cases() -> Vec<ConformanceCase<ClientUnderTest>> {
     let lists =
         [frames::cases(), events::cases(), asking::cases(), approvals::cases(), auth::cases()];
     lists.into_iter().flatten().collect()

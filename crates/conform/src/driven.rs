@@ -12,11 +12,11 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use bridle_wire::openharness::Limits;
-use bridle_wire::openharness::json::Document;
+use bridle_wire::openharness::MessageLimits;
+use bridle_wire::openharness::json::JsonDocument;
 
-use super::case::Finding;
-use super::notes::Notes;
+use super::case::CheckFinding;
+use super::notes::CaseNotes;
 
 /// Bytes of a line: the largest text that a case makes, in the longest spelling.
 const MAX_LINE: u64 = 16 << 20;
@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// How programs are started.
 #[derive(Debug, Clone)]
-pub struct Program {
+pub struct ProgramOptions {
     /// The program and its arguments; `{NAME}` stands for a value of the case.
     pub command: Vec<String>,
     /// Longest wait for anything.
@@ -41,7 +41,7 @@ pub struct Program {
 
 /// Something that the program said.
 #[derive(Debug, Clone)]
-pub struct Line {
+pub struct ProgramLine {
     /// Its first word.
     pub word: String,
     /// The text behind it, if it is one in JSON.
@@ -52,14 +52,14 @@ pub struct Line {
     pub at: Instant,
 }
 
-impl Line {
-    fn of(raw: &str) -> Line {
+impl ProgramLine {
+    fn of(raw: &str) -> ProgramLine {
         let (word, rest) = raw.split_once(' ').unwrap_or((raw, ""));
-        let limits = Limits { bytes: usize::MAX, ..Limits::default() };
-        let document = Document::read(rest.as_bytes(), &limits);
+        let limits = MessageLimits { bytes: usize::MAX, ..MessageLimits::default() };
+        let document = JsonDocument::read(rest.as_bytes(), &limits);
         let text =
             document.ok().and_then(|it| it.root().as_str().map(std::borrow::Cow::into_owned));
-        Line { word: word.to_owned(), text, raw: raw.to_owned(), at: Instant::now() }
+        ProgramLine { word: word.to_owned(), text, raw: raw.to_owned(), at: Instant::now() }
     }
 
     /// Tells whether it is this word with this text.
@@ -69,47 +69,48 @@ impl Line {
 }
 
 /// A running program.
-pub struct Driven {
+pub struct DrivenProgram {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
     /// All that it said, in order.
-    pub heard: Vec<Line>,
+    pub heard: Vec<ProgramLine>,
     stderr: Arc<Mutex<Vec<u8>>>,
-    notes: Rc<RefCell<Notes>>,
+    notes: Rc<RefCell<CaseNotes>>,
     timeout: Duration,
 }
 
-impl std::fmt::Debug for Driven {
+impl std::fmt::Debug for DrivenProgram {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Driven").field("heard", &self.heard.len()).finish_non_exhaustive()
     }
 }
 
-impl Driven {
+impl DrivenProgram {
     /// Starts a program; `values` are its environment, and stand in its arguments.
     ///
     /// # Errors
     /// It cannot be started.
     pub fn start(
-        program: &Program,
+        program: &ProgramOptions,
         values: &[(&str, String)],
-        notes: Rc<RefCell<Notes>>,
-    ) -> Result<Driven, Finding> {
+        notes: Rc<RefCell<CaseNotes>>,
+    ) -> Result<DrivenProgram, CheckFinding> {
         let fill = |argument: &String| {
             values.iter().fold(argument.clone(), |text, (name, value)| {
                 text.replace(&format!("{{{name}}}"), value)
             })
         };
         let words: Vec<String> = program.command.iter().map(fill).collect();
-        let (name, arguments) = words.split_first().ok_or_else(|| Finding::fault("no command"))?;
+        let (name, arguments) =
+            words.split_first().ok_or_else(|| CheckFinding::fault("no command"))?;
         let mut command = Command::new(name);
         command.args(arguments).envs(values.iter().map(|(name, value)| (*name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A group of its own, so that what it starts ends with it.
         let spawned = command.process_group(0).spawn();
-        let mut child =
-            spawned.map_err(|error| Finding::fault(format!("cannot start `{name}`: {error}")))?;
+        let mut child = spawned
+            .map_err(|error| CheckFinding::fault(format!("cannot start `{name}`: {error}")))?;
         notes.borrow_mut().noted(&format!("started {}", words.join(" ")));
         let stderr = Arc::default();
         if let Some(pipe) = child.stderr.take() {
@@ -128,14 +129,14 @@ impl Driven {
         }
         let stdin = child.stdin.take();
         let timeout = program.timeout;
-        Ok(Driven { child, stdin, lines, heard: Vec::new(), stderr, notes, timeout })
+        Ok(DrivenProgram { child, stdin, lines, heard: Vec::new(), stderr, notes, timeout })
     }
 
     /// Tells the program something to do.
     ///
     /// # Errors
     /// It has ended.
-    pub fn say(&mut self, line: &str) -> Result<(), Finding> {
+    pub fn say(&mut self, line: &str) -> Result<(), CheckFinding> {
         self.notes.borrow_mut().noted(&format!("told it: {line}"));
         let stdin = self.stdin.as_mut();
         let said =
@@ -147,17 +148,19 @@ impl Driven {
     ///
     /// # Errors
     /// None comes in time, or the program has ended.
-    pub fn hear(&mut self, expected: &str) -> Result<Line, Finding> {
+    pub fn hear(&mut self, expected: &str) -> Result<ProgramLine, CheckFinding> {
         match self.lines.recv_timeout(self.timeout) {
             Ok(raw) => {
                 self.notes.borrow_mut().noted(&format!("it said: {raw}"));
-                let line = Line::of(&raw);
+                let line = ProgramLine::of(&raw);
                 self.heard.push(line.clone());
                 Ok(line)
             }
             Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {
                 let seconds = self.timeout.as_secs_f32();
-                Err(Finding::fault(format!("expected {expected}, heard nothing for {seconds} s")))
+                Err(CheckFinding::fault(format!(
+                    "expected {expected}, heard nothing for {seconds} s"
+                )))
             }
             Err(_) => Err(self.ended(expected)),
         }
@@ -167,7 +170,7 @@ impl Driven {
     ///
     /// # Errors
     /// It does not come in time.
-    pub fn until(&mut self, word: &str) -> Result<Line, Finding> {
+    pub fn until(&mut self, word: &str) -> Result<ProgramLine, CheckFinding> {
         self.until_any(&[word])
     }
 
@@ -175,7 +178,7 @@ impl Driven {
     ///
     /// # Errors
     /// None comes in time.
-    pub fn until_any(&mut self, words: &[&str]) -> Result<Line, Finding> {
+    pub fn until_any(&mut self, words: &[&str]) -> Result<ProgramLine, CheckFinding> {
         let until = Instant::now() + self.timeout;
         let expected = format!("`{}`", words.join("` or `"));
         while Instant::now() < until {
@@ -184,7 +187,7 @@ impl Driven {
                 return Ok(line);
             }
         }
-        Err(Finding::fault(format!("expected {expected}, heard other lines only")))
+        Err(CheckFinding::fault(format!("expected {expected}, heard other lines only")))
     }
 
     /// Ends its input.
@@ -217,14 +220,14 @@ impl Driven {
         self.heard.iter().position(|line| line.is(word, text))
     }
 
-    fn ended(&mut self, expected: &str) -> Finding {
+    fn ended(&mut self, expected: &str) -> CheckFinding {
         let stderr = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
         self.notes.borrow_mut().noted(&format!("stderr: {}", String::from_utf8_lossy(&stderr)));
-        Finding::fault(format!("expected {expected}, and the program has ended"))
+        CheckFinding::fault(format!("expected {expected}, and the program has ended"))
     }
 }
 
-impl Drop for Driven {
+impl Drop for DrivenProgram {
     fn drop(&mut self) {
         self.stdin = None;
         let until = Instant::now() + PATIENCE;

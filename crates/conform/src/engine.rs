@@ -43,17 +43,17 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::Kit;
-use super::case::{Case, Checked, Finding};
-use super::notes::Notes;
-use super::run::Peer;
-use answer::Answer;
-pub use asked::Asked;
-use http::{Conn, Of, Reply, Way};
-use shape::Class;
+use super::KitKind;
+use super::case::{CheckFinding, Checked, ConformanceCase};
+use super::notes::CaseNotes;
+use super::run::KitPeer;
+use answer::EnvelopeAnswer;
+pub use asked::AskedRequest;
+use http::{BodyPresence, HttpClient, HttpReply, HttpRoute};
+use shape::ShapeFault;
 
 /// The kit.
-pub const KIT: Kit = Kit {
+pub const KIT: KitKind = KitKind {
     name: "engine",
     revision: "1.0.0-draft",
     text: "the OpenHarness draft; sections that begin with P are of docs/protocol.md",
@@ -64,7 +64,7 @@ const PATIENCE: (u32, Duration) = (3, Duration::from_secs(3));
 
 /// What the kit is told besides the address.
 #[derive(Debug, Clone)]
-pub struct Setup {
+pub struct KitSetup {
     /// A credential.
     pub token: Option<String>,
     /// A credential of somebody else.
@@ -83,7 +83,7 @@ pub struct Setup {
 
 /// Who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Who {
+pub enum AskerIdentity {
     /// The one with the first credential.
     First,
     /// The one with the second.
@@ -92,31 +92,31 @@ pub enum Who {
 
 /// An engine to check.
 #[derive(Debug)]
-pub struct Engine {
-    way: Way,
-    setup: Setup,
-    notes: Notes,
+pub struct EngineUnderTest {
+    way: HttpRoute,
+    setup: KitSetup,
+    notes: CaseNotes,
     made: u32,
     /// The document of the engine, once it was asked for; `None` inside if it has none.
     known: Option<Option<Value>>,
     /// The first thing of each class that was wrong in any answer.
-    seen: BTreeMap<Class, String>,
+    seen: BTreeMap<ShapeFault, String>,
 }
 
-impl Engine {
+impl EngineUnderTest {
     /// An engine at an address.
-    pub fn new(way: Way, setup: Setup) -> Engine {
-        let notes = Notes::default();
-        Engine { way, setup, notes, made: 0, known: None, seen: BTreeMap::new() }
+    pub fn new(way: HttpRoute, setup: KitSetup) -> EngineUnderTest {
+        let notes = CaseNotes::default();
+        EngineUnderTest { way, setup, notes, made: 0, known: None, seen: BTreeMap::new() }
     }
 
     /// Where it is.
-    pub fn way(&self) -> &Way {
+    pub fn way(&self) -> &HttpRoute {
         &self.way
     }
 
     /// What the kit was told.
-    pub fn setup(&self) -> &Setup {
+    pub fn setup(&self) -> &KitSetup {
         &self.setup
     }
 
@@ -142,15 +142,15 @@ impl Engine {
     ///
     /// # Errors
     /// Nobody is there.
-    pub fn open(&mut self) -> Result<Conn, Finding> {
-        Conn::open(&self.way)
+    pub fn open(&mut self) -> Result<HttpClient, CheckFinding> {
+        HttpClient::open(&self.way)
     }
 
     /// Sends a request on a connection of its own and takes the answer.
     ///
     /// # Errors
     /// None comes.
-    pub fn exchange(&mut self, asked: &Asked) -> Result<Reply, Finding> {
+    pub fn exchange(&mut self, asked: &AskedRequest) -> Result<HttpReply, CheckFinding> {
         let mut conn = self.open()?;
         self.exchange_on(&mut conn, asked)
     }
@@ -159,11 +159,15 @@ impl Engine {
     ///
     /// # Errors
     /// None comes.
-    pub fn exchange_on(&mut self, conn: &mut Conn, asked: &Asked) -> Result<Reply, Finding> {
+    pub fn exchange_on(
+        &mut self,
+        conn: &mut HttpClient,
+        asked: &AskedRequest,
+    ) -> Result<HttpReply, CheckFinding> {
         let sent = self.redacted(&asked.shown());
         self.notes.sent(sent.as_bytes());
         conn.send(&asked.bytes(&self.way.url));
-        let of = if asked.method == "HEAD" { Of::Head } else { Of::Any };
+        let of = if asked.method == "HEAD" { BodyPresence::Head } else { BodyPresence::Any };
         let reply = conn.reply(of)?;
         let came = self.redacted(&reply.text());
         self.notes.came(came.as_bytes());
@@ -171,27 +175,27 @@ impl Engine {
     }
 
     /// A request with a body as the first principal, as cases usually send one.
-    pub fn post(&self, body: impl Into<Vec<u8>>) -> Asked {
-        let mut asked = Asked::new("POST", &self.way.url.path);
+    pub fn post(&self, body: impl Into<Vec<u8>>) -> AskedRequest {
+        let mut asked = AskedRequest::new("POST", &self.way.url.path);
         asked.set("Content-Type", "application/json");
         asked.set("Accept", "application/json");
         asked.body = body.into();
-        self.sign(&mut asked, Who::First);
+        self.sign(&mut asked, AskerIdentity::First);
         asked
     }
 
     /// A request for a path, as the first principal.
-    pub fn get(&self, path: &str) -> Asked {
-        let mut asked = Asked::new("GET", path);
-        self.sign(&mut asked, Who::First);
+    pub fn get(&self, path: &str) -> AskedRequest {
+        let mut asked = AskedRequest::new("GET", path);
+        self.sign(&mut asked, AskerIdentity::First);
         asked
     }
 
     /// Puts a credential on a request, if there is one.
-    pub fn sign(&self, asked: &mut Asked, who: Who) {
+    pub fn sign(&self, asked: &mut AskedRequest, who: AskerIdentity) {
         let token = match who {
-            Who::First => &self.setup.token,
-            Who::Second => &self.setup.token2,
+            AskerIdentity::First => &self.setup.token,
+            AskerIdentity::Second => &self.setup.token2,
         };
         match token {
             Some(token) => asked.set("Authorization", &format!("Bearer {token}")),
@@ -203,7 +207,7 @@ impl Engine {
     ///
     /// # Errors
     /// It is none.
-    pub fn ask(&mut self, body: &str) -> Result<Answer, Finding> {
+    pub fn ask(&mut self, body: &str) -> Result<EnvelopeAnswer, CheckFinding> {
         let asked = self.post(body);
         self.answer(&asked)
     }
@@ -212,7 +216,11 @@ impl Engine {
     ///
     /// # Errors
     /// The answer is no envelope.
-    pub fn ask_as(&mut self, who: Who, body: &str) -> Result<Answer, Finding> {
+    pub fn ask_as(
+        &mut self,
+        who: AskerIdentity,
+        body: &str,
+    ) -> Result<EnvelopeAnswer, CheckFinding> {
         let mut asked = self.post(body);
         self.sign(&mut asked, who);
         self.answer(&asked)
@@ -223,7 +231,7 @@ impl Engine {
     ///
     /// # Errors
     /// It is none.
-    pub fn answer(&mut self, asked: &Asked) -> Result<Answer, Finding> {
+    pub fn answer(&mut self, asked: &AskedRequest) -> Result<EnvelopeAnswer, CheckFinding> {
         let (tries, pause) = PATIENCE;
         for _ in 0..tries {
             let reply = self.exchange(asked)?;
@@ -234,15 +242,15 @@ impl Engine {
             let wanted = answer.reply.header("retry-after").and_then(|text| text.parse().ok());
             std::thread::sleep(wanted.map_or(pause, Duration::from_secs).min(pause));
         }
-        Err(Finding::fault("the engine answers `rate_limited` again and again"))
+        Err(CheckFinding::fault("the engine answers `rate_limited` again and again"))
     }
 
     /// Reads an answer, and looks at everything that must hold for all of them.
     ///
     /// # Errors
     /// It is no envelope.
-    pub fn judge(&mut self, reply: Reply) -> Result<Answer, Finding> {
-        let answer = Answer::read(reply)?;
+    pub fn judge(&mut self, reply: HttpReply) -> Result<EnvelopeAnswer, CheckFinding> {
+        let answer = EnvelopeAnswer::read(reply)?;
         for (class, what) in shape::faults(&answer) {
             self.seen.entry(class).or_insert(what);
         }
@@ -251,7 +259,7 @@ impl Engine {
 
     /// Fills a template: `@ID`, `@SESSION` and `@CANARY` with new names, `@INTENT` with what is
     /// said; `@V` is version and id, `@R` a request with an intent, `@U` the intent alone.
-    pub fn fill(&mut self, template: &str) -> Filled {
+    pub fn fill(&mut self, template: &str) -> FilledTemplate {
         let (id, session) = (self.name(), self.name());
         let canary = self.name().replace('-', "x");
         let intent = Value::from(self.setup.intent.as_str()).to_string();
@@ -262,14 +270,17 @@ impl Engine {
             .replace("@ID", &id)
             .replace("@SESSION", &session)
             .replace("@CANARY", &canary);
-        Filled { text, id, canary }
+        FilledTemplate { text, id, canary }
     }
 
     /// Fills a template and posts it.
     ///
     /// # Errors
     /// The answer is no envelope.
-    pub fn ask_filled(&mut self, template: &str) -> Result<(Filled, Answer), Finding> {
+    pub fn ask_filled(
+        &mut self,
+        template: &str,
+    ) -> Result<(FilledTemplate, EnvelopeAnswer), CheckFinding> {
         let filled = self.fill(template);
         let answer = self.ask(&filled.text)?;
         Ok((filled, answer))
@@ -281,11 +292,13 @@ impl Engine {
     /// It does not.
     pub fn is_alive(&mut self) -> Checked {
         let (_, answer) = self.ask_filled(rows::GOOD)?;
-        answer.is_served().map_err(|_| Finding::fault("afterwards a good request is not served"))
+        answer
+            .is_served()
+            .map_err(|_| CheckFinding::fault("afterwards a good request is not served"))
     }
 
     /// What was wrong in any answer so far.
-    pub fn wrong(&self, class: Class) -> Option<&str> {
+    pub fn wrong(&self, class: ShapeFault) -> Option<&str> {
         self.seen.get(&class).map(String::as_str)
     }
 
@@ -293,7 +306,7 @@ impl Engine {
     ///
     /// # Errors
     /// It has none.
-    pub fn discovery(&mut self) -> Result<Value, Finding> {
+    pub fn discovery(&mut self) -> Result<Value, CheckFinding> {
         if self.known.is_none() {
             let path = self.way.url.path.clone();
             let mut asked = self.get(&path);
@@ -304,8 +317,9 @@ impl Engine {
             let value = reply.and_then(|it| serde_json::from_slice::<Value>(&it.body).ok());
             self.known = Some(value.filter(|it| it["protocol_versions"].is_array()));
         }
-        let none =
-            || Finding::unoffered("GET on the address gives no document with `protocol_versions`");
+        let none = || {
+            CheckFinding::unoffered("GET on the address gives no document with `protocol_versions`")
+        };
         self.known.clone().flatten().ok_or_else(none)
     }
 
@@ -319,7 +333,7 @@ impl Engine {
         if document["error_codes"].as_array().is_some_and(is_there) {
             return Ok(());
         }
-        Err(Finding::unoffered(format!("discovery does not list the error code `{code}`")))
+        Err(CheckFinding::unoffered(format!("discovery does not list the error code `{code}`")))
     }
 
     /// Ends the case if the engine does not list a profile.
@@ -332,7 +346,7 @@ impl Engine {
         if document["profiles"].as_array().is_some_and(is_there) {
             return Ok(());
         }
-        Err(Finding::unoffered(format!("discovery does not list the profile `{profile}`")))
+        Err(CheckFinding::unoffered(format!("discovery does not list the profile `{profile}`")))
     }
 
     /// Ends the case if there is no second principal.
@@ -342,14 +356,16 @@ impl Engine {
     pub fn needs_second(&self) -> Checked {
         match self.setup.token2 {
             Some(_) => Ok(()),
-            None => Err(Finding::unoffered("no second principal was named: --token2-file FILE")),
+            None => {
+                Err(CheckFinding::unoffered("no second principal was named: --token2-file FILE"))
+            }
         }
     }
 }
 
 /// A template that was filled.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Filled {
+pub struct FilledTemplate {
     /// The text.
     pub text: String,
     /// What stands for `@ID`.
@@ -358,18 +374,18 @@ pub struct Filled {
     pub canary: String,
 }
 
-impl Peer for Engine {
+impl KitPeer for EngineUnderTest {
     fn begin(&mut self) {
-        self.notes = Notes::default();
+        self.notes = CaseNotes::default();
     }
 
-    fn end(&mut self) -> Notes {
+    fn end(&mut self) -> CaseNotes {
         std::mem::take(&mut self.notes)
     }
 }
 
 /// All cases, in the order in which they are worth reading.
-pub fn cases() -> Vec<Case<Engine>> {
+pub fn cases() -> Vec<ConformanceCase<EngineUnderTest>> {
     let lists = [
         envelope::cases(),
         version::cases(),

@@ -26,15 +26,15 @@ pub mod report;
 pub mod run;
 pub mod shell;
 
-pub use case::{Case, Checked, Finding, Level};
-pub use expect::Expected;
-pub use notes::Notes;
-pub use report::Report;
-pub use run::{Options, Peer, run};
+pub use case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
+pub use expect::ExpectedFailures;
+pub use notes::CaseNotes;
+pub use report::ConformanceReport;
+pub use run::{KitPeer, RunOptions, run};
 
 /// What a list of cases is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kit {
+pub struct KitKind {
     /// Its name on the command line.
     pub name: &'static str,
     /// The revision of the protocol that its cases are for. A list of cases is frozen with its

@@ -20,7 +20,7 @@ const MAX_SESSION_NAME: usize = 64;
 
 /// Which way something went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum NoteDirection {
     /// To the peer.
     Sent,
     /// From the peer.
@@ -29,39 +29,39 @@ pub enum Way {
     Noted,
 }
 
-impl Way {
+impl NoteDirection {
     /// The mark before a line.
     pub fn mark(self) -> char {
         match self {
-            Way::Sent => '>',
-            Way::Came => '<',
-            Way::Noted => '-',
+            NoteDirection::Sent => '>',
+            NoteDirection::Came => '<',
+            NoteDirection::Noted => '-',
         }
     }
 }
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct NoteLine {
     /// Which way it went.
-    pub way: Way,
+    pub way: NoteDirection,
     /// What it was, cut to a bound and without control characters.
     pub text: String,
 }
 
 /// All that happened in one case.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Notes {
-    lines: Vec<Line>,
+pub struct CaseNotes {
+    lines: Vec<NoteLine>,
     more: usize,
     /// Sessions of the peer that were heard of, whether they were named by the kit or by the peer.
     sessions: BTreeSet<String>,
 }
 
-impl Notes {
+impl CaseNotes {
     /// Notes bytes that went out.
     pub fn sent(&mut self, bytes: &[u8]) {
-        self.add(Way::Sent, &String::from_utf8_lossy(bytes));
+        self.add(NoteDirection::Sent, &String::from_utf8_lossy(bytes));
     }
 
     /// Notes bytes that came.
@@ -70,20 +70,20 @@ impl Notes {
         if self.sessions.len() < MAX_SESSIONS {
             self.sessions.extend(sessions_in(&text));
         }
-        self.add(Way::Came, &text);
+        self.add(NoteDirection::Came, &text);
     }
 
     /// Notes something else.
     pub fn noted(&mut self, what: &str) {
-        self.add(Way::Noted, what);
+        self.add(NoteDirection::Noted, what);
     }
 
-    fn add(&mut self, way: Way, text: &str) {
+    fn add(&mut self, way: NoteDirection, text: &str) {
         if self.lines.len() >= MAX_LINES {
             self.more += 1;
             return;
         }
-        self.lines.push(Line { way, text: shown(text) });
+        self.lines.push(NoteLine { way, text: shown(text) });
     }
 
     /// Sessions of the peer that were heard of.
@@ -92,7 +92,7 @@ impl Notes {
     }
 
     /// What happened, in order.
-    pub fn lines(&self) -> &[Line] {
+    pub fn lines(&self) -> &[NoteLine] {
         &self.lines
     }
 
@@ -140,7 +140,7 @@ pub fn shown(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_LINES, Notes, shown};
+    use super::{CaseNotes, MAX_LINES, shown};
 
     #[test]
     fn a_line_is_bounded_and_obeyed_by_no_terminal() {
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn sessions_are_heard_of_in_both_protocols() {
-        let mut notes = Notes::default();
+        let mut notes = CaseNotes::default();
         notes.came(
             b"(:type :RESPONSE :meta (:session \"s1.a\" :seq 2) :payload (:session \"../x\"))",
         );
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_flood_is_counted() {
-        let mut notes = Notes::default();
+        let mut notes = CaseNotes::default();
         for _ in 0..MAX_LINES + 5 {
             notes.came(b"x");
         }

@@ -26,61 +26,68 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use bridle_shell::Addr;
-use bridle_wire::seal::Key;
+use bridle_shell::DaemonAddress;
+use bridle_wire::seal::SigningKey;
 
-use super::Kit;
-use super::case::{Case, Finding};
-use super::notes::Notes;
-use super::run::Peer;
-use link::Link;
+use super::KitKind;
+use super::case::{CheckFinding, ConformanceCase};
+use super::notes::CaseNotes;
+use super::run::KitPeer;
+use link::DaemonLink;
 
 /// The kit.
-pub const KIT: Kit = Kit { name: "oacp", revision: "0.3.0", text: "docs/protocol.md" };
+pub const KIT: KitKind = KitKind { name: "oacp", revision: "0.3.0", text: "docs/protocol.md" };
 
 /// Where a daemon demands signatures, and a key that it knows.
 #[derive(Debug, Clone)]
-pub struct Signed {
+pub struct SignedDaemon {
     /// The address.
-    pub addr: Addr,
+    pub addr: DaemonAddress,
     /// The key.
-    pub key: Key,
+    pub key: SigningKey,
 }
 
 /// A daemon to check.
 #[derive(Debug)]
-pub struct Daemon {
-    addr: Addr,
-    signed: Option<Signed>,
+pub struct DaemonUnderTest {
+    addr: DaemonAddress,
+    signed: Option<SignedDaemon>,
     /// Longest wait for anything.
     timeout: Duration,
-    notes: Rc<RefCell<Notes>>,
+    notes: Rc<RefCell<CaseNotes>>,
     /// Makes names that no other run uses.
     nonce: String,
     made: u32,
 }
 
-impl Daemon {
+impl DaemonUnderTest {
     /// A daemon at an address where no signatures are demanded, and perhaps one where they are.
-    pub fn new(addr: Addr, signed: Option<Signed>, timeout: Duration, nonce: String) -> Daemon {
-        Daemon { addr, signed, timeout, notes: Rc::default(), nonce, made: 0 }
+    pub fn new(
+        addr: DaemonAddress,
+        signed: Option<SignedDaemon>,
+        timeout: Duration,
+        nonce: String,
+    ) -> DaemonUnderTest {
+        DaemonUnderTest { addr, signed, timeout, notes: Rc::default(), nonce, made: 0 }
     }
 
     /// Connects and takes the daemon's hello.
     ///
     /// # Errors
     /// Nobody is there, or the first frame is no hello.
-    pub fn open(&self) -> Result<Link, Finding> {
-        Link::open(&self.addr, self.timeout, Rc::clone(&self.notes))
+    pub fn open(&self) -> Result<DaemonLink, CheckFinding> {
+        DaemonLink::open(&self.addr, self.timeout, Rc::clone(&self.notes))
     }
 
     /// Where signatures are demanded.
     ///
     /// # Errors
     /// No such address was named.
-    fn signed(&self) -> Result<&Signed, Finding> {
+    fn signed(&self) -> Result<&SignedDaemon, CheckFinding> {
         self.signed.as_ref().ok_or_else(|| {
-            Finding::unoffered("no signed address was named: --signed ADDR with --key-file FILE")
+            CheckFinding::unoffered(
+                "no signed address was named: --signed ADDR with --key-file FILE",
+            )
         })
     }
 
@@ -91,18 +98,18 @@ impl Daemon {
     }
 }
 
-impl Peer for Daemon {
+impl KitPeer for DaemonUnderTest {
     fn begin(&mut self) {
         self.notes.take();
     }
 
-    fn end(&mut self) -> Notes {
+    fn end(&mut self) -> CaseNotes {
         self.notes.take()
     }
 }
 
 /// All cases, in the order in which they are worth reading.
-pub fn cases() -> Vec<Case<Daemon>> {
+pub fn cases() -> Vec<ConformanceCase<DaemonUnderTest>> {
     let lists = [
         frames::cases(),
         language::cases(),

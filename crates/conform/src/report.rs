@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use bridle_wire::plain::quoted as json;
 
-use super::Kit;
-use super::case::Level;
-use super::notes::Notes;
+use super::KitKind;
+use super::case::RequirementLevel;
+use super::notes::CaseNotes;
 
 /// How a case ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
+pub enum CaseEnd {
     /// The requirement is kept.
     Passed,
     /// It is not: what was expected, and what came.
@@ -32,35 +32,35 @@ pub enum Ended {
     Stale(String),
 }
 
-impl Ended {
+impl CaseEnd {
     /// The word in reports.
     pub fn word(&self) -> &'static str {
         match self {
-            Ended::Passed => "pass",
-            Ended::Failed(_) => "FAIL",
-            Ended::Unoffered(_) => "none",
-            Ended::Known { .. } => "known",
-            Ended::Stale(_) => "STALE",
+            CaseEnd::Passed => "pass",
+            CaseEnd::Failed(_) => "FAIL",
+            CaseEnd::Unoffered(_) => "none",
+            CaseEnd::Known { .. } => "known",
+            CaseEnd::Stale(_) => "STALE",
         }
     }
 
     /// What there is to say besides.
     pub fn what(&self) -> &str {
         match self {
-            Ended::Passed => "",
-            Ended::Failed(what) | Ended::Unoffered(what) | Ended::Known { what, .. } => what,
-            Ended::Stale(_) => "listed as a known failure, and passes: take it off the list",
+            CaseEnd::Passed => "",
+            CaseEnd::Failed(what) | CaseEnd::Unoffered(what) | CaseEnd::Known { what, .. } => what,
+            CaseEnd::Stale(_) => "listed as a known failure, and passes: take it off the list",
         }
     }
 }
 
 /// One case and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct CaseOutcome {
     /// The case.
     pub id: &'static str,
     /// How much it binds.
-    pub level: Level,
+    pub level: RequirementLevel,
     /// Where it is written.
     pub section: &'static str,
     /// What is required.
@@ -68,16 +68,16 @@ pub struct Outcome {
     /// Why it matters.
     pub why: &'static str,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: CaseEnd,
     /// What was sent and what came.
-    pub notes: Notes,
+    pub notes: CaseNotes,
     /// How long it took.
     pub took: Duration,
 }
 
 /// From which level on a failure means that a peer does not conform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Bar {
+pub enum FailureBar {
     /// What binds: MUST, and profiles that are offered.
     #[default]
     Must,
@@ -87,16 +87,16 @@ pub enum Bar {
 
 /// All that a kit found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub struct ConformanceReport {
     /// The kit.
-    pub kit: Kit,
+    pub kit: KitKind,
     /// Its cases, in order.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<CaseOutcome>,
 }
 
 /// Cases of one level by how they ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Count {
+pub struct LevelCount {
     /// Kept.
     pub passed: usize,
     /// Not kept.
@@ -107,41 +107,43 @@ pub struct Count {
     pub unoffered: usize,
 }
 
-impl Report {
+impl ConformanceReport {
     /// Tells whether the peer conforms: nothing at or above the bar failed, and the list of known
     /// failures is true.
-    pub fn conforms(&self, bar: Bar) -> bool {
+    pub fn conforms(&self, bar: FailureBar) -> bool {
         self.outcomes.iter().all(|outcome| match outcome.ended {
-            Ended::Failed(_) => outcome.level == Level::Should && bar == Bar::Must,
-            Ended::Stale(_) => false,
-            Ended::Passed | Ended::Unoffered(_) | Ended::Known { .. } => true,
+            CaseEnd::Failed(_) => {
+                outcome.level == RequirementLevel::Should && bar == FailureBar::Must
+            }
+            CaseEnd::Stale(_) => false,
+            CaseEnd::Passed | CaseEnd::Unoffered(_) | CaseEnd::Known { .. } => true,
         })
     }
 
     /// Counts the cases of a kind of level; all profiles are one.
-    pub fn count(&self, wanted: impl Fn(Level) -> bool) -> Count {
-        let mut count = Count::default();
+    pub fn count(&self, wanted: impl Fn(RequirementLevel) -> bool) -> LevelCount {
+        let mut count = LevelCount::default();
         for outcome in self.outcomes.iter().filter(|outcome| wanted(outcome.level)) {
             match outcome.ended {
-                Ended::Passed => count.passed += 1,
-                Ended::Failed(_) | Ended::Stale(_) => count.failed += 1,
-                Ended::Known { .. } => count.known += 1,
-                Ended::Unoffered(_) => count.unoffered += 1,
+                CaseEnd::Passed => count.passed += 1,
+                CaseEnd::Failed(_) | CaseEnd::Stale(_) => count.failed += 1,
+                CaseEnd::Known { .. } => count.known += 1,
+                CaseEnd::Unoffered(_) => count.unoffered += 1,
             }
         }
         count
     }
 
     /// The last lines for people: each level, then the verdict.
-    pub fn summary(&self, bar: Bar) -> String {
+    pub fn summary(&self, bar: FailureBar) -> String {
         let mut text = String::new();
-        let is_profile = |level| matches!(level, Level::Profile(_));
+        let is_profile = |level| matches!(level, RequirementLevel::Profile(_));
         for (name, count) in [
-            ("MUST", self.count(|level| level == Level::Must)),
-            ("SHOULD", self.count(|level| level == Level::Should)),
+            ("MUST", self.count(|level| level == RequirementLevel::Must)),
+            ("SHOULD", self.count(|level| level == RequirementLevel::Should)),
             ("profiles", self.count(is_profile)),
         ] {
-            let Count { passed, failed, known, unoffered } = count;
+            let LevelCount { passed, failed, known, unoffered } = count;
             let _ = write!(text, "{name:<9}{passed:>4} passed {failed:>4} failed");
             for (count, word) in [(known, "known"), (unoffered, "not offered")] {
                 if count > 0 {
@@ -150,15 +152,15 @@ impl Report {
             }
             text.push('\n');
         }
-        let Kit { name, revision, .. } = self.kit;
+        let KitKind { name, revision, .. } = self.kit;
         let verdict = if self.conforms(bar) { "conforms" } else { "does not conform" };
         let _ = writeln!(text, "{verdict} to {name} {revision}");
         text
     }
 
     /// One JSON object: the kit, the verdict, every case.
-    pub fn to_json(&self, bar: Bar) -> String {
-        let Kit { name, revision, .. } = self.kit;
+    pub fn to_json(&self, bar: FailureBar) -> String {
+        let KitKind { name, revision, .. } = self.kit;
         let mut text = format!(
             "{{\"kit\":{},\"revision\":{},\"conforms\":{},\"cases\":[",
             json(name),
@@ -175,10 +177,12 @@ impl Report {
 
     /// A JUnit document: a test suite with a test case each.
     pub fn to_junit(&self) -> String {
-        let failed =
-            |outcome: &&Outcome| matches!(outcome.ended, Ended::Failed(_) | Ended::Stale(_));
-        let skipped =
-            |outcome: &&Outcome| matches!(outcome.ended, Ended::Unoffered(_) | Ended::Known { .. });
+        let failed = |outcome: &&CaseOutcome| {
+            matches!(outcome.ended, CaseEnd::Failed(_) | CaseEnd::Stale(_))
+        };
+        let skipped = |outcome: &&CaseOutcome| {
+            matches!(outcome.ended, CaseEnd::Unoffered(_) | CaseEnd::Known { .. })
+        };
         let took: Duration = self.outcomes.iter().map(|outcome| outcome.took).sum();
         let suite = format!("conform {} {}", self.kit.name, self.kit.revision);
         let mut text = format!(
@@ -198,22 +202,22 @@ impl Report {
     }
 }
 
-impl Outcome {
+impl CaseOutcome {
     /// The case for people: one line, and after a failure what was sent, what came and why it
     /// matters.
     pub fn to_text(&self) -> String {
-        let Outcome { id, level, section, title, why, ended, .. } = self;
+        let CaseOutcome { id, level, section, title, why, ended, .. } = self;
         let level = level.to_string();
         let mut text = format!("{:<6}{id:<8}{level:<7} {title}\n", ended.word());
-        if matches!(ended, Ended::Passed) {
+        if matches!(ended, CaseEnd::Passed) {
             return text;
         }
         let _ = writeln!(text, "      {}", ended.what());
         match ended {
-            Ended::Known { reason, .. } => {
+            CaseEnd::Known { reason, .. } => {
                 let _ = writeln!(text, "      known: {reason}");
             }
-            Ended::Failed(_) => {
+            CaseEnd::Failed(_) => {
                 for line in self.notes.lines() {
                     let _ = writeln!(text, "      {} {}", line.way.mark(), line.text);
                 }
@@ -222,18 +226,18 @@ impl Outcome {
                 }
                 let _ = writeln!(text, "      why: {why} (section {section})");
             }
-            Ended::Passed | Ended::Unoffered(_) | Ended::Stale(_) => {}
+            CaseEnd::Passed | CaseEnd::Unoffered(_) | CaseEnd::Stale(_) => {}
         }
         text
     }
 }
 
-fn case_json(outcome: &Outcome, text: &mut String) {
-    let Outcome { id, level, section, title, why, ended, notes, took } = outcome;
+fn case_json(outcome: &CaseOutcome, text: &mut String) {
+    let CaseOutcome { id, level, section, title, why, ended, notes, took } = outcome;
     let (level, profile) = match level {
-        Level::Profile(name) => ("profile", Some(*name)),
-        Level::Must => ("must", None),
-        Level::Should => ("should", None),
+        RequirementLevel::Profile(name) => ("profile", Some(*name)),
+        RequirementLevel::Must => ("must", None),
+        RequirementLevel::Should => ("should", None),
     };
     let _ = write!(text, "{{\"id\":{},\"level\":{}", json(id), json(level));
     if let Some(profile) = profile {
@@ -247,9 +251,9 @@ fn case_json(outcome: &Outcome, text: &mut String) {
         json(&ended.word().to_ascii_lowercase()),
         took.as_millis()
     );
-    if !matches!(ended, Ended::Passed) {
+    if !matches!(ended, CaseEnd::Passed) {
         let _ = write!(text, ",\"what\":{},\"why\":{}", json(ended.what()), json(why));
-        if let Ended::Known { reason, .. } | Ended::Stale(reason) = ended {
+        if let CaseEnd::Known { reason, .. } | CaseEnd::Stale(reason) = ended {
             let _ = write!(text, ",\"reason\":{}", json(reason));
         }
         text.push_str(",\"exchange\":[");
@@ -262,8 +266,8 @@ fn case_json(outcome: &Outcome, text: &mut String) {
     text.push('}');
 }
 
-fn case_junit(outcome: &Outcome, text: &mut String) {
-    let Outcome { id, level, title, why, ended, notes, took, .. } = outcome;
+fn case_junit(outcome: &CaseOutcome, text: &mut String) {
+    let CaseOutcome { id, level, title, why, ended, notes, took, .. } = outcome;
     let name = format!("{id} {title}");
     let _ = write!(
         text,
@@ -273,11 +277,11 @@ fn case_junit(outcome: &Outcome, text: &mut String) {
         took.as_secs_f64()
     );
     match ended {
-        Ended::Passed => text.push_str("/>\n"),
-        Ended::Unoffered(what) | Ended::Known { what, .. } => {
+        CaseEnd::Passed => text.push_str("/>\n"),
+        CaseEnd::Unoffered(what) | CaseEnd::Known { what, .. } => {
             let _ = writeln!(text, "><skipped message=\"{}\"/></testcase>", xml(what));
         }
-        Ended::Failed(_) | Ended::Stale(_) => {
+        CaseEnd::Failed(_) | CaseEnd::Stale(_) => {
             let _ = write!(text, "><failure message=\"{}\">", xml(ended.what()));
             for line in notes.lines() {
                 let _ = writeln!(text, "{}", xml(&format!("{} {}", line.way.mark(), line.text)));

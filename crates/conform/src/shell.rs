@@ -25,57 +25,57 @@ mod types;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::Kit;
-use super::case::{Case, Finding};
-use super::driven::Program;
-use super::notes::Notes;
-use super::run::Peer;
-use scene::Scene;
-use stage::Reply;
+use super::KitKind;
+use super::case::{CheckFinding, ConformanceCase};
+use super::driven::ProgramOptions;
+use super::notes::CaseNotes;
+use super::run::KitPeer;
+use scene::ShellScene;
+use stage::StageReply;
 
 /// The kit.
-pub const KIT: Kit =
-    Kit { name: "shell", revision: "1.0.0-draft", text: "OpenHarness Protocol 1.0.0-draft" };
+pub const KIT: KitKind =
+    KitKind { name: "shell", revision: "1.0.0-draft", text: "OpenHarness Protocol 1.0.0-draft" };
 
 /// A Shell to check.
 #[derive(Debug)]
-pub struct Shells {
-    program: Program,
-    notes: Rc<RefCell<Notes>>,
+pub struct ShellUnderTest {
+    program: ProgramOptions,
+    notes: Rc<RefCell<CaseNotes>>,
     /// Makes words that nothing else has.
     nonce: String,
     made: u32,
 }
 
-impl Shells {
+impl ShellUnderTest {
     /// A Shell that this program is.
-    pub fn new(program: Program, nonce: String) -> Shells {
-        Shells { program, notes: Rc::default(), nonce, made: 0 }
+    pub fn new(program: ProgramOptions, nonce: String) -> ShellUnderTest {
+        ShellUnderTest { program, notes: Rc::default(), nonce, made: 0 }
     }
 
     /// Starts the Shell before an Engine with these answers; further requests get an empty success.
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn scene(&mut self, replies: Vec<Reply>) -> Result<Scene, Finding> {
+    pub fn scene(&mut self, replies: Vec<StageReply>) -> Result<ShellScene, CheckFinding> {
         self.made += 1;
         let token = format!("canary-{}-{}", self.nonce, self.made);
-        Scene::start(&self.program, replies, &token, Rc::clone(&self.notes))
+        ShellScene::start(&self.program, replies, &token, Rc::clone(&self.notes))
     }
 }
 
-impl Peer for Shells {
+impl KitPeer for ShellUnderTest {
     fn begin(&mut self) {
         self.notes.take();
     }
 
-    fn end(&mut self) -> Notes {
+    fn end(&mut self) -> CaseNotes {
         self.notes.take()
     }
 }
 
 /// All cases, in the order in which they are worth reading.
-pub fn cases() -> Vec<Case<Shells>> {
+pub fn cases() -> Vec<ConformanceCase<ShellUnderTest>> {
     let lists = [
         requests::cases(),
         answers::cases(),

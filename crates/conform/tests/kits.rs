@@ -9,9 +9,11 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use bridle_conform::driven::Program;
-use bridle_conform::report::{Bar, Ended};
-use bridle_conform::{self as conform, Case, Kit, Options, Peer, client, shell};
+use bridle_conform::driven::ProgramOptions;
+use bridle_conform::report::{CaseEnd, FailureBar};
+use bridle_conform::{
+    self as conform, ConformanceCase, KitKind, KitPeer, RunOptions, client, shell,
+};
 
 /// An example of this crate. Cargo builds all of them with all tests, but not for one file of tests: then
 /// it is built here.
@@ -38,16 +40,22 @@ fn faults(example: &str) -> Vec<(String, String)> {
 
 /// Has a kit look for each fault, four at a time; reports those that it does not find, and those that
 /// it finds where there is none.
-fn hunt<P: Peer>(kit: Kit, cases: fn() -> Vec<Case<P>>, peer: fn(Program) -> P, example: &str) {
+fn hunt<P: KitPeer>(
+    kit: KitKind,
+    cases: fn() -> Vec<ConformanceCase<P>>,
+    peer: fn(ProgramOptions) -> P,
+    example: &str,
+) {
     let faults = faults(example);
     let run = |case: &str, argument: Option<usize>| {
         let arguments = argument.map(|number| number.to_string());
         let command = [example.to_owned()].into_iter().chain(arguments).collect();
-        let program = Program { command, timeout: Duration::from_secs(5) };
-        let options = Options { only: vec![case.to_owned()], ..Options::default() };
+        let program = ProgramOptions { command, timeout: Duration::from_secs(5) };
+        let options = RunOptions { only: vec![case.to_owned()], ..RunOptions::default() };
         let report = conform::run(kit, &cases(), &mut peer(program), &options, &mut |_| {});
         let [outcome] = report.outcomes.as_slice() else { panic!("no case `{case}`") };
-        let failed = matches!(outcome.ended, Ended::Failed(_)) && !report.conforms(Bar::Should);
+        let failed =
+            matches!(outcome.ended, CaseEnd::Failed(_)) && !report.conforms(FailureBar::Should);
         (failed, outcome.to_text())
     };
     let next = std::sync::atomic::AtomicUsize::new(0);
@@ -77,44 +85,44 @@ fn hunt<P: Peer>(kit: Kit, cases: fn() -> Vec<Case<P>>, peer: fn(Program) -> P, 
 
 #[test]
 fn the_kit_for_shells_finds_every_planted_fault() {
-    let peer = |program| shell::Shells::new(program, "kits".to_owned());
+    let peer = |program| shell::ShellUnderTest::new(program, "kits".to_owned());
     hunt(shell::KIT, shell::cases, peer, &example("sloppy_shell"));
 }
 
 #[test]
 fn a_shell_without_a_fault_is_found_by_no_case() {
     let command = vec![example("sloppy_shell")];
-    let program = Program { command, timeout: Duration::from_secs(60) };
-    let mut peer = shell::Shells::new(program, "honest".to_owned());
+    let program = ProgramOptions { command, timeout: Duration::from_secs(60) };
+    let mut peer = shell::ShellUnderTest::new(program, "honest".to_owned());
     let cases = shell::cases();
-    let report = conform::run(shell::KIT, &cases, &mut peer, &Options::default(), &mut |_| {});
+    let report = conform::run(shell::KIT, &cases, &mut peer, &RunOptions::default(), &mut |_| {});
     let wrong: String = report
         .outcomes
         .iter()
-        .filter(|it| it.ended != Ended::Passed)
-        .map(conform::report::Outcome::to_text)
+        .filter(|it| it.ended != CaseEnd::Passed)
+        .map(conform::report::CaseOutcome::to_text)
         .collect();
     assert!(wrong.is_empty(), "{wrong}");
 }
 
 #[test]
 fn the_kit_for_clients_finds_every_planted_fault() {
-    hunt(client::KIT, client::cases, client::Clients::new, &example("sloppy_client"));
+    hunt(client::KIT, client::cases, client::ClientUnderTest::new, &example("sloppy_client"));
 }
 
 #[test]
 fn a_client_without_a_fault_is_found_by_no_case() {
     let command = vec![example("sloppy_client")];
-    let program = Program { command, timeout: Duration::from_secs(60) };
-    let mut peer = client::Clients::new(program);
+    let program = ProgramOptions { command, timeout: Duration::from_secs(60) };
+    let mut peer = client::ClientUnderTest::new(program);
     let cases = client::cases();
-    let report = conform::run(client::KIT, &cases, &mut peer, &Options::default(), &mut |_| {});
-    let is_fine = |ended: &Ended| matches!(ended, Ended::Passed | Ended::Unoffered(_));
+    let report = conform::run(client::KIT, &cases, &mut peer, &RunOptions::default(), &mut |_| {});
+    let is_fine = |ended: &CaseEnd| matches!(ended, CaseEnd::Passed | CaseEnd::Unoffered(_));
     let wrong: String = report
         .outcomes
         .iter()
         .filter(|it| !is_fine(&it.ended))
-        .map(conform::report::Outcome::to_text)
+        .map(conform::report::CaseOutcome::to_text)
         .collect();
     assert!(wrong.is_empty(), "{wrong}");
 }

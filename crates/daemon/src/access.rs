@@ -16,7 +16,7 @@ pub mod pairing;
 pub mod policy_file;
 pub mod policy_load;
 pub(crate) mod principal;
-pub mod private;
+pub mod private_file;
 pub(crate) mod rate;
 pub mod tls;
 pub mod tokens;

@@ -1,6 +1,6 @@
 //! What a daemon is told at start: addresses, keys, limits.
 //!
-//! The binary fills a [`Config`] from its file, flags and environment and hands it to
+//! The binary fills a [`DaemonConfig`] from its file, flags and environment and hands it to
 //! [`run`](crate::run()). Reading those sources is not done here; checking the result is.
 
 use std::fmt;
@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use bridle_host::ThinkerChoice;
-pub use bridle_wire::frame::UnknownUnit;
+pub use bridle_wire::frame::UnknownUnitPolicy;
 
 use crate::access::tls::TlsConfig;
 use crate::access::web_origin::WebOrigin;
-use crate::error::Error;
+use crate::error::DaemonError;
 use crate::fetch::FetchConfig;
 use crate::librarian::MemexRules;
 
@@ -26,7 +26,7 @@ pub const MIN_MAX_FRAME: usize = 1024;
 
 /// Everything a daemon needs to know before it starts.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct DaemonConfig {
     /// `HOST:PORT` to listen on; port 0 asks the system for a free one. `None`: no TCP.
     pub tcp: Option<String>,
     /// `HOST:PORT` to serve HTTP on, which must be on this machine unless there is TLS; port 0 asks the system for a
@@ -57,11 +57,11 @@ pub struct Config {
     /// Directory that belongs to this daemon alone while it runs; created when missing.
     pub state: PathBuf,
     /// Signed frames on TCP.
-    pub hmac: Hmac,
+    pub hmac: HmacConfig,
     /// How text beyond ASCII is written to a peer whose length unit is not known yet.
-    pub unknown_unit: UnknownUnit,
+    pub unknown_unit: UnknownUnitPolicy,
     /// Limits; each has a name, a default and a documented behavior when reached.
-    pub limits: Limits,
+    pub limits: DaemonLimits,
     /// Idle time after which TCP asks a silent peer whether it still exists. `None`: never.
     pub keepalive: Option<Duration>,
     /// Who thinks.
@@ -82,7 +82,7 @@ pub struct Config {
     /// Limits of the engine.
     pub engine: EngineLimits,
     /// Limits of attachments.
-    pub files: FileLimits,
+    pub files: AttachmentLimits,
     /// What may be fetched.
     pub fetch: FetchConfig,
 }
@@ -99,9 +99,9 @@ pub enum RollbackChoice {
     Off,
 }
 
-impl Default for Config {
+impl Default for DaemonConfig {
     fn default() -> Self {
-        Config {
+        DaemonConfig {
             tcp: Some("127.0.0.1:9105".to_owned()),
             http: None,
             http_unix: None,
@@ -115,9 +115,9 @@ impl Default for Config {
             stdio: false,
             stdio_json: false,
             state: PathBuf::from("bridle-state"),
-            hmac: Hmac::default(),
-            unknown_unit: UnknownUnit::default(),
-            limits: Limits::default(),
+            hmac: HmacConfig::default(),
+            unknown_unit: UnknownUnitPolicy::default(),
+            limits: DaemonLimits::default(),
             keepalive: Some(Duration::from_secs(60)),
             thinker: ThinkerChoice::default(),
             policy: PolicyChoice::default(),
@@ -127,13 +127,13 @@ impl Default for Config {
             rollback: RollbackChoice::default(),
             heartbeat: None,
             engine: EngineLimits::default(),
-            files: FileLimits::default(),
+            files: AttachmentLimits::default(),
             fetch: FetchConfig::default(),
         }
     }
 }
 
-impl Config {
+impl DaemonConfig {
     /// Tells whether other machines may reach HTTP: encrypted, or because somebody said so.
     pub(crate) fn is_http_guarded(&self) -> bool {
         self.tls.is_some() || self.http_plain
@@ -150,26 +150,29 @@ impl Config {
     ///
     /// # Errors
     /// Names the first setting that cannot work and what to do about it.
-    pub fn check(&self) -> Result<(), Error> {
+    pub fn check(&self) -> Result<(), DaemonError> {
         if !self.has_listener() {
-            return Err(Error::NoListener);
+            return Err(DaemonError::NoListener);
         }
         if self.pair_alias.is_some() && self.http.is_none() {
-            return Err(Error::AliasAlone);
+            return Err(DaemonError::AliasAlone);
         }
         if self.stdio && self.stdio_json {
-            return Err(Error::TwoOnStdio);
+            return Err(DaemonError::TwoOnStdio);
         }
         for key in &self.hmac.keys {
             if key.secret.len() < MIN_SECRET_BYTES {
-                return Err(Error::ShortSecret { key: key.id.clone(), len: key.secret.len() });
+                return Err(DaemonError::ShortSecret {
+                    key: key.id.clone(),
+                    len: key.secret.len(),
+                });
             }
         }
         if self.hmac.enforce && self.hmac.keys.is_empty() {
-            return Err(Error::NoSecret);
+            return Err(DaemonError::NoSecret);
         }
         if self.heartbeat.is_some_and(|every| every.is_zero()) {
-            return Err(Error::ZeroDeadline { name: "heartbeat" });
+            return Err(DaemonError::ZeroDeadline { name: "heartbeat" });
         }
         let MessageRates { remote, local, stranger } = self.message_rates;
         let http = [self.http_rates.remote, self.http_rates.local];
@@ -185,18 +188,18 @@ impl Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpRates {
     /// From other machines. `None`: as often as it likes.
-    pub remote: Option<Rate>,
+    pub remote: Option<EventRate>,
     /// From this machine.
-    pub local: Option<Rate>,
+    pub local: Option<EventRate>,
 }
 
 impl Default for HttpRates {
     fn default() -> HttpRates {
         HttpRates {
             // A person's shell asks once a second at most; the rest is for several at once.
-            remote: Some(Rate { per_second: 20, burst: 100 }),
+            remote: Some(EventRate { per_second: 20, burst: 100 }),
             // More than programs of this machine get answered; it keeps one that went mad in check.
-            local: Some(Rate { per_second: 10_000, burst: 20_000 }),
+            local: Some(EventRate { per_second: 10_000, burst: 20_000 }),
         }
     }
 }
@@ -206,46 +209,51 @@ impl Default for HttpRates {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageRates {
     /// From a principal on another machine. `None`: as many as it likes.
-    pub remote: Option<Rate>,
+    pub remote: Option<EventRate>,
     /// From a principal on this machine.
-    pub local: Option<Rate>,
+    pub local: Option<EventRate>,
     /// Frames of any kind, health checks included, from an unknown peer: of one user of this
     /// machine, or of one network.
-    pub stranger: Option<Rate>,
+    pub stranger: Option<EventRate>,
 }
 
 impl Default for MessageRates {
     fn default() -> MessageRates {
         MessageRates {
             // An editor that reports every movement of the cursor sends some thirty a second.
-            remote: Some(Rate { per_second: 200, burst: 1_000 }),
+            remote: Some(EventRate { per_second: 200, burst: 1_000 }),
             // As over HTTP: it keeps a program that went mad in check.
-            local: Some(Rate { per_second: 10_000, burst: 20_000 }),
+            local: Some(EventRate { per_second: 10_000, burst: 20_000 }),
             // Health checks of a whole rack, and somebody who tries `help`.
-            stranger: Some(Rate { per_second: 20, burst: 100 }),
+            stranger: Some(EventRate { per_second: 20, burst: 100 }),
         }
     }
 }
 
 /// How often something may happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rate {
+pub struct EventRate {
     /// Times a second in the long run, 1 to [`MAX_RATE`].
     pub per_second: u32,
     /// Times at once after a pause, 1 to [`MAX_RATE`].
     pub burst: u32,
 }
 
-/// Most that a [`Rate`] can say: a thousandth of a nanosecond clock's ticks.
+/// Most that a [`EventRate`] can say: a thousandth of a nanosecond clock's ticks.
 pub const MAX_RATE: u32 = 1_000_000;
 
-impl Rate {
-    fn check(self) -> Result<(), Error> {
+impl EventRate {
+    fn check(self) -> Result<(), DaemonError> {
         for got in [self.per_second, self.burst] {
             if !(1..=MAX_RATE).contains(&got) {
                 let size = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
                 let (got, most) = (size(got), size(MAX_RATE));
-                return Err(Error::LimitOutOfRange { name: "http_rate", got, least: 1, most });
+                return Err(DaemonError::LimitOutOfRange {
+                    name: "http_rate",
+                    got,
+                    least: 1,
+                    most,
+                });
             }
         }
         Ok(())
@@ -282,7 +290,7 @@ impl PolicyChoice {
 /// Signing of frames on TCP. The Unix socket and stdio are never signed: the first knows the
 /// uid of its peers, the second trusts its parent.
 #[derive(Clone, Debug, Default)]
-pub struct Hmac {
+pub struct HmacConfig {
     /// Keys that may sign; the first one signs what the daemon says in version 1.
     pub keys: Vec<HmacKey>,
     /// Whether TCP peers must sign. Default: no.
@@ -309,7 +317,7 @@ impl fmt::Debug for HmacKey {
 
 /// Limits of one daemon.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct DaemonLimits {
     /// Connections served at once. One more gets `:too-many-connections` and is closed. Some places
     /// are kept for the Unix socket and for known principals.
     pub connections: usize,
@@ -349,9 +357,9 @@ pub struct Limits {
     pub stream_grace: Duration,
 }
 
-impl Default for Limits {
+impl Default for DaemonLimits {
     fn default() -> Self {
-        Limits {
+        DaemonLimits {
             // Ten thousand idle shells is what the design is for; the rest is room.
             connections: 16_384,
             // What an unknown peer may make the daemon hold is some 64 KiB.
@@ -375,8 +383,8 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
-    fn check(&self) -> Result<(), Error> {
+impl DaemonLimits {
+    fn check(&self) -> Result<(), DaemonError> {
         let sized = [
             ("connections", self.connections, 1, usize::MAX),
             ("strangers", self.strangers, 1, usize::MAX),
@@ -388,7 +396,7 @@ impl Limits {
         ];
         for (name, got, least, most) in sized {
             if got < least || got > most {
-                return Err(Error::LimitOutOfRange { name, got, least, most });
+                return Err(DaemonError::LimitOutOfRange { name, got, least, most });
             }
         }
         for (name, got) in [
@@ -398,7 +406,7 @@ impl Limits {
             ("stranger_idle", self.stranger_idle),
         ] {
             if got.is_zero() {
-                return Err(Error::ZeroDeadline { name });
+                return Err(DaemonError::ZeroDeadline { name });
             }
         }
         Ok(())
@@ -467,7 +475,7 @@ impl Default for EngineLimits {
 }
 
 impl EngineLimits {
-    fn check(&self) -> Result<(), Error> {
+    fn check(&self) -> Result<(), DaemonError> {
         // A thousand threads and files are more than any machine that this runs on has use for.
         let sized = [
             ("inbox", self.inbox, 1, usize::MAX),
@@ -479,11 +487,11 @@ impl EngineLimits {
             ("readers", self.readers, 1, 1 << 10),
         ];
         if self.approval.is_zero() {
-            return Err(Error::ZeroDeadline { name: "approval" });
+            return Err(DaemonError::ZeroDeadline { name: "approval" });
         }
         for (name, got, least, most) in sized {
             if got < least || got > most {
-                return Err(Error::LimitOutOfRange { name, got, least, most });
+                return Err(DaemonError::LimitOutOfRange { name, got, least, most });
             }
         }
         Ok(())
@@ -492,7 +500,7 @@ impl EngineLimits {
 
 /// Limits of attachments that shells upload.
 #[derive(Clone, Copy, Debug)]
-pub struct FileLimits {
+pub struct AttachmentLimits {
     /// Bytes of one; a larger one is `payload_too_large`.
     pub bytes: usize,
     /// Bytes of all that one principal has; over it `rate_limited` until some expire.
@@ -505,9 +513,9 @@ pub struct FileLimits {
     pub keep: Duration,
 }
 
-impl Default for FileLimits {
+impl Default for AttachmentLimits {
     fn default() -> Self {
-        FileLimits {
+        AttachmentLimits {
             // A scan, a photograph, a minute of sound; it is sealed in memory, in one piece.
             bytes: 16 << 20,
             owner_bytes: 256 << 20,
@@ -519,18 +527,18 @@ impl Default for FileLimits {
     }
 }
 
-impl FileLimits {
+impl AttachmentLimits {
     /// What the shelf is told of them.
-    pub(crate) fn room(&self) -> bridle_store::Room {
-        let FileLimits { owner_bytes, owner_files, all_bytes, .. } = *self;
-        bridle_store::Room { owner_bytes, owner_files, all_bytes }
+    pub(crate) fn room(&self) -> bridle_store::ShelfRoom {
+        let AttachmentLimits { owner_bytes, owner_files, all_bytes, .. } = *self;
+        bridle_store::ShelfRoom { owner_bytes, owner_files, all_bytes }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Config, HmacKey, MIN_MAX_FRAME};
-    use crate::error::Error;
+    use super::{DaemonConfig, HmacKey, MIN_MAX_FRAME};
+    use crate::error::DaemonError;
 
     fn key(len: usize) -> HmacKey {
         HmacKey { id: "k1".to_owned(), secret: vec![7; len] }
@@ -538,36 +546,36 @@ mod tests {
 
     #[test]
     fn defaults_pass() {
-        assert!(Config::default().check().is_ok());
+        assert!(DaemonConfig::default().check().is_ok());
     }
 
     #[test]
     fn secrets_shorter_than_sixteen_bytes_are_refused() {
-        let mut config = Config::default();
+        let mut config = DaemonConfig::default();
         config.hmac.keys = vec![key(16), key(15)];
-        assert!(matches!(config.check(), Err(Error::ShortSecret { len: 15, .. })));
+        assert!(matches!(config.check(), Err(DaemonError::ShortSecret { len: 15, .. })));
         config.hmac.keys.pop();
         assert!(config.check().is_ok());
     }
 
     #[test]
     fn enforcing_without_a_key_is_refused() {
-        let mut config = Config::default();
+        let mut config = DaemonConfig::default();
         config.hmac.enforce = true;
-        assert!(matches!(config.check(), Err(Error::NoSecret)));
+        assert!(matches!(config.check(), Err(DaemonError::NoSecret)));
     }
 
     #[test]
     fn nothing_to_listen_on_is_refused() {
-        let config = Config { tcp: None, ..Config::default() };
-        assert!(matches!(config.check(), Err(Error::NoListener)));
+        let config = DaemonConfig { tcp: None, ..DaemonConfig::default() };
+        assert!(matches!(config.check(), Err(DaemonError::NoListener)));
     }
 
     #[test]
     fn limits_have_a_least_value() {
-        let mut config = Config::default();
+        let mut config = DaemonConfig::default();
         config.limits.frame = MIN_MAX_FRAME - 1;
-        assert!(matches!(config.check(), Err(Error::LimitOutOfRange { name: "frame", .. })));
+        assert!(matches!(config.check(), Err(DaemonError::LimitOutOfRange { name: "frame", .. })));
     }
 
     #[test]

@@ -9,7 +9,7 @@
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::config::Config;
+use crate::config::DaemonConfig;
 
 /// Descriptors besides those of connections: listeners, the runtime's, the log, peers being refused.
 const OTHERS: usize = 64;
@@ -27,7 +27,7 @@ const KEPT_FROM_CONNECTIONS: usize = 128;
 /// To be called before the process has threads, the runtime's included; later it has the same
 /// effect but waits as described above. A system that refuses costs others those waits and
 /// nothing else, so this does not fail.
-pub fn make_room(config: &Config) {
+pub fn make_room(config: &DaemonConfig) {
     raise_open_files();
     let open_files = getrlimit(Resource::Nofile).current;
     let last = last_descriptor(config.limits.connections, open_files);

@@ -1,6 +1,6 @@
 //! The engine: sessions, the record, and what carries the loop's effects out.
 //!
-//! Connections call [`Hub::attach`] and pull from the [`Attachment`] they get; they know nothing
+//! Connections call [`Hub::attach`] and pull from the [`AttachedShell`] they get; they know nothing
 //! else of this room. In reading order:
 //!
 //! - `terms`: the words between connections and the engine
@@ -24,44 +24,47 @@
 //! what follows is recorded before anybody hears of it.
 
 mod admin;
-mod attachment;
+mod attached_shell;
 mod batch;
 mod clock;
-mod context;
-mod core;
-mod drive;
+mod context_query;
 mod facts;
-mod feed;
 mod guard;
 mod hub;
-mod inbound;
-mod keeper;
+mod inbound_message;
+mod inbox_item;
+mod live_session;
 mod load;
-mod overlay;
-mod plans;
+mod loaded_session;
+mod memory_query;
+mod principal_usage;
+mod publish;
 mod query;
 mod readers;
-mod recall;
+mod record_writer;
 mod redact;
 mod refusals;
-mod session;
-mod settle;
+mod schedules;
+mod session_task;
+mod session_timers;
+mod shell_feed;
 mod spending;
-mod sums;
-mod terms;
-mod wakes;
-mod work;
+mod stream;
+mod unsaved_buffers;
 mod workers;
 
-pub(crate) use attachment::{Attachment, Taken, Verdict};
-pub(crate) use context::{Inquirer, Told};
+pub(crate) use attached_shell::{ApprovalVerdict, AttachedShell, ResponseEffect};
+pub(crate) use context_query::{QueryAnswer, QueryAsker};
 pub(crate) use hub::Hub;
-pub(crate) use inbound::request_id;
-pub(crate) use overlay::{Ast, read as read_message};
-pub(crate) use query::Query;
+pub(crate) use inbound_message::request_id;
+pub(crate) use query::DaemonQuery;
 #[cfg(test)]
-pub(crate) use terms::Doing;
-pub(crate) use terms::{Attach, Kind, Mode, Out, Snapshot, Status, StreamEvent, View};
+pub(crate) use stream::EngineActivity;
+pub(crate) use stream::{
+    AttachRequest, AttachSnapshot, EventView, OutboundItem, SessionStatus, StreamEvent,
+    StreamEventKind, StreamMode,
+};
+pub(crate) use unsaved_buffers::{SentAst, read as read_message};
 
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ use crate::config::MIN_SECRET_BYTES;
 /// A fault of the daemon as a whole.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum DaemonError {
     /// Neither TCP nor HTTP nor a Unix socket nor stdio is configured.
     #[error("nothing to listen on: give a TCP address, a Unix socket path or stdio")]
     NoListener,
@@ -57,7 +57,7 @@ pub enum Error {
     },
     /// The folder of the user's files, or their past, cannot be used.
     #[error("the memory cannot be opened")]
-    Memory(#[source] bridle_store::memory::Error),
+    Memory(#[source] bridle_store::memory::MemoryError),
     /// TCP beyond this machine without signatures.
     #[error(
         "`{addr}` can be reached from other machines and frames are not signed: \
@@ -136,29 +136,29 @@ pub enum Error {
     Random(#[source] io::Error),
     /// The record cannot be opened.
     #[error("cannot open the record")]
-    Record(#[source] bridle_store::Error),
+    Record(#[source] bridle_store::StoreError),
     /// There is no thread to keep the record.
     #[error("cannot start the keeper of the record")]
     Keeper(#[source] io::Error),
     /// TLS for HTTP cannot be set up.
     #[error("cannot set up TLS")]
-    Tls(#[source] crate::access::tls::Error),
+    Tls(#[source] crate::access::tls::TlsError),
     /// What shells sent of unsaved buffers cannot be opened.
     #[error("cannot open the overlays of unsaved buffers")]
-    Overlays(#[source] bridle_store::Error),
+    Overlays(#[source] bridle_store::StoreError),
     /// The attachments cannot be kept.
     #[error("cannot open the shelf of attachments")]
-    Files(#[source] bridle_store::Error),
+    Files(#[source] bridle_store::StoreError),
     /// What is fetched with TLS could not be checked.
     #[error("cannot use the authorities for fetching")]
-    Fetch(#[source] crate::access::tls::Error),
+    Fetch(#[source] crate::access::tls::TlsError),
     /// The bearer tokens cannot be read.
     #[error("cannot read the bearer tokens")]
-    Tokens(#[source] crate::access::tokens::Error),
+    Tokens(#[source] crate::access::tokens::TokenError),
     /// The key of continuations cannot be used.
     #[error("cannot use the key that seals continuations")]
     Seals(#[source] crate::http::SealsError),
     /// The thinker cannot be used.
     #[error("cannot use the thinker")]
-    Thinker(#[source] bridle_host::Error),
+    Thinker(#[source] bridle_host::HostError),
 }

@@ -9,37 +9,37 @@
 //! so there is nobody yet who could propose it, and nothing that a yes could be waited for with.
 //! What may be fetched is therefore a setting of whoever runs the daemon, off unless said.
 
+mod address_rules;
 mod get;
 mod hosts;
 mod net;
-mod place;
-mod reach;
+mod url;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use hosts::{BadHosts, Hosts};
-pub use net::{Later, Net};
-pub use place::{Place, Scheme};
-pub use reach::is_public;
+pub use address_rules::is_public;
+pub use hosts::{AllowedHosts, InvalidHostList};
+pub use net::{FetchNetwork, Later};
+pub use url::{FetchUrl, UrlScheme};
 
-pub(crate) use get::{Fetched, Fetcher};
+pub(crate) use get::{AttachmentFetcher, FetchedFile};
 
 /// What may be fetched, and whom to believe.
 #[derive(Clone, Debug, Default)]
 pub struct FetchConfig {
     /// Hosts that may be asked. None by default.
-    pub hosts: Hosts,
+    pub hosts: AllowedHosts,
     /// Authorities of certificates, PEM. `None`: those of the system.
     pub ca: Option<PathBuf>,
     /// What names are looked up and connections are made with. `None`: the system.
-    pub net: Option<Arc<dyn Net>>,
+    pub net: Option<Arc<dyn FetchNetwork>>,
 }
 
 /// Why something is not fetched. Nobody outside is told which: that would make a scanner of us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum FetchRefusal {
     /// The address has not the one form that is read.
     #[error("not an address that can be read in one way only")]
     Address,
@@ -84,24 +84,24 @@ pub enum Refusal {
     Broken,
 }
 
-impl Refusal {
+impl FetchRefusal {
     /// The word for it in vectors and logs.
     pub fn word(self) -> &'static str {
         match self {
-            Refusal::Address => "address",
-            Refusal::Scheme => "scheme",
-            Refusal::Credential => "credential",
-            Refusal::Host => "host",
-            Refusal::Port => "port",
-            Refusal::NotPublic => "not-public",
-            Refusal::NoAddress => "no-address",
-            Refusal::Downgrade => "downgrade",
-            Refusal::Redirects => "redirects",
-            Refusal::Status => "status",
-            Refusal::TooLarge => "too-large",
-            Refusal::Encoding => "encoding",
-            Refusal::Late => "late",
-            Refusal::Broken => "broken",
+            FetchRefusal::Address => "address",
+            FetchRefusal::Scheme => "scheme",
+            FetchRefusal::Credential => "credential",
+            FetchRefusal::Host => "host",
+            FetchRefusal::Port => "port",
+            FetchRefusal::NotPublic => "not-public",
+            FetchRefusal::NoAddress => "no-address",
+            FetchRefusal::Downgrade => "downgrade",
+            FetchRefusal::Redirects => "redirects",
+            FetchRefusal::Status => "status",
+            FetchRefusal::TooLarge => "too-large",
+            FetchRefusal::Encoding => "encoding",
+            FetchRefusal::Late => "late",
+            FetchRefusal::Broken => "broken",
         }
     }
 }

@@ -29,103 +29,105 @@
 
 mod answer;
 mod approval;
+mod approval_by_id;
+mod attachments;
+mod auth;
 mod body;
-mod calloff;
-mod device;
+mod cancel;
+mod continuation;
+mod cors;
+mod device_pairing;
 mod discovery;
-mod files;
-mod fold;
-mod gate;
-mod inside;
-mod lines;
-mod local;
-mod marks;
-mod named;
+mod exchange;
+mod idempotency;
+mod in_process;
+mod json_lines;
 mod openapi;
-mod page;
 mod pair;
-mod place;
-mod post;
 mod rate;
-mod replay;
+mod request_heads;
 mod run;
-mod seals;
-mod serve;
-mod signal;
-mod slow;
-mod step;
+mod sent_events;
+mod server;
 mod stream;
-mod strict;
-mod ws;
+mod to_response;
+mod to_signal;
+mod token_sealer;
+mod trace_headers;
+mod unix_socket;
+mod websocket;
+mod write_deadline;
 
 use std::fmt;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::{get, post as on_post};
-use bridle_wire::openharness::Limits;
+use bridle_wire::openharness::MessageLimits;
 
-pub(crate) use files::Files;
-pub(crate) use files::sweep as sweep_files;
-pub(crate) use lines::serve as serve_lines;
-pub(crate) use local::accept_loop as accept_on_socket;
-pub use seals::Error as SealsError;
-pub(crate) use seals::Seals;
-pub(crate) use serve::{Face, accept_loop};
+pub(crate) use attachments::AttachmentStore;
+pub(crate) use attachments::sweep as sweep_files;
+pub(crate) use json_lines::serve as serve_lines;
+pub(crate) use server::{AddressPurpose, accept_loop};
+pub use token_sealer::SealError as SealsError;
+pub(crate) use token_sealer::TokenSealer;
+pub(crate) use unix_socket::accept_loop as accept_on_socket;
 
-use crate::access::pairing::Desk;
+use crate::access::pairing::PairingService;
 use crate::access::tls::TlsAcceptor;
-use crate::access::tokens::Tokens;
-use crate::shared::Shared;
+use crate::access::tokens::TokenRegistry;
+use crate::shared::DaemonShared;
 
 /// What all connections that speak HTTP have in common.
-pub(crate) struct Http {
-    shared: Arc<Shared>,
-    tokens: Tokens,
+pub(crate) struct HttpService {
+    shared: Arc<DaemonShared>,
+    tokens: TokenRegistry,
     /// Where codes become tokens.
-    desk: Desk,
+    desk: PairingService,
     /// `None`: in the clear.
     tls: Option<TlsAcceptor>,
     /// How much of a message is read.
-    limits: Limits,
+    limits: MessageLimits,
     /// How often somebody may ask.
-    rates: rate::Rates,
+    rates: rate::HttpRateLimiter,
     /// The discovery documents, made once.
-    discovery: discovery::Documents,
+    discovery: discovery::DiscoveryDocuments,
     /// The OpenAPI document, likewise.
     openapi: String,
-    seen: place::Seen,
+    seen: idempotency::RequestIdempotency,
     /// Attachments.
-    files: Files,
+    files: AttachmentStore,
     /// Makes and reads continuation tokens.
-    seals: Seals,
-    followed: calloff::Followed,
+    seals: TokenSealer,
+    followed: cancel::FollowedRuns,
     /// Events of streams that may be taken up.
-    sent: replay::SentStreams,
+    sent: sent_events::SentStreams,
 }
 
-impl fmt::Debug for Http {
+impl fmt::Debug for HttpService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Http").field("limits", &self.limits).finish_non_exhaustive()
     }
 }
 
-impl Http {
+impl HttpService {
     /// Prepares to serve.
     pub(crate) fn new(
-        shared: Arc<Shared>,
-        tokens: Tokens,
-        seals: Seals,
+        shared: Arc<DaemonShared>,
+        tokens: TokenRegistry,
+        seals: TokenSealer,
         tls: Option<TlsAcceptor>,
-        files: Files,
-    ) -> Arc<Http> {
-        let limits = Limits::default();
-        let (rates, config) = (rate::Rates::new(shared.config.http_rates), &shared.config);
-        let discovery = discovery::Documents::new(&limits, config);
+        files: AttachmentStore,
+    ) -> Arc<HttpService> {
+        let limits = MessageLimits::default();
+        let (rates, config) =
+            (rate::HttpRateLimiter::new(shared.config.http_rates), &shared.config);
+        let discovery = discovery::DiscoveryDocuments::new(&limits, config);
         let openapi = openapi::document();
-        let (desk, seen) = (Desk::new(&config.state), place::Seen::default());
-        let followed = calloff::Followed::default();
-        Arc::new(Http {
+        let (desk, seen) =
+            (PairingService::new(&config.state), idempotency::RequestIdempotency::default());
+        let followed = cancel::FollowedRuns::default();
+        Arc::new(HttpService {
             shared,
             tokens,
             desk,
@@ -137,24 +139,24 @@ impl Http {
             seen,
             seals,
             followed,
-            sent: replay::SentStreams::default(),
+            sent: sent_events::SentStreams::default(),
             files,
         })
     }
 
     /// What answers where.
-    fn router(self: &Arc<Http>) -> Router {
-        let exchange = || on_post(post::exchange).get(discovery::get);
+    fn router(self: &Arc<HttpService>) -> Router {
+        let exchange = || on_post(exchange::exchange).get(discovery::get);
         Router::new()
-            .route(post::PATH, exchange())
+            .route(exchange::PATH, exchange())
             .route("/v1/openharness/", exchange())
             .route("/openharness", exchange())
             .route("/openharness/", exchange())
-            .route("/v1/openharness/cancel", on_post(calloff::cancel))
+            .route("/v1/openharness/cancel", on_post(cancel::cancel))
             .route("/v1/openharness/openapi.json", get(openapi::serve))
-            .route(files::PATH, on_post(files::upload))
-            .route("/v1/openharness/attachments/{ref_id}", get(files::download))
-            .route("/v1/openharness/ws", get(ws::upgrade))
+            .route(attachments::PATH, on_post(attachments::upload))
+            .route("/v1/openharness/attachments/{ref_id}", get(attachments::download))
+            .route("/v1/openharness/ws", get(websocket::upgrade))
             .route("/.well-known/openharness", get(discovery::get))
             .merge(pairing())
             .route("/health", get(discovery::health))
@@ -166,7 +168,7 @@ impl Http {
     }
 
     /// What answers where at the address that is for pairing alone.
-    fn pair_router(self: &Arc<Http>) -> Router {
+    fn pair_router(self: &Arc<HttpService>) -> Router {
         pairing()
             .route("/health", get(discovery::health))
             .route("/pair/health", get(discovery::health))
@@ -177,12 +179,12 @@ impl Http {
 }
 
 /// How devices get their tokens.
-fn pairing() -> Router<Arc<Http>> {
+fn pairing() -> Router<Arc<HttpService>> {
     Router::new()
         .route("/v1/pair", on_post(pair::redeem))
-        .route("/pair/create", on_post(device::create))
-        .route("/pair/confirm", on_post(device::confirm))
-        .route("/pair/poll", on_post(device::poll))
-        .route("/pair/refresh", on_post(device::refresh))
-        .route("/pair/revoke", on_post(device::revoke))
+        .route("/pair/create", on_post(device_pairing::create))
+        .route("/pair/confirm", on_post(device_pairing::confirm))
+        .route("/pair/poll", on_post(device_pairing::poll))
+        .route("/pair/refresh", on_post(device_pairing::refresh))
+        .route("/pair/revoke", on_post(device_pairing::revoke))
 }

@@ -1,6 +1,6 @@
 //! The daemon: listeners, connections, limits, and honest answers.
 //!
-//! The binary calls [`make_room()`] and [`run()`] with a [`Config`]. This crate owns sockets,
+//! The binary calls [`make_room()`] and [`run()`] with a [`DaemonConfig`]. This crate owns sockets,
 //! tasks and clocks; what bytes mean is the business of `bridle_wire`, what to do next that of
 //! `bridle_loop`. Layout, in reading order:
 //!
@@ -23,38 +23,38 @@
 //! answer that is not bounded by what was asked.
 
 mod access;
-pub mod budget;
+mod bounded_queue;
+pub mod byte_budget;
 pub mod config;
+mod connection_slots;
 mod descriptors;
 mod engine;
 pub mod error;
 pub mod fetch;
 mod http;
-mod latest;
 pub mod librarian;
 mod listen;
 pub mod lock;
 mod log_line;
 pub(crate) mod memory;
 mod metrics;
-mod numbered;
+mod numbered_names;
 mod oacp;
 mod run;
-mod seats;
 mod shared;
 mod state_folder;
 pub mod upkeep;
 
 pub use access::web_origin::WebOrigin;
-pub use access::{pairing, policy_file, policy_load, private, tls, tokens, web_origin};
+pub use access::{pairing, policy_file, policy_load, private_file, tls, tokens, web_origin};
 pub use config::{
-    Config, EngineLimits, FileLimits, Hmac, HmacKey, HttpRates, Limits, MessageRates, PolicyChoice,
-    Rate, RollbackChoice,
+    AttachmentLimits, DaemonConfig, DaemonLimits, EngineLimits, EventRate, HmacConfig, HmacKey,
+    HttpRates, MessageRates, PolicyChoice, RollbackChoice,
 };
 pub use descriptors::make_room;
-pub use error::Error;
+pub use error::DaemonError;
 pub use http::SealsError;
-pub use listen::Bound;
+pub use listen::BoundAddresses;
 pub use memory::preview_edit;
 pub use memory::suggestion::count_slips;
 pub use run::{run, shutdown_signal};

@@ -6,28 +6,28 @@
 //! neither waits for the other. A folder that is missing and an index that is damaged are no reason not to serve: the
 //! one is waited for, the other is made anew.
 
-mod ask;
-mod desk;
-mod notes;
+mod answers;
+mod index_thread;
+mod questions;
 pub mod survey;
-mod tell;
+mod version_queue;
 mod watch;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use bridle_store::memex::{Catalog, Memex, Progress, Rules};
-use bridle_store::memory::Memory;
-use bridle_wire::Code;
-use bridle_wire::oacp::Failure;
+use bridle_store::memex::{IndexProgress, MemexCatalog, MemexFolder, ReadRules};
+use bridle_store::memory::MemoryStore;
+use bridle_wire::OacpCode;
+use bridle_wire::oacp::ErrorReply;
 use tokio::sync::Semaphore;
 
-pub(crate) use self::ask::Ask;
-pub use self::desk::step_back;
-pub(crate) use self::tell::{Asked, success};
-use self::watch::Bell;
-pub(crate) use self::watch::Watching;
+pub(crate) use self::answers::{MemexAsker, success};
+pub use self::index_thread::step_back;
+pub(crate) use self::questions::MemexQuestion;
+use self::watch::StopBell;
+pub(crate) use self::watch::WatchState;
 
 /// Readers of the index that may be at work at the same time.
 const READERS: usize = 4;
@@ -42,69 +42,69 @@ const UNREADABLE: &str = "the index of the memex cannot be read; the daemon's lo
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemexRules {
     /// What of it is read, and what is private.
-    pub rules: Rules,
+    pub rules: ReadRules,
     /// Further folders that paths may be resolved in.
     pub roots: Vec<PathBuf>,
 }
 
 /// The librarian of one daemon.
-pub(crate) struct Librarian {
-    shared: Arc<Shared>,
+pub(crate) struct MemexService {
+    shared: Arc<MemexShared>,
     thread: Mutex<Option<JoinHandle<()>>>,
     /// Reads that may run at once.
     turns: Semaphore,
 }
 
 /// What the thread and those who ask have in common.
-struct Shared {
+struct MemexShared {
     folder: PathBuf,
     config: MemexRules,
     state: PathBuf,
     /// Where versions that others write are kept; the editor has it, too.
-    past: Option<Arc<Memory>>,
+    past: Option<Arc<MemoryStore>>,
     clock: Clock,
-    watching: Watching,
-    bell: Bell,
-    now: Mutex<Now>,
+    watching: WatchState,
+    bell: StopBell,
+    now: Mutex<MemexStatus>,
 }
 
 /// Gives the present, in milliseconds since 1970.
 pub(crate) type Clock = Box<dyn Fn() -> i64 + Send + Sync>;
 
 /// What a librarian needs.
-pub(crate) struct Setup {
+pub(crate) struct MemexSetup {
     /// The folder of the files.
     pub(crate) folder: PathBuf,
     pub(crate) rules: MemexRules,
     /// The state directory.
     pub(crate) state: PathBuf,
     /// Where versions that others write are kept.
-    pub(crate) past: Option<Arc<Memory>>,
+    pub(crate) past: Option<Arc<MemoryStore>>,
     pub(crate) clock: Clock,
-    pub(crate) watching: Watching,
+    pub(crate) watching: WatchState,
 }
 
 /// How it stands.
 #[derive(Default)]
-struct Now {
-    doing: Doing,
+struct MemexStatus {
+    doing: IndexActivity,
     /// The folder, once it was found.
-    memex: Option<Arc<Memex>>,
+    memex: Option<Arc<MemexFolder>>,
     /// Readers that are not in use. They go when the index is made anew.
-    idle: Vec<Catalog>,
+    idle: Vec<MemexCatalog>,
     /// How often it was made.
     edition: u64,
-    watched: Watched,
+    watched: WatchMethod,
 }
 
 /// What the thread does.
 #[derive(Clone, Debug, Default)]
-enum Doing {
+enum IndexActivity {
     /// It begins.
     #[default]
     Starting,
     /// It reads files.
-    Reading(Progress),
+    Reading(IndexProgress),
     /// It waits for changes.
     Waiting,
     /// It cannot go on now, for this reason; it tries again.
@@ -113,7 +113,7 @@ enum Doing {
 
 /// How changes are heard of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Watched {
+enum WatchMethod {
     /// The system tells.
     #[default]
     Told,
@@ -121,22 +121,30 @@ enum Watched {
     Polled,
 }
 
-impl Librarian {
+impl MemexService {
     /// Starts the thread.
     ///
     /// # Errors
     /// The system gives no thread.
-    pub(crate) fn start(setup: Setup) -> std::io::Result<Arc<Librarian>> {
-        let Setup { folder, rules, state, past, clock, watching } = setup;
-        let (bell, now) = (Bell::new()?, Mutex::default());
-        let shared =
-            Arc::new(Shared { folder, config: rules, state, past, clock, watching, bell, now });
+    pub(crate) fn start(setup: MemexSetup) -> std::io::Result<Arc<MemexService>> {
+        let MemexSetup { folder, rules, state, past, clock, watching } = setup;
+        let (bell, now) = (StopBell::new()?, Mutex::default());
+        let shared = Arc::new(MemexShared {
+            folder,
+            config: rules,
+            state,
+            past,
+            clock,
+            watching,
+            bell,
+            now,
+        });
         let own = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("librarian".to_owned())
-            .spawn(move || desk::work(&own))?;
+            .spawn(move || index_thread::work(&own))?;
         let (thread, turns) = (Mutex::new(Some(thread)), Semaphore::new(READERS));
-        Ok(Arc::new(Librarian { shared, thread, turns }))
+        Ok(Arc::new(MemexService { shared, thread, turns }))
     }
 
     /// Ends the thread, after what it is about to write is written.
@@ -154,7 +162,11 @@ impl Librarian {
     ///
     /// # Errors
     /// What was asked for is not there, or the index cannot be read.
-    pub(crate) async fn ask(&self, ask: Ask, asked: Asked) -> Result<bridle_sexp::Value, Failure> {
+    pub(crate) async fn ask(
+        &self,
+        ask: MemexQuestion,
+        asked: MemexAsker,
+    ) -> Result<bridle_sexp::Value, ErrorReply> {
         // Never closed; if it were, reading at once would be right.
         let _turn = self.turns.acquire().await;
         let shared = Arc::clone(&self.shared);
@@ -162,31 +174,31 @@ impl Librarian {
             Ok(answer) => answer,
             Err(error) => {
                 tracing::error!(%error, "a question to the librarian broke off");
-                Err(Code::Internal.into())
+                Err(OacpCode::Internal.into())
             }
         }
     }
 }
 
 /// The refusal of a question when no folder is set.
-pub(crate) fn no_memex() -> Failure {
-    Failure::because(Code::UnknownTarget, NO_MEMEX)
+pub(crate) fn no_memex() -> ErrorReply {
+    ErrorReply::because(OacpCode::UnknownTarget, NO_MEMEX)
 }
 
-impl Shared {
-    fn now(&self) -> MutexGuard<'_, Now> {
+impl MemexShared {
+    fn now(&self) -> MutexGuard<'_, MemexStatus> {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set(&self, doing: Doing) {
+    fn set(&self, doing: IndexActivity) {
         self.now().doing = doing;
     }
 
     /// Lends a reader of the index.
     fn read<T>(
         &self,
-        work: impl FnOnce(&Catalog) -> Result<T, bridle_store::Error>,
-    ) -> Result<T, Failure> {
+        work: impl FnOnce(&MemexCatalog) -> Result<T, bridle_store::StoreError>,
+    ) -> Result<T, ErrorReply> {
         let (idle, memex, edition, doing) = {
             let mut now = self.now();
             (now.idle.pop(), now.memex.clone(), now.edition, now.doing.clone())
@@ -194,14 +206,14 @@ impl Shared {
         let catalog = match (idle, memex) {
             (Some(catalog), _) => catalog,
             (None, Some(memex)) => {
-                Catalog::open(&self.state, memex).map_err(|error| failed(&error))?
+                MemexCatalog::open(&self.state, memex).map_err(|error| failed(&error))?
             }
             (None, None) => {
                 let why = match doing {
-                    Doing::Stuck(why) => format!("the memex cannot be read: {why}"),
+                    IndexActivity::Stuck(why) => format!("the memex cannot be read: {why}"),
                     _ => "the memex is being opened; ask again in a moment".to_owned(),
                 };
-                return Err(Failure::because(Code::StoreUnavailable, why));
+                return Err(ErrorReply::because(OacpCode::StoreUnavailable, why));
             }
         };
         let read = work(&catalog).map_err(|error| failed(&error))?;
@@ -214,15 +226,15 @@ impl Shared {
 }
 
 /// What somebody is told whose question failed. What they said is not repeated.
-fn failed(error: &bridle_store::Error) -> Failure {
+fn failed(error: &bridle_store::StoreError) -> ErrorReply {
     match error {
-        bridle_store::Error::NoObject(_) => {
-            Failure::because(Code::UnknownId, "no such object in the memex")
+        bridle_store::StoreError::NoObject(_) => {
+            ErrorReply::because(OacpCode::UnknownId, "no such object in the memex")
         }
-        bridle_store::Error::Search(why) => Failure::because(Code::InvalidValue, *why),
+        bridle_store::StoreError::Search(why) => ErrorReply::because(OacpCode::InvalidValue, *why),
         error => {
             tracing::warn!(%error, "the index of the memex cannot be read");
-            Failure::because(Code::StoreUnavailable, UNREADABLE)
+            ErrorReply::because(OacpCode::StoreUnavailable, UNREADABLE)
         }
     }
 }

@@ -12,8 +12,8 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-pub(crate) use accept::{Listener, accept_each, accept_loop};
-pub(crate) use stdio::Stdio;
+pub(crate) use accept::{BoundListener, accept_each, accept_loop};
+pub(crate) use stdio::StdioStreams;
 pub(crate) use tcp::{bind as bind_tcp, bind_http, prepare as prepare_tcp};
 pub(crate) use unix::{SocketFile, admits, bind as bind_unix, peer_uid};
 
@@ -23,7 +23,7 @@ const BACKLOG: u32 = 4096;
 
 /// Where a daemon listens, once it does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Bound {
+pub struct BoundAddresses {
     /// The TCP address, with the port that the system chose if 0 was asked for.
     pub tcp: Option<SocketAddr>,
     /// The address of HTTP, likewise.
@@ -40,7 +40,7 @@ pub struct Bound {
     pub stdio_json: bool,
 }
 
-impl fmt::Display for Bound {
+impl fmt::Display for BoundAddresses {
     /// Writes `tcp=ADDR http=ADDR pair=ADDR unix=PATH http-unix=PATH stdio stdio-json`, only what is
     /// there.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -78,11 +78,11 @@ impl fmt::Display for Bound {
 
 #[cfg(test)]
 mod tests {
-    use super::Bound;
+    use super::BoundAddresses;
 
     #[test]
     fn bound_addresses_are_one_line() {
-        let bound = Bound {
+        let bound = BoundAddresses {
             tcp: Some("127.0.0.1:9105".parse().unwrap()),
             http: Some("127.0.0.1:8788".parse().unwrap()),
             pair_alias: Some("127.0.0.1:8790".parse().unwrap()),
@@ -96,6 +96,9 @@ mod tests {
             "tcp=127.0.0.1:9105 http=127.0.0.1:8788 pair=127.0.0.1:8790 unix=/run/b.sock \
              http-unix=/run/b.http stdio stdio-json"
         );
-        assert_eq!(Bound { stdio: true, ..Bound::default() }.to_string(), "stdio");
+        assert_eq!(
+            BoundAddresses { stdio: true, ..BoundAddresses::default() }.to_string(),
+            "stdio"
+        );
     }
 }

@@ -9,7 +9,7 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use crate::error::Error;
+use crate::error::DaemonError;
 use crate::state_folder;
 
 /// Name of the lock file inside the state directory.
@@ -32,8 +32,8 @@ impl StateLock {
     /// # Errors
     /// [`Error::Locked`] when another process holds it, [`Error::State`] when the directory or
     /// the file cannot be used, or something in it is a link or another user's.
-    pub fn take(dir: &Path) -> Result<StateLock, Error> {
-        let failed = |source| Error::State { dir: dir.to_owned(), source };
+    pub fn take(dir: &Path) -> Result<StateLock, DaemonError> {
+        let failed = |source| DaemonError::State { dir: dir.to_owned(), source };
         state_folder::secure(dir).map_err(failed)?;
         let mut file = OpenOptions::new()
             .read(true)
@@ -47,7 +47,7 @@ impl StateLock {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(Error::Locked { dir: dir.to_owned(), pid: pid_inside(&file) });
+                return Err(DaemonError::Locked { dir: dir.to_owned(), pid: pid_inside(&file) });
             }
             Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
@@ -82,7 +82,7 @@ fn pid_inside(file: &File) -> String {
 #[cfg(test)]
 mod tests {
     use super::{LOCK_FILE, StateLock};
-    use crate::error::Error;
+    use crate::error::DaemonError;
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
@@ -91,7 +91,7 @@ mod tests {
         let state = dir.path().join("a/b");
         let held = StateLock::take(&state).unwrap();
         let error = StateLock::take(&state).unwrap_err();
-        let Error::Locked { dir: named, pid } = &error else { panic!("{error}") };
+        let DaemonError::Locked { dir: named, pid } = &error else { panic!("{error}") };
         assert_eq!((named, pid), (&state, &std::process::id().to_string()));
         assert!(error.to_string().contains(state.to_str().unwrap()));
         drop(held);

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::hash::{BuildHasher as _, RandomState};
 
-use bridle_wire::oacp::Type;
+use bridle_wire::oacp::MessageType;
 
 /// Bytes of a message in which its type is looked for.
 const MAX_LOOKED_AT: usize = 256;
@@ -54,7 +54,7 @@ fn kind_of(bytes: &[u8]) -> &'static str {
     let Some((_, rest)) = text.split_once(":type") else { return "unknown" };
     let Some(rest) = rest.trim_start().strip_prefix(':') else { return "unknown" };
     let word = rest.split(|letter: char| letter.is_whitespace() || letter == ')').next();
-    let known = Type::ALL.into_iter().map(Type::as_str);
+    let known = MessageType::ALL.into_iter().map(MessageType::as_str);
     known
         .into_iter()
         .find(|kind| word.is_some_and(|word| kind.eq_ignore_ascii_case(word)))

@@ -1,17 +1,17 @@
 //! `:memory`: the actuator that edits the user's Org files, and takes edits back.
 //!
-//! Before a proposal of an owner is judged, [`Act::prepare`] looks at the files and puts into the payload what would
+//! Before a proposal of an owner is judged, [`Actuator::prepare`] looks at the files and puts into the payload what would
 //! change; for anybody else it looks at nothing. What is put there is: the hash of each file before and after, a hash of the lines that are touched, and the diff that
-//! a person reads. An approval is bound to all of that. [`Act::act`] works everything out again: if a file
+//! a person reads. An approval is bound to all of that. [`Actuator::act`] works everything out again: if a file
 //! has changed meanwhile, the edit is made only if it still takes the same lines away and puts the same
 //! lines in. Files, versions and what became of a change that a crash interrupted are
 //! [`bridle_store::memory`]'s business; what an edit does to a text is that of `edit`.
 
 mod edit;
+mod edit_preview;
 mod failure;
 mod identity;
-mod minder;
-mod sight;
+mod late_save_watcher;
 mod stamp;
 pub(crate) mod suggestion;
 
@@ -19,17 +19,18 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use bridle_host::{Act, Readership, Surroundings, Told};
-use bridle_loop::{Action, Advice, MEMORY_ACTIONS, Order, Outcome, PREPARED, Undone};
+use bridle_host::{ActContext, Actuator, CrashOutcome, Readership};
+use bridle_loop::{Action, MEMORY_ACTIONS, Order, Outcome, PREPARED, ReflexAdvice, UndoTarget};
 use bridle_sexp::Value;
 use bridle_store::memex::OrgDefaults;
 use bridle_store::memex::unread_reason;
 use bridle_store::memory::{
-    Change, Conflict, Error, FilePath, Memory, Origin, Preview, SnapshotMade, Told as Known, Why,
+    ChangeCause, ChangeOutcome as Known, FileChange, FilePath, MemoryError, MemoryPreview,
+    MemoryStore, MergeConflict, NewSnapshot, VersionOrigin,
 };
 
-use self::minder::Minder;
-use self::sight::{Planned, Sight};
+use self::edit_preview::{EditPlan, EditPreview};
+use self::late_save_watcher::LateSaveWatcher;
 use crate::config::RollbackChoice;
 
 /// The name of the actuator.
@@ -60,7 +61,7 @@ const MAX_CONFLICTS: usize = 16;
 /// # Errors
 /// Why it cannot be done.
 pub fn preview_edit(
-    preview: &Preview,
+    preview: &MemoryPreview,
     payload: &Value,
     org: &OrgDefaults,
     now: i64,
@@ -82,32 +83,32 @@ pub fn preview_edit(
     else {
         return Err("no edit of the memory".to_owned());
     };
-    let planned = sight::worth(edit::planned(root, |path| preview.read(path), org, &edit)?)?;
-    Ok(planned.iter().flat_map(Planned::diff).collect())
+    let planned = edit_preview::worth(edit::planned(root, |path| preview.read(path), org, &edit)?)?;
+    Ok(planned.iter().flat_map(EditPlan::diff).collect())
 }
 
 /// Gives the present, in milliseconds since 1970.
 pub(crate) type Now = Box<dyn Fn() -> i64 + Send + Sync>;
 
 /// Edits files of one folder.
-pub(crate) struct Editor {
-    memory: Arc<Memory>,
+pub(crate) struct MemoryEditor {
+    memory: Arc<MemoryStore>,
     now: Arc<Now>,
     rollback: RollbackChoice,
     /// Settings of Org for files that have none.
     org: OrgDefaults,
-    minder: Minder,
+    minder: LateSaveWatcher,
 }
 
-impl Editor {
+impl MemoryEditor {
     pub(crate) fn new(
-        memory: Arc<Memory>,
+        memory: Arc<MemoryStore>,
         now: Now,
         rollback: RollbackChoice,
         org: OrgDefaults,
     ) -> Self {
         let now = Arc::new(now);
-        let minder = Minder::new(&memory, Arc::clone(&now));
+        let minder = LateSaveWatcher::new(&memory, Arc::clone(&now));
         Self { memory, now, rollback, org, minder }
     }
 
@@ -117,22 +118,27 @@ impl Editor {
     }
 
     /// What an action would change, with what is there now. Says why it cannot be done.
-    fn plan(&self, action: &Action) -> Result<Vec<Planned>, String> {
+    fn plan(&self, action: &Action) -> Result<Vec<EditPlan>, String> {
         let changes = match action {
             Action::Edit(edit) => {
                 let read = |path: &FilePath| self.memory.read(path);
-                return sight::worth(edit::planned(self.memory.root(), read, &self.org, edit)?);
+                return edit_preview::worth(edit::planned(
+                    self.memory.root(),
+                    read,
+                    &self.org,
+                    edit,
+                )?);
             }
             Action::Undo(undo) => match &undo.what {
-                Undone::Record(record) => self.memory.undo(*record),
-                Undone::Turn { session, turn } => self.memory.rollback(session, *turn),
-                Undone::Snapshot { name, path } => {
+                UndoTarget::Record(record) => self.memory.undo(*record),
+                UndoTarget::Turn { session, turn } => self.memory.rollback(session, *turn),
+                UndoTarget::Snapshot { name, path } => {
                     let path = path.as_deref().map(|path| below(self.memory.root(), path));
                     let changes = self.memory.restore(name, path.transpose()?.as_ref());
                     // What is no longer read, such as files that `.bridleignore` names by now, stays as it is.
-                    let is_read = |change: &Change| self.check_read(&change.path).is_ok();
+                    let is_read = |change: &FileChange| self.check_read(&change.path).is_ok();
                     changes.map(|changes| match undo.what {
-                        Undone::Snapshot { path: None, .. } => {
+                        UndoTarget::Snapshot { path: None, .. } => {
                             changes.into_iter().filter(is_read).collect()
                         }
                         _ => changes,
@@ -146,11 +152,11 @@ impl Editor {
             self.check_read(&change.path)?;
             let seen = self.memory.read(&change.path).map_err(|error| told(&error))?;
             if seen.as_ref().map(|seen| seen.hash) != change.before {
-                return Err(told(&Error::Changed { path: change.path }));
+                return Err(told(&MemoryError::Changed { path: change.path }));
             }
-            planned.push(Planned { change, old: seen.map(|seen| seen.bytes) });
+            planned.push(EditPlan { change, old: seen.map(|seen| seen.bytes) });
         }
-        sight::worth(planned)
+        edit_preview::worth(planned)
     }
 
     fn check_read(&self, path: &FilePath) -> Result<(), String> {
@@ -158,15 +164,15 @@ impl Editor {
     }
 
     /// Carries out what was judged: it must still be the same.
-    fn carry_out(&self, order: &Order, around: &Surroundings<'_>) -> Result<Value, String> {
+    fn carry_out(&self, order: &Order, around: &ActContext<'_>) -> Result<Value, String> {
         let action = order.action();
         if let Action::Snapshot { name } = action {
             let made = self.memory.snapshot(name, around.principal, around.at);
             return Ok(snapshot_value(name, &made.map_err(|error| told(&error))?));
         }
-        let seen = Sight::of(order.payload(), self.memory.root())
+        let seen = EditPreview::of(order.payload(), self.memory.root())
             .ok_or("nobody has looked at the files, so nobody knows what is changed")?;
-        let why = Why {
+        let why = ChangeCause {
             origin: origin(action),
             record: Some(around.record).filter(|record| *record > 0),
             session: around.session.as_str().into(),
@@ -180,7 +186,12 @@ impl Editor {
 
     /// Changes all of the files, or none. An earlier try may have been interrupted after some of them: the
     /// rest follows, or those go back.
-    fn whole(&self, action: &Action, seen: &Sight, why: &Why) -> Result<Value, String> {
+    fn whole(
+        &self,
+        action: &Action,
+        seen: &EditPreview,
+        why: &ChangeCause,
+    ) -> Result<Value, String> {
         let written = self.write(action, seen, why);
         let written = written.map_err(|fault| match self.memory.withdraw(why) {
             Ok(false) => fault,
@@ -195,23 +206,33 @@ impl Editor {
         clippy::disallowed_methods,
         reason = "acts are carried out on threads for blocking work"
     )]
-    fn write(&self, action: &Action, seen: &Sight, why: &Why) -> Result<Value, String> {
+    fn write(
+        &self,
+        action: &Action,
+        seen: &EditPreview,
+        why: &ChangeCause,
+    ) -> Result<Value, String> {
         let mut tries = 0;
         loop {
             tries += 1;
             let planned = self.left(action, seen, why.record.unwrap_or_default())?;
-            let changes: Vec<Change> = planned.iter().map(|it| it.change.clone()).collect();
+            let changes: Vec<FileChange> = planned.iter().map(|it| it.change.clone()).collect();
             match self.memory.apply(&changes, why) {
-                Ok(_) => return Ok(Sight::new(&planned).result(seen)),
-                Err(Error::Changed { .. }) if tries < TRIES => {}
-                Err(Error::Open { .. }) if tries < TRIES => std::thread::sleep(PAUSE),
+                Ok(_) => return Ok(EditPreview::new(&planned).result(seen)),
+                Err(MemoryError::Changed { .. }) if tries < TRIES => {}
+                Err(MemoryError::Open { .. }) if tries < TRIES => std::thread::sleep(PAUSE),
                 Err(error) => return Err(told(&error)),
             }
         }
     }
 
     /// What is left to be done of what was seen: nothing else, and the same lines.
-    fn left(&self, action: &Action, seen: &Sight, record: u64) -> Result<Vec<Planned>, String> {
+    fn left(
+        &self,
+        action: &Action,
+        seen: &EditPreview,
+        record: u64,
+    ) -> Result<Vec<EditPlan>, String> {
         let is_done = |path: &FilePath| {
             let known = self.memory.told(record, std::slice::from_ref(path));
             record > 0 && known.is_ok_and(|known| known == Known::Done)
@@ -226,7 +247,7 @@ impl Editor {
                 return Err(changed(path));
             }
         }
-        let is_seen = |it: &&Planned| seen.files().any(|path| *path == it.change.path);
+        let is_seen = |it: &&EditPlan| seen.files().any(|path| *path == it.change.path);
         if let Some(other) = planned.iter().find(|it| !is_seen(it)) {
             return Err(changed(&other.change.path));
         }
@@ -251,7 +272,7 @@ impl Editor {
         let prepared = match self.plan(&action) {
             Ok(planned) => {
                 let root = self.memory.root();
-                let seen = Sight::new(&planned).to_value(root);
+                let seen = EditPreview::new(&planned).to_value(root);
                 let places = match &action {
                     Action::Edit(edit) => identity::of_edit(edit, &planned, root, &self.org),
                     _ => Vec::new(),
@@ -291,14 +312,14 @@ impl Editor {
 }
 
 /// The place of an editor that may come later, when a folder is chosen. Until then nothing is offered.
-pub(crate) struct Seat(pub(crate) Arc<OnceLock<Editor>>);
+pub(crate) struct EditorSlot(pub(crate) Arc<OnceLock<MemoryEditor>>);
 
-impl Act for Seat {
+impl Actuator for EditorSlot {
     fn actions(&self) -> &'static [&'static str] {
-        self.0.get().map_or(&[], Act::actions)
+        self.0.get().map_or(&[], Actuator::actions)
     }
 
-    fn act(&self, order: &Order, around: &mut Surroundings<'_>) -> Outcome {
+    fn act(&self, order: &Order, around: &mut ActContext<'_>) -> Outcome {
         match self.0.get() {
             Some(editor) => editor.act(order, around),
             None => Outcome::Failed("no memex is open".into()),
@@ -309,21 +330,21 @@ impl Act for Seat {
         self.0.get()?.prepare(payload, readers)
     }
 
-    fn after_failure(&self, session: &str, turn: u64) -> Advice {
+    fn after_failure(&self, session: &str, turn: u64) -> ReflexAdvice {
         self.0.get().map(|editor| editor.after_failure(session, turn)).unwrap_or_default()
     }
 
-    fn told(&self, order: &Order, record: u64) -> Told {
-        self.0.get().map_or(Told::Unknown, |editor| editor.told(order, record))
+    fn told(&self, order: &Order, record: u64) -> CrashOutcome {
+        self.0.get().map_or(CrashOutcome::Unknown, |editor| editor.told(order, record))
     }
 }
 
-impl Act for Editor {
+impl Actuator for MemoryEditor {
     fn actions(&self) -> &'static [&'static str] {
         MEMORY_ACTIONS
     }
 
-    fn act(&self, order: &Order, around: &mut Surroundings<'_>) -> Outcome {
+    fn act(&self, order: &Order, around: &mut ActContext<'_>) -> Outcome {
         match self.carry_out(order, around) {
             Ok(result) => Outcome::Done(result),
             Err(reason) => Outcome::Failed(reason.into()),
@@ -334,32 +355,32 @@ impl Act for Editor {
         payload.pairs().is_some().then(|| self.prepared(payload, readers))
     }
 
-    fn after_failure(&self, session: &str, turn: u64) -> Advice {
+    fn after_failure(&self, session: &str, turn: u64) -> ReflexAdvice {
         failure::advice(&self.memory, self.rollback, session, turn)
     }
 
-    fn told(&self, order: &Order, record: u64) -> Told {
-        let Some(seen) = Sight::of(order.payload(), self.memory.root()) else {
+    fn told(&self, order: &Order, record: u64) -> CrashOutcome {
+        let Some(seen) = EditPreview::of(order.payload(), self.memory.root()) else {
             // A snapshot: there is one of that name, or not.
-            return Told::NotDone;
+            return CrashOutcome::NotDone;
         };
         let files: Vec<FilePath> = seen.files().cloned().collect();
         match self.memory.told(record, &files) {
-            Ok(Known::Done) => Told::Ended(Outcome::Done(seen.told())),
-            Ok(Known::NotDone) => Told::NotDone,
-            Err(_) => Told::Unknown,
+            Ok(Known::Done) => CrashOutcome::Ended(Outcome::Done(seen.told())),
+            Ok(Known::NotDone) => CrashOutcome::NotDone,
+            Err(_) => CrashOutcome::Unknown,
         }
     }
 }
 
-fn origin(action: &Action) -> Origin {
+fn origin(action: &Action) -> VersionOrigin {
     match action {
         Action::Undo(undo) => match undo.what {
-            Undone::Record(_) => Origin::Undo,
-            Undone::Turn { .. } => Origin::Rollback,
-            Undone::Snapshot { .. } => Origin::Restore,
+            UndoTarget::Record(_) => VersionOrigin::Undo,
+            UndoTarget::Turn { .. } => VersionOrigin::Rollback,
+            UndoTarget::Snapshot { .. } => VersionOrigin::Restore,
         },
-        _ => Origin::Edit,
+        _ => VersionOrigin::Edit,
     }
 }
 
@@ -381,7 +402,7 @@ fn check_read(root: &Path, path: &FilePath) -> Result<(), String> {
 }
 
 /// The answer about a snapshot that was made.
-fn snapshot_value(name: &str, made: &SnapshotMade) -> Value {
+fn snapshot_value(name: &str, made: &NewSnapshot) -> Value {
     let files = i64::try_from(made.files).unwrap_or(i64::MAX);
     let mut pairs = vec![("name", Value::str(name)), ("files", Value::int(files))];
     if !made.left_out.is_empty() {
@@ -422,21 +443,21 @@ fn with(payload: Value, key: &str, value: Value) -> Value {
 }
 
 /// Why something cannot be done, with what a person needs to go on.
-fn told(error: &Error) -> String {
+fn told(error: &MemoryError) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
         text.push_str(&format!(": {cause}"));
         source = cause.source();
     }
-    if let Error::Conflicts(conflicts) = error {
+    if let MemoryError::Conflicts(conflicts) = error {
         conflicts.iter().take(MAX_CONFLICTS).for_each(|it| text.push_str(&shown(it)));
     }
     text
 }
 
 /// A conflict for people: where it is, and the three texts.
-fn shown(conflict: &Conflict) -> String {
+fn shown(conflict: &MergeConflict) -> String {
     let path = conflict.path.as_ref().map(ToString::to_string).unwrap_or_default();
     let mut text = format!("\n{path}:{}:", conflict.line);
     let sides = [("now", &conflict.now), ("then", &conflict.base), ("back to", &conflict.wanted)];

@@ -1,12 +1,12 @@
 //! Counters of one daemon, as OpenMetrics text inside a detailed health answer.
 //!
-//! Connections count into a [`Tally`] of their own and add it once per batch, so that a frame
+//! Connections count into a [`ConnectionTally`] of their own and add it once per batch, so that a frame
 //! costs no shared cache line. Not a log: no addresses, no ids, no texts.
 
 use std::fmt::Write as _;
 use std::sync::OnceLock;
 
-use bridle_wire::Code;
+use bridle_wire::OacpCode;
 use prometheus_client::encoding::text;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -14,7 +14,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::oacp::conn::Closed;
+use crate::oacp::connection::CloseReason;
 
 /// The status of a response that all is well with.
 const OK: u16 = 200;
@@ -23,7 +23,7 @@ type ByLabel = Family<[(&'static str, &'static str); 1], Counter>;
 
 /// All counters of one daemon.
 #[derive(Debug)]
-pub(crate) struct Metrics {
+pub(crate) struct DaemonMetrics {
     registry: Registry,
     pub(crate) accepted: Counter,
     refused: ByLabel,
@@ -33,7 +33,7 @@ pub(crate) struct Metrics {
     frames_out: Counter,
     bytes_in: Counter,
     bytes_out: Counter,
-    /// One counter per error code, in the order of [`Code::ALL`], so that counting an error
+    /// One counter per error code, in the order of [`OacpCode::ALL`], so that counting an error
     /// takes no lock.
     errors: Vec<Counter>,
     in_flight: Gauge,
@@ -107,16 +107,16 @@ impl EngineMetrics {
 
 /// What one connection counted since it last told.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct ConnectionTally {
     pub(crate) frames_in: u64,
     pub(crate) frames_out: u64,
     pub(crate) bytes_in: u64,
     pub(crate) bytes_out: u64,
 }
 
-impl Metrics {
+impl DaemonMetrics {
     /// Zeroed counters under their published names.
-    pub(crate) fn new(engine: EngineMetrics) -> Metrics {
+    pub(crate) fn new(engine: EngineMetrics) -> DaemonMetrics {
         let mut registry = Registry::with_prefix("bridle");
         let mut counter = |name: &str, help: &str| {
             let counter = Counter::default();
@@ -148,12 +148,12 @@ impl Metrics {
         let http_limited =
             family("http_limited", "Requests over HTTP that came too often, by whose");
         let by_code = family("errors", "Error frames, by code");
-        let one = |code: &Code| by_code.get_or_create(&[("code", code.as_str())]).clone();
-        let errors = Code::ALL.iter().map(one).collect();
+        let one = |code: &OacpCode| by_code.get_or_create(&[("code", code.as_str())]).clone();
+        let errors = OacpCode::ALL.iter().map(one).collect();
         let http = Family::default();
         registry.register("http_responses", "Responses of HTTP, by status", http.clone());
         engine.register(&mut registry);
-        Metrics {
+        DaemonMetrics {
             registry,
             accepted,
             refused,
@@ -173,7 +173,7 @@ impl Metrics {
     }
 
     /// Adds what a connection counted and empties its tally.
-    pub(crate) fn add(&self, tally: &mut Tally) {
+    pub(crate) fn add(&self, tally: &mut ConnectionTally) {
         let take = |counter: &Counter, n: &mut u64| {
             if *n > 0 {
                 counter.inc_by(std::mem::take(n));
@@ -186,20 +186,20 @@ impl Metrics {
     }
 
     /// Counts one error frame.
-    pub(crate) fn error(&self, code: Code) {
+    pub(crate) fn error(&self, code: OacpCode) {
         if let Some(counter) = self.errors.get(code as usize) {
             counter.inc();
         }
     }
 
     /// Counts a connection that was not served.
-    pub(crate) fn refuse(&self, code: Code) {
+    pub(crate) fn refuse(&self, code: OacpCode) {
         self.refused.get_or_create(&[("reason", code.as_str())]).inc();
         self.error(code);
     }
 
     /// Counts the end of a connection.
-    pub(crate) fn close(&self, why: Closed) {
+    pub(crate) fn close(&self, why: CloseReason) {
         self.closed.get_or_create(&[("reason", why.as_str())]).inc();
     }
 
@@ -232,19 +232,19 @@ impl Metrics {
 
 #[cfg(test)]
 mod tests {
-    use super::{EngineMetrics, Metrics, Tally};
-    use bridle_wire::Code;
+    use super::{ConnectionTally, DaemonMetrics, EngineMetrics};
+    use bridle_wire::OacpCode;
 
     #[test]
     fn every_code_has_its_own_counter() {
-        let metrics = Metrics::new(EngineMetrics::default());
-        for (idx, code) in Code::ALL.into_iter().enumerate() {
+        let metrics = DaemonMetrics::new(EngineMetrics::default());
+        for (idx, code) in OacpCode::ALL.into_iter().enumerate() {
             for _ in 0..=idx {
                 metrics.error(code);
             }
         }
         let text = metrics.text(0, 0);
-        for (idx, code) in Code::ALL.into_iter().enumerate() {
+        for (idx, code) in OacpCode::ALL.into_iter().enumerate() {
             let line = format!("bridle_errors_total{{code=\"{code}\"}} {}\n", idx + 1);
             assert!(text.contains(&line), "{line} in {text}");
         }
@@ -252,8 +252,8 @@ mod tests {
 
     #[test]
     fn a_tally_is_added_once() {
-        let metrics = Metrics::new(EngineMetrics::default());
-        let mut tally = Tally { frames_in: 2, frames_out: 3, bytes_in: 5, bytes_out: 7 };
+        let metrics = DaemonMetrics::new(EngineMetrics::default());
+        let mut tally = ConnectionTally { frames_in: 2, frames_out: 3, bytes_in: 5, bytes_out: 7 };
         metrics.add(&mut tally);
         metrics.add(&mut tally);
         let text = metrics.text(3, 11);

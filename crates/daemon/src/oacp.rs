@@ -6,6 +6,6 @@
 //! - `talk`: the bytes of one connection to answers, without any IO
 //! - `convert`: events of a session to the messages that a shell gets
 
-pub(crate) mod conn;
-pub(crate) mod convert;
-pub(crate) mod talk;
+pub(crate) mod connection;
+pub(crate) mod conversation;
+pub(crate) mod to_frames;

@@ -10,18 +10,19 @@ use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
 use crate::access::tls::{self, TlsAcceptor};
-use crate::access::tokens::Tokens;
-use crate::config::Config;
+use crate::access::tokens::TokenRegistry;
+use crate::config::DaemonConfig;
+use crate::connection_slots::ConnectionSlot;
 use crate::engine::Hub;
-use crate::error::Error;
-use crate::http::{self, Face, Files, Http, Seals};
+use crate::error::DaemonError;
+use crate::http::{self, AddressPurpose, AttachmentStore, HttpService, TokenSealer};
 use crate::listen::{
-    Bound, Listener, SocketFile, Stdio, accept_loop, bind_http, bind_tcp, bind_unix,
+    BoundAddresses, BoundListener, SocketFile, StdioStreams, accept_loop, bind_http, bind_tcp,
+    bind_unix,
 };
 use crate::lock::StateLock;
-use crate::oacp::conn::{Connection, Origin, Stream};
-use crate::seats::Seat;
-use crate::shared::Shared;
+use crate::oacp::connection::{OacpConnection, PeerOrigin, PeerStream};
+use crate::shared::DaemonShared;
 
 /// Time beyond the grace for tasks to notice that it is over.
 const LAST_CALL: Duration = Duration::from_millis(500);
@@ -34,10 +35,10 @@ const LAST_CALL: Duration = Duration::from_millis(500);
 /// # Errors
 /// Says why the daemon could not start: a setting, the state directory, or an address.
 pub async fn run(
-    config: Config,
-    ready: impl FnOnce(&Bound),
+    config: DaemonConfig,
+    ready: impl FnOnce(&BoundAddresses),
     shutdown: impl Future<Output = ()>,
-) -> Result<(), Error> {
+) -> Result<(), DaemonError> {
     config.check()?;
     crate::descriptors::raise_open_files();
     if rustix::process::geteuid().is_root() {
@@ -47,9 +48,9 @@ pub async fn run(
     let _lock = StateLock::take(&config.state)?;
     // Before the hub, so that an address in use leaves no trace in the record; peers that are
     // early wait in the queue of the system.
-    let mut open = Open::bind(&config).await?;
+    let mut open = OpenListeners::bind(&config).await?;
     let hub = Hub::start(&config).await?;
-    let shared = match Shared::new(config, Arc::clone(&hub)) {
+    let shared = match DaemonShared::new(config, Arc::clone(&hub)) {
         Ok(shared) => shared,
         Err(error) => {
             hub.stop(LAST_CALL).await;
@@ -91,7 +92,7 @@ pub async fn run(
 }
 
 /// Reads the policies again at each SIGHUP, until the daemon stops.
-async fn install_on(mut hangup: tokio::signal::unix::Signal, shared: Arc<Shared>) {
+async fn install_on(mut hangup: tokio::signal::unix::Signal, shared: Arc<DaemonShared>) {
     loop {
         tokio::select! {
             () = shared.stop.cancelled() => return,
@@ -121,40 +122,41 @@ pub fn shutdown_signal() -> std::io::Result<impl Future<Output = ()>> {
 
 /// Everything that was bound.
 #[derive(Default)]
-struct Open {
-    listeners: Vec<Listener>,
-    http: Vec<(TcpListener, Face)>,
+struct OpenListeners {
+    listeners: Vec<BoundListener>,
+    http: Vec<(TcpListener, AddressPurpose)>,
     http_unix: Option<UnixListener>,
-    harness: Option<Harness>,
-    stdio: Option<Stdio>,
+    harness: Option<OpenHarnessService>,
+    stdio: Option<StdioStreams>,
     /// Removes the socket files when the daemon has stopped.
     files: Vec<SocketFile>,
-    bound: Bound,
+    bound: BoundAddresses,
 }
 
-impl Open {
-    async fn bind(config: &Config) -> Result<Open, Error> {
-        let mut open = Open::default();
+impl OpenListeners {
+    async fn bind(config: &DaemonConfig) -> Result<OpenListeners, DaemonError> {
+        let mut open = OpenListeners::default();
         if let Some(addr) = &config.tcp {
             let listener = bind_tcp(addr, config.hmac.enforce).await?;
             let found = listener.local_addr();
-            let found = found.map_err(|source| Error::Tcp { addr: addr.clone(), source })?;
+            let found = found.map_err(|source| DaemonError::Tcp { addr: addr.clone(), source })?;
             open.bound.tcp = Some(found);
-            open.listeners.push(Listener::Tcp(listener));
+            open.listeners.push(BoundListener::Tcp(listener));
         }
         if let Some(addr) = &config.http {
-            open.bound.http = Some(open.bind_http(config, addr, Face::Whole).await?);
+            open.bound.http = Some(open.bind_http(config, addr, AddressPurpose::Whole).await?);
         }
         if let Some(addr) = &config.pair_alias {
-            open.bound.pair_alias = Some(open.bind_http(config, addr, Face::Pairing).await?);
+            open.bound.pair_alias =
+                Some(open.bind_http(config, addr, AddressPurpose::Pairing).await?);
         }
         if config.http.is_some() || config.http_unix.is_some() || config.stdio_json {
-            open.harness = Some(Harness::open(config)?);
+            open.harness = Some(OpenHarnessService::open(config)?);
         }
         if let Some(path) = &config.unix {
             let (listener, file) = bind_unix(path).await?;
             open.bound.unix = Some(path.clone());
-            open.listeners.push(Listener::Unix(listener));
+            open.listeners.push(BoundListener::Unix(listener));
             open.files.push(file);
         }
         if let Some(path) = &config.http_unix {
@@ -164,7 +166,7 @@ impl Open {
             open.files.push(file);
         }
         if config.stdio || config.stdio_json {
-            open.stdio = Some(Stdio::open()?);
+            open.stdio = Some(StdioStreams::open()?);
             (open.bound.stdio, open.bound.stdio_json) = (config.stdio, config.stdio_json);
         }
         Ok(open)
@@ -172,26 +174,30 @@ impl Open {
 
     async fn bind_http(
         &mut self,
-        config: &Config,
+        config: &DaemonConfig,
         addr: &str,
-        face: Face,
-    ) -> Result<SocketAddr, Error> {
+        face: AddressPurpose,
+    ) -> Result<SocketAddr, DaemonError> {
         let listener = bind_http(addr, config.is_http_guarded()).await?;
         let found = listener.local_addr();
-        let found = found.map_err(|source| Error::Http { addr: addr.to_owned(), source })?;
+        let found = found.map_err(|source| DaemonError::Http { addr: addr.to_owned(), source })?;
         self.http.push((listener, face));
         Ok(found)
     }
 }
 
-impl Open {
+impl OpenListeners {
     /// Begins to accept, except on standard input; returns what lines there are served by.
-    fn accept(&mut self, accepting: &TaskTracker, shared: &Arc<Shared>) -> Option<Arc<Http>> {
+    fn accept(
+        &mut self,
+        accepting: &TaskTracker,
+        shared: &Arc<DaemonShared>,
+    ) -> Option<Arc<HttpService>> {
         for listener in self.listeners.drain(..) {
             accepting.spawn(accept_loop(listener, Arc::clone(shared)));
         }
-        let Harness { tokens, seals, tls, files } = self.harness.take()?;
-        let http = Http::new(Arc::clone(shared), tokens, seals, tls, files);
+        let OpenHarnessService { tokens, seals, tls, files } = self.harness.take()?;
+        let http = HttpService::new(Arc::clone(shared), tokens, seals, tls, files);
         shared.tasks.spawn(http::sweep_files(Arc::clone(&http)));
         if let Some(listener) = self.http_unix.take() {
             accepting.spawn(http::accept_on_socket(listener, Arc::clone(&http)));
@@ -204,19 +210,19 @@ impl Open {
 }
 
 /// What OpenHarness needs, over HTTP or on lines.
-struct Harness {
-    tokens: Tokens,
-    seals: Seals,
+struct OpenHarnessService {
+    tokens: TokenRegistry,
+    seals: TokenSealer,
     tls: Option<TlsAcceptor>,
-    files: Files,
+    files: AttachmentStore,
 }
 
-impl Harness {
-    fn open(config: &Config) -> Result<Harness, Error> {
-        let tls = config.tls.as_ref().map(tls::acceptor).transpose().map_err(Error::Tls)?;
-        let tokens = Tokens::load(&config.state).map_err(Error::Tokens)?;
-        let seals = Seals::open(&config.state).map_err(Error::Seals)?;
-        Ok(Harness { tokens, seals, tls, files: Files::open(config)? })
+impl OpenHarnessService {
+    fn open(config: &DaemonConfig) -> Result<OpenHarnessService, DaemonError> {
+        let tls = config.tls.as_ref().map(tls::acceptor).transpose().map_err(DaemonError::Tls)?;
+        let tokens = TokenRegistry::load(&config.state).map_err(DaemonError::Tokens)?;
+        let seals = TokenSealer::open(&config.state).map_err(DaemonError::Seals)?;
+        Ok(OpenHarnessService { tokens, seals, tls, files: AttachmentStore::open(config)? })
     }
 }
 
@@ -229,19 +235,20 @@ struct StdioTask {
 impl StdioTask {
     /// Serves lines where there is something that serves them, else frames.
     fn spawn(
-        stdio: Stdio,
-        shared: &Arc<Shared>,
-        lines: Option<Arc<Http>>,
-    ) -> Result<StdioTask, Error> {
-        let (seat, Stdio { stream, flushed }) = (Seat::extra(shared), stdio);
+        stdio: StdioStreams,
+        shared: &Arc<DaemonShared>,
+        lines: Option<Arc<HttpService>>,
+    ) -> Result<StdioTask, DaemonError> {
+        let (seat, StdioStreams { stream, flushed }) = (ConnectionSlot::extra(shared), stdio);
         let task = match lines {
             Some(http) => shared.tasks.spawn(async move {
                 http::serve_lines(http, stream).await;
                 drop(seat);
             }),
             None => {
-                let connection = Connection::new(Stream::Unix(stream), Origin::Stdio, None, seat);
-                shared.tasks.spawn(connection.map_err(Error::Stdio)?)
+                let connection =
+                    OacpConnection::new(PeerStream::Unix(stream), PeerOrigin::Stdio, None, seat);
+                shared.tasks.spawn(connection.map_err(DaemonError::Stdio)?)
             }
         };
         Ok(StdioTask { task, flushed })

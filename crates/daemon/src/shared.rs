@@ -12,9 +12,9 @@ use std::task::{Poll, Waker};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bridle_sexp::Dialect;
-use bridle_wire::Code;
-use bridle_wire::oacp::Id;
-use bridle_wire::parts::Tick;
+use bridle_wire::OacpCode;
+use bridle_wire::oacp::MessageId;
+use bridle_wire::parts::CallerMillis;
 use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
@@ -22,16 +22,16 @@ use tokio_util::task::TaskTracker;
 
 use crate::access::network::PeerSource;
 use crate::access::principal::Principal;
-use crate::access::principal::sockets::{Ends, Sockets};
+use crate::access::principal::sockets::{SocketEnds, SocketTable};
 use crate::access::rate::MessageLimiter;
-use crate::budget::Budget;
-use crate::config::Config;
+use crate::byte_budget::ByteBudget;
+use crate::config::DaemonConfig;
+use crate::connection_slots::{ConnectionSlots, PeerStanding};
 use crate::engine::Hub;
-use crate::error::Error;
-use crate::metrics::Metrics;
-use crate::oacp::conn::{Origin, Stream};
-use crate::oacp::talk::{Large, Verdict, Words, Work};
-use crate::seats::{PeerStanding, Seats};
+use crate::error::DaemonError;
+use crate::metrics::DaemonMetrics;
+use crate::oacp::connection::{PeerOrigin, PeerStream};
+use crate::oacp::conversation::{CannedReplies, LargeEvent, LargePayload, PayloadVerdict};
 
 /// Bytes that connections of unknown peers hold together, besides a reserve for each.
 pub(crate) const MAX_STRANGER_IN_FLIGHT_BYTES: usize = 16 << 20;
@@ -41,25 +41,25 @@ pub(crate) const NONCE_BYTES: usize = 16;
 
 /// One per daemon, behind an `Arc` in every task.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct DaemonShared {
     /// What the daemon was told at start.
-    pub(crate) config: Config,
+    pub(crate) config: DaemonConfig,
     /// Sessions and the record.
     pub(crate) hub: Arc<Hub>,
     /// Texts that every connection sends, made once.
-    pub(crate) words: Words,
-    /// Cancelled when the daemon stops, by [`Shared::end`].
+    pub(crate) words: CannedReplies,
+    /// Cancelled when the daemon stops, by [`DaemonShared::end`].
     pub(crate) stop: CancellationToken,
     /// Whether it is, or will be at once: seen without the lock of the token.
     ending: AtomicBool,
     /// Every connection task.
     pub(crate) tasks: TaskTracker,
     /// Bytes held by all connections.
-    pub(crate) budget: Arc<Budget>,
+    pub(crate) budget: Arc<ByteBudget>,
     /// Counters.
-    pub(crate) metrics: Metrics,
+    pub(crate) metrics: DaemonMetrics,
     /// Whose sockets are at the other ends.
-    pub(crate) sockets: Arc<Sockets>,
+    pub(crate) sockets: Arc<SocketTable>,
     /// The uid whose peers are served on the Unix socket.
     pub(crate) own_uid: u32,
     /// When the daemon started.
@@ -74,44 +74,47 @@ pub(crate) struct Shared {
     /// Ids given so far.
     assigned: AtomicU64,
     /// Places for connections.
-    pub(crate) seats: Arc<Seats>,
+    pub(crate) seats: Arc<ConnectionSlots>,
     /// Counts messages of TCP connections.
     pub(crate) limiter: MessageLimiter,
     /// Bytes held by connections of unknown peers.
-    pub(crate) stranger_budget: Arc<Budget>,
+    pub(crate) stranger_budget: Arc<ByteBudget>,
     /// Source of nonces; `None` when nothing is signed.
     random: Option<File>,
 }
 
-impl Shared {
+impl DaemonShared {
     /// Prepares a daemon with a checked config.
-    pub(crate) fn new(config: Config, hub: Arc<Hub>) -> Result<Arc<Shared>, Error> {
-        let words = Words::new(&config)?;
+    pub(crate) fn new(
+        config: DaemonConfig,
+        hub: Arc<Hub>,
+    ) -> Result<Arc<DaemonShared>, DaemonError> {
+        let words = CannedReplies::new(&config)?;
         let random = match config.hmac.enforce {
-            true => Some(File::open("/dev/urandom").map_err(Error::Random)?),
+            true => Some(File::open("/dev/urandom").map_err(DaemonError::Random)?),
             false => None,
         };
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         let half = (processors / 2).max(1);
-        let metrics = Metrics::new(hub.metrics().clone());
-        Ok(Arc::new(Shared {
+        let metrics = DaemonMetrics::new(hub.metrics().clone());
+        Ok(Arc::new(DaemonShared {
             hub,
             words,
             stop: CancellationToken::new(),
             ending: AtomicBool::new(false),
             tasks: TaskTracker::new(),
-            budget: Arc::new(Budget::new(config.limits.in_flight)),
+            budget: Arc::new(ByteBudget::new(config.limits.in_flight)),
             metrics,
-            sockets: Sockets::new(),
+            sockets: SocketTable::new(),
             own_uid: rustix::process::geteuid().as_raw(),
             started: Instant::now(),
             judges: Semaphore::new(half),
             ends: Arc::new(Semaphore::new(half)),
             epoch: since_1970(),
             assigned: AtomicU64::new(0),
-            seats: Seats::new(&config.limits),
+            seats: ConnectionSlots::new(&config.limits),
             limiter: MessageLimiter::new(config.message_rates),
-            stranger_budget: Arc::new(Budget::new(MAX_STRANGER_IN_FLIGHT_BYTES)),
+            stranger_budget: Arc::new(ByteBudget::new(MAX_STRANGER_IN_FLIGHT_BYTES)),
             random,
             config,
         }))
@@ -146,8 +149,8 @@ impl Shared {
         peer: SocketAddr,
         own: Option<SocketAddr>,
     ) -> (PeerStanding, Option<Option<u32>>) {
-        let uid = match own.and_then(|own| Ends::of(peer, own)) {
-            Some(ends) => Sockets::ask_kernel(ends).ok(),
+        let uid = match own.and_then(|own| SocketEnds::of(peer, own)) {
+            Some(ends) => SocketTable::ask_kernel(ends).ok(),
             None => Some(None),
         };
         let standing = match Principal::of_socket(uid.flatten(), self.own_uid) {
@@ -165,19 +168,19 @@ impl Shared {
     }
 
     /// The present, as deadlines of parts count it.
-    pub(crate) fn tick(&self) -> Tick {
+    pub(crate) fn tick(&self) -> CallerMillis {
         self.tick_after(Duration::ZERO)
     }
 
     /// The present and `delay`.
-    pub(crate) fn tick_after(&self, delay: Duration) -> Tick {
+    pub(crate) fn tick_after(&self, delay: Duration) -> CallerMillis {
         let millis = (self.started.elapsed() + delay).as_millis();
         // Rounded up: a deadline must not come before its time.
-        Tick(u64::try_from(millis).map_or(u64::MAX, |millis| millis + 1))
+        CallerMillis(u64::try_from(millis).map_or(u64::MAX, |millis| millis + 1))
     }
 
     /// The point in time of a tick.
-    pub(crate) fn instant(&self, tick: Tick) -> Instant {
+    pub(crate) fn instant(&self, tick: CallerMillis) -> Instant {
         self.started + Duration::from_millis(tick.0)
     }
 
@@ -192,17 +195,17 @@ impl Shared {
 
     /// The id of a request that names a target and no id. Never given twice, so that it is not
     /// taken for a repeat; a text, since clients count with integers.
-    pub(crate) fn assign_id(&self) -> Id {
+    pub(crate) fn assign_id(&self) -> MessageId {
         let number = self.assigned.fetch_add(1, Ordering::Relaxed) + 1;
-        Id::Str(format!("bridle-{:x}-{number}", self.epoch).into())
+        MessageId::Str(format!("bridle-{:x}-{number}", self.epoch).into())
     }
 
     /// Judges a large message on a thread of its own, a few at a time.
     pub(crate) fn judge(
         self: &Arc<Self>,
-        work: Work,
+        work: LargePayload,
         dialect: Dialect,
-    ) -> JoinHandle<Result<Verdict, JoinError>> {
+    ) -> JoinHandle<Result<PayloadVerdict, JoinError>> {
         let shared = Arc::clone(self);
         self.tasks.spawn(async move {
             // Never closed; if it were, judging at once would be right.
@@ -212,7 +215,10 @@ impl Shared {
     }
 
     /// Writes a large event on a thread of its own, a few at a time together with the judging.
-    pub(crate) fn write(self: &Arc<Self>, large: Large) -> JoinHandle<Result<String, JoinError>> {
+    pub(crate) fn write(
+        self: &Arc<Self>,
+        large: LargeEvent,
+    ) -> JoinHandle<Result<String, JoinError>> {
         let shared = Arc::clone(self);
         self.tasks.spawn(async move {
             // As for judging.
@@ -223,9 +229,9 @@ impl Shared {
 
     /// Tells a peer why it is not served and closes. Never waits: the frame fits the empty
     /// buffer of a fresh socket, and a peer for which it does not is closed without it.
-    pub(crate) fn refuse(&self, stream: Stream, origin: Origin, code: Code) {
+    pub(crate) fn refuse(&self, stream: PeerStream, origin: PeerOrigin, code: OacpCode) {
         self.metrics.refuse(code);
-        let frame = self.words.refusal(code, matches!(origin, Origin::Tcp(_)));
+        let frame = self.words.refusal(code, matches!(origin, PeerOrigin::Tcp(_)));
         if let Err(error) = stream.say_and_close(&frame) {
             tracing::debug!(%error, "a refused peer was not told");
         }

@@ -141,7 +141,7 @@ mod tests {
     use std::path::Path;
 
     use super::{check_place, secure};
-    use crate::access::private::PrivateFile;
+    use crate::access::private_file::PrivateFile;
     use crate::lock::{LOCK_FILE, StateLock};
 
     /// Some other user, as far as the one that runs the tests may give files away.

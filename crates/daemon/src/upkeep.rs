@@ -7,9 +7,9 @@ pub mod forget;
 
 use std::path::Path;
 
-use bridle_history::History;
-use bridle_history::upkeep::Selection;
-use bridle_store::{By, CompactionReport, Options, RepairReport, Store};
+use bridle_history::RecordHistory;
+use bridle_history::upkeep::SessionSelection;
+use bridle_store::{CompactionReport, ForgetRequest, RecordStore, RepairReport, StoreOptions};
 
 use crate::lock::StateLock;
 use forget::forget_beside;
@@ -20,14 +20,14 @@ use forget::forget_beside;
 pub enum UpkeepError {
     /// The record cannot be read or written.
     #[error(transparent)]
-    History(#[from] bridle_history::Error),
+    History(#[from] bridle_history::HistoryError),
     /// The state directory is taken, or cannot be used.
     #[error("cannot take the state directory")]
-    State(#[from] crate::Error),
+    State(#[from] crate::DaemonError),
 }
 
-impl From<bridle_store::Error> for UpkeepError {
-    fn from(error: bridle_store::Error) -> UpkeepError {
+impl From<bridle_store::StoreError> for UpkeepError {
+    fn from(error: bridle_store::StoreError) -> UpkeepError {
         UpkeepError::History(error.into())
     }
 }
@@ -36,9 +36,13 @@ impl From<bridle_store::Error> for UpkeepError {
 ///
 /// # Errors
 /// [`crate::Error::Locked`] inside [`UpkeepError::State`] when a daemon runs; else what the store said.
-pub fn forget_selected(dir: &Path, selection: Selection, now: i64) -> Result<u64, UpkeepError> {
+pub fn forget_selected(
+    dir: &Path,
+    selection: SessionSelection,
+    now: i64,
+) -> Result<u64, UpkeepError> {
     let (_lock, mut store, by) = open(dir, now)?;
-    let selected = History::open(dir)?.select(selection)?;
+    let selected = RecordHistory::open(dir)?.select(selection)?;
     let names: Vec<Box<str>> = selected.sessions.into_iter().map(|row| row.name).collect();
     forget_beside(dir, &names)?;
     Ok(store.forget_sessions(&names, &by)?)
@@ -61,16 +65,16 @@ pub fn repair(dir: &Path, now: i64, only_look: bool) -> Result<RepairReport, Upk
     let _lock = StateLock::take(dir)?;
     match only_look {
         true => Ok(bridle_store::repair::inspect(dir)?),
-        false => Ok(bridle_store::repair(dir, &By { principal: own_name(), at: now })?),
+        false => Ok(bridle_store::repair(dir, &ForgetRequest { principal: own_name(), at: now })?),
     }
 }
 
-fn open(dir: &Path, now: i64) -> Result<(StateLock, Store, By), UpkeepError> {
+fn open(dir: &Path, now: i64) -> Result<(StateLock, RecordStore, ForgetRequest), UpkeepError> {
     // A directory without a record is not given one.
-    History::open(dir)?;
+    RecordHistory::open(dir)?;
     let lock = StateLock::take(dir)?;
-    let mut store = Store::open(dir, &Options::default())?;
-    let by = By { principal: own_name(), at: now.max(store.latest_at()?) };
+    let mut store = RecordStore::open(dir, &StoreOptions::default())?;
+    let by = ForgetRequest { principal: own_name(), at: now.max(store.latest_at()?) };
     Ok((lock, store, by))
 }
 

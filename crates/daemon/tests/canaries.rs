@@ -35,9 +35,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use bridle_daemon::config::ThinkerChoice;
-use bridle_daemon::tokens::{NewToken, Owner, Scope, Seed, Tokens};
+use bridle_daemon::tokens::{NewToken, TokenOwner, TokenRegistry, TokenScope, TokenSeed};
 use bridle_wire::openharness::payload::REQUEST_APPROVAL;
-use bridle_wire::openharness::{Code, Limits, Shape as _, read_response};
+use bridle_wire::openharness::{JsonShape as _, MessageLimits, OpenHarnessCode, read_response};
 use tracing_subscriber::filter::LevelFilter;
 
 use capture::Log;
@@ -80,9 +80,9 @@ impl Heard {
     fn take(&mut self, what: &str, reply: &Reply) {
         self.count += 1;
         self.text.push_str(&format!("--- {what}\n{}{}\n", reply.head, reply.body));
-        let message = read_response(reply.body.as_bytes(), &Limits::default());
+        let message = read_response(reply.body.as_bytes(), &MessageLimits::default());
         let error = message.ok().and_then(|message| message.response.error);
-        self.codes.extend(error.and_then(|error| error.known()).map(Code::as_str));
+        self.codes.extend(error.and_then(|error| error.known()).map(OpenHarnessCode::as_str));
     }
 }
 
@@ -196,7 +196,7 @@ async fn a_canary_is_in_no_answer_no_log_no_counter_and_no_file() {
 async fn check(trial: Trial, log: &Log) {
     let Trial { daemon, canary, heard } = trial;
     assert!(heard.count > 60, "{}", heard.count);
-    let wanted: BTreeSet<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
+    let wanted: BTreeSet<&str> = OpenHarnessCode::ALL.iter().map(|code| code.as_str()).collect();
     let missing: Vec<_> = wanted.difference(&heard.codes).collect();
     assert!(missing.is_empty(), "not provoked: {missing:?}");
     let found = heard.text.to_ascii_lowercase().find(&canary);
@@ -288,7 +288,7 @@ async fn headers_and_paths(trial: &mut Trial) {
         trial.post(&format!("{json}{header}"), &body).await;
     }
     trial.post("content-type: CANARY/CANARY\r\n", &body).await;
-    let watches = token(&trial.daemon, &[Scope::Observe]);
+    let watches = token(&trial.daemon, &[TokenScope::Observe]);
     trial.post(&format!("{json}{watches}"), &body).await;
     let host = trial.daemon.bound.http.unwrap();
     for line in [
@@ -339,7 +339,7 @@ async fn pairing(trial: &mut Trial) {
     // A fault of the daemon's own: where its codes are is something else.
     std::fs::create_dir(trial.daemon.dir.path().join("state/pairings")).unwrap();
     let failed = trial.post_to("/v1/pair", json, "{\"code\":\"ACDEFGHJ\",\"CANARY\":1}").await;
-    assert_eq!(failed.code(), Code::InternalError);
+    assert_eq!(failed.code(), OpenHarnessCode::InternalError);
 }
 
 /// A request that asks for something which waits for a yes, of a shell that can ask.
@@ -366,30 +366,37 @@ fn coming_back(id: &str, asked: &Reply) -> String {
 
 /// Everything that can be wrong with a continuation.
 async fn steps(trial: &mut Trial) {
-    let headers = format!("{HEADERS}{}", token(&trial.daemon, &[Scope::Talk, Scope::Approve]));
+    let headers =
+        format!("{HEADERS}{}", token(&trial.daemon, &[TokenScope::Talk, TokenScope::Approve]));
     let victim = r#"{"protocol_version":"1.0.0","request":{"context":{"session_id":"victim","user_intent":"hi"}}}"#;
     trial.post(&headers, victim).await;
     // A slow machine may be too late for its own question: then it asks again.
     for round in 0.. {
         let asked = trial.post(&headers, &asking(&format!("a{round}"))).await;
         let elsewhere = coming_back(&format!("e{round}"), &asked).replacen("no name", "a name", 1);
-        assert_eq!(trial.post(&headers, &elsewhere).await.code(), Code::ContinuationMismatch);
+        assert_eq!(
+            trial.post(&headers, &elsewhere).await.code(),
+            OpenHarnessCode::ContinuationMismatch
+        );
         let stolen = coming_back(&format!("t{round}"), &asked);
-        assert_eq!(trial.post(HEADERS, &stolen).await.code(), Code::ContinuationMismatch);
+        assert_eq!(
+            trial.post(HEADERS, &stolen).await.code(),
+            OpenHarnessCode::ContinuationMismatch
+        );
         let no = trial.post(&headers, &coming_back(&format!("b{round}"), &asked)).await;
         if no.status == 200 {
             let again = trial.post(&headers, &coming_back(&format!("c{round}"), &asked)).await;
-            assert_eq!(again.code(), Code::ContinuationConsumed);
+            assert_eq!(again.code(), OpenHarnessCode::ContinuationConsumed);
             break;
         }
-        assert_eq!(no.code(), Code::ContinuationExpired);
+        assert_eq!(no.code(), OpenHarnessCode::ContinuationExpired);
     }
     let asked = trial.post(&headers, &asking("late")).await;
     let mut peer = trial.daemon.unix_peer().await;
     let open = "(:type :REQUEST :id 1 :target :system :payload (:action :approvals))";
     while peer.ask(open).await.contains(":approval ") {}
     let late = trial.post(&headers, &coming_back("later", &asked)).await;
-    assert_eq!(late.code(), Code::ContinuationExpired);
+    assert_eq!(late.code(), OpenHarnessCode::ContinuationExpired);
 }
 
 /// A request that is no longer wanted.
@@ -405,7 +412,7 @@ async fn called_off(trial: &mut Trial) {
         trial.post_to(cancel, HEADERS, body).await;
     }
     let reply = client.reply().await;
-    assert_eq!(reply.code(), Code::Canceled);
+    assert_eq!(reply.code(), OpenHarnessCode::Canceled);
     trial.heard.take("off", &reply);
 }
 
@@ -450,10 +457,11 @@ async fn crowd(trial: &mut Trial) {
     trial.post_to("/v1/openharness/attachments", "content-type: CANARY/a\r\n", "CANARY").await;
 }
 
-fn token(daemon: &Daemon, scopes: &[Scope]) -> String {
-    let tokens = Tokens::load(&daemon.dir.path().join("state")).unwrap();
+fn token(daemon: &Daemon, scopes: &[TokenScope]) -> String {
+    let tokens = TokenRegistry::load(&daemon.dir.path().join("state")).unwrap();
     let scopes = scopes.iter().copied().collect();
-    let new = NewToken { name: "test".into(), owner: Owner::this_user(), scopes, expires: None };
-    let made = tokens.create(new, &Seed::from_system().unwrap(), 1).unwrap();
+    let new =
+        NewToken { name: "test".into(), owner: TokenOwner::this_user(), scopes, expires: None };
+    let made = tokens.create(new, &TokenSeed::from_system().unwrap(), 1).unwrap();
     format!("authorization: Bearer {}\r\n", made.reveal())
 }

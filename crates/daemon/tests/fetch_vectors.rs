@@ -6,18 +6,18 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
-use bridle_daemon::fetch::{Hosts, Place, Refusal};
-use bridle_wire::openharness::Limits;
-use bridle_wire::openharness::json::{Document, Node};
+use bridle_daemon::fetch::{AllowedHosts, FetchRefusal, FetchUrl};
+use bridle_wire::openharness::MessageLimits;
+use bridle_wire::openharness::json::{JsonDocument, JsonNode};
 
 /// What a vector says of an address: where it leads, in order.
-fn judge(vector: Node<'_>) -> Result<Vec<SocketAddr>, Refusal> {
-    let hosts: Hosts = text(vector, "hosts").unwrap_or("*".to_owned()).parse().unwrap();
+fn judge(vector: JsonNode<'_>) -> Result<Vec<SocketAddr>, FetchRefusal> {
+    let hosts: AllowedHosts = text(vector, "hosts").unwrap_or("*".to_owned()).parse().unwrap();
     let address = text(vector, "in").unwrap();
     let place = match text(vector, "from") {
         // That one was permitted, whatever the settings say by now.
-        Some(from) => Place::read(&from, &"*".parse().unwrap())?.follow(&address, &hosts)?,
-        None => Place::read(&address, &hosts)?,
+        Some(from) => FetchUrl::read(&from, &"*".parse().unwrap())?.follow(&address, &hosts)?,
+        None => FetchUrl::read(&address, &hosts)?,
     };
     let answers: Vec<IpAddr> = match place.literal() {
         Some(address) => vec![address],
@@ -26,12 +26,12 @@ fn judge(vector: Node<'_>) -> Result<Vec<SocketAddr>, Refusal> {
     place.pin(&answers)
 }
 
-fn text(node: Node<'_>, key: &str) -> Option<String> {
-    node.get(key).and_then(Node::as_str).map(std::borrow::Cow::into_owned)
+fn text(node: JsonNode<'_>, key: &str) -> Option<String> {
+    node.get(key).and_then(JsonNode::as_str).map(std::borrow::Cow::into_owned)
 }
 
-fn texts(node: Node<'_>, key: &str) -> Vec<String> {
-    let list = node.get(key).into_iter().flat_map(Node::items);
+fn texts(node: JsonNode<'_>, key: &str) -> Vec<String> {
+    let list = node.get(key).into_iter().flat_map(JsonNode::items);
     list.map(|one| one.as_str().unwrap().into_owned()).collect()
 }
 
@@ -42,7 +42,7 @@ fn vectors() {
     for file in std::fs::read_dir(folder).unwrap() {
         let lines = std::fs::read_to_string(file.unwrap().path()).unwrap();
         for line in lines.lines() {
-            let document = Document::read(line.as_bytes(), &Limits::default()).unwrap();
+            let document = JsonDocument::read(line.as_bytes(), &MessageLimits::default()).unwrap();
             let vector = document.root();
             let (verdict, to) = match judge(vector) {
                 Ok(to) => ("connect", to.iter().map(ToString::to_string).collect()),

@@ -5,16 +5,16 @@
 use std::path::Path;
 
 use bridle_daemon::policy_load::load;
-use bridle_wire::openharness::Limits;
-use bridle_wire::openharness::json::{Document, Node};
+use bridle_wire::openharness::MessageLimits;
+use bridle_wire::openharness::json::{JsonDocument, JsonNode};
 
 /// The text of a vector: texts and counts by turns.
-fn written(vector: Node<'_>) -> String {
-    if let Some(text) = vector.get("in").and_then(Node::as_str) {
+fn written(vector: JsonNode<'_>) -> String {
+    if let Some(text) = vector.get("in").and_then(JsonNode::as_str) {
         return text.into_owned();
     }
-    let parts: Vec<Node<'_>> = vector.get("in_repeat").unwrap().items().collect();
-    let part = |pair: &[Node<'_>]| {
+    let parts: Vec<JsonNode<'_>> = vector.get("in_repeat").unwrap().items().collect();
+    let part = |pair: &[JsonNode<'_>]| {
         let count =
             usize::try_from(pair[1].as_number().and_then(|it| it.as_u64()).unwrap()).unwrap();
         pair[0].as_str().unwrap().repeat(count)
@@ -42,10 +42,10 @@ fn vectors() {
     for file in std::fs::read_dir(folder).unwrap() {
         let lines = std::fs::read_to_string(file.unwrap().path()).unwrap();
         for line in lines.lines() {
-            let document = Document::read(line.as_bytes(), &Limits::default()).unwrap();
+            let document = JsonDocument::read(line.as_bytes(), &MessageLimits::default()).unwrap();
             let vector = document.root();
             let found = verdict(&written(vector));
-            let expected = vector.get("verdict").and_then(Node::as_str).unwrap();
+            let expected = vector.get("verdict").and_then(JsonNode::as_str).unwrap();
             match found == &*expected {
                 true => passed += 1,
                 false => failed.push(format!("{line}: {found}")),

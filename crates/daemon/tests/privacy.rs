@@ -34,7 +34,7 @@ use std::process::{Child, Stdio};
 use bridle_daemon::config::ThinkerChoice;
 use bridle_daemon::{HttpRates, MessageRates};
 use bridle_sexp::{Value, read_one};
-use bridle_store::{Filter, Number, Reader};
+use bridle_store::{RecordFilter, RecordNumber, RecordReader};
 use tempfile::TempDir;
 
 use asking::{Asked, Asker, Way};
@@ -246,9 +246,9 @@ async fn owners_past(daemon: &Daemon, world: &mut World, dice: &mut Dice) {
     // One more waits for an answer.
     owner.say(&edit(5, "nil")).await;
     approval(&mut owner).await;
-    let reader = Reader::open(&daemon.dir.path().join("state")).unwrap();
-    let filter = Filter { kinds: vec!["act".into()], ..Filter::default() };
-    let acts = reader.records(Number(0), &filter, 100).unwrap();
+    let reader = RecordReader::open(&daemon.dir.path().join("state")).unwrap();
+    let filter = RecordFilter { kinds: vec!["act".into()], ..RecordFilter::default() };
+    let acts = reader.records(RecordNumber(0), &filter, 100).unwrap();
     let record = acts.first().expect("an act").number.0.to_string();
     world.hide(Kind::Record, record, "99999".to_owned());
     let twin = dice.word();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// A fault of one command over the record.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum HistoryError {
     /// Nothing was ever recorded there.
     #[error("no record in `{}`", dir.display())]
     NoRecord {
@@ -21,7 +21,7 @@ pub enum Error {
     },
     /// The store cannot be read.
     #[error("cannot use the record")]
-    Store(#[from] bridle_store::Error),
+    Store(#[from] bridle_store::StoreError),
     /// What was printed went nowhere.
     #[error("cannot write the output")]
     Output(#[source] io::Error),

@@ -4,11 +4,11 @@
 //! end was cut off, or that everything was written anew.
 
 use bridle_sexp::{Value, read_one};
-use bridle_store::{Hash, Head, Number, Verified};
-use bridle_wire::seal::Key;
+use bridle_store::{ChainHead, RecordHash, RecordNumber, VerifyReport};
+use bridle_wire::seal::SigningKey;
 use bridle_wire::time::rfc3339;
 
-use super::{Error, History};
+use super::{HistoryError, RecordHistory};
 
 /// What a signature of a head is for: no other text is signed with this word.
 const PURPOSE: &str = "bridle log head";
@@ -19,7 +19,7 @@ pub const MAX_HEAD_FILE: u64 = 4096;
 /// The head of a record as it is kept elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptHead {
-    head: Head,
+    head: ChainHead,
     /// The line without its signature: what was signed.
     text: String,
     signature: Option<String>,
@@ -29,18 +29,18 @@ impl KeptHead {
     /// Reads a line of `bridle log head`.
     ///
     /// # Errors
-    /// [`Error::BadHead`].
-    pub fn parse(line: &str) -> Result<KeptHead, Error> {
-        let bad = |why| Error::BadHead { why };
+    /// [`HistoryError::BadHead`].
+    pub fn parse(line: &str) -> Result<KeptHead, HistoryError> {
+        let bad = |why| HistoryError::BadHead { why };
         let tree = read_one(line).map_err(|_| bad("expected one property list"))?;
         let root = tree.root();
         let number = root.get("number").and_then(|it| u64::try_from(it.as_i64()?).ok());
         let number = number.ok_or_else(|| bad("expected a :number"))?;
-        let hash = root.get("hash").and_then(|it| Hash::from_hex(&it.as_str()?));
+        let hash = root.get("hash").and_then(|it| RecordHash::from_hex(&it.as_str()?));
         let hash = hash.ok_or_else(|| bad("expected a :hash of 64 hex digits"))?;
         let at = root.get("at").and_then(|it| it.as_str());
         let signature = root.get("signature").and_then(|it| it.as_str());
-        let head = Head { number: Number(number), hash };
+        let head = ChainHead { number: RecordNumber(number), hash };
         Ok(KeptHead {
             head,
             text: text_of(head, at.as_deref()),
@@ -56,17 +56,17 @@ impl KeptHead {
     /// Checks who signed it.
     ///
     /// # Errors
-    /// [`Error::HeadNotSigned`] when that is another key, or nobody.
-    pub fn check_signature(&self, key: &Key) -> Result<(), Error> {
+    /// [`HistoryError::HeadNotSigned`] when that is another key, or nobody.
+    pub fn check_signature(&self, key: &SigningKey) -> Result<(), HistoryError> {
         let signature = self.signature.as_deref().unwrap_or_default();
         if key.has_signed_text(PURPOSE, &self.text, signature) {
             return Ok(());
         }
-        Err(Error::HeadNotSigned)
+        Err(HistoryError::HeadNotSigned)
     }
 }
 
-fn text_of(head: Head, at: Option<&str>) -> String {
+fn text_of(head: ChainHead, at: Option<&str>) -> String {
     let number = i64::try_from(head.number.0).unwrap_or(i64::MAX);
     let mut pairs =
         vec![("number", Value::int(number)), ("hash", Value::str(head.hash.to_string()))];
@@ -74,12 +74,12 @@ fn text_of(head: Head, at: Option<&str>) -> String {
     Value::plist(pairs).to_string()
 }
 
-impl History {
+impl RecordHistory {
     /// The line to keep: number, hash and time of the last record, signed if there is a key.
     ///
     /// # Errors
     /// What the store said.
-    pub fn head_line(&self, key: Option<&Key>) -> Result<String, Error> {
+    pub fn head_line(&self, key: Option<&SigningKey>) -> Result<String, HistoryError> {
         let head = self.reader.head()?;
         let at = self.reader.record(head.number)?.map(|record| rfc3339(record.at));
         let mut text = text_of(head, at.as_deref());
@@ -95,13 +95,13 @@ impl History {
     /// are done, and of how many.
     ///
     /// # Errors
-    /// [`bridle_store::Error::Broken`] inside [`Error::Store`] names the first record that is not as
+    /// [`bridle_store::HistoryError::Broken`] inside [`HistoryError::RecordStore`] names the first record that is not as
     /// it was written.
     pub fn verify(
         &self,
         kept: Option<&KeptHead>,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Verified, Error> {
+    ) -> Result<VerifyReport, HistoryError> {
         Ok(self.reader.verify(kept.map(|kept| kept.head), progress)?)
     }
 }

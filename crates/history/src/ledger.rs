@@ -5,16 +5,16 @@
 use std::collections::HashMap;
 
 use bridle_sexp::Value;
-use bridle_store::{Filter, Number, Record};
+use bridle_store::{Record, RecordFilter, RecordNumber};
 
-use super::{Error, History, PAGE, body};
+use super::{HistoryError, PAGE, RecordHistory, record_body};
 
 /// Kinds of records that the ledger is made of.
 const KINDS: [&str; 4] = ["act", "started", "acted", "settled"];
 
 /// One effect.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct EffectEntry {
     /// Its session.
     pub session: Box<str>,
     /// Its number there; absent when the intent is forgotten.
@@ -26,11 +26,11 @@ pub struct Entry {
     /// What the actuator was told; nil when it is forgotten.
     pub payload: Value,
     /// When it was to be done.
-    pub intent: Moment,
+    pub intent: RecordMoment,
     /// When it was begun, by an actuator of the daemon.
-    pub started: Option<Moment>,
+    pub started: Option<RecordMoment>,
     /// When it ended.
-    pub ended: Option<Moment>,
+    pub ended: Option<RecordMoment>,
     /// How it ended: `done`, `denied`, `expired`, `superseded`, `failed`, `unknown-outcome`; `forgotten`
     /// when that cannot be read any more.
     pub outcome: Option<Box<str>>,
@@ -42,14 +42,14 @@ pub struct Entry {
 
 /// A record and its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moment {
+pub struct RecordMoment {
     /// Number of the record.
     pub record: u64,
     /// Milliseconds since 1970.
     pub at: i64,
 }
 
-impl Entry {
+impl EffectEntry {
     /// Whether nobody knows yet, or for good, how it ended.
     pub fn is_open(&self) -> bool {
         self.outcome.as_deref().is_none_or(|outcome| outcome == UNKNOWN)
@@ -63,19 +63,19 @@ impl Entry {
 
 const UNKNOWN: &str = "unknown-outcome";
 
-impl History {
+impl RecordHistory {
     /// All effects, in the order of their intents.
     ///
     /// # Errors
     /// What the store said; an unknown session.
-    pub fn effects(&self, session: Option<&str>) -> Result<Vec<Entry>, Error> {
-        let filter = Filter {
+    pub fn effects(&self, session: Option<&str>) -> Result<Vec<EffectEntry>, HistoryError> {
+        let filter = RecordFilter {
             session: session.map(Into::into),
             to: None,
             kinds: KINDS.map(Into::into).to_vec(),
         };
-        let mut ledger = Ledger::default();
-        let mut after = Number(0);
+        let mut ledger = EffectLedger::default();
+        let mut after = RecordNumber(0);
         loop {
             let page = self.reader.records(after, &filter, PAGE)?;
             let Some(last) = page.last() else { return Ok(ledger.entries) };
@@ -86,8 +86,8 @@ impl History {
 }
 
 #[derive(Default)]
-struct Ledger {
-    entries: Vec<Entry>,
+struct EffectLedger {
+    entries: Vec<EffectEntry>,
     /// Places of the entries that wait for something, by session and effect. A name that is used
     /// again after its session was forgotten counts from 1 again.
     waiting: HashMap<(Box<str>, u64), usize>,
@@ -95,12 +95,12 @@ struct Ledger {
     intents: HashMap<u64, usize>,
 }
 
-impl Ledger {
+impl EffectLedger {
     fn take(&mut self, record: &Record) {
-        let value = record.body.text().map(body::value);
+        let value = record.body.text().map(record_body::value);
         let effect = value.as_ref().and_then(|value| value.get("effect")?.as_i64());
         let effect = effect.and_then(|effect| u64::try_from(effect).ok());
-        let moment = Moment { record: record.number.0, at: record.at };
+        let moment = RecordMoment { record: record.number.0, at: record.at };
         if &*record.kind == "act" {
             return self.intent(record, moment, effect, value.as_ref());
         }
@@ -128,7 +128,7 @@ impl Ledger {
     fn intent(
         &mut self,
         record: &Record,
-        intent: Moment,
+        intent: RecordMoment,
         effect: Option<u64>,
         value: Option<&Value>,
     ) {
@@ -138,7 +138,7 @@ impl Ledger {
             word.unwrap_or("forgotten").into()
         };
         let at = self.entries.len();
-        self.entries.push(Entry {
+        self.entries.push(EffectEntry {
             session: record.session.clone(),
             effect,
             target: word(value, "target"),

@@ -17,9 +17,7 @@
 //! - [`upkeep`]: how large the record is; sessions to forget
 //! - [`mod@fold`], [`policy_sets`]: a State from the events of a session, and the policies that they name
 
-mod body;
 mod error;
-pub mod fold;
 pub mod head;
 pub mod ledger;
 pub mod list;
@@ -27,46 +25,50 @@ pub mod mirror;
 pub mod org;
 pub mod policy_sets;
 mod proposed;
+mod record_body;
 pub mod rehearse;
 pub mod replay;
+pub mod session_fold;
 pub mod upkeep;
 pub mod why;
 
 use std::path::{Path, PathBuf};
 
-pub use bridle_store::{Body, Error as StoreError, Head, Number, Record, SessionRow, Verified};
-use bridle_store::{Filter, Reader};
-pub use error::Error;
+pub use bridle_store::{
+    ChainHead, Record, RecordBody, RecordNumber, SessionRow, StoreError, VerifyReport,
+};
+use bridle_store::{RecordFilter, RecordReader};
+pub use error::HistoryError;
 
 /// Records read at a time: a page of small ones fits a cache, and one commit is rarely larger.
 const PAGE: usize = 512;
 
 /// The record of a state directory, open for reading.
-pub struct History {
-    reader: Reader,
+pub struct RecordHistory {
+    reader: RecordReader,
     /// The state directory, for messages.
     dir: PathBuf,
 }
 
 /// Which records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct RecordSelection {
     /// Only those of this session.
     pub session: Option<Box<str>>,
     /// None after this one.
     pub to: Option<u64>,
 }
 
-impl History {
+impl RecordHistory {
     /// Opens the record of a state directory.
     ///
     /// # Errors
     /// [`Error::NoRecord`] when no daemon has ever run there; else what the store said.
-    pub fn open(dir: &Path) -> Result<History, Error> {
-        match Reader::open(dir) {
-            Ok(reader) => Ok(History { reader, dir: dir.to_owned() }),
-            Err(bridle_store::Error::Missing { .. }) => {
-                Err(Error::NoRecord { dir: dir.to_owned() })
+    pub fn open(dir: &Path) -> Result<RecordHistory, HistoryError> {
+        match RecordReader::open(dir) {
+            Ok(reader) => Ok(RecordHistory { reader, dir: dir.to_owned() }),
+            Err(bridle_store::StoreError::Missing { .. }) => {
+                Err(HistoryError::NoRecord { dir: dir.to_owned() })
             }
             Err(error) => Err(error.into()),
         }
@@ -81,7 +83,7 @@ impl History {
     ///
     /// # Errors
     /// What the store said.
-    pub fn sessions(&self) -> Result<Vec<SessionRow>, Error> {
+    pub fn sessions(&self) -> Result<Vec<SessionRow>, HistoryError> {
         Ok(self.reader.sessions()?)
     }
 
@@ -89,10 +91,10 @@ impl History {
     ///
     /// # Errors
     /// [`Error::UnknownSession`] when it does not.
-    pub fn expect_session(&self, name: &str) -> Result<(), Error> {
+    pub fn expect_session(&self, name: &str) -> Result<(), HistoryError> {
         match self.reader.session(name)? {
             Some(_) => Ok(()),
-            None => Err(Error::UnknownSession { name: name.into() }),
+            None => Err(HistoryError::UnknownSession { name: name.into() }),
         }
     }
 
@@ -100,21 +102,26 @@ impl History {
     ///
     /// # Errors
     /// What the store said.
-    pub fn page(&self, after: u64, wanted: &Wanted, limit: usize) -> Result<Vec<Record>, Error> {
-        let filter = Filter {
+    pub fn page(
+        &self,
+        after: u64,
+        wanted: &RecordSelection,
+        limit: usize,
+    ) -> Result<Vec<Record>, HistoryError> {
+        let filter = RecordFilter {
             session: wanted.session.clone(),
-            to: wanted.to.map(Number),
-            ..Filter::default()
+            to: wanted.to.map(RecordNumber),
+            ..RecordFilter::default()
         };
-        Ok(self.reader.records(Number(after), &filter, limit)?)
+        Ok(self.reader.records(RecordNumber(after), &filter, limit)?)
     }
 
     /// All of them, page by page.
     fn walk(
         &self,
-        wanted: &Wanted,
-        mut visit: impl FnMut(Record) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        wanted: &RecordSelection,
+        mut visit: impl FnMut(Record) -> Result<(), HistoryError>,
+    ) -> Result<(), HistoryError> {
         let mut after = 0;
         loop {
             let page = self.page(after, wanted, PAGE)?;

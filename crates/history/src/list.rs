@@ -3,15 +3,15 @@
 use std::fmt::Write as _;
 
 use bridle_sexp::{Dialect, Value, print};
-use bridle_store::{Body, Record};
+use bridle_store::{Record, RecordBody};
 use bridle_wire::plain::{plain_json, quoted};
 use bridle_wire::time::rfc3339;
 
-use super::body;
+use super::record_body;
 
 /// How a record is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum RecordFormat {
     /// One line, whatever its strings hold: the escapes of Emacs.
     Emacs,
     /// The text as it is kept, which Common Lisp reads; line breaks inside strings stay.
@@ -21,16 +21,16 @@ pub enum Form {
 }
 
 /// Appends `record`, without a newline at the end.
-pub fn write_record(record: &Record, form: Form, out: &mut String) {
+pub fn write_record(record: &Record, form: RecordFormat, out: &mut String) {
     match form {
-        Form::Emacs | Form::Lisp => write_form(record, form, out),
-        Form::Json => write_json(record, out),
+        RecordFormat::Emacs | RecordFormat::Lisp => write_form(record, form, out),
+        RecordFormat::Json => write_json(record, out),
     }
 }
 
 /// Everything before the body: what never changes, even when the record is forgotten.
-pub(super) fn write_start(record: &Record, form: Form, out: &mut String) {
-    let dialect = if form == Form::Emacs { Dialect::Emacs } else { Dialect::Lisp };
+pub(super) fn write_start(record: &Record, form: RecordFormat, out: &mut String) {
+    let dialect = if form == RecordFormat::Emacs { Dialect::Emacs } else { Dialect::Lisp };
     let text = |text: &str, out: &mut String| print(&Value::str(text), dialect, out);
     // Writing to a string cannot fail.
     let _ = write!(out, "(:number {} :session ", record.number);
@@ -45,14 +45,14 @@ pub(super) fn write_start(record: &Record, form: Form, out: &mut String) {
     let _ = write!(out, " :kind :{} :body ", record.kind);
 }
 
-fn write_form(record: &Record, form: Form, out: &mut String) {
+fn write_form(record: &Record, form: RecordFormat, out: &mut String) {
     write_start(record, form, out);
     match (&record.body, form) {
-        (Body::Erased, _) => out.push_str(":erased"),
-        (Body::Text(text), Form::Emacs) if needs_other_escapes(text) => {
-            print(&body::value(text), Dialect::Emacs, out);
+        (RecordBody::Erased, _) => out.push_str(":erased"),
+        (RecordBody::Text(text), RecordFormat::Emacs) if needs_other_escapes(text) => {
+            print(&record_body::value(text), Dialect::Emacs, out);
         }
-        (Body::Text(text), _) => out.push_str(text),
+        (RecordBody::Text(text), _) => out.push_str(text),
     }
     out.push(')');
 }
@@ -77,10 +77,10 @@ fn write_json(record: &Record, out: &mut String) {
     out.push_str(",\"kind\":");
     text(&record.kind, out);
     match &record.body {
-        Body::Erased => out.push_str(",\"body\":null,\"erased\":true}"),
-        Body::Text(text) => {
+        RecordBody::Erased => out.push_str(",\"body\":null,\"erased\":true}"),
+        RecordBody::Text(text) => {
             out.push_str(",\"body\":");
-            out.push_str(&plain_json(&body::value(text)));
+            out.push_str(&plain_json(&record_body::value(text)));
             out.push('}');
         }
     }

@@ -8,11 +8,11 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use bridle_store::Number;
+use bridle_store::RecordNumber;
 use bridle_store::compact::COMPACTED;
 
-use super::list::{Form, write_record, write_start};
-use super::{Error, History, PAGE, Wanted};
+use super::list::{RecordFormat, write_record, write_start};
+use super::{HistoryError, PAGE, RecordHistory, RecordSelection};
 
 /// Bytes read at a time while the last line is looked for, from the end.
 const STEP: u64 = 64 << 10;
@@ -22,21 +22,21 @@ const MAX_LINE: u64 = 256 << 20;
 
 /// A copy that is being kept.
 #[derive(Debug)]
-pub struct Mirror {
+pub struct RecordMirror {
     file: File,
     path: PathBuf,
     /// Number of the last record in the file.
     last: u64,
 }
 
-impl Mirror {
+impl RecordMirror {
     /// Opens the copy, or begins one (mode 0600). Half a line at its end, which a crash may leave, is
     /// taken away.
     ///
     /// # Errors
     /// The file cannot be used, is being kept by somebody else, or is no copy of this record.
-    pub fn open(path: &Path, history: &History) -> Result<Mirror, Error> {
-        let failed = |source| Error::Mirror { path: path.to_owned(), source };
+    pub fn open(path: &Path, history: &RecordHistory) -> Result<RecordMirror, HistoryError> {
+        let failed = |source| HistoryError::Mirror { path: path.to_owned(), source };
         let mut file = OpenOptions::new()
             .read(true)
             .append(true)
@@ -47,12 +47,12 @@ impl Mirror {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(Error::MirrorTaken { path: path.to_owned() });
+                return Err(HistoryError::MirrorTaken { path: path.to_owned() });
             }
             Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
-        let end = End::of(&mut file).map_err(failed)?;
-        let foreign = |why| Error::NotAMirror { path: path.to_owned(), why };
+        let end = MirrorEnd::of(&mut file).map_err(failed)?;
+        let foreign = |why| HistoryError::NotAMirror { path: path.to_owned(), why };
         let last = match &end.line {
             None => 0,
             Some(line) => place_of(line, history)?.map_err(foreign)?,
@@ -62,7 +62,7 @@ impl Mirror {
         }
         // Only now: nothing of a file that is no copy is touched.
         file.set_len(end.size).map_err(failed)?;
-        Ok(Mirror { file, path: path.to_owned(), last })
+        Ok(RecordMirror { file, path: path.to_owned(), last })
     }
 
     /// Number of the last record in the file.
@@ -74,17 +74,17 @@ impl Mirror {
     ///
     /// # Errors
     /// The record cannot be read, or the file cannot be written.
-    pub fn catch_up(&mut self, history: &History) -> Result<usize, Error> {
-        let page = history.page(self.last, &Wanted::default(), PAGE)?;
+    pub fn catch_up(&mut self, history: &RecordHistory) -> Result<usize, HistoryError> {
+        let page = history.page(self.last, &RecordSelection::default(), PAGE)?;
         let Some(end) = page.last() else { return Ok(0) };
         let mut text = String::new();
         for record in &page {
-            write_record(record, Form::Emacs, &mut text);
+            write_record(record, RecordFormat::Emacs, &mut text);
             text.push('\n');
         }
         // Whole lines in one write: who reads meanwhile sees no half of one.
         let written = self.file.write_all(text.as_bytes());
-        written.map_err(|source| Error::Mirror { path: self.path.clone(), source })?;
+        written.map_err(|source| HistoryError::Mirror { path: self.path.clone(), source })?;
         self.last = end.number.0;
         Ok(page.len())
     }
@@ -94,7 +94,7 @@ impl Mirror {
 const START: &str = "(:number ";
 
 /// The end of a file.
-struct End {
+struct MirrorEnd {
     /// The last whole line.
     line: Option<String>,
     /// Size of the file up to there, its newline included.
@@ -103,8 +103,8 @@ struct End {
     rest: Vec<u8>,
 }
 
-impl End {
-    fn of(file: &mut File) -> io::Result<End> {
+impl MirrorEnd {
+    fn of(file: &mut File) -> io::Result<MirrorEnd> {
         let whole = file.seek(SeekFrom::End(0))?;
         let newline = newline_before(file, whole)?;
         let size = newline.map_or(0, |newline| newline + 1);
@@ -116,7 +116,7 @@ impl End {
             }
         };
         let rest = piece(file, size, whole.min(size + START.len() as u64))?;
-        Ok(End { line, size, rest })
+        Ok(MirrorEnd { line, size, rest })
     }
 }
 
@@ -150,13 +150,16 @@ fn newline_before(file: &mut File, end: u64) -> io::Result<Option<u64>> {
 }
 
 /// The number of the record that this line is a copy of, or why it is none.
-fn place_of(line: &str, history: &History) -> Result<Result<u64, &'static str>, Error> {
+fn place_of(
+    line: &str,
+    history: &RecordHistory,
+) -> Result<Result<u64, &'static str>, HistoryError> {
     let number =
         line.strip_prefix(START).and_then(|rest| rest.split(' ').next()?.parse::<u64>().ok());
     let Some(number) = number else {
         return Ok(Err("its last line is no record"));
     };
-    let Some(record) = history.reader.record(Number(number))? else {
+    let Some(record) = history.reader.record(RecordNumber(number))? else {
         return Ok(Err("its last line has a number that is not here"));
     };
     if &*record.kind == COMPACTED {
@@ -164,7 +167,7 @@ fn place_of(line: &str, history: &History) -> Result<Result<u64, &'static str>, 
         return Ok(Ok(number));
     }
     let mut start = String::new();
-    write_start(&record, Form::Emacs, &mut start);
+    write_start(&record, RecordFormat::Emacs, &mut start);
     // The body may have been forgotten since.
     Ok(if line.starts_with(&start) { Ok(number) } else { Err("its last line differs") })
 }

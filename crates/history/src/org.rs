@@ -9,33 +9,37 @@ mod trace;
 
 use std::io::Write;
 
-use super::{Error, History, SessionRow, Wanted};
-use text::Doc;
-use trace::Trace;
+use super::{HistoryError, RecordHistory, RecordSelection, SessionRow};
+use text::OrgDocument;
+use trace::SessionTrace;
 
 /// What stands at the top: Emacs must not guess the coding of text that anybody may have sent.
 const START: &str = "# -*- mode: org; coding: utf-8-unix -*-\n#+title: Record of bridle\n\n";
 
-impl History {
+impl RecordHistory {
     /// Writes the trace of one session, or of all.
     ///
     /// # Errors
     /// The session is unknown, the record cannot be read, or the output cannot be written.
-    pub fn export_org(&self, session: Option<&str>, out: &mut dyn Write) -> Result<(), Error> {
+    pub fn export_org(
+        &self,
+        session: Option<&str>,
+        out: &mut dyn Write,
+    ) -> Result<(), HistoryError> {
         if let Some(name) = session {
             self.expect_session(name)?;
         }
         let rows = self.sessions()?;
-        out.write_all(START.as_bytes()).map_err(Error::Output)?;
+        out.write_all(START.as_bytes()).map_err(HistoryError::Output)?;
         let wanted = rows.iter().filter(|row| session.is_none_or(|name| &*row.name == name));
         for row in wanted {
             self.export_session(row, out)?;
         }
-        out.flush().map_err(Error::Output)
+        out.flush().map_err(HistoryError::Output)
     }
 
-    fn export_session(&self, row: &SessionRow, out: &mut dyn Write) -> Result<(), Error> {
-        let mut doc = Doc::default();
+    fn export_session(&self, row: &SessionRow, out: &mut dyn Write) -> Result<(), HistoryError> {
+        let mut doc = OrgDocument::default();
         doc.heading(1, &format!("Session {}", row.name));
         doc.drawer(&[
             ("OWNER", row.owner.to_string()),
@@ -45,14 +49,14 @@ impl History {
         ]);
         if row.forgotten {
             doc.paragraph("Forgotten: its records are kept and cannot be read.");
-            return out.write_all(doc.take().as_bytes()).map_err(Error::Output);
+            return out.write_all(doc.take().as_bytes()).map_err(HistoryError::Output);
         }
-        let mut trace = Trace::new(doc);
-        let wanted = Wanted { session: Some(row.name.clone()), to: None };
+        let mut trace = SessionTrace::new(doc);
+        let wanted = RecordSelection { session: Some(row.name.clone()), to: None };
         self.walk(&wanted, |record| {
             trace.take(&record);
-            out.write_all(trace.ready().as_bytes()).map_err(Error::Output)
+            out.write_all(trace.ready().as_bytes()).map_err(HistoryError::Output)
         })?;
-        out.write_all(trace.end().as_bytes()).map_err(Error::Output)
+        out.write_all(trace.end().as_bytes()).map_err(HistoryError::Output)
     }
 }

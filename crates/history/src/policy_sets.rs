@@ -5,11 +5,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bridle_host::policy_load;
-use bridle_loop::{Policies, PolicyHash};
+use bridle_loop::{GuardPolicies, PolicyHash};
 use bridle_sexp::Value;
-use bridle_store::{Error, Filter, Number, Reader};
+use bridle_store::{RecordFilter, RecordNumber, RecordReader, StoreError};
 
-use crate::fold::parse;
+use crate::session_fold::parse;
 
 /// Sets of the past that are kept in memory. Sessions get the present one with their next event.
 const MAX_SETS: usize = 16;
@@ -22,28 +22,32 @@ pub const POLICY: &str = "policy";
 
 /// Sets of policies by their hash: from memory, or from the record.
 #[derive(Debug, Default)]
-pub struct Sets(Mutex<Vec<Arc<Policies>>>);
+pub struct PolicySetCache(Mutex<Vec<Arc<GuardPolicies>>>);
 
-impl Sets {
+impl PolicySetCache {
     /// The set of this hash.
     ///
     /// # Errors
     /// The record has no such set, or this program does not understand it.
-    pub fn find(&self, reader: &Reader, hash: PolicyHash) -> Result<Arc<Policies>, Error> {
-        let of_hash = |set: &&Arc<Policies>| set.hash() == hash;
+    pub fn find(
+        &self,
+        reader: &RecordReader,
+        hash: PolicyHash,
+    ) -> Result<Arc<GuardPolicies>, StoreError> {
+        let of_hash = |set: &&Arc<GuardPolicies>| set.hash() == hash;
         if let Some(set) = self.lock().iter().find(of_hash) {
             return Ok(Arc::clone(set));
         }
-        let built_in = Policies::built_in();
+        let built_in = GuardPolicies::built_in();
         if built_in.hash() == hash {
             return Ok(built_in);
         }
         let Some(text) = recorded(reader, hash)? else {
-            return Err(Error::Damaged(format!("no policies `{hash}` in the record").into()));
+            return Err(StoreError::Damaged(format!("no policies `{hash}` in the record").into()));
         };
         let set = policy_load::load_recorded(&text).map_err(|bad| {
             let what = format!("policies `{hash}` that this version does not take: {bad}");
-            Error::Damaged(what.into())
+            StoreError::Damaged(what.into())
         })?;
         let set = Arc::new(set);
         self.keep(&set);
@@ -51,7 +55,7 @@ impl Sets {
     }
 
     /// Keeps a set in memory, in the place of the oldest one if there are too many.
-    pub fn keep(&self, set: &Arc<Policies>) {
+    pub fn keep(&self, set: &Arc<GuardPolicies>) {
         let mut sets = self.lock();
         if sets.iter().all(|known| known.hash() != set.hash()) {
             sets.truncate(MAX_SETS - 1);
@@ -59,36 +63,39 @@ impl Sets {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Policies>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<GuardPolicies>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Tells whether the record has the policies of this hash.
-pub fn is_recorded(reader: &Reader, hash: PolicyHash) -> Result<bool, Error> {
+pub fn is_recorded(reader: &RecordReader, hash: PolicyHash) -> Result<bool, StoreError> {
     Ok(recorded(reader, hash)?.is_some())
 }
 
 /// Tells whether policies of this hash were installed by the engine of this program.
-pub fn was_installed(reader: &Reader, hash: PolicyHash) -> bool {
-    let engine = Policies::engine();
+pub fn was_installed(reader: &RecordReader, hash: PolicyHash) -> bool {
+    let engine = GuardPolicies::engine();
     let is_same = |body: &Value| body.get("engine").and_then(Value::as_str) == Some(&*engine);
     find_recorded(reader, hash, is_same).is_ok_and(|text| text.is_some())
 }
 
 /// The text of the policies of this hash. Looks at the daemon's own records only.
-fn recorded(reader: &Reader, hash: PolicyHash) -> Result<Option<String>, Error> {
+fn recorded(reader: &RecordReader, hash: PolicyHash) -> Result<Option<String>, StoreError> {
     find_recorded(reader, hash, |_| true)
 }
 
 fn find_recorded(
-    reader: &Reader,
+    reader: &RecordReader,
     hash: PolicyHash,
     is_meant: impl Fn(&Value) -> bool,
-) -> Result<Option<String>, Error> {
-    let filter =
-        Filter { session: Some("".into()), kinds: vec![POLICY.into()], ..Filter::default() };
-    let mut after = Number(0);
+) -> Result<Option<String>, StoreError> {
+    let filter = RecordFilter {
+        session: Some("".into()),
+        kinds: vec![POLICY.into()],
+        ..RecordFilter::default()
+    };
+    let mut after = RecordNumber(0);
     loop {
         let page = reader.records(after, &filter, PAGE)?;
         let Some(last) = page.last() else { return Ok(None) };

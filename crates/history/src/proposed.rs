@@ -5,30 +5,30 @@
 //! the record that the decision follows from.
 
 use bridle_sexp::Value;
-use bridle_store::{Body, Record};
+use bridle_store::{Record, RecordBody};
 
-use super::{Error, History, body};
+use super::{HistoryError, RecordHistory, record_body};
 
 /// What a decision names the proposal by.
 const PROPOSAL: &str = "proposal";
 
-impl History {
+impl RecordHistory {
     /// The body of a decision, with the payload where it names a proposal. As it is, if that is
     /// forgotten.
-    pub(super) fn whole(&self, decided: &Record, body: Value) -> Result<Value, Error> {
+    pub(super) fn whole(&self, decided: &Record, body: Value) -> Result<Value, HistoryError> {
         let (Some(place), Some(cause)) = (place(&body), decided.cause) else { return Ok(body) };
         let Some(event) = self.reader.record(cause)? else { return Ok(body) };
-        let proposals = event.body.text().map_or(Value::Nil, body::value);
+        let proposals = event.body.text().map_or(Value::Nil, record_body::value);
         let proposals = proposals.get("proposals").and_then(Value::elements).unwrap_or_default();
         let payload = proposals.get(place).and_then(|proposal| proposal.get("payload"));
         Ok(payload.map_or(body.clone(), |payload| with(&body, payload)))
     }
 
     /// The same for the record itself.
-    pub(super) fn whole_record(&self, mut decided: Record) -> Result<Record, Error> {
-        let body = decided.body.text().map(body::value);
+    pub(super) fn whole_record(&self, mut decided: Record) -> Result<Record, HistoryError> {
+        let body = decided.body.text().map(record_body::value);
         if let Some(body) = body.filter(|body| place(body).is_some()) {
-            decided.body = Body::Text(self.whole(&decided, body)?.to_string());
+            decided.body = RecordBody::Text(self.whole(&decided, body)?.to_string());
         }
         Ok(decided)
     }

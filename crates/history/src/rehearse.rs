@@ -9,11 +9,14 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread;
 
-use bridle_loop::{JUDGE_STACK_BYTES, PREPARED, Policies, Rehearsal, SessionId, Time, Word};
+use bridle_loop::{
+    GuardPolicies, JUDGE_STACK_BYTES, PREPARED, PolicyRehearsal, PolicyVerdict, SessionId,
+    UnixMillis,
+};
 use bridle_sexp::Value;
 use bridle_store::Record;
 
-use super::{Error, History};
+use super::{HistoryError, RecordHistory};
 
 /// Threads that judge, at most: one thread reads, and more of them would wait for it.
 const MAX_THREADS: usize = 4;
@@ -31,18 +34,18 @@ const TOLD: [&str; 7] = ["by", "target", "action", "proposal", "payload", "check
 
 /// What a set would have changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Rehearsed {
+pub struct RehearsalReport {
     /// Decisions that were judged again.
     pub decisions: u64,
     /// Decisions that are forgotten, or that another version wrote: nobody can tell.
     pub unreadable: u64,
     /// Those that would have come out otherwise, in their order.
-    pub changed: Vec<Changed>,
+    pub changed: Vec<ChangedDecision>,
 }
 
 /// A decision that would have come out otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changed {
+pub struct ChangedDecision {
     /// Number of its record.
     pub record: u64,
     /// Its session.
@@ -56,14 +59,14 @@ pub struct Changed {
     /// File and heading of an edit; else empty.
     pub about: Box<str>,
     /// What was said.
-    pub was: Word,
+    pub was: PolicyVerdict,
     /// What would have been said.
-    pub now: Word,
+    pub now: PolicyVerdict,
     /// The policies that would have determined it; none when nothing permits it.
     pub policies: Vec<Box<str>>,
 }
 
-impl Rehearsed {
+impl RehearsalReport {
     fn add(&mut self, other: Self) {
         self.decisions += other.decisions;
         self.unreadable += other.unreadable;
@@ -71,7 +74,7 @@ impl Rehearsed {
     }
 
     /// How often each change occurs: from what, to what, how many.
-    pub fn counts(&self) -> Vec<(Word, Word, u64)> {
+    pub fn counts(&self) -> Vec<(PolicyVerdict, PolicyVerdict, u64)> {
         let mut counts = BTreeMap::new();
         for changed in &self.changed {
             let key = (changed.was.word(), changed.now.word());
@@ -81,23 +84,28 @@ impl Rehearsed {
     }
 }
 
-impl History {
+impl RecordHistory {
     /// Judges the last decisions again, at most `last` of them.
     ///
     /// # Errors
     /// What the store said.
-    pub fn rehearse(&self, set: &Policies, last: usize) -> Result<Rehearsed, Error> {
+    pub fn rehearse(
+        &self,
+        set: &GuardPolicies,
+        last: usize,
+    ) -> Result<RehearsalReport, HistoryError> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
-        let mut rehearsed = Rehearsed::default();
-        let read = thread::scope(|scope| -> Result<(), Error> {
+        let mut rehearsed = RehearsalReport::default();
+        let read = thread::scope(|scope| -> Result<(), HistoryError> {
             let (mut hands, mut judges) = (Vec::new(), Vec::new());
             for _ in 0..threads {
                 let (hand, taken) = mpsc::sync_channel(WAITING);
                 hands.push(hand);
                 let judge = move || judge(set, &taken);
-                judges.push(judge_thread().spawn_scoped(scope, judge).map_err(Error::Thread)?);
+                judges
+                    .push(judge_thread().spawn_scoped(scope, judge).map_err(HistoryError::Thread)?);
             }
-            let read = self.hand_out(last, Rehearsal::new(set).names_texts(), &hands);
+            let read = self.hand_out(last, PolicyRehearsal::new(set).names_texts(), &hands);
             // Nothing comes any more.
             drop(hands);
             for judge in judges {
@@ -117,7 +125,7 @@ impl History {
         last: usize,
         wants_texts: bool,
         hands: &[SyncSender<Vec<Record>>],
-    ) -> Result<(), Error> {
+    ) -> Result<(), HistoryError> {
         let (mut batch, mut bytes) = (Vec::new(), 0);
         let mut turn = hands.iter().cycle();
         let mut send = |batch: Vec<Record>| {
@@ -158,22 +166,22 @@ fn judge_thread() -> thread::Builder {
 
 /// Judges what is handed out until nothing comes any more. What comes out does not depend on how many
 /// do: each decision is judged by itself.
-fn judge(set: &Policies, taken: &Receiver<Vec<Record>>) -> Rehearsed {
-    let mut rehearsal = Rehearsal::new(set);
-    let mut rehearsed = Rehearsed::default();
+fn judge(set: &GuardPolicies, taken: &Receiver<Vec<Record>>) -> RehearsalReport {
+    let mut rehearsal = PolicyRehearsal::new(set);
+    let mut rehearsed = RehearsalReport::default();
     for record in taken.iter().flatten() {
         take(&mut rehearsal, &mut rehearsed, &record);
     }
     rehearsed
 }
 
-fn take(rehearsal: &mut Rehearsal<'_>, rehearsed: &mut Rehearsed, record: &Record) {
+fn take(rehearsal: &mut PolicyRehearsal<'_>, rehearsed: &mut RehearsalReport, record: &Record) {
     let body = record.body.text().and_then(told);
     let session = SessionId::parse(&record.session).ok();
     let read = body
         .as_ref()
         .zip(session)
-        .map(|(body, session)| rehearsal.read(&session, Time(record.at), body));
+        .map(|(body, session)| rehearsal.read(&session, UnixMillis(record.at), body));
     let (Some(body), Some(Ok(recorded))) = (&body, read) else {
         rehearsed.unreadable += 1;
         return;
@@ -186,7 +194,7 @@ fn take(rehearsal: &mut Rehearsal<'_>, rehearsed: &mut Rehearsed, record: &Recor
         return;
     }
     let word = |key| body.get(key).and_then(Value::as_keyword).unwrap_or_default().into();
-    rehearsed.changed.push(Changed {
+    rehearsed.changed.push(ChangedDecision {
         record: record.number.0,
         session: record.session.clone(),
         at: record.at,

@@ -6,14 +6,14 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
-use bridle_loop::{Effect, Event, SessionId, State, Time};
+use bridle_loop::{Effect, Event, SessionId, SessionState, UnixMillis};
 use bridle_sexp::Value;
 use bridle_store::compact::COMPACTED;
 use bridle_store::{Record, hash_text};
 
-use super::{Error, History, Wanted, body};
-use crate::fold::{DIGEST, EVENTS, Past};
-use crate::policy_sets::Sets;
+use super::{HistoryError, RecordHistory, RecordSelection, record_body};
+use crate::policy_sets::PolicySetCache;
+use crate::session_fold::{DIGEST, EVENTS, HistoryFold};
 
 /// Kinds of records that `step` made.
 pub(super) const EFFECTS: [&str; 8] =
@@ -21,7 +21,7 @@ pub(super) const EFFECTS: [&str; 8] =
 
 /// What to repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Range {
+pub struct ReplayRange {
     /// The first record that is compared. What went before is fed, since it makes the state.
     pub from: u64,
     /// The last record; all if absent.
@@ -32,7 +32,7 @@ pub struct Range {
 
 /// What was repeated.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Replayed {
+pub struct ReplayReport {
     /// Sessions that were compared to their end.
     pub sessions: u64,
     /// Sessions of which a part is forgotten; compared up to there, which proves nothing beyond.
@@ -44,12 +44,12 @@ pub struct Replayed {
     /// States compared.
     pub states: u64,
     /// The first difference; everything before it is the same.
-    pub difference: Option<Difference>,
+    pub difference: Option<ReplayDifference>,
 }
 
 /// A record that replay does not give again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct ReplayDifference {
     /// The record.
     pub record: u64,
     /// Its session.
@@ -60,20 +60,21 @@ pub struct Difference {
     pub got: String,
 }
 
-impl History {
+impl RecordHistory {
     /// Repeats the record. `progress` is told how many records are done, and of how many.
     ///
     /// # Errors
     /// The record cannot be read. A difference is no error of this kind.
     pub fn replay(
         &self,
-        range: &Range,
+        range: &ReplayRange,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Replayed, Error> {
+    ) -> Result<ReplayReport, HistoryError> {
         let total = range.to.unwrap_or(u64::MAX).min(self.reader.head()?.number.0);
-        let wanted = Wanted { session: range.session.clone(), to: range.to };
-        let sets = Sets::default();
-        let mut replay = Replay::new(range.from, Past { reader: &self.reader, sets: &sets });
+        let wanted = RecordSelection { session: range.session.clone(), to: range.to };
+        let sets = PolicySetCache::default();
+        let mut replay =
+            ReplayRun::new(range.from, HistoryFold { reader: &self.reader, sets: &sets });
         let mut after = 0;
         loop {
             let page = self.page(after, &wanted, super::PAGE)?;
@@ -92,17 +93,17 @@ impl History {
     }
 }
 
-struct Replay<'p> {
+struct ReplayRun<'p> {
     from: u64,
-    past: Past<'p>,
-    folds: HashMap<Box<str>, Fold>,
-    done: Replayed,
+    past: HistoryFold<'p>,
+    folds: HashMap<Box<str>, SessionFold>,
+    done: ReplayReport,
 }
 
 /// One session so far.
-struct Fold {
+struct SessionFold {
     /// `None` when an event is forgotten: nothing that follows can be known.
-    state: Option<State>,
+    state: Option<SessionState>,
     /// Effects that the last event gave and whose records have not come yet.
     pending: VecDeque<Effect>,
     /// Questions whose records have not come: one that was answered at once stands in its answer.
@@ -111,12 +112,12 @@ struct Fold {
     event: u64,
 }
 
-impl<'p> Replay<'p> {
-    fn new(from: u64, past: Past<'p>) -> Replay<'p> {
-        Replay { from, past, folds: HashMap::new(), done: Replayed::default() }
+impl<'p> ReplayRun<'p> {
+    fn new(from: u64, past: HistoryFold<'p>) -> ReplayRun<'p> {
+        ReplayRun { from, past, folds: HashMap::new(), done: ReplayReport::default() }
     }
 
-    fn take(&mut self, record: &Record) -> Result<(), Box<Difference>> {
+    fn take(&mut self, record: &Record) -> Result<(), Box<ReplayDifference>> {
         let kind = &*record.kind;
         if kind == COMPACTED {
             self.pass_over(record);
@@ -138,16 +139,16 @@ impl<'p> Replay<'p> {
 
     /// Records are gone: nothing that follows in their sessions can be known.
     fn pass_over(&mut self, compacted: &Record) {
-        let body = body::value(compacted.body.text().unwrap_or_default());
+        let body = record_body::value(compacted.body.text().unwrap_or_default());
         let sessions = body.get("sessions").and_then(Value::elements).unwrap_or_default();
         for name in sessions.iter().filter_map(|it| it.get("session")?.as_str()) {
             let (pending, asked) = Default::default();
-            let gone = Fold { state: None, pending, asked, event: compacted.number.0 };
+            let gone = SessionFold { state: None, pending, asked, event: compacted.number.0 };
             self.folds.insert(name.into(), gone);
         }
     }
 
-    fn feed(&mut self, record: &Record) -> Result<(), Box<Difference>> {
+    fn feed(&mut self, record: &Record) -> Result<(), Box<ReplayDifference>> {
         // A name may be used again after its session was forgotten.
         if &*record.kind == "began"
             && let Some(old) = self.folds.remove(&record.session)
@@ -159,9 +160,9 @@ impl<'p> Replay<'p> {
         let fold = match self.folds.get_mut(&record.session) {
             Some(fold) => fold,
             None => {
-                let state = SessionId::parse(&record.session).ok().map(State::new);
+                let state = SessionId::parse(&record.session).ok().map(SessionState::new);
                 let (pending, asked) = Default::default();
-                let fold = Fold { state, pending, asked, event: number };
+                let fold = SessionFold { state, pending, asked, event: number };
                 self.folds.entry(record.session.clone()).or_insert(fold)
             }
         };
@@ -177,7 +178,7 @@ impl<'p> Replay<'p> {
             fold.asked.clear();
             return Ok(());
         };
-        let value = body::value(text);
+        let value = record_body::value(text);
         let event = match Event::from_value(&record.kind, &value) {
             Ok(event) => event,
             Err(error) => {
@@ -197,7 +198,7 @@ impl<'p> Replay<'p> {
         if is_compared && expected != got {
             return Err(differs(record, expected, got));
         }
-        let effects = self.past.feed(state, Time(record.at), event).map_err(|error| {
+        let effects = self.past.feed(state, UnixMillis(record.at), event).map_err(|error| {
             differs(record, "policies of the record".to_owned(), error.to_string())
         })?;
         let is_question = |effect: &Effect| matches!(effect, Effect::Consult { .. });
@@ -208,7 +209,7 @@ impl<'p> Replay<'p> {
         Ok(())
     }
 
-    fn compare(&mut self, record: &Record) -> Result<(), Box<Difference>> {
+    fn compare(&mut self, record: &Record) -> Result<(), Box<ReplayDifference>> {
         let nothing = |record| Err(differs(record, kind_text(record), "nothing".to_owned()));
         let Some(fold) = self.folds.get_mut(&record.session) else { return nothing(record) };
         if fold.state.is_none() {
@@ -236,14 +237,14 @@ impl<'p> Replay<'p> {
     }
 
     /// A record of an older version, in which the hash of the state has one of its own.
-    fn compare_state(&mut self, record: &Record) -> Result<(), Box<Difference>> {
+    fn compare_state(&mut self, record: &Record) -> Result<(), Box<ReplayDifference>> {
         let fold = self.folds.get(&record.session);
         let state = fold.and_then(|fold| fold.state.as_ref());
         let (Some(state), Some(text)) = (state, record.body.text()) else { return Ok(()) };
         if record.number.0 < self.from {
             return Ok(());
         }
-        let value = body::value(text);
+        let value = record_body::value(text);
         // Records from before there were digests have the hash of the whole text.
         let (expected, got) = match value.get("state").and_then(Value::as_str) {
             Some(hash) => (hash, hash_text(&state.text()).to_string()),
@@ -258,12 +259,12 @@ impl<'p> Replay<'p> {
     }
 
     /// The first effect that no record has.
-    fn unfinished(&self) -> Option<Difference> {
+    fn unfinished(&self) -> Option<ReplayDifference> {
         let left = self.folds.iter().filter(|(_, fold)| fold.event >= self.from);
         let left = left.filter_map(|(session, fold)| {
             Some((session, fold, fold.pending.front().or(fold.asked.front())?))
         });
-        left.min_by_key(|(_, fold, _)| fold.event).map(|(session, fold, effect)| Difference {
+        left.min_by_key(|(_, fold, _)| fold.event).map(|(session, fold, effect)| ReplayDifference {
             record: fold.event,
             session: session.clone(),
             expected: "nothing more after this event".to_owned(),
@@ -271,21 +272,21 @@ impl<'p> Replay<'p> {
         })
     }
 
-    fn count(&mut self, fold: &Fold) {
+    fn count(&mut self, fold: &SessionFold) {
         match fold.state {
             Some(_) => self.done.sessions += 1,
             None => self.done.erased += 1,
         }
     }
 
-    fn end(mut self, difference: Option<Difference>) -> Replayed {
+    fn end(mut self, difference: Option<ReplayDifference>) -> ReplayReport {
         let folds = std::mem::take(&mut self.folds);
         for (session, fold) in &folds {
             if difference.as_ref().is_none_or(|it| it.session != *session) {
                 self.count(fold);
             }
         }
-        Replayed { difference, ..self.done }
+        ReplayReport { difference, ..self.done }
     }
 }
 
@@ -299,7 +300,7 @@ fn same_question(
     record: &Record,
     event: &Event,
     question: Option<&Effect>,
-) -> Result<(), Box<Difference>> {
+) -> Result<(), Box<ReplayDifference>> {
     let got = question.map(|question| event.to_text_with(question));
     if got.as_deref() == record.body.text() {
         return Ok(());
@@ -318,7 +319,7 @@ fn without_digest<'t>(record: &Record, text: &'t str) -> (Cow<'t, str>, Option<&
     }
 }
 
-fn same_state(record: &Record, expected: &str, got: &str) -> Result<(), Box<Difference>> {
+fn same_state(record: &Record, expected: &str, got: &str) -> Result<(), Box<ReplayDifference>> {
     let named = |hash: &str| format!("state `{hash}`");
     match expected == got {
         true => Ok(()),
@@ -326,9 +327,9 @@ fn same_state(record: &Record, expected: &str, got: &str) -> Result<(), Box<Diff
     }
 }
 
-fn differs(record: &Record, expected: String, got: String) -> Box<Difference> {
+fn differs(record: &Record, expected: String, got: String) -> Box<ReplayDifference> {
     let (record, session) = (record.number.0, record.session.clone());
-    Box::new(Difference { record, session, expected, got })
+    Box::new(ReplayDifference { record, session, expected, got })
 }
 
 fn seq_text(seq: Option<u64>) -> String {

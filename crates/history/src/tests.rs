@@ -9,14 +9,16 @@ mod traces;
 use std::path::Path;
 
 use bridle_loop::{
-    Advice, Asker, Began, Effect, Event, Limits, Proposal, SessionId, Signal, SignalKind, State,
-    Time, step,
+    Effect, Event, Proposal, ReflexAdvice, SessionId, SessionLimits, SessionStart, SessionState,
+    Signal, SignalKind, SignalSender, UnixMillis, step,
 };
 use bridle_sexp::Value;
-use bridle_store::{Append, Cause, Draft, NewSession, Options, Store};
+use bridle_store::{
+    NewRecord, NewSessionRow, RecordAppend, RecordCause, RecordStore, StoreOptions,
+};
 use tempfile::TempDir;
 
-use super::{Error, History};
+use super::{HistoryError, RecordHistory};
 
 /// Moment of the first record, in milliseconds since 1970.
 const START: i64 = 1_000;
@@ -24,13 +26,13 @@ const START: i64 = 1_000;
 /// A state directory and its writer.
 struct Fixture {
     dir: TempDir,
-    store: Store,
+    store: RecordStore,
 }
 
 impl Fixture {
     fn new() -> Fixture {
         let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path(), &Options::default()).unwrap();
+        let store = RecordStore::open(dir.path(), &StoreOptions::default()).unwrap();
         Fixture { dir, store }
     }
 
@@ -38,27 +40,30 @@ impl Fixture {
         self.dir.path()
     }
 
-    fn history(&self) -> History {
-        History::open(self.path()).unwrap()
+    fn history(&self) -> RecordHistory {
+        RecordHistory::open(self.path()).unwrap()
     }
 
-    fn commit(&mut self, append: Append) {
+    fn commit(&mut self, append: RecordAppend) {
         self.store.commit(&[append]).unwrap();
     }
 
     /// Begins a session without records.
     fn begin(&mut self, name: &str) {
-        let session = NewSession { name: name.into(), owner: "uid:7".into(), at: START };
-        self.commit(Append { session: Some(session), ..Append::default() });
+        let session = NewSessionRow { name: name.into(), owner: "uid:7".into(), at: START };
+        self.commit(RecordAppend { session: Some(session), ..RecordAppend::default() });
     }
 
     /// Records drafts of `(kind, seq, body)` in a session.
     fn write(&mut self, session: &str, drafts: &[(&'static str, Option<u64>, &str)]) {
-        let draft = |(kind, seq, body): &(&'static str, Option<u64>, &str)| Draft {
+        let draft = |(kind, seq, body): &(&'static str, Option<u64>, &str)| NewRecord {
             seq: *seq,
-            ..Draft::new(session, kind, START, "uid:7", *body)
+            ..NewRecord::new(session, kind, START, "uid:7", *body)
         };
-        self.commit(Append { drafts: drafts.iter().map(draft).collect(), ..Append::default() });
+        self.commit(RecordAppend {
+            drafts: drafts.iter().map(draft).collect(),
+            ..RecordAppend::default()
+        });
     }
 }
 
@@ -70,9 +75,9 @@ impl Fixture {
 
     /// Records one draft that follows from a record.
     fn write_because(&mut self, session: &str, cause: u64, kind: &'static str, body: &str) {
-        let draft = Draft::new(session, kind, START, "uid:7", body)
-            .caused_by(Cause::Number(bridle_store::Number(cause)));
-        self.commit(Append { drafts: vec![draft], ..Append::default() });
+        let draft = NewRecord::new(session, kind, START, "uid:7", body)
+            .caused_by(RecordCause::Number(bridle_store::RecordNumber(cause)));
+        self.commit(RecordAppend { drafts: vec![draft], ..RecordAppend::default() });
     }
 }
 
@@ -80,7 +85,7 @@ impl Fixture {
 /// finish; a mark behind all of it, as older versions wrote it.
 struct Driven {
     name: &'static str,
-    state: State,
+    state: SessionState,
     /// A question that is recorded with its answer.
     question: Option<Effect>,
     /// Whether questions have records of their own, as in older versions.
@@ -92,10 +97,11 @@ struct Driven {
 impl Driven {
     fn begin(fixture: &mut Fixture, name: &'static str) -> Driven {
         fixture.begin(name);
-        let state = State::new(SessionId::parse(name).unwrap());
+        let state = SessionState::new(SessionId::parse(name).unwrap());
         let mut driven =
             Driven { name, state, question: None, asks_apart: false, is_spoiled: false };
-        let began = Began { owner: "uid:7".into(), limits: Limits::default(), fork: None };
+        let began =
+            SessionStart { owner: "uid:7".into(), limits: SessionLimits::default(), fork: None };
         driven.feed(fixture, Event::Began(began));
         driven
     }
@@ -103,17 +109,17 @@ impl Driven {
     /// Records an event and all that follows from it.
     fn feed(&mut self, fixture: &mut Fixture, event: Event) {
         let seq = self.state.seq_of(&event).map(|seq| seq.0);
-        let draft = |kind, seq, body: String, cause| Draft {
+        let draft = |kind, seq, body: String, cause| NewRecord {
             seq,
             cause,
-            ..Draft::new(self.name, kind, START, "uid:7", body)
+            ..NewRecord::new(self.name, kind, START, "uid:7", body)
         };
         let body = match self.question.take() {
             Some(question) => event.to_text_with(&question),
             None => event.to_value().to_string(),
         };
-        let mut drafts = vec![draft(event.kind(), seq, body, Cause::None)];
-        for effect in step(&mut self.state, Time(START), event) {
+        let mut drafts = vec![draft(event.kind(), seq, body, RecordCause::None)];
+        for effect in step(&mut self.state, UnixMillis(START), event) {
             if effect.kind() == "consult" && !self.asks_apart {
                 self.question = Some(effect);
                 continue;
@@ -125,11 +131,11 @@ impl Driven {
                 let digest = if self.is_spoiled { "00" } else { &right };
                 body = format!("{} :digest \"{digest}\")", body.trim_end_matches(')'));
             }
-            drafts.push(draft(effect.kind(), seq, body, Cause::Earlier(0)));
+            drafts.push(draft(effect.kind(), seq, body, RecordCause::Earlier(0)));
         }
         let mark = format!("(:digest \"{}\")", self.state.digest());
-        drafts.push(draft("mark", None, mark, Cause::Earlier(0)));
-        fixture.commit(Append { drafts, ..Append::default() });
+        drafts.push(draft("mark", None, mark, RecordCause::Earlier(0)));
+        fixture.commit(RecordAppend { drafts, ..RecordAppend::default() });
     }
 
     /// Says something and answers the consultation that follows with the same words.
@@ -143,7 +149,7 @@ impl Driven {
                 explanation: None,
                 then_think: false,
             };
-            let advice = Advice { proposals: vec![proposal], ..Advice::default() };
+            let advice = ReflexAdvice { proposals: vec![proposal], ..ReflexAdvice::default() };
             self.feed(fixture, Event::Consulted { effect, advice });
         }
     }
@@ -152,7 +158,7 @@ impl Driven {
 fn prompt(text: &str) -> Event {
     let payload =
         Value::plist([("sensor", Value::keyword("user-prompt")), ("text", Value::str(text))]);
-    let from = Asker::new("uid:7");
+    let from = SignalSender::new("uid:7");
     let kind = SignalKind::Event;
     Event::Signal(
         Signal { kind, from, id: None, target: None, payload, dropped: vec![], patient: true }
@@ -163,8 +169,11 @@ fn prompt(text: &str) -> Event {
 #[test]
 fn a_place_without_a_record_says_so() {
     let dir = tempfile::tempdir().unwrap();
-    let error = History::open(dir.path()).err().unwrap();
-    assert!(matches!(&error, Error::NoRecord { dir: named } if named == dir.path()), "{error}");
+    let error = RecordHistory::open(dir.path()).err().unwrap();
+    assert!(
+        matches!(&error, HistoryError::NoRecord { dir: named } if named == dir.path()),
+        "{error}"
+    );
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is created");
 }
 

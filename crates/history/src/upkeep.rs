@@ -3,11 +3,11 @@
 use bridle_loop::ANONYMOUS;
 pub use bridle_store::{RecordSize, RepairReport, SizeRow};
 
-use super::{Error, History, SessionRow};
+use super::{HistoryError, RecordHistory, SessionRow};
 
 /// Sessions that are forgotten together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Selection {
+pub enum SessionSelection {
     /// Those that nobody known began.
     Anonymous,
     /// Those that were last used before this time, in milliseconds since 1970.
@@ -16,33 +16,33 @@ pub enum Selection {
 
 /// Sessions that a selection names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Selected {
+pub struct SelectedSessions {
     /// What would be forgotten, oldest first.
     pub sessions: Vec<SessionRow>,
     /// How many stay because something in them waits: an act, a question, a schedule.
     pub waiting: u64,
 }
 
-impl Selected {
+impl SelectedSessions {
     /// How many records they have.
     pub fn records(&self) -> u64 {
         self.sessions.iter().map(|row| row.records).sum()
     }
 }
 
-impl History {
+impl RecordHistory {
     /// Sessions that a selection names and that are not forgotten yet.
     ///
     /// # Errors
     /// What the store said.
-    pub fn select(&self, selection: Selection) -> Result<Selected, Error> {
+    pub fn select(&self, selection: SessionSelection) -> Result<SelectedSessions, HistoryError> {
         let waiting: Vec<Box<str>> =
             self.reader.open_sessions()?.into_iter().map(|row| row.session).collect();
-        let mut selected = Selected::default();
+        let mut selected = SelectedSessions::default();
         for row in self.reader.sessions()?.into_iter().filter(|row| !row.forgotten) {
             let is_meant = match selection {
-                Selection::Anonymous => &*row.owner == ANONYMOUS,
-                Selection::Before(at) => row.last_at < at,
+                SessionSelection::Anonymous => &*row.owner == ANONYMOUS,
+                SessionSelection::Before(at) => row.last_at < at,
             };
             if is_meant && waiting.contains(&row.name) {
                 selected.waiting += 1;
@@ -57,7 +57,7 @@ impl History {
     ///
     /// # Errors
     /// What the store said.
-    pub fn size(&self) -> Result<RecordSize, Error> {
+    pub fn size(&self) -> Result<RecordSize, HistoryError> {
         Ok(self.reader.size(&self.dir)?)
     }
 }

@@ -7,11 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use bridle_loop::{DEFAULT_POLICY, Policies, PolicyHash};
+use bridle_loop::{DEFAULT_POLICY, GuardPolicies, PolicyHash};
 use bridle_sexp::Value;
-use bridle_store::{Filter, Number, Record};
+use bridle_store::{Record, RecordFilter, RecordNumber};
 
-use super::{Error, History, PAGE, body};
+use super::{HistoryError, PAGE, RecordHistory, record_body};
 use bridle_host::policy_load::load_recorded;
 
 /// How many steps from a record to its cause are followed: answers to answers end well before.
@@ -25,13 +25,13 @@ const MAX_FORKS: u32 = 16;
 
 /// Why something happened.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Why {
+pub struct WhyReport {
     /// The record that was asked about.
     pub record: Record,
     /// The decisions behind it, in their order; none when nothing was decided.
-    pub decisions: Vec<Decided>,
+    pub decisions: Vec<DecisionReport>,
     /// What people answered, in their order.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<AnswerReport>,
 }
 
 /// A question as it was asked.
@@ -47,7 +47,7 @@ pub struct AskedQuestion {
 
 /// One decision.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Decided {
+pub struct DecisionReport {
     /// Number of its record.
     pub record: u64,
     /// When.
@@ -57,21 +57,21 @@ pub struct Decided {
     /// The hash of the policies that were in force.
     pub hash: String,
     /// The policies that determined it.
-    pub policies: Vec<Cited>,
+    pub policies: Vec<CitedPolicy>,
 }
 
 /// A policy that a decision names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cited {
+pub struct CitedPolicy {
     /// What the decision names it by.
     pub id: Box<str>,
     /// Title, prose and text; nothing when the text of that set is not in the record.
-    pub policy: Option<bridle_loop::Policy>,
+    pub policy: Option<bridle_loop::PolicyEntry>,
 }
 
 /// What somebody answered to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct AnswerReport {
     /// Number of its record.
     pub record: u64,
     /// When.
@@ -82,30 +82,30 @@ pub struct Answer {
     pub answer: Box<str>,
 }
 
-impl History {
+impl RecordHistory {
     /// Finds out why a record is there.
     ///
     /// # Errors
-    /// [`bridle_store::Error::NoRecord`] inside [`Error::Store`]; else what the store said.
-    pub fn why(&self, number: u64) -> Result<Why, Error> {
-        let record = self.reader.record(Number(number))?;
-        let record = record.ok_or(bridle_store::Error::NoRecord(Number(number)))?;
+    /// [`bridle_store::Error::NoRecord`] inside [`Error::RecordStore`]; else what the store said.
+    pub fn why(&self, number: u64) -> Result<WhyReport, HistoryError> {
+        let record = self.reader.record(RecordNumber(number))?;
+        let record = record.ok_or(bridle_store::StoreError::NoRecord(RecordNumber(number)))?;
         let mut search =
-            Search { history: self, decisions: BTreeMap::new(), answers: BTreeMap::new() };
+            DecisionSearch { history: self, decisions: BTreeMap::new(), answers: BTreeMap::new() };
         search.follow(&record, MAX_STEPS)?;
-        let Search { decisions, answers, .. } = search;
-        let mut sets = Sets { history: self, known: HashMap::new() };
+        let DecisionSearch { decisions, answers, .. } = search;
+        let mut sets = PolicySetsByHash { history: self, known: HashMap::new() };
         let decisions = decisions.into_values().map(|record| sets.decided(&record));
         let decisions = decisions.collect::<Result<_, _>>()?;
         let answers = answers.into_values().map(|record| answer(&record)).collect();
-        Ok(Why { record, decisions, answers })
+        Ok(WhyReport { record, decisions, answers })
     }
 }
 
-fn answer(record: &Record) -> Answer {
+fn answer(record: &Record) -> AnswerReport {
     let body = value(record);
     let answer = body.get("answer").and_then(Value::as_keyword).unwrap_or_default();
-    Answer {
+    AnswerReport {
         record: record.number.0,
         at: record.at,
         principal: record.principal.clone(),
@@ -114,14 +114,14 @@ fn answer(record: &Record) -> Answer {
 }
 
 /// Decisions and answers that were found, by their numbers.
-struct Search<'h> {
-    history: &'h History,
+struct DecisionSearch<'h> {
+    history: &'h RecordHistory,
     decisions: BTreeMap<u64, Record>,
     answers: BTreeMap<u64, Record>,
 }
 
-impl Search<'_> {
-    fn follow(&mut self, record: &Record, steps: u32) -> Result<(), Error> {
+impl DecisionSearch<'_> {
+    fn follow(&mut self, record: &Record, steps: u32) -> Result<(), HistoryError> {
         let Some(steps) = steps.checked_sub(1) else { return Ok(()) };
         match &*record.kind {
             "decided" => {
@@ -152,7 +152,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    fn follow_cause(&mut self, record: &Record, steps: u32) -> Result<(), Error> {
+    fn follow_cause(&mut self, record: &Record, steps: u32) -> Result<(), HistoryError> {
         let Some(cause) = record.cause else { return Ok(()) };
         match self.history.reader.record(cause)? {
             Some(cause) => self.follow(&cause, steps),
@@ -161,7 +161,7 @@ impl Search<'_> {
     }
 
     /// Notes the answer that a record follows from, if it does.
-    fn follow_answer(&mut self, record: &Record) -> Result<(), Error> {
+    fn follow_answer(&mut self, record: &Record) -> Result<(), HistoryError> {
         let cause = record.cause.map(|cause| self.history.reader.record(cause)).transpose()?;
         if let Some(cause) = cause.flatten().filter(|cause| &*cause.kind == "answered") {
             self.answers.insert(cause.number.0, cause);
@@ -170,7 +170,7 @@ impl Search<'_> {
     }
 
     /// The decision that an order or a question comes from: of the same event, about the same payload.
-    fn intent(&mut self, record: &Record, steps: u32) -> Result<(), Error> {
+    fn intent(&mut self, record: &Record, steps: u32) -> Result<(), HistoryError> {
         let Some(cause) = record.cause else { return Ok(()) };
         let event = self.history.reader.record(cause)?;
         if let Some(event) = event.filter(|event| &*event.kind == "answered") {
@@ -193,7 +193,7 @@ impl Search<'_> {
     }
 
     /// The order or the question whose outcome a record is.
-    fn origin(&self, record: &Record) -> Result<Option<Record>, Error> {
+    fn origin(&self, record: &Record) -> Result<Option<Record>, HistoryError> {
         let is_intent = |it: &Record| matches!(&*it.kind, "act" | "ask");
         let effect = value(record).get("effect").and_then(Value::as_i64);
         let is_it = |it: &Record| {
@@ -210,7 +210,7 @@ impl Search<'_> {
     }
 
     /// The question that was answered, and what the answer led to.
-    fn answered(&mut self, record: &Record, steps: u32) -> Result<(), Error> {
+    fn answered(&mut self, record: &Record, steps: u32) -> Result<(), HistoryError> {
         self.answers.insert(record.number.0, record.clone());
         self.children(record, record.number)?;
         match self.origin(record)? {
@@ -220,7 +220,7 @@ impl Search<'_> {
     }
 
     /// Decisions that an event led to directly; how many.
-    fn children(&mut self, record: &Record, event: Number) -> Result<usize, Error> {
+    fn children(&mut self, record: &Record, event: RecordNumber) -> Result<usize, HistoryError> {
         let after = self.history.next_of_session(&record.session, event.0, MAX_TURN)?;
         let own = after.into_iter().take_while(|it| it.cause.is_some_and(|cause| cause >= event));
         let decided = own.filter(|it| &*it.kind == "decided" && it.cause == Some(event));
@@ -231,7 +231,7 @@ impl Search<'_> {
     }
 
     /// Everything that followed from a signal, to the end of its turn.
-    fn turn(&mut self, record: &Record) -> Result<(), Error> {
+    fn turn(&mut self, record: &Record) -> Result<(), HistoryError> {
         let mut family = BTreeSet::from([record.number]);
         for it in self.history.next_of_session(&record.session, record.number.0, MAX_TURN)? {
             if !it.cause.is_some_and(|cause| family.contains(&cause)) {
@@ -249,7 +249,7 @@ impl Search<'_> {
     }
 }
 
-impl History {
+impl RecordHistory {
     /// Records of the same session between two numbers, both excluded, of some kinds.
     fn of_session(
         &self,
@@ -257,15 +257,15 @@ impl History {
         after: u64,
         before: u64,
         kinds: &[&str],
-    ) -> Result<Vec<Record>, Error> {
-        let filter = Filter {
+    ) -> Result<Vec<Record>, HistoryError> {
+        let filter = RecordFilter {
             session: Some(session.into()),
-            to: Some(Number(before.saturating_sub(1))),
+            to: Some(RecordNumber(before.saturating_sub(1))),
             kinds: kinds.iter().map(|kind| (*kind).into()).collect(),
         };
         let (mut all, mut after) = (Vec::new(), after);
         loop {
-            let page = self.reader.records(Number(after), &filter, PAGE)?;
+            let page = self.reader.records(RecordNumber(after), &filter, PAGE)?;
             let Some(last) = page.last() else { return Ok(all) };
             after = last.number.0;
             all.extend(page);
@@ -276,9 +276,13 @@ impl History {
     ///
     /// # Errors
     /// [`Error::UnknownSession`]; else what the store said.
-    pub fn question(&self, session: &str, effect: u64) -> Result<Option<AskedQuestion>, Error> {
+    pub fn question(
+        &self,
+        session: &str,
+        effect: u64,
+    ) -> Result<Option<AskedQuestion>, HistoryError> {
         let Some(row) = self.reader.session(session)? else {
-            return Err(Error::UnknownSession { name: session.into() });
+            return Err(HistoryError::UnknownSession { name: session.into() });
         };
         let asked = self.of_session(session, 0, u64::MAX, &["ask"])?;
         let bodies = asked.iter().rev().map(|record| (value(record), record.at));
@@ -294,22 +298,22 @@ impl History {
         session: &str,
         after: u64,
         most: usize,
-    ) -> Result<Vec<Record>, Error> {
-        let filter = Filter { session: Some(session.into()), ..Filter::default() };
-        Ok(self.reader.records(Number(after), &filter, most)?)
+    ) -> Result<Vec<Record>, HistoryError> {
+        let filter = RecordFilter { session: Some(session.into()), ..RecordFilter::default() };
+        Ok(self.reader.records(RecordNumber(after), &filter, most)?)
     }
 
     /// The text of the policies of a hash: what is built in, or what was recorded when it was installed.
     ///
     /// # Errors
     /// What the store said.
-    pub fn policy_text(&self, hash: &str) -> Result<Option<String>, Error> {
+    pub fn policy_text(&self, hash: &str) -> Result<Option<String>, HistoryError> {
         if PolicyHash::of(DEFAULT_POLICY).to_string() == hash {
             return Ok(Some(DEFAULT_POLICY.to_owned()));
         }
         let filter =
-            Filter { session: Some(Box::default()), to: None, kinds: vec!["policy".into()] };
-        let mut after = Number(0);
+            RecordFilter { session: Some(Box::default()), to: None, kinds: vec!["policy".into()] };
+        let mut after = RecordNumber(0);
         loop {
             let page = self.reader.records(after, &filter, PAGE)?;
             let Some(last) = page.last() else { return Ok(None) };
@@ -324,13 +328,13 @@ impl History {
 }
 
 /// Sets of policies by their hashes, read as they are needed.
-struct Sets<'h> {
-    history: &'h History,
-    known: HashMap<String, Option<Arc<Policies>>>,
+struct PolicySetsByHash<'h> {
+    history: &'h RecordHistory,
+    known: HashMap<String, Option<Arc<GuardPolicies>>>,
 }
 
-impl Sets<'_> {
-    fn decided(&mut self, record: &Record) -> Result<Decided, Error> {
+impl PolicySetsByHash<'_> {
+    fn decided(&mut self, record: &Record) -> Result<DecisionReport, HistoryError> {
         let body = self.history.whole(record, value(record))?;
         let hash = self.hash_at(record)?;
         let set = self.set(&hash)?;
@@ -338,14 +342,14 @@ impl Sets<'_> {
         let cited = named.iter().filter_map(Value::as_str).map(|id| {
             let all = set.iter().flat_map(|set| set.policies());
             let policy = all.clone().find(|policy| &*policy.id == id).cloned();
-            Cited { id: id.into(), policy }
+            CitedPolicy { id: id.into(), policy }
         });
         let policies = cited.collect();
-        Ok(Decided { record: record.number.0, at: record.at, body, hash, policies })
+        Ok(DecisionReport { record: record.number.0, at: record.at, body, hash, policies })
     }
 
     /// The hash of the policies that a session had when it decided.
-    fn hash_at(&self, record: &Record) -> Result<String, Error> {
+    fn hash_at(&self, record: &Record) -> Result<String, HistoryError> {
         let (mut session, mut before) = (record.session.clone(), record.number.0);
         for _ in 0..MAX_FORKS {
             let kinds = ["began", "policy-installed"];
@@ -366,7 +370,7 @@ impl Sets<'_> {
         Ok(PolicyHash::of(DEFAULT_POLICY).to_string())
     }
 
-    fn set(&mut self, hash: &str) -> Result<Option<Arc<Policies>>, Error> {
+    fn set(&mut self, hash: &str) -> Result<Option<Arc<GuardPolicies>>, HistoryError> {
         if let Some(known) = self.known.get(hash) {
             return Ok(known.clone());
         }
@@ -379,7 +383,7 @@ impl Sets<'_> {
 
 /// The body of a record; nothing of what was forgotten.
 fn value(record: &Record) -> Value {
-    record.body.text().map_or(Value::Nil, body::value)
+    record.body.text().map_or(Value::Nil, record_body::value)
 }
 
 fn keyword<'v>(value: &'v Value, key: &str) -> &'v str {

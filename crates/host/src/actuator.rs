@@ -12,16 +12,19 @@ mod tally;
 #[cfg(feature = "faults")]
 use std::path::PathBuf;
 
-use bridle_loop::{Actuator, Advice, EffectId, Name, Order, Outcome, Place, SessionId, TurnId};
+use bridle_loop::{
+    ActuatorLocation, ActuatorRef, EffectId, KeywordName, Order, Outcome, ReflexAdvice, SessionId,
+    TurnId,
+};
 use bridle_sexp::Value;
 
 /// Carries out orders of one name.
-pub trait Act: Send + Sync {
+pub trait Actuator: Send + Sync {
     /// The actions that it knows; none: it is not there yet, and nobody is told of it.
     fn actions(&self) -> &'static [&'static str];
 
     /// Carries an order out. Blocks.
-    fn act(&self, order: &Order, around: &mut Surroundings<'_>) -> Outcome;
+    fn act(&self, order: &Order, around: &mut ActContext<'_>) -> Outcome;
 
     /// What is to be judged in the place of a payload that somebody proposes: the same, with what has
     /// to be known about it. `readers` can see what is put there, whatever is decided, so nothing is
@@ -32,15 +35,15 @@ pub trait Act: Send + Sync {
     }
 
     /// What it proposes after a turn that failed, and may have had it change something. Blocks.
-    fn after_failure(&self, session: &str, turn: u64) -> Advice {
+    fn after_failure(&self, session: &str, turn: u64) -> ReflexAdvice {
         let _ = (session, turn);
-        Advice::default()
+        ReflexAdvice::default()
     }
 
     /// What became of an order that was begun, and whose end a crash kept from being recorded.
-    fn told(&self, order: &Order, record: u64) -> Told {
+    fn told(&self, order: &Order, record: u64) -> CrashOutcome {
         let _ = (order, record);
-        Told::Unknown
+        CrashOutcome::Unknown
     }
 }
 
@@ -56,7 +59,7 @@ pub enum Readership {
 
 /// What is known of an order that was begun.
 #[derive(Debug, PartialEq)]
-pub enum Told {
+pub enum CrashOutcome {
     /// It ended so.
     Ended(Outcome),
     /// It was not carried out, or not wholly, and can be now without doing anything twice.
@@ -66,7 +69,7 @@ pub enum Told {
 }
 
 /// Where an order is carried out.
-pub struct Surroundings<'a> {
+pub struct ActContext<'a> {
     /// Whose order it is.
     pub session: &'a SessionId,
     /// Which of its effects it is; never the same for two orders.
@@ -84,51 +87,51 @@ pub struct Surroundings<'a> {
 }
 
 /// The actuators of one host.
-pub(crate) struct Registry(Vec<(Name, Box<dyn Act>)>);
+pub(crate) struct ActuatorRegistry(Vec<(KeywordName, Box<dyn Actuator>)>);
 
-impl Registry {
+impl ActuatorRegistry {
     /// Those that every host has.
     pub(crate) fn new() -> Self {
         Self(vec![
-            (Name::new("system"), Box::new(system::System)),
-            (Name::new("log"), Box::new(log::Log)),
+            (KeywordName::new("system"), Box::new(system::SystemActuator)),
+            (KeywordName::new("log"), Box::new(log::LogActuator)),
         ])
     }
 
     /// Adds the one that counts executions in files of `directory`.
     #[cfg(feature = "faults")]
     pub(crate) fn add_tally(&mut self, directory: PathBuf) {
-        self.0.push((Name::new("tally"), Box::new(tally::Tally::new(directory))));
+        self.0.push((KeywordName::new("tally"), Box::new(tally::Tally::new(directory))));
     }
 
     /// Adds one of the daemon's.
-    pub(crate) fn add(&mut self, name: Name, act: Box<dyn Act>) {
+    pub(crate) fn add(&mut self, name: KeywordName, act: Box<dyn Actuator>) {
         self.0.push((name, act));
     }
 
     /// The one of this name.
-    pub(crate) fn find(&self, name: &Name) -> Option<&dyn Act> {
+    pub(crate) fn find(&self, name: &KeywordName) -> Option<&dyn Actuator> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, act)| &**act)
     }
 
     /// What the first of them that has something to say proposes after a turn that failed.
-    pub(crate) fn after_failure(&self, session: &str, turn: u64) -> Advice {
+    pub(crate) fn after_failure(&self, session: &str, turn: u64) -> ReflexAdvice {
         let mut all = self.0.iter().map(|(_, act)| act.after_failure(session, turn));
         all.find(|advice| !advice.proposals.is_empty()).unwrap_or_default()
     }
 
     /// What can be reached here.
-    pub(crate) fn list(&self) -> Vec<Actuator> {
-        let entry = |(name, act): &(Name, Box<dyn Act>)| Actuator {
+    pub(crate) fn list(&self) -> Vec<ActuatorRef> {
+        let entry = |(name, act): &(KeywordName, Box<dyn Actuator>)| ActuatorRef {
             name: name.clone(),
-            place: Place::Host,
-            actions: act.actions().iter().map(|action| Name::new(action)).collect(),
+            place: ActuatorLocation::Host,
+            actions: act.actions().iter().map(|action| KeywordName::new(action)).collect(),
         };
         self.0.iter().filter(|(_, act)| !act.actions().is_empty()).map(entry).collect()
     }
 
     /// Carries an order out.
-    pub(crate) fn act(&self, order: &Order, around: &mut Surroundings<'_>) -> Outcome {
+    pub(crate) fn act(&self, order: &Order, around: &mut ActContext<'_>) -> Outcome {
         match self.0.iter().find(|(name, _)| name == order.target()) {
             Some((_, act)) => act.act(order, around),
             None => {

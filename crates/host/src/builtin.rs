@@ -7,10 +7,12 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use bridle_loop::{Advice, By, Context, Proposal, Ruling, Verdict};
+use bridle_loop::{
+    Proposal, ProposalAuthor, ReflexAdvice, RememberedRuling, SignalContext, Verdict,
+};
 use bridle_sexp::Value;
 
-use crate::facts::{Facts, SessionList, StatusFact, Whose};
+use crate::facts::{DaemonFacts, SessionList, SessionVisibility, StatusFact};
 
 /// Sessions in one answer: a screen. The rest is counted.
 const MAX_SESSIONS_SHOWN: usize = 20;
@@ -23,7 +25,7 @@ const MAX_WORD: usize = 64;
 
 /// Something that the builtin thinker understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Word {
+pub(crate) enum BuiltinCommand {
     Help,
     Status,
     Sessions,
@@ -32,9 +34,9 @@ pub(crate) enum Word {
 
 /// What a signal says to the builtin thinker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Said {
+pub(crate) enum BuiltinInput {
     /// One of the words, with or without a slash before it.
-    Word(Word, Slash),
+    Word(BuiltinCommand, CommandSpelling),
     /// Something else that a person has written.
     Prose,
     /// No prompt and no command.
@@ -43,12 +45,12 @@ pub(crate) enum Said {
 
 /// Whether a word was written as a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Slash {
+pub(crate) enum CommandSpelling {
     With,
     Without,
 }
 
-impl Said {
+impl BuiltinInput {
     /// Looks at the payload of a signal.
     pub(crate) fn of(payload: &Value) -> Self {
         let Some(sensor) = payload.get("sensor") else { return Self::Nothing };
@@ -75,16 +77,16 @@ impl Said {
             return Self::Prose;
         }
         let (text, slash) = match text.strip_prefix('/') {
-            Some(rest) => (rest, Slash::With),
-            None => (text, Slash::Without),
+            Some(rest) => (rest, CommandSpelling::With),
+            None => (text, CommandSpelling::Without),
         };
         let words = [
-            ("help", Word::Help),
-            ("?", Word::Help),
-            ("status", Word::Status),
-            ("sessions", Word::Sessions),
-            ("why", Word::Why),
-            ("why?", Word::Why),
+            ("help", BuiltinCommand::Help),
+            ("?", BuiltinCommand::Help),
+            ("status", BuiltinCommand::Status),
+            ("sessions", BuiltinCommand::Sessions),
+            ("why", BuiltinCommand::Why),
+            ("why?", BuiltinCommand::Why),
         ];
         let word = words.into_iter().find(|(word, _)| text.eq_ignore_ascii_case(word));
         word.map_or(Self::Prose, |(_, word)| Self::Word(word, slash))
@@ -92,19 +94,19 @@ impl Said {
 }
 
 /// Answers with the builtin thinker alone.
-pub(crate) fn consult(context: &Context, facts: &dyn Facts) -> Advice {
-    let text = match Said::of(&context.signal.payload) {
-        Said::Word(word, _) => answer(word, context, facts, Others::None),
-        Said::Prose => NO_THINKER.to_owned(),
+pub(crate) fn consult(context: &SignalContext, facts: &dyn DaemonFacts) -> ReflexAdvice {
+    let text = match BuiltinInput::of(&context.signal.payload) {
+        BuiltinInput::Word(word, _) => answer(word, context, facts, ProseAnswerer::None),
+        BuiltinInput::Prose => NO_THINKER.to_owned(),
         // A heartbeat, or a sensor that nobody here knows: recorded, and nothing to say.
-        Said::Nothing => return Advice::default(),
+        BuiltinInput::Nothing => return ReflexAdvice::default(),
     };
     advice(text)
 }
 
 /// Who answers prose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Others {
+pub(crate) enum ProseAnswerer {
     /// Nobody.
     None,
     /// The rules of a script.
@@ -112,7 +114,7 @@ pub(crate) enum Others {
 }
 
 /// A message to the asker, and no further thinking.
-pub(crate) fn advice(text: String) -> Advice {
+pub(crate) fn advice(text: String) -> ReflexAdvice {
     let payload = Value::plist([("action", Value::keyword("message")), ("text", Value::str(text))]);
     let proposal = Proposal {
         target: None,
@@ -120,20 +122,29 @@ pub(crate) fn advice(text: String) -> Advice {
         explanation: Some("a word that the daemon answers by itself".into()),
         then_think: false,
     };
-    Advice { proposals: vec![proposal], ..Advice::default() }
+    ReflexAdvice { proposals: vec![proposal], ..ReflexAdvice::default() }
 }
 
 /// The text for one of the words.
-pub(crate) fn answer(word: Word, context: &Context, facts: &dyn Facts, others: Others) -> String {
+pub(crate) fn answer(
+    word: BuiltinCommand,
+    context: &SignalContext,
+    facts: &dyn DaemonFacts,
+    others: ProseAnswerer,
+) -> String {
     match word {
-        Word::Help => help(context, others),
-        Word::Status => status(&facts.status(), others),
-        Word::Sessions => {
+        BuiltinCommand::Help => help(context, others),
+        BuiltinCommand::Status => status(&facts.status(), others),
+        BuiltinCommand::Sessions => {
             let from = &context.signal.from;
-            let whose = if from.owner { Whose::Everybodys } else { Whose::Of(&from.principal) };
+            let whose = if from.owner {
+                SessionVisibility::Everybodys
+            } else {
+                SessionVisibility::Of(&from.principal)
+            };
             sessions(&facts.sessions(whose, MAX_SESSIONS_SHOWN), context)
         }
-        Word::Why => why(context),
+        BuiltinCommand::Why => why(context),
     }
 }
 
@@ -144,11 +155,11 @@ To have more answered, start the daemon with a script of rules:
   bridle up --thinker script:FILE
 `docs/scripted.md` explains them, `examples/` has some to begin with.";
 
-fn help(context: &Context, others: Others) -> String {
+fn help(context: &SignalContext, others: ProseAnswerer) -> String {
     let session = context.session.as_str();
     let (first, last) = match others {
-        Others::None => HELP,
-        Others::Script => HELP_WITH_SCRIPT,
+        ProseAnswerer::None => HELP,
+        ProseAnswerer::Script => HELP_WITH_SCRIPT,
     };
     let commands = [
         ["  bridle sessions", "", "", "all sessions\n"],
@@ -215,11 +226,11 @@ const BLANKS: &str = match std::str::from_utf8(&[b' '; 96]) {
     Err(_) => "  ",
 };
 
-fn status(status: &StatusFact, others: Others) -> String {
+fn status(status: &StatusFact, others: ProseAnswerer) -> String {
     let StatusFact { version, sessions, busy, shells, record, .. } = status;
     let thinker = match others {
-        Others::None => "builtin, no model",
-        Others::Script => "a script",
+        ProseAnswerer::None => "builtin, no model",
+        ProseAnswerer::Script => "a script",
     };
     let mut text = format!(
         "bridle {version}, up for {}\n\
@@ -227,7 +238,7 @@ fn status(status: &StatusFact, others: Others) -> String {
          shells    {shells} attached\n\
          record    {record} entries\n\
          thinker   {thinker}",
-        Elapsed(status.uptime)
+        ElapsedTime(status.uptime)
     );
     if let Some(trouble) = &status.trouble {
         // Writing to a string cannot fail, here and below.
@@ -236,7 +247,7 @@ fn status(status: &StatusFact, others: Others) -> String {
     text
 }
 
-fn sessions(list: &SessionList, context: &Context) -> String {
+fn sessions(list: &SessionList, context: &SignalContext) -> String {
     if list.shown.is_empty() {
         return "There are no sessions that you may see.".to_owned();
     }
@@ -265,7 +276,7 @@ fn sessions(list: &SessionList, context: &Context) -> String {
     text
 }
 
-fn why(context: &Context) -> String {
+fn why(context: &SignalContext) -> String {
     let rulings = context.decisions.iter().rev().filter(|ruling| !is_small_talk(ruling));
     let rulings: Vec<_> = rulings.take(MAX_DECISIONS_SHOWN).collect();
     let session = &context.session;
@@ -277,7 +288,7 @@ fn why(context: &Context) -> String {
     }
     let mut text = "Decided last, the latest first:".to_owned();
     for ruling in rulings {
-        let _ = write!(text, "\n  turn {}: {}", ruling.turn.0, Told(ruling));
+        let _ = write!(text, "\n  turn {}: {}", ruling.turn.0, RulingSentence(ruling));
     }
     text.push('\n');
     text.push_str(&more);
@@ -285,21 +296,21 @@ fn why(context: &Context) -> String {
 }
 
 /// An answer of this thinker: allowed each time, and never what somebody asks about.
-fn is_small_talk(ruling: &Ruling) -> bool {
+fn is_small_talk(ruling: &RememberedRuling) -> bool {
     let is_message = ruling.action.as_ref().is_some_and(|action| action.as_str() == "message");
-    ruling.by == By::Reflex && is_message && ruling.verdict == Verdict::Allow
+    ruling.by == ProposalAuthor::Reflex && is_message && ruling.verdict == Verdict::Allow
 }
 
 /// A ruling as a sentence.
-struct Told<'r>(&'r Ruling);
+struct RulingSentence<'r>(&'r RememberedRuling);
 
-impl std::fmt::Display for Told<'_> {
+impl std::fmt::Display for RulingSentence<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Ruling { by, target, action, verdict, reason, .. } = self.0;
+        let RememberedRuling { by, target, action, verdict, reason, .. } = self.0;
         let by = match by {
-            By::Asker => "you asked for",
-            By::Reflex => "I proposed",
-            By::Thinker => "the thinker proposed",
+            ProposalAuthor::Asker => "you asked for",
+            ProposalAuthor::Reflex => "I proposed",
+            ProposalAuthor::Thinker => "the thinker proposed",
         };
         match action {
             Some(action) => write!(f, "{by} `{action}`")?,
@@ -318,9 +329,9 @@ impl std::fmt::Display for Told<'_> {
 }
 
 /// A time as people say it: the two largest units.
-struct Elapsed(Duration);
+struct ElapsedTime(Duration);
 
-impl std::fmt::Display for Elapsed {
+impl std::fmt::Display for ElapsedTime {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let seconds = self.0.as_secs();
         let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);

@@ -8,15 +8,15 @@ use std::time::Duration;
 
 /// A flag that a waiting thread wakes up from. Clones are the same flag.
 #[derive(Debug, Clone, Default)]
-pub struct Cancel(Arc<Inner>);
+pub struct CancelFlag(Arc<CancelState>);
 
 #[derive(Debug, Default)]
-struct Inner {
+struct CancelState {
     canceled: Mutex<bool>,
     changed: Condvar,
 }
 
-impl Cancel {
+impl CancelFlag {
     /// A flag that is not set.
     pub fn new() -> Self {
         Self::default()

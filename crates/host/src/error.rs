@@ -6,7 +6,7 @@ use crate::script::read::MAX_SCRIPT_BYTES;
 
 /// What can be wrong with the choice of a thinker.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum HostError {
     /// The choice itself.
     #[error("thinker `{0}`, expected `builtin` or `script:FILE`")]
     UnknownThinker(Box<str>),

@@ -1,6 +1,6 @@
 //! What the daemon tells the builtin thinker about itself.
 //!
-//! The daemon implements [`Facts`]; [`crate::builtin`] asks, while a session waits: an answer is
+//! The daemon implements [`DaemonFacts`]; [`crate::builtin`] asks, while a session waits: an answer is
 //! looked up, never computed from history. Asked only after the question is recorded, and the
 //! answer is recorded too, so replay needs none of this.
 
@@ -9,9 +9,9 @@ use std::time::Duration;
 use bridle_loop::SessionId;
 
 /// Knows what goes on in the daemon now.
-pub trait Facts: Send + Sync {
+pub trait DaemonFacts: Send + Sync {
     /// Sessions, those with the latest activity first, at most `limit` of them.
-    fn sessions(&self, whose: Whose<'_>, limit: usize) -> SessionList;
+    fn sessions(&self, whose: SessionVisibility<'_>, limit: usize) -> SessionList;
 
     /// The daemon as a whole.
     fn status(&self) -> StatusFact;
@@ -19,7 +19,7 @@ pub trait Facts: Send + Sync {
 
 /// Which sessions may be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose<'p> {
+pub enum SessionVisibility<'p> {
     /// All: the owner asks.
     Everybodys,
     /// Only those made by this principal.

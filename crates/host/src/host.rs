@@ -9,30 +9,30 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bridle_loop::{
-    Actuator, Advice, Context, Deed, Draft, Fault, Name, Order, Outcome, Prompt, Proposal,
-    SignalKind,
+    ActuatorRef, Deed, Draft, KeywordName, Order, Outcome, Proposal, ReflexAdvice, SignalContext,
+    SignalKind, ThinkerFault, ThinkerPrompt,
 };
 use bridle_sexp::Value;
 
-use crate::actuator::{Act, Readership, Registry, Surroundings, Told};
-use crate::builtin::{self, Others, Said, Slash};
-use crate::cancel::Cancel;
-use crate::error::Error;
-use crate::facts::Facts;
-use crate::script::{Script, Stimulus};
-use crate::stranger::{self, Spelling};
-use crate::thinker::{Delta, ThinkerChoice};
+use crate::actuator::{ActContext, Actuator, ActuatorRegistry, CrashOutcome, Readership};
+use crate::builtin::{self, BuiltinInput, CommandSpelling, ProseAnswerer};
+use crate::cancel::CancelFlag;
+use crate::error::HostError;
+use crate::facts::DaemonFacts;
+use crate::script::{ScriptStimulus, ScriptedThinker};
+use crate::stranger_input::{self, StrangerSpelling};
+use crate::thinker::{TextDelta, ThinkerChoice};
 
 /// The thinker and the actuators of one daemon.
 pub struct Host {
-    thinker: Thinker,
-    facts: Arc<dyn Facts>,
-    registry: Registry,
+    thinker: ThinkerKind,
+    facts: Arc<dyn DaemonFacts>,
+    registry: ActuatorRegistry,
 }
 
-enum Thinker {
+enum ThinkerKind {
     Builtin,
-    Script(Script),
+    Script(ScriptedThinker),
 }
 
 impl Host {
@@ -40,12 +40,12 @@ impl Host {
     ///
     /// # Errors
     /// A script that cannot be read, or is none.
-    pub fn new(thinker: &ThinkerChoice, facts: Arc<dyn Facts>) -> Result<Self, Error> {
+    pub fn new(thinker: &ThinkerChoice, facts: Arc<dyn DaemonFacts>) -> Result<Self, HostError> {
         let thinker = match thinker {
-            ThinkerChoice::Builtin => Thinker::Builtin,
-            ThinkerChoice::Script(path) => Thinker::Script(Script::open(path)?),
+            ThinkerChoice::Builtin => ThinkerKind::Builtin,
+            ThinkerChoice::Script(path) => ThinkerKind::Script(ScriptedThinker::open(path)?),
         };
-        Ok(Self { thinker, facts, registry: Registry::new() })
+        Ok(Self { thinker, facts, registry: ActuatorRegistry::new() })
     }
 
     /// With an actuator `tally`, which counts executions in files of `directory`.
@@ -58,36 +58,36 @@ impl Host {
 
     /// With one more actuator, which needs what the daemon owns.
     #[must_use]
-    pub fn with_actuator(mut self, name: &str, act: Box<dyn Act>) -> Self {
-        self.registry.add(Name::new(name), act);
+    pub fn with_actuator(mut self, name: &str, act: Box<dyn Actuator>) -> Self {
+        self.registry.add(KeywordName::new(name), act);
         self
     }
 
     /// What can be said at once. Quick: looks up and prints; after a failed turn the files that it
     /// changed are looked at.
-    pub fn consult(&self, context: &Context) -> Advice {
+    pub fn consult(&self, context: &SignalContext) -> ReflexAdvice {
         if context.signal.kind == SignalKind::Failed {
             return self.after_failure(context);
         }
         match &self.thinker {
-            Thinker::Builtin => builtin::consult(context, &*self.facts),
-            Thinker::Script(_) => match Said::of(&context.signal.payload) {
+            ThinkerKind::Builtin => builtin::consult(context, &*self.facts),
+            ThinkerKind::Script(_) => match BuiltinInput::of(&context.signal.payload) {
                 // A person who has lost their way gets help, whatever the script is about.
-                Said::Word(word, Slash::With) => {
-                    let text = builtin::answer(word, context, &*self.facts, Others::Script);
+                BuiltinInput::Word(word, CommandSpelling::With) => {
+                    let text = builtin::answer(word, context, &*self.facts, ProseAnswerer::Script);
                     builtin::advice(text)
                 }
-                _ => Advice { think: true, ..Advice::default() },
+                _ => ReflexAdvice { think: true, ..ReflexAdvice::default() },
             },
         }
     }
 
     /// What follows a turn that failed: no thinker has a say in it.
-    fn after_failure(&self, context: &Context) -> Advice {
+    fn after_failure(&self, context: &SignalContext) -> ReflexAdvice {
         let turn = context.signal.payload.get("turn").and_then(Value::as_i64);
         match turn.and_then(|turn| u64::try_from(turn).ok()) {
             Some(turn) => self.registry.after_failure(context.session.as_str(), turn),
-            None => Advice::default(),
+            None => ReflexAdvice::default(),
         }
     }
 
@@ -95,10 +95,10 @@ impl Host {
     /// built-in words. No thinker is asked, and nothing is looked up.
     pub fn answer_stranger(&self, payload: &Value) -> Option<Value> {
         let spelling = match &self.thinker {
-            Thinker::Builtin => Spelling::Any,
-            Thinker::Script(_) => Spelling::Slash,
+            ThinkerKind::Builtin => StrangerSpelling::Any,
+            ThinkerKind::Script(_) => StrangerSpelling::Slash,
         };
-        stranger::answer(payload, spelling)
+        stranger_input::answer(payload, spelling)
     }
 
     /// A draft, after as long as it takes. `stream` is given pieces of the answer as they come;
@@ -108,16 +108,16 @@ impl Host {
     /// The thinker failed, or was canceled.
     pub fn think(
         &self,
-        prompt: &Prompt,
-        stream: &mut dyn FnMut(Delta),
-        cancel: &Cancel,
-    ) -> Result<Draft, Fault> {
+        prompt: &ThinkerPrompt,
+        stream: &mut dyn FnMut(TextDelta),
+        cancel: &CancelFlag,
+    ) -> Result<Draft, ThinkerFault> {
         match &self.thinker {
             // It has said at once what it has to say; asked again, it has nothing to add.
-            Thinker::Builtin => Ok(Draft { proposals: Vec::new() }),
-            Thinker::Script(script) => {
+            ThinkerKind::Builtin => Ok(Draft { proposals: Vec::new() }),
+            ThinkerKind::Script(script) => {
                 let result = prompt.results.last().map(|deed| told(deed));
-                let stimulus = Stimulus {
+                let stimulus = ScriptStimulus {
                     session: &prompt.context.session,
                     payload: &prompt.context.signal.payload,
                     rejected: prompt.rejected.last().map(|rejection| &*rejection.reason),
@@ -130,12 +130,17 @@ impl Host {
     }
 
     /// The actuators that live here.
-    pub fn actuators(&self) -> Vec<Actuator> {
+    pub fn actuators(&self) -> Vec<ActuatorRef> {
         self.registry.list()
     }
 
     /// Finds out what has to be known about what is proposed to this target, as far as `readers` may see it.
-    pub fn prepares(&self, target: &Name, payload: &Value, readers: Readership) -> Option<Value> {
+    pub fn prepares(
+        &self,
+        target: &KeywordName,
+        payload: &Value,
+        readers: Readership,
+    ) -> Option<Value> {
         self.registry.find(target)?.prepare(payload, readers)
     }
 
@@ -153,12 +158,14 @@ impl Host {
     }
 
     /// What became of an order that was begun before a crash.
-    pub fn told(&self, order: &Order, record: u64) -> Told {
-        self.registry.find(order.target()).map_or(Told::Unknown, |act| act.told(order, record))
+    pub fn told(&self, order: &Order, record: u64) -> CrashOutcome {
+        self.registry
+            .find(order.target())
+            .map_or(CrashOutcome::Unknown, |act| act.told(order, record))
     }
 
     /// Carries out an order for one of [`Host::actuators`].
-    pub fn act(&self, order: &Order, around: &mut Surroundings<'_>) -> Outcome {
+    pub fn act(&self, order: &Order, around: &mut ActContext<'_>) -> Outcome {
         self.registry.act(order, around)
     }
 }

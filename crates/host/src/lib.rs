@@ -24,7 +24,7 @@ mod thinker;
 
 mod builtin;
 mod script;
-mod stranger;
+mod stranger_input;
 
 mod actuator;
 
@@ -32,9 +32,9 @@ mod cancel;
 mod error;
 pub mod policy_load;
 
-pub use actuator::{Act, Readership, Surroundings, Told};
-pub use cancel::Cancel;
-pub use error::Error;
-pub use facts::{Facts, SessionFact, SessionList, StatusFact, Whose};
+pub use actuator::{ActContext, Actuator, CrashOutcome, Readership};
+pub use cancel::CancelFlag;
+pub use error::HostError;
+pub use facts::{DaemonFacts, SessionFact, SessionList, SessionVisibility, StatusFact};
 pub use host::Host;
-pub use thinker::{Delta, ThinkerChoice};
+pub use thinker::{TextDelta, ThinkerChoice};

@@ -16,15 +16,15 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use bridle_loop::{Draft, Fault, Name, Proposal, SessionId};
+use bridle_loop::{Draft, KeywordName, Proposal, SessionId, ThinkerFault};
 use bridle_sexp::Value;
 
-use crate::builtin::Said;
-use crate::cancel::Cancel;
-use crate::error::Error;
-use crate::thinker::Delta;
-use pattern::{Capture, fits, text_fits};
-use template::{Filler, Unfillable};
+use crate::builtin::BuiltinInput;
+use crate::cancel::CancelFlag;
+use crate::error::HostError;
+use crate::thinker::TextDelta;
+use pattern::{PatternCapture, fits, text_fits};
+use template::{TemplateError, TemplateFiller};
 
 /// Uses of `:once` rules that are remembered, over all sessions; the oldest are forgotten first.
 pub(crate) const MAX_ONCE: usize = 16_384;
@@ -34,14 +34,14 @@ const PROMPTS: [&str; 3] = ["user-prompt", "user-input", "chat-message"];
 
 /// Rules of one file.
 #[derive(Debug)]
-pub(crate) struct Script {
-    rules: Vec<Rule>,
-    used: Mutex<Used>,
+pub(crate) struct ScriptedThinker {
+    rules: Vec<ScriptRule>,
+    used: Mutex<UsedRules>,
 }
 
 /// What a draft is asked for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Stimulus<'p> {
+pub(crate) struct ScriptStimulus<'p> {
     pub(crate) session: &'p SessionId,
     /// Of the signal that began the turn.
     pub(crate) payload: &'p Value,
@@ -52,26 +52,28 @@ pub(crate) struct Stimulus<'p> {
     pub(crate) depth: u32,
 }
 
-impl Script {
+impl ScriptedThinker {
     /// Reads a file.
     ///
     /// # Errors
     /// No such file, no script in it.
-    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
-        let unreadable = |source| Error::Unreadable { path: path.into(), source };
+    pub(crate) fn open(path: &Path) -> Result<Self, HostError> {
+        let unreadable = |source| HostError::Unreadable { path: path.into(), source };
         let file = std::fs::File::open(path).map_err(unreadable)?;
         let mut bytes = Vec::new();
         // One byte more than allowed is enough to know that there are too many.
         let most = u64::try_from(read::MAX_SCRIPT_BYTES).unwrap_or(u64::MAX).saturating_add(1);
         file.take(most).read_to_end(&mut bytes).map_err(unreadable)?;
         if bytes.len() > read::MAX_SCRIPT_BYTES {
-            return Err(Error::TooLong { path: path.into() });
+            return Err(HostError::TooLong { path: path.into() });
         }
-        let text = String::from_utf8(bytes)
-            .map_err(|error| Error::NotText { path: path.into(), source: error.utf8_error() })?;
+        let text = String::from_utf8(bytes).map_err(|error| HostError::NotText {
+            path: path.into(),
+            source: error.utf8_error(),
+        })?;
         Self::parse(&text).map_err(|problem| {
-            let read::Problem { line, column, reason } = problem;
-            Error::Script { path: path.into(), line, column, reason }
+            let read::ScriptProblem { line, column, reason } = problem;
+            HostError::Script { path: path.into(), line, column, reason }
         })
     }
 
@@ -79,7 +81,7 @@ impl Script {
     ///
     /// # Errors
     /// The place and the reason why it is none.
-    pub(crate) fn parse(text: &str) -> Result<Self, read::Problem> {
+    pub(crate) fn parse(text: &str) -> Result<Self, read::ScriptProblem> {
         Ok(Self { rules: read::rules(text)?, used: Mutex::default() })
     }
 
@@ -89,14 +91,14 @@ impl Script {
     /// What the rule says, no rule, a draft that grows too long, or canceled.
     pub(crate) fn think(
         &self,
-        stimulus: Stimulus<'_>,
-        stream: &mut dyn FnMut(Delta),
-        cancel: &Cancel,
-    ) -> Result<Draft, Fault> {
+        stimulus: ScriptStimulus<'_>,
+        stream: &mut dyn FnMut(TextDelta),
+        cancel: &CancelFlag,
+    ) -> Result<Draft, ThinkerFault> {
         let Some((rule, captures)) = self.choose(stimulus, cancel) else {
             return if cancel.is_canceled() { Err(canceled()) } else { no_rule(stimulus) };
         };
-        let filled = rule.fill(Filler::new(captures));
+        let filled = rule.fill(TemplateFiller::new(captures));
         let (pieces, ending) = filled.map_err(|reason| {
             fault(format!("rule at line {} of the script: {reason}", rule.line))
         })?;
@@ -107,7 +109,7 @@ impl Script {
             if index > 0 && cancel.wait(rule.pace) {
                 return Err(canceled());
             }
-            stream(Delta { text: piece.into() });
+            stream(TextDelta { text: piece.into() });
         }
         ending
     }
@@ -115,9 +117,9 @@ impl Script {
     /// The rule to use. Listens between rules: a thousand of them over a long text take 0.3 s.
     fn choose<'p>(
         &self,
-        stimulus: Stimulus<'p>,
-        cancel: &Cancel,
-    ) -> Option<(&Rule, Vec<Capture<'p>>)> {
+        stimulus: ScriptStimulus<'p>,
+        cancel: &CancelFlag,
+    ) -> Option<(&ScriptRule, Vec<PatternCapture<'p>>)> {
         let rules = self.rules.iter().enumerate().take_while(|_| !cancel.is_canceled());
         let mut fitting = rules.filter_map(|(index, rule)| {
             let captures = rule.captures(stimulus)?;
@@ -134,7 +136,7 @@ impl Script {
 
 /// What happens without a rule. A person gets to know why there is no answer; everything else ends
 /// quietly, as there is nothing to propose.
-fn no_rule(stimulus: Stimulus<'_>) -> Result<Draft, Fault> {
+fn no_rule(stimulus: ScriptStimulus<'_>) -> Result<Draft, ThinkerFault> {
     let proposals = match (stimulus.rejected, stimulus.result) {
         (_, Some(_)) => Vec::new(),
         (Some(reason), None) => vec![Proposal {
@@ -143,7 +145,7 @@ fn no_rule(stimulus: Stimulus<'_>) -> Result<Draft, Fault> {
             explanation: Some("no rule of the script is about this refusal".into()),
             then_think: false,
         }],
-        (None, None) if Said::of(stimulus.payload) == Said::Nothing => Vec::new(),
+        (None, None) if BuiltinInput::of(stimulus.payload) == BuiltinInput::Nothing => Vec::new(),
         (None, None) => {
             let reason = "no rule of the script fits, expected one, or a `(default ..)`";
             return Err(fault(reason.to_owned()));
@@ -152,20 +154,20 @@ fn no_rule(stimulus: Stimulus<'_>) -> Result<Draft, Fault> {
     Ok(Draft { proposals })
 }
 
-fn fault(reason: String) -> Fault {
-    Fault { reason: reason.into(), retryable: false }
+fn fault(reason: String) -> ThinkerFault {
+    ThinkerFault { reason: reason.into(), retryable: false }
 }
 
-fn canceled() -> Fault {
+fn canceled() -> ThinkerFault {
     fault("canceled".to_owned())
 }
 
 /// One rule: what it fits, and what it does then.
 #[derive(Debug, Default)]
-pub(crate) struct Rule {
+pub(crate) struct ScriptRule {
     /// Where it starts in the file.
     line: usize,
-    sort: Sort,
+    sort: RuleKind,
     /// A string fits the text of a prompt; anything else the payload.
     when: Option<Value>,
     /// A string fits the reason, `t` every reason, `nil` none at all. Without this and without
@@ -179,12 +181,12 @@ pub(crate) struct Rule {
     /// Between two pieces of the stream.
     pace: Duration,
     stream: Vec<Box<str>>,
-    ending: Ending,
+    ending: DraftEnding,
 }
 
 /// The two sorts of rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Sort {
+pub(crate) enum RuleKind {
     #[default]
     Rule,
     /// For what a person says and no rule fits.
@@ -193,12 +195,12 @@ pub(crate) enum Sort {
 
 /// How a draft ends.
 #[derive(Debug)]
-enum Ending {
-    Propose(Vec<Template>),
+enum DraftEnding {
+    Propose(Vec<ProposalTemplate>),
     Fail { reason: Box<str>, retryable: bool },
 }
 
-impl Default for Ending {
+impl Default for DraftEnding {
     fn default() -> Self {
         Self::Propose(Vec::new())
     }
@@ -206,27 +208,32 @@ impl Default for Ending {
 
 /// A proposal before its captures are put in.
 #[derive(Debug)]
-struct Template {
-    target: Option<Name>,
-    content: Content,
+struct ProposalTemplate {
+    target: Option<KeywordName>,
+    content: TemplateContent,
     explanation: Option<Box<str>>,
     then_think: bool,
 }
 
 #[derive(Debug)]
-enum Content {
+enum TemplateContent {
     Payload(Value),
     /// A message of all that was streamed.
     Streamed,
 }
 
-impl Template {
+impl ProposalTemplate {
     fn message(text: Box<str>) -> Self {
-        Self { content: Content::Payload(message(text)), ..Self::of_stream() }
+        Self { content: TemplateContent::Payload(message(text)), ..Self::of_stream() }
     }
 
     fn of_stream() -> Self {
-        Self { target: None, content: Content::Streamed, explanation: None, then_think: false }
+        Self {
+            target: None,
+            content: TemplateContent::Streamed,
+            explanation: None,
+            then_think: false,
+        }
     }
 }
 
@@ -235,22 +242,25 @@ fn message(text: impl Into<Box<str>>) -> Value {
 }
 
 /// Pieces to stream, then how it ends.
-type Filled = (Vec<String>, Result<Draft, Fault>);
+type Filled = (Vec<String>, Result<Draft, ThinkerFault>);
 
-impl Rule {
+impl ScriptRule {
     /// The patterns, in the order in which their captures count.
     fn patterns(&self) -> impl Iterator<Item = &Value> {
         [&self.when, &self.rejected, &self.result].into_iter().flatten()
     }
 
     /// What the wildcards stand for, if the rule fits.
-    fn captures<'p>(&self, stimulus: Stimulus<'p>) -> Option<Vec<Capture<'p>>> {
+    fn captures<'p>(&self, stimulus: ScriptStimulus<'p>) -> Option<Vec<PatternCapture<'p>>> {
         if self.depth.as_ref().is_some_and(|depth| !depth.contains(&stimulus.depth)) {
             return None;
         }
         let mut captures = Vec::new();
         let when = match &self.when {
-            None => self.sort == Sort::Rule || Said::of(stimulus.payload) != Said::Nothing,
+            None => {
+                self.sort == RuleKind::Rule
+                    || BuiltinInput::of(stimulus.payload) != BuiltinInput::Nothing
+            }
             Some(Value::Str(glob)) => match prompt_text(stimulus.payload) {
                 Some(text) => text_fits(glob, text, &mut captures),
                 None => false,
@@ -275,14 +285,14 @@ impl Rule {
         (rejected && result).then_some(captures)
     }
 
-    fn fill(&self, mut filler: Filler<'_>) -> Result<Filled, Unfillable> {
+    fn fill(&self, mut filler: TemplateFiller<'_>) -> Result<Filled, TemplateError> {
         let pieces: Vec<String> =
             self.stream.iter().map(|piece| filler.text(piece)).collect::<Result<_, _>>()?;
         let ending = match &self.ending {
-            Ending::Fail { reason, retryable } => {
-                Err(Fault { reason: filler.text(reason)?.into(), retryable: *retryable })
+            DraftEnding::Fail { reason, retryable } => {
+                Err(ThinkerFault { reason: filler.text(reason)?.into(), retryable: *retryable })
             }
-            Ending::Propose(templates) => {
+            DraftEnding::Propose(templates) => {
                 let propose = |template| self.proposal(template, &pieces, &mut filler);
                 let proposals = templates.iter().map(propose).collect::<Result<_, _>>()?;
                 Ok(Draft { proposals })
@@ -293,13 +303,13 @@ impl Rule {
 
     fn proposal(
         &self,
-        template: &Template,
+        template: &ProposalTemplate,
         pieces: &[String],
-        filler: &mut Filler<'_>,
-    ) -> Result<Proposal, Unfillable> {
+        filler: &mut TemplateFiller<'_>,
+    ) -> Result<Proposal, TemplateError> {
         let payload = match &template.content {
-            Content::Payload(payload) => filler.value(payload)?,
-            Content::Streamed => message(pieces.concat()),
+            TemplateContent::Payload(payload) => filler.value(payload)?,
+            TemplateContent::Streamed => message(pieces.concat()),
         };
         let explanation = match &template.explanation {
             Some(explanation) => filler.text(explanation)?,
@@ -321,12 +331,12 @@ fn prompt_text(payload: &Value) -> Option<&str> {
 
 /// Which `:once` rules were used, by session.
 #[derive(Debug, Default)]
-struct Used {
+struct UsedRules {
     uses: HashSet<(SessionId, usize)>,
     order: VecDeque<(SessionId, usize)>,
 }
 
-impl Used {
+impl UsedRules {
     /// Whether it is the first use.
     fn insert(&mut self, session: &SessionId, rule: usize) -> bool {
         let entry = (session.clone(), rule);

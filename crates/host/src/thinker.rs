@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::error::Error;
+use crate::error::HostError;
 
 /// Which thinker answers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -18,16 +18,16 @@ pub enum ThinkerChoice {
 }
 
 impl FromStr for ThinkerChoice {
-    type Err = Error;
+    type Err = HostError;
 
     /// Takes `builtin` or `script:FILE`.
-    fn from_str(text: &str) -> Result<Self, Error> {
+    fn from_str(text: &str) -> Result<Self, HostError> {
         match text.split_once(':') {
             None if text.eq_ignore_ascii_case("builtin") => Ok(Self::Builtin),
             Some((kind, file)) if kind.eq_ignore_ascii_case("script") && !file.is_empty() => {
                 Ok(Self::Script(file.into()))
             }
-            _ => Err(Error::UnknownThinker(text.into())),
+            _ => Err(HostError::UnknownThinker(text.into())),
         }
     }
 }
@@ -44,7 +44,7 @@ impl std::fmt::Display for ThinkerChoice {
 /// A piece of an answer that is still being thought of. Shown to shells at once, never recorded:
 /// the draft at the end has all of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Delta {
+pub struct TextDelta {
     /// What comes next.
     pub text: Box<str>,
 }

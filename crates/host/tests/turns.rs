@@ -9,19 +9,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bridle_host::{
-    Cancel, Facts, Host, SessionList, StatusFact, Surroundings, ThinkerChoice, Whose,
+    ActContext, CancelFlag, DaemonFacts, Host, SessionList, SessionVisibility, StatusFact,
+    ThinkerChoice,
 };
 use bridle_loop::{
-    Actuator, Answer, Answered, Asker, Began, Effect, EffectId, Event, Limits, Name, Outcome,
-    Place, SessionId, Signal, SignalKind, State, Time, TurnId, step,
+    ActuatorLocation, ActuatorRef, ApprovalAnswer, ApprovalChoice, Effect, EffectId, Event,
+    KeywordName, Outcome, SessionId, SessionLimits, SessionStart, SessionState, Signal, SignalKind,
+    SignalSender, TurnId, UnixMillis, step,
 };
 use bridle_sexp::{Value, read_one};
 
 /// A daemon about which there is nothing to tell.
 struct Quiet;
 
-impl Facts for Quiet {
-    fn sessions(&self, _: Whose<'_>, _: usize) -> SessionList {
+impl DaemonFacts for Quiet {
+    fn sessions(&self, _: SessionVisibility<'_>, _: usize) -> SessionList {
         SessionList::default()
     }
 
@@ -41,11 +43,11 @@ impl Facts for Quiet {
 /// One session with a host.
 struct Session {
     host: Host,
-    state: State,
+    state: SessionState,
     /// Who says everything.
-    from: Asker,
+    from: SignalSender,
     /// What the owner says to questions of the guard, if anything.
-    answer: Option<Answer>,
+    answer: Option<ApprovalChoice>,
     /// What happened, a line each.
     told: Vec<String>,
 }
@@ -53,24 +55,32 @@ struct Session {
 impl Session {
     fn new(host: Host) -> Self {
         let name = SessionId::parse("s").unwrap();
-        let from = Asker { owner: true, ..Asker::new("uid:1") };
+        let from = SignalSender { owner: true, ..SignalSender::new("uid:1") };
         let mut session =
-            Self { host, state: State::new(name), from, answer: None, told: Vec::new() };
-        let emacs = Actuator { name: Name::new("emacs"), place: Place::Shell, actions: vec![] };
+            Self { host, state: SessionState::new(name), from, answer: None, told: Vec::new() };
+        let emacs = ActuatorRef {
+            name: KeywordName::new("emacs"),
+            place: ActuatorLocation::Shell,
+            actions: vec![],
+        };
         let actuators = session.host.actuators().into_iter().chain([emacs]).collect();
         let owner = Box::from("uid:1");
-        session.feed(Event::Began(Began { owner, limits: Limits::default(), fork: None }));
+        session.feed(Event::Began(SessionStart {
+            owner,
+            limits: SessionLimits::default(),
+            fork: None,
+        }));
         session.feed(Event::Registered(actuators));
         session
     }
 
     /// The same session, spoken to by a program for which nothing dangerous is ever done.
     fn of_a_local_program(self) -> Self {
-        Self { from: Asker::new("local-tcp:1"), ..self }
+        Self { from: SignalSender::new("local-tcp:1"), ..self }
     }
 
     /// The same session, whose owner says this to every question.
-    fn answering(self, answer: Answer) -> Self {
+    fn answering(self, answer: ApprovalChoice) -> Self {
         Self { answer: Some(answer), ..self }
     }
 
@@ -84,10 +94,15 @@ impl Session {
     /// What happens after this request.
     fn request(&mut self, target: &str, payload: &str) -> Vec<String> {
         let payload = read_one(payload).unwrap().root().to_value();
-        self.signal(SignalKind::Request, Some(Name::new(target)), payload)
+        self.signal(SignalKind::Request, Some(KeywordName::new(target)), payload)
     }
 
-    fn signal(&mut self, kind: SignalKind, target: Option<Name>, payload: Value) -> Vec<String> {
+    fn signal(
+        &mut self,
+        kind: SignalKind,
+        target: Option<KeywordName>,
+        payload: Value,
+    ) -> Vec<String> {
         let signal = Signal {
             kind,
             from: self.from.clone(),
@@ -104,7 +119,7 @@ impl Session {
     fn feed(&mut self, event: Event) {
         let mut events = VecDeque::from([event]);
         while let Some(event) = events.pop_front() {
-            for effect in step(&mut self.state, Time(0), event) {
+            for effect in step(&mut self.state, UnixMillis(0), event) {
                 events.extend(self.carry_out(effect));
             }
         }
@@ -117,11 +132,12 @@ impl Session {
                 Some(Event::Consulted { effect: id, advice: self.host.consult(&context) })
             }
             Effect::Think { id, prompt } => {
-                let mut stream = |delta: bridle_host::Delta| told.push(format!("~{}", delta.text));
-                let draft = self.host.think(&prompt, &mut stream, &Cancel::new());
+                let mut stream =
+                    |delta: bridle_host::TextDelta| told.push(format!("~{}", delta.text));
+                let draft = self.host.think(&prompt, &mut stream, &CancelFlag::new());
                 Some(Event::Drafted { effect: id, draft })
             }
-            Effect::Act { id, order, .. } if order.place() == Place::Shell => {
+            Effect::Act { id, order, .. } if order.place() == ActuatorLocation::Shell => {
                 told.push(format!("asked {}: {}", order.target(), order.payload()));
                 Some(Event::Acted { effect: id, outcome: Outcome::Done(Value::Nil) })
             }
@@ -131,10 +147,16 @@ impl Session {
             }
             Effect::Ask { id, question, .. } => {
                 told.push(format!("? {}", question.text));
-                let from = Asker { owner: true, ..Asker::new("uid:1") };
+                let from = SignalSender { owner: true, ..SignalSender::new("uid:1") };
                 let (approval, hash) = (id, Some(question.intent.hash()));
-                let answered =
-                    |answer| Answered { approval, hash, answer, from, id: None, always: None };
+                let answered = |answer| ApprovalAnswer {
+                    approval,
+                    hash,
+                    answer,
+                    from,
+                    id: None,
+                    always: None,
+                };
                 self.answer.map(answered).map(Event::Answered)
             }
             Effect::Say(utterance) => {
@@ -157,7 +179,7 @@ fn act(
 ) -> Outcome {
     let session = SessionId::parse("s").unwrap();
     let mut note = |text: &str| told.push(format!("note {text}"));
-    let mut around = Surroundings {
+    let mut around = ActContext {
         session: &session,
         effect,
         turn: TurnId(1),
@@ -269,7 +291,7 @@ fn a_script_that_never_ends_is_stopped() {
     let mut session = scripted(&format!("(rule :result t {log}) (default {log})"));
     let told = session.prompt("go");
     let notes = told.iter().filter(|line| line.starts_with("note")).count();
-    assert_eq!(notes, usize::try_from(Limits::default().depth).unwrap() + 1);
+    assert_eq!(notes, usize::try_from(SessionLimits::default().depth).unwrap() + 1);
     assert!(told.last().unwrap().starts_with(":error stopped after 10 rounds"), "{told:?}");
 }
 
@@ -313,11 +335,11 @@ fn the_deployment_of_the_examples() {
         rest.to_vec()
     };
     assert_eq!(ask(deploy()).len(), 1, "it waits");
-    let told = ask(deploy().answering(Answer::Allow));
+    let told = ask(deploy().answering(ApprovalChoice::Allow));
     assert!(told[0].starts_with("? the thinker wants `eval` of `emacs`"), "{told:?}");
     assert!(told[2].starts_with("asked emacs: (:action :eval "), "{told:?}");
     assert_eq!(told[3..], [":success You said yes: the site is on its way to production."]);
-    let told = ask(deploy().answering(Answer::Deny));
+    let told = ask(deploy().answering(ApprovalChoice::Deny));
     let note = "note deployment of the site to production is left to you: denied by `uid:1`";
     assert_eq!(told[2..4], [note, "log: Done(nil)"], "{told:?}");
     assert!(told[4].starts_with(":success I did not deploy the site to production."), "{told:?}");
@@ -331,7 +353,7 @@ fn the_deployment_of_the_examples() {
 #[test]
 fn the_cleaning_up_of_the_examples() {
     let clean = |session: Session| { session }.prompt("clean up main");
-    let told = clean(example("deploy.script").answering(Answer::Deny));
+    let told = clean(example("deploy.script").answering(ApprovalChoice::Deny));
     assert!(told[0].starts_with("? the thinker wants `forget` of `system`"), "{told:?}");
     assert_eq!(told[2..], [":success I may not destroy main: denied by `uid:1`."]);
     let told = clean(example("deploy.script").of_a_local_program());

@@ -11,23 +11,27 @@ use std::sync::Arc;
 use bridle_sexp::Value;
 
 pub(crate) use self::answer::{addressee, cut, error, noted, superseded};
-use crate::action::{Action, Schedule, When};
-use crate::aftermath;
-use crate::approve::{self, Asked};
-use crate::decide::{self, Judged, Order, Way};
+use crate::action::{Action, ScheduleRequest, ScheduleTime};
+use crate::approve::{self, ApprovalSubmission};
+use crate::decide::{self, JudgedProposal, Order, ProposalRoute};
 use crate::effect::{
-    By, Code, Deed, Effect, Effects, Exchange, Question, Reason, Rejection, Utterance,
+    ApprovalRequest, Deed, Effect, Effects, PastExchange, ProposalAuthor, ProposalRejection,
+    RefusalCode, TurnEnd, Utterance,
 };
-use crate::event::{Asker, Fault, Outcome, Place, Proposal, SignalKind};
-use crate::field::{Fields, Plist};
+use crate::event::{ActuatorLocation, Outcome, Proposal, SignalKind, SignalSender, ThinkerFault};
+use crate::failed_turn;
 use crate::ids::{EffectId, TurnId};
-use crate::limits::Limits;
-use crate::park;
+use crate::limits::SessionLimits;
+use crate::parked_turn;
 use crate::perceive;
+use crate::plist_codec::{FieldSink, PlistBuilder};
 use crate::policy;
-use crate::state::{Next, Pending, Planned, Stage, State, Told, Turn};
+use crate::state::{
+    OutcomeListener, PendingAct, PlannedSchedule, RunningTurn, SessionState, TurnContinuation,
+    TurnStage,
+};
 use crate::think;
-use crate::weight::weight;
+use crate::value_size::weight;
 
 /// Schedules of one owner in all its sessions; one more fails. Counted where the daemon says how many
 /// there are elsewhere.
@@ -38,21 +42,21 @@ const MAX_SCHEDULE_BYTES: usize = 64 << 10;
 
 /// Judges proposals in their order and carries out what is allowed.
 pub(crate) fn carry(
-    state: &mut State,
-    mut turn: Turn,
-    by: By,
+    state: &mut SessionState,
+    mut turn: RunningTurn,
+    by: ProposalAuthor,
     proposals: Vec<Proposal>,
     out: &mut Effects,
 ) {
-    turn.stage = Stage::Acting;
+    turn.stage = TurnStage::Acting;
     let before = turn.rejected.len();
     let excess = proposals.len().saturating_sub(state.limits.proposals);
     for (place, proposal) in proposals.into_iter().take(state.limits.proposals).enumerate() {
         let then_think = proposal.then_think;
-        let Judged { mut decision, way } = decide::judge(state, &turn, by, proposal);
+        let JudgedProposal { mut decision, way } = decide::judge(state, &turn, by, proposal);
         // Twice is enough for a long text: it stands where it was proposed, and in what is said.
-        let is_as_proposed = by != By::Asker && decision.dropped.is_empty();
-        if is_as_proposed && matches!(&way, Ok(Way::Do(order)) if said(order).is_some()) {
+        let is_as_proposed = by != ProposalAuthor::Asker && decision.dropped.is_empty();
+        if is_as_proposed && matches!(&way, Ok(ProposalRoute::Do(order)) if said(order).is_some()) {
             decision.proposal = Some(place);
         }
         state.decisions.push(decision.ruling.clone(), state.limits.decisions);
@@ -61,11 +65,16 @@ pub(crate) fn carry(
             turn.allowed = turn.allowed.saturating_add(1);
         }
         match way {
-            Ok(Way::Do(order)) => {
-                perform(state, &mut turn, Job { by, order, then_think, tell: Vec::new() }, out);
+            Ok(ProposalRoute::Do(order)) => {
+                perform(
+                    state,
+                    &mut turn,
+                    DispatchedOrder { by, order, then_think, tell: Vec::new() },
+                    out,
+                );
             }
-            Ok(Way::Ask(intent)) => {
-                approve::ask(state, &mut turn, Asked { by, intent, then_think }, out);
+            Ok(ProposalRoute::Ask(intent)) => {
+                approve::ask(state, &mut turn, ApprovalSubmission { by, intent, then_think }, out);
             }
             Err(rejection) => turn.rejected.push(Arc::new(rejection)),
         }
@@ -75,21 +84,30 @@ pub(crate) fn carry(
             "{excess} proposals beyond the first {} were not looked at",
             state.limits.proposals
         );
-        let rejection =
-            Rejection { target: None, action: None, code: Code::Refused, reason: reason.into() };
+        let rejection = ProposalRejection {
+            target: None,
+            action: None,
+            code: RefusalCode::Refused,
+            reason: reason.into(),
+        };
         turn.rejected.push(Arc::new(rejection));
     }
     if turn.rejected.len() > before {
         turn.tries = turn.tries.saturating_add(1);
         // A reflex proposes the same again: without a thinker there is nobody to learn from a veto.
-        let can_learn = by == By::Thinker || turn.next != Next::Answer;
-        turn.next = if can_learn { Next::ThinkAgain } else { Next::Refuse };
+        let can_learn = by == ProposalAuthor::Thinker || turn.next != TurnContinuation::Answer;
+        turn.next = if can_learn { TurnContinuation::ThinkAgain } else { TurnContinuation::Refuse };
     }
     settle(state, turn, out);
 }
 
 /// Takes the outcome of an act.
-pub(crate) fn acted(state: &mut State, effect: EffectId, outcome: Outcome, out: &mut Effects) {
+pub(crate) fn acted(
+    state: &mut SessionState,
+    effect: EffectId,
+    outcome: Outcome,
+    out: &mut Effects,
+) {
     let Some(pending) = state.acts.remove(&effect) else { return };
     // Its own place in the stream, also when its turn is over and nobody waits for it.
     state.take_seq();
@@ -98,16 +116,17 @@ pub(crate) fn acted(state: &mut State, effect: EffectId, outcome: Outcome, out: 
 }
 
 /// Goes on with the turn that runs, if it waits for acts or answers and has them.
-pub(crate) fn resume(state: &mut State, out: &mut Effects) {
-    let waits = |turn: &mut Turn| matches!(turn.stage, Stage::Acting | Stage::Asking);
+pub(crate) fn resume(state: &mut SessionState, out: &mut Effects) {
+    let waits =
+        |turn: &mut RunningTurn| matches!(turn.stage, TurnStage::Acting | TurnStage::Asking);
     if let Some(turn) = state.turn.take_if(waits) {
         settle(state, turn, out);
     }
 }
 
 /// Ends what is overdue: acts first, then the turn.
-pub(crate) fn deadlines(state: &mut State, out: &mut Effects) {
-    let is_due = |pending: &Pending| pending.deadline <= state.now;
+pub(crate) fn deadlines(state: &mut SessionState, out: &mut Effects) {
+    let is_due = |pending: &PendingAct| pending.deadline <= state.now;
     let due: Vec<EffectId> =
         state.acts.iter().filter(|(_, pending)| is_due(pending)).map(|(id, _)| *id).collect();
     for id in due {
@@ -120,7 +139,7 @@ pub(crate) fn deadlines(state: &mut State, out: &mut Effects) {
     let now = state.now;
     let due = state.turn.as_ref().and_then(|turn| state.turn_deadline(turn));
     match state.turn.take_if(|_| due.is_some_and(|due| due <= now)) {
-        Some(turn) => give_up(state, &turn, Code::Expired, "the turn took too long", out),
+        Some(turn) => give_up(state, &turn, RefusalCode::Expired, "the turn took too long", out),
         None => resume(state, out),
     }
 }
@@ -129,59 +148,70 @@ pub(crate) fn deadlines(state: &mut State, out: &mut Effects) {
 /// host was told to begin, and may still be at it.
 fn overdue(order: &Order) -> Outcome {
     match order.place() {
-        Place::Shell => Outcome::Expired,
-        Place::Host => Outcome::UnknownOutcome,
+        ActuatorLocation::Shell => Outcome::Expired,
+        ActuatorLocation::Host => Outcome::UnknownOutcome,
     }
 }
 
 /// Gives a turn up because the daemon says so.
-pub(crate) fn cancelled(state: &mut State, turn: TurnId, reason: &str, out: &mut Effects) {
+pub(crate) fn cancelled(state: &mut SessionState, turn: TurnId, reason: &str, out: &mut Effects) {
     if let Some(turn) = state.turn.take_if(|current| current.id == turn) {
-        give_up(state, &turn, Code::Cancelled, reason, out);
+        give_up(state, &turn, RefusalCode::Cancelled, reason, out);
     }
 }
 
 /// Ends a turn because a later request takes its place.
-pub(crate) fn supersede(state: &mut State, turn: &Turn, out: &mut Effects) {
+pub(crate) fn supersede(state: &mut SessionState, turn: &RunningTurn, out: &mut Effects) {
     let acts: Vec<EffectId> =
         state.acts.iter().filter(|(_, act)| act.turn == turn.id).map(|(id, _)| *id).collect();
     for id in acts {
         end(state, id, Outcome::Superseded, out);
     }
-    finish(state, turn, Reason::Superseded, Some(superseded()), out);
+    finish(state, turn, TurnEnd::Superseded, Some(superseded()), out);
 }
 
 /// Ends a turn early, with an error. Acts that were sent out go on; their outcome is recorded when
 /// it comes.
-pub(crate) fn give_up(state: &mut State, turn: &Turn, code: Code, why: &str, out: &mut Effects) {
+pub(crate) fn give_up(
+    state: &mut SessionState,
+    turn: &RunningTurn,
+    code: RefusalCode,
+    why: &str,
+    out: &mut Effects,
+) {
     let payload = answer::with_parts(error(code, why), turn).done();
     finish(state, turn, answer::reason(code), Some(payload), out);
 }
 
 /// Ends a turn whose thinker failed.
-pub(crate) fn fail(state: &mut State, turn: &Turn, fault: &Fault, out: &mut Effects) {
-    let plist = answer::failure(Code::EngineFailed, &fault.reason, fault.retryable);
+pub(crate) fn fail(
+    state: &mut SessionState,
+    turn: &RunningTurn,
+    fault: &ThinkerFault,
+    out: &mut Effects,
+) {
+    let plist = answer::failure(RefusalCode::EngineFailed, &fault.reason, fault.retryable);
     let payload = answer::with_parts(plist, turn).done();
-    finish(state, turn, Reason::Failed, Some(payload), out);
+    finish(state, turn, TurnEnd::Failed, Some(payload), out);
 }
 
 /// Ends a turn of which something was not allowed.
-pub(crate) fn refuse(state: &mut State, turn: &Turn, out: &mut Effects) {
+pub(crate) fn refuse(state: &mut SessionState, turn: &RunningTurn, out: &mut Effects) {
     let (code, message) = match turn.rejected.last() {
         Some(last) if turn.signal.kind == SignalKind::Request || turn.tries <= 1 => {
             (last.code, last.reason.to_string())
         }
         Some(last) => {
-            (Code::Refused, format!("refused after {} tries: {}", turn.tries, last.reason))
+            (RefusalCode::Refused, format!("refused after {} tries: {}", turn.tries, last.reason))
         }
-        None => (Code::Refused, "refused".into()),
+        None => (RefusalCode::Refused, "refused".into()),
     };
     let payload = answer::with_parts(error(code, &message), turn).done();
-    finish(state, turn, Reason::Refused, Some(payload), out);
+    finish(state, turn, TurnEnd::Refused, Some(payload), out);
 }
 
 /// Ends a turn that went its way.
-pub(crate) fn answer(state: &mut State, turn: &Turn, out: &mut Effects) {
+pub(crate) fn answer(state: &mut SessionState, turn: &RunningTurn, out: &mut Effects) {
     let open = turn.pending.iter().filter(|id| state.questions.contains_key(id));
     let waiting: Vec<EffectId> = open.copied().collect();
     let (reason, payload) = if !waiting.is_empty() {
@@ -192,15 +222,15 @@ pub(crate) fn answer(state: &mut State, turn: &Turn, out: &mut Effects) {
         answer::to_event(turn)
     };
     finish(state, turn, reason, payload, out);
-    park::park(state, turn);
+    parked_turn::park(state, turn);
 }
 
 /// Waits for the acts and questions of the turn, or goes on if there are none left.
-pub(crate) fn settle(state: &mut State, mut turn: Turn, out: &mut Effects) {
+pub(crate) fn settle(state: &mut SessionState, mut turn: RunningTurn, out: &mut Effects) {
     let acts = state.acts.values().any(|pending| pending.turn == turn.id);
     let asks = state.questions.values().any(|open| open.turns.contains(&turn.id));
-    let stage = if asks { Stage::Asking } else { Stage::Acting };
-    if turn.stage == Stage::Asking && stage == Stage::Acting {
+    let stage = if asks { TurnStage::Asking } else { TurnStage::Acting };
+    if turn.stage == TurnStage::Asking && stage == TurnStage::Acting {
         turn.resumed = state.now;
     }
     turn.stage = stage;
@@ -212,16 +242,21 @@ pub(crate) fn settle(state: &mut State, mut turn: Turn, out: &mut Effects) {
 }
 
 /// An order on its way.
-pub(crate) struct Job {
-    pub(crate) by: By,
+pub(crate) struct DispatchedOrder {
+    pub(crate) by: ProposalAuthor,
     pub(crate) order: Order,
     pub(crate) then_think: bool,
     /// Who is told of the outcome beside the turn.
-    pub(crate) tell: Vec<Told>,
+    pub(crate) tell: Vec<OutcomeListener>,
 }
 
 /// Carries out what was allowed: here, if it concerns only this session, else by an actuator.
-pub(crate) fn perform(state: &mut State, turn: &mut Turn, job: Job, out: &mut Effects) {
+pub(crate) fn perform(
+    state: &mut SessionState,
+    turn: &mut RunningTurn,
+    job: DispatchedOrder,
+    out: &mut Effects,
+) {
     count(state, &turn.signal.from.principal, &job.order);
     if let Some(text) = said(&job.order) {
         turn.said.push(text.into());
@@ -243,7 +278,12 @@ pub(crate) fn perform(state: &mut State, turn: &mut Turn, job: Job, out: &mut Ef
 }
 
 /// The same for what was approved when no turn waits for it any more.
-pub(crate) fn perform_alone(state: &mut State, question: &Question, job: Job, out: &mut Effects) {
+pub(crate) fn perform_alone(
+    state: &mut SessionState,
+    question: &ApprovalRequest,
+    job: DispatchedOrder,
+    out: &mut Effects,
+) {
     count(state, &question.asker.principal, &job.order);
     let Some(outcome) = perform_here(state, &job.order) else {
         return send(state, question.turn, &question.asker, job, out);
@@ -254,8 +294,8 @@ pub(crate) fn perform_alone(state: &mut State, question: &Question, job: Job, ou
 
 /// Says the outcome of something that was approved to all who do not wait for it.
 pub(crate) fn tell_all(
-    state: &mut State,
-    told: &[Told],
+    state: &mut SessionState,
+    told: &[OutcomeListener],
     deed: &Deed,
     then_think: bool,
     out: &mut Effects,
@@ -265,11 +305,11 @@ pub(crate) fn tell_all(
     }
     // All of them want the outcome of the same question.
     if let Some(told) = told.first() {
-        park::note(state, told.approval, deed, then_think);
+        parked_turn::note(state, told.approval, deed, then_think);
     }
 }
 
-fn tell(state: &mut State, told: &Told, deed: &Deed, out: &mut Effects) {
+fn tell(state: &mut SessionState, told: &OutcomeListener, deed: &Deed, out: &mut Effects) {
     let name = state.name_of(told.approval);
     let payload = answer::of_deed(deed).1.put("approval", name).done();
     let seq = state.take_seq();
@@ -285,14 +325,14 @@ fn said(order: &Order) -> Option<&str> {
 }
 
 /// What is said to the asker is no act that a budget counts.
-fn count(state: &mut State, asker: &str, order: &Order) {
+fn count(state: &mut SessionState, asker: &str, order: &Order) {
     if said(order).is_none() {
         state.budget.add(state.now, asker, policy::kind(order.action()));
     }
 }
 
 /// Carries out what concerns only this session.
-fn perform_here(state: &mut State, order: &Order) -> Option<Outcome> {
+fn perform_here(state: &mut SessionState, order: &Order) -> Option<Outcome> {
     Some(match order.action() {
         Action::Message { text } if said(order).is_some() => told(text),
         Action::Schedule(schedule) => plan(state, schedule),
@@ -314,18 +354,24 @@ fn deed(order: &Order, outcome: Outcome) -> Deed {
 }
 
 /// Sends an order out and awaits its outcome.
-fn send(state: &mut State, turn: TurnId, asker: &Asker, job: Job, out: &mut Effects) {
-    let Job { by, order, then_think, tell } = job;
+fn send(
+    state: &mut SessionState,
+    turn: TurnId,
+    asker: &SignalSender,
+    job: DispatchedOrder,
+    out: &mut Effects,
+) {
+    let DispatchedOrder { by, order, then_think, tell } = job;
     let id = state.take_effect();
     let seq = state.take_seq();
     let deadline = state.now.after(state.limits.request_deadline_ms);
     let (asker, kept) = (asker.clone(), order.clone());
-    let pending = Pending { turn, seq, by, asker, order: kept, deadline, then_think, tell };
+    let pending = PendingAct { turn, seq, by, asker, order: kept, deadline, then_think, tell };
     state.acts.insert(id, pending);
     out.push(Effect::Act { id, seq, turn, order, deadline });
 }
 
-fn plan(state: &mut State, schedule: &Schedule) -> Outcome {
+fn plan(state: &mut SessionState, schedule: &ScheduleRequest) -> Outcome {
     let is_new = !state.schedules.contains_key(&schedule.name);
     if is_new && state.schedules.len() >= state.limits.schedules {
         let reason = format!("{} schedules already, which is the limit", state.schedules.len());
@@ -348,14 +394,16 @@ fn plan(state: &mut State, schedule: &Schedule) -> Outcome {
         return Outcome::Failed("the schedule would end before it fires".into());
     }
     let every = match schedule.when {
-        When::In(_) => None,
-        When::Every(ms) => Some(ms),
+        ScheduleTime::In(_) => None,
+        ScheduleTime::Every(ms) => Some(ms),
     };
     let (due, until) = (schedule.first_due(state.now), schedule.until);
     let payload = Arc::new(schedule.payload.clone());
     let left = schedule.times.filter(|_| every.is_some());
-    state.schedules.insert(schedule.name.clone(), Planned { due, every, payload, left, until });
-    let result = Plist::new()
+    state
+        .schedules
+        .insert(schedule.name.clone(), PlannedSchedule { due, every, payload, left, until });
+    let result = PlistBuilder::new()
         .put("name", &*schedule.name)
         .put("due", due.0)
         .put_some("every", every)
@@ -365,14 +413,14 @@ fn plan(state: &mut State, schedule: &Schedule) -> Outcome {
 }
 
 /// Ends an act without word from whoever was asked.
-fn end(state: &mut State, id: EffectId, outcome: Outcome, out: &mut Effects) {
+fn end(state: &mut SessionState, id: EffectId, outcome: Outcome, out: &mut Effects) {
     let Some(pending) = state.acts.remove(&id) else { return };
     out.push(Effect::Settled { id, seq: state.take_seq(), outcome: outcome.clone() });
     ended(state, &pending, outcome, out);
 }
 
 /// Tells all who want to know how an act ended; its turn, if it still runs, goes on elsewhere.
-fn ended(state: &mut State, pending: &Pending, outcome: Outcome, out: &mut Effects) {
+fn ended(state: &mut SessionState, pending: &PendingAct, outcome: Outcome, out: &mut Effects) {
     if outcome == Outcome::UnknownOutcome {
         approve::ask_again(state, pending, out);
     }
@@ -385,12 +433,12 @@ fn ended(state: &mut State, pending: &Pending, outcome: Outcome, out: &mut Effec
 }
 
 /// Notes how an act of the turn ended.
-pub(crate) fn note(turn: &mut Turn, deed: Deed, then_think: bool, limits: &Limits) {
+pub(crate) fn note(turn: &mut RunningTurn, deed: Deed, then_think: bool, limits: &SessionLimits) {
     let outcome = match deed.outcome {
         // A request's result goes to its asker whole and is gone; a thinker's stays in the state.
         Outcome::Done(result) if turn.signal.kind != SignalKind::Request => {
             let bytes = weight(&result);
-            let too_large = || Plist::new().put_number("too-large", bytes).done();
+            let too_large = || PlistBuilder::new().put_number("too-large", bytes).done();
             Outcome::Done(if bytes > limits.payload { too_large() } else { result })
         }
         Outcome::Denied(reason) => Outcome::Denied(cut(&reason, limits.history_text).into()),
@@ -406,15 +454,15 @@ pub(crate) fn note(turn: &mut Turn, deed: Deed, then_think: bool, limits: &Limit
 /// Ends a turn: its one answer, if somebody waits for it or there is something to say, and why it
 /// ended.
 fn finish(
-    state: &mut State,
-    turn: &Turn,
-    reason: Reason,
+    state: &mut SessionState,
+    turn: &RunningTurn,
+    reason: TurnEnd,
     payload: Option<Value>,
     out: &mut Effects,
 ) {
     approve::withdraw(state, turn, out);
-    aftermath::follow(state, turn, reason);
-    let payload = payload.map(|payload| aftermath::told(state, turn, reason, payload));
+    failed_turn::follow(state, turn, reason);
+    let payload = payload.map(|payload| failed_turn::told(state, turn, reason, payload));
     let is_wanted = |payload: &Value| match turn.seq {
         Some(_) => true,
         None => payload.get("text").is_some() || !perceive::is_beat(turn),
@@ -430,12 +478,14 @@ fn finish(
 }
 
 /// Keeps what was asked and answered, if somebody said something.
-fn remember(state: &mut State, turn: &Turn, payload: &Value) {
+fn remember(state: &mut SessionState, turn: &RunningTurn, payload: &Value) {
     let asked = turn.signal.payload.get("text").and_then(Value::as_str);
     let Some(asked) = asked.filter(|_| perceive::is_prompt(&turn.signal)) else { return };
     let said = ["text", "message"].iter().find_map(|key| payload.get(key)).and_then(Value::as_str);
     let limit = state.limits.history_text;
-    let exchange =
-        Exchange { asked: cut(asked, limit).into(), said: cut(said.unwrap_or(""), limit).into() };
+    let exchange = PastExchange {
+        asked: cut(asked, limit).into(),
+        said: cut(said.unwrap_or(""), limit).into(),
+    };
     state.history.push(Arc::new(exchange), state.limits.history);
 }

@@ -11,10 +11,11 @@ use bridle_sexp::Value;
 
 use self::argument::{forgettable, natural, path, present, text};
 pub use self::memory::{
-    ACTIONS, EDITS, Edit, PREPARED, Planned, Prepared, Spot, UNDOS, Undo, Undone, Verb,
+    ACTIONS, EDITS, EditOperation, MemoryEdit, OrgLocation, PREPARED, PlanningKeyword,
+    PreparedEdit, UNDOS, UndoRequest, UndoTarget,
 };
-use crate::field::{Unreadable, name};
-use crate::ids::{Name, Time};
+use crate::ids::{KeywordName, UnixMillis};
+use crate::plist_codec::{UnreadableValue, name};
 
 /// An action with its arguments.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +58,7 @@ pub enum Action {
         target_id: Value,
     },
     /// Send this session a signal later, once or again and again.
-    Schedule(Schedule),
+    Schedule(ScheduleRequest),
     /// Forget a schedule.
     Unschedule {
         /// Its name.
@@ -114,38 +115,38 @@ pub enum Action {
         file: Box<str>,
     },
     /// Change an Org file of the memory.
-    Edit(Box<Edit>),
+    Edit(Box<MemoryEdit>),
     /// Take changes of the memory back.
-    Undo(Box<Undo>),
+    Undo(Box<UndoRequest>),
     /// Keep all files of the memory under a name.
     Snapshot {
         /// The name.
         name: Box<str>,
     },
     /// Anything else.
-    Other(Name),
+    Other(KeywordName),
 }
 
 /// What the action `:schedule` asks for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Schedule {
+pub struct ScheduleRequest {
     /// Its name; a schedule of the same name is replaced.
     pub name: Box<str>,
     /// When it fires.
-    pub when: When,
+    pub when: ScheduleTime,
     /// The payload of the signal.
     pub payload: Value,
     /// How often it fires at most; without end if nobody says.
     pub times: Option<u32>,
     /// Time after which it fires no more; without end if nobody says.
-    pub until: Option<Time>,
+    pub until: Option<UnixMillis>,
     /// Schedules of the session's owner in other sessions, as the daemon counted them.
     pub elsewhere: Option<u32>,
 }
 
 /// When a schedule fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
+pub enum ScheduleTime {
     /// Once, after so many milliseconds.
     In(i64),
     /// Again and again, every so many milliseconds.
@@ -154,7 +155,7 @@ pub enum When {
 
 /// What an action touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Touches {
+pub enum TouchedResource {
     /// What the user sees.
     Screen,
     /// Nothing: it only asks.
@@ -183,7 +184,7 @@ pub enum Touches {
 
 /// How much harm an action can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Risk {
+pub enum RiskLevel {
     /// None.
     Safe,
     /// Some, and it can be undone.
@@ -197,7 +198,7 @@ const MAX_SCHEDULE_NAME: usize = 128;
 
 /// Why a payload is no action; the text goes back to whoever proposed it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoAction {
+pub enum InvalidAction {
     /// The payload is no property list.
     #[error("the payload is no property list")]
     NoPlist,
@@ -221,11 +222,11 @@ impl Action {
     ///
     /// # Errors
     /// When it names none, or an argument that a known action needs is missing.
-    pub fn from_payload(payload: &Value) -> Result<Self, NoAction> {
+    pub fn from_payload(payload: &Value) -> Result<Self, InvalidAction> {
         if payload.pairs().is_none() {
-            return Err(NoAction::NoPlist);
+            return Err(InvalidAction::NoPlist);
         }
-        let name = payload.get("action").and_then(Name::of).ok_or(NoAction::Unnamed)?;
+        let name = payload.get("action").and_then(KeywordName::of).ok_or(InvalidAction::Unnamed)?;
         Ok(match name.as_str() {
             "message" => Self::Message { text: text(payload, "message", "text")? },
             "notify" => Self::Notify { text: text(payload, "notify", "text")? },
@@ -239,7 +240,7 @@ impl Action {
             "refactor-subtree" => Self::RefactorSubtree {
                 target_id: present(payload, "refactor-subtree", "target-id")?.clone(),
             },
-            "schedule" => Self::Schedule(Schedule::from_payload(payload)?),
+            "schedule" => Self::Schedule(ScheduleRequest::from_payload(payload)?),
             "unschedule" => Self::Unschedule { name: text(payload, "unschedule", "name")? },
             "forget" => Self::Forget { what: forgettable(payload)? },
             "fork" => Self::Fork {
@@ -257,7 +258,10 @@ impl Action {
             "tally" => Self::Tally { file: text(payload, "tally", "file")? },
             "snapshot" => Self::Snapshot { name: text(payload, "snapshot", "name")? },
             other => {
-                match (Edit::from_payload(other, payload)?, Undo::from_payload(other, payload)?) {
+                match (
+                    MemoryEdit::from_payload(other, payload)?,
+                    UndoRequest::from_payload(other, payload)?,
+                ) {
                     (Some(edit), _) => Self::Edit(Box::new(edit)),
                     (_, Some(undo)) => Self::Undo(Box::new(undo)),
                     (None, None) => Self::Other(name),
@@ -267,8 +271,8 @@ impl Action {
     }
 
     /// Its name.
-    pub fn name(&self) -> Name {
-        Name::of_word(match self {
+    pub fn name(&self) -> KeywordName {
+        KeywordName::of_word(match self {
             Self::Message { .. } => "message",
             Self::Notify { .. } => "notify",
             Self::Complete { .. } => "complete",
@@ -294,38 +298,43 @@ impl Action {
     }
 
     /// What it touches. Nobody knows what an unknown action touches.
-    pub fn touches(&self) -> Touches {
+    pub fn touches(&self) -> TouchedResource {
         match self {
-            Self::Message { .. } | Self::Notify { .. } => Touches::Screen,
-            Self::Complete { .. } => Touches::Answer,
-            Self::Log { .. } => Touches::Record,
-            Self::Schedule(_) | Self::Unschedule { .. } => Touches::Plans,
-            Self::Tally { .. } => Touches::Counter,
-            Self::Fork { .. } => Touches::Sessions,
+            Self::Message { .. } | Self::Notify { .. } => TouchedResource::Screen,
+            Self::Complete { .. } => TouchedResource::Answer,
+            Self::Log { .. } => TouchedResource::Record,
+            Self::Schedule(_) | Self::Unschedule { .. } => TouchedResource::Plans,
+            Self::Tally { .. } => TouchedResource::Counter,
+            Self::Fork { .. } => TouchedResource::Sessions,
             Self::InsertAtEnd { .. }
             | Self::RefactorSubtree { .. }
             | Self::Edit(_)
-            | Self::Undo(_) => Touches::Text,
-            Self::Read { .. } | Self::Write { .. } | Self::Snapshot { .. } => Touches::Files,
-            Self::Net { .. } => Touches::Network,
-            Self::Spend { .. } => Touches::Money,
-            Self::Eval { .. } | Self::Exec { .. } | Self::Other(_) => Touches::Anything,
-            Self::Forget { .. } => Touches::Past,
+            | Self::Undo(_) => TouchedResource::Text,
+            Self::Read { .. } | Self::Write { .. } | Self::Snapshot { .. } => {
+                TouchedResource::Files
+            }
+            Self::Net { .. } => TouchedResource::Network,
+            Self::Spend { .. } => TouchedResource::Money,
+            Self::Eval { .. } | Self::Exec { .. } | Self::Other(_) => TouchedResource::Anything,
+            Self::Forget { .. } => TouchedResource::Past,
         }
     }
 
     /// Its risk, which follows from what it touches.
-    pub fn risk(&self) -> Risk {
+    pub fn risk(&self) -> RiskLevel {
         match self.touches() {
-            Touches::Screen
-            | Touches::Answer
-            | Touches::Record
-            | Touches::Plans
-            | Touches::Counter => Risk::Safe,
-            Touches::Sessions | Touches::Text | Touches::Files => Risk::Caution,
-            Touches::Network | Touches::Money | Touches::Anything | Touches::Past => {
-                Risk::Dangerous
+            TouchedResource::Screen
+            | TouchedResource::Answer
+            | TouchedResource::Record
+            | TouchedResource::Plans
+            | TouchedResource::Counter => RiskLevel::Safe,
+            TouchedResource::Sessions | TouchedResource::Text | TouchedResource::Files => {
+                RiskLevel::Caution
             }
+            TouchedResource::Network
+            | TouchedResource::Money
+            | TouchedResource::Anything
+            | TouchedResource::Past => RiskLevel::Dangerous,
         }
     }
 
@@ -359,7 +368,7 @@ impl Action {
     }
 
     /// What the daemon found out about it before it was judged.
-    pub fn prepared(&self) -> Option<&Prepared> {
+    pub fn prepared(&self) -> Option<&PreparedEdit> {
         match self {
             Self::Edit(edit) => edit.prepared.as_ref(),
             Self::Undo(undo) => undo.prepared.as_ref(),
@@ -382,62 +391,63 @@ impl Action {
     }
 }
 
-impl Touches {
+impl TouchedResource {
     /// The words for it.
     pub fn words(self) -> &'static str {
         match self {
-            Touches::Screen => "the screen",
-            Touches::Answer => "nothing",
-            Touches::Record => "the log",
-            Touches::Plans => "the session's plans",
-            Touches::Counter => "a counter",
-            Touches::Sessions => "other sessions",
-            Touches::Text => "the user's text",
-            Touches::Files => "files",
-            Touches::Network => "the network",
-            Touches::Money => "money",
-            Touches::Anything => "anything",
-            Touches::Past => "the past",
+            TouchedResource::Screen => "the screen",
+            TouchedResource::Answer => "nothing",
+            TouchedResource::Record => "the log",
+            TouchedResource::Plans => "the session's plans",
+            TouchedResource::Counter => "a counter",
+            TouchedResource::Sessions => "other sessions",
+            TouchedResource::Text => "the user's text",
+            TouchedResource::Files => "files",
+            TouchedResource::Network => "the network",
+            TouchedResource::Money => "money",
+            TouchedResource::Anything => "anything",
+            TouchedResource::Past => "the past",
         }
     }
 }
 
-impl Risk {
+impl RiskLevel {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Safe, Self::Caution, Self::Dangerous];
 
     /// Reads the `:risk` of a plist.
-    pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {
+    pub(crate) fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
         let word = name(value, "risk")?;
         let known = Self::ALL.into_iter().find(|risk| risk.word() == word.as_str());
-        known.ok_or(Unreadable::new("risk", "the word for a risk"))
+        known.ok_or(UnreadableValue::new("risk", "the word for a risk"))
     }
 
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
-            Risk::Safe => "safe",
-            Risk::Caution => "caution",
-            Risk::Dangerous => "dangerous",
+            RiskLevel::Safe => "safe",
+            RiskLevel::Caution => "caution",
+            RiskLevel::Dangerous => "dangerous",
         }
     }
 }
 
-impl Schedule {
-    fn from_payload(payload: &Value) -> Result<Self, NoAction> {
-        let fault = |key, expected| Err(NoAction::Argument { action: "schedule", key, expected });
+impl ScheduleRequest {
+    fn from_payload(payload: &Value) -> Result<Self, InvalidAction> {
+        let fault =
+            |key, expected| Err(InvalidAction::Argument { action: "schedule", key, expected });
         let name = text(payload, "schedule", "name")?;
         if name.is_empty() || name.len() > MAX_SCHEDULE_NAME {
             return fault("name", "a string of 1 to 128 bytes");
         }
         let milliseconds = |key| payload.get(key).and_then(Value::as_i64).filter(|ms| *ms >= 0);
         let when = match (milliseconds("in"), milliseconds("every")) {
-            (Some(ms), None) => When::In(ms),
-            (None, Some(ms)) => When::Every(ms),
+            (Some(ms), None) => ScheduleTime::In(ms),
+            (None, Some(ms)) => ScheduleTime::Every(ms),
             _ => return fault("in", "either `:in` or `:every`, in milliseconds"),
         };
         let signal = present(payload, "schedule", "payload")?;
-        if signal.pairs().is_none() || signal.get("sensor").and_then(Name::of).is_none() {
+        if signal.pairs().is_none() || signal.get("sensor").and_then(KeywordName::of).is_none() {
             return fault("payload", "a property list with a `:sensor`");
         }
         let count = |key| payload.get(key).and_then(Value::as_i64).map(u32::try_from);
@@ -452,7 +462,7 @@ impl Schedule {
         let until = match payload.get("until").filter(|until| !until.is_nil()) {
             None => None,
             Some(until) => match until.as_i64() {
-                Some(until) => Some(Time(until)),
+                Some(until) => Some(UnixMillis(until)),
                 None => return fault("until", "a time, in milliseconds since 1970"),
             },
         };
@@ -461,20 +471,20 @@ impl Schedule {
     }
 
     /// Returns when it fires first if it is planned now.
-    pub(crate) fn first_due(&self, now: Time) -> Time {
-        let (When::In(ms) | When::Every(ms)) = self.when;
+    pub(crate) fn first_due(&self, now: UnixMillis) -> UnixMillis {
+        let (ScheduleTime::In(ms) | ScheduleTime::Every(ms)) = self.when;
         now.after(ms)
     }
 
     /// Returns whether it would end before it fires, if it is planned now.
-    pub(crate) fn ends_before_it_fires(&self, now: Time) -> bool {
+    pub(crate) fn ends_before_it_fires(&self, now: UnixMillis) -> bool {
         self.until.is_some_and(|until| until < self.first_due(now))
     }
 
     /// Returns why it cannot be planned now, with so many milliseconds between two firings at least.
-    pub(crate) fn fault(&self, now: Time, least_ms: i64) -> Option<String> {
+    pub(crate) fn fault(&self, now: UnixMillis, least_ms: i64) -> Option<String> {
         match self.when {
-            When::Every(ms) if ms < least_ms => {
+            ScheduleTime::Every(ms) if ms < least_ms => {
                 Some(format!("`:every` of a schedule, expected at least {least_ms} ms"))
             }
             _ if self.ends_before_it_fires(now) => {

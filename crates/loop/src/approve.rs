@@ -9,19 +9,22 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
-use crate::act::{self, Job, error};
-use crate::action::Risk;
-use crate::decide::{self, Intent};
+use crate::act::{self, DispatchedOrder, error};
+use crate::action::RiskLevel;
+use crate::decide::{self, ApprovalIntent};
 use crate::effect::{
-    Addressee, By, CheckResult, Checked, Code, Decision, Deed, Effect, Effects, Question, Rule,
-    Ruling, Utterance, Verdict,
+    Addressee, ApprovalRequest, CheckResult, Decision, DecisionRule, Deed, Effect, Effects,
+    ProposalAuthor, RefusalCode, RememberedRuling, RuleCheck, Utterance, Verdict,
 };
-use crate::event::{Answer, Answered, Asker, Outcome};
-use crate::field::{Fields, Plist};
-use crate::ids::{EffectId, Name, Seq};
-use crate::park;
-use crate::policy::Word;
-use crate::state::{Open, Pending, Resolution, Resolved, State, Told, Turn};
+use crate::event::{ApprovalAnswer, ApprovalChoice, Outcome, SignalSender};
+use crate::ids::{EffectId, KeywordName, Seq};
+use crate::parked_turn;
+use crate::plist_codec::{FieldSink, PlistBuilder};
+use crate::policy::PolicyVerdict;
+use crate::state::{
+    ApprovalResolution, OpenApproval, OutcomeListener, PendingAct, ResolvedApproval, RunningTurn,
+    SessionState,
+};
 
 /// How many ended questions are remembered: those who answer later are told how it ended.
 const MAX_RESOLVED: usize = 64;
@@ -30,8 +33,13 @@ const MAX_RESOLVED: usize = 64;
 const MAX_TOLD: usize = 16;
 
 /// Asks somebody, or joins the open question that asks the same.
-pub(crate) fn ask(state: &mut State, turn: &mut Turn, asked: Asked, out: &mut Effects) {
-    let Asked { by, intent, then_think } = asked;
+pub(crate) fn ask(
+    state: &mut SessionState,
+    turn: &mut RunningTurn,
+    asked: ApprovalSubmission,
+    out: &mut Effects,
+) {
+    let ApprovalSubmission { by, intent, then_think } = asked;
     let asker = &turn.signal.from;
     let same = state.questions.iter().find(|(_, open)| open.is_about(&intent, by, asker));
     let id = match same {
@@ -56,14 +64,14 @@ pub(crate) fn ask(state: &mut State, turn: &mut Turn, asked: Asked, out: &mut Ef
 }
 
 /// A proposal that needs a yes.
-pub(crate) struct Asked {
-    pub(crate) by: By,
-    pub(crate) intent: Intent,
+pub(crate) struct ApprovalSubmission {
+    pub(crate) by: ProposalAuthor,
+    pub(crate) intent: ApprovalIntent,
     pub(crate) then_think: bool,
 }
 
 /// Takes an answer.
-pub(crate) fn answered(state: &mut State, answered: &Answered, out: &mut Effects) {
+pub(crate) fn answered(state: &mut SessionState, answered: &ApprovalAnswer, out: &mut Effects) {
     let seq = state.take_seq();
     // An answer that comes after the time is too late, also when nobody has looked at the clock.
     expire(state, out);
@@ -76,11 +84,11 @@ pub(crate) fn answered(state: &mut State, answered: &Answered, out: &mut Effects
         Err(refusal) => reply(state, seq, answered, refusal, out),
         Ok(open) => {
             let how = match answered.answer {
-                Answer::Allow => Resolution::Allowed,
-                Answer::Deny => Resolution::Denied,
+                ApprovalChoice::Allow => ApprovalResolution::Allowed,
+                ApprovalChoice::Deny => ApprovalResolution::Denied,
             };
             resolved(state, id, how, Some(&answered.from.principal));
-            let told = Plist::new()
+            let told = PlistBuilder::new()
                 .put("status", Value::keyword("success"))
                 .put("action", Value::keyword("approve"))
                 .put("approval", state.name_of(id))
@@ -94,41 +102,41 @@ pub(crate) fn answered(state: &mut State, answered: &Answered, out: &mut Effects
 }
 
 /// Ends the questions whose time is over.
-pub(crate) fn expire(state: &mut State, out: &mut Effects) {
+pub(crate) fn expire(state: &mut SessionState, out: &mut Effects) {
     let now = state.now;
-    end_all(state, |open| open.question.expires <= now, Resolution::Expired, out);
-    park::expire(state);
+    end_all(state, |open| open.question.expires <= now, ApprovalResolution::Expired, out);
+    parked_turn::expire(state);
 }
 
 /// Ends all questions: whoever interrupts does not want them answered.
-pub(crate) fn withdraw_all(state: &mut State, out: &mut Effects) {
-    end_all(state, |_| true, Resolution::Superseded, out);
+pub(crate) fn withdraw_all(state: &mut SessionState, out: &mut Effects) {
+    end_all(state, |_| true, ApprovalResolution::Superseded, out);
 }
 
 /// Ends the questions that nobody but this turn, which ends, wants to have answered.
-pub(crate) fn withdraw(state: &mut State, turn: &Turn, out: &mut Effects) {
+pub(crate) fn withdraw(state: &mut SessionState, turn: &RunningTurn, out: &mut Effects) {
     for open in state.questions.values_mut() {
         open.turns.retain(|waiting| *waiting != turn.id);
     }
-    let is_nobodys = |open: &Open| open.turns.is_empty() && open.tell.is_empty();
-    end_all(state, is_nobodys, Resolution::Superseded, out);
+    let is_nobodys = |open: &OpenApproval| open.turns.is_empty() && open.tell.is_empty();
+    end_all(state, is_nobodys, ApprovalResolution::Superseded, out);
 }
 
 /// Asks whether something is to be done again of which nobody knows whether it was done. What is
 /// harmless is not worth a question, and nothing is ever done again by itself.
-pub(crate) fn ask_again(state: &mut State, pending: &Pending, out: &mut Effects) {
+pub(crate) fn ask_again(state: &mut SessionState, pending: &PendingAct, out: &mut Effects) {
     let action = pending.order.action();
-    if action.risk() == Risk::Safe || state.questions.len() >= state.limits.questions {
+    if action.risk() == RiskLevel::Safe || state.questions.len() >= state.limits.questions {
         return;
     }
     let (name, target) = (action.name(), pending.order.target());
     let text = format!(
         "`{name}` of `{target}` was begun, and nobody knows whether it was done; do it again?"
     );
-    let question = Question {
+    let question = ApprovalRequest {
         turn: pending.turn,
         text: text.into(),
-        intent: Intent::of(&pending.order),
+        intent: ApprovalIntent::of(&pending.order),
         by: pending.by,
         asker: pending.asker.clone(),
         who: Vec::new(),
@@ -141,8 +149,14 @@ pub(crate) fn ask_again(state: &mut State, pending: &Pending, out: &mut Effects)
     }
 }
 
-fn open(state: &mut State, turn: &Turn, by: By, intent: Intent, out: &mut Effects) -> EffectId {
-    let question = Question {
+fn open(
+    state: &mut SessionState,
+    turn: &RunningTurn,
+    by: ProposalAuthor,
+    intent: ApprovalIntent,
+    out: &mut Effects,
+) -> EffectId {
+    let question = ApprovalRequest {
         turn: turn.id,
         text: text(by, &intent).into(),
         intent,
@@ -155,23 +169,24 @@ fn open(state: &mut State, turn: &Turn, by: By, intent: Intent, out: &mut Effect
 }
 
 /// Puts a question to whoever may answer it.
-fn put(state: &mut State, mut question: Question, out: &mut Effects) -> EffectId {
+fn put(state: &mut SessionState, mut question: ApprovalRequest, out: &mut Effects) -> EffectId {
     let id = state.take_effect();
     let seq = state.take_seq();
     question.who = who(state, &question);
     let question = Arc::new(question);
     out.push(Effect::Ask { id, seq, question: question.clone() });
-    let open = Open { seq, question, turns: Vec::new(), then_think: false, tell: Vec::new() };
+    let open =
+        OpenApproval { seq, question, turns: Vec::new(), then_think: false, tell: Vec::new() };
     state.questions.insert(id, open);
     id
 }
 
 /// The question in words. No word of it comes from whoever proposed.
-fn text(by: By, intent: &Intent) -> String {
+fn text(by: ProposalAuthor, intent: &ApprovalIntent) -> String {
     let who = match by {
-        By::Asker => "the asker",
-        By::Reflex => "a reflex",
-        By::Thinker => "the thinker",
+        ProposalAuthor::Asker => "the asker",
+        ProposalAuthor::Reflex => "a reflex",
+        ProposalAuthor::Thinker => "the thinker",
     };
     let (action, target) = (intent.action(), intent.target());
     let (touches, risk) = (action.touches().words(), action.risk().word());
@@ -179,20 +194,27 @@ fn text(by: By, intent: &Intent) -> String {
 }
 
 /// Who of those that the session knows may answer.
-fn who(state: &State, question: &Question) -> Vec<Box<str>> {
+fn who(state: &SessionState, question: &ApprovalRequest) -> Vec<Box<str>> {
     let asker = &question.asker;
     let owner = state.owner.as_deref().filter(|owner| **owner != *asker.principal);
     // Who owns the daemon is not known here: whoever has a key or an account may. Whoever answers is
     // judged by what the daemon knows then.
     let has_name = |owner: &str| owner.contains(':');
-    let owner = owner.map(|owner| Asker { owner: has_name(owner), ..Asker::new(owner) });
+    let owner =
+        owner.map(|owner| SignalSender { owner: has_name(owner), ..SignalSender::new(owner) });
     let known = owner.iter().chain([asker]);
-    let may = |who: &&Asker| decide::judge_answer(state, question, who).word == Word::Allow;
+    let may = |who: &&SignalSender| {
+        decide::judge_answer(state, question, who).word == PolicyVerdict::Allow
+    };
     known.filter(may).map(|who| who.principal.clone()).collect()
 }
 
 /// Whether an answer counts; else what its sender is told.
-fn admit(state: &mut State, answered: &Answered, out: &mut Effects) -> Result<(), Value> {
+fn admit(
+    state: &mut SessionState,
+    answered: &ApprovalAnswer,
+    out: &mut Effects,
+) -> Result<(), Value> {
     let Some(open) = state.questions.get(&answered.approval) else {
         return Err(late(state, answered.approval));
     };
@@ -200,28 +222,28 @@ fn admit(state: &mut State, answered: &Answered, out: &mut Effects) -> Result<()
     let hash = question.intent.hash();
     if answered.hash.is_some_and(|seen| seen != hash) {
         let message = format!("the answer is to something else: `{hash}` was asked for");
-        return Err(error(Code::Refused, &message).done());
+        return Err(error(RefusalCode::Refused, &message).done());
     }
     let found = decide::judge_answer(state, &question, &answered.from);
     let principal = &answered.from.principal;
-    let (verdict, result, reason) = if found.word == Word::Allow {
+    let (verdict, result, reason) = if found.word == PolicyVerdict::Allow {
         (Verdict::Allow, CheckResult::Allow, format!("`{principal}` may answer"))
     } else {
         let reason = format!("`{principal}` may not answer this question");
-        (Verdict::Deny(Code::Refused), CheckResult::Deny, reason)
+        (Verdict::Deny(RefusalCode::Refused), CheckResult::Deny, reason)
     };
-    let ruling = Arc::new(Ruling {
+    let ruling = Arc::new(RememberedRuling {
         turn: question.turn,
-        by: By::Asker,
+        by: ProposalAuthor::Asker,
         target: Some(question.intent.target().clone()),
-        action: Some(Name::new("approve")),
-        rule: Rule::Policy,
+        action: Some(KeywordName::new("approve")),
+        rule: DecisionRule::Policy,
         // A yes that would itself need a yes is no yes, and no policy forbids it.
-        policies: if found.word == Word::Ask { Vec::new() } else { found.policies },
+        policies: if found.word == PolicyVerdict::Ask { Vec::new() } else { found.policies },
         verdict,
         reason: reason.as_str().into(),
     });
-    let payload = Plist::new()
+    let payload = PlistBuilder::new()
         .put_number("approval", answered.approval.0)
         .put("answer", Value::keyword(answered.answer.word()))
         .put("hash", hash.to_string());
@@ -232,7 +254,7 @@ fn admit(state: &mut State, answered: &Answered, out: &mut Effects) -> Result<()
             payload: Arc::new(payload.done()),
             proposal: None,
             explanation: None,
-            checked: vec![Checked { rule: Rule::Policy, result }],
+            checked: vec![RuleCheck { rule: DecisionRule::Policy, result }],
             dropped: Vec::new(),
             facts: Some(Box::new(decide::answer_facts(state, &question, &answered.from))),
         },
@@ -240,22 +262,22 @@ fn admit(state: &mut State, answered: &Answered, out: &mut Effects) -> Result<()
     );
     match verdict {
         Verdict::Allow => Ok(()),
-        _ => Err(error(Code::Refused, &reason).done()),
+        _ => Err(error(RefusalCode::Refused, &reason).done()),
     }
 }
 
 /// What somebody is told who answers a question that is not open.
-fn late(state: &State, id: EffectId) -> Value {
+fn late(state: &SessionState, id: EffectId) -> Value {
     let name = state.name_of(id);
     let known = state.resolved.iter().rev().find(|resolved| resolved.approval == id);
     let (code, message) = match known {
-        None => (Code::Refused, format!("no question `{name}`")),
-        Some(Resolved { how: Resolution::Expired, .. }) => {
-            (Code::Expired, format!("question `{name}` has expired"))
+        None => (RefusalCode::Refused, format!("no question `{name}`")),
+        Some(ResolvedApproval { how: ApprovalResolution::Expired, .. }) => {
+            (RefusalCode::Expired, format!("question `{name}` has expired"))
         }
-        Some(Resolved { how, by, .. }) => {
+        Some(ResolvedApproval { how, by, .. }) => {
             let by = by.as_ref().map(|by| format!(" by `{by}`")).unwrap_or_default();
-            (Code::Refused, format!("question `{name}` was {}{by} already", how.word()))
+            (RefusalCode::Refused, format!("question `{name}` was {}{by} already", how.word()))
         }
     };
     let how = known.map(|known| Value::keyword(known.how.word()));
@@ -264,9 +286,15 @@ fn late(state: &State, id: EffectId) -> Value {
 }
 
 /// What follows from an answer that counts.
-fn follow(state: &mut State, id: EffectId, open: Open, answered: &Answered, out: &mut Effects) {
+fn follow(
+    state: &mut SessionState,
+    id: EffectId,
+    open: OpenApproval,
+    answered: &ApprovalAnswer,
+    out: &mut Effects,
+) {
     let by = &answered.from.principal;
-    if answered.answer == Answer::Deny {
+    if answered.answer == ApprovalChoice::Deny {
         return end(state, id, &open, &Outcome::Denied(format!("denied by `{by}`").into()), out);
     }
     let (decision, order) = decide::judge_approved(state, &open.question, by);
@@ -275,8 +303,8 @@ fn follow(state: &mut State, id: EffectId, open: Open, answered: &Answered, out:
         Ok(order) => order,
         Err(reason) => return end(state, id, &open, &Outcome::Denied(reason), out),
     };
-    let tell = open.tell.into_iter().map(|to| Told { approval: id, to }).collect();
-    let job = Job { by: open.question.by, order, then_think: open.then_think, tell };
+    let tell = open.tell.into_iter().map(|to| OutcomeListener { approval: id, to }).collect();
+    let job = DispatchedOrder { by: open.question.by, order, then_think: open.then_think, tell };
     match state.turn.take_if(|turn| open.turns.contains(&turn.id)) {
         Some(mut turn) => {
             act::perform(state, &mut turn, job, out);
@@ -286,9 +314,14 @@ fn follow(state: &mut State, id: EffectId, open: Open, answered: &Answered, out:
     }
 }
 
-fn end_all(state: &mut State, is_over: impl Fn(&Open) -> bool, how: Resolution, out: &mut Effects) {
+fn end_all(
+    state: &mut SessionState,
+    is_over: impl Fn(&OpenApproval) -> bool,
+    how: ApprovalResolution,
+    out: &mut Effects,
+) {
     let outcome = match how {
-        Resolution::Expired => Outcome::Expired,
+        ApprovalResolution::Expired => Outcome::Expired,
         _ => Outcome::Superseded,
     };
     let over = state.questions.iter().filter(|(_, open)| is_over(open)).map(|(id, _)| *id);
@@ -300,7 +333,13 @@ fn end_all(state: &mut State, is_over: impl Fn(&Open) -> bool, how: Resolution, 
 }
 
 /// Ends a question without an act.
-fn end(state: &mut State, id: EffectId, open: &Open, outcome: &Outcome, out: &mut Effects) {
+fn end(
+    state: &mut SessionState,
+    id: EffectId,
+    open: &OpenApproval,
+    outcome: &Outcome,
+    out: &mut Effects,
+) {
     out.push(Effect::Settled { id, seq: state.take_seq(), outcome: outcome.clone() });
     let intent = &open.question.intent;
     let deed = Deed {
@@ -308,28 +347,39 @@ fn end(state: &mut State, id: EffectId, open: &Open, outcome: &Outcome, out: &mu
         action: intent.action().name(),
         outcome: outcome.clone(),
     };
-    let tell = open.tell.iter().map(|to| Told { approval: id, to: to.clone() });
+    let tell = open.tell.iter().map(|to| OutcomeListener { approval: id, to: to.clone() });
     act::tell_all(state, &tell.collect::<Vec<_>>(), &deed, open.then_think, out);
     let Some(mut turn) = state.turn.take_if(|turn| open.turns.contains(&turn.id)) else { return };
     act::note(&mut turn, deed, open.then_think, &state.limits);
     state.turn = Some(turn);
 }
 
-fn resolved(state: &mut State, approval: EffectId, how: Resolution, by: Option<&str>) {
-    state.resolved.push_back(Resolved { approval, how, by: by.map(Into::into) });
+fn resolved(
+    state: &mut SessionState,
+    approval: EffectId,
+    how: ApprovalResolution,
+    by: Option<&str>,
+) {
+    state.resolved.push_back(ResolvedApproval { approval, how, by: by.map(Into::into) });
     while state.resolved.len() > MAX_RESOLVED {
         state.resolved.pop_front();
     }
 }
 
 /// Keeps a decision that is about no proposal.
-pub(crate) fn record(state: &mut State, decision: Decision, out: &mut Effects) {
+pub(crate) fn record(state: &mut SessionState, decision: Decision, out: &mut Effects) {
     state.decisions.push(decision.ruling.clone(), state.limits.decisions);
     out.push(Effect::Decided(decision));
 }
 
 /// Tells the one who answered what became of the answer.
-fn reply(state: &mut State, seq: Seq, answered: &Answered, payload: Value, out: &mut Effects) {
+fn reply(
+    state: &mut SessionState,
+    seq: Seq,
+    answered: &ApprovalAnswer,
+    payload: Value,
+    out: &mut Effects,
+) {
     let to = Addressee { client: answered.from.client.clone(), id: answered.id.clone() };
     let seq_of_reply = state.take_seq();
     out.push(Effect::Say(Utterance {

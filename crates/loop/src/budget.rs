@@ -3,7 +3,7 @@
 //! Part of the state; counted when an order is made, read when a proposal is judged. An hour is cut
 //! into spans of five minutes: an act is counted for at least an hour and at most five minutes
 //! longer, and a budget is never exceeded. What is said to the asker is not counted. What an asker did
-//! in other sessions is not known here: the daemon adds it up, with [`Tallies`], and tells it as an
+//! in other sessions is not known here: the daemon adds it up, with [`PrincipalTallies`], and tells it as an
 //! event.
 
 use std::collections::BTreeMap;
@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 use bridle_sexp::Value;
 
 use crate::effect::{Decision, Verdict};
-use crate::event::Counted;
-use crate::field::{Fields, Unreadable, list, spans, text};
-use crate::ids::Time;
-use crate::policy::Facts;
-use crate::state::State;
+use crate::event::PrincipalUsage;
+use crate::ids::UnixMillis;
+use crate::plist_codec::{FieldSink, UnreadableValue, list, spans, text};
+use crate::policy::PolicyFacts;
+use crate::state::SessionState;
 
 /// Length of a span, in milliseconds.
 const SPAN_MS: i64 = 5 * 60 * 1_000;
@@ -38,13 +38,13 @@ const MAX_PRINCIPALS: usize = 4_096;
 
 /// The counters of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Budget {
+pub(crate) struct BudgetCounters {
     windows: BTreeMap<Box<str>, Window>,
 }
 
 /// Acts of the last hour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Counts {
+pub(crate) struct HourlyCounts {
     pub(crate) session: i64,
     /// Of this asker, in all sessions.
     pub(crate) asker: i64,
@@ -55,15 +55,15 @@ pub(crate) struct Counts {
 /// Acts by span.
 pub(crate) type Window = BTreeMap<i64, i64>;
 
-impl Budget {
+impl BudgetCounters {
     /// What was done in the hour before now.
-    pub(crate) fn counts(&self, now: Time, asker: &str, action: &str) -> Counts {
+    pub(crate) fn counts(&self, now: UnixMillis, asker: &str, action: &str) -> HourlyCounts {
         // Most sessions only talk.
         if self.windows.is_empty() {
-            return Counts::default();
+            return HourlyCounts::default();
         }
         let count = |key: &str| self.windows.get(key).map_or(0, |window| recent(window, now));
-        Counts {
+        HourlyCounts {
             session: count(SESSION),
             asker: count(&self.asker_key(asker)).saturating_add(count(&self.elsewhere_key(asker))),
             action: count(&[ACTION, action].concat()),
@@ -71,7 +71,7 @@ impl Budget {
     }
 
     /// Counts one act.
-    pub(crate) fn add(&mut self, now: Time, asker: &str, action: &'static str) {
+    pub(crate) fn add(&mut self, now: UnixMillis, asker: &str, action: &'static str) {
         self.windows.retain(|_, window| recent(window, now) > 0);
         let keys = [SESSION.into(), self.asker_key(asker), format!("{ACTION}{action}")];
         for key in keys {
@@ -80,7 +80,7 @@ impl Budget {
     }
 
     /// Takes what an asker did in other sessions.
-    pub(crate) fn learn(&mut self, now: Time, counted: &Counted) {
+    pub(crate) fn learn(&mut self, now: UnixMillis, counted: &PrincipalUsage) {
         self.windows.retain(|_, window| recent(window, now) > 0);
         let (key, window) = self.learned(now, counted);
         if window.is_empty() {
@@ -91,7 +91,7 @@ impl Budget {
     }
 
     /// Whether that is not known yet.
-    pub(crate) fn is_news(&self, now: Time, counted: &Counted) -> bool {
+    pub(crate) fn is_news(&self, now: UnixMillis, counted: &PrincipalUsage) -> bool {
         let (key, window) = self.learned(now, counted);
         let known = self.windows.get(&*key).into_iter().flatten();
         !known.filter(|(span, _)| **span > first(now)).eq(&window)
@@ -102,7 +102,7 @@ impl Budget {
         self.windows.get(&*format!("{ASKER}{asker}")).cloned().unwrap_or_default()
     }
 
-    fn learned(&self, now: Time, counted: &Counted) -> (String, Window) {
+    fn learned(&self, now: UnixMillis, counted: &PrincipalUsage) -> (String, Window) {
         let key = self.elsewhere_key(&counted.principal);
         let mut window: Window =
             counted.spans.iter().copied().filter(|(span, _)| *span > first(now)).collect();
@@ -119,14 +119,14 @@ impl Budget {
     }
 
     /// Adds all windows to a plist.
-    pub(crate) fn put<F: Fields>(&self, fields: F, key: &'static str) -> F {
+    pub(crate) fn put<F: FieldSink>(&self, fields: F, key: &'static str) -> F {
         fields.put_each(key, &self.windows, |inside, (of, window)| {
             let spans = window.iter().flat_map(|(span, count)| [*span, *count]);
             inside.put_str("of", of).put_ints("spans", spans)
         })
     }
 
-    pub(crate) fn from_value(state: &Value, key: &'static str) -> Result<Self, Unreadable> {
+    pub(crate) fn from_value(state: &Value, key: &'static str) -> Result<Self, UnreadableValue> {
         let windows = list(state, key, |window| {
             Ok((text(window, "of")?, spans(window, "spans")?.into_iter().collect()))
         });
@@ -149,34 +149,34 @@ impl Budget {
     }
 }
 
-/// What principals did in all sessions of a daemon: the sums behind [`Counted`]. Kept by the daemon,
+/// What principals did in all sessions of a daemon: the sums behind [`PrincipalUsage`]. Kept by the daemon,
 /// beside its sessions, and made anew of the record when it starts.
 #[derive(Debug, Default)]
-pub struct Tallies {
+pub struct PrincipalTallies {
     windows: BTreeMap<Box<str>, Window>,
 }
 
-impl Tallies {
+impl PrincipalTallies {
     /// Whether a decision of this time can still count.
-    pub fn counts_at(now: Time, at: Time) -> bool {
+    pub fn counts_at(now: UnixMillis, at: UnixMillis) -> bool {
         at.0.div_euclid(SPAN_MS) > first(now)
     }
 
     /// Counts one act of a principal.
-    pub fn add(&mut self, at: Time, principal: &str) {
+    pub fn add(&mut self, at: UnixMillis, principal: &str) {
         let key = self.key(at, principal);
         add(self.windows.entry(key.into()).or_default(), at);
     }
 
     /// Counts what a recorded decision let be done.
-    pub fn add_recorded(&mut self, at: Time, decided: &Value) {
-        if let Some(principal) = Facts::counted_for(decided) {
+    pub fn add_recorded(&mut self, at: UnixMillis, decided: &Value) {
+        if let Some(principal) = PolicyFacts::counted_for(decided) {
             self.add(at, &principal);
         }
     }
 
     /// Takes back an act that was counted and came to nothing.
-    pub fn take_back(&mut self, at: Time, principal: &str) {
+    pub fn take_back(&mut self, at: UnixMillis, principal: &str) {
         let key = self.key(at, principal);
         let span = at.0.div_euclid(SPAN_MS);
         if let Some(count) = self.windows.get_mut(key).and_then(|window| window.get_mut(&span)) {
@@ -185,7 +185,12 @@ impl Tallies {
     }
 
     /// What a principal did in other sessions than this one.
-    pub fn elsewhere(&self, now: Time, principal: &str, here: &State) -> Counted {
+    pub fn elsewhere(
+        &self,
+        now: UnixMillis,
+        principal: &str,
+        here: &SessionState,
+    ) -> PrincipalUsage {
         let here = here.budget.here(principal);
         let all = self.windows.get(principal).or_else(|| self.windows.get(OTHERS));
         let spans = all.into_iter().flat_map(|all| all.range(first(now).saturating_add(1)..));
@@ -193,11 +198,14 @@ impl Tallies {
             let here = here.get(span).copied().unwrap_or_default();
             (*span, count.saturating_sub(here))
         });
-        Counted { principal: principal.into(), spans: spans.filter(|(_, n)| *n > 0).collect() }
+        PrincipalUsage {
+            principal: principal.into(),
+            spans: spans.filter(|(_, n)| *n > 0).collect(),
+        }
     }
 
     /// The key of a principal, or the one that is shared when there are too many.
-    fn key<'k>(&mut self, now: Time, principal: &'k str) -> &'k str {
+    fn key<'k>(&mut self, now: UnixMillis, principal: &'k str) -> &'k str {
         if self.windows.len() >= MAX_PRINCIPALS && !self.windows.contains_key(principal) {
             self.windows.retain(|_, window| recent(window, now) > 0);
             if self.windows.len() >= MAX_PRINCIPALS {
@@ -216,18 +224,18 @@ impl Decision {
     }
 }
 
-fn add(window: &mut Window, now: Time) {
+fn add(window: &mut Window, now: UnixMillis) {
     window.retain(|span, _| *span > first(now));
     let count = window.entry(now.0.div_euclid(SPAN_MS)).or_default();
     *count = count.saturating_add(1);
 }
 
 /// The last span that no longer counts.
-fn first(now: Time) -> i64 {
+fn first(now: UnixMillis) -> i64 {
     now.0.div_euclid(SPAN_MS).saturating_sub(SPANS)
 }
 
-fn recent(window: &Window, now: Time) -> i64 {
+fn recent(window: &Window, now: UnixMillis) -> i64 {
     window
         .range(first(now).saturating_add(1)..)
         .fold(0, |sum, (_, count)| sum.saturating_add(*count))

@@ -2,7 +2,7 @@
 //!
 //! The only door to an actuator: an [`Order`] can be made in this file and nowhere else, and an
 //! actuator takes nothing but an order. Rules are asked in a fixed order, the policies last; what
-//! they say is kept for the record. What needs somebody's yes becomes an [`Intent`], which no
+//! they say is kept for the record. What needs somebody's yes becomes an [`ApprovalIntent`], which no
 //! actuator takes; after the yes it is judged again, and the order is made of the very same value.
 //! What a proposal says about its own standing is dropped unread.
 
@@ -12,17 +12,21 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
-use crate::action::{Action, NoAction};
+use crate::action::{Action, InvalidAction};
 use crate::effect::{
-    By, CheckResult, Checked, Code, Decision, Question, Rejection, Rule, Ruling, Verdict,
+    ApprovalRequest, CheckResult, Decision, DecisionRule, ProposalAuthor, ProposalRejection,
+    RefusalCode, RememberedRuling, RuleCheck, Verdict,
 };
-use crate::event::{Actuator, Asker, Place, Proposal};
-use crate::field::{Fields, Plist, Unreadable, name, required};
+use crate::event::{ActuatorLocation, ActuatorRef, Proposal, SignalSender};
 use crate::hash::ActionHash;
-use crate::ids::Name;
-use crate::policy::{Access, Around, Facts, Finding, Policies, Wanted, Word, kind};
-use crate::state::{State, Turn};
-use crate::weight::weight;
+use crate::ids::KeywordName;
+use crate::plist_codec::{FieldSink, PlistBuilder, UnreadableValue, name, required};
+use crate::policy::{
+    GuardPolicies, PolicyFacts, PolicyFinding, PolicyVerdict, ProposalCircumstances,
+    RequestedAction, SessionAccess, kind,
+};
+use crate::state::{RunningTurn, SessionState};
+use crate::value_size::weight;
 
 /// The target of what is said to the one who asked.
 pub(crate) const ASKER: &str = "asker";
@@ -37,88 +41,94 @@ const MAX_LISTED: usize = 32;
 const MAX_NAME: usize = 64;
 
 /// What was decided about one proposal.
-pub(crate) struct Judged {
+pub(crate) struct JudgedProposal {
     pub(crate) decision: Decision,
-    pub(crate) way: Result<Way, Rejection>,
+    pub(crate) way: Result<ProposalRoute, ProposalRejection>,
 }
 
 /// How a proposal goes on that was not denied.
-pub(crate) enum Way {
+pub(crate) enum ProposalRoute {
     /// It is carried out.
     Do(Order),
     /// Somebody is asked.
-    Ask(Intent),
+    Ask(ApprovalIntent),
 }
 
 /// Judges one proposal.
-pub(crate) fn judge(state: &State, turn: &Turn, by: By, proposal: Proposal) -> Judged {
+pub(crate) fn judge(
+    state: &SessionState,
+    turn: &RunningTurn,
+    by: ProposalAuthor,
+    proposal: Proposal,
+) -> JudgedProposal {
     let (payload, dropped) = clean::clean(by, proposal.payload);
     let payload = Arc::new(payload);
-    let mut case = Case {
+    let mut case = DecisionCase {
         state,
         turn,
         by,
         payload: payload.clone(),
-        action: payload.get("action").and_then(Name::of),
+        action: payload.get("action").and_then(KeywordName::of),
         target: proposal.target,
-        checked: Vec::with_capacity(Rule::ALL.len()),
+        checked: Vec::with_capacity(DecisionRule::ALL.len()),
         facts: None,
         policies: Vec::new(),
     };
     let (verdict, reason, way) = match case.ask() {
-        Ok((reason, way @ Way::Do(_))) => (Verdict::Allow, reason, Ok(way)),
-        Ok((reason, way @ Way::Ask(_))) => (Verdict::Ask, reason, Ok(way)),
+        Ok((reason, way @ ProposalRoute::Do(_))) => (Verdict::Allow, reason, Ok(way)),
+        Ok((reason, way @ ProposalRoute::Ask(_))) => (Verdict::Ask, reason, Ok(way)),
         Err((code, reason)) => (Verdict::Deny(code), reason, Err(code)),
     };
-    let Case { action, target, checked, facts, policies, .. } = case;
+    let DecisionCase { action, target, checked, facts, policies, .. } = case;
     let (action, target) = (action.filter(is_short), target.filter(is_short));
     let reason: Box<str> = reason.into();
-    let way = way.map_err(|code| Rejection {
+    let way = way.map_err(|code| ProposalRejection {
         target: target.clone(),
         action: action.clone(),
         code,
         reason: reason.clone(),
     });
-    let rule = checked.last().map_or(Rule::Policy, |last| last.rule);
-    let payload = if rule == Rule::Size { Arc::new(Value::Nil) } else { payload };
-    let ruling = Ruling { turn: turn.id, by, target, action, rule, policies, verdict, reason };
+    let rule = checked.last().map_or(DecisionRule::Policy, |last| last.rule);
+    let payload = if rule == DecisionRule::Size { Arc::new(Value::Nil) } else { payload };
+    let ruling =
+        RememberedRuling { turn: turn.id, by, target, action, rule, policies, verdict, reason };
     let ruling = Arc::new(ruling);
     let explanation = proposal.explanation;
     let proposal = None;
     let decision = Decision { ruling, payload, proposal, explanation, checked, dropped, facts };
-    Judged { decision, way }
+    JudgedProposal { decision, way }
 }
 
 /// Judges what somebody said yes to, as things are now.
 pub(crate) fn judge_approved(
-    state: &State,
-    question: &Question,
+    state: &SessionState,
+    question: &ApprovalRequest,
     by: &str,
 ) -> (Decision, Result<Order, Box<str>>) {
-    let Allowed { action, target, place, payload } = &*question.intent.allowed;
-    let Question { by: proposer, asker, intent, .. } = question;
-    let (facts, found) = strictest(state, *proposer, asker, intent, Policies::find_approved);
+    let AllowedProposal { action, target, place, payload } = &*question.intent.allowed;
+    let ApprovalRequest { by: proposer, asker, intent, .. } = question;
+    let (facts, found) = strictest(state, *proposer, asker, intent, GuardPolicies::find_approved);
     let mut policies = Vec::new();
     let judged = match supported(state, action, target, *place) {
         Err((_, reason)) => Err(reason),
         Ok(()) => {
             policies.clone_from(&found.policies);
             match found.word {
-                Word::Allow => Ok(format!("`{by}` said yes")),
-                Word::Ask | Word::Deny => Err(why_not(action, &found)),
+                PolicyVerdict::Allow => Ok(format!("`{by}` said yes")),
+                PolicyVerdict::Ask | PolicyVerdict::Deny => Err(why_not(action, &found)),
             }
         }
     };
     let (verdict, result, reason) = match &judged {
         Ok(reason) => (Verdict::Allow, CheckResult::Allow, reason),
-        Err(reason) => (Verdict::Deny(Code::Refused), CheckResult::Deny, reason),
+        Err(reason) => (Verdict::Deny(RefusalCode::Refused), CheckResult::Deny, reason),
     };
-    let ruling = Ruling {
+    let ruling = RememberedRuling {
         turn: question.turn,
         by: question.by,
         target: Some(target.clone()),
         action: Some(action.name()),
-        rule: Rule::Approval,
+        rule: DecisionRule::Approval,
         policies,
         verdict,
         reason: reason.as_str().into(),
@@ -128,7 +138,7 @@ pub(crate) fn judge_approved(
         payload: payload.clone(),
         proposal: None,
         explanation: None,
-        checked: vec![Checked { rule: Rule::Approval, result }],
+        checked: vec![RuleCheck { rule: DecisionRule::Approval, result }],
         dropped: Vec::new(),
         facts: Some(Box::new(facts)),
     };
@@ -137,16 +147,20 @@ pub(crate) fn judge_approved(
 }
 
 /// Judges whether somebody may answer a question.
-pub(crate) fn judge_answer(state: &State, question: &Question, from: &Asker) -> Finding {
-    policies_of(state, &answer_facts(state, question, from), Policies::find)
+pub(crate) fn judge_answer(
+    state: &SessionState,
+    question: &ApprovalRequest,
+    from: &SignalSender,
+) -> PolicyFinding {
+    policies_of(state, &answer_facts(state, question, from), GuardPolicies::find)
 }
 
 /// Judges whether a thinker may be asked; else why not.
-pub(crate) fn judge_thought(state: &State, turn: &Turn) -> Result<(), Box<Decision>> {
+pub(crate) fn judge_thought(state: &SessionState, turn: &RunningTurn) -> Result<(), Box<Decision>> {
     let asker = &turn.signal.from;
-    let facts = Facts::think(&around(state, By::Asker, asker, "think"));
-    let found = policies_of(state, &facts, Policies::find);
-    if found.word == Word::Allow {
+    let facts = PolicyFacts::think(&around(state, ProposalAuthor::Asker, asker, "think"));
+    let found = policies_of(state, &facts, GuardPolicies::find);
+    if found.word == PolicyVerdict::Allow {
         return Ok(());
     }
     let reason = match (&found.fault, found.policies.join("`, `")) {
@@ -154,14 +168,14 @@ pub(crate) fn judge_thought(state: &State, turn: &Turn) -> Result<(), Box<Decisi
         (None, none) if none.is_empty() => "no rule allows thinking about that".to_owned(),
         (None, policies) => format!("`{policies}` forbids thinking about that"),
     };
-    let ruling = Ruling {
+    let ruling = RememberedRuling {
         turn: turn.id,
-        by: By::Asker,
+        by: ProposalAuthor::Asker,
         target: None,
-        action: Some(Name::of_word("think")),
-        rule: Rule::Policy,
+        action: Some(KeywordName::of_word("think")),
+        rule: DecisionRule::Policy,
         policies: found.policies,
-        verdict: Verdict::Deny(Code::Refused),
+        verdict: Verdict::Deny(RefusalCode::Refused),
         reason: reason.into(),
     };
     Err(Box::new(Decision {
@@ -169,27 +183,41 @@ pub(crate) fn judge_thought(state: &State, turn: &Turn) -> Result<(), Box<Decisi
         payload: Arc::new(Value::Nil),
         proposal: None,
         explanation: None,
-        checked: vec![Checked { rule: Rule::Policy, result: CheckResult::Deny }],
+        checked: vec![RuleCheck { rule: DecisionRule::Policy, result: CheckResult::Deny }],
         dropped: Vec::new(),
         facts: Some(Box::new(facts)),
     }))
 }
 
 /// Judges whether somebody may join, see or steer a session.
-pub(crate) fn judge_access(state: &State, who: &Asker, access: Access) -> Finding {
-    let facts = Facts::access(&around(state, By::Asker, who, access.word()), access);
-    policies_of(state, &facts, Policies::find)
+pub(crate) fn judge_access(
+    state: &SessionState,
+    who: &SignalSender,
+    access: SessionAccess,
+) -> PolicyFinding {
+    let facts =
+        PolicyFacts::access(&around(state, ProposalAuthor::Asker, who, access.word()), access);
+    policies_of(state, &facts, GuardPolicies::find)
 }
 
 /// What the policies are told about an answer.
-pub(crate) fn answer_facts(state: &State, question: &Question, from: &Asker) -> Facts {
-    let Allowed { action, target, place, payload } = &*question.intent.allowed;
-    let wanted = Wanted { action, target, place: *place, payload, protected: false };
-    Facts::approve(&around(state, By::Asker, from, kind(action)), &wanted)
+pub(crate) fn answer_facts(
+    state: &SessionState,
+    question: &ApprovalRequest,
+    from: &SignalSender,
+) -> PolicyFacts {
+    let AllowedProposal { action, target, place, payload } = &*question.intent.allowed;
+    let wanted = RequestedAction { action, target, place: *place, payload, protected: false };
+    PolicyFacts::approve(&around(state, ProposalAuthor::Asker, from, kind(action)), &wanted)
 }
 
-fn around<'a>(state: &'a State, by: By, asker: &'a Asker, kind: &str) -> Around<'a> {
-    Around {
+fn around<'a>(
+    state: &'a SessionState,
+    by: ProposalAuthor,
+    asker: &'a SignalSender,
+    kind: &str,
+) -> ProposalCircumstances<'a> {
+    ProposalCircumstances {
         by,
         asker,
         session: &state.session,
@@ -199,22 +227,27 @@ fn around<'a>(state: &'a State, by: By, asker: &'a Asker, kind: &str) -> Around<
     }
 }
 
-fn facts(state: &State, by: By, asker: &Asker, intent: &Intent) -> Facts {
-    let Allowed { action, target, place, payload } = &*intent.allowed;
+fn facts(
+    state: &SessionState,
+    by: ProposalAuthor,
+    asker: &SignalSender,
+    intent: &ApprovalIntent,
+) -> PolicyFacts {
+    let AllowedProposal { action, target, place, payload } = &*intent.allowed;
     let protected = state.policy.as_ref().is_some_and(|installed| installed.protects(action));
-    let wanted = Wanted { action, target, place: *place, payload, protected };
-    Facts::of(&around(state, by, asker, kind(action)), &wanted)
+    let wanted = RequestedAction { action, target, place: *place, payload, protected };
+    PolicyFacts::of(&around(state, by, asker, kind(action)), &wanted)
 }
 
 /// Asks the policies about each file that is changed: what is said to one of them holds for all. With the
 /// facts that led to it.
 fn strictest(
-    state: &State,
-    by: By,
-    asker: &Asker,
-    intent: &Intent,
-    find: fn(&Policies, &Facts) -> Finding,
-) -> (Facts, Finding) {
+    state: &SessionState,
+    by: ProposalAuthor,
+    asker: &SignalSender,
+    intent: &ApprovalIntent,
+    find: fn(&GuardPolicies, &PolicyFacts) -> PolicyFinding,
+) -> (PolicyFacts, PolicyFinding) {
     let facts = facts(state, by, asker, intent);
     let found = policies_of(state, &facts, find);
     let Some(path) = intent.action().elsewhere() else { return (facts, found) };
@@ -224,22 +257,26 @@ fn strictest(
 }
 
 /// Asks the policies of the session; while they are not here, everything is denied.
-fn policies_of(state: &State, facts: &Facts, find: fn(&Policies, &Facts) -> Finding) -> Finding {
+fn policies_of(
+    state: &SessionState,
+    facts: &PolicyFacts,
+    find: fn(&GuardPolicies, &PolicyFacts) -> PolicyFinding,
+) -> PolicyFinding {
     let set = match &state.policy {
-        None => Some(Policies::default_set()),
+        None => Some(GuardPolicies::default_set()),
         Some(installed) => installed.set(),
     };
     match set {
         Some(set) => find(set, facts),
-        None => Finding {
-            word: Word::Deny,
+        None => PolicyFinding {
+            word: PolicyVerdict::Deny,
             policies: Vec::new(),
             fault: Some("the policies of the session are not here".into()),
         },
     }
 }
 
-fn why_not(action: &Action, found: &Finding) -> String {
+fn why_not(action: &Action, found: &PolicyFinding) -> String {
     if let Some(fault) = &found.fault {
         return format!("the policies could not be asked: {fault}");
     }
@@ -251,87 +288,87 @@ fn why_not(action: &Action, found: &Finding) -> String {
     format!("`{name}` ({risk}) touches {touches}, and {forbidden}")
 }
 
-fn is_short(name: &Name) -> bool {
+fn is_short(name: &KeywordName) -> bool {
     name.as_str().len() <= MAX_NAME
 }
 
 /// A refusal: its code and its reason.
-type Denial = (Code, String);
+type Denial = (RefusalCode, String);
 
 /// A proposal before the rules.
-struct Case<'c> {
-    state: &'c State,
-    turn: &'c Turn,
-    by: By,
+struct DecisionCase<'c> {
+    state: &'c SessionState,
+    turn: &'c RunningTurn,
+    by: ProposalAuthor,
     payload: Arc<Value>,
     /// What it says it does, if it says so.
-    action: Option<Name>,
+    action: Option<KeywordName>,
     /// Where it says it goes; once the rules have found out, where it goes.
-    target: Option<Name>,
-    checked: Vec<Checked>,
+    target: Option<KeywordName>,
+    checked: Vec<RuleCheck>,
     /// What the policies were told, once they were asked.
-    facts: Option<Box<Facts>>,
+    facts: Option<Box<PolicyFacts>>,
     policies: Vec<Box<str>>,
 }
 
-impl Case<'_> {
+impl DecisionCase<'_> {
     /// Asks the rules in their order: the reason not to deny it and how it goes on, or the denial.
-    fn ask(&mut self) -> Result<(String, Way), Denial> {
+    fn ask(&mut self) -> Result<(String, ProposalRoute), Denial> {
         let action = self.well_formed();
-        let action = self.passes(Rule::WellFormed, action)?;
+        let action = self.passes(DecisionRule::WellFormed, action)?;
         let size = self.size();
-        self.passes(Rule::Size, size)?;
+        self.passes(DecisionRule::Size, size)?;
         let target = self.target(&action);
-        let (target, place) = self.passes(Rule::Target, target)?;
+        let (target, place) = self.passes(DecisionRule::Target, target)?;
         self.target = Some(target.clone());
         let supported = supported(self.state, &action, &target, place);
-        self.passes(Rule::Action, supported)?;
+        self.passes(DecisionRule::Action, supported)?;
         let budget = self.budget();
-        self.passes(Rule::Budget, budget)?;
+        self.passes(DecisionRule::Budget, budget)?;
         let payload = self.payload.clone();
-        let allowed = Arc::new(Allowed { action, target, place, payload });
-        self.policy(Intent { allowed })
+        let allowed = Arc::new(AllowedProposal { action, target, place, payload });
+        self.policy(ApprovalIntent { allowed })
     }
 
     /// Notes what a rule said that can only object.
-    fn passes<T>(&mut self, rule: Rule, answer: Result<T, Denial>) -> Result<T, Denial> {
+    fn passes<T>(&mut self, rule: DecisionRule, answer: Result<T, Denial>) -> Result<T, Denial> {
         let result = if answer.is_ok() { CheckResult::Pass } else { CheckResult::Deny };
-        self.checked.push(Checked { rule, result });
+        self.checked.push(RuleCheck { rule, result });
         answer
     }
 
     /// Asks the policies.
-    fn policy(&mut self, intent: Intent) -> Result<(String, Way), Denial> {
+    fn policy(&mut self, intent: ApprovalIntent) -> Result<(String, ProposalRoute), Denial> {
         let from = &self.turn.signal.from;
-        let (facts, found) = strictest(self.state, self.by, from, &intent, Policies::find);
+        let (facts, found) = strictest(self.state, self.by, from, &intent, GuardPolicies::find);
         self.facts = Some(Box::new(facts));
         self.policies.clone_from(&found.policies);
         let result = match found.word {
-            Word::Allow => CheckResult::Allow,
-            Word::Ask => CheckResult::Ask,
-            Word::Deny => CheckResult::Deny,
+            PolicyVerdict::Allow => CheckResult::Allow,
+            PolicyVerdict::Ask => CheckResult::Ask,
+            PolicyVerdict::Deny => CheckResult::Deny,
         };
-        self.checked.push(Checked { rule: Rule::Policy, result });
+        self.checked.push(RuleCheck { rule: DecisionRule::Policy, result });
         let action = intent.action();
         let touches = action.touches().words();
         match found.word {
-            Word::Allow => {
-                let Intent { allowed } = intent;
-                Ok((["it touches ", touches].concat(), Way::Do(Order { allowed })))
+            PolicyVerdict::Allow => {
+                let ApprovalIntent { allowed } = intent;
+                Ok((["it touches ", touches].concat(), ProposalRoute::Do(Order { allowed })))
             }
-            Word::Ask => {
+            PolicyVerdict::Ask => {
                 if let Err(denial) = self.room_to_ask(&intent) {
-                    return self.passes(Rule::Budget, Err(denial));
+                    return self.passes(DecisionRule::Budget, Err(denial));
                 }
                 let (name, risk) = (action.name(), action.risk().word());
                 let reason = format!("`{name}` ({risk}) touches {touches}, and needs a yes");
-                Ok((reason, Way::Ask(intent)))
+                Ok((reason, ProposalRoute::Ask(intent)))
             }
-            Word::Deny => Err((Code::Refused, why_not(action, &found))),
+            PolicyVerdict::Deny => Err((RefusalCode::Refused, why_not(action, &found))),
         }
     }
 
-    fn room_to_ask(&self, intent: &Intent) -> Result<(), Denial> {
+    fn room_to_ask(&self, intent: &ApprovalIntent) -> Result<(), Denial> {
         let open = &self.state.questions;
         let from = &self.turn.signal.from;
         if open.len() < self.state.limits.questions
@@ -339,24 +376,27 @@ impl Case<'_> {
         {
             return Ok(());
         }
-        Err((Code::Overloaded, format!("{} questions await their answer already", open.len())))
+        Err((
+            RefusalCode::Overloaded,
+            format!("{} questions await their answer already", open.len()),
+        ))
     }
 
     fn well_formed(&self) -> Result<Action, Denial> {
         let action = Action::from_payload(&self.payload).map_err(|fault| {
             let code = match fault {
-                NoAction::NoPlist | NoAction::Unnamed => Code::Unsupported,
-                NoAction::Argument { .. } => Code::InvalidValue,
+                InvalidAction::NoPlist | InvalidAction::Unnamed => RefusalCode::Unsupported,
+                InvalidAction::Argument { .. } => RefusalCode::InvalidValue,
             };
             (code, fault.to_string())
         })?;
         if let Some(fault) = action.fault(&self.payload) {
-            return Err((Code::Refused, fault.to_owned()));
+            return Err((RefusalCode::Refused, fault.to_owned()));
         }
         let least = self.state.limits.schedule_min_ms;
         match &action {
             Action::Schedule(schedule) => match schedule.fault(self.state.now, least) {
-                Some(reason) => Err((Code::InvalidValue, reason)),
+                Some(reason) => Err((RefusalCode::InvalidValue, reason)),
                 None => Ok(action),
             },
             _ => Ok(action),
@@ -367,40 +407,40 @@ impl Case<'_> {
         let (bytes, limit) = (weight(&self.payload), self.state.limits.payload);
         if bytes > limit {
             let reason = format!("a proposal of {bytes} bytes, expected at most {limit}");
-            return Err((Code::Refused, reason));
+            return Err((RefusalCode::Refused, reason));
         }
         if !self.action.iter().chain(&self.target).all(is_short) {
             let reason = format!("a longer name than {MAX_NAME} bytes");
-            return Err((Code::Refused, reason));
+            return Err((RefusalCode::Refused, reason));
         }
         Ok(())
     }
 
     /// Where it goes: what it says, or what is meant when it says nothing.
-    fn target(&self, action: &Action) -> Result<(Name, Place), Denial> {
+    fn target(&self, action: &Action) -> Result<(KeywordName, ActuatorLocation), Denial> {
         let own = self.turn.signal.from.shell.as_ref();
         let is_message = matches!(action, Action::Message { .. });
-        let is_own = |name: &Name| name.as_str() == ASKER || Some(name) == own;
+        let is_own = |name: &KeywordName| name.as_str() == ASKER || Some(name) == own;
         if is_message && self.target.as_ref().is_none_or(is_own) {
-            return Ok((Name::of_word(ASKER), Place::Shell));
+            return Ok((KeywordName::of_word(ASKER), ActuatorLocation::Shell));
         }
         let has_shell =
-            |own: &&Name| actuator(self.state, own).is_some() && !action.is_for_system();
+            |own: &&KeywordName| actuator(self.state, own).is_some() && !action.is_for_system();
         let wanted = match (&self.target, own.filter(has_shell)) {
             (Some(wanted), _) => wanted.clone(),
             (None, Some(own)) => own.clone(),
-            (None, None) => Name::of_word(SYSTEM),
+            (None, None) => KeywordName::of_word(SYSTEM),
         };
         if wanted.as_str() == SYSTEM {
-            return Ok((wanted, Place::Host));
+            return Ok((wanted, ActuatorLocation::Host));
         }
         match actuator(self.state, &wanted) {
             Some(actuator) => Ok((wanted, actuator.place)),
-            None => Err((Code::UnknownTarget, self.no_such(&wanted))),
+            None => Err((RefusalCode::UnknownTarget, self.no_such(&wanted))),
         }
     }
 
-    fn no_such(&self, wanted: &Name) -> String {
+    fn no_such(&self, wanted: &KeywordName) -> String {
         let mut names: Vec<&str> =
             self.state.actuators.iter().map(|actuator| actuator.name.as_str()).collect();
         names.push(SYSTEM);
@@ -417,11 +457,11 @@ impl Case<'_> {
         let limits = &self.state.limits;
         if self.turn.allowed >= limits.acts {
             let reason = format!("the turn has had its {} acts", limits.acts);
-            return Err((Code::Refused, reason));
+            return Err((RefusalCode::Refused, reason));
         }
         if self.state.acts.len() >= limits.outstanding {
             let reason = format!("{} acts await their outcome already", limits.outstanding);
-            return Err((Code::Overloaded, reason));
+            return Err((RefusalCode::Overloaded, reason));
         }
         Ok(())
     }
@@ -429,14 +469,19 @@ impl Case<'_> {
 
 /// The actuator of this name. What lives in the daemon cannot be replaced by a shell that calls
 /// itself the same.
-fn actuator<'s>(state: &'s State, name: &Name) -> Option<&'s Actuator> {
+fn actuator<'s>(state: &'s SessionState, name: &KeywordName) -> Option<&'s ActuatorRef> {
     let mut named = state.actuators.iter().filter(|actuator| actuator.name == *name);
     let first = named.clone().next();
-    named.find(|actuator| actuator.place == Place::Host).or(first)
+    named.find(|actuator| actuator.place == ActuatorLocation::Host).or(first)
 }
 
 /// Whether the target can do it at all.
-fn supported(state: &State, action: &Action, target: &Name, place: Place) -> Result<(), Denial> {
+fn supported(
+    state: &SessionState,
+    action: &Action,
+    target: &KeywordName,
+    place: ActuatorLocation,
+) -> Result<(), Denial> {
     let name = action.name();
     let actuator = actuator(state, target).filter(|actuator| actuator.place == place);
     let is_listed = actuator.is_some_and(|actuator| actuator.actions.contains(&name));
@@ -444,7 +489,7 @@ fn supported(state: &State, action: &Action, target: &Name, place: Place) -> Res
     let is_supported = match action {
         _ if action.is_for_system() => target.as_str() == SYSTEM,
         Action::Message { .. } if target.as_str() == ASKER => true,
-        _ if action.is_for_host() => place == Place::Host && is_listed,
+        _ if action.is_for_host() => place == ActuatorLocation::Host && is_listed,
         Action::Other(_) => is_listed,
         _ if target.as_str() == SYSTEM => is_listed,
         _ => is_listed || takes_all,
@@ -452,7 +497,7 @@ fn supported(state: &State, action: &Action, target: &Name, place: Place) -> Res
     if is_supported {
         return Ok(());
     }
-    Err((Code::Unsupported, format!("`{target}` has no action `{name}`")))
+    Err((RefusalCode::Unsupported, format!("`{target}` has no action `{name}`")))
 }
 
 /// A proposal that was allowed: what an actuator carries out.
@@ -474,20 +519,20 @@ fn supported(state: &State, action: &Action, target: &Name, place: Place) -> Res
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Order {
-    allowed: Arc<Allowed>,
+    allowed: Arc<AllowedProposal>,
 }
 
 /// A proposal that needs somebody's yes. No actuator takes it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Intent {
-    allowed: Arc<Allowed>,
+pub struct ApprovalIntent {
+    allowed: Arc<AllowedProposal>,
 }
 
 #[derive(Debug, PartialEq)]
-struct Allowed {
+struct AllowedProposal {
     action: Action,
-    target: Name,
-    place: Place,
+    target: KeywordName,
+    place: ActuatorLocation,
     payload: Arc<Value>,
 }
 
@@ -498,12 +543,12 @@ impl Order {
     }
 
     /// The actuator.
-    pub fn target(&self) -> &Name {
+    pub fn target(&self) -> &KeywordName {
         &self.allowed.target
     }
 
     /// Where the actuator lives.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> ActuatorLocation {
         self.allowed.place
     }
 
@@ -514,32 +559,32 @@ impl Order {
 
     /// The order as a plist.
     pub fn to_value(&self) -> Value {
-        self.put(Plist::new()).done()
+        self.put(PlistBuilder::new()).done()
     }
 
-    pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
+    pub(crate) fn put<F: FieldSink>(&self, fields: F) -> F {
         self.allowed.put(fields)
     }
 
     /// Reads an order back that a state holds. Whoever can write a state can write anything.
-    pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {
-        Ok(Self { allowed: Arc::new(Allowed::from_value(value)?) })
+    pub(crate) fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
+        Ok(Self { allowed: Arc::new(AllowedProposal::from_value(value)?) })
     }
 }
 
-impl Intent {
+impl ApprovalIntent {
     /// What is to be done, with its arguments.
     pub fn action(&self) -> &Action {
         &self.allowed.action
     }
 
     /// The actuator.
-    pub fn target(&self) -> &Name {
+    pub fn target(&self) -> &KeywordName {
         &self.allowed.target
     }
 
     /// Where the actuator lives.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> ActuatorLocation {
         self.allowed.place
     }
 
@@ -555,37 +600,37 @@ impl Intent {
 
     /// What a yes is bound to: the hash of the canonical text of target, place and payload.
     pub fn hash(&self) -> ActionHash {
-        let Allowed { target, place, payload, .. } = &*self.allowed;
+        let AllowedProposal { target, place, payload, .. } = &*self.allowed;
         ActionHash::of_action(target, *place, payload)
     }
 
-    pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
+    pub(crate) fn put<F: FieldSink>(&self, fields: F) -> F {
         self.allowed.put(fields)
     }
 
     /// Reads an intent back that a state holds.
-    pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {
-        Ok(Self { allowed: Arc::new(Allowed::from_value(value)?) })
+    pub(crate) fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
+        Ok(Self { allowed: Arc::new(AllowedProposal::from_value(value)?) })
     }
 }
 
-impl Allowed {
-    fn put<F: Fields>(&self, fields: F) -> F {
+impl AllowedProposal {
+    fn put<F: FieldSink>(&self, fields: F) -> F {
         fields
             .put_word("target", self.target.as_str())
             .put_word("place", self.place.word())
             .put_value("payload", &self.payload)
     }
 
-    fn from_value(value: &Value) -> Result<Self, Unreadable> {
+    fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
         let payload = required(value, "payload")?;
         let action = Action::from_payload(payload)
-            .map_err(|_| Unreadable::new("payload", "the payload of an action"))?;
+            .map_err(|_| UnreadableValue::new("payload", "the payload of an action"))?;
         let payload = Arc::new(payload.clone());
         Ok(Self {
             action,
             target: name(value, "target")?,
-            place: Place::from_value(value)?,
+            place: ActuatorLocation::from_value(value)?,
             payload,
         })
     }

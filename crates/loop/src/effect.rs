@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
-use crate::decide::{Intent, Order};
-use crate::event::{Actuator, Asker, Outcome, Signal};
-use crate::ids::{EffectId, Name, Seq, SessionId, Time, TurnId};
-use crate::policy::Facts;
-use crate::state::Past;
+use crate::decide::{ApprovalIntent, Order};
+use crate::event::{ActuatorRef, Outcome, Signal, SignalSender};
+use crate::ids::{EffectId, KeywordName, Seq, SessionId, TurnId, UnixMillis};
+use crate::policy::PolicyFacts;
+use crate::state::SharedHistory;
 
 /// What one step wants, in order.
 pub type Effects = Vec<Effect>;
@@ -26,14 +26,14 @@ pub enum Effect {
         /// What the answer names.
         id: EffectId,
         /// What they should know.
-        context: Context,
+        context: SignalContext,
     },
     /// Ask a thinker; answered by `Event::Drafted`.
     Think {
         /// What the answer names.
         id: EffectId,
         /// What it should know.
-        prompt: Prompt,
+        prompt: ThinkerPrompt,
     },
     /// Nothing to carry out: a proposal was judged, and this is why.
     Decided(Decision),
@@ -48,7 +48,7 @@ pub enum Effect {
         /// What to do.
         order: Order,
         /// When it is `expired`.
-        deadline: Time,
+        deadline: UnixMillis,
     },
     /// Ask somebody who may say yes; answered by `Event::Answered`.
     Ask {
@@ -57,7 +57,7 @@ pub enum Effect {
         /// Its place in the stream.
         seq: Seq,
         /// What is asked.
-        question: Arc<Question>,
+        question: Arc<ApprovalRequest>,
     },
     /// An act or a question ended here, without word from whoever was asked: it was denied,
     /// expired or superseded.
@@ -76,13 +76,13 @@ pub enum Effect {
         /// The turn.
         turn: TurnId,
         /// How it ended.
-        reason: Reason,
+        reason: TurnEnd,
     },
 }
 
 /// What reflex thinkers may know: the signal and what the session remembers.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Context {
+pub struct SignalContext {
     /// The session.
     pub session: SessionId,
     /// The turn.
@@ -90,37 +90,37 @@ pub struct Context {
     /// The number of the signal; none for one that came from time alone.
     pub seq: Option<Seq>,
     /// When the turn began.
-    pub at: Time,
+    pub at: UnixMillis,
     /// The signal.
     pub signal: Arc<Signal>,
     /// Where the user is, as the last `:focus`, `:point-update` or `:buffer-update` said.
     pub focus: Option<Arc<Value>>,
     /// What was asked and said before, oldest first.
-    pub history: Past<Exchange>,
+    pub history: SharedHistory<PastExchange>,
     /// What was decided before, oldest first.
-    pub decisions: Past<Ruling>,
+    pub decisions: SharedHistory<RememberedRuling>,
     /// What can be reached.
-    pub actuators: Arc<[Actuator]>,
+    pub actuators: Arc<[ActuatorRef]>,
 }
 
 /// What a thinker may know: the context and how the turn went so far.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Prompt {
+pub struct ThinkerPrompt {
     /// The context.
-    pub context: Context,
+    pub context: SignalContext,
     /// How many rounds of outcomes came before this thought.
     pub depth: u32,
     /// How many drafts of this turn were vetoed.
     pub tries: u32,
     /// What was vetoed and why, oldest first.
-    pub rejected: Vec<Arc<Rejection>>,
+    pub rejected: Vec<Arc<ProposalRejection>>,
     /// What was done and how it ended, oldest first.
     pub results: Vec<Arc<Deed>>,
 }
 
 /// A question and its answer, cut to the limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exchange {
+pub struct PastExchange {
     /// What the user said.
     pub asked: Box<str>,
     /// What was answered.
@@ -129,13 +129,13 @@ pub struct Exchange {
 
 /// A proposal that was vetoed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rejection {
+pub struct ProposalRejection {
     /// Where it should have gone.
-    pub target: Option<Name>,
+    pub target: Option<KeywordName>,
     /// What it should have done.
-    pub action: Option<Name>,
+    pub action: Option<KeywordName>,
     /// The error code.
-    pub code: Code,
+    pub code: RefusalCode,
     /// Why not, for people and thinkers.
     pub reason: Box<str>,
 }
@@ -144,38 +144,38 @@ pub struct Rejection {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Deed {
     /// Where it went.
-    pub target: Name,
+    pub target: KeywordName,
     /// What it did.
-    pub action: Name,
+    pub action: KeywordName,
     /// How it ended.
     pub outcome: Outcome,
 }
 
 /// What somebody is asked about an action that needs a yes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Question {
+pub struct ApprovalRequest {
     /// The turn in which it was asked first.
     pub turn: TurnId,
     /// What is to be done: exactly this, and nothing else, follows from a yes.
-    pub intent: Intent,
+    pub intent: ApprovalIntent,
     /// Who proposed it.
-    pub by: By,
+    pub by: ProposalAuthor,
     /// For whom.
-    pub asker: Asker,
+    pub asker: SignalSender,
     /// The question in words, made of typed facts alone.
     pub text: Box<str>,
     /// Principals that are known to the session and may answer. Whether somebody may is judged when
     /// the answer comes.
     pub who: Vec<Box<str>>,
     /// When it is `expired`.
-    pub expires: Time,
+    pub expires: UnixMillis,
 }
 
 /// One proposal, what was checked, and the verdict: a line of the thought trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
     /// The verdict, as it is remembered.
-    pub ruling: Arc<Ruling>,
+    pub ruling: Arc<RememberedRuling>,
     /// What was proposed, as it would be carried out.
     pub payload: Arc<Value>,
     /// Its place among the proposals of its event, if the record names it instead of the payload.
@@ -183,26 +183,26 @@ pub struct Decision {
     /// Why it was proposed.
     pub explanation: Option<Box<str>>,
     /// The rules in the order in which they were asked; the last one decided.
-    pub checked: Vec<Checked>,
+    pub checked: Vec<RuleCheck>,
     /// Keys of the proposal that belong to the engine and were dropped.
     pub dropped: Vec<Box<str>>,
     /// What the policies were told, if they were asked.
-    pub facts: Option<Box<Facts>>,
+    pub facts: Option<Box<PolicyFacts>>,
 }
 
 /// A verdict: what the session remembers of a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ruling {
+pub struct RememberedRuling {
     /// The turn.
     pub turn: TurnId,
     /// Who proposed.
-    pub by: By,
+    pub by: ProposalAuthor,
     /// Where it goes; `asker` for what is said to the one who asked.
-    pub target: Option<Name>,
+    pub target: Option<KeywordName>,
     /// The action.
-    pub action: Option<Name>,
+    pub action: Option<KeywordName>,
     /// The rule that decided.
-    pub rule: Rule,
+    pub rule: DecisionRule,
     /// The policies that determined it, if they were asked.
     pub policies: Vec<Box<str>>,
     /// Allowed, asked for, or the code of the refusal.
@@ -211,7 +211,7 @@ pub struct Ruling {
     pub reason: Box<str>,
 }
 
-impl Ruling {
+impl RememberedRuling {
     /// What decided it: the policies, or the rule.
     pub fn decided_by(&self) -> String {
         if self.policies.is_empty() { self.rule.word().into() } else { self.policies.join(" ") }
@@ -220,7 +220,7 @@ impl Ruling {
 
 /// Who proposed something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum By {
+pub enum ProposalAuthor {
     /// The asker itself, with a `:REQUEST`.
     Asker,
     /// A reflex thinker.
@@ -231,9 +231,9 @@ pub enum By {
 
 /// A rule that was asked about a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Checked {
+pub struct RuleCheck {
     /// The rule.
-    pub rule: Rule,
+    pub rule: DecisionRule,
     /// What it said.
     pub result: CheckResult,
 }
@@ -253,7 +253,7 @@ pub enum CheckResult {
 
 /// The rules of `decide`, in the order in which they are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rule {
+pub enum DecisionRule {
     /// The payload is a plist with a known action and the arguments it needs.
     WellFormed,
     /// It is not larger than a proposal may be.
@@ -278,12 +278,12 @@ pub enum Verdict {
     /// It may be done if somebody says yes.
     Ask,
     /// It may not.
-    Deny(Code),
+    Deny(RefusalCode),
 }
 
 /// Why something was not done, in the words of the protocol's error codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Code {
+pub enum RefusalCode {
     /// The arguments of an action are not what it needs.
     InvalidValue,
     /// Nothing here carries this action out.
@@ -328,7 +328,7 @@ pub struct Addressee {
 
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum TurnEnd {
     /// It was answered.
     Answered,
     /// What was proposed was not allowed.

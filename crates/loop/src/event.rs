@@ -10,32 +10,32 @@ use std::sync::Arc;
 use bridle_sexp::Value;
 
 use crate::hash::{ActionHash, PolicyHash};
-use crate::ids::{EffectId, Name, Seq, SessionId, TurnId};
-use crate::limits::Limits;
-use crate::policy::{Installed, Policies};
+use crate::ids::{EffectId, KeywordName, Seq, SessionId, TurnId};
+use crate::limits::SessionLimits;
+use crate::policy::{GuardPolicies, InstalledPolicies};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// The session began; the first event of each.
-    Began(Began),
+    Began(SessionStart),
     /// A shell said something.
     Signal(Arc<Signal>),
     /// These actuators can be reached from now on, and no others.
-    Registered(Vec<Actuator>),
+    Registered(Vec<ActuatorRef>),
     /// What the reflex thinkers advise.
     Consulted {
         /// The consultation.
         effect: EffectId,
         /// Their advice.
-        advice: Advice,
+        advice: ReflexAdvice,
     },
     /// What a thinker drafted.
     Drafted {
         /// The thought.
         effect: EffectId,
         /// Its draft, or why there is none.
-        draft: Result<Draft, Fault>,
+        draft: Result<Draft, ThinkerFault>,
     },
     /// How an act ended.
     Acted {
@@ -45,13 +45,13 @@ pub enum Event {
         outcome: Outcome,
     },
     /// Somebody answered a question.
-    Answered(Answered),
+    Answered(ApprovalAnswer),
     /// These policies hold from now on.
-    PolicyInstalled(Installed),
+    PolicyInstalled(InstalledPolicies),
     /// What somebody did in other sessions.
-    Counted(Counted),
+    Counted(PrincipalUsage),
     /// Time passed.
-    Tick(Tick),
+    Tick(TimerTick),
     /// The daemon gives a turn up.
     Cancelled {
         /// The turn; any other than the current one is ignored.
@@ -64,13 +64,13 @@ pub enum Event {
         /// The signal; one that is answered already is left as it is.
         seq: Seq,
         /// Why.
-        how: Withdrawal,
+        how: WithdrawalReason,
     },
 }
 
 /// Why something is no longer wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Withdrawal {
+pub enum WithdrawalReason {
     /// Its asker called it off, or left for good.
     Cancelled,
     /// The time that its asker gave is over.
@@ -79,23 +79,23 @@ pub enum Withdrawal {
 
 /// How a session begins.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Began {
+pub struct SessionStart {
     /// The principal that the session belongs to.
     pub owner: Box<str>,
     /// Its limits, for good.
-    pub limits: Limits,
+    pub limits: SessionLimits,
     /// Where it comes from, if it continues another session.
-    pub fork: Option<Fork>,
+    pub fork: Option<ForkPoint>,
 }
 
 /// The point of another session that this one continues from.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Fork {
+pub struct ForkPoint {
     /// The other session.
     pub session: SessionId,
     /// The number of its last record that counts.
     pub record: u64,
-    /// Its state there, as `State::to_value` gives it.
+    /// Its state there, as `SessionState::to_value` gives it.
     pub state: Value,
 }
 
@@ -118,11 +118,11 @@ pub struct Signal {
     /// What kind of message it was.
     pub kind: SignalKind,
     /// Who said it, as the daemon knows, not as the message claims.
-    pub from: Asker,
+    pub from: SignalSender,
     /// The message's id, to be returned with the answer.
     pub id: Option<Value>,
     /// The actuator it is for.
-    pub target: Option<Name>,
+    pub target: Option<KeywordName>,
     /// The payload, without what a client may not set.
     pub payload: Value,
     /// The paths of what a client may not set and did.
@@ -134,15 +134,15 @@ pub struct Signal {
 
 /// An answer to a question.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answered {
+pub struct ApprovalAnswer {
     /// The question.
     pub approval: EffectId,
     /// What the answerer saw; an answer to something else counts for nothing.
     pub hash: Option<ActionHash>,
     /// Yes or no.
-    pub answer: Answer,
+    pub answer: ApprovalChoice,
     /// Who answers, as the daemon knows.
-    pub from: Asker,
+    pub from: SignalSender,
     /// The message's id, to be returned with what it is told.
     pub id: Option<Value>,
     /// For how many milliseconds the same is to be allowed without asking. The session only notes
@@ -153,7 +153,7 @@ pub struct Answered {
 /// What a principal did in other sessions of the daemon in the last hour: budgets count it, and a
 /// session cannot know it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Counted {
+pub struct PrincipalUsage {
     /// The principal.
     pub principal: Box<str>,
     /// Acts by span of five minutes, counted from 1970.
@@ -162,7 +162,7 @@ pub struct Counted {
 
 /// Yes or no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum ApprovalChoice {
     /// Yes.
     Allow,
     /// No.
@@ -174,7 +174,7 @@ pub const ANONYMOUS: &str = "anonymous";
 
 /// Who sent a signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asker {
+pub struct SignalSender {
     /// The principal, such as `uid:1000`.
     pub principal: Box<str>,
     /// Whether that is an owner of this daemon.
@@ -182,7 +182,7 @@ pub struct Asker {
     /// The stable id that its shell gave in its hello.
     pub client: Option<Box<str>>,
     /// The kind of its shell.
-    pub shell: Option<Name>,
+    pub shell: Option<KeywordName>,
     /// The language of its user.
     pub locale: Option<Box<str>>,
     /// The time zone of its user.
@@ -191,18 +191,18 @@ pub struct Asker {
 
 /// Something that can carry out actions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Actuator {
+pub struct ActuatorRef {
     /// What a target names.
-    pub name: Name,
+    pub name: KeywordName,
     /// Where it lives.
-    pub place: Place,
+    pub place: ActuatorLocation,
     /// What it can do; every known action if empty.
-    pub actions: Vec<Name>,
+    pub actions: Vec<KeywordName>,
 }
 
 /// Where an actuator lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum ActuatorLocation {
     /// In an attached shell: it is sent a request and may be away for long.
     Shell,
     /// In the daemon.
@@ -211,7 +211,7 @@ pub enum Place {
 
 /// What reflex thinkers say to a context.
 #[derive(Clone, Debug, PartialEq, Default)]
-pub struct Advice {
+pub struct ReflexAdvice {
     /// What to do.
     pub proposals: Vec<Proposal>,
     /// Whether a thinker should be asked as well.
@@ -230,7 +230,7 @@ pub struct Draft {
 
 /// Why a thinker has no draft.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct ThinkerFault {
     /// The cause, for people.
     pub reason: Box<str>,
     /// Whether the same may succeed later.
@@ -241,7 +241,7 @@ pub struct Fault {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proposal {
     /// The actuator; the asker for what is to be said, else the asker's shell, if absent.
-    pub target: Option<Name>,
+    pub target: Option<KeywordName>,
     /// The action and its arguments.
     pub payload: Value,
     /// Why, for people.
@@ -269,14 +269,14 @@ pub enum Outcome {
 
 /// Which time has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tick {
+pub enum TimerTick {
     /// A deadline or a schedule may be due.
     Deadline,
     /// The regular beat.
     Heartbeat,
 }
 
-impl Asker {
+impl SignalSender {
     /// Somebody without a hello.
     pub fn new(principal: &str) -> Self {
         Self {
@@ -300,19 +300,19 @@ impl Event {
     }
 
     /// Takes the policies that it installs, if they are the ones.
-    pub fn supply(&mut self, set: &Arc<Policies>) {
+    pub fn supply(&mut self, set: &Arc<GuardPolicies>) {
         if let Event::PolicyInstalled(installed) = self {
             installed.supply(set);
         }
     }
 }
 
-impl Answer {
+impl ApprovalChoice {
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
-            Answer::Allow => "allow",
-            Answer::Deny => "deny",
+            ApprovalChoice::Allow => "allow",
+            ApprovalChoice::Deny => "deny",
         }
     }
 }

@@ -9,10 +9,10 @@ use std::sync::{Arc, OnceLock};
 
 use bridle_sexp::Value;
 
-use crate::event::Place;
-use crate::field::{Fields, Text, Unreadable, text};
-use crate::ids::Name;
-use crate::weight::weight;
+use crate::event::ActuatorLocation;
+use crate::ids::KeywordName;
+use crate::plist_codec::{FieldSink, PlistText, UnreadableValue, text};
+use crate::value_size::weight;
 
 /// Room for target, place and keys, in bytes.
 const USUAL_AROUND: usize = 96;
@@ -35,9 +35,9 @@ macro_rules! hash {
                 Some(Self(*blake3::Hash::from_hex(digits).ok()?.as_bytes()))
             }
 
-            pub(crate) fn from_value(value: &Value, key: &'static str) -> Result<Self, Unreadable> {
+            pub(crate) fn from_value(value: &Value, key: &'static str) -> Result<Self, UnreadableValue> {
                 let digits = text(value, key)?;
-                Self::parse(&digits).ok_or(Unreadable::new(key, "64 hex digits"))
+                Self::parse(&digits).ok_or(UnreadableValue::new(key, "64 hex digits"))
             }
         }
 
@@ -62,8 +62,12 @@ hash! {
 
 impl ActionHash {
     /// The hash of what is to be done: of the canonical text of target, place and payload.
-    pub(crate) fn of_action(target: &Name, place: Place, payload: &Value) -> Self {
-        let text = Text::with_room(USUAL_AROUND + weight(payload))
+    pub(crate) fn of_action(
+        target: &KeywordName,
+        place: ActuatorLocation,
+        payload: &Value,
+    ) -> Self {
+        let text = PlistText::with_room(USUAL_AROUND + weight(payload))
             .put_word("target", target.as_str())
             .put_word("place", place.word())
             .put_value("payload", payload);
@@ -75,13 +79,17 @@ impl ActionHash {
 /// answer takes a microsecond or two to be printed and hashed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ActionDigits {
-    of: Option<(Name, Place, Arc<Value>)>,
+    of: Option<(KeywordName, ActuatorLocation, Arc<Value>)>,
     digits: OnceLock<Box<str>>,
 }
 
 impl ActionDigits {
     /// Those of an action.
-    pub(crate) fn of_action(target: &Name, place: Place, payload: &Arc<Value>) -> Self {
+    pub(crate) fn of_action(
+        target: &KeywordName,
+        place: ActuatorLocation,
+        payload: &Arc<Value>,
+    ) -> Self {
         let of = Some((target.clone(), place, payload.clone()));
         Self { of, digits: OnceLock::new() }
     }

@@ -19,7 +19,7 @@ pub struct SessionId(Arc<str>);
 
 /// Why a text is no session's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadName {
+pub enum InvalidSessionName {
     /// Empty, or longer than it may be.
     #[error("a session's name of {0} bytes, expected 1 to {MAX_SESSION_BYTES}")]
     Length(usize),
@@ -33,13 +33,13 @@ impl SessionId {
     ///
     /// # Errors
     /// When its length or a character is not allowed.
-    pub fn parse(name: &str) -> Result<Self, BadName> {
+    pub fn parse(name: &str) -> Result<Self, InvalidSessionName> {
         if name.is_empty() || name.len() > MAX_SESSION_BYTES {
-            return Err(BadName::Length(name.len()));
+            return Err(InvalidSessionName::Length(name.len()));
         }
         let is_allowed = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         match name.chars().find(|c| !is_allowed(c)) {
-            Some(bad) => Err(BadName::Character(bad)),
+            Some(bad) => Err(InvalidSessionName::Character(bad)),
             None => Ok(Self(name.into())),
         }
     }
@@ -65,9 +65,9 @@ impl fmt::Debug for SessionId {
 /// The name of an actuator, an action, a sensor or a kind of shell: a keyword in lower case. One that
 /// this crate knows is not allocated: each proposal is named a dozen times.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Name(Cow<'static, str>);
+pub struct KeywordName(Cow<'static, str>);
 
-impl Name {
+impl KeywordName {
     /// The name of these characters, ASCII case folded; what no keyword can hold is replaced.
     pub fn new(name: &str) -> Self {
         if let Some(known) = known(name) {
@@ -105,13 +105,13 @@ impl Name {
     }
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for KeywordName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl fmt::Debug for Name {
+impl fmt::Debug for KeywordName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, ":{}", self.0)
     }
@@ -149,9 +149,9 @@ pub struct EffectId(pub u64);
 
 /// Milliseconds since the beginning of 1970.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct Time(pub i64);
+pub struct UnixMillis(pub i64);
 
-impl Time {
+impl UnixMillis {
     /// The time so many milliseconds later; the end of time at most.
     #[must_use]
     pub fn after(self, milliseconds: i64) -> Self {

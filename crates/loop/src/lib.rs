@@ -1,13 +1,13 @@
 //! What to do next: perceive, think, decide, act.
 //!
-//! A session is a [`State`] and a pile of [`Event`]s. [`step()`] takes one event, changes the state
+//! A session is a [`SessionState`] and a pile of [`Event`]s. [`step()`] takes one event, changes the state
 //! and says what should happen now, as [`Effect`]s. It is pure: no clock, no files, no randomness,
 //! nothing is looked up, nothing awaits. The daemon records events and effects, carries the effects
 //! out and brings the results back as new events; replaying the record gives the same state and
 //! the same effects, byte for byte.
 //!
 //! In reading order:
-//! - `ids`, [`Limits`]: names, numbers, bounds
+//! - `ids`, [`SessionLimits`]: names, numbers, bounds
 //! - `event`, `effect`: all that goes in and all that comes out
 //! - `action`: what can be asked of an actuator, and what it touches
 //! - `policy`: what may be done; `budget`, `hash`: what policies count, what approvals are bound to
@@ -33,40 +33,43 @@ mod policy;
 mod state;
 
 mod act;
-mod aftermath;
 mod approve;
 mod decide;
-mod park;
+mod failed_turn;
+mod parked_turn;
 mod perceive;
 mod step;
 mod think;
 
-mod field;
-mod weight;
+mod plist_codec;
+mod value_size;
 
 pub use act::MAX_SCHEDULES_PER_PRINCIPAL;
 pub use action::{
-    ACTIONS as MEMORY_ACTIONS, Action, EDITS, Edit, NoAction, PREPARED, Planned, Prepared, Risk,
-    Schedule, Spot, Touches, UNDOS, Undo, Undone, Verb, When,
+    ACTIONS as MEMORY_ACTIONS, Action, EDITS, EditOperation, InvalidAction, MemoryEdit,
+    OrgLocation, PREPARED, PlanningKeyword, PreparedEdit, RiskLevel, ScheduleRequest, ScheduleTime,
+    TouchedResource, UNDOS, UndoRequest, UndoTarget,
 };
-pub use budget::Tallies;
-pub use decide::{Intent, Order};
+pub use budget::PrincipalTallies;
+pub use decide::{ApprovalIntent, Order};
 pub use effect::{
-    Addressee, By, CheckResult, Checked, Code, Context, Decision, Deed, Effect, Effects, Exchange,
-    Prompt, Question, Reason, Rejection, Rule, Ruling, Utterance, Verdict,
+    Addressee, ApprovalRequest, CheckResult, Decision, DecisionRule, Deed, Effect, Effects,
+    PastExchange, ProposalAuthor, ProposalRejection, RefusalCode, RememberedRuling, RuleCheck,
+    SignalContext, ThinkerPrompt, TurnEnd, Utterance, Verdict,
 };
 pub use event::{
-    ANONYMOUS, Actuator, Advice, Answer, Answered, Asker, Began, Counted, Draft, Event, Fault,
-    Fork, Outcome, Place, Proposal, Signal, SignalKind, Tick, Withdrawal,
+    ANONYMOUS, ActuatorLocation, ActuatorRef, ApprovalAnswer, ApprovalChoice, Draft, Event,
+    ForkPoint, Outcome, PrincipalUsage, Proposal, ReflexAdvice, SessionStart, Signal, SignalKind,
+    SignalSender, ThinkerFault, TimerTick, WithdrawalReason,
 };
-pub use field::{Unreadable, reader};
 pub use hash::{ActionHash, PolicyHash};
-pub use ids::{BadName, EffectId, Name, Seq, SessionId, Time, TurnId};
-pub use limits::Limits;
+pub use ids::{EffectId, InvalidSessionName, KeywordName, Seq, SessionId, TurnId, UnixMillis};
+pub use limits::SessionLimits;
+pub use plist_codec::{UnreadableValue, reader};
 pub use policy::{
-    Access, BadPolicies, DEFAULT_POLICY, Facts, Finding, GrantScope, GrantTerms, Installed,
-    JUDGE_STACK_BYTES, LOADER_STACK_BYTES, Policies, Policy, PolicyFault, Recorded, Rehearsal,
-    Tried, Visited, Word,
+    DEFAULT_POLICY, ExampleResult, GrantScope, GrantTerms, GuardPolicies, InstalledPolicies,
+    InvalidPolicies, JUDGE_STACK_BYTES, LOADER_STACK_BYTES, PolicyEntry, PolicyFacts, PolicyFault,
+    PolicyFinding, PolicyRehearsal, PolicyVerdict, RecordedJudgment, SessionAccess, VisitedSession,
 };
-pub use state::{Keep, Past, ScheduleFact, State};
+pub use state::{HashedEntry, ScheduleFact, SessionState, SharedHistory};
 pub use step::step;

@@ -5,11 +5,11 @@
 
 use bridle_sexp::Value;
 
-use crate::field::{Fields, Plist, Unreadable, required};
+use crate::plist_codec::{FieldSink, PlistBuilder, UnreadableValue, required};
 
 /// The limits of one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct SessionLimits {
     /// How often an outcome may return to thinking in one turn; then the answer is `refused`.
     pub depth: u32,
     /// How many drafts with a vetoed proposal a turn bears; then the answer is `refused`.
@@ -47,7 +47,7 @@ pub struct Limits {
     pub approval_ms: i64,
 }
 
-impl Default for Limits {
+impl Default for SessionLimits {
     fn default() -> Self {
         Self {
             depth: 10,
@@ -74,23 +74,23 @@ impl Default for Limits {
 /// One line a limit: its key, how it is written, how it is read.
 macro_rules! limits_as_value {
     ($($key:literal $field:ident),+; later: $($new:literal $added:ident),+ $(,)?) => {
-        impl Limits {
+        impl SessionLimits {
             /// The limits as a plist.
             pub fn to_value(&self) -> Value {
-                self.put(Plist::new()).done()
+                self.put(PlistBuilder::new()).done()
             }
 
-            pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
+            pub(crate) fn put<F: FieldSink>(&self, fields: F) -> F {
                 fields
                     $(.put_number($key, self.$field))+
                     $(.put_number($new, self.$added))+
             }
 
-            /// Reads what [`Limits::to_value`] wrote; keys that came later may be absent.
+            /// Reads what [`SessionLimits::to_value`] wrote; keys that came later may be absent.
             ///
             /// # Errors
             /// When a key is absent, no integer, or out of range.
-            pub fn from_value(value: &Value) -> Result<Self, Unreadable> {
+            pub fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
                 Ok(Self {
                     $($field: whole(value, $key)?,)+
                     $($added: match value.get($new) {
@@ -124,7 +124,7 @@ limits_as_value! {
     "approval-ms" approval_ms,
 }
 
-fn whole<N: TryFrom<i64>>(value: &Value, key: &'static str) -> Result<N, Unreadable> {
-    let number = required(value, key)?.as_i64().ok_or(Unreadable::new(key, "an integer"))?;
-    N::try_from(number).map_err(|_| Unreadable::new(key, "an integer within its range"))
+fn whole<N: TryFrom<i64>>(value: &Value, key: &'static str) -> Result<N, UnreadableValue> {
+    let number = required(value, key)?.as_i64().ok_or(UnreadableValue::new(key, "an integer"))?;
+    N::try_from(number).map_err(|_| UnreadableValue::new(key, "an integer within its range"))
 }

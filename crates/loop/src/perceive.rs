@@ -12,13 +12,13 @@ use bridle_sexp::Value;
 use crate::act;
 use crate::action::Action;
 use crate::approve;
-use crate::effect::{Code, Effect, Effects, Utterance};
-use crate::event::{Asker, Began, Signal, SignalKind};
-use crate::field::{Fields, Plist};
-use crate::ids::{Name, Seq, Time};
-use crate::limits::Limits;
-use crate::state::{Planned, State, Turn, Waiting};
-use crate::weight::weight;
+use crate::effect::{Effect, Effects, RefusalCode, Utterance};
+use crate::event::{SessionStart, Signal, SignalKind, SignalSender};
+use crate::ids::{KeywordName, Seq, UnixMillis};
+use crate::limits::SessionLimits;
+use crate::plist_codec::{FieldSink, PlistBuilder};
+use crate::state::{PlannedSchedule, QueuedSignal, RunningTurn, SessionState};
+use crate::value_size::weight;
 
 /// The principal of the signals that time sends.
 const HEARTBEAT: &str = "heartbeat";
@@ -28,7 +28,7 @@ const SCHEDULE: &str = "schedule";
 const FOCUS_KEYS: [&str; 6] = ["sensor", "file", "buffer", "line", "column", "state"];
 
 /// Takes the first event of a session; a second one changes nothing.
-pub(crate) fn began(state: &mut State, began: Began) {
+pub(crate) fn began(state: &mut SessionState, began: SessionStart) {
     if state.owner.is_some() {
         return;
     }
@@ -39,7 +39,7 @@ pub(crate) fn began(state: &mut State, began: Began) {
     state.origin = Some((fork.session, fork.record));
     // What was said and decided comes along. What was awaited or planned belongs to the other
     // session: here it would happen a second time.
-    if let Ok(past) = State::from_value(&fork.state) {
+    if let Ok(past) = SessionState::from_value(&fork.state) {
         state.focus = past.focus;
         state.history = past.history;
         state.decisions = past.decisions;
@@ -48,7 +48,7 @@ pub(crate) fn began(state: &mut State, began: Began) {
 }
 
 /// Takes what a shell said.
-pub(crate) fn signal(state: &mut State, signal: Arc<Signal>, out: &mut Effects) {
+pub(crate) fn signal(state: &mut SessionState, signal: Arc<Signal>, out: &mut Effects) {
     let seq = state.take_seq();
     match signal.kind {
         // Nobody but the session itself says that a turn failed.
@@ -57,7 +57,7 @@ pub(crate) fn signal(state: &mut State, signal: Arc<Signal>, out: &mut Effects) 
             supersede(state, &signal, out);
             wait(state, seq, signal, out);
         }
-        SignalKind::Event => match sensor(&signal).as_ref().map(Name::as_str) {
+        SignalKind::Event => match sensor(&signal).as_ref().map(KeywordName::as_str) {
             Some("focus" | "point-update" | "buffer-update") => {
                 state.focus = focus(&signal.payload, &state.limits);
                 noted(state, seq, &signal, out);
@@ -68,14 +68,20 @@ pub(crate) fn signal(state: &mut State, signal: Arc<Signal>, out: &mut Effects) 
             None => {
                 let message = "an event needs a `:sensor`; what is to be done is asked for with a \
                                `:REQUEST`";
-                answer(state, seq, &signal, act::error(Code::Unsupported, message).done(), out);
+                answer(
+                    state,
+                    seq,
+                    &signal,
+                    act::error(RefusalCode::Unsupported, message).done(),
+                    out,
+                );
             }
         },
     }
 }
 
 /// Tells whether a signal would find its place: it needs no turn, or one more may wait.
-pub(crate) fn has_room_for(state: &State, signal: &Signal) -> bool {
+pub(crate) fn has_room_for(state: &SessionState, signal: &Signal) -> bool {
     let is_gone = |older: &Signal| is_later_edition(signal, older);
     if !needs_turn(signal) || state.turn.as_ref().is_none_or(|turn| is_gone(&turn.signal)) {
         return true;
@@ -107,18 +113,18 @@ fn needs_turn(signal: &Signal) -> bool {
 }
 
 /// The regular beat; one that is still waiting or running is not doubled.
-pub(crate) fn heartbeat(state: &mut State) {
+pub(crate) fn heartbeat(state: &mut SessionState) {
     let payload = Value::plist([
         ("sensor", Value::keyword("heartbeat")),
         ("unix-time", Value::int(state.now.0.div_euclid(1_000))),
     ]);
-    from_time(state, Asker::new(HEARTBEAT), payload);
+    from_time(state, SignalSender::new(HEARTBEAT), payload);
 }
 
 /// Sends the signals of all schedules that are due.
-pub(crate) fn schedules(state: &mut State) {
+pub(crate) fn schedules(state: &mut SessionState) {
     let now = state.now;
-    let is_due = |due: &Time| *due <= now;
+    let is_due = |due: &UnixMillis| *due <= now;
     let due: Vec<Box<str>> = state
         .schedules
         .iter()
@@ -127,27 +133,29 @@ pub(crate) fn schedules(state: &mut State) {
         .collect();
     for name in due {
         let Some(planned) = state.schedules.get(&name).cloned() else { continue };
-        let ends_before = |time: Time| planned.until.is_some_and(|until| until < time);
+        let ends_before = |time: UnixMillis| planned.until.is_some_and(|until| until < time);
         if ends_before(now) {
             state.schedules.remove(&name);
             continue;
         }
-        let asker = Asker { client: Some(name.clone()), ..Asker::new(SCHEDULE) };
+        let asker = SignalSender { client: Some(name.clone()), ..SignalSender::new(SCHEDULE) };
         let sent = from_time(state, asker, Value::clone(&planned.payload));
         // After a long sleep a schedule fires once, not once for each time it missed.
         let is_last = planned.every.is_none() || planned.left == Some(1);
         let again = match (sent, planned.every) {
-            (Sent::Waits, Some(every)) if !is_last => {
-                if let Some(Planned { left: Some(left), .. }) = state.schedules.get_mut(&name) {
+            (TickRouting::Waits, Some(every)) if !is_last => {
+                if let Some(PlannedSchedule { left: Some(left), .. }) =
+                    state.schedules.get_mut(&name)
+                {
                     *left = left.saturating_sub(1);
                 }
                 every
             }
-            (Sent::Waits, _) => {
+            (TickRouting::Waits, _) => {
                 state.schedules.remove(&name);
                 continue;
             }
-            (Sent::NoRoom, _) => state.limits.schedule_min_ms,
+            (TickRouting::NoRoom, _) => state.limits.schedule_min_ms,
         };
         let due = now.after(again.max(1));
         if ends_before(due) {
@@ -159,8 +167,8 @@ pub(crate) fn schedules(state: &mut State) {
 }
 
 /// The sensor that a signal names.
-fn sensor(signal: &Signal) -> Option<Name> {
-    signal.payload.get("sensor").and_then(Name::of)
+fn sensor(signal: &Signal) -> Option<KeywordName> {
+    signal.payload.get("sensor").and_then(KeywordName::of)
 }
 
 /// Whether somebody said something and expects words.
@@ -171,31 +179,31 @@ pub(crate) fn is_prompt(signal: &Signal) -> bool {
 }
 
 /// Whether a turn is the regular beat, which has nobody to complain to.
-pub(crate) fn is_beat(turn: &Turn) -> bool {
+pub(crate) fn is_beat(turn: &RunningTurn) -> bool {
     turn.seq.is_none()
         && turn.signal.kind == SignalKind::Event
         && &*turn.signal.from.principal == HEARTBEAT
 }
 
 /// Puts histories back within their limits.
-pub(crate) fn trim(state: &mut State) {
+pub(crate) fn trim(state: &mut SessionState) {
     state.history.trim(state.limits.history);
     state.decisions.trim(state.limits.decisions);
 }
 
 /// Whether a signal of time has found its place.
-enum Sent {
+enum TickRouting {
     Waits,
     NoRoom,
 }
 
-fn from_time(state: &mut State, from: Asker, payload: Value) -> Sent {
+fn from_time(state: &mut SessionState, from: SignalSender, payload: Value) -> TickRouting {
     let is_same = |seq: Option<Seq>, other: &Signal| {
         seq.is_none() && other.kind == SignalKind::Event && other.from == from
     };
     let runs = state.turn.as_ref().is_some_and(|turn| is_same(turn.seq, &turn.signal));
     if runs || state.queue.iter().any(|waiting| is_same(waiting.seq, &waiting.signal)) {
-        return Sent::Waits;
+        return TickRouting::Waits;
     }
     let signal = Signal {
         kind: SignalKind::Event,
@@ -207,40 +215,40 @@ fn from_time(state: &mut State, from: Asker, payload: Value) -> Sent {
         // Nobody waits, and a session is not held up by what nobody waits for.
         patient: false,
     };
-    let waiting = Waiting::new(None, Arc::new(signal));
+    let waiting = QueuedSignal::new(None, Arc::new(signal));
     if !has_room(state, &waiting) {
-        return Sent::NoRoom;
+        return TickRouting::NoRoom;
     }
     state.queue.push_back(waiting);
-    Sent::Waits
+    TickRouting::Waits
 }
 
-fn wait(state: &mut State, seq: Seq, signal: Arc<Signal>, out: &mut Effects) {
-    let waiting = Waiting::new(Some(seq), signal);
+fn wait(state: &mut SessionState, seq: Seq, signal: Arc<Signal>, out: &mut Effects) {
+    let waiting = QueuedSignal::new(Some(seq), signal);
     if has_room(state, &waiting) {
         state.queue.push_back(waiting);
         return;
     }
     let message = format!("no room for one more signal: {} wait", state.queue.len());
-    let payload = act::error(Code::Overloaded, &message).done();
+    let payload = act::error(RefusalCode::Overloaded, &message).done();
     answer(state, seq, &waiting.signal, payload, out);
 }
 
-fn has_room(state: &State, waiting: &Waiting) -> bool {
-    let bytes: usize = state.queue.iter().map(Waiting::bytes).sum();
+fn has_room(state: &SessionState, waiting: &QueuedSignal) -> bool {
+    let bytes: usize = state.queue.iter().map(QueuedSignal::bytes).sum();
     state.turn.is_none()
         || (state.queue.len() < state.limits.queue
             && bytes.saturating_add(waiting.bytes()) <= state.limits.queue_bytes)
 }
 
-fn interrupt(state: &mut State, seq: Seq, signal: &Signal, out: &mut Effects) {
+fn interrupt(state: &mut SessionState, seq: Seq, signal: &Signal, out: &mut Effects) {
     let turn = state.turn.take();
     let number = turn.as_ref().map(|turn| turn.id.0);
     if let Some(turn) = turn {
-        act::give_up(state, &turn, Code::Cancelled, "interrupted", out);
+        act::give_up(state, &turn, RefusalCode::Cancelled, "interrupted", out);
     }
     approve::withdraw_all(state, out);
-    let payload = Plist::new()
+    let payload = PlistBuilder::new()
         .put("status", Value::keyword("success"))
         .put("action", Value::keyword("interrupted"));
     let payload = match number {
@@ -252,7 +260,7 @@ fn interrupt(state: &mut State, seq: Seq, signal: &Signal, out: &mut Effects) {
 
 /// Ends requests of which this one is the newer edition: nobody waits for the completions of a
 /// prefix that was typed on.
-fn supersede(state: &mut State, newer: &Signal, out: &mut Effects) {
+fn supersede(state: &mut SessionState, newer: &Signal, out: &mut Effects) {
     if !is_completion(newer) {
         return;
     }
@@ -284,7 +292,7 @@ fn is_completion(signal: &Signal) -> bool {
 }
 
 /// What is kept of a payload that says where the user is.
-fn focus(payload: &Value, limits: &Limits) -> Option<Arc<Value>> {
+fn focus(payload: &Value, limits: &SessionLimits) -> Option<Arc<Value>> {
     let kept = FOCUS_KEYS.iter().filter_map(|key| {
         let value = match payload.get(key)? {
             Value::Str(text) => Value::from(act::cut(text, limits.history_text)),
@@ -296,13 +304,13 @@ fn focus(payload: &Value, limits: &Limits) -> Option<Arc<Value>> {
     Some(Arc::new(Value::plist(kept)))
 }
 
-fn noted(state: &mut State, seq: Seq, signal: &Signal, out: &mut Effects) {
+fn noted(state: &mut SessionState, seq: Seq, signal: &Signal, out: &mut Effects) {
     answer(state, seq, signal, act::noted(), out);
 }
 
 /// Answers a signal that gets no turn.
 pub(crate) fn answer(
-    state: &mut State,
+    state: &mut SessionState,
     seq: Seq,
     signal: &Signal,
     payload: Value,

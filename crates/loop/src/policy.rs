@@ -17,31 +17,31 @@
 
 mod access;
 mod asking;
+mod cedar_request;
 mod depth;
-mod edited;
+mod edit_facts;
 mod example;
 mod facts;
 mod grant;
 mod installed;
 mod load;
+mod prefilter;
 mod recorded;
 mod sections;
-mod sieve;
-mod world;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-pub use self::access::Visited;
-use self::asking::{Case, Part, Rule};
-pub use self::example::Tried;
-pub use self::facts::{Access, Facts};
-pub(crate) use self::facts::{Around, Wanted, kind};
+pub use self::access::VisitedSession;
+use self::asking::{ActionPartition, CompiledPolicy, PolicyCase};
+use self::cedar_request::{ApprovalQuestion, CedarTypes, Untold};
+pub use self::example::ExampleResult;
+pub use self::facts::{PolicyFacts, SessionAccess};
+pub(crate) use self::facts::{ProposalCircumstances, RequestedAction, kind};
 pub use self::grant::{GrantScope, GrantTerms};
-pub use self::installed::Installed;
-pub use self::load::{BadPolicies, PolicyFault};
-pub use self::recorded::{Recorded, Rehearsal};
-use self::world::{Approved, Types, Untold};
+pub use self::installed::InstalledPolicies;
+pub use self::load::{InvalidPolicies, PolicyFault};
+pub use self::recorded::{PolicyRehearsal, RecordedJudgment};
 use crate::hash::PolicyHash;
 
 /// The text of the set that is there when nobody wrote another.
@@ -54,27 +54,27 @@ pub const LOADER_STACK_BYTES: usize = 64 << 20;
 /// Stack of a thread that asks a set, in bytes.
 pub const JUDGE_STACK_BYTES: usize = 8 << 20;
 
-static DEFAULT: LazyLock<Arc<Policies>> = LazyLock::new(|| {
+static DEFAULT: LazyLock<Arc<GuardPolicies>> = LazyLock::new(|| {
     // Their types and examples are checked by the tests: nobody waits for that at a start.
-    Arc::new(Policies::unchecked(DEFAULT_POLICY))
+    Arc::new(GuardPolicies::unchecked(DEFAULT_POLICY))
 });
 
 /// A checked set of policies.
-pub struct Policies {
+pub struct GuardPolicies {
     hash: PolicyHash,
-    policies: Vec<Policy>,
+    policies: Vec<PolicyEntry>,
     /// In the same order.
-    rules: Vec<Rule>,
+    rules: Vec<CompiledPolicy>,
     /// By action: a verdict looks at the policies of its own action.
-    parts: BTreeMap<&'static str, Part>,
-    types: Types,
+    parts: BTreeMap<&'static str, ActionPartition>,
+    types: CedarTypes,
     /// Whether one of them looks at what an asker did in all sessions.
     budgets_askers: bool,
 }
 
 /// One policy of a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Policy {
+pub struct PolicyEntry {
     /// What a decision names it by.
     pub id: Box<str>,
     /// The heading it is under; empty for what no set lifts.
@@ -89,9 +89,9 @@ pub struct Policy {
 
 /// What a set says to a proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct PolicyFinding {
     /// Allow, ask or deny.
-    pub word: Word,
+    pub word: PolicyVerdict,
     /// The policies that determine it; none when it is denied because nothing permits it.
     pub policies: Vec<Box<str>>,
     /// Why the policies could not be asked; a denial then.
@@ -100,7 +100,7 @@ pub struct Finding {
 
 /// What becomes of a proposal, as far as the policies are concerned; the stricter the greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Word {
+pub enum PolicyVerdict {
     /// It may be done.
     Allow,
     /// It may be done if somebody says yes.
@@ -109,7 +109,7 @@ pub enum Word {
     Deny,
 }
 
-impl Policies {
+impl GuardPolicies {
     /// The set that is there when nobody wrote another.
     pub fn built_in() -> Arc<Self> {
         DEFAULT.clone()
@@ -131,7 +131,7 @@ impl Policies {
     }
 
     /// Its policies, in the order of the file, those that no set lifts last.
-    pub fn policies(&self) -> &[Policy] {
+    pub fn policies(&self) -> &[PolicyEntry] {
         &self.policies
     }
 
@@ -143,71 +143,75 @@ impl Policies {
     /// Whether it may be done now; else whether it may be done after a yes; else not.
     ///
     /// Total: whatever goes wrong is a denial that says so.
-    pub fn find(&self, facts: &Facts) -> Finding {
-        self.found(facts).unwrap_or_else(Finding::untold)
+    pub fn find(&self, facts: &PolicyFacts) -> PolicyFinding {
+        self.found(facts).unwrap_or_else(PolicyFinding::untold)
     }
 
     /// Whether it may be done without asking anybody: allow or deny.
-    pub fn find_unapproved(&self, facts: &Facts) -> Finding {
-        self.answered(facts, Approved::No)
+    pub fn find_unapproved(&self, facts: &PolicyFacts) -> PolicyFinding {
+        self.answered(facts, ApprovalQuestion::No)
     }
 
     /// Whether it may be done now that somebody said yes: allow or deny.
-    pub fn find_approved(&self, facts: &Facts) -> Finding {
-        self.answered(facts, Approved::Yes)
+    pub fn find_approved(&self, facts: &PolicyFacts) -> PolicyFinding {
+        self.answered(facts, ApprovalQuestion::Yes)
     }
 
-    fn answered(&self, facts: &Facts, approved: Approved) -> Finding {
-        let answer = Case::new(self, facts).and_then(|mut case| case.answer(approved));
+    fn answered(&self, facts: &PolicyFacts, approved: ApprovalQuestion) -> PolicyFinding {
+        let answer = PolicyCase::new(self, facts).and_then(|mut case| case.answer(approved));
         match answer {
             Ok(answer) => {
-                let word = if answer.permits { Word::Allow } else { Word::Deny };
-                Finding { word, policies: answer.policies, fault: None }
+                let word = if answer.permits { PolicyVerdict::Allow } else { PolicyVerdict::Deny };
+                PolicyFinding { word, policies: answer.policies, fault: None }
             }
-            Err(fault) => Finding::untold(fault),
+            Err(fault) => PolicyFinding::untold(fault),
         }
     }
 
-    fn found(&self, facts: &Facts) -> Result<Finding, Untold> {
-        let mut case = Case::new(self, facts)?;
-        let now = case.answer(Approved::No)?;
+    fn found(&self, facts: &PolicyFacts) -> Result<PolicyFinding, Untold> {
+        let mut case = PolicyCase::new(self, facts)?;
+        let now = case.answer(ApprovalQuestion::No)?;
         if now.permits {
-            return Ok(Finding { word: Word::Allow, policies: now.policies, fault: None });
+            return Ok(PolicyFinding {
+                word: PolicyVerdict::Allow,
+                policies: now.policies,
+                fault: None,
+            });
         }
-        let after = case.answer(Approved::Yes)?;
-        let word = if after.permits { Word::Ask } else { Word::Deny };
+        let after = case.answer(ApprovalQuestion::Yes)?;
+        let word = if after.permits { PolicyVerdict::Ask } else { PolicyVerdict::Deny };
         let policies = if after.policies.is_empty() { now.policies } else { after.policies };
-        Ok(Finding { word, policies, fault: None })
+        Ok(PolicyFinding { word, policies, fault: None })
     }
 }
 
-impl Finding {
+impl PolicyFinding {
     /// What cannot be judged is denied.
     fn untold(fault: Untold) -> Self {
-        Self { word: Word::Deny, policies: Vec::new(), fault: Some(fault.into()) }
+        Self { word: PolicyVerdict::Deny, policies: Vec::new(), fault: Some(fault.into()) }
     }
 }
 
 /// Sets of the same text are the same.
-impl PartialEq for Policies {
+impl PartialEq for GuardPolicies {
     fn eq(&self, other: &Self) -> bool {
         self.hash == other.hash
     }
 }
 
-impl std::fmt::Debug for Policies {
+impl std::fmt::Debug for GuardPolicies {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Policies({})", self.hash)
     }
 }
 
-impl Word {
+impl PolicyVerdict {
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
-            Word::Allow => "allow",
-            Word::Ask => "ask",
-            Word::Deny => "deny",
+            PolicyVerdict::Allow => "allow",
+            PolicyVerdict::Ask => "ask",
+            PolicyVerdict::Deny => "deny",
         }
     }
 }

@@ -4,7 +4,7 @@
 //! by the session's limits, and all of it is written by `to_value`: two states with the same text
 //! behave alike for ever.
 
-mod kept;
+mod hashed_history;
 mod value;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -12,77 +12,78 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
-pub(crate) use self::kept::Once;
-pub use self::kept::{Keep, Past};
-use crate::budget::Budget;
-use crate::decide::{self, Intent, Order};
+pub(crate) use self::hashed_history::LazyText;
+pub use self::hashed_history::{HashedEntry, SharedHistory};
+use crate::budget::BudgetCounters;
+use crate::decide::{self, ApprovalIntent, Order};
 use crate::effect::{
-    Addressee, By, Context, Deed, Effect, Exchange, Prompt, Question, Rejection, Ruling,
+    Addressee, ApprovalRequest, Deed, Effect, PastExchange, ProposalAuthor, ProposalRejection,
+    RememberedRuling, SignalContext, ThinkerPrompt,
 };
-use crate::event::{Actuator, Asker, Counted, Event, Signal};
+use crate::event::{ActuatorRef, Event, PrincipalUsage, Signal, SignalSender};
 use crate::hash::PolicyHash;
-use crate::ids::{EffectId, Seq, SessionId, Time, TurnId};
-use crate::limits::Limits;
-use crate::park::Parked;
+use crate::ids::{EffectId, Seq, SessionId, TurnId, UnixMillis};
+use crate::limits::SessionLimits;
+use crate::parked_turn::ParkedTurn;
 use crate::perceive;
-use crate::policy::{Access, Finding, Installed, Policies};
-use crate::weight::weight;
+use crate::policy::{GuardPolicies, InstalledPolicies, PolicyFinding, SessionAccess};
+use crate::value_size::weight;
 
 /// The state of one session.
 #[derive(Clone, Debug, PartialEq)]
-pub struct State {
+pub struct SessionState {
     pub(crate) session: SessionId,
     /// The principal it belongs to; nobody before it began.
     pub(crate) owner: Option<Box<str>>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: SessionLimits,
     /// The session and record that it was forked from.
     pub(crate) origin: Option<(SessionId, u64)>,
     /// The time of the last event; it never goes back.
-    pub(crate) now: Time,
+    pub(crate) now: UnixMillis,
     /// The last number given, of each kind.
     pub(crate) seq: u64,
     pub(crate) turns: u64,
     pub(crate) effects: u64,
-    pub(crate) actuators: Arc<[Actuator]>,
+    pub(crate) actuators: Arc<[ActuatorRef]>,
     /// Where the user is.
     pub(crate) focus: Option<Arc<Value>>,
-    pub(crate) history: Past<Exchange>,
-    pub(crate) decisions: Past<Ruling>,
-    pub(crate) schedules: BTreeMap<Box<str>, Planned>,
+    pub(crate) history: SharedHistory<PastExchange>,
+    pub(crate) decisions: SharedHistory<RememberedRuling>,
+    pub(crate) schedules: BTreeMap<Box<str>, PlannedSchedule>,
     /// Acts whose outcome is awaited, those of past turns included.
-    pub(crate) acts: BTreeMap<EffectId, Pending>,
+    pub(crate) acts: BTreeMap<EffectId, PendingAct>,
     /// Questions whose answer is awaited, those of past turns included.
-    pub(crate) questions: BTreeMap<EffectId, Open>,
+    pub(crate) questions: BTreeMap<EffectId, OpenApproval>,
     /// Turns that were answered and go on when their askers are back, by the number of the signal.
-    pub(crate) parked: BTreeMap<Seq, Parked>,
+    pub(crate) parked: BTreeMap<Seq, ParkedTurn>,
     /// How the last questions ended, to tell those who answer too late.
-    pub(crate) resolved: VecDeque<Resolved>,
+    pub(crate) resolved: VecDeque<ResolvedApproval>,
     /// What was done in the last hour.
-    pub(crate) budget: Budget,
+    pub(crate) budget: BudgetCounters,
     /// What it is judged by; the built-in policies before any were installed.
-    pub(crate) policy: Option<Installed>,
+    pub(crate) policy: Option<InstalledPolicies>,
     /// Signals that wait for their turn.
-    pub(crate) queue: VecDeque<Waiting>,
-    pub(crate) turn: Option<Turn>,
+    pub(crate) queue: VecDeque<QueuedSignal>,
+    pub(crate) turn: Option<RunningTurn>,
     /// The beginning of its text: session, owner, limits and origin.
-    pub(crate) front: Once,
+    pub(crate) front: LazyText,
     /// The text of the actuators.
-    pub(crate) reach: Once,
+    pub(crate) reach: LazyText,
     /// The text of what it is judged by.
-    pub(crate) judged: Once,
+    pub(crate) judged: LazyText,
 }
 
 /// A schedule.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Planned {
-    pub(crate) due: Time,
+pub(crate) struct PlannedSchedule {
+    pub(crate) due: UnixMillis,
     /// Milliseconds until it is due again; never for one that fires once.
     pub(crate) every: Option<i64>,
     pub(crate) payload: Arc<Value>,
     /// How often it fires yet, if that has an end.
     pub(crate) left: Option<u32>,
     /// Time after which it fires no more, if that is so.
-    pub(crate) until: Option<Time>,
+    pub(crate) until: Option<UnixMillis>,
 }
 
 /// A schedule as others are told of it.
@@ -91,42 +92,42 @@ pub struct ScheduleFact {
     /// Its name.
     pub name: Box<str>,
     /// When it fires next.
-    pub due: Time,
+    pub due: UnixMillis,
     /// Milliseconds between two firings; `None` for one that fires once.
     pub every: Option<i64>,
     /// How often it fires yet; `None` without end.
     pub left: Option<u32>,
     /// Time after which it fires no more; `None` without end.
-    pub until: Option<Time>,
+    pub until: Option<UnixMillis>,
 }
 
 /// An act whose outcome is awaited.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Pending {
+pub(crate) struct PendingAct {
     pub(crate) turn: TurnId,
     pub(crate) seq: Seq,
     /// Who proposed it, and for whom.
-    pub(crate) by: By,
-    pub(crate) asker: Asker,
+    pub(crate) by: ProposalAuthor,
+    pub(crate) asker: SignalSender,
     pub(crate) order: Order,
-    pub(crate) deadline: Time,
+    pub(crate) deadline: UnixMillis,
     pub(crate) then_think: bool,
     /// Who is told of the outcome beside the turn: they got their answers while it was asked for.
-    pub(crate) tell: Vec<Told>,
+    pub(crate) tell: Vec<OutcomeListener>,
 }
 
 /// Somebody who is told the outcome of something that was approved; without an addressee, all are.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Told {
+pub(crate) struct OutcomeListener {
     pub(crate) approval: EffectId,
     pub(crate) to: Option<Addressee>,
 }
 
 /// A question whose answer is awaited.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Open {
+pub(crate) struct OpenApproval {
     pub(crate) seq: Seq,
-    pub(crate) question: Arc<Question>,
+    pub(crate) question: Arc<ApprovalRequest>,
     /// Turns that wait for the answer; they do the same, so it is asked once and done once.
     pub(crate) turns: Vec<TurnId>,
     /// Whether the outcome goes back to think.
@@ -135,9 +136,14 @@ pub(crate) struct Open {
     pub(crate) tell: Vec<Option<Addressee>>,
 }
 
-impl Open {
+impl OpenApproval {
     /// Whether the same was proposed, by and for the same.
-    pub(crate) fn is_about(&self, intent: &Intent, by: By, asker: &Asker) -> bool {
+    pub(crate) fn is_about(
+        &self,
+        intent: &ApprovalIntent,
+        by: ProposalAuthor,
+        asker: &SignalSender,
+    ) -> bool {
         self.question.by == by
             && self.question.asker.principal == asker.principal
             && self.question.asker.owner == asker.owner
@@ -147,16 +153,16 @@ impl Open {
 
 /// How a question ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Resolved {
+pub(crate) struct ResolvedApproval {
     pub(crate) approval: EffectId,
-    pub(crate) how: Resolution,
+    pub(crate) how: ApprovalResolution,
     /// Who answered.
     pub(crate) by: Option<Box<str>>,
 }
 
 /// The ways in which a question ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Resolution {
+pub(crate) enum ApprovalResolution {
     Allowed,
     Denied,
     Expired,
@@ -165,7 +171,7 @@ pub(crate) enum Resolution {
 
 /// A signal that waits for its turn.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Waiting {
+pub(crate) struct QueuedSignal {
     /// None for a signal that came from time alone.
     pub(crate) seq: Option<Seq>,
     pub(crate) signal: Arc<Signal>,
@@ -173,7 +179,7 @@ pub(crate) struct Waiting {
     bytes: usize,
 }
 
-impl Waiting {
+impl QueuedSignal {
     pub(crate) fn new(seq: Option<Seq>, signal: Arc<Signal>) -> Self {
         let bytes = weight(&signal.payload);
         Self { seq, signal, bytes }
@@ -187,16 +193,16 @@ impl Waiting {
 
 /// The turn that runs.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Turn {
+pub(crate) struct RunningTurn {
     pub(crate) id: TurnId,
     pub(crate) seq: Option<Seq>,
     pub(crate) signal: Arc<Signal>,
-    pub(crate) began: Time,
+    pub(crate) began: UnixMillis,
     /// When its time began to count: again after each wait for somebody's yes.
-    pub(crate) resumed: Time,
-    pub(crate) stage: Stage,
+    pub(crate) resumed: UnixMillis,
+    pub(crate) stage: TurnStage,
     /// Whether a thinker is to be asked when the acts of this turn have ended.
-    pub(crate) next: Next,
+    pub(crate) next: TurnContinuation,
     pub(crate) depth: u32,
     pub(crate) tries: u32,
     /// Proposals allowed so far.
@@ -205,13 +211,13 @@ pub(crate) struct Turn {
     pub(crate) pending: Vec<EffectId>,
     /// What is said to the asker, one part a message.
     pub(crate) said: Vec<Box<str>>,
-    pub(crate) rejected: Vec<Arc<Rejection>>,
+    pub(crate) rejected: Vec<Arc<ProposalRejection>>,
     pub(crate) results: Vec<Arc<Deed>>,
 }
 
 /// What a turn waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum TurnStage {
     Consulting(EffectId),
     Thinking(EffectId),
     /// The outcomes of its acts.
@@ -222,7 +228,7 @@ pub(crate) enum Stage {
 
 /// What a turn does when its acts have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum TurnContinuation {
     /// Answer.
     Answer,
     /// Answer that something was refused.
@@ -235,16 +241,16 @@ pub(crate) enum Next {
     ThinkAgain,
 }
 
-impl Turn {
-    pub(crate) fn new(id: TurnId, waiting: Waiting, began: Time) -> Self {
+impl RunningTurn {
+    pub(crate) fn new(id: TurnId, waiting: QueuedSignal, began: UnixMillis) -> Self {
         Self {
             id,
             seq: waiting.seq,
             signal: waiting.signal,
             began,
             resumed: began,
-            stage: Stage::Acting,
-            next: Next::Answer,
+            stage: TurnStage::Acting,
+            next: TurnContinuation::Answer,
             depth: 0,
             tries: 0,
             allowed: 0,
@@ -257,40 +263,40 @@ impl Turn {
 
     /// An outcome is to be thought about. A veto counts as a try in any case.
     pub(crate) fn think_deeper(&mut self) {
-        if self.next != Next::ThinkAgain {
-            self.next = Next::ThinkDeeper;
+        if self.next != TurnContinuation::ThinkAgain {
+            self.next = TurnContinuation::ThinkDeeper;
         }
     }
 }
 
-impl State {
+impl SessionState {
     /// The state of a session to which nothing has happened.
     pub fn new(session: SessionId) -> Self {
         Self {
             session,
             owner: None,
-            limits: Limits::default(),
+            limits: SessionLimits::default(),
             origin: None,
-            now: Time(0),
+            now: UnixMillis(0),
             seq: 0,
             turns: 0,
             effects: 0,
             actuators: Arc::new([]),
             focus: None,
-            history: Past::default(),
-            decisions: Past::default(),
+            history: SharedHistory::default(),
+            decisions: SharedHistory::default(),
             schedules: BTreeMap::new(),
             acts: BTreeMap::new(),
             questions: BTreeMap::new(),
             parked: BTreeMap::new(),
             resolved: VecDeque::new(),
-            budget: Budget::default(),
+            budget: BudgetCounters::default(),
             policy: None,
             queue: VecDeque::new(),
             turn: None,
-            front: Once::default(),
-            reach: Once::default(),
-            judged: Once::default(),
+            front: LazyText::default(),
+            reach: LazyText::default(),
+            judged: LazyText::default(),
         }
     }
 
@@ -305,7 +311,7 @@ impl State {
     }
 
     /// Its limits.
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &SessionLimits {
         &self.limits
     }
 
@@ -326,8 +332,8 @@ impl State {
     /// Whether an answer to this effect is still awaited.
     pub fn awaits(&self, effect: EffectId) -> bool {
         let thought = match self.turn.as_ref().map(|turn| turn.stage) {
-            Some(Stage::Consulting(id) | Stage::Thinking(id)) => Some(id),
-            Some(Stage::Acting | Stage::Asking) | None => None,
+            Some(TurnStage::Consulting(id) | TurnStage::Thinking(id)) => Some(id),
+            Some(TurnStage::Acting | TurnStage::Asking) | None => None,
         };
         thought == Some(effect)
             || self.acts.contains_key(&effect)
@@ -349,14 +355,14 @@ impl State {
     }
 
     /// The hash of the policies that it is judged by, if they are not here: until
-    /// [`State::supply`], everything is denied.
+    /// [`SessionState::supply`], everything is denied.
     pub fn wants_policies(&self) -> Option<PolicyHash> {
-        self.policy.as_ref().and_then(Installed::wanted)
+        self.policy.as_ref().and_then(InstalledPolicies::wanted)
     }
 
     /// The hash of the policies that it is judged by; none for the built-in ones.
     pub fn policies(&self) -> Option<PolicyHash> {
-        self.policy.as_ref().map(Installed::hash)
+        self.policy.as_ref().map(InstalledPolicies::hash)
     }
 
     /// The name under which shells know a question or a request of this session.
@@ -371,14 +377,14 @@ impl State {
     }
 
     /// Whether it is judged by exactly this.
-    pub fn is_judged_by(&self, installed: &Installed) -> bool {
+    pub fn is_judged_by(&self, installed: &InstalledPolicies) -> bool {
         self.policy.as_ref() == Some(installed)
     }
 
     /// Whether it is judged by policies that look at what an asker did in all sessions.
     pub fn budgets_askers(&self) -> bool {
-        let set = self.policy.as_ref().and_then(Installed::set);
-        set.is_some_and(Policies::budgets_askers)
+        let set = self.policy.as_ref().and_then(InstalledPolicies::set);
+        set.is_some_and(GuardPolicies::budgets_askers)
     }
 
     /// Those on whose behalf something may be judged when this event is taken.
@@ -397,48 +403,48 @@ impl State {
     }
 
     /// Whether this is something that it does not know.
-    pub fn is_news(&self, at: Time, counted: &Counted) -> bool {
+    pub fn is_news(&self, at: UnixMillis, counted: &PrincipalUsage) -> bool {
         self.budget.is_news(self.now.max(at), counted)
     }
 
     /// Takes the policies that it is judged by, if they are the ones.
-    pub fn supply(&mut self, set: &Arc<Policies>) {
+    pub fn supply(&mut self, set: &Arc<GuardPolicies>) {
         if let Some(installed) = &mut self.policy {
             installed.supply(set);
         }
     }
 
     /// Whether somebody may join, see or steer this session, as far as policies are concerned.
-    pub fn may(&self, who: &Asker, access: Access) -> Finding {
+    pub fn may(&self, who: &SignalSender, access: SessionAccess) -> PolicyFinding {
         decide::judge_access(self, who, access)
     }
 
     /// The effects whose result is awaited, to be carried out again where that is possible.
     pub fn outstanding(&self) -> Vec<(EffectId, Effect)> {
         let thought = self.turn.as_ref().and_then(|turn| match turn.stage {
-            Stage::Consulting(id) => {
+            TurnStage::Consulting(id) => {
                 Some((id, Effect::Consult { id, context: self.context(turn) }))
             }
-            Stage::Thinking(id) => Some((id, Effect::Think { id, prompt: self.prompt(turn) })),
-            Stage::Acting | Stage::Asking => None,
+            TurnStage::Thinking(id) => Some((id, Effect::Think { id, prompt: self.prompt(turn) })),
+            TurnStage::Acting | TurnStage::Asking => None,
         });
         let questions = self.questions.iter().map(|(id, open)| {
             (*id, Effect::Ask { id: *id, seq: open.seq, question: open.question.clone() })
         });
         let acts = self.acts.iter().map(|(id, pending)| {
-            let Pending { turn, seq, order, deadline, .. } = pending.clone();
+            let PendingAct { turn, seq, order, deadline, .. } = pending.clone();
             (*id, Effect::Act { id: *id, seq, turn, order, deadline })
         });
         acts.chain(questions).chain(thought).collect()
     }
 
     /// For whom an act is done whose outcome is awaited.
-    pub fn asker_of(&self, effect: EffectId) -> Option<&Asker> {
+    pub fn asker_of(&self, effect: EffectId) -> Option<&SignalSender> {
         self.acts.get(&effect).map(|pending| &pending.asker)
     }
 
-    /// When `Tick::Deadline` is wanted next.
-    pub fn next_deadline(&self) -> Option<Time> {
+    /// When `TimerTick::StartDeadline` is wanted next.
+    pub fn next_deadline(&self) -> Option<UnixMillis> {
         let turn = self.turn.as_ref().and_then(|turn| self.turn_deadline(turn));
         let questions = self.questions.values().map(|open| open.question.expires);
         let acts = self.acts.values().map(|pending| pending.deadline);
@@ -452,7 +458,7 @@ impl State {
     }
 
     /// What can be reached.
-    pub fn actuators(&self) -> &[Actuator] {
+    pub fn actuators(&self) -> &[ActuatorRef] {
         &self.actuators
     }
 
@@ -488,8 +494,8 @@ impl State {
     }
 
     /// None while it waits for somebody's yes: questions have a deadline of their own.
-    pub(crate) fn turn_deadline(&self, turn: &Turn) -> Option<Time> {
-        let counts = turn.stage != Stage::Asking;
+    pub(crate) fn turn_deadline(&self, turn: &RunningTurn) -> Option<UnixMillis> {
+        let counts = turn.stage != TurnStage::Asking;
         counts.then(|| turn.resumed.after(self.limits.turn_deadline_ms))
     }
 
@@ -503,8 +509,8 @@ impl State {
         EffectId(self.effects)
     }
 
-    pub(crate) fn context(&self, turn: &Turn) -> Context {
-        Context {
+    pub(crate) fn context(&self, turn: &RunningTurn) -> SignalContext {
+        SignalContext {
             session: self.session.clone(),
             turn: turn.id,
             seq: turn.seq,
@@ -517,8 +523,8 @@ impl State {
         }
     }
 
-    pub(crate) fn prompt(&self, turn: &Turn) -> Prompt {
-        Prompt {
+    pub(crate) fn prompt(&self, turn: &RunningTurn) -> ThinkerPrompt {
+        ThinkerPrompt {
             context: self.context(turn),
             depth: turn.depth,
             tries: turn.tries,

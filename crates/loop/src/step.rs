@@ -5,16 +5,16 @@
 //! event is for, and starts the next turn when the last one has ended.
 
 use crate::effect::Effects;
-use crate::event::{Event, Tick};
-use crate::ids::Time;
-use crate::state::State;
-use crate::{act, aftermath, approve, park, perceive, think};
+use crate::event::{Event, TimerTick};
+use crate::ids::UnixMillis;
+use crate::state::SessionState;
+use crate::{act, approve, failed_turn, parked_turn, perceive, think};
 
 /// Takes one event into the state and says what is to happen now.
 ///
 /// Total: nothing that is fed to it makes it panic, and an answer to an effect that is not awaited
 /// changes nothing. Deterministic: the same events give the same effects and the same state.
-pub fn step(state: &mut State, at: Time, event: Event) -> Effects {
+pub fn step(state: &mut SessionState, at: UnixMillis, event: Event) -> Effects {
     let mut out = Vec::new();
     // A clock that was set back does not make deadlines of the past.
     state.now = state.now.max(at);
@@ -34,16 +34,16 @@ pub fn step(state: &mut State, at: Time, event: Event) -> Effects {
             state.judged.reset();
         }
         Event::Counted(counted) => state.budget.learn(state.now, &counted),
-        Event::Tick(Tick::Deadline) => {
+        Event::Tick(TimerTick::Deadline) => {
             act::deadlines(state, &mut out);
             perceive::schedules(state);
         }
-        Event::Tick(Tick::Heartbeat) => perceive::heartbeat(state),
+        Event::Tick(TimerTick::Heartbeat) => perceive::heartbeat(state),
         Event::Cancelled { turn, reason } => act::cancelled(state, turn, &reason, &mut out),
-        Event::Withdrawn { seq, how } => park::withdrawn(state, seq, how, &mut out),
+        Event::Withdrawn { seq, how } => parked_turn::withdrawn(state, seq, how, &mut out),
     }
     while state.turn.is_none() {
-        let Some(waiting) = aftermath::next(state) else { break };
+        let Some(waiting) = failed_turn::next(state) else { break };
         think::begin(state, waiting, &mut out);
     }
     out

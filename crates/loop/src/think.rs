@@ -7,19 +7,19 @@
 use crate::act;
 use crate::approve;
 use crate::decide;
-use crate::effect::{By, Code, Effect, Effects};
-use crate::event::{Advice, Draft, Fault, Proposal, SignalKind};
+use crate::effect::{Effect, Effects, ProposalAuthor, RefusalCode};
+use crate::event::{Draft, Proposal, ReflexAdvice, SignalKind, ThinkerFault};
 use crate::ids::{EffectId, TurnId};
-use crate::park;
-use crate::state::{Next, Stage, State, Turn, Waiting};
+use crate::parked_turn;
+use crate::state::{QueuedSignal, RunningTurn, SessionState, TurnContinuation, TurnStage};
 
 /// Begins the turn of a signal.
-pub(crate) fn begin(state: &mut State, waiting: Waiting, out: &mut Effects) {
-    if park::is_continuing(&waiting.signal) {
-        return park::resume(state, waiting, out);
+pub(crate) fn begin(state: &mut SessionState, waiting: QueuedSignal, out: &mut Effects) {
+    if parked_turn::is_continuing(&waiting.signal) {
+        return parked_turn::resume(state, waiting, out);
     }
     state.turns = state.turns.saturating_add(1);
-    let turn = Turn::new(TurnId(state.turns), waiting, state.now);
+    let turn = RunningTurn::new(TurnId(state.turns), waiting, state.now);
     if turn.signal.kind == SignalKind::Request {
         let asked = Proposal {
             target: turn.signal.target.clone(),
@@ -27,41 +27,48 @@ pub(crate) fn begin(state: &mut State, waiting: Waiting, out: &mut Effects) {
             explanation: None,
             then_think: false,
         };
-        return act::carry(state, turn, By::Asker, vec![asked], out);
+        return act::carry(state, turn, ProposalAuthor::Asker, vec![asked], out);
     }
     consult(state, turn, out);
 }
 
 /// Asks the reflex thinkers first.
-pub(crate) fn consult(state: &mut State, mut turn: Turn, out: &mut Effects) {
+pub(crate) fn consult(state: &mut SessionState, mut turn: RunningTurn, out: &mut Effects) {
     let id = state.take_effect();
-    turn.stage = Stage::Consulting(id);
+    turn.stage = TurnStage::Consulting(id);
     out.push(Effect::Consult { id, context: state.context(&turn) });
     state.turn = Some(turn);
 }
 
 /// Takes the advice of the reflex thinkers.
-pub(crate) fn consulted(state: &mut State, effect: EffectId, advice: Advice, out: &mut Effects) {
-    let Some(mut turn) = awaiting(state, Stage::Consulting(effect)) else { return };
+pub(crate) fn consulted(
+    state: &mut SessionState,
+    effect: EffectId,
+    advice: ReflexAdvice,
+    out: &mut Effects,
+) {
+    let Some(mut turn) = awaiting(state, TurnStage::Consulting(effect)) else { return };
     // What follows a failed turn is nothing to think about, and may be what the owner wants of old.
     let is_after = turn.signal.kind == SignalKind::Failed;
-    turn.next = if advice.think && !is_after { Next::Think } else { Next::Answer };
-    let by = if advice.standing && is_after { By::Asker } else { By::Reflex };
+    turn.next =
+        if advice.think && !is_after { TurnContinuation::Think } else { TurnContinuation::Answer };
+    let by =
+        if advice.standing && is_after { ProposalAuthor::Asker } else { ProposalAuthor::Reflex };
     act::carry(state, turn, by, advice.proposals, out);
 }
 
 /// Takes a thinker's draft.
 pub(crate) fn drafted(
-    state: &mut State,
+    state: &mut SessionState,
     effect: EffectId,
-    draft: Result<Draft, Fault>,
+    draft: Result<Draft, ThinkerFault>,
     out: &mut Effects,
 ) {
-    let Some(mut turn) = awaiting(state, Stage::Thinking(effect)) else { return };
+    let Some(mut turn) = awaiting(state, TurnStage::Thinking(effect)) else { return };
     match draft {
         Ok(draft) => {
-            turn.next = Next::Answer;
-            act::carry(state, turn, By::Thinker, draft.proposals, out);
+            turn.next = TurnContinuation::Answer;
+            act::carry(state, turn, ProposalAuthor::Thinker, draft.proposals, out);
         }
         // What was done before stays done: a fault here says nothing about it.
         Err(fault) => act::fail(state, &turn, &fault, out),
@@ -69,33 +76,33 @@ pub(crate) fn drafted(
 }
 
 /// Goes on when no act of the turn is awaited any more.
-pub(crate) fn go_on(state: &mut State, mut turn: Turn, out: &mut Effects) {
+pub(crate) fn go_on(state: &mut SessionState, mut turn: RunningTurn, out: &mut Effects) {
     match turn.next {
-        Next::Answer => return act::answer(state, &turn, out),
-        Next::Refuse => return act::refuse(state, &turn, out),
-        Next::Think => {}
-        Next::ThinkAgain if turn.tries >= state.limits.tries => {
+        TurnContinuation::Answer => return act::answer(state, &turn, out),
+        TurnContinuation::Refuse => return act::refuse(state, &turn, out),
+        TurnContinuation::Think => {}
+        TurnContinuation::ThinkAgain if turn.tries >= state.limits.tries => {
             return act::refuse(state, &turn, out);
         }
-        Next::ThinkAgain => {}
-        Next::ThinkDeeper if turn.depth >= state.limits.depth => {
+        TurnContinuation::ThinkAgain => {}
+        TurnContinuation::ThinkDeeper if turn.depth >= state.limits.depth => {
             let message = format!("stopped after {} rounds of outcomes", turn.depth);
-            return act::give_up(state, &turn, Code::Refused, &message, out);
+            return act::give_up(state, &turn, RefusalCode::Refused, &message, out);
         }
-        Next::ThinkDeeper => turn.depth += 1,
+        TurnContinuation::ThinkDeeper => turn.depth += 1,
     }
     if let Err(decision) = decide::judge_thought(state, &turn) {
         let reason = decision.ruling.reason.clone();
         approve::record(state, *decision, out);
-        return act::give_up(state, &turn, Code::Refused, &reason, out);
+        return act::give_up(state, &turn, RefusalCode::Refused, &reason, out);
     }
     let id = state.take_effect();
-    turn.stage = Stage::Thinking(id);
+    turn.stage = TurnStage::Thinking(id);
     out.push(Effect::Think { id, prompt: state.prompt(&turn) });
     state.turn = Some(turn);
 }
 
 /// Takes the turn out of the state if it waits for just this.
-fn awaiting(state: &mut State, stage: Stage) -> Option<Turn> {
+fn awaiting(state: &mut SessionState, stage: TurnStage) -> Option<RunningTurn> {
     state.turn.take_if(|turn| turn.stage == stage)
 }

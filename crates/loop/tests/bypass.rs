@@ -6,9 +6,10 @@
 use std::sync::Arc;
 
 use bridle_loop::{
-    ActionHash, Actuator, Advice, Answer, Answered, Asker, Began, Draft, Effect, EffectId, Event,
-    Installed, Limits, Name, Outcome, Place, Policies, Proposal, SessionId, Signal, SignalKind,
-    State, Tick, Time, Verdict, step,
+    ActionHash, ActuatorLocation, ActuatorRef, ApprovalAnswer, ApprovalChoice, Draft, Effect,
+    EffectId, Event, GuardPolicies, InstalledPolicies, KeywordName, Outcome, Proposal,
+    ReflexAdvice, SessionId, SessionLimits, SessionStart, SessionState, Signal, SignalKind,
+    SignalSender, TimerTick, UnixMillis, Verdict, step,
 };
 use bridle_sexp::{Value, read_one};
 
@@ -225,21 +226,26 @@ const FOREVER: [(&str, By, &str, &str); 16] = [
 
 /// A session of `uid:1` in which everything can be reached.
 struct Life {
-    state: State,
+    state: SessionState,
     now: i64,
 }
 
 impl Life {
-    fn new(set: Arc<Policies>) -> Life {
-        let mut life = Life { state: State::new(SessionId::parse("s").unwrap()), now: 1_000 };
-        let limits = Limits { approval_ms: EXPIRES_MS, ..Limits::default() };
-        life.feed(Event::Began(Began { owner: "uid:1".into(), limits, fork: None }));
-        let host = |name: &str, actions: &[&str]| Actuator {
-            name: Name::new(name),
-            place: Place::Host,
-            actions: actions.iter().map(|action| Name::new(action)).collect(),
+    fn new(set: Arc<GuardPolicies>) -> Life {
+        let mut life =
+            Life { state: SessionState::new(SessionId::parse("s").unwrap()), now: 1_000 };
+        let limits = SessionLimits { approval_ms: EXPIRES_MS, ..SessionLimits::default() };
+        life.feed(Event::Began(SessionStart { owner: "uid:1".into(), limits, fork: None }));
+        let host = |name: &str, actions: &[&str]| ActuatorRef {
+            name: KeywordName::new(name),
+            place: ActuatorLocation::Host,
+            actions: actions.iter().map(|action| KeywordName::new(action)).collect(),
         };
-        let emacs = Actuator { name: Name::new("emacs"), place: Place::Shell, actions: vec![] };
+        let emacs = ActuatorRef {
+            name: KeywordName::new("emacs"),
+            place: ActuatorLocation::Shell,
+            actions: vec![],
+        };
         life.feed(Event::Registered(vec![
             emacs,
             host("file", &["read", "write"]),
@@ -249,18 +255,18 @@ impl Life {
             host("memory", &["refile", "archive"]),
         ]));
         let protected = PROTECTED.map(Box::from).to_vec();
-        life.feed(Event::PolicyInstalled(Installed::new(set, protected)));
+        life.feed(Event::PolicyInstalled(InstalledPolicies::new(set, protected)));
         life
     }
 
     fn feed(&mut self, event: Event) -> Vec<Effect> {
-        step(&mut self.state, Time(self.now), event)
+        step(&mut self.state, UnixMillis(self.now), event)
     }
 
     fn says(
         &mut self,
         kind: SignalKind,
-        from: Asker,
+        from: SignalSender,
         target: Option<&str>,
         payload: &str,
     ) -> Vec<Effect> {
@@ -268,7 +274,7 @@ impl Life {
             kind,
             from,
             id: None,
-            target: target.map(Name::new),
+            target: target.map(KeywordName::new),
             payload: value(payload),
             dropped: Vec::new(),
             // Nobody waits, so that a second question can be asked while one is open.
@@ -281,9 +287,9 @@ impl Life {
         let request =
             |life: &mut Life, from| life.says(SignalKind::Request, from, Some(target), payload);
         match by {
-            By::Local => request(self, Asker::new("local-tcp:1")),
-            By::Nobody => request(self, Asker::new("anonymous")),
-            By::Visitor => request(self, Asker::new("uid:2")),
+            By::Local => request(self, SignalSender::new("local-tcp:1")),
+            By::Nobody => request(self, SignalSender::new("anonymous")),
+            By::Visitor => request(self, SignalSender::new("uid:2")),
             By::Owner => request(self, owner()),
             By::Thinker | By::Reflex => {
                 let prompt = "(:sensor :user-prompt :text \"go\")";
@@ -292,16 +298,17 @@ impl Life {
                     panic!("{effects:?}")
                 };
                 let proposal = Proposal {
-                    target: Some(Name::new(target)),
+                    target: Some(KeywordName::new(target)),
                     payload: value(payload),
                     explanation: None,
                     then_think: false,
                 };
                 if by == By::Reflex {
-                    let advice = Advice { proposals: vec![proposal], ..Advice::default() };
+                    let advice =
+                        ReflexAdvice { proposals: vec![proposal], ..ReflexAdvice::default() };
                     return self.feed(Event::Consulted { effect: *id, advice });
                 }
-                let advice = Advice { think: true, ..Advice::default() };
+                let advice = ReflexAdvice { think: true, ..ReflexAdvice::default() };
                 let effects = self.feed(Event::Consulted { effect: *id, advice });
                 let Some(Effect::Think { id, .. }) = effects.first() else { panic!("{effects:?}") };
                 let draft = Ok(Draft { proposals: vec![proposal] });
@@ -325,10 +332,10 @@ impl Life {
         &mut self,
         approval: EffectId,
         hash: Option<ActionHash>,
-        from: Asker,
+        from: SignalSender,
     ) -> Vec<Effect> {
-        let answer = Answer::Allow;
-        self.feed(Event::Answered(Answered {
+        let answer = ApprovalChoice::Allow;
+        self.feed(Event::Answered(ApprovalAnswer {
             approval,
             hash,
             answer,
@@ -339,8 +346,8 @@ impl Life {
     }
 }
 
-fn owner() -> Asker {
-    Asker { owner: true, ..Asker::new("uid:1") }
+fn owner() -> SignalSender {
+    SignalSender { owner: true, ..SignalSender::new("uid:1") }
 }
 
 fn value(text: &str) -> Value {
@@ -370,14 +377,14 @@ fn held(what: &str, effects: &[Effect]) {
 #[test]
 fn nothing_that_is_proposed_talks_its_way_past() {
     for (what, by, target, payload) in PROPOSALS {
-        let effects = Life::new(Policies::built_in()).proposes(by, target, payload);
+        let effects = Life::new(GuardPolicies::built_in()).proposes(by, target, payload);
         held(what, &effects);
     }
 }
 
 #[test]
 fn no_set_permits_what_is_forbidden_forever() {
-    let set = Arc::new(Policies::from_org(EVERYTHING).unwrap());
+    let set = Arc::new(GuardPolicies::from_org(EVERYTHING).unwrap());
     let mut life = Life::new(Arc::clone(&set));
     let allowed =
         life.proposes(By::Owner, "file", "(:action :write :path \"/srv/me/x\" :text \"x\")");
@@ -397,7 +404,7 @@ const LOCKED: &str = "* Locked\n#+begin_src cedar\n\
 
 #[test]
 fn a_change_of_two_files_is_judged_about_both() {
-    let set = Arc::new(Policies::from_org(&format!("{EVERYTHING}{LOCKED}")).unwrap());
+    let set = Arc::new(GuardPolicies::from_org(&format!("{EVERYTHING}{LOCKED}")).unwrap());
     let tried = |from: &str, to: &str| {
         let payload = format!(
             "(:action :refile :path \"{from}\" :line 1 :to (:path \"{to}\") :prepared (:files \
@@ -421,21 +428,29 @@ enum Open {
 }
 
 const TRICKS: [Trick; 17] = [
-    ("a visitor says yes", |life, id, _| life.answers(id, None, Asker::new("uid:2")), Open::Still),
+    (
+        "a visitor says yes",
+        |life, id, _| life.answers(id, None, SignalSender::new("uid:2")),
+        Open::Still,
+    ),
     (
         "a program says yes",
-        |life, id, _| life.answers(id, None, Asker::new("local-tcp:1")),
+        |life, id, _| life.answers(id, None, SignalSender::new("local-tcp:1")),
         Open::Still,
     ),
     (
         "an unknown says yes",
-        |life, id, _| life.answers(id, None, Asker::new("anonymous")),
+        |life, id, _| life.answers(id, None, SignalSender::new("anonymous")),
         Open::Still,
     ),
-    ("time says yes", |life, id, _| life.answers(id, None, Asker::new("schedule")), Open::Still),
+    (
+        "time says yes",
+        |life, id, _| life.answers(id, None, SignalSender::new("schedule")),
+        Open::Still,
+    ),
     (
         "a name that begins like an owner's",
-        |life, id, _| life.answers(id, None, Asker::new("uid:11")),
+        |life, id, _| life.answers(id, None, SignalSender::new("uid:11")),
         Open::Still,
     ),
     (
@@ -468,7 +483,7 @@ const TRICKS: [Trick; 17] = [
         "a clock that is put back after the time",
         |life, id, hash| {
             life.now += EXPIRES_MS;
-            life.feed(Event::Tick(Tick::Deadline));
+            life.feed(Event::Tick(TimerTick::Deadline));
             life.now = 1_000;
             life.answers(id, Some(hash), owner())
         },
@@ -487,8 +502,9 @@ const TRICKS: [Trick; 17] = [
     (
         "a yes after a no",
         |life, id, hash| {
-            let (answer, from) = (Answer::Deny, owner());
-            let no = Answered { approval: id, hash: None, answer, from, id: None, always: None };
+            let (answer, from) = (ApprovalChoice::Deny, owner());
+            let no =
+                ApprovalAnswer { approval: id, hash: None, answer, from, id: None, always: None };
             life.feed(Event::Answered(no));
             life.answers(id, Some(hash), owner())
         },
@@ -530,15 +546,15 @@ const TRICKS: [Trick; 17] = [
             let outcome = Outcome::Done(Value::T);
             let effects = life.feed(Event::Acted { effect: id, outcome });
             assert!(effects.is_empty(), "{effects:?}");
-            life.answers(id, None, Asker::new("local-tcp:1"))
+            life.answers(id, None, SignalSender::new("local-tcp:1"))
         },
         Open::Still,
     ),
     (
         "a yes when nobody may any more",
         |life, id, hash| {
-            let none = Arc::new(Policies::from_org("").unwrap());
-            life.feed(Event::PolicyInstalled(Installed::new(none, Vec::new())));
+            let none = Arc::new(GuardPolicies::from_org("").unwrap());
+            life.feed(Event::PolicyInstalled(InstalledPolicies::new(none, Vec::new())));
             life.answers(id, Some(hash), owner())
         },
         Open::Still,
@@ -548,7 +564,7 @@ const TRICKS: [Trick; 17] = [
 #[test]
 fn no_answer_counts_that_should_not() {
     for (what, trick, open) in TRICKS {
-        let mut life = Life::new(Policies::built_in());
+        let mut life = Life::new(GuardPolicies::built_in());
         let (id, hash) = life.asked("x");
         let effects = trick(&mut life, id, hash);
         held(what, &effects);

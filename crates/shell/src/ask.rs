@@ -17,31 +17,36 @@ use std::io::{self, Read as _, Write};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::openharness::http::{Error, Http, Options, Place, Transport};
-use crate::openharness::shell::Chance;
-use crate::openharness::{Abilities, Engine, Handler, Intent, Profile, Shell, Turn, Ui};
+use crate::openharness::http::{
+    EngineTransport, EngineUrl, HttpOptions, HttpTransport, TransportError,
+};
+use crate::openharness::shell::RandomSource;
+use crate::openharness::{
+    EngineClient, Handler, OpenHarnessShell, ShellAbilities, ShellInterface, ShellSelf, TurnResult,
+    UserIntent,
+};
 
-pub use terminal::{Output, Terminal};
+pub use terminal::{AskOutput, TerminalConsole};
 
 /// What to ask, and whom.
 #[derive(Debug)]
-pub struct Order {
+pub struct AskRequest {
     /// The Engine.
-    pub place: Place,
+    pub place: EngineUrl,
     /// How it is reached.
-    pub options: Options,
+    pub options: HttpOptions,
     /// What is wanted.
-    pub intent: Intent,
+    pub intent: UserIntent,
     /// Longest wait for all of it.
     pub timeout: Option<Duration>,
     /// Whether an answer is shown while it comes.
     pub stream: bool,
     /// How it is printed.
-    pub output: Output,
+    pub output: AskOutput,
 }
 
 /// Where it is printed, and where answers to questions come from; without them nobody is asked.
-pub struct Desk {
+pub struct AskConsole {
     /// For the answer.
     pub out: Box<dyn Write>,
     /// For everything else.
@@ -55,7 +60,7 @@ pub struct Desk {
 /// Tells how a question ended that somebody else answered.
 pub type AnsweredElsewhere = Box<dyn FnMut(&str) -> Option<String>>;
 
-impl std::fmt::Debug for Desk {
+impl std::fmt::Debug for AskConsole {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Desk")
     }
@@ -65,11 +70,11 @@ impl std::fmt::Debug for Desk {
 ///
 /// # Errors
 /// The Engine cannot be talked to at all: its token or its authorities cannot be used.
-pub fn run(order: Order, desk: Desk) -> Result<Turn, Error> {
+pub fn run(order: AskRequest, desk: AskConsole) -> Result<TurnResult, TransportError> {
     let can_ask = desk.person.is_some();
-    let transport = Box::new(Http::new(order.place, order.options)?);
-    let abilities = Abilities { approval: can_ask, ..Abilities::default() };
-    let ui = Box::new(Terminal::new(desk, order.output));
+    let transport = Box::new(HttpTransport::new(order.place, order.options)?);
+    let abilities = ShellAbilities { approval: can_ask, ..ShellAbilities::default() };
+    let ui = Box::new(TerminalConsole::new(desk, order.output));
     let mut engine = engine(transport, abilities, order.stream, ui, BTreeMap::new());
     let until = order.timeout.map(|timeout| Instant::now() + timeout);
     // One request at a time, and this is the first.
@@ -78,23 +83,23 @@ pub fn run(order: Order, desk: Desk) -> Result<Turn, Error> {
 
 /// Puts a Shell together.
 pub fn engine(
-    transport: Box<dyn Transport>,
-    abilities: Abilities,
+    transport: Box<dyn EngineTransport>,
+    abilities: ShellAbilities,
     stream: bool,
-    ui: Box<dyn Ui>,
+    ui: Box<dyn ShellInterface>,
     handlers: BTreeMap<String, Handler>,
-) -> Engine {
-    let profile = Profile {
+) -> EngineClient {
+    let profile = ShellSelf {
         shell_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
         stream,
-        ..Profile::default()
+        ..ShellSelf::default()
     };
-    Engine::new(transport, Shell::new(abilities, profile, chance()), ui, handlers)
+    EngineClient::new(transport, OpenHarnessShell::new(abilities, profile, chance()), ui, handlers)
 }
 
 /// Randomness of the system.
-fn chance() -> Chance {
-    Chance {
+fn chance() -> RandomSource {
+    RandomSource {
         new_id: Box::new(new_id),
         jitter: Box::new(|| f64::from(random()[0]) / f64::from(u8::MAX)),
     }

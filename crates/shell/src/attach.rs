@@ -1,6 +1,6 @@
 //! A session as a shell sees it: hello with a session and a cursor, then its events as they come.
 //!
-//! [`Follower`] goes on across restarts of the daemon: it attaches again behind the last event that it
+//! [`SessionFollower`] goes on across restarts of the daemon: it attaches again behind the last event that it
 //! handed out, so each one is handed out once. Used by `tail`; what an event means is not looked at
 //! here beyond its number.
 
@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use bridle_sexp::limits::DEPTH_CEILING;
 use bridle_sexp::{Limits, Node, Reader};
-use bridle_wire::oacp::{ClientHello, Role};
+use bridle_wire::oacp::{ClientHello, ShellRole};
 
-use crate::client::{Client, Target};
-use crate::error::{Error, Kind};
+use crate::client::{DaemonClient, DaemonTarget};
+use crate::error::{ErrorKind, ShellError};
 
 /// Silence after which the daemon is asked whether it is still there: a peer that vanished without a
 /// word is noticed within this and one timeout.
@@ -25,18 +25,18 @@ const LAST_RETRY: Duration = Duration::from_secs(2);
 
 /// What to attach to, and as what.
 #[derive(Debug, Clone)]
-pub struct Wish {
+pub struct AttachOptions {
     /// The session; `None` asks for a new one.
     pub session: Option<String>,
     /// The last number seen; `None` begins with what comes next.
     pub cursor: Option<u64>,
     /// Speak, or only listen.
-    pub role: Role,
+    pub role: ShellRole,
     /// What this client calls itself across restarts.
     pub client: Option<String>,
 }
 
-impl Wish {
+impl AttachOptions {
     fn hello(&self) -> ClientHello {
         ClientHello {
             session: self.session.as_deref().map(Into::into),
@@ -51,7 +51,7 @@ impl Wish {
 
 /// A numbered event of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+pub struct SessionEvent {
     /// Its number in the session, from 1.
     pub seq: u64,
     /// The message as it came.
@@ -60,20 +60,23 @@ pub struct Event {
 
 /// A connection that is attached to a session.
 #[derive(Debug)]
-pub struct Attachment {
-    client: Client,
+pub struct AttachedConnection {
+    client: DaemonClient,
     session: String,
     head: u64,
 }
 
-impl Attachment {
+impl AttachedConnection {
     /// Connects to the first target where somebody listens, and attaches.
     ///
     /// # Errors
     ///
     /// Nobody is there, the session is unknown, or the daemon has no sessions.
-    pub fn new(targets: &[Target], wish: &Wish) -> Result<Attachment, Error> {
-        let (client, answer) = Client::introduce(targets, &wish.hello())?;
+    pub fn new(
+        targets: &[DaemonTarget],
+        wish: &AttachOptions,
+    ) -> Result<AttachedConnection, ShellError> {
+        let (client, answer) = DaemonClient::introduce(targets, &wish.hello())?;
         let tree = reader().read_one(&answer);
         let tree = tree.map_err(|error| client.not_protocol(error.to_string()))?;
         let meta = tree.root().get("meta");
@@ -81,7 +84,7 @@ impl Attachment {
         let Some((session, head)) = session.zip(meta.and_then(seq_of)) else {
             return Err(client.not_protocol("its answer to the hello names no session"));
         };
-        Ok(Attachment { session: session.into_owned(), head, client })
+        Ok(AttachedConnection { session: session.into_owned(), head, client })
     }
 
     /// The session's name, also when the daemon chose it.
@@ -99,13 +102,13 @@ impl Attachment {
     /// # Errors
     ///
     /// The connection is lost.
-    pub fn next_event(&mut self) -> Result<Event, Error> {
+    pub fn next_event(&mut self) -> Result<SessionEvent, ShellError> {
         let mut asked = false;
         loop {
             let received =
                 if asked { self.client.receive() } else { self.client.receive_within(IDLE) };
             let text = match received {
-                Err(Error::Timeout { .. }) if !asked => {
+                Err(ShellError::Timeout { .. }) if !asked => {
                     self.client.send("(:type :health-check)")?;
                     asked = true;
                     continue;
@@ -114,12 +117,12 @@ impl Attachment {
             };
             asked = false;
             if let Some(seq) = self.number(&text)? {
-                return Ok(Event { seq, text });
+                return Ok(SessionEvent { seq, text });
             }
         }
     }
 
-    fn number(&self, text: &str) -> Result<Option<u64>, Error> {
+    fn number(&self, text: &str) -> Result<Option<u64>, ShellError> {
         let tree = reader().read_one(text);
         let tree = tree.map_err(|error| self.client.not_protocol(error.to_string()))?;
         Ok(tree.root().get("meta").and_then(seq_of))
@@ -135,18 +138,18 @@ fn seq_of(meta: Node<'_>) -> Option<u64> {
     meta.get("seq")?.as_i64().and_then(|seq| u64::try_from(seq).ok())
 }
 
-/// What happened to the connection of a [`Follower`], for whoever tells people.
+/// What happened to the connection of a [`SessionFollower`], for whoever tells people.
 #[derive(Debug)]
-pub enum Notice<'e> {
+pub enum ConnectionNotice<'e> {
     /// It is lost; trying again.
-    Lost(&'e Error),
+    Lost(&'e ShellError),
     /// It is back, behind the event of this number.
     Back(u64),
 }
 
 /// What to do about a lost connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lost {
+pub enum LostConnection {
     /// It is an error.
     End,
     /// Attach again, as often as it takes.
@@ -155,32 +158,36 @@ pub enum Lost {
 
 /// The events of a session across connections.
 #[derive(Debug)]
-pub struct Follower {
-    targets: Vec<Target>,
-    wish: Wish,
-    lost: Lost,
+pub struct SessionFollower {
+    targets: Vec<DaemonTarget>,
+    wish: AttachOptions,
+    lost: LostConnection,
     /// `None` between two connections.
-    attachment: Option<Attachment>,
+    attachment: Option<AttachedConnection>,
     /// Number of the last event handed out.
     seen: u64,
 }
 
-impl Follower {
+impl SessionFollower {
     /// Attaches for the first time.
     ///
     /// # Errors
     ///
-    /// As [`Attachment::new`]: the first time nothing is tried again.
-    pub fn new(targets: Vec<Target>, wish: Wish, lost: Lost) -> Result<Follower, Error> {
-        let attachment = Attachment::new(&targets, &wish)?;
+    /// As [`AttachedConnection::new`]: the first time nothing is tried again.
+    pub fn new(
+        targets: Vec<DaemonTarget>,
+        wish: AttachOptions,
+        lost: LostConnection,
+    ) -> Result<SessionFollower, ShellError> {
+        let attachment = AttachedConnection::new(&targets, &wish)?;
         let seen = wish.cursor.unwrap_or(attachment.head());
-        let wish = Wish { session: Some(attachment.session().to_owned()), ..wish };
-        Ok(Follower { targets, wish, lost, attachment: Some(attachment), seen })
+        let wish = AttachOptions { session: Some(attachment.session().to_owned()), ..wish };
+        Ok(SessionFollower { targets, wish, lost, attachment: Some(attachment), seen })
     }
 
     /// Number of the session's last event when this attached last.
     pub fn head(&self) -> u64 {
-        self.attachment.as_ref().map_or(self.seen, Attachment::head)
+        self.attachment.as_ref().map_or(self.seen, AttachedConnection::head)
     }
 
     /// Number of the last event handed out.
@@ -194,7 +201,10 @@ impl Follower {
     ///
     /// The connection is lost and that is to be an error; or what no waiting helps against: the
     /// session is gone, or what answers is no daemon.
-    pub fn next_event(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<Event, Error> {
+    pub fn next_event(
+        &mut self,
+        tell: &mut dyn FnMut(ConnectionNotice<'_>),
+    ) -> Result<SessionEvent, ShellError> {
         let mut wait = FIRST_RETRY;
         loop {
             let next = match &mut self.attachment {
@@ -204,7 +214,7 @@ impl Follower {
                     wait = LAST_RETRY.min(wait * 2);
                     match self.attach_again() {
                         Ok(()) => {
-                            tell(Notice::Back(self.seen));
+                            tell(ConnectionNotice::Back(self.seen));
                             continue;
                         }
                         Err(error) => Err(error),
@@ -218,9 +228,9 @@ impl Follower {
                     self.seen = event.seq;
                     return Ok(event);
                 }
-                Err(error) if self.lost == Lost::AttachAgain && passes(&error) => {
+                Err(error) if self.lost == LostConnection::AttachAgain && passes(&error) => {
                     if self.attachment.take().is_some() {
-                        tell(Notice::Lost(&error));
+                        tell(ConnectionNotice::Lost(&error));
                     }
                 }
                 Err(error) => return Err(error),
@@ -228,14 +238,14 @@ impl Follower {
         }
     }
 
-    fn attach_again(&mut self) -> Result<(), Error> {
+    fn attach_again(&mut self) -> Result<(), ShellError> {
         self.wish.cursor = Some(self.seen);
-        self.attachment = Some(Attachment::new(&self.targets, &self.wish)?);
+        self.attachment = Some(AttachedConnection::new(&self.targets, &self.wish)?);
         Ok(())
     }
 }
 
 /// Whether the same may work a little later.
-fn passes(error: &Error) -> bool {
-    matches!(error.kind(), Kind::Unavailable | Kind::Timeout)
+fn passes(error: &ShellError) -> bool {
+    matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Timeout)
 }

@@ -11,74 +11,81 @@ use std::io::{self, Read as _, Write as _};
 use std::time::{Duration, Instant};
 
 use bridle_sexp::{Node, read_one};
-use bridle_wire::frame::{Decoder, DecoderOptions, Encoder, FrameError, Unit, UnknownUnit};
+use bridle_wire::frame::{
+    DecoderOptions, FrameDecoder, FrameEncoder, FrameError, LengthUnit, UnknownUnitPolicy,
+};
 use bridle_wire::oacp::{ClientHello, VERSION, hello};
-use bridle_wire::seal::{Key, Keyring, Nonce, Session, Signer, Verifier};
+use bridle_wire::seal::{
+    ConnectionNonce, FrameSigner, FrameVerifier, SealSession, SigningKey, SigningKeyring,
+};
 
-pub use stream::Stream;
+pub use stream::ClientStream;
 
-use crate::addr::Addr;
-use crate::error::Error;
-use crate::frames::{Frames, Item, Stop};
+use crate::address::DaemonAddress;
+use crate::error::ShellError;
+use crate::frames::{FrameItem, FrameStream, StreamStop};
 
 /// Longest wait for a connection or an answer, unless told otherwise.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How a client proves who it is.
 #[derive(Debug, Clone, Default)]
-pub enum Auth {
+pub enum ClientAuth {
     /// Not at all.
     #[default]
     None,
     /// Signatures of version 1: old peers.
-    V1(Key),
+    V1(SigningKey),
     /// Signatures of version 2: bound to the connection and the order of frames.
-    V2(Key),
+    V2(SigningKey),
 }
 
 /// How a client behaves.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct ClientOptions {
     /// Longest wait for a connection, and for each answer.
     pub timeout: Duration,
     /// Signatures.
-    pub auth: Auth,
+    pub auth: ClientAuth,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options { timeout: TIMEOUT, auth: Auth::None }
+impl Default for ClientOptions {
+    fn default() -> ClientOptions {
+        ClientOptions { timeout: TIMEOUT, auth: ClientAuth::None }
     }
 }
 
 /// A daemon to try.
 #[derive(Debug, Clone)]
-pub struct Target {
+pub struct DaemonTarget {
     /// Where it is.
-    pub addr: Addr,
+    pub addr: DaemonAddress,
     /// How to talk to it.
-    pub options: Options,
+    pub options: ClientOptions,
 }
 
 /// A connection that has seen the daemon's hello.
 #[derive(Debug)]
-pub struct Client {
-    addr: Addr,
-    frames: Frames<Stream>,
-    encoder: Encoder,
+pub struct DaemonClient {
+    addr: DaemonAddress,
+    frames: FrameStream<ClientStream>,
+    encoder: FrameEncoder,
     hello: String,
     timeout: Duration,
 }
 
-impl Client {
+impl DaemonClient {
     /// Connects and waits for the hello; with version 2, answers it.
     ///
     /// # Errors
     ///
     /// Nobody is there, nobody answers in time, or what answers is no daemon.
-    pub fn connect(addr: &Addr, options: &Options) -> Result<Client, Error> {
-        let (mut client, nonce) = Client::greeted(addr, options)?;
-        if matches!(options.auth, Auth::V2(_)) {
+    pub fn connect(
+        addr: &DaemonAddress,
+        options: &ClientOptions,
+    ) -> Result<DaemonClient, ShellError> {
+        let (mut client, nonce) = DaemonClient::greeted(addr, options)?;
+        if matches!(options.auth, ClientAuth::V2(_)) {
             client.say_hello(ClientHello::default(), &options.auth, nonce.as_deref())?;
         }
         Ok(client)
@@ -89,36 +96,44 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Client::connect_any`]; or the daemon does not take the hello.
-    pub fn introduce(targets: &[Target], hello: &ClientHello) -> Result<(Client, String), Error> {
+    /// As [`DaemonClient::connect_any`]; or the daemon does not take the hello.
+    pub fn introduce(
+        targets: &[DaemonTarget],
+        hello: &ClientHello,
+    ) -> Result<(DaemonClient, String), ShellError> {
         first_there(targets, |addr, options| {
-            let (mut client, nonce) = Client::greeted(addr, options)?;
+            let (mut client, nonce) = DaemonClient::greeted(addr, options)?;
             let answer = client.say_hello(hello.clone(), &options.auth, nonce.as_deref())?;
             Ok((client, answer))
         })
     }
 
     /// Connects and waits for the hello; returns its nonce.
-    fn greeted(addr: &Addr, options: &Options) -> Result<(Client, Option<String>), Error> {
-        let stream = Stream::connect(addr, options.timeout)?;
+    fn greeted(
+        addr: &DaemonAddress,
+        options: &ClientOptions,
+    ) -> Result<(DaemonClient, Option<String>), ShellError> {
+        let stream = ClientStream::connect(addr, options.timeout)?;
         // An old Lisp server counts characters and does not say so: padding is read by it and by everyone else.
         // Signed frames are never padded and count bytes.
-        let mut encoder = Encoder::new(match &options.auth {
-            Auth::None => UnknownUnit::Pad,
-            Auth::V1(_) | Auth::V2(_) => UnknownUnit::Bytes,
+        let mut encoder = FrameEncoder::new(match &options.auth {
+            ClientAuth::None => UnknownUnitPolicy::Pad,
+            ClientAuth::V1(_) | ClientAuth::V2(_) => UnknownUnitPolicy::Bytes,
         });
         let takes = DecoderOptions::default();
         let decoder = match &options.auth {
-            Auth::None => Decoder::new(takes),
-            Auth::V1(key) => {
-                encoder.set_signer(Signer::v1(key.clone()));
-                Decoder::signed(takes, Verifier::v1(Keyring::of(key.clone())))
+            ClientAuth::None => FrameDecoder::new(takes),
+            ClientAuth::V1(key) => {
+                encoder.set_signer(FrameSigner::v1(key.clone()));
+                FrameDecoder::signed(takes, FrameVerifier::v1(SigningKeyring::of(key.clone())))
             }
-            Auth::V2(key) => Decoder::signed(takes, Verifier::client(Keyring::of(key.clone()))),
+            ClientAuth::V2(key) => {
+                FrameDecoder::signed(takes, FrameVerifier::client(SigningKeyring::of(key.clone())))
+            }
         };
-        let mut client = Client {
+        let mut client = DaemonClient {
             addr: addr.clone(),
-            frames: Frames::new(stream, decoder),
+            frames: FrameStream::new(stream, decoder),
             encoder,
             hello: String::new(),
             timeout: options.timeout,
@@ -133,12 +148,12 @@ impl Client {
     /// # Errors
     ///
     /// Nobody does, or the first one who does is no daemon of ours.
-    pub fn connect_any(targets: &[Target]) -> Result<Client, Error> {
-        first_there(targets, Client::connect)
+    pub fn connect_any(targets: &[DaemonTarget]) -> Result<DaemonClient, ShellError> {
+        first_there(targets, DaemonClient::connect)
     }
 
     /// Where the daemon is.
-    pub fn addr(&self) -> &Addr {
+    pub fn addr(&self) -> &DaemonAddress {
         &self.addr
     }
 
@@ -152,7 +167,7 @@ impl Client {
     /// # Errors
     ///
     /// The payload does not fit a frame, or no answer came.
-    pub fn request(&mut self, payload: &str) -> Result<String, Error> {
+    pub fn request(&mut self, payload: &str) -> Result<String, ShellError> {
         self.send(payload)?;
         self.receive()
     }
@@ -162,8 +177,8 @@ impl Client {
     /// # Errors
     ///
     /// The payload does not fit a frame, or the connection broke. A daemon that has closed is
-    /// found by the next [`Client::receive`], which may still find its last words.
-    pub fn send(&mut self, payload: &str) -> Result<(), Error> {
+    /// found by the next [`DaemonClient::receive`], which may still find its last words.
+    pub fn send(&mut self, payload: &str) -> Result<(), ShellError> {
         let mut frame = Vec::new();
         self.encoder.encode(payload, &mut frame)?;
         let deadline = Instant::now() + self.timeout;
@@ -182,7 +197,7 @@ impl Client {
     /// # Errors
     ///
     /// None came in time, or none will ever come.
-    pub fn receive(&mut self) -> Result<String, Error> {
+    pub fn receive(&mut self) -> Result<String, ShellError> {
         self.receive_within(self.timeout)
     }
 
@@ -191,62 +206,62 @@ impl Client {
     /// # Errors
     ///
     /// None came in time, or none will ever come.
-    pub fn receive_within(&mut self, wait: Duration) -> Result<String, Error> {
+    pub fn receive_within(&mut self, wait: Duration) -> Result<String, ShellError> {
         self.frames.source_mut().set_deadline(Some(Instant::now() + wait));
         match self.frames.next_frame() {
-            Ok(Some(Item::Frame { text, .. })) => Ok(text),
-            Ok(None) => Err(Error::Closed { addr: self.addr.clone() }),
-            Ok(Some(Item::Refused { error, .. })) | Err(Stop::Lost { error, .. }) => {
+            Ok(Some(FrameItem::Frame { text, .. })) => Ok(text),
+            Ok(None) => Err(ShellError::Closed { addr: self.addr.clone() }),
+            Ok(Some(FrameItem::Refused { error, .. })) | Err(StreamStop::Lost { error, .. }) => {
                 Err(self.bad_frame(&error))
             }
-            Err(Stop::Read(error)) => Err(self.failed(error)),
+            Err(StreamStop::Read(error)) => Err(self.failed(error)),
         }
     }
 
-    fn failed(&self, error: io::Error) -> Error {
+    fn failed(&self, error: io::Error) -> ShellError {
         let addr = self.addr.clone();
         match error.kind() {
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-                Error::Timeout { addr, after: self.timeout }
+                ShellError::Timeout { addr, after: self.timeout }
             }
-            _ if is_gone(&error) => Error::Closed { addr },
-            _ => Error::Broken { addr, error },
+            _ if is_gone(&error) => ShellError::Closed { addr },
+            _ => ShellError::Broken { addr, error },
         }
     }
 
-    fn bad_frame(&self, error: &FrameError) -> Error {
+    fn bad_frame(&self, error: &FrameError) -> ShellError {
         let addr = self.addr.clone();
         match error {
-            FrameError::Incomplete => Error::Closed { addr },
-            FrameError::BadSignature | FrameError::Replayed => Error::WrongKey { addr },
-            FrameError::Unsigned { .. } => Error::NotSigned { addr },
-            _ => Error::NotProtocol { addr, why: error.to_string() },
+            FrameError::Incomplete => ShellError::Closed { addr },
+            FrameError::BadSignature | FrameError::Replayed => ShellError::WrongKey { addr },
+            FrameError::Unsigned { .. } => ShellError::NotSigned { addr },
+            _ => ShellError::NotProtocol { addr, why: error.to_string() },
         }
     }
 
     /// Looks at the first frame: a hello, a refusal, or something else. Keeps to the daemon's
     /// largest frame, and returns its nonce.
-    fn check_hello(&mut self) -> Result<Option<String>, Error> {
+    fn check_hello(&mut self) -> Result<Option<String>, ShellError> {
         let addr = || self.addr.clone();
         if starts_with_seal(&self.hello) {
-            return Err(Error::Signed { addr: addr() });
+            return Err(ShellError::Signed { addr: addr() });
         }
         let tree = read_one(&self.hello)
-            .map_err(|error| Error::NotProtocol { addr: addr(), why: error.to_string() })?;
+            .map_err(|error| ShellError::NotProtocol { addr: addr(), why: error.to_string() })?;
         let payload = tree.root().get("payload");
         if let Some(refusal) = ErrorAnswer::of(tree.root()) {
             let ErrorAnswer { code, message, .. } = refusal;
-            return Err(Error::Refused { addr: addr(), code, message });
+            return Err(ShellError::Refused { addr: addr(), code, message });
         }
         let action = payload.and_then(|payload| payload.get("action"));
         let Some(payload) = payload.filter(|_| action.is_some_and(|it| it.is_keyword("handshake")))
         else {
             let why = "expected a hello, got another message".to_owned();
-            return Err(Error::NotProtocol { addr: addr(), why });
+            return Err(ShellError::NotProtocol { addr: addr(), why });
         };
         if payload.get("server").is_some() {
             // Only daemons of this protocol's version name themselves, and they count bytes.
-            self.encoder.set_unit(Unit::Bytes);
+            self.encoder.set_unit(LengthUnit::Bytes);
         }
         let max_frame = payload.get("limits").and_then(|limits| limits.get("max-frame"));
         if let Some(max) = max_frame.and_then(|max| usize::try_from(max.as_i64()?).ok()) {
@@ -261,12 +276,12 @@ impl Client {
     fn say_hello(
         &mut self,
         mut hello: ClientHello,
-        auth: &Auth,
+        auth: &ClientAuth,
         nonce: Option<&str>,
-    ) -> Result<String, Error> {
+    ) -> Result<String, ShellError> {
         hello.version = Some(VERSION.into());
-        hello.length = Some(Unit::Bytes);
-        if let Auth::V2(key) = auth {
+        hello.length = Some(LengthUnit::Bytes);
+        if let ClientAuth::V2(key) = auth {
             hello.auth = Some(self.sign_from_now(key, nonce)?);
         }
         let mut text = String::new();
@@ -279,48 +294,52 @@ impl Client {
         match refusal {
             None => Ok(answer),
             Some(ErrorAnswer { code, message, .. }) => {
-                Err(Error::Refused { addr: self.addr.clone(), code, message })
+                Err(ShellError::Refused { addr: self.addr.clone(), code, message })
             }
         }
     }
 
-    fn sign_from_now(&mut self, key: &Key, nonce: Option<&str>) -> Result<hello::Auth, Error> {
-        let no_v2 = || Error::NoVersion2 { addr: self.addr.clone() };
-        let server = nonce.and_then(|text| Nonce::parse(text).ok()).ok_or_else(no_v2)?;
-        let client = Nonce::from_random(random_bits().map_err(Error::Random)?);
-        let auth = hello::Auth {
+    fn sign_from_now(
+        &mut self,
+        key: &SigningKey,
+        nonce: Option<&str>,
+    ) -> Result<hello::HelloAuth, ShellError> {
+        let no_v2 = || ShellError::NoVersion2 { addr: self.addr.clone() };
+        let server = nonce.and_then(|text| ConnectionNonce::parse(text).ok()).ok_or_else(no_v2)?;
+        let client = ConnectionNonce::from_random(random_bits().map_err(ShellError::Random)?);
+        let auth = hello::HelloAuth {
             versions: vec![2],
             key: Some(key.id().as_str().into()),
             nonce: Some(client.as_str().into()),
             answer: Some(server.as_str().into()),
         };
-        let session = Session { key: key.clone(), client, server };
+        let session = SealSession { key: key.clone(), client, server };
         if let Some(verifier) = self.frames.decoder_mut().verifier_mut() {
             verifier.answer(session.clone());
         }
-        self.encoder.set_signer(Signer::client(session));
+        self.encoder.set_signer(FrameSigner::client(session));
         Ok(auth)
     }
 
     /// The other side says something that this client cannot place.
-    pub(crate) fn not_protocol(&self, why: impl Into<String>) -> Error {
-        Error::NotProtocol { addr: self.addr.clone(), why: why.into() }
+    pub(crate) fn not_protocol(&self, why: impl Into<String>) -> ShellError {
+        ShellError::NotProtocol { addr: self.addr.clone(), why: why.into() }
     }
 }
 
 /// Tries one target after another until somebody listens.
 fn first_there<T>(
-    targets: &[Target],
-    connect: impl Fn(&Addr, &Options) -> Result<T, Error>,
-) -> Result<T, Error> {
+    targets: &[DaemonTarget],
+    connect: impl Fn(&DaemonAddress, &ClientOptions) -> Result<T, ShellError>,
+) -> Result<T, ShellError> {
     let mut failed = Vec::new();
     for target in targets {
         match connect(&target.addr, &target.options) {
-            Err(Error::Connect { tried }) => failed.extend(tried),
+            Err(ShellError::Connect { tried }) => failed.extend(tried),
             result => return result,
         }
     }
-    Err(Error::Connect { tried: failed })
+    Err(ShellError::Connect { tried: failed })
 }
 
 /// What an error frame says.

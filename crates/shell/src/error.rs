@@ -4,22 +4,22 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-use bridle_wire::Code;
+use bridle_wire::OacpCode;
 
-use crate::addr::Addr;
+use crate::address::DaemonAddress;
 
 /// Why a command did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum ShellError {
     /// Text that is no form.
     #[error("{0}")]
-    Syntax(Box<Fault>),
+    Syntax(Box<InputFault>),
     /// Bytes that are no frame. Displayed as one line that scripts may parse.
     #[error("{code} at byte {offset}: {reason}", code = .code.as_str())]
     Frame {
         /// The protocol's code for the fault.
-        code: Code,
+        code: OacpCode,
         /// Offset in the input of the frame that is bad.
         offset: u64,
         /// What is wrong.
@@ -35,13 +35,13 @@ pub enum Error {
     #[error("cannot connect to {}", list(.tried))]
     Connect {
         /// Every address that was tried, with what the system said.
-        tried: Vec<(Addr, io::Error)>,
+        tried: Vec<(DaemonAddress, io::Error)>,
     },
     /// A listener for `tap` could not be opened.
     #[error("cannot listen on `{addr}`: {error}")]
     Listen {
         /// The address asked for.
-        addr: Addr,
+        addr: DaemonAddress,
         /// What the system said.
         error: io::Error,
     },
@@ -49,13 +49,13 @@ pub enum Error {
     #[error("`{addr}` closed the connection before it answered")]
     Closed {
         /// Who closed.
-        addr: Addr,
+        addr: DaemonAddress,
     },
     /// No answer in time.
     #[error("`{addr}` did not answer within {} s", .after.as_secs_f32())]
     Timeout {
         /// Who was silent.
-        addr: Addr,
+        addr: DaemonAddress,
         /// For how long.
         after: Duration,
     },
@@ -63,7 +63,7 @@ pub enum Error {
     #[error("`{addr}` does not speak the protocol: {why}")]
     NotProtocol {
         /// Who.
-        addr: Addr,
+        addr: DaemonAddress,
         /// How that showed.
         why: String,
     },
@@ -71,7 +71,7 @@ pub enum Error {
     #[error("`{addr}` refused: {code}: {message}")]
     Refused {
         /// Who.
-        addr: Addr,
+        addr: DaemonAddress,
         /// The error code it gave.
         code: String,
         /// Its reason.
@@ -81,25 +81,25 @@ pub enum Error {
     #[error("`{addr}` signs its frames and wants them signed")]
     Signed {
         /// Who.
-        addr: Addr,
+        addr: DaemonAddress,
     },
     /// We sign our frames and the daemon does not.
     #[error("`{addr}` does not sign its frames, and a key was given")]
     NotSigned {
         /// Who.
-        addr: Addr,
+        addr: DaemonAddress,
     },
     /// The daemon's signature does not fit our key.
     #[error("`{addr}` signs with another key than the one given")]
     WrongKey {
         /// Who.
-        addr: Addr,
+        addr: DaemonAddress,
     },
     /// The daemon's hello has no nonce, which version 2 needs.
     #[error("`{addr}` does not offer signatures of version 2")]
     NoVersion2 {
         /// Who.
-        addr: Addr,
+        addr: DaemonAddress,
     },
     /// The system gives no random bytes.
     #[error("cannot read random bytes: {0}")]
@@ -117,7 +117,7 @@ pub enum Error {
     #[error("the connection to `{addr}` broke: {error}")]
     Broken {
         /// With whom.
-        addr: Addr,
+        addr: DaemonAddress,
         /// What the system said.
         error: io::Error,
     },
@@ -125,7 +125,7 @@ pub enum Error {
 
 /// What kind of failure it is, for callers that decide by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ErrorKind {
     /// The input is bad.
     Data,
     /// What was named does not exist.
@@ -144,87 +144,98 @@ pub enum Kind {
     BrokenPipe,
 }
 
-impl Error {
+impl ShellError {
     /// The kind of failure.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ErrorKind {
         match self {
-            Error::Syntax(_) | Error::Frame { .. } | Error::TooMuch { .. } | Error::Encode(_) => {
-                Kind::Data
-            }
-            Error::Connect { tried } => {
+            ShellError::Syntax(_)
+            | ShellError::Frame { .. }
+            | ShellError::TooMuch { .. }
+            | ShellError::Encode(_) => ErrorKind::Data,
+            ShellError::Connect { tried } => {
                 let barred = |error: &io::Error| error.kind() == io::ErrorKind::PermissionDenied;
                 if !tried.is_empty() && tried.iter().all(|(_, error)| barred(error)) {
-                    Kind::Permission
+                    ErrorKind::Permission
                 } else {
-                    Kind::Unavailable
+                    ErrorKind::Unavailable
                 }
             }
-            Error::Listen { .. } | Error::Closed { .. } | Error::Broken { .. } => Kind::Unavailable,
-            Error::Timeout { .. } => Kind::Timeout,
-            Error::NotProtocol { .. } => Kind::Protocol,
-            Error::Refused { code, .. } => match code.as_str() {
-                "bad-signature" | "replayed-frame" | "not-permitted" => Kind::Permission,
-                "unknown-session" => Kind::Missing,
-                "invalid-value" | "wrong-type" => Kind::Data,
-                _ => Kind::Unavailable,
+            ShellError::Listen { .. } | ShellError::Closed { .. } | ShellError::Broken { .. } => {
+                ErrorKind::Unavailable
+            }
+            ShellError::Timeout { .. } => ErrorKind::Timeout,
+            ShellError::NotProtocol { .. } => ErrorKind::Protocol,
+            ShellError::Refused { code, .. } => match code.as_str() {
+                "bad-signature" | "replayed-frame" | "not-permitted" => ErrorKind::Permission,
+                "unknown-session" => ErrorKind::Missing,
+                "invalid-value" | "wrong-type" => ErrorKind::Data,
+                _ => ErrorKind::Unavailable,
             },
-            Error::Signed { .. }
-            | Error::NotSigned { .. }
-            | Error::WrongKey { .. }
-            | Error::NoVersion2 { .. } => Kind::Permission,
-            Error::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => Kind::BrokenPipe,
-            Error::Read(_) | Error::Write(_) | Error::Random(_) => Kind::Io,
+            ShellError::Signed { .. }
+            | ShellError::NotSigned { .. }
+            | ShellError::WrongKey { .. }
+            | ShellError::NoVersion2 { .. } => ErrorKind::Permission,
+            ShellError::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                ErrorKind::BrokenPipe
+            }
+            ShellError::Read(_) | ShellError::Write(_) | ShellError::Random(_) => ErrorKind::Io,
         }
     }
 
     /// What to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Error::Syntax(_) | Error::Frame { .. } => None,
-            Error::TooMuch { .. } => Some("send it in several forms"),
-            Error::Connect { .. } => match self.kind() {
-                Kind::Permission => Some("the socket belongs to another user; ask as that user"),
+            ShellError::Syntax(_) | ShellError::Frame { .. } => None,
+            ShellError::TooMuch { .. } => Some("send it in several forms"),
+            ShellError::Connect { .. } => match self.kind() {
+                ErrorKind::Permission => {
+                    Some("the socket belongs to another user; ask as that user")
+                }
                 _ => Some("start it with: bridle up"),
             },
-            Error::Listen { .. } => Some("take another address, or any free port: 127.0.0.1:0"),
-            Error::Closed { .. } | Error::Broken { .. } => {
+            ShellError::Listen { .. } => {
+                Some("take another address, or any free port: 127.0.0.1:0")
+            }
+            ShellError::Closed { .. } | ShellError::Broken { .. } => {
                 Some("the log of `bridle up` says why; with signed frames, check --key-file")
             }
-            Error::Timeout { .. } => {
+            ShellError::Timeout { .. } => {
                 Some("give it longer with --timeout, or look at the log of `bridle up`")
             }
-            Error::NotProtocol { .. } => Some("check the address: another program listens there"),
-            Error::Refused { code, .. } if code == "not-permitted" => {
+            ShellError::NotProtocol { .. } => {
+                Some("check the address: another program listens there")
+            }
+            ShellError::Refused { code, .. } if code == "not-permitted" => {
                 Some("use the Unix socket, which knows you: --addr unix:PATH")
             }
-            Error::Refused { .. } => match self.kind() {
-                Kind::Permission => Some("sign with the daemon's key: --key-file FILE"),
-                Kind::Missing => Some("`bridle sessions` lists what exists"),
-                Kind::Data => None,
+            ShellError::Refused { .. } => match self.kind() {
+                ErrorKind::Permission => Some("sign with the daemon's key: --key-file FILE"),
+                ErrorKind::Missing => Some("`bridle sessions` lists what exists"),
+                ErrorKind::Data => None,
                 _ => Some("try again later, or raise the limit: bridle config show"),
             },
-            Error::Signed { .. } | Error::WrongKey { .. } => Some(
+            ShellError::Signed { .. } | ShellError::WrongKey { .. } => Some(
                 "sign with the daemon's key: --key-file FILE, and --key-id ID if it has several",
             ),
-            Error::NotSigned { .. } => Some("leave out --key-file, or use the TCP address"),
-            Error::NoVersion2 { .. } => Some("sign with version 1: --hmac v1"),
-            Error::Random(_) => Some("the system must offer /dev/urandom"),
-            Error::Encode(_) => Some("split the form; one frame holds at most 16777215"),
-            Error::Read(_) | Error::Write(_) => {
+            ShellError::NotSigned { .. } => Some("leave out --key-file, or use the TCP address"),
+            ShellError::NoVersion2 { .. } => Some("sign with version 1: --hmac v1"),
+            ShellError::Random(_) => Some("the system must offer /dev/urandom"),
+            ShellError::Encode(_) => Some("split the form; one frame holds at most 16777215"),
+            ShellError::Read(_) | ShellError::Write(_) => {
                 Some("check the other end of the pipe and the space on the disk")
             }
         }
     }
 }
 
-fn list(tried: &[(Addr, io::Error)]) -> String {
+fn list(tried: &[(DaemonAddress, io::Error)]) -> String {
     let each = tried.iter().map(|(addr, error)| format!("`{addr}` ({error})"));
     each.collect::<Vec<_>>().join(" or ")
 }
 
 /// A fault in text, with its place in the whole input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct InputFault {
     /// Closed list of the reader, in kebab case, or `invalid-utf8`.
     pub category: String,
     /// Line, from 1.
@@ -239,15 +250,15 @@ pub struct Fault {
     pub excerpt: Option<[String; 2]>,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for InputFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Fault { category, line, column, offset, reason, .. } = self;
+        let InputFault { category, line, column, offset, reason, .. } = self;
         write!(f, "{category} at {line}:{column} (byte {offset}): {reason}")
     }
 }
 
-impl From<Fault> for Error {
-    fn from(fault: Fault) -> Error {
-        Error::Syntax(Box::new(fault))
+impl From<InputFault> for ShellError {
+    fn from(fault: InputFault) -> ShellError {
+        ShellError::Syntax(Box::new(fault))
     }
 }

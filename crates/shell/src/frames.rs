@@ -3,14 +3,14 @@
 
 use std::io::{self, Read};
 
-use bridle_wire::frame::{Decoded, Decoder, FrameError};
+use bridle_wire::frame::{DecodeStep, FrameDecoder, FrameError};
 
 /// Bytes asked of the stream at a time; the buffer grows only by what came.
 const CHUNK: usize = 64 << 10;
 
 /// What stands next in a stream of frames.
 #[derive(Debug)]
-pub enum Item {
+pub enum FrameItem {
     /// A frame.
     Frame {
         /// Its text.
@@ -29,7 +29,7 @@ pub enum Item {
 
 /// Why nothing more can be read.
 #[derive(Debug)]
-pub enum Stop {
+pub enum StreamStop {
     /// Nobody knows where the next frame starts.
     Lost {
         /// What is wrong.
@@ -43,9 +43,9 @@ pub enum Stop {
 
 /// Frames of a stream.
 #[derive(Debug)]
-pub struct Frames<R> {
+pub struct FrameStream<R> {
     source: R,
-    decoder: Decoder,
+    decoder: FrameDecoder,
     /// Received bytes; done with up to `start`.
     buffer: Vec<u8>,
     start: usize,
@@ -53,14 +53,14 @@ pub struct Frames<R> {
     offset: u64,
 }
 
-impl<R: Read> Frames<R> {
+impl<R: Read> FrameStream<R> {
     /// Frames of `source` as `decoder` takes them.
-    pub fn new(source: R, decoder: Decoder) -> Frames<R> {
-        Frames { source, decoder, buffer: Vec::new(), start: 0, offset: 0 }
+    pub fn new(source: R, decoder: FrameDecoder) -> FrameStream<R> {
+        FrameStream { source, decoder, buffer: Vec::new(), start: 0, offset: 0 }
     }
 
     /// The decoder, to tell it what a hello said.
-    pub fn decoder_mut(&mut self) -> &mut Decoder {
+    pub fn decoder_mut(&mut self) -> &mut FrameDecoder {
         &mut self.decoder
     }
 
@@ -79,31 +79,31 @@ impl<R: Read> Frames<R> {
     /// # Errors
     ///
     /// When nothing more can be read. After a failed read (a timeout) one may try again.
-    pub fn next_frame(&mut self) -> Result<Option<Item>, Stop> {
+    pub fn next_frame(&mut self) -> Result<Option<FrameItem>, StreamStop> {
         loop {
             let input = &self.buffer[self.start..];
             let blanks = input.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
             let offset = self.offset + blanks as u64;
             match self.decoder.decode(input) {
-                Err(lost) => return Err(Stop::Lost { error: lost.error, offset }),
-                Ok(Decoded::Frame { payload, consumed }) => {
+                Err(lost) => return Err(StreamStop::Lost { error: lost.error, offset }),
+                Ok(DecodeStep::Frame { payload, consumed }) => {
                     // The decoder has checked it; a replacement character can not come in.
                     let text = String::from_utf8_lossy(&input[payload]).into_owned();
                     self.drop_front(consumed);
-                    return Ok(Some(Item::Frame { text, offset }));
+                    return Ok(Some(FrameItem::Frame { text, offset }));
                 }
-                Ok(Decoded::Refused { consumed, error }) => {
+                Ok(DecodeStep::Refused { consumed, error }) => {
                     self.drop_front(consumed);
-                    return Ok(Some(Item::Refused { error, offset }));
+                    return Ok(Some(FrameItem::Refused { error, offset }));
                 }
-                Ok(Decoded::Need { skip, .. }) => {
+                Ok(DecodeStep::Need { skip, .. }) => {
                     self.drop_front(skip);
-                    if self.fill().map_err(Stop::Read)? == 0 {
+                    if self.fill().map_err(StreamStop::Read)? == 0 {
                         let rest = &self.buffer[self.start..];
                         let error = self.decoder.finish(rest).err().map(|lost| lost.error);
                         return match error {
                             None => Ok(None),
-                            Some(error) => Err(Stop::Lost { error, offset: self.offset }),
+                            Some(error) => Err(StreamStop::Lost { error, offset: self.offset }),
                         };
                     }
                 }
@@ -143,26 +143,26 @@ impl<R: Read> Frames<R> {
 
 #[cfg(test)]
 mod tests {
-    use bridle_wire::frame::{Decoder, DecoderOptions};
+    use bridle_wire::frame::{DecoderOptions, FrameDecoder};
 
-    use super::{Frames, Item, Stop};
+    use super::{FrameItem, FrameStream, StreamStop};
 
     /// Everything that a stream holds, a line each.
     fn check(bytes: &[u8], expected: &[&str]) {
-        let mut frames = Frames::new(bytes, Decoder::new(DecoderOptions::default()));
+        let mut frames = FrameStream::new(bytes, FrameDecoder::new(DecoderOptions::default()));
         let mut seen = Vec::new();
         loop {
             seen.push(match frames.next_frame() {
                 Ok(None) => break,
-                Ok(Some(Item::Frame { text, offset })) => format!("{offset} {text}"),
-                Ok(Some(Item::Refused { error, offset })) => {
+                Ok(Some(FrameItem::Frame { text, offset })) => format!("{offset} {text}"),
+                Ok(Some(FrameItem::Refused { error, offset })) => {
                     format!("{offset} {}", error.code().as_str())
                 }
-                Err(Stop::Lost { error, offset }) => {
+                Err(StreamStop::Lost { error, offset }) => {
                     seen.push(format!("{offset} lost {}", error.code().as_str()));
                     break;
                 }
-                Err(Stop::Read(error)) => error.to_string(),
+                Err(StreamStop::Read(error)) => error.to_string(),
             });
         }
         assert_eq!(seen, expected);

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use bridle_sexp::{Value, read_one};
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::client::{Client, Target};
-use crate::error::{Error, Kind};
+use crate::client::{DaemonClient, DaemonTarget};
+use crate::error::{ErrorKind, ShellError};
 use crate::screen::table::cut;
-use crate::screen::{Screen, neutral_line, plain_json};
+use crate::screen::{OutputScreen, neutral_line, plain_json};
 
 /// Time between two tries while waiting for a daemon.
 const RETRY: Duration = Duration::from_millis(50);
@@ -25,20 +25,20 @@ const METRICS: &str = "metrics";
 
 /// What is asked and how the answer is shown.
 #[derive(Debug)]
-pub struct Question {
+pub struct HealthQuestion {
     /// Daemons to try, in order.
-    pub targets: Vec<Target>,
+    pub targets: Vec<DaemonTarget>,
     /// Everything the daemon says about itself, or one word.
-    pub detail: Detail,
+    pub detail: HealthScope,
     /// How it is printed.
-    pub output: Output,
+    pub output: HealthOutput,
     /// How long to keep trying until the daemon is healthy.
     pub wait: Option<Duration>,
 }
 
 /// How much is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
+pub enum HealthScope {
     /// One word.
     Brief,
     /// Versions, uptime, counters.
@@ -47,16 +47,16 @@ pub enum Detail {
 
 /// How the answer is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Output {
+pub enum HealthOutput {
     /// One word, or a line for each thing that it says when details were asked for.
-    Text(Screen),
+    Text(OutputScreen),
     /// The whole answer as JSON.
     Json,
 }
 
 /// How the daemon is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum HealthVerdict {
     /// It said `:healthy`.
     Healthy,
     /// It said anything else.
@@ -68,13 +68,13 @@ pub enum Verdict {
 /// # Errors
 ///
 /// No daemon answered.
-pub fn run(question: &Question, out: &mut dyn Write) -> Result<Verdict, Error> {
+pub fn run(question: &HealthQuestion, out: &mut dyn Write) -> Result<HealthVerdict, ShellError> {
     let started = Instant::now();
     loop {
         let answer = ask(question);
         let again = match &answer {
-            Ok((_, verdict)) => *verdict == Verdict::NotHealthy,
-            Err(error) => matches!(error.kind(), Kind::Unavailable | Kind::Timeout),
+            Ok((_, verdict)) => *verdict == HealthVerdict::NotHealthy,
+            Err(error) => matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Timeout),
         };
         let waited = started.elapsed();
         if again && question.wait.is_some_and(|wait| waited + RETRY < wait) {
@@ -87,11 +87,11 @@ pub fn run(question: &Question, out: &mut dyn Write) -> Result<Verdict, Error> {
     }
 }
 
-fn ask(question: &Question) -> Result<(String, Verdict), Error> {
-    let mut client = Client::connect_any(&question.targets)?;
+fn ask(question: &HealthQuestion) -> Result<(String, HealthVerdict), ShellError> {
+    let mut client = DaemonClient::connect_any(&question.targets)?;
     let request = match question.detail {
-        Detail::Brief => "(:type :health-check)",
-        Detail::Full => "(:type :health-check :detail t)",
+        HealthScope::Brief => "(:type :health-check)",
+        HealthScope::Full => "(:type :health-check :detail t)",
     };
     let answer = client.request(request)?;
     let tree = read_one(&answer).map_err(|error| not_health(&client, &error.to_string()))?;
@@ -100,31 +100,31 @@ fn ask(question: &Question) -> Result<(String, Verdict), Error> {
         return Err(not_health(&client, "expected a health response, got another message"));
     }
     let healthy = root.get("status").is_some_and(|status| status.is_keyword("healthy"));
-    let verdict = if healthy { Verdict::Healthy } else { Verdict::NotHealthy };
+    let verdict = if healthy { HealthVerdict::Healthy } else { HealthVerdict::NotHealthy };
     Ok((answer, verdict))
 }
 
-fn not_health(client: &Client, why: &str) -> Error {
-    Error::NotProtocol { addr: client.addr().clone(), why: why.to_owned() }
+fn not_health(client: &DaemonClient, why: &str) -> ShellError {
+    ShellError::NotProtocol { addr: client.addr().clone(), why: why.to_owned() }
 }
 
-fn print(question: &Question, answer: &str, out: &mut dyn Write) -> Result<(), Error> {
-    let tree = read_one(answer).map_err(|error| crate::input::fault_in(answer, &error))?;
+fn print(question: &HealthQuestion, answer: &str, out: &mut dyn Write) -> Result<(), ShellError> {
+    let tree = read_one(answer).map_err(|error| crate::form_stream::fault_in(answer, &error))?;
     let root = tree.root();
     let mut text = String::new();
     match (question.output, question.detail) {
-        (Output::Json, _) => text.push_str(&plain_json(&root.to_value())),
-        (Output::Text(_), _) => {
+        (HealthOutput::Json, _) => text.push_str(&plain_json(&root.to_value())),
+        (HealthOutput::Text(_), _) => {
             let status = root.get("status").and_then(|status| status.keyword());
             text.push_str(&neutral_line(status.as_deref().unwrap_or("unknown")));
         }
     }
     text.push('\n');
-    if let (Output::Text(screen), Detail::Full) = (question.output, question.detail) {
+    if let (HealthOutput::Text(screen), HealthScope::Full) = (question.output, question.detail) {
         let detail = root.get("detail").map_or(Value::Nil, |it| it.to_value());
         push_detail(&detail, screen.width.unwrap_or(DETAIL_WIDTH), &mut text);
     }
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Error::Write)
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(ShellError::Write)
 }
 
 /// Appends a line for each thing that the daemon says about itself; several where it says much.

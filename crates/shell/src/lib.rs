@@ -15,15 +15,15 @@
 //! - [`pretty`]: forms laid out for people, colored on request
 //! - [`error`]: what can go wrong, and the hint that goes with it
 
-pub mod addr;
+pub mod address;
 pub mod ask;
 pub mod attach;
 pub mod client;
 pub mod error;
+pub mod form_stream;
 pub mod frame;
 pub mod frames;
 pub mod health;
-pub mod input;
 pub mod openharness;
 pub mod pretty;
 pub mod screen;
@@ -33,6 +33,6 @@ pub mod system;
 pub mod tail;
 pub mod tap;
 
-pub use addr::Addr;
-pub use client::Client;
-pub use error::Error;
+pub use address::DaemonAddress;
+pub use client::DaemonClient;
+pub use error::ShellError;

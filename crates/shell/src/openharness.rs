@@ -24,11 +24,11 @@ pub mod stream;
 pub mod text;
 pub mod time;
 
-pub use action::{Action, Question};
-pub use engine::{Engine, Handler, Turn, Ui};
-pub use perform::Abilities;
-pub use shell::{Intent, Profile, Shell};
-pub use time::Moment;
+pub use action::{ShellAction, UserQuestion};
+pub use engine::{EngineClient, Handler, ShellInterface, TurnResult};
+pub use perform::ShellAbilities;
+pub use shell::{OpenHarnessShell, ShellSelf, UserIntent};
+pub use time::PosixTime;
 
 /// Where this profile keeps what version 1 has no place for.
 pub const NAMESPACE: &str = "dev.bridle";

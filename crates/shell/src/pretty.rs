@@ -11,20 +11,20 @@ use crate::screen::neutral_block;
 
 /// How to lay out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Style {
+pub struct LayoutStyle {
     /// Columns a line should keep to.
     pub width: usize,
     /// Columns before every line.
     pub indent: usize,
     /// Whether to color, which is for terminals.
-    pub color: Color,
+    pub color: ColorChoice,
     /// Whether controls inside strings are shown as they are.
-    pub controls: Controls,
+    pub controls: ControlStyle,
 }
 
 /// Color or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Color {
+pub enum ColorChoice {
     /// Text alone.
     Never,
     /// ANSI colors.
@@ -33,16 +33,21 @@ pub enum Color {
 
 /// What becomes of control characters inside strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Controls {
+pub enum ControlStyle {
     /// They stay: the output can be read back.
     Keep,
     /// All but newline and tab are neutralised, so that a peer cannot drive a terminal.
     Picture,
 }
 
-impl Default for Style {
-    fn default() -> Style {
-        Style { width: 100, indent: 0, color: Color::Never, controls: Controls::Keep }
+impl Default for LayoutStyle {
+    fn default() -> LayoutStyle {
+        LayoutStyle {
+            width: 100,
+            indent: 0,
+            color: ColorChoice::Never,
+            controls: ControlStyle::Keep,
+        }
     }
 }
 
@@ -50,39 +55,39 @@ impl Default for Style {
 const MAX_HANG: usize = 48;
 
 /// Appends `node`, without a newline at the end.
-pub fn write(node: Node<'_>, style: &Style, out: &mut String) {
+pub fn write(node: Node<'_>, style: &LayoutStyle, out: &mut String) {
     let blanks = " ".repeat(style.indent);
     out.push_str(&blanks);
-    Layout { style, out, column: style.indent }.run(node);
+    FormLayout { style, out, column: style.indent }.run(node);
 }
 
 /// A list that was opened and not yet closed. A stack of these takes the place of recursion on
 /// input.
-struct Open<'t> {
+struct OpenForm<'t> {
     children: Peekable<Children<'t>>,
     /// How many children were written.
     written: usize,
     close: &'static str,
-    shape: Shape,
+    shape: ListShape,
     /// Where the lines of a broken list start.
     column: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum ListShape {
     Plain,
     Dotted,
     Plist,
 }
 
-impl<'t> Open<'t> {
-    fn new(node: Node<'t>, close: &'static str, column: usize) -> Open<'t> {
+impl<'t> OpenForm<'t> {
+    fn new(node: Node<'t>, close: &'static str, column: usize) -> OpenForm<'t> {
         let shape = match node.kind() {
-            Kind::Dotted => Shape::Dotted,
-            Kind::List if node.pairs().is_some() => Shape::Plist,
-            _ => Shape::Plain,
+            Kind::Dotted => ListShape::Dotted,
+            Kind::List if node.pairs().is_some() => ListShape::Plist,
+            _ => ListShape::Plain,
         };
-        Open { children: node.children().peekable(), written: 0, close, shape, column }
+        OpenForm { children: node.children().peekable(), written: 0, close, shape, column }
     }
 
     /// The next child, with the number of children before it.
@@ -94,17 +99,17 @@ impl<'t> Open<'t> {
 
     /// Whether the child that was just taken is the tail behind a dot.
     fn at_tail(&mut self) -> bool {
-        self.shape == Shape::Dotted && self.children.peek().is_none()
+        self.shape == ListShape::Dotted && self.children.peek().is_none()
     }
 }
 
-struct Layout<'a> {
-    style: &'a Style,
+struct FormLayout<'a> {
+    style: &'a LayoutStyle,
     out: &'a mut String,
     column: usize,
 }
 
-impl Layout<'_> {
+impl FormLayout<'_> {
     fn run(&mut self, root: Node<'_>) {
         let mut stack = Vec::new();
         self.node(root, &mut stack);
@@ -114,7 +119,7 @@ impl Layout<'_> {
                 stack.pop();
                 continue;
             };
-            let is_value = top.shape == Shape::Plist && index % 2 == 1;
+            let is_value = top.shape == ListShape::Plist && index % 2 == 1;
             match index {
                 0 => {}
                 _ if is_value && self.column <= MAX_HANG => self.text(" "),
@@ -129,19 +134,19 @@ impl Layout<'_> {
     }
 
     /// Writes an atom or a form that fits on the line; opens any other.
-    fn node<'t>(&mut self, node: Node<'t>, stack: &mut Vec<Open<'t>>) {
+    fn node<'t>(&mut self, node: Node<'t>, stack: &mut Vec<OpenForm<'t>>) {
         match brackets(node) {
             None => self.atom(node),
             Some(_) if self.fits(node) => flat(node, &mut |piece| {
                 match piece {
-                    Piece::Text(text) => self.text(text),
-                    Piece::Atom(node) => self.atom(node),
+                    LinePiece::Text(text) => self.text(text),
+                    LinePiece::Atom(node) => self.atom(node),
                 }
                 true
             }),
             Some((open, close)) => {
                 self.text(open);
-                stack.push(Open::new(node, close, self.column));
+                stack.push(OpenForm::new(node, close, self.column));
             }
         }
     }
@@ -154,8 +159,8 @@ impl Layout<'_> {
         let mut fits = true;
         flat(node, &mut |piece| {
             let text = match piece {
-                Piece::Text(text) => text,
-                Piece::Atom(node) => node.source(),
+                LinePiece::Text(text) => text,
+                LinePiece::Atom(node) => node.source(),
             };
             let mut chars = 0;
             let on_line = text.chars().take(room + 1).all(|c| {
@@ -183,7 +188,7 @@ impl Layout<'_> {
     fn atom(&mut self, node: Node<'_>) {
         let text = node.source();
         let code = match (self.style.color, node.kind()) {
-            (Color::Never, _) => None,
+            (ColorChoice::Never, _) => None,
             (_, Kind::Keyword) => Some("36"),
             (_, Kind::String | Kind::Char) => Some("32"),
             (_, Kind::Integer | Kind::Ratio | Kind::Float) => Some("33"),
@@ -193,8 +198,8 @@ impl Layout<'_> {
             self.out.extend(["\x1b[", code, "m"]);
         }
         match self.style.controls {
-            Controls::Keep => self.out.push_str(text),
-            Controls::Picture => self.out.push_str(&neutral_block(text)),
+            ControlStyle::Keep => self.out.push_str(text),
+            ControlStyle::Picture => self.out.push_str(&neutral_block(text)),
         }
         if code.is_some() {
             self.out.push_str("\x1b[0m");
@@ -218,22 +223,22 @@ fn brackets(node: Node<'_>) -> Option<(&'static str, &'static str)> {
 }
 
 /// A piece of a form on one line.
-enum Piece<'t> {
+enum LinePiece<'t> {
     Text(&'static str),
     Atom(Node<'t>),
 }
 
 /// Walks a form as it looks on one line, until `take` says that it has enough.
-fn flat<'t>(root: Node<'t>, take: &mut dyn FnMut(Piece<'t>) -> bool) {
-    let mut stack: Vec<Open<'t>> = Vec::new();
+fn flat<'t>(root: Node<'t>, take: &mut dyn FnMut(LinePiece<'t>) -> bool) {
+    let mut stack: Vec<OpenForm<'t>> = Vec::new();
     let mut next = Some(root);
     loop {
         if let Some(node) = next.take() {
             let goes_on = match brackets(node) {
-                None => take(Piece::Atom(node)),
+                None => take(LinePiece::Atom(node)),
                 Some((open, close)) => {
-                    stack.push(Open::new(node, close, 0));
-                    take(Piece::Text(open))
+                    stack.push(OpenForm::new(node, close, 0));
+                    take(LinePiece::Text(open))
                 }
             };
             if !goes_on {
@@ -247,12 +252,12 @@ fn flat<'t>(root: Node<'t>, take: &mut dyn FnMut(Piece<'t>) -> bool) {
             None => {
                 let close = top.close;
                 stack.pop();
-                take(Piece::Text(close))
+                take(LinePiece::Text(close))
             }
             Some((index, child)) => {
                 next = Some(child);
-                let blank = index == 0 || take(Piece::Text(" "));
-                blank && (!top.at_tail() || take(Piece::Text(". ")))
+                let blank = index == 0 || take(LinePiece::Text(" "));
+                blank && (!top.at_tail() || take(LinePiece::Text(". ")))
             }
         };
         if !goes_on {

@@ -8,7 +8,7 @@
 //!
 //! Text for people is always neutralised, whether it goes to a terminal or not. Data that programs
 //! read back (forms, files, records) is exact in a pipe and neutralised on a terminal only: see
-//! [`Screen::data`].
+//! [`OutputScreen::data`].
 
 pub mod clock;
 pub mod neutral;
@@ -22,7 +22,7 @@ use std::os::fd::AsFd;
 pub use bridle_wire::plain::{escape_hidden, plain_json, quoted};
 pub use clock::{local_minute, local_second};
 pub use neutral::{neutral_block, neutral_line};
-pub use table::{Column, Table};
+pub use table::{TableColumn, TextTable};
 pub use writer::data_writer;
 
 /// Columns of a terminal that does not tell its width.
@@ -33,22 +33,22 @@ const MIN_WIDTH: usize = 20;
 
 /// Standard output as commands see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Screen {
+pub struct OutputScreen {
     /// Columns of the terminal; `None` for a pipe or a file, which take lines of any length.
     pub width: Option<usize>,
 }
 
-impl Screen {
+impl OutputScreen {
     /// A pipe or a file.
-    pub const PIPE: Screen = Screen { width: None };
+    pub const PIPE: OutputScreen = OutputScreen { width: None };
 
     /// Returns what standard output is now.
-    pub fn of_stdout() -> Screen {
+    pub fn of_stdout() -> OutputScreen {
         let stdout = io::stdout();
         if !stdout.is_terminal() {
-            return Screen::PIPE;
+            return OutputScreen::PIPE;
         }
-        Screen { width: Some(width_of(&stdout)) }
+        OutputScreen { width: Some(width_of(&stdout)) }
     }
 
     /// Whether a person looks at it.

@@ -9,36 +9,36 @@ use std::time::{Duration, Instant};
 use bridle_sexp::{Node, read_one};
 use bridle_wire::oacp::ClientHello;
 
-use crate::client::{Client, ErrorAnswer, Target};
-use crate::error::Error;
-use crate::input::{Forms, fault_in};
-use crate::pretty::{self, Style};
-use crate::screen::{Screen, plain_json};
+use crate::client::{DaemonClient, DaemonTarget, ErrorAnswer};
+use crate::error::ShellError;
+use crate::form_stream::{FormStream, fault_in};
+use crate::pretty::{self, LayoutStyle};
+use crate::screen::{OutputScreen, plain_json};
 
 /// Where to, and how the answers are shown.
 #[derive(Debug)]
-pub struct Order {
+pub struct SendOrder {
     /// Daemons to try, in order.
-    pub targets: Vec<Target>,
+    pub targets: Vec<DaemonTarget>,
     /// How answers are printed.
-    pub output: Output,
+    pub output: SendOutput,
     /// The session to send in; without it, each form is alone.
     pub session: Option<String>,
 }
 
 /// How an answer is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Output {
+pub enum SendOutput {
     /// As it came; neutralised on a terminal.
-    Source(Screen),
+    Source(OutputScreen),
     /// Laid out for people.
-    Pretty(Style),
+    Pretty(LayoutStyle),
     /// As JSON, one a line.
     Json,
 }
 
 /// What is sent.
-pub enum Content<'a> {
+pub enum SendContent<'a> {
     /// One form; it is read before it is sent.
     Form(&'a str),
     /// One text, sent as it is, be it a form or not.
@@ -49,7 +49,7 @@ pub enum Content<'a> {
 
 /// What the daemon thought of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum SendVerdict {
     /// No answer was an error.
     Fine,
     /// At least one was.
@@ -61,21 +61,25 @@ pub enum Verdict {
 /// # Errors
 ///
 /// What is to be sent is no form, or no answer came.
-pub fn run(order: &Order, content: Content<'_>, out: &mut dyn Write) -> Result<Verdict, Error> {
-    if let Content::Form(text) = content {
+pub fn run(
+    order: &SendOrder,
+    content: SendContent<'_>,
+    out: &mut dyn Write,
+) -> Result<SendVerdict, ShellError> {
+    if let SendContent::Form(text) = content {
         // Bad text is the caller's fault: said before anybody is bothered.
         read_one(text).map_err(|error| fault_in(text, &error))?;
     }
-    let mut talk = Talk::begin(&order.targets, order.session.as_deref())?;
+    let mut talk = SendConnection::begin(&order.targets, order.session.as_deref())?;
     match content {
-        Content::Form(text) => exchange(order, &mut talk, text.trim(), out),
-        Content::Raw(text) => exchange(order, &mut talk, text, out),
-        Content::Stream(source) => {
-            let mut forms = Forms::new(source);
-            let mut verdict = Verdict::Fine;
+        SendContent::Form(text) => exchange(order, &mut talk, text.trim(), out),
+        SendContent::Raw(text) => exchange(order, &mut talk, text, out),
+        SendContent::Stream(source) => {
+            let mut forms = FormStream::new(source);
+            let mut verdict = SendVerdict::Fine;
             while let Some(form) = forms.next_form()? {
-                if exchange(order, &mut talk, &form, out)? == Verdict::SomeError {
-                    verdict = Verdict::SomeError;
+                if exchange(order, &mut talk, &form, out)? == SendVerdict::SomeError {
+                    verdict = SendVerdict::SomeError;
                 }
             }
             Ok(verdict)
@@ -84,32 +88,35 @@ pub fn run(order: &Order, content: Content<'_>, out: &mut dyn Write) -> Result<V
 }
 
 /// A connection, in a session or alone.
-pub(crate) struct Talk {
-    pub(crate) client: Client,
+pub(crate) struct SendConnection {
+    pub(crate) client: DaemonClient,
     /// Longest wait for an answer in a session; `None` without one.
     attached: Option<Duration>,
     /// Forms that got an id here.
     named: u64,
 }
 
-impl Talk {
-    pub(crate) fn begin(targets: &[Target], session: Option<&str>) -> Result<Talk, Error> {
+impl SendConnection {
+    pub(crate) fn begin(
+        targets: &[DaemonTarget],
+        session: Option<&str>,
+    ) -> Result<SendConnection, ShellError> {
         let Some(session) = session else {
-            let client = Client::connect_any(targets)?;
-            return Ok(Talk { client, attached: None, named: 0 });
+            let client = DaemonClient::connect_any(targets)?;
+            return Ok(SendConnection { client, attached: None, named: 0 });
         };
         let hello = ClientHello {
             session: Some(session.into()),
             shell: Some("cli".into()),
             ..ClientHello::default()
         };
-        let (client, _) = Client::introduce(targets, &hello)?;
+        let (client, _) = DaemonClient::introduce(targets, &hello)?;
         let wait = targets.iter().map(|target| target.options.timeout).max();
-        Ok(Talk { client, attached: wait, named: 0 })
+        Ok(SendConnection { client, attached: wait, named: 0 })
     }
 
     /// Sends a form and waits for its answer; passes over everything else that happens.
-    pub(crate) fn request(&mut self, form: &str) -> Result<String, Error> {
+    pub(crate) fn request(&mut self, form: &str) -> Result<String, ShellError> {
         let Some(wait) = self.attached else { return self.client.request(form) };
         let (form, id) = self.with_id(form);
         self.client.send(&form)?;
@@ -119,7 +126,7 @@ impl Talk {
             let frame = match left.is_zero() {
                 true => {
                     let addr = self.client.addr().clone();
-                    return Err(Error::Timeout { addr, after: wait });
+                    return Err(ShellError::Timeout { addr, after: wait });
                 }
                 false => self.client.receive_within(left)?,
             };
@@ -164,25 +171,25 @@ fn is_answer(message: Node<'_>, id: Option<&str>) -> bool {
 }
 
 fn exchange(
-    order: &Order,
-    talk: &mut Talk,
+    order: &SendOrder,
+    talk: &mut SendConnection,
     form: &str,
     out: &mut dyn Write,
-) -> Result<Verdict, Error> {
+) -> Result<SendVerdict, ShellError> {
     let answer = talk.request(form)?;
     let tree = read_one(&answer);
     let tree = tree.map_err(|error| talk.client.not_protocol(error.to_string()))?;
     let root = tree.root();
     let mut text = String::new();
     match order.output {
-        Output::Source(screen) => text.push_str(&screen.data(root.source())),
-        Output::Pretty(style) => pretty::write(root, &style, &mut text),
-        Output::Json => text.push_str(&plain_json(&root.to_value())),
+        SendOutput::Source(screen) => text.push_str(&screen.data(root.source())),
+        SendOutput::Pretty(style) => pretty::write(root, &style, &mut text),
+        SendOutput::Json => text.push_str(&plain_json(&root.to_value())),
     }
     text.push('\n');
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Error::Write)?;
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(ShellError::Write)?;
     Ok(match ErrorAnswer::of(root) {
-        Some(_) => Verdict::SomeError,
-        None => Verdict::Fine,
+        Some(_) => SendVerdict::SomeError,
+        None => SendVerdict::Fine,
     })
 }

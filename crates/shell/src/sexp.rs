@@ -4,27 +4,27 @@ use std::io::{Read, Write};
 
 use bridle_sexp::{Comments, Dialect, Reader, json};
 
-use crate::error::Error;
-use crate::input::{fault_in, read_text};
-use crate::pretty::{self, Style};
+use crate::error::ShellError;
+use crate::form_stream::{fault_in, read_text};
+use crate::pretty::{self, LayoutStyle};
 use crate::screen::escape_hidden;
 
 /// How the form is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Output {
+pub enum FormOutput {
     /// Its exact source bytes.
     Source,
     /// The one canonical spelling.
     Canonical,
     /// Laid out for people.
-    Pretty(Style),
+    Pretty(LayoutStyle),
     /// The lossless JSON mapping.
     Json,
 }
 
 /// What the text on stdin is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Input {
+pub enum FormInput {
     /// A form.
     Form {
         /// Whose escapes it uses.
@@ -42,36 +42,36 @@ pub enum Input {
 ///
 /// The text is not exactly one form, or an input or output failed.
 pub fn run(
-    input: Input,
-    output: Output,
+    input: FormInput,
+    output: FormOutput,
     source: &mut dyn Read,
     out: &mut dyn Write,
-) -> Result<(), Error> {
+) -> Result<(), ShellError> {
     let text = read_text(source)?;
     let mut printed = match input {
-        Input::Form { dialect, comments } => {
+        FormInput::Form { dialect, comments } => {
             let reader = Reader::default().dialect(dialect).comments(comments);
             print_form(&text, &reader, output)?
         }
-        Input::Json => {
+        FormInput::Json => {
             let value = json::from_json(&text).map_err(|error| fault_in(&text, &error))?;
             // Printed canonically and read again, so that every output goes one way.
             print_form(&value.to_string(), &Reader::default(), output)?
         }
     };
     printed.push('\n');
-    out.write_all(printed.as_bytes()).and_then(|()| out.flush()).map_err(Error::Write)
+    out.write_all(printed.as_bytes()).and_then(|()| out.flush()).map_err(ShellError::Write)
 }
 
-fn print_form(text: &str, reader: &Reader, output: Output) -> Result<String, Error> {
+fn print_form(text: &str, reader: &Reader, output: FormOutput) -> Result<String, ShellError> {
     let tree = reader.read_one(text).map_err(|error| fault_in(text, &error))?;
     let root = tree.root();
     let mut printed = String::new();
     match output {
-        Output::Source => printed.push_str(root.source()),
-        Output::Canonical => bridle_sexp::canonical(root, &mut printed),
-        Output::Pretty(style) => pretty::write(root, &style, &mut printed),
-        Output::Json => {
+        FormOutput::Source => printed.push_str(root.source()),
+        FormOutput::Canonical => bridle_sexp::canonical(root, &mut printed),
+        FormOutput::Pretty(style) => pretty::write(root, &style, &mut printed),
+        FormOutput::Json => {
             let mut json = String::new();
             json::to_json(&root.to_value(), &mut json);
             printed.push_str(&escape_hidden(&json));

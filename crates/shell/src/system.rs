@@ -2,15 +2,15 @@
 //! questions; and to `:target :memory`. Used by the commands of the same names; the daemon decides whether the asker may.
 
 use bridle_sexp::{Value, read_one};
-use bridle_wire::oacp::{Message, Target as Actuator, Type};
+use bridle_wire::oacp::{MessageType, OacpMessage, RequestTarget as Actuator};
 
-use crate::client::{Client, ErrorAnswer, Target};
-use crate::error::Error;
-use crate::send::Talk;
+use crate::client::{DaemonClient, DaemonTarget, ErrorAnswer};
+use crate::error::ShellError;
+use crate::send::SendConnection;
 
 /// What is asked of the daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ask {
+pub enum SystemRequest {
     /// A session that begins where another one was after `record`.
     Fork {
         /// The last record that both share.
@@ -68,36 +68,38 @@ pub enum Ask {
     },
 }
 
-impl Ask {
+impl SystemRequest {
     /// The actuator that it is for.
     fn target(&self) -> &'static str {
         match self {
-            Ask::Edit(_)
-            | Ask::Undo { .. }
-            | Ask::Rollback { .. }
-            | Ask::Snapshot(_)
-            | Ask::Restore { .. } => "memory",
+            SystemRequest::Edit(_)
+            | SystemRequest::Undo { .. }
+            | SystemRequest::Rollback { .. }
+            | SystemRequest::Snapshot(_)
+            | SystemRequest::Restore { .. } => "memory",
             _ => "system",
         }
     }
 
     fn payload(&self) -> Value {
         match self {
-            Ask::Fork { record, name } => {
+            SystemRequest::Fork { record, name } => {
                 let mut pairs =
                     vec![("action", Value::keyword("fork")), ("record", number(*record))];
                 pairs.extend(name.as_deref().map(|name| ("name", Value::str(name))));
                 Value::plist(pairs)
             }
-            Ask::ForgetSession(name) => about("forget", "session", name),
-            Ask::ForgetRecord(record) => {
+            SystemRequest::ForgetSession(name) => about("forget", "session", name),
+            SystemRequest::ForgetRecord(record) => {
                 Value::plist([("action", Value::keyword("forget")), ("record", number(*record))])
             }
-            Ask::InstallPolicy => Value::plist([("action", Value::keyword("install-policy"))]),
-            Ask::OpenMemex(path) => about("open-memex", "path", path),
-            Ask::Approvals => Value::plist([("action", Value::keyword("approvals"))]),
-            Ask::Approval(approval) => about("approval", "approval", approval),
-            Ask::Approve { approval, verdict, hash } => {
+            SystemRequest::InstallPolicy => {
+                Value::plist([("action", Value::keyword("install-policy"))])
+            }
+            SystemRequest::OpenMemex(path) => about("open-memex", "path", path),
+            SystemRequest::Approvals => Value::plist([("action", Value::keyword("approvals"))]),
+            SystemRequest::Approval(approval) => about("approval", "approval", approval),
+            SystemRequest::Approve { approval, verdict, hash } => {
                 let mut pairs = vec![
                     ("action", Value::keyword("approve")),
                     ("approval", Value::str(approval.as_str())),
@@ -106,19 +108,19 @@ impl Ask {
                 pairs.extend(hash.as_deref().map(|hash| ("hash", Value::str(hash))));
                 Value::plist(pairs)
             }
-            Ask::Schedules => Value::plist([("action", Value::keyword("schedules"))]),
-            Ask::Unschedule(name) => about("unschedule", "name", name),
-            Ask::Edit(payload) => payload.clone(),
-            Ask::Undo { record } => {
+            SystemRequest::Schedules => Value::plist([("action", Value::keyword("schedules"))]),
+            SystemRequest::Unschedule(name) => about("unschedule", "name", name),
+            SystemRequest::Edit(payload) => payload.clone(),
+            SystemRequest::Undo { record } => {
                 Value::plist([("action", Value::keyword("undo")), ("record", number(*record))])
             }
-            Ask::Rollback { session, turn } => Value::plist([
+            SystemRequest::Rollback { session, turn } => Value::plist([
                 ("action", Value::keyword("rollback")),
                 ("session", Value::str(session.as_str())),
                 ("turn", number(*turn)),
             ]),
-            Ask::Snapshot(name) => about("snapshot", "name", name),
-            Ask::Restore { name, file } => {
+            SystemRequest::Snapshot(name) => about("snapshot", "name", name),
+            SystemRequest::Restore { name, file } => {
                 let mut pairs = vec![
                     ("action", Value::keyword("restore")),
                     ("name", Value::str(name.as_str())),
@@ -142,7 +144,7 @@ fn number(record: u64) -> Value {
 
 /// What the daemon said to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
+pub enum SystemReply {
     /// It is done; the payload of the answer.
     Done(Value),
     /// It is not.
@@ -154,7 +156,7 @@ pub enum Said {
 /// # Errors
 ///
 /// Nobody is there, or nobody answers.
-pub fn ask(targets: &[Target], ask: &Ask) -> Result<Said, Error> {
+pub fn ask(targets: &[DaemonTarget], ask: &SystemRequest) -> Result<SystemReply, ShellError> {
     request(targets, ask.target(), ask.payload())
 }
 
@@ -163,7 +165,7 @@ pub fn ask(targets: &[Target], ask: &Ask) -> Result<Said, Error> {
 /// # Errors
 ///
 /// Nobody answers.
-pub fn ask_on(client: &mut Client, ask: &Ask) -> Result<Said, Error> {
+pub fn ask_on(client: &mut DaemonClient, ask: &SystemRequest) -> Result<SystemReply, ShellError> {
     request_on(client, ask.target(), ask.payload())
 }
 
@@ -172,8 +174,12 @@ pub fn ask_on(client: &mut Client, ask: &Ask) -> Result<Said, Error> {
 /// # Errors
 ///
 /// Nobody is there, the session cannot be joined, or nobody answers.
-pub fn ask_in(targets: &[Target], session: &str, ask: &Ask) -> Result<Said, Error> {
-    let mut talk = Talk::begin(targets, Some(session))?;
+pub fn ask_in(
+    targets: &[DaemonTarget],
+    session: &str,
+    ask: &SystemRequest,
+) -> Result<SystemReply, ShellError> {
+    let mut talk = SendConnection::begin(targets, Some(session))?;
     let answer = talk.request(&written(ask.target(), ask.payload(), None))?;
     read_answer(&talk.client, &answer)
 }
@@ -183,22 +189,30 @@ pub fn ask_in(targets: &[Target], session: &str, ask: &Ask) -> Result<Said, Erro
 /// # Errors
 ///
 /// Nobody is there, or nobody answers.
-pub fn ask_context(targets: &[Target], payload: Value) -> Result<Said, Error> {
+pub fn ask_context(targets: &[DaemonTarget], payload: Value) -> Result<SystemReply, ShellError> {
     request(targets, "context", payload)
 }
 
-fn request(targets: &[Target], target: &str, payload: Value) -> Result<Said, Error> {
-    request_on(&mut Client::connect_any(targets)?, target, payload)
+fn request(
+    targets: &[DaemonTarget],
+    target: &str,
+    payload: Value,
+) -> Result<SystemReply, ShellError> {
+    request_on(&mut DaemonClient::connect_any(targets)?, target, payload)
 }
 
-fn request_on(client: &mut Client, target: &str, payload: Value) -> Result<Said, Error> {
+fn request_on(
+    client: &mut DaemonClient,
+    target: &str,
+    payload: Value,
+) -> Result<SystemReply, ShellError> {
     let answer = client.request(&written(target, payload, Some(1)))?;
     read_answer(client, &answer)
 }
 
 /// Writes a request.
 fn written(target: &str, payload: Value, id: Option<i64>) -> String {
-    let mut message = Message::new(Type::Request).with_payload(payload);
+    let mut message = OacpMessage::new(MessageType::Request).with_payload(payload);
     if let Some(id) = id {
         message = message.with_id(id);
     }
@@ -209,10 +223,12 @@ fn written(target: &str, payload: Value, id: Option<i64>) -> String {
 }
 
 /// Reads what the daemon answered.
-fn read_answer(client: &Client, answer: &str) -> Result<Said, Error> {
+fn read_answer(client: &DaemonClient, answer: &str) -> Result<SystemReply, ShellError> {
     let tree = read_one(answer).map_err(|error| client.not_protocol(error.to_string()))?;
     Ok(match ErrorAnswer::of(tree.root()) {
-        Some(error) => Said::Not(error),
-        None => Said::Done(tree.root().get("payload").map_or(Value::Nil, |it| it.to_value())),
+        Some(error) => SystemReply::Not(error),
+        None => {
+            SystemReply::Done(tree.root().get("payload").map_or(Value::Nil, |it| it.to_value()))
+        }
     })
 }

@@ -5,32 +5,34 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use bridle_sexp::{Kind, Node};
-use bridle_wire::oacp::Role;
+use bridle_wire::oacp::ShellRole;
 
-use crate::attach::{Event, Follower, Lost, Notice, Wish, reader};
-use crate::client::Target;
-use crate::error::Error;
+use crate::attach::{
+    AttachOptions, ConnectionNotice, LostConnection, SessionEvent, SessionFollower, reader,
+};
+use crate::client::DaemonTarget;
+use crate::error::ShellError;
 use crate::screen::table::cut;
-use crate::screen::{Screen, local_minute, neutral_line, plain_json};
+use crate::screen::{OutputScreen, local_minute, neutral_line, plain_json};
 
 /// What to print.
 #[derive(Debug)]
-pub struct Order {
+pub struct TailOrder {
     /// Daemons to try, in order.
-    pub targets: Vec<Target>,
+    pub targets: Vec<DaemonTarget>,
     /// The session.
     pub session: String,
     /// Events behind this number.
     pub after: u64,
     /// When to end.
-    pub until: Until,
+    pub until: TailEnd,
     /// How an event is printed.
-    pub output: Output,
+    pub output: TailOutput,
 }
 
 /// When to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Until {
+pub enum TailEnd {
     /// At the last event that is there now.
     Head,
     /// Never: wait for more, across restarts of the daemon.
@@ -39,9 +41,9 @@ pub enum Until {
 
 /// How an event is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Output {
+pub enum TailOutput {
     /// `SEQ TIME KIND TEXT`, one line each; cut to the width of a terminal.
-    Text(Screen),
+    Text(OutputScreen),
     /// The message as it came.
     Lisp,
     /// The message as JSON, one a line.
@@ -54,24 +56,24 @@ pub enum Output {
 ///
 /// Nobody is there, the session is unknown, or the output cannot be written.
 pub fn run(
-    order: Order,
+    order: TailOrder,
     out: &mut dyn Write,
-    tell: &mut dyn FnMut(Notice<'_>),
-) -> Result<(), Error> {
-    let wish = Wish {
+    tell: &mut dyn FnMut(ConnectionNotice<'_>),
+) -> Result<(), ShellError> {
+    let wish = AttachOptions {
         session: Some(order.session),
         cursor: Some(order.after),
-        role: Role::Observer,
+        role: ShellRole::Observer,
         client: None,
     };
     let lost = match order.until {
-        Until::Head => Lost::End,
-        Until::Forever => Lost::AttachAgain,
+        TailEnd::Head => LostConnection::End,
+        TailEnd::Forever => LostConnection::AttachAgain,
     };
-    let mut follower = Follower::new(order.targets, wish, lost)?;
+    let mut follower = SessionFollower::new(order.targets, wish, lost)?;
     let last = match order.until {
-        Until::Head => follower.head(),
-        Until::Forever => u64::MAX,
+        TailEnd::Head => follower.head(),
+        TailEnd::Forever => u64::MAX,
     };
     let mut line = String::new();
     while follower.seen() < last {
@@ -79,31 +81,31 @@ pub fn run(
         line.clear();
         write_event(&event, order.output, &mut line);
         line.push('\n');
-        out.write_all(line.as_bytes()).map_err(Error::Write)?;
+        out.write_all(line.as_bytes()).map_err(ShellError::Write)?;
         // Whoever reads follows too; a pipe would keep the line until the next thousand.
-        if order.until == Until::Forever || follower.seen() >= last {
-            out.flush().map_err(Error::Write)?;
+        if order.until == TailEnd::Forever || follower.seen() >= last {
+            out.flush().map_err(ShellError::Write)?;
         }
     }
     Ok(())
 }
 
-fn write_event(event: &Event, output: Output, out: &mut String) {
+fn write_event(event: &SessionEvent, output: TailOutput, out: &mut String) {
     let tree = match reader().read_one(&event.text) {
-        Ok(tree) if output != Output::Lisp => tree,
+        Ok(tree) if output != TailOutput::Lisp => tree,
         // The attachment has read its number, so it is a form.
         _ => return out.push_str(event.text.trim()),
     };
     match output {
-        Output::Json => out.push_str(&plain_json(&tree.root().to_value())),
-        Output::Text(screen) => {
+        TailOutput::Json => out.push_str(&plain_json(&tree.root().to_value())),
+        TailOutput::Text(screen) => {
             let line = people(event.seq, tree.root());
             match screen.width {
                 Some(width) => out.push_str(&cut(&line, width)),
                 None => out.push_str(&line),
             }
         }
-        Output::Lisp => out.push_str(event.text.trim()),
+        TailOutput::Lisp => out.push_str(event.text.trim()),
     }
 }
 

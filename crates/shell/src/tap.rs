@@ -10,16 +10,16 @@ mod show;
 
 use std::io::{Read, Write};
 
-use crate::addr::Addr;
-use crate::client::Stream;
-use crate::error::Error;
+use crate::address::DaemonAddress;
+use crate::client::ClientStream;
+use crate::error::ShellError;
 use crate::frame::{self, bad_frame};
-use crate::frames::{Frames, Item, Stop};
+use crate::frames::{FrameItem, FrameStream, StreamStop};
 
 pub use proxy::run as between;
-pub use show::{Output, Side};
+pub use show::{TapOutput, TapSide};
 
-use show::Show;
+use show::FrameDisplay;
 
 /// Shows the frames of a file.
 ///
@@ -28,12 +28,12 @@ use show::Show;
 /// Where it cannot be known any more where the next frame starts; or an input or output failed.
 pub fn file(
     source: &mut dyn Read,
-    options: frame::Options,
-    output: Output,
+    options: frame::FrameOptions,
+    output: TapOutput,
     out: &mut dyn Write,
-) -> Result<(), Error> {
-    let mut frames = Frames::new(source, frame::decoder(options));
-    follow(&mut frames, Side::File, &mut Show::new(output, out))
+) -> Result<(), ShellError> {
+    let mut frames = FrameStream::new(source, frame::decoder(options));
+    follow(&mut frames, TapSide::File, &mut FrameDisplay::new(output, out))
 }
 
 /// Connects to a daemon and shows what it says, until it closes.
@@ -42,31 +42,31 @@ pub fn file(
 ///
 /// As for a file, or nobody is there.
 pub fn daemon(
-    addr: &Addr,
-    options: frame::Options,
-    output: Output,
+    addr: &DaemonAddress,
+    options: frame::FrameOptions,
+    output: TapOutput,
     out: &mut dyn Write,
-) -> Result<(), Error> {
-    let stream = Stream::connect(addr, crate::client::TIMEOUT)?;
-    let mut frames = Frames::new(stream, frame::decoder(options));
-    follow(&mut frames, Side::Daemon, &mut Show::new(output, out))
+) -> Result<(), ShellError> {
+    let stream = ClientStream::connect(addr, crate::client::TIMEOUT)?;
+    let mut frames = FrameStream::new(stream, frame::decoder(options));
+    follow(&mut frames, TapSide::Daemon, &mut FrameDisplay::new(output, out))
 }
 
 fn follow<R: Read>(
-    frames: &mut Frames<R>,
-    side: Side,
-    show: &mut Show<&mut dyn Write>,
-) -> Result<(), Error> {
+    frames: &mut FrameStream<R>,
+    side: TapSide,
+    show: &mut FrameDisplay<&mut dyn Write>,
+) -> Result<(), ShellError> {
     loop {
         match frames.next_frame() {
             Ok(None) => return Ok(()),
-            Ok(Some(Item::Frame { text, offset })) => show.frame(side, offset, &text)?,
-            Ok(Some(Item::Refused { error, offset })) => show.bad(side, offset, &error)?,
-            Err(Stop::Lost { error, offset }) => {
+            Ok(Some(FrameItem::Frame { text, offset })) => show.frame(side, offset, &text)?,
+            Ok(Some(FrameItem::Refused { error, offset })) => show.bad(side, offset, &error)?,
+            Err(StreamStop::Lost { error, offset }) => {
                 show.bad(side, offset, &error)?;
                 return Err(bad_frame(&error, offset));
             }
-            Err(Stop::Read(error)) => return Err(Error::Read(error)),
+            Err(StreamStop::Read(error)) => return Err(ShellError::Read(error)),
         }
     }
 }

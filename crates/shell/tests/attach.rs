@@ -8,16 +8,16 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
-use bridle_shell::attach::{Follower, Lost, Notice, Wish};
-use bridle_shell::client::{Options, Target};
-use bridle_shell::tail::{self, Order, Output, Until};
-use bridle_shell::{Addr, Error};
-use bridle_wire::oacp::Role;
+use bridle_shell::attach::{AttachOptions, ConnectionNotice, LostConnection, SessionFollower};
+use bridle_shell::client::{ClientOptions, DaemonTarget};
+use bridle_shell::tail::{self, TailEnd, TailOrder, TailOutput};
+use bridle_shell::{DaemonAddress, ShellError};
+use bridle_wire::oacp::ShellRole;
 
 const HELLO: &str = "(:type :EVENT :payload (:action :handshake :version \"0.3.0\" :capabilities \
                      (:attach) :server \"test/1\"))";
 
-const AGAIN: Lost = Lost::AttachAgain;
+const AGAIN: LostConnection = LostConnection::AttachAgain;
 
 /// What the daemon does on one connection after it has read the hello.
 enum Turn {
@@ -32,13 +32,13 @@ enum Turn {
 }
 
 /// A daemon with one turn for each connection; hands back the hellos that it read.
-fn daemon(turns: Vec<Turn>) -> (Vec<Target>, thread::JoinHandle<Vec<String>>) {
+fn daemon(turns: Vec<Turn>) -> (Vec<DaemonTarget>, thread::JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let addr = Addr::Tcp(listener.local_addr().unwrap().to_string());
+    let addr = DaemonAddress::Tcp(listener.local_addr().unwrap().to_string());
     let serving = thread::spawn(move || {
         turns.iter().map(|turn| serve(listener.accept().unwrap().0, turn)).collect()
     });
-    (vec![Target { addr, options: Options::default() }], serving)
+    (vec![DaemonTarget { addr, options: ClientOptions::default() }], serving)
 }
 
 fn serve(mut stream: TcpStream, turn: &Turn) -> String {
@@ -90,8 +90,8 @@ fn receive(stream: &mut TcpStream) -> String {
     String::from_utf8(payload).unwrap()
 }
 
-fn wish(cursor: Option<u64>) -> Wish {
-    Wish { session: Some("s".to_owned()), cursor, role: Role::Observer, client: None }
+fn wish(cursor: Option<u64>) -> AttachOptions {
+    AttachOptions { session: Some("s".to_owned()), cursor, role: ShellRole::Observer, client: None }
 }
 
 #[test]
@@ -102,12 +102,12 @@ fn each_event_comes_once_across_connections() {
         // A daemon that repeats itself is not believed.
         Turn::Events(5, &[3, 4, 5]),
     ]);
-    let mut follower = Follower::new(targets, wish(Some(0)), AGAIN).unwrap();
+    let mut follower = SessionFollower::new(targets, wish(Some(0)), AGAIN).unwrap();
     let mut notices = Vec::new();
-    let mut tell = |notice: Notice<'_>| {
+    let mut tell = |notice: ConnectionNotice<'_>| {
         notices.push(match notice {
-            Notice::Lost(_) => "lost".to_owned(),
-            Notice::Back(seen) => format!("back behind {seen}"),
+            ConnectionNotice::Lost(_) => "lost".to_owned(),
+            ConnectionNotice::Back(seen) => format!("back behind {seen}"),
         });
     };
     let seen: Vec<u64> = (0..5).map(|_| follower.next_event(&mut tell).unwrap().seq).collect();
@@ -123,7 +123,7 @@ fn each_event_comes_once_across_connections() {
 #[test]
 fn without_a_cursor_it_begins_with_what_comes_next() {
     let (targets, serving) = daemon(vec![Turn::Events(7, &[8])]);
-    let mut follower = Follower::new(targets, wish(None), AGAIN).unwrap();
+    let mut follower = SessionFollower::new(targets, wish(None), AGAIN).unwrap();
     assert_eq!((follower.head(), follower.seen()), (7, 7));
     assert_eq!(follower.next_event(&mut |_| {}).unwrap().text, event(8));
     assert!(!serving.join().unwrap()[0].contains(":cursor"));
@@ -132,13 +132,21 @@ fn without_a_cursor_it_begins_with_what_comes_next() {
 #[test]
 fn what_waiting_does_not_mend_is_an_error() {
     let (targets, _serving) = daemon(vec![Turn::Refuse("unknown-session")]);
-    let error = Follower::new(targets, wish(Some(0)), AGAIN).unwrap_err();
-    assert!(matches!(&error, Error::Refused { code, .. } if code == "unknown-session"), "{error}");
+    let error = SessionFollower::new(targets, wish(Some(0)), AGAIN).unwrap_err();
+    assert!(
+        matches!(&error, ShellError::Refused { code, .. } if code == "unknown-session"),
+        "{error}"
+    );
     // Forgotten while it was followed: the second connection is refused.
     let (targets, _serving) = daemon(vec![Turn::Events(0, &[]), Turn::Refuse("unknown-session")]);
-    let error =
-        Follower::new(targets, wish(Some(0)), AGAIN).unwrap().next_event(&mut |_| {}).unwrap_err();
-    assert!(matches!(&error, Error::Refused { code, .. } if code == "unknown-session"), "{error}");
+    let error = SessionFollower::new(targets, wish(Some(0)), AGAIN)
+        .unwrap()
+        .next_event(&mut |_| {})
+        .unwrap_err();
+    assert!(
+        matches!(&error, ShellError::Refused { code, .. } if code == "unknown-session"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -148,7 +156,7 @@ fn a_refusal_that_passes_is_waited_out() {
         Turn::Refuse("too-many-connections"),
         Turn::Events(1, &[1]),
     ]);
-    let mut follower = Follower::new(targets, wish(Some(0)), AGAIN).unwrap();
+    let mut follower = SessionFollower::new(targets, wish(Some(0)), AGAIN).unwrap();
     assert_eq!(follower.next_event(&mut |_| {}).unwrap().seq, 1);
 }
 
@@ -156,17 +164,18 @@ fn a_refusal_that_passes_is_waited_out() {
 fn a_lost_connection_can_be_an_error() {
     let (targets, _serving) = daemon(vec![Turn::Events(5, &[1, 2])]);
     let session = "s".to_owned();
-    let order = Order { targets, session, after: 0, until: Until::Head, output: Output::Lisp };
+    let order =
+        TailOrder { targets, session, after: 0, until: TailEnd::Head, output: TailOutput::Lisp };
     let mut out = Vec::new();
     let error = tail::run(order, &mut out, &mut |_| {}).unwrap_err();
-    assert!(matches!(error, Error::Closed { .. }), "{error}");
+    assert!(matches!(error, ShellError::Closed { .. }), "{error}");
     assert_eq!(String::from_utf8(out).unwrap(), format!("{}\n{}\n", event(1), event(2)));
 }
 
 #[test]
 fn events_may_be_deeper_than_messages() {
     let (targets, _serving) = daemon(vec![Turn::Deep(600)]);
-    let mut follower = Follower::new(targets, wish(Some(0)), AGAIN).unwrap();
+    let mut follower = SessionFollower::new(targets, wish(Some(0)), AGAIN).unwrap();
     assert_eq!(follower.next_event(&mut |_| {}).unwrap().seq, 1);
 }
 
@@ -174,7 +183,8 @@ fn events_may_be_deeper_than_messages() {
 fn tail_ends_at_the_head_unless_it_follows() {
     let (targets, _serving) = daemon(vec![Turn::Events(2, &[1, 2, 3])]);
     let session = "s".to_owned();
-    let order = Order { targets, session, after: 0, until: Until::Head, output: Output::Lisp };
+    let order =
+        TailOrder { targets, session, after: 0, until: TailEnd::Head, output: TailOutput::Lisp };
     let mut out = Vec::new();
     tail::run(order, &mut out, &mut |_| {}).unwrap();
     assert_eq!(String::from_utf8(out).unwrap(), format!("{}\n{}\n", event(1), event(2)));

@@ -6,14 +6,14 @@
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
 
-use bridle_shell::openharness::action::Action;
-use bridle_shell::openharness::answer::{Answer, Tier};
-use bridle_shell::openharness::perform::{Abilities, Ended, Performance};
-use bridle_shell::openharness::shell::{Chance, Intent, Profile, Shell};
+use bridle_shell::openharness::action::ShellAction;
+use bridle_shell::openharness::answer::{AnswerRisk, EngineAnswer};
+use bridle_shell::openharness::perform::{AnswerPerformance, DirectiveEnd, ShellAbilities};
+use bridle_shell::openharness::shell::{OpenHarnessShell, RandomSource, ShellSelf, UserIntent};
 use bridle_shell::openharness::text::safe;
-use bridle_shell::openharness::time::Moment;
-use bridle_wire::openharness::json::Document;
-use bridle_wire::openharness::{Json, Limits, Object};
+use bridle_shell::openharness::time::PosixTime;
+use bridle_wire::openharness::json::JsonDocument;
+use bridle_wire::openharness::{Json, JsonObject, MessageLimits};
 use serde_json::{Value, json};
 
 fn vectors(folder: &str) -> Vec<Value> {
@@ -33,15 +33,15 @@ fn parsed(line: &str) -> Value {
 /// A value of a vector as the runtime has it.
 fn given(value: &Value) -> Option<Json> {
     let text = value.to_string();
-    let limits = Limits { bytes: 1 << 24, values: 1 << 20, ..Limits::default() };
-    Document::read(text.as_bytes(), &limits).unwrap().root().to_json(64)
+    let limits = MessageLimits { bytes: 1 << 24, values: 1 << 20, ..MessageLimits::default() };
+    JsonDocument::read(text.as_bytes(), &limits).unwrap().root().to_json(64)
 }
 
-fn object(value: &Value) -> Option<Object> {
+fn object(value: &Value) -> Option<JsonObject> {
     given(value)?.as_object().cloned()
 }
 
-fn written(actions: &[Action]) -> Value {
+fn written(actions: &[ShellAction]) -> Value {
     actions.iter().map(|action| parsed(&action.to_json().to_text())).collect()
 }
 
@@ -50,21 +50,21 @@ fn words(value: &Value) -> Vec<String> {
     list.iter().map(|word| word.as_str().unwrap().to_owned()).collect()
 }
 
-fn abilities(shell: &Value) -> Abilities {
-    Abilities {
+fn abilities(shell: &Value) -> ShellAbilities {
+    ShellAbilities {
         acts: words(&shell["acts"]),
         renders: words(&shell["renders"]),
         approval: shell["approval"] == true,
         parallel: shell["parallel"] == true,
-        ask_from: shell["ask_from"].as_str().map_or(Tier::Dangerous, Tier::of),
+        ask_from: shell["ask_from"].as_str().map_or(AnswerRisk::Dangerous, AnswerRisk::of),
     }
 }
 
-fn ended(step: &Value) -> Ended {
+fn ended(step: &Value) -> DirectiveEnd {
     if step["ok"] == true {
-        return Ended::Completed(step.get("output").and_then(given));
+        return DirectiveEnd::Completed(step.get("output").and_then(given));
     }
-    Ended::Failed(step.get("error").and_then(object))
+    DirectiveEnd::Failed(step.get("error").and_then(object))
 }
 
 fn directive(value: &Value) -> usize {
@@ -74,9 +74,9 @@ fn directive(value: &Value) -> usize {
 fn perform(vector: &Value) -> Vec<Value> {
     let play = vector["play"].as_array().unwrap();
     let first = play[0]["at"].as_u64().unwrap();
-    let answer = Answer::read(given(&vector["response"]).as_ref(), None).unwrap();
+    let answer = EngineAnswer::read(given(&vector["response"]).as_ref(), None).unwrap();
     let mut performance =
-        Performance::new(abilities(&vector["shell"]), answer, first, BTreeMap::new());
+        AnswerPerformance::new(abilities(&vector["shell"]), answer, first, BTreeMap::new());
     let mut groups = vec![written(&performance.start(first))];
     for step in &play[1..] {
         let now = step["at"].as_u64().unwrap();
@@ -97,7 +97,7 @@ fn perform(vector: &Value) -> Vec<Value> {
 fn converse(vector: &Value) -> Vec<Value> {
     let options = &vector["shell"];
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    let mut profile = Profile { stream: options["stream"] == true, ..Profile::default() };
+    let mut profile = ShellSelf { stream: options["stream"] == true, ..ShellSelf::default() };
     if let Some(given) = options.get("profile") {
         profile.shell_kind = text(&given["shell_kind"]).unwrap_or(profile.shell_kind);
         profile.shell_version = text(&given["shell_version"]);
@@ -110,22 +110,22 @@ fn converse(vector: &Value) -> Vec<Value> {
     let mut jitter: VecDeque<f64> =
         vector["jitter"].as_array().into_iter().flatten().map(|it| it.as_f64().unwrap()).collect();
     let mut count = 0;
-    let chance = Chance {
+    let chance = RandomSource {
         new_id: Box::new(move || {
             count += 1;
             format!("r{count}")
         }),
         jitter: Box::new(move || jitter.pop_front().unwrap_or(1.0)),
     };
-    let mut shell = Shell::new(abilities(options), profile, chance);
+    let mut shell = OpenHarnessShell::new(abilities(options), profile, chance);
     let base = vector["unix_ms"].as_i64().unwrap_or(0);
     let play = vector["play"].as_array().unwrap();
     play.iter().map(|step| written(&happens(&mut shell, step, base))).collect()
 }
 
-fn happens(shell: &mut Shell, step: &Value, base: i64) -> Vec<Action> {
+fn happens(shell: &mut OpenHarnessShell, step: &Value, base: i64) -> Vec<ShellAction> {
     let ms = step["at"].as_u64().unwrap();
-    let at = Moment { ms, unix_ms: base + i64::try_from(ms).unwrap() };
+    let at = PosixTime { ms, unix_ms: base + i64::try_from(ms).unwrap() };
     if let Some(ask) = step.get("ask") {
         return shell.ask(intent(ask), at).unwrap();
     }
@@ -155,10 +155,10 @@ fn happens(shell: &mut Shell, step: &Value, base: i64) -> Vec<Action> {
     shell.wake(at)
 }
 
-fn intent(ask: &Value) -> Intent {
+fn intent(ask: &Value) -> UserIntent {
     let text = |key: &str| ask[key].as_str().map(str::to_owned);
     let attachments = ask.get("attachments").and_then(given);
-    Intent {
+    UserIntent {
         user_intent: text("user_intent"),
         session_id: text("session_id"),
         conversation_id: text("conversation_id"),
@@ -215,8 +215,8 @@ fn an_answer_is_taken_as_the_reader_of_messages_takes_it() {
         }
         ran += 1;
         let bytes = text(&vector, "in").into_bytes();
-        let document = Document::read(&bytes, &Limits::default()).unwrap();
-        let verdict = match Answer::read(document.root().to_json(64).as_ref(), None) {
+        let document = JsonDocument::read(&bytes, &MessageLimits::default()).unwrap();
+        let verdict = match EngineAnswer::read(document.root().to_json(64).as_ref(), None) {
             Ok(_) => "accept".to_owned(),
             Err(error) => error.code.replace("invalid_response", "invalid_request"),
         };

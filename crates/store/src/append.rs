@@ -1,11 +1,11 @@
-//! What a caller hands to [`Store::commit`](crate::Store::commit): drafts of records and the small
+//! What a caller hands to [`RecordStore::commit`](crate::RecordStore::commit): drafts of records and the small
 //! tables that must change in the same transaction. Plain data, checked when it is committed.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::record::{Hash, Number};
-use crate::spending::Spending;
+use crate::record::{RecordHash, RecordNumber};
+use crate::spending::BudgetUse;
 
 /// Longest name of a session, in bytes: it is typed, and it is part of every frame's meta.
 pub const MAX_SESSION_NAME: usize = 64;
@@ -20,29 +20,29 @@ pub fn valid_session_name(name: &str) -> bool {
 /// What is kept together or not at all. One batch of one session, usually; the store commits many
 /// appends in one transaction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Append {
+pub struct RecordAppend {
     /// A session that begins with this append.
-    pub session: Option<NewSession>,
+    pub session: Option<NewSessionRow>,
     /// The records, in order.
-    pub drafts: Vec<Draft>,
+    pub drafts: Vec<NewRecord>,
     /// Effects that now wait for an outcome.
-    pub opened: Vec<Open>,
+    pub opened: Vec<NewOpenEffect>,
     /// Effects, by session and id, that are about to be executed by an actuator.
     pub started: Vec<(Box<str>, u64)>,
     /// Effects, by session and id, that have their outcome. One that is not open is ignored; one that
     /// is opened by this same append ends up closed.
     pub closed: Vec<(Box<str>, u64)>,
     /// The state of the session as it is after these drafts.
-    pub checkpoint: Option<Checkpoint>,
+    pub checkpoint: Option<StateCheckpoint>,
     /// When the session wants to be woken next.
-    pub wake: Option<Wake>,
+    pub wake: Option<WakeTime>,
     /// What of somebody's budget is used up with it.
-    pub spent: Option<Box<Spending>>,
+    pub spent: Option<Box<BudgetUse>>,
 }
 
 /// A session to begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewSession {
+pub struct NewSessionRow {
     /// See [`valid_session_name`]. A name may be used again once the session that had it is forgotten.
     pub name: Box<str>,
     /// The principal it belongs to.
@@ -53,7 +53,7 @@ pub struct NewSession {
 
 /// A record to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Draft {
+pub struct NewRecord {
     /// Name of its session; empty for the daemon's own, whose bodies are not sealed. Those of one append
     /// share it.
     pub session: Arc<str>,
@@ -62,7 +62,7 @@ pub struct Draft {
     /// Milliseconds since the epoch; not before the session's last record.
     pub at: i64,
     /// The record it follows from.
-    pub cause: Cause,
+    pub cause: RecordCause,
     /// Who made it happen: mostly the engine itself.
     pub principal: Cow<'static, str>,
     /// What it is.
@@ -70,12 +70,12 @@ pub struct Draft {
     /// What it says, as canonical S-expression text.
     pub body: String,
     /// By which the message that it is will be known. Only one that is numbered can have it.
-    pub receipt: Option<Receipt>,
+    pub receipt: Option<MessageReceipt>,
     /// What of its body is kept with another draft alone.
-    pub shared: Option<Shared>,
+    pub shared: Option<SharedPart>,
 }
 
-impl Draft {
+impl NewRecord {
     /// A draft that is not numbered in its session and has no cause.
     #[must_use]
     pub fn new(
@@ -89,7 +89,7 @@ impl Draft {
             session: session.into(),
             seq: None,
             at,
-            cause: Cause::None,
+            cause: RecordCause::None,
             principal: principal.to_owned().into(),
             kind,
             body: body.into(),
@@ -107,14 +107,14 @@ impl Draft {
 
     /// The same, known by a receipt.
     #[must_use]
-    pub fn known_by(mut self, receipt: Receipt) -> Self {
+    pub fn known_by(mut self, receipt: MessageReceipt) -> Self {
         self.receipt = Some(receipt);
         self
     }
 
     /// The same, with a cause.
     #[must_use]
-    pub fn caused_by(mut self, cause: Cause) -> Self {
+    pub fn caused_by(mut self, cause: RecordCause) -> Self {
         self.cause = cause;
         self
     }
@@ -123,7 +123,7 @@ impl Draft {
 /// A part of a body that stands in another one too. It is kept there alone; who reads the record gets all
 /// of it, unless the other one is forgotten: then both are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shared {
+pub struct SharedPart {
     /// Where it begins in this body, in bytes.
     pub from: usize,
     /// The other one: a later draft of the same append and session, by its index, that shares nothing.
@@ -136,11 +136,11 @@ pub struct Shared {
 
 /// What a record follows from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
+pub enum RecordCause {
     /// Nothing that is recorded.
     None,
     /// A record that is already kept.
-    Number(Number),
+    Number(RecordNumber),
     /// A draft of the same append, by its index; before this one.
     Earlier(usize),
 }
@@ -148,16 +148,16 @@ pub enum Cause {
 /// That a message was admitted: sent again, it gets the same answer. Both hashes are kept masked, so
 /// that they tell nothing once their record or its session is forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Receipt {
+pub struct MessageReceipt {
     /// Hash of who sent which message: principal, client and id.
-    pub message: Hash,
+    pub message: RecordHash,
     /// Hash of the message's body.
-    pub body: Hash,
+    pub body: RecordHash,
 }
 
 /// An effect that waits for its outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Open {
+pub struct NewOpenEffect {
     /// Its session.
     pub session: Box<str>,
     /// Its id within the session.
@@ -168,7 +168,7 @@ pub struct Open {
 
 /// The state of a session after its last record, so that loading it need not read its history.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Checkpoint {
+pub struct StateCheckpoint {
     /// Its session. The checkpoint counts as made after the session's last draft of this append.
     pub session: Box<str>,
     /// The state, as canonical text.
@@ -177,7 +177,7 @@ pub struct Checkpoint {
 
 /// When a session wants to be woken next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wake {
+pub struct WakeTime {
     /// The session.
     pub session: Box<str>,
     /// Milliseconds since the epoch; `None` takes an earlier wish back.
@@ -186,26 +186,26 @@ pub struct Wake {
 
 /// The numbers that the drafts of one append were given: they follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Numbers {
+pub struct AppendNumbers {
     pub(crate) first: u64,
     pub(crate) count: usize,
 }
 
-impl Numbers {
+impl AppendNumbers {
     /// The number of the draft at this index.
     #[must_use]
-    pub fn get(&self, index: usize) -> Option<Number> {
-        (index < self.count).then(|| Number(self.first + index as u64))
+    pub fn get(&self, index: usize) -> Option<RecordNumber> {
+        (index < self.count).then(|| RecordNumber(self.first + index as u64))
     }
 
     /// The number of the last draft, if there was one.
     #[must_use]
-    pub fn last(&self) -> Option<Number> {
+    pub fn last(&self) -> Option<RecordNumber> {
         self.count.checked_sub(1).and_then(|index| self.get(index))
     }
 
     /// All of them, in order.
-    pub fn iter(&self) -> impl Iterator<Item = Number> + use<> {
-        (self.first..self.first + self.count as u64).map(Number)
+    pub fn iter(&self) -> impl Iterator<Item = RecordNumber> + use<> {
+        (self.first..self.first + self.count as u64).map(RecordNumber)
     }
 }

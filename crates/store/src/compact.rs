@@ -15,13 +15,13 @@ pub(crate) mod span;
 use std::collections::HashSet;
 use std::fs;
 
-use self::plan::{Plan, Run};
-use crate::append::Draft;
-use crate::error::Error;
+use self::plan::{CompactionStep, RemovableRun};
+use crate::append::NewRecord;
+use crate::error::StoreError;
 use crate::fault;
-use crate::forget::By;
+use crate::forget::ForgetRequest;
 use crate::schema::{self, GUARDS, NO_GUARDS};
-use crate::store::{Batch, Store};
+use crate::store::{CommitBatch, RecordStore};
 
 /// Kind of the record that stands in the place of others.
 pub const COMPACTED: &str = "compacted";
@@ -69,13 +69,13 @@ impl Compaction {
     }
 }
 
-impl Store {
+impl RecordStore {
     /// Takes away all records that are forgotten, and gives the room back to the disk.
     ///
     /// # Errors
     ///
     /// What was done by then stays done; it can be begun again at any time.
-    pub fn compact(&mut self, by: &By) -> Result<CompactionReport, Error> {
+    pub fn compact(&mut self, by: &ForgetRequest) -> Result<CompactionReport, StoreError> {
         let mut compaction = Compaction::default();
         while self.compact_step(&mut compaction, by)? {}
         self.give_back(&mut compaction)?;
@@ -83,12 +83,16 @@ impl Store {
     }
 
     /// Takes the next records away, as many as others may wait for; `false` when there are no more. Then
-    /// [`Store::give_back`] ends it.
+    /// [`RecordStore::give_back`] ends it.
     ///
     /// # Errors
     ///
     /// Nothing of this step was done.
-    pub fn compact_step(&mut self, compaction: &mut Compaction, by: &By) -> Result<bool, Error> {
+    pub fn compact_step(
+        &mut self,
+        compaction: &mut Compaction,
+        by: &ForgetRequest,
+    ) -> Result<bool, StoreError> {
         if compaction.next == 0 {
             compaction.next = 1;
             compaction.report.bytes_before = self.file_bytes();
@@ -99,7 +103,7 @@ impl Store {
         if !plan.runs.is_empty() {
             self.take_away(&plan, by)?;
         }
-        let Plan { runs, is_last, .. } = plan;
+        let CompactionStep { runs, is_last, .. } = plan;
         compaction.report.records += runs.iter().map(|run| run.taken).sum::<u64>();
         compaction.report.runs += runs.len() as u64;
         if is_last {
@@ -109,7 +113,7 @@ impl Store {
     }
 
     /// Replaces the runs of a plan.
-    fn take_away(&mut self, plan: &Plan, by: &By) -> Result<(), Error> {
+    fn take_away(&mut self, plan: &CompactionStep, by: &ForgetRequest) -> Result<(), StoreError> {
         let done = self.transact(1, 0, |batch| {
             // Everything is to be found in one table alone.
             batch.settle()?;
@@ -131,7 +135,7 @@ impl Store {
 
     /// Forgets that there were sessions, where they are forgotten and no record of them stays. The latest
     /// session is remembered without anything: no other may get its id.
-    fn drop_sessions(&mut self, staying: &HashSet<i64>) -> Result<u64, Error> {
+    fn drop_sessions(&mut self, staying: &HashSet<i64>) -> Result<u64, StoreError> {
         let forgotten = plan::forgotten_sessions(self.connection())?;
         let latest: i64 =
             self.connection().query_row("SELECT max(id) FROM session", [], |row| row.get(0))?;
@@ -157,7 +161,7 @@ impl Store {
     /// # Errors
     ///
     /// The record is whole, but as large as before.
-    pub fn give_back(&mut self, compaction: &mut Compaction) -> Result<(), Error> {
+    pub fn give_back(&mut self, compaction: &mut Compaction) -> Result<(), StoreError> {
         let free: i64 =
             self.connection().pragma_query_value(None, "freelist_count", |row| row.get(0))?;
         if free > 0 {
@@ -171,7 +175,7 @@ impl Store {
     }
 
     /// Writes the file anew, without free pages.
-    fn rewrite_file(&mut self) -> Result<(), Error> {
+    fn rewrite_file(&mut self) -> Result<(), StoreError> {
         // The copy that SQLite makes meanwhile lies beside the record, without a name, and not in memory.
         let beside = self.dir().to_string_lossy().into_owned();
         self.connection().pragma_update(None, "temp_store_directory", beside)?;
@@ -192,14 +196,18 @@ impl Store {
 }
 
 /// Adds the record that vouches for the new ones.
-fn vouch(batch: &mut Batch<'_>, runs: &[Run], by: &By) -> Result<(), Error> {
+fn vouch(
+    batch: &mut CommitBatch<'_>,
+    runs: &[RemovableRun],
+    by: &ForgetRequest,
+) -> Result<(), StoreError> {
     let records: u64 = runs.iter().map(|run| run.taken).sum();
     let ranges: Vec<String> = runs
         .iter()
         .map(|run| format!("({} {} \"{}\")", run.span.from, run.span.to, apply::digest(run, by)))
         .collect();
     let body = format!("(:records {records} :ranges ({}))", ranges.join(" "));
-    batch.add(&Draft::new("", COMPACTION, by.at, &by.principal, body))?;
+    batch.add(&NewRecord::new("", COMPACTION, by.at, &by.principal, body))?;
     Ok(())
 }
 

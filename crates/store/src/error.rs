@@ -4,12 +4,12 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::record::{Hash, Number};
+use crate::record::{RecordHash, RecordNumber};
 
 /// Why the record could not be opened, read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum StoreError {
     /// No space. Nothing of the commit was kept; the same commit works once there is space again.
     #[error("no space left for the record")]
     Full,
@@ -23,7 +23,7 @@ pub enum Error {
         append: usize,
         /// The rule.
         #[source]
-        reason: Refusal,
+        reason: AppendRefusal,
     },
     /// There is no record in this directory.
     #[error("no record at `{}`", path.display())]
@@ -77,7 +77,7 @@ pub enum Error {
     NoSession(Box<str>),
     /// No record has this number.
     #[error("no record `{0}`")]
-    NoRecord(Number),
+    NoRecord(RecordNumber),
     /// It is forgotten already.
     #[error("`{0}` is already forgotten")]
     AlreadyForgotten(Box<str>),
@@ -89,7 +89,7 @@ pub enum Error {
     Damaged(Box<str>),
     /// Verifying found a record that is not as it was written.
     #[error(transparent)]
-    Broken(#[from] Broken),
+    Broken(#[from] BrokenRecord),
     /// What is searched for cannot be understood.
     #[error("{0}")]
     Search(&'static str),
@@ -116,7 +116,7 @@ pub enum Error {
 /// The rule that an append breaks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum AppendRefusal {
     /// A session's name does not have the form of one.
     #[error("session name `{0}`, expected 1 to 64 of `A-Z a-z 0-9 . _ -`")]
     BadName(Box<str>),
@@ -183,17 +183,17 @@ pub enum Refusal {
 /// The first record that is not as it was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("record {number} {flaw}")]
-pub struct Broken {
+pub struct BrokenRecord {
     /// The record; for one that is missing, the number it had.
-    pub number: Number,
+    pub number: RecordNumber,
     /// What is wrong with it.
-    pub flaw: Flaw,
+    pub flaw: RecordFlaw,
 }
 
 /// What can be wrong with a record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Flaw {
+pub enum RecordFlaw {
     /// A column, or who its session is, differs from what was hashed.
     #[error("was edited: its hash does not match")]
     Edited,
@@ -201,7 +201,7 @@ pub enum Flaw {
     #[error("was replaced: the next record expects hash `{expected}`")]
     Replaced {
         /// The hash that the next record remembers.
-        expected: Hash,
+        expected: RecordHash,
     },
     /// Its place is empty.
     #[error("is missing")]
@@ -210,7 +210,7 @@ pub enum Flaw {
     #[error("does not match the kept head `{kept}`")]
     NotTheHead {
         /// The hash that was kept elsewhere.
-        kept: Hash,
+        kept: RecordHash,
     },
     /// The large body that it names is gone or differs.
     #[error("has lost its body, or another stands in its place")]
@@ -248,7 +248,7 @@ pub enum Flaw {
     Damaged(Box<str>),
 }
 
-impl From<rusqlite::Error> for Error {
+impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode::{
             DatabaseBusy, DatabaseCorrupt, DatabaseLocked, DiskFull, NotADatabase,

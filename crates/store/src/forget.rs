@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use rusqlite::{OptionalExtension, params};
 
-use crate::append::{Cause, Checkpoint, Draft};
-use crate::error::Error;
+use crate::append::{NewRecord, RecordCause, StateCheckpoint};
+use crate::cipher::{self, SALT, Salt};
+use crate::error::StoreError;
 use crate::fault;
-use crate::leaf;
-use crate::record::Number;
+use crate::record::RecordNumber;
+use crate::record_page;
 use crate::schema::{self, count, int};
-use crate::seal::{self, SALT, Salt};
-use crate::store::{Batch, Store};
+use crate::store::{CommitBatch, RecordStore};
 
 /// Kind of the record that says what was forgotten. Its cause is the record, or the session's first.
 pub(crate) const KIND: &str = "forgot";
@@ -35,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Who asks for something to be forgotten, and when.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct By {
+pub struct ForgetRequest {
     /// The principal.
     pub principal: Box<str>,
     /// Milliseconds since the epoch.
@@ -44,24 +44,28 @@ pub struct By {
 
 /// What forgetting did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Forgotten {
+pub struct ForgetResult {
     /// The `forgot` record.
-    pub number: Number,
+    pub number: RecordNumber,
     /// Whether no file holds the key any more. `false`: a reader that began earlier still needs old
     /// pages; they are wiped by the first commit after it is done, or when the record is next opened.
     pub scrubbed: bool,
 }
 
-impl Store {
+impl RecordStore {
     /// Destroys the key of a session, its state, open effects and wake time. Its records and receipts
-    /// stay, unreadable, as [`Body::Erased`](crate::Body::Erased); its name may be used again.
+    /// stay, unreadable, as [`RecordBody::Erased`](crate::RecordBody::Erased); its name may be used again.
     ///
     /// # Errors
     ///
-    /// [`Error::NoSession`], [`Error::AlreadyForgotten`], [`Error::NotSealed`] for the daemon itself.
-    pub fn forget_session(&mut self, name: &str, by: &By) -> Result<Forgotten, Error> {
+    /// [`StoreError::NoSession`], [`StoreError::AlreadyForgotten`], [`StoreError::NotSealed`] for the daemon itself.
+    pub fn forget_session(
+        &mut self,
+        name: &str,
+        by: &ForgetRequest,
+    ) -> Result<ForgetResult, StoreError> {
         if name.is_empty() {
-            return Err(Error::NotSealed(name.into()));
+            return Err(StoreError::NotSealed(name.into()));
         }
         let number = self.transact(1, 0, |batch| {
             let session = find_session(batch, name)?;
@@ -75,13 +79,17 @@ impl Store {
         self.after_forgetting(number)
     }
 
-    /// Forgets many sessions, as [`Store::forget_session`] does one; a few hundred of them share a `forgot`
+    /// Forgets many sessions, as [`RecordStore::forget_session`] does one; a few hundred of them share a `forgot`
     /// record. Those that are not there or forgotten already are passed over. How many were forgotten.
     ///
     /// # Errors
     ///
     /// Those that came before are forgotten.
-    pub fn forget_sessions(&mut self, names: &[Box<str>], by: &By) -> Result<u64, Error> {
+    pub fn forget_sessions(
+        &mut self,
+        names: &[Box<str>],
+        by: &ForgetRequest,
+    ) -> Result<u64, StoreError> {
         let mut forgotten = 0;
         for names in names.chunks(SESSIONS_PER_RECORD) {
             forgotten += self.forget_some(names, by)?;
@@ -89,18 +97,18 @@ impl Store {
         Ok(forgotten)
     }
 
-    fn forget_some(&mut self, names: &[Box<str>], by: &By) -> Result<u64, Error> {
+    fn forget_some(&mut self, names: &[Box<str>], by: &ForgetRequest) -> Result<u64, StoreError> {
         let (firsts, number) = self.transact(1, 0, |batch| {
             batch.settle()?;
             let mut firsts = Vec::new();
             for name in names {
                 let session = match find_session(batch, name) {
-                    Err(Error::NoSession(_) | Error::AlreadyForgotten(_)) => continue,
+                    Err(StoreError::NoSession(_) | StoreError::AlreadyForgotten(_)) => continue,
                     session => session?,
                 };
                 destroy_session(batch, session)?;
                 batch.unknow(name);
-                firsts.push(first_record(batch, session)?.unwrap_or(Number(0)).to_string());
+                firsts.push(first_record(batch, session)?.unwrap_or(RecordNumber(0)).to_string());
             }
             if firsts.is_empty() {
                 return Ok((0, None));
@@ -121,13 +129,13 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Error::NoRecord`], [`Error::AlreadyForgotten`], [`Error::NotSealed`] for one of the daemon's.
+    /// [`StoreError::NoRecord`], [`StoreError::AlreadyForgotten`], [`StoreError::NotSealed`] for one of the daemon's.
     pub fn forget_record(
         &mut self,
-        number: Number,
-        state: Option<&Checkpoint>,
-        by: &By,
-    ) -> Result<Forgotten, Error> {
+        number: RecordNumber,
+        state: Option<&StateCheckpoint>,
+        by: &ForgetRequest,
+    ) -> Result<ForgetResult, StoreError> {
         let forgot = self.transact(1, 0, |batch| {
             destroy_record(batch, number)?;
             if let Some(state) = state {
@@ -143,12 +151,12 @@ impl Store {
     /// # Errors
     ///
     /// When the files cannot be written.
-    pub fn scrub(&mut self) -> Result<bool, Error> {
+    pub fn scrub(&mut self) -> Result<bool, StoreError> {
         self.scrub_waiting(PATIENCE)
     }
 
     /// After opening: a crash may have come between forgetting and wiping.
-    pub(crate) fn scrub_if_needed(&mut self) -> Result<(), Error> {
+    pub(crate) fn scrub_if_needed(&mut self) -> Result<(), StoreError> {
         self.unscrubbed =
             self.connection().query_row("SELECT unscrubbed FROM meta", [], |row| row.get(0))?;
         self.scrub_again();
@@ -163,17 +171,17 @@ impl Store {
         }
     }
 
-    fn after_forgetting(&mut self, number: Number) -> Result<Forgotten, Error> {
+    fn after_forgetting(&mut self, number: RecordNumber) -> Result<ForgetResult, StoreError> {
         self.unscrubbed = true;
         fault::point("store.forgotten");
         let scrubbed = match self.scrub() {
-            Err(Error::Full | Error::Busy) => false,
+            Err(StoreError::Full | StoreError::Busy) => false,
             scrubbed => scrubbed?,
         };
-        Ok(Forgotten { number, scrubbed })
+        Ok(ForgetResult { number, scrubbed })
     }
 
-    fn scrub_waiting(&mut self, patience: Duration) -> Result<bool, Error> {
+    fn scrub_waiting(&mut self, patience: Duration) -> Result<bool, StoreError> {
         self.connection().busy_timeout(patience)?;
         let busy = self
             .connection()
@@ -189,7 +197,7 @@ impl Store {
     }
 }
 
-fn find_session(batch: &Batch<'_>, name: &str) -> Result<i64, Error> {
+fn find_session(batch: &CommitBatch<'_>, name: &str) -> Result<i64, StoreError> {
     let found: Option<(i64, bool)> = batch
         .connection()
         .query_row(
@@ -199,14 +207,14 @@ fn find_session(batch: &Batch<'_>, name: &str) -> Result<i64, Error> {
         )
         .optional()?;
     match found {
-        None => Err(Error::NoSession(name.into())),
-        Some((_, true)) => Err(Error::AlreadyForgotten(name.into())),
+        None => Err(StoreError::NoSession(name.into())),
+        Some((_, true)) => Err(StoreError::AlreadyForgotten(name.into())),
         Some((id, false)) => Ok(id),
     }
 }
 
 /// Keys are overwritten where they stand (see the schema), everything else may go.
-fn destroy_session(batch: &Batch<'_>, session: i64) -> Result<(), Error> {
+fn destroy_session(batch: &CommitBatch<'_>, session: i64) -> Result<(), StoreError> {
     let connection = batch.connection();
     connection.execute(
         "UPDATE session_key SET key = zeroblob(32), state_salt = zeroblob(16) WHERE session = ?1",
@@ -218,7 +226,7 @@ fn destroy_session(batch: &Batch<'_>, session: i64) -> Result<(), Error> {
     Ok(())
 }
 
-fn first_record(batch: &Batch<'_>, session: i64) -> Result<Option<Number>, Error> {
+fn first_record(batch: &CommitBatch<'_>, session: i64) -> Result<Option<RecordNumber>, StoreError> {
     let first: Option<i64> = batch
         .connection()
         .query_row(
@@ -227,24 +235,24 @@ fn first_record(batch: &Batch<'_>, session: i64) -> Result<Option<Number>, Error
             |row| row.get(0),
         )
         .optional()?;
-    Ok(first.map(|first| Number(count(first))))
+    Ok(first.map(|first| RecordNumber(count(first))))
 }
 
-fn destroy_record(batch: &Batch<'_>, number: Number) -> Result<(), Error> {
+fn destroy_record(batch: &CommitBatch<'_>, number: RecordNumber) -> Result<(), StoreError> {
     let connection = batch.connection();
-    let forgotten = match leaf::whose(connection, int(number.0))? {
+    let forgotten = match record_page::whose(connection, int(number.0))? {
         None if is_compacted(connection, number)? => {
-            return Err(Error::AlreadyForgotten(number.to_string().into()));
+            return Err(StoreError::AlreadyForgotten(number.to_string().into()));
         }
-        None => return Err(Error::NoRecord(number)),
-        Some((0, _)) => return Err(Error::NotSealed(number.to_string().into())),
+        None => return Err(StoreError::NoRecord(number)),
+        Some((0, _)) => return Err(StoreError::NotSealed(number.to_string().into())),
         Some((session, _)) => {
             let sql = "SELECT forgotten FROM session WHERE id = ?1";
             connection.query_row(sql, [session], |row| row.get(0))?
         }
     };
     if forgotten {
-        return Err(Error::AlreadyForgotten(number.to_string().into()));
+        return Err(StoreError::AlreadyForgotten(number.to_string().into()));
     }
     let (first, mut salts): (i64, Vec<u8>) = connection.query_row(
         "SELECT first, salts FROM salt WHERE first <= ?1 ORDER BY first DESC LIMIT 1",
@@ -254,9 +262,9 @@ fn destroy_record(batch: &Batch<'_>, number: Number) -> Result<(), Error> {
     let index = usize::try_from(int(number.0) - first).unwrap_or(usize::MAX);
     let salt: Option<&mut Salt> = salts.as_chunks_mut::<SALT>().0.get_mut(index);
     match salt {
-        None => return Err(Error::Damaged(format!("record `{number}` has no salt").into())),
-        Some(salt) if seal::is_destroyed(salt) => {
-            return Err(Error::AlreadyForgotten(number.to_string().into()));
+        None => return Err(StoreError::Damaged(format!("record `{number}` has no salt").into())),
+        Some(salt) if cipher::is_destroyed(salt) => {
+            return Err(StoreError::AlreadyForgotten(number.to_string().into()));
         }
         Some(salt) => *salt = [0; SALT],
     }
@@ -265,10 +273,13 @@ fn destroy_record(batch: &Batch<'_>, number: Number) -> Result<(), Error> {
 }
 
 /// Whether a record was taken away after it was forgotten.
-fn is_compacted(connection: &rusqlite::Connection, number: Number) -> Result<bool, Error> {
+fn is_compacted(
+    connection: &rusqlite::Connection,
+    number: RecordNumber,
+) -> Result<bool, StoreError> {
     let (at, mut found) = (int(number.0), false);
-    let _ = leaf::each_reaching(connection, &(at..=at), &mut |raw| {
-        found = matches!(raw.stored, leaf::Stored::Compacted(_));
+    let _ = record_page::each_reaching(connection, &(at..=at), &mut |raw| {
+        found = matches!(raw.stored, record_page::StoredBody::Compacted(_));
         Ok(std::ops::ControlFlow::Break(()))
     })?;
     Ok(found)
@@ -276,14 +287,14 @@ fn is_compacted(connection: &rusqlite::Connection, number: Number) -> Result<boo
 
 /// Adds the record that says so, in the same transaction.
 fn say(
-    batch: &mut Batch<'_>,
-    by: &By,
-    cause: Option<Number>,
+    batch: &mut CommitBatch<'_>,
+    by: &ForgetRequest,
+    cause: Option<RecordNumber>,
     body: String,
-) -> Result<Number, Error> {
+) -> Result<RecordNumber, StoreError> {
     batch.connection().execute("UPDATE meta SET unscrubbed = 1", [])?;
     fault::point("store.forget");
-    let draft = Draft::new("", KIND, by.at, &by.principal, body)
-        .caused_by(cause.map_or(Cause::None, Cause::Number));
+    let draft = NewRecord::new("", KIND, by.at, &by.principal, body)
+        .caused_by(cause.map_or(RecordCause::None, RecordCause::Number));
     batch.add(&draft)
 }

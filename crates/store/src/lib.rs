@@ -1,7 +1,7 @@
 //! The record: everything that happened, append-only, hash-chained, sealed.
 //!
-//! The daemon's keeper owns the one [`Store`] and commits batches; everybody else, in this process or
-//! in another one, reads with a [`Reader`]. No tasks, no clock, no meaning: bodies are text that the
+//! The daemon's keeper owns the one [`RecordStore`] and commits batches; everybody else, in this process or
+//! in another one, reads with a [`RecordReader`]. No tasks, no clock, no meaning: bodies are text that the
 //! callers understand. Layout, in reading order:
 //!
 //! - [`record`]: what a record is, and how one is asked for
@@ -47,48 +47,52 @@
 //! # }
 //! ```
 
-mod behind;
-mod beside;
 mod chain;
+mod cipher;
 mod error;
-mod leaf;
-mod places;
+mod record_page;
 mod schema;
-mod seal;
+mod session_ranges;
+mod side_database;
+mod truncation_check;
 
 pub mod append;
+pub mod buffer_texts;
 pub mod compact;
-pub mod copier;
 pub mod fault;
+pub mod file_shelf;
 pub mod forget;
 pub mod memex;
 pub mod memory;
-pub mod overlay;
 pub mod reader;
 pub mod record;
 pub mod repair;
-pub mod shelf;
+mod session_tail;
 pub mod size;
 pub mod spending;
 pub mod store;
-mod tail;
 mod varint;
 pub mod verify;
+pub mod wal_checkpointer;
 
 pub use append::{
-    Append, Cause, Checkpoint, Draft, NewSession, Numbers, Open, Receipt, Shared, Wake,
-    valid_session_name,
+    AppendNumbers, MessageReceipt, NewOpenEffect, NewRecord, NewSessionRow, RecordAppend,
+    RecordCause, SharedPart, StateCheckpoint, WakeTime, valid_session_name,
 };
+pub use buffer_texts::{BufferTextRow, BufferTextStore, NewBufferText};
 pub use compact::{Compaction, CompactionReport};
-pub use copier::Copier;
-pub use error::{Broken, Error, Flaw, Refusal};
-pub use forget::{By, Forgotten};
-pub use overlay::{NewOverlay, OverlayRow, Overlays};
-pub use reader::{Loaded, OpenRow, Reader, ReceiptRow, SessionRow, Waiting};
-pub use record::{Body, Filter, Hash, Head, Number, Record, hash_text};
+pub use error::{AppendRefusal, BrokenRecord, RecordFlaw, StoreError};
+pub use file_shelf::{FileShelf, KeptFile, NewShelfFile, PutResult, ShelfFileName, ShelfRoom};
+pub use forget::{ForgetRequest, ForgetResult};
+pub use reader::{
+    LoadedSessionRows, OpenEffectRow, ReceiptRow, RecordReader, SessionRow, WakingSession,
+};
+pub use record::{
+    ChainHead, Record, RecordBody, RecordFilter, RecordHash, RecordNumber, hash_text,
+};
 pub use repair::{RepairReport, repair};
-pub use shelf::{FileName, Kept, NewFile, Put, Room, Shelf};
 pub use size::{RecordSize, SizeRow};
-pub use spending::Spending;
-pub use store::{Options, Store};
-pub use verify::Verified;
+pub use spending::BudgetUse;
+pub use store::{RecordStore, StoreOptions};
+pub use verify::VerifyReport;
+pub use wal_checkpointer::WalCheckpointer;

@@ -1,8 +1,8 @@
 //! The Memex: a folder of Org files that belongs to the user, and an index of what is in it.
 //!
 //! The files are the truth and are only ever read here. The index, `index.db`, is derived: deleting it costs the
-//! time to read the files again. The daemon's librarian owns the one [`Index`] and tells it what changed;
-//! everybody else asks a [`Catalog`]. No tasks, no watching, no clock. In reading order:
+//! time to read the files again. The daemon's librarian owns the one [`MemexIndex`] and tells it what changed;
+//! everybody else asks a [`MemexCatalog`]. No tasks, no watching, no clock. In reading order:
 //!
 //! - [`rules`]: what is read, what is private, and the limits; `pattern`: the lines of `.bridleignore`
 //! - [`scan`]: which files there are; [`file`](mod@file): one of them, read without being led astray
@@ -13,30 +13,32 @@
 //! - [`catalog`], [`query`], `find`, [`outline`], [`focus`]: what can be asked
 
 pub mod catalog;
-pub mod file;
 pub mod focus;
+pub mod folder;
 pub mod index;
+pub mod org_timestamp;
 pub mod outline;
 pub mod query;
 pub mod rules;
 pub mod scan;
-pub mod stamp;
 
 mod apply;
+mod file_sheet;
 mod find;
 mod identity;
-mod pattern;
+mod ignore_pattern;
 mod schema;
-mod sheet;
+mod search_words;
 mod tags;
-mod words;
 
-pub use catalog::{Catalog, Duplicate, Object, ObjectKind, Standing, Status};
-pub use file::{Memex, resolve};
-pub use focus::{Focus, Left, Vision};
-pub use index::{Changes, Index, Progress, count_headings, is_in_clear};
-pub use outline::{Outline, OutlinePage};
-pub use query::{Cursor, Hit, Page, Query, Text};
-pub use rules::{Eyes, OrgDefaults, Rules, Scope};
-pub use scan::{Found, Scan, Skipped, Why, unread_reason};
-pub use stamp::{Dates, Moment, Stamp, StampKind};
+pub use catalog::{
+    DuplicateId, IndexCompleteness, IndexStatus, MemexCatalog, MemexObject, ObjectKind,
+};
+pub use focus::{FocusRequest, FocusView, OmittedObject};
+pub use folder::{MemexFolder, resolve};
+pub use index::{IndexChanges, IndexProgress, MemexIndex, count_headings, is_in_clear};
+pub use org_timestamp::{DateSpan, OrgTimestamp, StampKind, WallMinute};
+pub use outline::{OutlinePage, OutlineRequest};
+pub use query::{MemexQuery, QueryCursor, QueryHit, QueryPage, SearchText};
+pub use rules::{ObjectReach, OrgDefaults, PrivateAccess, ReadRules};
+pub use scan::{FolderScan, FoundFile, SkipReason, SkippedPath, unread_reason};

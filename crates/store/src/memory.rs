@@ -1,7 +1,7 @@
 //! Memory: the user's own files below one folder, changed safely, with every version kept.
 //!
 //! The daemon opens one [`Memory`] and hands in changes that were decided elsewhere, and what its
-//! watcher saw; commands read the same past with [`Past`]. A change is written in one step, only if the
+//! watcher saw; commands read the same past with [`VersionHistory`]. A change is written in one step, only if the
 //! file is what was read, and never while an editor holds it. Whatever is replaced is kept first, in
 //! `memory.db` beside the record. No tasks, no clock, and no knowledge of what the text means.
 //!
@@ -20,16 +20,16 @@ mod authorship;
 mod blobs;
 mod diff;
 mod error;
-mod late;
+mod file_place;
+mod file_swap;
+mod late_saves;
 mod lineage;
 mod lock;
 mod merge;
-mod notice;
+mod noticed_change;
 mod path;
-mod place;
 mod preview;
 mod snapshot;
-mod swap;
 mod undo;
 mod versions;
 mod writers;
@@ -40,21 +40,23 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rusqlite::Connection;
 
-pub use apply::{Told, Written};
+pub use apply::{ChangeOutcome, WrittenFile};
 pub use authorship::{LostLine, LostLines};
-pub use diff::{Change as LineChange, changes as line_changes, unified};
-pub use error::Error;
+pub use diff::{LineChange, changes as line_changes, unified};
+pub use error::MemoryError;
 pub use lineage::{detach_after, forget_versions, latest_record};
-pub use merge::{Conflict, Merged, merge};
-pub use notice::{MAX_NOTICED, Noticed};
+pub use merge::{MergeConflict, MergeResult, merge};
+pub use noticed_change::{MAX_NOTICED, NoticedChange};
 pub use path::FilePath;
-pub use preview::Preview;
-pub use snapshot::{SnapshotMade, SnapshotRow};
-pub use versions::{MEMORY_FILE, Origin, Past, Version, VersionId, Wanted};
+pub use preview::MemoryPreview;
+pub use snapshot::{NewSnapshot, SnapshotRow};
+pub use versions::{
+    FileVersion, MEMORY_FILE, VersionFilter, VersionHistory, VersionId, VersionOrigin,
+};
 
-use place::Root;
+use file_place::RootFolder;
 
-pub use crate::record::Hash;
+pub use crate::record::RecordHash;
 
 /// Largest file that is read or written, in bytes: a hundred times a large Org file.
 pub const MAX_FILE: u64 = 64 << 20;
@@ -64,27 +66,27 @@ pub const TEMPORARY: &str = ".bridle-";
 
 /// The hash of the bytes of a file.
 #[must_use]
-pub fn hash_bytes(bytes: &[u8]) -> Hash {
-    Hash(*blake3::hash(bytes).as_bytes())
+pub fn hash_bytes(bytes: &[u8]) -> RecordHash {
+    RecordHash(*blake3::hash(bytes).as_bytes())
 }
 
 /// What a file held when it was looked at.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct SeenContent {
     /// Its bytes.
     pub bytes: Vec<u8>,
     /// Their hash.
-    pub hash: Hash,
+    pub hash: RecordHash,
 }
 
-impl Seen {
+impl SeenContent {
     pub(crate) fn new(bytes: Vec<u8>) -> Self {
         let hash = hash_bytes(&bytes);
         Self { bytes, hash }
     }
 }
 
-impl fmt::Debug for Seen {
+impl fmt::Debug for SeenContent {
     /// Says how long it is: what a file holds is nobody's business.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Seen").field("bytes", &self.bytes.len()).field("hash", &self.hash).finish()
@@ -93,24 +95,24 @@ impl fmt::Debug for Seen {
 
 /// One file that is to become something else.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct FileChange {
     /// Which.
     pub path: FilePath,
     /// What it must hold when it is replaced; `None`: it must not exist.
-    pub before: Option<Hash>,
+    pub before: Option<RecordHash>,
     /// What it is to hold; `None`: it is to go.
     pub after: Option<Vec<u8>>,
 }
 
-impl Change {
+impl FileChange {
     /// The hash of what the file is to hold.
     #[must_use]
-    pub fn after_hash(&self) -> Option<Hash> {
+    pub fn after_hash(&self) -> Option<RecordHash> {
         self.after.as_deref().map(hash_bytes)
     }
 }
 
-impl fmt::Debug for Change {
+impl fmt::Debug for FileChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Change")
             .field("path", &self.path)
@@ -122,9 +124,9 @@ impl fmt::Debug for Change {
 
 /// Why files change: kept with each version.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Why {
+pub struct ChangeCause {
     /// What kind of change it is.
-    pub origin: Origin,
+    pub origin: VersionOrigin,
     /// The number of the record that it follows from.
     pub record: Option<u64>,
     /// The session of that record.
@@ -141,7 +143,7 @@ pub struct Why {
 
 /// Where the files are, and what must stay as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct MemoryOptions {
     /// The folder of the user's files. Must exist.
     pub root: PathBuf,
     /// Absolute paths of files and folders that are never written, even below the root.
@@ -150,8 +152,8 @@ pub struct Options {
 
 /// The files below one folder and their past, open for writing. One for each folder and state
 /// directory.
-pub struct Memory {
-    root: Root,
+pub struct MemoryStore {
+    root: RootFolder,
     protected: Vec<PathBuf>,
     /// Held while files are changed: one change at a time.
     connection: Mutex<Connection>,
@@ -160,7 +162,7 @@ pub struct Memory {
     /// Tells which texts may be kept.
     keeps: OnceLock<KeepRule>,
     /// Files that were replaced a moment ago. Taken after the connection.
-    late: Mutex<Vec<late::Held>>,
+    late: Mutex<Vec<late_saves::ReplacedFile>>,
 }
 
 /// Tells who has unsaved changes in a file, by its whole path, as messages name them.
@@ -169,20 +171,20 @@ pub type Buffers = Box<dyn Fn(&Path) -> Option<Box<str>> + Send + Sync>;
 /// Tells whether the text of a file may be kept as a version.
 pub type KeepRule = Box<dyn Fn(&FilePath, &[u8]) -> bool + Send + Sync>;
 
-impl fmt::Debug for Memory {
+impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Memory").field("root", &self.root.path()).finish_non_exhaustive()
     }
 }
 
-impl Memory {
+impl MemoryStore {
     /// Opens the files of a folder and their past in a state directory. What a crash left beside
     /// files is cleaned away, and how the changes ended that it interrupted is found out.
     ///
     /// # Errors
     /// The folder or the past cannot be opened.
-    pub fn open(state: &Path, options: &Options) -> Result<Self, Error> {
-        let root = Root::open(&options.root)?;
+    pub fn open(state: &Path, options: &MemoryOptions) -> Result<Self, MemoryError> {
+        let root = RootFolder::open(&options.root)?;
         let connection = versions::open_writer(state, root.path())?;
         let protected = options.protected.iter();
         let real = protected.clone().filter_map(|path| path.canonicalize().ok());
@@ -205,7 +207,7 @@ impl Memory {
     ///
     /// # Errors
     /// It cannot be read, is no plain file, or lies outside.
-    pub fn read(&self, path: &FilePath) -> Result<Option<Seen>, Error> {
+    pub fn read(&self, path: &FilePath) -> Result<Option<SeenContent>, MemoryError> {
         self.root.read(path)
     }
 
@@ -213,7 +215,7 @@ impl Memory {
     ///
     /// # Errors
     /// It lies outside, or its folder does not exist.
-    pub fn real_path(&self, path: &FilePath) -> Result<FilePath, Error> {
+    pub fn real_path(&self, path: &FilePath) -> Result<FilePath, MemoryError> {
         Ok(self.root.find(path)?.real)
     }
 
@@ -234,20 +236,20 @@ impl Memory {
     }
 
     /// Refuses a file that must not be written now.
-    fn admit(&self, path: &FilePath, spot: &place::Spot) -> Result<(), Error> {
+    fn admit(&self, path: &FilePath, spot: &file_place::FileSpot) -> Result<(), MemoryError> {
         let real = self.root.path().join(spot.real.as_str());
         let named = self.root.path().join(path.as_str());
         let is_protected = |folder: &PathBuf| real.starts_with(folder) || named.starts_with(folder);
         if self.protected.iter().any(is_protected) {
-            return Err(Error::Protected { path: path.clone() });
+            return Err(MemoryError::Protected { path: path.clone() });
         }
         if let Some(by) = lock::holder(spot)? {
-            return Err(Error::Locked { path: path.clone(), by });
+            return Err(MemoryError::Locked { path: path.clone(), by });
         }
         let ask = |path: &PathBuf| self.buffers.get().and_then(|holder| holder(path));
         let holder = [&named, &real].into_iter().find_map(ask);
         match holder {
-            Some(by) => Err(Error::Modified { path: path.clone(), by }),
+            Some(by) => Err(MemoryError::Modified { path: path.clone(), by }),
             None => Ok(()),
         }
     }

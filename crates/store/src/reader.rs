@@ -10,15 +10,15 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
-use crate::error::Error;
-use crate::leaf::{self, Raw, Stored};
-use crate::places::{self, Packed};
-use crate::record::{Filter, Hash, Head, Number, Record};
+use crate::error::StoreError;
+use crate::record::{ChainHead, Record, RecordFilter, RecordHash, RecordNumber};
+use crate::record_page::{self, RawRecord, StoredBody};
 use crate::schema::{self, count, int};
+use crate::session_ranges::{self, SessionRanges};
+use crate::session_tail::{self, SessionTail};
 use crate::store::{self, RECEIPT_AGE};
-use crate::tail::{self, Tail};
 
-pub(crate) use opener::{Opened, Opener};
+pub(crate) use opener::{OpenedBody, RecordOpener};
 
 /// Most records that one call returns, whatever its limit says.
 pub const MAX_PAGE: usize = 4096;
@@ -28,7 +28,7 @@ pub const MAX_PAGE_BYTES: usize = 8 << 20;
 
 /// The record, open for reading. Wants a thread of its own: calls wait for the disk.
 #[derive(Debug)]
-pub struct Reader {
+pub struct RecordReader {
     connection: Connection,
 }
 
@@ -46,7 +46,7 @@ pub struct SessionRow {
     /// How many records it has.
     pub records: u64,
     /// Its last record; 0 if there is none.
-    pub last: Number,
+    pub last: RecordNumber,
     /// Time of that.
     pub last_at: i64,
     /// Whether its key is destroyed.
@@ -55,15 +55,15 @@ pub struct SessionRow {
 
 /// All that is needed to go on with a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Loaded {
+pub struct LoadedSessionRows {
     /// The session.
     pub session: SessionRow,
     /// The last state that was handed in, and the record it was made after.
-    pub checkpoint: Option<(Number, String)>,
+    pub checkpoint: Option<(RecordNumber, String)>,
     /// All records since; without a checkpoint, all there are.
     pub tail: Vec<Record>,
     /// Effects that wait for an outcome.
-    pub open: Vec<OpenRow>,
+    pub open: Vec<OpenEffectRow>,
     /// Receipts that still count, oldest first.
     pub receipts: Vec<ReceiptRow>,
 }
@@ -75,15 +75,15 @@ pub struct ReceiptRow {
     pub seq: u64,
     /// When, in milliseconds since the epoch.
     pub at: i64,
-    /// See [`Receipt::message`](crate::Receipt::message).
-    pub message: Hash,
-    /// See [`Receipt::body`](crate::Receipt::body).
-    pub body: Hash,
+    /// See [`MessageReceipt::message`](crate::MessageReceipt::message).
+    pub message: RecordHash,
+    /// See [`MessageReceipt::body`](crate::MessageReceipt::body).
+    pub body: RecordHash,
 }
 
 /// An effect that waits for its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OpenRow {
+pub struct OpenEffectRow {
     /// Its id within the session.
     pub effect: u64,
     /// Whether an actuator may have begun.
@@ -94,7 +94,7 @@ pub struct OpenRow {
 
 /// A session that has something to do without being asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
+pub struct WakingSession {
     /// Its name.
     pub session: Box<str>,
     /// How many effects wait for an outcome.
@@ -110,14 +110,14 @@ macro_rules! session_columns {
     };
 }
 
-impl Reader {
+impl RecordReader {
     /// Opens the record of a state directory.
     ///
     /// # Errors
     ///
-    /// [`Error::Missing`] if there is none, [`Error::Newer`] and [`Error::Foreign`] if it is not one
+    /// [`StoreError::Missing`] if there is none, [`StoreError::Newer`] and [`StoreError::Foreign`] if it is not one
     /// that can be read.
-    pub fn open(dir: &Path) -> Result<Self, Error> {
+    pub fn open(dir: &Path) -> Result<Self, StoreError> {
         Ok(Self { connection: schema::open_reader(dir)? })
     }
 
@@ -126,7 +126,7 @@ impl Reader {
     /// # Errors
     ///
     /// When the file cannot be read, as for every call here.
-    pub fn head(&self) -> Result<Head, Error> {
+    pub fn head(&self) -> Result<ChainHead, StoreError> {
         store::read_head(&self.connection)
     }
 
@@ -135,28 +135,28 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSession`] if the filter names one that never was.
+    /// [`StoreError::NoSession`] if the filter names one that never was.
     pub fn records(
         &self,
-        after: Number,
-        filter: &Filter,
+        after: RecordNumber,
+        filter: &RecordFilter,
         limit: usize,
-    ) -> Result<Vec<Record>, Error> {
+    ) -> Result<Vec<Record>, StoreError> {
         let moment = self.moment()?;
-        let wanted = |raw: &Raw<'_>| {
+        let wanted = |raw: &RawRecord<'_>| {
             filter.kinds.is_empty() || filter.kinds.iter().any(|kind| kind.as_bytes() == raw.kind)
         };
-        let mut page = Page::new(&moment, limit, &wanted);
+        let mut page = RecordPageReader::new(&moment, limit, &wanted);
         let (after, to) = (int(after.0), int(filter.to.map_or(u64::MAX, |to| to.0)));
         match &filter.session {
             None => {
                 let range = after.saturating_add(1)..=to;
-                let _ = leaf::each(&moment, &range, &mut |raw| page.take(raw))?;
+                let _ = record_page::each(&moment, &range, &mut |raw| page.take(raw))?;
             }
             Some(name) => {
-                let session = Whose::find(&moment, name)?;
+                let session = SessionChoice::find(&moment, name)?;
                 let from = session.milestone(&moment, 0)?.max(after.saturating_add(1));
-                session.each(&moment, &Stretch::all(from..=to), &mut |raw| page.take(raw))?;
+                session.each(&moment, &RecordStretch::all(from..=to), &mut |raw| page.take(raw))?;
             }
         }
         Ok(page.records)
@@ -167,11 +167,11 @@ impl Reader {
     /// # Errors
     ///
     /// When the file cannot be read.
-    pub fn record(&self, number: Number) -> Result<Option<Record>, Error> {
+    pub fn record(&self, number: RecordNumber) -> Result<Option<Record>, StoreError> {
         let moment = self.moment()?;
-        let (mut opener, mut found) = (Opener::new(&moment), None);
+        let (mut opener, mut found) = (RecordOpener::new(&moment), None);
         let at = int(number.0);
-        let _ = leaf::each_reaching(&moment, &(at..=at), &mut |raw| {
+        let _ = record_page::each_reaching(&moment, &(at..=at), &mut |raw| {
             found = Some(opener.record(raw)?);
             Ok(ControlFlow::Break(()))
         })?;
@@ -183,11 +183,16 @@ impl Reader {
     /// # Errors
     ///
     /// When the file cannot be read.
-    pub fn last(&self, kind: &str, most: usize, take: &mut dyn FnMut(Record)) -> Result<(), Error> {
+    pub fn last(
+        &self,
+        kind: &str,
+        most: usize,
+        take: &mut dyn FnMut(Record),
+    ) -> Result<(), StoreError> {
         let moment = self.moment()?;
-        let mut opener = Opener::new(&moment);
+        let mut opener = RecordOpener::new(&moment);
         let mut rest = most;
-        leaf::each_backward(&moment, &mut |raw| {
+        record_page::each_backward(&moment, &mut |raw| {
             if rest == 0 {
                 return Ok(ControlFlow::Break(()));
             }
@@ -205,18 +210,18 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSession`].
+    /// [`StoreError::NoSession`].
     pub fn stream(
         &self,
         session: &str,
         after_seq: u64,
         limit: usize,
-    ) -> Result<Vec<Record>, Error> {
+    ) -> Result<Vec<Record>, StoreError> {
         let moment = self.moment()?;
-        let whose = Whose::find(&moment, session)?;
+        let whose = SessionChoice::find(&moment, session)?;
         let from = whose.milestone(&moment, after_seq)?;
-        let mut page = Page::new(&moment, limit, &|_| true);
-        let stretch = Stretch { numbers: from..=i64::MAX, after_seq: Some(int(after_seq)) };
+        let mut page = RecordPageReader::new(&moment, limit, &|_| true);
+        let stretch = RecordStretch { numbers: from..=i64::MAX, after_seq: Some(int(after_seq)) };
         let mut is_full = false;
         whose.each(&moment, &stretch, &mut |raw| {
             let next = page.take(raw)?;
@@ -235,9 +240,9 @@ impl Reader {
     /// # Errors
     ///
     /// When the file cannot be read.
-    pub fn sessions(&self) -> Result<Vec<SessionRow>, Error> {
+    pub fn sessions(&self) -> Result<Vec<SessionRow>, StoreError> {
         let moment = self.moment()?;
-        let tails = tail::all(&moment)?;
+        let tails = session_tail::all(&moment)?;
         let mut statement =
             moment.prepare_cached(concat!(session_columns!(), "WHERE id > 0 ORDER BY id"))?;
         let rows = statement.query_map([], |row| {
@@ -252,11 +257,11 @@ impl Reader {
     /// # Errors
     ///
     /// When the file cannot be read.
-    pub fn session(&self, name: &str) -> Result<Option<SessionRow>, Error> {
+    pub fn session(&self, name: &str) -> Result<Option<SessionRow>, StoreError> {
         let moment = self.moment()?;
-        match Whose::find(&moment, name) {
+        match SessionChoice::find(&moment, name) {
             Ok(session) => session.row(&moment),
-            Err(Error::NoSession(_)) => Ok(None),
+            Err(StoreError::NoSession(_)) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -265,25 +270,31 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSession`].
-    pub fn load(&self, session: &str, now: i64) -> Result<Loaded, Error> {
+    /// [`StoreError::NoSession`].
+    pub fn load(&self, session: &str, now: i64) -> Result<LoadedSessionRows, StoreError> {
         let moment = self.moment()?;
-        let whose = Whose::find(&moment, session)?;
+        let whose = SessionChoice::find(&moment, session)?;
         let id = whose.id;
-        let row = whose.row(&moment)?.ok_or_else(|| Error::NoSession(session.into()))?;
-        let opener = &mut Opener::new(&moment);
+        let row = whose.row(&moment)?.ok_or_else(|| StoreError::NoSession(session.into()))?;
+        let opener = &mut RecordOpener::new(&moment);
         let checkpoint = opener.checkpoint(id)?;
         let from = match &checkpoint {
             Some((number, _)) => int(number.0).saturating_add(1),
             None => whose.milestone(&moment, 0)?,
         };
         let mut tail = Vec::new();
-        whose.each(&moment, &Stretch::all(from..=i64::MAX), &mut |raw| {
+        whose.each(&moment, &RecordStretch::all(from..=i64::MAX), &mut |raw| {
             tail.push(opener.record(raw)?);
             Ok(ControlFlow::Continue(()))
         })?;
         let receipts = opener.receipts(id, whose.last, now.saturating_sub(RECEIPT_AGE))?;
-        Ok(Loaded { session: row, checkpoint, tail, open: open_effects(&moment, id)?, receipts })
+        Ok(LoadedSessionRows {
+            session: row,
+            checkpoint,
+            tail,
+            open: open_effects(&moment, id)?,
+            receipts,
+        })
     }
 
     /// Sessions with open effects or a wake time: what a daemon that starts must look after. The work
@@ -292,7 +303,7 @@ impl Reader {
     /// # Errors
     ///
     /// When the file cannot be read.
-    pub fn open_sessions(&self) -> Result<Vec<Waiting>, Error> {
+    pub fn open_sessions(&self) -> Result<Vec<WakingSession>, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT name, (SELECT count(*) FROM open_effect WHERE session = id), wake FROM session
              WHERE id IN (SELECT session FROM open_effect
@@ -300,38 +311,42 @@ impl Reader {
              ORDER BY id",
         )?;
         let rows = statement.query_map([], |row| {
-            Ok(Waiting { session: row.get(0)?, open: count(row.get(1)?), wake: row.get(2)? })
+            Ok(WakingSession { session: row.get(0)?, open: count(row.get(1)?), wake: row.get(2)? })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    pub(crate) fn origin(&self) -> Result<Hash, Error> {
+    pub(crate) fn origin(&self) -> Result<RecordHash, StoreError> {
         store::read_origin(&self.connection)
     }
 
     /// One moment of the record, for several statements.
-    pub(crate) fn moment(&self) -> Result<Transaction<'_>, Error> {
+    pub(crate) fn moment(&self) -> Result<Transaction<'_>, StoreError> {
         Ok(self.connection.unchecked_transaction()?)
     }
 }
 
 /// One page of records, being filled.
-struct Page<'a> {
-    opener: Opener<'a>,
+struct RecordPageReader<'a> {
+    opener: RecordOpener<'a>,
     limit: usize,
-    wanted: &'a dyn Fn(&Raw<'_>) -> bool,
+    wanted: &'a dyn Fn(&RawRecord<'_>) -> bool,
     records: Vec<Record>,
     bytes: usize,
 }
 
-impl<'a> Page<'a> {
-    fn new(moment: &'a Connection, limit: usize, wanted: &'a dyn Fn(&Raw<'_>) -> bool) -> Self {
+impl<'a> RecordPageReader<'a> {
+    fn new(
+        moment: &'a Connection,
+        limit: usize,
+        wanted: &'a dyn Fn(&RawRecord<'_>) -> bool,
+    ) -> Self {
         let limit = limit.min(MAX_PAGE);
-        Self { opener: Opener::new(moment), limit, wanted, records: Vec::new(), bytes: 0 }
+        Self { opener: RecordOpener::new(moment), limit, wanted, records: Vec::new(), bytes: 0 }
     }
 
     /// Takes a record if it is wanted, and says whether there is room for another one.
-    fn take(&mut self, raw: &Raw<'_>) -> Result<ControlFlow<()>, Error> {
+    fn take(&mut self, raw: &RawRecord<'_>) -> Result<ControlFlow<()>, StoreError> {
         if self.records.len() < self.limit && (self.wanted)(raw) {
             let record = self.opener.record(raw)?;
             self.bytes += record.body.text().map_or(0, str::len);
@@ -343,7 +358,7 @@ impl<'a> Page<'a> {
 }
 
 /// A session whose records are wanted.
-struct Whose {
+struct SessionChoice {
     id: i64,
     /// Number of its last record that is settled.
     last: i64,
@@ -351,30 +366,30 @@ struct Whose {
     later: Vec<i64>,
 }
 
-impl Whose {
-    fn find(connection: &Connection, name: &str) -> Result<Self, Error> {
+impl SessionChoice {
+    fn find(connection: &Connection, name: &str) -> Result<Self, StoreError> {
         let (id, last) = connection
             .prepare_cached(
                 "SELECT id, last FROM session WHERE name = ?1 ORDER BY id DESC LIMIT 1",
             )?
             .query_row([name], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?
-            .ok_or_else(|| Error::NoSession(name.into()))?;
-        Ok(Self { id, last, later: places::later(connection, id)? })
+            .ok_or_else(|| StoreError::NoSession(name.into()))?;
+        Ok(Self { id, last, later: session_ranges::later(connection, id)? })
     }
 
     /// What is known of it; nothing of the daemon itself.
-    fn row(&self, connection: &Connection) -> Result<Option<SessionRow>, Error> {
+    fn row(&self, connection: &Connection) -> Result<Option<SessionRow>, StoreError> {
         let row = connection
             .prepare_cached(concat!(session_columns!(), "WHERE id = ?1 AND id > 0"))?
             .query_row([self.id], SessionRow::read)
             .optional()?;
         let Some(row) = row else { return Ok(None) };
-        Ok(Some(row.followed_by(&tail::of(connection, self.id, &self.later)?)))
+        Ok(Some(row.followed_by(&session_tail::of(connection, self.id, &self.later)?)))
     }
 
     /// A record not after the one that follows this seq.
-    fn milestone(&self, connection: &Connection, seq: u64) -> Result<i64, Error> {
+    fn milestone(&self, connection: &Connection, seq: u64) -> Result<i64, StoreError> {
         let found = connection
             .prepare_cached(
                 "SELECT number FROM milestone WHERE session = ?1 AND seq <= ?2
@@ -389,31 +404,34 @@ impl Whose {
     fn each(
         &self,
         connection: &Connection,
-        stretch: &Stretch,
-        take: &mut dyn FnMut(&Raw<'_>) -> Result<ControlFlow<()>, Error>,
-    ) -> Result<(), Error> {
-        let Stretch { numbers: range, after_seq } = stretch;
-        let wanted = |raw: &Raw<'_>| match (raw.stored, after_seq) {
-            (Stored::Compacted(_), after) => after.is_none() && range.contains(&raw.number),
+        stretch: &RecordStretch,
+        take: &mut dyn FnMut(&RawRecord<'_>) -> Result<ControlFlow<()>, StoreError>,
+    ) -> Result<(), StoreError> {
+        let RecordStretch { numbers: range, after_seq } = stretch;
+        let wanted = |raw: &RawRecord<'_>| match (raw.stored, after_seq) {
+            (StoredBody::Compacted(_), after) => after.is_none() && range.contains(&raw.number),
             (_, None) => raw.session == self.id,
             (_, Some(after)) => raw.session == self.id && raw.seq > Some(*after),
         };
         let mut hand_out = |numbers: &mut dyn Iterator<Item = i64>| {
-            for (first, last) in places::runs(numbers.filter(|number| range.contains(number))) {
+            for (first, last) in
+                session_ranges::runs(numbers.filter(|number| range.contains(number)))
+            {
                 let run = first..=last;
-                let done = leaf::each_reaching(connection, &run, &mut |raw| match wanted(raw) {
-                    true => take(raw),
-                    false => Ok(ControlFlow::Continue(())),
-                })?;
+                let done =
+                    record_page::each_reaching(connection, &run, &mut |raw| match wanted(raw) {
+                        true => take(raw),
+                        false => Ok(ControlFlow::Continue(())),
+                    })?;
                 if done.is_break() {
                     return Ok(done);
                 }
             }
             Ok(ControlFlow::Continue(()))
         };
-        let mut settled = |places: Packed<'_>| hand_out(&mut places.of(self.id));
+        let mut settled = |places: SessionRanges<'_>| hand_out(&mut places.of(self.id));
         let within = *range.start()..=self.last.min(*range.end());
-        if places::settled(connection, &within, &mut settled)?.is_continue() {
+        if session_ranges::settled(connection, &within, &mut settled)?.is_continue() {
             let _ = hand_out(&mut self.later.iter().copied())?;
         }
         Ok(())
@@ -421,14 +439,14 @@ impl Whose {
 }
 
 /// Which records of a session are wanted.
-struct Stretch {
+struct RecordStretch {
     /// Those with such numbers.
     numbers: RangeInclusive<i64>,
     /// If it is told, those alone that are numbered in the session's stream, after this number.
     after_seq: Option<i64>,
 }
 
-impl Stretch {
+impl RecordStretch {
     fn all(numbers: RangeInclusive<i64>) -> Self {
         Self { numbers, after_seq: None }
     }
@@ -442,30 +460,34 @@ impl SessionRow {
             created: row.get(2)?,
             head_seq: count(row.get(3)?),
             records: count(row.get(4)?),
-            last: Number(count(row.get(5)?)),
+            last: RecordNumber(count(row.get(5)?)),
             last_at: row.get(6)?,
             forgotten: row.get(7)?,
         })
     }
 
     /// The same, with what it wrote since.
-    fn followed_by(self, tail: &Tail) -> Self {
+    fn followed_by(self, tail: &SessionTail) -> Self {
         Self {
             head_seq: self.head_seq.max(count(tail.head_seq)),
             records: self.records + count(tail.records),
-            last: self.last.max(Number(count(tail.last))),
+            last: self.last.max(RecordNumber(count(tail.last))),
             last_at: self.last_at.max(tail.last_at),
             ..self
         }
     }
 }
 
-fn open_effects(connection: &Connection, session: i64) -> Result<Vec<OpenRow>, Error> {
+fn open_effects(connection: &Connection, session: i64) -> Result<Vec<OpenEffectRow>, StoreError> {
     let mut statement = connection.prepare_cached(
         "SELECT effect, started, deadline FROM open_effect WHERE session = ?1 ORDER BY effect",
     )?;
     let rows = statement.query_map([session], |row| {
-        Ok(OpenRow { effect: count(row.get(0)?), started: row.get(1)?, deadline: row.get(2)? })
+        Ok(OpenEffectRow {
+            effect: count(row.get(0)?),
+            started: row.get(1)?,
+            deadline: row.get(2)?,
+        })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
 }

@@ -3,11 +3,11 @@
 
 use std::fmt;
 
-/// The number of a record: global, dense, from 1. `Number(0)` stands before the first one.
+/// The number of a record: global, dense, from 1. `RecordNumber(0)` stands before the first one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Number(pub u64);
+pub struct RecordNumber(pub u64);
 
-impl fmt::Display for Number {
+impl fmt::Display for RecordNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
@@ -15,9 +15,9 @@ impl fmt::Display for Number {
 
 /// A BLAKE3 hash. Prints as 64 lower-case hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Hash(pub(crate) [u8; 32]);
+pub struct RecordHash(pub(crate) [u8; 32]);
 
-impl Hash {
+impl RecordHash {
     /// Its bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
@@ -31,19 +31,19 @@ impl Hash {
     }
 }
 
-impl From<[u8; 32]> for Hash {
+impl From<[u8; 32]> for RecordHash {
     fn from(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 }
 
-impl fmt::Display for Hash {
+impl fmt::Display for RecordHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
-impl fmt::Debug for Hash {
+impl fmt::Debug for RecordHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Hash({self})")
     }
@@ -51,24 +51,24 @@ impl fmt::Debug for Hash {
 
 /// The hash of a text, as in a `mark` record or the body hash of a receipt.
 #[must_use]
-pub fn hash_text(text: &str) -> Hash {
-    Hash(*blake3::hash(text.as_bytes()).as_bytes())
+pub fn hash_text(text: &str) -> RecordHash {
+    RecordHash(*blake3::hash(text.as_bytes()).as_bytes())
 }
 
 /// The last record: what to keep elsewhere to notice that a tail was cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
+pub struct ChainHead {
     /// Its number; 0 while the record is empty.
-    pub number: Number,
+    pub number: RecordNumber,
     /// Its hash; that of the origin while the record is empty.
-    pub hash: Hash,
+    pub hash: RecordHash,
 }
 
 /// One record, opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// Its place among all records.
-    pub number: Number,
+    pub number: RecordNumber,
     /// Name of its session; empty for the daemon's own.
     pub session: Box<str>,
     /// Its place in the session's stream, if it is part of that.
@@ -76,7 +76,7 @@ pub struct Record {
     /// Milliseconds since the epoch. Never goes backward within a session.
     pub at: i64,
     /// The record it follows from.
-    pub cause: Option<Number>,
+    pub cause: Option<RecordNumber>,
     /// Who made it happen.
     pub principal: Box<str>,
     /// What it is: `signal`, `say`, ...
@@ -84,23 +84,23 @@ pub struct Record {
     /// Version of the kind.
     pub version: u32,
     /// What it says.
-    pub body: Body,
+    pub body: RecordBody,
     /// Hash of the record before it.
-    pub prev: Hash,
+    pub prev: RecordHash,
     /// Its own hash.
-    pub hash: Hash,
+    pub hash: RecordHash,
 }
 
 /// What a record says, if that can still be known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Body {
+pub enum RecordBody {
     /// The text that was handed in.
     Text(String),
     /// It was forgotten: the key is destroyed, the sealed bytes remain.
     Erased,
 }
 
-impl Body {
+impl RecordBody {
     /// The text, unless it was forgotten.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
@@ -113,11 +113,11 @@ impl Body {
 
 /// Which records are asked for. The default is all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Filter {
+pub struct RecordFilter {
     /// Only those of this session; the empty name is the daemon itself.
     pub session: Option<Box<str>>,
     /// None after this one.
-    pub to: Option<Number>,
+    pub to: Option<RecordNumber>,
     /// Only these kinds; empty means any.
     pub kinds: Vec<Box<str>>,
 }

@@ -14,15 +14,15 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
 
-use crate::append::{Append, Draft};
-use crate::error::Error;
+use crate::append::{NewRecord, RecordAppend};
+use crate::error::StoreError;
 use crate::fault;
-use crate::forget::By;
+use crate::forget::ForgetRequest;
 use crate::memory;
-use crate::reader::Reader;
-use crate::record::{Hash, Head};
+use crate::reader::RecordReader;
+use crate::record::{ChainHead, RecordHash};
 use crate::schema::{self, BUSY, FILE, count};
-use crate::store::{self, Options, Store};
+use crate::store::{self, RecordStore, StoreOptions};
 use crate::verify::{self, SoundPrefix};
 
 /// Folder in which the new file is built.
@@ -43,7 +43,7 @@ pub struct RepairReport {
     /// What is wrong with the record; `None`: nothing that repairing could mend.
     pub fault: Option<Box<str>>,
     /// Number and hash of the last record that is kept; number 0 if there is none.
-    pub kept: Head,
+    pub kept: ChainHead,
     /// The last record that there are traces of.
     pub last_known: u64,
     /// Kept records whose bodies cannot be read; they count as forgotten.
@@ -65,9 +65,9 @@ impl RepairReport {
 }
 
 /// Refuses to open a record of which a repair was interrupted.
-pub(crate) fn check(dir: &Path) -> Result<(), Error> {
+pub(crate) fn check(dir: &Path) -> Result<(), StoreError> {
     match dir.join(READY).exists() {
-        true => Err(Error::RepairInterrupted),
+        true => Err(StoreError::RepairInterrupted),
         false => Ok(()),
     }
 }
@@ -77,7 +77,7 @@ pub(crate) fn check(dir: &Path) -> Result<(), Error> {
 /// # Errors
 ///
 /// It is none of bridle's, or of a version that is not known here.
-pub fn inspect(dir: &Path) -> Result<RepairReport, Error> {
+pub fn inspect(dir: &Path) -> Result<RepairReport, StoreError> {
     Ok(examine(dir)?.1)
 }
 
@@ -87,7 +87,7 @@ pub fn inspect(dir: &Path) -> Result<RepairReport, Error> {
 /// # Errors
 ///
 /// The record is as it was, or [`Error::RepairInterrupted`] says that repairing it again goes on.
-pub fn repair(dir: &Path, by: &By) -> Result<RepairReport, Error> {
+pub fn repair(dir: &Path, by: &ForgetRequest) -> Result<RepairReport, StoreError> {
     if dir.join(READY).exists() {
         return finish(dir, by);
     }
@@ -111,11 +111,11 @@ pub fn repair(dir: &Path, by: &By) -> Result<RepairReport, Error> {
 /// The old record, open, and the part of it that is sound.
 type Old = Option<(Connection, SoundPrefix)>;
 
-fn examine(dir: &Path) -> Result<(Old, RepairReport), Error> {
+fn examine(dir: &Path) -> Result<(Old, RepairReport), StoreError> {
     let known = memory::latest_record(dir)?.unwrap_or(0);
     let mut report = RepairReport {
         fault: None,
-        kept: Head { number: crate::Number(0), hash: Hash([0; 32]) },
+        kept: ChainHead { number: crate::RecordNumber(0), hash: RecordHash([0; 32]) },
         last_known: known,
         unreadable: 0,
         sessions: 0,
@@ -134,7 +134,7 @@ fn examine(dir: &Path) -> Result<(Old, RepairReport), Error> {
         Err(error) => return unreadable(report, format!("nothing can be read: {error}")),
     };
     let prefix = verify::sound_prefix(&connection, origin)?;
-    report.kept.number = crate::Number(count(prefix.last));
+    report.kept.number = crate::RecordNumber(count(prefix.last));
     report.kept.hash = build::hash_of(&connection, prefix.last)?.unwrap_or(origin);
     report.last_known = known.max(count(last_row(&connection))).max(report.kept.number.0);
     report.sessions = prefix.sessions.keys().filter(|id| **id != 0).count() as u64;
@@ -150,16 +150,16 @@ fn fault_of(dir: &Path, known: u64, prefix: &SoundPrefix) -> Option<Box<str>> {
     }
     if count(prefix.last) < known {
         let last = count(prefix.last);
-        return Some(Error::Behind { found: last, known }.to_string().into());
+        return Some(StoreError::Behind { found: last, known }.to_string().into());
     }
-    let whole = Reader::open(dir).and_then(|reader| reader.verify(None, &mut |_, _| ()));
+    let whole = RecordReader::open(dir).and_then(|reader| reader.verify(None, &mut |_, _| ()));
     whole.err().map(|error| error.to_string().into())
 }
 
 /// Opens a file whatever it says of itself, as long as it is a database.
-fn open_any(dir: &Path) -> Result<Connection, Error> {
+fn open_any(dir: &Path) -> Result<Connection, StoreError> {
     match schema::open_reader(dir) {
-        Err(error @ (Error::Newer { .. } | Error::Older { .. })) => return Err(error),
+        Err(error @ (StoreError::Newer { .. } | StoreError::Older { .. })) => return Err(error),
         Ok(connection) => return Ok(connection),
         Err(_) => {}
     }
@@ -175,7 +175,7 @@ fn open_any(dir: &Path) -> Result<Connection, Error> {
     match tables {
         Ok(4) | Err(_) => Ok(connection),
         Ok(0) if fs::metadata(dir.join(FILE)).is_ok_and(|file| file.len() == 0) => Ok(connection),
-        Ok(_) => Err(Error::Foreign { path: dir.join(FILE) }),
+        Ok(_) => Err(StoreError::Foreign { path: dir.join(FILE) }),
     }
 }
 
@@ -189,9 +189,14 @@ fn last_row(connection: &Connection) -> i64 {
 }
 
 /// Builds the new record in a folder.
-fn build(folder: &Path, old: Old, report: &RepairReport, by: &By) -> Result<(), Error> {
+fn build(
+    folder: &Path,
+    old: Old,
+    report: &RepairReport,
+    by: &ForgetRequest,
+) -> Result<(), StoreError> {
     let mut drafts = Vec::new();
-    let draft = |body: String, kind| Draft::new("", kind, by.at, &by.principal, body);
+    let draft = |body: String, kind| NewRecord::new("", kind, by.at, &by.principal, body);
     if let Some((old, prefix)) = old {
         build::copy(&old, &prefix, report.lost() > 0, folder)?;
         let numbers: Vec<String> = prefix.unreadable.iter().map(ToString::to_string).collect();
@@ -218,16 +223,16 @@ fn build(folder: &Path, old: Old, report: &RepairReport, by: &By) -> Result<(), 
     let (kept, unreadable) = (report.kept.number, report.unreadable);
     let said = format!("(:kept {kept} :lost {lost} :unreadable {unreadable})");
     drafts.push(draft(said, REPAIRED));
-    let mut store = Store::open(folder, &Options::default())?;
-    store.commit(&[Append { drafts, ..Append::default() }])?;
+    let mut store = RecordStore::open(folder, &StoreOptions::default())?;
+    store.commit(&[RecordAppend { drafts, ..RecordAppend::default() }])?;
     store.scrub()?;
     drop(store);
-    let verified = Reader::open(folder)?.verify(None, &mut |_, _| ());
+    let verified = RecordReader::open(folder)?.verify(None, &mut |_, _| ());
     verified.map(drop)
 }
 
 /// Exchanges the files. Whatever was done of it before an interruption is not done again.
-fn finish(dir: &Path, by: &By) -> Result<RepairReport, Error> {
+fn finish(dir: &Path, by: &ForgetRequest) -> Result<RepairReport, StoreError> {
     let (ready, record) = (dir.join(READY), dir.join(FILE));
     let aside = dir.join(format!("{FILE}.damaged-{}", by.at));
     if ready.join(FILE).exists() {
@@ -249,7 +254,7 @@ fn finish(dir: &Path, by: &By) -> Result<RepairReport, Error> {
     }
     remove(&ready)?;
     sync(dir)?;
-    let reader = Reader::open(dir)?;
+    let reader = RecordReader::open(dir)?;
     let (head, mut kept) = (reader.head()?, 0);
     reader
         .last(REPAIRED, 1, &mut |record| kept = kept_by(record.body.text().unwrap_or_default()))?;
@@ -276,11 +281,11 @@ fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn rename(from: &Path, to: &Path) -> Result<(), Error> {
+fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
     fs::rename(from, to).map_err(failed(from))
 }
 
-fn remove(folder: &Path) -> Result<(), Error> {
+fn remove(folder: &Path) -> Result<(), StoreError> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(folder)(error)),
         _ => Ok(()),
@@ -288,7 +293,7 @@ fn remove(folder: &Path) -> Result<(), Error> {
 }
 
 /// Has the names in a folder, and the record in it, written to the disk.
-fn sync(folder: &Path) -> Result<(), Error> {
+fn sync(folder: &Path) -> Result<(), StoreError> {
     let record = folder.join(FILE);
     if record.exists() {
         File::open(&record).and_then(|file| file.sync_all()).map_err(failed(&record))?;
@@ -296,7 +301,7 @@ fn sync(folder: &Path) -> Result<(), Error> {
     File::open(folder).and_then(|it| it.sync_all()).map_err(failed(folder))
 }
 
-fn failed(path: &Path) -> impl FnOnce(io::Error) -> Error + use<> {
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> StoreError + use<> {
     let path = path.to_path_buf();
-    move |source| Error::Io { path, source }
+    move |source| StoreError::Io { path, source }
 }

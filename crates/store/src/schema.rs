@@ -10,9 +10,9 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use crate::error::Error;
+use crate::cipher;
+use crate::error::StoreError;
 use crate::fault;
-use crate::seal;
 
 /// Name of the file in the state directory. SQLite puts `-wal` and `-shm` beside it.
 pub(crate) const FILE: &str = "record.db";
@@ -37,7 +37,7 @@ pub(crate) const BUSY: Duration = Duration::from_secs(5);
 const MAX_LOG: i64 = 16 << 20;
 
 /// Bytes of the log at which a commit copies it into the file by itself. Until then a
-/// [`Copier`](crate::Copier) may do so without making anybody wait. Fault tests write little, and want
+/// [`WalCheckpointer`](crate::WalCheckpointer) may do so without making anybody wait. Fault tests write little, and want
 /// logs that start over.
 pub(crate) const FULL_LOG: i64 = if cfg!(feature = "faults") { 1 << 20 } else { 16 << 20 };
 
@@ -173,7 +173,7 @@ CREATE TABLE spent (
 ";
 
 /// Opens the file for writing, makes it if it is not there, and protects it.
-pub(crate) fn open_writer(dir: &Path) -> Result<Connection, Error> {
+pub(crate) fn open_writer(dir: &Path) -> Result<Connection, StoreError> {
     let path = dir.join(FILE);
     protect(&path)?;
     fault::point("store.open.protected");
@@ -210,10 +210,10 @@ pub(crate) fn open_writer(dir: &Path) -> Result<Connection, Error> {
 }
 
 /// Opens a file that is there once more, to copy the log into it.
-pub(crate) fn open_copier(dir: &Path) -> Result<Connection, Error> {
+pub(crate) fn open_copier(dir: &Path) -> Result<Connection, StoreError> {
     let path = dir.join(FILE);
     if !path.exists() {
-        return Err(Error::Missing { path });
+        return Err(StoreError::Missing { path });
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(&path, flags)?;
@@ -223,16 +223,16 @@ pub(crate) fn open_copier(dir: &Path) -> Result<Connection, Error> {
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "secure_delete", true)?;
     if version(&connection, &path)? == 0 {
-        return Err(Error::Missing { path });
+        return Err(StoreError::Missing { path });
     }
     Ok(connection)
 }
 
 /// Opens the file for reading alone, from any process of the same user.
-pub(crate) fn open_reader(dir: &Path) -> Result<Connection, Error> {
+pub(crate) fn open_reader(dir: &Path) -> Result<Connection, StoreError> {
     let path = dir.join(FILE);
     if !path.exists() {
-        return Err(Error::Missing { path });
+        return Err(StoreError::Missing { path });
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(&path, flags)?;
@@ -242,20 +242,20 @@ pub(crate) fn open_reader(dir: &Path) -> Result<Connection, Error> {
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update(None, "trusted_schema", false)?;
     if version(&connection, &path)? == 0 {
-        return Err(Error::Missing { path });
+        return Err(StoreError::Missing { path });
     }
     Ok(connection)
 }
 
 /// Statements keep the plan they were prepared with. Else SQLite, as it is built here, plans several of
 /// them anew whenever they are asked about something else, which costs 40 us each time.
-fn keep_plans(connection: &Connection) -> Result<(), Error> {
+fn keep_plans(connection: &Connection) -> Result<(), StoreError> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
 }
 
 /// The version of the tables; 0 for a file that is still empty.
-fn version(connection: &Connection, path: &Path) -> Result<u32, Error> {
+fn version(connection: &Connection, path: &Path) -> Result<u32, StoreError> {
     let found: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let application: i32 =
         connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
@@ -264,16 +264,16 @@ fn version(connection: &Connection, path: &Path) -> Result<u32, Error> {
     match (application, found, tables) {
         (0, 0, 0) => Ok(0),
         (APPLICATION_ID, found, _) if found > VERSION => {
-            Err(Error::Newer { found, known: VERSION })
+            Err(StoreError::Newer { found, known: VERSION })
         }
         (APPLICATION_ID, found, _) if found >= OLDEST => Ok(found),
-        (APPLICATION_ID, found, _) if found > 0 => Err(Error::Older { found, known: VERSION }),
-        _ => Err(Error::Foreign { path: path.into() }),
+        (APPLICATION_ID, found, _) if found > 0 => Err(StoreError::Older { found, known: VERSION }),
+        _ => Err(StoreError::Foreign { path: path.into() }),
     }
 }
 
-fn create(connection: &mut Connection) -> Result<(), Error> {
-    let origin: [u8; 32] = seal::random()?;
+fn create(connection: &mut Connection) -> Result<(), StoreError> {
+    let origin: [u8; 32] = cipher::random()?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute_batch(TABLES)?;
     transaction.execute_batch(GUARDS)?;
@@ -289,7 +289,7 @@ fn create(connection: &mut Connection) -> Result<(), Error> {
 }
 
 /// Adds what a file of an older version lacks.
-fn bring_up_to_date(connection: &mut Connection) -> Result<(), Error> {
+fn bring_up_to_date(connection: &mut Connection) -> Result<(), StoreError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute_batch(SPENT)?;
     transaction.pragma_update(None, "user_version", VERSION)?;
@@ -300,10 +300,10 @@ fn bring_up_to_date(connection: &mut Connection) -> Result<(), Error> {
 
 /// Makes the file if need be, and lets nobody but its owner at it. SQLite gives the files that it
 /// makes beside it the same mode.
-pub(crate) fn protect(path: &Path) -> Result<(), Error> {
+pub(crate) fn protect(path: &Path) -> Result<(), StoreError> {
     let failed = |path: &Path| {
         let path = path.to_path_buf();
-        move |source| Error::Io { path, source }
+        move |source| StoreError::Io { path, source }
     };
     OpenOptions::new()
         .write(true)
@@ -330,9 +330,9 @@ pub(crate) fn no_follow() -> i32 {
 }
 
 /// Makes a folder that nobody but its owner may enter.
-pub(crate) fn make_private(folder: &Path) -> Result<(), Error> {
+pub(crate) fn make_private(folder: &Path) -> Result<(), StoreError> {
     let made = fs::DirBuilder::new().mode(0o700).create(folder);
-    made.map_err(|source| Error::Io { path: folder.into(), source })
+    made.map_err(|source| StoreError::Io { path: folder.into(), source })
 }
 
 /// The file and those that SQLite keeps beside it, whether they are there or not.

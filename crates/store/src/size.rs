@@ -8,11 +8,11 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::error::Error;
-use crate::leaf::{self, Raw, Stored};
-use crate::reader::Reader;
+use crate::cipher::SALT;
+use crate::error::StoreError;
+use crate::reader::RecordReader;
+use crate::record_page::{self, RawRecord, StoredBody};
 use crate::schema::{self, count};
-use crate::seal::SALT;
 
 /// Sizes of the record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,16 +55,16 @@ impl SizeRow {
     }
 }
 
-impl Reader {
+impl RecordReader {
     /// Adds up the sizes of all records.
     ///
     /// # Errors
     ///
     /// When the file cannot be read.
-    pub fn size(&self, dir: &Path) -> Result<RecordSize, Error> {
+    pub fn size(&self, dir: &Path) -> Result<RecordSize, StoreError> {
         let moment = self.moment()?;
-        let mut sums = Sums::default();
-        let _ = leaf::each(&moment, &(1..=i64::MAX), &mut |raw| {
+        let mut sums = SizeSums::default();
+        let _ = record_page::each(&moment, &(1..=i64::MAX), &mut |raw| {
             sums.take(&moment, raw)?;
             Ok(ControlFlow::Continue(()))
         })?;
@@ -79,18 +79,18 @@ impl Reader {
 }
 
 #[derive(Default)]
-struct Sums {
+struct SizeSums {
     sessions: BTreeMap<i64, SizeRow>,
     kinds: BTreeMap<Vec<u8>, SizeRow>,
     all: SizeRow,
     compacted: u64,
 }
 
-impl Sums {
-    fn take(&mut self, moment: &Connection, raw: &Raw<'_>) -> Result<(), Error> {
+impl SizeSums {
+    fn take(&mut self, moment: &Connection, raw: &RawRecord<'_>) -> Result<(), StoreError> {
         let blob = match raw.stored {
-            Stored::Blob(address) => blob_bytes(moment, address)?,
-            Stored::Compacted(_) => {
+            StoredBody::Blob(address) => blob_bytes(moment, address)?,
+            StoredBody::Compacted(_) => {
                 self.compacted += raw.end().abs_diff(raw.number) + 1;
                 0
             }
@@ -103,7 +103,7 @@ impl Sums {
         Ok(())
     }
 
-    fn into_size(self, moment: &Connection) -> Result<RecordSize, Error> {
+    fn into_size(self, moment: &Connection) -> Result<RecordSize, StoreError> {
         let mut statement =
             moment.prepare_cached("SELECT name, owner, forgotten FROM session WHERE id = ?1")?;
         let (mut owners, mut sessions) = (BTreeMap::<Box<str>, SizeRow>::new(), Vec::new());
@@ -145,7 +145,7 @@ impl Sums {
     }
 }
 
-fn blob_bytes(moment: &Connection, address: &[u8]) -> Result<u64, Error> {
+fn blob_bytes(moment: &Connection, address: &[u8]) -> Result<u64, StoreError> {
     let bytes: Option<i64> = moment
         .prepare_cached("SELECT length(bytes) FROM blob WHERE hash = ?1")?
         .query_row([address], |row| row.get(0))

@@ -3,13 +3,13 @@
 
 use rusqlite::{Connection, params};
 
-use crate::error::Error;
-use crate::reader::Reader;
+use crate::error::StoreError;
+use crate::reader::RecordReader;
 use crate::schema::{count, int};
 
 /// Use of a budget at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spending {
+pub struct BudgetUse {
     /// Whose it is.
     pub principal: Box<str>,
     /// Bytes used up.
@@ -19,8 +19,8 @@ pub struct Spending {
 }
 
 /// Notes a use, in the place of an earlier one; nothing of what is paid back.
-pub(crate) fn note(connection: &Connection, spending: &Spending) -> Result<(), Error> {
-    let Spending { principal, bytes, at } = spending;
+pub(crate) fn note(connection: &Connection, spending: &BudgetUse) -> Result<(), StoreError> {
+    let BudgetUse { principal, bytes, at } = spending;
     if *bytes == 0 {
         connection
             .prepare_cached("DELETE FROM spent WHERE principal = ?1")?
@@ -33,17 +33,17 @@ pub(crate) fn note(connection: &Connection, spending: &Spending) -> Result<(), E
     Ok(())
 }
 
-impl Reader {
+impl RecordReader {
     /// All uses that were noted last.
     ///
     /// # Errors
     ///
     /// When the file cannot be read.
-    pub fn spendings(&self) -> Result<Vec<Spending>, Error> {
+    pub fn spendings(&self) -> Result<Vec<BudgetUse>, StoreError> {
         let moment = self.moment()?;
         let mut statement = moment.prepare_cached("SELECT principal, bytes, at FROM spent")?;
         let rows = statement.query_map([], |row| {
-            Ok(Spending { principal: row.get(0)?, bytes: count(row.get(1)?), at: row.get(2)? })
+            Ok(BudgetUse { principal: row.get(0)?, bytes: count(row.get(1)?), at: row.get(2)? })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }

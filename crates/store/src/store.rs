@@ -10,18 +10,18 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use crate::append::{Append, Numbers};
-use crate::behind;
-use crate::error::Error;
+use crate::append::{AppendNumbers, RecordAppend};
+use crate::error::StoreError;
 use crate::fault;
-use crate::reader::Reader;
-use crate::record::Head;
+use crate::reader::RecordReader;
+use crate::record::ChainHead;
 use crate::repair;
 use crate::schema;
+use crate::truncation_check;
 
-pub(crate) use batch::Batch;
-pub(crate) use known::{Known, read_head, read_origin};
-pub(crate) use receipts::{ENTRY, Entry, after as receipts_after};
+pub(crate) use batch::CommitBatch;
+pub(crate) use known::{WriterCache, read_head, read_origin};
+pub(crate) use receipts::{ENTRY, ReceiptEntry, after as receipts_after};
 
 /// Largest body or state, in bytes: four times the largest message, since a context quotes some.
 pub const MAX_BODY: usize = 256 << 20;
@@ -39,40 +39,40 @@ pub const RECEIPT_AGE: i64 = 24 * 60 * 60 * 1000;
 
 /// What may be set when the record is opened for writing.
 #[derive(Debug, Clone, Default)]
-pub struct Options {
-    /// Largest size of the file in bytes; beyond it commits fail with [`Error::Full`]. None by default:
+pub struct StoreOptions {
+    /// Largest size of the file in bytes; beyond it commits fail with [`StoreError::Full`]. None by default:
     /// the disk decides.
     pub max_bytes: Option<u64>,
 }
 
 /// The record, open for writing.
-pub struct Store {
+pub struct RecordStore {
     dir: PathBuf,
     connection: Connection,
     /// What need not be looked up again; thrown away when a commit fails or another process wrote.
-    known: Option<Known>,
+    known: Option<WriterCache>,
     max_bytes: Option<u64>,
     /// Whether destroyed keys may still be in the log: then each commit tries to wipe them.
     pub(crate) unscrubbed: bool,
 }
 
-impl fmt::Debug for Store {
+impl fmt::Debug for RecordStore {
     /// Says where it is; what it remembers are keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Store").field("dir", &self.dir).finish_non_exhaustive()
     }
 }
 
-impl Store {
+impl RecordStore {
     /// Opens the record in a directory, or begins one. The work does not depend on how much is in it.
     ///
     /// # Errors
     ///
-    /// [`Error::Newer`] and [`Error::Foreign`] leave the file as it is; so does [`Error::Behind`], when the
+    /// [`StoreError::Newer`] and [`StoreError::Foreign`] leave the file as it is; so does [`StoreError::Behind`], when the
     /// past of the user's files knows more of the record than is there.
-    pub fn open(dir: &Path, options: &Options) -> Result<Self, Error> {
+    pub fn open(dir: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
         repair::check(dir)?;
-        behind::check(dir)?;
+        truncation_check::check(dir)?;
         let connection = schema::open_writer(dir)?;
         let max_bytes = options.max_bytes;
         let mut store =
@@ -87,9 +87,9 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Nothing was kept, and the store can be used on. [`Error::Full`] and [`Error::Busy`] pass;
-    /// [`Error::Refused`] says which append to leave out.
-    pub fn commit(&mut self, appends: &[Append]) -> Result<Vec<Numbers>, Error> {
+    /// Nothing was kept, and the store can be used on. [`StoreError::Full`] and [`StoreError::ShellBusy`] pass;
+    /// [`StoreError::Refused`] says which append to leave out.
+    pub fn commit(&mut self, appends: &[RecordAppend]) -> Result<Vec<AppendNumbers>, StoreError> {
         let drafts = appends.iter().flat_map(|append| &append.drafts);
         let bytes = drafts.clone().map(|draft| draft.body.len()).sum();
         let numbers = self.transact(drafts.count(), bytes, |batch| {
@@ -104,7 +104,7 @@ impl Store {
     /// # Errors
     ///
     /// When the file cannot be read.
-    pub fn head(&mut self) -> Result<Head, Error> {
+    pub fn head(&mut self) -> Result<ChainHead, StoreError> {
         self.with_known(|known| known.head)
     }
 
@@ -113,7 +113,7 @@ impl Store {
     /// # Errors
     ///
     /// When the file cannot be read.
-    pub fn latest_at(&mut self) -> Result<i64, Error> {
+    pub fn latest_at(&mut self) -> Result<i64, StoreError> {
         self.with_known(|known| known.latest_at)
     }
 
@@ -122,8 +122,8 @@ impl Store {
     /// # Errors
     ///
     /// When the file cannot be opened once more.
-    pub fn reader(&self) -> Result<Reader, Error> {
-        Reader::open(&self.dir)
+    pub fn reader(&self) -> Result<RecordReader, StoreError> {
+        RecordReader::open(&self.dir)
     }
 
     /// Changes the largest size of the file, in bytes. What is there stays, even if it is larger.
@@ -131,7 +131,7 @@ impl Store {
     /// # Errors
     ///
     /// When the file cannot be read.
-    pub fn limit_bytes(&mut self, max_bytes: Option<u64>) -> Result<(), Error> {
+    pub fn limit_bytes(&mut self, max_bytes: Option<u64>) -> Result<(), StoreError> {
         let page: i64 = self.connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
         let pages = max_bytes.map_or(MAX_PAGES, |bytes| schema::int(bytes) / page.max(1));
         self.limit_pages(pages)?;
@@ -139,7 +139,7 @@ impl Store {
         Ok(())
     }
 
-    fn limit_pages(&self, pages: i64) -> Result<(), Error> {
+    fn limit_pages(&self, pages: i64) -> Result<(), StoreError> {
         // The pragma answers with what is now true: never below what the file has already.
         self.connection.pragma_update_and_check(
             None,
@@ -155,8 +155,8 @@ impl Store {
         &mut self,
         drafts: usize,
         bytes: usize,
-        write: impl FnOnce(&mut Batch<'_>) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+        write: impl FnOnce(&mut CommitBatch<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         self.imitate_full_disk()?;
         let result = self.try_transact(drafts, bytes, write);
         match result {
@@ -170,12 +170,12 @@ impl Store {
         &mut self,
         drafts: usize,
         bytes: usize,
-        write: impl FnOnce(&mut Batch<'_>) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let transaction = Transaction::begin(&self.connection)?;
+        write: impl FnOnce(&mut CommitBatch<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let transaction = WriterTransaction::begin(&self.connection)?;
         fault::point("store.begin");
-        let known = Known::current(&mut self.known, &self.connection)?;
-        let mut batch = Batch::new(&self.connection, known, drafts, bytes)?;
+        let known = WriterCache::current(&mut self.known, &self.connection)?;
+        let mut batch = CommitBatch::new(&self.connection, known, drafts, bytes)?;
         let written = write(&mut batch)?;
         batch.finish()?;
         fault::point("store.commit");
@@ -184,14 +184,14 @@ impl Store {
         Ok(written)
     }
 
-    fn with_known<T>(&mut self, read: impl FnOnce(&Known) -> T) -> Result<T, Error> {
+    fn with_known<T>(&mut self, read: impl FnOnce(&WriterCache) -> T) -> Result<T, StoreError> {
         let transaction = self.connection.transaction()?;
-        let known = Known::current(&mut self.known, &transaction)?;
+        let known = WriterCache::current(&mut self.known, &transaction)?;
         Ok(read(known))
     }
 
     /// In a test build, a file can stand for a full disk.
-    fn imitate_full_disk(&mut self) -> Result<(), Error> {
+    fn imitate_full_disk(&mut self) -> Result<(), StoreError> {
         match fault::disk_is_full() {
             None => Ok(()),
             Some(false) => self.limit_bytes(self.max_bytes),
@@ -215,21 +215,21 @@ impl Store {
 
 /// A transaction of the writer, undone unless it is committed. Unlike rusqlite's, it keeps its two
 /// statements prepared: parsing them took a hundredth of a commit.
-struct Transaction<'c>(&'c Connection);
+struct WriterTransaction<'c>(&'c Connection);
 
-impl<'c> Transaction<'c> {
-    fn begin(connection: &'c Connection) -> Result<Self, Error> {
+impl<'c> WriterTransaction<'c> {
+    fn begin(connection: &'c Connection) -> Result<Self, StoreError> {
         connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         Ok(Self(connection))
     }
 
-    fn commit(self) -> Result<(), Error> {
+    fn commit(self) -> Result<(), StoreError> {
         self.0.prepare_cached("COMMIT")?.execute([])?;
         Ok(())
     }
 }
 
-impl Drop for Transaction<'_> {
+impl Drop for WriterTransaction<'_> {
     fn drop(&mut self) {
         if !self.0.is_autocommit() {
             // Should that fail too, SQLite undoes it by itself before the file is used again.

@@ -1,5 +1,5 @@
 //! Is the record what was written? Reads all of it in order, recomputes every hash, opens every body,
-//! and names the first record that is wrong. Called by `log verify` through [`Reader::verify`]; takes
+//! and names the first record that is wrong. Called by `log verify` through [`RecordReader::verify`]; takes
 //! no lock, so the daemon may write on.
 
 mod places;
@@ -9,27 +9,27 @@ use std::ops::ControlFlow;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use self::places::Places;
+use self::places::TableCheck;
+use crate::cipher::SALT;
 use crate::compact::apply::digest_of;
-use crate::compact::span::Span;
+use crate::compact::span::CompactedSpan;
 use crate::compact::{COMPACTION, vouched_for};
-use crate::error::{Broken, Error, Flaw};
+use crate::error::{BrokenRecord, RecordFlaw, StoreError};
 use crate::forget;
-use crate::leaf::{self, Raw, Records, Stored};
-use crate::reader::{Opened, Opener, Reader};
-use crate::record::{Hash, Head, Number};
+use crate::reader::{OpenedBody, RecordOpener, RecordReader};
+use crate::record::{ChainHead, RecordHash, RecordNumber};
+use crate::record_page::{self, PageRecords, RawRecord, StoredBody};
 use crate::schema::{count, int};
-use crate::seal::SALT;
-use crate::tail::{self, Tail};
+use crate::session_tail::{self, SessionTail};
 
 /// Records looked at within one moment: long ones would keep the log from being shortened.
 const PAGE: i64 = 1024;
 
 /// What a record without a flaw amounts to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Verified {
+pub struct VerifyReport {
     /// The last record: worth keeping elsewhere.
-    pub head: Head,
+    pub head: ChainHead,
     /// How many sessions wrote it, the daemon itself not counted.
     pub sessions: u64,
     /// How many records cannot be read any more, because they were forgotten.
@@ -38,25 +38,25 @@ pub struct Verified {
     pub compacted: u64,
 }
 
-impl Reader {
+impl RecordReader {
     /// Checks every record. `kept` is a head that was kept elsewhere: without one, a tail that was cut
     /// off along with all traces of it cannot be noticed. `progress` hears how many records are done,
     /// and of how many.
     ///
     /// # Errors
     ///
-    /// [`Error::Broken`] names the first record that is not as it was written. [`Error::Damaged`]: every
+    /// [`StoreError::Broken`] names the first record that is not as it was written. [`StoreError::Damaged`]: every
     /// record is, but the file's lookup tables are not.
     pub fn verify(
         &self,
-        kept: Option<Head>,
+        kept: Option<ChainHead>,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Verified, Error> {
-        let mut check = Check::new(self.origin()?, kept);
+    ) -> Result<VerifyReport, StoreError> {
+        let mut check = ChainCheck::new(self.origin()?, kept);
         loop {
             let moment = self.moment()?;
             if check.is_overtaken(&moment)? {
-                check = Check::new(self.origin()?, kept);
+                check = ChainCheck::new(self.origin()?, kept);
             }
             let more = check.page(&moment).map_err(|error| check.place(error))?;
             progress(count(check.last), count(check.last.max(last_leaf(&moment)?)));
@@ -73,9 +73,9 @@ pub(crate) struct SoundPrefix {
     /// Number and hash of the last of them.
     pub(crate) last: i64,
     /// What is wrong with the next one; `None` at the end of the record.
-    pub(crate) flaw: Option<Broken>,
+    pub(crate) flaw: Option<BrokenRecord>,
     /// Sessions that they are of, the daemon itself among them.
-    pub(crate) sessions: BTreeMap<i64, Seen>,
+    pub(crate) sessions: BTreeMap<i64, SessionCheck>,
     /// Those whose bodies cannot be opened, and no `forgot` record says why.
     pub(crate) unreadable: BTreeSet<i64>,
     /// First records of sessions that cannot be opened, and no `forgot` record says why.
@@ -85,13 +85,16 @@ pub(crate) struct SoundPrefix {
 }
 
 /// Reads records as long as they fit each other.
-pub(crate) fn sound_prefix(connection: &Connection, origin: Hash) -> Result<SoundPrefix, Error> {
-    let mut check = Check { unreadable: Some(Vec::new()), ..Check::new(origin, None) };
+pub(crate) fn sound_prefix(
+    connection: &Connection,
+    origin: RecordHash,
+) -> Result<SoundPrefix, StoreError> {
+    let mut check = ChainCheck { unreadable: Some(Vec::new()), ..ChainCheck::new(origin, None) };
     let flaw = loop {
         match check.page(connection).map_err(|error| check.place(error)) {
             Ok(true) => {}
             Ok(false) => break None,
-            Err(Error::Broken(broken)) => break Some(broken),
+            Err(StoreError::Broken(broken)) => break Some(broken),
             Err(error) => return Err(error),
         }
     };
@@ -111,10 +114,10 @@ pub(crate) fn sound_prefix(connection: &Connection, origin: Hash) -> Result<Soun
 }
 
 /// Records up to this one that share a part with one behind it.
-fn torn_off(connection: &Connection, last: i64) -> Result<Vec<i64>, Error> {
-    let (mut opener, mut torn) = (Opener::new(connection), Vec::new());
+fn torn_off(connection: &Connection, last: i64) -> Result<Vec<i64>, StoreError> {
+    let (mut opener, mut torn) = (RecordOpener::new(connection), Vec::new());
     let near = last.saturating_sub(PAGE).max(1)..=last;
-    let _ = leaf::each(connection, &near, &mut |raw| {
+    let _ = record_page::each(connection, &near, &mut |raw| {
         if opener.shares_with(raw)?.is_some_and(|other| other > last) {
             torn.push(raw.number);
         }
@@ -124,12 +127,12 @@ fn torn_off(connection: &Connection, last: i64) -> Result<Vec<i64>, Error> {
 }
 
 /// What was seen so far.
-struct Check {
-    kept: Option<Head>,
+struct ChainCheck {
+    kept: Option<ChainHead>,
     /// Number and hash of the last record seen.
     last: i64,
-    hash: Hash,
-    sessions: BTreeMap<i64, Seen>,
+    hash: RecordHash,
+    sessions: BTreeMap<i64, SessionCheck>,
     erased: u64,
     compacted: u64,
     /// Records that stand for compacted ones, with their digests: a `compaction` record must vouch for them.
@@ -143,13 +146,13 @@ struct Check {
     /// Records whose bodies cannot be opened, where that is no reason to stop.
     unreadable: Option<Vec<i64>>,
     /// Two tables that say whose the records are.
-    settled: Places,
-    salted: Places,
+    settled: TableCheck,
+    salted: TableCheck,
 }
 
 /// What was seen of a session.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct SessionCheck {
     pub(crate) first: i64,
     pub(crate) records: i64,
     pub(crate) head_seq: i64,
@@ -157,8 +160,8 @@ pub(crate) struct Seen {
     pub(crate) last_at: i64,
 }
 
-impl Check {
-    fn new(origin: Hash, kept: Option<Head>) -> Self {
+impl ChainCheck {
+    fn new(origin: RecordHash, kept: Option<ChainHead>) -> Self {
         Self {
             kept,
             last: 0,
@@ -171,14 +174,14 @@ impl Check {
             lost_sessions: BTreeSet::new(),
             unread: BTreeMap::new(),
             unreadable: None,
-            settled: Places::settled(),
-            salted: Places::salted(),
+            settled: TableCheck::settled(),
+            salted: TableCheck::salted(),
         }
     }
 
     /// Goes through the next page; `false` if that was the last.
-    fn page(&mut self, moment: &Connection) -> Result<bool, Error> {
-        let mut opener = Opener::new(moment);
+    fn page(&mut self, moment: &Connection) -> Result<bool, StoreError> {
+        let mut opener = RecordOpener::new(moment);
         let mut statement = moment
             .prepare_cached("SELECT first, records FROM record WHERE first > ?1 ORDER BY first")?;
         // Below 1 there is nothing, unless somebody put it there.
@@ -188,7 +191,7 @@ impl Check {
         while more && self.last - begin < PAGE {
             match rows.next()? {
                 Some(row) => {
-                    let (first, records) = leaf::of_row(row)?;
+                    let (first, records) = record_page::of_row(row)?;
                     self.leaf(first, records, &mut opener)?;
                 }
                 None => more = false,
@@ -198,7 +201,7 @@ impl Check {
             // The tables are made anew.
             return Ok(more);
         }
-        self.settled.compare(moment, tail::settled(moment)?)?;
+        self.settled.compare(moment, session_tail::settled(moment)?)?;
         self.salted.compare(moment, if more { i64::MAX } else { self.last })?;
         Ok(more)
     }
@@ -206,46 +209,50 @@ impl Check {
     fn leaf(
         &mut self,
         first: i64,
-        records: Records<'_>,
-        opener: &mut Opener<'_>,
-    ) -> Result<(), Error> {
+        records: PageRecords<'_>,
+        opener: &mut RecordOpener<'_>,
+    ) -> Result<(), StoreError> {
         if first <= self.last {
-            return broken(first.max(0), Flaw::Added);
+            return broken(first.max(0), RecordFlaw::Added);
         }
         let before = self.last;
         if first > before + 1 {
-            return broken(before + 1, Flaw::Missing);
+            return broken(before + 1, RecordFlaw::Missing);
         }
         for raw in records {
             self.record(&raw?, opener)?;
         }
         if self.last == before {
-            return broken(first, Flaw::Missing);
+            return broken(first, RecordFlaw::Missing);
         }
         Ok(())
     }
 
-    fn record(&mut self, raw: &Raw<'_>, opener: &mut Opener<'_>) -> Result<(), Error> {
+    fn record(
+        &mut self,
+        raw: &RawRecord<'_>,
+        opener: &mut RecordOpener<'_>,
+    ) -> Result<(), StoreError> {
         let number = self.last + 1;
         if raw.number != number {
-            let flaw = if raw.number > number { Flaw::Missing } else { Flaw::Edited };
+            let flaw = if raw.number > number { RecordFlaw::Missing } else { RecordFlaw::Edited };
             return broken(number, flaw);
         }
-        if let Stored::Compacted(bytes) = raw.stored {
+        if let StoredBody::Compacted(bytes) = raw.stored {
             return self.compacted(raw, bytes, opener);
         }
         let Some(session) = opener.identity(raw.session)? else {
-            return broken(number, Flaw::Session);
+            return broken(number, RecordFlaw::Session);
         };
         let hash = session.hash(raw.fields);
         if hash != raw.hash {
-            return broken(number, Flaw::Edited);
+            return broken(number, RecordFlaw::Edited);
         }
         if raw.prev != self.hash {
             // It is whole, so what it remembers is right: the one before it is not.
             return match number {
-                1 => broken(number, Flaw::Edited),
-                _ => broken(number - 1, Flaw::Replaced { expected: raw.prev }),
+                1 => broken(number, RecordFlaw::Edited),
+                _ => broken(number - 1, RecordFlaw::Replaced { expected: raw.prev }),
             };
         }
         self.keep_head(number, hash)?;
@@ -253,7 +260,7 @@ impl Check {
         self.open(raw, opener)?;
         if let Some(first) = self.unread.remove(&number) {
             // It can be read, so the one that shares a part with it is at fault.
-            return broken(first, Flaw::Unopened);
+            return broken(first, RecordFlaw::Unopened);
         }
         self.settled.see(raw.session);
         self.salted.see(raw.session);
@@ -266,24 +273,24 @@ impl Check {
     /// record to say.
     fn compacted(
         &mut self,
-        raw: &Raw<'_>,
+        raw: &RawRecord<'_>,
         bytes: &[u8],
-        opener: &mut Opener<'_>,
-    ) -> Result<(), Error> {
-        let Some(span) = Span::read(raw.number, raw.hash, bytes) else {
-            return broken(raw.number, Flaw::Edited);
+        opener: &mut RecordOpener<'_>,
+    ) -> Result<(), StoreError> {
+        let Some(span) = CompactedSpan::read(raw.number, raw.hash, bytes) else {
+            return broken(raw.number, RecordFlaw::Edited);
         };
         if raw.prev != self.hash {
             return match raw.number {
-                1 => broken(1, Flaw::Edited),
-                number => broken(number - 1, Flaw::Replaced { expected: raw.prev }),
+                1 => broken(1, RecordFlaw::Edited),
+                number => broken(number - 1, RecordFlaw::Replaced { expected: raw.prev }),
             };
         }
         self.keep_head(span.from, span.first)?;
         self.keep_head(span.to, span.last)?;
         let kept = self.kept.map_or(0, |kept| int(kept.number.0));
         if span.from < kept && kept < span.to {
-            return broken(kept, Flaw::Compacted);
+            return broken(kept, RecordFlaw::Compacted);
         }
         for it in &span.sessions {
             if opener.identity(it.session)?.is_none() {
@@ -293,7 +300,7 @@ impl Check {
             let seen = self.sessions.entry(it.session).or_default();
             if it.seqs.0 != 0 && it.seqs.0 != seen.head_seq + 1 {
                 let expected = count(seen.head_seq + 1);
-                return broken(span.from, Flaw::Seq { expected, got: count(it.seqs.0) });
+                return broken(span.from, RecordFlaw::Seq { expected, got: count(it.seqs.0) });
             }
             seen.head_seq = seen.head_seq.max(it.seqs.1);
             seen.first = if seen.records == 0 { it.first } else { seen.first };
@@ -311,34 +318,34 @@ impl Check {
     }
 
     /// Whether records that were looked at were compacted meanwhile, with some that were not.
-    fn is_overtaken(&self, moment: &Connection) -> Result<bool, Error> {
+    fn is_overtaken(&self, moment: &Connection) -> Result<bool, StoreError> {
         let (next, mut overtaken) = (self.last.saturating_add(1), false);
-        let damaged = leaf::each_reaching(moment, &(next..=next), &mut |raw| {
+        let damaged = record_page::each_reaching(moment, &(next..=next), &mut |raw| {
             overtaken = raw.number < next;
             Ok(ControlFlow::Break(()))
         });
         match damaged {
             // What is damaged is found in its place.
-            Ok(_) | Err(Error::Damaged(_)) => Ok(overtaken),
+            Ok(_) | Err(StoreError::Damaged(_)) => Ok(overtaken),
             Err(error) => Err(error),
         }
     }
 
-    fn keep_head(&self, number: i64, hash: Hash) -> Result<(), Error> {
+    fn keep_head(&self, number: i64, hash: RecordHash) -> Result<(), StoreError> {
         match self.kept {
             Some(kept) if int(kept.number.0) == number && kept.hash != hash => {
-                broken(number, Flaw::NotTheHead { kept: kept.hash })
+                broken(number, RecordFlaw::NotTheHead { kept: kept.hash })
             }
             _ => Ok(()),
         }
     }
 
-    fn order(&mut self, raw: &Raw<'_>) -> Result<(), Error> {
+    fn order(&mut self, raw: &RawRecord<'_>) -> Result<(), StoreError> {
         let seen = self.sessions.entry(raw.session).or_default();
         if let Some(seq) = raw.seq {
             if seq != seen.head_seq + 1 {
                 let expected = count(seen.head_seq + 1);
-                return broken(raw.number, Flaw::Seq { expected, got: count(seq) });
+                return broken(raw.number, RecordFlaw::Seq { expected, got: count(seq) });
             }
             seen.head_seq = seq;
         }
@@ -351,33 +358,41 @@ impl Check {
         Ok(())
     }
 
-    fn open(&mut self, raw: &Raw<'_>, opener: &mut Opener<'_>) -> Result<(), Error> {
+    fn open(
+        &mut self,
+        raw: &RawRecord<'_>,
+        opener: &mut RecordOpener<'_>,
+    ) -> Result<(), StoreError> {
         match opener.body(raw)? {
-            Opened::Text(text) => self.hear(raw, &text),
-            Opened::NoKey => {
+            OpenedBody::Text(text) => self.hear(raw, &text),
+            OpenedBody::NoKey => {
                 self.erased += 1;
                 let first = self.sessions.get(&raw.session).map_or(raw.number, |seen| seen.first);
                 self.lost_sessions.insert(first);
             }
-            Opened::NoSalt(of) => {
+            OpenedBody::NoSalt(of) => {
                 self.erased += 1;
                 self.lost_records.entry(of).or_insert(raw.number);
             }
-            Opened::Wrong | Opened::NoOther(_) | Opened::NoBlob if self.unreadable.is_some() => {
+            OpenedBody::Wrong | OpenedBody::NoOther(_) | OpenedBody::NoBlob
+                if self.unreadable.is_some() =>
+            {
                 self.unreadable.get_or_insert_default().push(raw.number);
             }
             // If it is at fault, that one is named: it comes later.
-            Opened::NoOther(number) if number > raw.number => {
+            OpenedBody::NoOther(number) if number > raw.number => {
                 self.unread.entry(number).or_insert(raw.number);
             }
-            Opened::Wrong | Opened::NoOther(_) => return broken(raw.number, Flaw::Unopened),
-            Opened::NoBlob => return broken(raw.number, Flaw::Blob),
+            OpenedBody::Wrong | OpenedBody::NoOther(_) => {
+                return broken(raw.number, RecordFlaw::Unopened);
+            }
+            OpenedBody::NoBlob => return broken(raw.number, RecordFlaw::Blob),
         }
         Ok(())
     }
 
     /// A `forgot` record explains a loss, which always comes before it.
-    fn hear(&mut self, raw: &Raw<'_>, text: &[u8]) {
+    fn hear(&mut self, raw: &RawRecord<'_>, text: &[u8]) {
         if raw.session == 0 && raw.kind == COMPACTION.as_bytes() {
             return self.vouch(text);
         }
@@ -418,37 +433,37 @@ impl Check {
     }
 
     /// After the last record: is anything missing, and do the tables agree?
-    fn end(&self, moment: &Connection) -> Result<(), Error> {
+    fn end(&self, moment: &Connection) -> Result<(), StoreError> {
         if let Some(kept) = self.kept
             && int(kept.number.0) > self.last
         {
-            return broken(self.last + 1, Flaw::Missing);
+            return broken(self.last + 1, RecordFlaw::Missing);
         }
         let lost = self.lost_records.values().chain(self.unread.values());
         let lost = lost.chain(&self.lost_sessions).min();
         if let Some(lost) = lost {
-            return broken(*lost, Flaw::Unopened);
+            return broken(*lost, RecordFlaw::Unopened);
         }
         if let Some(unvouched) = self.unvouched.keys().next() {
-            return broken(*unvouched, Flaw::Unvouched);
+            return broken(*unvouched, RecordFlaw::Unvouched);
         }
         self.compare_salts(moment)?;
         self.compare_sessions(moment)?;
         self.compare_milestones(moment)?;
         let flaws = [self.settled.end(moment)?, self.salted.end(moment)?];
         if let Some(number) = flaws.into_iter().flatten().min() {
-            return broken(number, Flaw::Place);
+            return broken(number, RecordFlaw::Place);
         }
         let answer: String =
             moment.query_row("PRAGMA integrity_check('record')", [], |row| row.get(0))?;
         if answer != "ok" {
-            return Err(Error::Damaged(answer.into()));
+            return Err(StoreError::Damaged(answer.into()));
         }
         Ok(())
     }
 
     /// Every record has a salt: more salts than records means that the last ones were cut off.
-    fn compare_salts(&self, moment: &Connection) -> Result<(), Error> {
+    fn compare_salts(&self, moment: &Connection) -> Result<(), StoreError> {
         let (first, bytes): (i64, i64) = moment
             .prepare_cached("SELECT first, length(salts) FROM salt ORDER BY first DESC LIMIT 1")?
             .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -456,28 +471,29 @@ impl Check {
             .unwrap_or_default();
         let salts = bytes / int(SALT as u64);
         if first.saturating_add(salts) > self.last + 1 {
-            return broken(self.last + 1, Flaw::Missing);
+            return broken(self.last + 1, RecordFlaw::Missing);
         }
         Ok(())
     }
 
-    fn compare_sessions(&self, moment: &Connection) -> Result<(), Error> {
+    fn compare_sessions(&self, moment: &Connection) -> Result<(), StoreError> {
         let mut statement = moment.prepare_cached(
             "SELECT id, records, head_seq, last, last_at, forgotten FROM session ORDER BY id",
         )?;
-        let tails = tail::all(moment)?;
+        let tails = session_tail::all(moment)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let none = Seen::default();
+            let none = SessionCheck::default();
             let seen = self.sessions.get(&row.get(0)?).unwrap_or(&none);
             let (records, head_seq) = (row.get(1)?, row.get(2)?);
             if row.get(5)? && records == 0 && self.compacted > 0 {
                 // All that is left of it is its id.
                 continue;
             }
-            let mut told = Tail { records, head_seq, last: row.get(3)?, last_at: row.get(4)? };
+            let mut told =
+                SessionTail { records, head_seq, last: row.get(3)?, last_at: row.get(4)? };
             if told.last > self.last {
-                return broken(self.last + 1, Flaw::Missing);
+                return broken(self.last + 1, RecordFlaw::Missing);
             }
             if let Some(tail) = tails.of.get(&row.get(0)?) {
                 told.add(tail);
@@ -487,41 +503,43 @@ impl Check {
                 && told.last == seen.last
                 && (told.last_at == seen.last_at || seen.records == 0);
             if !agrees {
-                return broken(seen.last.max(1), Flaw::Session);
+                return broken(seen.last.max(1), RecordFlaw::Session);
             }
         }
         Ok(())
     }
 
     /// Milestones that are missing only make readers slower; one that is wrong would hide records.
-    fn compare_milestones(&self, moment: &Connection) -> Result<(), Error> {
+    fn compare_milestones(&self, moment: &Connection) -> Result<(), StoreError> {
         let mut statement =
             moment.prepare_cached("SELECT session, seq, number FROM milestone ORDER BY number")?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let (session, seq, number): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            let there = leaf::whose(moment, number)?;
+            let there = record_page::whose(moment, number)?;
             let first = self.sessions.get(&session).map(|seen| seen.first);
             if !(there == Some((session, Some(seq))) || seq == 0 && first == Some(number)) {
-                return broken(number, Flaw::Session);
+                return broken(number, RecordFlaw::Session);
             }
         }
         Ok(())
     }
 
     /// Where the file itself is damaged, the next record is the one that cannot be read.
-    fn place(&self, error: Error) -> Error {
+    fn place(&self, error: StoreError) -> StoreError {
         match error {
-            Error::Damaged(what) => {
-                Broken { number: Number(count(self.last + 1)), flaw: Flaw::Damaged(what) }.into()
+            StoreError::Damaged(what) => BrokenRecord {
+                number: RecordNumber(count(self.last + 1)),
+                flaw: RecordFlaw::Damaged(what),
             }
+            .into(),
             error => error,
         }
     }
 
-    fn verified(&self) -> Verified {
-        Verified {
-            head: Head { number: Number(count(self.last)), hash: self.hash },
+    fn verified(&self) -> VerifyReport {
+        VerifyReport {
+            head: ChainHead { number: RecordNumber(count(self.last)), hash: self.hash },
             sessions: self.sessions.keys().filter(|id| **id != 0).count() as u64,
             erased: self.erased,
             compacted: self.compacted,
@@ -531,11 +549,11 @@ impl Check {
 
 /// Where the last leaf begins: near enough to the last record to say how far one is, and told without
 /// reading what may be damaged.
-fn last_leaf(moment: &Connection) -> Result<i64, Error> {
+fn last_leaf(moment: &Connection) -> Result<i64, StoreError> {
     let sql = "SELECT coalesce(max(first), 0) FROM record";
     Ok(moment.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }
 
-fn broken<T>(number: i64, flaw: Flaw) -> Result<T, Error> {
-    Err(Broken { number: Number(count(number)), flaw }.into())
+fn broken<T>(number: i64, flaw: RecordFlaw) -> Result<T, StoreError> {
+    Err(BrokenRecord { number: RecordNumber(count(number)), flaw }.into())
 }

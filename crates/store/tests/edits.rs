@@ -16,7 +16,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use bridle_store::memory::{Change, Error, FilePath, Memory, Options, Origin, Why};
+use bridle_store::memory::{
+    ChangeCause, FileChange, FilePath, MemoryError, MemoryOptions, MemoryStore, VersionOrigin,
+};
 use tempfile::TempDir;
 
 /// Edits of each side unless the environment says otherwise.
@@ -49,8 +51,8 @@ fn is_agents(line: &[u8]) -> bool {
     line.starts_with(b"agent")
 }
 
-fn why(record: u64, origin: Origin) -> Why {
-    Why {
+fn why(record: u64, origin: VersionOrigin) -> ChangeCause {
+    ChangeCause {
         origin,
         record: Some(record),
         session: "work".into(),
@@ -71,7 +73,7 @@ struct Made {
 }
 
 /// Puts a line of the agent's somewhere, or changes one of its own.
-fn agent(memory: &Memory, edits: u64, done: &AtomicBool) -> Vec<Made> {
+fn agent(memory: &MemoryStore, edits: u64, done: &AtomicBool) -> Vec<Made> {
     let (mut dice, mut made) = (Dice(0x9e37_79b9_7f4a_7c15), Vec::new());
     for record in 1..=edits {
         let path = name(dice.roll(FILES));
@@ -89,10 +91,12 @@ fn agent(memory: &Memory, edits: u64, done: &AtomicBool) -> Vec<Made> {
             }
         };
         let after = Some(text.concat());
-        let change = Change { path: path.clone(), before: Some(seen.hash), after };
-        match memory.apply(&[change], &why(record, Origin::Edit)) {
+        let change = FileChange { path: path.clone(), before: Some(seen.hash), after };
+        match memory.apply(&[change], &why(record, VersionOrigin::Edit)) {
             Ok(_) => made.push(Made { record, path, line, instead_of }),
-            Err(Error::Changed { .. } | Error::Locked { .. } | Error::Open { .. }) => {}
+            Err(
+                MemoryError::Changed { .. } | MemoryError::Locked { .. } | MemoryError::Open { .. },
+            ) => {}
             Err(error) => panic!("{error:?}"),
         }
     }
@@ -221,7 +225,7 @@ fn read_own(path: &Path, own: &[Vec<u8>]) -> Vec<Vec<u8>> {
 const LOOK: Duration = Duration::from_millis(5);
 
 /// Looks for saves that came late until the user is done, and once more.
-fn mind(memory: &Memory, done: &AtomicBool) {
+fn mind(memory: &MemoryStore, done: &AtomicBool) {
     loop {
         let is_last = done.load(Ordering::SeqCst);
         memory.mind_late(1).unwrap();
@@ -250,8 +254,8 @@ fn an_agent_and_a_user_write_at_the_same_time() {
     for file in 0..FILES {
         fs::write(root.join(name(file).as_str()), first_line(file)).unwrap();
     }
-    let options = Options { root: root.clone(), protected: Vec::new() };
-    let memory = Memory::open(state.path(), &options).unwrap();
+    let options = MemoryOptions { root: root.clone(), protected: Vec::new() };
+    let memory = MemoryStore::open(state.path(), &options).unwrap();
     let (agent_done, all_done) = (AtomicBool::new(false), AtomicBool::new(false));
     let (made, own) = std::thread::scope(|scope| {
         let agent = scope.spawn(|| agent(&memory, edits, &agent_done));
@@ -282,7 +286,7 @@ fn an_agent_and_a_user_write_at_the_same_time() {
 
 /// Takes every change back, in an order of its own; those that another change builds on come later. How
 /// many could not be: those were written over, and nothing of them is there.
-fn take_all_back(memory: &Memory, mut left: Vec<Made>, edits: u64) -> usize {
+fn take_all_back(memory: &MemoryStore, mut left: Vec<Made>, edits: u64) -> usize {
     let mut dice = Dice(0x1234_5678_9abc_def1);
     let mut next = edits + 1;
     loop {
@@ -296,7 +300,7 @@ fn take_all_back(memory: &Memory, mut left: Vec<Made>, edits: u64) -> usize {
                 next += 1;
                 false
             }
-            Err(Error::Conflicts(found)) => {
+            Err(MemoryError::Conflicts(found)) => {
                 assert!(!found.is_empty());
                 true
             }
@@ -309,7 +313,7 @@ fn take_all_back(memory: &Memory, mut left: Vec<Made>, edits: u64) -> usize {
 }
 
 /// Takes a change back alone: its line is what it was before, or gone, and no other byte is touched.
-fn take_one_back(memory: &Memory, made: &Made, changes: &[Change], next: u64) {
+fn take_one_back(memory: &MemoryStore, made: &Made, changes: &[FileChange], next: u64) {
     let text = || memory.read(&made.path).unwrap().unwrap().bytes;
     let mut expected = lines(&text());
     match (expected.iter().position(|line| *line == made.line), &made.instead_of) {
@@ -317,6 +321,6 @@ fn take_one_back(memory: &Memory, made: &Made, changes: &[Change], next: u64) {
         (Some(at), None) => drop(expected.remove(at)),
         (None, _) => {}
     }
-    memory.apply(changes, &why(next, Origin::Undo)).unwrap();
+    memory.apply(changes, &why(next, VersionOrigin::Undo)).unwrap();
     assert_eq!(text(), expected.concat(), "change {} alone", made.record);
 }

@@ -13,10 +13,13 @@ use std::process::{Command, Stdio};
 use bridle_store::fault::{
     COMPACT_POINTS, MEMORY_POINTS, OPEN_POINTS, POINTS, REPAIR_POINTS, SHELF_POINTS,
 };
-use bridle_store::memory::{self, Change, FilePath, Memory, Origin, Told, Wanted, Why};
+use bridle_store::memory::{
+    self, ChangeCause, ChangeOutcome, FileChange, FilePath, MemoryStore, VersionFilter,
+    VersionOrigin,
+};
 use bridle_store::{
-    Append, By, Draft, Error, Filter, NewFile, NewSession, Number, Options, Put, Reader, Room,
-    Shelf, Store,
+    FileShelf, ForgetRequest, NewRecord, NewSessionRow, NewShelfFile, PutResult, RecordAppend,
+    RecordFilter, RecordNumber, RecordReader, RecordStore, ShelfRoom, StoreError, StoreOptions,
 };
 
 const WORK: &str = "BRIDLE_TEST_WORK";
@@ -63,13 +66,13 @@ fn main() {
 /// Tells the child what to do instead of committing.
 const TASK: &str = "BRIDLE_TEST_TASK";
 
-fn by() -> By {
-    By { principal: "me".into(), at: 9 }
+fn by() -> ForgetRequest {
+    ForgetRequest { principal: "me".into(), at: 9 }
 }
 
 /// A record with two forgotten sessions among four, of 24 records, and what is readable in it.
 fn half_forgotten(dir: &Path) -> Vec<bridle_store::Record> {
-    let mut store = Store::open(dir, &Options::default()).unwrap();
+    let mut store = RecordStore::open(dir, &StoreOptions::default()).unwrap();
     let names = ["s0", "s1", "s2", "s3"];
     for turn in 0..3 {
         let appends: Vec<_> = names.map(|name| append(name, turn)).to_vec();
@@ -81,7 +84,10 @@ fn half_forgotten(dir: &Path) -> Vec<bridle_store::Record> {
 
 /// Records of sessions that can be read.
 fn readable(dir: &Path) -> Vec<bridle_store::Record> {
-    let records = Reader::open(dir).unwrap().records(Number(0), &Filter::default(), 999).unwrap();
+    let records = RecordReader::open(dir)
+        .unwrap()
+        .records(RecordNumber(0), &RecordFilter::default(), 999)
+        .unwrap();
     let is_readable =
         |it: &bridle_store::Record| !it.session.is_empty() && it.body.text().is_some();
     records.into_iter().filter(is_readable).collect()
@@ -99,11 +105,11 @@ fn compacting_dies_cleanly(point: &str, nth: u32) {
     }
     check(dir.path(), 0, &fault);
     assert_eq!(readable(dir.path()), before, "{fault}");
-    let mut store = Store::open(dir.path(), &Options::default()).unwrap();
+    let mut store = RecordStore::open(dir.path(), &StoreOptions::default()).unwrap();
     store.compact(&by()).unwrap();
     drop(store);
     assert_eq!(readable(dir.path()), before, "{fault}");
-    let reader = Reader::open(dir.path()).unwrap();
+    let reader = RecordReader::open(dir.path()).unwrap();
     assert_eq!(reader.verify(None, &mut |_, _| ()).unwrap().compacted, 12, "{fault}");
     let beside: Vec<_> = fs::read_dir(dir.path())
         .unwrap()
@@ -153,10 +159,10 @@ fn repairing_dies_cleanly(point: &str) {
         })
     };
     assert!(is_there(&damaged), "{point}");
-    let opened = Store::open(dir.path(), &Options::default());
+    let opened = RecordStore::open(dir.path(), &StoreOptions::default());
     match point {
         "repair.built" => {}
-        _ => assert!(matches!(opened, Err(Error::RepairInterrupted)), "{point}: {opened:?}"),
+        _ => assert!(matches!(opened, Err(StoreError::RepairInterrupted)), "{point}: {opened:?}"),
     }
     drop(opened);
     bridle_store::repair(dir.path(), &by()).unwrap();
@@ -170,7 +176,7 @@ fn repairing_dies_cleanly(point: &str) {
 /// Commits and forgets, and says on standard output what was acknowledged.
 fn work(dir: &Path) {
     if std::env::var("BRIDLE_FAULT").is_ok_and(|name| name.starts_with("shelf")) {
-        let mut shelf = Shelf::open(dir).unwrap();
+        let mut shelf = FileShelf::open(dir).unwrap();
         for byte in 1..=2 {
             put(&mut shelf, byte);
             say("shelved");
@@ -184,7 +190,7 @@ fn work(dir: &Path) {
         bridle_store::repair(dir, &by()).unwrap();
         return say("done");
     }
-    let mut store = Store::open(dir, &Options::default()).unwrap();
+    let mut store = RecordStore::open(dir, &StoreOptions::default()).unwrap();
     if let Some(task) = std::env::var_os(TASK) {
         if task == "compact" {
             store.compact(&by()).unwrap();
@@ -192,9 +198,9 @@ fn work(dir: &Path) {
         return say("done");
     }
     if std::env::var_os(FILLED).is_some() {
-        let begin = NewSession { name: "filled".into(), owner: "me".into(), at: 1 };
-        let drafts = vec![Draft::new("filled", "tick", 5, "me", "()"); 1010];
-        let filled = Append { session: Some(begin), drafts, ..Append::default() };
+        let begin = NewSessionRow { name: "filled".into(), owner: "me".into(), at: 1 };
+        let drafts = vec![NewRecord::new("filled", "tick", 5, "me", "()"); 1010];
+        let filled = RecordAppend { session: Some(begin), drafts, ..RecordAppend::default() };
         store.commit(&[filled]).unwrap();
     }
     for session in 0..6 {
@@ -203,12 +209,12 @@ fn work(dir: &Path) {
         for append in &appends {
             match store.commit(std::slice::from_ref(append)) {
                 Ok(numbers) => say(&format!("kept {}", numbers[0].last().unwrap())),
-                Err(Error::Full) => return say("full"),
+                Err(StoreError::Full) => return say("full"),
                 Err(error) => panic!("{error:?}"),
             }
         }
         if session % 2 == 0 {
-            let by = By { principal: "me".into(), at: 9 };
+            let by = ForgetRequest { principal: "me".into(), at: 9 };
             let forgotten = store.forget_session(&name, &by).unwrap();
             say(&format!("kept {}", forgotten.number));
         }
@@ -221,7 +227,7 @@ fn a_file_is_there_whole_or_not_at_all(point: &str) {
     let dir = tempfile::tempdir().unwrap();
     let (_, last, signal) = run(dir.path(), &[("BRIDLE_FAULT", &format!("{point}:2"))]);
     assert_eq!((signal, &*last), (Some(9), "shelved"), "{point}");
-    let mut shelf = Shelf::open(dir.path()).unwrap();
+    let mut shelf = FileShelf::open(dir.path()).unwrap();
     // The second one, whether it was kept or not, can be put again.
     for byte in 1..=2 {
         let kept = put(&mut shelf, byte);
@@ -230,10 +236,10 @@ fn a_file_is_there_whole_or_not_at_all(point: &str) {
     }
 }
 
-fn files(dir: &Path) -> (Memory, PathBuf) {
+fn files(dir: &Path) -> (MemoryStore, PathBuf) {
     let root = dir.join("files");
-    let options = memory::Options { root: root.clone(), protected: Vec::new() };
-    (Memory::open(dir, &options).unwrap(), root)
+    let options = memory::MemoryOptions { root: root.clone(), protected: Vec::new() };
+    (MemoryStore::open(dir, &options).unwrap(), root)
 }
 
 /// The texts of the two files of one change, before and after.
@@ -252,8 +258,8 @@ const SUBTREE: &str = "* DONE Beans\nSown.\n";
 /// Set for who is to move it.
 const MOVE: &str = "BRIDLE_TEST_MOVE";
 
-fn changes(texts: &[(&str, &str, &str); 2]) -> Vec<Change> {
-    let change = |(name, old, new): (&str, &str, &str)| Change {
+fn changes(texts: &[(&str, &str, &str); 2]) -> Vec<FileChange> {
+    let change = |(name, old, new): (&str, &str, &str)| FileChange {
         path: FilePath::parse(name).unwrap(),
         before: Some(memory::hash_bytes(old.as_bytes())),
         after: Some(new.as_bytes().to_vec()),
@@ -261,9 +267,9 @@ fn changes(texts: &[(&str, &str, &str); 2]) -> Vec<Change> {
     texts.map(change).to_vec()
 }
 
-fn why() -> Why {
-    Why {
-        origin: Origin::Edit,
+fn why() -> ChangeCause {
+    ChangeCause {
+        origin: VersionOrigin::Edit,
         record: Some(7),
         session: "s".into(),
         turn: 1,
@@ -309,10 +315,10 @@ fn a_subtree_that_moves_is_never_lost(point: &str, nth: u32, then: Then) {
     let paths = MOVED.map(|(name, _, _)| FilePath::parse(name).unwrap());
     let told = memory.told(7, &paths).unwrap();
     let is_done = MOVED.iter().zip(&found).all(|((_, _, new), text)| text == new);
-    assert_eq!(told, if is_done { Told::Done } else { Told::NotDone }, "{fault}");
+    assert_eq!(told, if is_done { ChangeOutcome::Done } else { ChangeOutcome::NotDone }, "{fault}");
     match there(&found) {
         1 => {}
-        2 => assert_eq!(told, Told::NotDone, "{fault}: twice, and the past says so"),
+        2 => assert_eq!(told, ChangeOutcome::NotDone, "{fault}: twice, and the past says so"),
         count => panic!("{fault}: {count} times: {found:?}"),
     }
     match then {
@@ -320,7 +326,7 @@ fn a_subtree_that_moves_is_never_lost(point: &str, nth: u32, then: Then) {
         // What is whole is taken back by an undo, as any change is.
         Then::Withdrawn if is_done => {
             memory
-                .apply(&memory.undo(7).unwrap(), &Why { record: Some(8), ..why() })
+                .apply(&memory.undo(7).unwrap(), &ChangeCause { record: Some(8), ..why() })
                 .map(drop)
                 .unwrap();
         }
@@ -361,36 +367,41 @@ fn a_file_of_the_memory_is_the_old_or_the_new_one(point: &str, nth: u32) {
     for ((name, _, new), text) in TEXTS.iter().zip(&found) {
         let told = memory.told(7, &[FilePath::parse(name).unwrap()]).unwrap();
         let is_new = text == new;
-        assert_eq!(told, if is_new { Told::Done } else { Told::NotDone }, "{fault}: {name}");
+        assert_eq!(
+            told,
+            if is_new { ChangeOutcome::Done } else { ChangeOutcome::NotDone },
+            "{fault}: {name}"
+        );
     }
     // The rest can be done, and nothing is done twice.
     memory.apply(&changes(&TEXTS), &why()).unwrap();
     assert_eq!(texts(), TEXTS.map(|(_, _, new)| new.to_owned()), "{fault}");
-    let wanted = Wanted { record: Some(7), ..Wanted::default() };
+    let wanted = VersionFilter { record: Some(7), ..VersionFilter::default() };
     assert_eq!(memory.list(&wanted, 9).unwrap().len(), 2, "{fault}");
     let back = memory.undo(7).unwrap();
-    memory.apply(&back, &Why { record: Some(8), ..why() }).unwrap();
+    memory.apply(&back, &ChangeCause { record: Some(8), ..why() }).unwrap();
     assert_eq!(texts(), TEXTS.map(|(_, old, _)| old.to_owned()), "{fault}");
 }
 
-fn put(shelf: &mut Shelf, byte: u8) -> bridle_store::Kept {
+fn put(shelf: &mut FileShelf, byte: u8) -> bridle_store::KeptFile {
     let content = &[byte; 9000];
-    let new = NewFile { owner: "me", kind: "x/y", sha256: [byte; 32], content, at: 1, expires: 9 };
-    let room = Room { owner_bytes: 1 << 20, owner_files: 9, all_bytes: 1 << 20 };
+    let new =
+        NewShelfFile { owner: "me", kind: "x/y", sha256: [byte; 32], content, at: 1, expires: 9 };
+    let room = ShelfRoom { owner_bytes: 1 << 20, owner_files: 9, all_bytes: 1 << 20 };
     match shelf.put(new, &room).unwrap() {
-        Put::Kept(kept) => kept,
-        Put::NoRoom => panic!("no room"),
+        PutResult::Kept(kept) => kept,
+        PutResult::NoRoom => panic!("no room"),
     }
 }
 
-fn append(name: &str, turn: u64) -> Append {
+fn append(name: &str, turn: u64) -> RecordAppend {
     let seq = turn * 2 + 1;
-    let draft = |seq| Draft::new(name, "say", 5, "me", "x".repeat(2000)).numbered(seq);
-    let begin = NewSession { name: name.into(), owner: "me".into(), at: 1 };
-    Append {
+    let draft = |seq| NewRecord::new(name, "say", 5, "me", "x".repeat(2000)).numbered(seq);
+    let begin = NewSessionRow { name: name.into(), owner: "me".into(), at: 1 };
+    RecordAppend {
         session: (turn == 0).then_some(begin),
         drafts: vec![draft(seq), draft(seq + 1)],
-        ..Append::default()
+        ..RecordAppend::default()
     }
 }
 
@@ -417,7 +428,7 @@ fn run(dir: &Path, environment: &[(&str, &str)]) -> (u64, String, Option<i32>) {
 
 /// What a record holds after a crash. It must be whole, and hold at least what was acknowledged.
 fn check(dir: &Path, acknowledged: u64, what: &str) -> u64 {
-    let mut store = Store::open(dir, &Options::default()).unwrap();
+    let mut store = RecordStore::open(dir, &StoreOptions::default()).unwrap();
     let head = store.head().unwrap().number.0;
     assert!(head >= acknowledged, "{what}: {acknowledged} acknowledged, {head} there");
     let reader = store.reader().unwrap();
@@ -426,8 +437,8 @@ fn check(dir: &Path, acknowledged: u64, what: &str) -> u64 {
     for row in reader.sessions().unwrap() {
         assert!(row.head_seq.is_multiple_of(2), "{what}: a commit is there whole or not at all");
     }
-    let more = NewSession { name: "after".into(), owner: "me".into(), at: 1 };
-    store.commit(&[Append { session: Some(more), ..Append::default() }]).unwrap();
+    let more = NewSessionRow { name: "after".into(), owner: "me".into(), at: 1 };
+    store.commit(&[RecordAppend { session: Some(more), ..RecordAppend::default() }]).unwrap();
     head
 }
 
@@ -463,10 +474,10 @@ fn a_block_is_settled_whole_or_not_at_all() {
             run(dir.path(), &[("BRIDLE_FAULT", &*fault), (FILLED, "1")]);
         assert_eq!(signal, Some(9), "{fault}: {last}");
         assert_eq!(check(dir.path(), acknowledged, &fault), head, "{fault}");
-        let reader = Reader::open(dir.path()).unwrap();
+        let reader = RecordReader::open(dir.path()).unwrap();
         let count = |name: &str| {
-            let filter = Filter { session: Some(name.into()), ..Filter::default() };
-            reader.records(Number(0), &filter, usize::MAX).unwrap().len() as u64
+            let filter = RecordFilter { session: Some(name.into()), ..RecordFilter::default() };
+            reader.records(RecordNumber(0), &filter, usize::MAX).unwrap().len() as u64
         };
         // One record says that `s0` was forgotten.
         assert_eq!((count("filled"), count("s0")), (1010, 6), "{fault}");
@@ -504,7 +515,7 @@ fn a_full_disk_can_be_imitated() {
     let (_, last, signal) = run(dir.path(), &environment);
     assert_eq!((&*last, signal), ("full", None));
     fs::remove_file(&full).unwrap();
-    let before = Reader::open(dir.path()).unwrap().head().unwrap().number.0;
+    let before = RecordReader::open(dir.path()).unwrap().head().unwrap().number.0;
     let after = check(dir.path(), before, "after a full disk");
     assert_eq!(before, after);
 }

@@ -7,7 +7,9 @@
 use std::fs;
 use std::path::Path;
 
-use bridle_store::{Append, Checkpoint, Draft, NewSession, Options, Store};
+use bridle_store::{
+    NewRecord, NewSessionRow, RecordAppend, RecordStore, StateCheckpoint, StoreOptions,
+};
 
 /// A few pages more or less are the depth of a tree.
 const SLACK: u64 = 64 * 1024;
@@ -19,18 +21,18 @@ fn bytes_read() -> u64 {
 
 /// A record of this many records, closed.
 fn fill(dir: &Path, records: usize) {
-    let mut store = Store::open(dir, &Options::default()).unwrap();
+    let mut store = RecordStore::open(dir, &StoreOptions::default()).unwrap();
     store
-        .commit(&[Append {
-            session: Some(NewSession { name: "a".into(), owner: "me".into(), at: 1 }),
-            ..Append::default()
+        .commit(&[RecordAppend {
+            session: Some(NewSessionRow { name: "a".into(), owner: "me".into(), at: 1 }),
+            ..RecordAppend::default()
         }])
         .unwrap();
     let body = "(:sensor :user-prompt :text \"a line that somebody may have typed\")";
-    let append = Append {
-        drafts: vec![Draft::new("a", "tick", 1, "me", body); 5000],
-        checkpoint: Some(Checkpoint { session: "a".into(), state: "(:state)".into() }),
-        ..Append::default()
+    let append = RecordAppend {
+        drafts: vec![NewRecord::new("a", "tick", 1, "me", body); 5000],
+        checkpoint: Some(StateCheckpoint { session: "a".into(), state: "(:state)".into() }),
+        ..RecordAppend::default()
     };
     for _ in 0..records / 5000 {
         store.commit(std::slice::from_ref(&append)).unwrap();
@@ -40,7 +42,7 @@ fn fill(dir: &Path, records: usize) {
 /// Bytes read to open a record, learn what waits and load a session.
 fn cost(dir: &Path) -> u64 {
     let before = bytes_read();
-    let store = Store::open(dir, &Options::default()).unwrap();
+    let store = RecordStore::open(dir, &StoreOptions::default()).unwrap();
     let reader = store.reader().unwrap();
     assert_eq!(reader.open_sessions().unwrap(), []);
     assert_eq!(reader.load("a", 1).unwrap().tail, []);

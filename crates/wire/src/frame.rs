@@ -11,10 +11,10 @@
 //! blanks   space, newline, tab, return; skipped, at most MAX_BLANKS in a row
 //! header   six hex digits of either case: the length N of the payload, never 0
 //! seal     64 hex digits of either case, on signed connections only
-//! payload  N bytes or N characters of UTF-8: see `Unit`
+//! payload  N bytes or N characters of UTF-8: see `LengthUnit`
 //! ```
 //!
-//! Two kinds of failure: [`Decoded::Refused`] is answered and the connection lives; [`Lost`] is
+//! Two kinds of failure: [`DecodeStep::RefusedMessage`] is answered and the connection lives; [`FramingLost`] is
 //! answered and the connection closes, because nobody knows any more where the next frame starts.
 
 mod decoder;
@@ -27,9 +27,9 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-pub use decoder::{Decoded, Decoder, DecoderOptions};
-pub use encoder::{EncodeError, Encoder};
-pub use error::{FrameError, Lost};
+pub use decoder::{DecodeStep, DecoderOptions, FrameDecoder};
+pub use encoder::{EncodeError, FrameEncoder};
+pub use error::{FrameError, FramingLost};
 pub(crate) use header::{first_not_hex, read_hex, write_hex};
 
 /// The largest length that six hex digits can say, in the unit of the frame.
@@ -53,26 +53,26 @@ pub const SEAL_LEN: usize = 64;
 /// The protocol counts bytes; Lisp peers that measure strings count characters. For ASCII text the
 /// two agree, so a connection's unit is only settled by its first frame with other text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum LengthUnit {
     /// Bytes of UTF-8.
     Bytes,
     /// Unicode scalar values.
     Chars,
 }
 
-impl Unit {
+impl LengthUnit {
     /// The name used in hello messages, without the colon.
     pub fn as_str(self) -> &'static str {
         match self {
-            Unit::Bytes => "bytes",
-            Unit::Chars => "chars",
+            LengthUnit::Bytes => "bytes",
+            LengthUnit::Chars => "chars",
         }
     }
 }
 
 /// How to write non-ASCII text to a peer whose unit is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum UnknownUnit {
+pub enum UnknownUnitPolicy {
     /// The length in bytes, the payload, and one space for each byte that is not a character.
     ///
     /// Peers that count characters read the spaces as the end of the payload, peers that count

@@ -19,4 +19,4 @@ pub mod plain;
 pub mod seal;
 pub mod time;
 
-pub use oacp::code::Code;
+pub use oacp::code::OacpCode;

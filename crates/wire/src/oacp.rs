@@ -18,12 +18,14 @@ pub mod sensor;
 mod shape;
 mod view;
 
-pub use action::Action;
-pub use code::Code;
-pub use hello::{ClientHello, DaemonHello, Role, VERSION};
-pub use invalid::{Invalid, Path, Step};
-pub use message::{Id, Message, Meta, Target, Type, Unreadable, read};
-pub use reply::{Failure, error_response, response, success, unreadable_response};
+pub use action::OacpAction;
+pub use code::OacpCode;
+pub use hello::{ClientHello, DaemonHello, ShellRole, VERSION};
+pub use invalid::{InvalidMessage, MessagePath, PathStep};
+pub use message::{
+    MessageId, MessageMeta, MessageType, OacpMessage, RequestTarget, UnreadableText, read,
+};
+pub use reply::{ErrorReply, error_response, response, success, unreadable_response};
 pub use reserved::strip_reserved;
 pub use sanitize::sanitize;
-pub use sensor::Sensor;
+pub use sensor::OacpSensor;

@@ -37,15 +37,18 @@ pub mod socket;
 pub mod version;
 
 pub use capability::{Capabilities, CapabilityDenial};
-pub use code::Code;
+pub use code::OpenHarnessCode;
 pub use directive::Directive;
-pub use echo::Echo;
-pub use event::Event;
-pub use json::{Json, Object};
-pub use limits::Limits;
-pub use receive::{Fingerprint, Received, Refusal, Refused, read, read_response, receive};
+pub use echo::RequestEcho;
+pub use event::OpenHarnessEvent;
+pub use json::{Json, JsonObject};
+pub use limits::MessageLimits;
+pub use receive::{
+    ReceivedRequest, RefusedMessage, RequestFingerprint, RequestRefusal, read, read_response,
+    receive,
+};
 pub use request::RequestMessage;
 pub use response::{ErrorObject, ResponseMessage};
-pub use schema::{Direction, components, schema};
-pub use shape::{Invalid, Mode, Record, Shape};
-pub use version::{Service, Version};
+pub use schema::{SchemaDirection, components, schema};
+pub use shape::{FlattenedShape, JsonShape, ReadMode, ShapeError};
+pub use version::{ProtocolVersion, VersionService};

@@ -19,7 +19,9 @@ mod message;
 #[cfg(test)]
 mod tests;
 
-pub use assemble::{Assembled, Assembler, AssemblerLimits, Part, PartError, Tick};
+pub use assemble::{
+    AssemblerLimits, AssemblyStep, CallerMillis, PartAssembler, PartError, ReceivedPart,
+};
 pub use message::PartMessage;
 
 /// The most parts of one payload: enough for 2 GiB in frames of 256 KiB, and four digits.
@@ -78,7 +80,7 @@ pub fn split<'p>(
     payload: &'p str,
     max_frame: usize,
     id: &PartsId,
-) -> Result<Parts<'p>, SplitError> {
+) -> Result<MessageParts<'p>, SplitError> {
     let mut head = String::from("(:type :EVENT :part (:id \"");
     escape(id.as_str(), &mut head);
     head.push('"');
@@ -93,7 +95,7 @@ pub fn split<'p>(
         rest = &rest[fitting(rest, room)..];
         of += 1;
         if rest.is_empty() {
-            return Ok(Parts { head, rest: payload, room, next: 1, of });
+            return Ok(MessageParts { head, rest: payload, room, next: 1, of });
         }
         if of == MAX_PARTS {
             return Err(SplitError::TooMany { bytes: payload.len() });
@@ -114,7 +116,7 @@ const TAIL: &str = "\")";
 
 /// The messages of one payload, made one at a time.
 #[derive(Clone, Debug)]
-pub struct Parts<'p> {
+pub struct MessageParts<'p> {
     /// The message up to the numbers.
     head: String,
     rest: &'p str,
@@ -124,7 +126,7 @@ pub struct Parts<'p> {
     of: u32,
 }
 
-impl Iterator for Parts<'_> {
+impl Iterator for MessageParts<'_> {
     type Item = String;
 
     fn next(&mut self) -> Option<String> {
@@ -146,7 +148,7 @@ impl Iterator for Parts<'_> {
     }
 }
 
-impl ExactSizeIterator for Parts<'_> {}
+impl ExactSizeIterator for MessageParts<'_> {}
 
 /// How many leading bytes of `text`, whole characters, take at most `room` bytes when escaped.
 fn fitting(text: &str, room: usize) -> usize {

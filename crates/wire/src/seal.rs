@@ -1,6 +1,6 @@
 //! Signatures of frames: HMAC-SHA256 with a shared secret, in two versions.
 //!
-//! The frame codec calls [`Signer`] and [`Verifier`]; daemon and client build them. Nothing here
+//! The frame codec calls [`FrameSigner`] and [`FrameVerifier`]; daemon and client build them. Nothing here
 //! draws random numbers or reads a clock: nonces are handed in.
 //!
 //! ```text
@@ -33,26 +33,26 @@ mod verifier;
 #[cfg(test)]
 mod tests;
 
-pub use key::{Key, KeyError, KeyId, Keyring, MIN_SECRET, Nonce};
-pub use signer::{Session, Signer};
-pub use verifier::{Origin, V1, Verifier};
+pub use key::{ConnectionNonce, KeyError, KeyId, MIN_SECRET, SigningKey, SigningKeyring};
+pub use signer::{FrameSigner, SealSession};
+pub use verifier::{FrameOrigin, FrameVerifier, VersionOnePolicy};
 
 use crate::frame::{HEADER_LEN, SEAL_LEN};
 
 /// Who sends a frame; part of what version 2 signs, so no frame can be sent back to its author.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
+pub enum FrameDirection {
     /// The client sends, the server reads.
     FromClient,
     /// The server sends, the client reads.
     FromServer,
 }
 
-impl Direction {
+impl FrameDirection {
     fn byte(self) -> u8 {
         match self {
-            Direction::FromClient => b'C',
-            Direction::FromServer => b'S',
+            FrameDirection::FromClient => b'C',
+            FrameDirection::FromServer => b'S',
         }
     }
 }

@@ -5,8 +5,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bridle_wire::frame::{Decoded, Decoder, DecoderOptions, Encoder, Unit, UnknownUnit};
-use bridle_wire::seal::{Key, KeyId, Keyring, Signer, Verifier};
+use bridle_wire::frame::{
+    DecodeStep, DecoderOptions, FrameDecoder, FrameEncoder, LengthUnit, UnknownUnitPolicy,
+};
+use bridle_wire::seal::{FrameSigner, FrameVerifier, KeyId, SigningKey, SigningKeyring};
 use serde_json::{Value, json};
 
 /// Streams longer than this are not also given byte by byte: the blanks and pipelines of the
@@ -86,10 +88,10 @@ fn check_encode(vector: &Value) -> Result<(), String> {
         Some(repeat) => repeated(repeat),
         None => vector["payload"].as_str().expect("a payload").to_owned(),
     };
-    let mut encoder = Encoder::new(match vector["unknown_unit"].as_str() {
-        None | Some("pad") => UnknownUnit::Pad,
-        Some("bytes") => UnknownUnit::Bytes,
-        Some("chars") => UnknownUnit::Chars,
+    let mut encoder = FrameEncoder::new(match vector["unknown_unit"].as_str() {
+        None | Some("pad") => UnknownUnitPolicy::Pad,
+        Some("bytes") => UnknownUnitPolicy::Bytes,
+        Some("chars") => UnknownUnitPolicy::Chars,
         Some(other) => return Err(format!("unknown_unit `{other}`")),
     });
     if let Some(unit) = unit(vector) {
@@ -99,7 +101,7 @@ fn check_encode(vector: &Value) -> Result<(), String> {
         encoder.set_max_frame(max);
     }
     if let Some(key) = key(vector) {
-        encoder.set_signer(Signer::v1(key));
+        encoder.set_signer(FrameSigner::v1(key));
     }
     let mut out = Vec::new();
     let got = match encoder.encode(&payload, &mut out) {
@@ -123,8 +125,8 @@ fn decode(vector: &Value, input: &[u8], size: usize) -> Value {
         options.max_frame = max;
     }
     let mut decoder = match key(vector) {
-        Some(key) => Decoder::signed(options, Verifier::v1(Keyring::of(key))),
-        None => Decoder::new(options),
+        Some(key) => FrameDecoder::signed(options, FrameVerifier::v1(SigningKeyring::of(key))),
+        None => FrameDecoder::new(options),
     };
     let mut out = Vec::new();
     let mut buffer = Vec::new();
@@ -133,16 +135,16 @@ fn decode(vector: &Value, input: &[u8], size: usize) -> Value {
         buffer.extend_from_slice(piece);
         loop {
             let drop = match decoder.decode(&buffer) {
-                Ok(Decoded::Need { skip, .. }) => {
+                Ok(DecodeStep::Need { skip, .. }) => {
                     buffer.drain(..skip);
                     break;
                 }
-                Ok(Decoded::Frame { payload, consumed }) => {
+                Ok(DecodeStep::Frame { payload, consumed }) => {
                     let text = std::str::from_utf8(&buffer[payload]).expect("UTF-8");
                     out.push(json!({"payload": text}));
                     consumed
                 }
-                Ok(Decoded::Refused { consumed, error }) => {
+                Ok(DecodeStep::Refused { consumed, error }) => {
                     out.push(json!({"error": error.code().as_str()}));
                     consumed
                 }
@@ -158,7 +160,7 @@ fn decode(vector: &Value, input: &[u8], size: usize) -> Value {
         Ok(()) => "open".to_owned(),
         Err(_) => "incomplete".to_owned(),
     });
-    json!({"out": out, "end": end, "unit_after": decoder.unit().map(Unit::as_str)})
+    json!({"out": out, "end": end, "unit_after": decoder.unit().map(LengthUnit::as_str)})
 }
 
 fn compare(got: &Value, expected: &Value) -> Result<(), String> {
@@ -190,20 +192,20 @@ fn unhex(digits: &str) -> Vec<u8> {
     pairs.map(|pair| u8::from_str_radix(pair, 16).expect("hex")).collect()
 }
 
-fn key(vector: &Value) -> Option<Key> {
+fn key(vector: &Value) -> Option<SigningKey> {
     assert!(vector["hmac"].is_null() || vector["hmac"] == "v1", "{}", vector["hmac"]);
     vector["hmac"].as_str()?;
     let secret = match vector["key_hex"].as_str() {
         Some(digits) => unhex(digits),
         None => vector["key"].as_str().expect("a key").as_bytes().to_vec(),
     };
-    Some(Key::from_bytes(KeyId::new("vector"), &secret))
+    Some(SigningKey::from_bytes(KeyId::new("vector"), &secret))
 }
 
-fn unit(vector: &Value) -> Option<Unit> {
+fn unit(vector: &Value) -> Option<LengthUnit> {
     match vector["unit"].as_str()? {
-        "bytes" => Some(Unit::Bytes),
-        "chars" => Some(Unit::Chars),
+        "bytes" => Some(LengthUnit::Bytes),
+        "chars" => Some(LengthUnit::Chars),
         other => panic!("unit `{other}`"),
     }
 }

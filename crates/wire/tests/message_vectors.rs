@@ -10,8 +10,8 @@ use std::fs;
 use std::path::Path as FilePath;
 
 use bridle_sexp::{Dialect, Reader};
-use bridle_wire::oacp::health::{Check, Response, Status};
-use bridle_wire::oacp::{self, Code, Message, Path, Step, Unreadable};
+use bridle_wire::oacp::health::{HealthCheck, HealthResponse, HealthStatus};
+use bridle_wire::oacp::{self, MessagePath, OacpCode, OacpMessage, PathStep, UnreadableText};
 use serde_json::Value as Json;
 
 #[test]
@@ -76,7 +76,7 @@ fn check_read(row: &Json) {
     }
 }
 
-fn check_accepted(row: &Json, reader: &Reader, message: &Message) {
+fn check_accepted(row: &Json, reader: &Reader, message: &OacpMessage) {
     assert_eq!("accept", text(row, "verdict"), "{row}");
     assert_eq!(message.kind.as_str(), text(row, "type"), "{row}");
     let out = written(message);
@@ -85,30 +85,32 @@ fn check_accepted(row: &Json, reader: &Reader, message: &Message) {
     }
     assert_eq!(&oacp::read(&out, &Reader::new()).unwrap(), message, "reads back: {row}");
     let tree = reader.read_one(input(row)).unwrap();
-    assert_eq!(Message::peek_type(&tree), Some(message.kind), "{row}");
-    let asked = row["health"].as_str().map(|health| Check { detail: health == "detail" });
-    if message.kind == oacp::Type::HealthCheck && asked.is_some() {
-        assert_eq!(Check::from_tree(&tree), asked, "{row}");
+    assert_eq!(OacpMessage::peek_type(&tree), Some(message.kind), "{row}");
+    let asked = row["health"].as_str().map(|health| HealthCheck { detail: health == "detail" });
+    if message.kind == oacp::MessageType::HealthCheck && asked.is_some() {
+        assert_eq!(HealthCheck::from_tree(&tree), asked, "{row}");
         if let Some(reply) = row["reply"].as_str() {
-            assert_eq!(Response::plain(Status::Healthy, true), reply, "{row}");
+            assert_eq!(HealthResponse::plain(HealthStatus::Healthy, true), reply, "{row}");
         }
     }
     if let Some(status) = row["status"].as_str() {
-        let (got, checked) = Response::status_of(message).unwrap();
+        let (got, checked) = HealthResponse::status_of(message).unwrap();
         assert_eq!((got.as_str(), checked), (status, row["checked"].as_bool().unwrap()), "{row}");
     }
 }
 
-fn check_refused(row: &Json, unreadable: Unreadable) {
+fn check_refused(row: &Json, unreadable: UnreadableText) {
     let verdict = text(row, "verdict");
     let (code, path, place) = match &unreadable {
-        Unreadable::Syntax(error) => {
+        UnreadableText::Syntax(error) => {
             if let Some(category) = row["category"].as_str() {
                 assert_eq!(error.category().as_str(), category, "{row}");
             }
-            (Code::Syntax, Path::ROOT, Some(error.place()))
+            (OacpCode::Syntax, MessagePath::ROOT, Some(error.place()))
         }
-        Unreadable::Invalid { invalid, .. } => (invalid.code, invalid.path.clone(), invalid.place),
+        UnreadableText::Invalid { invalid, .. } => {
+            (invalid.code, invalid.path.clone(), invalid.place)
+        }
     };
     assert_eq!(code.as_str(), verdict, "{unreadable}: {row}");
     assert_eq!(path_json(&path), row["path"], "{row}");
@@ -126,18 +128,18 @@ fn check_refused(row: &Json, unreadable: Unreadable) {
     assert_eq!(back, answer, "an error frame reads back: {row}");
 }
 
-fn written(message: &Message) -> String {
+fn written(message: &OacpMessage) -> String {
     let mut out = String::new();
     message.write(&mut out);
     out
 }
 
-fn path_json(path: &Path) -> Json {
+fn path_json(path: &MessagePath) -> Json {
     path.steps()
         .iter()
         .map(|step| match step {
-            Step::Key(key) => Json::from(format!(":{key}")),
-            Step::Index(index) => Json::from(*index),
+            PathStep::Key(key) => Json::from(format!(":{key}")),
+            PathStep::Index(index) => Json::from(*index),
         })
         .collect()
 }

@@ -7,33 +7,34 @@
 use std::fs;
 use std::path::Path;
 
-use bridle_wire::openharness::capability::{self, Denial, Offer};
+use bridle_wire::openharness::capability::{self, CapabilityOffer, DenialReason};
 use bridle_wire::openharness::directive::ResultWish;
 use bridle_wire::openharness::ids::{
     ApprovalId, ContinuationToken, DirectiveId, OptionId, RunId, Timestamp,
 };
-use bridle_wire::openharness::json::Fault;
-use bridle_wire::openharness::limits::{self, Limits};
-use bridle_wire::openharness::payload::{ApprovalOption, Format, OptionKind, RequestApproval};
-use bridle_wire::openharness::request::{Continuation, PrivacyTier};
+use bridle_wire::openharness::json::JsonFault;
+use bridle_wire::openharness::limits::{self, MessageLimits};
+use bridle_wire::openharness::payload::{ApprovalOption, OptionKind, RequestApproval, TextFormat};
+use bridle_wire::openharness::request::{PrivacyTier, RunContinuation};
 use bridle_wire::openharness::{
-    Capabilities, Code, Directive, Echo, ErrorObject, Json, Mode, Object, Received,
-    ResponseMessage, Service, Shape as _, read, read_response, receive,
+    Capabilities, Directive, ErrorObject, Json, JsonObject, JsonShape as _, OpenHarnessCode,
+    ReadMode, ReceivedRequest, RequestEcho, ResponseMessage, VersionService, read, read_response,
+    receive,
 };
 
-const STRICT: Limits = Limits {
+const STRICT: MessageLimits = MessageLimits {
     bytes: limits::DEFAULT_BYTES,
     depth: limits::DEFAULT_DEPTH,
     values: limits::DEFAULT_VALUES,
     inline_blob: limits::DEFAULT_INLINE_BLOB,
-    mode: Mode::Strict,
+    mode: ReadMode::Strict,
 };
 
-fn received(text: &str) -> Received {
-    receive(text.as_bytes(), &Limits::default()).unwrap()
+fn received(text: &str) -> ReceivedRequest {
+    receive(text.as_bytes(), &MessageLimits::default()).unwrap()
 }
 
-fn echo() -> Echo {
+fn echo() -> RequestEcho {
     received(r#"{"protocol_version":"1.0.0","request_id":"r1","request":{"context":{"user_intent":"hi"}}}"#)
         .echo
 }
@@ -45,7 +46,7 @@ fn check(response: &ResponseMessage, expected: &str) {
 
 #[test]
 fn a_text_to_show() {
-    let directive = Directive::render_message("hello", Format::Plain)
+    let directive = Directive::render_message("hello", TextFormat::Plain)
         .with_id(DirectiveId::new("d1").unwrap(), ResultWish::None);
     assert_eq!(directive.text(), Some("hello"));
     check(
@@ -80,7 +81,7 @@ fn a_question_to_the_user() {
 
 #[test]
 fn a_step_to_go_on_with_is_said_twice() {
-    let step = Continuation {
+    let step = RunContinuation {
         run_id: Some(RunId::new("u1").unwrap()),
         sop_id: None,
         continuation_token: Some(ContinuationToken::new("OHCANARY").unwrap()),
@@ -97,7 +98,7 @@ fn a_step_to_go_on_with_is_said_twice() {
 
 #[test]
 fn an_error_has_its_code_and_no_directives() {
-    let error = ErrorObject::of(Code::RateLimited).with_detail("retry_after_ms", 250);
+    let error = ErrorObject::of(OpenHarnessCode::RateLimited).with_detail("retry_after_ms", 250);
     check(
         &ResponseMessage::error(&echo(), error),
         r#"{"protocol_version":"1.0.0","request_id":"r1","supported_protocol_versions":["1.0.0"],"response":{"status":"error","error":{"code":"rate_limited","message":"too many requests","retryable":true,"details":{"retry_after_ms":250}}}}"#,
@@ -106,7 +107,7 @@ fn an_error_has_its_code_and_no_directives() {
 
 #[test]
 fn capabilities_are_offered_denied_or_ignored() {
-    let asked = Capabilities(Object::from_iter([
+    let asked = Capabilities(JsonObject::from_iter([
         (
             capability::STREAMING,
             Json::object([("profiles", Json::array(["dev.bridle.sse.1".into()]))]),
@@ -116,11 +117,11 @@ fn capabilities_are_offered_denied_or_ignored() {
         ("com.example.teleport", true.into()),
     ]));
     let offers = [
-        (capability::STREAMING, Offer::Honored(true.into())),
-        (capability::APPROVAL, Offer::Honored(true.into())),
-        (capability::RICH_CARDS, Offer::Denied(Denial::NotSupported)),
-        (capability::PARALLEL, Offer::Denied(Denial::DisabledByPolicy)),
-        (capability::UPLOAD, Offer::Denied(Denial::NotSupported)),
+        (capability::STREAMING, CapabilityOffer::Honored(true.into())),
+        (capability::APPROVAL, CapabilityOffer::Honored(true.into())),
+        (capability::RICH_CARDS, CapabilityOffer::Denied(DenialReason::NotSupported)),
+        (capability::PARALLEL, CapabilityOffer::Denied(DenialReason::DisabledByPolicy)),
+        (capability::UPLOAD, CapabilityOffer::Denied(DenialReason::NotSupported)),
     ];
     let (supported, denials) = capability::answer(Some(&asked), &offers);
     assert_eq!(
@@ -170,7 +171,7 @@ fn what_is_private_does_not_show_in_debug() {
         r#"{"protocol_version":"1.4.0","request":{"auth":{"credential_ref":"OHCANARY","session_id":"OHCANARY"},"context":{"user_intent":"OHCANARY","continuation":{"continuation_token":"OHCANARY"},"task_hint":{"x":"OHCANARY"},"environment_state":{"os":"OHCANARY","x":"OHCANARY"},"attachments":[{"uri":"OHCANARY","filename":"OHCANARY"}],"extensions":{"dev.bridle":{"directive_results":[{"directive_id":"d","outcome":"failed","output":"OHCANARY","error":{"code":"x","message":"OHCANARY"}}]}}}}}"#,
     );
     assert!(!format!("{received:?}").contains("OHCANARY"));
-    assert_eq!(received.service, Service::Newer);
+    assert_eq!(received.service, VersionService::Newer);
     let context = received.message.context().unwrap();
     assert_eq!(context.environment_state.as_ref().unwrap().tier(), PrivacyTier::Restricted);
     assert_eq!(context.directive_results().len(), 1);
@@ -197,8 +198,8 @@ fn the_list_of_codes_is_exact() {
     let document = document();
     let rows = table(&document, "### 15.3 Errors");
     let listed: Vec<&str> = rows.iter().map(|row| row[0].trim_matches('`')).collect();
-    assert_eq!(listed, Code::ALL.map(Code::as_str));
-    for (row, code) in rows.iter().zip(Code::ALL) {
+    assert_eq!(listed, OpenHarnessCode::ALL.map(OpenHarnessCode::as_str));
+    for (row, code) in rows.iter().zip(OpenHarnessCode::ALL) {
         assert_eq!(row[1], code.http_status().to_string(), "{code:?}");
         assert_eq!(row[2], if code.retryable() { "yes" } else { "no" }, "{code:?}");
         assert_eq!(row[3], code.explanation());
@@ -210,7 +211,7 @@ fn the_list_of_faults_is_exact() {
     let document = document();
     let rows = table(&document, "### 15.2 Text");
     let listed: Vec<&str> = rows.iter().map(|row| row[0].trim_matches('`')).collect();
-    assert_eq!(listed, Fault::ALL.map(Fault::as_str));
+    assert_eq!(listed, JsonFault::ALL.map(JsonFault::as_str));
 }
 
 #[test]
@@ -220,7 +221,7 @@ fn the_first_examples_of_the_document_are_read() {
     let examples: Vec<&str> =
         head.split("```json\n").skip(1).map(|part| part.lines().next().unwrap()).collect();
     let [request, success, failure] = examples[..] else { panic!("{examples:?}") };
-    assert_eq!(receive(request.as_bytes(), &STRICT).unwrap().service, Service::Known);
+    assert_eq!(receive(request.as_bytes(), &STRICT).unwrap().service, VersionService::Known);
     for answer in [success, failure] {
         read_response(answer.as_bytes(), &STRICT).unwrap();
     }

@@ -6,19 +6,19 @@
 
 use std::fs;
 
-use bridle_wire::openharness::{Direction, Json, Mode, components, payload, schema};
+use bridle_wire::openharness::{Json, ReadMode, SchemaDirection, components, payload, schema};
 use serde_json::Value;
 
 #[test]
 fn the_schemas_on_disk_are_those_of_the_types() {
     let published = [
         ("openharness", None, ""),
-        ("openharness.request", Some(Direction::Request), " --direction request"),
-        ("openharness.response", Some(Direction::Response), " --direction response"),
+        ("openharness.request", Some(SchemaDirection::Request), " --direction request"),
+        ("openharness.response", Some(SchemaDirection::Response), " --direction response"),
     ];
     for (name, direction, flag) in published {
         let file = format!("{}/../../docs/{name}.schema.json", env!("CARGO_MANIFEST_DIR"));
-        let made = schema(direction, Mode::Strict).to_pretty();
+        let made = schema(direction, ReadMode::Strict).to_pretty();
         let kept = fs::read_to_string(&file).unwrap();
         let hint = format!("bridle schema openharness{flag} > docs/{name}.schema.json");
         assert!(made == kept, "the types have changed: {hint}, and look at the diff");
@@ -27,8 +27,8 @@ fn the_schemas_on_disk_are_those_of_the_types() {
 
 #[test]
 fn every_reference_leads_somewhere() {
-    for direction in [None, Some(Direction::Request), Some(Direction::Response)] {
-        for mode in [Mode::Strict, Mode::Lenient] {
+    for direction in [None, Some(SchemaDirection::Request), Some(SchemaDirection::Response)] {
+        for mode in [ReadMode::Strict, ReadMode::Lenient] {
             let text = schema(direction, mode).to_text();
             let root: Value = serde_json::from_str(&text).unwrap();
             let mut references = Vec::new();
@@ -57,13 +57,25 @@ fn collect(value: &Value, found: &mut Vec<String>) {
 fn a_direction_holds_no_message_of_the_other() {
     let has = |direction, name: &str| {
         let root: Value =
-            serde_json::from_str(&schema(Some(direction), Mode::Strict).to_text()).unwrap();
+            serde_json::from_str(&schema(Some(direction), ReadMode::Strict).to_text()).unwrap();
         root["$defs"].get(name).is_some()
     };
-    assert!(has(Direction::Request, "requestMessage") && has(Direction::Request, "pairPoll"));
-    assert!(!has(Direction::Request, "responseMessage") && !has(Direction::Request, "eventFinal"));
-    assert!(has(Direction::Response, "responseMessage") && has(Direction::Response, "eventFinal"));
-    assert!(!has(Direction::Response, "requestMessage") && !has(Direction::Response, "auth"));
+    assert!(
+        has(SchemaDirection::Request, "requestMessage")
+            && has(SchemaDirection::Request, "pairPoll")
+    );
+    assert!(
+        !has(SchemaDirection::Request, "responseMessage")
+            && !has(SchemaDirection::Request, "eventFinal")
+    );
+    assert!(
+        has(SchemaDirection::Response, "responseMessage")
+            && has(SchemaDirection::Response, "eventFinal")
+    );
+    assert!(
+        !has(SchemaDirection::Response, "requestMessage")
+            && !has(SchemaDirection::Response, "auth")
+    );
 }
 
 #[test]
@@ -77,8 +89,8 @@ fn every_core_type_has_a_payload() {
 
 #[test]
 fn components_of_an_openapi_document() {
-    let request = components(Direction::Request, Mode::Lenient);
-    let response = components(Direction::Response, Mode::Strict);
+    let request = components(SchemaDirection::Request, ReadMode::Lenient);
+    let response = components(SchemaDirection::Response, ReadMode::Strict);
     assert!(request.get("request.requestMessage").is_some());
     assert!(response.get("response.responseMessage").is_some());
     let both = request.iter().chain(response.iter()).map(|(name, it)| (name, it.clone()));

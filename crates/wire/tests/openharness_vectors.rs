@@ -9,14 +9,15 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
-use bridle_wire::openharness::discovery::Discovery;
+use bridle_wire::openharness::discovery::DiscoveryDocument;
 use bridle_wire::openharness::exchange::CancelRequest;
-use bridle_wire::openharness::json::{Document, Fault};
+use bridle_wire::openharness::json::{JsonDocument, JsonFault};
 use bridle_wire::openharness::pairing::{PairConfirm, PairPoll};
 use bridle_wire::openharness::payload::RequestApproval;
 use bridle_wire::openharness::socket::ShellFrame;
 use bridle_wire::openharness::{
-    Code, Echo, Event, Limits, Mode, Refused, Shape, read, read_response, receive,
+    JsonShape, MessageLimits, OpenHarnessCode, OpenHarnessEvent, ReadMode, RefusedMessage,
+    RequestEcho, read, read_response, receive,
 };
 use serde_json::{Map, Value as Json};
 
@@ -41,7 +42,7 @@ fn openharness_vectors() {
     }
     assert!(ids.len() >= 120, "only {} vectors", ids.len());
     assert!(canaries >= 10, "only {canaries} canaries");
-    for fault in Fault::ALL {
+    for fault in JsonFault::ALL {
         assert!(reasons.contains(fault.as_str()), "no vector is refused as {fault}");
     }
     println!("openharness: {} passed, 0 failed", ids.len());
@@ -49,15 +50,15 @@ fn openharness_vectors() {
 
 /// What a reader made of an input: its text if it was accepted.
 enum Got {
-    Written(String, Option<Echo>),
+    Written(String, Option<RequestEcho>),
     Frame(&'static str),
     Ignored,
 }
 
 fn check(row: &Json) {
     let bytes = input(row);
-    let mode = if row["mode"] == "strict" { Mode::Strict } else { Mode::Lenient };
-    let limits = Limits { mode, ..Limits::default() };
+    let mode = if row["mode"] == "strict" { ReadMode::Strict } else { ReadMode::Lenient };
+    let limits = MessageLimits { mode, ..MessageLimits::default() };
     match run(row, &bytes, &limits) {
         Ok(Got::Written(written, echo)) => {
             assert_eq!("accept", text(row, "verdict"), "{row}");
@@ -68,12 +69,12 @@ fn check(row: &Json) {
                 assert_eq!(written.as_bytes(), bytes, "{row}");
             }
             if let Some(echo) = &echo {
-                let document = Document::read(&bytes, &limits).unwrap();
-                assert_eq!(Echo::of(document.root()), *echo, "{row}");
+                let document = JsonDocument::read(&bytes, &limits).unwrap();
+                assert_eq!(RequestEcho::of(document.root()), *echo, "{row}");
             }
             if let (Some(expected), Some(echo)) = (echo_of(row), echo) {
                 assert_eq!(echo_json(&echo), expected, "{row}");
-                assert_eq!(Echo::salvage(&bytes), echo, "both stages find the same: {row}");
+                assert_eq!(RequestEcho::salvage(&bytes), echo, "both stages find the same: {row}");
             }
             let again = run(row, written.as_bytes(), &limits).map_err(|it| it.to_string());
             let Ok(Got::Written(twice, _)) = again else { panic!("does not read back: {row}") };
@@ -85,14 +86,14 @@ fn check(row: &Json) {
     }
 }
 
-fn run(row: &Json, bytes: &[u8], limits: &Limits) -> Result<Got, Box<Refused>> {
+fn run(row: &Json, bytes: &[u8], limits: &MessageLimits) -> Result<Got, Box<RefusedMessage>> {
     match row["as"].as_str().unwrap_or("request") {
         "request" => {
             receive(bytes, limits).map(|it| Got::Written(it.message.to_text(), Some(it.echo)))
         }
         "response" => read_response(bytes, limits).map(|it| Got::Written(it.to_text(), None)),
         "cancel" => written::<CancelRequest>(bytes, limits),
-        "discovery" => written::<Discovery>(bytes, limits),
+        "discovery" => written::<DiscoveryDocument>(bytes, limits),
         "pair:confirm" => written::<PairConfirm>(bytes, limits),
         "pair:poll" => written::<PairPoll>(bytes, limits),
         "payload:request_approval" => written::<RequestApproval>(bytes, limits),
@@ -103,7 +104,9 @@ fn run(row: &Json, bytes: &[u8], limits: &Limits) -> Result<Got, Box<Refused>> {
         })),
         other => {
             let name = other.strip_prefix("event:").unwrap_or_else(|| panic!("`{other}`: {row}"));
-            let Some(event) = Event::read(name, bytes, limits)? else { return Ok(Got::Ignored) };
+            let Some(event) = OpenHarnessEvent::read(name, bytes, limits)? else {
+                return Ok(Got::Ignored);
+            };
             assert_eq!(event.name(), name, "{row}");
             if let Some(frame) = row["frame"].as_str() {
                 assert_eq!(event.to_frame(), frame, "{row}");
@@ -115,11 +118,11 @@ fn run(row: &Json, bytes: &[u8], limits: &Limits) -> Result<Got, Box<Refused>> {
     }
 }
 
-fn written<T: Shape>(bytes: &[u8], limits: &Limits) -> Result<Got, Box<Refused>> {
+fn written<T: JsonShape>(bytes: &[u8], limits: &MessageLimits) -> Result<Got, Box<RefusedMessage>> {
     read::<T>(bytes, limits).map(|it| Got::Written(it.to_text(), None))
 }
 
-fn check_refused(row: &Json, refused: &Refused) {
+fn check_refused(row: &Json, refused: &RefusedMessage) {
     let code = refused.refusal.code();
     assert_eq!(code.as_str(), text(row, "verdict"), "{refused}: {row}");
     assert!((400..500).contains(&code.http_status()) && !code.retryable(), "{row}");
@@ -142,10 +145,10 @@ fn check_refused(row: &Json, refused: &Refused) {
     }
     assert_eq!(details.get("field"), row.get("field"), "{row}");
     assert_eq!(details.get("reason"), row.get("reason"), "{row}");
-    let strict = Limits { mode: Mode::Strict, ..Limits::default() };
+    let strict = MessageLimits { mode: ReadMode::Strict, ..MessageLimits::default() };
     let back = read_response(reply.as_bytes(), &strict).unwrap();
     assert_eq!(back, refused.response(), "an answer reads back: {row}");
-    assert_eq!(back.response.error.unwrap().known(), Code::parse(text(row, "verdict")));
+    assert_eq!(back.response.error.unwrap().known(), OpenHarnessCode::parse(text(row, "verdict")));
 }
 
 fn echo_of(row: &Json) -> Option<Json> {
@@ -157,7 +160,7 @@ fn echo_of(row: &Json) -> Option<Json> {
     row.get("echo").cloned()
 }
 
-fn echo_json(echo: &Echo) -> Json {
+fn echo_json(echo: &RequestEcho) -> Json {
     let mut found = Map::new();
     let mut put = |key: &str, text: Option<&str>| {
         found.extend(text.map(|text| (key.to_owned(), Json::from(text))));

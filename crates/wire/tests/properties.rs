@@ -5,8 +5,8 @@
 use std::fs;
 use std::path::Path;
 
-use bridle_wire::openharness::Limits;
-use bridle_wire::openharness::json::{Document, Fault};
+use bridle_wire::openharness::MessageLimits;
+use bridle_wire::openharness::json::{JsonDocument, JsonFault};
 
 #[path = "../../../fuzz/properties.rs"]
 mod properties;
@@ -116,7 +116,7 @@ fn openharness_read() {
 #[test]
 fn openharness_agrees_with_serde_json() {
     run("openharness", &[], DOCUMENT_MUTATIONS, |data| {
-        let ours = Document::read(data, &Limits::default());
+        let ours = JsonDocument::read(data, &MessageLimits::default());
         let theirs = serde_json::from_slice::<serde_json::Value>(data);
         match (ours, theirs) {
             (Ok(ours), Ok(theirs)) => {
@@ -129,7 +129,7 @@ fn openharness_agrees_with_serde_json() {
                 let known = ["number out of range", "recursion limit exceeded"];
                 assert!(known.iter().any(|known| why.starts_with(known)), "{why}");
             }
-            (Err(broken), Ok(_)) => assert_eq!(broken.fault, Fault::DuplicateKey),
+            (Err(broken), Ok(_)) => assert_eq!(broken.fault, JsonFault::DuplicateKey),
             (Err(_), Err(_)) => {}
         }
     });

@@ -8,9 +8,11 @@ use std::fs;
 use std::path::Path;
 
 use bridle_sexp::Reader;
-use bridle_wire::frame::{Decoded, Decoder, DecoderOptions, HEADER_LEN, SEAL_LEN};
-use bridle_wire::oacp::{self, Code, Type};
-use bridle_wire::seal::{Key, KeyId, Keyring, Nonce, V1, Verifier};
+use bridle_wire::frame::{DecodeStep, DecoderOptions, FrameDecoder, HEADER_LEN, SEAL_LEN};
+use bridle_wire::oacp::{self, MessageType, OacpCode};
+use bridle_wire::seal::{
+    ConnectionNonce, FrameVerifier, KeyId, SigningKey, SigningKeyring, VersionOnePolicy,
+};
 
 fn document() -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/protocol.md");
@@ -74,19 +76,21 @@ fn the_signed_examples_verify() {
         .map(|(_, start)| signatures[start..].lines().next().unwrap())
         .collect();
     let [version_1, version_2 @ ..] = &frames[..] else { panic!("no signed frame") };
-    let keys = |id, secret: &str| Keyring::of(Key::from_bytes(KeyId::new(id), secret.as_bytes()));
-    verify(Verifier::v1(keys("any", "secret")), &[version_1]);
-    let nonce = Nonce::parse("00112233445566778899aabbccddeeff").unwrap();
+    let keys = |id, secret: &str| {
+        SigningKeyring::of(SigningKey::from_bytes(KeyId::new(id), secret.as_bytes()))
+    };
+    verify(FrameVerifier::v1(keys("any", "secret")), &[version_1]);
+    let nonce = ConnectionNonce::parse("00112233445566778899aabbccddeeff").unwrap();
     let keys = keys("laptop", "0123456789abcdef");
     assert_eq!(version_2.len(), 2);
-    verify(Verifier::server(keys, nonce, V1::Refuse), version_2);
+    verify(FrameVerifier::server(keys, nonce, VersionOnePolicy::Refuse), version_2);
 }
 
-fn verify(verifier: Verifier, frames: &[&str]) {
-    let mut decoder = Decoder::signed(DecoderOptions::default(), verifier);
+fn verify(verifier: FrameVerifier, frames: &[&str]) {
+    let mut decoder = FrameDecoder::signed(DecoderOptions::default(), verifier);
     for frame in frames {
         match decoder.decode(frame.as_bytes()) {
-            Ok(Decoded::Frame { consumed, .. }) => assert_eq!(consumed, frame.len()),
+            Ok(DecodeStep::Frame { consumed, .. }) => assert_eq!(consumed, frame.len()),
             other => panic!("{other:?}: {frame}"),
         }
     }
@@ -95,9 +99,9 @@ fn verify(verifier: Verifier, frames: &[&str]) {
 /// Decodes the frame at the front of a text; what follows it may only be another frame, a quote,
 /// the end of the line, or a space of padding.
 fn decode(text: &str) -> &str {
-    let mut decoder = Decoder::new(DecoderOptions::default());
+    let mut decoder = FrameDecoder::new(DecoderOptions::default());
     match decoder.decode(text.as_bytes()) {
-        Ok(Decoded::Frame { payload, consumed }) => {
+        Ok(DecodeStep::Frame { payload, consumed }) => {
             let payload = &text[payload];
             assert!(payload.ends_with(')'), "wrong length: {payload}");
             let next = text[consumed..].chars().next().unwrap_or('\n');
@@ -131,8 +135,8 @@ fn the_list_of_codes_is_exact() {
         .map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect())
         .collect();
     let listed: Vec<&str> = rows.iter().map(|row| row[0].trim_matches('`')).collect();
-    assert_eq!(listed, Code::ALL.map(Code::as_str));
-    for (row, code) in rows.iter().zip(Code::ALL) {
+    assert_eq!(listed, OacpCode::ALL.map(OacpCode::as_str));
+    for (row, code) in rows.iter().zip(OacpCode::ALL) {
         assert_eq!(row[1], code.explanation());
         assert_eq!(row[2], if code.retryable() { "yes" } else { "no" }, "{code}");
     }
@@ -175,7 +179,7 @@ fn cells(line: &str) -> Vec<(String, String)> {
 fn every_type_is_in_the_table() {
     let document = document();
     let messages = section(&document, "## 5. Messages");
-    for kind in Type::ALL {
+    for kind in MessageType::ALL {
         assert!(messages.contains(&format!("\n| `:{}` |", kind.as_str())), "{}", kind.as_str());
     }
     assert!(document.contains(&format!("Version {}.", oacp::VERSION)));

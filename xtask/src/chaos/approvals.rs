@@ -14,13 +14,13 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use bridle_sexp::{Value, read_one};
 
-use super::daemon::{Daemon, Home, Start, log_tail, own_address};
-use super::line::{Heard, Line, Place};
-use super::patience::Patience;
-use super::plan::{End, Life};
-use super::random::Random;
+use super::daemon::{ChaosDaemon, ScheduleFolder, StartResult, log_tail, own_address};
+use super::line::{LineInput, ListenPlace, OpenLine};
+use super::patience::BoundedWait;
+use super::plan::{DaemonLife, LifeEnd};
+use super::random::SplitMix;
 use super::{build, points, script};
-use crate::console::Console;
+use crate::console::VerbConsole;
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask approvals [--rounds N] [--seed N] [--jobs N]
@@ -73,7 +73,7 @@ const LIST: &str = "(:type :REQUEST :id 2 :target :system :payload (:action :app
 
 /// How far the record was when a daemon died, or at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Phase {
+enum DeathPhase {
     Nothing,
     Asked,
     Answered,
@@ -83,14 +83,14 @@ enum Phase {
 
 /// What all rounds have to tell.
 #[derive(Default)]
-struct Sum {
+struct ApprovalSummary {
     rounds: u64,
-    deaths: BTreeMap<Phase, u64>,
+    deaths: BTreeMap<DeathPhase, u64>,
     done: u64,
     unknown: u64,
 }
 
-pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
+pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     let (mut rounds, mut first) = (ROUNDS, 1);
     let mut jobs = thread::available_parallelism().map_or(2, usize::from) as u64 * 2;
     let (pairs, []) = arguments.as_chunks::<2>() else {
@@ -110,7 +110,7 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
     fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
     let binary = build::faults(&folder, console)?;
     let points: Vec<String> = points::all()?.into_iter().filter(|it| is_passed(it)).collect();
-    let (next, sum) = (AtomicU64::new(0), Mutex::new(Sum::default()));
+    let (next, sum) = (AtomicU64::new(0), Mutex::new(ApprovalSummary::default()));
     let work = || -> Result<()> {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
@@ -118,7 +118,7 @@ pub(crate) fn run(arguments: &[String], console: &Console) -> Result<()> {
                 return Ok(());
             }
             let seed = first + index;
-            let home = Home {
+            let home = ScheduleFolder {
                 binary: binary.clone(),
                 folder: folder.join(seed.to_string()),
                 address: own_address(std::process::id(), index),
@@ -153,15 +153,15 @@ fn report(seed: u64, folder: &Path) -> String {
     format!("seed {seed}; {again}\nfiles: {}\n{}", folder.display(), log_tail(folder))
 }
 
-impl Sum {
-    fn add(&mut self, told: Told) {
+impl ApprovalSummary {
+    fn add(&mut self, told: RoundReport) {
         self.rounds += 1;
         for phase in told.deaths {
             *self.deaths.entry(phase).or_default() += 1;
         }
         match told.outcome {
-            Outcome::Done => self.done += 1,
-            Outcome::Unknown => self.unknown += 1,
+            RoundOutcome::Done => self.done += 1,
+            RoundOutcome::Unknown => self.unknown += 1,
         }
     }
 
@@ -173,11 +173,11 @@ impl Sum {
              once, {} recorded as unknown",
             self.rounds,
             self.deaths.values().sum::<u64>(),
-            died(Phase::Nothing),
-            died(Phase::Asked),
-            died(Phase::Answered),
-            died(Phase::Started),
-            died(Phase::Ended),
+            died(DeathPhase::Nothing),
+            died(DeathPhase::Asked),
+            died(DeathPhase::Answered),
+            died(DeathPhase::Started),
+            died(DeathPhase::Ended),
             self.done,
             self.unknown,
         )
@@ -185,41 +185,41 @@ impl Sum {
 }
 
 /// What a round that held has to tell.
-struct Told {
-    deaths: Vec<Phase>,
-    outcome: Outcome,
+struct RoundReport {
+    deaths: Vec<DeathPhase>,
+    outcome: RoundOutcome,
 }
 
 /// How it ended, as the record says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
+enum RoundOutcome {
     Done,
     Unknown,
 }
 
-fn play(home: &Home, seed: u64, points: &[String]) -> Result<Told> {
+fn play(home: &ScheduleFolder, seed: u64, points: &[String]) -> Result<RoundReport> {
     let settings = home.folder.join(".config/bridle");
     fs::create_dir_all(&settings).context("cannot make its folder")?;
     fs::write(settings.join("policy.org"), format!("{POLICY}{ASKED_FOR}"))?;
     fs::write(home.script(), script::RULES).context("cannot write the script")?;
-    let mut random = Random::new(seed);
+    let mut random = SplitMix::new(seed);
     let mut deaths = Vec::new();
     for _ in 0..random.between(LIVES.0, LIVES.1) {
         let end = if random.chance(70) {
             let name = points[random.index(points.len())].clone();
-            End::Point { name, nth: random.between(NTH.0, NTH.1), patience_ms: POINT_MS }
+            LifeEnd::Point { name, nth: random.between(NTH.0, NTH.1), patience_ms: POINT_MS }
         } else {
-            End::Kill { after_ms: random.between(KILL_MS.0, KILL_MS.1) }
+            LifeEnd::Kill { after_ms: random.between(KILL_MS.0, KILL_MS.1) }
         };
-        live(home, &Life { meanwhile: Vec::new(), end, power: None })?;
-        let phase = Records::read(home)?.phase();
+        live(home, &DaemonLife { meanwhile: Vec::new(), end, power: None })?;
+        let phase = SessionRecords::read(home)?.phase();
         deaths.push(phase);
-        if phase == Phase::Ended {
+        if phase == DeathPhase::Ended {
             break;
         }
     }
-    let Start::Up(daemon) = Daemon::start(home, None)? else { bail!("no last life") };
-    let (place, mut patience) = (place(home), Patience::new(PEACE));
+    let StartResult::Up(daemon) = ChaosDaemon::start(home, None)? else { bail!("no last life") };
+    let (place, mut patience) = (place(home), BoundedWait::new(PEACE));
     while !errand(&place)? {
         ensure!(!patience.is_over(), "the question came to no end");
     }
@@ -227,22 +227,22 @@ fn play(home: &Home, seed: u64, points: &[String]) -> Result<Told> {
     home.ask(&["log", "verify"])?;
     home.ask(&["replay"])?;
     let tally = fs::read_to_string(home.state().join(script::TALLY)).unwrap_or_default();
-    let outcome = Records::read(home)?.check(tally.lines().count())?;
-    Ok(Told { deaths, outcome })
+    let outcome = SessionRecords::read(home)?.check(tally.lines().count())?;
+    Ok(RoundReport { deaths, outcome })
 }
 
 /// Where its daemon listens.
-fn place(home: &Home) -> Place {
-    Place::Unix(home.folder.join("b.sock"))
+fn place(home: &ScheduleFolder) -> ListenPlace {
+    ListenPlace::Unix(home.folder.join("b.sock"))
 }
 
 /// One life of the daemon, from its start to its end.
-fn live(home: &Home, life: &Life) -> Result<()> {
-    let Start::Up(mut daemon) = Daemon::start(home, Some(life))? else { return Ok(()) };
+fn live(home: &ScheduleFolder, life: &DaemonLife) -> Result<()> {
+    let StartResult::Up(mut daemon) = ChaosDaemon::start(home, Some(life))? else { return Ok(()) };
     let place = place(home);
     let wait = match life.end {
-        End::Kill { after_ms } | End::Stop { after_ms } => after_ms,
-        End::Point { patience_ms, .. } => patience_ms,
+        LifeEnd::Kill { after_ms } | LifeEnd::Stop { after_ms } => after_ms,
+        LifeEnd::Point { patience_ms, .. } => patience_ms,
     };
     thread::scope(|scope| -> Result<()> {
         let asker = scope.spawn(|| errand(&place));
@@ -257,15 +257,15 @@ fn live(home: &Home, life: &Life) -> Result<()> {
 
 /// Asks, says yes from a second connection, waits for the outcome. Everything may have happened in an
 /// earlier life; whether the outcome was heard, or a connection ended first.
-fn errand(place: &Place) -> Result<bool> {
-    let (Ok(mut asker), Ok(mut other)) = (Line::open(place), Line::open(place)) else {
+fn errand(place: &ListenPlace) -> Result<bool> {
+    let (Ok(mut asker), Ok(mut other)) = (OpenLine::open(place), OpenLine::open(place)) else {
         return Ok(false);
     };
     if asker.send(&form(HELLO)).and_then(|()| asker.send(&form(ASK))).is_err() {
         return Ok(false);
     }
     loop {
-        let Heard::Messages(messages) = asker.hear().map_err(|what| anyhow!(what))? else {
+        let LineInput::Messages(messages) = asker.hear().map_err(|what| anyhow!(what))? else {
             return Ok(false);
         };
         if messages.iter().any(|it| is_answer(it, 1) && word(it, "outcome").is_some()) {
@@ -289,14 +289,14 @@ fn errand(place: &Place) -> Result<bool> {
 }
 
 /// The answer to a message with an id; `None` when the connection ended.
-fn ask(line: &mut Line, message: &Value) -> Result<Option<Value>> {
+fn ask(line: &mut OpenLine, message: &Value) -> Result<Option<Value>> {
     let id = message.get("id").and_then(Value::as_i64).context("a message with an id")?;
     if line.send(message).is_err() {
         return Ok(None);
     }
-    let mut patience = Patience::new(PEACE);
+    let mut patience = BoundedWait::new(PEACE);
     loop {
-        let Heard::Messages(messages) = line.hear().map_err(|what| anyhow!(what))? else {
+        let LineInput::Messages(messages) = line.hear().map_err(|what| anyhow!(what))? else {
             return Ok(None);
         };
         if let Some(answer) = messages.into_iter().find(|it| is_answer(it, id)) {
@@ -320,10 +320,10 @@ fn form(text: &str) -> Value {
 }
 
 /// The records of the session, as their kinds and bodies.
-struct Records(Vec<(String, Value)>);
+struct SessionRecords(Vec<(String, Value)>);
 
-impl Records {
-    fn read(home: &Home) -> Result<Self> {
+impl SessionRecords {
+    fn read(home: &ScheduleFolder) -> Result<Self> {
         if !home.state().join("record.db").exists() {
             return Ok(Self(Vec::new()));
         }
@@ -354,22 +354,22 @@ impl Records {
         { ends }.find(|end| end.get("effect") == Some(act))
     }
 
-    fn phase(&self) -> Phase {
+    fn phase(&self) -> DeathPhase {
         if self.outcome().is_some() {
-            Phase::Ended
+            DeathPhase::Ended
         } else if self.count("started") > 0 {
-            Phase::Started
+            DeathPhase::Started
         } else if self.count("act") > 0 {
-            Phase::Answered
+            DeathPhase::Answered
         } else if self.count("ask") > 0 {
-            Phase::Asked
+            DeathPhase::Asked
         } else {
-            Phase::Nothing
+            DeathPhase::Nothing
         }
     }
 
     /// Checks what must hold at the end, if it was carried out so often.
-    fn check(&self, executions: usize) -> Result<Outcome> {
+    fn check(&self, executions: usize) -> Result<RoundOutcome> {
         for (kind, most) in [("ask", 1), ("act", 1), ("started", 1)] {
             let count = self.count(kind);
             ensure!(count <= most, "{count} records of kind `{kind}`, expected at most {most}");
@@ -378,8 +378,8 @@ impl Records {
         let end = self.outcome().context("no outcome in the record")?;
         let says = |word: &str| end.get("outcome").is_some_and(|it| it.is_keyword(word));
         match executions {
-            1 if says("done") => Ok(Outcome::Done),
-            0 | 1 if says("unknown-outcome") => Ok(Outcome::Unknown),
+            1 if says("done") => Ok(RoundOutcome::Done),
+            0 | 1 if says("unknown-outcome") => Ok(RoundOutcome::Unknown),
             _ => bail!("carried out {executions} times, and the record says {end}"),
         }
     }

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use bridle_sexp::Value;
 
-use super::shell::{Saying, Shell, number};
+use super::shell::{ChaosShell, ShellSaying, number};
 
 /// What was looked at.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Audit {
+pub(crate) struct RecordAudit {
     /// Numbered events of all sessions.
     pub(crate) events: u64,
     /// Things said, each acknowledged and answered once.
@@ -22,12 +22,16 @@ pub(crate) struct Audit {
 }
 
 /// Checks everything; the first thing that does not hold is the error.
-pub(crate) fn check(truths: &[Shell], shells: &[Shell], tally: &str) -> Result<Audit, String> {
-    let mut audit = Audit::default();
+pub(crate) fn check(
+    truths: &[ChaosShell],
+    shells: &[ChaosShell],
+    tally: &str,
+) -> Result<RecordAudit, String> {
+    let mut audit = RecordAudit::default();
     let mut lines = count_lines(tally);
     for truth in truths {
         let events = &truth.notes.events;
-        let own: Vec<&Shell> =
+        let own: Vec<&ChaosShell> =
             shells.iter().filter(|shell| shell.session == truth.session).collect();
         let in_session = |what: String| format!("{}: {what}", truth.session);
         check_dense(events, truth.notes.head).map_err(in_session)?;
@@ -59,7 +63,7 @@ fn check_dense(events: &Events, head: u64) -> Result<(), String> {
 }
 
 /// What a shell heard under a number is what everybody hears under it.
-fn check_heard(events: &Events, shell: &Shell) -> Result<(), String> {
+fn check_heard(events: &Events, shell: &ChaosShell) -> Result<(), String> {
     for (seq, heard) in &shell.notes.events {
         let Some(event) = events.get(seq) else {
             // What came after the auditor looked.
@@ -87,7 +91,7 @@ fn without_action(message: &Value) -> Vec<(&Value, &Value)> {
 }
 
 /// Acknowledged: in the record, once, under the number of its receipt. Answered once.
-fn check_saying(events: &Events, saying: &Saying) -> Result<(), String> {
+fn check_saying(events: &Events, saying: &ShellSaying) -> Result<(), String> {
     let text = |event: &Value| event.get("payload")?.get("text")?.as_str().map(str::to_owned);
     let places: Vec<u64> = events
         .iter()
@@ -137,9 +141,9 @@ fn answers_to(events: &Events, seq: u64) -> Vec<u64> {
 /// `:unknown-outcome` at most once, everything else not at all.
 fn check_effects(
     events: &Events,
-    shells: &[&Shell],
+    shells: &[&ChaosShell],
     lines: &mut BTreeMap<String, u64>,
-    audit: &mut Audit,
+    audit: &mut RecordAudit,
 ) -> Result<(), String> {
     let field = |event: &Value, key: &str| event.get("payload").and_then(|it| it.get(key)).cloned();
     let is = |event: &Value, name| field(event, "action").is_some_and(|it| it.is_keyword(name));

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::console::{Console, Run, root};
+use crate::console::{ProgramRun, VerbConsole, root};
 
 /// Words that only a build with fault points has.
 const MARK: &[u8] = b"BRIDLE_FAULT_SHADOW";
@@ -19,14 +19,14 @@ const BUILDS: usize = 5;
 
 /// Builds the daemon with its fault points and takes it to `folder`; the plain one is then put back in
 /// its place, so that nobody finds the other one there.
-pub(crate) fn faults(folder: &Path, console: &Console) -> Result<PathBuf> {
+pub(crate) fn faults(folder: &Path, console: &VerbConsole) -> Result<PathBuf> {
     let build = ["build", "--locked", "--package", "bridle"];
     let target = std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| root().join("target"), |folder| root().join(folder));
     let (made, binary) = (target.join("debug/bridle"), folder.join("bridle"));
     let mut tries = 1;
     loop {
-        Run::cargo(build).args(["--features", "faults"]).run(console)?;
+        ProgramRun::cargo(build).args(["--features", "faults"]).run(console)?;
         match take_aside(&made, &binary) {
             Ok(()) => break,
             Err(error) if tries < BUILDS => console.say(format!("{error:#}; building again")),
@@ -34,7 +34,7 @@ pub(crate) fn faults(folder: &Path, console: &Console) -> Result<PathBuf> {
         }
         tries += 1;
     }
-    Run::cargo(build).run(console)?;
+    ProgramRun::cargo(build).run(console)?;
     Ok(binary)
 }
 

@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::line::Place;
-use super::patience::Patience;
-use super::plan::{End, Life};
-use super::shell::Running;
+use super::line::ListenPlace;
+use super::patience::BoundedWait;
+use super::plan::{DaemonLife, LifeEnd};
+use super::shell::RunningDaemon;
 use super::witness;
 
 /// How long a start may take, or an end that was asked for: far above what either takes on a busy
@@ -33,7 +33,7 @@ const SIGKILL: i32 = 9;
 
 /// A folder in which one schedule is played.
 #[derive(Debug, Clone)]
-pub(crate) struct Home {
+pub(crate) struct ScheduleFolder {
     pub(crate) binary: PathBuf,
     pub(crate) folder: PathBuf,
     /// The schedule's own, so that nobody else takes over the port of a daemon that has just ended,
@@ -49,7 +49,7 @@ pub(crate) fn own_address(process: u32, index: u64) -> Ipv4Addr {
     Ipv4Addr::new(127, octet(process.into()), octet(index / 254), octet(index))
 }
 
-impl Home {
+impl ScheduleFolder {
     /// Any free port of the schedule's address.
     fn tcp(&self) -> String {
         SocketAddrV4::new(self.address, 0).to_string()
@@ -127,25 +127,25 @@ impl Home {
 }
 
 /// A running daemon; killed when dropped.
-pub(crate) struct Daemon {
+pub(crate) struct ChaosDaemon {
     child: Child,
-    tcp: Place,
-    unix: Place,
+    tcp: ListenPlace,
+    unix: ListenPlace,
 }
 
 /// What became of a start.
-pub(crate) enum Start {
-    Up(Daemon),
+pub(crate) enum StartResult {
+    Up(ChaosDaemon),
     /// It died of its fault point before it was up.
     Died,
 }
 
-impl Daemon {
+impl ChaosDaemon {
     /// Starts it for a life and waits until it accepts.
-    pub(crate) fn start(home: &Home, life: Option<&Life>) -> Result<Start> {
+    pub(crate) fn start(home: &ScheduleFolder, life: Option<&DaemonLife>) -> Result<StartResult> {
         let mut command = home.up();
         command.env("BRIDLE_FAULT_FULL", home.full());
-        if let Some(Life { end: End::Point { name, nth, .. }, .. }) = life {
+        if let Some(DaemonLife { end: LifeEnd::Point { name, nth, .. }, .. }) = life {
             command.env("BRIDLE_FAULT", format!("{name}:{nth}"));
         }
         if life.is_some_and(|life| life.power.is_some()) {
@@ -170,21 +170,21 @@ impl Daemon {
                 "the daemon did not start: {status}\n{}",
                 log_tail(&home.folder)
             );
-            return Ok(Start::Died);
+            return Ok(StartResult::Died);
         };
         let word = |name: &str| {
             let prefix = format!("{name}=");
             let found = ready.split_whitespace().find_map(|word| word.strip_prefix(&prefix));
             found.map(str::to_owned).with_context(|| format!("no `{name}` in `{ready}`"))
         };
-        let (tcp, unix) = (Place::Tcp(word("tcp")?), Place::Unix(word("unix")?.into()));
-        Ok(Start::Up(Self { child, tcp, unix }))
+        let (tcp, unix) = (ListenPlace::Tcp(word("tcp")?), ListenPlace::Unix(word("unix")?.into()));
+        Ok(StartResult::Up(Self { child, tcp, unix }))
     }
 
     /// What the threads of a schedule must know of it.
-    pub(crate) fn running(&self, home: &Home) -> Running {
+    pub(crate) fn running(&self, home: &ScheduleFolder) -> RunningDaemon {
         let (tcp, unix) = (self.tcp.clone(), self.unix.clone());
-        Running { tcp, unix, pid: self.child.id(), folder: home.folder.clone() }
+        RunningDaemon { tcp, unix, pid: self.child.id(), folder: home.folder.clone() }
     }
 
     /// Waits for its end by itself, at most this long; whether it came, and by a fault point.
@@ -202,7 +202,7 @@ impl Daemon {
     }
 
     /// SIGTERM; it must end in good order.
-    pub(crate) fn stop(mut self, home: &Home) -> Result<()> {
+    pub(crate) fn stop(mut self, home: &ScheduleFolder) -> Result<()> {
         let pid = self.child.id().to_string();
         Command::new("kill").args(["-s", "TERM", &pid]).status().context("cannot run `kill`")?;
         let Some(status) = self.ends_within(PATIENCE)? else {
@@ -214,7 +214,7 @@ impl Daemon {
     }
 
     fn ends_within(&mut self, wait: Duration) -> Result<Option<ExitStatus>> {
-        let mut patience = Patience::new(wait);
+        let mut patience = BoundedWait::new(wait);
         loop {
             if let Some(status) = self.child.try_wait().context("cannot ask for the daemon")? {
                 return Ok(Some(status));
@@ -227,7 +227,7 @@ impl Daemon {
     }
 }
 
-impl Drop for Daemon {
+impl Drop for ChaosDaemon {
     fn drop(&mut self) {
         // It may have ended by itself.
         let _ = self.child.kill();
@@ -246,7 +246,7 @@ fn ready_line(stdout: impl Read + Send + 'static) -> Option<String> {
         let _ = sender.send(ready);
         lines.for_each(drop);
     });
-    let mut patience = Patience::new(PATIENCE);
+    let mut patience = BoundedWait::new(PATIENCE);
     loop {
         match receiver.recv_timeout(POLL) {
             Ok(ready) => return ready,

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::plan::Power;
-use super::random::Random;
+use super::plan::PowerLoss;
+use super::random::SplitMix;
 
 /// The record and its log.
 const RECORD: &str = "record.db";
@@ -32,11 +32,11 @@ const COPY: &str = "commit-";
 
 /// Replaces the files in `state` by what a loss of power leaves of them. Without a copy nothing was ever
 /// committed in this life, and the files stay as they were at its start: returns whether there was one.
-pub(crate) fn lose_power(state: &Path, shadow: &Path, power: &Power) -> Result<bool> {
+pub(crate) fn lose_power(state: &Path, shadow: &Path, power: &PowerLoss) -> Result<bool> {
     let Some(copy) = newest_copy(shadow)? else { return Ok(false) };
     remove(&state.join(SHARED))?;
-    let files = |dir: &Path| -> Result<Files> {
-        Ok(Files { record: read(&dir.join(RECORD))?, log: read(&dir.join(LOG))? })
+    let files = |dir: &Path| -> Result<RecordFiles> {
+        Ok(RecordFiles { record: read(&dir.join(RECORD))?, log: read(&dir.join(LOG))? })
     };
     let left = left(files(&copy)?, &files(state)?, power);
     write(&state.join(RECORD), &left.record)?;
@@ -45,14 +45,14 @@ pub(crate) fn lose_power(state: &Path, shadow: &Path, power: &Power) -> Result<b
 }
 
 /// The bytes of the record and of its log.
-struct Files {
+struct RecordFiles {
     record: Vec<u8>,
     log: Vec<u8>,
 }
 
 /// What a loss of power leaves of files, of which some were surely on the disk.
-fn left(synced: Files, live: &Files, power: &Power) -> Files {
-    let Power::Torn(random) = power else { return synced };
+fn left(synced: RecordFiles, live: &RecordFiles, power: &PowerLoss) -> RecordFiles {
+    let PowerLoss::Torn(random) = power else { return synced };
     let header = synced.log.get(..LOG_HEADER);
     if header.is_none() || header != live.log.get(..LOG_HEADER) {
         // The log was started over: its header was synced before anything behind it, so the pieces of
@@ -62,11 +62,11 @@ fn left(synced: Files, live: &Files, power: &Power) -> Files {
     let mut random = random.clone();
     if !random.chance(50) {
         let log = torn(&synced.log, &live.log, &mut random);
-        return Files { log, ..synced };
+        return RecordFiles { log, ..synced };
     }
     let record = torn(&synced.record, &live.record, &mut random);
     let kept = copied(&synced.record, live).max(synced.log.len()).min(live.log.len());
-    Files { record, log: torn(&live.log[..kept], &live.log, &mut random) }
+    RecordFiles { record, log: torn(&live.log[..kept], &live.log, &mut random) }
 }
 
 /// The copy of the last commit.
@@ -92,8 +92,8 @@ fn newest_copy(shadow: &Path) -> Result<Option<PathBuf>> {
 /// Bytes of the log that must have been synced before the record got what it has: a page is copied from
 /// the log only once its frame is on the disk. A daemon that is killed after a commit, and before that is
 /// copied aside, may have copied such pages.
-fn copied(synced: &[u8], live: &Files) -> usize {
-    let Files { record, log } = live;
+fn copied(synced: &[u8], live: &RecordFiles) -> usize {
+    let RecordFiles { record, log } = live;
     let Some(page) = log.get(8..12).and_then(|bytes| bytes.first_chunk()) else { return 0 };
     let page = u32::from_be_bytes(*page) as usize;
     let frames = log.get(LOG_HEADER..).unwrap_or_default().chunks_exact(FRAME_HEADER + page);
@@ -116,7 +116,7 @@ fn copied(synced: &[u8], live: &Files) -> usize {
 }
 
 /// Each sector as it was synced or as it was written later. The file ends at any length between.
-fn torn(synced: &[u8], live: &[u8], random: &mut Random) -> Vec<u8> {
+fn torn(synced: &[u8], live: &[u8], random: &mut SplitMix) -> Vec<u8> {
     let mut mixed = synced.to_vec();
     let grown = live.len().saturating_sub(synced.len());
     mixed.resize(synced.len() + random.index(grown + 1), 0);
@@ -155,9 +155,9 @@ fn remove(path: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FRAME_HEADER, Files, LOG_HEADER, copied, left, torn};
-    use crate::chaos::plan::Power;
-    use crate::chaos::random::Random;
+    use super::{FRAME_HEADER, LOG_HEADER, RecordFiles, copied, left, torn};
+    use crate::chaos::plan::PowerLoss;
+    use crate::chaos::random::SplitMix;
 
     /// Bytes of a page, as in the header of the log.
     const PAGE: usize = 1024;
@@ -182,8 +182,9 @@ mod tests {
 
     #[test]
     fn a_page_that_was_copied_was_in_the_log_before() {
-        let of =
-            |record: Vec<u8>, log: Vec<u8>| copied(&self::record(1, 2), &Files { record, log });
+        let of = |record: Vec<u8>, log: Vec<u8>| {
+            copied(&self::record(1, 2), &RecordFiles { record, log })
+        };
         let frames = || log(&[(1, 5), (2, 7), (1, 9)]);
         let two = LOG_HEADER + 2 * (FRAME_HEADER + PAGE);
         assert_eq!(of(record(1, 7), frames()), two);
@@ -196,12 +197,12 @@ mod tests {
 
     #[test]
     fn no_record_is_ahead_of_its_log() {
-        let live = Files { record: record(1, 7), log: log(&[(1, 5), (2, 7), (1, 9)]) };
+        let live = RecordFiles { record: record(1, 7), log: log(&[(1, 5), (2, 7), (1, 9)]) };
         let second = LOG_HEADER + FRAME_HEADER + PAGE..LOG_HEADER + 2 * (FRAME_HEADER + PAGE);
         let (mut ahead, mut lost) = (0, 0);
         for seed in 0..200 {
-            let synced = Files { record: record(1, 2), log: log(&[(1, 5)]) };
-            let files = left(synced, &live, &Power::Torn(Random::new(seed)));
+            let synced = RecordFiles { record: record(1, 2), log: log(&[(1, 5)]) };
+            let files = left(synced, &live, &PowerLoss::Torn(SplitMix::new(seed)));
             let is_whole = files.log.get(second.clone()) == live.log.get(second.clone());
             let is_ahead = files.record[PAGE..].contains(&7);
             assert!(is_whole || !is_ahead, "seed {seed}");
@@ -215,7 +216,7 @@ mod tests {
     fn a_torn_file_has_sectors_of_both_and_never_less_than_was_synced() {
         let (synced, live) = (vec![1; 1500], vec![2; 4000]);
         for seed in 0..200 {
-            let mixed = torn(&synced, &live, &mut Random::new(seed));
+            let mixed = torn(&synced, &live, &mut SplitMix::new(seed));
             assert!((1500..=4000).contains(&mixed.len()));
             assert!(mixed[..1500].iter().all(|byte| [1, 2].contains(byte)));
             assert!(mixed.iter().skip(1536).all(|byte| [0, 2].contains(byte)));

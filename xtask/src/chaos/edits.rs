@@ -15,13 +15,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
-use self::agent::{Agent, Answer};
-use super::daemon::{Daemon, Home, Start, log_tail, own_address};
-use super::line::Place;
-use super::plan::{End, Life};
-use super::random::Random;
+use self::agent::{AgentAnswer, EditAgent};
+use super::daemon::{ChaosDaemon, ScheduleFolder, StartResult, log_tail, own_address};
+use super::line::ListenPlace;
+use super::plan::{DaemonLife, LifeEnd};
+use super::random::SplitMix;
 use super::{build, points, script};
-use crate::console::Console;
+use crate::console::VerbConsole;
 
 /// Files that both write.
 const FILES: usize = 8;
@@ -57,7 +57,7 @@ permit (principal in Group::"owner", action, resource);
 
 /// What a run has to tell.
 #[derive(Default)]
-struct Sum {
+struct EditSummary {
     kills: u64,
     asked: u64,
     done: u64,
@@ -69,14 +69,14 @@ struct Sum {
 }
 
 /// Makes so many edits; fails if one byte of the user's is lost, or one of the agent's is left.
-pub(crate) fn run(edits: u64, seed: u64, console: &Console) -> Result<()> {
+pub(crate) fn run(edits: u64, seed: u64, console: &VerbConsole) -> Result<()> {
     // Short: the path of a Unix socket has at most 107 bytes.
     let folder = std::env::temp_dir().join(format!("bridle-edits-{}", std::process::id()));
     fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
     let folder = folder.canonicalize().context("the folder was just made")?;
     let binary = build::faults(&folder, console)?;
     let address = own_address(std::process::id(), 0);
-    let home = Home { binary, folder: folder.join("home"), address };
+    let home = ScheduleFolder { binary, folder: folder.join("home"), address };
     let sum = play(&home, edits, seed, console).with_context(|| {
         let log = log_tail(&home.folder);
         format!("seed {seed}; files: {}\n{log}", home.folder.display())
@@ -86,7 +86,7 @@ pub(crate) fn run(edits: u64, seed: u64, console: &Console) -> Result<()> {
     Ok(())
 }
 
-impl Sum {
+impl EditSummary {
     fn summary(&self) -> String {
         let Self { kills, asked, done, refused, saves, changes, undone, over } = self;
         let refused: Vec<String> = refused.iter().map(|(why, n)| format!("{n} {why}")).collect();
@@ -99,7 +99,12 @@ impl Sum {
     }
 }
 
-fn play(home: &Home, edits: u64, seed: u64, console: &Console) -> Result<Sum> {
+fn play(
+    home: &ScheduleFolder,
+    edits: u64,
+    seed: u64,
+    console: &VerbConsole,
+) -> Result<EditSummary> {
     let memex = home.folder.join("memex");
     let settings = home.folder.join(".config/bridle");
     fs::create_dir_all(&settings)
@@ -112,11 +117,11 @@ fn play(home: &Home, edits: u64, seed: u64, console: &Console) -> Result<Sum> {
     )?;
     fs::write(home.script(), script::RULES).context("cannot write the script")?;
     user::begin(&memex, FILES)?;
-    let mut lives = Lives::new(home, seed, console)?;
+    let mut lives = DaemonLives::new(home, seed, console)?;
     let stop = AtomicBool::new(false);
-    let mut sum = Sum::default();
+    let mut sum = EditSummary::default();
     let own = thread::scope(|scope| -> Result<_> {
-        let user = scope.spawn(|| user::save(&memex, FILES, Random::new(seed ^ 1), edits, &stop));
+        let user = scope.spawn(|| user::save(&memex, FILES, SplitMix::new(seed ^ 1), edits, &stop));
         let made = make(&mut lives, &memex, edits, seed, &mut sum);
         stop.store(true, Ordering::SeqCst);
         let own = user.join().map_err(|_| anyhow!("the user panicked"))??;
@@ -136,20 +141,20 @@ fn play(home: &Home, edits: u64, seed: u64, console: &Console) -> Result<Sum> {
 }
 
 /// One life of the daemon after the other.
-struct Lives<'h> {
-    home: &'h Home,
-    random: Random,
+struct DaemonLives<'h> {
+    home: &'h ScheduleFolder,
+    random: SplitMix,
     points: Vec<String>,
     kills: u64,
-    console: &'h Console,
+    console: &'h VerbConsole,
     /// What was said last of how far it is, in thousands.
     told: u64,
 }
 
-impl<'h> Lives<'h> {
-    fn new(home: &'h Home, seed: u64, console: &'h Console) -> Result<Self> {
+impl<'h> DaemonLives<'h> {
+    fn new(home: &'h ScheduleFolder, seed: u64, console: &'h VerbConsole) -> Result<Self> {
         let points = points::all()?.into_iter().filter(|it| it.starts_with("memory.")).collect();
-        Ok(Self { home, random: Random::new(seed), points, kills: 0, console, told: 0 })
+        Ok(Self { home, random: SplitMix::new(seed), points, kills: 0, console, told: 0 })
     }
 
     /// Says now and then how far it is.
@@ -161,21 +166,21 @@ impl<'h> Lives<'h> {
     }
 
     /// Does something with a daemon that dies meanwhile, unless it is done before. Whether it is done.
-    fn live(&mut self, work: impl FnOnce(&Place) -> Result<bool> + Send) -> Result<bool> {
+    fn live(&mut self, work: impl FnOnce(&ListenPlace) -> Result<bool> + Send) -> Result<bool> {
         let random = &mut self.random;
         let end = if random.chance(60) {
             let name = self.points[random.index(self.points.len())].clone();
-            End::Point { name, nth: random.between(NTH.0, NTH.1), patience_ms: POINT_MS }
+            LifeEnd::Point { name, nth: random.between(NTH.0, NTH.1), patience_ms: POINT_MS }
         } else {
-            End::Kill { after_ms: random.between(KILL_MS.0, KILL_MS.1) }
+            LifeEnd::Kill { after_ms: random.between(KILL_MS.0, KILL_MS.1) }
         };
         let wait = match end {
-            End::Kill { after_ms } | End::Stop { after_ms } => after_ms,
-            End::Point { patience_ms, .. } => patience_ms,
+            LifeEnd::Kill { after_ms } | LifeEnd::Stop { after_ms } => after_ms,
+            LifeEnd::Point { patience_ms, .. } => patience_ms,
         };
         self.kills += 1;
-        let life = Life { meanwhile: Vec::new(), end, power: None };
-        let Start::Up(mut daemon) = Daemon::start(self.home, Some(&life))? else {
+        let life = DaemonLife { meanwhile: Vec::new(), end, power: None };
+        let StartResult::Up(mut daemon) = ChaosDaemon::start(self.home, Some(&life))? else {
             return Ok(false);
         };
         let place = place(self.home);
@@ -195,21 +200,27 @@ impl<'h> Lives<'h> {
     }
 
     /// A daemon that is left in peace.
-    fn peace(&self) -> Result<Daemon> {
-        match Daemon::start(self.home, None)? {
-            Start::Up(daemon) => Ok(daemon),
-            Start::Died => bail!("the daemon did not start"),
+    fn peace(&self) -> Result<ChaosDaemon> {
+        match ChaosDaemon::start(self.home, None)? {
+            StartResult::Up(daemon) => Ok(daemon),
+            StartResult::Died => bail!("the daemon did not start"),
         }
     }
 }
 
-fn place(home: &Home) -> Place {
-    Place::Unix(home.folder.join("b.sock"))
+fn place(home: &ScheduleFolder) -> ListenPlace {
+    ListenPlace::Unix(home.folder.join("b.sock"))
 }
 
 /// Has the agent's edits made.
-fn make(lives: &mut Lives<'_>, memex: &Path, edits: u64, seed: u64, sum: &mut Sum) -> Result<()> {
-    let mut agent = Agent::new(memex, FILES, Random::new(seed ^ 2));
+fn make(
+    lives: &mut DaemonLives<'_>,
+    memex: &Path,
+    edits: u64,
+    seed: u64,
+    sum: &mut EditSummary,
+) -> Result<()> {
+    let mut agent = EditAgent::new(memex, FILES, SplitMix::new(seed ^ 2));
     while sum.asked < edits {
         lives.live(|place| {
             let Some(mut line) = agent::open(place) else { return Ok(false) };
@@ -218,8 +229,8 @@ fn make(lives: &mut Lives<'_>, memex: &Path, edits: u64, seed: u64, sum: &mut Su
                 sum.asked += 1;
                 match agent::ask(&mut line, &request)? {
                     None => return Ok(false),
-                    Some(Answer::Done) => sum.done += 1,
-                    Some(Answer::Not(why)) => {
+                    Some(AgentAnswer::Done) => sum.done += 1,
+                    Some(AgentAnswer::Not(why)) => {
                         *sum.refused.entry(agent::in_short(&why).to_owned()).or_default() += 1;
                     }
                 }
@@ -232,7 +243,7 @@ fn make(lives: &mut Lives<'_>, memex: &Path, edits: u64, seed: u64, sum: &mut Su
 }
 
 /// The records of all changes, once nothing is under way any more; an edit is never of unknown outcome.
-fn settled(home: &Home, memex: &Path) -> Result<Vec<u64>> {
+fn settled(home: &ScheduleFolder, memex: &Path) -> Result<Vec<u64>> {
     let mut line = agent::open(&place(home)).context("the daemon is up")?;
     let mut before = None;
     loop {
@@ -253,7 +264,7 @@ fn settled(home: &Home, memex: &Path) -> Result<Vec<u64>> {
     }
 }
 
-fn records(home: &Home, memex: &Path) -> Result<BTreeSet<u64>> {
+fn records(home: &ScheduleFolder, memex: &Path) -> Result<BTreeSet<u64>> {
     let mut found = BTreeSet::new();
     for entry in fs::read_dir(memex)? {
         let name = entry?.file_name().to_string_lossy().into_owned();
@@ -272,11 +283,11 @@ fn records(home: &Home, memex: &Path) -> Result<BTreeSet<u64>> {
 
 /// Takes all changes back, in an order of its own, until nothing more can be.
 fn take_back(
-    lives: &mut Lives<'_>,
-    home: &Home,
+    lives: &mut DaemonLives<'_>,
+    home: &ScheduleFolder,
     memex: &Path,
     mut left: Vec<u64>,
-    sum: &mut Sum,
+    sum: &mut EditSummary,
 ) -> Result<()> {
     let mut random = lives.random.split();
     for _ in 0..PASSES {
@@ -293,8 +304,8 @@ fn take_back(
                     };
                     queue.pop();
                     match answer {
-                        Answer::Done => sum.undone += 1,
-                        Answer::Not(_) => kept.push(record),
+                        AgentAnswer::Done => sum.undone += 1,
+                        AgentAnswer::Not(_) => kept.push(record),
                     }
                 }
                 Ok(true)

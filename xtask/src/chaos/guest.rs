@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use bridle_sexp::Value;
 
-use super::line::{Heard, Line};
-use super::patience::Patience;
-use super::shell::{Board, Road, Shell};
+use super::line::{LineInput, OpenLine};
+use super::patience::BoundedWait;
+use super::shell::{ChaosShell, ScheduleBoard, ShellRoad};
 use super::witness;
 
 /// Longest wait for an answer on a connection that stands.
@@ -20,14 +20,14 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// What a guest knows at the end.
 #[derive(Default)]
-pub(crate) struct Guest {
+pub(crate) struct GuestShell {
     /// Sessions that are forgotten, as it was told.
     forgotten: Vec<String>,
 }
 
-impl Guest {
+impl GuestShell {
     /// Comes and goes until `stop`; an error is something that must never happen.
-    pub(crate) fn run(mut self, board: &Board, stop: &AtomicBool) -> Result<Self, String> {
+    pub(crate) fn run(mut self, board: &ScheduleBoard, stop: &AtomicBool) -> Result<Self, String> {
         for number in 1.. {
             if stop.load(Ordering::Relaxed) {
                 break;
@@ -44,10 +44,10 @@ impl Guest {
     }
 
     /// How many sessions it had forgotten. Each must be unknown now.
-    pub(crate) fn check(&self, board: &Board) -> Result<u64, String> {
+    pub(crate) fn check(&self, board: &ScheduleBoard) -> Result<u64, String> {
         for session in &self.forgotten {
             let Some(mut line) = open(board) else { return Err("nobody listens".to_owned()) };
-            let hello = Shell::observer(session, Road::Unix).hello();
+            let hello = ChaosShell::observer(session, ShellRoad::Unix).hello();
             let answer = ask(&mut line, &hello)?.ok_or("cut off in peace")?;
             let code = answer.get("payload").and_then(|payload| payload.get("code"));
             if !code.is_some_and(|code| code.is_keyword("unknown-session")) {
@@ -58,9 +58,9 @@ impl Guest {
     }
 
     /// One session, from its beginning to its end. `None` when the connection broke.
-    fn visit(&self, session: &str, board: &Board) -> Result<Option<bool>, String> {
+    fn visit(&self, session: &str, board: &ScheduleBoard) -> Result<Option<bool>, String> {
         let Some(mut line) = open(board) else { return Ok(None) };
-        let hello = Shell::talker(session).hello();
+        let hello = ChaosShell::talker(session).hello();
         let Some(answer) = ask(&mut line, &hello)? else { return Ok(None) };
         if !succeeded(&answer)? {
             return Ok(Some(false));
@@ -82,8 +82,8 @@ impl Guest {
     }
 }
 
-fn open(board: &Board) -> Option<Line> {
-    let mut line = Line::open(&board.place(Road::Unix)?).ok()?;
+fn open(board: &ScheduleBoard) -> Option<OpenLine> {
+    let mut line = OpenLine::open(&board.place(ShellRoad::Unix)?).ok()?;
     // The daemon's hello.
     wait(&mut line, |message| message.get("payload")?.get("action").cloned()).ok()??;
     Some(line)
@@ -98,7 +98,7 @@ fn message<const N: usize>(kind: &str, payload: [(&str, Value); N]) -> Value {
 }
 
 /// Sends a message and waits for its answer; `None` when the connection broke.
-fn ask(line: &mut Line, message: &Value) -> Result<Option<Value>, String> {
+fn ask(line: &mut OpenLine, message: &Value) -> Result<Option<Value>, String> {
     if line.send(message).is_err() {
         return Ok(None);
     }
@@ -107,12 +107,12 @@ fn ask(line: &mut Line, message: &Value) -> Result<Option<Value>, String> {
     wait(line, |message| is_answer(message).then(|| message.clone()))
 }
 
-fn wait<T>(line: &mut Line, pick: impl Fn(&Value) -> Option<T>) -> Result<Option<T>, String> {
-    let mut patience = Patience::new(ANSWER_WAIT);
+fn wait<T>(line: &mut OpenLine, pick: impl Fn(&Value) -> Option<T>) -> Result<Option<T>, String> {
+    let mut patience = BoundedWait::new(ANSWER_WAIT);
     while !patience.is_over() {
         match line.hear()? {
-            Heard::Gone => return Ok(None),
-            Heard::Messages(messages) => {
+            LineInput::Gone => return Ok(None),
+            LineInput::Messages(messages) => {
                 if let Some(found) = messages.iter().find_map(&pick) {
                     return Ok(Some(found));
                 }

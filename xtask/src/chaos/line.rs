@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bridle_sexp::{Value, read_one};
-use bridle_wire::frame::{Decoded, Decoder, DecoderOptions, Encoder, Unit, UnknownUnit};
+use bridle_wire::frame::{
+    DecodeStep, DecoderOptions, FrameDecoder, FrameEncoder, LengthUnit, UnknownUnitPolicy,
+};
 
 /// How long one read waits: short, for the thread has prompts to send too.
 const READ_WAIT: Duration = Duration::from_millis(4);
@@ -21,53 +23,53 @@ const CHUNK: usize = 16 * 1024;
 
 /// Where a daemon listens.
 #[derive(Debug, Clone)]
-pub(crate) enum Place {
+pub(crate) enum ListenPlace {
     Tcp(String),
     Unix(PathBuf),
 }
 
-enum Socket {
+enum LineSocket {
     Tcp(TcpStream),
     Unix(UnixStream),
 }
 
 /// An open connection.
-pub(crate) struct Line {
-    socket: Socket,
-    decoder: Decoder,
-    encoder: Encoder,
+pub(crate) struct OpenLine {
+    socket: LineSocket,
+    decoder: FrameDecoder,
+    encoder: FrameEncoder,
     buffer: Vec<u8>,
 }
 
 /// What a look at the connection found.
-pub(crate) enum Heard {
+pub(crate) enum LineInput {
     /// Messages that came, perhaps none.
     Messages(Vec<Value>),
     /// The end of the connection.
     Gone,
 }
 
-impl Line {
-    pub(crate) fn open(place: &Place) -> io::Result<Self> {
+impl OpenLine {
+    pub(crate) fn open(place: &ListenPlace) -> io::Result<Self> {
         let socket = match place {
-            Place::Tcp(address) => {
+            ListenPlace::Tcp(address) => {
                 let stream = TcpStream::connect(address)?;
                 stream.set_nodelay(true)?;
                 stream.set_read_timeout(Some(READ_WAIT))?;
                 stream.set_write_timeout(Some(WRITE_WAIT))?;
-                Socket::Tcp(stream)
+                LineSocket::Tcp(stream)
             }
-            Place::Unix(path) => {
+            ListenPlace::Unix(path) => {
                 let stream = UnixStream::connect(path)?;
                 stream.set_read_timeout(Some(READ_WAIT))?;
                 stream.set_write_timeout(Some(WRITE_WAIT))?;
-                Socket::Unix(stream)
+                LineSocket::Unix(stream)
             }
         };
-        let options = DecoderOptions { unit: Some(Unit::Bytes), ..DecoderOptions::default() };
-        let mut encoder = Encoder::new(UnknownUnit::Bytes);
-        encoder.set_unit(Unit::Bytes);
-        Ok(Self { socket, decoder: Decoder::new(options), encoder, buffer: Vec::new() })
+        let options = DecoderOptions { unit: Some(LengthUnit::Bytes), ..DecoderOptions::default() };
+        let mut encoder = FrameEncoder::new(UnknownUnitPolicy::Bytes);
+        encoder.set_unit(LengthUnit::Bytes);
+        Ok(Self { socket, decoder: FrameDecoder::new(options), encoder, buffer: Vec::new() })
     }
 
     /// The bytes of a frame with this message.
@@ -81,8 +83,8 @@ impl Line {
 
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         match &mut self.socket {
-            Socket::Tcp(stream) => stream.write_all(bytes),
-            Socket::Unix(stream) => stream.write_all(bytes),
+            LineSocket::Tcp(stream) => stream.write_all(bytes),
+            LineSocket::Unix(stream) => stream.write_all(bytes),
         }
     }
 
@@ -93,26 +95,26 @@ impl Line {
 
     /// Waits a moment for bytes and returns the messages that are whole. What the daemon sends must be
     /// readable: a frame that is not is returned as an error text.
-    pub(crate) fn hear(&mut self) -> Result<Heard, String> {
+    pub(crate) fn hear(&mut self) -> Result<LineInput, String> {
         let mut chunk = [0; CHUNK];
         let got = match &mut self.socket {
-            Socket::Tcp(stream) => stream.read(&mut chunk),
-            Socket::Unix(stream) => stream.read(&mut chunk),
+            LineSocket::Tcp(stream) => stream.read(&mut chunk),
+            LineSocket::Unix(stream) => stream.read(&mut chunk),
         };
         match got {
-            Ok(0) => return Ok(Heard::Gone),
+            Ok(0) => return Ok(LineInput::Gone),
             Ok(count) => self.buffer.extend_from_slice(&chunk[..count]),
             Err(error) => match error.kind() {
                 ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {}
-                _ => return Ok(Heard::Gone),
+                _ => return Ok(LineInput::Gone),
             },
         }
-        self.messages().map(Heard::Messages)
+        self.messages().map(LineInput::Messages)
     }
 
     /// Both ends of a TCP connection, own first; `None` for a Unix socket or one that was never whole.
     pub(crate) fn ends(&self) -> Option<(SocketAddr, SocketAddr)> {
-        let Socket::Tcp(stream) = &self.socket else { return None };
+        let LineSocket::Tcp(stream) = &self.socket else { return None };
         Some((stream.local_addr().ok()?, stream.peer_addr().ok()?))
     }
 
@@ -120,8 +122,8 @@ impl Line {
     pub(crate) fn cut(&self) {
         // It may be gone already.
         let _ = match &self.socket {
-            Socket::Tcp(stream) => stream.shutdown(Shutdown::Both),
-            Socket::Unix(stream) => stream.shutdown(Shutdown::Both),
+            LineSocket::Tcp(stream) => stream.shutdown(Shutdown::Both),
+            LineSocket::Unix(stream) => stream.shutdown(Shutdown::Both),
         };
     }
 
@@ -130,12 +132,12 @@ impl Line {
         loop {
             let decoded = self.decoder.decode(&self.buffer[start..]);
             match decoded.map_err(|lost| format!("framing lost: {}", lost.error))? {
-                Decoded::Need { skip, .. } => {
+                DecodeStep::Need { skip, .. } => {
                     self.buffer.drain(..start + skip);
                     return Ok(messages);
                 }
-                Decoded::Refused { error, .. } => return Err(format!("a bad frame: {error}")),
-                Decoded::Frame { payload, consumed } => {
+                DecodeStep::Refused { error, .. } => return Err(format!("a bad frame: {error}")),
+                DecodeStep::Frame { payload, consumed } => {
                     let bytes = &self.buffer[start + payload.start..start + payload.end];
                     let text = String::from_utf8_lossy(bytes);
                     let tree = read_one(&text).map_err(|error| format!("{error}: {text}"))?;

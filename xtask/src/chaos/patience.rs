@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 const LONGEST_LOOK: Duration = Duration::from_millis(100);
 
 /// A wait that is under way.
-pub(crate) struct Patience {
+pub(crate) struct BoundedWait {
     left: Duration,
     looked: Instant,
 }
 
-impl Patience {
+impl BoundedWait {
     pub(crate) fn new(all: Duration) -> Self {
         Self { left: all, looked: Instant::now() }
     }
@@ -35,11 +35,11 @@ impl Patience {
 mod tests {
     use std::time::Duration;
 
-    use super::{LONGEST_LOOK, Patience};
+    use super::{BoundedWait, LONGEST_LOOK};
 
     #[test]
     fn a_pause_counts_as_one_look() {
-        let mut patience = Patience::new(LONGEST_LOOK * 3);
+        let mut patience = BoundedWait::new(LONGEST_LOOK * 3);
         patience.spend(Duration::from_secs(3600));
         assert_eq!(patience.left, LONGEST_LOOK * 2);
         patience.spend(LONGEST_LOOK / 2);
@@ -51,6 +51,6 @@ mod tests {
 
     #[test]
     fn no_patience_is_over_at_once() {
-        assert!(Patience::new(Duration::ZERO).is_over());
+        assert!(BoundedWait::new(Duration::ZERO).is_over());
     }
 }

@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use super::random::Random;
-use super::shell::Language;
+use super::random::SplitMix;
+use super::shell::ClientLanguage;
 
 /// Shells of a schedule, at least and at most.
 const SHELLS: (u64, u64) = (2, 4);
@@ -30,10 +30,10 @@ const JUMP_MS: u64 = 3_600_000;
 
 /// One schedule.
 #[derive(Debug, Clone)]
-pub(crate) struct Plan {
+pub(crate) struct ChaosSchedule {
     pub(crate) seed: u64,
     pub(crate) shells: Vec<ShellPlan>,
-    pub(crate) lives: Vec<Life>,
+    pub(crate) lives: Vec<DaemonLife>,
     /// Sessions are begun and forgotten all the while.
     pub(crate) guest: bool,
 }
@@ -46,23 +46,23 @@ pub(crate) struct ShellPlan {
     pub(crate) prompts: u64,
     /// Percent of its writes that end in the middle of a frame, with the connection.
     pub(crate) cuts: u64,
-    pub(crate) random: Random,
+    pub(crate) random: SplitMix,
     /// A client of `clients/` plays it.
-    pub(crate) language: Option<Language>,
+    pub(crate) language: Option<ClientLanguage>,
 }
 
 /// One life of the daemon.
 #[derive(Debug, Clone)]
-pub(crate) struct Life {
-    pub(crate) meanwhile: Vec<Trouble>,
-    pub(crate) end: End,
+pub(crate) struct DaemonLife {
+    pub(crate) meanwhile: Vec<LifeTrouble>,
+    pub(crate) end: LifeEnd,
     /// The machine loses power in the instant the process ends: what was not synced is gone.
-    pub(crate) power: Option<Power>,
+    pub(crate) power: Option<PowerLoss>,
 }
 
 /// What happens while it lives.
 #[derive(Debug, Clone)]
-pub(crate) enum Trouble {
+pub(crate) enum LifeTrouble {
     /// No page can be added to the record for this long.
     Full { ms: u64 },
     /// The wall clock is off by this much from now on.
@@ -71,7 +71,7 @@ pub(crate) enum Trouble {
 
 /// How it ends.
 #[derive(Debug, Clone)]
-pub(crate) enum End {
+pub(crate) enum LifeEnd {
     /// SIGKILL from outside.
     Kill { after_ms: u64 },
     /// SIGKILL from inside, when a point is reached for the nth time.
@@ -82,17 +82,17 @@ pub(crate) enum End {
 
 /// What a loss of power leaves on the disk.
 #[derive(Debug, Clone)]
-pub(crate) enum Power {
+pub(crate) enum PowerLoss {
     /// The last synced state and nothing more.
     Synced,
     /// Any of the sectors written since.
-    Torn(Random),
+    Torn(SplitMix),
 }
 
-impl Plan {
+impl ChaosSchedule {
     /// The plan of a seed. One of its lives ends at the point that is this seed's turn.
     pub(crate) fn new(seed: u64, points: &[String]) -> Self {
-        let mut random = Random::new(seed);
+        let mut random = SplitMix::new(seed);
         let sessions = random.between(1, 2);
         let shells = (0..random.between(SHELLS.0, SHELLS.1))
             .map(|index| ShellPlan {
@@ -105,27 +105,27 @@ impl Plan {
             .collect();
         let count = random.between(LIVES.0, LIVES.1);
         let turn = random.below(count);
-        let lives: Vec<Life> = (0..count)
+        let lives: Vec<DaemonLife> = (0..count)
             .map(|life| {
                 let end = if life == turn {
                     let index = usize::try_from(seed % points.len() as u64)
                         .expect("an index below a length in memory");
-                    End::at(&points[index], &mut random)
+                    LifeEnd::at(&points[index], &mut random)
                 } else {
-                    End::random(points, &mut random)
+                    LifeEnd::random(points, &mut random)
                 };
-                Life::new(end, &mut random)
+                DaemonLife::new(end, &mut random)
             })
             .collect();
-        let guest = random.chance(20) || lives.iter().any(Life::needs_a_guest);
+        let guest = random.chance(20) || lives.iter().any(DaemonLife::needs_a_guest);
         Self { seed, shells, lives, guest }
     }
 }
 
-impl Plan {
+impl ChaosSchedule {
     /// The same, its first two shells played by clients in other languages, who by turns rings the bell.
     pub(crate) fn with_clients(mut self) -> Self {
-        let mut languages = [Language::Python, Language::TypeScript];
+        let mut languages = [ClientLanguage::Python, ClientLanguage::TypeScript];
         languages.rotate_left(usize::from(self.seed % 2 == 1));
         for (shell, language) in self.shells.iter_mut().zip(languages) {
             shell.language = Some(language);
@@ -137,41 +137,43 @@ impl Plan {
 /// Points with these words are only passed when something is forgotten.
 const FORGETTING: &[&str] = &["forget", "forgotten", "scrub"];
 
-impl Life {
+impl DaemonLife {
     fn needs_a_guest(&self) -> bool {
-        let End::Point { name, .. } = &self.end else { return false };
+        let LifeEnd::Point { name, .. } = &self.end else { return false };
         FORGETTING.iter().any(|word| name.contains(word))
     }
 
-    fn new(end: End, random: &mut Random) -> Self {
+    fn new(end: LifeEnd, random: &mut SplitMix) -> Self {
         let mut meanwhile = Vec::new();
         if random.chance(25) {
-            meanwhile.push(Trouble::Full { ms: random.between(FULL_MS.0, FULL_MS.1) });
+            meanwhile.push(LifeTrouble::Full { ms: random.between(FULL_MS.0, FULL_MS.1) });
         }
         if random.chance(25) {
             let jump = i64::try_from(random.below(2 * JUMP_MS)).expect("two hours fit");
             let back = i64::try_from(JUMP_MS).expect("an hour fits");
-            meanwhile.push(Trouble::Clock { offset_ms: jump - back });
+            meanwhile.push(LifeTrouble::Clock { offset_ms: jump - back });
         }
         let power = match end {
-            End::Stop { .. } => None,
-            End::Kill { .. } | End::Point { .. } if random.chance(60) => None,
-            End::Kill { .. } | End::Point { .. } if random.chance(40) => Some(Power::Synced),
-            End::Kill { .. } | End::Point { .. } => Some(Power::Torn(random.split())),
+            LifeEnd::Stop { .. } => None,
+            LifeEnd::Kill { .. } | LifeEnd::Point { .. } if random.chance(60) => None,
+            LifeEnd::Kill { .. } | LifeEnd::Point { .. } if random.chance(40) => {
+                Some(PowerLoss::Synced)
+            }
+            LifeEnd::Kill { .. } | LifeEnd::Point { .. } => Some(PowerLoss::Torn(random.split())),
         };
         Self { meanwhile, end, power }
     }
 }
 
-impl End {
-    fn at(name: &str, random: &mut Random) -> Self {
+impl LifeEnd {
+    fn at(name: &str, random: &mut SplitMix) -> Self {
         // Early visits mostly: a point that is rarely passed must not be waited for in vain.
         let rare = FORGETTING.iter().any(|word| name.contains(word));
         let nth = if rare || random.chance(50) { 1 } else { random.between(1, 12) };
         Self::Point { name: name.to_owned(), nth, patience_ms: POINT_PATIENCE_MS }
     }
 
-    fn random(points: &[String], random: &mut Random) -> Self {
+    fn random(points: &[String], random: &mut SplitMix) -> Self {
         let after_ms = random.between(LIFE_MS.0, LIFE_MS.1);
         match random.below(10) {
             0..=4 => Self::Kill { after_ms },
@@ -182,7 +184,7 @@ impl End {
 }
 
 /// One line for a report: what a person needs to picture the schedule.
-impl fmt::Display for Plan {
+impl fmt::Display for ChaosSchedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} shells", self.shells.len())?;
         for language in self.shells.iter().filter_map(|shell| shell.language) {
@@ -192,19 +194,19 @@ impl fmt::Display for Plan {
         for life in &self.lives {
             for trouble in &life.meanwhile {
                 match trouble {
-                    Trouble::Full { ms } => write!(f, " disk full for {ms} ms,")?,
-                    Trouble::Clock { offset_ms } => write!(f, " clock off by {offset_ms} ms,")?,
+                    LifeTrouble::Full { ms } => write!(f, " disk full for {ms} ms,")?,
+                    LifeTrouble::Clock { offset_ms } => write!(f, " clock off by {offset_ms} ms,")?,
                 }
             }
             match &life.end {
-                End::Kill { after_ms } => write!(f, " killed after {after_ms} ms")?,
-                End::Point { name, nth, .. } => write!(f, " killed at {name}:{nth}")?,
-                End::Stop { after_ms } => write!(f, " stopped after {after_ms} ms")?,
+                LifeEnd::Kill { after_ms } => write!(f, " killed after {after_ms} ms")?,
+                LifeEnd::Point { name, nth, .. } => write!(f, " killed at {name}:{nth}")?,
+                LifeEnd::Stop { after_ms } => write!(f, " stopped after {after_ms} ms")?,
             }
             match &life.power {
                 None => write!(f, ";")?,
-                Some(Power::Synced) => write!(f, " with the power;")?,
-                Some(Power::Torn(_)) => write!(f, " with the power, torn;")?,
+                Some(PowerLoss::Synced) => write!(f, " with the power;")?,
+                Some(PowerLoss::Torn(_)) => write!(f, " with the power, torn;")?,
             }
         }
         write!(f, " then in peace")
@@ -213,15 +215,15 @@ impl fmt::Display for Plan {
 
 #[cfg(test)]
 mod tests {
-    use super::{End, Plan};
+    use super::{ChaosSchedule, LifeEnd};
 
     #[test]
     fn every_point_has_its_turn() {
         let points: Vec<String> = ["a", "b", "c"].map(str::to_owned).into();
         for seed in 0..30_u64 {
             let turn = &points[usize::try_from(seed % 3).unwrap()];
-            let plan = Plan::new(seed, &points);
-            let hit = |end: &End| matches!(end, End::Point { name, .. } if name == turn);
+            let plan = ChaosSchedule::new(seed, &points);
+            let hit = |end: &LifeEnd| matches!(end, LifeEnd::Point { name, .. } if name == turn);
             assert!(plan.lives.iter().any(|life| hit(&life.end)), "{seed}: {plan}");
         }
     }
@@ -229,7 +231,13 @@ mod tests {
     #[test]
     fn a_seed_is_a_plan() {
         let points = vec!["a".to_owned(), "b".to_owned()];
-        assert_eq!(Plan::new(5, &points).to_string(), Plan::new(5, &points).to_string());
-        assert_ne!(Plan::new(5, &points).to_string(), Plan::new(6, &points).to_string());
+        assert_eq!(
+            ChaosSchedule::new(5, &points).to_string(),
+            ChaosSchedule::new(5, &points).to_string()
+        );
+        assert_ne!(
+            ChaosSchedule::new(5, &points).to_string(),
+            ChaosSchedule::new(6, &points).to_string()
+        );
     }
 }

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::line::Place;
-use super::random::Random;
-use super::shell::{Board, Road};
+use super::line::ListenPlace;
+use super::random::SplitMix;
+use super::shell::{ScheduleBoard, ShellRoad};
 
 /// How often it is looked whether somebody has come, or everybody goes home.
 const LOOK: Duration = Duration::from_millis(2);
@@ -21,18 +21,18 @@ const LOOK: Duration = Duration::from_millis(2);
 const CHUNK: usize = 512;
 
 /// A proxy that runs until it is stopped.
-pub(crate) struct Proxy {
+pub(crate) struct LoopbackProxy {
     over: Arc<AtomicBool>,
 }
 
-impl Proxy {
+impl LoopbackProxy {
     /// Listens at `socket` and leads to the daemon by `road`; `cuts` percent of what passes is cut short.
     pub(crate) fn start(
         socket: &Path,
-        road: Road,
+        road: ShellRoad,
         cuts: u64,
-        mut random: Random,
-        board: &Arc<Board>,
+        mut random: SplitMix,
+        board: &Arc<ScheduleBoard>,
     ) -> io::Result<Self> {
         let listener = UnixListener::bind(socket)?;
         listener.set_nonblocking(true)?;
@@ -56,13 +56,13 @@ impl Proxy {
 }
 
 /// Leads a client to a daemon; where none is, the client is left alone.
-fn lead(client: UnixStream, place: Option<Place>, cuts: u64, random: &mut Random) {
-    let pairs = || -> io::Result<[(End, End); 2]> {
+fn lead(client: UnixStream, place: Option<ListenPlace>, cuts: u64, random: &mut SplitMix) {
+    let pairs = || -> io::Result<[(ProxyEnd, ProxyEnd); 2]> {
         client.set_nonblocking(false)?;
-        let client = End::Unix(client);
+        let client = ProxyEnd::Unix(client);
         let daemon = match place.ok_or(io::ErrorKind::NotConnected)? {
-            Place::Tcp(address) => End::Tcp(TcpStream::connect(address)?),
-            Place::Unix(path) => End::Unix(UnixStream::connect(path)?),
+            ListenPlace::Tcp(address) => ProxyEnd::Tcp(TcpStream::connect(address)?),
+            ListenPlace::Unix(path) => ProxyEnd::Unix(UnixStream::connect(path)?),
         };
         Ok([(client.again()?, daemon.again()?), (daemon, client)])
     };
@@ -75,7 +75,7 @@ fn lead(client: UnixStream, place: Option<Place>, cuts: u64, random: &mut Random
 }
 
 /// Passes on what comes, until it ends or is cut; then both sides are closed.
-fn pass(mut from: End, mut to: End, cuts: u64, mut random: Random) {
+fn pass(mut from: ProxyEnd, mut to: ProxyEnd, cuts: u64, mut random: SplitMix) {
     let mut chunk = [0; CHUNK];
     while let Ok(count @ 1..) = from.read(&mut chunk) {
         let is_cut = random.chance(cuts);
@@ -89,12 +89,12 @@ fn pass(mut from: End, mut to: End, cuts: u64, mut random: Random) {
 }
 
 /// One side of a connection.
-enum End {
+enum ProxyEnd {
     Tcp(TcpStream),
     Unix(UnixStream),
 }
 
-impl End {
+impl ProxyEnd {
     fn again(&self) -> io::Result<Self> {
         Ok(match self {
             Self::Tcp(stream) => Self::Tcp(stream.try_clone()?),

@@ -3,9 +3,9 @@
 
 /// A stream of numbers (SplitMix64: one addition and three mixing steps, passes the usual batteries).
 #[derive(Debug, Clone)]
-pub(crate) struct Random(u64);
+pub(crate) struct SplitMix(u64);
 
-impl Random {
+impl SplitMix {
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -46,12 +46,12 @@ impl Random {
 
 #[cfg(test)]
 mod tests {
-    use super::Random;
+    use super::SplitMix;
 
     #[test]
     fn a_seed_is_a_stream() {
         let draw = |seed| {
-            let mut random = Random::new(seed);
+            let mut random = SplitMix::new(seed);
             [random.next(), random.below(7), random.between(3, 5), random.split().next()]
         };
         assert_eq!(draw(1), draw(1));
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn bounds_hold() {
-        let mut random = Random::new(7);
+        let mut random = SplitMix::new(7);
         for _ in 0..1000 {
             assert!((3..=5).contains(&random.between(3, 5)));
             assert!(random.index(4) < 4);

@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
-use super::audit::{self, Audit};
-use super::daemon::{Daemon, Home, Start, left_over};
+use super::audit::{self, RecordAudit};
+use super::daemon::{ChaosDaemon, ScheduleFolder, StartResult, left_over};
 use super::disk;
-use super::guest::Guest;
-use super::patience::Patience;
-use super::plan::{End, Life, Plan, ShellPlan, Trouble};
+use super::guest::GuestShell;
+use super::patience::BoundedWait;
+use super::plan::{ChaosSchedule, DaemonLife, LifeEnd, LifeTrouble, ShellPlan};
 use super::script;
-use super::shell::{Board, Kind, Part, Road, Saying, Shell};
+use super::shell::{ChaosShell, SayingKind, ScheduleBoard, ShellPart, ShellRoad, ShellSaying};
 use super::witness;
 
 /// Time for the last, undisturbed life to bring everything to its end. Far above what is needed, so
@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(3);
 
 /// What a schedule that held has to tell.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Story {
+pub(crate) struct ScheduleReport {
     /// Points at which the daemon died.
     pub(crate) points: Vec<String>,
     /// Deaths of other causes.
@@ -36,28 +36,28 @@ pub(crate) struct Story {
     pub(crate) power_losses: u64,
     /// Sessions that were forgotten.
     pub(crate) forgotten: u64,
-    pub(crate) audit: Audit,
+    pub(crate) audit: RecordAudit,
 }
 
 /// Plays `plan` in `home`.
-pub(crate) fn play(home: &Home, plan: &Plan) -> Result<Story> {
+pub(crate) fn play(home: &ScheduleFolder, plan: &ChaosSchedule) -> Result<ScheduleReport> {
     // What an earlier run left there would be taken up.
     drop(fs::remove_dir_all(&home.folder));
     fs::create_dir_all(&home.folder)
         .with_context(|| format!("cannot make `{}`", home.folder.display()))?;
     fs::write(home.script(), script::RULES).context("cannot write the script")?;
-    let board = Arc::new(Board::default());
-    let mut cast = Cast::start(home, plan, &board);
+    let board = Arc::new(ScheduleBoard::default());
+    let mut cast = PlayingShells::start(home, plan, &board);
     let staged = stage(home, plan, &board, &mut cast);
     if staged.is_err() {
         board.stop.store(true, Ordering::Relaxed);
     }
     let (shells, found) = cast.join(&board);
-    let Staged { daemon, mut story, truths } = match staged {
+    let StagedSchedule { daemon, mut story, truths } = match staged {
         Ok(staged) if found.is_empty() => staged,
         Ok(_) => bail!("{}", found.join("\n")),
         Err(error) => {
-            let open: Vec<String> = shells.iter().filter_map(Shell::unfinished).collect();
+            let open: Vec<String> = shells.iter().filter_map(ChaosShell::unfinished).collect();
             return Err(error.context([found, open].concat().join("\n")));
         }
     };
@@ -72,20 +72,27 @@ pub(crate) fn play(home: &Home, plan: &Plan) -> Result<Story> {
 }
 
 /// The stage after the last act: the daemon still runs, everything was said and heard.
-struct Staged {
-    daemon: Daemon,
-    story: Story,
+struct StagedSchedule {
+    daemon: ChaosDaemon,
+    story: ScheduleReport,
     /// What an observer hears of each session from its beginning.
-    truths: Vec<Shell>,
+    truths: Vec<ChaosShell>,
 }
 
-fn stage(home: &Home, plan: &Plan, board: &Board, cast: &mut Cast) -> Result<Staged> {
-    let mut story = Story::default();
+fn stage(
+    home: &ScheduleFolder,
+    plan: &ChaosSchedule,
+    board: &ScheduleBoard,
+    cast: &mut PlayingShells,
+) -> Result<StagedSchedule> {
+    let mut story = ScheduleReport::default();
     for (index, life) in plan.lives.iter().enumerate() {
         live(home, life, board, &mut story).with_context(|| format!("in life {}", index + 1))?;
         cast.check()?;
     }
-    let Start::Up(mut daemon) = Daemon::start(home, None)? else { bail!("no last life") };
+    let StartResult::Up(mut daemon) = ChaosDaemon::start(home, None)? else {
+        bail!("no last life")
+    };
     home.check_second_is_refused()?;
     board.set_running(Some(daemon.running(home)));
     cast.wait(&mut daemon, board)?;
@@ -93,27 +100,32 @@ fn stage(home: &Home, plan: &Plan, board: &Board, cast: &mut Cast) -> Result<Sta
     let mut truths = Vec::new();
     for (session, road) in &cast.sessions {
         let auditor =
-            Shell::observer(session, *road).run(board).map_err(|what| anyhow!("{what}"))?;
+            ChaosShell::observer(session, *road).run(board).map_err(|what| anyhow!("{what}"))?;
         board.set_goal(session, auditor.notes.head);
         truths.push(auditor);
     }
-    Ok(Staged { daemon, story, truths })
+    Ok(StagedSchedule { daemon, story, truths })
 }
 
 /// One life of the daemon, from its start to its end.
-fn live(home: &Home, life: &Life, board: &Board, story: &mut Story) -> Result<()> {
+fn live(
+    home: &ScheduleFolder,
+    life: &DaemonLife,
+    board: &ScheduleBoard,
+    story: &mut ScheduleReport,
+) -> Result<()> {
     drop(fs::remove_dir_all(home.shadow()));
-    let result = match Daemon::start(home, Some(life))? {
-        Start::Up(daemon) => {
+    let result = match ChaosDaemon::start(home, Some(life))? {
+        StartResult::Up(daemon) => {
             board.set_running(Some(daemon.running(home)));
             end(home, life, daemon)
         }
-        Start::Died => Ok(true),
+        StartResult::Died => Ok(true),
     };
     board.set_running(None);
     match (&life.end, result?) {
-        (End::Point { name, .. }, true) => story.points.push(name.clone()),
-        (End::Stop { .. }, _) => {}
+        (LifeEnd::Point { name, .. }, true) => story.points.push(name.clone()),
+        (LifeEnd::Stop { .. }, _) => {}
         _ => story.kills += 1,
     }
     if let Some(power) = &life.power
@@ -125,10 +137,10 @@ fn live(home: &Home, life: &Life, board: &Board, story: &mut Story) -> Result<()
 }
 
 /// Troubles a life and ends it as planned; whether it died at its fault point.
-fn end(home: &Home, life: &Life, mut daemon: Daemon) -> Result<bool> {
+fn end(home: &ScheduleFolder, life: &DaemonLife, mut daemon: ChaosDaemon) -> Result<bool> {
     let wait_ms = match life.end {
-        End::Kill { after_ms } | End::Stop { after_ms } => after_ms,
-        End::Point { patience_ms, .. } => patience_ms,
+        LifeEnd::Kill { after_ms } | LifeEnd::Stop { after_ms } => after_ms,
+        LifeEnd::Point { patience_ms, .. } => patience_ms,
     };
     // A third of its time it is left alone.
     if daemon.dies_within(Duration::from_millis(wait_ms / 3))? {
@@ -136,10 +148,10 @@ fn end(home: &Home, life: &Life, mut daemon: Daemon) -> Result<bool> {
     }
     for trouble in &life.meanwhile {
         match trouble {
-            Trouble::Clock { offset_ms } => {
+            LifeTrouble::Clock { offset_ms } => {
                 fs::write(home.clock(), offset_ms.to_string()).context("cannot set the clock")?;
             }
-            Trouble::Full { ms } => {
+            LifeTrouble::Full { ms } => {
                 fs::write(home.full(), "").context("cannot fill the disk")?;
                 let died = daemon.dies_within(Duration::from_millis(*ms))?;
                 drop(fs::remove_file(home.full()));
@@ -153,28 +165,28 @@ fn end(home: &Home, life: &Life, mut daemon: Daemon) -> Result<bool> {
         return Ok(true);
     }
     match life.end {
-        End::Stop { .. } => daemon.stop(home)?,
-        End::Kill { .. } | End::Point { .. } => daemon.kill()?,
+        LifeEnd::Stop { .. } => daemon.stop(home)?,
+        LifeEnd::Kill { .. } | LifeEnd::Point { .. } => daemon.kill()?,
     }
     Ok(false)
 }
 
 /// The shells of a schedule, playing.
-struct Cast {
-    threads: Vec<JoinHandle<Result<Shell, String>>>,
+struct PlayingShells {
+    threads: Vec<JoinHandle<Result<ChaosShell, String>>>,
     done: Vec<Arc<AtomicBool>>,
-    sessions: Vec<(String, Road)>,
+    sessions: Vec<(String, ShellRoad)>,
     /// Taken when it has left.
-    guest: Option<JoinHandle<Result<Guest, String>>>,
+    guest: Option<JoinHandle<Result<GuestShell, String>>>,
     guest_leaves: Arc<AtomicBool>,
 }
 
-impl Cast {
-    fn start(home: &Home, plan: &Plan, board: &Arc<Board>) -> Self {
+impl PlayingShells {
+    fn start(home: &ScheduleFolder, plan: &ChaosSchedule, board: &Arc<ScheduleBoard>) -> Self {
         let guest_leaves = Arc::new(AtomicBool::new(false));
         let guest = plan.guest.then(|| {
             let (board, leaves) = (Arc::clone(board), Arc::clone(&guest_leaves));
-            thread::spawn(move || Guest::default().run(&board, &leaves))
+            thread::spawn(move || GuestShell::default().run(&board, &leaves))
         });
         let mut cast = Self {
             threads: Vec::new(),
@@ -184,14 +196,17 @@ impl Cast {
             guest_leaves,
         };
         for (index, shell) in plan.shells.iter().enumerate() {
-            let road =
-                if (plan.seed + shell.session).is_multiple_of(3) { Road::Tcp } else { Road::Unix };
+            let road = if (plan.seed + shell.session).is_multiple_of(3) {
+                ShellRoad::Tcp
+            } else {
+                ShellRoad::Unix
+            };
             let session = format!("play-{}", shell.session);
             let first = !cast.sessions.iter().any(|(known, _)| *known == session);
             if first {
                 cast.sessions.push((session.clone(), road));
             }
-            let part = if first { Part::Ringer } else { Part::Talker };
+            let part = if first { ShellPart::Ringer } else { ShellPart::Talker };
             let language = shell.language;
             let shell = make_shell(index, shell, &session, road, part);
             cast.done.push(Arc::clone(&shell.done));
@@ -212,8 +227,8 @@ impl Cast {
     }
 
     /// Waits until everything said is acknowledged and answered.
-    fn wait(&self, daemon: &mut Daemon, board: &Board) -> Result<()> {
-        let mut patience = Patience::new(PEACE);
+    fn wait(&self, daemon: &mut ChaosDaemon, board: &ScheduleBoard) -> Result<()> {
+        let mut patience = BoundedWait::new(PEACE);
         while !self.done.iter().all(|done| done.load(Ordering::Relaxed)) {
             self.check()?;
             ensure!(!daemon.dies_within(Duration::ZERO)?, "the daemon died in peace");
@@ -227,7 +242,7 @@ impl Cast {
     }
 
     /// Sends the guest away and checks what it had forgotten.
-    fn say_goodbye(&mut self, board: &Board) -> Result<u64> {
+    fn say_goodbye(&mut self, board: &ScheduleBoard) -> Result<u64> {
         self.guest_leaves.store(true, Ordering::Relaxed);
         let Some(guest) = self.guest.take() else { return Ok(0) };
         let guest = guest.join().map_err(|_| anyhow!("the guest panicked"))?;
@@ -235,8 +250,8 @@ impl Cast {
     }
 
     /// Waits for the shells to hear the rest; those that came home, and what the others found.
-    fn join(self, board: &Board) -> (Vec<Shell>, Vec<String>) {
-        let mut patience = Patience::new(PEACE);
+    fn join(self, board: &ScheduleBoard) -> (Vec<ChaosShell>, Vec<String>) {
+        let mut patience = BoundedWait::new(PEACE);
         while !self.threads.iter().all(JoinHandle::is_finished) {
             if patience.is_over() {
                 board.stop.store(true, Ordering::Relaxed);
@@ -256,11 +271,17 @@ impl Cast {
     }
 }
 
-fn make_shell(index: usize, plan: &ShellPlan, session: &str, road: Road, part: Part) -> Shell {
+fn make_shell(
+    index: usize,
+    plan: &ShellPlan,
+    session: &str,
+    road: ShellRoad,
+    part: ShellPart,
+) -> ChaosShell {
     let mut random = plan.random.clone();
     let name = format!("shell{index}");
     let sayings = (1..=plan.prompts)
-        .map(|number| Saying::new(&name, number, Kind::random(&mut random)))
+        .map(|number| ShellSaying::new(&name, number, SayingKind::random(&mut random)))
         .collect();
-    Shell { sayings, cuts: plan.cuts, random, ..Shell::new(name, session, road, part) }
+    ChaosShell { sayings, cuts: plan.cuts, random, ..ChaosShell::new(name, session, road, part) }
 }

@@ -1,7 +1,7 @@
-//! What the scripted thinker does in a schedule: one rule for each [`Kind`] of saying, and what becomes
+//! What the scripted thinker does in a schedule: one rule for each [`SayingKind`] of saying, and what becomes
 //! of it when an effect has its outcome or was refused.
 //!
-//! [`Kind`]: super::shell::Kind
+//! [`SayingKind`]: super::shell::Kind
 
 /// The file inside the state directory to which each counted effect adds a line.
 pub(crate) const TALLY: &str = "tally";

@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 
 use bridle_sexp::Value;
 
-use super::line::{Heard, Line, Place};
-use super::patience::Patience;
-use super::random::Random;
+use super::line::{LineInput, ListenPlace, OpenLine};
+use super::patience::BoundedWait;
+use super::random::SplitMix;
 use super::witness;
-pub(crate) use foreign::Language;
-pub(crate) use saying::{Kind, Saying};
+pub(crate) use foreign::ClientLanguage;
+pub(crate) use saying::{SayingKind, ShellSaying};
 
 /// The actuator that the first shell of a session offers.
 pub(crate) const BELL: &str = "bell";
@@ -37,9 +37,9 @@ const HELLO_WAIT: Duration = Duration::from_secs(20);
 
 /// A daemon that is up: where it listens, and what a witness needs.
 #[derive(Debug, Clone)]
-pub(crate) struct Running {
-    pub(crate) tcp: Place,
-    pub(crate) unix: Place,
+pub(crate) struct RunningDaemon {
+    pub(crate) tcp: ListenPlace,
+    pub(crate) unix: ListenPlace,
     pub(crate) pid: u32,
     /// Where its files are.
     pub(crate) folder: PathBuf,
@@ -47,21 +47,21 @@ pub(crate) struct Running {
 
 /// What the threads of a schedule share.
 #[derive(Default)]
-pub(crate) struct Board {
+pub(crate) struct ScheduleBoard {
     /// The daemon that runs now.
-    running: Mutex<Option<Running>>,
+    running: Mutex<Option<RunningDaemon>>,
     /// Time is up: everybody goes home.
     pub(crate) stop: AtomicBool,
     /// The last number of each session, once everything is said: who has it may go.
     goals: Mutex<BTreeMap<String, u64>>,
 }
 
-impl Board {
-    pub(crate) fn set_running(&self, running: Option<Running>) {
+impl ScheduleBoard {
+    pub(crate) fn set_running(&self, running: Option<RunningDaemon>) {
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = running;
     }
 
-    pub(crate) fn running(&self) -> Option<Running> {
+    pub(crate) fn running(&self) -> Option<RunningDaemon> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -69,9 +69,9 @@ impl Board {
         self.goals.lock().unwrap_or_else(PoisonError::into_inner).insert(session.to_owned(), seq);
     }
 
-    pub(crate) fn place(&self, road: Road) -> Option<Place> {
+    pub(crate) fn place(&self, road: ShellRoad) -> Option<ListenPlace> {
         let running = self.running()?;
-        Some(if road == Road::Tcp { running.tcp } else { running.unix })
+        Some(if road == ShellRoad::Tcp { running.tcp } else { running.unix })
     }
 
     fn goal(&self, session: &str) -> Option<u64> {
@@ -82,14 +82,14 @@ impl Board {
 /// By which socket a session is reached. A TCP peer without a key is another principal than the owner,
 /// so all shells of a session take the same road.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Road {
+pub(crate) enum ShellRoad {
     Tcp,
     Unix,
 }
 
 /// What a shell offers in its hello.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum ShellPart {
     /// Says things and carries out requests to the bell.
     Ringer,
     /// Says things.
@@ -99,23 +99,23 @@ pub(crate) enum Part {
 }
 
 /// A shell and everything it knows.
-pub(crate) struct Shell {
+pub(crate) struct ChaosShell {
     pub(crate) name: String,
     pub(crate) session: String,
-    pub(crate) road: Road,
-    pub(crate) part: Part,
-    pub(crate) sayings: Vec<Saying>,
+    pub(crate) road: ShellRoad,
+    pub(crate) part: ShellPart,
+    pub(crate) sayings: Vec<ShellSaying>,
     /// Percent of writes that are cut short together with the connection.
     pub(crate) cuts: u64,
-    pub(crate) random: Random,
-    pub(crate) notes: Notes,
+    pub(crate) random: SplitMix,
+    pub(crate) notes: HeardNumbers,
     /// Everything said is acknowledged and answered; read by the conductor.
     pub(crate) done: Arc<AtomicBool>,
 }
 
 /// Numbered things that were heard.
 #[derive(Default)]
-pub(crate) struct Notes {
+pub(crate) struct HeardNumbers {
     /// Numbered messages, by number.
     pub(crate) events: BTreeMap<u64, Value>,
     /// Numbers of own sayings, told by receipts.
@@ -131,7 +131,7 @@ pub(crate) struct Notes {
 }
 
 /// Why a connection is over.
-enum Over {
+enum ConnectionOver {
     /// It was cut, by either side.
     Cut,
     /// The shell may go home.
@@ -139,12 +139,12 @@ enum Over {
 }
 
 /// A connection as one shell sees it.
-struct Visit {
-    line: Line,
+struct ShellVisit {
+    line: OpenLine,
     /// Counts connections, to know what was said on this one.
     number: u64,
     /// For the answer to our hello.
-    patience: Patience,
+    patience: BoundedWait,
     /// The daemon has answered our hello.
     attached: bool,
     /// The daemon has said its own.
@@ -153,19 +153,19 @@ struct Visit {
     said: io::Result<()>,
 }
 
-impl Visit {
+impl ShellVisit {
     /// Says hello before the daemon has. A connection over TCP that was made while a listener closed
     /// may have nobody at its other end, and no reset ever comes: Linux drops such a handshake in its
     /// last step without a word. Only who sends something finds out.
-    fn begin(mut line: Line, number: u64, hello: &Value) -> Self {
+    fn begin(mut line: OpenLine, number: u64, hello: &Value) -> Self {
         // A broken connection shows at the next look at it.
         let said = line.send(hello);
-        let patience = Patience::new(HELLO_WAIT);
+        let patience = BoundedWait::new(HELLO_WAIT);
         Self { line, number, patience, attached: false, greeted: false, said }
     }
 
     /// What is known of a hello that nobody answers.
-    fn unanswered(&self, road: Road, board: &Board) -> String {
+    fn unanswered(&self, road: ShellRoad, board: &ScheduleBoard) -> String {
         let greeted =
             if self.greeted { "the daemon said its hello" } else { "the daemon said nothing" };
         let said = match &self.said {
@@ -178,9 +178,9 @@ impl Visit {
     }
 }
 
-impl Shell {
+impl ChaosShell {
     /// A shell that says nothing yet.
-    pub(crate) fn new(name: String, session: &str, road: Road, part: Part) -> Self {
+    pub(crate) fn new(name: String, session: &str, road: ShellRoad, part: ShellPart) -> Self {
         Self {
             name,
             session: session.to_owned(),
@@ -188,26 +188,26 @@ impl Shell {
             part,
             sayings: Vec::new(),
             cuts: 0,
-            random: Random::new(0),
-            notes: Notes::default(),
+            random: SplitMix::new(0),
+            notes: HeardNumbers::default(),
             done: Arc::default(),
         }
     }
 
     /// One that hears a session from its beginning to where it ends now.
-    pub(crate) fn observer(session: &str, road: Road) -> Self {
-        Self::new("auditor".to_owned(), session, road, Part::Observer)
+    pub(crate) fn observer(session: &str, road: ShellRoad) -> Self {
+        Self::new("auditor".to_owned(), session, road, ShellPart::Observer)
     }
 
     /// One that may begin a session and leave it.
     pub(crate) fn talker(session: &str) -> Self {
-        Self::new("guest".to_owned(), session, Road::Unix, Part::Talker)
+        Self::new("guest".to_owned(), session, ShellRoad::Unix, ShellPart::Talker)
     }
 
     /// What is still open, for the report of a schedule that did not end.
     pub(crate) fn unfinished(&self) -> Option<String> {
         let open: Vec<String> =
-            self.sayings.iter().filter(|saying| !saying.is_over()).map(Saying::fate).collect();
+            self.sayings.iter().filter(|saying| !saying.is_over()).map(ShellSaying::fate).collect();
         let (name, session) = (&self.name, &self.session);
         let (cursor, head) = (self.cursor(), self.notes.head);
         let known = format!("knows {cursor} numbers, attached last at {head}");
@@ -215,18 +215,18 @@ impl Shell {
     }
 
     /// Lives until everything is heard, or time is up. An error is something that must never happen.
-    pub(crate) fn run(mut self, board: &Board) -> Result<Self, String> {
+    pub(crate) fn run(mut self, board: &ScheduleBoard) -> Result<Self, String> {
         let mut number = 0;
         while !board.stop.load(Ordering::Relaxed) {
-            let line = board.place(self.road).and_then(|place| Line::open(&place).ok());
+            let line = board.place(self.road).and_then(|place| OpenLine::open(&place).ok());
             let Some(line) = line else {
                 std::thread::sleep(RECONNECT);
                 continue;
             };
             number += 1;
-            match self.visit(Visit::begin(line, number, &self.hello()), board) {
-                Ok(Over::Cut) => std::thread::sleep(RECONNECT),
-                Ok(Over::Home) => return Ok(self),
+            match self.visit(ShellVisit::begin(line, number, &self.hello()), board) {
+                Ok(ConnectionOver::Cut) => std::thread::sleep(RECONNECT),
+                Ok(ConnectionOver::Home) => return Ok(self),
                 Err(what) => {
                     return Err(format!("{} in {}: {what}", self.name, self.session));
                 }
@@ -248,33 +248,37 @@ impl Shell {
         self.notes.events.contains_key(&seq) || self.notes.own.contains(&seq)
     }
 
-    fn visit(&mut self, mut visit: Visit, board: &Board) -> Result<Over, String> {
+    fn visit(
+        &mut self,
+        mut visit: ShellVisit,
+        board: &ScheduleBoard,
+    ) -> Result<ConnectionOver, String> {
         loop {
             if board.stop.load(Ordering::Relaxed) {
-                return Ok(Over::Home);
+                return Ok(ConnectionOver::Home);
             }
             match visit.line.hear()? {
-                Heard::Gone => return Ok(Over::Cut),
-                Heard::Messages(messages) => {
+                LineInput::Gone => return Ok(ConnectionOver::Cut),
+                LineInput::Messages(messages) => {
                     for message in messages {
                         self.take(&message, &mut visit)
                             .map_err(|why| format!("{why}: {message}"))?;
                     }
                 }
             }
-            if self.sayings.iter().all(Saying::is_over) && self.notes.open.is_empty() {
+            if self.sayings.iter().all(ShellSaying::is_over) && self.notes.open.is_empty() {
                 self.done.store(true, Ordering::Relaxed);
                 if board.goal(&self.session).is_some_and(|goal| self.cursor() >= goal) {
-                    return Ok(Over::Home);
+                    return Ok(ConnectionOver::Home);
                 }
             }
             if visit.attached {
-                if self.part == Part::Observer && self.cursor() >= self.notes.head {
-                    return Ok(Over::Home);
+                if self.part == ShellPart::Observer && self.cursor() >= self.notes.head {
+                    return Ok(ConnectionOver::Home);
                 }
                 if self.random.chance(self.cuts / 4) || !self.speak(&mut visit) {
                     visit.line.cut();
-                    return Ok(Over::Cut);
+                    return Ok(ConnectionOver::Cut);
                 }
             } else if visit.patience.is_over() {
                 return Err(visit.unanswered(self.road, board));
@@ -283,7 +287,7 @@ impl Shell {
     }
 
     /// Says what is due; false when the connection broke, or was broken.
-    fn speak(&mut self, visit: &mut Visit) -> bool {
+    fn speak(&mut self, visit: &mut ShellVisit) -> bool {
         let waiting = self.sayings.iter().filter(|saying| saying.waits_on(visit.number)).count();
         let mut room = IN_FLIGHT.saturating_sub(waiting);
         for index in 0..self.sayings.len() {
@@ -307,7 +311,7 @@ impl Shell {
     }
 
     /// Writes a message, or only its beginning and then nothing more.
-    fn write(&mut self, visit: &mut Visit, message: &Value) -> bool {
+    fn write(&mut self, visit: &mut ShellVisit, message: &Value) -> bool {
         let bytes = visit.line.frame(message);
         if self.random.chance(self.cuts) {
             let part = self.random.index(bytes.len());
@@ -319,7 +323,7 @@ impl Shell {
     }
 
     /// Understands one message of the daemon.
-    fn take(&mut self, message: &Value, visit: &mut Visit) -> Result<(), String> {
+    fn take(&mut self, message: &Value, visit: &mut ShellVisit) -> Result<(), String> {
         let kind = |name: &str| message.get("type").is_some_and(|kind| kind.is_keyword(name));
         let payload = message.get("payload").unwrap_or(&Value::Nil);
         let says = |key: &str, name: &str| payload.get(key).is_some_and(|it| it.is_keyword(name));
@@ -370,9 +374,9 @@ impl Shell {
             ("receipts", Value::T),
         ];
         match self.part {
-            Part::Ringer => fields.push(("actuators", Value::list([keyword(BELL)]))),
-            Part::Talker => {}
-            Part::Observer => fields.push(("role", keyword("observer"))),
+            ShellPart::Ringer => fields.push(("actuators", Value::list([keyword(BELL)]))),
+            ShellPart::Talker => {}
+            ShellPart::Observer => fields.push(("role", keyword("observer"))),
         }
         Value::plist([("type", keyword("EVENT")), ("payload", Value::plist(fields))])
     }
@@ -384,7 +388,7 @@ impl Shell {
         format!("00000000-0000-4000-8000-{:012x}", digits & 0xFFFF_FFFF_FFFF)
     }
 
-    fn attach(&mut self, payload: &Value, visit: &mut Visit) -> Result<(), String> {
+    fn attach(&mut self, payload: &Value, visit: &mut ShellVisit) -> Result<(), String> {
         let session = payload.get("session").and_then(Value::as_str);
         if session != Some(&self.session) {
             return Err(format!("expected session `{}`", self.session));
@@ -444,7 +448,7 @@ impl Shell {
     }
 
     /// Carries a request out, if it is new, and answers it.
-    fn ring(&mut self, request: &Value, visit: &mut Visit) -> Result<(), String> {
+    fn ring(&mut self, request: &Value, visit: &mut ShellVisit) -> Result<(), String> {
         let id = request.get("id").and_then(Value::as_str).ok_or("a request without an id")?;
         self.notes.rings.insert(id.to_owned());
         let response = Value::plist([
@@ -460,7 +464,12 @@ impl Shell {
         Ok(())
     }
 
-    fn refused(&mut self, message: &Value, payload: &Value, visit: &Visit) -> Result<(), String> {
+    fn refused(
+        &mut self,
+        message: &Value,
+        payload: &Value,
+        visit: &ShellVisit,
+    ) -> Result<(), String> {
         let code = payload.get("code").unwrap_or(&Value::Nil);
         if let Some(saying) = saying::find(&mut self.sayings, message) {
             let again = ["store-unavailable", "overloaded", "shutting-down"];

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use bridle_sexp::Value;
 
-use super::line::{Heard, Line, Place};
-use super::shell::{Board, Running};
+use super::line::{LineInput, ListenPlace, OpenLine};
+use super::shell::{RunningDaemon, ScheduleBoard};
 use crate::console::has_program;
 
 /// Longest wait for a health answer: one that is late by this much is as good as none.
@@ -55,7 +55,7 @@ fn written(address: SocketAddr) -> Option<String> {
 }
 
 /// What the daemon that runs now does: whether it answers others, and where its threads are.
-pub(crate) fn daemon(board: &Board) -> String {
+pub(crate) fn daemon(board: &ScheduleBoard) -> String {
     let Some(running) = board.running() else { return "  no daemon runs".to_owned() };
     let mut text = String::new();
     for (road, place) in [("TCP", &running.tcp), ("Unix", &running.unix)] {
@@ -65,13 +65,13 @@ pub(crate) fn daemon(board: &Board) -> String {
 }
 
 /// Where the threads of a daemon are.
-pub(crate) fn process(running: &Running) -> String {
+pub(crate) fn process(running: &RunningDaemon) -> String {
     format!("  its threads:{}{}", threads(running.pid), backtrace(running))
 }
 
 /// Asks on a fresh connection.
-fn health(place: &Place) -> String {
-    let mut line = match Line::open(place) {
+fn health(place: &ListenPlace) -> String {
+    let mut line = match OpenLine::open(place) {
         Ok(line) => line,
         Err(error) => return format!("cannot connect: {error}"),
     };
@@ -83,8 +83,8 @@ fn health(place: &Place) -> String {
     while begin.elapsed() < HEALTH_WAIT {
         match line.hear() {
             Err(what) => return what,
-            Ok(Heard::Gone) => return format!("gone after {heard} messages"),
-            Ok(Heard::Messages(messages)) => heard += messages.len(),
+            Ok(LineInput::Gone) => return format!("gone after {heard} messages"),
+            Ok(LineInput::Messages(messages)) => heard += messages.len(),
         }
         // Its hello and the answer.
         if heard >= 2 {
@@ -112,7 +112,7 @@ fn threads(pid: u32) -> String {
 }
 
 /// Has a debugger, if there is one, write down where the threads are.
-fn backtrace(running: &Running) -> String {
+fn backtrace(running: &RunningDaemon) -> String {
     if !has_program("gdb") {
         return String::new();
     }

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 
 use super::org;
 use crate::clients;
-use crate::console::{Console, Run, root};
+use crate::console::{ProgramRun, VerbConsole, root};
 
 pub(super) const HELP: &str = "\
 usage: cargo xtask peers circle [--no-made] [--no-packages] [FOLDER...]
@@ -33,14 +33,14 @@ const BYTES_A_SECOND: u64 = 4_000;
 /// Memory that Emacs gets, in KiB.
 const MEMORY: &str = "8000000";
 
-pub(super) fn run(arguments: &[String], console: &Console) -> Result<()> {
+pub(super) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     let flags: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let sets = org::sets(&flags, console)?;
-    Run::cargo(["build", "--locked", "--package", "bridle"]).run(console)?;
-    let daemon = Daemon::start()?;
-    let mut all = Score::default();
+    ProgramRun::cargo(["build", "--locked", "--package", "bridle"]).run(console)?;
+    let daemon = CircleDaemon::start()?;
+    let mut all = CircleScore::default();
     for (name, files) in sets {
-        let mut score = Score::default();
+        let mut score = CircleScore::default();
         send(&files, &daemon, &mut score)?;
         score.report(name, console);
         all.join(score);
@@ -54,7 +54,7 @@ pub(super) fn run(arguments: &[String], console: &Console) -> Result<()> {
 }
 
 /// Sends files, batch by batch; one that Emacs does not end with is told apart.
-fn send(files: &[PathBuf], daemon: &Daemon, score: &mut Score) -> Result<()> {
+fn send(files: &[PathBuf], daemon: &CircleDaemon, score: &mut CircleScore) -> Result<()> {
     let mut left = files;
     while !left.is_empty() {
         let batch = &left[..left.len().min(BATCH)];
@@ -72,13 +72,13 @@ fn send(files: &[PathBuf], daemon: &Daemon, score: &mut Score) -> Result<()> {
 }
 
 /// A line for each file, up to the one that Emacs did not end with.
-fn circle(files: &[PathBuf], daemon: &Daemon) -> Result<Vec<String>> {
+fn circle(files: &[PathBuf], daemon: &CircleDaemon) -> Result<Vec<String>> {
     let out = daemon.state.join("circle.out");
     fs::write(&out, "").context("cannot make a file for what Emacs says")?;
     let sizes = files.iter().map(|file| fs::metadata(file).map_or(0, |file| file.len()));
     let seconds = (START_SECONDS + sizes.sum::<u64>() / BYTES_A_SECOND).to_string();
     let script = "ulimit -t \"$1\" && ulimit -v \"$2\" && shift 2 && exec emacs \"$@\"";
-    let run = Run::new("sh")
+    let run = ProgramRun::new("sh")
         .args(["-c", script, "sh", &seconds, MEMORY, "-Q", "--batch"])
         .args(["-l", "peers/emacs/bridle-peer.el", "-l", "peers/emacs/org-circle.el"])
         .args(["-f", "org-circle-main", "--", &daemon.port.to_string()])
@@ -94,7 +94,7 @@ fn circle(files: &[PathBuf], daemon: &Daemon) -> Result<Vec<String>> {
 
 /// How many came back, and which did not.
 #[derive(Default)]
-struct Score {
+struct CircleScore {
     same: usize,
     bytes: u64,
     /// Files that Org fails on or does not end with: nothing to send.
@@ -102,7 +102,7 @@ struct Score {
     different: Vec<String>,
 }
 
-impl Score {
+impl CircleScore {
     fn add(&mut self, line: String) {
         match line.split_once(' ') {
             Some(("same", rest)) => {
@@ -115,14 +115,14 @@ impl Score {
         }
     }
 
-    fn join(&mut self, other: Score) {
+    fn join(&mut self, other: CircleScore) {
         self.same += other.same;
         self.bytes += other.bytes;
         self.left_out.extend(other.left_out);
         self.different.extend(other.different);
     }
 
-    fn report(&self, name: &str, console: &Console) {
+    fn report(&self, name: &str, console: &VerbConsole) {
         console.say(format!(
             "{name}: {} files the same, {} KiB of ASTs, {} different, {} that Org fails on",
             self.same,
@@ -134,14 +134,14 @@ impl Score {
 }
 
 /// A daemon with a state of its own; both go when this is dropped.
-struct Daemon {
+struct CircleDaemon {
     process: Child,
     port: u16,
     state: PathBuf,
 }
 
-impl Daemon {
-    fn start() -> Result<Daemon> {
+impl CircleDaemon {
+    fn start() -> Result<CircleDaemon> {
         let state = root().join(format!("target/circle-{}", std::process::id()));
         fs::create_dir_all(&state).context("cannot make a folder for the daemon")?;
         let mut process = command(&state).spawn().context("cannot start the daemon")?;
@@ -149,7 +149,7 @@ impl Daemon {
         if let Some(stdout) = process.stdout.take() {
             BufReader::new(stdout).read_line(&mut line).context("cannot read its first line")?;
         }
-        let mut daemon = Daemon { process, port: 0, state };
+        let mut daemon = CircleDaemon { process, port: 0, state };
         let digits = line.trim_end().rsplit(':').next().unwrap_or_default();
         daemon.port = digits
             .parse()
@@ -171,7 +171,7 @@ fn command(state: &Path) -> Command {
     command
 }
 
-impl Drop for Daemon {
+impl Drop for CircleDaemon {
     fn drop(&mut self) {
         // It may have ended by itself; its folder is in `target` in any case.
         let _ = self.process.kill();

@@ -11,8 +11,8 @@ use std::fs;
 use anyhow::{Context, Result, bail};
 use bridle_sexp::{Dialect, Reader, Value};
 
-use crate::console::{Console, Run, root};
-use differences::Difference;
+use crate::console::{ProgramRun, VerbConsole, root};
+use differences::TextDifference;
 
 #[path = "../../../crates/org/tests/it/changes.rs"]
 mod changes;
@@ -41,7 +41,7 @@ const BATCH: usize = 250;
 /// Cases that differ that are shown.
 const SHOWN: u64 = 10;
 
-pub(super) fn run(arguments: &[String], console: &Console) -> Result<()> {
+pub(super) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     let (mut headings, mut seed, mut shown) = (HEADINGS, SEED, SHOWN);
     let mut rest = arguments.iter();
     while let Some(flag) = rest.next() {
@@ -58,26 +58,26 @@ pub(super) fn run(arguments: &[String], console: &Console) -> Result<()> {
 }
 
 /// The short form.
-pub(super) fn check(console: &Console) -> Result<()> {
+pub(super) fn check(console: &VerbConsole) -> Result<()> {
     compare(CHECKED_HEADINGS, SEED, SHOWN, console)
 }
 
 /// How many headings were compared, by operation, and how many differ on purpose.
 #[derive(Default)]
-struct Tally {
+struct EditTally {
     operations: BTreeMap<String, u64>,
     named: BTreeMap<&'static str, u64>,
     different: u64,
 }
 
-fn compare(headings: u64, seed: u64, shown: u64, console: &Console) -> Result<()> {
+fn compare(headings: u64, seed: u64, shown: u64, console: &VerbConsole) -> Result<()> {
     let forms: Vec<String> = (0..headings).map(|number| make::case(seed, number).form).collect();
     let reader = Reader::new().dialect(Dialect::Emacs);
     let read = |line: &str| -> Result<Value> {
         let tape = reader.read_one(line).with_context(|| format!("cannot read `{line}`"))?;
         Ok(tape.root().to_value())
     };
-    let mut tally = Tally::default();
+    let mut tally = EditTally::default();
     // After a change of state, Org in batch mode no longer finds the sibling to move a subtree past: those are asked apart.
     let (moves, others): (Vec<String>, Vec<String>) =
         forms.into_iter().partition(|form| form.contains(" move-up "));
@@ -93,9 +93,9 @@ fn compare(headings: u64, seed: u64, shown: u64, console: &Console) -> Result<()
             let emacs = recorded(&read(record)?);
             let bridle = case.carry_out(&|_, _| ()).ok();
             match differences::between(&case, emacs.as_deref(), bridle.as_deref()) {
-                Difference::None => {}
-                Difference::Named(name) => *tally.named.entry(name).or_default() += 1,
-                Difference::Other => {
+                TextDifference::None => {}
+                TextDifference::Named(name) => *tally.named.entry(name).or_default() += 1,
+                TextDifference::Other => {
                     tally.different += 1;
                     if tally.different <= shown {
                         let shown = show(form, emacs.as_deref(), bridle.as_deref());
@@ -108,7 +108,7 @@ fn compare(headings: u64, seed: u64, shown: u64, console: &Console) -> Result<()
     report(headings, &tally, console)
 }
 
-fn report(headings: u64, tally: &Tally, console: &Console) -> Result<()> {
+fn report(headings: u64, tally: &EditTally, console: &VerbConsole) -> Result<()> {
     let operations: Vec<String> =
         tally.operations.iter().map(|(name, count)| format!("{name} {count}")).collect();
     let named: u64 = tally.named.values().sum();
@@ -132,7 +132,7 @@ fn emacs(cases: &[String]) -> Result<String> {
     let place = |name: &str| root().join(format!("target/org-edits-{}.{name}", std::process::id()));
     let (asked, out) = (place("cases"), place("out"));
     fs::write(&asked, cases.join("\n")).context("cannot write the cases")?;
-    Run::new("emacs")
+    ProgramRun::new("emacs")
         .args(["-Q", "--batch", "-l", "peers/emacs/org-edits.el"])
         .args([&out, &asked])
         .stdout()?;

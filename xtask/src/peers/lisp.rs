@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use bridle_lisp::{Instance, InstanceLimits, LispErrorKind};
 
-use crate::console::{Console, root};
+use crate::console::{VerbConsole, root};
 
 pub(super) const HELP: &str = "\
 usage: cargo xtask peers lisp
@@ -20,7 +20,7 @@ Evaluates the forms of peers/lisp in bridle and in SBCL and compares output, val
 /// Differences that are shown.
 const SHOWN: usize = 20;
 
-pub(super) fn run(arguments: &[String], console: &Console) -> Result<()> {
+pub(super) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     if !arguments.is_empty() {
         bail!("unexpected arguments `{}`\n\n{HELP}", arguments.join(" "));
     }

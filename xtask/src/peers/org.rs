@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use bridle_org::{Count, Tree};
 
-use crate::console::{Console, root};
-use emacs::Seen;
+use crate::console::{VerbConsole, root};
+use emacs::EmacsView;
 
 pub(super) const HELP: &str = "\
 usage: cargo xtask peers org [--record | --check] [--no-made] [--no-packages] [FOLDER...]
@@ -38,7 +38,7 @@ const SHOWN: usize = 80;
 const ELEMENTS: usize = 9_950;
 const OBJECTS: usize = 9_900;
 
-pub(super) fn run(arguments: &[String], console: &Console) -> Result<()> {
+pub(super) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     let flags: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match flags.as_slice() {
         ["--record"] => {
@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &[String], console: &Console) -> Result<()> {
 }
 
 /// Fails when the record no longer tells the truth.
-pub(super) fn check(console: &Console) -> Result<()> {
+pub(super) fn check(console: &VerbConsole) -> Result<()> {
     for (name, fresh) in [("emacs", printed()?), ("edits", emacs::edits()?)] {
         let committed = fs::read_to_string(recorded(name)).context("cannot read the record")?;
         if committed != fresh {
@@ -81,7 +81,7 @@ fn printed() -> Result<String> {
     let mut text = String::new();
     for (file, seen) in emacs::trees(&org_files(&folder)?)? {
         let name = file.strip_prefix(&folder).unwrap_or(&file).display();
-        let Seen::Tree(lines) = seen else { bail!("Org fails on `{name}`") };
+        let EmacsView::Tree(lines) = seen else { bail!("Org fails on `{name}`") };
         text += &format!("FILE {name}\n{}\n", lines.join("\n"));
     }
     Ok(text)
@@ -90,7 +90,7 @@ fn printed() -> Result<String> {
 /// The Org files that are asked for, by what they are.
 pub(super) fn sets<'f>(
     flags: &[&'f str],
-    console: &Console,
+    console: &VerbConsole,
 ) -> Result<Vec<(&'f str, Vec<PathBuf>)>> {
     let known = |flag: &str| ["--no-made", "--no-packages"].contains(&flag);
     if let Some(flag) = flags.iter().find(|flag| flag.starts_with("--") && !known(flag)) {
@@ -109,11 +109,11 @@ pub(super) fn sets<'f>(
     Ok(sets)
 }
 
-fn compare(flags: &[&str], console: &Console) -> Result<()> {
+fn compare(flags: &[&str], console: &VerbConsole) -> Result<()> {
     let sets = sets(flags, console)?;
-    let mut all = Score::default();
+    let mut all = OrgScore::default();
     for (name, files) in sets {
-        let mut score = Score::default();
+        let mut score = OrgScore::default();
         for (file, seen) in emacs::trees(&files)? {
             score.add(&file, &seen)?;
         }
@@ -161,7 +161,7 @@ fn org_files(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// How many are the same, and what is not.
 #[derive(Default)]
-struct Score {
+struct OrgScore {
     files: usize,
     /// Files that Org gives up on, and files that it does not end on: nothing to compare with.
     failed: Vec<String>,
@@ -171,8 +171,8 @@ struct Score {
     different: Vec<String>,
 }
 
-impl Score {
-    fn add(&mut self, file: &Path, seen: &Seen) -> Result<()> {
+impl OrgScore {
+    fn add(&mut self, file: &Path, seen: &EmacsView) -> Result<()> {
         self.files += 1;
         let name = file.display().to_string();
         let source = fs::read(file).with_context(|| format!("cannot read `{name}`"))?;
@@ -180,9 +180,9 @@ impl Score {
             bail!("`{name}` does not come back from byte {offset} on");
         }
         match seen {
-            Seen::Failed => self.failed.push(name),
-            Seen::Endless => self.endless.push(name),
-            Seen::Tree(expect) => self.count(&name, expect, &shown(&source)),
+            EmacsView::Failed => self.failed.push(name),
+            EmacsView::Endless => self.endless.push(name),
+            EmacsView::Tree(expect) => self.count(&name, expect, &shown(&source)),
         }
         Ok(())
     }
@@ -210,7 +210,7 @@ impl Score {
         }
     }
 
-    fn join(&mut self, other: Score) {
+    fn join(&mut self, other: OrgScore) {
         self.files += other.files;
         self.failed.extend(other.failed);
         self.endless.extend(other.endless);
@@ -223,7 +223,7 @@ impl Score {
         self.different.extend(other.different);
     }
 
-    fn report(&self, name: &str, console: &Console) {
+    fn report(&self, name: &str, console: &VerbConsole) {
         let share = |(same, of): (usize, usize)| {
             // Hundredths of a percent, rounded down: 100.00 is all of them.
             let share = (same * 10_000).checked_div(of).unwrap_or(10_000);

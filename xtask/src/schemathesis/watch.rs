@@ -15,14 +15,14 @@ const EVERY: Duration = Duration::from_millis(500);
 const STALL: Duration = Duration::from_secs(10);
 
 /// A thread that looks.
-pub(super) struct Watch {
+pub(super) struct MemoryWatch {
     stop: Sender<()>,
-    thread: JoinHandle<Seen>,
+    thread: JoinHandle<WatchReport>,
 }
 
 /// What was seen.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct WatchReport {
     /// How often it was looked.
     looks: usize,
     /// The slowest answer to a question that needs no work.
@@ -33,12 +33,12 @@ pub(super) struct Seen {
     unanswered: usize,
 }
 
-impl Watch {
+impl MemoryWatch {
     /// Begins to look at the daemon of this address.
-    pub(super) fn start(address: String) -> Watch {
+    pub(super) fn start(address: String) -> MemoryWatch {
         let (stop, stopped) = mpsc::channel();
         let thread = thread::spawn(move || {
-            let mut seen = Seen::default();
+            let mut seen = WatchReport::default();
             loop {
                 let slept = Instant::now();
                 if stopped.recv_timeout(EVERY) != Err(RecvTimeoutError::Timeout) {
@@ -55,17 +55,17 @@ impl Watch {
                 }
             }
         });
-        Watch { stop, thread }
+        MemoryWatch { stop, thread }
     }
 
     /// Ends; says what was seen.
-    pub(super) fn end(self) -> Seen {
+    pub(super) fn end(self) -> WatchReport {
         drop(self.stop);
         self.thread.join().unwrap_or_default()
     }
 }
 
-impl Seen {
+impl WatchReport {
     /// What a request without an answer is to be taken for.
     pub(super) fn verdict(&self) -> String {
         match self.stall > STALL {
@@ -77,9 +77,9 @@ impl Seen {
     }
 }
 
-impl fmt::Display for Seen {
+impl fmt::Display for WatchReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Seen { looks, slowest, stall, unanswered } = self;
+        let WatchReport { looks, slowest, stall, unanswered } = self;
         let (slowest, stall) = (slowest.as_millis(), stall.as_millis());
         write!(f, "of {looks} health checks the slowest took {slowest} ms, {unanswered} had no ")?;
         write!(f, "answer, and the machine stood still for up to {stall} ms")
@@ -90,11 +90,11 @@ impl fmt::Display for Seen {
 mod tests {
     use std::time::Duration;
 
-    use super::Seen;
+    use super::WatchReport;
 
     #[test]
     fn a_machine_that_stood_still_is_told_from_a_daemon_that_hangs() {
-        let seen = |stall, slowest| Seen {
+        let seen = |stall, slowest| WatchReport {
             looks: 7,
             stall: Duration::from_secs(stall),
             slowest: Duration::from_secs(slowest),

@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use super::Finding;
+use super::TidyFinding;
 
-pub(super) fn check(root: &Path, path: &Path, text: &str, findings: &mut Vec<Finding>) {
+pub(super) fn check(root: &Path, path: &Path, text: &str, findings: &mut Vec<TidyFinding>) {
     let folder = root.join(path);
     let folder = folder.parent().unwrap_or(root);
     let mut in_code = false;
@@ -20,7 +20,7 @@ pub(super) fn check(root: &Path, path: &Path, text: &str, findings: &mut Vec<Fin
         for target in targets(line) {
             let file = target.split('#').next().unwrap_or("");
             if !file.is_empty() && !folder.join(file).exists() {
-                findings.push(Finding::new(
+                findings.push(TidyFinding::new(
                     path,
                     number + 1,
                     format!("link to `{target}`, which does not exist"),

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::Finding;
+use super::TidyFinding;
 use super::mask::mask;
 
 /// Lines of a file past which a reader loses the thread.
@@ -25,9 +25,9 @@ const BANNED: &[(&str, &str)] = &[
     ("unsafe fn", "this project has no unsafe code"),
 ];
 
-pub(super) fn check(path: &Path, text: &str, findings: &mut Vec<Finding>) {
+pub(super) fn check(path: &Path, text: &str, findings: &mut Vec<TidyFinding>) {
     if !text.starts_with("//!") {
-        findings.push(Finding::new(
+        findings.push(TidyFinding::new(
             path,
             1,
             "no `//!` header: what is it for, who calls it, what is it not",
@@ -38,7 +38,7 @@ pub(super) fn check(path: &Path, text: &str, findings: &mut Vec<Finding>) {
     for (number, line) in code.lines().enumerate() {
         for (word, instead) in BANNED {
             if line.contains(word) {
-                findings.push(Finding::new(path, number + 1, format!("`{word}`: {instead}")));
+                findings.push(TidyFinding::new(path, number + 1, format!("`{word}`: {instead}")));
             }
         }
     }
@@ -50,7 +50,7 @@ pub(super) fn check(path: &Path, text: &str, findings: &mut Vec<Finding>) {
         let what = format!(
             "{lines} lines, expected at most {FILE_LINES}: split it, or say why after `{LONG}` in its header"
         );
-        findings.push(Finding::new(path, 0, what));
+        findings.push(TidyFinding::new(path, 0, what));
     }
     for function in functions(&code) {
         if function.lines > FUNCTION_LINES {
@@ -58,20 +58,20 @@ pub(super) fn check(path: &Path, text: &str, findings: &mut Vec<Finding>) {
                 "`{}` has {} lines, expected at most {FUNCTION_LINES}: split it, or say why after `{LONG}` in the file's header",
                 function.name, function.lines
             );
-            findings.push(Finding::new(path, function.line, what));
+            findings.push(TidyFinding::new(path, function.line, what));
         }
     }
 }
 
 /// A function with a body.
-struct Function {
+struct RustFunction {
     name: String,
     line: usize,
     lines: usize,
 }
 
 /// Every function of masked code, nested ones too.
-fn functions(code: &str) -> Vec<Function> {
+fn functions(code: &str) -> Vec<RustFunction> {
     let mut found = Vec::new();
     for (at, _) in code.match_indices("fn ") {
         let before = code[..at].chars().next_back();
@@ -86,7 +86,7 @@ fn functions(code: &str) -> Vec<Function> {
         if let Some(end) = body_end(code, at) {
             let line = 1 + count_lines(&code[..at]);
             let lines = 1 + count_lines(&code[at..end]);
-            found.push(Function { name, line, lines });
+            found.push(RustFunction { name, line, lines });
         }
     }
     found

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Finding;
+use super::TidyFinding;
 
 /// Files that people write; tabs and trailing blanks are noise there. Others may hold them as data.
 const WRITTEN: &[&str] =
@@ -26,19 +26,19 @@ const PROMISES: &[&str] = &["TODO", "FIXME", "XXX"];
 const PRIVATE_PATHS: &[(&str, &str)] =
     &[("/ho", "me/"), ("/ro", "ot/"), ("/Us", "ers/"), ("/wo", "rk/"), ("../sh", "ared")];
 
-pub(super) fn check(path: &Path, text: &str, findings: &mut Vec<Finding>) {
+pub(super) fn check(path: &Path, text: &str, findings: &mut Vec<TidyFinding>) {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
     // Org vectors are input to a reader: what is untidy in them is what they test.
     let is_vector = ["vectors/org", "vectors/org-tags"].iter().any(|it| path.starts_with(it));
     if !text.is_empty() && !text.ends_with('\n') && !is_vector {
-        findings.push(Finding::new(path, 0, "no newline at the end"));
+        findings.push(TidyFinding::new(path, 0, "no newline at the end"));
     }
     let is_written = WRITTEN.contains(&extension) && !is_vector;
     if is_written && text.ends_with("\n\n") {
-        findings.push(Finding::new(path, 0, "blank lines at the end"));
+        findings.push(TidyFinding::new(path, 0, "blank lines at the end"));
     }
     for (number, line) in text.lines().enumerate() {
-        let mut find = |what: String| findings.push(Finding::new(path, number + 1, what));
+        let mut find = |what: String| findings.push(TidyFinding::new(path, number + 1, what));
         if is_written {
             if line.ends_with([' ', '\t', '\r']) {
                 find("blanks at the end of the line".into());

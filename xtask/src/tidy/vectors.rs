@@ -8,13 +8,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::Finding;
+use super::TidyFinding;
 
 /// Where one id was seen.
 type Seen = BTreeMap<usize, (PathBuf, usize)>;
 
 /// Checks every file of `vectors/FOLDER/` and returns the number of vectors.
-pub(super) fn check(root: &Path, files: &[PathBuf], findings: &mut Vec<Finding>) -> Result<usize> {
+pub(super) fn check(
+    root: &Path,
+    files: &[PathBuf],
+    findings: &mut Vec<TidyFinding>,
+) -> Result<usize> {
     let mut folders: BTreeMap<String, Seen> = BTreeMap::new();
     for path in files {
         let Some(folder) = folder(path) else { continue };
@@ -25,7 +29,7 @@ pub(super) fn check(root: &Path, files: &[PathBuf], findings: &mut Vec<Finding>)
     for (folder, seen) in &folders {
         if let Some(gap) = (1..=seen.len()).find(|number| !seen.contains_key(number)) {
             let what = format!("`{folder}-{gap:04}` is missing: ids have no gaps");
-            findings.push(Finding::new(&Path::new("vectors").join(folder), 0, what));
+            findings.push(TidyFinding::new(&Path::new("vectors").join(folder), 0, what));
         }
     }
     Ok(folders.values().map(BTreeMap::len).sum())
@@ -57,14 +61,20 @@ fn scenarios(text: &str) -> impl Iterator<Item = (usize, &str)> {
     marked.filter_map(|(number, line)| Some((number, line.strip_prefix("= ")?)))
 }
 
-fn check_file(path: &Path, folder: &str, text: &str, seen: &mut Seen, findings: &mut Vec<Finding>) {
+fn check_file(
+    path: &Path,
+    folder: &str,
+    text: &str,
+    seen: &mut Seen,
+    findings: &mut Vec<TidyFinding>,
+) {
     let ids: Vec<(usize, Result<String, String>)> = if is_scenarios(path) {
         scenarios(text).map(|(number, line)| (number, id_of_scenario(line))).collect()
     } else {
         text.lines().enumerate().map(|(number, line)| (number, id_of_object(line))).collect()
     };
     for (number, id) in ids {
-        let mut find = |what: String| findings.push(Finding::new(path, number + 1, what));
+        let mut find = |what: String| findings.push(TidyFinding::new(path, number + 1, what));
         let id = match id {
             Ok(id) => id,
             Err(what) => {

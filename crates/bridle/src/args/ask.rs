@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bridle_shell::Addr;
-use bridle_shell::openharness::http::Place;
+use bridle_shell::DaemonAddress;
+use bridle_shell::openharness::http::EngineUrl;
 use clap::{Args, ValueHint};
 
 use super::{CONNECTION, seconds};
 
 #[derive(Debug, Args)]
-pub(crate) struct Ask {
+pub(crate) struct AskArgs {
     /// What is wanted; without it, standard input is read to its end
     #[arg(value_name = "TEXT", trailing_var_arg = true)]
     pub(crate) words: Vec<String>,
@@ -32,7 +32,7 @@ pub(crate) struct Ask {
     /// The Engine: http://HOST:PORT, https://HOST or unix:PATH [default: $BRIDLE_ENGINE, else your own
     /// daemon, on the socket that the settings name]
     #[arg(long, value_name = "URL", help_heading = CONNECTION)]
-    pub(crate) engine: Option<Place>,
+    pub(crate) engine: Option<EngineUrl>,
     /// File with a bearer token for an Engine over HTTP [default: $BRIDLE_TOKEN is the token, if it is
     /// set]; your own daemon needs none
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = CONNECTION)]
@@ -49,7 +49,7 @@ pub(crate) struct Ask {
     /// With --lines, a daemon of the framed protocol instead of an Engine, as `bridle conform
     /// oacp-client` is
     #[arg(long, value_name = "ADDR", requires_all = ["lines", "session"], conflicts_with = "engine")]
-    pub(crate) addr: Option<Addr>,
+    pub(crate) addr: Option<DaemonAddress>,
     /// Number of the last event seen there
     #[arg(long, value_name = "SEQ", default_value = "0", requires = "addr")]
     pub(crate) cursor: u64,

@@ -5,13 +5,13 @@ pub(crate) mod engine;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bridle_shell::Addr;
+use bridle_shell::DaemonAddress;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
 use super::seconds;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Conform {
+pub(crate) enum ConformCommand {
     /// A daemon of the framed protocol
     #[command(after_help = "Talks to the daemon as clients would, good ones and bad ones; makes \
         sessions whose names begin\nwith `kit-`, which your own daemon forgets when it is over. Each failure shows what was sent, what came back, \
@@ -20,7 +20,7 @@ pub(crate) enum Conform {
         bridle conform oacp 127.0.0.1:9105\n  \
         bridle conform oacp unix:/run/user/1000/bridle.sock --only S\n  \
         bridle conform oacp 127.0.0.1:9105 --junit report.xml --expect known.txt")]
-    Oacp(Oacp),
+    Oacp(ConformOacpArgs),
     /// An engine of the OpenHarness Protocol
     #[command(after_help = "Talks to the engine as shells would, good ones and bad ones, over \
         HTTP/1.1; makes sessions whose names\nbegin with `kit-`, and sends a few bodies of 32 MiB. \
@@ -30,7 +30,7 @@ pub(crate) enum Conform {
         bridle conform engine http://127.0.0.1:8788/v1/openharness\n  \
         bridle conform engine https://engine.example/harness/v1 --token-file token --only P\n  \
         bridle conform engine http://127.0.0.1:8788/v1/openharness --intent-approval 'delete it'")]
-    Engine(engine::Engine),
+    Engine(engine::ConformEngineArgs),
     /// A Shell of OpenHarness: a command that is driven by lines
     #[command(
         after_help = "The kit is the Engine: it listens on this machine, starts the command for each \
@@ -42,7 +42,7 @@ pub(crate) enum Conform {
         bridle conform shell -- env BRIDLE_TOKEN={OPENHARNESS_TOKEN} bridle ask --lines \\\n      \
         --engine {OPENHARNESS_URL} --session {OPENHARNESS_SESSION}"
     )]
-    Shell(Driven),
+    Shell(DrivenProgramArgs),
     /// A client of the framed protocol: a command that is driven by lines
     #[command(
         after_help = "The kit is the daemon: it listens on this machine, starts the command for each case \
@@ -54,12 +54,12 @@ pub(crate) enum Conform {
         bridle conform oacp-client -- bridle ask --lines --addr {OACP_ADDR} --session {OACP_SESSION} \\\n      \
         --cursor {OACP_CURSOR} --key-file {OACP_KEY_FILE}"
     )]
-    OacpClient(Driven),
+    OacpClient(DrivenProgramArgs),
 }
 
 /// A program that a kit starts and drives.
 #[derive(Debug, Args)]
-pub(crate) struct Driven {
+pub(crate) struct DrivenProgramArgs {
     /// The program and its arguments
     #[arg(value_name = "CMD", required_unless_present = "list", trailing_var_arg = true)]
     #[arg(allow_hyphen_values = true)]
@@ -68,17 +68,17 @@ pub(crate) struct Driven {
     #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds)]
     pub(crate) timeout: Duration,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) how: ConformOptions,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Oacp {
+pub(crate) struct ConformOacpArgs {
     /// HOST:PORT, unix:PATH or a path, where no signatures are demanded
     #[arg(value_name = "ADDR", required_unless_present = "list")]
-    pub(crate) addr: Option<Addr>,
+    pub(crate) addr: Option<DaemonAddress>,
     /// Another address of the daemon, where signatures are demanded
     #[arg(long, value_name = "ADDR", requires = "key_file")]
-    pub(crate) signed: Option<Addr>,
+    pub(crate) signed: Option<DaemonAddress>,
     /// A key for it: the bytes of this file, as they are
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "signed")]
     pub(crate) key_file: Option<PathBuf>,
@@ -89,12 +89,12 @@ pub(crate) struct Oacp {
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
     pub(crate) timeout: Duration,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) how: ConformOptions,
 }
 
 /// What all kits have in common.
 #[derive(Debug, Args)]
-pub(crate) struct How {
+pub(crate) struct ConformOptions {
     /// Print the cases and run none
     #[arg(long)]
     pub(crate) list: bool,
@@ -106,7 +106,7 @@ pub(crate) struct How {
     pub(crate) expect: Option<PathBuf>,
     /// The least that counts
     #[arg(long, value_name = "LEVEL", default_value = "must")]
-    pub(crate) fail_on: FailOn,
+    pub(crate) fail_on: FailOnArg,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -119,7 +119,7 @@ pub(crate) struct How {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FailOn {
+pub(crate) enum FailOnArg {
     /// What binds: MUST, and profiles that are offered
     Must,
     /// SHOULD too

@@ -8,26 +8,26 @@ use bridle_loop::GrantScope;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueHint};
 
-use super::Peer;
+use super::PeerArgs;
 use crate::settings::{ConfigFile, StateDir};
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Policy {
+pub(crate) enum PolicyCommand {
     /// Check a file of policies: exit 0 if it can be installed, 65 with FILE:LINE: REASON if not
     #[command(
         after_help = "A file that ended the daemon while it was loaded is tried in a process of its own, \
         and freed if that goes well.\n\n\
         Examples:\n  bridle policy check\n  bridle policy check new-policy.org"
     )]
-    Check(PolicyCheck),
+    Check(PolicyCheckArgs),
     /// Run the examples of a file and say how each came out: exit 1 if one fails
     #[command(after_help = "Examples:\n  bridle policy test\n  bridle policy test new-policy.org")]
-    Test(PolicySource),
+    Test(PolicySourceArgs),
     /// Show the policies of a file, of the settings, or those that are built in
     #[command(
         after_help = "Examples:\n  bridle policy show\n  bridle policy show policy.org --json"
     )]
-    Show(PolicyShow),
+    Show(PolicyShowArgs),
     /// Say what a file of policies makes of something that is described, and why
     #[command(
         after_help = "The proposal is written as in an example of the file: who asks, where it goes, and the \
@@ -35,13 +35,13 @@ pub(crate) enum Policy {
         Example:\n  \
         bridle policy explain policy.org '(:principal \"owner\" :by :thinker :target :emacs :action :eval :code \"1\")'"
     )]
-    Explain(Explain),
+    Explain(ExplainArgs),
     /// Judge the latest decisions of the record again, by another file: what would have changed
     #[command(after_help = "Nothing is carried out, and no daemon is asked.\n\n\
         Examples:\n  \
         bridle policy rehearse new-policy.org\n  \
         bridle policy rehearse --last 1000 --json")]
-    Rehearse(Rehearse),
+    Rehearse(RehearseArgs),
     /// Write the built-in policies to a file, to be changed; never overwrites
     #[command(after_help = "Example:\n  bridle policy init && $EDITOR ~/.config/bridle/policy.org")]
     Init {
@@ -56,11 +56,11 @@ pub(crate) enum Policy {
         after_help = "A file that is not good is not installed: the policies stay as they are, and \
         the daemon says why.\n\nExample:\n  bridle policy install"
     )]
-    Install(Peer),
+    Install(PeerArgs),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct PolicySource {
+pub(crate) struct PolicySourceArgs {
     /// The file, or - for stdin [default: the one that the settings name, else what is built in]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) file: Option<PathBuf>,
@@ -69,16 +69,16 @@ pub(crate) struct PolicySource {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct PolicyCheck {
+pub(crate) struct PolicyCheckArgs {
     /// Load it here, in quarantine or not
     #[arg(long, hide = true)]
     pub(crate) alone: bool,
     #[command(flatten)]
-    pub(crate) source: PolicySource,
+    pub(crate) source: PolicySourceArgs,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct PolicyShow {
+pub(crate) struct PolicyShowArgs {
     /// The file, or - for stdin [default: the one that the settings name, else what is built in]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) file: Option<PathBuf>,
@@ -90,7 +90,7 @@ pub(crate) struct PolicyShow {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Explain {
+pub(crate) struct ExplainArgs {
     /// The file, or - for stdin
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
@@ -103,9 +103,9 @@ pub(crate) struct Explain {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Rehearse {
+pub(crate) struct RehearseArgs {
     #[command(flatten)]
-    pub(crate) source: PolicySource,
+    pub(crate) source: PolicySourceArgs,
     /// At most so many decisions, the latest
     #[arg(long, value_name = "COUNT", default_value_t = 100_000)]
     pub(crate) last: usize,
@@ -115,7 +115,7 @@ pub(crate) struct Rehearse {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Why {
+pub(crate) struct WhyArgs {
     /// Number of the record
     #[arg(value_name = "RECORD")]
     pub(crate) record: u64,
@@ -127,7 +127,7 @@ pub(crate) struct Why {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Effects {
+pub(crate) struct EffectsArgs {
     /// Only those without an outcome, and those whose outcome nobody knows
     #[arg(long)]
     pub(crate) open: bool,
@@ -142,16 +142,16 @@ pub(crate) struct Effects {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Approvals {
+pub(crate) struct ApprovalsArgs {
     /// One JSON object a line
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) peer: Peer,
+    pub(crate) peer: PeerArgs,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Approve {
+pub(crate) struct ApproveArgs {
     /// The question, as `bridle approvals` names it
     #[arg(value_name = "ID")]
     pub(crate) id: String,
@@ -186,16 +186,16 @@ pub(crate) struct Approve {
     #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
     pub(crate) state: Option<String>,
     #[command(flatten)]
-    pub(crate) peer: Peer,
+    pub(crate) peer: PeerArgs,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Deny {
+pub(crate) struct DenyArgs {
     /// The question, as `bridle approvals` names it
     #[arg(value_name = "ID")]
     pub(crate) id: String,
     #[command(flatten)]
-    pub(crate) peer: Peer,
+    pub(crate) peer: PeerArgs,
 }
 
 /// The words for the scopes of a grant.

@@ -2,13 +2,13 @@
 
 use clap::{Args, Subcommand, ValueHint};
 
-use super::Peer;
+use super::PeerArgs;
 use crate::settings::StateDir;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Memory {
+pub(crate) enum MemoryCommand {
     #[command(flatten)]
-    Recall(super::recall::Recall),
+    Recall(super::recall::RecallCommand),
     /// Change a file: the daemon shows the diff, and does it after a yes
     #[command(
         after_help = "The heading is named by --id, --outline (once for each level, from the top) or --line. Shows what\n\
@@ -21,7 +21,7 @@ pub(crate) enum Memory {
         bridle memory edit garden.org --line 12 refile --to-file old.org\n  \
         bridle memory edit garden.org --line 12 archive --into garden.org_archive"
     )]
-    Edit(Box<Edit>),
+    Edit(Box<MemoryEditArgs>),
     /// List versions of your files, the latest first: when, who, why
     #[command(
         after_help = "Works while the daemon runs and when it does not. RECORD is what `bridle undo` takes.\n\n\
@@ -29,17 +29,17 @@ pub(crate) enum Memory {
         bridle memory log\n  \
         bridle memory log projects/garden.org --changes --json"
     )]
-    Log(Log),
+    Log(MemoryLogArgs),
     /// Print what a version changed, as a unified diff
     #[command(after_help = "Examples:\n  \
         bridle memory show 12\n  \
         bridle memory show --record 4711")]
-    Show(Show),
+    Show(MemoryShowArgs),
     /// Compare two versions, or one with the file as it is now
     #[command(after_help = "Examples:\n  \
         bridle memory diff 12\n  \
         bridle memory diff 12 15")]
-    Diff(Diff),
+    Diff(MemoryDiffArgs),
     /// Print a file as it was at a time, or list all files of that time
     #[command(
         after_help = "A time is 2026-11-15, 2026-11-15T12:30Z (all in UTC), or so long ago: 30m, 12h, 7d.\n\n\
@@ -47,7 +47,7 @@ pub(crate) enum Memory {
         bridle memory at 2026-11-15T12:30Z projects/garden.org\n  \
         bridle memory at 7d --json"
     )]
-    At(At),
+    At(MemoryAtArgs),
     /// Keep all files as they are now under a name
     #[command(after_help = "Example:\n  bridle memory snapshot before-the-move")]
     Snapshot {
@@ -55,7 +55,7 @@ pub(crate) enum Memory {
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]
-        peer: Peer,
+        peer: PeerArgs,
     },
     /// List the snapshots
     Snapshots {
@@ -80,7 +80,7 @@ pub(crate) enum Memory {
         #[arg(long, value_name = "FILE")]
         file: Option<String>,
         #[command(flatten)]
-        how: TakeBack,
+        how: TakeBackArgs,
     },
     /// Take all changes of one turn back, and keep what others wrote since
     #[command(
@@ -95,12 +95,12 @@ pub(crate) enum Memory {
         #[arg(value_name = "TURN")]
         turn: u64,
         #[command(flatten)]
-        how: TakeBack,
+        how: TakeBackArgs,
     },
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Edit {
+pub(crate) struct MemoryEditArgs {
     /// The file, by its name below the folder
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
@@ -126,13 +126,13 @@ pub(crate) struct Edit {
     #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
     pub(crate) state: Option<String>,
     #[command(flatten)]
-    pub(crate) peer: Peer,
+    pub(crate) peer: PeerArgs,
     #[command(subcommand)]
-    pub(crate) verb: EditVerb,
+    pub(crate) verb: EditVerbArg,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum EditVerb {
+pub(crate) enum EditVerbArg {
     /// Set the title
     Title { text: String },
     /// Set the keyword, or take it away; what repeats moves on, and the log is kept, as Org does
@@ -201,7 +201,7 @@ pub(crate) enum EditVerb {
 
 /// How something is taken back.
 #[derive(Debug, Args)]
-pub(crate) struct TakeBack {
+pub(crate) struct TakeBackArgs {
     /// Do not ask
     #[arg(long)]
     pub(crate) yes: bool,
@@ -215,20 +215,20 @@ pub(crate) struct TakeBack {
     #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
     pub(crate) state: Option<String>,
     #[command(flatten)]
-    pub(crate) peer: Peer,
+    pub(crate) peer: PeerArgs,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Undo {
+pub(crate) struct UndoArgs {
     /// The record of the change, as `bridle memory log` and `bridle effects` name it
     #[arg(value_name = "RECORD")]
     pub(crate) record: u64,
     #[command(flatten)]
-    pub(crate) how: TakeBack,
+    pub(crate) how: TakeBackArgs,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Log {
+pub(crate) struct MemoryLogArgs {
     /// Only this file, by its name below the folder
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<String>,
@@ -246,7 +246,7 @@ pub(crate) struct Log {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Show {
+pub(crate) struct MemoryShowArgs {
     /// The version
     #[arg(value_name = "VERSION", required_unless_present = "record")]
     pub(crate) version: Option<u64>,
@@ -261,7 +261,7 @@ pub(crate) struct Show {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Diff {
+pub(crate) struct MemoryDiffArgs {
     /// The older version
     #[arg(value_name = "VERSION")]
     pub(crate) from: u64,
@@ -276,7 +276,7 @@ pub(crate) struct Diff {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct At {
+pub(crate) struct MemoryAtArgs {
     /// When
     #[arg(value_name = "TIME")]
     pub(crate) time: String,

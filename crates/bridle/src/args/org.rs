@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueHint};
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Org {
+pub(crate) enum OrgCommand {
     /// Read files and put them together again: exit 1 and the place where a file does not come back as it was
     #[command(
         after_help = "Any bytes are Org text, so this fails only where the reader has a fault, or a file cannot be\n\
@@ -32,11 +32,11 @@ pub(crate) enum Org {
         bridle org tree notes.org --json | jq 'select(.type == \"headline\")'\n  \
         bridle org tree notes.org --sexp --chars"
     )]
-    Tree(Tree),
+    Tree(OrgTreeArgs),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Tree {
+pub(crate) struct OrgTreeArgs {
     /// The file; `-` is stdin
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
-use super::Peer;
+use super::PeerArgs;
 
 #[derive(Debug, Args)]
-pub(crate) struct Init {
+pub(crate) struct InitArgs {
     /// The folder of Org files [default: ~/memex]
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
@@ -21,14 +21,14 @@ pub(crate) struct Init {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) peer: Peer,
+    pub(crate) peer: PeerArgs,
     /// State directory for the index [default: the settings']
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) state: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Recall {
+pub(crate) enum RecallCommand {
     /// Find headings and files: by words, tags, keywords, properties, dates
     #[command(
         after_help = "Words must all be there; \"a phrase\", begin* and -without mean what they look like, the\n\
@@ -39,23 +39,23 @@ pub(crate) enum Recall {
         bridle memory query --tag house --state open --json\n  \
         bridle memory query --from 2026-11-15 --to 2026-11-21"
     )]
-    Query(Box<Query>),
+    Query(Box<QueryArgs>),
     /// Print titles in the order of the files
     #[command(after_help = "Examples:\n  \
         bridle memory outline --depth 1\n  \
         bridle memory outline --under projects/roof.org")]
-    Outline(Outline),
+    Outline(OutlineArgs),
     /// Print a point of attention in full, and the rest in outline, within a budget of tokens
     #[command(after_help = "Example:\n  bridle memory focus projects/roof.org --budget 2000")]
-    Focus(Focus),
+    Focus(FocusArgs),
     /// Print one heading or file with its text, by its id or path
-    Get(Get),
+    Get(GetArgs),
     /// Say how it stands with the index: what is in it, what is not read and why
-    Status(Status),
+    Status(StatusArgs),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Query {
+pub(crate) struct QueryArgs {
     /// Words
     #[arg(value_name = "WORD")]
     pub(crate) words: Vec<String>,
@@ -93,12 +93,12 @@ pub(crate) struct Query {
     #[arg(long, value_name = "ID|PATH")]
     pub(crate) under: Option<String>,
     #[command(flatten)]
-    pub(crate) paging: Paging,
+    pub(crate) paging: PagingArgs,
 }
 
 /// How much, and where to go on.
 #[derive(Debug, Args)]
-pub(crate) struct Paging {
+pub(crate) struct PagingArgs {
     /// How many to print [default: 50]
     #[arg(long, value_name = "COUNT")]
     pub(crate) limit: Option<u32>,
@@ -109,11 +109,11 @@ pub(crate) struct Paging {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) peer: Peer,
+    pub(crate) peer: PeerArgs,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Outline {
+pub(crate) struct OutlineArgs {
     /// Only what is below this: an id, a file or a folder
     #[arg(long, value_name = "ID|PATH")]
     pub(crate) under: Option<String>,
@@ -121,11 +121,11 @@ pub(crate) struct Outline {
     #[arg(long, value_name = "LEVELS")]
     pub(crate) depth: Option<u32>,
     #[command(flatten)]
-    pub(crate) paging: Paging,
+    pub(crate) paging: PagingArgs,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Focus {
+pub(crate) struct FocusArgs {
     /// The id of a heading, or the path of a file; without it, an overview
     #[arg(value_name = "ID|PATH")]
     pub(crate) at: Option<String>,
@@ -136,11 +136,11 @@ pub(crate) struct Focus {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) peer: Peer,
+    pub(crate) peer: PeerArgs,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Get {
+pub(crate) struct GetArgs {
     /// The id of a heading, or the path of a file
     #[arg(value_name = "ID|PATH")]
     pub(crate) id: String,
@@ -148,14 +148,14 @@ pub(crate) struct Get {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) peer: Peer,
+    pub(crate) peer: PeerArgs,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Status {
+pub(crate) struct StatusArgs {
     /// Print the answer as JSON
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) peer: Peer,
+    pub(crate) peer: PeerArgs,
 }

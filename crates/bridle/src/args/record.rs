@@ -5,21 +5,21 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Subcommand, ValueHint};
 
-use super::Peer;
+use super::PeerArgs;
 use crate::settings::StateDir;
 
 /// `bridle log`: without a verb it prints records.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct Log {
+pub(crate) struct LogCommand {
     #[command(subcommand)]
     pub(crate) verb: Option<LogVerb>,
     #[command(flatten)]
-    pub(crate) list: LogList,
+    pub(crate) list: LogListArgs,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct LogList {
+pub(crate) struct LogListArgs {
     /// Only records of this session
     #[arg(long, value_name = "NAME")]
     pub(crate) session: Option<String>,
@@ -33,7 +33,7 @@ pub(crate) struct LogList {
     #[arg(long, short)]
     pub(crate) follow: bool,
     #[command(flatten)]
-    pub(crate) output: RecordOutput,
+    pub(crate) output: RecordOutputArgs,
     #[command(flatten)]
     pub(crate) state: StateDir,
 }
@@ -41,7 +41,7 @@ pub(crate) struct LogList {
 /// How a record or an event is printed.
 #[derive(Debug, Clone, Copy, Args)]
 #[command(group = ArgGroup::new("form").args(["json", "lisp"]))]
-pub(crate) struct RecordOutput {
+pub(crate) struct RecordOutputArgs {
     /// One JSON object a line
     #[arg(long)]
     pub(crate) json: bool,
@@ -60,15 +60,15 @@ pub(crate) enum LogVerb {
         bridle log verify\n  \
         bridle log verify --head head.txt --key signing.key"
     )]
-    Verify(Verify),
+    Verify(VerifyArgs),
     /// Print number and hash of the last record, to be kept elsewhere
     #[command(after_help = "Example:\n  bridle log head --sign signing.key > head.txt")]
-    Head(Head),
+    Head(HeadArgs),
     /// Write what was thought and done as an Org file on stdout
     #[command(after_help = "Examples:\n  \
         bridle log export --org > trace.org\n  \
         bridle log export --org --session work > work.org")]
-    Export(Export),
+    Export(ExportArgs),
     /// Keep a text copy of the record in a file, for grep or an editor, until interrupted
     #[command(
         after_help = "Only whole lines are appended, one a record; started again, it goes on where the file \
@@ -77,11 +77,11 @@ pub(crate) enum LogVerb {
         bridle log mirror ~/record.lisp\n  \
         bridle log mirror --once ~/record.lisp                    bring it up to date and end"
     )]
-    Mirror(Mirror),
+    Mirror(MirrorArgs),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Verify {
+pub(crate) struct VerifyArgs {
     /// File with the line of an earlier `bridle log head`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) head: Option<PathBuf>,
@@ -93,7 +93,7 @@ pub(crate) struct Verify {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Head {
+pub(crate) struct HeadArgs {
     /// Sign the line with the bytes of this file, at least 16
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) sign: Option<PathBuf>,
@@ -102,7 +102,7 @@ pub(crate) struct Head {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Export {
+pub(crate) struct ExportArgs {
     /// As Org; the one format there is
     #[arg(long, required = true)]
     pub(crate) org: bool,
@@ -114,7 +114,7 @@ pub(crate) struct Export {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Mirror {
+pub(crate) struct MirrorArgs {
     /// The copy; created with mode 0600 if missing
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
@@ -126,7 +126,7 @@ pub(crate) struct Mirror {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Tail {
+pub(crate) struct TailArgs {
     /// The session
     #[arg(long, value_name = "NAME")]
     pub(crate) session: String,
@@ -137,13 +137,13 @@ pub(crate) struct Tail {
     #[arg(long, short)]
     pub(crate) follow: bool,
     #[command(flatten)]
-    pub(crate) output: RecordOutput,
+    pub(crate) output: RecordOutputArgs,
     #[command(flatten)]
-    pub(crate) peer: Peer,
+    pub(crate) peer: PeerArgs,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Sessions {
+pub(crate) struct SessionsArgs {
     /// Those without a name of yours and those that are forgotten, too
     #[arg(long)]
     pub(crate) all: bool,
@@ -155,7 +155,7 @@ pub(crate) struct Sessions {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Replay {
+pub(crate) struct ReplayArgs {
     /// Compare nothing before this record; what went before is still fed, since it makes the state
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) from: u64,
@@ -173,7 +173,7 @@ pub(crate) struct Replay {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Fork {
+pub(crate) struct ForkArgs {
     /// Number of the last record that the new session shares with the old one
     #[arg(value_name = "RECORD")]
     pub(crate) record: u64,
@@ -181,12 +181,12 @@ pub(crate) struct Fork {
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
     #[command(flatten)]
-    pub(crate) peer: Peer,
+    pub(crate) peer: PeerArgs,
 }
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("forgettable").required(true).args(["what", "anonymous", "before"]))]
-pub(crate) struct Forget {
+pub(crate) struct ForgetArgs {
     /// A session by its name, or one record by its number
     #[arg(value_name = "SESSION|RECORD")]
     pub(crate) what: Option<String>,
@@ -209,16 +209,16 @@ pub(crate) struct Forget {
     #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath, conflicts_with = "addr")]
     pub(crate) state: Option<String>,
     #[command(flatten)]
-    pub(crate) peer: Peer,
+    pub(crate) peer: PeerArgs,
 }
 
 /// `bridle record`: the file itself.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Upkeep {
+pub(crate) enum RecordCommand {
     /// Show how much room the record takes: by principal, session and kind
     #[command(after_help = "Works while the daemon runs and when it does not.\n\n\
         Examples:\n  bridle record size\n  bridle record size --json")]
-    Size(Size),
+    Size(SizeArgs),
     /// Give the room of forgotten records back to the disk; no daemon may run
     #[command(
         after_help = "Forget first what is to go: a `compacted` record takes its place, and `bridle log verify` still \
@@ -227,7 +227,7 @@ pub(crate) enum Upkeep {
         bridle forget --before 2026-01-01 && bridle record compact\n  \
         bridle forget --anonymous --yes && bridle record compact --json"
     )]
-    Compact(Compact),
+    Compact(CompactArgs),
     /// Keep what can be read of a damaged record, and put the damaged file aside; no daemon may run
     #[command(
         after_help = "Everything before the first damaged record is kept; what follows is gone, and so are bodies that \
@@ -235,11 +235,11 @@ pub(crate) enum Upkeep {
         Where record.db\nis missing or older than memory.db, a new beginning is made of what is there.\n\n\
         Examples:\n  bridle record repair --dry-run\n  bridle record repair --json"
     )]
-    Repair(Repair),
+    Repair(RepairArgs),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Size {
+pub(crate) struct SizeArgs {
     /// One JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -248,7 +248,7 @@ pub(crate) struct Size {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Compact {
+pub(crate) struct CompactArgs {
     /// One JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -257,7 +257,7 @@ pub(crate) struct Compact {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Repair {
+pub(crate) struct RepairArgs {
     /// Only say what would be kept and what is gone
     #[arg(long)]
     pub(crate) dry_run: bool,

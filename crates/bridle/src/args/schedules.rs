@@ -2,19 +2,19 @@
 
 use clap::{Args, Subcommand};
 
-use super::Peer;
+use super::PeerArgs;
 
 /// `bridle schedules`: without a verb it lists them.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct Schedules {
+pub(crate) struct SchedulesCommand {
     #[command(subcommand)]
     pub(crate) verb: Option<SchedulesVerb>,
     /// One JSON object a line
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) peer: Peer,
+    pub(crate) peer: PeerArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -35,5 +35,5 @@ pub(crate) struct ScheduleRemoval {
     #[arg(long, value_name = "SESSION")]
     pub(crate) session: Option<String>,
     #[command(flatten)]
-    pub(crate) peer: Peer,
+    pub(crate) peer: PeerArgs,
 }

@@ -2,30 +2,30 @@
 
 use std::time::Duration;
 
-use bridle_daemon::tokens::{DEFAULT_DAYS, MAX_DAYS, Scope};
+use bridle_daemon::tokens::{DEFAULT_DAYS, MAX_DAYS, TokenScope};
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::settings::StateDir;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Token {
+pub(crate) enum TokenCommand {
     /// Make a token and print it, and nothing else; it is shown this once
     #[command(after_help = "A running daemon of the same state directory knows it at once.\n\n\
         Examples:\n  \
         bridle token create --name phone > token; chmod 600 token\n  \
         bridle token create --scope observe --expires 7d\n  \
         bridle token create --scope talk --scope approve --json")]
-    Create(Create),
+    Create(TokenCreateArgs),
     /// List tokens: what they are for, until when, when they were last used; never the tokens
     #[command(after_help = "Examples:\n  bridle token list\n  bridle token list --json")]
-    List(List),
+    List(TokenListArgs),
     /// Make a token good for nothing, at once and for ever; exit 66 if there is none of this id
     #[command(after_help = "Example:\n  bridle token revoke 3f9a0c41d7")]
-    Revoke(Revoke),
+    Revoke(TokenRevokeArgs),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Create {
+pub(crate) struct TokenCreateArgs {
     /// What you call it, for the list
     #[arg(long, value_name = "NAME", default_value = "")]
     pub(crate) name: String,
@@ -34,8 +34,8 @@ pub(crate) struct Create {
     pub(crate) scopes: Vec<ScopeWord>,
     /// How long: 30m, 12h, 7d, or never [default: 90d]
     #[arg(long, value_name = "TIME", value_parser = lifetime, hide_default_value = true)]
-    #[arg(default_value_t = Lifetime::For(Duration::from_secs(u64::from(DEFAULT_DAYS) * DAY)))]
-    pub(crate) expires: Lifetime,
+    #[arg(default_value_t = TokenLifetime::For(Duration::from_secs(u64::from(DEFAULT_DAYS) * DAY)))]
+    pub(crate) expires: TokenLifetime,
     /// One JSON object with the token, its id, scopes and end
     #[arg(long)]
     pub(crate) json: bool,
@@ -45,7 +45,7 @@ pub(crate) struct Create {
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct Pair {
+pub(crate) struct PairArgs {
     #[command(subcommand)]
     pub(crate) verb: Option<PairVerb>,
     /// What you call the device, for the list of tokens
@@ -56,8 +56,8 @@ pub(crate) struct Pair {
     pub(crate) scopes: Vec<ScopeWord>,
     /// How long its token holds: 30m, 12h, 7d, or never [default: 90d]
     #[arg(long, value_name = "TIME", value_parser = lifetime, hide_default_value = true)]
-    #[arg(default_value_t = Lifetime::For(Duration::from_secs(u64::from(DEFAULT_DAYS) * DAY)))]
-    pub(crate) expires: Lifetime,
+    #[arg(default_value_t = TokenLifetime::For(Duration::from_secs(u64::from(DEFAULT_DAYS) * DAY)))]
+    pub(crate) expires: TokenLifetime,
     /// Where the device finds the daemon [default: the http of the settings]
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
@@ -76,17 +76,17 @@ pub(crate) enum PairVerb {
     /// Say yes to a device that shows a code; exit 66 if none shows it
     #[command(after_help = "The device fetches its token itself, within five minutes.\n\n\
         Example:\n  bridle pair confirm ABCD-EFGH --name tv")]
-    Confirm(Confirm),
+    Confirm(PairConfirmArgs),
     /// Say no to a device that shows a code; exit 66 if none shows it
     #[command(after_help = "Example:\n  bridle pair deny ABCD-EFGH")]
-    Deny(Deny),
+    Deny(PairDenyArgs),
     /// List devices that show a code and wait; never the codes
     #[command(after_help = "Examples:\n  bridle pair list\n  bridle pair list --json")]
-    List(List),
+    List(TokenListArgs),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Confirm {
+pub(crate) struct PairConfirmArgs {
     /// What the device shows
     #[arg(value_name = "CODE")]
     pub(crate) code: String,
@@ -101,7 +101,7 @@ pub(crate) struct Confirm {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Deny {
+pub(crate) struct PairDenyArgs {
     /// What the device shows
     #[arg(value_name = "CODE")]
     pub(crate) code: String,
@@ -110,7 +110,7 @@ pub(crate) struct Deny {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct List {
+pub(crate) struct TokenListArgs {
     /// One JSON object a line
     #[arg(long)]
     pub(crate) json: bool,
@@ -119,7 +119,7 @@ pub(crate) struct List {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Revoke {
+pub(crate) struct TokenRevokeArgs {
     /// The token, as `bridle token list` names it
     #[arg(value_name = "ID")]
     pub(crate) id: String,
@@ -140,39 +140,39 @@ pub(crate) enum ScopeWord {
     Admin,
 }
 
-impl From<ScopeWord> for Scope {
-    fn from(word: ScopeWord) -> Scope {
+impl From<ScopeWord> for TokenScope {
+    fn from(word: ScopeWord) -> TokenScope {
         match word {
-            ScopeWord::Observe => Scope::Observe,
-            ScopeWord::Talk => Scope::Talk,
-            ScopeWord::Approve => Scope::Approve,
-            ScopeWord::Admin => Scope::Admin,
+            ScopeWord::Observe => TokenScope::Observe,
+            ScopeWord::Talk => TokenScope::Talk,
+            ScopeWord::Approve => TokenScope::Approve,
+            ScopeWord::Admin => TokenScope::Admin,
         }
     }
 }
 
 /// How long a token holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lifetime {
+pub(crate) enum TokenLifetime {
     For(Duration),
     Never,
 }
 
-impl Lifetime {
+impl TokenLifetime {
     /// In milliseconds; `None` for ever.
     pub(crate) fn millis(self) -> Option<i64> {
         match self {
-            Lifetime::For(time) => Some(i64::try_from(time.as_millis()).unwrap_or(i64::MAX)),
-            Lifetime::Never => None,
+            TokenLifetime::For(time) => Some(i64::try_from(time.as_millis()).unwrap_or(i64::MAX)),
+            TokenLifetime::Never => None,
         }
     }
 }
 
-impl std::fmt::Display for Lifetime {
+impl std::fmt::Display for TokenLifetime {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Lifetime::For(time) => write!(f, "{}m", time.as_secs() / 60),
-            Lifetime::Never => f.write_str(NEVER),
+            TokenLifetime::For(time) => write!(f, "{}m", time.as_secs() / 60),
+            TokenLifetime::Never => f.write_str(NEVER),
         }
     }
 }
@@ -184,26 +184,26 @@ const NEVER: &str = "never";
 const DAY: u64 = 24 * 60 * 60;
 
 /// A whole number of minutes, hours or days, or `never`.
-fn lifetime(text: &str) -> Result<Lifetime, String> {
+fn lifetime(text: &str) -> Result<TokenLifetime, String> {
     if text == NEVER {
-        return Ok(Lifetime::Never);
+        return Ok(TokenLifetime::Never);
     }
     let most = Duration::from_secs(u64::from(MAX_DAYS) * DAY);
     let found = super::guard::whole_units(text).filter(|time| *time <= most);
     let bad = || format!("expected a time such as 30m, 12h or 7d, at most {MAX_DAYS}d, or never");
-    found.map(Lifetime::For).ok_or_else(bad)
+    found.map(TokenLifetime::For).ok_or_else(bad)
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use super::{Lifetime, lifetime};
+    use super::{TokenLifetime, lifetime};
 
     #[test]
     fn a_lifetime_is_a_time_or_never() {
-        assert_eq!(lifetime("never"), Ok(Lifetime::Never));
-        assert_eq!(lifetime("7d"), Ok(Lifetime::For(Duration::from_secs(604_800))));
+        assert_eq!(lifetime("never"), Ok(TokenLifetime::Never));
+        assert_eq!(lifetime("7d"), Ok(TokenLifetime::For(Duration::from_secs(604_800))));
         assert!(lifetime("3660d").is_ok());
         for bad in ["", "0d", "3661d", "Never", "-1d", "7", "7é", "99999999999999999999d"] {
             assert!(lifetime(bad).is_err(), "{bad}");

@@ -6,26 +6,26 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bridle_loop::PREPARED;
 use bridle_sexp::Value;
-use bridle_shell::client::{ErrorAnswer, Target};
+use bridle_shell::client::{DaemonTarget, ErrorAnswer};
 use bridle_shell::screen::{local_second, neutral_line, plain_json};
-use bridle_shell::system::{self, Ask, Said};
+use bridle_shell::system::{self, SystemReply, SystemRequest};
 
 use super::confirm::confirm_unless;
-use super::grant::{self, Patch, Wish};
+use super::grant::{self, GrantRequest, PolicyPatch};
 use super::policy::{file_of, install_at, installed_at};
 use super::record::{print, state_dir};
 use super::session::refused;
 use super::talk::find;
 use super::why::one_line;
 use crate::args::guard as args;
-use crate::exit::{Exit, Failure};
+use crate::exit::{BridleExit, CommandFailure};
 use crate::json::{object, quoted};
-use crate::settings::{Given, Settings};
+use crate::settings::{GivenFlags, ResolvedSettings};
 
 /// How often it is asked whether an act has ended.
 const POLL: Duration = Duration::from_millis(200);
 
-pub(crate) fn list(args: args::Approvals) -> Result<Exit, Failure> {
+pub(crate) fn list(args: args::ApprovalsArgs) -> Result<BridleExit, CommandFailure> {
     let open = approvals(&find(args.peer)?)?;
     let mut text = String::new();
     for question in &open {
@@ -76,28 +76,40 @@ fn asked(wanted: &Value) -> Value {
 }
 
 /// The questions that are open.
-pub(super) fn approvals(targets: &[Target]) -> Result<Vec<Value>, Failure> {
-    match system::ask(targets, &Ask::Approvals)? {
-        Said::Not(answer) => Err(refused(&answer)),
-        Said::Done(payload) => {
+pub(super) fn approvals(targets: &[DaemonTarget]) -> Result<Vec<Value>, CommandFailure> {
+    match system::ask(targets, &SystemRequest::Approvals)? {
+        SystemReply::Not(answer) => Err(refused(&answer)),
+        SystemReply::Done(payload) => {
             let list = payload.get("approvals").and_then(Value::elements);
             Ok(list.unwrap_or_default().to_vec())
         }
     }
 }
 
-pub(crate) fn approve(args: args::Approve) -> Result<Exit, Failure> {
-    let args::Approve { id, always, scope, span, preview, json, wait, no_wait, yes, state, peer } =
-        args;
+pub(crate) fn approve(args: args::ApproveArgs) -> Result<BridleExit, CommandFailure> {
+    let args::ApproveArgs {
+        id,
+        always,
+        scope,
+        span,
+        preview,
+        json,
+        wait,
+        no_wait,
+        yes,
+        state,
+        peer,
+    } = args;
     let waits = wait || (!no_wait && io::stdout().is_terminal());
-    let given = Given::with_state(peer.file.clone(), state);
+    let given = GivenFlags::with_state(peer.file.clone(), state);
     let targets = find(peer)?;
     let patch = match always {
         false => None,
         true => {
             let until = now_seconds().saturating_add(i64::try_from(span.as_secs()).unwrap_or(0));
-            let file = file_of(&Settings::resolve(&given)?)?;
-            let wish = Wish { id: &id, scope, until, file: &file, state: &state_dir(&given)? };
+            let file = file_of(&ResolvedSettings::resolve(&given)?)?;
+            let wish =
+                GrantRequest { id: &id, scope, until, file: &file, state: &state_dir(&given)? };
             Some(grant::prepare(&wish)?)
         }
     };
@@ -129,17 +141,17 @@ pub(crate) fn approve(args: args::Approve) -> Result<Exit, Failure> {
         print(&format!("wrote {}\n", patch.file.display()))?;
         install_at(&targets)?;
     }
-    if waits { outcome(&targets, &id) } else { Ok(Exit::Ok) }
+    if waits { outcome(&targets, &id) } else { Ok(BridleExit::Ok) }
 }
 
 /// Says yes, writes the grant if there is one, and prints one object.
 fn approve_json(
-    targets: &[Target],
+    targets: &[DaemonTarget],
     id: &str,
     hash: Option<String>,
-    patch: Option<&Patch>,
+    patch: Option<&PolicyPatch>,
     waits: bool,
-) -> Result<Exit, Failure> {
+) -> Result<BridleExit, CommandFailure> {
     say(targets, id, "allow", hash)?;
     if let Some(patch) = patch {
         patch.write()?;
@@ -157,8 +169,10 @@ fn approve_json(
 
 /// How a question ended that somebody else answered, or that waits no longer; nothing while it is open, and
 /// while the daemon cannot be asked.
-pub(super) fn answered_elsewhere(targets: &[Target], id: &str) -> Option<String> {
-    let Ok(Said::Done(stands)) = system::ask(targets, &Ask::Approval(id.to_owned())) else {
+pub(super) fn answered_elsewhere(targets: &[DaemonTarget], id: &str) -> Option<String> {
+    let Ok(SystemReply::Done(stands)) =
+        system::ask(targets, &SystemRequest::Approval(id.to_owned()))
+    else {
         return None;
     };
     let how = stands.get("how").and_then(Value::as_keyword)?;
@@ -170,17 +184,17 @@ pub(super) fn answered_elsewhere(targets: &[Target], id: &str) -> Option<String>
 }
 
 /// Waits until what was allowed has ended: an act has a deadline, and ends with it.
-fn outcome(targets: &[Target], id: &str) -> Result<Exit, Failure> {
+fn outcome(targets: &[DaemonTarget], id: &str) -> Result<BridleExit, CommandFailure> {
     ended(targets, id)?;
     print(&format!("done {id}\n"))
 }
 
 /// The same, without a word when it was done.
-pub(super) fn ended(targets: &[Target], id: &str) -> Result<(), Failure> {
+pub(super) fn ended(targets: &[DaemonTarget], id: &str) -> Result<(), CommandFailure> {
     loop {
-        let stands = match system::ask(targets, &Ask::Approval(id.to_owned()))? {
-            Said::Not(answer) => return Err(refused(&answer)),
-            Said::Done(payload) => payload,
+        let stands = match system::ask(targets, &SystemRequest::Approval(id.to_owned()))? {
+            SystemReply::Not(answer) => return Err(refused(&answer)),
+            SystemReply::Done(payload) => payload,
         };
         let Some(word) = stands.get("outcome").and_then(Value::as_keyword) else {
             std::thread::sleep(POLL);
@@ -191,26 +205,31 @@ pub(super) fn ended(targets: &[Target], id: &str) -> Result<(), Failure> {
         let reason = reason.and_then(Value::as_str).map(|it| format!(": {it}")).unwrap_or_default();
         return match word {
             "done" => Ok(()),
-            "unknown-outcome" => Err(Failure::new(
-                Exit::Answered,
+            "unknown-outcome" => Err(CommandFailure::new(
+                BridleExit::Answered,
                 format!("nobody knows whether {id} was done{reason}"),
             )
             .hint("`bridle approvals` may ask whether to do it again")),
-            word => {
-                Err(Failure::new(Exit::Answered, format!("{id} is allowed, but {word}{reason}"))
-                    .hint("`bridle effects` has the history"))
-            }
+            word => Err(CommandFailure::new(
+                BridleExit::Answered,
+                format!("{id} is allowed, but {word}{reason}"),
+            )
+            .hint("`bridle effects` has the history")),
         };
     }
 }
 
-pub(crate) fn deny(args: args::Deny) -> Result<Exit, Failure> {
+pub(crate) fn deny(args: args::DenyArgs) -> Result<BridleExit, CommandFailure> {
     answer(&find(args.peer)?, &args.id, "deny", None)
 }
 
 /// Shows what is asked for, and gives its hash: the yes is for that and for nothing else. A question
 /// that is not open is left to the daemon, which knows how it ended.
-fn seen(targets: &[Target], id: &str, is_quiet: bool) -> Result<Option<String>, Failure> {
+fn seen(
+    targets: &[DaemonTarget],
+    id: &str,
+    is_quiet: bool,
+) -> Result<Option<String>, CommandFailure> {
     let open = approvals(targets)?;
     let is_it = |it: &&Value| it.get("approval").and_then(Value::as_str) == Some(id);
     let Some(question) = open.iter().find(is_it) else { return Ok(None) };
@@ -221,33 +240,33 @@ fn seen(targets: &[Target], id: &str, is_quiet: bool) -> Result<Option<String>, 
 }
 
 fn answer(
-    targets: &[Target],
+    targets: &[DaemonTarget],
     id: &str,
     verdict: &'static str,
     hash: Option<String>,
-) -> Result<Exit, Failure> {
+) -> Result<BridleExit, CommandFailure> {
     say(targets, id, verdict, hash)?;
     print(&format!("{} {id}\n", if verdict == "allow" { "allowed" } else { "denied" }))
 }
 
 /// Answers a question, without a word.
 pub(super) fn say(
-    targets: &[Target],
+    targets: &[DaemonTarget],
     id: &str,
     verdict: &'static str,
     hash: Option<String>,
-) -> Result<(), Failure> {
-    let ask = Ask::Approve { approval: id.to_owned(), verdict, hash };
+) -> Result<(), CommandFailure> {
+    let ask = SystemRequest::Approve { approval: id.to_owned(), verdict, hash };
     match system::ask(targets, &ask)? {
-        Said::Not(answer) => Err(unanswered(&answer)),
-        Said::Done(_) => Ok(()),
+        SystemReply::Not(answer) => Err(unanswered(&answer)),
+        SystemReply::Done(_) => Ok(()),
     }
 }
 
 /// The answer does not count, and why.
-fn unanswered(answer: &ErrorAnswer) -> Failure {
+fn unanswered(answer: &ErrorAnswer) -> CommandFailure {
     if answer.how.is_some() || answer.code == "expired" {
-        return Failure::new(Exit::Answered, &answer.message)
+        return CommandFailure::new(BridleExit::Answered, &answer.message)
             .hint("`bridle approvals` lists what is open");
     }
     refused(answer)

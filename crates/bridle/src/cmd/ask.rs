@@ -3,20 +3,22 @@
 use std::io::{self, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
-use bridle_shell::Addr;
-use bridle_shell::ask::{self, AnsweredElsewhere, Desk, Order, Output, frames, lines};
-use bridle_shell::client::{Auth, Options as ClientOptions, TIMEOUT, Target};
-use bridle_shell::openharness::http::{Error, Http, Options, Place};
-use bridle_shell::openharness::{Intent, Turn};
-use bridle_wire::seal::{Key, KeyId};
+use bridle_shell::DaemonAddress;
+use bridle_shell::ask::{
+    self, AnsweredElsewhere, AskConsole, AskOutput, AskRequest, frames, lines,
+};
+use bridle_shell::client::{ClientAuth, ClientOptions, DaemonTarget, TIMEOUT};
+use bridle_shell::openharness::http::{EngineUrl, HttpOptions, HttpTransport, TransportError};
+use bridle_shell::openharness::{TurnResult, UserIntent};
+use bridle_wire::seal::{KeyId, SigningKey};
 
 use super::approve::answered_elsewhere;
 use super::talk::from_environment;
 use super::{hint_stdin, read_key};
-use crate::args::ask::Ask;
-use crate::exit::{Exit, Failure};
+use crate::args::ask::AskArgs;
+use crate::exit::{BridleExit, CommandFailure};
 use crate::settings::{
-    ConfigFile, ENGINE_VARIABLE, Given, Settings, TOKEN_VARIABLE, http_socket_beside,
+    ConfigFile, ENGINE_VARIABLE, GivenFlags, ResolvedSettings, TOKEN_VARIABLE, http_socket_beside,
 };
 
 /// Bytes of a prompt on standard input: an Engine takes no larger message.
@@ -25,7 +27,7 @@ const MAX_PROMPT: u64 = 1 << 20;
 /// Bytes of a file with a token.
 const MAX_TOKEN: u64 = 64 << 10;
 
-pub(crate) fn run(args: Ask) -> Result<Exit, Failure> {
+pub(crate) fn run(args: AskArgs) -> Result<BridleExit, CommandFailure> {
     if let Some(addr) = args.addr.clone() {
         return framed(addr, args);
     }
@@ -39,25 +41,31 @@ pub(crate) fn run(args: Ask) -> Result<Exit, Failure> {
         (None, Some(_)) => None,
         (file, _) => token(file.as_deref())?,
     };
-    let options = Options { token, authorities: args.ca };
+    let options = HttpOptions { token, authorities: args.ca };
     if args.lines {
-        let transport = Http::new(place, options).map_err(|error| unusable(&error))?;
+        let transport = HttpTransport::new(place, options).map_err(|error| unusable(&error))?;
         let input = ask::lines_of(io::stdin());
         lines::run(Box::new(transport), args.session.as_deref(), input, Box::new(io::stdout()));
-        return Ok(Exit::Ok);
+        return Ok(BridleExit::Ok);
     }
     let has_words = !args.words.is_empty();
     let text = if has_words { args.words.join(" ") } else { read_prompt()? };
-    let intent = Intent {
+    let intent = UserIntent {
         user_intent: Some(text),
         session_id: args.session,
         conversation_id: args.conversation,
         timeout_ms: args.timeout.and_then(|timeout| u64::try_from(timeout.as_millis()).ok()),
-        ..Intent::default()
+        ..UserIntent::default()
     };
-    let output = if args.json { Output::Json } else { Output::Text };
-    let order =
-        Order { place, options, intent, timeout: args.timeout, stream: !args.no_stream, output };
+    let output = if args.json { AskOutput::Json } else { AskOutput::Text };
+    let order = AskRequest {
+        place,
+        options,
+        intent,
+        timeout: args.timeout,
+        stream: !args.no_stream,
+        output,
+    };
     // Only who sees the question and types the answer can be asked.
     let is_person = has_words && io::stdin().is_terminal() && io::stderr().is_terminal();
     let person = is_person.then(|| ask::lines_of(io::stdin()));
@@ -65,69 +73,73 @@ pub(crate) fn run(args: Ask) -> Result<Exit, Failure> {
         let told = move |id: &str| answered_elsewhere(&targets, id);
         Box::new(told) as AnsweredElsewhere
     });
-    let desk = Desk { out: Box::new(io::stdout()), err: Box::new(io::stderr()), person, elsewhere };
+    let desk =
+        AskConsole { out: Box::new(io::stdout()), err: Box::new(io::stderr()), person, elsewhere };
     let turn = ask::run(order, desk).map_err(|error| unusable(&error))?;
     ended(turn, &shown)
 }
 
 /// The socket on which your own daemon tells how its questions ended.
-fn own_daemon(config: Option<PathBuf>) -> Option<Vec<Target>> {
-    let settings = Settings::resolve(&Given::from(ConfigFile { config })).ok()?;
+fn own_daemon(config: Option<PathBuf>) -> Option<Vec<DaemonTarget>> {
+    let settings = ResolvedSettings::resolve(&GivenFlags::from(ConfigFile { config })).ok()?;
     let addr = match from_environment().ok()? {
         Some(addr) => addr,
-        None => Addr::Unix(settings.path("unix")?.to_path_buf()),
+        None => DaemonAddress::Unix(settings.path("unix")?.to_path_buf()),
     };
-    Some(vec![Target { addr, options: ClientOptions { timeout: TIMEOUT, auth: Auth::None } }])
+    Some(vec![DaemonTarget {
+        addr,
+        options: ClientOptions { timeout: TIMEOUT, auth: ClientAuth::None },
+    }])
 }
 
 /// The framed protocol, driven by lines.
-fn framed(addr: Addr, args: Ask) -> Result<Exit, Failure> {
+fn framed(addr: DaemonAddress, args: AskArgs) -> Result<BridleExit, CommandFailure> {
     let auth = match args.key_file.as_deref().filter(|name| !name.is_empty()) {
         Some(path) => {
             let key = read_key(Path::new(path))?;
-            Auth::V2(Key::from_bytes(KeyId::new(&args.key_id), &key))
+            ClientAuth::V2(SigningKey::from_bytes(KeyId::new(&args.key_id), &key))
         }
-        None => Auth::None,
+        None => ClientAuth::None,
     };
     let options = ClientOptions { timeout: TIMEOUT, auth };
-    let order = frames::Order {
-        targets: vec![Target { addr, options }],
+    let order = frames::AttachOrder {
+        targets: vec![DaemonTarget { addr, options }],
         session: args.session.unwrap_or_default(),
         cursor: args.cursor,
         client: ask::new_id(),
     };
     frames::run(order, &ask::lines_of(io::stdin()), &mut io::stdout().lock())?;
-    Ok(Exit::Ok)
+    Ok(BridleExit::Ok)
 }
 
 /// Finds the Engine: the one that was named, else your own daemon, on its Unix socket if it has one.
-fn engine(named: Option<Place>, config: Option<PathBuf>) -> Result<Place, Failure> {
+fn engine(named: Option<EngineUrl>, config: Option<PathBuf>) -> Result<EngineUrl, CommandFailure> {
     if let Some(place) = named {
         return Ok(place);
     }
     let text = std::env::var(ENGINE_VARIABLE).ok().filter(|text| !text.is_empty());
     if let Some(text) = text {
         return text.parse().map_err(|error| {
-            Failure::because(Exit::Config, ENGINE_VARIABLE, &error)
+            CommandFailure::because(BridleExit::Config, ENGINE_VARIABLE, &error)
                 .hint("unset it, or use --engine")
         });
     }
-    if let Some(Addr::Unix(socket)) = from_environment()?
+    if let Some(DaemonAddress::Unix(socket)) = from_environment()?
         && let Some(beside) = http_socket_beside(&socket)
     {
-        return Ok(Place::of_socket(&beside));
+        return Ok(EngineUrl::of_socket(&beside));
     }
-    let settings = Settings::resolve(&Given::from(ConfigFile { config }))?;
+    let settings = ResolvedSettings::resolve(&GivenFlags::from(ConfigFile { config }))?;
     if let Some(socket) = settings.path("http-unix") {
-        return Ok(Place::of_socket(socket));
+        return Ok(EngineUrl::of_socket(socket));
     }
     settings.http_url()?.parse().map_err(|error| {
-        Failure::because(Exit::Config, "cannot ask at the setting `http`", &error)
+        CommandFailure::because(BridleExit::Config, "cannot ask at the setting `http`", &error)
             .hint("name the Engine with --engine URL")
     })
 }
 
-fn token(file: Option<&Path>) -> Result<Option<String>, Failure> {
+fn token(file: Option<&Path>) -> Result<Option<String>, CommandFailure> {
     let Some(path) = file else {
         return Ok(std::env::var(TOKEN_VARIABLE).ok().filter(|token| !token.is_empty()));
     };
@@ -136,45 +148,51 @@ fn token(file: Option<&Path>) -> Result<Option<String>, Failure> {
         std::fs::File::open(path).and_then(|file| file.take(MAX_TOKEN).read_to_string(&mut text));
     read.map_err(|error| {
         let what = format!("cannot read token file `{}`", path.display());
-        Failure::because(Exit::NoInput, what, &error)
+        CommandFailure::because(BridleExit::NoInput, what, &error)
             .hint("`bridle token create` prints a token; write it to a file of your own")
     })?;
     Ok(Some(text.trim().to_owned()))
 }
 
-fn read_prompt() -> Result<String, Failure> {
+fn read_prompt() -> Result<String, CommandFailure> {
     hint_stdin("the prompt");
     let mut text = String::new();
     let read = io::stdin().lock().take(MAX_PROMPT + 1).read_to_string(&mut text);
     read.map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidData => Failure::new(Exit::Data, "the prompt is not UTF-8"),
-        _ => Failure::stream("cannot read the prompt", &error),
+        io::ErrorKind::InvalidData => {
+            CommandFailure::new(BridleExit::Data, "the prompt is not UTF-8")
+        }
+        _ => CommandFailure::stream("cannot read the prompt", &error),
     })?;
     if u64::try_from(text.len()).is_ok_and(|length| length > MAX_PROMPT) {
-        return Err(Failure::new(Exit::Data, "expected a prompt of at most 1 MiB, got more"));
+        return Err(CommandFailure::new(
+            BridleExit::Data,
+            "expected a prompt of at most 1 MiB, got more",
+        ));
     }
     let text = text.trim_end_matches(['\n', '\r']).to_owned();
     if text.trim().is_empty() {
-        return Err(Failure::new(Exit::Usage, "nothing to ask")
+        return Err(CommandFailure::new(BridleExit::Usage, "nothing to ask")
             .hint("name it: bridle ask what time is it; or on standard input"));
     }
     Ok(text)
 }
 
 /// The Engine cannot be talked to at all.
-fn unusable(error: &Error) -> Failure {
+fn unusable(error: &TransportError) -> CommandFailure {
     match error {
-        Error::BadToken => Failure::because(Exit::Data, "cannot use the token", error),
-        Error::TokenInTheClear => {
-            Failure::new(Exit::Permission, error).hint("use https, or leave the token out")
+        TransportError::BadToken => {
+            CommandFailure::because(BridleExit::Data, "cannot use the token", error)
         }
-        _ => Failure::new(Exit::NoInput, error).hint("name a PEM file with --ca"),
+        TransportError::TokenInTheClear => CommandFailure::new(BridleExit::Permission, error)
+            .hint("use https, or leave the token out"),
+        _ => CommandFailure::new(BridleExit::NoInput, error).hint("name a PEM file with --ca"),
     }
 }
 
-fn ended(turn: Turn, authority: &str) -> Result<Exit, Failure> {
+fn ended(turn: TurnResult, authority: &str) -> Result<BridleExit, CommandFailure> {
     let Some(error) = turn.error else {
-        return if turn.late { Err(late(authority)) } else { Ok(Exit::Ok) };
+        return if turn.late { Err(late(authority)) } else { Ok(BridleExit::Ok) };
     };
     if turn.late {
         return Err(late(authority));
@@ -182,41 +200,46 @@ fn ended(turn: Turn, authority: &str) -> Result<Exit, Failure> {
     let line = error.to_string();
     Err(match (error.code.as_str(), turn.trouble) {
         ("transport_error", Some(trouble)) => unreachable(&trouble),
-        ("invalid_response", _) => Failure::new(Exit::Protocol, line)
+        ("invalid_response", _) => CommandFailure::new(BridleExit::Protocol, line)
             .hint(format!("what answers at `{authority}` is no Engine, or not a whole answer")),
-        ("unauthenticated" | "forbidden", _) => Failure::new(Exit::Permission, line)
+        ("unauthenticated" | "forbidden", _) => CommandFailure::new(BridleExit::Permission, line)
             .hint("bring a token with --token-file FILE; `bridle token create` makes one"),
         ("engine_timeout", _) => {
-            Failure::new(Exit::Temporary, line).hint("give it longer with --timeout")
+            CommandFailure::new(BridleExit::Temporary, line).hint("give it longer with --timeout")
         }
         ("rate_limited" | "engine_busy", _) => {
-            Failure::new(Exit::Answered, line).hint("wait a little, then ask again")
+            CommandFailure::new(BridleExit::Answered, line).hint("wait a little, then ask again")
         }
-        _ => Failure::new(Exit::Answered, line)
+        _ => CommandFailure::new(BridleExit::Answered, line)
             .hint("the log of that Engine may say more; for bridle: bridle log"),
     })
 }
 
-fn late(authority: &str) -> Failure {
-    Failure::new(Exit::Temporary, format!("`{authority}` was not done in time"))
+fn late(authority: &str) -> CommandFailure {
+    CommandFailure::new(BridleExit::Temporary, format!("`{authority}` was not done in time"))
         .hint("give it longer with --timeout")
 }
 
 /// The connection failed.
-fn unreachable(trouble: &Error) -> Failure {
+fn unreachable(trouble: &TransportError) -> CommandFailure {
     let (exit, hint) = match trouble {
-        Error::NotHttp { .. } => {
-            (Exit::Protocol, "another program listens there: check the address")
+        TransportError::NotHttp { .. } => {
+            (BridleExit::Protocol, "another program listens there: check the address")
         }
-        Error::Late { .. } => (Exit::Temporary, "give it longer with --timeout"),
-        Error::Connect { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-            (Exit::Permission, "the socket belongs to another user; ask as that user")
+        TransportError::Late { .. } => (BridleExit::Temporary, "give it longer with --timeout"),
+        TransportError::Connect { source, .. }
+            if source.kind() == io::ErrorKind::PermissionDenied =>
+        {
+            (BridleExit::Permission, "the socket belongs to another user; ask as that user")
         }
-        _ => (Exit::Unavailable, "start your own with: bridle up; or name another: --engine URL"),
+        _ => (
+            BridleExit::Unavailable,
+            "start your own with: bridle up; or name another: --engine URL",
+        ),
     };
     let failure = match std::error::Error::source(trouble) {
-        Some(source) => Failure::because(exit, trouble, source),
-        None => Failure::new(exit, trouble),
+        Some(source) => CommandFailure::because(exit, trouble, source),
+        None => CommandFailure::new(exit, trouble),
     };
     failure.hint(hint)
 }

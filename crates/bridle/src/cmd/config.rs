@@ -4,37 +4,39 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use bridle_shell::screen::{Column, Screen, Table, neutral_block};
+use bridle_shell::screen::{OutputScreen, TableColumn, TextTable, neutral_block};
 
 use super::output::print;
 use crate::args;
-use crate::exit::{Exit, Failure};
+use crate::exit::{BridleExit, CommandFailure};
 use crate::json::quoted;
-use crate::settings::{self, Checked, ConfigFile, Origin, Resolved, Settings};
+use crate::settings::{
+    self, CheckFindings, ConfigFile, ResolvedSetting, ResolvedSettings, ValueOrigin,
+};
 
 /// What stands in the place of a secret.
 const MASK: &str = "********";
 
-pub(crate) fn run(verb: args::Config) -> Result<Exit, Failure> {
+pub(crate) fn run(verb: args::ConfigCommand) -> Result<BridleExit, CommandFailure> {
     match verb {
-        args::Config::Show(show) => {
-            let settings = Settings::resolve(&show.given)?;
+        args::ConfigCommand::Show(show) => {
+            let settings = ResolvedSettings::resolve(&show.given)?;
             let text = if show.json { as_json(&settings) } else { as_text(&settings) };
             print(&text)
         }
-        args::Config::Path(file) => print(&format!("{}\n", chosen(file)?.display())),
-        args::Config::Check { file } => check(file),
-        args::Config::Init(file) => init(&chosen(file)?),
+        args::ConfigCommand::Path(file) => print(&format!("{}\n", chosen(file)?.display())),
+        args::ConfigCommand::Check { file } => check(file),
+        args::ConfigCommand::Init(file) => init(&chosen(file)?),
     }
 }
 
-fn chosen(file: ConfigFile) -> Result<PathBuf, Failure> {
+fn chosen(file: ConfigFile) -> Result<PathBuf, CommandFailure> {
     file.config.map_or_else(settings::expected_file, Ok)
 }
 
 /// Checks a file that is named alone: the environment of the moment must not decide whether it is
 /// good. Without a name everything that `bridle up` would read is checked.
-fn check(file: Option<PathBuf>) -> Result<Exit, Failure> {
+fn check(file: Option<PathBuf>) -> Result<BridleExit, CommandFailure> {
     let is_named = file.is_some();
     let path = file.map_or_else(settings::expected_file, Ok)?;
     let mut faults = Vec::new();
@@ -42,7 +44,7 @@ fn check(file: Option<PathBuf>) -> Result<Exit, Failure> {
     let noun = |count: usize| if count == 1 { "setting" } else { "settings" };
     let shown = path.display();
     if is_named || path.exists() {
-        let Checked { count, faults: found } = settings::check_file(&path)?;
+        let CheckFindings { count, faults: found } = settings::check_file(&path)?;
         if found.is_empty() {
             let _ = writeln!(text, "{shown}: ok, {count} {}", noun(count));
         }
@@ -51,7 +53,7 @@ fn check(file: Option<PathBuf>) -> Result<Exit, Failure> {
         let _ = writeln!(text, "{shown}: not there, so the defaults hold");
     }
     if !is_named {
-        let Checked { count, faults: found } = settings::check_surroundings();
+        let CheckFindings { count, faults: found } = settings::check_surroundings();
         if count > 0 && found.is_empty() {
             let _ = writeln!(text, "environment: ok, {count} {}", noun(count));
         }
@@ -61,7 +63,7 @@ fn check(file: Option<PathBuf>) -> Result<Exit, Failure> {
     print(&text)?;
     let mut faults = faults.into_iter();
     match faults.next() {
-        None => Ok(Exit::Ok),
+        None => Ok(BridleExit::Ok),
         Some(first) => Err(first.with(faults)),
     }
 }
@@ -79,10 +81,10 @@ fn warn_of_strays() {
     }
 }
 
-fn init(path: &Path) -> Result<Exit, Failure> {
+fn init(path: &Path) -> Result<BridleExit, CommandFailure> {
     let failure = |error: &io::Error| {
         let what = format!("cannot create `{}`", path.display());
-        let failure = Failure::because(Exit::CannotCreate, what, error);
+        let failure = CommandFailure::because(BridleExit::CannotCreate, what, error);
         match error.kind() {
             io::ErrorKind::AlreadyExists => {
                 failure.hint("it is left as it is; name another with --config FILE")
@@ -100,7 +102,7 @@ fn init(path: &Path) -> Result<Exit, Failure> {
 }
 
 /// The value as people may see it.
-fn shown(entry: &Resolved) -> Option<&str> {
+fn shown(entry: &ResolvedSetting) -> Option<&str> {
     if entry.setting.is_secret() {
         entry.text.as_ref().map(|_| MASK)
     } else {
@@ -108,27 +110,27 @@ fn shown(entry: &Resolved) -> Option<&str> {
     }
 }
 
-fn as_text(settings: &Settings) -> String {
-    let mut table = Table::new([
-        Column::text("SETTING"),
-        Column::text("VALUE").shrinks(),
-        Column::text("FROM").shrinks(),
+fn as_text(settings: &ResolvedSettings) -> String {
+    let mut table = TextTable::new([
+        TableColumn::text("SETTING"),
+        TableColumn::text("VALUE").shrinks(),
+        TableColumn::text("FROM").shrinks(),
     ]);
     for entry in settings.entries() {
         let origin = entry.origin.to_string();
         table.push_row([entry.setting.name, shown(entry).unwrap_or("-"), &origin]);
     }
-    table.render(Screen::of_stdout(), "no settings")
+    table.render(OutputScreen::of_stdout(), "no settings")
 }
 
-fn as_json(settings: &Settings) -> String {
+fn as_json(settings: &ResolvedSettings) -> String {
     let mut text = String::from("{");
     for (index, entry) in settings.entries().iter().enumerate() {
         let (source, origin) = match &entry.origin {
-            Origin::Flag(_) => ("flag", Some(entry.origin.to_string())),
-            Origin::Env(_) => ("env", Some(entry.origin.to_string())),
-            Origin::File { .. } => ("file", Some(entry.origin.to_string())),
-            Origin::Default => ("default", None),
+            ValueOrigin::Flag(_) => ("flag", Some(entry.origin.to_string())),
+            ValueOrigin::Env(_) => ("env", Some(entry.origin.to_string())),
+            ValueOrigin::File { .. } => ("file", Some(entry.origin.to_string())),
+            ValueOrigin::Default => ("default", None),
         };
         let origin = origin.as_deref().and_then(|origin| origin.split_once(' ')).map(|(_, at)| at);
         let comma = if index == 0 { "\n" } else { ",\n" };

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bridle_shell::ask::lines_of;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{BridleExit, CommandFailure};
 
 /// How often it is asked whether somebody else has answered.
 const LOOK_AGAIN: Duration = Duration::from_millis(300);
@@ -18,13 +18,13 @@ pub(super) fn has_person() -> bool {
 }
 
 /// Asks `question` and tells whether the answer was a clear yes.
-pub(super) fn asked(question: &str) -> Result<bool, Failure> {
+pub(super) fn asked(question: &str) -> Result<bool, CommandFailure> {
     let mut answer = String::new();
     let mut out = io::stderr().lock();
     write!(out, "{question} [y/N] ")
         .and_then(|()| out.flush())
         .and_then(|()| io::stdin().lock().read_line(&mut answer))
-        .map_err(|error| Failure::stream("cannot ask", &error))?;
+        .map_err(|error| CommandFailure::stream("cannot ask", &error))?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
@@ -35,14 +35,14 @@ pub(super) fn confirm_unless(
     what: &str,
     kept: &str,
     mut is_over: impl FnMut() -> Option<String>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     if !has_person() {
         return confirm(question, what, kept);
     }
     let mut out = io::stderr().lock();
     write!(out, "{question} [y/N] ")
         .and_then(|()| out.flush())
-        .map_err(|error| Failure::stream("cannot ask", &error))?;
+        .map_err(|error| CommandFailure::stream("cannot ask", &error))?;
     let typed = lines_of(io::stdin());
     let line = loop {
         match typed.recv_timeout(LOOK_AGAIN) {
@@ -53,23 +53,23 @@ pub(super) fn confirm_unless(
         if let Some(how) = is_over() {
             // The question stands on a line that nobody ended.
             let _ = writeln!(out);
-            return Err(Failure::new(Exit::Answered, how).hint(kept.to_owned()));
+            return Err(CommandFailure::new(BridleExit::Answered, how).hint(kept.to_owned()));
         }
     };
     match matches!(line.trim(), "y" | "Y" | "yes") {
         true => Ok(()),
-        false => Err(Failure::new(Exit::Answered, kept.to_owned())),
+        false => Err(CommandFailure::new(BridleExit::Answered, kept.to_owned())),
     }
 }
 
 /// Goes on after a yes. `what` is what nobody could be asked about, `kept` what holds after a no.
-pub(super) fn confirm(question: &str, what: &str, kept: &str) -> Result<(), Failure> {
+pub(super) fn confirm(question: &str, what: &str, kept: &str) -> Result<(), CommandFailure> {
     if !has_person() {
-        return Err(Failure::new(Exit::Usage, format!("not asked whether to {what}"))
+        return Err(CommandFailure::new(BridleExit::Usage, format!("not asked whether to {what}"))
             .hint("say it with --yes, or run this on a terminal"));
     }
     match asked(question)? {
         true => Ok(()),
-        false => Err(Failure::new(Exit::Answered, kept.to_owned())),
+        false => Err(CommandFailure::new(BridleExit::Answered, kept.to_owned())),
     }
 }

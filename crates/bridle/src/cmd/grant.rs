@@ -9,21 +9,21 @@ mod offer;
 use std::path::{Path, PathBuf};
 
 use bridle_daemon::{policy_file, policy_load};
-use bridle_history::History;
+use bridle_history::RecordHistory;
 use bridle_history::why::AskedQuestion;
 use bridle_loop::{
-    BadPolicies, DEFAULT_POLICY, EDITS, Facts, GrantScope, GrantTerms, PREPARED, Policies, Policy,
-    Word,
+    DEFAULT_POLICY, EDITS, GrantScope, GrantTerms, GuardPolicies, InvalidPolicies, PREPARED,
+    PolicyEntry, PolicyFacts, PolicyVerdict,
 };
 use bridle_org::{Document, Span};
 use bridle_sexp::Value;
 use bridle_wire::time::rfc3339;
 
-use self::offer::Offer;
+use self::offer::ScopeOffer;
 use super::policy::example_word;
 use super::record::failure;
 use super::why::one_line;
-use crate::exit::{Exit, Failure};
+use crate::exit::{BridleExit, CommandFailure};
 
 /// Decisions of the past that a grant is tried on.
 const REHEARSED: usize = 100_000;
@@ -38,7 +38,7 @@ const SHORT_HASH: usize = 12;
 const MAX_EXAMPLE: usize = 4_096;
 
 /// What somebody wants to be allowed from now on.
-pub(super) struct Wish<'w> {
+pub(super) struct GrantRequest<'w> {
     /// The question.
     pub(super) id: &'w str,
     /// How much of it.
@@ -53,11 +53,11 @@ pub(super) struct Wish<'w> {
 
 /// A change of the file of policies, not yet made.
 #[derive(Debug)]
-pub(super) struct Patch {
+pub(super) struct PolicyPatch {
     /// The file.
     pub(super) file: PathBuf,
     /// Every scope that there is, the narrowest first.
-    pub(super) offers: Vec<Offer>,
+    pub(super) offers: Vec<ScopeOffer>,
     /// The chosen one, among them.
     pub(super) chosen: usize,
     /// The diff of the file.
@@ -70,15 +70,15 @@ pub(super) struct Patch {
 }
 
 /// Makes the change.
-pub(super) fn prepare(wish: &Wish<'_>) -> Result<Patch, Failure> {
-    let history = History::open(wish.state).map_err(|error| failure(&error))?;
+pub(super) fn prepare(wish: &GrantRequest<'_>) -> Result<PolicyPatch, CommandFailure> {
+    let history = RecordHistory::open(wish.state).map_err(|error| failure(&error))?;
     let grant = asked(&history, wish)?;
     let old = match policy_file::read(wish.file) {
         Ok(text) => Some(text),
-        Err(policy_file::Error::Missing) => None,
+        Err(policy_file::PolicyFileError::Missing) => None,
         Err(error) => {
             let what = format!("cannot read `{}`", wish.file.display());
-            return Err(Failure::because(Exit::NoInput, what, &error)
+            return Err(CommandFailure::because(BridleExit::NoInput, what, &error)
                 .hint("`bridle policy check` says what is wrong; nothing was written"));
         }
     };
@@ -86,16 +86,19 @@ pub(super) fn prepare(wish: &Wish<'_>) -> Result<Patch, Failure> {
     let old_set = set(before)?;
     let facts = grant.facts(wish.until - 1)?;
     let after = old_set.find(&grant.facts(wish.until)?).word;
-    if after == Word::Allow {
-        return Err(Failure::new(Exit::Usage, "the policies allow it already, without a yes")
-            .hint("answer without --always"));
+    if after == PolicyVerdict::Allow {
+        return Err(CommandFailure::new(
+            BridleExit::Usage,
+            "the policies allow it already, without a yes",
+        )
+        .hint("answer without --always"));
     }
     let (mut offers, mut found) = (Vec::new(), None);
     for scope in GrantScope::ALL {
         let Some(terms) = facts.grant(scope, wish.until) else { continue };
         let (change, set) = grant.change(&terms, scope, before, &old_set, after)?;
         let rehearsed = history.rehearse(&set, REHEARSED).map_err(|error| failure(&error))?;
-        offers.push(Offer::new(scope, &grant.id(scope), &terms, rehearsed));
+        offers.push(ScopeOffer::new(scope, &grant.id(scope), &terms, rehearsed));
         if scope == wish.scope {
             found = Some((change, offers.len() - 1));
         }
@@ -103,7 +106,7 @@ pub(super) fn prepare(wish: &Wish<'_>) -> Result<Patch, Failure> {
     let Some((new, chosen)) = found else {
         let words: Vec<&str> = offers.iter().map(|offer| offer.scope.word()).collect();
         let what = format!("what was asked for has no scope `{}`", wish.scope.word());
-        return Err(Failure::new(Exit::Usage, what)
+        return Err(CommandFailure::new(BridleExit::Usage, what)
             .hint(format!("it has: --scope {}", words.join(", --scope "))));
     };
     let source = before.as_bytes();
@@ -115,36 +118,40 @@ pub(super) fn prepare(wish: &Wish<'_>) -> Result<Patch, Failure> {
         )
         .expect("the end of a text is in it");
     let diff = String::from_utf8_lossy(&edit.diff(name.trim_start_matches('/'))).into_owned();
-    Ok(Patch { file: wish.file.to_owned(), offers, chosen, diff, hash: grant.hash, old, new })
+    Ok(PolicyPatch { file: wish.file.to_owned(), offers, chosen, diff, hash: grant.hash, old, new })
 }
 
 /// The question that is named.
-fn asked(history: &History, wish: &Wish<'_>) -> Result<Grant, Failure> {
+fn asked(history: &RecordHistory, wish: &GrantRequest<'_>) -> Result<GrantOffer, CommandFailure> {
     let named = wish.id.rsplit_once('-');
     let named = named.and_then(|(session, effect)| Some((session, effect.parse::<u64>().ok()?)));
     let unknown = || {
-        Failure::new(Exit::NoInput, format!("no question `{}` in the record", wish.id))
+        CommandFailure::new(BridleExit::NoInput, format!("no question `{}` in the record", wish.id))
             .hint("`bridle approvals` lists what is open")
     };
     let (session, effect) = named.ok_or_else(unknown)?;
     let asked = history.question(session, effect).map_err(|error| failure(&error))?;
-    Grant::of(&asked.ok_or_else(unknown)?, wish).ok_or_else(|| {
-        Failure::new(Exit::Data, "what was asked for cannot be written as a policy")
+    GrantOffer::of(&asked.ok_or_else(unknown)?, wish).ok_or_else(|| {
+        CommandFailure::new(BridleExit::Data, "what was asked for cannot be written as a policy")
             .hint("answer without --always, or write a policy by hand: docs/policy.md")
     })
 }
 
-fn set(text: &str) -> Result<Policies, Failure> {
+fn set(text: &str) -> Result<GuardPolicies, CommandFailure> {
     policy_load::load(text).map_err(|bad| not_good(&bad))
 }
 
-fn not_good(bad: &BadPolicies) -> Failure {
-    Failure::because(Exit::Data, "the policies cannot be changed: they are not good", bad)
-        .hint("`bridle policy check` lists what is wrong; nothing was written")
+fn not_good(bad: &InvalidPolicies) -> CommandFailure {
+    CommandFailure::because(
+        BridleExit::Data,
+        "the policies cannot be changed: they are not good",
+        bad,
+    )
+    .hint("`bridle policy check` lists what is wrong; nothing was written")
 }
 
 /// What is granted.
-struct Grant {
+struct GrantOffer {
     question: String,
     until: i64,
     owner: String,
@@ -158,9 +165,9 @@ struct Grant {
     at: i64,
 }
 
-impl Grant {
+impl GrantOffer {
     /// Reads a question; nothing if it is not one, or if a name in it cannot be written on one line.
-    fn of(asked: &AskedQuestion, wish: &Wish<'_>) -> Option<Grant> {
+    fn of(asked: &AskedQuestion, wish: &GrantRequest<'_>) -> Option<GrantOffer> {
         let AskedQuestion { body, owner, at } = asked;
         let word = |key| body.get(key).and_then(Value::as_keyword).map(str::to_owned);
         let hash = body.get("hash").and_then(Value::as_str)?;
@@ -170,7 +177,7 @@ impl Grant {
         if names.iter().any(|name| name.chars().any(char::is_control)) || hash.len() < SHORT_HASH {
             return None;
         }
-        Some(Grant {
+        Some(GrantOffer {
             question: wish.id.to_owned(),
             until: wish.until,
             owner: owner.to_string(),
@@ -190,10 +197,13 @@ impl Grant {
         format!("grant-{short}-{}-{}", scope.word(), self.until)
     }
 
-    fn facts(&self, now: i64) -> Result<Facts, Failure> {
-        Facts::described(&self.described(now)).map_err(|why| {
-            Failure::new(Exit::Data, format!("what was asked for cannot be judged: {why}"))
-                .hint("answer without --always, or write a policy by hand: docs/policy.md")
+    fn facts(&self, now: i64) -> Result<PolicyFacts, CommandFailure> {
+        PolicyFacts::described(&self.described(now)).map_err(|why| {
+            CommandFailure::new(
+                BridleExit::Data,
+                format!("what was asked for cannot be judged: {why}"),
+            )
+            .hint("answer without --always, or write a policy by hand: docs/policy.md")
         })
     }
 
@@ -272,9 +282,9 @@ impl Grant {
         terms: &GrantTerms,
         scope: GrantScope,
         before: &str,
-        old: &Policies,
-        after: Word,
-    ) -> Result<(String, Policies), Failure> {
+        old: &GuardPolicies,
+        after: PolicyVerdict,
+    ) -> Result<(String, GuardPolicies), CommandFailure> {
         let source = before.as_bytes();
         let end = Span { start: source.len(), end: source.len() };
         let document = Document::read(source);
@@ -283,7 +293,7 @@ impl Grant {
         let new = String::from_utf8(edit.apply()).expect("text put behind text is text");
         let (set, tried) = policy_load::load_tried(&new).map_err(|bad| not_good(&bad))?;
         self.check_applies(&set)?;
-        if let Some(bad) = BadPolicies::of_failed(&tried) {
+        if let Some(bad) = InvalidPolicies::of_failed(&tried) {
             return Err(not_good(&bad));
         }
         self.check_single(terms, scope, old, &set)?;
@@ -291,7 +301,7 @@ impl Grant {
     }
 
     /// The heading that is added. What the old set says when the time is over is its second example.
-    fn org(&self, terms: &GrantTerms, scope: GrantScope, after: Word) -> String {
+    fn org(&self, terms: &GrantTerms, scope: GrantScope, after: PolicyVerdict) -> String {
         let until = rfc3339(self.until.saturating_mul(1_000));
         let mut quoted = one_line(&self.without_sight());
         if !self.is_edit() {
@@ -317,17 +327,20 @@ impl Grant {
     }
 
     /// Refuses a grant that a forbid overrides: it would stand in the file and do nothing.
-    fn check_applies(&self, set: &Policies) -> Result<(), Failure> {
+    fn check_applies(&self, set: &GuardPolicies) -> Result<(), CommandFailure> {
         let found = set.find_unapproved(&self.facts(self.until - 1)?);
-        if found.word == Word::Allow {
+        if found.word == PolicyVerdict::Allow {
             return Ok(());
         }
         let why = match &found.fault {
             Some(fault) => format!("the policies cannot be asked: {fault}"),
             None => format!("`{}` forbids it without a yes each time", found.policies.join("`, `")),
         };
-        Err(Failure::new(Exit::Usage, format!("a grant for this could never apply: {why}"))
-            .hint("a forbid wins over every permit; answer without --always"))
+        Err(CommandFailure::new(
+            BridleExit::Usage,
+            format!("a grant for this could never apply: {why}"),
+        )
+        .hint("a forbid wins over every permit; answer without --always"))
     }
 
     /// The new set is the old one and this grant, as its sentence says it.
@@ -335,41 +348,46 @@ impl Grant {
         &self,
         terms: &GrantTerms,
         scope: GrantScope,
-        old: &Policies,
-        new: &Policies,
-    ) -> Result<(), Failure> {
-        let is_known = |policy: &&Policy| {
+        old: &GuardPolicies,
+        new: &GuardPolicies,
+    ) -> Result<(), CommandFailure> {
+        let is_known = |policy: &&PolicyEntry| {
             old.policies().iter().any(|it| it.id == policy.id && it.text == policy.text)
         };
-        let (kept, added): (Vec<&Policy>, Vec<&Policy>) = new.policies().iter().partition(is_known);
+        let (kept, added): (Vec<&PolicyEntry>, Vec<&PolicyEntry>) =
+            new.policies().iter().partition(is_known);
         let is_one = kept.len() == old.policies().len()
             && matches!(&added[..], [one] if *one.id == *self.id(scope)
                 && GrantTerms::of_policy(one).as_ref() == Some(terms));
         if is_one {
             return Ok(());
         }
-        Err(Failure::new(
-            Exit::Software,
+        Err(CommandFailure::new(
+            BridleExit::Software,
             "the change would be more than one permit; it is not made",
         )
         .hint("answer without --always, and report this with the question"))
     }
 }
 
-impl Patch {
+impl PolicyPatch {
     /// Writes the file: all of it or nothing, and never over what somebody changed meanwhile.
-    pub(super) fn write(&self) -> Result<(), Failure> {
+    pub(super) fn write(&self) -> Result<(), CommandFailure> {
         let name = self.file.display();
         let put = policy_file::replace(&self.file, self.old.as_deref(), &self.new);
         put.map_err(|error| match error {
-            policy_file::Error::Changed => {
+            policy_file::PolicyFileError::Changed => {
                 let what = format!("`{name}` was changed meanwhile; the policy is not written");
-                Failure::new(Exit::Temporary, what).hint(
+                CommandFailure::new(BridleExit::Temporary, what).hint(
                     "the question is answered; write the policy by hand if it is still wanted",
                 )
             }
-            error => Failure::because(Exit::CannotCreate, format!("cannot write `{name}`"), &error)
-                .hint("it is as it was; the question is answered"),
+            error => CommandFailure::because(
+                BridleExit::CannotCreate,
+                format!("cannot write `{name}`"),
+                &error,
+            )
+            .hint("it is as it was; the question is answered"),
         })
     }
 }

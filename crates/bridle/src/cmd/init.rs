@@ -6,18 +6,18 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use bridle_daemon::librarian::survey::{self, Progress, Survey, suggested_keywords};
+use bridle_daemon::librarian::survey::{self, IndexProgress, MemexSurvey, suggested_keywords};
 use bridle_daemon::lock::StateLock;
-use bridle_shell::system::{self, Ask, Said};
+use bridle_shell::system::{self, SystemReply, SystemRequest};
 
 use super::confirm;
 use super::record::print;
 use super::talk::find_by;
-use crate::args::Peer;
-use crate::args::recall::Init;
-use crate::exit::{Exit, Failure};
+use crate::args::PeerArgs;
+use crate::args::recall::InitArgs;
+use crate::exit::{BridleExit, CommandFailure};
 use crate::json::{object, quoted};
-use crate::settings::{self, Given, Settings};
+use crate::settings::{self, GivenFlags, ResolvedSettings};
 
 /// Entries of the list of what is not read that are shown to people.
 const SHOWN: usize = 20;
@@ -28,17 +28,17 @@ const FRAME: Duration = Duration::from_millis(100);
 /// Width of the bar, in characters.
 const WIDTH: usize = 30;
 
-pub(crate) fn run(args: Init) -> Result<Exit, Failure> {
-    let given = Given::with_state(args.peer.file.clone(), args.state.clone());
-    let settings = Settings::resolve(&given)?;
+pub(crate) fn run(args: InitArgs) -> Result<BridleExit, CommandFailure> {
+    let given = GivenFlags::with_state(args.peer.file.clone(), args.state.clone());
+    let settings = ResolvedSettings::resolve(&given)?;
     let folder = folder(&args, &settings)?;
     let rules = settings.memex_rules()?.rules;
-    let mut bar = Bar::new("reading");
+    let mut bar = ProgressBar::new("reading");
     let survey = survey::survey(&folder, &rules, |progress| bar.draw(progress));
     bar.clear();
     let survey = survey.map_err(|error| {
         let what = format!("`{}` cannot be a memex", folder.display());
-        Failure::because(Exit::NoInput, what, &error)
+        CommandFailure::because(BridleExit::NoInput, what, &error)
             .hint("name a folder of Org files: bridle init DIR")
     })?;
     let advice = KeywordAdvice::of(&survey, &rules);
@@ -56,7 +56,7 @@ pub(crate) fn run(args: Init) -> Result<Exit, Failure> {
     let file = args.peer.file.config.clone().map_or_else(settings::expected_file, Ok)?;
     write_setting(&file, &folder)?;
     let taken = match index(&folder, &rules, &settings)? {
-        Some(seconds) => Taken::Indexed(seconds),
+        Some(seconds) => FolderOwner::Indexed(seconds),
         None => told_daemon(args.peer, &settings, &folder),
     };
     print(&match args.json {
@@ -66,7 +66,7 @@ pub(crate) fn run(args: Init) -> Result<Exit, Failure> {
 }
 
 /// Who has taken the folder up.
-enum Taken {
+enum FolderOwner {
     /// The index is made, in so many seconds; no daemon runs.
     Indexed(f64),
     /// The daemon that runs.
@@ -75,12 +75,12 @@ enum Taken {
     AtNextStart(String),
 }
 
-impl Taken {
+impl FolderOwner {
     fn told(&self) -> String {
         match self {
-            Taken::Indexed(seconds) => format!("indexed in {seconds:.1} s\n"),
-            Taken::ByDaemon => "the daemon that runs has taken it up\n".to_owned(),
-            Taken::AtNextStart(why) => {
+            FolderOwner::Indexed(seconds) => format!("indexed in {seconds:.1} s\n"),
+            FolderOwner::ByDaemon => "the daemon that runs has taken it up\n".to_owned(),
+            FolderOwner::AtNextStart(why) => {
                 format!(
                     "a daemon runs and has not taken it up: {why}\nstart it again: it will then\n"
                 )
@@ -90,55 +90,60 @@ impl Taken {
 
     fn word(&self) -> &'static str {
         match self {
-            Taken::Indexed(_) => "none",
-            Taken::ByDaemon => "taken",
-            Taken::AtNextStart(_) => "start-again",
+            FolderOwner::Indexed(_) => "none",
+            FolderOwner::ByDaemon => "taken",
+            FolderOwner::AtNextStart(_) => "start-again",
         }
     }
 }
 
 /// Asks the daemon that runs to take the folder up: the one that has the state directory.
-fn told_daemon(peer: Peer, settings: &Settings, folder: &Path) -> Taken {
-    let ask = Ask::OpenMemex(folder.to_string_lossy().into_owned());
+fn told_daemon(peer: PeerArgs, settings: &ResolvedSettings, folder: &Path) -> FolderOwner {
+    let ask = SystemRequest::OpenMemex(folder.to_string_lossy().into_owned());
     let asked = find_by(peer, settings).and_then(|targets| Ok(system::ask(&targets, &ask)?));
     match asked {
-        Ok(Said::Done(_)) => Taken::ByDaemon,
-        Ok(Said::Not(answer)) => Taken::AtNextStart(answer.message),
-        Err(failure) => Taken::AtNextStart(failure.what().to_owned()),
+        Ok(SystemReply::Done(_)) => FolderOwner::ByDaemon,
+        Ok(SystemReply::Not(answer)) => FolderOwner::AtNextStart(answer.message),
+        Err(failure) => FolderOwner::AtNextStart(failure.what().to_owned()),
     }
 }
 
 /// The folder, whole and without links.
-fn folder(args: &Init, settings: &Settings) -> Result<PathBuf, Failure> {
+fn folder(args: &InitArgs, settings: &ResolvedSettings) -> Result<PathBuf, CommandFailure> {
     let named = args.dir.clone().or_else(|| settings.path("memex").map(Path::to_path_buf));
     let home = || std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
     let folder = named.or_else(|| home().map(|home| home.join("memex"))).ok_or_else(|| {
-        Failure::new(Exit::Usage, "no folder is named, and HOME is not set").hint("bridle init DIR")
+        CommandFailure::new(BridleExit::Usage, "no folder is named, and HOME is not set")
+            .hint("bridle init DIR")
     })?;
     let found = folder.canonicalize().map_err(|error| {
-        Failure::because(Exit::NoInput, format!("no folder `{}`", folder.display()), &error)
-            .hint("make it, or name another: bridle init DIR")
+        CommandFailure::because(
+            BridleExit::NoInput,
+            format!("no folder `{}`", folder.display()),
+            &error,
+        )
+        .hint("make it, or name another: bridle init DIR")
     })?;
     match found.to_str() {
         Some(_) => Ok(found),
-        None => Err(Failure::new(Exit::Usage, "the name of the folder is no text")),
+        None => Err(CommandFailure::new(BridleExit::Usage, "the name of the folder is no text")),
     }
 }
 
 /// Makes the index, unless a daemon has the state directory.
 fn index(
     folder: &Path,
-    rules: &survey::Rules,
-    settings: &Settings,
-) -> Result<Option<f64>, Failure> {
+    rules: &survey::ReadRules,
+    settings: &ResolvedSettings,
+) -> Result<Option<f64>, CommandFailure> {
     let state = settings.state()?;
     let Ok(_lock) = StateLock::take(&state) else { return Ok(None) };
-    let mut bar = Bar::new("indexing");
+    let mut bar = ProgressBar::new("indexing");
     let begun = Instant::now();
     let indexed = survey::index(folder, rules, &state, |progress| bar.draw(progress));
     bar.clear();
     indexed.map_err(|error| {
-        Failure::because(Exit::Io, "the index cannot be made", &error)
+        CommandFailure::because(BridleExit::Io, "the index cannot be made", &error)
             .hint("check the space on the disk; the files are as they were")
     })?;
     Ok(Some(begun.elapsed().as_secs_f64()))
@@ -150,8 +155,8 @@ fn counted(count: usize, what: &str) -> String {
 }
 
 /// What would be read, for people.
-fn told(folder: &Path, survey: &Survey) -> String {
-    let Survey { files, bytes, headings, skipped, more_skipped, others, hidden, .. } = survey;
+fn told(folder: &Path, survey: &MemexSurvey) -> String {
+    let MemexSurvey { files, bytes, headings, skipped, more_skipped, others, hidden, .. } = survey;
     let mut text = format!(
         "{}: {}, {:.1} MiB, {} would be read; nothing in it is changed\n",
         folder.display(),
@@ -174,13 +179,13 @@ fn told(folder: &Path, survey: &Survey) -> String {
 
 /// Advice to declare keywords that headings have.
 struct KeywordAdvice<'s> {
-    survey: &'s Survey,
+    survey: &'s MemexSurvey,
     /// Line of the settings; `None`: every keyword is declared.
     line: Option<String>,
 }
 
 impl<'s> KeywordAdvice<'s> {
-    fn of(survey: &'s Survey, rules: &survey::Rules) -> Self {
+    fn of(survey: &'s MemexSurvey, rules: &survey::ReadRules) -> Self {
         let found = &survey.undeclared_keywords;
         let value = || suggested_keywords(&rules.org.todo_sequences, found);
         let line =
@@ -212,9 +217,9 @@ impl<'s> KeywordAdvice<'s> {
 
 fn as_json(
     folder: &Path,
-    survey: &Survey,
+    survey: &MemexSurvey,
     advice: &KeywordAdvice<'_>,
-    done: Option<(&Path, &Taken)>,
+    done: Option<(&Path, &FolderOwner)>,
 ) -> String {
     let skipped = survey
         .skipped
@@ -223,7 +228,7 @@ fn as_json(
     let skipped: Vec<String> = skipped.collect();
     let (file, taken) = done.unzip();
     let seconds = taken.and_then(|taken| match taken {
-        Taken::Indexed(seconds) => Some(seconds),
+        FolderOwner::Indexed(seconds) => Some(seconds),
         _ => None,
     });
     let null = || "null".to_owned();
@@ -247,15 +252,19 @@ fn as_json(
 }
 
 /// Asks on a terminal; elsewhere the answer is no.
-fn is_wanted(json: bool) -> Result<bool, Failure> {
+fn is_wanted(json: bool) -> Result<bool, CommandFailure> {
     Ok(!json && confirm::has_person() && confirm::asked("Use this folder?")?)
 }
 
 /// Sets `memex` in the file of settings; every other line stays as it is.
-fn write_setting(file: &Path, folder: &Path) -> Result<(), Failure> {
+fn write_setting(file: &Path, folder: &Path) -> Result<(), CommandFailure> {
     let failed = |error: &io::Error| {
-        Failure::because(Exit::CannotCreate, format!("cannot write `{}`", file.display()), error)
-            .hint("name a place you may write to with --config FILE")
+        CommandFailure::because(
+            BridleExit::CannotCreate,
+            format!("cannot write `{}`", file.display()),
+            error,
+        )
+        .hint("name a place you may write to with --config FILE")
     };
     let before = match std::fs::read_to_string(file) {
         Ok(text) => text,
@@ -299,24 +308,24 @@ fn with_line(text: &str, line: &str) -> String {
 }
 
 /// How far it is, on a terminal.
-struct Bar {
+struct ProgressBar {
     what: &'static str,
     drawn: Option<Instant>,
     is_on: bool,
 }
 
-impl Bar {
-    fn new(what: &'static str) -> Bar {
-        Bar { what, drawn: None, is_on: io::stderr().is_terminal() }
+impl ProgressBar {
+    fn new(what: &'static str) -> ProgressBar {
+        ProgressBar { what, drawn: None, is_on: io::stderr().is_terminal() }
     }
 
-    fn draw(&mut self, progress: Progress) {
+    fn draw(&mut self, progress: IndexProgress) {
         let is_due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME);
         if !self.is_on || !is_due {
             return;
         }
         self.drawn = Some(Instant::now());
-        let Progress { files, all_files, bytes, all_bytes } = progress;
+        let IndexProgress { files, all_files, bytes, all_bytes } = progress;
         let full =
             usize::try_from(bytes * WIDTH as u64 / all_bytes.max(1)).unwrap_or(WIDTH).min(WIDTH);
         let (done, left) = ("#".repeat(full), "-".repeat(WIDTH - full));

@@ -6,12 +6,12 @@ use std::path::Path;
 use bridle_lisp::{Instance, InstanceLimits, LispError, LispErrorKind};
 
 use crate::args::lisp as args;
-use crate::exit::{Exit, Failure};
+use crate::exit::{BridleExit, CommandFailure};
 
 /// Largest heap that may be asked for, in MiB: indices of values have 32 bits.
 const MAX_HEAP_MIB: usize = 4096;
 
-pub(crate) fn run(args: &args::Lisp) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &args::Lisp) -> Result<BridleExit, CommandFailure> {
     let limits = InstanceLimits {
         fuel: args.fuel,
         heap_bytes: args.heap.clamp(1, MAX_HEAP_MIB) << 20,
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &args::Lisp) -> Result<Exit, Failure> {
 }
 
 /// Evaluates a text, printing as it goes, and says how to leave.
-fn evaluate(instance: &mut Instance, text: &str, name: &str) -> Result<Exit, Failure> {
+fn evaluate(instance: &mut Instance, text: &str, name: &str) -> Result<BridleExit, CommandFailure> {
     let mut shown = Vec::new();
     let result = instance.evaluate(text, name, |values| shown.extend_from_slice(values));
     let output = instance.take_output();
@@ -45,7 +45,7 @@ fn evaluate(instance: &mut Instance, text: &str, name: &str) -> Result<Exit, Fai
     write(&mut io::stdout().lock(), &out)?;
     write(&mut io::stderr().lock(), &instance.take_error_output())?;
     match result {
-        Ok(()) => Ok(Exit::Ok),
+        Ok(()) => Ok(BridleExit::Ok),
         Err(error) => {
             write(&mut io::stderr().lock(), &format!("{error}\n"))?;
             Ok(exit_of(&error))
@@ -53,24 +53,24 @@ fn evaluate(instance: &mut Instance, text: &str, name: &str) -> Result<Exit, Fai
     }
 }
 
-fn exit_of(error: &LispError) -> Exit {
+fn exit_of(error: &LispError) -> BridleExit {
     match error.kind {
-        LispErrorKind::Outside => Exit::OutsideSubset,
-        LispErrorKind::Syntax | LispErrorKind::Incomplete => Exit::Data,
-        _ => Exit::Answered,
+        LispErrorKind::Outside => BridleExit::OutsideSubset,
+        LispErrorKind::Syntax | LispErrorKind::Incomplete => BridleExit::Data,
+        _ => BridleExit::Answered,
     }
 }
 
-fn write(out: &mut impl io::Write, text: &str) -> Result<(), Failure> {
+fn write(out: &mut impl io::Write, text: &str) -> Result<(), CommandFailure> {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::because(Exit::Io, "cannot write", &error))
+            Err(CommandFailure::because(BridleExit::Io, "cannot write", &error))
         }
         _ => Ok(()),
     }
 }
 
-fn read(file: &Path) -> Result<String, Failure> {
+fn read(file: &Path) -> Result<String, CommandFailure> {
     let mut bytes = Vec::new();
     let result = if file == Path::new("-") {
         io::stdin().lock().read_to_end(&mut bytes).map(drop)
@@ -78,14 +78,18 @@ fn read(file: &Path) -> Result<String, Failure> {
         std::fs::read(file).map(|read| bytes = read)
     };
     let name = file.display();
-    let failed = |error| Failure::because(Exit::NoInput, format!("cannot read `{name}`"), &error);
+    let failed = |error| {
+        CommandFailure::because(BridleExit::NoInput, format!("cannot read `{name}`"), &error)
+    };
     result.map_err(failed)?;
-    let failed = |error| Failure::because(Exit::Data, format!("`{name}` is no UTF-8 text"), &error);
+    let failed = |error| {
+        CommandFailure::because(BridleExit::Data, format!("`{name}` is no UTF-8 text"), &error)
+    };
     String::from_utf8(bytes).map_err(failed)
 }
 
 /// Forms from stdin, each answered; a form may go over several lines.
-fn repl(instance: &mut Instance) -> Result<Exit, Failure> {
+fn repl(instance: &mut Instance) -> Result<BridleExit, CommandFailure> {
     let is_terminal = io::stdin().is_terminal();
     let mut text = String::new();
     loop {
@@ -94,14 +98,15 @@ fn repl(instance: &mut Instance) -> Result<Exit, Failure> {
             write(&mut io::stdout().lock(), prompt)?;
         }
         let count = io::stdin().lock().read_line(&mut text);
-        let count = count.map_err(|error| Failure::because(Exit::Io, "cannot read", &error))?;
+        let count = count
+            .map_err(|error| CommandFailure::because(BridleExit::Io, "cannot read", &error))?;
         if count > 0 && is_incomplete(instance, &text) {
             continue;
         }
         evaluate(instance, &text, "repl")?;
         text.clear();
         if count == 0 {
-            return Ok(Exit::Ok);
+            return Ok(BridleExit::Ok);
         }
     }
 }

@@ -7,14 +7,15 @@ pub(super) mod time;
 
 use std::fmt::Write as _;
 
-use bridle_history::{History, StoreError};
+use bridle_history::{RecordHistory, StoreError};
 use bridle_sexp::Value;
 use bridle_shell::screen::{
-    Column, Screen, Table, local_minute, local_second, neutral_block, neutral_line,
+    OutputScreen, TableColumn, TextTable, local_minute, local_second, neutral_block, neutral_line,
 };
-use bridle_shell::system::{self, Ask, Said};
+use bridle_shell::system::{self, SystemReply, SystemRequest};
 use bridle_store::memory::{
-    Conflict, Error, FilePath, Past, Preview, Version, VersionId, Wanted, unified,
+    FilePath, FileVersion, MemoryError, MemoryPreview, MergeConflict, VersionFilter,
+    VersionHistory, VersionId, unified,
 };
 use bridle_wire::time::rfc3339;
 
@@ -23,46 +24,54 @@ use super::record::state_dir;
 use super::session::refused;
 use super::talk::find;
 use crate::args::memory as args;
-use crate::exit::{Exit, Failure};
+use crate::exit::{BridleExit, CommandFailure};
 use crate::json::{object, quoted};
-use crate::settings::{Given, StateDir};
+use crate::settings::{GivenFlags, StateDir};
 
-pub(crate) fn run(verb: args::Memory) -> Result<Exit, Failure> {
+pub(crate) fn run(verb: args::MemoryCommand) -> Result<BridleExit, CommandFailure> {
     match verb {
-        args::Memory::Recall(question) => super::recall::run(question),
-        args::Memory::Edit(args) => edit::run(*args),
-        args::Memory::Log(args) => log(&args),
-        args::Memory::Show(args) => show(&args),
-        args::Memory::Diff(args) => diff(&args),
-        args::Memory::At(args) => at(&args),
-        args::Memory::Snapshot { name, peer } => {
-            let payload = ask(system::ask(&find(peer)?, &Ask::Snapshot(name))?)?;
+        args::MemoryCommand::Recall(question) => super::recall::run(question),
+        args::MemoryCommand::Edit(args) => edit::run(*args),
+        args::MemoryCommand::Log(args) => log(&args),
+        args::MemoryCommand::Show(args) => show(&args),
+        args::MemoryCommand::Diff(args) => diff(&args),
+        args::MemoryCommand::At(args) => at(&args),
+        args::MemoryCommand::Snapshot { name, peer } => {
+            let payload = ask(system::ask(&find(peer)?, &SystemRequest::Snapshot(name))?)?;
             print(&kept(&payload))
         }
-        args::Memory::Snapshots { json, state } => snapshots(json, &state),
-        args::Memory::Restore { name, file, how } => {
+        args::MemoryCommand::Snapshots { json, state } => snapshots(json, &state),
+        args::MemoryCommand::Restore { name, file, how } => {
             let only = file.as_deref().map(path).transpose()?;
-            let shown = |preview: &Preview| preview.restore(&name, only.as_ref());
-            taking_back::run(how, shown, &Ask::Restore { name: name.clone(), file: file.clone() })
+            let shown = |preview: &MemoryPreview| preview.restore(&name, only.as_ref());
+            taking_back::run(
+                how,
+                shown,
+                &SystemRequest::Restore { name: name.clone(), file: file.clone() },
+            )
         }
-        args::Memory::Rollback { session, turn, how } => {
-            let shown = |preview: &Preview| preview.rollback(&session, turn);
-            taking_back::run(how, shown, &Ask::Rollback { session: session.clone(), turn })
+        args::MemoryCommand::Rollback { session, turn, how } => {
+            let shown = |preview: &MemoryPreview| preview.rollback(&session, turn);
+            taking_back::run(
+                how,
+                shown,
+                &SystemRequest::Rollback { session: session.clone(), turn },
+            )
         }
     }
 }
 
-pub(crate) fn undo(args: args::Undo) -> Result<Exit, Failure> {
-    let args::Undo { record, how } = args;
-    let of = |given: &Given| change_behind(given, record);
-    let given = Given::with_state(how.peer.file.clone(), how.state.clone());
+pub(crate) fn undo(args: args::UndoArgs) -> Result<BridleExit, CommandFailure> {
+    let args::UndoArgs { record, how } = args;
+    let of = |given: &GivenFlags| change_behind(given, record);
+    let given = GivenFlags::with_state(how.peer.file.clone(), how.state.clone());
     let record = of(&given)?;
-    taking_back::run(how, |preview| preview.undo(record), &Ask::Undo { record })
+    taking_back::run(how, |preview| preview.undo(record), &SystemRequest::Undo { record })
 }
 
 /// The record of the act: people may name its outcome instead.
-fn change_behind(given: &Given, record: u64) -> Result<u64, Failure> {
-    let Ok(history) = History::open(&state_dir(given)?) else { return Ok(record) };
+fn change_behind(given: &GivenFlags, record: u64) -> Result<u64, CommandFailure> {
+    let Ok(history) = RecordHistory::open(&state_dir(given)?) else { return Ok(record) };
     let page = history.page(record.saturating_sub(1), &Default::default(), 1);
     let found = page.ok().and_then(|page| page.into_iter().next());
     let found = found.filter(|found| found.number.0 == record && &*found.kind == "acted");
@@ -91,46 +100,47 @@ fn kept(payload: &Value) -> String {
 }
 
 /// What the daemon said; what waits for a yes is not done yet.
-fn ask(said: Said) -> Result<Value, Failure> {
+fn ask(said: SystemReply) -> Result<Value, CommandFailure> {
     let payload = match said {
-        Said::Not(answer) => return Err(refused(&answer)),
-        Said::Done(payload) => payload,
+        SystemReply::Not(answer) => return Err(refused(&answer)),
+        SystemReply::Done(payload) => payload,
     };
     match payload.get("approval").and_then(Value::as_str) {
-        Some(id) => {
-            Err(Failure::new(Exit::Temporary, format!("it waits for a yes: question {id}"))
-                .hint(format!("say it with `bridle approve {id}`")))
-        }
+        Some(id) => Err(CommandFailure::new(
+            BridleExit::Temporary,
+            format!("it waits for a yes: question {id}"),
+        )
+        .hint(format!("say it with `bridle approve {id}`"))),
         None => Ok(payload),
     }
 }
 
-fn log(args: &args::Log) -> Result<Exit, Failure> {
+fn log(args: &args::MemoryLogArgs) -> Result<BridleExit, CommandFailure> {
     let past = open(&args.state)?;
-    let wanted = Wanted {
+    let wanted = VersionFilter {
         path: args.file.as_deref().map(path).transpose()?,
         changes_only: args.changes,
-        ..Wanted::default()
+        ..VersionFilter::default()
     };
     let versions = past.list(&wanted, args.limit).map_err(store_failure)?;
     print(&listed(&versions, args.json))
 }
 
 /// Versions for people, in a table; or for programs, an object a line.
-fn listed(versions: &[Version], json: bool) -> String {
+fn listed(versions: &[FileVersion], json: bool) -> String {
     if json {
         return versions.iter().map(|version| version_json(version, &[]) + "\n").collect();
     }
-    let mut table = Table::new([
-        Column::number("VERSION"),
-        Column::text("WHEN"),
-        Column::text("FILE").shrinks(),
-        Column::text("WHAT"),
-        Column::text("BY").shrinks().optional(),
-        Column::number("RECORD"),
+    let mut table = TextTable::new([
+        TableColumn::number("VERSION"),
+        TableColumn::text("WHEN"),
+        TableColumn::text("FILE").shrinks(),
+        TableColumn::text("WHAT"),
+        TableColumn::text("BY").shrinks().optional(),
+        TableColumn::number("RECORD"),
     ]);
     for version in versions {
-        let Version { id, path, at, record, principal, action, .. } = version;
+        let FileVersion { id, path, at, record, principal, action, .. } = version;
         let what = if action.is_empty() { version.origin.word() } else { action };
         let gone = if version.after.is_none() { " (gone)" } else { "" };
         table.push_row([
@@ -142,29 +152,29 @@ fn listed(versions: &[Version], json: bool) -> String {
             &record.map_or_else(|| "-".to_owned(), |record| record.to_string()),
         ]);
     }
-    table.render(Screen::of_stdout(), "nothing found: no version of this is kept")
+    table.render(OutputScreen::of_stdout(), "nothing found: no version of this is kept")
 }
 
-fn line(version: &Version) -> String {
-    let Version { id, path, at, record, principal, action, .. } = version;
+fn line(version: &FileVersion) -> String {
+    let FileVersion { id, path, at, record, principal, action, .. } = version;
     let what = if action.is_empty() { version.origin.word() } else { action };
     let gone = if version.after.is_none() { " (gone)" } else { "" };
     let record = record.map(|record| format!("  record {record}")).unwrap_or_default();
     format!("{id}  {}  {path}{gone}  {what} by {principal}{record}", local_second(*at))
 }
 
-fn show(args: &args::Show) -> Result<Exit, Failure> {
+fn show(args: &args::MemoryShowArgs) -> Result<BridleExit, CommandFailure> {
     let past = open(&args.state)?;
     let versions = match (args.version, args.record) {
         (Some(id), _) => vec![version(&past, id)?],
         (None, record) => {
-            let wanted = Wanted { record, ..Wanted::default() };
+            let wanted = VersionFilter { record, ..VersionFilter::default() };
             let mut found = past.list(&wanted, usize::MAX).map_err(store_failure)?;
             found.reverse();
             if found.is_empty() {
                 let record = record.unwrap_or_default();
-                return Err(Failure::new(
-                    Exit::NoInput,
+                return Err(CommandFailure::new(
+                    BridleExit::NoInput,
                     format!("record {record} changed no file"),
                 )
                 .hint("`bridle memory log --changes` lists the records that did"));
@@ -187,8 +197,9 @@ fn show(args: &args::Show) -> Result<Exit, Failure> {
     print_styled(&text)
 }
 
-fn diff(args: &args::Diff) -> Result<Exit, Failure> {
-    let preview = Preview::open(&state_dir(args.state.given())?).map_err(|it| failure(&it))?;
+fn diff(args: &args::MemoryDiffArgs) -> Result<BridleExit, CommandFailure> {
+    let preview =
+        MemoryPreview::open(&state_dir(args.state.given())?).map_err(|it| failure(&it))?;
     let past = preview.past();
     let from = version(past, args.from)?;
     let old = bytes(past, from.after)?;
@@ -205,10 +216,10 @@ fn diff(args: &args::Diff) -> Result<Exit, Failure> {
     print_styled(&colored(&diff))
 }
 
-fn at(args: &args::At) -> Result<Exit, Failure> {
+fn at(args: &args::MemoryAtArgs) -> Result<BridleExit, CommandFailure> {
     let past = open(&args.state)?;
     let time = time::parse(&args.time).ok_or_else(|| {
-        Failure::new(Exit::Usage, format!("no time `{}`", args.time))
+        CommandFailure::new(BridleExit::Usage, format!("no time `{}`", args.time))
             .hint("expected 2026-11-15, 2026-11-15T12:30Z, or so long ago: 30m, 12h, 7d")
     })?;
     let file = args.file.as_deref().map(path).transpose()?;
@@ -216,7 +227,7 @@ fn at(args: &args::At) -> Result<Exit, Failure> {
     if let (Some(file), false) = (&file, args.json) {
         let Some(version) = versions.first() else {
             let what = format!("`{file}` was not there then, or nothing was known of it");
-            return Err(Failure::new(Exit::NoInput, what)
+            return Err(CommandFailure::new(BridleExit::NoInput, what)
                 .hint("`bridle memory log FILE` lists its versions"));
         };
         return print_bytes(&bytes(&past, version.after)?.unwrap_or_default());
@@ -224,14 +235,14 @@ fn at(args: &args::At) -> Result<Exit, Failure> {
     print(&listed(&versions, args.json))
 }
 
-fn snapshots(json: bool, state: &StateDir) -> Result<Exit, Failure> {
+fn snapshots(json: bool, state: &StateDir) -> Result<BridleExit, CommandFailure> {
     let rows = open(state)?.snapshots().map_err(store_failure)?;
     let mut text = String::new();
-    let mut table = Table::new([
-        Column::text("SNAPSHOT").shrinks(),
-        Column::text("WHEN"),
-        Column::number("FILES"),
-        Column::text("BY").shrinks().optional(),
+    let mut table = TextTable::new([
+        TableColumn::text("SNAPSHOT").shrinks(),
+        TableColumn::text("WHEN"),
+        TableColumn::number("FILES"),
+        TableColumn::text("BY").shrinks().optional(),
     ]);
     for row in rows {
         let files = row.files.to_string();
@@ -246,10 +257,10 @@ fn snapshots(json: bool, state: &StateDir) -> Result<Exit, Failure> {
         let _ = writeln!(text, "{}", object(&pairs));
     }
     let nothing = "no snapshot yet: `bridle memory snapshot NAME` keeps one";
-    print(&if json { text } else { table.render(Screen::of_stdout(), nothing) })
+    print(&if json { text } else { table.render(OutputScreen::of_stdout(), nothing) })
 }
 
-fn version_json(version: &Version, more: &[(&str, String)]) -> String {
+fn version_json(version: &FileVersion, more: &[(&str, String)]) -> String {
     let or_null = |text: Option<String>| text.unwrap_or_else(|| "null".to_owned());
     let mut pairs = vec![
         ("version", version.id.to_string()),
@@ -268,72 +279,75 @@ fn version_json(version: &Version, more: &[(&str, String)]) -> String {
     object(&pairs)
 }
 
-fn version(past: &Past, id: u64) -> Result<Version, Failure> {
+fn version(past: &VersionHistory, id: u64) -> Result<FileVersion, CommandFailure> {
     let found = past.version(VersionId(id)).map_err(store_failure)?;
     found.ok_or_else(|| {
-        Failure::new(Exit::NoInput, format!("no version {id}"))
+        CommandFailure::new(BridleExit::NoInput, format!("no version {id}"))
             .hint("`bridle memory log` lists what exists")
     })
 }
 
 fn bytes(
-    past: &Past,
-    hash: Option<bridle_store::memory::Hash>,
-) -> Result<Option<Vec<u8>>, Failure> {
+    past: &VersionHistory,
+    hash: Option<bridle_store::memory::RecordHash>,
+) -> Result<Option<Vec<u8>>, CommandFailure> {
     hash.map(|hash| past.content(hash)).transpose().map_err(store_failure)
 }
 
-fn path(text: &str) -> Result<FilePath, Failure> {
+fn path(text: &str) -> Result<FilePath, CommandFailure> {
     FilePath::parse(text).ok_or_else(|| {
-        Failure::new(Exit::Usage, format!("no file `{text}`"))
+        CommandFailure::new(BridleExit::Usage, format!("no file `{text}`"))
             .hint("name it as it is below the folder, such as projects/garden.org")
     })
 }
 
-fn open(state: &StateDir) -> Result<Past, Failure> {
-    Past::open(&state_dir(state.given())?).map_err(store_failure)
+fn open(state: &StateDir) -> Result<VersionHistory, CommandFailure> {
+    VersionHistory::open(&state_dir(state.given())?).map_err(store_failure)
 }
 
-fn store_failure(error: StoreError) -> Failure {
-    failure(&Error::from(error))
+fn store_failure(error: StoreError) -> CommandFailure {
+    failure(&MemoryError::from(error))
 }
 
 /// Why something was not done, with the way out; conflicts are shown in full.
-fn failure(error: &Error) -> Failure {
+fn failure(error: &MemoryError) -> CommandFailure {
     let (exit, hint) = match error {
-        Error::Conflicts(_) => {
-            (Exit::Answered, "nothing was written; change these places by hand, or leave them")
-        }
-        Error::Past(StoreError::Missing { .. }) => (
-            Exit::NoInput,
+        MemoryError::Conflicts(_) => (
+            BridleExit::Answered,
+            "nothing was written; change these places by hand, or leave them",
+        ),
+        MemoryError::Past(StoreError::Missing { .. }) => (
+            BridleExit::NoInput,
             "no file was looked after there yet: run `bridle up --memex DIR`, or name --state DIR",
         ),
-        Error::NoChange(_) | Error::NoTurn { .. } => {
-            (Exit::NoInput, "`bridle memory log --changes` lists what was changed")
+        MemoryError::NoChange(_) | MemoryError::NoTurn { .. } => {
+            (BridleExit::NoInput, "`bridle memory log --changes` lists what was changed")
         }
-        Error::NoSnapshot(_) => (Exit::NoInput, "`bridle memory snapshots` lists what exists"),
-        Error::NotInSnapshot { .. } => (
-            Exit::NoInput,
+        MemoryError::NoSnapshot(_) => {
+            (BridleExit::NoInput, "`bridle memory snapshots` lists what exists")
+        }
+        MemoryError::NotInSnapshot { .. } => (
+            BridleExit::NoInput,
             "name it as it is below the folder; `bridle memory restore NAME --dry-run` shows all that would come back",
         ),
-        Error::Past(StoreError::Busy | StoreError::Full) => {
-            (Exit::Temporary, "try again in a moment; check the space on the disk")
+        MemoryError::Past(StoreError::Busy | StoreError::Full) => {
+            (BridleExit::Temporary, "try again in a moment; check the space on the disk")
         }
-        _ => (Exit::Io, "check the folder of your files, and who owns it"),
+        _ => (BridleExit::Io, "check the folder of your files, and who owns it"),
     };
     let failed = match std::error::Error::source(error) {
-        Some(cause) => Failure::because(exit, error, cause),
-        None => Failure::new(exit, error),
+        Some(cause) => CommandFailure::because(exit, error, cause),
+        None => CommandFailure::new(exit, error),
     };
     let conflicts = match error {
-        Error::Conflicts(conflicts) => &conflicts[..],
+        MemoryError::Conflicts(conflicts) => &conflicts[..],
         _ => &[],
     };
-    conflicts.iter().flat_map(shown).fold(failed, Failure::detail).hint(hint)
+    conflicts.iter().flat_map(shown).fold(failed, CommandFailure::detail).hint(hint)
 }
 
 /// A conflict: where it is, what is there, and what undoing would make of it.
-fn shown(conflict: &Conflict) -> Vec<String> {
+fn shown(conflict: &MergeConflict) -> Vec<String> {
     let path = conflict.path.as_ref().map(ToString::to_string).unwrap_or_default();
     let mut lines = vec![format!("{path}:{}:", conflict.line)];
     let sides = [("now", &conflict.now), ("then", &conflict.base), ("back to", &conflict.wanted)];
@@ -351,10 +365,10 @@ fn shown(conflict: &Conflict) -> Vec<String> {
 fn colored(diff: &[u8]) -> String {
     let text = String::from_utf8_lossy(diff);
     let style = super::style();
-    if style.controls == bridle_shell::pretty::Controls::Keep {
+    if style.controls == bridle_shell::pretty::ControlStyle::Keep {
         return text.into_owned();
     }
-    let color = style.color == bridle_shell::pretty::Color::Always;
+    let color = style.color == bridle_shell::pretty::ColorChoice::Always;
     let mut out = String::new();
     for line in text.lines() {
         let tame = neutral_block(line);

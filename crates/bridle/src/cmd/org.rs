@@ -7,18 +7,18 @@ use bridle_org::{Count, Fact, Shown, Span, Tree};
 
 use super::record::print;
 use crate::args::org as args;
-use crate::exit::{Exit, Failure};
+use crate::exit::{BridleExit, CommandFailure};
 use crate::json::{object, quoted};
 
-pub(crate) fn run(verb: &args::Org) -> Result<Exit, Failure> {
+pub(crate) fn run(verb: &args::OrgCommand) -> Result<BridleExit, CommandFailure> {
     match verb {
-        args::Org::Check { files, json } => check(files, *json),
-        args::Org::Tree(args) => tree(args),
+        args::OrgCommand::Check { files, json } => check(files, *json),
+        args::OrgCommand::Tree(args) => tree(args),
     }
 }
 
 /// Reads every file, whatever becomes of the others.
-fn check(files: &[PathBuf], as_json: bool) -> Result<Exit, Failure> {
+fn check(files: &[PathBuf], as_json: bool) -> Result<BridleExit, CommandFailure> {
     let (mut bytes, mut is_good) = (0_usize, true);
     for file in files {
         let read = read(file);
@@ -39,16 +39,16 @@ fn check(files: &[PathBuf], as_json: bool) -> Result<Exit, Failure> {
         }
     }
     if !is_good {
-        return Ok(Exit::Answered);
+        return Ok(BridleExit::Answered);
     }
     let count = files.len();
     let files = if count == 1 { "file" } else { "files" };
     let same = format!("{count} {files}, {bytes} bytes: the same\n");
-    if as_json { Ok(Exit::Ok) } else { print(&same) }
+    if as_json { Ok(BridleExit::Ok) } else { print(&same) }
 }
 
 /// What became of one file, as a line of JSON.
-fn checked(file: &Path, read: &Result<Vec<u8>, Failure>, loss: Option<usize>) -> String {
+fn checked(file: &Path, read: &Result<Vec<u8>, CommandFailure>, loss: Option<usize>) -> String {
     let status = match (read, loss) {
         (Err(_), _) => "unreadable",
         (_, Some(_)) => "differs",
@@ -65,7 +65,7 @@ fn checked(file: &Path, read: &Result<Vec<u8>, Failure>, loss: Option<usize>) ->
     format!("{line}\n")
 }
 
-fn tree(args: &args::Tree) -> Result<Exit, Failure> {
+fn tree(args: &args::OrgTreeArgs) -> Result<BridleExit, CommandFailure> {
     let source = read(&args.file)?;
     let count = if args.chars { Count::Characters } else { Count::Bytes };
     let mut out = BufWriter::new(io::stdout().lock());
@@ -82,13 +82,13 @@ fn tree(args: &args::Tree) -> Result<Exit, Failure> {
     });
     match result.and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::because(Exit::Io, "cannot write", &error))
+            Err(CommandFailure::because(BridleExit::Io, "cannot write", &error))
         }
-        _ => Ok(Exit::Ok),
+        _ => Ok(BridleExit::Ok),
     }
 }
 
-fn read(file: &Path) -> Result<Vec<u8>, Failure> {
+fn read(file: &Path) -> Result<Vec<u8>, CommandFailure> {
     let mut bytes = Vec::new();
     let result = if file == Path::new("-") {
         io::stdin().lock().read_to_end(&mut bytes).map(drop)
@@ -96,7 +96,9 @@ fn read(file: &Path) -> Result<Vec<u8>, Failure> {
         std::fs::read(file).map(|read| bytes = read)
     };
     let name = file.display();
-    let failed = |error| Failure::because(Exit::NoInput, format!("cannot read `{name}`"), &error);
+    let failed = |error| {
+        CommandFailure::because(BridleExit::NoInput, format!("cannot read `{name}`"), &error)
+    };
     result.map_err(failed).map(|()| bytes)
 }
 

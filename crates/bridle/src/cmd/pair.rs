@@ -4,11 +4,12 @@
 use std::io::{IsTerminal as _, Write as _};
 
 use bridle_daemon::pairing::{
-    ACCESS_MS, Devices, Error, Offer, PairingCode, Pairings, WaitingInfo,
+    ACCESS_MS, PairingCode, PairingError, PairingOffer, PairingRegistry, WaitingDeviceInfo,
+    WaitingDevices,
 };
-use bridle_daemon::tokens::{Owner, TokenId};
-use bridle_shell::openharness::http::Place;
-use bridle_shell::screen::{Column, Screen, Table, local_minute, neutral_line};
+use bridle_daemon::tokens::{TokenId, TokenOwner};
+use bridle_shell::openharness::http::EngineUrl;
+use bridle_shell::screen::{OutputScreen, TableColumn, TextTable, local_minute, neutral_line};
 use bridle_wire::time::rfc3339;
 use qrcode::render::unicode::Dense1x2;
 use qrcode::{EcLevel, QrCode};
@@ -16,15 +17,15 @@ use qrcode::{EcLevel, QrCode};
 use super::output::{print, print_styled};
 use super::token::{self, file_failure, moment, now};
 use crate::args::token as args;
-use crate::exit::{Exit, Failure};
+use crate::exit::{BridleExit, CommandFailure};
 use crate::json::{object, quoted};
-use crate::settings::{Settings, StateDir};
+use crate::settings::{ResolvedSettings, StateDir};
 
 /// Black on white, whatever the terminal's own colors are: cameras want it so.
 const INK: &str = "\x1b[30;107m";
 const PLAIN: &str = "\x1b[0m";
 
-pub(crate) fn run(args: args::Pair) -> Result<Exit, Failure> {
+pub(crate) fn run(args: args::PairArgs) -> Result<BridleExit, CommandFailure> {
     match args.verb {
         Some(args::PairVerb::Confirm(args)) => confirm(args),
         Some(args::PairVerb::Deny(args)) => {
@@ -35,47 +36,54 @@ pub(crate) fn run(args: args::Pair) -> Result<Exit, Failure> {
     }
 }
 
-fn confirm(args: args::Confirm) -> Result<Exit, Failure> {
+fn confirm(args: args::PairConfirmArgs) -> Result<BridleExit, CommandFailure> {
     let (name, scopes) = (args.name, args.scopes.into_iter().map(Into::into).collect());
-    let offer = |own: &str| Offer {
+    let offer = |own: &str| PairingOffer {
         name: name.as_deref().unwrap_or(own).into(),
-        owner: Owner::this_user(),
+        owner: TokenOwner::this_user(),
         scopes,
         lifetime: Some(ACCESS_MS),
     };
     answered(devices(&args.state)?.confirm(&args.code, offer, now()), "confirmed")
 }
 
-fn answered(device: Result<Option<TokenId>, Error>, word: &str) -> Result<Exit, Failure> {
+fn answered(
+    device: Result<Option<TokenId>, PairingError>,
+    word: &str,
+) -> Result<BridleExit, CommandFailure> {
     match device.map_err(|error| failure(&error))? {
         Some(device) => print(&format!("{word} {device}\n")),
         // The code itself stays off the screen, where it may be of another kind.
-        None => Err(Failure::new(Exit::NoInput, "no device that waits shows this code").hint(
+        None => Err(CommandFailure::new(
+            BridleExit::NoInput,
+            "no device that waits shows this code",
+        )
+        .hint(
             "codes are good for five minutes and one answer; `bridle pair list` shows who waits",
         )),
     }
 }
 
-fn list(args: &args::List) -> Result<Exit, Failure> {
+fn list(args: &args::TokenListArgs) -> Result<BridleExit, CommandFailure> {
     let all = devices(&args.state)?.list(now()).map_err(|error| failure(&error))?;
     if args.json {
         return print(&all.iter().map(|info| as_json(info) + "\n").collect::<String>());
     }
-    let mut table = Table::new([
-        Column::text("DEVICE"),
-        Column::text("NAME").shrinks(),
-        Column::text("STATUS"),
-        Column::text("UNTIL"),
+    let mut table = TextTable::new([
+        TableColumn::text("DEVICE"),
+        TableColumn::text("NAME").shrinks(),
+        TableColumn::text("STATUS"),
+        TableColumn::text("UNTIL"),
     ]);
     for info in &all {
-        let WaitingInfo { device, name, expires, status, .. } = info;
+        let WaitingDeviceInfo { device, name, expires, status, .. } = info;
         table.push_row([device.as_str(), name, status, &local_minute(*expires)]);
     }
-    print(&table.render(Screen::of_stdout(), "no device waits"))
+    print(&table.render(OutputScreen::of_stdout(), "no device waits"))
 }
 
-fn as_json(info: &WaitingInfo) -> String {
-    let WaitingInfo { id, device, name, expires, status } = info;
+fn as_json(info: &WaitingDeviceInfo) -> String {
+    let WaitingDeviceInfo { id, device, name, expires, status } = info;
     object(&[
         ("pairing", quoted(id.as_str())),
         ("device", quoted(device.as_str())),
@@ -85,24 +93,24 @@ fn as_json(info: &WaitingInfo) -> String {
     ])
 }
 
-fn devices(state: &StateDir) -> Result<Devices, Failure> {
-    Ok(Devices::new(&Settings::resolve(state.given())?.state()?))
+fn devices(state: &StateDir) -> Result<WaitingDevices, CommandFailure> {
+    Ok(WaitingDevices::new(&ResolvedSettings::resolve(state.given())?.state()?))
 }
 
-fn issue(args: args::Pair) -> Result<Exit, Failure> {
-    let settings = Settings::resolve(args.state.given())?;
+fn issue(args: args::PairArgs) -> Result<BridleExit, CommandFailure> {
+    let settings = ResolvedSettings::resolve(args.state.given())?;
     let base = match args.url {
         Some(url) => checked(&url)?,
         None => settings.http_url()?,
     };
-    let offer = Offer {
+    let offer = PairingOffer {
         name: args.name.into(),
-        owner: Owner::this_user(),
+        owner: TokenOwner::this_user(),
         scopes: args.scopes.into_iter().map(Into::into).collect(),
         lifetime: args.expires.millis(),
     };
     let code = PairingCode::from_system().map_err(|error| failure(&error))?;
-    let pairings = Pairings::new(&settings.state()?);
+    let pairings = PairingRegistry::new(&settings.state()?);
     let end = pairings.issue(&code, offer, now()).map_err(|error| failure(&error))?;
     let url = format!("{}/v1/pair", base.trim_end_matches('/'));
     warn_if_only_here(&base);
@@ -122,7 +130,7 @@ fn issue(args: args::Pair) -> Result<Exit, Failure> {
 
 /// Says on stderr that no other device can reach the URL, and what to set so that one can.
 fn warn_if_only_here(url: &str) {
-    let Ok(place) = url.parse::<Place>() else { return };
+    let Ok(place) = url.parse::<EngineUrl>() else { return };
     let host = place.host.parse::<std::net::IpAddr>().ok();
     let is_loopback = place.is_local() || host.is_some_and(|host| host.is_loopback());
     let (what, hint) = match host.is_some_and(|host| host.is_unspecified()) {
@@ -143,9 +151,9 @@ fn warn_if_only_here(url: &str) {
 }
 
 /// The code as two rows of modules a line.
-fn draw(text: &str, is_terminal: bool) -> Result<String, Failure> {
+fn draw(text: &str, is_terminal: bool) -> Result<String, CommandFailure> {
     let code = QrCode::with_error_correction_level(text, EcLevel::M).map_err(|_| {
-        Failure::new(Exit::Usage, "the URL does not fit into a QR code")
+        CommandFailure::new(BridleExit::Usage, "the URL does not fit into a QR code")
             .hint("give a shorter --url, or --json for the code alone")
     })?;
     let drawn = code.render::<Dense1x2>().build();
@@ -156,7 +164,7 @@ fn draw(text: &str, is_terminal: bool) -> Result<String, Failure> {
 }
 
 /// A URL that a device can use; anything else would be a QR code that leads nowhere.
-fn checked(url: &str) -> Result<String, Failure> {
+fn checked(url: &str) -> Result<String, CommandFailure> {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     let is_plain = |rest: &str| {
         !rest.is_empty()
@@ -166,17 +174,19 @@ fn checked(url: &str) -> Result<String, Failure> {
     if rest.is_some_and(is_plain) {
         return Ok(url.to_owned());
     }
-    Err(Failure::new(Exit::Usage, format!("bad URL `{}`", url.escape_debug()))
+    Err(CommandFailure::new(BridleExit::Usage, format!("bad URL `{}`", url.escape_debug()))
         .hint("expected https://HOST:PORT, as the device reaches the daemon"))
 }
 
-fn failure(error: &Error) -> Failure {
+fn failure(error: &PairingError) -> CommandFailure {
     match error {
-        Error::File(error) => file_failure(error),
-        Error::Token(error) => token::failure(error),
-        Error::TooMany => Failure::because(Exit::Temporary, "cannot pair", error)
-            .hint("wait five minutes: codes that nobody redeems are over by then"),
-        _ => Failure::because(Exit::Io, "cannot pair", error)
+        PairingError::File(error) => file_failure(error),
+        PairingError::Token(error) => token::failure(error),
+        PairingError::TooMany => {
+            CommandFailure::because(BridleExit::Temporary, "cannot pair", error)
+                .hint("wait five minutes: codes that nobody redeems are over by then")
+        }
+        _ => CommandFailure::because(BridleExit::Io, "cannot pair", error)
             .hint("check the limits of this process: ulimit -a"),
     }
 }

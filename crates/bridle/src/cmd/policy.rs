@@ -9,38 +9,41 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use bridle_history::rehearse::Rehearsed;
-use bridle_loop::{BadPolicies, DEFAULT_POLICY, Facts, Finding, Policies, Policy, Word};
-use bridle_shell::client::Target;
+use bridle_history::rehearse::RehearsalReport;
+use bridle_loop::{
+    DEFAULT_POLICY, GuardPolicies, InvalidPolicies, PolicyEntry, PolicyFacts, PolicyFinding,
+    PolicyVerdict,
+};
+use bridle_shell::client::DaemonTarget;
 use bridle_shell::screen::plain_json;
-use bridle_shell::system::{self, Ask, Said};
+use bridle_shell::system::{self, SystemReply, SystemRequest};
 
 use self::source::SourceText;
 use super::record::{failure, open, print};
 use super::session::refused;
 use super::talk::find;
-use crate::args::Peer;
+use crate::args::PeerArgs;
 use crate::args::guard as args;
-use crate::exit::{Exit, Failure};
+use crate::exit::{BridleExit, CommandFailure};
 use crate::json::{object, quoted, strings};
-use crate::settings::{ConfigFile, Given, Settings};
+use crate::settings::{ConfigFile, GivenFlags, ResolvedSettings};
 
 /// Changed decisions that are listed for people; JSON has all.
 const MAX_LISTED: usize = 50;
 
-pub(crate) fn run(verb: args::Policy) -> Result<Exit, Failure> {
+pub(crate) fn run(verb: args::PolicyCommand) -> Result<BridleExit, CommandFailure> {
     match verb {
-        args::Policy::Check(args) => check(&args),
-        args::Policy::Test(args) => test(&args),
-        args::Policy::Show(args) => show(args),
-        args::Policy::Explain(args) => explain(&args),
-        args::Policy::Rehearse(args) => rehearse(&args),
-        args::Policy::Init { file, settings } => init(file, settings),
-        args::Policy::Install(peer) => install(peer),
+        args::PolicyCommand::Check(args) => check(&args),
+        args::PolicyCommand::Test(args) => test(&args),
+        args::PolicyCommand::Show(args) => show(args),
+        args::PolicyCommand::Explain(args) => explain(&args),
+        args::PolicyCommand::Rehearse(args) => rehearse(&args),
+        args::PolicyCommand::Init { file, settings } => init(file, settings),
+        args::PolicyCommand::Install(peer) => install(peer),
     }
 }
 
-fn check(args: &args::PolicyCheck) -> Result<Exit, Failure> {
+fn check(args: &args::PolicyCheckArgs) -> Result<BridleExit, CommandFailure> {
     let source = SourceText::find(args.source.file.as_deref(), args.source.state.given())?;
     let freed = match args.alone {
         true => false,
@@ -58,13 +61,13 @@ fn check(args: &args::PolicyCheck) -> Result<Exit, Failure> {
 }
 
 /// A line for each fault, as compilers write them.
-fn faults(name: &str, bad: &BadPolicies) -> Failure {
+fn faults(name: &str, bad: &InvalidPolicies) -> CommandFailure {
     let mut lines = bad.faults.iter().map(|fault| format!("{name}:{}: {}", fault.line, fault.what));
     let first = lines.next().unwrap_or_else(|| format!("{name}: no set of policies"));
-    lines.fold(Failure::bare(Exit::Data, first), Failure::detail)
+    lines.fold(CommandFailure::bare(BridleExit::Data, first), CommandFailure::detail)
 }
 
-fn test(args: &args::PolicySource) -> Result<Exit, Failure> {
+fn test(args: &args::PolicySourceArgs) -> Result<BridleExit, CommandFailure> {
     let source = SourceText::find(args.file.as_deref(), args.state.given())?;
     let (_, tried) = source.load_tried()?;
     let mut text = String::new();
@@ -81,11 +84,11 @@ fn test(args: &args::PolicySource) -> Result<Exit, Failure> {
     let failed = tried.iter().filter(|one| !one.passed()).count();
     let _ = writeln!(text, "{} passed, {failed} failed", tried.len() - failed);
     print(&text)?;
-    Ok(if failed == 0 { Exit::Ok } else { Exit::Answered })
+    Ok(if failed == 0 { BridleExit::Ok } else { BridleExit::Answered })
 }
 
-fn show(args: args::PolicyShow) -> Result<Exit, Failure> {
-    let source = SourceText::find(args.file.as_deref(), &Given::from(args.settings))?;
+fn show(args: args::PolicyShowArgs) -> Result<BridleExit, CommandFailure> {
+    let source = SourceText::find(args.file.as_deref(), &GivenFlags::from(args.settings))?;
     let (set, from) = (source.load()?.0, source.name);
     let mut text = String::new();
     if !args.json {
@@ -104,7 +107,7 @@ fn show(args: args::PolicyShow) -> Result<Exit, Failure> {
 }
 
 /// A policy for people.
-pub(super) fn describe(policy: &Policy, text: &mut String) {
+pub(super) fn describe(policy: &PolicyEntry, text: &mut String) {
     let title = if policy.title.is_empty() { "what no set lifts" } else { &policy.title };
     let _ = writeln!(text, "{}: {title}", policy.id);
     for line in policy.prose.lines().chain(policy.text.lines()) {
@@ -114,7 +117,7 @@ pub(super) fn describe(policy: &Policy, text: &mut String) {
 }
 
 /// A policy for programs.
-pub(super) fn policy_json(policy: &Policy) -> String {
+pub(super) fn policy_json(policy: &PolicyEntry) -> String {
     object(&[
         ("id", quoted(&policy.id)),
         ("title", quoted(&policy.title)),
@@ -124,17 +127,17 @@ pub(super) fn policy_json(policy: &Policy) -> String {
     ])
 }
 
-fn explain(args: &args::Explain) -> Result<Exit, Failure> {
+fn explain(args: &args::ExplainArgs) -> Result<BridleExit, CommandFailure> {
     let (set, _) = SourceText::read(&args.file)?.load()?;
-    let facts = Facts::described(&args.proposal).map_err(|why| {
-        Failure::new(Exit::Data, format!("cannot read the proposal: {why}")).hint(
+    let facts = PolicyFacts::described(&args.proposal).map_err(|why| {
+        CommandFailure::new(BridleExit::Data, format!("cannot read the proposal: {why}")).hint(
             "write it as an example: (:principal \"owner\" :by :thinker :action :eval :code \"1\")",
         )
     })?;
     let found = set.find(&facts);
     let answers = [set.find_unapproved(&facts), set.find_approved(&facts)];
     let named = |id: &str| set.policies().iter().find(|policy| &*policy.id == id);
-    let mut cited: Vec<&Policy> = Vec::new();
+    let mut cited: Vec<&PolicyEntry> = Vec::new();
     for policy in answers.iter().flat_map(|answer| &answer.policies).filter_map(|id| named(id)) {
         if !cited.iter().any(|known| known.id == policy.id) {
             cited.push(policy);
@@ -148,13 +151,13 @@ fn explain(args: &args::Explain) -> Result<Exit, Failure> {
 }
 
 fn explained_text(
-    found: &Finding,
-    answers: &[Finding; 2],
-    cited: &[&Policy],
-    facts: &Facts,
+    found: &PolicyFinding,
+    answers: &[PolicyFinding; 2],
+    cited: &[&PolicyEntry],
+    facts: &PolicyFacts,
 ) -> String {
-    let yes_or_no = |answer: &Finding| match answer.word {
-        Word::Allow => format!("yes, {}", because(answer)),
+    let yes_or_no = |answer: &PolicyFinding| match answer.word {
+        PolicyVerdict::Allow => format!("yes, {}", because(answer)),
         _ => format!("no, {}", because(answer)),
     };
     let mut text = format!("{}\n", example_word(found.word));
@@ -166,14 +169,14 @@ fn explained_text(
 }
 
 fn explained_json(
-    found: &Finding,
-    answers: &[Finding; 2],
-    cited: &[&Policy],
-    facts: &Facts,
+    found: &PolicyFinding,
+    answers: &[PolicyFinding; 2],
+    cited: &[&PolicyEntry],
+    facts: &PolicyFacts,
 ) -> String {
-    let answer = |answer: &Finding| {
+    let answer = |answer: &PolicyFinding| {
         object(&[
-            ("permitted", (answer.word == Word::Allow).to_string()),
+            ("permitted", (answer.word == PolicyVerdict::Allow).to_string()),
             ("policies", strings(&answer.policies)),
             ("fault", answer.fault.as_deref().map_or("null".to_owned(), quoted)),
         ])
@@ -190,7 +193,7 @@ fn explained_json(
     format!("{object}\n")
 }
 
-fn rehearse(args: &args::Rehearse) -> Result<Exit, Failure> {
+fn rehearse(args: &args::RehearseArgs) -> Result<BridleExit, CommandFailure> {
     let source = &args.source;
     let (set, _) = SourceText::find(source.file.as_deref(), source.state.given())?.load()?;
     let history = open(&source.state)?;
@@ -199,8 +202,8 @@ fn rehearse(args: &args::Rehearse) -> Result<Exit, Failure> {
 }
 
 /// What would have changed, for people.
-pub(super) fn rehearsed_text(rehearsed: &Rehearsed) -> String {
-    let Rehearsed { decisions, unreadable, changed } = rehearsed;
+pub(super) fn rehearsed_text(rehearsed: &RehearsalReport) -> String {
+    let RehearsalReport { decisions, unreadable, changed } = rehearsed;
     let mut text = format!("{} of {decisions} decisions would change\n", changed.len());
     if *unreadable > 0 {
         let _ = writeln!(text, "{unreadable} cannot be read: forgotten, or of another version");
@@ -227,7 +230,7 @@ pub(super) fn rehearsed_text(rehearsed: &Rehearsed) -> String {
     text
 }
 
-fn rehearsed_json(rehearsed: &Rehearsed) -> String {
+fn rehearsed_json(rehearsed: &RehearsalReport) -> String {
     let counts: Vec<String> = rehearsed
         .counts()
         .into_iter()
@@ -263,14 +266,14 @@ fn rehearsed_json(rehearsed: &Rehearsed) -> String {
     format!("{object}\n")
 }
 
-fn init(file: Option<PathBuf>, settings: ConfigFile) -> Result<Exit, Failure> {
+fn init(file: Option<PathBuf>, settings: ConfigFile) -> Result<BridleExit, CommandFailure> {
     let file = match file {
         Some(file) => file,
-        None => file_of(&Settings::resolve(&Given::from(settings))?)?,
+        None => file_of(&ResolvedSettings::resolve(&GivenFlags::from(settings))?)?,
     };
     let unmade = |error: &io::Error| {
         let what = format!("cannot create `{}`", file.display());
-        let failure = Failure::because(Exit::CannotCreate, what, error);
+        let failure = CommandFailure::because(BridleExit::CannotCreate, what, error);
         match error.kind() {
             io::ErrorKind::AlreadyExists => failure.hint("it is left as it is; name another file"),
             _ => failure.hint("name a place you may write to"),
@@ -290,36 +293,39 @@ fn init(file: Option<PathBuf>, settings: ConfigFile) -> Result<Exit, Failure> {
 }
 
 /// The file of policies that the settings name, whether it exists or not.
-pub(super) fn file_of(settings: &Settings) -> Result<PathBuf, Failure> {
+pub(super) fn file_of(settings: &ResolvedSettings) -> Result<PathBuf, CommandFailure> {
     settings.policy().file().map(Path::to_path_buf).ok_or_else(|| {
-        Failure::new(Exit::Config, "the settings name no file of policies: policy is off")
-            .hint("name one with the setting `policy`; `bridle config show` lists all")
+        CommandFailure::new(
+            BridleExit::Config,
+            "the settings name no file of policies: policy is off",
+        )
+        .hint("name one with the setting `policy`; `bridle config show` lists all")
     })
 }
 
-fn install(peer: Peer) -> Result<Exit, Failure> {
+fn install(peer: PeerArgs) -> Result<BridleExit, CommandFailure> {
     install_at(&find(peer)?)
 }
 
 /// Lets a daemon read its policies again, and says which hold.
-pub(super) fn install_at(targets: &[Target]) -> Result<Exit, Failure> {
+pub(super) fn install_at(targets: &[DaemonTarget]) -> Result<BridleExit, CommandFailure> {
     let hash = installed_at(targets)?;
-    let is_built_in = hash == Policies::built_in().hash().to_string();
+    let is_built_in = hash == GuardPolicies::built_in().hash().to_string();
     let which = if is_built_in { ", the built-in policies" } else { "" };
     print(&format!("installed {hash}{which}\n"))
 }
 
 /// Lets a daemon read its policies again; the hash of those that hold.
-pub(super) fn installed_at(targets: &[Target]) -> Result<String, Failure> {
-    match system::ask(targets, &Ask::InstallPolicy)? {
-        Said::Not(answer) if answer.code == "invalid-value" => {
+pub(super) fn installed_at(targets: &[DaemonTarget]) -> Result<String, CommandFailure> {
+    match system::ask(targets, &SystemRequest::InstallPolicy)? {
+        SystemReply::Not(answer) if answer.code == "invalid-value" => {
             let what = format!("the policies are not installed: {}", answer.message);
-            Err(Failure::new(Exit::Data, what).hint(
+            Err(CommandFailure::new(BridleExit::Data, what).hint(
                 "what held before goes on to hold; mend the file, and look with `bridle policy check`",
             ))
         }
-        Said::Not(answer) => Err(refused(&answer)),
-        Said::Done(payload) => {
+        SystemReply::Not(answer) => Err(refused(&answer)),
+        SystemReply::Done(payload) => {
             let hash = payload.get("hash").and_then(bridle_sexp::Value::as_str);
             Ok(hash.unwrap_or_default().to_owned())
         }
@@ -327,11 +333,11 @@ pub(super) fn installed_at(targets: &[Target]) -> Result<String, Failure> {
 }
 
 /// The policies of the file itself, without those that no set lifts.
-fn own(set: &Policies) -> impl Iterator<Item = &Policy> {
+fn own(set: &GuardPolicies) -> impl Iterator<Item = &PolicyEntry> {
     set.policies().iter().filter(|policy| policy.line > 0)
 }
 
-fn because(found: &Finding) -> String {
+fn because(found: &PolicyFinding) -> String {
     match &found.fault {
         Some(fault) => format!("since the policies could not be asked: {fault}"),
         None if found.policies.is_empty() => "nothing permits it".to_owned(),
@@ -340,9 +346,9 @@ fn because(found: &Finding) -> String {
 }
 
 /// A verdict as examples write it.
-pub(super) fn example_word(word: Word) -> &'static str {
+pub(super) fn example_word(word: PolicyVerdict) -> &'static str {
     match word {
-        Word::Deny => "refuse",
+        PolicyVerdict::Deny => "refuse",
         other => other.word(),
     }
 }

@@ -5,28 +5,28 @@ use std::io::Write as _;
 
 use bridle_daemon::count_slips;
 use bridle_sexp::Value;
-use bridle_shell::client::{ErrorAnswer, Target};
+use bridle_shell::client::{DaemonTarget, ErrorAnswer};
 use bridle_shell::screen::{neutral_block, plain_json};
-use bridle_shell::system::{Said, ask_context};
+use bridle_shell::system::{SystemReply, ask_context};
 
 use super::record::print;
 use super::session::refused;
 use super::talk::find;
-use crate::args::{Peer, recall as args};
-use crate::exit::{Exit, Failure};
+use crate::args::{PeerArgs, recall as args};
+use crate::exit::{BridleExit, CommandFailure};
 
-pub(crate) fn run(verb: args::Recall) -> Result<Exit, Failure> {
+pub(crate) fn run(verb: args::RecallCommand) -> Result<BridleExit, CommandFailure> {
     match verb {
-        args::Recall::Query(args) => query(*args),
-        args::Recall::Outline(args) => outline(args),
-        args::Recall::Focus(args) => focus(args),
-        args::Recall::Get(args) => get(args),
-        args::Recall::Status(args) => status(args),
+        args::RecallCommand::Query(args) => query(*args),
+        args::RecallCommand::Outline(args) => outline(args),
+        args::RecallCommand::Focus(args) => focus(args),
+        args::RecallCommand::Get(args) => get(args),
+        args::RecallCommand::Status(args) => status(args),
     }
 }
 
-fn query(args: args::Query) -> Result<Exit, Failure> {
-    let mut ask = Asking::new("query");
+fn query(args: args::QueryArgs) -> Result<BridleExit, CommandFailure> {
+    let mut ask = QueryBuilder::new("query");
     let words = args.words.join(" ");
     ask.text("text", Some(words).filter(|words| !words.trim().is_empty()));
     ask.texts("tags", args.tag);
@@ -47,15 +47,15 @@ fn query(args: args::Query) -> Result<Exit, Failure> {
     paged(ask, args.paging)
 }
 
-fn outline(args: args::Outline) -> Result<Exit, Failure> {
-    let mut ask = Asking::new("outline");
+fn outline(args: args::OutlineArgs) -> Result<BridleExit, CommandFailure> {
+    let mut ask = QueryBuilder::new("outline");
     ask.text("under", args.under);
     ask.number("depth", args.depth);
     paged(ask, args.paging)
 }
 
 /// A page of objects, and where to go on.
-fn paged(mut ask: Asking, paging: args::Paging) -> Result<Exit, Failure> {
+fn paged(mut ask: QueryBuilder, paging: args::PagingArgs) -> Result<BridleExit, CommandFailure> {
     ask.number("limit", paging.limit);
     ask.text("cursor", paging.cursor);
     let told = ask.of(paging.peer)?;
@@ -77,8 +77,8 @@ fn paged(mut ask: Asking, paging: args::Paging) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn focus(args: args::Focus) -> Result<Exit, Failure> {
-    let mut ask = Asking::new("focus");
+fn focus(args: args::FocusArgs) -> Result<BridleExit, CommandFailure> {
+    let mut ask = QueryBuilder::new("focus");
     ask.text("id", args.at);
     ask.number("budget", args.budget);
     let told = ask.of(args.peer)?;
@@ -105,8 +105,8 @@ fn focus(args: args::Focus) -> Result<Exit, Failure> {
     print(&text)
 }
 
-fn get(args: args::Get) -> Result<Exit, Failure> {
-    let mut ask = Asking::new("get-object");
+fn get(args: args::GetArgs) -> Result<BridleExit, CommandFailure> {
+    let mut ask = QueryBuilder::new("get-object");
     ask.text("id", Some(args.id));
     let told = ask.of(args.peer)?;
     let object = told.get("object").cloned().unwrap_or(Value::Nil);
@@ -120,8 +120,8 @@ fn get(args: args::Get) -> Result<Exit, Failure> {
     print(&text)
 }
 
-fn status(args: args::Status) -> Result<Exit, Failure> {
-    let told = Asking::new("memex-status").of(args.peer)?;
+fn status(args: args::StatusArgs) -> Result<BridleExit, CommandFailure> {
+    let told = QueryBuilder::new("memex-status").of(args.peer)?;
     if args.json {
         return print_json(&told);
     }
@@ -193,7 +193,7 @@ fn tamed(text: &str) -> String {
     neutral_block(text).into_owned()
 }
 
-fn print_json(value: &Value) -> Result<Exit, Failure> {
+fn print_json(value: &Value) -> Result<BridleExit, CommandFailure> {
     print(&format!("{}\n", plain_json(value)))
 }
 
@@ -207,11 +207,11 @@ const MAX_TITLES_SEARCHED: u32 = 100;
 const MAX_TITLES_COMPARED: u32 = 500;
 
 /// A question in the making.
-struct Asking(Vec<(&'static str, Value)>);
+struct QueryBuilder(Vec<(&'static str, Value)>);
 
-impl Asking {
-    fn new(action: &str) -> Asking {
-        Asking(vec![("action", Value::keyword(action))])
+impl QueryBuilder {
+    fn new(action: &str) -> QueryBuilder {
+        QueryBuilder(vec![("action", Value::keyword(action))])
     }
 
     fn text(&mut self, key: &'static str, text: Option<String>) {
@@ -236,19 +236,19 @@ impl Asking {
         }
     }
 
-    fn of(self, peer: Peer) -> Result<Value, Failure> {
+    fn of(self, peer: PeerArgs) -> Result<Value, CommandFailure> {
         let targets = find(peer)?;
         match ask_context(&targets, Value::plist(self.0.clone()))? {
-            Said::Done(payload) => Ok(payload),
-            Said::Not(answer) if answer.code == "unknown-id" => self.by_title(&targets),
-            Said::Not(answer) => Err(self.not_answered(&answer)),
+            SystemReply::Done(payload) => Ok(payload),
+            SystemReply::Not(answer) if answer.code == "unknown-id" => self.by_title(&targets),
+            SystemReply::Not(answer) => Err(self.not_answered(&answer)),
         }
     }
 
     /// Asks for the one heading that has the name as its title, where nothing has it as id or path.
-    fn by_title(mut self, targets: &[Target]) -> Result<Value, Failure> {
+    fn by_title(mut self, targets: &[DaemonTarget]) -> Result<Value, CommandFailure> {
         let name = self.given("id").or_else(|| self.given("under")).unwrap_or_default();
-        let mut search = Asking::new("query");
+        let mut search = QueryBuilder::new("query");
         search.text("text", Some(name.clone()));
         search.number("limit", Some(MAX_TITLES_SEARCHED));
         let is_named = |object: &Value| {
@@ -261,7 +261,7 @@ impl Asking {
         match named[..] {
             [] => {
                 let near = nearest(&name, &found, targets)?;
-                Err(suggest(Failure::new(Exit::NoInput, nothing()), &near)
+                Err(suggest(CommandFailure::new(BridleExit::NoInput, nothing()), &near)
                     .hint("`bridle memory outline` lists files and headings, `bridle memory query` finds them"))
             }
             [only] => {
@@ -269,13 +269,13 @@ impl Asking {
                 self.0.retain(|(key, _)| !matches!(*key, "id" | "under"));
                 self.text("id", Some(id));
                 match ask_context(targets, Value::plist(self.0))? {
-                    Said::Done(payload) => Ok(payload),
-                    Said::Not(answer) => Err(refused(&answer)),
+                    SystemReply::Done(payload) => Ok(payload),
+                    SystemReply::Not(answer) => Err(refused(&answer)),
                 }
             }
             _ => {
                 let what = format!("more than one heading is named `{}`", tamed(&name));
-                let failure = Failure::new(Exit::NoInput, what)
+                let failure = CommandFailure::new(BridleExit::NoInput, what)
                     .hint("say which by its id, the last word of the line");
                 Err(suggest(failure, named))
             }
@@ -283,10 +283,10 @@ impl Asking {
     }
 
     /// Asks, and gives the objects of the answer; none, if there is no answer.
-    fn objects(self, targets: &[Target]) -> Result<Vec<Value>, Failure> {
+    fn objects(self, targets: &[DaemonTarget]) -> Result<Vec<Value>, CommandFailure> {
         let found = match ask_context(targets, Value::plist(self.0))? {
-            Said::Done(payload) => payload,
-            Said::Not(_) => Value::Nil,
+            SystemReply::Done(payload) => payload,
+            SystemReply::Not(_) => Value::Nil,
         };
         Ok(found.get("objects").and_then(Value::elements).unwrap_or_default().to_vec())
     }
@@ -298,18 +298,21 @@ impl Asking {
     }
 
     /// Says why the memory does not answer, with the way out.
-    fn not_answered(&self, answer: &ErrorAnswer) -> Failure {
+    fn not_answered(&self, answer: &ErrorAnswer) -> CommandFailure {
         match answer.code.as_str() {
             "invalid-value" if answer.message.contains("a date") => {
                 let flags = ["from", "to"].into_iter();
                 let flags =
                     flags.filter_map(|key| Some(format!("`--{key} {}`", tamed(&self.given(key)?))));
                 let flags: Vec<String> = flags.collect();
-                Failure::new(Exit::Data, format!("{}: {}", flags.join(", "), answer.message))
-                    .hint("a day is written as in --from 2026-11-15 --to 2026-11-21")
+                CommandFailure::new(
+                    BridleExit::Data,
+                    format!("{}: {}", flags.join(", "), answer.message),
+                )
+                .hint("a day is written as in --from 2026-11-15 --to 2026-11-21")
             }
             "invalid-value" | "missing-key" | "wrong-type" => {
-                Failure::new(Exit::Data, &answer.message)
+                CommandFailure::new(BridleExit::Data, &answer.message)
                     .hint("`bridle memory query --help` has examples")
             }
             _ => refused(answer),
@@ -318,8 +321,12 @@ impl Asking {
 }
 
 /// Finds the objects whose title or path is nearest to a name, the nearest first; else those that a search found.
-fn nearest(name: &str, found: &[Value], targets: &[Target]) -> Result<Vec<Value>, Failure> {
-    let mut outline = Asking::new("outline");
+fn nearest(
+    name: &str,
+    found: &[Value],
+    targets: &[DaemonTarget],
+) -> Result<Vec<Value>, CommandFailure> {
+    let mut outline = QueryBuilder::new("outline");
     outline.number("limit", Some(MAX_TITLES_COMPARED));
     let slips = |object: &Value| {
         let texts = ["title", "path"].into_iter().filter_map(|key| object.get(key)?.as_str());
@@ -337,7 +344,10 @@ fn nearest(name: &str, found: &[Value], targets: &[Target]) -> Result<Vec<Value>
 }
 
 /// Adds objects to a failure that may be meant.
-fn suggest<'o>(failure: Failure, objects: impl IntoIterator<Item = &'o Value>) -> Failure {
+fn suggest<'o>(
+    failure: CommandFailure,
+    objects: impl IntoIterator<Item = &'o Value>,
+) -> CommandFailure {
     objects.into_iter().take(MAX_SUGGESTIONS).fold(failure, |failure, object| {
         let shown = line(object);
         failure.hint(format!("did you mean {}", shown.lines().next().unwrap_or_default()))

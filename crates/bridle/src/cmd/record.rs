@@ -6,21 +6,23 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use bridle_history::head::{KeptHead, MAX_HEAD_FILE};
-use bridle_history::list::{Form, write_record};
-use bridle_history::mirror::Mirror;
-use bridle_history::replay::{Range, Replayed};
-use bridle_history::{Error, Head, History, SessionRow, StoreError, Wanted};
-use bridle_shell::screen::{Column, Screen, Table, data_writer, local_minute};
-use bridle_wire::seal::{Key, KeyId};
+use bridle_history::list::{RecordFormat, write_record};
+use bridle_history::mirror::RecordMirror;
+use bridle_history::replay::{ReplayRange, ReplayReport};
+use bridle_history::{
+    ChainHead, HistoryError, RecordHistory, RecordSelection, SessionRow, StoreError,
+};
+use bridle_shell::screen::{OutputScreen, TableColumn, TextTable, data_writer, local_minute};
+use bridle_wire::seal::{KeyId, SigningKey};
 use bridle_wire::time::rfc3339;
 
 pub(super) use super::output::print;
 use super::output::unwritten;
 use super::read_key;
 use crate::args::record as args;
-use crate::exit::{Exit, Failure};
+use crate::exit::{BridleExit, CommandFailure};
 use crate::json::quoted;
-use crate::settings::{Given, Settings, StateDir};
+use crate::settings::{GivenFlags, ResolvedSettings, StateDir};
 
 /// Time between two looks at a record that is being followed: below what people notice, and one
 /// small query each.
@@ -32,7 +34,7 @@ const PROGRESS: Duration = Duration::from_millis(500);
 /// Records asked for at a time.
 const PAGE: usize = 512;
 
-pub(crate) fn log(args: args::Log) -> Result<Exit, Failure> {
+pub(crate) fn log(args: args::LogCommand) -> Result<BridleExit, CommandFailure> {
     match args.verb {
         None => list(&args.list),
         Some(args::LogVerb::Verify(args)) => verify(&args),
@@ -42,17 +44,17 @@ pub(crate) fn log(args: args::Log) -> Result<Exit, Failure> {
     }
 }
 
-fn list(args: &args::LogList) -> Result<Exit, Failure> {
+fn list(args: &args::LogListArgs) -> Result<BridleExit, CommandFailure> {
     let history = open(&args.state)?;
     if let Some(name) = &args.session {
         history.expect_session(name).map_err(|error| failure(&error))?;
     }
     let form = match args.output {
-        args::RecordOutput { json: true, .. } => Form::Json,
-        args::RecordOutput { lisp: true, .. } => Form::Lisp,
-        _ => Form::Emacs,
+        args::RecordOutputArgs { json: true, .. } => RecordFormat::Json,
+        args::RecordOutputArgs { lisp: true, .. } => RecordFormat::Lisp,
+        _ => RecordFormat::Emacs,
     };
-    let wanted = Wanted { session: args.session.as_deref().map(Into::into), to: None };
+    let wanted = RecordSelection { session: args.session.as_deref().map(Into::into), to: None };
     let mut left = args.limit.unwrap_or(u64::MAX);
     let mut after = args.after;
     let mut out = data_writer();
@@ -77,20 +79,20 @@ fn list(args: &args::LogList) -> Result<Exit, Failure> {
         }
     }
     out.flush().map_err(|error| unwritten(&error))?;
-    Ok(Exit::Ok)
+    Ok(BridleExit::Ok)
 }
 
-fn verify(args: &args::Verify) -> Result<Exit, Failure> {
+fn verify(args: &args::VerifyArgs) -> Result<BridleExit, CommandFailure> {
     let history = open(&args.state)?;
     let kept = args.head.as_deref().map(kept_head).transpose()?;
     if let Some((kept, path)) = kept.as_ref().zip(args.key.as_deref()) {
         kept.check_signature(&key(path)?).map_err(|error| failure(&error))?;
     }
-    let mut progress = Progress::new("verified");
+    let mut progress = ProgressLine::new("verified");
     let verified = history.verify(kept.as_ref(), &mut |done, all| progress.tell(done, all));
     progress.clear();
     let verified = verified.map_err(|error| failure(&error))?;
-    let Head { number, hash } = verified.head;
+    let ChainHead { number, hash } = verified.head;
     let mut text = format!("{number} records, head {hash}\n");
     if verified.erased > 0 {
         text.push_str(&format!("{} of them are forgotten and cannot be read\n", verified.erased));
@@ -108,39 +110,47 @@ fn verify(args: &args::Verify) -> Result<Exit, Failure> {
     print(&text)
 }
 
-fn kept_head(path: &Path) -> Result<KeptHead, Failure> {
+fn kept_head(path: &Path) -> Result<KeptHead, CommandFailure> {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(MAX_HEAD_FILE).read_to_string(&mut text));
     read.map_err(|error| {
-        Failure::because(Exit::NoInput, format!("cannot read `{}`", path.display()), &error)
-            .hint("name a file with a line of: bridle log head")
+        CommandFailure::because(
+            BridleExit::NoInput,
+            format!("cannot read `{}`", path.display()),
+            &error,
+        )
+        .hint("name a file with a line of: bridle log head")
     })?;
     KeptHead::parse(&text).map_err(|error| failure(&error))
 }
 
-fn key(path: &Path) -> Result<Key, Failure> {
-    Key::strong(KeyId::new("head"), &read_key(path)?).map_err(|error| {
-        Failure::because(Exit::Config, format!("cannot use key file `{}`", path.display()), &error)
-            .hint("make one: head -c 32 /dev/urandom > KEY; chmod 600 KEY")
+fn key(path: &Path) -> Result<SigningKey, CommandFailure> {
+    SigningKey::strong(KeyId::new("head"), &read_key(path)?).map_err(|error| {
+        CommandFailure::because(
+            BridleExit::Config,
+            format!("cannot use key file `{}`", path.display()),
+            &error,
+        )
+        .hint("make one: head -c 32 /dev/urandom > KEY; chmod 600 KEY")
     })
 }
 
-fn head(args: &args::Head) -> Result<Exit, Failure> {
+fn head(args: &args::HeadArgs) -> Result<BridleExit, CommandFailure> {
     let key = args.sign.as_deref().map(key).transpose()?;
     let line = open(&args.state)?.head_line(key.as_ref()).map_err(|error| failure(&error))?;
     print(&format!("{line}\n"))
 }
 
-fn export(args: &args::Export) -> Result<Exit, Failure> {
+fn export(args: &args::ExportArgs) -> Result<BridleExit, CommandFailure> {
     let history = open(&args.state)?;
     let mut out = data_writer();
     history.export_org(args.session.as_deref(), &mut out).map_err(|error| failure(&error))?;
-    Ok(Exit::Ok)
+    Ok(BridleExit::Ok)
 }
 
-fn mirror(args: &args::Mirror) -> Result<Exit, Failure> {
+fn mirror(args: &args::MirrorArgs) -> Result<BridleExit, CommandFailure> {
     let history = open(&args.state)?;
-    let mut mirror = Mirror::open(&args.file, &history).map_err(|error| failure(&error))?;
+    let mut mirror = RecordMirror::open(&args.file, &history).map_err(|error| failure(&error))?;
     loop {
         if mirror.catch_up(&history).map_err(|error| failure(&error))? > 0 {
             continue;
@@ -152,7 +162,7 @@ fn mirror(args: &args::Mirror) -> Result<Exit, Failure> {
     }
 }
 
-pub(crate) fn sessions(args: &args::Sessions) -> Result<Exit, Failure> {
+pub(crate) fn sessions(args: &args::SessionsArgs) -> Result<BridleExit, CommandFailure> {
     let mut rows = open(&args.state)?.sessions().map_err(|error| failure(&error))?;
     rows.sort_by(|one, other| other.last_at.cmp(&one.last_at).then(one.name.cmp(&other.name)));
     let known = rows.len();
@@ -195,13 +205,13 @@ fn session_json(row: &SessionRow) -> String {
 }
 
 fn session_table(rows: &[SessionRow]) -> String {
-    let mut table = Table::new([
-        Column::text("SESSION").shrinks(),
-        Column::text("OWNER").shrinks().optional(),
-        Column::number("EVENTS"),
-        Column::number("RECORDS").optional(),
-        Column::text("BEGAN").optional(),
-        Column::text("LAST USED"),
+    let mut table = TextTable::new([
+        TableColumn::text("SESSION").shrinks(),
+        TableColumn::text("OWNER").shrinks().optional(),
+        TableColumn::number("EVENTS"),
+        TableColumn::number("RECORDS").optional(),
+        TableColumn::text("BEGAN").optional(),
+        TableColumn::text("LAST USED"),
     ]);
     for row in rows {
         let last = if row.forgotten { "forgotten".to_owned() } else { local_minute(row.last_at) };
@@ -215,28 +225,28 @@ fn session_table(rows: &[SessionRow]) -> String {
         ]);
     }
     table.render(
-        Screen::of_stdout(),
+        OutputScreen::of_stdout(),
         "no session with a name yet: `bridle ask --session desk help` begins one",
     )
 }
 
-pub(crate) fn replay(args: &args::Replay) -> Result<Exit, Failure> {
+pub(crate) fn replay(args: &args::ReplayArgs) -> Result<BridleExit, CommandFailure> {
     let history = open(&args.state)?;
     if let Some(name) = &args.session {
         history.expect_session(name).map_err(|error| failure(&error))?;
     }
     let session = args.session.as_deref().map(Into::into);
-    let range = Range { from: args.from, to: args.to, session };
-    let mut progress = Progress::new("replayed");
+    let range = ReplayRange { from: args.from, to: args.to, session };
+    let mut progress = ProgressLine::new("replayed");
     let replayed = history.replay(&range, &mut |done, all| progress.tell(done, all));
     progress.clear();
     let replayed = replayed.map_err(|error| failure(&error))?;
     print(&if args.json { replay_json(&replayed) } else { replay_text(&replayed) })?;
-    Ok(if replayed.difference.is_some() { Exit::Answered } else { Exit::Ok })
+    Ok(if replayed.difference.is_some() { BridleExit::Answered } else { BridleExit::Ok })
 }
 
-fn replay_text(replayed: &Replayed) -> String {
-    let Replayed { sessions, erased, events, effects, states, difference } = replayed;
+fn replay_text(replayed: &ReplayReport) -> String {
+    let ReplayReport { sessions, erased, events, effects, states, difference } = replayed;
     let count = |count: u64, noun: &str| match count {
         1 => format!("1 {noun}"),
         _ => format!("{count} {noun}s"),
@@ -260,8 +270,8 @@ fn replay_text(replayed: &Replayed) -> String {
     text
 }
 
-fn replay_json(replayed: &Replayed) -> String {
-    let Replayed { sessions, erased, events, effects, states, difference } = replayed;
+fn replay_json(replayed: &ReplayReport) -> String {
+    let ReplayReport { sessions, erased, events, effects, states, difference } = replayed;
     let difference = difference.as_ref().map_or("null".to_owned(), |it| {
         format!(
             "{{\"record\":{},\"session\":{},\"expected\":{},\"got\":{}}}",
@@ -277,67 +287,84 @@ fn replay_json(replayed: &Replayed) -> String {
     )
 }
 
-pub(super) fn open(state: &StateDir) -> Result<History, Failure> {
-    History::open(&state_dir(state.given())?).map_err(|error| failure(&error))
+pub(super) fn open(state: &StateDir) -> Result<RecordHistory, CommandFailure> {
+    RecordHistory::open(&state_dir(state.given())?).map_err(|error| failure(&error))
 }
 
 /// The state directory that the settings name.
-pub(super) fn state_dir(given: &Given) -> Result<PathBuf, Failure> {
-    Settings::resolve(given)?.state()
+pub(super) fn state_dir(given: &GivenFlags) -> Result<PathBuf, CommandFailure> {
+    ResolvedSettings::resolve(given)?.state()
 }
 
 /// Why history could not be read, with the way out.
-pub(super) fn failure(error: &Error) -> Failure {
+pub(super) fn failure(error: &HistoryError) -> CommandFailure {
     let (exit, hint) = match error {
-        Error::NoRecord { .. } => (
-            Exit::NoInput,
+        HistoryError::NoRecord { .. } => (
+            BridleExit::NoInput,
             "nothing was recorded there yet: run `bridle up`, or name another place with --state DIR",
         ),
-        Error::UnknownSession { .. } | Error::Store(StoreError::NoSession(_)) => {
-            (Exit::NoInput, "`bridle sessions` lists what exists")
+        HistoryError::UnknownSession { .. } | HistoryError::Store(StoreError::NoSession(_)) => {
+            (BridleExit::NoInput, "`bridle sessions` lists what exists")
         }
-        Error::Store(StoreError::NoRecord(_)) => (Exit::NoInput, "`bridle log` lists what exists"),
-        Error::Store(StoreError::Broken(broken)) => return Failure::bare(Exit::Data, broken),
-        Error::Store(StoreError::Damaged(_) | StoreError::Foreign { .. }) => (
-            Exit::Data,
+        HistoryError::Store(StoreError::NoRecord(_)) => {
+            (BridleExit::NoInput, "`bridle log` lists what exists")
+        }
+        HistoryError::Store(StoreError::Broken(broken)) => {
+            return CommandFailure::bare(BridleExit::Data, broken);
+        }
+        HistoryError::Store(StoreError::Damaged(_) | StoreError::Foreign { .. }) => (
+            BridleExit::Data,
             "restore a copy, or keep what can be read: `bridle record repair --dry-run` says what that is",
         ),
-        Error::Store(StoreError::Behind { .. } | StoreError::RepairInterrupted) => (
-            Exit::Data,
+        HistoryError::Store(StoreError::Behind { .. } | StoreError::RepairInterrupted) => (
+            BridleExit::Data,
             "restore record.db from a copy, or go on with what is there: `bridle record repair`",
         ),
-        Error::Store(StoreError::Busy | StoreError::Full) => {
-            (Exit::Temporary, "try again in a moment; check the space on the disk")
+        HistoryError::Store(StoreError::Busy | StoreError::Full) => {
+            (BridleExit::Temporary, "try again in a moment; check the space on the disk")
         }
-        Error::Store(_) => (Exit::Io, "check who owns the state directory and its files"),
-        Error::Output(error) => return unwritten(error),
-        Error::BadHead { .. } => (Exit::Data, "keep the whole line, as it was printed"),
-        Error::HeadNotSigned => (Exit::Data, "name the key that signed it: --key FILE"),
-        Error::Mirror { .. } => (Exit::CannotCreate, "name a file you may write to"),
-        Error::NotAMirror { .. } => {
-            (Exit::Data, "it is left as it is; name another file, or move this one away")
+        HistoryError::Store(_) => {
+            (BridleExit::Io, "check who owns the state directory and its files")
         }
-        Error::MirrorTaken { .. } => (Exit::Temporary, "one copy is enough; or name another file"),
-        _ => (Exit::Software, "the log of `bridle up` may say more"),
+        HistoryError::Output(error) => return unwritten(error),
+        HistoryError::BadHead { .. } => {
+            (BridleExit::Data, "keep the whole line, as it was printed")
+        }
+        HistoryError::HeadNotSigned => {
+            (BridleExit::Data, "name the key that signed it: --key FILE")
+        }
+        HistoryError::Mirror { .. } => (BridleExit::CannotCreate, "name a file you may write to"),
+        HistoryError::NotAMirror { .. } => {
+            (BridleExit::Data, "it is left as it is; name another file, or move this one away")
+        }
+        HistoryError::MirrorTaken { .. } => {
+            (BridleExit::Temporary, "one copy is enough; or name another file")
+        }
+        _ => (BridleExit::Software, "the log of `bridle up` may say more"),
     };
     let failure = match std::error::Error::source(error) {
-        Some(cause) => Failure::because(exit, error, cause),
-        None => Failure::new(exit, error),
+        Some(cause) => CommandFailure::because(exit, error, cause),
+        None => CommandFailure::new(exit, error),
     };
     failure.hint(hint)
 }
 
 /// Words about long work, on a terminal only.
-struct Progress {
+struct ProgressLine {
     verb: &'static str,
     last: Instant,
     shown: bool,
     wanted: bool,
 }
 
-impl Progress {
-    fn new(verb: &'static str) -> Progress {
-        Progress { verb, last: Instant::now(), shown: false, wanted: io::stderr().is_terminal() }
+impl ProgressLine {
+    fn new(verb: &'static str) -> ProgressLine {
+        ProgressLine {
+            verb,
+            last: Instant::now(),
+            shown: false,
+            wanted: io::stderr().is_terminal(),
+        }
     }
 
     fn tell(&mut self, done: u64, all: u64) {

@@ -1,22 +1,22 @@
 //! `bridle schedules`: what the sessions of a running daemon have planned, and taking one back.
 
 use bridle_sexp::Value;
-use bridle_shell::client::Target;
-use bridle_shell::screen::{Column, Screen, Table, local_minute};
-use bridle_shell::system::{self, Ask, Said};
+use bridle_shell::client::DaemonTarget;
+use bridle_shell::screen::{OutputScreen, TableColumn, TextTable, local_minute};
+use bridle_shell::system::{self, SystemReply, SystemRequest};
 use bridle_wire::time::rfc3339;
 
 use super::output::print;
 use super::session::refused;
 use super::talk::find;
 use crate::args::schedules as args;
-use crate::exit::{Exit, Failure};
+use crate::exit::{BridleExit, CommandFailure};
 use crate::json::{object, quoted};
 
 /// Names of sessions in an error.
 const MAX_SESSIONS_NAMED: usize = 8;
 
-pub(crate) fn run(args: args::Schedules) -> Result<Exit, Failure> {
+pub(crate) fn run(args: args::SchedulesCommand) -> Result<BridleExit, CommandFailure> {
     match args.verb {
         Some(args::SchedulesVerb::Rm(removal)) => remove(removal),
         None => {
@@ -72,14 +72,14 @@ impl ScheduleRow {
 }
 
 fn table(rows: &[ScheduleRow]) -> String {
-    let mut table = Table::new([
-        Column::text("NAME").shrinks(),
-        Column::text("SESSION").shrinks(),
-        Column::text("OWNER").shrinks().optional(),
-        Column::text("NEXT"),
-        Column::text("EVERY"),
-        Column::number("RUNS LEFT"),
-        Column::text("UNTIL").optional(),
+    let mut table = TextTable::new([
+        TableColumn::text("NAME").shrinks(),
+        TableColumn::text("SESSION").shrinks(),
+        TableColumn::text("OWNER").shrinks().optional(),
+        TableColumn::text("NEXT"),
+        TableColumn::text("EVERY"),
+        TableColumn::number("RUNS LEFT"),
+        TableColumn::text("UNTIL").optional(),
     ]);
     for row in rows {
         // Planned before schedules had an end.
@@ -94,7 +94,7 @@ fn table(rows: &[ScheduleRow]) -> String {
             &row.until.map_or("-".to_owned(), local_minute),
         ]);
     }
-    table.render(Screen::of_stdout(), "no schedule")
+    table.render(OutputScreen::of_stdout(), "no schedule")
 }
 
 /// Writes a span of time in its largest unit that needs no fraction.
@@ -106,17 +106,17 @@ fn span(ms: i64) -> String {
 }
 
 /// Asks for the schedules of all sessions that one may see, those first that are due first.
-fn listed(targets: &[Target]) -> Result<Vec<ScheduleRow>, Failure> {
-    match system::ask(targets, &Ask::Schedules)? {
-        Said::Not(answer) => Err(refused(&answer)),
-        Said::Done(payload) => {
+fn listed(targets: &[DaemonTarget]) -> Result<Vec<ScheduleRow>, CommandFailure> {
+    match system::ask(targets, &SystemRequest::Schedules)? {
+        SystemReply::Not(answer) => Err(refused(&answer)),
+        SystemReply::Done(payload) => {
             let rows = payload.get("schedules").and_then(Value::elements).unwrap_or_default();
             Ok(rows.iter().filter_map(ScheduleRow::of).collect())
         }
     }
 }
 
-fn remove(removal: args::ScheduleRemoval) -> Result<Exit, Failure> {
+fn remove(removal: args::ScheduleRemoval) -> Result<BridleExit, CommandFailure> {
     let args::ScheduleRemoval { name, session, peer } = removal;
     let targets = find(peer)?;
     let mut sessions: Vec<String> = listed(&targets)?
@@ -129,21 +129,24 @@ fn remove(removal: args::ScheduleRemoval) -> Result<Exit, Failure> {
         [only] => only,
         [] => {
             let place = session.map_or(String::new(), |it| format!(" in session `{it}`"));
-            return Err(Failure::new(Exit::NoInput, format!("no schedule `{name}`{place}"))
-                .hint("`bridle schedules` lists what is planned"));
+            return Err(CommandFailure::new(
+                BridleExit::NoInput,
+                format!("no schedule `{name}`{place}"),
+            )
+            .hint("`bridle schedules` lists what is planned"));
         }
         several => {
             let named = several[..several.len().min(MAX_SESSIONS_NAMED)].join(", ");
             let count = several.len();
-            return Err(Failure::new(
-                Exit::Usage,
+            return Err(CommandFailure::new(
+                BridleExit::Usage,
                 format!("{count} sessions have a schedule `{name}`: {named}"),
             )
             .hint("say which one is meant: --session SESSION"));
         }
     };
-    match system::ask_in(&targets, found, &Ask::Unschedule(name.clone()))? {
-        Said::Not(answer) => Err(refused(&answer)),
-        Said::Done(_) => print(&format!("took back schedule {name} of session {found}\n")),
+    match system::ask_in(&targets, found, &SystemRequest::Unschedule(name.clone()))? {
+        SystemReply::Not(answer) => Err(refused(&answer)),
+        SystemReply::Done(_) => print(&format!("took back schedule {name} of session {found}\n")),
     }
 }

@@ -3,53 +3,55 @@
 use std::io::{self, Write as _};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use bridle_daemon::upkeep::forget::{Target, forget as forget_offline};
+use bridle_daemon::upkeep::forget::{ForgetTarget, forget as forget_offline};
 use bridle_sexp::Value;
-use bridle_shell::attach::Notice;
+use bridle_shell::attach::ConnectionNotice;
 use bridle_shell::client::ErrorAnswer;
-use bridle_shell::screen::{Screen, data_writer, neutral_line};
-use bridle_shell::system::{self, Ask, Said};
-use bridle_shell::tail::{self, Output, Until};
+use bridle_shell::screen::{OutputScreen, data_writer, neutral_line};
+use bridle_shell::system::{self, SystemReply, SystemRequest};
+use bridle_shell::tail::{self, TailEnd, TailOutput};
 
 use super::confirm::confirm;
 use super::record::{print, state_dir};
 use super::talk::{find, is_named};
 use super::upkeep::{forget_many, upkeep_failure};
-use crate::args::{Peer, record as args};
-use crate::exit::{Exit, Failure};
-use crate::settings::Given;
+use crate::args::{PeerArgs, record as args};
+use crate::exit::{BridleExit, CommandFailure};
+use crate::settings::GivenFlags;
 
-pub(crate) fn tail(args: args::Tail) -> Result<Exit, Failure> {
-    let order = tail::Order {
+pub(crate) fn tail(args: args::TailArgs) -> Result<BridleExit, CommandFailure> {
+    let order = tail::TailOrder {
         targets: find(args.peer)?,
         session: args.session,
         after: args.after,
-        until: if args.follow { Until::Forever } else { Until::Head },
+        until: if args.follow { TailEnd::Forever } else { TailEnd::Head },
         output: match args.output {
-            args::RecordOutput { json: true, .. } => Output::Json,
-            args::RecordOutput { lisp: true, .. } => Output::Lisp,
-            _ => Output::Text(Screen::of_stdout()),
+            args::RecordOutputArgs { json: true, .. } => TailOutput::Json,
+            args::RecordOutputArgs { lisp: true, .. } => TailOutput::Lisp,
+            _ => TailOutput::Text(OutputScreen::of_stdout()),
         },
     };
-    let mut tell = |notice: Notice<'_>| {
+    let mut tell = |notice: ConnectionNotice<'_>| {
         // When stderr is gone, the events still go out.
         let _ = match notice {
-            Notice::Lost(error) => {
+            ConnectionNotice::Lost(error) => {
                 let error = error.to_string();
                 writeln!(io::stderr().lock(), "{}; trying again", neutral_line(&error))
             }
-            Notice::Back(seen) => writeln!(io::stderr().lock(), "attached again behind {seen}"),
+            ConnectionNotice::Back(seen) => {
+                writeln!(io::stderr().lock(), "attached again behind {seen}")
+            }
         };
     };
     tail::run(order, &mut data_writer(), &mut tell)?;
-    Ok(Exit::Ok)
+    Ok(BridleExit::Ok)
 }
 
-pub(crate) fn fork(args: args::Fork) -> Result<Exit, Failure> {
+pub(crate) fn fork(args: args::ForkArgs) -> Result<BridleExit, CommandFailure> {
     let targets = find(args.peer)?;
-    match system::ask(&targets, &Ask::Fork { record: args.record, name: args.name })? {
-        Said::Not(answer) => Err(refused(&answer)),
-        Said::Done(payload) => {
+    match system::ask(&targets, &SystemRequest::Fork { record: args.record, name: args.name })? {
+        SystemReply::Not(answer) => Err(refused(&answer)),
+        SystemReply::Done(payload) => {
             let result = payload.get("result").and_then(|result| result.get("session"));
             let session = result.and_then(Value::as_str).unwrap_or_default();
             print(&format!("{session}\n"))
@@ -57,11 +59,11 @@ pub(crate) fn fork(args: args::Fork) -> Result<Exit, Failure> {
     }
 }
 
-pub(crate) fn forget(args: args::Forget) -> Result<Exit, Failure> {
+pub(crate) fn forget(args: args::ForgetArgs) -> Result<BridleExit, CommandFailure> {
     let Some(what) = &args.what else { return forget_many(&args) };
     let target = match what.parse::<u64>() {
-        Ok(number) if !args.session => Target::Record(number),
-        _ => Target::Session(what.as_str().into()),
+        Ok(number) if !args.session => ForgetTarget::Record(number),
+        _ => ForgetTarget::Session(what.as_str().into()),
     };
     if !args.yes {
         let what = named(&target);
@@ -70,12 +72,12 @@ pub(crate) fn forget(args: args::Forget) -> Result<Exit, Failure> {
     }
     // A daemon may only be passed over where nobody was named: its record is another one.
     let offline = match &args.state {
-        Some(_) => Offline::Only,
-        None if is_named(&args.peer) => Offline::Never,
-        None => Offline::IfNobodyAnswers,
+        Some(_) => OfflineAccess::Only,
+        None if is_named(&args.peer) => OfflineAccess::Never,
+        None => OfflineAccess::IfNobodyAnswers,
     };
-    let given = Given::with_state(args.peer.file.clone(), args.state);
-    if offline == Offline::Only || !forget_at_daemon(args.peer, &target, offline)? {
+    let given = GivenFlags::with_state(args.peer.file.clone(), args.state);
+    if offline == OfflineAccess::Only || !forget_at_daemon(args.peer, &target, offline)? {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
         forget_offline(&state_dir(&given)?, &target, now)
@@ -86,58 +88,64 @@ pub(crate) fn forget(args: args::Forget) -> Result<Exit, Failure> {
 
 /// When the state directory is worked on without a daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Offline {
+enum OfflineAccess {
     Only,
     IfNobodyAnswers,
     Never,
 }
 
 /// Asks the daemon; `false` when nobody answers and that may be.
-fn forget_at_daemon(peer: Peer, target: &Target, offline: Offline) -> Result<bool, Failure> {
+fn forget_at_daemon(
+    peer: PeerArgs,
+    target: &ForgetTarget,
+    offline: OfflineAccess,
+) -> Result<bool, CommandFailure> {
     let ask = match target {
-        Target::Record(number) => Ask::ForgetRecord(*number),
-        Target::Session(name) => Ask::ForgetSession(name.to_string()),
+        ForgetTarget::Record(number) => SystemRequest::ForgetRecord(*number),
+        ForgetTarget::Session(name) => SystemRequest::ForgetSession(name.to_string()),
     };
     match system::ask(&find(peer)?, &ask) {
-        Ok(Said::Done(_)) => Ok(true),
-        Ok(Said::Not(answer)) => Err(refused(&answer)),
+        Ok(SystemReply::Done(_)) => Ok(true),
+        Ok(SystemReply::Not(answer)) => Err(refused(&answer)),
         // Nobody listens: the record is nobody's, unless the lock says otherwise.
-        Err(bridle_shell::Error::Connect { .. }) if offline == Offline::IfNobodyAnswers => {
+        Err(bridle_shell::ShellError::Connect { .. })
+            if offline == OfflineAccess::IfNobodyAnswers =>
+        {
             Ok(false)
         }
         Err(error) => Err(error.into()),
     }
 }
 
-fn named(target: &Target) -> String {
+fn named(target: &ForgetTarget) -> String {
     match target {
-        Target::Session(name) => format!("session {name}"),
-        Target::Record(number) => format!("record {number}"),
+        ForgetTarget::Session(name) => format!("session {name}"),
+        ForgetTarget::Record(number) => format!("record {number}"),
     }
 }
 
 /// The daemon said no, and why.
-pub(super) fn refused(answer: &ErrorAnswer) -> Failure {
+pub(super) fn refused(answer: &ErrorAnswer) -> CommandFailure {
     if answer.code == "unknown-target" && answer.message.contains("bridle init") {
         // It says itself what to do.
-        return Failure::new(Exit::NoInput, &answer.message);
+        return CommandFailure::new(BridleExit::NoInput, &answer.message);
     }
     let missing =
         [("no record `", "log"), ("no session `", "sessions"), ("no schedule `", "schedules")]
             .iter()
             .find(|(start, _)| answer.message.starts_with(start));
     if let Some((_, list)) = missing {
-        return Failure::new(Exit::NoInput, &answer.message)
+        return CommandFailure::new(BridleExit::NoInput, &answer.message)
             .hint(format!("`bridle {list}` lists what exists"));
     }
     let (exit, hint) = match answer.code.as_str() {
-        "unknown-id" => (Exit::NoInput, "`bridle approvals` lists what is open"),
-        "unknown-session" => (Exit::NoInput, "`bridle sessions` lists what exists"),
+        "unknown-id" => (BridleExit::NoInput, "`bridle approvals` lists what is open"),
+        "unknown-session" => (BridleExit::NoInput, "`bridle sessions` lists what exists"),
         "not-permitted" | "refused" => {
-            (Exit::Permission, "ask over the Unix socket, as the user who runs the daemon")
+            (BridleExit::Permission, "ask over the Unix socket, as the user who runs the daemon")
         }
-        _ => (Exit::Answered, "`bridle log` shows what is there"),
+        _ => (BridleExit::Answered, "`bridle log` shows what is there"),
     };
-    Failure::new(exit, format!("the daemon refused: {}: {}", answer.code, answer.message))
+    CommandFailure::new(exit, format!("the daemon refused: {}: {}", answer.code, answer.message))
         .hint(hint)
 }

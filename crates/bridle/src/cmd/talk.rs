@@ -4,74 +4,74 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Write as _};
 use std::path::Path;
 
-use bridle_shell::client::{Auth, Options, Target};
-use bridle_shell::screen::Screen;
-use bridle_shell::{Addr, health, send, tap};
-use bridle_wire::seal::{Key, KeyId};
+use bridle_shell::client::{ClientAuth, ClientOptions, DaemonTarget};
+use bridle_shell::screen::OutputScreen;
+use bridle_shell::{DaemonAddress, health, send, tap};
+use bridle_wire::seal::{KeyId, SigningKey};
 
 use super::{hint_stdin, read_key, style, text};
-use crate::args::{self, Peer, Version};
-use crate::exit::{Exit, Failure};
-use crate::settings::{ADDR_VARIABLE, ConfigFile, Given, Settings};
+use crate::args::{self, PeerArgs, SealVersionArg};
+use crate::exit::{BridleExit, CommandFailure};
+use crate::settings::{ADDR_VARIABLE, ConfigFile, GivenFlags, ResolvedSettings};
 
-pub(crate) fn health(args: args::Health) -> Result<Exit, Failure> {
-    let question = health::Question {
+pub(crate) fn health(args: args::HealthArgs) -> Result<BridleExit, CommandFailure> {
+    let question = health::HealthQuestion {
         targets: find(args.peer)?,
-        detail: if args.detail { health::Detail::Full } else { health::Detail::Brief },
+        detail: if args.detail { health::HealthScope::Full } else { health::HealthScope::Brief },
         output: if args.json {
-            health::Output::Json
+            health::HealthOutput::Json
         } else {
-            health::Output::Text(Screen::of_stdout())
+            health::HealthOutput::Text(OutputScreen::of_stdout())
         },
         wait: args.wait,
     };
     match health::run(&question, &mut io::stdout().lock())? {
-        health::Verdict::Healthy => Ok(Exit::Ok),
-        health::Verdict::NotHealthy => Ok(Exit::Answered),
+        health::HealthVerdict::Healthy => Ok(BridleExit::Ok),
+        health::HealthVerdict::NotHealthy => Ok(BridleExit::Answered),
     }
 }
 
-pub(crate) fn send(args: args::Send) -> Result<Exit, Failure> {
+pub(crate) fn send(args: args::SendArgs) -> Result<BridleExit, CommandFailure> {
     let targets = find(args.peer)?;
     let output = match (args.json, args.pretty) {
-        (true, _) => send::Output::Json,
-        (_, true) => send::Output::Pretty(style()),
-        _ => send::Output::Source(Screen::of_stdout()),
+        (true, _) => send::SendOutput::Json,
+        (_, true) => send::SendOutput::Pretty(style()),
+        _ => send::SendOutput::Source(OutputScreen::of_stdout()),
     };
-    let order = send::Order { targets, output, session: args.session };
+    let order = send::SendOrder { targets, output, session: args.session };
     if args.form.is_none() {
         hint_stdin(if args.raw { "a text" } else { "forms" });
     }
     let mut stdin = io::stdin().lock();
     let raw;
     let content = match (&args.form, args.raw) {
-        (Some(form), false) => send::Content::Form(form),
-        (Some(form), true) => send::Content::Raw(form),
-        (None, false) => send::Content::Stream(&mut stdin),
+        (Some(form), false) => send::SendContent::Form(form),
+        (Some(form), true) => send::SendContent::Raw(form),
+        (None, false) => send::SendContent::Stream(&mut stdin),
         (None, true) => {
-            raw = bridle_shell::input::read_text(&mut stdin)?;
-            send::Content::Raw(&raw)
+            raw = bridle_shell::form_stream::read_text(&mut stdin)?;
+            send::SendContent::Raw(&raw)
         }
     };
     match send::run(&order, content, &mut io::stdout().lock())? {
-        send::Verdict::Fine => Ok(Exit::Ok),
-        send::Verdict::SomeError => Ok(Exit::Answered),
+        send::SendVerdict::Fine => Ok(BridleExit::Ok),
+        send::SendVerdict::SomeError => Ok(BridleExit::Answered),
     }
 }
 
-pub(crate) fn tap(args: args::Tap) -> Result<Exit, Failure> {
-    let output = if args.json { tap::Output::Json } else { tap::Output::Text(style()) };
+pub(crate) fn tap(args: args::TapArgs) -> Result<BridleExit, CommandFailure> {
+    let output = if args.json { tap::TapOutput::Json } else { tap::TapOutput::Text(style()) };
     let options = text::options(args.framing)?;
     match (args.listen, args.connect) {
         (Some(listen), connect) => {
             let daemons = match connect {
                 Some(connect) => vec![connect],
                 None => {
-                    let given = Given::from(ConfigFile { config: args.config });
-                    addresses(None, &Settings::resolve(&given)?)?
+                    let given = GivenFlags::from(ConfigFile { config: args.config });
+                    addresses(None, &ResolvedSettings::resolve(&given)?)?
                 }
             };
-            let ready = |addr: &Addr| {
+            let ready = |addr: &DaemonAddress| {
                 // Nobody may be reading; the tap serves all the same.
                 let _ = writeln!(io::stderr().lock(), "ready {addr}");
             };
@@ -86,42 +86,49 @@ pub(crate) fn tap(args: args::Tap) -> Result<Exit, Failure> {
             tap::file(&mut source, options, output, &mut io::stdout().lock())?;
         }
     }
-    Ok(Exit::Ok)
+    Ok(BridleExit::Ok)
 }
 
-fn open(path: Option<&Path>) -> Result<Box<dyn Read>, Failure> {
+fn open(path: Option<&Path>) -> Result<Box<dyn Read>, CommandFailure> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         hint_stdin("frames");
         return Ok(Box::new(io::stdin().lock()));
     };
     let file = File::open(path).map_err(|error| {
-        Failure::because(Exit::NoInput, format!("cannot read `{}`", path.display()), &error)
-            .hint("name a file of frames, or - for stdin")
+        CommandFailure::because(
+            BridleExit::NoInput,
+            format!("cannot read `{}`", path.display()),
+            &error,
+        )
+        .hint("name a file of frames, or - for stdin")
     })?;
     Ok(Box::new(BufReader::new(file)))
 }
 
 /// Whether somebody said where the daemon is, rather than left it to the settings.
-pub(super) fn is_named(peer: &Peer) -> bool {
+pub(super) fn is_named(peer: &PeerArgs) -> bool {
     peer.addr.is_some() || std::env::var_os(ADDR_VARIABLE).is_some_and(|value| !value.is_empty())
 }
 
 /// Finds the daemon: `--addr`, then the environment, then the settings' Unix socket, then their
 /// TCP address.
-pub(super) fn find(peer: Peer) -> Result<Vec<Target>, Failure> {
-    let settings = Settings::resolve(&Given::from(peer.file.clone()))?;
+pub(super) fn find(peer: PeerArgs) -> Result<Vec<DaemonTarget>, CommandFailure> {
+    let settings = ResolvedSettings::resolve(&GivenFlags::from(peer.file.clone()))?;
     find_by(peer, &settings)
 }
 
 /// The same by settings that are known already.
-pub(super) fn find_by(peer: Peer, settings: &Settings) -> Result<Vec<Target>, Failure> {
+pub(super) fn find_by(
+    peer: PeerArgs,
+    settings: &ResolvedSettings,
+) -> Result<Vec<DaemonTarget>, CommandFailure> {
     let flagged = match &peer.seal.key_file {
         None => None,
         Some(path) => {
-            let key = Key::from_bytes(KeyId::new(&peer.seal.key_id), &read_key(path)?);
+            let key = SigningKey::from_bytes(KeyId::new(&peer.seal.key_id), &read_key(path)?);
             Some(match peer.seal.hmac {
-                Version::V1 => Auth::V1(key),
-                Version::V2 => Auth::V2(key),
+                SealVersionArg::V1 => ClientAuth::V1(key),
+                SealVersionArg::V2 => ClientAuth::V2(key),
             })
         }
     };
@@ -131,22 +138,30 @@ pub(super) fn find_by(peer: Peer, settings: &Settings) -> Result<Vec<Target>, Fa
             Some(auth) => auth.clone(),
             None => settled_auth(settings, &addr)?,
         };
-        targets.push(Target { addr, options: Options { timeout: peer.timeout, auth } });
+        targets.push(DaemonTarget { addr, options: ClientOptions { timeout: peer.timeout, auth } });
     }
     Ok(targets)
 }
 
 /// Where the settings enforce signatures for the daemon, they serve its clients too. Sockets are
 /// never signed.
-fn settled_auth(settings: &Settings, addr: &Addr) -> Result<Auth, Failure> {
-    if !matches!(addr, Addr::Tcp(_)) || !settings.is_on("hmac.enforce") {
-        return Ok(Auth::None);
+fn settled_auth(
+    settings: &ResolvedSettings,
+    addr: &DaemonAddress,
+) -> Result<ClientAuth, CommandFailure> {
+    if !matches!(addr, DaemonAddress::Tcp(_)) || !settings.is_on("hmac.enforce") {
+        return Ok(ClientAuth::None);
     }
     let key = settings.first_key()?;
-    Ok(key.map_or(Auth::None, |key| Auth::V2(Key::from_bytes(KeyId::new(&key.id), &key.secret))))
+    Ok(key.map_or(ClientAuth::None, |key| {
+        ClientAuth::V2(SigningKey::from_bytes(KeyId::new(&key.id), &key.secret))
+    }))
 }
 
-fn addresses(flagged: Option<Addr>, settings: &Settings) -> Result<Vec<Addr>, Failure> {
+fn addresses(
+    flagged: Option<DaemonAddress>,
+    settings: &ResolvedSettings,
+) -> Result<Vec<DaemonAddress>, CommandFailure> {
     if let Some(addr) = flagged {
         return Ok(vec![addr]);
     }
@@ -156,24 +171,24 @@ fn addresses(flagged: Option<Addr>, settings: &Settings) -> Result<Vec<Addr>, Fa
     }
 }
 
-pub(super) fn from_environment() -> Result<Option<Addr>, Failure> {
+pub(super) fn from_environment() -> Result<Option<DaemonAddress>, CommandFailure> {
     let Some(value) = std::env::var_os(ADDR_VARIABLE).filter(|value| !value.is_empty()) else {
         return Ok(None);
     };
-    let addr = value.to_string_lossy().parse::<Addr>();
+    let addr = value.to_string_lossy().parse::<DaemonAddress>();
     addr.map(Some).map_err(|error| {
-        Failure::new(Exit::Config, format!("{ADDR_VARIABLE}: {error}"))
+        CommandFailure::new(BridleExit::Config, format!("{ADDR_VARIABLE}: {error}"))
             .hint("unset it, or name the daemon with --addr")
     })
 }
 
-fn from_settings(settings: &Settings) -> Result<Vec<Addr>, Failure> {
-    let unix = settings.path("unix").map(|path| Addr::Unix(path.to_path_buf()));
-    let tcp = settings.word("tcp").map(Addr::Tcp);
-    let addrs: Vec<Addr> = unix.into_iter().chain(tcp).collect();
+fn from_settings(settings: &ResolvedSettings) -> Result<Vec<DaemonAddress>, CommandFailure> {
+    let unix = settings.path("unix").map(|path| DaemonAddress::Unix(path.to_path_buf()));
+    let tcp = settings.word("tcp").map(DaemonAddress::Tcp);
+    let addrs: Vec<DaemonAddress> = unix.into_iter().chain(tcp).collect();
     if addrs.is_empty() {
-        return Err(Failure::new(
-            Exit::Config,
+        return Err(CommandFailure::new(
+            BridleExit::Config,
             "the settings name no address: tcp and unix are off",
         )
         .hint("name the daemon with --addr"));

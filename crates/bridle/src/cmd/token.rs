@@ -2,34 +2,35 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use bridle_daemon::private::Error as File;
+use bridle_daemon::private_file::PrivateFileError as File;
 use bridle_daemon::tokens::{
-    Error, NewToken, Owner, Scopes, Seed, TOKENS_FILE, TokenId, TokenInfo, Tokens,
+    NewToken, TOKENS_FILE, TokenError, TokenId, TokenInfo, TokenOwner, TokenRegistry, TokenScopes,
+    TokenSeed,
 };
-use bridle_shell::screen::{Column, Screen, Table, local_minute};
+use bridle_shell::screen::{OutputScreen, TableColumn, TextTable, local_minute};
 use bridle_wire::time::rfc3339;
 
 use super::record::print;
 use crate::args::token as args;
-use crate::exit::{Exit, Failure};
+use crate::exit::{BridleExit, CommandFailure};
 use crate::json::{object, quoted, strings};
-use crate::settings::{Settings, StateDir};
+use crate::settings::{ResolvedSettings, StateDir};
 
-pub(crate) fn run(verb: args::Token) -> Result<Exit, Failure> {
+pub(crate) fn run(verb: args::TokenCommand) -> Result<BridleExit, CommandFailure> {
     match verb {
-        args::Token::Create(args) => create(args),
-        args::Token::List(args) => list(&args),
-        args::Token::Revoke(args) => revoke(&args),
+        args::TokenCommand::Create(args) => create(args),
+        args::TokenCommand::List(args) => list(&args),
+        args::TokenCommand::Revoke(args) => revoke(&args),
     }
 }
 
-fn create(args: args::Create) -> Result<Exit, Failure> {
+fn create(args: args::TokenCreateArgs) -> Result<BridleExit, CommandFailure> {
     let tokens = open(&args.state)?;
     let now = now();
     let expires = args.expires.millis().map(|time| now.saturating_add(time));
-    let scopes: Scopes = args.scopes.into_iter().map(Into::into).collect();
-    let new = NewToken { name: args.name.into(), owner: Owner::this_user(), scopes, expires };
-    let seed = Seed::from_system().map_err(|error| failure(&error))?;
+    let scopes: TokenScopes = args.scopes.into_iter().map(Into::into).collect();
+    let new = NewToken { name: args.name.into(), owner: TokenOwner::this_user(), scopes, expires };
+    let seed = TokenSeed::from_system().map_err(|error| failure(&error))?;
     let token = tokens.create(new, &seed, now).map_err(|error| failure(&error))?;
     if !args.json {
         return print(&format!("{}\n", token.reveal()));
@@ -43,7 +44,7 @@ fn create(args: args::Create) -> Result<Exit, Failure> {
     print(&format!("{line}\n"))
 }
 
-fn list(args: &args::List) -> Result<Exit, Failure> {
+fn list(args: &args::TokenListArgs) -> Result<BridleExit, CommandFailure> {
     let all = open(&args.state)?.list().map_err(|error| failure(&error))?;
     let now = now();
     if args.json {
@@ -52,69 +53,72 @@ fn list(args: &args::List) -> Result<Exit, Failure> {
     print(&table(all, now))
 }
 
-fn revoke(args: &args::Revoke) -> Result<Exit, Failure> {
+fn revoke(args: &args::TokenRevokeArgs) -> Result<BridleExit, CommandFailure> {
     let Some(id) = TokenId::parse(&args.id) else {
         // Whoever gives the token itself must not find it on the screen again.
-        return Err(Failure::new(Exit::Usage, "bad id, expected ten hex digits")
+        return Err(CommandFailure::new(BridleExit::Usage, "bad id, expected ten hex digits")
             .hint("`bridle token list` shows the ids"));
     };
     open(&args.state)?.revoke(&id).map_err(|error| failure(&error))?;
     print(&format!("revoked {id}\n"))
 }
 
-fn open(state: &StateDir) -> Result<Tokens, Failure> {
-    let dir = Settings::resolve(state.given())?.state()?;
-    Tokens::load(&dir).map_err(|error| failure(&error))
+fn open(state: &StateDir) -> Result<TokenRegistry, CommandFailure> {
+    let dir = ResolvedSettings::resolve(state.given())?.state()?;
+    TokenRegistry::load(&dir).map_err(|error| failure(&error))
 }
 
-pub(super) fn failure(error: &Error) -> Failure {
+pub(super) fn failure(error: &TokenError) -> CommandFailure {
     let (exit, hint) = match error {
-        Error::Unknown { .. } => (Exit::NoInput, "`bridle token list` shows the ids".to_owned()),
-        Error::Damaged { .. } => (
-            Exit::Data,
+        TokenError::Unknown { .. } => {
+            (BridleExit::NoInput, "`bridle token list` shows the ids".to_owned())
+        }
+        TokenError::Damaged { .. } => (
+            BridleExit::Data,
             format!(
                 "put the file back from a copy, or delete `{TOKENS_FILE}` in the state directory \
                  and create new tokens; until then no token is accepted"
             ),
         ),
-        Error::File(error) => return file_failure(error),
-        Error::TooMany => (
-            Exit::CannotCreate,
+        TokenError::File(error) => return file_failure(error),
+        TokenError::TooMany => (
+            BridleExit::CannotCreate,
             "revoke some: `bridle token list`, `bridle token revoke ID`".into(),
         ),
-        Error::BadName | Error::NoScope | Error::BadEnd => {
-            (Exit::Usage, "see `bridle token create --help`".to_owned())
+        TokenError::BadName | TokenError::NoScope | TokenError::BadEnd => {
+            (BridleExit::Usage, "see `bridle token create --help`".to_owned())
         }
-        Error::IdTaken => (Exit::Temporary, "try again".to_owned()),
-        _ => (Exit::Io, "check the limits of this process: ulimit -a".to_owned()),
+        TokenError::IdTaken => (BridleExit::Temporary, "try again".to_owned()),
+        _ => (BridleExit::Io, "check the limits of this process: ulimit -a".to_owned()),
     };
-    Failure::because(exit, "cannot do this with the tokens", error).hint(hint)
+    CommandFailure::because(exit, "cannot do this with the tokens", error).hint(hint)
 }
 
 /// What is wrong with a file that should be private, and what to do about it.
-pub(super) fn file_failure(error: &File) -> Failure {
+pub(super) fn file_failure(error: &File) -> CommandFailure {
     let (exit, hint) = match error {
         File::OpenToOthers { path, .. } => (
-            Exit::Permission,
+            BridleExit::Permission,
             format!("chmod 600 {}; who could read it learned no token", path.display()),
         ),
-        File::NotOurs { .. } => {
-            (Exit::Permission, "run this as the user of the daemon, or name --state DIR".to_owned())
-        }
-        _ => (Exit::Io, "check the space on the disk and who owns the directory".to_owned()),
+        File::NotOurs { .. } => (
+            BridleExit::Permission,
+            "run this as the user of the daemon, or name --state DIR".to_owned(),
+        ),
+        _ => (BridleExit::Io, "check the space on the disk and who owns the directory".to_owned()),
     };
-    Failure::because(exit, "cannot use the state directory", error).hint(hint)
+    CommandFailure::because(exit, "cannot use the state directory", error).hint(hint)
 }
 
 /// The tokens for people, those first that were used last.
 fn table(mut all: Vec<TokenInfo>, now: i64) -> String {
-    let mut table = Table::new([
-        Column::text("ID"),
-        Column::text("NAME").shrinks(),
-        Column::text("SCOPES"),
-        Column::text("OWNER").optional(),
-        Column::text("EXPIRES"),
-        Column::text("LAST USED"),
+    let mut table = TextTable::new([
+        TableColumn::text("ID"),
+        TableColumn::text("NAME").shrinks(),
+        TableColumn::text("SCOPES"),
+        TableColumn::text("OWNER").optional(),
+        TableColumn::text("EXPIRES"),
+        TableColumn::text("LAST USED"),
     ]);
     all.sort_by_key(|info| std::cmp::Reverse((info.used, info.created)));
     for info in &all {
@@ -132,7 +136,10 @@ fn table(mut all: Vec<TokenInfo>, now: i64) -> String {
             &info.used.map_or_else(|| "never".to_owned(), local_minute),
         ]);
     }
-    table.render(Screen::of_stdout(), "no token yet: `bridle token create --name NAME` makes one")
+    table.render(
+        OutputScreen::of_stdout(),
+        "no token yet: `bridle token create --name NAME` makes one",
+    )
 }
 
 fn as_json(info: &TokenInfo, now: i64) -> String {
@@ -148,7 +155,7 @@ fn as_json(info: &TokenInfo, now: i64) -> String {
     ])
 }
 
-fn words(scopes: Scopes) -> String {
+fn words(scopes: TokenScopes) -> String {
     let names: Vec<Box<str>> = scopes.iter().map(|scope| scope.name().into()).collect();
     strings(&names)
 }

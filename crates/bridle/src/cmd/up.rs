@@ -5,20 +5,20 @@
 
 use std::io::Write as _;
 
-use bridle_daemon::{Bound, Error};
+use bridle_daemon::{BoundAddresses, DaemonError};
 use bridle_history::StoreError;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{BridleExit, CommandFailure};
 use crate::log;
-use crate::settings::{self, Given, Settings};
+use crate::settings::{self, GivenFlags, ResolvedSettings};
 
 /// What a shell reports for a process that a signal ended: 128 and the signal's number.
 const ENDED_BY_SIGINT: i32 = 130;
 const ENDED_BY_SIGTERM: i32 = 143;
 
-pub(crate) fn run(given: &Given) -> Result<Exit, Failure> {
-    let settings = Settings::resolve(given)?;
+pub(crate) fn run(given: &GivenFlags) -> Result<BridleExit, CommandFailure> {
+    let settings = ResolvedSettings::resolve(given)?;
     let config = settings.to_daemon()?;
     let (filter, format) = settings.log();
     log::start(filter, format);
@@ -40,9 +40,9 @@ pub(crate) fn run(given: &Given) -> Result<Exit, Failure> {
     let stdout_is_taken = config.stdio || config.stdio_json;
     runtime.block_on(async {
         let stop = wait_for_signal().map_err(|error| no_start("watching for signals", &error))?;
-        let ready = |bound: &Bound| {
+        let ready = |bound: &BoundAddresses| {
             // Text says it once, on stdout; collectors of JSON read stderr alone.
-            if format == log::Format::Json {
+            if format == log::LogFormat::Json {
                 tracing::info!(%bound, "ready");
             }
             announce(bound, stdout_is_taken);
@@ -51,16 +51,16 @@ pub(crate) fn run(given: &Given) -> Result<Exit, Failure> {
     })?;
     // A blocked read of stdin must not keep the process: it has nothing left to do.
     runtime.shutdown_background();
-    Ok(Exit::Ok)
+    Ok(BridleExit::Ok)
 }
 
-fn no_start(what: &str, error: &std::io::Error) -> Failure {
-    Failure::because(Exit::Software, format!("cannot start: {what}"), error)
+fn no_start(what: &str, error: &std::io::Error) -> CommandFailure {
+    CommandFailure::because(BridleExit::Software, format!("cannot start: {what}"), error)
         .hint("check the limits on processes and open files: ulimit -a")
 }
 
 /// Says that every listener accepts. Scripts wait for this line.
-fn announce(bound: &Bound, stdout_is_taken: bool) {
+fn announce(bound: &BoundAddresses, stdout_is_taken: bool) {
     let line = format!("ready {bound}\n");
     // Nobody may be reading; the daemon serves all the same.
     let _ = if stdout_is_taken {
@@ -91,40 +91,47 @@ fn wait_for_signal() -> std::io::Result<impl Future<Output = ()>> {
 }
 
 /// Why the daemon did not start, with the way out.
-fn failure(error: &Error) -> Failure {
+fn failure(error: &DaemonError) -> CommandFailure {
     let (exit, hint) = match error {
-        Error::Locked { .. } => (
-            Exit::Temporary,
+        DaemonError::Locked { .. } => (
+            BridleExit::Temporary,
             "stop the other daemon, or give this one its own directory: --state DIR",
         ),
-        Error::Tcp { .. } => {
-            (Exit::Unavailable, "take another port, or any free one: --tcp 127.0.0.1:0")
+        DaemonError::Tcp { .. } => {
+            (BridleExit::Unavailable, "take another port, or any free one: --tcp 127.0.0.1:0")
         }
-        Error::Http { .. } => {
-            (Exit::Unavailable, "take another port, or none: --http 127.0.0.1:0 or --http off")
+        DaemonError::Http { .. } => (
+            BridleExit::Unavailable,
+            "take another port, or none: --http 127.0.0.1:0 or --http off",
+        ),
+        DaemonError::Unix { .. }
+        | DaemonError::UnixInUse { .. }
+        | DaemonError::NotASocket { .. } => {
+            (BridleExit::Unavailable, "take another path, or none: --unix PATH or --unix off")
         }
-        Error::Unix { .. } | Error::UnixInUse { .. } | Error::NotASocket { .. } => {
-            (Exit::Unavailable, "take another path, or none: --unix PATH or --unix off")
+        DaemonError::State { .. } => {
+            (BridleExit::CannotCreate, "name a directory you own: --state DIR")
         }
-        Error::State { .. } => (Exit::CannotCreate, "name a directory you own: --state DIR"),
-        Error::Thinker(_) => (Exit::Config, "name another with --thinker, or mend the file"),
-        Error::Record(StoreError::Behind { .. } | StoreError::RepairInterrupted) => (
-            Exit::Data,
+        DaemonError::Thinker(_) => {
+            (BridleExit::Config, "name another with --thinker, or mend the file")
+        }
+        DaemonError::Record(StoreError::Behind { .. } | StoreError::RepairInterrupted) => (
+            BridleExit::Data,
             "restore record.db from a copy, or go on with what is there: `bridle record repair`",
         ),
-        Error::Record(StoreError::Damaged(_)) => (
-            Exit::Data,
+        DaemonError::Record(StoreError::Damaged(_)) => (
+            BridleExit::Data,
             "restore a copy, or keep what can be read: `bridle record repair --dry-run` says what that is",
         ),
-        Error::Record(_) => (
-            Exit::Io,
+        DaemonError::Record(_) => (
+            BridleExit::Io,
             "check the space on the disk and who owns the state directory; `bridle log verify` \
              checks the record",
         ),
-        Error::Stdio(_) | Error::Random(_) | Error::Keeper(_) => {
-            (Exit::Io, "check the limits of this process: ulimit -a")
+        DaemonError::Stdio(_) | DaemonError::Random(_) | DaemonError::Keeper(_) => {
+            (BridleExit::Io, "check the limits of this process: ulimit -a")
         }
-        _ => (Exit::Config, "`bridle config show` says where each value came from"),
+        _ => (BridleExit::Config, "`bridle config show` says where each value came from"),
     };
-    Failure::because(exit, "cannot start", error).hint(hint)
+    CommandFailure::because(exit, "cannot start", error).hint(hint)
 }

@@ -5,18 +5,20 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bridle_daemon::upkeep::{self, UpkeepError, forget_selected};
-use bridle_history::upkeep::{RecordSize, RepairReport, Selected, Selection, SizeRow};
-use bridle_history::{Error, History};
-use bridle_shell::screen::{Column, Screen, Table, local_minute};
+use bridle_history::upkeep::{
+    RecordSize, RepairReport, SelectedSessions, SessionSelection, SizeRow,
+};
+use bridle_history::{HistoryError, RecordHistory};
+use bridle_shell::screen::{OutputScreen, TableColumn, TextTable, local_minute};
 
 use super::confirm::confirm;
 use super::memory::time;
 use super::output::print;
 use super::record::{failure, state_dir};
 use crate::args::record as args;
-use crate::exit::{Exit, Failure};
+use crate::exit::{BridleExit, CommandFailure};
 use crate::json::{object, quoted};
-use crate::settings::Given;
+use crate::settings::GivenFlags;
 
 /// Sessions that a preview names.
 const MAX_SESSIONS_PREVIEWED: usize = 20;
@@ -24,19 +26,19 @@ const MAX_SESSIONS_PREVIEWED: usize = 20;
 /// Rows of each table of sizes that people see; `--json` has all.
 const MAX_SIZE_ROWS: usize = 12;
 
-pub(crate) fn run(verb: &args::Upkeep) -> Result<Exit, Failure> {
+pub(crate) fn run(verb: &args::RecordCommand) -> Result<BridleExit, CommandFailure> {
     match verb {
-        args::Upkeep::Size(args) => size(args),
-        args::Upkeep::Compact(args) => compact(args),
-        args::Upkeep::Repair(args) => repair(args),
+        args::RecordCommand::Size(args) => size(args),
+        args::RecordCommand::Compact(args) => compact(args),
+        args::RecordCommand::Repair(args) => repair(args),
     }
 }
 
 /// Forgets the sessions that `--anonymous` or `--before` names.
-pub(super) fn forget_many(args: &args::Forget) -> Result<Exit, Failure> {
+pub(super) fn forget_many(args: &args::ForgetArgs) -> Result<BridleExit, CommandFailure> {
     let selection = selection(args)?;
-    let dir = state_dir(&Given::with_state(args.peer.file.clone(), args.state.clone()))?;
-    let selected = History::open(&dir).and_then(|history| history.select(selection));
+    let dir = state_dir(&GivenFlags::with_state(args.peer.file.clone(), args.state.clone()))?;
+    let selected = RecordHistory::open(&dir).and_then(|history| history.select(selection));
     let selected = selected.map_err(|error| failure(&error))?;
     if !args.yes && (args.json || selected.sessions.is_empty()) {
         return print(&if args.json { preview_json(&selected) } else { preview(&selected) });
@@ -59,29 +61,29 @@ pub(super) fn forget_many(args: &args::Forget) -> Result<Exit, Failure> {
     ))
 }
 
-fn selection(args: &args::Forget) -> Result<Selection, Failure> {
-    let Some(text) = &args.before else { return Ok(Selection::Anonymous) };
+fn selection(args: &args::ForgetArgs) -> Result<SessionSelection, CommandFailure> {
+    let Some(text) = &args.before else { return Ok(SessionSelection::Anonymous) };
     let at = time::parse(text).ok_or_else(|| {
-        Failure::new(Exit::Usage, format!("`{text}` is no time"))
+        CommandFailure::new(BridleExit::Usage, format!("`{text}` is no time"))
             .hint("say a day, a moment in UTC or so long ago: 2026-01-31, 2026-01-31T08:00Z, 30d")
     })?;
     // A day is meant from its beginning on.
     let is_day = !text.contains([':', 'T']) && text.contains('-');
-    Ok(Selection::Before(if is_day { at + 1 - time::DAY_MS } else { at }))
+    Ok(SessionSelection::Before(if is_day { at + 1 - time::DAY_MS } else { at }))
 }
 
-fn preview(selected: &Selected) -> String {
-    let mut table = Table::new([
-        Column::text("SESSION").shrinks(),
-        Column::text("OWNER").shrinks(),
-        Column::number("RECORDS"),
-        Column::text("LAST USED"),
+fn preview(selected: &SelectedSessions) -> String {
+    let mut table = TextTable::new([
+        TableColumn::text("SESSION").shrinks(),
+        TableColumn::text("OWNER").shrinks(),
+        TableColumn::number("RECORDS"),
+        TableColumn::text("LAST USED"),
     ]);
     for row in selected.sessions.iter().take(MAX_SESSIONS_PREVIEWED) {
         let records = row.records.to_string();
         table.push_row([&*row.name, &*row.owner, &*records, &*local_minute(row.last_at)]);
     }
-    let mut text = table.render(Screen::of_stdout(), "no session to forget");
+    let mut text = table.render(OutputScreen::of_stdout(), "no session to forget");
     let more = selected.sessions.len().saturating_sub(MAX_SESSIONS_PREVIEWED);
     if more > 0 {
         text.push_str(&format!("and {more} more\n"));
@@ -97,7 +99,7 @@ fn preview(selected: &Selected) -> String {
     text
 }
 
-fn preview_json(selected: &Selected) -> String {
+fn preview_json(selected: &SelectedSessions) -> String {
     let sessions: Vec<String> = selected.sessions.iter().map(|row| quoted(&row.name)).collect();
     let pairs = [
         ("forgotten", "0".to_owned()),
@@ -108,9 +110,9 @@ fn preview_json(selected: &Selected) -> String {
     format!("{}\n", object(&pairs))
 }
 
-fn size(args: &args::Size) -> Result<Exit, Failure> {
+fn size(args: &args::SizeArgs) -> Result<BridleExit, CommandFailure> {
     let dir = state_dir(args.state.given())?;
-    let size = History::open(&dir).and_then(|history| history.size());
+    let size = RecordHistory::open(&dir).and_then(|history| history.size());
     let size = size.map_err(|error| failure(&error))?;
     print(&if args.json { size_json(&size) } else { size_text(&size) })
 }
@@ -130,17 +132,17 @@ fn size_text(size: &RecordSize) -> String {
     for (heading, rows) in
         [("PRINCIPAL", &size.principals), ("SESSION", &size.sessions), ("KIND", &size.kinds)]
     {
-        let mut table = Table::new([
-            Column::text(heading).shrinks(),
-            Column::number("RECORDS"),
-            Column::number("SIZE"),
+        let mut table = TextTable::new([
+            TableColumn::text(heading).shrinks(),
+            TableColumn::number("RECORDS"),
+            TableColumn::number("SIZE"),
         ]);
         for row in rows.iter().take(MAX_SIZE_ROWS) {
             let name = if row.name.is_empty() { "(the daemon's own)" } else { &*row.name };
             table.push_row([name, &row.records.to_string(), &bytes(row.bytes)]);
         }
         text.push('\n');
-        text.push_str(&table.render(Screen::of_stdout(), "nothing is recorded yet"));
+        text.push_str(&table.render(OutputScreen::of_stdout(), "nothing is recorded yet"));
         let more = rows.len().saturating_sub(MAX_SIZE_ROWS);
         if more > 0 {
             text.push_str(&format!("and {more} more: --json\n"));
@@ -178,7 +180,7 @@ fn size_json(size: &RecordSize) -> String {
     format!("{object}\n")
 }
 
-fn compact(args: &args::Compact) -> Result<Exit, Failure> {
+fn compact(args: &args::CompactArgs) -> Result<BridleExit, CommandFailure> {
     let dir = state_dir(args.state.given())?;
     let done = upkeep::compact(&dir, now()).map_err(|error| locked(&error))?;
     if args.json {
@@ -203,10 +205,10 @@ fn compact(args: &args::Compact) -> Result<Exit, Failure> {
     ))
 }
 
-fn repair(args: &args::Repair) -> Result<Exit, Failure> {
+fn repair(args: &args::RepairArgs) -> Result<BridleExit, CommandFailure> {
     let dir = state_dir(args.state.given())?;
     if !dir.exists() {
-        return Err(failure(&Error::NoRecord { dir }));
+        return Err(failure(&HistoryError::NoRecord { dir }));
     }
     let report = upkeep::repair(&dir, now(), args.dry_run).map_err(|error| locked(&error))?;
     print(&if args.json { repair_json(&report) } else { repair_text(&report, args.dry_run, &dir) })
@@ -260,10 +262,10 @@ fn repair_json(report: &RepairReport) -> String {
 }
 
 /// Why the file could not be changed: mostly because a daemon has it.
-fn locked(error: &UpkeepError) -> Failure {
+fn locked(error: &UpkeepError) -> CommandFailure {
     match error {
-        UpkeepError::State(cause @ bridle_daemon::Error::Locked { .. }) => {
-            Failure::because(Exit::Temporary, "the record is in use", cause)
+        UpkeepError::State(cause @ bridle_daemon::DaemonError::Locked { .. }) => {
+            CommandFailure::because(BridleExit::Temporary, "the record is in use", cause)
                 .hint("stop the daemon first; it can be started again right after")
         }
         other => upkeep_failure(other),
@@ -271,12 +273,13 @@ fn locked(error: &UpkeepError) -> Failure {
 }
 
 /// Why a record could not be changed, with the way out.
-pub(super) fn upkeep_failure(error: &UpkeepError) -> Failure {
+pub(super) fn upkeep_failure(error: &UpkeepError) -> CommandFailure {
     match error {
-        UpkeepError::State(cause) => Failure::because(Exit::Temporary, error, cause)
+        UpkeepError::State(cause) => CommandFailure::because(BridleExit::Temporary, error, cause)
             .hint("a daemon runs there: ask it, with --addr if it is not where the settings say"),
         UpkeepError::History(error) => failure(error),
-        other => Failure::new(Exit::Software, other).hint("the log of `bridle up` may say more"),
+        other => CommandFailure::new(BridleExit::Software, other)
+            .hint("the log of `bridle up` may say more"),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use bridle_history::History;
-use bridle_history::ledger::{Entry, Moment};
-use bridle_history::why::{Answer, Decided, Why};
+use bridle_history::RecordHistory;
+use bridle_history::ledger::{EffectEntry, RecordMoment};
+use bridle_history::why::{AnswerReport, DecisionReport, WhyReport};
 use bridle_sexp::Value;
 use bridle_shell::screen::{local_second, neutral_line, plain_json};
 use bridle_wire::time::rfc3339;
@@ -12,17 +12,17 @@ use bridle_wire::time::rfc3339;
 use super::policy::{describe, policy_json};
 use super::record::{failure, open, print};
 use crate::args::guard as args;
-use crate::exit::{Exit, Failure};
+use crate::exit::{BridleExit, CommandFailure};
 use crate::json::{object, quoted};
 
-pub(crate) fn why(args: &args::Why) -> Result<Exit, Failure> {
+pub(crate) fn why(args: &args::WhyArgs) -> Result<BridleExit, CommandFailure> {
     let history = open(&args.state)?;
     let why = history.why(args.record).map_err(|error| failure(&error))?;
     let effect = effect_of(&history, &why)?;
     if why.decisions.is_empty() && why.answers.is_empty() {
         let (number, kind) = (args.record, &why.record.kind);
-        return Err(Failure::new(
-            Exit::NoInput,
+        return Err(CommandFailure::new(
+            BridleExit::NoInput,
             format!("no decision is behind record {number}, a `{kind}`"),
         )
         .hint("ask about a `decided`, `act`, `ask`, `acted`, `answered` or `say`: `bridle log` lists them"));
@@ -34,19 +34,22 @@ pub(crate) fn why(args: &args::Why) -> Result<Exit, Failure> {
 }
 
 /// The effect whose intent or outcome was asked about.
-fn effect_of(history: &History, why: &Why) -> Result<Option<Entry>, Failure> {
+fn effect_of(
+    history: &RecordHistory,
+    why: &WhyReport,
+) -> Result<Option<EffectEntry>, CommandFailure> {
     if !["act", "acted", "settled"].contains(&&*why.record.kind) {
         return Ok(None);
     }
     let effects = history.effects(Some(&why.record.session)).map_err(|error| failure(&error))?;
     let number = why.record.number.0;
-    let is_it = |entry: &Entry| {
+    let is_it = |entry: &EffectEntry| {
         entry.intent.record == number || entry.ended.is_some_and(|ended| ended.record == number)
     };
     Ok(effects.into_iter().find(is_it))
 }
 
-fn why_text(why: &Why, effect: Option<&Entry>) -> String {
+fn why_text(why: &WhyReport, effect: Option<&EffectEntry>) -> String {
     let record = &why.record;
     let mut text = format!(
         "record {}, {} of session {}, {}, by {}\n\n",
@@ -64,7 +67,7 @@ fn why_text(why: &Why, effect: Option<&Entry>) -> String {
         decision(decided, &mut text);
     }
     answers.for_each(|answer| answered(answer, &mut text));
-    if let Some(Entry { outcome: Some(outcome), ended: Some(ended), reason, .. }) = effect {
+    if let Some(EffectEntry { outcome: Some(outcome), ended: Some(ended), reason, .. }) = effect {
         let reason = reason.as_deref().map(|it| format!(": {}", neutral_line(it)));
         let reason = reason.unwrap_or_default();
         // Writing to a string cannot fail.
@@ -73,14 +76,14 @@ fn why_text(why: &Why, effect: Option<&Entry>) -> String {
     text
 }
 
-fn answered(answer: &Answer, text: &mut String) {
-    let Answer { record, at, principal, answer } = answer;
+fn answered(answer: &AnswerReport, text: &mut String) {
+    let AnswerReport { record, at, principal, answer } = answer;
     // Writing to a string cannot fail.
     let _ =
         writeln!(text, "record {record}, {}: {principal} answered {answer}\n", local_second(*at));
 }
 
-fn decision(decided: &Decided, text: &mut String) {
+fn decision(decided: &DecisionReport, text: &mut String) {
     let body = &decided.body;
     if body.is_nil() {
         let _ = writeln!(text, "record {}: a decision that is forgotten\n", decided.record);
@@ -116,7 +119,7 @@ fn decision(decided: &Decided, text: &mut String) {
     }
 }
 
-fn why_json(why: &Why, effect: Option<&Entry>) -> String {
+fn why_json(why: &WhyReport, effect: Option<&EffectEntry>) -> String {
     let decisions: Vec<String> = why
         .decisions
         .iter()
@@ -161,10 +164,11 @@ fn why_json(why: &Why, effect: Option<&Entry>) -> String {
     format!("{object}\n")
 }
 
-pub(crate) fn effects(args: &args::Effects) -> Result<Exit, Failure> {
+pub(crate) fn effects(args: &args::EffectsArgs) -> Result<BridleExit, CommandFailure> {
     let history = open(&args.state)?;
     let entries = history.effects(args.session.as_deref()).map_err(|error| failure(&error))?;
-    let wanted: Vec<&Entry> = entries.iter().filter(|it| !args.open || it.is_open()).collect();
+    let wanted: Vec<&EffectEntry> =
+        entries.iter().filter(|it| !args.open || it.is_open()).collect();
     let mut text = String::new();
     for entry in &wanted {
         text.push_str(&if args.json { entry_json(entry) } else { entry_text(entry) });
@@ -182,10 +186,11 @@ pub(crate) fn effects(args: &args::Effects) -> Result<Exit, Failure> {
     print(&text)
 }
 
-fn entry_text(entry: &Entry) -> String {
+fn entry_text(entry: &EffectEntry) -> String {
     let mark = if entry.is_unknown() { '!' } else { ' ' };
     let effect = entry.effect.map_or("?".to_owned(), |effect| effect.to_string());
-    let moment = |moment: &Moment| format!("record {} {}", moment.record, local_second(moment.at));
+    let moment =
+        |moment: &RecordMoment| format!("record {} {}", moment.record, local_second(moment.at));
     let mut text = format!(
         "{mark} {}-{effect}  {} to {}  {}\n    intent  {}",
         entry.session,
@@ -206,8 +211,8 @@ fn entry_text(entry: &Entry) -> String {
     text
 }
 
-fn entry_json(entry: &Entry) -> String {
-    let moment = |moment: Option<&Moment>| match moment {
+fn entry_json(entry: &EffectEntry) -> String {
+    let moment = |moment: Option<&RecordMoment>| match moment {
         None => "null".to_owned(),
         Some(moment) => {
             object(&[("record", moment.record.to_string()), ("at", quoted(&rfc3339(moment.at)))])

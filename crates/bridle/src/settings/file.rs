@@ -6,9 +6,9 @@ use std::path::Path;
 
 use toml::de::{DeArray, DeTable, DeValue};
 
-use super::table::{self, Preset, TABLE};
-use super::value::Kind;
-use crate::exit::{Exit, Failure};
+use super::table::{self, SettingPreset, TABLE};
+use super::value::SettingKind;
+use crate::exit::{BridleExit, CommandFailure};
 
 /// Largest settings file that is read, in bytes: far above any real one, so that a wrong path
 /// (a device, a log) ends in a message and not in a full memory.
@@ -20,7 +20,7 @@ const LETTERS_PER_SLIP: usize = 3;
 
 /// One entry of the file.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct FileEntry {
     /// Dotted name, as in the table.
     pub(crate) name: &'static str,
     pub(crate) text: String,
@@ -28,21 +28,26 @@ pub(crate) struct Entry {
 }
 
 /// Reads a settings file; its first fault is the failure.
-pub(crate) fn read(path: &Path) -> Result<Vec<Entry>, Failure> {
+pub(crate) fn read(path: &Path) -> Result<Vec<FileEntry>, CommandFailure> {
     let (entries, faults) = read_all(path)?;
     faults.into_iter().next().map_or(Ok(entries), Err)
 }
 
 /// Reads a settings file as far as it can be read, and names all that is wrong with it, line by line.
-pub(crate) fn read_all(path: &Path) -> Result<(Vec<Entry>, Vec<Failure>), Failure> {
+pub(crate) fn read_all(
+    path: &Path,
+) -> Result<(Vec<FileEntry>, Vec<CommandFailure>), CommandFailure> {
     let text = load(path)?;
     let document = DeTable::parse(&text).map_err(|error| {
         let line = error.span().map_or(1, |span| line_at(&text, span.start));
-        Failure::new(Exit::Config, format!("{}:{line}: {}", path.display(), error.message()))
-            .hint("the file is TOML; `bridle config init` writes an example")
+        CommandFailure::new(
+            BridleExit::Config,
+            format!("{}:{line}: {}", path.display(), error.message()),
+        )
+        .hint("the file is TOML; `bridle config init` writes an example")
     })?;
-    let file = File { path, text: &text };
-    let mut found: Vec<(usize, Result<Entry, Failure>)> = Vec::new();
+    let file = SettingsFile { path, text: &text };
+    let mut found: Vec<(usize, Result<FileEntry, CommandFailure>)> = Vec::new();
     for (key, value) in document.get_ref() {
         let (name, at) = (key.get_ref().as_ref(), key.span().start);
         match value.get_ref() {
@@ -63,7 +68,7 @@ pub(crate) fn read_all(path: &Path) -> Result<(Vec<Entry>, Vec<Failure>), Failur
     Ok((entries, faults))
 }
 
-fn load(path: &Path) -> Result<String, Failure> {
+fn load(path: &Path) -> Result<String, CommandFailure> {
     let size = std::fs::metadata(path).map(|meta| meta.len());
     let text = size.and_then(|size| {
         if size > MAX_FILE {
@@ -73,24 +78,28 @@ fn load(path: &Path) -> Result<String, Failure> {
         std::fs::read_to_string(path)
     });
     text.map_err(|error| {
-        Failure::because(Exit::NoInput, format!("cannot read `{}`", path.display()), &error)
-            .hint("write one with: bridle config init")
+        CommandFailure::because(
+            BridleExit::NoInput,
+            format!("cannot read `{}`", path.display()),
+            &error,
+        )
+        .hint("write one with: bridle config init")
     })
 }
 
 /// The file while it is read, for messages with a place.
-struct File<'f> {
+struct SettingsFile<'f> {
     path: &'f Path,
     text: &'f str,
 }
 
-impl File<'_> {
+impl SettingsFile<'_> {
     fn walk_table(
         &self,
         table_name: &str,
         at: usize,
         inner: &DeTable<'_>,
-        found: &mut Vec<(usize, Result<Entry, Failure>)>,
+        found: &mut Vec<(usize, Result<FileEntry, CommandFailure>)>,
     ) {
         let prefix = format!("{table_name}.");
         if !TABLE.iter().any(|setting| setting.name.starts_with(&prefix)) {
@@ -103,7 +112,12 @@ impl File<'_> {
         }
     }
 
-    fn entry(&self, name: &str, at: usize, value: &DeValue<'_>) -> Result<Entry, Failure> {
+    fn entry(
+        &self,
+        name: &str,
+        at: usize,
+        value: &DeValue<'_>,
+    ) -> Result<FileEntry, CommandFailure> {
         let Some(setting) = table::find(name).filter(|setting| !setting.is_secret()) else {
             return Err(self.unknown(name, at));
         };
@@ -112,8 +126,10 @@ impl File<'_> {
             DeValue::String(text) => text.clone().into_owned(),
             DeValue::Boolean(flag) => flag.to_string(),
             DeValue::Integer(number) if number.radix() == 10 => number.as_str().replace('_', ""),
-            DeValue::Table(keys) if setting.kind == Kind::Keys => self.keys(keys, line)?,
-            DeValue::Array(list) if matches!(setting.kind, Kind::Origins | Kind::Words) => {
+            DeValue::Table(keys) if setting.kind == SettingKind::Keys => self.keys(keys, line)?,
+            DeValue::Array(list)
+                if matches!(setting.kind, SettingKind::Origins | SettingKind::Words) =>
+            {
                 self.list(name, list, line)?
             }
             _ => {
@@ -122,11 +138,11 @@ impl File<'_> {
                     .hint(format!("{name}: {}", setting.doc)));
             }
         };
-        Ok(Entry { name: setting.name, text, line })
+        Ok(FileEntry { name: setting.name, text, line })
     }
 
     /// `[hmac.keys]` as the text that the environment would hold.
-    fn keys(&self, keys: &DeTable<'_>, line: usize) -> Result<String, Failure> {
+    fn keys(&self, keys: &DeTable<'_>, line: usize) -> Result<String, CommandFailure> {
         let mut entries = Vec::with_capacity(keys.len());
         for (id, file) in keys {
             match file.get_ref() {
@@ -150,7 +166,7 @@ impl File<'_> {
     }
 
     /// A list of texts as the text that the environment would hold.
-    fn list(&self, name: &str, list: &DeArray<'_>, line: usize) -> Result<String, Failure> {
+    fn list(&self, name: &str, list: &DeArray<'_>, line: usize) -> Result<String, CommandFailure> {
         let texts = list.iter().map(|item| match item.get_ref() {
             DeValue::String(text) if !text.contains(',') => Some(text.as_ref()),
             _ => None,
@@ -162,7 +178,7 @@ impl File<'_> {
         Ok(texts?.join(","))
     }
 
-    fn unknown(&self, name: &str, at: usize) -> Failure {
+    fn unknown(&self, name: &str, at: usize) -> CommandFailure {
         let failure = self.failure(line_at(self.text, at), &format!("unknown setting `{name}`"));
         if name == "hmac.secret" {
             return failure.hint("put the secret into a file and name it: hmac.key-file");
@@ -173,8 +189,8 @@ impl File<'_> {
         }
     }
 
-    fn failure(&self, line: usize, why: &str) -> Failure {
-        Failure::new(Exit::Config, format!("{}:{line}: {why}", self.path.display()))
+    fn failure(&self, line: usize, why: &str) -> CommandFailure {
+        CommandFailure::new(BridleExit::Config, format!("{}:{line}: {why}", self.path.display()))
     }
 }
 
@@ -216,14 +232,14 @@ pub(crate) fn example() -> String {
         let flag = setting.flag.map(|flag| format!("--{flag}, ")).unwrap_or_default();
         let _ = write!(text, "\n# {} ({flag}{})\n", setting.doc, setting.env[0]);
         match (setting.kind, setting.default) {
-            (Kind::Keys, _) => text.push_str("# keys = { laptop = \"/path/to/key\" }\n"),
-            (Kind::Origins, _) => {
+            (SettingKind::Keys, _) => text.push_str("# keys = { laptop = \"/path/to/key\" }\n"),
+            (SettingKind::Origins, _) => {
                 let _ = writeln!(text, "# {key} = [\"https://app.example.org\"]");
             }
-            (_, Preset::Text(default)) if is_bare(default) => {
+            (_, SettingPreset::Text(default)) if is_bare(default) => {
                 let _ = writeln!(text, "# {key} = {default}");
             }
-            (_, Preset::Text(default)) => {
+            (_, SettingPreset::Text(default)) => {
                 let _ = writeln!(text, "# {key} = \"{default}\"");
             }
             (_, preset) => {

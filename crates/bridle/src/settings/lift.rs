@@ -5,20 +5,21 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use bridle_daemon::config::{
-    Config, EngineLimits, Hmac, HmacKey, HttpRates, Limits, MIN_SECRET_BYTES, MessageRates,
-    PolicyChoice, Rate, RecordBudgets, RollbackChoice, ThinkerChoice, UnknownUnit,
+    DaemonConfig, DaemonLimits, EngineLimits, EventRate, HmacConfig, HmacKey, HttpRates,
+    MIN_SECRET_BYTES, MessageRates, PolicyChoice, RecordBudgets, RollbackChoice, ThinkerChoice,
+    UnknownUnitPolicy,
 };
 use bridle_daemon::fetch::FetchConfig;
 use bridle_daemon::librarian::MemexRules;
-use bridle_daemon::librarian::survey::{OrgDefaults, Rules};
+use bridle_daemon::librarian::survey::{OrgDefaults, ReadRules};
 use bridle_daemon::tls::TlsConfig;
-use bridle_daemon::{Error, WebOrigin};
+use bridle_daemon::{DaemonError, WebOrigin};
 
 use tracing_subscriber::filter::Targets;
 
-use super::{Origin, Resolved, Settings, Value, refused};
-use crate::exit::{Exit, Failure};
-use crate::log::Format;
+use super::{ResolvedSetting, ResolvedSettings, SettingValue, ValueOrigin, refused};
+use crate::exit::{BridleExit, CommandFailure};
+use crate::log::LogFormat;
 
 /// Name of the key that `hmac.key-file` or the environment's secret holds.
 const FIRST_KEY: &str = "default";
@@ -30,11 +31,11 @@ const MAKE_A_KEY: &str =
 /// Largest key file in bytes. A key is hashed down to 32 bytes; more is a wrong path.
 const MAX_KEY_FILE: u64 = 64 << 10;
 
-impl Settings {
+impl ResolvedSettings {
     /// What the daemon is told at start. Reads the key files.
-    pub(crate) fn to_daemon(&self) -> Result<Config, Failure> {
+    pub(crate) fn to_daemon(&self) -> Result<DaemonConfig, CommandFailure> {
         let state = self.state()?;
-        let config = Config {
+        let config = DaemonConfig {
             tcp: self.word("tcp"),
             http: self.word("http"),
             http_unix: self.path("http-unix").map(Path::to_path_buf),
@@ -71,38 +72,38 @@ impl Settings {
                 record_budgets: self.record_budgets()?,
                 ..EngineLimits::default()
             },
-            ..Config::default()
+            ..DaemonConfig::default()
         };
         self.check(&config)?;
         Ok(config)
     }
 
     /// The state directory.
-    pub(crate) fn state(&self) -> Result<PathBuf, Failure> {
+    pub(crate) fn state(&self) -> Result<PathBuf, CommandFailure> {
         self.path("state").map(Path::to_path_buf).ok_or_else(|| {
-            Failure::new(Exit::Config, "no place for state: HOME is not set")
+            CommandFailure::new(BridleExit::Config, "no place for state: HOME is not set")
                 .hint("name one with --state DIR, or set HOME or XDG_STATE_HOME")
         })
     }
 
     /// Where the HTTP of the daemon is found.
-    pub(crate) fn http_url(&self) -> Result<String, Failure> {
+    pub(crate) fn http_url(&self) -> Result<String, CommandFailure> {
         let scheme = if self.path("tls.cert").is_some() { "https" } else { "http" };
         self.word("http").map(|addr| format!("{scheme}://{addr}")).ok_or_else(|| {
-            Failure::new(Exit::Config, "HTTP is off, so there is nothing to pair with")
+            CommandFailure::new(BridleExit::Config, "HTTP is off, so there is nothing to pair with")
                 .hint("turn it on with the setting `http`, or name its --url URL")
         })
     }
 
     /// Checks the limits alone, without looking at keys or places.
-    pub(super) fn check_limits(&self) -> Result<(), Failure> {
-        self.check(&Config { limits: self.limits()?, ..Config::default() })
+    pub(super) fn check_limits(&self) -> Result<(), CommandFailure> {
+        self.check(&DaemonConfig { limits: self.limits()?, ..DaemonConfig::default() })
     }
 
-    fn check(&self, config: &Config) -> Result<(), Failure> {
+    fn check(&self, config: &DaemonConfig) -> Result<(), CommandFailure> {
         match config.check() {
             Ok(()) => Ok(()),
-            Err(Error::LimitOutOfRange { name, got, least, most }) => {
+            Err(DaemonError::LimitOutOfRange { name, got, least, most }) => {
                 // The daemon's `in_flight` is the setting `max-in-flight`.
                 let entry = self.entry(&format!("max-{}", name.replace('_', "-")));
                 let why = match most {
@@ -111,22 +112,26 @@ impl Settings {
                 };
                 Err(refused(entry.setting, &entry.origin, &why))
             }
-            Err(error) => Err(Failure::because(Exit::Config, "these settings cannot work", &error)
-                .hint("`bridle config show` says where each value came from")),
+            Err(error) => Err(CommandFailure::because(
+                BridleExit::Config,
+                "these settings cannot work",
+                &error,
+            )
+            .hint("`bridle config show` says where each value came from")),
         }
     }
 
     /// What to log, and how a line looks.
-    pub(crate) fn log(&self) -> (Targets, Format) {
+    pub(crate) fn log(&self) -> (Targets, LogFormat) {
         let filter = self.word("log").and_then(|text| text.parse().ok()).unwrap_or_default();
         let format = match self.word("log-format").as_deref() {
-            Some("json") => Format::Json,
-            _ => Format::Text,
+            Some("json") => LogFormat::Json,
+            _ => LogFormat::Text,
         };
         (filter, format)
     }
 
-    fn record_budgets(&self) -> Result<RecordBudgets, Failure> {
+    fn record_budgets(&self) -> Result<RecordBudgets, CommandFailure> {
         Ok(RecordBudgets {
             known: self.size_or_off("record-budget")?,
             anonymous: self.size_or_off("record-budget-anonymous")?,
@@ -134,8 +139,8 @@ impl Settings {
         })
     }
 
-    fn limits(&self) -> Result<Limits, Failure> {
-        Ok(Limits {
+    fn limits(&self) -> Result<DaemonLimits, CommandFailure> {
+        Ok(DaemonLimits {
             connections: self.size("max-connections")?,
             strangers: self.size("max-strangers")?,
             strangers_each: self.size("max-strangers-each")?,
@@ -168,23 +173,23 @@ impl Settings {
     pub(crate) fn policy(&self) -> PolicyChoice {
         let entry = self.entry("policy");
         match &entry.value {
-            Value::Path(path) if entry.origin == Origin::Default => {
+            SettingValue::Path(path) if entry.origin == ValueOrigin::Default => {
                 PolicyChoice::IfThere(path.clone())
             }
-            Value::Path(path) => PolicyChoice::File(path.clone()),
+            SettingValue::Path(path) => PolicyChoice::File(path.clone()),
             _ => PolicyChoice::BuiltIn,
         }
     }
 
     /// What of the memex is read, and what is private.
-    pub(crate) fn memex_rules(&self) -> Result<MemexRules, Failure> {
+    pub(crate) fn memex_rules(&self) -> Result<MemexRules, CommandFailure> {
         let words = |name: &str| -> Vec<String> {
             let text = self.word(name).unwrap_or_default();
             let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
             words.map(str::to_owned).collect()
         };
         let private = words("memex-private");
-        let rules = Rules {
+        let rules = ReadRules {
             max_file: self.size("memex-max-file")? as u64,
             private_tags: private.clone(),
             private_drawers: private,
@@ -193,7 +198,7 @@ impl Settings {
                 startup: words("memex-startup").join(" "),
                 enforce_dependencies: self.is_on("memex-enforce-dependencies"),
             },
-            ..Rules::default()
+            ..ReadRules::default()
         };
         let roots = words("memex-roots").into_iter().map(PathBuf::from).collect();
         Ok(MemexRules { rules, roots })
@@ -217,43 +222,48 @@ impl Settings {
     }
 
     /// Certificates and keys; all or none of what belongs together.
-    fn tls(&self) -> Result<Option<TlsConfig>, Failure> {
+    fn tls(&self) -> Result<Option<TlsConfig>, CommandFailure> {
         let path = |name| self.path(name).map(Path::to_path_buf);
         let client_ca = path("tls.client-ca");
         match (path("tls.cert"), path("tls.key")) {
             (Some(cert), Some(key)) => Ok(Some(TlsConfig { cert, key, client_ca })),
             (None, None) if client_ca.is_none() => Ok(None),
-            _ => Err(Failure::new(Exit::Config, "TLS needs both `tls.cert` and `tls.key`")
-                .hint("give --tls-cert FILE and --tls-key FILE, or none of the settings of tls")),
+            _ => Err(CommandFailure::new(
+                BridleExit::Config,
+                "TLS needs both `tls.cert` and `tls.key`",
+            )
+            .hint("give --tls-cert FILE and --tls-key FILE, or none of the settings of tls")),
         }
     }
 
-    fn unknown_unit(&self) -> UnknownUnit {
+    fn unknown_unit(&self) -> UnknownUnitPolicy {
         match self.word("oacp.unknown-unit").as_deref() {
-            Some("bytes") => UnknownUnit::Bytes,
-            Some("chars") => UnknownUnit::Chars,
-            _ => UnknownUnit::Pad,
+            Some("bytes") => UnknownUnitPolicy::Bytes,
+            Some("chars") => UnknownUnitPolicy::Chars,
+            _ => UnknownUnitPolicy::Pad,
         }
     }
 
     /// The key that signs when no other is named.
-    pub(crate) fn first_key(&self) -> Result<Option<HmacKey>, Failure> {
+    pub(crate) fn first_key(&self) -> Result<Option<HmacKey>, CommandFailure> {
         let (file, secret) = (self.entry("hmac.key-file"), self.entry("hmac.secret"));
         match (&file.value, &secret.value) {
-            (Value::Path(_), Value::Secret(_)) => {
+            (SettingValue::Path(_), SettingValue::Secret(_)) => {
                 let what = format!("two first keys: {} and {}", file.origin, secret.origin);
-                Err(Failure::new(Exit::Config, what).hint("keep one of them"))
+                Err(CommandFailure::new(BridleExit::Config, what).hint("keep one of them"))
             }
-            (Value::Path(path), _) => key_from_file(FIRST_KEY, path, file).map(Some),
-            (_, Value::Secret(bytes)) => checked_key(FIRST_KEY, bytes.clone(), secret).map(Some),
+            (SettingValue::Path(path), _) => key_from_file(FIRST_KEY, path, file).map(Some),
+            (_, SettingValue::Secret(bytes)) => {
+                checked_key(FIRST_KEY, bytes.clone(), secret).map(Some)
+            }
             _ => Ok(None),
         }
     }
 
-    fn hmac(&self) -> Result<Hmac, Failure> {
+    fn hmac(&self) -> Result<HmacConfig, CommandFailure> {
         let mut keys: Vec<HmacKey> = self.first_key()?.into_iter().collect();
         let more = self.entry("hmac.keys");
-        if let Value::Keys(files) = &more.value {
+        if let SettingValue::Keys(files) = &more.value {
             for (id, path) in files {
                 keys.push(key_from_file(id, path, more)?);
             }
@@ -264,61 +274,61 @@ impl Settings {
                 "`hmac.enforce` is on ({}), but there is no key",
                 self.entry("hmac.enforce").origin
             );
-            return Err(Failure::new(Exit::Config, what).hint(MAKE_A_KEY));
+            return Err(CommandFailure::new(BridleExit::Config, what).hint(MAKE_A_KEY));
         }
-        Ok(Hmac { keys, enforce, allow_v1: self.is_on("hmac.allow-v1") })
+        Ok(HmacConfig { keys, enforce, allow_v1: self.is_on("hmac.allow-v1") })
     }
 
     pub(crate) fn word(&self, name: &str) -> Option<String> {
         match &self.entry(name).value {
-            Value::Word(word) => Some(word.clone()),
+            SettingValue::Word(word) => Some(word.clone()),
             _ => None,
         }
     }
 
     pub(crate) fn path(&self, name: &str) -> Option<&Path> {
         match &self.entry(name).value {
-            Value::Path(path) => Some(path),
+            SettingValue::Path(path) => Some(path),
             _ => None,
         }
     }
 
     pub(crate) fn is_on(&self, name: &str) -> bool {
-        self.entry(name).value == Value::Bool(true)
+        self.entry(name).value == SettingValue::Bool(true)
     }
 
     fn origins(&self, name: &str) -> Vec<WebOrigin> {
         match &self.entry(name).value {
-            Value::Origins(origins) => origins.clone(),
+            SettingValue::Origins(origins) => origins.clone(),
             _ => Vec::new(),
         }
     }
 
     fn span(&self, name: &str) -> Option<std::time::Duration> {
         match self.entry(name).value {
-            Value::Span(span) => Some(span),
+            SettingValue::Span(span) => Some(span),
             _ => None,
         }
     }
 
-    fn rate(&self, name: &str) -> Option<Rate> {
+    fn rate(&self, name: &str) -> Option<EventRate> {
         match self.entry(name).value {
-            Value::Rate(rate) => Some(rate),
+            SettingValue::Rate(rate) => Some(rate),
             _ => None,
         }
     }
 
     /// A number of bytes; where it is off, more than there can be.
-    fn size_or_off(&self, name: &str) -> Result<u64, Failure> {
+    fn size_or_off(&self, name: &str) -> Result<u64, CommandFailure> {
         match self.entry(name).value {
-            Value::Off => Ok(u64::MAX),
+            SettingValue::Off => Ok(u64::MAX),
             _ => Ok(self.size(name)? as u64),
         }
     }
 
-    fn size(&self, name: &str) -> Result<usize, Failure> {
+    fn size(&self, name: &str) -> Result<usize, CommandFailure> {
         let entry = self.entry(name);
-        let Value::Number(number) = entry.value else {
+        let SettingValue::Number(number) = entry.value else {
             return Err(refused(entry.setting, &entry.origin, "expected a number"));
         };
         usize::try_from(number).map_err(|_| {
@@ -327,12 +337,12 @@ impl Settings {
     }
 }
 
-impl Settings {
+impl ResolvedSettings {
     /// What is odd about the key files, in sentences; nothing that keeps a daemon from starting.
     pub(crate) fn doubts(&self) -> Vec<String> {
         let first = self.path("hmac.key-file").into_iter();
         let more = match &self.entry("hmac.keys").value {
-            Value::Keys(keys) => keys.as_slice(),
+            SettingValue::Keys(keys) => keys.as_slice(),
             _ => &[],
         };
         let mut doubts = Vec::new();
@@ -350,10 +360,14 @@ impl Settings {
     }
 }
 
-fn key_from_file(id: &str, path: &Path, entry: &Resolved) -> Result<HmacKey, Failure> {
+fn key_from_file(
+    id: &str,
+    path: &Path,
+    entry: &ResolvedSetting,
+) -> Result<HmacKey, CommandFailure> {
     let secret = read_key_file(path).map_err(|error| {
         let what = format!("cannot read key file `{}` ({})", path.display(), entry.origin);
-        Failure::because(Exit::Config, what, &error).hint(MAKE_A_KEY)
+        CommandFailure::because(BridleExit::Config, what, &error).hint(MAKE_A_KEY)
     })?;
     checked_key(id, secret, entry)
 }
@@ -368,14 +382,18 @@ pub(crate) fn read_key_file(path: &Path) -> io::Result<Vec<u8>> {
     std::fs::read(path)
 }
 
-fn checked_key(id: &str, secret: Vec<u8>, entry: &Resolved) -> Result<HmacKey, Failure> {
+fn checked_key(
+    id: &str,
+    secret: Vec<u8>,
+    entry: &ResolvedSetting,
+) -> Result<HmacKey, CommandFailure> {
     if secret.len() < MIN_SECRET_BYTES {
         let what = format!(
             "key `{id}` ({}) is too short: expected at least {MIN_SECRET_BYTES} bytes, got {}",
             entry.origin,
             secret.len()
         );
-        return Err(Failure::new(Exit::Config, what).hint(MAKE_A_KEY));
+        return Err(CommandFailure::new(BridleExit::Config, what).hint(MAKE_A_KEY));
     }
     Ok(HmacKey { id: id.to_owned(), secret })
 }

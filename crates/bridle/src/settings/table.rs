@@ -3,34 +3,34 @@
 //!
 //! Adding a setting is one row here and one line in `lift.rs`.
 
-use super::value::Kind;
+use super::value::SettingKind;
 
 /// One row: a setting, its three spellings, what it is when nobody says, and what it does.
 #[derive(Debug)]
-pub(crate) struct Setting {
+pub(crate) struct SettingRow {
     /// The key in the file; a dot separates table and key: `hmac.enforce` is `[hmac] enforce`.
     pub(crate) name: &'static str,
     /// Environment variables, the first that is set and not empty counts.
     pub(crate) env: &'static [&'static str],
     /// The flag without its dashes; `None` where a command line is the wrong place.
     pub(crate) flag: Option<&'static str>,
-    pub(crate) kind: Kind,
-    pub(crate) default: Preset,
+    pub(crate) kind: SettingKind,
+    pub(crate) default: SettingPreset,
     pub(crate) doc: &'static str,
-    pub(crate) group: Group,
+    pub(crate) group: SettingGroup,
 }
 
-impl Setting {
+impl SettingRow {
     /// Secrets come from the environment alone: a command line shows in `ps`, and the file is
     /// the kind that people commit.
     pub(crate) fn is_secret(&self) -> bool {
-        matches!(self.kind, Kind::Secret)
+        matches!(self.kind, SettingKind::Secret)
     }
 }
 
 /// What a setting is when no source names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Preset {
+pub(crate) enum SettingPreset {
     Unset,
     Text(&'static str),
     /// `$XDG_STATE_HOME/bridle` or `~/.local/state/bridle`.
@@ -43,44 +43,46 @@ pub(crate) enum Preset {
     HttpSocket,
 }
 
-impl Preset {
+impl SettingPreset {
     /// The default in words, for help texts and the example file.
     pub(crate) fn describe(self) -> Option<&'static str> {
         match self {
-            Preset::Unset => None,
-            Preset::Text(text) => Some(text),
-            Preset::StateDir => Some("$XDG_STATE_HOME/bridle, else ~/.local/state/bridle"),
-            Preset::Policy => {
+            SettingPreset::Unset => None,
+            SettingPreset::Text(text) => Some(text),
+            SettingPreset::StateDir => Some("$XDG_STATE_HOME/bridle, else ~/.local/state/bridle"),
+            SettingPreset::Policy => {
                 Some("policy.org in the directory of settings; built in if it is not there")
             }
-            Preset::Socket => Some("$XDG_RUNTIME_DIR/bridle/bridle.sock, else in the state dir"),
-            Preset::HttpSocket => Some("beside `unix`, as bridle.http; off with it"),
+            SettingPreset::Socket => {
+                Some("$XDG_RUNTIME_DIR/bridle/bridle.sock, else in the state dir")
+            }
+            SettingPreset::HttpSocket => Some("beside `unix`, as bridle.http; off with it"),
         }
     }
 }
 
 /// Heading in the help text and order in the example file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Group {
+pub(crate) enum SettingGroup {
     Main,
     Logs,
     Limits,
     Protocol,
 }
 
-impl Group {
+impl SettingGroup {
     pub(crate) fn heading(self) -> Option<&'static str> {
         match self {
-            Group::Main => None,
-            Group::Logs => Some("Logs"),
-            Group::Limits => Some("Limits"),
-            Group::Protocol => Some("Protocol"),
+            SettingGroup::Main => None,
+            SettingGroup::Logs => Some("Logs"),
+            SettingGroup::Limits => Some("Limits"),
+            SettingGroup::Protocol => Some("Protocol"),
         }
     }
 }
 
 /// Looks a row up by its name in the file.
-pub(crate) fn find(name: &str) -> Option<&'static Setting> {
+pub(crate) fn find(name: &str) -> Option<&'static SettingRow> {
     TABLE.iter().find(|setting| setting.name == name)
 }
 
@@ -89,510 +91,510 @@ const ROLLBACKS: &[&str] = &["ask", "auto", "off"];
 const LOG_FORMATS: &[&str] = &["text", "json"];
 
 /// Every setting. Tables of the file (`[oacp]`, `[hmac]`, `[tls]`) come last and together, as TOML wants.
-pub(crate) static TABLE: &[Setting] = &[
-    Setting {
+pub(crate) static TABLE: &[SettingRow] = &[
+    SettingRow {
         name: "tcp",
         env: &["BRIDLE_TCP"],
         flag: Some("tcp"),
-        kind: Kind::Listen,
-        default: Preset::Text("127.0.0.1:9105"),
+        kind: SettingKind::Listen,
+        default: SettingPreset::Text("127.0.0.1:9105"),
         doc: "TCP address to listen on, port 0 for any free port, or off",
-        group: Group::Main,
+        group: SettingGroup::Main,
     },
-    Setting {
+    SettingRow {
         name: "unix",
         env: &["BRIDLE_UNIX"],
         flag: Some("unix"),
-        kind: Kind::PathOrOff,
-        default: Preset::Socket,
+        kind: SettingKind::PathOrOff,
+        default: SettingPreset::Socket,
         doc: "Unix socket to listen on, or off",
-        group: Group::Main,
+        group: SettingGroup::Main,
     },
-    Setting {
+    SettingRow {
         name: "http",
         env: &["BRIDLE_HTTP"],
         flag: Some("http"),
-        kind: Kind::Listen,
-        default: Preset::Text("127.0.0.1:8788"),
+        kind: SettingKind::Listen,
+        default: SettingPreset::Text("127.0.0.1:8788"),
         doc: "HTTP address for OpenHarness shells, on this machine unless there is TLS, or off",
-        group: Group::Main,
+        group: SettingGroup::Main,
     },
-    Setting {
+    SettingRow {
         name: "http-unix",
         env: &["BRIDLE_HTTP_UNIX"],
         flag: Some("http-unix"),
-        kind: Kind::PathOrOff,
-        default: Preset::HttpSocket,
+        kind: SettingKind::PathOrOff,
+        default: SettingPreset::HttpSocket,
         doc: "Unix socket that serves HTTP to you alone, for `bridle ask`, or off",
-        group: Group::Main,
+        group: SettingGroup::Main,
     },
-    Setting {
+    SettingRow {
         name: "http-plain",
         env: &["BRIDLE_HTTP_PLAIN"],
         flag: Some("http-plain"),
-        kind: Kind::Bool,
-        default: Preset::Text("false"),
+        kind: SettingKind::Bool,
+        default: SettingPreset::Text("false"),
         doc: "Let other machines reach HTTP without TLS: everything is sent in the clear",
-        group: Group::Main,
+        group: SettingGroup::Main,
     },
-    Setting {
+    SettingRow {
         name: "pair-alias",
         env: &["BRIDLE_PAIR_ALIAS"],
         flag: Some("pair-alias"),
-        kind: Kind::Listen,
-        default: Preset::Text("off"),
+        kind: SettingKind::Listen,
+        default: SettingPreset::Text("off"),
         doc: "Another HTTP address for pairing alone, such as 127.0.0.1:8790, or off",
-        group: Group::Main,
+        group: SettingGroup::Main,
     },
-    Setting {
+    SettingRow {
         name: "http-rate",
         env: &["BRIDLE_HTTP_RATE"],
         flag: Some("http-rate"),
-        kind: Kind::RateOrOff,
-        default: Preset::Text("20/100"),
+        kind: SettingKind::RateOrOff,
+        default: SettingPreset::Text("20/100"),
         doc: "Requests of one principal from other machines: a second, and at once, or off",
-        group: Group::Limits,
+        group: SettingGroup::Limits,
     },
-    Setting {
+    SettingRow {
         name: "http-rate-local",
         env: &["BRIDLE_HTTP_RATE_LOCAL"],
         flag: Some("http-rate-local"),
-        kind: Kind::RateOrOff,
-        default: Preset::Text("10000/20000"),
+        kind: SettingKind::RateOrOff,
+        default: SettingPreset::Text("10000/20000"),
         doc: "The same for a principal on this machine, or off",
-        group: Group::Limits,
+        group: SettingGroup::Limits,
     },
-    Setting {
+    SettingRow {
         name: "tcp-rate",
         env: &["BRIDLE_TCP_RATE"],
         flag: Some("tcp-rate"),
-        kind: Kind::RateOrOff,
-        default: Preset::Text("200/1000"),
+        kind: SettingKind::RateOrOff,
+        default: SettingPreset::Text("200/1000"),
         doc: "Framed messages of one principal from other machines: a second, and at once, or off",
-        group: Group::Limits,
+        group: SettingGroup::Limits,
     },
-    Setting {
+    SettingRow {
         name: "tcp-rate-local",
         env: &["BRIDLE_TCP_RATE_LOCAL"],
         flag: Some("tcp-rate-local"),
-        kind: Kind::RateOrOff,
-        default: Preset::Text("10000/20000"),
+        kind: SettingKind::RateOrOff,
+        default: SettingPreset::Text("10000/20000"),
         doc: "The same for a principal on this machine, or off; the Unix socket has no limit",
-        group: Group::Limits,
+        group: SettingGroup::Limits,
     },
-    Setting {
+    SettingRow {
         name: "stranger-rate",
         env: &["BRIDLE_STRANGER_RATE"],
         flag: Some("stranger-rate"),
-        kind: Kind::RateOrOff,
-        default: Preset::Text("20/100"),
+        kind: SettingKind::RateOrOff,
+        default: SettingPreset::Text("20/100"),
         doc: "Frames of an unknown peer, of one user or network, health checks included, or off",
-        group: Group::Limits,
+        group: SettingGroup::Limits,
     },
-    Setting {
+    SettingRow {
         name: "http-origin",
         env: &["BRIDLE_HTTP_ORIGIN"],
         flag: Some("http-origin"),
-        kind: Kind::Origins,
-        default: Preset::Unset,
+        kind: SettingKind::Origins,
+        default: SettingPreset::Unset,
         doc: "Web pages that may ask over HTTP: their origins, exactly, with commas between them",
-        group: Group::Main,
+        group: SettingGroup::Main,
     },
-    Setting {
+    SettingRow {
         name: "fetch-hosts",
         env: &["BRIDLE_FETCH_HOSTS"],
         flag: Some("fetch-hosts"),
-        kind: Kind::Hosts,
-        default: Preset::Text("off"),
+        kind: SettingKind::Hosts,
+        default: SettingPreset::Text("off"),
         doc: "Public hosts to fetch attachments from: HOST, *.HOST, * or HOST:PORT with commas, or off",
-        group: Group::Main,
+        group: SettingGroup::Main,
     },
-    Setting {
+    SettingRow {
         name: "fetch-ca",
         env: &["BRIDLE_FETCH_CA"],
         flag: Some("fetch-ca"),
-        kind: Kind::Path,
-        default: Preset::Unset,
+        kind: SettingKind::Path,
+        default: SettingPreset::Unset,
         doc: "Authorities to believe when fetching, PEM; those of the system unless said",
-        group: Group::Main,
+        group: SettingGroup::Main,
     },
-    Setting {
+    SettingRow {
         name: "stdio",
         env: &["BRIDLE_STDIO"],
         flag: Some("stdio"),
-        kind: Kind::Bool,
-        default: Preset::Text("false"),
+        kind: SettingKind::Bool,
+        default: SettingPreset::Text("false"),
         doc: "Serve one connection on stdin and stdout; the ready line goes to stderr",
-        group: Group::Main,
+        group: SettingGroup::Main,
     },
-    Setting {
+    SettingRow {
         name: "stdio-json",
         env: &["BRIDLE_STDIO_JSON"],
         flag: Some("stdio-json"),
-        kind: Kind::Bool,
-        default: Preset::Text("false"),
+        kind: SettingKind::Bool,
+        default: SettingPreset::Text("false"),
         doc: "Serve OpenHarness messages on stdin and stdout, one JSON message a line",
-        group: Group::Main,
+        group: SettingGroup::Main,
     },
-    Setting {
+    SettingRow {
         name: "state",
         env: &["BRIDLE_STATE"],
         flag: Some("state"),
-        kind: Kind::Path,
-        default: Preset::StateDir,
+        kind: SettingKind::Path,
+        default: SettingPreset::StateDir,
         doc: "Directory for state; one daemon at a time holds it",
-        group: Group::Main,
+        group: SettingGroup::Main,
     },
-    Setting {
+    SettingRow {
         name: "memex",
         env: &["BRIDLE_MEMEX"],
         flag: Some("memex"),
-        kind: Kind::Path,
-        default: Preset::Unset,
+        kind: SettingKind::Path,
+        default: SettingPreset::Unset,
         doc: "Folder of Org files to remember with; `bridle init` chooses one",
-        group: Group::Main,
+        group: SettingGroup::Main,
     },
-    Setting {
+    SettingRow {
         name: "memex-roots",
         env: &["BRIDLE_MEMEX_ROOTS"],
         flag: Some("memex-roots"),
-        kind: Kind::Words,
-        default: Preset::Unset,
+        kind: SettingKind::Words,
+        default: SettingPreset::Unset,
         doc: "Further folders that paths may be resolved in, with commas between them",
-        group: Group::Main,
+        group: SettingGroup::Main,
     },
-    Setting {
+    SettingRow {
         name: "memex-private",
         env: &["BRIDLE_MEMEX_PRIVATE"],
         flag: Some("memex-private"),
-        kind: Kind::Words,
-        default: Preset::Text("private"),
+        kind: SettingKind::Words,
+        default: SettingPreset::Text("private"),
         doc: "Tags and drawers that are shown to the owner alone, with commas between them",
-        group: Group::Main,
+        group: SettingGroup::Main,
     },
-    Setting {
+    SettingRow {
         name: "memex-todo-keywords",
         env: &["BRIDLE_MEMEX_TODO_KEYWORDS"],
         flag: Some("memex-todo-keywords"),
-        kind: Kind::Words,
-        default: Preset::Unset,
+        kind: SettingKind::Words,
+        default: SettingPreset::Unset,
         doc: "Keywords of files without #+TODO, as org-todo-keywords has them; commas between sequences",
-        group: Group::Main,
+        group: SettingGroup::Main,
     },
-    Setting {
+    SettingRow {
         name: "memex-startup",
         env: &["BRIDLE_MEMEX_STARTUP"],
         flag: Some("memex-startup"),
-        kind: Kind::Words,
-        default: Preset::Unset,
+        kind: SettingKind::Words,
+        default: SettingPreset::Unset,
         doc: "Words of #+STARTUP for all files, such as logdone and logdrawer",
-        group: Group::Main,
+        group: SettingGroup::Main,
     },
-    Setting {
+    SettingRow {
         name: "memex-enforce-dependencies",
         env: &["BRIDLE_MEMEX_ENFORCE_DEPENDENCIES"],
         flag: Some("memex-enforce-dependencies"),
-        kind: Kind::Bool,
-        default: Preset::Text("false"),
+        kind: SettingKind::Bool,
+        default: SettingPreset::Text("false"),
         doc: "Whether something is done only after all below it, as org-enforce-todo-dependencies",
-        group: Group::Main,
+        group: SettingGroup::Main,
     },
-    Setting {
+    SettingRow {
         name: "memex-rollback",
         env: &["BRIDLE_MEMEX_ROLLBACK"],
         flag: Some("memex-rollback"),
-        kind: Kind::OneOf(ROLLBACKS),
-        default: Preset::Text("ask"),
+        kind: SettingKind::OneOf(ROLLBACKS),
+        default: SettingPreset::Text("ask"),
         doc: "What a failed turn changed: ask to take it back, auto takes it back, off leaves it",
-        group: Group::Main,
+        group: SettingGroup::Main,
     },
-    Setting {
+    SettingRow {
         name: "memex-max-file",
         env: &["BRIDLE_MEMEX_MAX_FILE"],
         flag: Some("memex-max-file"),
-        kind: Kind::Bytes,
-        default: Preset::Text("16MiB"),
+        kind: SettingKind::Bytes,
+        default: SettingPreset::Text("16MiB"),
         doc: "Largest Org file that is read",
-        group: Group::Limits,
+        group: SettingGroup::Limits,
     },
-    Setting {
+    SettingRow {
         name: "thinker",
         env: &["BRIDLE_THINKER"],
         flag: Some("thinker"),
-        kind: Kind::Thinker,
-        default: Preset::Text("builtin"),
+        kind: SettingKind::Thinker,
+        default: SettingPreset::Text("builtin"),
         doc: "Who thinks: builtin answers help and status, script:FILE follows rules of a file",
-        group: Group::Main,
+        group: SettingGroup::Main,
     },
-    Setting {
+    SettingRow {
         name: "policy",
         env: &["BRIDLE_POLICY"],
         flag: Some("policy"),
-        kind: Kind::PathOrOff,
-        default: Preset::Policy,
+        kind: SettingKind::PathOrOff,
+        default: SettingPreset::Policy,
         doc: "Org file of policies by which everything is judged, or off for the built-in ones",
-        group: Group::Main,
+        group: SettingGroup::Main,
     },
-    Setting {
+    SettingRow {
         name: "heartbeat",
         env: &["BRIDLE_HEARTBEAT"],
         flag: Some("heartbeat"),
-        kind: Kind::SpanOrOff,
-        default: Preset::Text("off"),
+        kind: SettingKind::SpanOrOff,
+        default: SettingPreset::Text("off"),
         doc: "Time between two heartbeats, which the session `heartbeat` is told of, or off",
-        group: Group::Main,
+        group: SettingGroup::Main,
     },
-    Setting {
+    SettingRow {
         name: "log",
         env: &["BRIDLE_LOG"],
         flag: Some("log"),
-        kind: Kind::LogFilter,
-        default: Preset::Text("info"),
+        kind: SettingKind::LogFilter,
+        default: SettingPreset::Text("info"),
         doc: "What to log on stderr: a level, or TARGET=LEVEL pairs with commas",
-        group: Group::Logs,
+        group: SettingGroup::Logs,
     },
-    Setting {
+    SettingRow {
         name: "log-format",
         env: &["BRIDLE_LOG_FORMAT"],
         flag: Some("log-format"),
-        kind: Kind::OneOf(LOG_FORMATS),
-        default: Preset::Text("text"),
+        kind: SettingKind::OneOf(LOG_FORMATS),
+        default: SettingPreset::Text("text"),
         doc: "How a log line looks",
-        group: Group::Logs,
+        group: SettingGroup::Logs,
     },
-    Setting {
+    SettingRow {
         name: "max-connections",
         env: &["BRIDLE_MAX_CONNECTIONS"],
         flag: Some("max-connections"),
-        kind: Kind::Count,
-        default: Preset::Text("16384"),
+        kind: SettingKind::Count,
+        default: SettingPreset::Text("16384"),
         doc: "Connections at a time; one more is told so and closed",
-        group: Group::Limits,
+        group: SettingGroup::Limits,
     },
-    Setting {
+    SettingRow {
         name: "max-strangers",
         env: &["BRIDLE_MAX_STRANGERS"],
         flag: Some("max-strangers"),
-        kind: Kind::Count,
-        default: Preset::Text("1024"),
+        kind: SettingKind::Count,
+        default: SettingPreset::Text("1024"),
         doc: "Connections of unknown peers among them; when full, an idle one gives way",
-        group: Group::Limits,
+        group: SettingGroup::Limits,
     },
-    Setting {
+    SettingRow {
         name: "max-strangers-each",
         env: &["BRIDLE_MAX_STRANGERS_EACH"],
         flag: Some("max-strangers-each"),
-        kind: Kind::Count,
-        default: Preset::Text("256"),
+        kind: SettingKind::Count,
+        default: SettingPreset::Text("256"),
         doc: "The same for one user of this machine, or one network",
-        group: Group::Limits,
+        group: SettingGroup::Limits,
     },
-    Setting {
+    SettingRow {
         name: "max-frame",
         env: &["BRIDLE_MAX_FRAME"],
         flag: Some("max-frame"),
-        kind: Kind::Bytes,
-        default: Preset::Text("16777215"),
+        kind: SettingKind::Bytes,
+        default: SettingPreset::Text("16777215"),
         doc: "Largest frame taken, said in the hello; six hex digits can say no more",
-        group: Group::Limits,
+        group: SettingGroup::Limits,
     },
-    Setting {
+    SettingRow {
         name: "max-message",
         env: &["BRIDLE_MAX_MESSAGE"],
         flag: Some("max-message"),
-        kind: Kind::Bytes,
-        default: Preset::Text("64MiB"),
+        kind: SettingKind::Bytes,
+        default: SettingPreset::Text("64MiB"),
         doc: "Largest message that may come in parts",
-        group: Group::Limits,
+        group: SettingGroup::Limits,
     },
-    Setting {
+    SettingRow {
         name: "max-in-flight",
         env: &["BRIDLE_MAX_IN_FLIGHT"],
         flag: Some("max-in-flight"),
-        kind: Kind::Bytes,
-        default: Preset::Text("256MiB"),
+        kind: SettingKind::Bytes,
+        default: SettingPreset::Text("256MiB"),
         doc: "Bytes held for all connections together; over it reading pauses",
-        group: Group::Limits,
+        group: SettingGroup::Limits,
     },
-    Setting {
+    SettingRow {
         name: "record-budget",
         env: &["BRIDLE_RECORD_BUDGET"],
         flag: Some("record-budget"),
-        kind: Kind::BytesOrOff,
-        default: Preset::Text("256MiB"),
+        kind: SettingKind::BytesOrOff,
+        default: SettingPreset::Text("256MiB"),
         doc: "What one principal may have recorded at once; the owner may always",
-        group: Group::Limits,
+        group: SettingGroup::Limits,
     },
-    Setting {
+    SettingRow {
         name: "record-budget-anonymous",
         env: &["BRIDLE_RECORD_BUDGET_ANONYMOUS"],
         flag: Some("record-budget-anonymous"),
-        kind: Kind::BytesOrOff,
-        default: Preset::Text("2MiB"),
+        kind: SettingKind::BytesOrOff,
+        default: SettingPreset::Text("2MiB"),
         doc: "The same for all strangers together",
-        group: Group::Limits,
+        group: SettingGroup::Limits,
     },
-    Setting {
+    SettingRow {
         name: "record-refill",
         env: &["BRIDLE_RECORD_REFILL"],
         flag: Some("record-refill"),
-        kind: Kind::Bytes,
-        default: Preset::Text("1MiB"),
+        kind: SettingKind::Bytes,
+        default: SettingPreset::Text("1MiB"),
         doc: "What a budget of the record gets back in a minute",
-        group: Group::Limits,
+        group: SettingGroup::Limits,
     },
-    Setting {
+    SettingRow {
         name: "max-output",
         env: &["BRIDLE_MAX_OUTPUT"],
         flag: Some("max-output"),
-        kind: Kind::Bytes,
-        default: Preset::Text("1MiB"),
+        kind: SettingKind::Bytes,
+        default: SettingPreset::Text("1MiB"),
         doc: "Unsent bytes of one connection over which it is not read from",
-        group: Group::Limits,
+        group: SettingGroup::Limits,
     },
-    Setting {
+    SettingRow {
         name: "frame-deadline",
         env: &["BRIDLE_FRAME_DEADLINE"],
         flag: Some("frame-deadline"),
-        kind: Kind::Span,
-        default: Preset::Text("30s"),
+        kind: SettingKind::Span,
+        default: SettingPreset::Text("30s"),
         doc: "Longest time from the first byte of a frame to its last",
-        group: Group::Limits,
+        group: SettingGroup::Limits,
     },
-    Setting {
+    SettingRow {
         name: "stranger-idle",
         env: &["BRIDLE_STRANGER_IDLE"],
         flag: Some("stranger-idle"),
-        kind: Kind::Span,
-        default: Preset::Text("60s"),
+        kind: SettingKind::Span,
+        default: SettingPreset::Text("60s"),
         doc: "Longest silence of an unknown peer; then it is closed",
-        group: Group::Limits,
+        group: SettingGroup::Limits,
     },
-    Setting {
+    SettingRow {
         name: "unit-deadline",
         env: &["BRIDLE_UNIT_DEADLINE"],
         flag: Some("unit-deadline"),
-        kind: Kind::Span,
-        default: Preset::Text("5s"),
+        kind: SettingKind::Span,
+        default: SettingPreset::Text("5s"),
         doc: "Longest wait for text that would make a length count characters",
-        group: Group::Limits,
+        group: SettingGroup::Limits,
     },
-    Setting {
+    SettingRow {
         name: "write-deadline",
         env: &["BRIDLE_WRITE_DEADLINE"],
         flag: Some("write-deadline"),
-        kind: Kind::Span,
-        default: Preset::Text("30s"),
+        kind: SettingKind::Span,
+        default: SettingPreset::Text("30s"),
         doc: "Longest time that a peer may leave its answers unread",
-        group: Group::Limits,
+        group: SettingGroup::Limits,
     },
-    Setting {
+    SettingRow {
         name: "shutdown-grace",
         env: &["BRIDLE_SHUTDOWN_GRACE"],
         flag: Some("shutdown-grace"),
-        kind: Kind::Span,
-        default: Preset::Text("5s"),
+        kind: SettingKind::Span,
+        default: SettingPreset::Text("5s"),
         doc: "Time for unsent answers when the daemon stops",
-        group: Group::Limits,
+        group: SettingGroup::Limits,
     },
-    Setting {
+    SettingRow {
         name: "stream-grace",
         env: &["BRIDLE_STREAM_GRACE"],
         flag: Some("stream-grace"),
-        kind: Kind::Span,
-        default: Preset::Text("30s"),
+        kind: SettingKind::Span,
+        default: SettingPreset::Text("30s"),
         doc: "Time to take up a stream over HTTP again before its request is called off",
-        group: Group::Limits,
+        group: SettingGroup::Limits,
     },
-    Setting {
+    SettingRow {
         name: "keepalive",
         env: &["BRIDLE_KEEPALIVE"],
         flag: Some("keepalive"),
-        kind: Kind::SpanOrOff,
-        default: Preset::Text("60s"),
+        kind: SettingKind::SpanOrOff,
+        default: SettingPreset::Text("60s"),
         doc: "Silence after which TCP asks whether the peer still exists, or off",
-        group: Group::Limits,
+        group: SettingGroup::Limits,
     },
-    Setting {
+    SettingRow {
         name: "oacp.unknown-unit",
         env: &["BRIDLE_OACP_UNKNOWN_UNIT"],
         flag: Some("oacp-unknown-unit"),
-        kind: Kind::OneOf(UNKNOWN_UNITS),
-        default: Preset::Text("pad"),
+        kind: SettingKind::OneOf(UNKNOWN_UNITS),
+        default: SettingPreset::Text("pad"),
         doc: "How to count non-ASCII text for a peer whose length unit is not known yet",
-        group: Group::Protocol,
+        group: SettingGroup::Protocol,
     },
-    Setting {
+    SettingRow {
         name: "hmac.enforce",
         env: &["BRIDLE_HMAC_ENFORCE", "HARNESS_PROTOCOL_ENFORCE_HMAC"],
         flag: Some("hmac-enforce"),
-        kind: Kind::Bool,
-        default: Preset::Text("false"),
+        kind: SettingKind::Bool,
+        default: SettingPreset::Text("false"),
         doc: "Refuse unsigned frames on TCP",
-        group: Group::Protocol,
+        group: SettingGroup::Protocol,
     },
-    Setting {
+    SettingRow {
         name: "hmac.key-file",
         env: &["BRIDLE_HMAC_KEY_FILE"],
         flag: Some("hmac-key-file"),
-        kind: Kind::Path,
-        default: Preset::Unset,
+        kind: SettingKind::Path,
+        default: SettingPreset::Unset,
         doc: "File with the first key: its bytes as they are, at least 16",
-        group: Group::Protocol,
+        group: SettingGroup::Protocol,
     },
-    Setting {
+    SettingRow {
         name: "hmac.secret",
         env: &["HARNESS_PROTOCOL_HMAC_SECRET"],
         flag: None,
-        kind: Kind::Secret,
-        default: Preset::Unset,
+        kind: SettingKind::Secret,
+        default: SettingPreset::Unset,
         doc: "The first key itself, from the environment only",
-        group: Group::Protocol,
+        group: SettingGroup::Protocol,
     },
-    Setting {
+    SettingRow {
         name: "hmac.allow-v1",
         env: &["BRIDLE_HMAC_ALLOW_V1"],
         flag: Some("hmac-allow-v1"),
-        kind: Kind::Bool,
-        default: Preset::Text("false"),
+        kind: SettingKind::Bool,
+        default: SettingPreset::Text("false"),
         doc: "Accept signatures of version 1, which can be replayed; on with HARNESS_PROTOCOL_*",
-        group: Group::Protocol,
+        group: SettingGroup::Protocol,
     },
-    Setting {
+    SettingRow {
         name: "hmac.keys",
         env: &["BRIDLE_HMAC_KEYS"],
         flag: None,
-        kind: Kind::Keys,
-        default: Preset::Unset,
+        kind: SettingKind::Keys,
+        default: SettingPreset::Unset,
         doc: "More keys by id, each a file: ID=FILE with commas, or a table in the file",
-        group: Group::Protocol,
+        group: SettingGroup::Protocol,
     },
-    Setting {
+    SettingRow {
         name: "tls.cert",
         env: &["BRIDLE_TLS_CERT"],
         flag: Some("tls-cert"),
-        kind: Kind::Path,
-        default: Preset::Unset,
+        kind: SettingKind::Path,
+        default: SettingPreset::Unset,
         doc: "Certificate of HTTP and those that lead to its authority, PEM; needs tls.key",
-        group: Group::Protocol,
+        group: SettingGroup::Protocol,
     },
-    Setting {
+    SettingRow {
         name: "tls.key",
         env: &["BRIDLE_TLS_KEY"],
         flag: Some("tls-key"),
-        kind: Kind::Path,
-        default: Preset::Unset,
+        kind: SettingKind::Path,
+        default: SettingPreset::Unset,
         doc: "Private key of that certificate, PEM, closed to other users",
-        group: Group::Protocol,
+        group: SettingGroup::Protocol,
     },
-    Setting {
+    SettingRow {
         name: "tls.client-ca",
         env: &["BRIDLE_TLS_CLIENT_CA"],
         flag: Some("tls-client-ca"),
-        kind: Kind::Path,
-        default: Preset::Unset,
+        kind: SettingKind::Path,
+        default: SettingPreset::Unset,
         doc: "Authorities whose certificates clients of HTTP must show, PEM",
-        group: Group::Protocol,
+        group: SettingGroup::Protocol,
     },
 ];
 

@@ -6,16 +6,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bridle_daemon::WebOrigin;
-use bridle_daemon::config::{MAX_RATE, Rate, ThinkerChoice};
-use bridle_daemon::fetch::Hosts;
-use bridle_shell::Addr;
+use bridle_daemon::config::{EventRate, MAX_RATE, ThinkerChoice};
+use bridle_daemon::fetch::AllowedHosts;
+use bridle_shell::DaemonAddress;
 
 /// The word that switches a listener off.
 pub(crate) const OFF: &str = "off";
 
 /// What a setting accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SettingKind {
     Listen,
     PathOrOff,
     Path,
@@ -36,44 +36,44 @@ pub(crate) enum Kind {
     Secret,
 }
 
-/// A typed value. Which variant a setting has follows from its `Kind`.
+/// A typed value. Which variant a setting has follows from its `SettingKind`.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum SettingValue {
     Unset,
     Off,
     Path(PathBuf),
     Bool(bool),
     Number(u64),
     Span(Duration),
-    Rate(Rate),
+    Rate(EventRate),
     Word(String),
     Keys(Vec<(String, PathBuf)>),
     Origins(Vec<WebOrigin>),
     Secret(Vec<u8>),
 }
 
-impl Kind {
+impl SettingKind {
     /// The placeholder in help texts.
     pub(crate) fn placeholder(self) -> &'static str {
         match self {
-            Kind::Listen => "ADDR|off",
-            Kind::PathOrOff => "PATH|off",
-            Kind::Path => "PATH",
-            Kind::Bool => "BOOL",
-            Kind::Bytes => "BYTES",
-            Kind::BytesOrOff => "BYTES|off",
-            Kind::Count => "COUNT",
-            Kind::Span => "TIME",
-            Kind::SpanOrOff => "TIME|off",
-            Kind::RateOrOff => "RATE/BURST|off",
-            Kind::OneOf(_) => "WORD",
-            Kind::LogFilter => "FILTER",
-            Kind::Thinker => "builtin|script:FILE",
-            Kind::Keys => "ID=FILE",
-            Kind::Origins => "ORIGIN",
-            Kind::Hosts => "HOSTS|off",
-            Kind::Words => "WORDS",
-            Kind::Secret => "SECRET",
+            SettingKind::Listen => "ADDR|off",
+            SettingKind::PathOrOff => "PATH|off",
+            SettingKind::Path => "PATH",
+            SettingKind::Bool => "BOOL",
+            SettingKind::Bytes => "BYTES",
+            SettingKind::BytesOrOff => "BYTES|off",
+            SettingKind::Count => "COUNT",
+            SettingKind::Span => "TIME",
+            SettingKind::SpanOrOff => "TIME|off",
+            SettingKind::RateOrOff => "RATE/BURST|off",
+            SettingKind::OneOf(_) => "WORD",
+            SettingKind::LogFilter => "FILTER",
+            SettingKind::Thinker => "builtin|script:FILE",
+            SettingKind::Keys => "ID=FILE",
+            SettingKind::Origins => "ORIGIN",
+            SettingKind::Hosts => "HOSTS|off",
+            SettingKind::Words => "WORDS",
+            SettingKind::Secret => "SECRET",
         }
     }
 
@@ -82,60 +82,62 @@ impl Kind {
     /// # Errors
     ///
     /// A sentence without the setting's name: what was expected and what came.
-    pub(crate) fn parse(self, text: &str) -> Result<Value, String> {
+    pub(crate) fn parse(self, text: &str) -> Result<SettingValue, String> {
         match self {
-            Kind::Listen
-            | Kind::PathOrOff
-            | Kind::BytesOrOff
-            | Kind::SpanOrOff
-            | Kind::RateOrOff
-            | Kind::Hosts
+            SettingKind::Listen
+            | SettingKind::PathOrOff
+            | SettingKind::BytesOrOff
+            | SettingKind::SpanOrOff
+            | SettingKind::RateOrOff
+            | SettingKind::Hosts
                 if text == OFF =>
             {
-                Ok(Value::Off)
+                Ok(SettingValue::Off)
             }
-            Kind::Listen => address(text).map(Value::Word),
-            Kind::PathOrOff | Kind::Path if text.is_empty() => {
+            SettingKind::Listen => address(text).map(SettingValue::Word),
+            SettingKind::PathOrOff | SettingKind::Path if text.is_empty() => {
                 Err("expected a path, got nothing".to_owned())
             }
             // A shell would have expanded it; a directory named `~` is never what was meant.
-            Kind::PathOrOff | Kind::Path if text.starts_with("~/") => {
+            SettingKind::PathOrOff | SettingKind::Path if text.starts_with("~/") => {
                 Err(format!("expected a whole path, got `{text}`: `~` means nothing here"))
             }
-            Kind::PathOrOff | Kind::Path => Ok(Value::Path(PathBuf::from(text))),
-            Kind::Bool => boolean(text).map(Value::Bool),
-            Kind::Bytes | Kind::BytesOrOff => bytes(text).map(Value::Number),
-            Kind::Count => count(text).map(Value::Number),
-            Kind::Span | Kind::SpanOrOff => span(text).map(Value::Span),
-            Kind::RateOrOff => rate(text).map(Value::Rate),
-            Kind::OneOf(words) => one_of(words, text).map(Value::Word),
-            Kind::LogFilter => text
+            SettingKind::PathOrOff | SettingKind::Path => {
+                Ok(SettingValue::Path(PathBuf::from(text)))
+            }
+            SettingKind::Bool => boolean(text).map(SettingValue::Bool),
+            SettingKind::Bytes | SettingKind::BytesOrOff => bytes(text).map(SettingValue::Number),
+            SettingKind::Count => count(text).map(SettingValue::Number),
+            SettingKind::Span | SettingKind::SpanOrOff => span(text).map(SettingValue::Span),
+            SettingKind::RateOrOff => rate(text).map(SettingValue::Rate),
+            SettingKind::OneOf(words) => one_of(words, text).map(SettingValue::Word),
+            SettingKind::LogFilter => text
                 .parse::<tracing_subscriber::filter::Targets>()
-                .map(|_| Value::Word(text.to_owned()))
+                .map(|_| SettingValue::Word(text.to_owned()))
                 .map_err(|_| format!("expected a level or TARGET=LEVEL pairs, got `{text}`")),
-            Kind::Thinker => text
+            SettingKind::Thinker => text
                 .parse::<ThinkerChoice>()
-                .map(|_| Value::Word(text.to_owned()))
+                .map(|_| SettingValue::Word(text.to_owned()))
                 .map_err(|_| format!("expected `builtin` or `script:FILE`, got `{text}`")),
-            Kind::Keys => keys(text).map(Value::Keys),
-            Kind::Origins => origins(text).map(Value::Origins),
-            Kind::Hosts => text
-                .parse::<Hosts>()
-                .map(|_| Value::Word(text.to_owned()))
+            SettingKind::Keys => keys(text).map(SettingValue::Keys),
+            SettingKind::Origins => origins(text).map(SettingValue::Origins),
+            SettingKind::Hosts => text
+                .parse::<AllowedHosts>()
+                .map(|_| SettingValue::Word(text.to_owned()))
                 .map_err(|error| error.to_string()),
-            Kind::Words if text.split(',').any(|word| word.trim().is_empty()) => {
+            SettingKind::Words if text.split(',').any(|word| word.trim().is_empty()) => {
                 Err(format!("expected words with commas between them, got `{text}`"))
             }
-            Kind::Words => Ok(Value::Word(text.to_owned())),
-            Kind::Secret => secret(text).map(Value::Secret),
+            SettingKind::Words => Ok(SettingValue::Word(text.to_owned())),
+            SettingKind::Secret => secret(text).map(SettingValue::Secret),
         }
     }
 }
 
 /// `HOST:PORT`. A host name is left for the daemon to look up.
 fn address(text: &str) -> Result<String, String> {
-    match text.parse::<Addr>() {
-        Ok(Addr::Tcp(address)) => Ok(address),
+    match text.parse::<DaemonAddress>() {
+        Ok(DaemonAddress::Tcp(address)) => Ok(address),
         _ => Err(format!("expected HOST:PORT or `off`, got `{text}`")),
     }
 }
@@ -197,13 +199,13 @@ fn span(text: &str) -> Result<Duration, String> {
 }
 
 /// Times a second and times at once: `20/100`.
-fn rate(text: &str) -> Result<Rate, String> {
+fn rate(text: &str) -> Result<EventRate, String> {
     let number = |text: &str| {
         let number = text.parse::<u32>().ok();
         number.filter(|number| (1..=MAX_RATE).contains(number))
     };
     let found = text.split_once('/').and_then(|(per_second, burst)| {
-        Some(Rate { per_second: number(per_second)?, burst: number(burst)? })
+        Some(EventRate { per_second: number(per_second)?, burst: number(burst)? })
     });
     found.ok_or_else(|| {
         format!(

@@ -133,7 +133,8 @@ fn a_code_is_for_scripts_alone_and_for_cameras_drawn() {
 #[test]
 fn devices_that_show_a_code_are_listed_confirmed_and_denied() {
     let home = Home::new();
-    let devices = bridle_daemon::pairing::Devices::new(std::path::Path::new(&home.path(STATE)));
+    let devices =
+        bridle_daemon::pairing::WaitingDevices::new(std::path::Path::new(&home.path(STATE)));
     let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
     let now = i64::try_from(since.as_millis()).unwrap();
     let (yes, no) = (devices.create("tv", now).unwrap(), devices.create("car", now).unwrap());

@@ -4,7 +4,10 @@
 use std::fs;
 use std::path::Path;
 
-use bridle_store::memory::{self, Change, FilePath, Memory, Origin, Past, Wanted, Why};
+use bridle_store::memory::{
+    self, ChangeCause, FileChange, FilePath, MemoryStore, VersionFilter, VersionHistory,
+    VersionOrigin,
+};
 
 use crate::harness::{Home, Shell};
 use crate::written::Written;
@@ -222,12 +225,12 @@ fn a_fork_at_or_behind_what_was_compacted_is_refused() {
 
 /// Changes a file of the user, as an act of this session and record.
 fn change(state: &Path, root: &Path, session: &str, record: u64) {
-    let options = memory::Options { root: root.to_owned(), protected: Vec::new() };
-    let memory = Memory::open(state, &options).unwrap();
+    let options = memory::MemoryOptions { root: root.to_owned(), protected: Vec::new() };
+    let memory = MemoryStore::open(state, &options).unwrap();
     let path = FilePath::parse(&format!("{session}.org")).unwrap();
-    let change = Change { path, before: None, after: Some(format!("of {session}\n").into()) };
-    let why = Why {
-        origin: Origin::Edit,
+    let change = FileChange { path, before: None, after: Some(format!("of {session}\n").into()) };
+    let why = ChangeCause {
+        origin: VersionOrigin::Edit,
         record: Some(record),
         session: session.into(),
         turn: 1,
@@ -249,8 +252,8 @@ fn versions_of_files_are_forgotten_with_their_sessions() {
         change(&state, Path::new(&root), session, last(session));
     }
     let sessions = || -> Vec<String> {
-        let past = Past::open(&state).unwrap();
-        let versions = past.list(&Wanted::default(), 100).unwrap();
+        let past = VersionHistory::open(&state).unwrap();
+        let versions = past.list(&VersionFilter::default(), 100).unwrap();
         versions.iter().map(|it| it.session.to_string()).collect()
     };
     assert_eq!(sessions(), ["c", "b", "a"]);

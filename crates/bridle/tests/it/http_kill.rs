@@ -4,7 +4,9 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
-use bridle_wire::openharness::{Event, Limits, Mode, ResponseMessage, Shape as _, read_response};
+use bridle_wire::openharness::{
+    JsonShape as _, MessageLimits, OpenHarnessEvent, ReadMode, ResponseMessage, read_response,
+};
 
 use crate::harness::{Daemon, Home};
 use crate::http_valid;
@@ -69,7 +71,7 @@ impl Place {
         stream.read_to_string(&mut text).unwrap();
         assert_eq!(http_valid::check(text.as_bytes()), 1, "{text}");
         let (_, answer) = text.split_once("\r\n\r\n").unwrap();
-        let limits = Limits { mode: Mode::Strict, ..Limits::default() };
+        let limits = MessageLimits { mode: ReadMode::Strict, ..MessageLimits::default() };
         read_response(answer.as_bytes(), &limits).unwrap_or_else(|e| panic!("{e}: {text}"))
     }
 }
@@ -114,7 +116,8 @@ fn a_stream_goes_on_after_a_kill_and_its_effect_is_done_once() {
         assert_eq!(http_valid::check(heard.as_bytes()), 1, "{heard}");
     }
     let data = text.lines().filter_map(|line| line.strip_prefix("data: ")).next_back().unwrap();
-    let Ok(Some(Event::Final(last))) = Event::read("final", data.as_bytes(), &Limits::default())
+    let Ok(Some(OpenHarnessEvent::StreamFinal(last))) =
+        OpenHarnessEvent::read("final", data.as_bytes(), &MessageLimits::default())
     else {
         panic!("{text}");
     };

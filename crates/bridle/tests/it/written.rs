@@ -3,11 +3,14 @@
 use std::path::PathBuf;
 
 use bridle_loop::{
-    Actuator, Answer, Answered, Asker, Began, Effect, Effects, Event, Limits, Name, Outcome, Place,
-    SessionId, Signal, SignalKind, State, Time, step,
+    ActuatorLocation, ActuatorRef, ApprovalAnswer, ApprovalChoice, Effect, Effects, Event,
+    KeywordName, Outcome, SessionId, SessionLimits, SessionStart, SessionState, Signal, SignalKind,
+    SignalSender, UnixMillis, step,
 };
 use bridle_sexp::{Value, read_one};
-use bridle_store::{Append, Cause, Draft, NewSession, Options, Store, hash_text};
+use bridle_store::{
+    NewRecord, NewSessionRow, RecordAppend, RecordCause, RecordStore, StoreOptions, hash_text,
+};
 
 use crate::harness::Home;
 
@@ -18,61 +21,72 @@ pub(crate) const AT_TEXT: &str = "1970-01-01T00:00:01.000Z";
 /// The record of a home's default state directory.
 pub(crate) struct Written {
     pub(crate) dir: PathBuf,
-    store: Store,
+    store: RecordStore,
 }
 
 impl Written {
     pub(crate) fn new(home: &Home) -> Written {
         let dir = PathBuf::from(home.path(".local/state/bridle"));
         std::fs::create_dir_all(&dir).unwrap();
-        let store = Store::open(&dir, &Options::default()).unwrap();
+        let store = RecordStore::open(&dir, &StoreOptions::default()).unwrap();
         Written { dir, store }
     }
 
     /// A session that asked `help` once, driven through the loop.
     pub(crate) fn session(&mut self, name: &str) -> &mut Written {
-        let session = NewSession { name: name.into(), owner: "uid:7".into(), at: AT };
-        let mut state = State::new(SessionId::parse(name).unwrap());
-        let began = Began { owner: "uid:7".into(), limits: Limits::default(), fork: None };
+        let session = NewSessionRow { name: name.into(), owner: "uid:7".into(), at: AT };
+        let mut state = SessionState::new(SessionId::parse(name).unwrap());
+        let began =
+            SessionStart { owner: "uid:7".into(), limits: SessionLimits::default(), fork: None };
         let payload = Value::plist([
             ("sensor", Value::keyword("user-prompt")),
             ("text", Value::str("help\nme")),
         ]);
-        let (kind, from) = (SignalKind::Event, Asker::new("uid:7"));
+        let (kind, from) = (SignalKind::Event, SignalSender::new("uid:7"));
         let signal =
             Signal { kind, from, id: None, target: None, payload, dropped: vec![], patient: true };
         let mut drafts = Vec::new();
         for event in [Event::Began(began), Event::Signal(signal.into())] {
             let seq = state.seq_of(&event).map(|seq| seq.0);
             drafts.push(draft(name, event.kind(), seq, &event.to_value().to_string()));
-            for effect in step(&mut state, Time(AT), event) {
+            for effect in step(&mut state, UnixMillis(AT), event) {
                 let seq = effect.seq().map(|seq| seq.0);
                 drafts.push(draft(name, effect.kind(), seq, &effect.to_value().to_string()));
             }
         }
         let mark = format!("(:state \"{}\")", hash_text(&state.to_value().to_string()));
         drafts.push(draft(name, "mark", None, &mark));
-        self.commit(Append { session: Some(session), drafts, ..Append::default() })
+        self.commit(RecordAppend { session: Some(session), drafts, ..RecordAppend::default() })
     }
 
     /// A session in which its owner asked an editor for something that needs a yes.
     pub(crate) fn asked(&mut self, name: &str, payload: &str) -> Asked {
-        let emacs = Actuator { name: Name::new("emacs"), place: Place::Shell, actions: vec![] };
+        let emacs = ActuatorRef {
+            name: KeywordName::new("emacs"),
+            place: ActuatorLocation::Shell,
+            actions: vec![],
+        };
         self.asked_of(name, emacs, payload)
     }
 
     /// A session in which its owner asked the memory for an edit.
     pub(crate) fn asked_of_memory(&mut self, name: &str, payload: &str) -> Asked {
-        let actions = bridle_loop::MEMORY_ACTIONS.iter().map(|action| Name::new(action)).collect();
-        let memory = Actuator { name: Name::new("memory"), place: Place::Host, actions };
+        let actions =
+            bridle_loop::MEMORY_ACTIONS.iter().map(|action| KeywordName::new(action)).collect();
+        let memory = ActuatorRef {
+            name: KeywordName::new("memory"),
+            place: ActuatorLocation::Host,
+            actions,
+        };
         self.asked_of(name, memory, payload)
     }
 
-    fn asked_of(&mut self, name: &str, actuator: Actuator, payload: &str) -> Asked {
-        let session = NewSession { name: name.into(), owner: "uid:7".into(), at: AT };
-        self.commit(Append { session: Some(session), ..Append::default() });
-        let mut state = State::new(SessionId::parse(name).unwrap());
-        let began = Began { owner: "uid:7".into(), limits: Limits::default(), fork: None };
+    fn asked_of(&mut self, name: &str, actuator: ActuatorRef, payload: &str) -> Asked {
+        let session = NewSessionRow { name: name.into(), owner: "uid:7".into(), at: AT };
+        self.commit(RecordAppend { session: Some(session), ..RecordAppend::default() });
+        let mut state = SessionState::new(SessionId::parse(name).unwrap());
+        let began =
+            SessionStart { owner: "uid:7".into(), limits: SessionLimits::default(), fork: None };
         self.feed(&mut state, Event::Began(began));
         let target = actuator.name.clone();
         self.feed(&mut state, Event::Registered(vec![actuator]));
@@ -93,10 +107,10 @@ impl Written {
     pub(crate) fn allowed(&mut self, asked: &mut Asked, outcome: Outcome) {
         let questions = asked.state.outstanding();
         let ask = questions.into_iter().find(|(_, effect)| matches!(effect, Effect::Ask { .. }));
-        let answered = Answered {
+        let answered = ApprovalAnswer {
             approval: ask.unwrap().0,
             hash: None,
-            answer: Answer::Allow,
+            answer: ApprovalChoice::Allow,
             from: owner(),
             id: None,
             always: None,
@@ -108,17 +122,17 @@ impl Written {
     }
 
     /// Records an event and what follows from it.
-    fn feed(&mut self, state: &mut State, event: Event) -> Effects {
+    fn feed(&mut self, state: &mut SessionState, event: Event) -> Effects {
         let name = state.session().as_str().to_owned();
         let seq = state.seq_of(&event).map(|seq| seq.0);
         let mut drafts = vec![draft(&name, event.kind(), seq, &event.to_value().to_string())];
-        let effects = step(state, Time(AT), event);
+        let effects = step(state, UnixMillis(AT), event);
         drafts.extend(effects.iter().map(|effect| {
             let seq = effect.seq().map(|seq| seq.0);
             let body = effect.to_value().to_string();
-            Draft { cause: Cause::Earlier(0), ..draft(&name, effect.kind(), seq, &body) }
+            NewRecord { cause: RecordCause::Earlier(0), ..draft(&name, effect.kind(), seq, &body) }
         }));
-        self.commit(Append { drafts, ..Append::default() });
+        self.commit(RecordAppend { drafts, ..RecordAppend::default() });
         effects
     }
 
@@ -130,7 +144,7 @@ impl Written {
     /// One record that has no number in its session.
     pub(crate) fn add(&mut self, session: &str, kind: &'static str, body: &str) -> &mut Written {
         let drafts = vec![draft(session, kind, None, body)];
-        self.commit(Append { drafts, ..Append::default() })
+        self.commit(RecordAppend { drafts, ..RecordAppend::default() })
     }
 
     /// Number of the last record.
@@ -138,7 +152,7 @@ impl Written {
         self.store.head().unwrap().number.0
     }
 
-    fn commit(&mut self, append: Append) -> &mut Written {
+    fn commit(&mut self, append: RecordAppend) -> &mut Written {
         self.store.commit(&[append]).unwrap();
         self
     }
@@ -146,13 +160,13 @@ impl Written {
 
 /// A session with a question.
 pub(crate) struct Asked {
-    state: State,
+    state: SessionState,
 }
 
-fn owner() -> Asker {
-    Asker { owner: true, ..Asker::new("uid:7") }
+fn owner() -> SignalSender {
+    SignalSender { owner: true, ..SignalSender::new("uid:7") }
 }
 
-fn draft(session: &str, kind: &'static str, seq: Option<u64>, body: &str) -> Draft {
-    Draft { seq, ..Draft::new(session, kind, AT, "uid:7", body) }
+fn draft(session: &str, kind: &'static str, seq: Option<u64>, body: &str) -> NewRecord {
+    NewRecord { seq, ..NewRecord::new(session, kind, AT, "uid:7", body) }
 }

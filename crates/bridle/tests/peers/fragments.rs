@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 
 use bridle_sexp::Value;
-use bridle_wire::frame::{Decoded, Decoder, DecoderOptions};
+use bridle_wire::frame::{DecodeStep, DecoderOptions, FrameDecoder};
 
 use crate::conversation::{self, TEXTS};
 use crate::support::{self, Server};
@@ -55,17 +55,17 @@ fn five_mebibytes_a_byte_at_a_time_through_the_codec() {
     for dialect in ["002", "003"] {
         let frames =
             support::finish(support::sbcl(&["encode", "--dialect", dialect]), message.as_bytes());
-        let mut decoder = Decoder::new(DecoderOptions::default());
+        let mut decoder = FrameDecoder::new(DecoderOptions::default());
         let mut found = Vec::new();
         let mut start = 0;
         for end in 1..=frames.len() {
             match decoder.decode(&frames[start..end]).expect("the framing is whole") {
-                Decoded::Need { skip, .. } => start += skip,
-                Decoded::Frame { payload, consumed } => {
+                DecodeStep::Need { skip, .. } => start += skip,
+                DecodeStep::Frame { payload, consumed } => {
                     found.push(frames[start..end][payload].len());
                     start += consumed;
                 }
-                Decoded::Refused { error, .. } => panic!("{dialect}: refused: {error}"),
+                DecodeStep::Refused { error, .. } => panic!("{dialect}: refused: {error}"),
             }
         }
         assert_eq!((found, start), (vec![message.len()], frames.len()), "{dialect}");

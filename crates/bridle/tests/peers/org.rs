@@ -7,7 +7,7 @@
 use std::process::Command;
 
 use bridle_sexp::Value;
-use bridle_store::{Append, Draft, NewSession, Options, Store};
+use bridle_store::{NewRecord, NewSessionRow, RecordAppend, RecordStore, StoreOptions};
 use tempfile::TempDir;
 
 use crate::support::{bridle, finish, root};
@@ -27,13 +27,14 @@ const TEXTS: [&str; 8] = [
 /// A record with one turn for each text, said and answered.
 fn record() -> TempDir {
     let dir = TempDir::new().unwrap();
-    let mut store = Store::open(dir.path(), &Options::default()).unwrap();
-    let session = NewSession { name: "TODO".into(), owner: "uid:7".into(), at: 0 };
+    let mut store = RecordStore::open(dir.path(), &StoreOptions::default()).unwrap();
+    let session = NewSessionRow { name: "TODO".into(), owner: "uid:7".into(), at: 0 };
     let mut drafts = Vec::new();
     for (turn, text) in (1..).zip(TEXTS) {
         let text = Value::str(text);
         let payload = format!("(:sensor :user-prompt :text {text})");
-        let draft = |kind, seq, body| Draft { seq, ..Draft::new("TODO", kind, 0, "uid:7", body) };
+        let draft =
+            |kind, seq, body| NewRecord { seq, ..NewRecord::new("TODO", kind, 0, "uid:7", body) };
         let (asked, said) = (2 * turn - 1, 2 * turn);
         drafts.extend([
             draft("signal", Some(asked), format!("(:kind :event :payload {payload})")),
@@ -50,7 +51,7 @@ fn record() -> TempDir {
             draft("finish", None, format!("(:turn {turn} :reason :answered)")),
         ]);
     }
-    let append = Append { session: Some(session), drafts, ..Append::default() };
+    let append = RecordAppend { session: Some(session), drafts, ..RecordAppend::default() };
     store.commit(&[append]).unwrap();
     dir
 }

@@ -13,10 +13,10 @@ mod proxy;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use bridle_shell::ask::frames::{Order, run};
+use bridle_shell::ask::frames::{AttachOrder, run};
 use bridle_shell::ask::{lines_of, new_id};
-use bridle_shell::client::{Auth, Options, TIMEOUT, Target};
-use bridle_wire::seal::{Key, KeyId};
+use bridle_shell::client::{ClientAuth, ClientOptions, DaemonTarget, TIMEOUT};
+use bridle_wire::seal::{KeyId, SigningKey};
 
 use faults::{Fault, faults};
 
@@ -36,15 +36,15 @@ fn main() {
     let daemon = variable("OACP_ADDR");
     // What is signed cannot be changed on its way.
     let address = if file.is_some() { daemon } else { proxy::start(&daemon, Arc::clone(&fault)) };
-    let auth = file.map_or(Auth::None, |name| {
-        Auth::V2(Key::from_bytes(
+    let auth = file.map_or(ClientAuth::None, |name| {
+        ClientAuth::V2(SigningKey::from_bytes(
             KeyId::new(&variable("OACP_KEY_ID")),
             &std::fs::read(name).unwrap(),
         ))
     });
-    let options = Options { timeout: TIMEOUT, auth };
-    let order = Order {
-        targets: vec![Target { addr: address.parse().unwrap(), options }],
+    let options = ClientOptions { timeout: TIMEOUT, auth };
+    let order = AttachOrder {
+        targets: vec![DaemonTarget { addr: address.parse().unwrap(), options }],
         session: variable("OACP_SESSION"),
         cursor: variable("OACP_CURSOR").parse().unwrap(),
         client: new_id(),

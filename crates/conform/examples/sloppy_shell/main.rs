@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
 use bridle_shell::ask::{lines, lines_of};
-use bridle_shell::openharness::http::{Http, Options, Place};
+use bridle_shell::openharness::http::{EngineUrl, HttpOptions, HttpTransport};
 
 use faults::{Fault, faults};
 
@@ -33,11 +33,11 @@ fn main() {
     let number: Option<usize> = argument.map(|text| text.parse().unwrap());
     let fault = Arc::new(number.map(|number| all.swap_remove(number)).unwrap_or_default());
     let variable = |name: &str| std::env::var(name).unwrap();
-    let place: Place = variable("OPENHARNESS_URL").parse().unwrap();
+    let place: EngineUrl = variable("OPENHARNESS_URL").parse().unwrap();
     let address = proxy::start(&place.authority, Arc::clone(&fault));
-    let place: Place = format!("http://{address}").parse().unwrap();
-    let options = Options { token: Some(variable("OPENHARNESS_TOKEN")), authorities: None };
-    let transport = Http::new(place, options).unwrap();
+    let place: EngineUrl = format!("http://{address}").parse().unwrap();
+    let options = HttpOptions { token: Some(variable("OPENHARNESS_TOKEN")), authorities: None };
+    let transport = HttpTransport::new(place, options).unwrap();
     let input = spoiled(lines_of(io::stdin()), Arc::clone(&fault));
     let out = Lines { fault, unwritten: Vec::new() };
     let session = variable("OPENHARNESS_SESSION");

@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
-use super::link::{Link, Said};
-use super::{Clients, Scene, event, expect};
-use crate::case::{Case, Checked, Finding, Level};
+use super::link::{ClientLink, ClientMessage};
+use super::{ClientScene, ClientUnderTest, event, expect};
+use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
 /// A question.
 fn question(seq: u64) -> String {
@@ -19,57 +19,61 @@ fn question(seq: u64) -> String {
 }
 
 /// Has the user answer; what the client says then.
-fn decided(scene: &mut Scene, link: &mut Link, word: &str) -> Result<Said, Finding> {
+fn decided(
+    scene: &mut ClientScene,
+    link: &mut ClientLink,
+    word: &str,
+) -> Result<ClientMessage, CheckFinding> {
     link.say(&question(1))?;
     scene.shell.until("question")?;
     scene.shell.say(word)?;
     link.hear_type("response")
 }
 
-fn is_verdict(said: &Said, verdict: &str) -> Checked {
+fn is_verdict(said: &ClientMessage, verdict: &str) -> Checked {
     let is_so = said.id() == "\"kit-5\"" && said.payload("verdict").is_keyword(verdict);
     expect(is_so, || format!("expected `:verdict :{verdict}` under the id, got {}", said.text))
 }
 
-pub(super) fn cases() -> Vec<Case<Clients>> {
+pub(super) fn cases() -> Vec<ConformanceCase<ClientUnderTest>> {
     let mut all = verdicts();
     all.extend(once());
     all
 }
 
-fn verdicts() -> Vec<Case<Clients>> {
+fn verdicts() -> Vec<ConformanceCase<ClientUnderTest>> {
     vec![
-        Case::new(
+        ConformanceCase::new(
             "P-01",
-            Level::Must,
+            RequirementLevel::Must,
             "12.9",
             "a yes of the user is `:verdict :allow`, under the id of the question",
             "the engine waits for it",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(1)?;
                 is_verdict(&decided(&mut scene, &mut link, "allow")?, "allow")
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "P-02",
-            Level::Must,
+            RequirementLevel::Must,
             "12.9",
             "a no is `:verdict :deny`",
             "a no is a no",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(1)?;
                 is_verdict(&decided(&mut scene, &mut link, "deny")?, "deny")
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "P-03",
-            Level::Should,
+            RequirementLevel::Should,
             "12.9",
             "a verdict repeats the hash of what was shown",
             "a yes to something else counts for nothing",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(1)?;
                 let said = decided(&mut scene, &mut link, "allow")?;
@@ -78,13 +82,13 @@ fn verdicts() -> Vec<Case<Clients>> {
                 })
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "P-04",
-            Level::Should,
+            RequirementLevel::Should,
             "12.9",
             "the user sees the question and what is wanted",
             "a yes to something unseen is none",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(1)?;
                 link.say(&question(1))?;
@@ -97,15 +101,15 @@ fn verdicts() -> Vec<Case<Clients>> {
     ]
 }
 
-fn once() -> Vec<Case<Clients>> {
+fn once() -> Vec<ConformanceCase<ClientUnderTest>> {
     vec![
-        Case::new(
+        ConformanceCase::new(
             "P-10",
-            Level::Must,
+            RequirementLevel::Must,
             "12.9",
             "without an answer of the user nothing is said",
             "silence is no yes",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(1)?;
                 link.say(&question(1))?;
@@ -116,13 +120,13 @@ fn once() -> Vec<Case<Clients>> {
                 expect(!allowed, || "expected no `:allow`".to_owned())
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "P-11",
-            Level::Must,
+            RequirementLevel::Must,
             "12.9",
             "a question that comes again after its answer gets the same answer, and the user is not asked again",
             "the answer may have been lost, the user has decided",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(1)?;
                 is_verdict(&decided(&mut scene, &mut link, "deny")?, "deny")?;
@@ -136,13 +140,13 @@ fn once() -> Vec<Case<Clients>> {
                 expect(asked == 1, || format!("the user was asked {asked} times"))
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "P-12",
-            Level::Must,
+            RequirementLevel::Must,
             "12.9",
             "a question is answered once on a connection",
             "the second answer is an error for people to wonder about",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(1)?;
                 is_verdict(&decided(&mut scene, &mut link, "allow")?, "allow")?;

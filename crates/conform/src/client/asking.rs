@@ -4,14 +4,14 @@
 
 use std::time::Duration;
 
-use super::link::{Link, Said};
-use super::{Clients, Scene, expect};
-use crate::case::{Case, Finding, Level};
+use super::link::{ClientLink, ClientMessage};
+use super::{ClientScene, ClientUnderTest, expect};
+use crate::case::{CheckFinding, ConformanceCase, RequirementLevel};
 
 /// How long the client is listened to, when it is to say nothing more.
 const QUIET: Duration = Duration::from_millis(400);
 
-pub(super) fn cases() -> Vec<Case<Clients>> {
+pub(super) fn cases() -> Vec<ConformanceCase<ClientUnderTest>> {
     let mut all = saying();
     all.extend(repeating());
     all.extend(requests());
@@ -19,7 +19,11 @@ pub(super) fn cases() -> Vec<Case<Clients>> {
 }
 
 /// Has the client say something; what it said.
-fn prompted(scene: &mut Scene, link: &mut Link, text: &str) -> Result<Said, Finding> {
+fn prompted(
+    scene: &mut ClientScene,
+    link: &mut ClientLink,
+    text: &str,
+) -> Result<ClientMessage, CheckFinding> {
     scene.ask(text)?;
     let said = link.hear_type("event")?;
     let is_so = said.payload("sensor").is_keyword("user-prompt")
@@ -29,14 +33,14 @@ fn prompted(scene: &mut Scene, link: &mut Link, text: &str) -> Result<Said, Find
     Ok(said)
 }
 
-fn receipt(said: &Said, seq: u64) -> String {
+fn receipt(said: &ClientMessage, seq: u64) -> String {
     format!(
         "(:type :STATUS :id {} :payload (:status :admitted :session \"kit\" :seq {seq}))",
         said.id()
     )
 }
 
-fn answer(said: &Said, seq: u64, text: &str) -> String {
+fn answer(said: &ClientMessage, seq: u64, text: &str) -> String {
     format!(
         "(:type :RESPONSE :id {} :meta (:session \"kit\" :seq {} :at 5 :answers {seq}) :payload (:status :success \
          :action :message :text \"{text}\"))",
@@ -45,34 +49,34 @@ fn answer(said: &Said, seq: u64, text: &str) -> String {
     )
 }
 
-fn refusal(said: &Said, code: &str, retryable: &str) -> String {
+fn refusal(said: &ClientMessage, code: &str, retryable: &str) -> String {
     format!(
         "(:type :RESPONSE :id {} :payload (:status :error :code :{code} :message \"no\" :retryable {retryable}))",
         said.id()
     )
 }
 
-fn saying() -> Vec<Case<Clients>> {
+fn saying() -> Vec<ConformanceCase<ClientUnderTest>> {
     vec![
-        Case::new(
+        ConformanceCase::new(
             "S-01",
-            Level::Must,
+            RequirementLevel::Must,
             "5",
             "a prompt is an `:EVENT` with an `:id`, and its text letter by letter",
             "what changes on the way is another prompt",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(0)?;
                 prompted(&mut scene, &mut link, "say \"hi\" \\ to\nZoë").map(|_| ())
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "S-02",
-            Level::Must,
+            RequirementLevel::Must,
             "12.3",
             "the answer with the id is the answer",
             "it is what the user waits for",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(0)?;
                 let said = prompted(&mut scene, &mut link, "hello")?;
@@ -81,13 +85,13 @@ fn saying() -> Vec<Case<Clients>> {
                 scene.hears("answer", "good day")
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "S-03",
-            Level::Must,
+            RequirementLevel::Must,
             "5",
             "two prompts have two ids",
             "the second would be taken for a repeat of the first",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(0)?;
                 let first = prompted(&mut scene, &mut link, "one")?;
@@ -98,13 +102,13 @@ fn saying() -> Vec<Case<Clients>> {
                 expect(first.id() != second.id(), || "expected another id".to_owned())
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "S-04",
-            Level::Must,
+            RequirementLevel::Must,
             "10",
             "an error is told with its code",
             "the user must know that nothing happened",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(0)?;
                 let said = prompted(&mut scene, &mut link, "hello")?;
@@ -112,13 +116,13 @@ fn saying() -> Vec<Case<Clients>> {
                 scene.hears("refused", "refused")
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "S-05",
-            Level::Must,
+            RequirementLevel::Must,
             "12.3",
             "an answer to somebody else is not taken for one's own",
             "several shells are in a session",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(0)?;
                 let said = prompted(&mut scene, &mut link, "hello")?;
@@ -132,15 +136,15 @@ fn saying() -> Vec<Case<Clients>> {
     ]
 }
 
-fn repeating() -> Vec<Case<Clients>> {
+fn repeating() -> Vec<ConformanceCase<ClientUnderTest>> {
     vec![
-        Case::new(
+        ConformanceCase::new(
             "S-10",
-            Level::Must,
+            RequirementLevel::Must,
             "12.4",
             "what was said and has no receipt is said again after a cut, with the same id and text",
             "it may have arrived: another id would have it done twice",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(0)?;
                 let first = prompted(&mut scene, &mut link, "hello")?;
@@ -152,13 +156,13 @@ fn repeating() -> Vec<Case<Clients>> {
                 })
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "S-11",
-            Level::Should,
+            RequirementLevel::Should,
             "12.4",
             "what has a receipt is not said again",
             "it is on disk",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(0)?;
                 let first = prompted(&mut scene, &mut link, "hello")?;
@@ -172,13 +176,13 @@ fn repeating() -> Vec<Case<Clients>> {
                 expect(more.is_empty(), || format!("expected nothing, got {}", more[0].text))
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "S-12",
-            Level::Must,
+            RequirementLevel::Must,
             "12.4",
             "an answer that came while the client was away is found behind its cursor, once",
             "it was asked for",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(0)?;
                 let said = prompted(&mut scene, &mut link, "hello")?;
@@ -194,13 +198,13 @@ fn repeating() -> Vec<Case<Clients>> {
                 expect(count == 1, || format!("expected one answer, got {count}"))
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "S-13",
-            Level::Should,
+            RequirementLevel::Should,
             "10",
             "what is refused for now is said again, with the same id",
             "the daemon was busy, the user still wants it",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(0)?;
                 let first = prompted(&mut scene, &mut link, "hello")?;
@@ -214,13 +218,13 @@ fn repeating() -> Vec<Case<Clients>> {
                 scene.hears("answer", "at last")
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "S-14",
-            Level::Must,
+            RequirementLevel::Must,
             "12.4",
             "one's own message that comes back behind a cursor is not told as an event of others",
             "the user would read it twice",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(0)?;
                 let said = prompted(&mut scene, &mut link, "hello")?;
@@ -236,14 +240,14 @@ fn repeating() -> Vec<Case<Clients>> {
     ]
 }
 
-fn requests() -> Vec<Case<Clients>> {
-    vec![Case::new(
+fn requests() -> Vec<ConformanceCase<ClientUnderTest>> {
+    vec![ConformanceCase::new(
         "R-01",
-        Level::Should,
+        RequirementLevel::Should,
         "12.5",
         "what a shell cannot do it answers with a no",
         "the engine would wait for the deadline",
-        |peer: &mut Clients| {
+        |peer: &mut ClientUnderTest| {
             let mut scene = peer.scene(0)?;
             let mut link = scene.attach(1)?;
             link.say("(:type :REQUEST :id \"kit-5\" :target :bell :meta (:session \"kit\" :seq 1 :at 5 :deadline 1994744600000) :payload (:action :ring))")?;

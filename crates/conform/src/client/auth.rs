@@ -2,14 +2,17 @@
 
 use std::io::Write as _;
 
-use bridle_wire::frame::{Decoder, DecoderOptions, Encoder, UnknownUnit};
-use bridle_wire::seal::{Key, KeyId, Keyring, Nonce, Signer, V1, Verifier};
+use bridle_wire::frame::{DecoderOptions, FrameDecoder, FrameEncoder, UnknownUnitPolicy};
+use bridle_wire::seal::{
+    ConnectionNonce, FrameSigner, FrameVerifier, KeyId, SigningKey, SigningKeyring,
+    VersionOnePolicy,
+};
 
-use super::link::Said;
-use super::{Clients, HELLO, Scene, attached, event, expect};
-use crate::case::{Case, Checked, Finding, Level};
+use super::link::ClientMessage;
+use super::{ClientScene, ClientUnderTest, HELLO, attached, event, expect};
+use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
-const AUTH: Level = Level::Profile("auth");
+const AUTH: RequirementLevel = RequirementLevel::Profile("auth");
 
 /// What both know.
 const SECRET: &[u8] = b"0123456789abcdef0123456789abcdef";
@@ -18,8 +21,8 @@ const SECRET: &[u8] = b"0123456789abcdef0123456789abcdef";
 const NONCE: [u8; 16] = [0xa5; 16];
 
 /// Starts the client with a key, in a file of its own.
-fn keyed(peer: &mut Clients) -> Result<(Scene, std::path::PathBuf), Finding> {
-    let cannot = |error| Finding::fault(format!("the kit cannot write a key: {error}"));
+fn keyed(peer: &mut ClientUnderTest) -> Result<(ClientScene, std::path::PathBuf), CheckFinding> {
+    let cannot = |error| CheckFinding::fault(format!("the kit cannot write a key: {error}"));
     let name = format!("bridle-kit-{}-{:p}.key", std::process::id(), peer);
     let path = std::env::temp_dir().join(name);
     let mut file = std::fs::File::create(&path).map_err(cannot)?;
@@ -34,25 +37,25 @@ fn keyed(peer: &mut Clients) -> Result<(Scene, std::path::PathBuf), Finding> {
 }
 
 /// A daemon that signs: greets, and takes the client's hello if it is signed as it must be.
-fn signed(scene: &mut Scene, spoil: bool) -> Result<Said, Finding> {
-    let key = Key::from_bytes(KeyId::new("default"), SECRET);
-    let nonce = Nonce::from_random(NONCE);
-    let fault = |what: String| Finding::fault(what);
+fn signed(scene: &mut ClientScene, spoil: bool) -> Result<ClientMessage, CheckFinding> {
+    let key = SigningKey::from_bytes(KeyId::new("default"), SECRET);
+    let nonce = ConnectionNonce::from_random(NONCE);
+    let fault = |what: String| CheckFinding::fault(what);
     let mut link = scene.accept()?;
     let auth = format!(" :auth (:hmac 1 2 :nonce \"{}\")))", nonce.as_str());
     let hello = HELLO.replace("(:parts", "(:auth :parts");
     let hello = format!("{}{auth}", hello.strip_suffix("))").unwrap_or(&hello));
-    let mut encoder = Encoder::new(UnknownUnit::Bytes);
-    encoder.set_signer(Signer::v1_server(key.clone()));
+    let mut encoder = FrameEncoder::new(UnknownUnitPolicy::Bytes);
+    encoder.set_signer(FrameSigner::v1_server(key.clone()));
     let mut bytes = Vec::new();
     encoder.encode(&hello, &mut bytes).map_err(|error| fault(error.to_string()))?;
     link.raw(&bytes)?;
-    let verifier = Verifier::server(Keyring::of(key), nonce, V1::Refuse);
-    let mut decoder = Decoder::signed(DecoderOptions::default(), verifier);
-    let said = Said::of(link.sealed(&mut decoder)?)?;
+    let verifier = FrameVerifier::server(SigningKeyring::of(key), nonce, VersionOnePolicy::Refuse);
+    let mut decoder = FrameDecoder::signed(DecoderOptions::default(), verifier);
+    let said = ClientMessage::of(link.sealed(&mut decoder)?)?;
     let session = decoder.verifier_mut().and_then(|verifier| verifier.session().cloned());
     let session = session.ok_or_else(|| fault("expected signatures of version 2".to_owned()))?;
-    encoder.set_signer(Signer::server(session));
+    encoder.set_signer(FrameSigner::server(session));
     let mut bytes = Vec::new();
     for text in [attached(1), event(1, "a")] {
         encoder.encode(&text, &mut bytes).map_err(|error| fault(error.to_string()))?;
@@ -68,7 +71,10 @@ fn signed(scene: &mut Scene, spoil: bool) -> Result<Said, Finding> {
 }
 
 /// The clients that cannot sign say so with their first frame; the rest of a case is then not for them.
-fn with_key(peer: &mut Clients, check: impl FnOnce(&mut Scene) -> Checked) -> Checked {
+fn with_key(
+    peer: &mut ClientUnderTest,
+    check: impl FnOnce(&mut ClientScene) -> Checked,
+) -> Checked {
     let (mut scene, path) = keyed(peer)?;
     let checked = check(&mut scene);
     drop(scene);
@@ -77,15 +83,15 @@ fn with_key(peer: &mut Clients, check: impl FnOnce(&mut Scene) -> Checked) -> Ch
     checked
 }
 
-pub(super) fn cases() -> Vec<Case<Clients>> {
+pub(super) fn cases() -> Vec<ConformanceCase<ClientUnderTest>> {
     vec![
-        Case::new(
+        ConformanceCase::new(
             "X-01",
             AUTH,
             "4",
             "a client with a key signs every frame, with version 2 where it is offered",
             "whoever is on the network could speak",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 with_key(peer, |scene| {
                     let said = signed(scene, false)?;
                     expect(said.payload("action").is_keyword("handshake"), || {
@@ -94,13 +100,13 @@ pub(super) fn cases() -> Vec<Case<Clients>> {
                 })
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "X-02",
             AUTH,
             "4",
             "a frame whose signature does not fit is not believed",
             "whoever is on the network could change it",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 with_key(peer, |scene| {
                     signed(scene, true)?;
                     // Back on a new connection, it has heard nothing that counts.
@@ -109,13 +115,13 @@ pub(super) fn cases() -> Vec<Case<Clients>> {
                 })
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "X-03",
             AUTH,
             "4",
             "a client with a key does not talk to a daemon that does not sign",
             "anybody could be that daemon",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 with_key(peer, |scene| {
                     let mut link = scene.accept()?;
                     link.say(HELLO)?;

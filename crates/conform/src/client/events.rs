@@ -2,29 +2,36 @@
 //!
 //! long: each list of cases is one table, a requirement after the other.
 
-use super::{Clients, event, expect};
-use crate::case::{Case, Finding, Level};
+use super::{ClientUnderTest, event, expect};
+use crate::case::{CheckFinding, ConformanceCase, RequirementLevel};
 
-pub(super) fn cases() -> Vec<Case<Clients>> {
+pub(super) fn cases() -> Vec<ConformanceCase<ClientUnderTest>> {
     let mut all = hearing();
     all.extend(coming_back());
     all.extend(parts());
     all
 }
 
-fn hearing() -> Vec<Case<Clients>> {
+fn hearing() -> Vec<ConformanceCase<ClientUnderTest>> {
     let passed_over = |id, section, title, why, messages: &'static [&'static str]| {
-        Case::new(id, Level::Must, section, title, why, move |peer: &mut Clients| {
-            let mut scene = peer.scene(0)?;
-            let mut link = scene.attach(2)?;
-            link.say(&event(1, "a"))?;
-            for message in messages {
-                link.say(message)?;
-            }
-            link.say(&event(2, "b"))?;
-            scene.event(2)?;
-            scene.told(&[1, 2])
-        })
+        ConformanceCase::new(
+            id,
+            RequirementLevel::Must,
+            section,
+            title,
+            why,
+            move |peer: &mut ClientUnderTest| {
+                let mut scene = peer.scene(0)?;
+                let mut link = scene.attach(2)?;
+                link.say(&event(1, "a"))?;
+                for message in messages {
+                    link.say(message)?;
+                }
+                link.say(&event(2, "b"))?;
+                scene.event(2)?;
+                scene.told(&[1, 2])
+            },
+        )
     };
     vec![
         passed_over(
@@ -70,13 +77,13 @@ fn hearing() -> Vec<Case<Clients>> {
             "another part of the program may have asked",
             &["(:type :health-response :status :healthy :checked-p t)"],
         ),
-        Case::new(
+        ConformanceCase::new(
             "E-06",
-            Level::Must,
+            RequirementLevel::Must,
             "12.3",
             "what was left out or erased has its number",
             "the next cursor would be behind it for ever",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(3)?;
                 link.say("(:type :EVENT :meta (:session \"kit\" :seq 1 :at 5) :payload (:action :omitted :bytes 9000000 :max-frame 1024))")?;
@@ -92,15 +99,15 @@ fn hearing() -> Vec<Case<Clients>> {
     ]
 }
 
-fn coming_back() -> Vec<Case<Clients>> {
+fn coming_back() -> Vec<ConformanceCase<ClientUnderTest>> {
     vec![
-        Case::new(
+        ConformanceCase::new(
             "E-10",
-            Level::Must,
+            RequirementLevel::Must,
             "12.2",
             "after a cut the client is back behind the last event it heard",
             "what happened meanwhile would be lost",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(2)?;
                 link.say(&event(1, "a"))?;
@@ -118,13 +125,13 @@ fn coming_back() -> Vec<Case<Clients>> {
                 scene.told(&[1, 2, 3, 4])
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "E-11",
-            Level::Must,
+            RequirementLevel::Must,
             "12.3",
             "events that come again after a cut are not told again",
             "what is told twice is done twice",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(2)?;
                 link.say(&event(1, "a"))?;
@@ -139,13 +146,13 @@ fn coming_back() -> Vec<Case<Clients>> {
                 scene.told(&[1, 2, 3])
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "E-12",
-            Level::Must,
+            RequirementLevel::Must,
             "12.2",
             "after many cuts nothing is lost and nothing is told twice",
             "trains go through tunnels",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 for seq in 1..=4 {
                     let mut link = scene.attach(seq)?;
@@ -159,13 +166,13 @@ fn coming_back() -> Vec<Case<Clients>> {
                 scene.told(&[1, 2, 3, 4])
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "E-13",
-            Level::Must,
+            RequirementLevel::Must,
             "12.2",
             "a cursor that was given is where hearing begins",
             "an old number is old",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(5)?;
                 let mut link = scene.attach(7)?;
                 for seq in 4..=7 {
@@ -184,22 +191,26 @@ fn part(n: usize, of: usize, data: &str) -> String {
     format!("(:type :EVENT :part (:id \"p\" :n {n} :of {of}) :data \"{data}\")")
 }
 
-fn parts() -> Vec<Case<Clients>> {
-    let level = Level::Profile("parts");
-    let offers = |hello: &super::link::Said| {
+fn parts() -> Vec<ConformanceCase<ClientUnderTest>> {
+    let level = RequirementLevel::Profile("parts");
+    let offers = |hello: &super::link::ClientMessage| {
         let capabilities = hello.payload("capabilities");
         let listed =
             capabilities.elements().is_some_and(|all| all.iter().any(|it| it.is_keyword("parts")));
-        if listed { Ok(()) } else { Err(Finding::unoffered("the hello does not list `:parts`")) }
+        if listed {
+            Ok(())
+        } else {
+            Err(CheckFinding::unoffered("the hello does not list `:parts`"))
+        }
     };
     vec![
-        Case::new(
+        ConformanceCase::new(
             "E-20",
             level,
             "8",
             "a message in parts is one message",
             "large answers come so",
-            move |peer: &mut Clients| {
+            move |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(2)?;
                 offers(&link.hello)?;
@@ -212,13 +223,13 @@ fn parts() -> Vec<Case<Clients>> {
                 scene.told(&[1, 2])
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "E-21",
             level,
             "8",
             "parts that are called off are forgotten",
             "the daemon has changed its mind",
-            move |peer: &mut Clients| {
+            move |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(1)?;
                 offers(&link.hello)?;

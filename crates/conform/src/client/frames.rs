@@ -2,10 +2,10 @@
 //!
 //! long: each list of cases is one table, a requirement after the other.
 
-use super::{Clients, HELLO, SESSION, attached, event, expect};
-use crate::case::{Case, Checked, Level};
+use super::{ClientUnderTest, HELLO, SESSION, attached, event, expect};
+use crate::case::{Checked, ConformanceCase, RequirementLevel};
 
-pub(super) fn cases() -> Vec<Case<Clients>> {
+pub(super) fn cases() -> Vec<ConformanceCase<ClientUnderTest>> {
     let mut all = reading();
     all.extend(surviving());
     all.extend(greeting());
@@ -16,15 +16,15 @@ fn frame(text: &str) -> Vec<u8> {
     format!("{:06x}{text}", text.len()).into_bytes()
 }
 
-fn reading() -> Vec<Case<Clients>> {
+fn reading() -> Vec<ConformanceCase<ClientUnderTest>> {
     vec![
-        Case::new(
+        ConformanceCase::new(
             "F-01",
-            Level::Must,
+            RequirementLevel::Must,
             "2",
             "bytes that come one by one are the same frames",
             "networks cut where they like",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.accept()?;
                 for byte in frame(HELLO) {
@@ -39,13 +39,13 @@ fn reading() -> Vec<Case<Clients>> {
                 scene.event(1)
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "F-02",
-            Level::Must,
+            RequirementLevel::Must,
             "2",
             "frames that come together are taken one by one",
             "networks join what they like",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(3)?;
                 let all = [1, 2, 3].map(|seq| frame(&event(seq, "a")));
@@ -54,13 +54,13 @@ fn reading() -> Vec<Case<Clients>> {
                 scene.told(&[1, 2, 3])
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "F-03",
-            Level::Must,
+            RequirementLevel::Must,
             "2.1",
             "a length counts bytes, not characters",
             "after the first umlaut nothing fits any more",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(2)?;
                 link.say(&event(1, "Zoë 日本 \u{1f600}"))?;
@@ -69,13 +69,13 @@ fn reading() -> Vec<Case<Clients>> {
                 scene.told(&[1, 2])
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "F-04",
-            Level::Must,
+            RequirementLevel::Must,
             "2.1",
             "what the client sends counts bytes, as its hello says",
             "the daemon would cut it in the middle",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(0)?;
                 let unit = link.hello.payload("length");
@@ -90,13 +90,13 @@ fn reading() -> Vec<Case<Clients>> {
                 link.hear_type("event").map(|_| ())
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "F-05",
-            Level::Must,
+            RequirementLevel::Must,
             "2",
             "a frame of a megabyte arrives whole",
             "answers may be long",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(2)?;
                 link.say(&event(1, &"x".repeat(1 << 20)))?;
@@ -105,13 +105,13 @@ fn reading() -> Vec<Case<Clients>> {
                 scene.told(&[1, 2])
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "F-06",
-            Level::Must,
+            RequirementLevel::Must,
             "3",
             "a message is the same in any spelling: letter case of keywords, blanks, newlines",
             "Lisps print as they like",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.attach(2)?;
                 link.say("( :TYPE :event\n :Meta (:SESSION \"kit\" :Seq 1 :at 5)\t:PAYLOAD (:ACTION :Message :TEXT \"a\") ) ")?;
@@ -124,7 +124,7 @@ fn reading() -> Vec<Case<Clients>> {
 }
 
 /// Something bad on a connection: the client may leave it, and hears on the next what it missed.
-fn survived(peer: &mut Clients, bad: &[u8]) -> Checked {
+fn survived(peer: &mut ClientUnderTest, bad: &[u8]) -> Checked {
     let mut scene = peer.scene(0)?;
     let mut link = scene.attach(1)?;
     link.say(&event(1, "a"))?;
@@ -139,12 +139,17 @@ fn survived(peer: &mut Clients, bad: &[u8]) -> Checked {
     scene.told(&[1, 2])
 }
 
-fn surviving() -> Vec<Case<Clients>> {
+fn surviving() -> Vec<ConformanceCase<ClientUnderTest>> {
     let hostile = |id, title, bad: fn() -> Vec<u8>| {
         let why = "one bad frame must not cost a session";
-        Case::new(id, Level::Must, "2", title, why, move |peer: &mut Clients| {
-            survived(peer, &bad())
-        })
+        ConformanceCase::new(
+            id,
+            RequirementLevel::Must,
+            "2",
+            title,
+            why,
+            move |peer: &mut ClientUnderTest| survived(peer, &bad()),
+        )
     };
     vec![
         hostile("F-10", "a header that is none does not end the client", || {
@@ -169,15 +174,15 @@ fn surviving() -> Vec<Case<Clients>> {
     ]
 }
 
-fn greeting() -> Vec<Case<Clients>> {
+fn greeting() -> Vec<ConformanceCase<ClientUnderTest>> {
     vec![
-        Case::new(
+        ConformanceCase::new(
             "H-01",
-            Level::Must,
+            RequirementLevel::Must,
             "6",
             "the first message of a client that attaches is its hello, with session and cursor",
             "the daemon must know where it was",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(7)?;
                 let link = scene.attach(9)?;
                 let hello = &link.hello;
@@ -191,13 +196,13 @@ fn greeting() -> Vec<Case<Clients>> {
                 })
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "H-02",
-            Level::Must,
+            RequirementLevel::Must,
             "6",
             "unknown fields and capabilities of the daemon's hello are ignored",
             "later versions add some",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.accept()?;
                 let hello = HELLO.replace(":parts :attach", ":parts :teleport :attach");
@@ -208,13 +213,13 @@ fn greeting() -> Vec<Case<Clients>> {
                 scene.event(1)
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "H-03",
-            Level::Should,
+            RequirementLevel::Should,
             "12.4",
             "`:client` is the same on the next connection",
             "repeats are known by it",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let first = scene.attach(0)?;
                 let name = first.hello.text_of("client");
@@ -226,13 +231,13 @@ fn greeting() -> Vec<Case<Clients>> {
                 })
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "H-04",
-            Level::Should,
+            RequirementLevel::Should,
             "12.8",
             "a daemon that is shutting down is tried again",
             "it is back in a moment",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.accept()?;
                 link.say("(:type :RESPONSE :id nil :payload (:status :error :code :shutting-down :message \"bye\" :retryable t))")?;
@@ -242,13 +247,13 @@ fn greeting() -> Vec<Case<Clients>> {
                 scene.event(1)
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "H-05",
-            Level::Should,
+            RequirementLevel::Should,
             "12.2",
             "a session that does not exist is told to the user, and not asked for again and again",
             "nothing changes by asking",
-            |peer: &mut Clients| {
+            |peer: &mut ClientUnderTest| {
                 let mut scene = peer.scene(0)?;
                 let mut link = scene.accept()?;
                 link.say(HELLO)?;

@@ -7,29 +7,29 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use bridle_sexp::{Value, read_one};
-use bridle_wire::frame::{Decoded, Decoder, Lost};
+use bridle_wire::frame::{DecodeStep, FrameDecoder, FramingLost};
 
-use crate::case::{Checked, Finding};
-use crate::notes::Notes;
+use crate::case::{CheckFinding, Checked};
+use crate::notes::CaseNotes;
 
 /// Digits of a length.
 const HEADER: usize = 6;
 
 /// What the client said.
 #[derive(Debug, Clone)]
-pub struct Said {
+pub struct ClientMessage {
     /// Its text.
     pub text: String,
     /// The same, read.
     pub form: Value,
 }
 
-impl Said {
-    pub(super) fn of(text: String) -> Result<Said, Finding> {
+impl ClientMessage {
+    pub(super) fn of(text: String) -> Result<ClientMessage, CheckFinding> {
         let form = read_one(&text).map(|tree| tree.root().to_value());
         let form =
-            form.map_err(|error| Finding::fault(format!("expected a form: {error}: {text}")))?;
-        Ok(Said { text, form })
+            form.map_err(|error| CheckFinding::fault(format!("expected a form: {error}: {text}")))?;
+        Ok(ClientMessage { text, form })
     }
 
     /// The value of a key of the message; nil if it has none.
@@ -63,26 +63,26 @@ impl Said {
 
 /// A connection.
 #[derive(Debug)]
-pub struct Link {
+pub struct ClientLink {
     stream: TcpStream,
     unread: Vec<u8>,
     timeout: Duration,
-    notes: Rc<RefCell<Notes>>,
+    notes: Rc<RefCell<CaseNotes>>,
     /// What the client's hello was.
-    pub hello: Said,
+    pub hello: ClientMessage,
 }
 
-impl Link {
+impl ClientLink {
     pub(super) fn new(
         stream: TcpStream,
         timeout: Duration,
-        notes: Rc<RefCell<Notes>>,
-    ) -> std::io::Result<Link> {
+        notes: Rc<RefCell<CaseNotes>>,
+    ) -> std::io::Result<ClientLink> {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(timeout))?;
-        let hello = Said { text: String::new(), form: Value::Nil };
-        Ok(Link { stream, unread: Vec::new(), timeout, notes, hello })
+        let hello = ClientMessage { text: String::new(), form: Value::Nil };
+        Ok(ClientLink { stream, unread: Vec::new(), timeout, notes, hello })
     }
 
     /// Says something in one frame.
@@ -94,7 +94,7 @@ impl Link {
     pub fn raw(&mut self, bytes: &[u8]) -> Checked {
         self.notes.borrow_mut().sent(bytes);
         let sent = self.stream.write_all(bytes).and_then(|()| self.stream.flush());
-        sent.map_err(|error| Finding::fault(format!("the client does not listen: {error}")))
+        sent.map_err(|error| CheckFinding::fault(format!("the client does not listen: {error}")))
     }
 
     /// Cuts the connection.
@@ -108,16 +108,16 @@ impl Link {
     ///
     /// # Errors
     /// None comes, or what comes is none.
-    pub fn hear(&mut self, expected: &str) -> Result<Said, Finding> {
+    pub fn hear(&mut self, expected: &str) -> Result<ClientMessage, CheckFinding> {
         let text = self.next(expected)?;
-        Said::of(text)
+        ClientMessage::of(text)
     }
 
     /// The next message of a type; others are passed over.
     ///
     /// # Errors
     /// None comes.
-    pub fn hear_type(&mut self, name: &str) -> Result<Said, Finding> {
+    pub fn hear_type(&mut self, name: &str) -> Result<ClientMessage, CheckFinding> {
         loop {
             let said = self.hear(&format!("a message of type `{name}`"))?;
             if said.is_type(name) {
@@ -127,7 +127,7 @@ impl Link {
     }
 
     /// Everything that the client says until it has been quiet for so long.
-    pub fn drain(&mut self, quiet: Duration) -> Vec<Said> {
+    pub fn drain(&mut self, quiet: Duration) -> Vec<ClientMessage> {
         let timeout = std::mem::replace(&mut self.timeout, quiet);
         let mut all = Vec::new();
         while let Ok(said) = self.hear("anything") {
@@ -137,7 +137,7 @@ impl Link {
         all
     }
 
-    fn next(&mut self, expected: &str) -> Result<String, Finding> {
+    fn next(&mut self, expected: &str) -> Result<String, CheckFinding> {
         let until = Instant::now() + self.timeout;
         loop {
             if let Some(payload) = self.cut_frame()? {
@@ -146,18 +146,22 @@ impl Link {
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(Finding::fault(format!("expected {expected}, got nothing in time")));
+                return Err(CheckFinding::fault(format!(
+                    "expected {expected}, got nothing in time"
+                )));
             }
             let mut chunk = vec![0; 64 << 10];
             let set = self.stream.set_read_timeout(Some(left.max(Duration::from_millis(1))));
             match set.and_then(|()| self.stream.read(&mut chunk)) {
                 Ok(0) => {
-                    return Err(Finding::fault(format!("expected {expected}, the client closed")));
+                    return Err(CheckFinding::fault(format!(
+                        "expected {expected}, the client closed"
+                    )));
                 }
                 Ok(count) => self.unread.extend_from_slice(&chunk[..count]),
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
                 Err(error) => {
-                    return Err(Finding::fault(format!(
+                    return Err(CheckFinding::fault(format!(
                         "expected {expected}, the client left: {error}"
                     )));
                 }
@@ -166,7 +170,7 @@ impl Link {
     }
 
     /// Takes a whole frame off what came: its length counts bytes.
-    fn cut_frame(&mut self) -> Result<Option<String>, Finding> {
+    fn cut_frame(&mut self) -> Result<Option<String>, CheckFinding> {
         let blanks = self.unread.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
         self.unread.drain(..blanks);
         let Some(header) = self.unread.get(..HEADER) else { return Ok(None) };
@@ -175,35 +179,35 @@ impl Link {
         let length = digits.and_then(|digits| usize::from_str_radix(digits, 16).ok());
         let Some(length) = length else {
             let got = String::from_utf8_lossy(header).into_owned();
-            return Err(Finding::fault(format!("expected six hex digits, got `{got}`")));
+            return Err(CheckFinding::fault(format!("expected six hex digits, got `{got}`")));
         };
         if self.unread.len() < HEADER + length {
             return Ok(None);
         }
         let frame: Vec<u8> = self.unread.drain(..HEADER + length).skip(HEADER).collect();
         let text = String::from_utf8(frame);
-        text.map(Some).map_err(|_| Finding::fault("expected UTF-8, cut at a character's edge"))
+        text.map(Some).map_err(|_| CheckFinding::fault("expected UTF-8, cut at a character's edge"))
     }
 }
 
-impl Link {
+impl ClientLink {
     /// The next signed frame of the client, as far as its signature fits.
     ///
     /// # Errors
     /// None comes, or its signature does not fit.
-    pub(super) fn sealed(&mut self, decoder: &mut Decoder) -> Result<String, Finding> {
+    pub(super) fn sealed(&mut self, decoder: &mut FrameDecoder) -> Result<String, CheckFinding> {
         let until = Instant::now() + self.timeout;
         loop {
             match decoder.decode(&self.unread) {
-                Ok(Decoded::Frame { payload, consumed }) => {
+                Ok(DecodeStep::Frame { payload, consumed }) => {
                     let text = String::from_utf8_lossy(&self.unread[payload]).into_owned();
                     self.unread.drain(..consumed);
                     self.notes.borrow_mut().came(text.as_bytes());
                     return Ok(text);
                 }
-                Ok(Decoded::Need { skip, .. }) => drop(self.unread.drain(..skip)),
-                Ok(Decoded::Refused { error, .. }) | Err(Lost { error, .. }) => {
-                    return Err(Finding::fault(format!("expected a signed frame: {error}")));
+                Ok(DecodeStep::Need { skip, .. }) => drop(self.unread.drain(..skip)),
+                Ok(DecodeStep::Refused { error, .. }) | Err(FramingLost { error, .. }) => {
+                    return Err(CheckFinding::fault(format!("expected a signed frame: {error}")));
                 }
             }
             let left = until.saturating_duration_since(Instant::now());
@@ -211,7 +215,7 @@ impl Link {
             let set = self.stream.set_read_timeout(Some(left.max(Duration::from_millis(1))));
             match set.and_then(|()| self.stream.read(&mut chunk)) {
                 Ok(count @ 1..) => self.unread.extend_from_slice(&chunk[..count]),
-                _ => return Err(Finding::fault("expected a signed frame, got none")),
+                _ => return Err(CheckFinding::fault("expected a signed frame, got none")),
             }
         }
     }

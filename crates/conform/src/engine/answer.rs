@@ -5,8 +5,8 @@
 
 use serde_json::Value;
 
-use super::http::Reply;
-use crate::case::{Checked, Finding};
+use super::http::HttpReply;
+use crate::case::{CheckFinding, Checked};
 use crate::notes::shown;
 
 /// Characters of an answer that a finding repeats.
@@ -14,36 +14,36 @@ const BRIEF: usize = 220;
 
 /// An answer that is an envelope.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct EnvelopeAnswer {
     /// As it came.
-    pub reply: Reply,
+    pub reply: HttpReply,
     /// Its body.
     pub value: Value,
 }
 
-impl Answer {
+impl EnvelopeAnswer {
     /// Reads an answer.
     ///
     /// # Errors
     /// Its body is no JSON object with a `response` that has a `status`.
-    pub fn read(reply: Reply) -> Result<Answer, Finding> {
+    pub fn read(reply: HttpReply) -> Result<EnvelopeAnswer, CheckFinding> {
         let status = reply.status;
         let Ok(text) = std::str::from_utf8(&reply.body) else {
-            return Err(Finding::fault("the body of the answer is not UTF-8"));
+            return Err(CheckFinding::fault("the body of the answer is not UTF-8"));
         };
         let value: Value = serde_json::from_str(text).map_err(|_| {
-            Finding::fault(format!(
+            CheckFinding::fault(format!(
                 "expected a JSON message as the body (status {status}), got {}",
                 brief(text)
             ))
         })?;
         if !value["response"]["status"].is_string() {
-            return Err(Finding::fault(format!(
+            return Err(CheckFinding::fault(format!(
                 "expected an object with `response` and its `status` (HTTP status {status}), got {}",
                 brief(text)
             )));
         }
-        Ok(Answer { reply, value })
+        Ok(EnvelopeAnswer { reply, value })
     }
 
     /// A place in the body, by a pointer such as `/response/status`; null when there is nothing.
@@ -122,7 +122,7 @@ impl Answer {
         if holds {
             return Ok(());
         }
-        Err(Finding::fault(format!("expected {expected}, got {}", self.brief())))
+        Err(CheckFinding::fault(format!("expected {expected}, got {}", self.brief())))
     }
 
     /// The body, cut short.

@@ -1,10 +1,10 @@
 //! A request over HTTP, before it is bytes.
 
-use super::url::Url;
+use super::url::TargetUrl;
 
 /// A request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct AskedRequest {
     /// Method.
     pub method: String,
     /// Target.
@@ -17,11 +17,11 @@ pub struct Asked {
     pub is_kept: bool,
 }
 
-impl Asked {
+impl AskedRequest {
     /// A request without a body.
-    pub fn new(method: &str, path: &str) -> Asked {
+    pub fn new(method: &str, path: &str) -> AskedRequest {
         let (method, path) = (method.to_owned(), path.to_owned());
-        Asked { method, path, headers: Vec::new(), body: Vec::new(), is_kept: false }
+        AskedRequest { method, path, headers: Vec::new(), body: Vec::new(), is_kept: false }
     }
 
     /// Sets a header, in place of one of the same name.
@@ -37,20 +37,20 @@ impl Asked {
 
     /// The same with a header.
     #[must_use]
-    pub fn with(mut self, name: &str, value: &str) -> Asked {
+    pub fn with(mut self, name: &str, value: &str) -> AskedRequest {
         self.set(name, value);
         self
     }
 
     /// The same on a connection that stays.
     #[must_use]
-    pub fn kept(mut self) -> Asked {
+    pub fn kept(mut self) -> AskedRequest {
         self.is_kept = true;
         self
     }
 
     /// As it goes over the wire.
-    pub fn bytes(&self, url: &Url) -> Vec<u8> {
+    pub fn bytes(&self, url: &TargetUrl) -> Vec<u8> {
         let has = |name: &str| self.headers.iter().any(|(key, _)| key.eq_ignore_ascii_case(name));
         let mut text = format!("{} {} HTTP/1.1\r\n", self.method, self.path);
         if !has("host") {
@@ -87,12 +87,12 @@ impl Asked {
 
 #[cfg(test)]
 mod tests {
-    use super::Asked;
+    use super::AskedRequest;
 
     #[test]
     fn a_request_is_bytes_and_its_notes_hold_no_credential() {
         let url = "http://h:81/x".parse().unwrap();
-        let mut asked = Asked::new("POST", "/x").with("Authorization", "Bearer s3cret");
+        let mut asked = AskedRequest::new("POST", "/x").with("Authorization", "Bearer s3cret");
         asked.body = b"{}".to_vec();
         let bytes = String::from_utf8(asked.bytes(&url)).unwrap();
         assert_eq!(

@@ -1,19 +1,28 @@
 //! Credentials (P15.7): for engines that were given one with `--token-file`.
 
-use super::Engine;
+use super::EngineUnderTest;
 use super::rows::GOOD;
-use crate::case::{Case, Checked, Finding, Level};
+use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
 const WHY: &str = "a credential that is not good must never count as none";
 
-pub(super) fn cases() -> Vec<Case<Engine>> {
-    let case = |id, title, check: fn(&mut Engine) -> Checked| {
-        Case::new(id, Level::Profile("auth"), "P15.7", title, WHY, move |peer: &mut Engine| {
-            if peer.setup().token.is_none() {
-                return Err(Finding::unoffered("no credential was named: --token-file FILE"));
-            }
-            check(peer)
-        })
+pub(super) fn cases() -> Vec<ConformanceCase<EngineUnderTest>> {
+    let case = |id, title, check: fn(&mut EngineUnderTest) -> Checked| {
+        ConformanceCase::new(
+            id,
+            RequirementLevel::Profile("auth"),
+            "P15.7",
+            title,
+            WHY,
+            move |peer: &mut EngineUnderTest| {
+                if peer.setup().token.is_none() {
+                    return Err(CheckFinding::unoffered(
+                        "no credential was named: --token-file FILE",
+                    ));
+                }
+                check(peer)
+            },
+        )
     };
     vec![
         case("B-01", "a good credential is served", |peer| peer.ask_filled(GOOD)?.1.is_served()),
@@ -49,7 +58,7 @@ pub(super) fn cases() -> Vec<Case<Engine>> {
     ]
 }
 
-fn refused(peer: &mut Engine, credential: &str) -> Checked {
+fn refused(peer: &mut EngineUnderTest, credential: &str) -> Checked {
     let filled = peer.fill(GOOD);
     let asked = peer.post(filled.text.as_str()).with("Authorization", credential);
     let answer = peer.answer(&asked)?;

@@ -5,9 +5,9 @@
 
 use std::net::TcpListener;
 
-use super::Engine;
-use super::rows::{self, Expect, Row};
-use crate::case::{Case, Checked, Finding, Level};
+use super::EngineUnderTest;
+use super::rows::{self, RequirementRow, RowExpectation};
+use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
 /// Letters of base64 that no reference needs: 1.5 MiB.
 const BLOB: usize = 3 << 19;
@@ -20,12 +20,26 @@ const fn served(
     section: &'static str,
     title: &'static str,
     body: &'static str,
-) -> Row {
-    Row { id, level: Level::Must, section, title, body, expect: Expect::Served }
+) -> RequirementRow {
+    RequirementRow {
+        id,
+        level: RequirementLevel::Must,
+        section,
+        title,
+        body,
+        expect: RowExpectation::Served,
+    }
 }
 
-const fn refused(id: &'static str, title: &'static str, body: &'static str) -> Row {
-    Row { id, level: Level::Must, section: "9.1", title, body, expect: Expect::Refused }
+const fn refused(id: &'static str, title: &'static str, body: &'static str) -> RequirementRow {
+    RequirementRow {
+        id,
+        level: RequirementLevel::Must,
+        section: "9.1",
+        title,
+        body,
+        expect: RowExpectation::Refused,
+    }
 }
 
 const fn answered(
@@ -33,11 +47,18 @@ const fn answered(
     section: &'static str,
     title: &'static str,
     body: &'static str,
-) -> Row {
-    Row { id, level: Level::Must, section, title, body, expect: Expect::Answered }
+) -> RequirementRow {
+    RequirementRow {
+        id,
+        level: RequirementLevel::Must,
+        section,
+        title,
+        body,
+        expect: RowExpectation::Answered,
+    }
 }
 
-const SERVED: [Row; 10] = [
+const SERVED: [RequirementRow; 10] = [
     served("K-01", "7", "without `auth` a request is served", "{@V,@R}"),
     served(
         "K-02",
@@ -95,7 +116,7 @@ const SERVED: [Row; 10] = [
     ),
 ];
 
-const REFUSED: [Row; 3] = [
+const REFUSED: [RequirementRow; 3] = [
     refused(
         "K-11",
         "attachments as an object are refused",
@@ -113,7 +134,7 @@ const REFUSED: [Row; 3] = [
     ),
 ];
 
-const ANSWERED: [Row; 7] = [
+const ANSWERED: [RequirementRow; 7] = [
     answered(
         "K-14",
         "9.1",
@@ -158,7 +179,7 @@ const ANSWERED: [Row; 7] = [
     ),
 ];
 
-pub(super) fn cases() -> Vec<Case<Engine>> {
+pub(super) fn cases() -> Vec<ConformanceCase<EngineUnderTest>> {
     let mut all = rows::cases("these are what requests of ordinary shells look like", &SERVED);
     all.extend(rows::cases("what is attached would be lost without a word", &REFUSED));
     all.extend(rows::cases(
@@ -167,25 +188,25 @@ pub(super) fn cases() -> Vec<Case<Engine>> {
     ));
     all.extend(blobs());
     all.extend(reached());
-    all.push(Case::new(
+    all.push(ConformanceCase::new(
         "K-21",
-        Level::Must,
+        RequirementLevel::Must,
         "9",
         "an intent of 16 KiB is answered",
         "people paste",
-        |peer: &mut Engine| {
+        |peer: &mut EngineUnderTest| {
             let long = "word ".repeat(3_277);
             let body = format!(r#"{{@V,"request":{{"context":{{"user_intent":"{long}"}}}}}}"#);
             peer.ask_filled(&body).map(drop)
         },
     ));
-    all.push(Case::new(
+    all.push(ConformanceCase::new(
         "K-22",
-        Level::Must,
+        RequirementLevel::Must,
         "9.2",
         "a continuation that was never issued is no way into a run",
         "tokens are guessed, and a guess must not be somebody's run",
-        |peer: &mut Engine| {
+        |peer: &mut EngineUnderTest| {
             let template = r#"{@V,"request":{"context":{"session_id":"@SESSION","continuation":{"run_id":"run_1","continuation_token":"ctok_@CANARY"}}}}"#;
             let (_, answer) = peer.ask_filled(template)?;
             answer.is_refused()
@@ -194,7 +215,7 @@ pub(super) fn cases() -> Vec<Case<Engine>> {
     all
 }
 
-fn blobs() -> Vec<Case<Engine>> {
+fn blobs() -> Vec<ConformanceCase<EngineUnderTest>> {
     let why = "files in messages make every log, queue and gateway on the way a file store";
     let case = |id,
                 level,
@@ -203,7 +224,7 @@ fn blobs() -> Vec<Case<Engine>> {
                 place: &'static str,
                 letters: usize,
                 codes: &'static [&'static str]| {
-        Case::new(id, level, section, title, why, move |peer: &mut Engine| {
+        ConformanceCase::new(id, level, section, title, why, move |peer: &mut EngineUnderTest| {
             let body = place.replace("@BLOB", &"QUJD".repeat(letters / 4));
             let (_, answer) = peer.ask_filled(&body)?;
             if codes.is_empty() { answer.is_refused() } else { answer.is_refused_as(codes) }
@@ -218,11 +239,27 @@ fn blobs() -> Vec<Case<Engine>> {
     // An address may be too long before anybody looks what is in it.
     let or_long: &[&str] = &["embedded_blob", "payload_too_large", "invalid_request"];
     vec![
-        case("K-30", Level::Must, "9.1", "a file inside an attachment is refused", DATA, BLOB, &[]),
-        case("K-31", Level::Must, "9.1", "a file inside an address is refused", URI, BLOB, &[]),
+        case(
+            "K-30",
+            RequirementLevel::Must,
+            "9.1",
+            "a file inside an attachment is refused",
+            DATA,
+            BLOB,
+            &[],
+        ),
+        case(
+            "K-31",
+            RequirementLevel::Must,
+            "9.1",
+            "a file inside an address is refused",
+            URI,
+            BLOB,
+            &[],
+        ),
         case(
             "K-32",
-            Level::Must,
+            RequirementLevel::Must,
             "9.1",
             "a file inside the environment is refused",
             STATE,
@@ -231,7 +268,7 @@ fn blobs() -> Vec<Case<Engine>> {
         ),
         case(
             "K-33",
-            Level::Should,
+            RequirementLevel::Should,
             "P15.1",
             "24 KiB inside an attachment are `embedded_blob`",
             DATA,
@@ -240,7 +277,7 @@ fn blobs() -> Vec<Case<Engine>> {
         ),
         case(
             "K-34",
-            Level::Should,
+            RequirementLevel::Should,
             "P15.1",
             "24 KiB inside an address are refused",
             URI,
@@ -249,20 +286,20 @@ fn blobs() -> Vec<Case<Engine>> {
         ),
         case(
             "K-35",
-            Level::Should,
+            RequirementLevel::Should,
             "P15.1",
             "24 KiB inside the environment are `embedded_blob`",
             STATE,
             SMALL_BLOB,
             code,
         ),
-        Case::new(
+        ConformanceCase::new(
             "K-36",
-            Level::Must,
+            RequirementLevel::Must,
             "9.1",
             "a hash is no file",
             "references to files are the way that is left",
-            |peer: &mut Engine| {
+            |peer: &mut EngineUnderTest| {
                 let hash = "0123456789abcdef".repeat(8);
                 let body = STATE.replace("screenshot", "screen_hash").replace("@BLOB", &hash);
                 peer.ask_filled(&body)?.1.is_served()
@@ -271,38 +308,39 @@ fn blobs() -> Vec<Case<Engine>> {
     ]
 }
 
-fn reached() -> Vec<Case<Engine>> {
+fn reached() -> Vec<ConformanceCase<EngineUnderTest>> {
     vec![
-        Case::new(
+        ConformanceCase::new(
             "K-37",
-            Level::Must,
+            RequirementLevel::Must,
             "9.1",
             "an address of a file of the engine's machine is not read",
             "whoever may ask could read every file that the engine may read",
-            |peer: &mut Engine| {
+            |peer: &mut EngineUnderTest| {
                 let template = r#"{@V,"request":{"context":{@U,"attachments":[{"uri":"file:///etc/passwd"}]}}}"#;
                 let (_, answer) = peer.ask_filled(template)?;
                 let is_clean = !String::from_utf8_lossy(&answer.reply.body).contains("root:");
                 answer.has(is_clean, "nothing of the file")
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "K-38",
-            Level::Should,
+            RequirementLevel::Should,
             "9.1",
             "an address of the engine's own machine is not fetched",
             "whoever may ask could reach every service that only the engine may reach",
-            |peer: &mut Engine| not_fetched(peer),
+            |peer: &mut EngineUnderTest| not_fetched(peer),
         ),
     ]
 }
 
-fn not_fetched(peer: &mut Engine) -> Checked {
+fn not_fetched(peer: &mut EngineUnderTest) -> Checked {
     if !peer.way().url.is_local() {
-        return Err(Finding::unoffered("the engine is on another machine"));
+        return Err(CheckFinding::unoffered("the engine is on another machine"));
     }
     let trap = TcpListener::bind("127.0.0.1:0");
-    let trap = trap.map_err(|error| Finding::fault(format!("the kit cannot listen: {error}")))?;
+    let trap =
+        trap.map_err(|error| CheckFinding::fault(format!("the kit cannot listen: {error}")))?;
     let address = trap.local_addr().map(|it| it.to_string()).unwrap_or_default();
     let template = format!(
         r#"{{@V,"request":{{"context":{{@U,"attachments":[{{"uri":"http://{address}/@CANARY"}}]}}}}}}"#
@@ -310,7 +348,7 @@ fn not_fetched(peer: &mut Engine) -> Checked {
     peer.ask_filled(&template)?;
     let _ = trap.set_nonblocking(true);
     match trap.accept() {
-        Ok(_) => Err(Finding::fault("the engine connected to the address of an attachment")),
+        Ok(_) => Err(CheckFinding::fault("the engine connected to the address of an attachment")),
         Err(_) => Ok(()),
     }
 }

@@ -4,14 +4,14 @@
 
 use serde_json::Value;
 
-use super::Engine;
+use super::EngineUnderTest;
 use super::rows::GOOD;
 use super::shape::{CORE, is_truthy, is_version};
-use crate::case::{Case, Checked, Finding, Level};
+use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
 const WHY: &str = "shells choose by it what to send, and what to offer to people";
 
-pub(super) fn cases() -> Vec<Case<Engine>> {
+pub(super) fn cases() -> Vec<ConformanceCase<EngineUnderTest>> {
     let mut all = document();
     all.extend(kept());
     all.extend(health());
@@ -21,16 +21,27 @@ pub(super) fn cases() -> Vec<Case<Engine>> {
 fn case(
     id: &'static str,
     title: &'static str,
-    check: fn(&mut Engine, &Value) -> Checked,
-) -> Case<Engine> {
-    Case::new(id, Level::Profile("disc"), "P15.7", title, WHY, move |peer: &mut Engine| {
-        let document = peer.discovery()?;
-        check(peer, &document)
-    })
+    check: fn(&mut EngineUnderTest, &Value) -> Checked,
+) -> ConformanceCase<EngineUnderTest> {
+    ConformanceCase::new(
+        id,
+        RequirementLevel::Profile("disc"),
+        "P15.7",
+        title,
+        WHY,
+        move |peer: &mut EngineUnderTest| {
+            let document = peer.discovery()?;
+            check(peer, &document)
+        },
+    )
 }
 
 fn need(holds: bool, expected: &str) -> Checked {
-    if holds { Ok(()) } else { Err(Finding::fault(format!("expected {expected} in the document"))) }
+    if holds {
+        Ok(())
+    } else {
+        Err(CheckFinding::fault(format!("expected {expected} in the document")))
+    }
 }
 
 fn strings(value: &Value) -> bool {
@@ -38,7 +49,7 @@ fn strings(value: &Value) -> bool {
     value.as_array().is_some_and(|list| list.iter().all(is_text))
 }
 
-fn document() -> Vec<Case<Engine>> {
+fn document() -> Vec<ConformanceCase<EngineUnderTest>> {
     vec![
         case(
             "G-01",
@@ -90,11 +101,15 @@ fn document() -> Vec<Case<Engine>> {
             need(strings(&document["auth"]["schemes"]), "`auth.schemes`")
         }),
         case("G-09", "the document is also at `/.well-known/openharness`", |peer, document| {
-            let asked = super::Asked::new("GET", "/.well-known/openharness");
+            let asked = super::AskedRequest::new("GET", "/.well-known/openharness");
             let reply = peer.exchange(&asked)?;
             let other: Option<Value> = serde_json::from_slice(&reply.body).ok();
             let is_same = other.as_ref() == Some(document);
-            if is_same { Ok(()) } else { Err(Finding::fault("expected the same document there")) }
+            if is_same {
+                Ok(())
+            } else {
+                Err(CheckFinding::fault("expected the same document there"))
+            }
         }),
         case("G-10", "the document holds no credential", |peer, document| {
             let text = document.to_string();
@@ -105,7 +120,7 @@ fn document() -> Vec<Case<Engine>> {
     ]
 }
 
-fn kept() -> Vec<Case<Engine>> {
+fn kept() -> Vec<ConformanceCase<EngineUnderTest>> {
     vec![
         case("G-20", "every version of the document is served", |peer, document| {
             let versions = document["protocol_versions"].as_array().cloned().unwrap_or_default();
@@ -181,7 +196,7 @@ fn kept() -> Vec<Case<Engine>> {
 }
 
 /// A good message of so many bytes, at most 64 MiB.
-fn padded(peer: &mut Engine, bytes: u64) -> String {
+fn padded(peer: &mut EngineUnderTest, bytes: u64) -> String {
     let bytes = usize::try_from(bytes.min(64 << 20)).unwrap_or_default();
     let text = peer.fill(r#"{@V,@R,"x":""}"#).text;
     let missing = bytes.saturating_sub(text.len());
@@ -199,22 +214,22 @@ fn blob(document: &Value, more: u64) -> String {
     )
 }
 
-fn health() -> Vec<Case<Engine>> {
+fn health() -> Vec<ConformanceCase<EngineUnderTest>> {
     let why = "whoever keeps the engine running looks here";
-    let case = |id, title, check: fn(&mut Engine) -> Checked| {
-        Case::new(id, Level::Profile("health"), "P15.7", title, why, check)
+    let case = |id, title, check: fn(&mut EngineUnderTest) -> Checked| {
+        ConformanceCase::new(id, RequirementLevel::Profile("health"), "P15.7", title, why, check)
     };
     vec![
         case("G-30", "`GET /health` says `ok`, without a credential", |peer| {
-            let asked = super::Asked::new("GET", "/health");
+            let asked = super::AskedRequest::new("GET", "/health");
             let reply = peer.exchange(&asked)?;
             let value: Option<Value> = serde_json::from_slice(&reply.body).ok();
             match value {
                 Some(value) if reply.status == 200 && value["status"] == "ok" => Ok(()),
                 Some(value) if value["status"].is_string() => {
-                    Err(Finding::fault(format!("expected status 200 and `ok`, got {value}")))
+                    Err(CheckFinding::fault(format!("expected status 200 and `ok`, got {value}")))
                 }
-                _ => Err(Finding::unoffered("`/health` gives no JSON with a `status`")),
+                _ => Err(CheckFinding::unoffered("`/health` gives no JSON with a `status`")),
             }
         }),
         case("G-31", "`/health` holds no names and no credential", |peer| {
@@ -224,9 +239,9 @@ fn health() -> Vec<Case<Engine>> {
                 &format!(r#""request":{{"context":{{@U,"session_id":"{session}"}}}}"#),
             );
             peer.ask_filled(&template)?;
-            let reply = peer.exchange(&super::Asked::new("GET", "/health"))?;
+            let reply = peer.exchange(&super::AskedRequest::new("GET", "/health"))?;
             if reply.status != 200 {
-                return Err(Finding::unoffered("there is no `/health`"));
+                return Err(CheckFinding::unoffered("there is no `/health`"));
             }
             super::privacy::clean(&reply, &session)
         }),

@@ -2,20 +2,20 @@
 //!
 //! long: most of it is a table.
 
-use super::Engine;
+use super::EngineUnderTest;
 use super::rows::GOOD;
-use super::shape::Class;
-use crate::case::{Case, Checked, Finding, Level};
+use super::shape::ShapeFault;
+use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
 /// A class of faults: its case, how much it binds, where it is written, what is required, and why.
-type Rule = (Class, &'static str, Level, &'static str, &'static str, &'static str);
+type Rule = (ShapeFault, &'static str, RequirementLevel, &'static str, &'static str, &'static str);
 
-const MUST: Level = Level::Must;
-const SHOULD: Level = Level::Should;
+const MUST: RequirementLevel = RequirementLevel::Must;
+const SHOULD: RequirementLevel = RequirementLevel::Should;
 
 const RULES: [Rule; 31] = [
     (
-        Class::Version,
+        ShapeFault::Version,
         "Z-01",
         MUST,
         "3",
@@ -23,7 +23,7 @@ const RULES: [Rule; 31] = [
         "a shell that knows two versions cannot read an answer without one",
     ),
     (
-        Class::Status,
+        ShapeFault::Status,
         "Z-02",
         MUST,
         "13",
@@ -31,7 +31,7 @@ const RULES: [Rule; 31] = [
         "a shell takes a third word for a success, or for an error",
     ),
     (
-        Class::Null,
+        ShapeFault::Null,
         "Z-03",
         MUST,
         "16",
@@ -39,7 +39,7 @@ const RULES: [Rule; 31] = [
         "typed shells refuse the whole answer",
     ),
     (
-        Class::Twice,
+        ShapeFault::Twice,
         "Z-04",
         MUST,
         "16",
@@ -47,7 +47,7 @@ const RULES: [Rule; 31] = [
         "two readers see two answers",
     ),
     (
-        Class::Ids,
+        ShapeFault::Ids,
         "Z-05",
         MUST,
         "5.2",
@@ -55,7 +55,7 @@ const RULES: [Rule; 31] = [
         "typed shells refuse the whole answer",
     ),
     (
-        Class::Versions,
+        ShapeFault::Versions,
         "Z-06",
         MUST,
         "5.2",
@@ -63,7 +63,7 @@ const RULES: [Rule; 31] = [
         "a shell picks one of them",
     ),
     (
-        Class::Capabilities,
+        ShapeFault::Capabilities,
         "Z-07",
         MUST,
         "5.2",
@@ -71,7 +71,7 @@ const RULES: [Rule; 31] = [
         "a shell looks its features up there",
     ),
     (
-        Class::Denials,
+        ShapeFault::Denials,
         "Z-08",
         MUST,
         "5.3",
@@ -79,7 +79,7 @@ const RULES: [Rule; 31] = [
         "a shell cannot tell what it must do without",
     ),
     (
-        Class::Torn,
+        ShapeFault::Torn,
         "Z-09",
         MUST,
         "5.3",
@@ -87,7 +87,7 @@ const RULES: [Rule; 31] = [
         "a shell cannot tell what it must do without",
     ),
     (
-        Class::Uncoded,
+        ShapeFault::Uncoded,
         "Z-10",
         SHOULD,
         "5.3",
@@ -95,7 +95,7 @@ const RULES: [Rule; 31] = [
         "a program cannot read sentences",
     ),
     (
-        Class::Latency,
+        ShapeFault::Latency,
         "Z-11",
         MUST,
         "14",
@@ -103,16 +103,23 @@ const RULES: [Rule; 31] = [
         "typed shells refuse the whole answer",
     ),
     (
-        Class::Mixed,
+        ShapeFault::Mixed,
         "Z-12",
         SHOULD,
         "13",
         "an error has `error` and no directives, a success no `error`",
         "shells would carry out half of what failed",
     ),
-    (Class::Code, "Z-13", MUST, "13", "an error has a code", "a program cannot read sentences"),
     (
-        Class::Spelling,
+        ShapeFault::Code,
+        "Z-13",
+        MUST,
+        "13",
+        "an error has a code",
+        "a program cannot read sentences",
+    ),
+    (
+        ShapeFault::Spelling,
         "Z-14",
         SHOULD,
         "13",
@@ -120,7 +127,7 @@ const RULES: [Rule; 31] = [
         "codes are compared, logged and counted",
     ),
     (
-        Class::ErrorTypes,
+        ShapeFault::ErrorTypes,
         "Z-15",
         MUST,
         "13",
@@ -128,7 +135,7 @@ const RULES: [Rule; 31] = [
         "typed shells refuse the whole answer",
     ),
     (
-        Class::Retryable,
+        ShapeFault::Retryable,
         "Z-16",
         SHOULD,
         "13",
@@ -136,7 +143,7 @@ const RULES: [Rule; 31] = [
         "shells give up what would work, or repeat what never will",
     ),
     (
-        Class::Library,
+        ShapeFault::Library,
         "Z-17",
         SHOULD,
         "13",
@@ -144,7 +151,7 @@ const RULES: [Rule; 31] = [
         "it holds values of the request, and tells who attacks what runs there",
     ),
     (
-        Class::Stray,
+        ShapeFault::Stray,
         "Z-18",
         SHOULD,
         "4",
@@ -152,7 +159,7 @@ const RULES: [Rule; 31] = [
         "a later version may use the name for something else",
     ),
     (
-        Class::Prefix,
+        ShapeFault::Prefix,
         "Z-19",
         SHOULD,
         "4",
@@ -160,7 +167,7 @@ const RULES: [Rule; 31] = [
         "two vendors use one name",
     ),
     (
-        Class::Directive,
+        ShapeFault::Directive,
         "Z-20",
         MUST,
         "10",
@@ -168,7 +175,7 @@ const RULES: [Rule; 31] = [
         "a shell can only skip it",
     ),
     (
-        Class::Words,
+        ShapeFault::Words,
         "Z-21",
         MUST,
         "10",
@@ -176,7 +183,7 @@ const RULES: [Rule; 31] = [
         "a shell takes an unknown tier for dangerous and asks",
     ),
     (
-        Class::Gate,
+        ShapeFault::Gate,
         "Z-22",
         MUST,
         "10",
@@ -184,7 +191,7 @@ const RULES: [Rule; 31] = [
         "a shell must take anything else for the worst",
     ),
     (
-        Class::Payload,
+        ShapeFault::Payload,
         "Z-23",
         MUST,
         "10",
@@ -192,7 +199,7 @@ const RULES: [Rule; 31] = [
         "typed shells refuse the whole answer",
     ),
     (
-        Class::Type,
+        ShapeFault::Type,
         "Z-24",
         SHOULD,
         "12",
@@ -200,16 +207,23 @@ const RULES: [Rule; 31] = [
         "two vendors use one name",
     ),
     (
-        Class::Fallback,
+        ShapeFault::Fallback,
         "Z-25",
         SHOULD,
         "11",
         "types that shells may not know have a `message`",
         "the user of such a shell sees nothing at all",
     ),
-    (Class::Text, "Z-26", SHOULD, "P15.4", "`render_message` has text", "an empty bubble is shown"),
     (
-        Class::Differs,
+        ShapeFault::Text,
+        "Z-26",
+        SHOULD,
+        "P15.4",
+        "`render_message` has text",
+        "an empty bubble is shown",
+    ),
+    (
+        ShapeFault::Differs,
         "Z-27",
         SHOULD,
         "P15.4",
@@ -217,7 +231,7 @@ const RULES: [Rule; 31] = [
         "two shells show two answers",
     ),
     (
-        Class::Blob,
+        ShapeFault::Blob,
         "Z-28",
         MUST,
         "9.1",
@@ -225,7 +239,7 @@ const RULES: [Rule; 31] = [
         "files in messages make every log on the way a file store",
     ),
     (
-        Class::Names,
+        ShapeFault::Names,
         "Z-29",
         SHOULD,
         "P15.4",
@@ -233,7 +247,7 @@ const RULES: [Rule; 31] = [
         "the result of one is taken for that of another",
     ),
     (
-        Class::Danger,
+        ShapeFault::Danger,
         "Z-30",
         SHOULD,
         "10",
@@ -241,7 +255,7 @@ const RULES: [Rule; 31] = [
         "shells that trust the engine carry it out",
     ),
     (
-        Class::Media,
+        ShapeFault::Media,
         "Z-31",
         SHOULD,
         "P15.7",
@@ -250,11 +264,13 @@ const RULES: [Rule; 31] = [
     ),
 ];
 
-pub(super) fn cases() -> Vec<Case<Engine>> {
+pub(super) fn cases() -> Vec<ConformanceCase<EngineUnderTest>> {
     let made = RULES.iter().map(|(class, id, level, section, title, why)| {
-        Case::new(id, *level, section, title, why, move |peer: &mut Engine| look(peer, *class))
+        ConformanceCase::new(id, *level, section, title, why, move |peer: &mut EngineUnderTest| {
+            look(peer, *class)
+        })
     });
-    made.chain([Case::new(
+    made.chain([ConformanceCase::new(
         "Z-32",
         MUST,
         "13",
@@ -266,19 +282,19 @@ pub(super) fn cases() -> Vec<Case<Engine>> {
 }
 
 /// Makes the engine say something of each kind, then looks at all that it ever said.
-fn look(peer: &mut Engine, class: Class) -> Checked {
+fn look(peer: &mut EngineUnderTest, class: ShapeFault) -> Checked {
     if peer.wrong(class).is_none() {
         peer.ask_filled(GOOD)?;
         peer.ask_filled(r#"{@V,"request":7}"#)?;
         peer.ask_filled(r#"{@V,"capabilities":{"openharness.ui.rich_cards":true},@R}"#)?;
     }
     match peer.wrong(class) {
-        Some(what) => Err(Finding::fault(format!("in an answer of this run: {what}"))),
+        Some(what) => Err(CheckFinding::fault(format!("in an answer of this run: {what}"))),
         None => Ok(()),
     }
 }
 
-fn same_code(peer: &mut Engine) -> Checked {
+fn same_code(peer: &mut EngineUnderTest) -> Checked {
     let (_, one) = peer.ask_filled(r#"{@V,"request":7}"#)?;
     let (_, other) = peer.ask_filled(r#"{@V,"request":7}"#)?;
     other.has(one.code().is_some() && one.code() == other.code(), "the same code as before")

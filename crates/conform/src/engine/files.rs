@@ -4,9 +4,9 @@
 
 use serde_json::Value;
 
-use super::http::Reply;
-use super::{Asked, Engine, Who};
-use crate::case::{Case, Checked, Finding, Level};
+use super::http::HttpReply;
+use super::{AskedRequest, AskerIdentity, EngineUnderTest};
+use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
 const WHY: &str = "a file is lost, changed, run by a browser, or handed to somebody else";
 
@@ -15,60 +15,79 @@ const FILE: &[u8] = b"abc";
 const HASH: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 const DIGEST: &str = "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=";
 
-pub(super) fn cases() -> Vec<Case<Engine>> {
+pub(super) fn cases() -> Vec<ConformanceCase<EngineUnderTest>> {
     let mut all = uploads();
     all.extend(references());
     all
 }
 
-fn case(id: &'static str, title: &'static str, check: fn(&mut Engine) -> Checked) -> Case<Engine> {
-    Case::new(id, Level::Profile("files"), "P15.8", title, WHY, check)
+fn case(
+    id: &'static str,
+    title: &'static str,
+    check: fn(&mut EngineUnderTest) -> Checked,
+) -> ConformanceCase<EngineUnderTest> {
+    ConformanceCase::new(id, RequirementLevel::Profile("files"), "P15.8", title, WHY, check)
 }
 
 /// Where files go.
-fn endpoint(peer: &mut Engine) -> Result<String, Finding> {
+fn endpoint(peer: &mut EngineUnderTest) -> Result<String, CheckFinding> {
     let document = peer.discovery()?;
     let place = &document["capabilities"]["openharness.attachments.upload"]["endpoint"];
-    let none = || Finding::unoffered("discovery names no `endpoint` for uploads");
+    let none = || CheckFinding::unoffered("discovery names no `endpoint` for uploads");
     place.as_str().map(str::to_owned).ok_or_else(none)
 }
 
-fn upload(peer: &mut Engine, bytes: &[u8], headers: &[(&str, &str)]) -> Result<Reply, Finding> {
-    let mut asked = Asked::new("POST", &endpoint(peer)?);
+fn upload(
+    peer: &mut EngineUnderTest,
+    bytes: &[u8],
+    headers: &[(&str, &str)],
+) -> Result<HttpReply, CheckFinding> {
+    let mut asked = AskedRequest::new("POST", &endpoint(peer)?);
     asked.set("Content-Type", "text/plain");
     asked.body = bytes.to_vec();
-    peer.sign(&mut asked, Who::First);
+    peer.sign(&mut asked, AskerIdentity::First);
     for (name, value) in headers {
         asked.set(name, value);
     }
     peer.exchange(&asked)
 }
 
-fn stored(reply: &Reply) -> Result<Value, Finding> {
+fn stored(reply: &HttpReply) -> Result<Value, CheckFinding> {
     let value: Option<Value> = serde_json::from_slice(&reply.body).ok();
     let wrong = || {
-        Finding::fault(format!("expected a `ref_id`, got {}", super::answer::brief(&reply.text())))
+        CheckFinding::fault(format!(
+            "expected a `ref_id`, got {}",
+            super::answer::brief(&reply.text())
+        ))
     };
     value.filter(|it| it["ref_id"].is_string()).ok_or_else(wrong)
 }
 
-fn reference(peer: &mut Engine) -> Result<String, Finding> {
+fn reference(peer: &mut EngineUnderTest) -> Result<String, CheckFinding> {
     let reply = upload(peer, FILE, &[])?;
     Ok(stored(&reply)?["ref_id"].as_str().unwrap_or_default().to_owned())
 }
 
-fn download(peer: &mut Engine, who: Who, name: &str) -> Result<Reply, Finding> {
-    let mut asked = Asked::new("GET", &format!("{}/{name}", endpoint(peer)?));
+fn download(
+    peer: &mut EngineUnderTest,
+    who: AskerIdentity,
+    name: &str,
+) -> Result<HttpReply, CheckFinding> {
+    let mut asked = AskedRequest::new("GET", &format!("{}/{name}", endpoint(peer)?));
     peer.sign(&mut asked, who);
     peer.exchange(&asked)
 }
 
-fn need(holds: bool, expected: &str, reply: &Reply) -> Checked {
+fn need(holds: bool, expected: &str, reply: &HttpReply) -> Checked {
     let got = || super::answer::brief(&reply.text());
-    if holds { Ok(()) } else { Err(Finding::fault(format!("expected {expected}, got {}", got()))) }
+    if holds {
+        Ok(())
+    } else {
+        Err(CheckFinding::fault(format!("expected {expected}, got {}", got())))
+    }
 }
 
-fn uploads() -> Vec<Case<Engine>> {
+fn uploads() -> Vec<ConformanceCase<EngineUnderTest>> {
     vec![
         case(
             "A-01",
@@ -84,16 +103,16 @@ fn uploads() -> Vec<Case<Engine>> {
         ),
         case("A-02", "the same file again is the same name", |peer| {
             let (one, other) = (reference(peer)?, reference(peer)?);
-            if one == other { Ok(()) } else { Err(Finding::fault("two names for one file")) }
+            if one == other { Ok(()) } else { Err(CheckFinding::fault("two names for one file")) }
         }),
         case("A-03", "a file comes back as it went", |peer| {
             let name = reference(peer)?;
-            let reply = download(peer, Who::First, &name)?;
+            let reply = download(peer, AskerIdentity::First, &name)?;
             need(reply.status == 200 && reply.body == FILE, "the same bytes", &reply)
         }),
         case("A-04", "a file is sent to be saved, not to be shown", |peer| {
             let name = reference(peer)?;
-            let reply = download(peer, Who::First, &name)?;
+            let reply = download(peer, AskerIdentity::First, &name)?;
             let disposition = reply.header("content-disposition").unwrap_or_default();
             let sniff = reply.header("x-content-type-options").unwrap_or_default();
             let holds = disposition.starts_with("attachment") && sniff == "nosniff";
@@ -102,7 +121,7 @@ fn uploads() -> Vec<Case<Engine>> {
         case("A-05", "a page comes back as mere bytes", |peer| {
             let reply = upload(peer, b"<script>1</script>", &[("Content-Type", "text/html")])?;
             let name = stored(&reply)?["ref_id"].as_str().unwrap_or_default().to_owned();
-            let reply = download(peer, Who::First, &name)?;
+            let reply = download(peer, AskerIdentity::First, &name)?;
             let kind = reply.header("content-type").unwrap_or_default();
             need(!kind.contains("html"), "no type that browsers run", &reply)
         }),
@@ -115,14 +134,16 @@ fn uploads() -> Vec<Case<Engine>> {
             peer.judge(reply)?.is_refused_as(&["invalid_request"])
         }),
         case("A-08", "a file that is not there is `not_found`", |peer| {
-            let reply = download(peer, Who::First, "att-00000000000000000000000000000000")?;
+            let reply =
+                download(peer, AskerIdentity::First, "att-00000000000000000000000000000000")?;
             peer.judge(reply)?.is_refused_as(&["not_found"])
         }),
         case("A-09", "a file of somebody else is as if it were not there", |peer| {
             peer.needs_second()?;
             let name = reference(peer)?;
-            let theirs = download(peer, Who::Second, &name)?;
-            let none = download(peer, Who::Second, "att-00000000000000000000000000000000")?;
+            let theirs = download(peer, AskerIdentity::Second, &name)?;
+            let none =
+                download(peer, AskerIdentity::Second, "att-00000000000000000000000000000000")?;
             let (theirs, none) = (peer.judge(theirs)?, peer.judge(none)?);
             theirs.is_refused_as(&["not_found"])?;
             theirs.has(theirs.value == none.value, "the same words as for what never was")
@@ -130,7 +151,7 @@ fn uploads() -> Vec<Case<Engine>> {
         case("A-10", "a file over the limit is `payload_too_large`", |peer| {
             let most = peer.discovery()?["limits"]["max_attachment_bytes"].as_u64();
             let most = most.filter(|it| *it < 64 << 20);
-            let none = || Finding::unoffered("discovery names no limit below 64 MiB");
+            let none = || CheckFinding::unoffered("discovery names no limit below 64 MiB");
             let most = usize::try_from(most.ok_or_else(none)?).unwrap_or_default();
             let reply = upload(peer, &vec![b'x'; most + 1], &[])?;
             peer.judge(reply)?.is_refused_as(&["payload_too_large"])
@@ -138,7 +159,7 @@ fn uploads() -> Vec<Case<Engine>> {
     ]
 }
 
-fn references() -> Vec<Case<Engine>> {
+fn references() -> Vec<ConformanceCase<EngineUnderTest>> {
     vec![
         case("A-20", "a request with an uploaded file is served", |peer| {
             let name = reference(peer)?;
@@ -173,7 +194,7 @@ fn references() -> Vec<Case<Engine>> {
             let name = reference(peer)?;
             let body = attached(&format!(r#"{{"ref_id":"{name}"}}"#));
             let text = peer.fill(&body).text;
-            peer.ask_as(Who::Second, &text)?.is_refused_as(&["attachment_unresolved"])
+            peer.ask_as(AskerIdentity::Second, &text)?.is_refused_as(&["attachment_unresolved"])
         }),
         case(
             "A-25",
@@ -191,6 +212,9 @@ fn attached(entry: &str) -> String {
     format!(r#"{{@V,"request":{{"context":{{@U,"attachments":[{entry}]}}}}}}"#)
 }
 
-fn with(peer: &mut Engine, entry: &str) -> Result<super::answer::Answer, Finding> {
+fn with(
+    peer: &mut EngineUnderTest,
+    entry: &str,
+) -> Result<super::answer::EnvelopeAnswer, CheckFinding> {
     Ok(peer.ask_filled(&attached(entry))?.1)
 }

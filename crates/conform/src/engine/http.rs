@@ -15,8 +15,8 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-use super::url::Url;
-use crate::case::Finding;
+use super::url::TargetUrl;
+use crate::case::CheckFinding;
 
 /// Largest head of an answer, in bytes.
 const MAX_HEAD: usize = 64 << 10;
@@ -40,9 +40,9 @@ const SYSTEM: [&str; 4] = [
 
 /// Whom to believe that an engine is who it says.
 #[derive(Clone)]
-pub struct Trust(Arc<ClientConfig>);
+pub struct ServerTrust(Arc<ClientConfig>);
 
-impl fmt::Debug for Trust {
+impl fmt::Debug for ServerTrust {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Trust")
     }
@@ -50,7 +50,7 @@ impl fmt::Debug for Trust {
 
 /// Authorities that cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum TrustError {
     /// The file cannot be read.
     #[error("cannot read `{path}`")]
     Read {
@@ -71,71 +71,71 @@ pub enum Error {
     Tls(#[source] rustls::Error),
 }
 
-impl Trust {
+impl ServerTrust {
     /// Believes the authorities of a file, else those of the system.
     ///
     /// # Errors
     /// There are none that can be used.
-    pub fn load(file: Option<&Path>) -> Result<Trust, Error> {
+    pub fn load(file: Option<&Path>) -> Result<ServerTrust, TrustError> {
         let path = file.or_else(|| SYSTEM.iter().map(Path::new).find(|path| path.exists()));
-        let path = path.ok_or(Error::None)?;
+        let path = path.ok_or(TrustError::None)?;
         let shown = path.display().to_string();
         let mut text = Vec::new();
         File::open(path)
             .and_then(|file| file.take(MAX_PEM).read_to_end(&mut text))
-            .map_err(|error| Error::Read { path: shown.clone(), error })?;
+            .map_err(|error| TrustError::Read { path: shown.clone(), error })?;
         let mut roots = RootCertStore::empty();
         // A system has certificates that are too old to read; the others count.
         let found = CertificateDer::pem_slice_iter(&text).filter_map(Result::ok);
         let (added, _) = roots.add_parsable_certificates(found);
         if added == 0 {
-            return Err(Error::Empty(shown));
+            return Err(TrustError::Empty(shown));
         }
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config =
             ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-        let config = config.map_err(Error::Tls)?.with_root_certificates(roots);
-        Ok(Trust(Arc::new(config.with_no_client_auth())))
+        let config = config.map_err(TrustError::Tls)?.with_root_certificates(roots);
+        Ok(ServerTrust(Arc::new(config.with_no_client_auth())))
     }
 }
 
 /// How to reach an engine.
 #[derive(Debug, Clone)]
-pub struct Way {
+pub struct HttpRoute {
     /// Where.
-    pub url: Url,
+    pub url: TargetUrl,
     /// Whom to believe; needed for `https`.
-    pub trust: Option<Trust>,
+    pub trust: Option<ServerTrust>,
     /// Longest wait for an answer.
     pub timeout: Duration,
 }
 
 /// A connection.
 #[derive(Debug)]
-pub struct Conn {
-    wire: Wire,
+pub struct HttpClient {
+    wire: HttpWire,
     unread: Vec<u8>,
     timeout: Duration,
 }
 
 #[derive(Debug)]
-enum Wire {
+enum HttpWire {
     Plain(TcpStream),
     Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
 }
 
-impl Wire {
+impl HttpWire {
     fn socket(&self) -> &TcpStream {
         match self {
-            Wire::Plain(socket) => socket,
-            Wire::Tls(stream) => &stream.sock,
+            HttpWire::Plain(socket) => socket,
+            HttpWire::Tls(stream) => &stream.sock,
         }
     }
 
     fn stream(&mut self) -> &mut dyn ReadWrite {
         match self {
-            Wire::Plain(socket) => socket,
-            Wire::Tls(stream) => stream.as_mut(),
+            HttpWire::Plain(socket) => socket,
+            HttpWire::Tls(stream) => stream.as_mut(),
         }
     }
 }
@@ -146,7 +146,7 @@ impl<T: Read + Write> ReadWrite for T {}
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply {
+pub struct HttpReply {
     /// Status.
     pub status: u16,
     /// Names in lower case, and values.
@@ -155,7 +155,7 @@ pub struct Reply {
     pub body: Vec<u8>,
 }
 
-impl Reply {
+impl HttpReply {
     /// The first value of a header, by its name in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
@@ -175,33 +175,36 @@ impl Reply {
 
 /// Whether an answer has a body besides its headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Of {
+pub enum BodyPresence {
     /// To `HEAD`: never.
     Head,
     /// To anything else.
     Any,
 }
 
-impl Conn {
+impl HttpClient {
     /// Connects.
     ///
     /// # Errors
     /// Nobody is there, or nobody to believe.
-    pub fn open(way: &Way) -> Result<Conn, Finding> {
-        let Way { url, trust, timeout } = way;
+    pub fn open(way: &HttpRoute) -> Result<HttpClient, CheckFinding> {
+        let HttpRoute { url, trust, timeout } = way;
         let socket = connect(url, *timeout)
-            .map_err(|error| Finding::fault(format!("cannot connect to {url}: {error}")))?;
+            .map_err(|error| CheckFinding::fault(format!("cannot connect to {url}: {error}")))?;
         let wire = if url.is_tls {
-            let trust = trust.as_ref().ok_or_else(|| Finding::fault("no authorities for https"))?;
+            let trust =
+                trust.as_ref().ok_or_else(|| CheckFinding::fault("no authorities for https"))?;
             let name = ServerName::try_from(url.host.clone());
-            let name = name.map_err(|_| Finding::fault("the host cannot be in a certificate"))?;
+            let name =
+                name.map_err(|_| CheckFinding::fault("the host cannot be in a certificate"))?;
             let session = ClientConnection::new(Arc::clone(&trust.0), name);
-            let session = session.map_err(|error| Finding::fault(format!("no TLS: {error}")))?;
-            Wire::Tls(Box::new(StreamOwned::new(session, socket)))
+            let session =
+                session.map_err(|error| CheckFinding::fault(format!("no TLS: {error}")))?;
+            HttpWire::Tls(Box::new(StreamOwned::new(session, socket)))
         } else {
-            Wire::Plain(socket)
+            HttpWire::Plain(socket)
         };
-        Ok(Conn { wire, unread: Vec::new(), timeout: *timeout })
+        Ok(HttpClient { wire, unread: Vec::new(), timeout: *timeout })
     }
 
     /// Sends bytes. What an engine does not take is no fault by itself: it may have answered
@@ -228,7 +231,7 @@ impl Conn {
     ///
     /// # Errors
     /// None comes, or it is not HTTP.
-    pub fn reply(&mut self, of: Of) -> Result<Reply, Finding> {
+    pub fn reply(&mut self, of: BodyPresence) -> Result<HttpReply, CheckFinding> {
         let end = Instant::now() + self.timeout;
         loop {
             let reply = self.head(end)?;
@@ -242,7 +245,7 @@ impl Conn {
     ///
     /// # Errors
     /// None comes, or it is not HTTP.
-    pub fn head_only(&mut self) -> Result<Reply, Finding> {
+    pub fn head_only(&mut self) -> Result<HttpReply, CheckFinding> {
         self.head(Instant::now() + self.timeout)
     }
 
@@ -254,13 +257,13 @@ impl Conn {
         &mut self,
         what: &str,
         is_there: impl Fn(&[u8]) -> bool,
-    ) -> Result<Vec<u8>, Finding> {
+    ) -> Result<Vec<u8>, CheckFinding> {
         let end = Instant::now() + self.timeout;
         while !is_there(&self.unread) && self.unread.len() < MAX_BODY {
             match self.more(end)? {
-                More::Bytes => {}
-                More::Closed => break,
-                More::Late => return Err(late(what, self.timeout)),
+                MoreBytes::Bytes => {}
+                MoreBytes::Closed => break,
+                MoreBytes::Late => return Err(late(what, self.timeout)),
             }
         }
         Ok(std::mem::take(&mut self.unread))
@@ -270,44 +273,49 @@ impl Conn {
     ///
     /// # Errors
     /// They do not come within the time.
-    pub fn exactly(&mut self, count: usize) -> Result<Option<Vec<u8>>, Finding> {
+    pub fn exactly(&mut self, count: usize) -> Result<Option<Vec<u8>>, CheckFinding> {
         let end = Instant::now() + self.timeout;
         while self.unread.len() < count {
             match self.more(end)? {
-                More::Bytes => {}
-                More::Closed => return Ok(None),
-                More::Late => return Err(late("the rest of a frame", self.timeout)),
+                MoreBytes::Bytes => {}
+                MoreBytes::Closed => return Ok(None),
+                MoreBytes::Late => return Err(late("the rest of a frame", self.timeout)),
             }
         }
         Ok(Some(self.unread.drain(..count).collect()))
     }
 
-    fn head(&mut self, end: Instant) -> Result<Reply, Finding> {
+    fn head(&mut self, end: Instant) -> Result<HttpReply, CheckFinding> {
         loop {
             if let Some(at) = find(&self.unread, b"\r\n\r\n") {
                 let bytes: Vec<u8> = self.unread.drain(..at + 4).collect();
                 return parse(&bytes[..at]);
             }
             if self.unread.len() > MAX_HEAD {
-                return Err(Finding::fault("the head of the answer has no end"));
+                return Err(CheckFinding::fault("the head of the answer has no end"));
             }
             match self.more(end)? {
-                More::Bytes => {}
-                More::Closed if self.unread.is_empty() => {
-                    return Err(Finding::fault(
+                MoreBytes::Bytes => {}
+                MoreBytes::Closed if self.unread.is_empty() => {
+                    return Err(CheckFinding::fault(
                         "the engine closed the connection without an answer",
                     ));
                 }
-                More::Closed => {
-                    return Err(Finding::fault("the answer is not HTTP, or was cut off"));
+                MoreBytes::Closed => {
+                    return Err(CheckFinding::fault("the answer is not HTTP, or was cut off"));
                 }
-                More::Late => return Err(late("an answer", self.timeout)),
+                MoreBytes::Late => return Err(late("an answer", self.timeout)),
             }
         }
     }
 
-    fn body(&mut self, mut reply: Reply, of: Of, end: Instant) -> Result<Reply, Finding> {
-        if of == Of::Head || matches!(reply.status, 101 | 204 | 304) {
+    fn body(
+        &mut self,
+        mut reply: HttpReply,
+        of: BodyPresence,
+        end: Instant,
+    ) -> Result<HttpReply, CheckFinding> {
+        if of == BodyPresence::Head || matches!(reply.status, 101 | 204 | 304) {
             return Ok(reply);
         }
         let is_chunked = reply.header("transfer-encoding").is_some_and(|it| it.contains("chunked"));
@@ -322,7 +330,7 @@ impl Conn {
             }
         }
         let Some(length) = reply.header("content-length") else {
-            while !matches!(self.more(end)?, More::Closed) {
+            while !matches!(self.more(end)?, MoreBytes::Closed) {
                 if Instant::now() >= end || self.unread.len() > MAX_BODY {
                     return Err(late("the end of the answer", self.timeout));
                 }
@@ -332,7 +340,7 @@ impl Conn {
         };
         let length: usize =
             length.trim().parse().ok().filter(|length| *length <= MAX_BODY).ok_or_else(|| {
-                Finding::fault(format!("the answer's Content-Length is `{length}`"))
+                CheckFinding::fault(format!("the answer's Content-Length is `{length}`"))
             })?;
         while self.unread.len() < length {
             self.need(end)?;
@@ -341,52 +349,53 @@ impl Conn {
         Ok(reply)
     }
 
-    fn need(&mut self, end: Instant) -> Result<(), Finding> {
+    fn need(&mut self, end: Instant) -> Result<(), CheckFinding> {
         if self.unread.len() > MAX_BODY {
-            return Err(Finding::fault("the answer has no end"));
+            return Err(CheckFinding::fault("the answer has no end"));
         }
         match self.more(end)? {
-            More::Bytes => Ok(()),
-            More::Closed => Err(Finding::fault("the answer was cut off")),
-            More::Late => Err(late("the rest of the answer", self.timeout)),
+            MoreBytes::Bytes => Ok(()),
+            MoreBytes::Closed => Err(CheckFinding::fault("the answer was cut off")),
+            MoreBytes::Late => Err(late("the rest of the answer", self.timeout)),
         }
     }
 
-    fn more(&mut self, end: Instant) -> Result<More, Finding> {
+    fn more(&mut self, end: Instant) -> Result<MoreBytes, CheckFinding> {
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Ok(More::Late);
+            return Ok(MoreBytes::Late);
         }
         let timed = self.wire.socket().set_read_timeout(Some(left));
-        timed.map_err(|error| Finding::fault(format!("cannot wait for an answer: {error}")))?;
+        timed
+            .map_err(|error| CheckFinding::fault(format!("cannot wait for an answer: {error}")))?;
         let mut chunk = vec![0; CHUNK];
         match self.wire.stream().read(&mut chunk) {
-            Ok(0) => Ok(More::Closed),
+            Ok(0) => Ok(MoreBytes::Closed),
             Ok(count) => {
                 self.unread.extend_from_slice(&chunk[..count]);
-                Ok(More::Bytes)
+                Ok(MoreBytes::Bytes)
             }
             Err(error) => match error.kind() {
-                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Ok(More::Late),
-                io::ErrorKind::Interrupted => Ok(More::Bytes),
-                io::ErrorKind::InvalidData => Err(Finding::fault(format!("no TLS: {error}"))),
-                _ => Ok(More::Closed),
+                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Ok(MoreBytes::Late),
+                io::ErrorKind::Interrupted => Ok(MoreBytes::Bytes),
+                io::ErrorKind::InvalidData => Err(CheckFinding::fault(format!("no TLS: {error}"))),
+                _ => Ok(MoreBytes::Closed),
             },
         }
     }
 }
 
-enum More {
+enum MoreBytes {
     Bytes,
     Closed,
     Late,
 }
 
-fn late(what: &str, timeout: Duration) -> Finding {
-    Finding::fault(format!("{what} did not come within {} s", timeout.as_secs_f32()))
+fn late(what: &str, timeout: Duration) -> CheckFinding {
+    CheckFinding::fault(format!("{what} did not come within {} s", timeout.as_secs_f32()))
 }
 
-fn connect(url: &Url, timeout: Duration) -> io::Result<TcpStream> {
+fn connect(url: &TargetUrl, timeout: Duration) -> io::Result<TcpStream> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for address in (url.host.as_str(), url.port).to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, timeout) {
@@ -400,7 +409,7 @@ fn connect(url: &Url, timeout: Duration) -> io::Result<TcpStream> {
     Err(last)
 }
 
-fn parse(head: &[u8]) -> Result<Reply, Finding> {
+fn parse(head: &[u8]) -> Result<HttpReply, CheckFinding> {
     let text = String::from_utf8_lossy(head);
     let mut lines = text.split("\r\n");
     let first = lines.next().unwrap_or_default();
@@ -408,20 +417,20 @@ fn parse(head: &[u8]) -> Result<Reply, Finding> {
     let is_http = words.next().is_some_and(|word| word.starts_with("HTTP/1."));
     let status = words.next().and_then(|word| word.parse().ok()).filter(|_| is_http);
     let Some(status) = status else {
-        return Err(Finding::fault(format!("the answer is not HTTP/1.1: `{first}`")));
+        return Err(CheckFinding::fault(format!("the answer is not HTTP/1.1: `{first}`")));
     };
     let mut headers = Vec::new();
     for line in lines {
         let Some((name, value)) = line.split_once(':') else {
-            return Err(Finding::fault(format!("a header of the answer is none: `{line}`")));
+            return Err(CheckFinding::fault(format!("a header of the answer is none: `{line}`")));
         };
         headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
-    Ok(Reply { status, headers, body: Vec::new() })
+    Ok(HttpReply { status, headers, body: Vec::new() })
 }
 
 /// The chunks of a body put together, and how many bytes they took, once the last is there.
-fn unchunk(bytes: &[u8]) -> Result<Option<(Vec<u8>, usize)>, Finding> {
+fn unchunk(bytes: &[u8]) -> Result<Option<(Vec<u8>, usize)>, CheckFinding> {
     let (mut body, mut at) = (Vec::new(), 0);
     loop {
         let Some(line) = find(&bytes[at..], b"\r\n") else { return Ok(None) };
@@ -429,7 +438,7 @@ fn unchunk(bytes: &[u8]) -> Result<Option<(Vec<u8>, usize)>, Finding> {
         let size = size.split(';').next().unwrap_or_default().trim().to_owned();
         let size = usize::from_str_radix(&size, 16).ok().filter(|size| *size <= MAX_BODY);
         let Some(size) = size else {
-            return Err(Finding::fault("a chunk of the answer has no size"));
+            return Err(CheckFinding::fault("a chunk of the answer has no size"));
         };
         let start = at + line + 2;
         let Some(chunk) = bytes.get(start..start + size + 2) else { return Ok(None) };

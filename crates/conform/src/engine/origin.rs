@@ -1,21 +1,28 @@
 //! Pages in browsers, and names that point here (P15.7): for engines on the kit's own machine, which
 //! any page that somebody opens can reach.
 
-use super::Engine;
-use super::answer::Answer;
+use super::EngineUnderTest;
+use super::answer::EnvelopeAnswer;
 use super::rows::GOOD;
-use crate::case::{Case, Checked, Finding, Level};
+use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
 const WHY: &str = "a page that somebody opens could talk to the engine of their machine";
 
-pub(super) fn cases() -> Vec<Case<Engine>> {
-    let local = |id, title, check: fn(&mut Engine) -> Checked| {
-        Case::new(id, Level::Should, "P15.7", title, WHY, move |peer: &mut Engine| {
-            if !peer.way().url.is_local() {
-                return Err(Finding::unoffered("the engine is on another machine"));
-            }
-            check(peer)
-        })
+pub(super) fn cases() -> Vec<ConformanceCase<EngineUnderTest>> {
+    let local = |id, title, check: fn(&mut EngineUnderTest) -> Checked| {
+        ConformanceCase::new(
+            id,
+            RequirementLevel::Should,
+            "P15.7",
+            title,
+            WHY,
+            move |peer: &mut EngineUnderTest| {
+                if !peer.way().url.is_local() {
+                    return Err(CheckFinding::unoffered("the engine is on another machine"));
+                }
+                check(peer)
+            },
+        )
     };
     let mut all = vec![
         local("O-01", "a page of another origin is refused", |peer| {
@@ -32,7 +39,7 @@ pub(super) fn cases() -> Vec<Case<Engine>> {
             let allowed = reply.header("access-control-allow-origin");
             let is_shut = allowed.is_none_or(|it| it != "*" && it != "https://evil.example");
             let wrong =
-                || Finding::fault("expected no `Access-Control-Allow-Origin` for this page");
+                || CheckFinding::fault("expected no `Access-Control-Allow-Origin` for this page");
             if is_shut { Ok(()) } else { Err(wrong()) }
         }),
     ];
@@ -40,14 +47,22 @@ pub(super) fn cases() -> Vec<Case<Engine>> {
     all
 }
 
-fn allowed() -> Vec<Case<Engine>> {
+fn allowed() -> Vec<ConformanceCase<EngineUnderTest>> {
     let why = "a page that may ask cannot, or one that may not can";
-    let case = |id, title, check: fn(&mut Engine, &str) -> Checked| {
-        Case::new(id, Level::Profile("cors"), "P15.7", title, why, move |peer: &mut Engine| {
-            let origin = peer.setup().origin.clone();
-            let none = || Finding::unoffered("no origin that may ask was named: --origin ORIGIN");
-            check(peer, &origin.ok_or_else(none)?)
-        })
+    let case = |id, title, check: fn(&mut EngineUnderTest, &str) -> Checked| {
+        ConformanceCase::new(
+            id,
+            RequirementLevel::Profile("cors"),
+            "P15.7",
+            title,
+            why,
+            move |peer: &mut EngineUnderTest| {
+                let origin = peer.setup().origin.clone();
+                let none =
+                    || CheckFinding::unoffered("no origin that may ask was named: --origin ORIGIN");
+                check(peer, &origin.ok_or_else(none)?)
+            },
+        )
     };
     vec![
         case("O-10", "a page that may ask is let in by a preflight", |peer, origin| {
@@ -57,8 +72,9 @@ fn allowed() -> Vec<Case<Engine>> {
             let headers = reply.header("access-control-allow-headers").unwrap_or_default();
             let headers = headers.to_ascii_lowercase();
             let fits = is_named && methods.contains("POST") && headers.contains("content-type");
-            let wrong =
-                || Finding::fault("expected its origin, `POST` and `content-type` to be allowed");
+            let wrong = || {
+                CheckFinding::fault("expected its origin, `POST` and `content-type` to be allowed")
+            };
             if fits && reply.status < 300 { Ok(()) } else { Err(wrong()) }
         }),
         case("O-11", "a page that may ask can read the answer", |peer, origin| {
@@ -86,20 +102,23 @@ fn allowed() -> Vec<Case<Engine>> {
     ]
 }
 
-fn preflight(peer: &mut Engine, origin: &str) -> Result<super::http::Reply, Finding> {
-    let mut asked = super::Asked::new("OPTIONS", &peer.way().url.path);
+fn preflight(
+    peer: &mut EngineUnderTest,
+    origin: &str,
+) -> Result<super::http::HttpReply, CheckFinding> {
+    let mut asked = super::AskedRequest::new("OPTIONS", &peer.way().url.path);
     asked.set("Origin", origin);
     asked.set("Access-Control-Request-Method", "POST");
     asked.set("Access-Control-Request-Headers", "content-type,authorization");
     peer.exchange(&asked)
 }
 
-fn not_served(peer: &mut Engine, header: &str, value: &str) -> Checked {
+fn not_served(peer: &mut EngineUnderTest, header: &str, value: &str) -> Checked {
     let body = peer.fill(GOOD).text;
     let asked = peer.post(body).with(header, value);
     let reply = peer.exchange(&asked)?;
-    if Answer::read(reply).is_ok_and(|answer| answer.is_success()) {
-        return Err(Finding::fault(format!("a request with `{header}: {value}` was served")));
+    if EnvelopeAnswer::read(reply).is_ok_and(|answer| answer.is_success()) {
+        return Err(CheckFinding::fault(format!("a request with `{header}: {value}` was served")));
     }
     Ok(())
 }

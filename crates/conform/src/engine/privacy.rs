@@ -3,9 +3,9 @@
 //!
 //! long: most of it is tables.
 
-use super::Engine;
-use super::http::Reply;
-use crate::case::{Case, Checked, Finding, Level};
+use super::EngineUnderTest;
+use super::http::HttpReply;
+use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
 /// Requests with a secret at `@CANARY` that must be refused.
 const SPILLS: [(&str, &str, &str); 14] = [
@@ -61,16 +61,23 @@ const SPILLS: [(&str, &str, &str); 14] = [
     ),
 ];
 
-pub(super) fn cases() -> Vec<Case<Engine>> {
+pub(super) fn cases() -> Vec<ConformanceCase<EngineUnderTest>> {
     let why = "errors end up in logs and on screens";
-    let mut all: Vec<Case<Engine>> = SPILLS
+    let mut all: Vec<ConformanceCase<EngineUnderTest>> = SPILLS
         .iter()
         .map(|(id, title, body)| {
-            Case::new(id, Level::Must, "13", title, why, move |peer: &mut Engine| {
-                let (filled, answer) = peer.ask_filled(body)?;
-                answer.is_refused()?;
-                clean(&answer.reply, &filled.canary)
-            })
+            ConformanceCase::new(
+                id,
+                RequirementLevel::Must,
+                "13",
+                title,
+                why,
+                move |peer: &mut EngineUnderTest| {
+                    let (filled, answer) = peer.ask_filled(body)?;
+                    answer.is_refused()?;
+                    clean(&answer.reply, &filled.canary)
+                },
+            )
         })
         .collect();
     all.extend(kept());
@@ -79,21 +86,28 @@ pub(super) fn cases() -> Vec<Case<Engine>> {
 }
 
 /// Checks that a secret is nowhere in an answer, head and body.
-pub(super) fn clean(reply: &Reply, canary: &str) -> Checked {
+pub(super) fn clean(reply: &HttpReply, canary: &str) -> Checked {
     let text = reply.text();
     if text.contains(canary) {
-        return Err(Finding::fault("a secret of the request is in the answer"));
+        return Err(CheckFinding::fault("a secret of the request is in the answer"));
     }
     Ok(())
 }
 
-fn kept() -> Vec<Case<Engine>> {
+fn kept() -> Vec<ConformanceCase<EngineUnderTest>> {
     let why = "what a shell marks as secret stays between the shell and the engine";
     let kept = |id, section, title, body: &'static str| {
-        Case::new(id, Level::Must, section, title, why, move |peer: &mut Engine| {
-            let (filled, answer) = peer.ask_filled(body)?;
-            clean(&answer.reply, &filled.canary)
-        })
+        ConformanceCase::new(
+            id,
+            RequirementLevel::Must,
+            section,
+            title,
+            why,
+            move |peer: &mut EngineUnderTest| {
+                let (filled, answer) = peer.ask_filled(body)?;
+                clean(&answer.reply, &filled.canary)
+            },
+        )
     };
     vec![
         kept(
@@ -129,16 +143,16 @@ fn kept() -> Vec<Case<Engine>> {
     ]
 }
 
-fn around() -> Vec<Case<Engine>> {
+fn around() -> Vec<ConformanceCase<EngineUnderTest>> {
     let why = "credentials travel in heads, and gateways write heads and addresses down";
     vec![
-        Case::new(
+        ConformanceCase::new(
             "P-25",
-            Level::Must,
+            RequirementLevel::Must,
             "7",
             "a credential that is not good is not in the answer",
             why,
-            |peer: &mut Engine| {
+            |peer: &mut EngineUnderTest| {
                 let filled = peer.fill("{@V,@R}");
                 let asked = peer.post(filled.text.as_str());
                 let asked = asked.with("Authorization", &format!("Bearer {}", filled.canary));
@@ -146,13 +160,13 @@ fn around() -> Vec<Case<Engine>> {
                 clean(&reply, &filled.canary)
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "P-26",
-            Level::Must,
+            RequirementLevel::Must,
             "7",
             "what is in a query is not in the answer",
             why,
-            |peer: &mut Engine| {
+            |peer: &mut EngineUnderTest| {
                 let filled = peer.fill(r#"{@V,"request":7}"#);
                 let mut asked = peer.post(filled.text.as_str());
                 asked.path = format!("{}?key={}", asked.path, filled.canary);
@@ -160,13 +174,13 @@ fn around() -> Vec<Case<Engine>> {
                 clean(&reply, &filled.canary)
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "P-27",
-            Level::Should,
+            RequirementLevel::Should,
             "7",
             "a path that is not there is not in the answer",
             why,
-            |peer: &mut Engine| {
+            |peer: &mut EngineUnderTest| {
                 let filled = peer.fill("{@V,@R}");
                 let mut asked = peer.post(filled.text.as_str());
                 asked.path = peer.way().url.beside(&filled.canary);

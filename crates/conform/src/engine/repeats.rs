@@ -1,9 +1,9 @@
 //! The same request again (draft, 5.1; P15.7): done once, answered alike.
 
-use super::Engine;
-use super::answer::Answer;
+use super::EngineUnderTest;
+use super::answer::EnvelopeAnswer;
 use super::rows::GOOD;
-use crate::case::{Case, Checked, Level};
+use crate::case::{Checked, ConformanceCase, RequirementLevel};
 
 const WHY: &str = "shells repeat what they got no answer to; what was asked for is done twice";
 
@@ -12,27 +12,27 @@ const COPIES: usize = 8;
 
 const IN_SESSION: &str = r#"{@V,"request":{"context":{@U,"session_id":"@SESSION"}}}"#;
 
-pub(super) fn cases() -> Vec<Case<Engine>> {
+pub(super) fn cases() -> Vec<ConformanceCase<EngineUnderTest>> {
     let mut all = vec![
-        Case::new(
+        ConformanceCase::new(
             "I-01",
-            Level::Should,
+            RequirementLevel::Should,
             "5.1",
             "the same request again gets the same answer",
             WHY,
-            |peer: &mut Engine| {
+            |peer: &mut EngineUnderTest| {
                 let body = peer.fill(IN_SESSION).text;
                 let (one, other) = (peer.ask(&body)?, peer.ask(&body)?);
                 same(&one, &other)
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "I-02",
-            Level::Must,
+            RequirementLevel::Must,
             "5.1",
             "a broken message under a used id does not get the old answer",
             "a shell shows the answer to a question that was not asked",
-            |peer: &mut Engine| {
+            |peer: &mut EngineUnderTest| {
                 let filled = peer.fill(IN_SESSION);
                 peer.ask(&filled.text)?.is_served()?;
                 let broken = peer.fill(r#"{@V,"request":7}"#);
@@ -45,19 +45,30 @@ pub(super) fn cases() -> Vec<Case<Engine>> {
     all
 }
 
-fn case(id: &'static str, title: &'static str, check: fn(&mut Engine) -> Checked) -> Case<Engine> {
-    Case::new(id, Level::Profile("repeats"), "P15.7", title, WHY, move |peer: &mut Engine| {
-        peer.needs_code("idempotency_conflict")?;
-        check(peer)
-    })
+fn case(
+    id: &'static str,
+    title: &'static str,
+    check: fn(&mut EngineUnderTest) -> Checked,
+) -> ConformanceCase<EngineUnderTest> {
+    ConformanceCase::new(
+        id,
+        RequirementLevel::Profile("repeats"),
+        "P15.7",
+        title,
+        WHY,
+        move |peer: &mut EngineUnderTest| {
+            peer.needs_code("idempotency_conflict")?;
+            check(peer)
+        },
+    )
 }
 
-fn same(one: &Answer, other: &Answer) -> Checked {
+fn same(one: &EnvelopeAnswer, other: &EnvelopeAnswer) -> Checked {
     one.is_served()?;
     other.has(one.comparable() == other.comparable(), "the same answer as before")
 }
 
-fn profile() -> Vec<Case<Engine>> {
+fn profile() -> Vec<ConformanceCase<EngineUnderTest>> {
     vec![
         case("I-10", "another body under the same id is `idempotency_conflict`", |peer| {
             let body = peer.fill(IN_SESSION).text;
@@ -84,7 +95,7 @@ fn profile() -> Vec<Case<Engine>> {
         case("I-13", "copies that come at the same time get one answer", |peer| {
             let body = peer.fill(IN_SESSION).text;
             let asked = vec![peer.post(body); COPIES];
-            let mut first: Option<Answer> = None;
+            let mut first: Option<EnvelopeAnswer> = None;
             for reply in peer.together(&asked) {
                 let answer = peer.judge(reply?)?;
                 match &first {
@@ -118,7 +129,7 @@ fn profile() -> Vec<Case<Engine>> {
     ]
 }
 
-fn spelled() -> Vec<Case<Engine>> {
+fn spelled() -> Vec<ConformanceCase<EngineUnderTest>> {
     vec![
         case("I-17", "another `correlation_id` is the same request", |peer| {
             let body = peer.fill(r#"{@V,"correlation_id":"one",@R}"#).text;
@@ -154,9 +165,9 @@ fn spelled() -> Vec<Case<Engine>> {
         case("I-21", "two principals may use one id", |peer| {
             peer.needs_second()?;
             let body = peer.fill(IN_SESSION).text;
-            peer.ask_as(super::Who::First, &body)?.is_served()?;
+            peer.ask_as(super::AskerIdentity::First, &body)?.is_served()?;
             let other = body.replace("\"user_intent\":\"", "\"user_intent\":\"of another: ");
-            peer.ask_as(super::Who::Second, &other)?.is_served()
+            peer.ask_as(super::AskerIdentity::Second, &other)?.is_served()
         }),
     ]
 }

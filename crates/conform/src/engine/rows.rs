@@ -1,14 +1,14 @@
 //! Cases that are a request and an expectation: most of the kit is tables of these.
 
-use super::Engine;
-use crate::case::{Case, Checked, Level};
+use super::EngineUnderTest;
+use crate::case::{Checked, ConformanceCase, RequirementLevel};
 
 /// A request that every engine serves.
 pub const GOOD: &str = "{@V,@R}";
 
 /// What must come back.
 #[derive(Debug, Clone, Copy)]
-pub enum Expect {
+pub enum RowExpectation {
     /// A success.
     Served,
     /// An error.
@@ -23,26 +23,26 @@ pub enum Expect {
 
 /// A requirement that one request shows.
 #[derive(Debug, Clone, Copy)]
-pub struct Row {
+pub struct RequirementRow {
     /// Its name.
     pub id: &'static str,
     /// How much it binds.
-    pub level: Level,
+    pub level: RequirementLevel,
     /// Where it is written.
     pub section: &'static str,
     /// What is required.
     pub title: &'static str,
-    /// What is sent, with the marks of [`Engine::fill`].
+    /// What is sent, with the marks of [`EngineUnderTest::fill`].
     pub body: &'static str,
     /// What must come back.
-    pub expect: Expect,
+    pub expect: RowExpectation,
 }
 
 /// The cases of a table.
-pub fn cases(why: &'static str, rows: &[Row]) -> Vec<Case<Engine>> {
+pub fn cases(why: &'static str, rows: &[RequirementRow]) -> Vec<ConformanceCase<EngineUnderTest>> {
     let made = rows.iter().copied().map(|row| {
-        let Row { id, level, section, title, body, expect } = row;
-        Case::new(id, level, section, title, why, move |peer: &mut Engine| {
+        let RequirementRow { id, level, section, title, body, expect } = row;
+        ConformanceCase::new(id, level, section, title, why, move |peer: &mut EngineUnderTest| {
             check(peer, body, expect)
         })
     });
@@ -50,14 +50,14 @@ pub fn cases(why: &'static str, rows: &[Row]) -> Vec<Case<Engine>> {
 }
 
 /// Sends and compares. What is refused must not cost the next one its answer.
-fn check(peer: &mut Engine, body: &str, expect: Expect) -> Checked {
+fn check(peer: &mut EngineUnderTest, body: &str, expect: RowExpectation) -> Checked {
     let (_, answer) = peer.ask_filled(body)?;
     match expect {
-        Expect::Served => answer.is_served(),
-        Expect::Refused => answer.is_refused(),
-        Expect::As(codes) => answer.is_refused_as(codes),
-        Expect::Answered => Ok(()),
-        Expect::At(field) => {
+        RowExpectation::Served => answer.is_served(),
+        RowExpectation::Refused => answer.is_refused(),
+        RowExpectation::As(codes) => answer.is_refused_as(codes),
+        RowExpectation::Answered => Ok(()),
+        RowExpectation::At(field) => {
             answer.is_refused_as(&["invalid_request"])?;
             let is_named = answer.at("/response/error/details/field") == field;
             answer.has(is_named, &format!("`response.error.details.field` to be `{field}`"))

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use bridle_wire::openharness::Limits;
-use bridle_wire::openharness::json::Document;
+use bridle_wire::openharness::MessageLimits;
+use bridle_wire::openharness::json::JsonDocument;
 use serde_json::{Map, Value};
 
-use super::answer::{Answer, brief};
+use super::answer::{EnvelopeAnswer, brief};
 
 /// Types of directives that the draft names.
 pub const CORE: [&str; 5] =
@@ -38,7 +38,7 @@ const LIBRARY: [&str; 14] = [
 
 /// What can be wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
+pub enum ShapeFault {
     /// `protocol_version` of the answer.
     Version,
     /// `status`.
@@ -104,7 +104,7 @@ pub enum Class {
 }
 
 /// Everything that is wrong with an answer.
-pub fn faults(answer: &Answer) -> Vec<(Class, String)> {
+pub fn faults(answer: &EnvelopeAnswer) -> Vec<(ShapeFault, String)> {
     let mut found = Vec::new();
     envelope(answer, &mut found);
     lists(answer, &mut found);
@@ -118,53 +118,57 @@ pub fn faults(answer: &Answer) -> Vec<(Class, String)> {
     found
 }
 
-type Found = Vec<(Class, String)>;
+type Found = Vec<(ShapeFault, String)>;
 
-fn need(found: &mut Found, holds: bool, class: Class, what: impl FnOnce() -> String) {
+fn need(found: &mut Found, holds: bool, class: ShapeFault, what: impl FnOnce() -> String) {
     if !holds {
         found.push((class, what()));
     }
 }
 
-fn envelope(answer: &Answer, found: &mut Found) {
+fn envelope(answer: &EnvelopeAnswer, found: &mut Found) {
     let value = &answer.value;
     let version = value["protocol_version"].as_str().is_some_and(is_version);
-    need(found, version, Class::Version, || {
+    need(found, version, ShapeFault::Version, || {
         format!("`protocol_version` of an answer is `{}`", value["protocol_version"])
     });
     let status = &value["response"]["status"];
-    need(found, status == "success" || status == "error", Class::Status, || {
+    need(found, status == "success" || status == "error", ShapeFault::Status, || {
         format!("`response.status` is {status}; expected `success` or `error`")
     });
-    need(found, !has_null(value), Class::Null, || format!("a null in {}", answer.brief()));
+    need(found, !has_null(value), ShapeFault::Null, || format!("a null in {}", answer.brief()));
     // Larger than what is taken from shells: an answer may hold more than a request.
-    let limits = Limits { bytes: 16 << 20, values: 1 << 20, ..Limits::default() };
-    need(found, Document::read(&answer.reply.body, &limits).is_ok(), Class::Twice, || {
+    let limits = MessageLimits { bytes: 16 << 20, values: 1 << 20, ..MessageLimits::default() };
+    need(found, JsonDocument::read(&answer.reply.body, &limits).is_ok(), ShapeFault::Twice, || {
         format!("a key is there twice, or the text is not JSON for everybody: {}", answer.brief())
     });
     for key in ["request_id", "correlation_id"] {
         let id = value.get(key);
         let is_id = id.is_none_or(|id| id.as_str().is_some_and(|id| !id.is_empty()));
-        need(found, is_id, Class::Ids, || format!("`{key}` of an answer is no string, or empty"));
+        need(found, is_id, ShapeFault::Ids, || {
+            format!("`{key}` of an answer is no string, or empty")
+        });
     }
     let latency = value["response"].get("engine_latency_ms");
     let is_time = latency.is_none_or(|it| it.as_f64().is_some_and(|it| it >= 0.0));
-    need(found, is_time, Class::Latency, || "`engine_latency_ms` is no number from 0".to_owned());
+    need(found, is_time, ShapeFault::Latency, || {
+        "`engine_latency_ms` is no number from 0".to_owned()
+    });
     let media = answer.reply.header("content-type").unwrap_or_default().to_ascii_lowercase();
     let is_json = media.starts_with("application/json") || media.contains("+json");
-    need(found, is_json, Class::Media, || format!("`Content-Type` of an answer is `{media}`"));
+    need(found, is_json, ShapeFault::Media, || format!("`Content-Type` of an answer is `{media}`"));
 }
 
-fn lists(answer: &Answer, found: &mut Found) {
+fn lists(answer: &EnvelopeAnswer, found: &mut Found) {
     let value = &answer.value;
     let versions = value.get("supported_protocol_versions");
     let all = |list: &Vec<Value>| list.iter().all(|it| it.as_str().is_some_and(is_version));
     let is_list = versions.is_none_or(|it| it.as_array().is_some_and(all));
-    need(found, is_list, Class::Versions, || {
+    need(found, is_list, ShapeFault::Versions, || {
         "`supported_protocol_versions` is no list of versions".to_owned()
     });
     let offered = value.get("supported_capabilities");
-    need(found, offered.is_none_or(Value::is_object), Class::Capabilities, || {
+    need(found, offered.is_none_or(Value::is_object), ShapeFault::Capabilities, || {
         "`supported_capabilities` is no object".to_owned()
     });
     let Some(denials) = value.get("capability_denials") else { return };
@@ -172,52 +176,56 @@ fn lists(answer: &Answer, found: &mut Found) {
     let typed = |it: &Value, key: &str| it.get(key).is_none_or(Value::is_string);
     let good = |it: &Value| named(it) && typed(it, "code") && typed(it, "message");
     let is_list = denials.as_array().is_some_and(|list| list.iter().all(good));
-    need(found, is_list, Class::Denials, || {
+    need(found, is_list, ShapeFault::Denials, || {
         format!("`capability_denials` is no list of objects with `capability`: {denials}")
     });
     for denial in denials.as_array().into_iter().flatten() {
         let name = denial["capability"].as_str().unwrap_or_default();
         let is_offered = offered.and_then(|it| it.get(name)).is_some_and(is_truthy);
-        need(found, !is_offered, Class::Torn, || format!("`{name}` is offered and denied at once"));
+        need(found, !is_offered, ShapeFault::Torn, || {
+            format!("`{name}` is offered and denied at once")
+        });
         let is_coded = denial["code"].as_str().is_some_and(|code| !code.is_empty());
-        need(found, is_coded, Class::Uncoded, || format!("the denial of `{name}` has no `code`"));
+        need(found, is_coded, ShapeFault::Uncoded, || {
+            format!("the denial of `{name}` has no `code`")
+        });
     }
 }
 
-fn error(answer: &Answer, found: &mut Found) {
+fn error(answer: &EnvelopeAnswer, found: &mut Found) {
     let error = answer.value["response"].get("error");
     if answer.is_success() {
-        need(found, error.is_none(), Class::Mixed, || "a success with an `error`".to_owned());
+        need(found, error.is_none(), ShapeFault::Mixed, || "a success with an `error`".to_owned());
         return;
     }
-    need(found, answer.directives().is_empty(), Class::Mixed, || {
+    need(found, answer.directives().is_empty(), ShapeFault::Mixed, || {
         "an error with directives".to_owned()
     });
     let Some(error) = error else {
-        found.push((Class::Mixed, "an error without `response.error`".to_owned()));
+        found.push((ShapeFault::Mixed, "an error without `response.error`".to_owned()));
         return;
     };
     let code = error["code"].as_str().unwrap_or_default();
-    need(found, !code.is_empty(), Class::Code, || "an error without a `code`".to_owned());
+    need(found, !code.is_empty(), ShapeFault::Code, || "an error without a `code`".to_owned());
     let is_letter =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_.".contains(&byte);
     let is_spelled =
         code.bytes().all(is_letter) && !code.starts_with(|it: char| !it.is_ascii_lowercase());
-    need(found, is_spelled, Class::Spelling, || {
+    need(found, is_spelled, ShapeFault::Spelling, || {
         format!("the code `{code}`; expected small letters, digits and `_`")
     });
     let message = error.get("message").is_none_or(Value::is_string);
     let retryable = error.get("retryable").is_none_or(Value::is_boolean);
     let details = error.get("details").is_none_or(Value::is_object);
-    need(found, message && retryable && details, Class::ErrorTypes, || {
+    need(found, message && retryable && details, ShapeFault::ErrorTypes, || {
         "`message` is a string, `retryable` a boolean, `details` an object".to_owned()
     });
-    need(found, error.get("retryable").is_some(), Class::Retryable, || {
+    need(found, error.get("retryable").is_some(), ShapeFault::Retryable, || {
         format!("the error `{code}` does not say `retryable`")
     });
     let text = error.to_string();
     let leak = LIBRARY.iter().find(|words| text.contains(**words));
-    need(found, leak.is_none(), Class::Library, || {
+    need(found, leak.is_none(), ShapeFault::Library, || {
         format!("the text of a library, a trace or a path in {}", brief(&text))
     });
 }
@@ -266,7 +274,7 @@ const DIRECTIVE: [&str; 8] = [
 fn strays(value: &Value, found: &mut Found) {
     let mut stray = |place: &str, object: Option<&Map<String, Value>>, known: &[&str]| {
         for key in object.into_iter().flat_map(Map::keys) {
-            need(found, known.contains(&key.as_str()), Class::Stray, || {
+            need(found, known.contains(&key.as_str()), ShapeFault::Stray, || {
                 format!("`{key}` in `{place}` is not of the protocol; it belongs into `extensions`")
             });
         }
@@ -282,7 +290,7 @@ fn strays(value: &Value, found: &mut Found) {
     let within = directives.into_iter().flatten().map(|it| it.get("extensions"));
     for object in places.into_iter().chain(within).flatten().filter_map(Value::as_object) {
         for key in object.keys() {
-            need(found, key.contains('.') || key.contains("://"), Class::Prefix, || {
+            need(found, key.contains('.') || key.contains("://"), ShapeFault::Prefix, || {
                 format!("`{key}` in `extensions` has no prefix such as `com.example`")
             });
         }
@@ -291,7 +299,7 @@ fn strays(value: &Value, found: &mut Found) {
 
 fn shape_of(directive: &Value, found: &mut Found) {
     let is_named = directive["action_type"].as_str().is_some_and(|it| !it.is_empty());
-    need(found, is_named, Class::Directive, || {
+    need(found, is_named, ShapeFault::Directive, || {
         format!("a directive without `action_type`: {}", brief(&directive.to_string()))
     });
     let lists: [(&str, &[&str]); 3] = [
@@ -301,17 +309,17 @@ fn shape_of(directive: &Value, found: &mut Found) {
     ];
     for (key, words) in lists {
         let is_word = |it: &Value| it.as_str().is_some_and(|it| words.contains(&it));
-        need(found, directive.get(key).is_none_or(is_word), Class::Words, || {
+        need(found, directive.get(key).is_none_or(is_word), ShapeFault::Words, || {
             format!("`{key}` of a directive is {}; expected one of {words:?}", directive[key])
         });
     }
     let gate = directive.get("requires_user_approval").is_none_or(Value::is_boolean);
     let is_time = |it: &Value| it.as_f64().is_some_and(|it| it >= 0.0 && it.fract() == 0.0);
-    need(found, gate && directive.get("deadline_ms").is_none_or(is_time), Class::Gate, || {
+    need(found, gate && directive.get("deadline_ms").is_none_or(is_time), ShapeFault::Gate, || {
         "`requires_user_approval` is a boolean, `deadline_ms` an integer from 0".to_owned()
     });
     for key in ["payload", "extensions"] {
-        need(found, directive.get(key).is_none_or(Value::is_object), Class::Payload, || {
+        need(found, directive.get(key).is_none_or(Value::is_object), ShapeFault::Payload, || {
             format!("`{key}` of a directive is no object")
         });
     }
@@ -320,7 +328,7 @@ fn shape_of(directive: &Value, found: &mut Found) {
 fn sense_of(directive: &Value, found: &mut Found) {
     let kind = directive["action_type"].as_str().unwrap_or_default();
     let is_core = CORE.contains(&kind);
-    need(found, is_core || kind.contains('.'), Class::Type, || {
+    need(found, is_core || kind.contains('.'), ShapeFault::Type, || {
         format!("the type `{kind}` is neither of the registry nor has a prefix")
     });
     let payload = &directive["payload"];
@@ -328,32 +336,34 @@ fn sense_of(directive: &Value, found: &mut Found) {
     need(
         found,
         is_core || text("message").or(text("fallback_message")).is_some(),
-        Class::Fallback,
+        ShapeFault::Fallback,
         || format!("`{kind}` has no `message` for shells that do not know it"),
     );
     if kind == "render_message" {
         let words = text("text").or(text("message")).or(text("fallback_message"));
-        need(found, words.is_some(), Class::Text, || "a `render_message` without text".to_owned());
+        need(found, words.is_some(), ShapeFault::Text, || {
+            "a `render_message` without text".to_owned()
+        });
         let (one, other) = (payload.get("text"), payload.get("message"));
         let is_same = one.is_none() || other.is_none() || one == other;
-        need(found, is_same, Class::Differs, || "`text` and `message` differ".to_owned());
+        need(found, is_same, ShapeFault::Differs, || "`text` and `message` differ".to_owned());
     }
     let is_asked = directive["requires_user_approval"] == true;
-    need(found, directive["risk_tier"] != "dangerous" || is_asked, Class::Danger, || {
+    need(found, directive["risk_tier"] != "dangerous" || is_asked, ShapeFault::Danger, || {
         format!("`{kind}` is dangerous, and nobody is asked")
     });
-    need(found, !has_blob(&payload.to_string()), Class::Blob, || {
+    need(found, !has_blob(&payload.to_string()), ShapeFault::Blob, || {
         format!("a file is inside the payload of `{kind}`")
     });
 }
 
 /// Names of directives, wherever a vendor puts them.
-fn names(answer: &Answer, found: &mut Found) {
+fn names(answer: &EnvelopeAnswer, found: &mut Found) {
     let mut seen = BTreeSet::new();
     for directive in answer.directives() {
         let vendors = directive["extensions"].as_object().into_iter().flat_map(Map::values);
         for name in vendors.filter_map(|it| it["directive_id"].as_str()) {
-            need(found, seen.insert(name), Class::Names, || {
+            need(found, seen.insert(name), ShapeFault::Names, || {
                 format!("two directives are called `{name}`")
             });
         }

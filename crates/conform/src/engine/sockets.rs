@@ -4,10 +4,10 @@
 
 use serde_json::{Value, json};
 
-use super::http::Conn;
+use super::http::HttpClient;
 use super::rows::GOOD;
-use super::{Asked, Engine};
-use crate::case::{Case, Checked, Finding, Level};
+use super::{AskedRequest, EngineUnderTest};
+use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
 const PROFILE: &str = "dev.bridle.ws.1";
 
@@ -27,30 +27,41 @@ const PONG: u8 = 10;
 /// Largest frame that is read, in bytes.
 const MAX_FRAME: u64 = 16 << 20;
 
-pub(super) fn cases() -> Vec<Case<Engine>> {
+pub(super) fn cases() -> Vec<ConformanceCase<EngineUnderTest>> {
     let mut all = opened();
     all.extend(talked());
     all.extend(broken());
     all
 }
 
-fn case(id: &'static str, title: &'static str, check: fn(&mut Engine) -> Checked) -> Case<Engine> {
-    Case::new(id, Level::Profile("ws"), "P15.10", title, WHY, move |peer: &mut Engine| {
-        peer.needs_profile(PROFILE)?;
-        check(peer)
-    })
+fn case(
+    id: &'static str,
+    title: &'static str,
+    check: fn(&mut EngineUnderTest) -> Checked,
+) -> ConformanceCase<EngineUnderTest> {
+    ConformanceCase::new(
+        id,
+        RequirementLevel::Profile("ws"),
+        "P15.10",
+        title,
+        WHY,
+        move |peer: &mut EngineUnderTest| {
+            peer.needs_profile(PROFILE)?;
+            check(peer)
+        },
+    )
 }
 
 /// A WebSocket.
-struct Socket(Conn);
+struct SocketClient(HttpClient);
 
 /// A frame that came.
-struct Frame {
+struct SocketFrame {
     kind: u8,
     payload: Vec<u8>,
 }
 
-fn upgrade(peer: &Engine) -> Asked {
+fn upgrade(peer: &EngineUnderTest) -> AskedRequest {
     let path = peer.way().url.beside("ws");
     let mut asked = peer.get(&path).kept();
     asked.set("Connection", "Upgrade");
@@ -61,36 +72,36 @@ fn upgrade(peer: &Engine) -> Asked {
     asked
 }
 
-impl Socket {
-    fn open(peer: &mut Engine) -> Result<Socket, Finding> {
+impl SocketClient {
+    fn open(peer: &mut EngineUnderTest) -> Result<SocketClient, CheckFinding> {
         let mut conn = peer.open()?;
         let reply = peer.exchange_on(&mut conn, &upgrade(peer))?;
         if reply.status == 101 {
-            return Ok(Socket(conn));
+            return Ok(SocketClient(conn));
         }
-        Err(Finding::fault(format!("expected status 101, got {}", reply.status)))
+        Err(CheckFinding::fault(format!("expected status 101, got {}", reply.status)))
     }
 
-    fn send(&mut self, peer: &mut Engine, kind: u8, payload: &[u8]) {
+    fn send(&mut self, peer: &mut EngineUnderTest, kind: u8, payload: &[u8]) {
         peer.note(&format!("frame: {}", String::from_utf8_lossy(payload)));
         self.0.send(&frame(kind, payload, [1, 2, 3, 4]));
     }
 
-    fn say(&mut self, peer: &mut Engine, value: &Value) {
+    fn say(&mut self, peer: &mut EngineUnderTest, value: &Value) {
         self.send(peer, TEXT, value.to_string().as_bytes());
     }
 
     /// Sends a message that is given as text.
-    fn ask(&mut self, peer: &mut Engine, message: &str) {
+    fn ask(&mut self, peer: &mut EngineUnderTest, message: &str) {
         let text = format!(r#"{{"type":"request","message":{message}}}"#);
         self.send(peer, TEXT, text.as_bytes());
     }
 
     /// The next frame; `None` at the end.
-    fn next(&mut self, peer: &mut Engine) -> Result<Option<Frame>, Finding> {
+    fn next(&mut self, peer: &mut EngineUnderTest) -> Result<Option<SocketFrame>, CheckFinding> {
         let Some(head) = self.0.exactly(2)? else { return Ok(None) };
         if head[1] & 0x80 != 0 {
-            return Err(Finding::fault("a frame of the engine is masked"));
+            return Err(CheckFinding::fault("a frame of the engine is masked"));
         }
         let length = match head[1] {
             126 => self.length(2)?,
@@ -100,32 +111,37 @@ impl Socket {
         let length = usize::try_from(length.min(MAX_FRAME)).unwrap_or_default();
         let Some(payload) = self.0.exactly(length)? else { return Ok(None) };
         peer.note(&format!("frame came: {}", String::from_utf8_lossy(&payload)));
-        Ok(Some(Frame { kind: head[0] & 0x0f, payload }))
+        Ok(Some(SocketFrame { kind: head[0] & 0x0f, payload }))
     }
 
-    fn length(&mut self, bytes: usize) -> Result<u64, Finding> {
+    fn length(&mut self, bytes: usize) -> Result<u64, CheckFinding> {
         let bytes = self.0.exactly(bytes)?.unwrap_or_default();
         Ok(bytes.iter().fold(0, |length, byte| (length << 8) | u64::from(*byte)))
     }
 
     /// The next event; control frames are passed over.
-    fn event(&mut self, peer: &mut Engine) -> Result<Value, Finding> {
+    fn event(&mut self, peer: &mut EngineUnderTest) -> Result<Value, CheckFinding> {
         loop {
             match self.next(peer)? {
-                Some(Frame { kind: TEXT, payload }) => {
+                Some(SocketFrame { kind: TEXT, payload }) => {
                     let value = serde_json::from_slice(&payload);
-                    return value.map_err(|_| Finding::fault("a frame of the engine is not JSON"));
+                    return value
+                        .map_err(|_| CheckFinding::fault("a frame of the engine is not JSON"));
                 }
-                Some(Frame { kind: PING | PONG, .. }) => {}
+                Some(SocketFrame { kind: PING | PONG, .. }) => {}
                 Some(_) | None => {
-                    return Err(Finding::fault("the engine closed; expected an event"));
+                    return Err(CheckFinding::fault("the engine closed; expected an event"));
                 }
             }
         }
     }
 
     /// Events up to the `final` of a request; those of others are passed over.
-    fn until_final(&mut self, peer: &mut Engine, id: &str) -> Result<Vec<Value>, Finding> {
+    fn until_final(
+        &mut self,
+        peer: &mut EngineUnderTest,
+        id: &str,
+    ) -> Result<Vec<Value>, CheckFinding> {
         let mut events = Vec::new();
         loop {
             let event = self.event(peer)?;
@@ -141,17 +157,21 @@ impl Socket {
     }
 
     /// Checks that it is closed with a code, or without one.
-    fn is_closed(&mut self, peer: &mut Engine, code: u16) -> Checked {
+    fn is_closed(&mut self, peer: &mut EngineUnderTest, code: u16) -> Checked {
         loop {
             match self.next(peer)? {
-                Some(Frame { kind: CLOSE, payload }) => {
+                Some(SocketFrame { kind: CLOSE, payload }) => {
                     let got = payload.first_chunk::<2>().map(|it| u16::from_be_bytes(*it));
                     let wrong =
                         || format!("expected the connection to close with {code}, got {got:?}");
-                    return if got == Some(code) { Ok(()) } else { Err(Finding::fault(wrong())) };
+                    return if got == Some(code) {
+                        Ok(())
+                    } else {
+                        Err(CheckFinding::fault(wrong()))
+                    };
                 }
                 Some(_) => {}
-                None => return Err(Finding::fault(format!("closed without the code {code}"))),
+                None => return Err(CheckFinding::fault(format!("closed without the code {code}"))),
             }
         }
     }
@@ -176,7 +196,7 @@ fn frame(kind: u8, payload: &[u8], mask: [u8; 4]) -> Vec<u8> {
     bytes
 }
 
-fn opened() -> Vec<Case<Engine>> {
+fn opened() -> Vec<ConformanceCase<EngineUnderTest>> {
     vec![
         case("W-01", "an upgrade is answered by the book", |peer| {
             let mut conn = peer.open()?;
@@ -185,7 +205,9 @@ fn opened() -> Vec<Case<Engine>> {
                 && reply.header("sec-websocket-accept") == Some(ACCEPT)
                 && reply.header("sec-websocket-protocol") == Some("openharness.v1");
             let wrong = || {
-                Finding::fault("expected 101, the right `Sec-WebSocket-Accept` and the subprotocol")
+                CheckFinding::fault(
+                    "expected 101, the right `Sec-WebSocket-Accept` and the subprotocol",
+                )
             };
             if fits { Ok(()) } else { Err(wrong()) }
         }),
@@ -198,16 +220,16 @@ fn opened() -> Vec<Case<Engine>> {
         case("W-03", "a page of another origin gets no connection", |peer| {
             let asked = upgrade(peer).with("Origin", "https://evil.example");
             let reply = peer.exchange(&asked)?;
-            if reply.status == 101 { Err(Finding::fault("it was let in")) } else { Ok(()) }
+            if reply.status == 101 { Err(CheckFinding::fault("it was let in")) } else { Ok(()) }
         }),
     ]
 }
 
-fn talked() -> Vec<Case<Engine>> {
+fn talked() -> Vec<ConformanceCase<EngineUnderTest>> {
     vec![
         case("W-10", "a request gets its events, `open` first and `final` last", |peer| {
             let filled = peer.fill(GOOD);
-            let mut socket = Socket::open(peer)?;
+            let mut socket = SocketClient::open(peer)?;
             socket.ask(peer, &filled.text);
             let events = socket.until_final(peer, &filled.id)?;
             let is_first = events.first().is_some_and(|it| it["type"] == "open");
@@ -216,12 +238,12 @@ fn talked() -> Vec<Case<Engine>> {
             if holds {
                 Ok(())
             } else {
-                Err(Finding::fault("expected `open`, then a `final` with a success"))
+                Err(CheckFinding::fault("expected `open`, then a `final` with a success"))
             }
         }),
         case("W-11", "requests of one connection are told apart by their ids", |peer| {
             let (one, other) = (peer.fill(GOOD), peer.fill(GOOD));
-            let mut socket = Socket::open(peer)?;
+            let mut socket = SocketClient::open(peer)?;
             socket.ask(peer, &one.text);
             socket.ask(peer, &other.text);
             let mut waiting = vec![one.id, other.id];
@@ -230,7 +252,7 @@ fn talked() -> Vec<Case<Engine>> {
                 if event["type"] == "final" {
                     let id = event["message"]["request_id"].as_str().unwrap_or_default();
                     let at = waiting.iter().position(|it| it == id);
-                    let at = at.ok_or_else(|| Finding::fault("a `final` of no request"))?;
+                    let at = at.ok_or_else(|| CheckFinding::fault("a `final` of no request"))?;
                     waiting.remove(at);
                 }
             }
@@ -239,7 +261,7 @@ fn talked() -> Vec<Case<Engine>> {
         case("W-12", "a request that was posted is known here", |peer| {
             let filled = peer.fill(GOOD);
             let posted = peer.ask(&filled.text)?;
-            let mut socket = Socket::open(peer)?;
+            let mut socket = SocketClient::open(peer)?;
             socket.ask(peer, &filled.text);
             let events = socket.until_final(peer, &filled.id)?;
             let message = events.last().map(|it| it["message"].clone()).unwrap_or_default();
@@ -247,57 +269,57 @@ fn talked() -> Vec<Case<Engine>> {
         }),
         case("W-13", "calling off is answered at once", |peer| {
             let id = peer.name();
-            let mut socket = Socket::open(peer)?;
+            let mut socket = SocketClient::open(peer)?;
             socket.say(peer, &json!({"type": "cancel", "request_id": id}));
             let event = socket.event(peer)?;
             let holds = event["type"] == "canceled" && event["request_id"] == id.as_str();
-            if holds { Ok(()) } else { Err(Finding::fault("expected `canceled` with the id")) }
+            if holds { Ok(()) } else { Err(CheckFinding::fault("expected `canceled` with the id")) }
         }),
         case("W-14", "a ping is answered with its own words", |peer| {
-            let mut socket = Socket::open(peer)?;
+            let mut socket = SocketClient::open(peer)?;
             socket.send(peer, PING, b"kit");
             loop {
                 match socket.next(peer)? {
-                    Some(Frame { kind: PONG, payload }) if payload == b"kit" => return Ok(()),
-                    Some(Frame { kind: PING, .. }) => {}
-                    _ => return Err(Finding::fault("expected a pong with `kit`")),
+                    Some(SocketFrame { kind: PONG, payload }) if payload == b"kit" => return Ok(()),
+                    Some(SocketFrame { kind: PING, .. }) => {}
+                    _ => return Err(CheckFinding::fault("expected a pong with `kit`")),
                 }
             }
         }),
     ]
 }
 
-fn broken() -> Vec<Case<Engine>> {
+fn broken() -> Vec<ConformanceCase<EngineUnderTest>> {
     vec![
         case("W-20", "a frame that is no JSON is answered, and the connection lives", |peer| {
-            let mut socket = Socket::open(peer)?;
+            let mut socket = SocketClient::open(peer)?;
             socket.send(peer, TEXT, b"hello");
             refused_and_alive(peer, &mut socket)
         }),
         case("W-21", "a frame of an unknown type is answered, and the connection lives", |peer| {
-            let mut socket = Socket::open(peer)?;
+            let mut socket = SocketClient::open(peer)?;
             socket.say(peer, &json!({"type": "dance"}));
             refused_and_alive(peer, &mut socket)
         }),
         case("W-22", "a frame of bytes closes with 1003", |peer| {
-            let mut socket = Socket::open(peer)?;
+            let mut socket = SocketClient::open(peer)?;
             socket.send(peer, BINARY, b"{}");
             socket.is_closed(peer, 1003)
         }),
         case("W-23", "text that is not UTF-8 closes with 1007", |peer| {
-            let mut socket = Socket::open(peer)?;
+            let mut socket = SocketClient::open(peer)?;
             socket.send(peer, TEXT, b"\"\xff\"");
             socket.is_closed(peer, 1007)
         }),
         case("W-24", "a frame without a mask closes", |peer| {
-            let mut socket = Socket::open(peer)?;
+            let mut socket = SocketClient::open(peer)?;
             socket.0.send(&[0x80 | TEXT, 2, b'{', b'}']);
             while let Some(frame) = socket.next(peer)? {
                 if frame.kind == CLOSE {
                     return Ok(());
                 }
                 if frame.kind == TEXT {
-                    return Err(Finding::fault("it was read"));
+                    return Err(CheckFinding::fault("it was read"));
                 }
             }
             Ok(())
@@ -305,7 +327,7 @@ fn broken() -> Vec<Case<Engine>> {
         case("W-25", "a frame that is too large closes with 1009", |peer| {
             let most = peer.discovery()?["limits"]["max_body_bytes"].as_u64().unwrap_or_default();
             let most = usize::try_from(most.min(32 << 20)).unwrap_or_default();
-            let mut socket = Socket::open(peer)?;
+            let mut socket = SocketClient::open(peer)?;
             let bytes = frame(TEXT, &vec![b' '; most + (64 << 10)], [1, 2, 3, 4]);
             socket.0.send(&bytes);
             socket.is_closed(peer, 1009)
@@ -313,11 +335,11 @@ fn broken() -> Vec<Case<Engine>> {
     ]
 }
 
-fn refused_and_alive(peer: &mut Engine, socket: &mut Socket) -> Checked {
+fn refused_and_alive(peer: &mut EngineUnderTest, socket: &mut SocketClient) -> Checked {
     let event = socket.event(peer)?;
     let is_refused = event["type"] == "final" && event["message"]["response"]["status"] == "error";
     if !is_refused {
-        return Err(Finding::fault("expected a `final` with an error"));
+        return Err(CheckFinding::fault("expected a `final` with an error"));
     }
     let filled = peer.fill(GOOD);
     socket.ask(peer, &filled.text);

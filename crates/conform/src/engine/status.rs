@@ -2,18 +2,25 @@
 //!
 //! long: each list of cases is one table.
 
-use super::Engine;
+use super::EngineUnderTest;
 use super::rows::GOOD;
-use crate::case::{Case, Checked, Finding, Level};
+use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
 const WHY: &str = "proxies, monitors and simple clients see the status alone";
 
-pub(super) fn cases() -> Vec<Case<Engine>> {
-    let case = |id, title, check: fn(&mut Engine) -> Checked| {
-        Case::new(id, Level::Profile("http"), "P15.3", title, WHY, move |peer: &mut Engine| {
-            offered(peer)?;
-            check(peer)
-        })
+pub(super) fn cases() -> Vec<ConformanceCase<EngineUnderTest>> {
+    let case = |id, title, check: fn(&mut EngineUnderTest) -> Checked| {
+        ConformanceCase::new(
+            id,
+            RequirementLevel::Profile("http"),
+            "P15.3",
+            title,
+            WHY,
+            move |peer: &mut EngineUnderTest| {
+                offered(peer)?;
+                check(peer)
+            },
+        )
     };
     let mut all = vec![
         case("S-01", "a success is 200", |peer| expect(peer, GOOD, 200)),
@@ -71,13 +78,20 @@ pub(super) fn cases() -> Vec<Case<Engine>> {
     all
 }
 
-fn headers() -> Vec<Case<Engine>> {
-    let case = |id, title, check: fn(&mut Engine) -> Checked| {
+fn headers() -> Vec<ConformanceCase<EngineUnderTest>> {
+    let case = |id, title, check: fn(&mut EngineUnderTest) -> Checked| {
         let why = "what belongs together is found by these headers";
-        Case::new(id, Level::Profile("http"), "P15.7", title, why, move |peer: &mut Engine| {
-            offered(peer)?;
-            check(peer)
-        })
+        ConformanceCase::new(
+            id,
+            RequirementLevel::Profile("http"),
+            "P15.7",
+            title,
+            why,
+            move |peer: &mut EngineUnderTest| {
+                offered(peer)?;
+                check(peer)
+            },
+        )
     };
     let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     vec![
@@ -94,13 +108,13 @@ fn headers() -> Vec<Case<Engine>> {
             let wanted = format!("body-{}", filled.id);
             answer.has(answer.reply.header("x-correlation-id") == Some(&wanted), "that of the body")
         }),
-        Case::new(
+        ConformanceCase::new(
             "S-22",
-            Level::Profile("http"),
+            RequirementLevel::Profile("http"),
             "P15.7",
             "a `traceparent` comes back",
             "traces end where it is dropped",
-            move |peer: &mut Engine| {
+            move |peer: &mut EngineUnderTest| {
                 offered(peer)?;
                 let body = peer.fill(GOOD).text;
                 let asked = peer.post(body).with("traceparent", trace);
@@ -117,18 +131,20 @@ fn headers() -> Vec<Case<Engine>> {
 }
 
 /// Who answers nonsense with a status from 400 to 499 says things by the status.
-fn offered(peer: &mut Engine) -> Checked {
+fn offered(peer: &mut EngineUnderTest) -> Checked {
     let Ok((_, answer)) = peer.ask_filled(r#"{@V,"request":7}"#) else {
-        return Err(Finding::unoffered("refusals are no messages at all"));
+        return Err(CheckFinding::unoffered("refusals are no messages at all"));
     };
     if (400..500).contains(&answer.reply.status) {
         return Ok(());
     }
     let status = answer.reply.status;
-    Err(Finding::unoffered(format!("refusals have the status {status}; the body alone says it")))
+    Err(CheckFinding::unoffered(format!(
+        "refusals have the status {status}; the body alone says it"
+    )))
 }
 
-fn expect(peer: &mut Engine, template: &str, status: u16) -> Checked {
+fn expect(peer: &mut EngineUnderTest, template: &str, status: u16) -> Checked {
     let (_, answer) = peer.ask_filled(template)?;
     answer.has(answer.reply.status == status, &format!("status {status}"))
 }

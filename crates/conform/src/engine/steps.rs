@@ -6,13 +6,13 @@
 
 use serde_json::{Value, json};
 
-use super::answer::Answer;
-use super::{Engine, Who};
-use crate::case::{Case, Checked, Finding, Level};
+use super::answer::EnvelopeAnswer;
+use super::{AskerIdentity, EngineUnderTest};
+use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
 const WHY: &str = "something dangerous is done without a yes, or twice, or for somebody else";
 
-pub(super) fn cases() -> Vec<Case<Engine>> {
+pub(super) fn cases() -> Vec<ConformanceCase<EngineUnderTest>> {
     let mut all = questions();
     all.extend(answers());
     all.extend(tokens());
@@ -20,20 +20,24 @@ pub(super) fn cases() -> Vec<Case<Engine>> {
     all
 }
 
-fn case(id: &'static str, title: &'static str, check: fn(&mut Engine) -> Checked) -> Case<Engine> {
-    Case::new(id, Level::Profile("steps"), "P15.7", title, WHY, check)
+fn case(
+    id: &'static str,
+    title: &'static str,
+    check: fn(&mut EngineUnderTest) -> Checked,
+) -> ConformanceCase<EngineUnderTest> {
+    ConformanceCase::new(id, RequirementLevel::Profile("steps"), "P15.7", title, WHY, check)
 }
 
 /// A question that was asked.
-struct Question {
+struct EngineQuestion {
     session: String,
-    answer: Answer,
+    answer: EnvelopeAnswer,
     directive: Value,
     continuation: Value,
 }
 
 /// Makes a request; its context has these fields besides the session.
-fn body(peer: &mut Engine, session: &str, capabilities: &Value, context: Value) -> String {
+fn body(peer: &mut EngineUnderTest, session: &str, capabilities: &Value, context: Value) -> String {
     let mut context = context;
     context["session_id"] = session.into();
     let id = peer.name();
@@ -50,18 +54,18 @@ fn able() -> Value {
     json!({"openharness.ui.approval": true, "dev.bridle.feedback": {"version": 1}})
 }
 
-fn intent(peer: &mut Engine) -> Result<String, Finding> {
+fn intent(peer: &mut EngineUnderTest) -> Result<String, CheckFinding> {
     let document = peer.discovery()?;
     if document["capabilities"].get("dev.bridle.feedback").is_none() {
-        return Err(Finding::unoffered("discovery does not list `dev.bridle.feedback`"));
+        return Err(CheckFinding::unoffered("discovery does not list `dev.bridle.feedback`"));
     }
     let none =
-        || Finding::unoffered("no intent that makes it ask was named: --intent-approval TEXT");
+        || CheckFinding::unoffered("no intent that makes it ask was named: --intent-approval TEXT");
     peer.setup().approval.clone().ok_or_else(none)
 }
 
 /// Makes the engine ask.
-fn question(peer: &mut Engine) -> Result<Question, Finding> {
+fn question(peer: &mut EngineUnderTest) -> Result<EngineQuestion, CheckFinding> {
     let intent = intent(peer)?;
     let session = peer.name();
     let text = body(peer, &session, &able(), json!({"user_intent": intent}));
@@ -69,17 +73,17 @@ fn question(peer: &mut Engine) -> Result<Question, Finding> {
     answer.is_served()?;
     let directive = answer.directive("request_approval").cloned();
     let missing =
-        || Finding::fault(format!("expected a `request_approval`, got {}", answer.brief()));
+        || CheckFinding::fault(format!("expected a `request_approval`, got {}", answer.brief()));
     let directive = directive.ok_or_else(missing)?;
     let continuation = answer.at("/response/continuation").clone();
     answer.has(
         continuation["continuation_token"].is_string(),
         "`response.continuation` with a token",
     )?;
-    Ok(Question { session, answer, directive, continuation })
+    Ok(EngineQuestion { session, answer, directive, continuation })
 }
 
-impl Question {
+impl EngineQuestion {
     fn name(&self) -> &str {
         self.directive["extensions"]["dev.bridle"]["directive_id"].as_str().unwrap_or_default()
     }
@@ -102,13 +106,13 @@ impl Question {
     }
 
     /// A request that goes on with results.
-    fn step(&self, peer: &mut Engine, results: &[Value]) -> String {
+    fn step(&self, peer: &mut EngineUnderTest, results: &[Value]) -> String {
         self.step_with(peer, &self.continuation, &self.session, results)
     }
 
     fn step_with(
         &self,
-        peer: &mut Engine,
+        peer: &mut EngineUnderTest,
         continuation: &Value,
         session: &str,
         results: &[Value],
@@ -123,13 +127,13 @@ impl Question {
     }
 
     /// Checks that the question still waits: a yes now goes on.
-    fn still_open(&self, peer: &mut Engine) -> Checked {
+    fn still_open(&self, peer: &mut EngineUnderTest) -> Checked {
         let text = self.step(peer, &[self.yes()]);
         peer.ask(&text)?.is_served()
     }
 }
 
-fn questions() -> Vec<Case<Engine>> {
+fn questions() -> Vec<ConformanceCase<EngineUnderTest>> {
     vec![
         case("T-01", "what needs a yes is a `request_approval` with a continuation", |peer| {
             question(peer).map(drop)
@@ -180,7 +184,7 @@ fn questions() -> Vec<Case<Engine>> {
     ]
 }
 
-fn without(peer: &mut Engine, capabilities: &Value) -> Checked {
+fn without(peer: &mut EngineUnderTest, capabilities: &Value) -> Checked {
     let intent = intent(peer)?;
     let session = peer.name();
     let text = body(peer, &session, capabilities, json!({"user_intent": intent}));
@@ -190,7 +194,7 @@ fn without(peer: &mut Engine, capabilities: &Value) -> Checked {
     answer.has(is_told, "a `render_message`, and no `request_approval`")
 }
 
-fn answers() -> Vec<Case<Engine>> {
+fn answers() -> Vec<ConformanceCase<EngineUnderTest>> {
     vec![
         case("T-10", "a yes goes on, and the question is not asked again", |peer| {
             let asked = question(peer)?;
@@ -238,8 +242,8 @@ fn answers() -> Vec<Case<Engine>> {
             })
         }),
         case("T-19", "a no beside a yes wins", |peer| {
-            let no = |asked: &Question| vec![asked.result("rejected", "user", "reject_once")];
-            let both = |asked: &Question| vec![asked.yes(), no(asked).remove(0)];
+            let no = |asked: &EngineQuestion| vec![asked.result("rejected", "user", "reject_once")];
+            let both = |asked: &EngineQuestion| vec![asked.yes(), no(asked).remove(0)];
             let denied = told(peer, no)?;
             let answer = told(peer, both)?;
             let (words, wanted) = (words(&answer), words(&denied));
@@ -256,7 +260,10 @@ fn answers() -> Vec<Case<Engine>> {
 }
 
 /// Asks, answers so, and takes what comes.
-fn told(peer: &mut Engine, results: impl Fn(&Question) -> Vec<Value>) -> Result<Answer, Finding> {
+fn told(
+    peer: &mut EngineUnderTest,
+    results: impl Fn(&EngineQuestion) -> Vec<Value>,
+) -> Result<EnvelopeAnswer, CheckFinding> {
     let asked = question(peer)?;
     let text = asked.step(peer, &results(&asked));
     let answer = peer.ask(&text)?;
@@ -265,12 +272,12 @@ fn told(peer: &mut Engine, results: impl Fn(&Question) -> Vec<Value>) -> Result<
 }
 
 /// What a shell would show of an answer.
-fn words(answer: &Answer) -> Vec<&Value> {
+fn words(answer: &EnvelopeAnswer) -> Vec<&Value> {
     answer.directives().iter().map(|it| &it["payload"]["text"]).collect()
 }
 
 /// What is no answer asks again, with a token of its own.
-fn again(peer: &mut Engine, results: fn(&Question) -> Vec<Value>) -> Checked {
+fn again(peer: &mut EngineUnderTest, results: fn(&EngineQuestion) -> Vec<Value>) -> Checked {
     let asked = question(peer)?;
     let text = asked.step(peer, &results(&asked));
     let answer = peer.ask(&text)?;
@@ -281,7 +288,7 @@ fn again(peer: &mut Engine, results: fn(&Question) -> Vec<Value>) -> Checked {
     answer.has(token.is_string() && token != old, "a new continuation")
 }
 
-fn tokens() -> Vec<Case<Engine>> {
+fn tokens() -> Vec<ConformanceCase<EngineUnderTest>> {
     vec![
         case("T-30", "the same step again gets the same answer", |peer| {
             let asked = question(peer)?;
@@ -326,7 +333,7 @@ fn tokens() -> Vec<Case<Engine>> {
             peer.needs_second()?;
             let asked = question(peer)?;
             let text = asked.step(peer, &[asked.yes()]);
-            let answer = peer.ask_as(Who::Second, &text)?;
+            let answer = peer.ask_as(AskerIdentity::Second, &text)?;
             answer.is_refused_as(&[
                 "continuation_mismatch",
                 "continuation_invalid",
@@ -345,7 +352,7 @@ fn tokens() -> Vec<Case<Engine>> {
     ]
 }
 
-fn changed(peer: &mut Engine, place: fn(usize) -> usize) -> Checked {
+fn changed(peer: &mut EngineUnderTest, place: fn(usize) -> usize) -> Checked {
     let asked = question(peer)?;
     let token = asked.continuation["continuation_token"].as_str().unwrap_or_default();
     let mut letters: Vec<char> = token.chars().collect();
@@ -357,21 +364,28 @@ fn changed(peer: &mut Engine, place: fn(usize) -> usize) -> Checked {
     refused(peer, &asked, &spoiled)
 }
 
-fn refused(peer: &mut Engine, asked: &Question, token: &str) -> Checked {
+fn refused(peer: &mut EngineUnderTest, asked: &EngineQuestion, token: &str) -> Checked {
     let continuation = json!({"continuation_token": token});
     let text = asked.step_with(peer, &continuation, &asked.session, &[asked.yes()]);
     peer.ask(&text)?.is_refused_as(&["continuation_invalid"])?;
     asked.still_open(peer)
 }
 
-fn guesses() -> Vec<Case<Engine>> {
+fn guesses() -> Vec<ConformanceCase<EngineUnderTest>> {
     let case = |id, title, context: fn() -> Value| {
-        Case::new(id, Level::Profile("steps"), "P15.7", title, WHY, move |peer: &mut Engine| {
-            peer.needs_code("continuation_invalid")?;
-            let session = peer.name();
-            let text = body(peer, &session, &able(), context());
-            peer.ask(&text)?.is_refused_as(&["continuation_invalid"])
-        })
+        ConformanceCase::new(
+            id,
+            RequirementLevel::Profile("steps"),
+            "P15.7",
+            title,
+            WHY,
+            move |peer: &mut EngineUnderTest| {
+                peer.needs_code("continuation_invalid")?;
+                let session = peer.name();
+                let text = body(peer, &session, &able(), context());
+                peer.ask(&text)?.is_refused_as(&["continuation_invalid"])
+            },
+        )
     };
     vec![
         case(

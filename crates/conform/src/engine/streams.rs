@@ -4,10 +4,10 @@
 
 use serde_json::Value;
 
-use super::answer::Answer;
-use super::http::{Conn, Reply, find};
-use super::{Asked, Engine};
-use crate::case::{Case, Checked, Finding, Level};
+use super::answer::EnvelopeAnswer;
+use super::http::{HttpClient, HttpReply, find};
+use super::{AskedRequest, EngineUnderTest};
+use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
 const PROFILE: &str = "dev.bridle.sse.1";
 
@@ -17,32 +17,46 @@ const ASKS: &str = r#"{@V,"capabilities":{"openharness.streaming":{"profiles":["
 
 /// One event.
 #[derive(Debug, Clone)]
-struct Event {
+struct ReceivedEvent {
     id: Option<String>,
     name: String,
     data: Value,
 }
 
-pub(super) fn cases() -> Vec<Case<Engine>> {
+pub(super) fn cases() -> Vec<ConformanceCase<EngineUnderTest>> {
     let mut all = events();
     all.extend(otherwise());
     all.extend(resumed());
     all
 }
 
-fn case(id: &'static str, title: &'static str, check: fn(&mut Engine) -> Checked) -> Case<Engine> {
-    Case::new(id, Level::Profile("sse"), "P15.5", title, WHY, move |peer: &mut Engine| {
-        peer.needs_profile(PROFILE)?;
-        check(peer)
-    })
+fn case(
+    id: &'static str,
+    title: &'static str,
+    check: fn(&mut EngineUnderTest) -> Checked,
+) -> ConformanceCase<EngineUnderTest> {
+    ConformanceCase::new(
+        id,
+        RequirementLevel::Profile("sse"),
+        "P15.5",
+        title,
+        WHY,
+        move |peer: &mut EngineUnderTest| {
+            peer.needs_profile(PROFILE)?;
+            check(peer)
+        },
+    )
 }
 
-fn wants(peer: &Engine, body: &str) -> Asked {
+fn wants(peer: &EngineUnderTest, body: &str) -> AskedRequest {
     peer.post(body).with("Accept", "text/event-stream")
 }
 
 /// Asks for a stream and reads it to its end.
-fn stream(peer: &mut Engine, asked: &Asked) -> Result<(Reply, Vec<Event>), Finding> {
+fn stream(
+    peer: &mut EngineUnderTest,
+    asked: &AskedRequest,
+) -> Result<(HttpReply, Vec<ReceivedEvent>), CheckFinding> {
     let mut conn = peer.open()?;
     let reply = begun(peer, &mut conn, asked)?;
     let rest = conn.until("the end of the stream", |_| false)?;
@@ -53,7 +67,11 @@ fn stream(peer: &mut Engine, asked: &Asked) -> Result<(Reply, Vec<Event>), Findi
 }
 
 /// Sends a request and takes the head of a stream.
-fn begun(peer: &mut Engine, conn: &mut Conn, asked: &Asked) -> Result<Reply, Finding> {
+fn begun(
+    peer: &mut EngineUnderTest,
+    conn: &mut HttpClient,
+    asked: &AskedRequest,
+) -> Result<HttpReply, CheckFinding> {
     peer.note(&asked.shown());
     conn.send(&asked.bytes(&peer.way().url.clone()));
     let reply = conn.head_only()?;
@@ -61,10 +79,15 @@ fn begun(peer: &mut Engine, conn: &mut Conn, asked: &Asked) -> Result<Reply, Fin
     if kind.starts_with("text/event-stream") {
         return Ok(reply);
     }
-    Err(Finding::fault(format!("expected a stream, got `{kind}` with status {}", reply.status)))
+    Err(CheckFinding::fault(format!(
+        "expected a stream, got `{kind}` with status {}",
+        reply.status
+    )))
 }
 
-fn usual(peer: &mut Engine) -> Result<(super::Filled, Reply, Vec<Event>), Finding> {
+fn usual(
+    peer: &mut EngineUnderTest,
+) -> Result<(super::FilledTemplate, HttpReply, Vec<ReceivedEvent>), CheckFinding> {
     let filled = peer.fill(ASKS);
     let asked = wants(peer, &filled.text);
     let (reply, events) = stream(peer, &asked)?;
@@ -83,11 +106,12 @@ fn dechunk(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-fn parse(bytes: &[u8]) -> Result<Vec<Event>, Finding> {
-    let text = std::str::from_utf8(bytes).map_err(|_| Finding::fault("the stream is not UTF-8"))?;
+fn parse(bytes: &[u8]) -> Result<Vec<ReceivedEvent>, CheckFinding> {
+    let text =
+        std::str::from_utf8(bytes).map_err(|_| CheckFinding::fault("the stream is not UTF-8"))?;
     let mut events = Vec::new();
     for block in text.replace("\r\n", "\n").split("\n\n") {
-        let mut event = Event { id: None, name: String::new(), data: Value::Null };
+        let mut event = ReceivedEvent { id: None, name: String::new(), data: Value::Null };
         for line in block.lines() {
             let (key, value) = line.split_once(':').unwrap_or((line, ""));
             let value = value.strip_prefix(' ').unwrap_or(value);
@@ -96,7 +120,7 @@ fn parse(bytes: &[u8]) -> Result<Vec<Event>, Finding> {
                 "event" => value.clone_into(&mut event.name),
                 "data" => {
                     event.data = serde_json::from_str(value).map_err(|_| {
-                        Finding::fault("`data` of an event is not one line of JSON")
+                        CheckFinding::fault("`data` of an event is not one line of JSON")
                     })?;
                 }
                 _ => {}
@@ -109,19 +133,23 @@ fn parse(bytes: &[u8]) -> Result<Vec<Event>, Finding> {
     Ok(events)
 }
 
-fn need(holds: bool, expected: &str, events: &[Event]) -> Checked {
+fn need(holds: bool, expected: &str, events: &[ReceivedEvent]) -> Checked {
     let names: Vec<&str> = events.iter().map(|it| it.name.as_str()).collect();
-    if holds { Ok(()) } else { Err(Finding::fault(format!("expected {expected}, got {names:?}"))) }
+    if holds {
+        Ok(())
+    } else {
+        Err(CheckFinding::fault(format!("expected {expected}, got {names:?}")))
+    }
 }
 
 /// The complete answer at the end.
-fn last(events: &[Event]) -> Result<&Value, Finding> {
+fn last(events: &[ReceivedEvent]) -> Result<&Value, CheckFinding> {
     let last = events.last().filter(|it| it.name == "final");
     let message = last.map(|it| &it.data["message"]).filter(|it| it.is_object());
-    message.ok_or_else(|| Finding::fault("the last event is no `final` with a `message`"))
+    message.ok_or_else(|| CheckFinding::fault("the last event is no `final` with a `message`"))
 }
 
-fn events() -> Vec<Case<Engine>> {
+fn events() -> Vec<ConformanceCase<EngineUnderTest>> {
     vec![
         case("M-01", "a stream begins with one `open` and ends with one `final`", |peer| {
             let (_, _, events) = usual(peer)?;
@@ -133,7 +161,7 @@ fn events() -> Vec<Case<Engine>> {
         }),
         case("M-02", "events are numbered from 0 without gaps, in `id` and `seq`", |peer| {
             let (_, _, events) = usual(peer)?;
-            let fits = |(count, it): (usize, &Event)| {
+            let fits = |(count, it): (usize, &ReceivedEvent)| {
                 it.id.as_deref() == Some(count.to_string().as_str()) && it.data["seq"] == count
             };
             need(events.iter().enumerate().all(fits), "numbers from 0", &events)
@@ -141,7 +169,7 @@ fn events() -> Vec<Case<Engine>> {
         case("M-03", "every event says its stream and its request", |peer| {
             let (filled, _, events) = usual(peer)?;
             let first = events.first().map(|it| it.data["stream_id"].clone()).unwrap_or_default();
-            let fits = |it: &Event| {
+            let fits = |it: &ReceivedEvent| {
                 it.data["stream_id"] == first && it.data["request_id"] == filled.id.as_str()
             };
             need(
@@ -155,7 +183,7 @@ fn events() -> Vec<Case<Engine>> {
             let message = last(&events)?.to_string();
             let body = message.into_bytes();
             let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
-            let answer = peer.judge(Reply { status: reply.status, headers, body })?;
+            let answer = peer.judge(HttpReply { status: reply.status, headers, body })?;
             answer.is_served()?;
             answer.echoes("request_id", &filled.id)
         }),
@@ -212,7 +240,7 @@ fn events() -> Vec<Case<Engine>> {
 }
 
 /// What the deltas of one directive make of its payload; `None` if it had none.
-fn fold(events: &[Event], index: usize) -> Option<Value> {
+fn fold(events: &[ReceivedEvent], index: usize) -> Option<Value> {
     let start = events.iter().filter(|it| it.name == "directive.start").nth(index)?;
     let name = &start.data["directive_id"];
     let mut folded: Option<Value> = None;
@@ -236,7 +264,7 @@ fn fold(events: &[Event], index: usize) -> Option<Value> {
     folded
 }
 
-fn otherwise() -> Vec<Case<Engine>> {
+fn otherwise() -> Vec<ConformanceCase<EngineUnderTest>> {
     vec![
         case("M-20", "who does not list the profile gets one message", |peer| {
             let body = peer.fill(r#"{@V,"capabilities":{"openharness.streaming":true},@R}"#).text;
@@ -254,7 +282,7 @@ fn otherwise() -> Vec<Case<Engine>> {
     ]
 }
 
-fn resumed() -> Vec<Case<Engine>> {
+fn resumed() -> Vec<ConformanceCase<EngineUnderTest>> {
     vec![
         case("M-30", "a stream is taken up behind the last event that came", |peer| {
             let (filled, _, before) = usual(peer)?;
@@ -280,7 +308,7 @@ fn resumed() -> Vec<Case<Engine>> {
             let mut conn = peer.open()?;
             begun(peer, &mut conn, &asked)?;
             drop(conn);
-            let answer: Answer = peer.ask(&filled.text)?;
+            let answer: EnvelopeAnswer = peer.ask(&filled.text)?;
             answer.is_served()
         }),
         case("M-33", "a stream that never was is `stream_expired`, and nothing runs", |peer| {

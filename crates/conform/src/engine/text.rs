@@ -2,9 +2,9 @@
 //!
 //! long: most of it is tables.
 
-use super::Engine;
-use super::rows::{self, Expect, GOOD, Row};
-use crate::case::{Case, Checked, Level};
+use super::EngineUnderTest;
+use super::rows::{self, GOOD, RequirementRow, RowExpectation};
+use crate::case::{Checked, ConformanceCase, RequirementLevel};
 
 /// Bytes of a body that no message needs.
 const HUGE: usize = 32 << 20;
@@ -12,19 +12,26 @@ const HUGE: usize = 32 << 20;
 /// Levels that a reader with recursion does not survive.
 const DEEP: usize = 100_000;
 
-const fn broken(id: &'static str, title: &'static str, body: &'static str) -> Row {
-    Row { id, level: Level::Must, section: "16", title, body, expect: Expect::Refused }
+const fn broken(id: &'static str, title: &'static str, body: &'static str) -> RequirementRow {
+    RequirementRow {
+        id,
+        level: RequirementLevel::Must,
+        section: "16",
+        title,
+        body,
+        expect: RowExpectation::Refused,
+    }
 }
 
-const fn unsafe_text(id: &'static str, title: &'static str, body: &'static str) -> Row {
-    Row { level: Level::Should, section: "P15.2", ..broken(id, title, body) }
+const fn unsafe_text(id: &'static str, title: &'static str, body: &'static str) -> RequirementRow {
+    RequirementRow { level: RequirementLevel::Should, section: "P15.2", ..broken(id, title, body) }
 }
 
-const fn fine(id: &'static str, title: &'static str, body: &'static str) -> Row {
-    Row { expect: Expect::Served, ..broken(id, title, body) }
+const fn fine(id: &'static str, title: &'static str, body: &'static str) -> RequirementRow {
+    RequirementRow { expect: RowExpectation::Served, ..broken(id, title, body) }
 }
 
-const BROKEN: [Row; 14] = [
+const BROKEN: [RequirementRow; 14] = [
     broken("R-01", "an empty body is refused", ""),
     broken("R-02", "words are no JSON", "help"),
     broken("R-03", "a message that is cut off is refused", r#"{@V,"request":{"context":{@U"#),
@@ -41,7 +48,7 @@ const BROKEN: [Row; 14] = [
     broken("R-14", "keys without quotes are no JSON", "{protocol_version:\"1.0.0\",@R}"),
 ];
 
-const TWICE: [Row; 5] = [
+const TWICE: [RequirementRow; 5] = [
     unsafe_text("R-20", "the same key twice is refused", r#"{@V,"request_id":"other",@R}"#),
     unsafe_text(
         "R-21",
@@ -61,7 +68,7 @@ const TWICE: [Row; 5] = [
     unsafe_text("R-24", "half a surrogate pair is refused", r#"{@V,@R,"x":"\ud800"}"#),
 ];
 
-const FINE: [Row; 6] = [
+const FINE: [RequirementRow; 6] = [
     fine("R-30", "blanks around and inside a message do not matter", " \r\n\t{ @V , @R }\n "),
     fine(
         "R-31",
@@ -82,7 +89,7 @@ const FINE: [Row; 6] = [
     fine("R-35", "a zero letter in what is ignored does not matter", r#"{@V,@R,"x":"\u0000"}"#),
 ];
 
-pub(super) fn cases() -> Vec<Case<Engine>> {
+pub(super) fn cases() -> Vec<ConformanceCase<EngineUnderTest>> {
     let mut all = rows::cases("who repairs a message carries out what nobody said", &BROKEN);
     all.extend(rows::cases(
         "a gateway and an engine read it in two ways, and one of them checked it",
@@ -94,50 +101,68 @@ pub(super) fn cases() -> Vec<Case<Engine>> {
     all
 }
 
-fn bytes() -> Vec<Case<Engine>> {
+fn bytes() -> Vec<ConformanceCase<EngineUnderTest>> {
     let why = "parsers differ on it, and a connection that is dropped tells the shell nothing";
-    let must = |id, level, section, title, check: fn(&mut Engine) -> Checked| {
-        Case::new(id, level, section, title, why, check)
+    let must = |id, level, section, title, check: fn(&mut EngineUnderTest) -> Checked| {
+        ConformanceCase::new(id, level, section, title, why, check)
     };
     vec![
-        must("R-15", Level::Must, "16", "bytes that are not UTF-8 are refused", |peer| {
-            spoiled(
-                peer,
-                |text| text.replace("kit-", "kit-\u{1}").into_bytes(),
-                |byte| {
-                    if byte == 1 { 0xff } else { byte }
-                },
-            )
-        }),
-        must("R-16", Level::Must, "16", "UTF-16 is refused", |peer| {
+        must(
+            "R-15",
+            RequirementLevel::Must,
+            "16",
+            "bytes that are not UTF-8 are refused",
+            |peer| {
+                spoiled(
+                    peer,
+                    |text| text.replace("kit-", "kit-\u{1}").into_bytes(),
+                    |byte| {
+                        if byte == 1 { 0xff } else { byte }
+                    },
+                )
+            },
+        ),
+        must("R-16", RequirementLevel::Must, "16", "UTF-16 is refused", |peer| {
             let text = peer.fill(GOOD).text;
             let bytes: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
             let asked = peer.post(bytes);
             peer.answer(&asked)?.is_refused()
         }),
-        must("R-17", Level::Should, "P15.2", "a byte order mark is refused", |peer| {
+        must("R-17", RequirementLevel::Should, "P15.2", "a byte order mark is refused", |peer| {
             let text = format!("\u{feff}{}", peer.fill(GOOD).text);
             peer.ask(&text)?.is_refused()
         }),
-        must("R-18", Level::Must, "16", "half a surrogate pair in an id is answered", |peer| {
-            let template = r#"{"protocol_version":"1.0.0","request_id":"\ud800@ID",@R}"#;
-            peer.ask_filled(template)?;
-            peer.is_alive()
-        }),
-        must("R-19", Level::Must, "16", "an overlong form of UTF-8 is refused", |peer| {
-            spoiled(
-                peer,
-                |text| text.replace("1.0.0", "1.0.0\u{1}").into_bytes(),
-                |byte| {
-                    if byte == 1 { 0xc0 } else { byte }
-                },
-            )
-        }),
+        must(
+            "R-18",
+            RequirementLevel::Must,
+            "16",
+            "half a surrogate pair in an id is answered",
+            |peer| {
+                let template = r#"{"protocol_version":"1.0.0","request_id":"\ud800@ID",@R}"#;
+                peer.ask_filled(template)?;
+                peer.is_alive()
+            },
+        ),
+        must(
+            "R-19",
+            RequirementLevel::Must,
+            "16",
+            "an overlong form of UTF-8 is refused",
+            |peer| {
+                spoiled(
+                    peer,
+                    |text| text.replace("1.0.0", "1.0.0\u{1}").into_bytes(),
+                    |byte| {
+                        if byte == 1 { 0xc0 } else { byte }
+                    },
+                )
+            },
+        ),
     ]
 }
 
 fn spoiled(
-    peer: &mut Engine,
+    peer: &mut EngineUnderTest,
     mark: impl Fn(String) -> Vec<u8>,
     spoil: impl Fn(u8) -> u8,
 ) -> Checked {
@@ -147,28 +172,34 @@ fn spoiled(
     peer.answer(&asked)?.is_refused()
 }
 
-fn large() -> Vec<Case<Engine>> {
+fn large() -> Vec<ConformanceCase<EngineUnderTest>> {
     let why = "one message must not end the engine for everybody";
-    let case = |id, level, title, check: fn(&mut Engine) -> Checked| {
-        Case::new(id, level, "P15.2", title, why, check)
+    let case = |id, level, title, check: fn(&mut EngineUnderTest) -> Checked| {
+        ConformanceCase::new(id, level, "P15.2", title, why, check)
     };
     vec![
-        case("R-40", Level::Must, "100,000 lists inside each other are answered", |peer| {
-            nested(peer, "[", "]", DEEP)
-        }),
-        case("R-41", Level::Must, "100,000 objects inside each other are answered", |peer| {
-            nested(peer, "{\"x\":", "}", DEEP)
-        }),
-        case("R-42", Level::Must, "what is ignored may be 50 levels deep", |peer| {
+        case(
+            "R-40",
+            RequirementLevel::Must,
+            "100,000 lists inside each other are answered",
+            |peer| nested(peer, "[", "]", DEEP),
+        ),
+        case(
+            "R-41",
+            RequirementLevel::Must,
+            "100,000 objects inside each other are answered",
+            |peer| nested(peer, "{\"x\":", "}", DEEP),
+        ),
+        case("R-42", RequirementLevel::Must, "what is ignored may be 50 levels deep", |peer| {
             let deep = format!("{}1{}", "[".repeat(50), "]".repeat(50));
             peer.ask_filled(&format!("{{@V,@R,\"x\":{deep}}}"))?.1.is_served()
         }),
-        case("R-43", Level::Must, "10,000 unknown fields are ignored", |peer| {
+        case("R-43", RequirementLevel::Must, "10,000 unknown fields are ignored", |peer| {
             let fields: String =
                 (0..10_000).map(|count| format!(",\"x{count}\":{count}")).collect();
             peer.ask_filled(&format!("{{@V,@R{fields}}}"))?.1.is_served()
         }),
-        case("R-44", Level::Must, "a body of 32 MiB ends no engine", |peer| {
+        case("R-44", RequirementLevel::Must, "a body of 32 MiB ends no engine", |peer| {
             let body = peer.fill(&format!("{{@V,@R,\"x\":\"{}\"}}", "x".repeat(HUGE))).text;
             let asked = peer.post(body);
             // An engine may close before all is there.
@@ -177,12 +208,17 @@ fn large() -> Vec<Case<Engine>> {
             }
             peer.is_alive()
         }),
-        case("R-45", Level::Should, "a body of 32 MiB is refused with a message", |peer| {
-            let body = peer.fill(&format!("{{@V,@R,\"x\":\"{}\"}}", "x".repeat(HUGE))).text;
-            let asked = peer.post(body);
-            peer.answer(&asked)?.is_refused()
-        }),
-        case("R-46", Level::Must, "a number of 10,000 digits is answered", |peer| {
+        case(
+            "R-45",
+            RequirementLevel::Should,
+            "a body of 32 MiB is refused with a message",
+            |peer| {
+                let body = peer.fill(&format!("{{@V,@R,\"x\":\"{}\"}}", "x".repeat(HUGE))).text;
+                let asked = peer.post(body);
+                peer.answer(&asked)?.is_refused()
+            },
+        ),
+        case("R-46", RequirementLevel::Must, "a number of 10,000 digits is answered", |peer| {
             let digits = "9".repeat(10_000);
             peer.ask_filled(&format!("{{@V,@R,\"x\":{digits}}}"))?;
             peer.is_alive()
@@ -190,7 +226,7 @@ fn large() -> Vec<Case<Engine>> {
     ]
 }
 
-fn nested(peer: &mut Engine, open: &str, close: &str, levels: usize) -> Checked {
+fn nested(peer: &mut EngineUnderTest, open: &str, close: &str, levels: usize) -> Checked {
     let body = format!("{{@V,@R,\"x\":{}1{}}}", open.repeat(levels), close.repeat(levels));
     let body = peer.fill(&body).text;
     let asked = peer.post(body);

@@ -2,24 +2,38 @@
 //!
 //! long: most of it is tables.
 
-use super::Engine;
-use super::rows::{self, Expect, Row};
-use crate::case::{Case, Level};
+use super::EngineUnderTest;
+use super::rows::{self, RequirementRow, RowExpectation};
+use crate::case::{ConformanceCase, RequirementLevel};
 
 const fn wrong(
     id: &'static str,
     title: &'static str,
     field: &'static str,
     body: &'static str,
-) -> Row {
-    Row { id, level: Level::Should, section: "P15.1", title, body, expect: Expect::At(field) }
+) -> RequirementRow {
+    RequirementRow {
+        id,
+        level: RequirementLevel::Should,
+        section: "P15.1",
+        title,
+        body,
+        expect: RowExpectation::At(field),
+    }
 }
 
-const fn fine(id: &'static str, title: &'static str, body: &'static str) -> Row {
-    Row { id, level: Level::Should, section: "P15.1", title, body, expect: Expect::Served }
+const fn fine(id: &'static str, title: &'static str, body: &'static str) -> RequirementRow {
+    RequirementRow {
+        id,
+        level: RequirementLevel::Should,
+        section: "P15.1",
+        title,
+        body,
+        expect: RowExpectation::Served,
+    }
 }
 
-const WRONG: [Row; 15] = [
+const WRONG: [RequirementRow; 15] = [
     wrong(
         "N-01",
         "an intent that is an object is refused, with its place",
@@ -112,7 +126,7 @@ const WRONG: [Row; 15] = [
     ),
 ];
 
-const NULLS: [Row; 4] = [
+const NULLS: [RequirementRow; 4] = [
     fine(
         "N-20",
         "null in an optional field counts as absent",
@@ -131,7 +145,7 @@ const NULLS: [Row; 4] = [
     ),
 ];
 
-pub(super) fn cases() -> Vec<Case<Engine>> {
+pub(super) fn cases() -> Vec<ConformanceCase<EngineUnderTest>> {
     let mut all = rows::cases("without a place, the author of a shell is left to guess", &WRONG);
     all.extend(rows::cases("many serializers write it so", &NULLS));
     all

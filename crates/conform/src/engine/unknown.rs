@@ -2,15 +2,22 @@
 //!
 //! long: most of it is tables.
 
-use super::Engine;
-use super::rows::{self, Expect, Row};
-use crate::case::{Case, Level};
+use super::EngineUnderTest;
+use super::rows::{self, RequirementRow, RowExpectation};
+use crate::case::{ConformanceCase, RequirementLevel};
 
-const fn ignored(id: &'static str, title: &'static str, body: &'static str) -> Row {
-    Row { id, level: Level::Must, section: "4", title, body, expect: Expect::Served }
+const fn ignored(id: &'static str, title: &'static str, body: &'static str) -> RequirementRow {
+    RequirementRow {
+        id,
+        level: RequirementLevel::Must,
+        section: "4",
+        title,
+        body,
+        expect: RowExpectation::Served,
+    }
 }
 
-const FIELDS: [Row; 15] = [
+const FIELDS: [RequirementRow; 15] = [
     ignored(
         "U-01",
         "an unknown field of the message is ignored",
@@ -84,8 +91,8 @@ const FIELDS: [Row; 15] = [
     ),
 ];
 
-const WORDS: [Row; 5] = [
-    Row {
+const WORDS: [RequirementRow; 5] = [
+    RequirementRow {
         section: "6",
         ..ignored(
             "U-20",
@@ -93,7 +100,7 @@ const WORDS: [Row; 5] = [
             r#"{@V,"request":{"context":{@U,"shell":{"shell_kind":"com.example.kiosk"}}}}"#,
         )
     },
-    Row {
+    RequirementRow {
         section: "6",
         ..ignored(
             "U-21",
@@ -101,7 +108,7 @@ const WORDS: [Row; 5] = [
             r#"{@V,"request":{"context":{@U,"shell":{"shell_kind":"tv","locale":"zh_CN.C"}}}}"#,
         )
     },
-    Row {
+    RequirementRow {
         section: "6",
         ..ignored(
             "U-22",
@@ -109,8 +116,8 @@ const WORDS: [Row; 5] = [
             r#"{@V,"request":{"context":{@U,"shell":{"shell_kind":"tv","timezone":"UTC+8"}}}}"#,
         )
     },
-    Row {
-        level: Level::Should,
+    RequirementRow {
+        level: RequirementLevel::Should,
         section: "P15.1",
         ..ignored(
             "U-23",
@@ -118,7 +125,7 @@ const WORDS: [Row; 5] = [
             r#"{@V,"request":{"context":{@U,"environment_state":{"privacy_tier":"cosmic"}}}}"#,
         )
     },
-    Row {
+    RequirementRow {
         section: "6",
         ..ignored(
             "U-24",
@@ -128,7 +135,7 @@ const WORDS: [Row; 5] = [
     },
 ];
 
-pub(super) fn cases() -> Vec<Case<Engine>> {
+pub(super) fn cases() -> Vec<ConformanceCase<EngineUnderTest>> {
     let mut all = rows::cases("later versions add fields, and older engines must go on", &FIELDS);
     all.extend(rows::cases("lists of words grow, and older engines must go on", &WORDS));
     all

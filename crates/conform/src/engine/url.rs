@@ -1,6 +1,6 @@
 //! The address of an engine: `http://host:port/path` or `https://..`.
 //!
-//! Read by the command line; the kit asks for other paths of the same server with [`Url::beside`].
+//! Read by the command line; the kit asks for other paths of the same server with [`TargetUrl::beside`].
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ const HTTPS: u16 = 443;
 
 /// Where requests are posted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Url {
+pub struct TargetUrl {
     /// Whether the connection is encrypted.
     pub is_tls: bool,
     /// Name or number, without brackets.
@@ -26,7 +26,7 @@ pub struct Url {
 
 /// A text that is no address of an engine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
+pub enum InvalidUrl {
     /// It begins otherwise.
     #[error("expected `http://` or `https://`")]
     Scheme,
@@ -41,7 +41,7 @@ pub enum Error {
     Path,
 }
 
-impl Url {
+impl TargetUrl {
     /// Host and port, as a `Host` header has them.
     pub fn authority(&self) -> String {
         let is_usual = self.port == if self.is_tls { HTTPS } else { HTTP };
@@ -65,27 +65,27 @@ impl Url {
     }
 }
 
-impl fmt::Display for Url {
+impl fmt::Display for TargetUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.is_tls { "https" } else { "http" };
         write!(f, "{scheme}://{}{}", self.authority(), self.path)
     }
 }
 
-impl FromStr for Url {
-    type Err = Error;
+impl FromStr for TargetUrl {
+    type Err = InvalidUrl;
 
-    fn from_str(text: &str) -> Result<Url, Error> {
+    fn from_str(text: &str) -> Result<TargetUrl, InvalidUrl> {
         let (is_tls, rest) = match (text.strip_prefix("http://"), text.strip_prefix("https://")) {
             (Some(rest), _) => (false, rest),
             (_, Some(rest)) => (true, rest),
-            _ => return Err(Error::Scheme),
+            _ => return Err(InvalidUrl::Scheme),
         };
         let at = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(at);
         let (host, port) = match authority.strip_prefix('[').and_then(|it| it.split_once(']')) {
             Some((host, "")) => (host, None),
-            Some((host, port)) => (host, Some(port.strip_prefix(':').ok_or(Error::Host)?)),
+            Some((host, port)) => (host, Some(port.strip_prefix(':').ok_or(InvalidUrl::Host)?)),
             None => match authority.split_once(':') {
                 Some((host, port)) => (host, Some(port)),
                 None => (authority, None),
@@ -93,7 +93,7 @@ impl FromStr for Url {
         };
         let is_host = |byte: u8| byte.is_ascii_alphanumeric() || b".-:_".contains(&byte);
         if host.is_empty() || !host.bytes().all(is_host) {
-            return Err(Error::Host);
+            return Err(InvalidUrl::Host);
         }
         let port = match port {
             None => {
@@ -103,31 +103,31 @@ impl FromStr for Url {
                     HTTP
                 }
             }
-            Some(port) => port.parse().ok().filter(|port| *port > 0).ok_or(Error::Port)?,
+            Some(port) => port.parse().ok().filter(|port| *port > 0).ok_or(InvalidUrl::Port)?,
         };
         if !path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#') {
-            return Err(Error::Path);
+            return Err(InvalidUrl::Path);
         }
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-        Ok(Url { is_tls, host: host.to_owned(), port, path })
+        Ok(TargetUrl { is_tls, host: host.to_owned(), port, path })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Error, Url};
+    use super::{InvalidUrl, TargetUrl};
 
     #[test]
     fn an_address_has_one_reading() {
-        let shown = |text: &str| text.parse::<Url>().map(|url| url.to_string());
+        let shown = |text: &str| text.parse::<TargetUrl>().map(|url| url.to_string());
         assert_eq!(shown("http://h:80/x").unwrap(), "http://h/x");
         assert_eq!(shown("https://[::1]:8443").unwrap(), "https://[::1]:8443/");
         assert_eq!(shown("http://h?a=b").unwrap(), "http://h/?a=b");
-        assert_eq!(shown("h:80"), Err(Error::Scheme));
-        assert_eq!(shown("http://u@h/"), Err(Error::Host));
-        assert_eq!(shown("http://h:0/"), Err(Error::Port));
-        assert_eq!(shown("http://h/a b"), Err(Error::Path));
-        let url: Url = "http://127.0.0.1:8788/v1/openharness/".parse().unwrap();
+        assert_eq!(shown("h:80"), Err(InvalidUrl::Scheme));
+        assert_eq!(shown("http://u@h/"), Err(InvalidUrl::Host));
+        assert_eq!(shown("http://h:0/"), Err(InvalidUrl::Port));
+        assert_eq!(shown("http://h/a b"), Err(InvalidUrl::Path));
+        let url: TargetUrl = "http://127.0.0.1:8788/v1/openharness/".parse().unwrap();
         assert_eq!(url.beside("cancel"), "/v1/openharness/cancel");
         assert!(url.is_local());
     }

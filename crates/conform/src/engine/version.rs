@@ -2,17 +2,24 @@
 //!
 //! long: most of it is tables.
 
-use super::Engine;
-use super::rows::{self, Expect, Row};
-use crate::case::{Case, Checked, Level};
+use super::EngineUnderTest;
+use super::rows::{self, RequirementRow, RowExpectation};
+use crate::case::{Checked, ConformanceCase, RequirementLevel};
 
-const fn version(id: &'static str, title: &'static str, body: &'static str) -> Row {
-    Row { id, level: Level::Must, section: "3", title, body, expect: Expect::Refused }
+const fn version(id: &'static str, title: &'static str, body: &'static str) -> RequirementRow {
+    RequirementRow {
+        id,
+        level: RequirementLevel::Must,
+        section: "3",
+        title,
+        body,
+        expect: RowExpectation::Refused,
+    }
 }
 
-const OK: Expect = Expect::Served;
+const OK: RowExpectation = RowExpectation::Served;
 
-const NONE: [Row; 14] = [
+const NONE: [RequirementRow; 14] = [
     version("V-01", "a message without a version is refused", r#"{"request_id":"@ID",@R}"#),
     version("V-02", "null is no version", r#"{"protocol_version":null,"request_id":"@ID",@R}"#),
     version(
@@ -69,7 +76,7 @@ const NONE: [Row; 14] = [
     ),
 ];
 
-const OTHER: [Row; 5] = [
+const OTHER: [RequirementRow; 5] = [
     version(
         "V-15",
         "version 2 is refused",
@@ -97,8 +104,8 @@ const OTHER: [Row; 5] = [
     ),
 ];
 
-const SERVED: [Row; 3] = [
-    Row {
+const SERVED: [RequirementRow; 3] = [
+    RequirementRow {
         expect: OK,
         ..version(
             "V-20",
@@ -106,7 +113,7 @@ const SERVED: [Row; 3] = [
             r#"{"protocol_version":"1.0.7","request_id":"@ID",@R}"#,
         )
     },
-    Row {
+    RequirementRow {
         expect: OK,
         ..version(
             "V-21",
@@ -114,9 +121,9 @@ const SERVED: [Row; 3] = [
             r#"{"protocol_version":"1.0.0+build.7","request_id":"@ID",@R}"#,
         )
     },
-    Row {
+    RequirementRow {
         expect: OK,
-        level: Level::Should,
+        level: RequirementLevel::Should,
         ..version(
             "V-22",
             "the draft of version 1 is served",
@@ -125,13 +132,13 @@ const SERVED: [Row; 3] = [
     },
 ];
 
-pub(super) fn cases() -> Vec<Case<Engine>> {
+pub(super) fn cases() -> Vec<ConformanceCase<EngineUnderTest>> {
     let mut all = rows::cases("who guesses a version reads one message in two ways", &NONE);
     all.extend(rows::cases("fields of another major version mean something else", &OTHER));
     all.extend(rows::cases("shells of the same line could not talk any more", &SERVED));
     let why = "a shell picks another version by itself, if it is told which";
-    let should = |id, title, check: fn(&mut Engine) -> Checked| {
-        Case::new(id, Level::Should, "3", title, why, check)
+    let should = |id, title, check: fn(&mut EngineUnderTest) -> Checked| {
+        ConformanceCase::new(id, RequirementLevel::Should, "3", title, why, check)
     };
     all.push(should("V-23", "a later minor version is served, or refused for its version", later));
     all.push(should(
@@ -150,7 +157,7 @@ pub(super) fn cases() -> Vec<Case<Engine>> {
     all
 }
 
-fn later(peer: &mut Engine) -> Checked {
+fn later(peer: &mut EngineUnderTest) -> Checked {
     let template = r#"{"protocol_version":"1.99.0","request_id":"@ID","later":{"field":[1]},@R}"#;
     let (_, answer) = peer.ask_filled(template)?;
     if answer.is_success() {
@@ -160,30 +167,30 @@ fn later(peer: &mut Engine) -> Checked {
     }
 }
 
-fn unsupported(peer: &mut Engine) -> Checked {
+fn unsupported(peer: &mut EngineUnderTest) -> Checked {
     let (_, answer) = peer.ask_filled(OTHER[0].body)?;
     answer.is_refused_as(&["protocol_version_unsupported"])
 }
 
-fn broken(peer: &mut Engine) -> Checked {
+fn broken(peer: &mut EngineUnderTest) -> Checked {
     let (_, answer) = peer.ask_filled(NONE[6].body)?;
     answer.is_refused_as(&["invalid_request", "protocol_version_unsupported"])
 }
 
-fn says_which(peer: &mut Engine) -> Checked {
+fn says_which(peer: &mut EngineUnderTest) -> Checked {
     let (_, answer) = peer.ask_filled(OTHER[0].body)?;
     let versions = answer.at("/supported_protocol_versions").as_array();
     answer.has(versions.is_some_and(|it| !it.is_empty()), "`supported_protocol_versions`")
 }
 
-fn first(peer: &mut Engine) -> Checked {
+fn first(peer: &mut EngineUnderTest) -> Checked {
     let template =
         r#"{"protocol_version":"2.0.0","request_id":"@ID","request":"of another shape"}"#;
     let (_, answer) = peer.ask_filled(template)?;
     answer.is_refused_as(&["protocol_version_unsupported"])
 }
 
-fn true_list(peer: &mut Engine) -> Checked {
+fn true_list(peer: &mut EngineUnderTest) -> Checked {
     let (_, answer) = peer.ask_filled(rows::GOOD)?;
     let listed = answer.at("/supported_protocol_versions").as_array().cloned().unwrap_or_default();
     for version in listed.iter().filter_map(|it| it.as_str()).take(16) {

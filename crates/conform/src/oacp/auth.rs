@@ -2,15 +2,15 @@
 //!
 //! long: each list of cases is one table, a requirement after the other.
 
-use bridle_wire::frame::{Encoder, UnknownUnit};
-use bridle_wire::seal::{Key, KeyId, Nonce, Session, Signer};
+use bridle_wire::frame::{FrameEncoder, UnknownUnitPolicy};
+use bridle_wire::seal::{ConnectionNonce, FrameSigner, KeyId, SealSession, SigningKey};
 use std::rc::Rc;
 
-use super::link::Link;
-use super::{Daemon, Signed};
-use crate::case::{Case, Checked, Finding, Level};
+use super::link::DaemonLink;
+use super::{DaemonUnderTest, SignedDaemon};
+use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
-const AUTH: Level = Level::Profile("auth");
+const AUTH: RequirementLevel = RequirementLevel::Profile("auth");
 
 /// A secret that no daemon has.
 const WRONG: &[u8] = b"a secret that nobody has ever given to a daemon";
@@ -20,9 +20,9 @@ const NONCE: [u8; 16] = [0x5a; 16];
 
 const HEALTH: &str = "(:type :health-check)";
 
-pub(super) fn cases() -> Vec<Case<Daemon>> {
-    let case = |id, title, why, check: fn(&mut Daemon) -> Checked| {
-        Case::new(id, AUTH, "4", title, why, check)
+pub(super) fn cases() -> Vec<ConformanceCase<DaemonUnderTest>> {
+    let case = |id, title, why, check: fn(&mut DaemonUnderTest) -> Checked| {
+        ConformanceCase::new(id, AUTH, "4", title, why, check)
     };
     vec![
         case(
@@ -42,7 +42,7 @@ pub(super) fn cases() -> Vec<Case<Daemon>> {
             |peer| {
                 let (one, two) = (server_nonce(&open(peer)?)?, server_nonce(&open(peer)?)?);
                 let differ = one.as_str() != two.as_str();
-                if differ { Ok(()) } else { Err(Finding::fault("the same nonce twice")) }
+                if differ { Ok(()) } else { Err(CheckFinding::fault("the same nonce twice")) }
             },
         ),
         case("A-03", "signed frames of version 2 are taken", "that is the way in", |peer| {
@@ -100,8 +100,8 @@ pub(super) fn cases() -> Vec<Case<Daemon>> {
         ),
         case("A-08", "another secret closes", "a key is there to keep others out", |peer| {
             let signed = peer.signed()?;
-            let key = Key::from_bytes(signed.key.id().clone(), WRONG);
-            let other = Signed { addr: signed.addr.clone(), key };
+            let key = SigningKey::from_bytes(signed.key.id().clone(), WRONG);
+            let other = SignedDaemon { addr: signed.addr.clone(), key };
             let mut link = open(peer)?;
             let (hello, _) = hello_frame(&other, &link)?;
             link.raw(&hello)?;
@@ -109,8 +109,8 @@ pub(super) fn cases() -> Vec<Case<Daemon>> {
         }),
         case("A-09", "a key that nobody has closes", "names of keys are not secret", |peer| {
             let signed = peer.signed()?;
-            let key = Key::from_bytes(KeyId::new("kit-no-such-key"), WRONG);
-            let other = Signed { addr: signed.addr.clone(), key };
+            let key = SigningKey::from_bytes(KeyId::new("kit-no-such-key"), WRONG);
+            let other = SignedDaemon { addr: signed.addr.clone(), key };
             let mut link = open(peer)?;
             let (hello, _) = hello_frame(&other, &link)?;
             link.raw(&hello)?;
@@ -119,39 +119,46 @@ pub(super) fn cases() -> Vec<Case<Daemon>> {
     ]
 }
 
-fn open(peer: &Daemon) -> Result<Link, Finding> {
+fn open(peer: &DaemonUnderTest) -> Result<DaemonLink, CheckFinding> {
     let signed = peer.signed()?;
-    Link::open_signed(&signed.addr, peer.timeout, Rc::clone(&peer.notes))
+    DaemonLink::open_signed(&signed.addr, peer.timeout, Rc::clone(&peer.notes))
 }
 
-fn server_nonce(link: &Link) -> Result<Nonce, Finding> {
+fn server_nonce(link: &DaemonLink) -> Result<ConnectionNonce, CheckFinding> {
     let auth = link.hello.payload("auth");
     let bridle_sexp::Value::List(items) = auth else {
-        return Err(Finding::fault("the hello has no `:auth (:hmac .. :nonce ..)`"));
+        return Err(CheckFinding::fault("the hello has no `:auth (:hmac .. :nonce ..)`"));
     };
     let mut after = items.iter().skip_while(|item| !item.is_keyword("nonce"));
     let nonce = after.nth(1).and_then(bridle_sexp::Value::as_str);
-    let nonce = nonce.and_then(|nonce| Nonce::parse(nonce).ok());
-    nonce.ok_or_else(|| Finding::fault("the hello has no nonce of 32 hex digits"))
+    let nonce = nonce.and_then(|nonce| ConnectionNonce::parse(nonce).ok());
+    nonce.ok_or_else(|| CheckFinding::fault("the hello has no nonce of 32 hex digits"))
 }
 
 /// The client's hello, signed, and what signs the frames after it.
-fn hello_frame(signed: &Signed, link: &Link) -> Result<(Vec<u8>, Encoder), Finding> {
+fn hello_frame(
+    signed: &SignedDaemon,
+    link: &DaemonLink,
+) -> Result<(Vec<u8>, FrameEncoder), CheckFinding> {
     let server = server_nonce(link)?;
-    let client = Nonce::from_random(NONCE);
+    let client = ConnectionNonce::from_random(NONCE);
     let hello = format!(
         "(:type :EVENT :payload (:action :handshake :auth (:hmac 2 :key \"{}\" :nonce \"{}\" :answer \"{}\")))",
         signed.key.id().as_str(),
         client.as_str(),
         server.as_str()
     );
-    let mut encoder = Encoder::new(UnknownUnit::Bytes);
-    encoder.set_signer(Signer::client(Session { key: signed.key.clone(), client, server }));
+    let mut encoder = FrameEncoder::new(UnknownUnitPolicy::Bytes);
+    encoder.set_signer(FrameSigner::client(SealSession {
+        key: signed.key.clone(),
+        client,
+        server,
+    }));
     let frame = sealed(&mut encoder, &hello)?;
     Ok((frame, encoder))
 }
 
-fn greeted(peer: &Daemon) -> Result<(Link, Encoder), Finding> {
+fn greeted(peer: &DaemonUnderTest) -> Result<(DaemonLink, FrameEncoder), CheckFinding> {
     let mut link = open(peer)?;
     let (hello, encoder) = hello_frame(peer.signed()?, &link)?;
     link.raw(&hello)?;
@@ -160,28 +167,32 @@ fn greeted(peer: &Daemon) -> Result<(Link, Encoder), Finding> {
     Ok((link, encoder))
 }
 
-fn sealed(encoder: &mut Encoder, payload: &str) -> Result<Vec<u8>, Finding> {
+fn sealed(encoder: &mut FrameEncoder, payload: &str) -> Result<Vec<u8>, CheckFinding> {
     let mut bytes = Vec::new();
     let encoded = encoder.encode(payload, &mut bytes);
-    encoded.map_err(|error| Finding::fault(format!("the kit cannot make this frame: {error}")))?;
+    encoded
+        .map_err(|error| CheckFinding::fault(format!("the kit cannot make this frame: {error}")))?;
     Ok(bytes)
 }
 
-fn refused(link: &mut Link, codes: &[&str]) -> Checked {
+fn refused(link: &mut DaemonLink, codes: &[&str]) -> Checked {
     link.hear_until("an error", |heard| heard.code().is_some())?.is_error_of(codes)?;
     link.is_closed()
 }
 
 /// Checks that it ends, and that nothing but errors came before.
-fn closed_without_an_answer(link: &mut Link) -> Checked {
-    use super::link::{Next, QUIET};
+fn closed_without_an_answer(link: &mut DaemonLink) -> Checked {
+    use super::link::{NextFrame, QUIET};
     loop {
         match link.next(QUIET * 20)? {
-            Next::Closed => return Ok(()),
-            Next::Silence => return Err(Finding::fault("the connection is still open")),
-            Next::Message(heard) if heard.code().is_some() => heard.has_error_shape()?,
-            Next::Message(heard) => {
-                return Err(Finding::fault(format!("expected no answer, got {}", heard.brief())));
+            NextFrame::Closed => return Ok(()),
+            NextFrame::Silence => return Err(CheckFinding::fault("the connection is still open")),
+            NextFrame::Message(heard) if heard.code().is_some() => heard.has_error_shape()?,
+            NextFrame::Message(heard) => {
+                return Err(CheckFinding::fault(format!(
+                    "expected no answer, got {}",
+                    heard.brief()
+                )));
             }
         }
     }

@@ -2,9 +2,9 @@
 //!
 //! long: each list of cases is one table, a requirement after the other.
 
-use super::Daemon;
-use super::link::{Link, Next, Unit, frame};
-use crate::case::{Case, Checked, Finding, Level};
+use super::DaemonUnderTest;
+use super::link::{CountUnit, DaemonLink, NextFrame, frame};
+use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
 const HEALTH: &str = "(:type :health-check)";
 const HEALTH_FRAME: &[u8] = b"000015(:type :health-check)";
@@ -19,21 +19,21 @@ fn must(
     id: &'static str,
     title: &'static str,
     why: &'static str,
-    check: impl Fn(&mut Daemon) -> Checked + 'static,
-) -> Case<Daemon> {
-    Case::new(id, Level::Must, "2", title, why, check)
+    check: impl Fn(&mut DaemonUnderTest) -> Checked + 'static,
+) -> ConformanceCase<DaemonUnderTest> {
+    ConformanceCase::new(id, RequirementLevel::Must, "2", title, why, check)
 }
 
-pub(super) fn cases() -> Vec<Case<Daemon>> {
+pub(super) fn cases() -> Vec<ConformanceCase<DaemonUnderTest>> {
     let mut all = headers();
     all.extend(payloads());
     all.extend(units());
     all
 }
 
-fn headers() -> Vec<Case<Daemon>> {
+fn headers() -> Vec<ConformanceCase<DaemonUnderTest>> {
     let lost = |header: &'static str| {
-        move |peer: &mut Daemon| {
+        move |peer: &mut DaemonUnderTest| {
             let mut link = peer.open()?;
             link.raw(header.as_bytes())?;
             link.raw(HEALTH.as_bytes())?;
@@ -127,7 +127,7 @@ fn headers() -> Vec<Case<Daemon>> {
     ]
 }
 
-fn payloads() -> Vec<Case<Daemon>> {
+fn payloads() -> Vec<ConformanceCase<DaemonUnderTest>> {
     vec![
         must(
             "F-11",
@@ -216,7 +216,7 @@ fn payloads() -> Vec<Case<Daemon>> {
     ]
 }
 
-fn cut_frame(peer: &mut Daemon) -> Checked {
+fn cut_frame(peer: &mut DaemonUnderTest) -> Checked {
     let mut link = peer.open()?;
     let text = "(:type :EVENT :id \"cut\" :payload (:sensor :user-prompt :text \"help\"))";
     // As many bytes as are there, and one that never comes.
@@ -224,20 +224,22 @@ fn cut_frame(peer: &mut Daemon) -> Checked {
     link.end();
     loop {
         match link.next(super::link::QUIET * 10)? {
-            Next::Closed => return Ok(()),
-            Next::Silence => return Err(Finding::fault("the connection stays open after its end")),
-            Next::Message(heard) => heard.is_error("incomplete-frame")?,
+            NextFrame::Closed => return Ok(()),
+            NextFrame::Silence => {
+                return Err(CheckFinding::fault("the connection stays open after its end"));
+            }
+            NextFrame::Message(heard) => heard.is_error("incomplete-frame")?,
         }
     }
 }
 
-fn limit(link: &Link) -> Result<usize, Finding> {
+fn limit(link: &DaemonLink) -> Result<usize, CheckFinding> {
     let limit = link.hello.payload("limits").get("max-frame").and_then(bridle_sexp::Value::as_i64);
     let limit = limit.and_then(|limit| usize::try_from(limit).ok());
-    limit.ok_or_else(|| Finding::fault("the hello names no `:max-frame` among its `:limits`"))
+    limit.ok_or_else(|| CheckFinding::fault("the hello names no `:max-frame` among its `:limits`"))
 }
 
-fn over_the_limit(peer: &mut Daemon) -> Checked {
+fn over_the_limit(peer: &mut DaemonUnderTest) -> Checked {
     let mut link = peer.open()?;
     let over = limit(&link)?.saturating_add(1);
     if over > 0xff_ffff {
@@ -253,10 +255,10 @@ fn over_the_limit(peer: &mut Daemon) -> Checked {
     link.is_alive()
 }
 
-fn units() -> Vec<Case<Daemon>> {
+fn units() -> Vec<ConformanceCase<DaemonUnderTest>> {
     let text = "(:type :health-check :x \"né 漢字 🐎\")";
     let in_unit = move |word: &'static str, unit| {
-        move |peer: &mut Daemon| {
+        move |peer: &mut DaemonUnderTest| {
             let mut link = peer.open()?;
             let hello = format!("(:type :EVENT :payload (:action :handshake :length :{word}))");
             link.say(&hello)?;
@@ -272,7 +274,7 @@ fn units() -> Vec<Case<Daemon>> {
         }
     };
     let unsaid = move |unit| {
-        move |peer: &mut Daemon| {
+        move |peer: &mut DaemonUnderTest| {
             let mut link = peer.open()?;
             link.raw(&frame(text, unit))?;
             link.hear()?.is("health-response")?;
@@ -280,45 +282,45 @@ fn units() -> Vec<Case<Daemon>> {
         }
     };
     vec![
-        Case::new(
+        ConformanceCase::new(
             "F-20",
-            Level::Must,
+            RequirementLevel::Must,
             "2.1",
             "a length counts bytes when the hello says so",
             "text beyond ASCII would cut the stream in the wrong place",
-            in_unit("bytes", Unit::Bytes),
+            in_unit("bytes", CountUnit::Bytes),
         ),
-        Case::new(
+        ConformanceCase::new(
             "F-21",
-            Level::Must,
+            RequirementLevel::Must,
             "2.1",
             "a length counts characters when the hello says so",
             "old Lisp and Emacs clients count characters",
-            in_unit("chars", Unit::Chars),
+            in_unit("chars", CountUnit::Chars),
         ),
-        Case::new(
+        ConformanceCase::new(
             "F-22",
-            Level::Must,
+            RequirementLevel::Must,
             "2.1",
             "bytes are understood without a hello",
             "that is what a length counts",
-            unsaid(Unit::Bytes),
+            unsaid(CountUnit::Bytes),
         ),
-        Case::new(
+        ConformanceCase::new(
             "F-23",
-            Level::Should,
+            RequirementLevel::Should,
             "2.1",
             "characters are understood without a hello",
             "old clients say nothing and count characters",
-            unsaid(Unit::Chars),
+            unsaid(CountUnit::Chars),
         ),
-        Case::new(
+        ConformanceCase::new(
             "F-24",
-            Level::Must,
+            RequirementLevel::Must,
             "2.1",
             "an unknown unit in a hello is `invalid-value`",
             "a guess cuts the stream in the wrong place",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let mut link = peer.open()?;
                 link.ask("(:type :EVENT :payload (:action :handshake :length :words))")?
                     .is_error("invalid-value")?;

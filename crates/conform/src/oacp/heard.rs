@@ -5,7 +5,7 @@
 
 use bridle_sexp::{Limits, Reader, Value};
 
-use crate::case::{Checked, Finding};
+use crate::case::{CheckFinding, Checked};
 use crate::notes::shown;
 
 /// Codes of errors: the list is closed (section 10).
@@ -55,35 +55,40 @@ const NIL: Value = Value::Nil;
 
 /// A message.
 #[derive(Debug, Clone)]
-pub struct Heard {
+pub struct HeardMessage {
     /// As it came.
     pub text: String,
     value: Value,
 }
 
-impl Heard {
+impl HeardMessage {
     /// Reads a payload.
     ///
     /// # Errors
     /// It is not one form of the data language, or no plist.
-    pub fn read(text: String) -> Result<Heard, Finding> {
+    pub fn read(text: String) -> Result<HeardMessage, CheckFinding> {
         let limits = Limits { depth: bridle_sexp::limits::DEPTH_CEILING, ..Limits::default() };
         let value = match Reader::new().limits(limits).read_one(&text) {
             Ok(tree) => tree.root().to_value(),
             Err(error) => {
-                return Err(Finding::fault(format!("a frame of the daemon is no form: {error}")));
+                return Err(CheckFinding::fault(format!(
+                    "a frame of the daemon is no form: {error}"
+                )));
             }
         };
-        let heard = Heard { text, value };
+        let heard = HeardMessage { text, value };
         if heard.value.get("type").is_none() {
-            return Err(Finding::fault(format!("a message without a type: {}", heard.brief())));
+            return Err(CheckFinding::fault(format!(
+                "a message without a type: {}",
+                heard.brief()
+            )));
         }
         Ok(heard)
     }
 
     /// What stands for a message before one came.
-    pub(super) fn nothing() -> Heard {
-        Heard { text: String::new(), value: Value::Nil }
+    pub(super) fn nothing() -> HeardMessage {
+        HeardMessage { text: String::new(), value: Value::Nil }
     }
 
     /// A key of the envelope; nil when it is absent.
@@ -137,7 +142,10 @@ impl Heard {
     pub fn is_error(&self, code: &str) -> Checked {
         match self.code() {
             Some(got) if got.eq_ignore_ascii_case(code) => self.has_error_shape(),
-            _ => Err(Finding::fault(format!("expected the error `{code}`, got {}", self.brief()))),
+            _ => Err(CheckFinding::fault(format!(
+                "expected the error `{code}`, got {}",
+                self.brief()
+            ))),
         }
     }
 
@@ -151,7 +159,7 @@ impl Heard {
             return self.has_error_shape();
         }
         let codes = codes.join("` or `");
-        Err(Finding::fault(format!("expected the error `{codes}`, got {}", self.brief())))
+        Err(CheckFinding::fault(format!("expected the error `{codes}`, got {}", self.brief())))
     }
 
     /// Checks the shape of an error: a code of the list, a sentence, whether to try again.
@@ -161,13 +169,17 @@ impl Heard {
     pub fn has_error_shape(&self) -> Checked {
         let code = self.code().unwrap_or_default();
         if !CODES.iter().any(|known| known.eq_ignore_ascii_case(code)) {
-            return Err(Finding::fault(format!("`{code}` is not in the list of codes")));
+            return Err(CheckFinding::fault(format!("`{code}` is not in the list of codes")));
         }
         if self.payload("message").as_str().is_none_or(str::is_empty) {
-            return Err(Finding::fault("the error has no `:message` for people"));
+            return Err(CheckFinding::fault("the error has no `:message` for people"));
         }
         let is_there = self.get("payload").get("retryable").is_some();
-        if is_there { Ok(()) } else { Err(Finding::fault("the error does not say `:retryable`")) }
+        if is_there {
+            Ok(())
+        } else {
+            Err(CheckFinding::fault("the error does not say `:retryable`"))
+        }
     }
 
     /// Checks that it is a message of this type.
@@ -178,7 +190,7 @@ impl Heard {
         if self.is_type(name) {
             return Ok(());
         }
-        Err(Finding::fault(format!("expected `:{name}`, got {}", self.brief())))
+        Err(CheckFinding::fault(format!("expected `:{name}`, got {}", self.brief())))
     }
 
     /// Checks that it answers with success.
@@ -189,7 +201,7 @@ impl Heard {
         if self.is_type("response") && self.payload("status").is_keyword("success") {
             return Ok(());
         }
-        Err(Finding::fault(format!("expected a success, got {}", self.brief())))
+        Err(CheckFinding::fault(format!("expected a success, got {}", self.brief())))
     }
 
     /// Checks a condition on it.
@@ -200,7 +212,7 @@ impl Heard {
         if holds {
             return Ok(());
         }
-        Err(Finding::fault(format!("expected {expected}, got {}", self.brief())))
+        Err(CheckFinding::fault(format!("expected {expected}, got {}", self.brief())))
     }
 
     /// It, cut short.

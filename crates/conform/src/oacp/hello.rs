@@ -4,24 +4,24 @@
 
 use bridle_sexp::Value;
 
-use super::Daemon;
-use crate::case::{Case, Checked, Level};
+use super::DaemonUnderTest;
+use crate::case::{Checked, ConformanceCase, RequirementLevel};
 
-pub(super) fn cases() -> Vec<Case<Daemon>> {
+pub(super) fn cases() -> Vec<ConformanceCase<DaemonUnderTest>> {
     let mut all = theirs();
     all.extend(ours());
     all
 }
 
-fn theirs() -> Vec<Case<Daemon>> {
+fn theirs() -> Vec<ConformanceCase<DaemonUnderTest>> {
     vec![
-        Case::new(
+        ConformanceCase::new(
             "H-01",
-            Level::Must,
+            RequirementLevel::Must,
             "6",
             "the hello begins with the three fields of old versions, in their order",
             "old clients compare it",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let hello = peer.open()?.hello;
                 let begins = "(:type :event :payload (:action :handshake :version \"";
                 let is_so = hello.text.to_ascii_lowercase().starts_with(begins);
@@ -31,13 +31,13 @@ fn theirs() -> Vec<Case<Daemon>> {
                 )
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "H-02",
-            Level::Must,
+            RequirementLevel::Must,
             "6",
             "capabilities are keywords, or nil",
             "clients look for theirs in the list",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let hello = peer.open()?.hello;
                 let is_list = match hello.payload("capabilities") {
                     Value::Nil => true,
@@ -47,13 +47,13 @@ fn theirs() -> Vec<Case<Daemon>> {
                 hello.has(is_list, "a list of keywords")
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "H-03",
-            Level::Must,
+            RequirementLevel::Must,
             "6",
             "`:auth` is offered only where frames are signed",
             "what is offered and off misleads clients",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let link = peer.open()?;
                 let hello = &link.hello;
                 hello.has(
@@ -62,13 +62,13 @@ fn theirs() -> Vec<Case<Daemon>> {
                 )
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "H-04",
-            Level::Must,
+            RequirementLevel::Must,
             "6",
             "the hello says its limits",
             "clients must know how much they may send",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let hello = peer.open()?.hello;
                 let limits = hello.payload("limits");
                 let all = ["max-frame", "max-message", "max-depth"];
@@ -78,46 +78,53 @@ fn theirs() -> Vec<Case<Daemon>> {
                 hello.has(are_there, "`:limits` with `:max-frame`, `:max-message` and `:max-depth`")
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "H-05",
-            Level::Should,
+            RequirementLevel::Should,
             "6",
             "the hello names the program",
             "people ask which version it was",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let hello = peer.open()?.hello;
                 hello.has(hello.payload("server").as_str().is_some(), "`:server`")
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "H-06",
-            Level::Must,
+            RequirementLevel::Must,
             "6",
             "no client's hello is waited for",
             "netcat just begins",
-            |peer: &mut Daemon| peer.open()?.is_alive(),
+            |peer: &mut DaemonUnderTest| peer.open()?.is_alive(),
         ),
     ]
 }
 
-fn ours() -> Vec<Case<Daemon>> {
+fn ours() -> Vec<ConformanceCase<DaemonUnderTest>> {
     let refused = |id, title, fields: &'static str| {
         let why = "a setting that was not understood does not hold, and the client must know";
-        Case::new(id, Level::Must, "6", title, why, move |peer: &mut Daemon| {
-            let mut link = peer.open()?;
-            let text = format!("(:type :EVENT :payload (:action :handshake {fields}))");
-            link.ask(&text)?.is_error_of(&["invalid-value", "wrong-type"])?;
-            link.is_alive()
-        })
+        ConformanceCase::new(
+            id,
+            RequirementLevel::Must,
+            "6",
+            title,
+            why,
+            move |peer: &mut DaemonUnderTest| {
+                let mut link = peer.open()?;
+                let text = format!("(:type :EVENT :payload (:action :handshake {fields}))");
+                link.ask(&text)?.is_error_of(&["invalid-value", "wrong-type"])?;
+                link.is_alive()
+            },
+        )
     };
     vec![
-        Case::new(
+        ConformanceCase::new(
             "H-10",
-            Level::Must,
+            RequirementLevel::Must,
             "6",
             "a hello is answered with what holds from now on",
             "a client must know what was understood",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let mut link = peer.open()?;
                 let heard = link.ask("(:type :EVENT :payload (:action :handshake :version \"0.3.0\" :length :bytes :dialect :emacs :max-frame 65536))")?;
                 heard
@@ -127,13 +134,13 @@ fn ours() -> Vec<Case<Daemon>> {
                 heard.has(heard.payload("max-frame").as_i64() == Some(65536), "`:max-frame 65536`")
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "H-11",
-            Level::Must,
+            RequirementLevel::Must,
             "6",
             "a hello without fields is a hello",
             "every field is optional",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let mut link = peer.open()?;
                 let heard = link.ask("(:type :EVENT :payload (:action :handshake))")?;
                 heard
@@ -141,13 +148,13 @@ fn ours() -> Vec<Case<Daemon>> {
                 link.is_alive()
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "H-12",
-            Level::Must,
+            RequirementLevel::Must,
             "6",
             "unknown fields of a hello are ignored",
             "later versions add some",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let mut link = peer.open()?;
                 let heard = link.ask(
                     "(:type :EVENT :payload (:action :handshake :teleport t :length :bytes))",
@@ -160,13 +167,13 @@ fn ours() -> Vec<Case<Daemon>> {
         refused("H-15", "a session that is no string is refused", ":session 7"),
         refused("H-16", "a negative cursor is refused", ":session \"kit\" :cursor -1"),
         refused("H-17", "an unknown role is refused", ":role :emperor"),
-        Case::new(
+        ConformanceCase::new(
             "H-18",
-            Level::Must,
+            RequirementLevel::Must,
             "6",
             "a text of more than 256 bytes in a hello is refused",
             "hellos are kept, so they are bounded",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let mut link = peer.open()?;
                 let text = format!(
                     "(:type :EVENT :payload (:action :handshake :client \"{}\"))",
@@ -176,21 +183,21 @@ fn ours() -> Vec<Case<Daemon>> {
                 link.is_alive()
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "H-19",
-            Level::Must,
+            RequirementLevel::Must,
             "6",
             "a client's largest frame is kept to",
             "editors cannot take more without freezing",
             small_frames,
         ),
-        Case::new(
+        ConformanceCase::new(
             "H-20",
-            Level::Must,
+            RequirementLevel::Must,
             "3",
             "in the dialect of Emacs `\\n` is a newline",
             "texts would lose their lines",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let mut link = peer.open()?;
                 link.ask("(:type :EVENT :payload (:action :handshake :dialect :emacs))")?
                     .is("response")?;
@@ -204,7 +211,7 @@ fn ours() -> Vec<Case<Daemon>> {
 }
 
 /// Every frame after a hello with a small limit is that small.
-fn small_frames(peer: &mut Daemon) -> Checked {
+fn small_frames(peer: &mut DaemonUnderTest) -> Checked {
     let mut link = peer.open()?;
     link.ask("(:type :EVENT :payload (:action :handshake :max-frame 1024))")?.is("response")?;
     link.say("(:type :health-check :detail t)")?;

@@ -5,8 +5,8 @@
 //!
 //! long: each list of cases is one table, a requirement after the other.
 
-use super::Daemon;
-use crate::case::{Case, Checked, Level};
+use super::DaemonUnderTest;
+use crate::case::{Checked, ConformanceCase, RequirementLevel};
 
 /// Forms that are read.
 const TAKEN: [(&str, &str, &str); 20] = [
@@ -60,24 +60,28 @@ const REFUSED: [(&str, &str, &str, &str); 24] = [
     ("L-53", "a string that does not end is refused", "\"a", "incomplete"),
 ];
 
-pub(super) fn cases() -> Vec<Case<Daemon>> {
+pub(super) fn cases() -> Vec<ConformanceCase<DaemonUnderTest>> {
     let taken = TAKEN.map(|(id, title, form)| {
         let why = "clients print what their Lisp prints";
-        Case::new(id, Level::Must, "3", title, why, move |peer| is_taken(peer, form))
+        ConformanceCase::new(id, RequirementLevel::Must, "3", title, why, move |peer| {
+            is_taken(peer, form)
+        })
     });
     let refused = REFUSED.map(|(id, title, form, category)| {
         let why = "a reader that obeys its input runs other people's code, or reads another text";
-        Case::new(id, Level::Must, "3", title, why, move |peer| is_refused(peer, form, category))
+        ConformanceCase::new(id, RequirementLevel::Must, "3", title, why, move |peer| {
+            is_refused(peer, form, category)
+        })
     });
     taken.into_iter().chain(refused).chain(bounds()).collect()
 }
 
-fn is_taken(peer: &mut Daemon, form: &str) -> Checked {
+fn is_taken(peer: &mut DaemonUnderTest, form: &str) -> Checked {
     let mut link = peer.open()?;
     link.ask(&format!("(:type :health-check :x {form})"))?.is("health-response")
 }
 
-fn is_refused(peer: &mut Daemon, form: &str, category: &str) -> Checked {
+fn is_refused(peer: &mut DaemonUnderTest, form: &str, category: &str) -> Checked {
     let mut link = peer.open()?;
     let heard = link.ask(&format!("(:type :health-check :x {form})"))?;
     heard.is_error("syntax")?;
@@ -87,44 +91,44 @@ fn is_refused(peer: &mut Daemon, form: &str, category: &str) -> Checked {
     link.is_alive()
 }
 
-fn bounds() -> Vec<Case<Daemon>> {
+fn bounds() -> Vec<ConformanceCase<DaemonUnderTest>> {
     let deep = |depth: usize| {
         format!("(:type :health-check :x {}{})", "(".repeat(depth), ")".repeat(depth))
     };
     let why = "a reader without bounds is stopped by one message";
     vec![
-        Case::new(
+        ConformanceCase::new(
             "L-60",
-            Level::Must,
+            RequirementLevel::Must,
             "3",
             "two forms in one payload are refused",
             "the second would be lost without a word",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let mut link = peer.open()?;
                 link.ask("(:type :health-check) (:type :health-check)")?.is_error("syntax")?;
                 link.is_quiet()?;
                 link.is_alive()
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "L-61",
-            Level::Must,
+            RequirementLevel::Must,
             "3",
             "a closing bracket too many is refused",
             "the rest would be lost without a word",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let mut link = peer.open()?;
                 link.ask("(:type :health-check))")?.is_error("syntax")?;
                 link.is_alive()
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "L-62",
-            Level::Must,
+            RequirementLevel::Must,
             "9",
             "lists inside lists are read up to the limit of the hello",
             "what the hello promises must hold",
-            move |peer: &mut Daemon| {
+            move |peer: &mut DaemonUnderTest| {
                 let mut link = peer.open()?;
                 let depth = link
                     .hello
@@ -136,38 +140,38 @@ fn bounds() -> Vec<Case<Daemon>> {
                 link.ask(&deep(depth))?.is("health-response")
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "L-63",
-            Level::Must,
+            RequirementLevel::Must,
             "9",
             "100,000 lists inside lists are refused, not fatal",
             why,
-            move |peer: &mut Daemon| {
+            move |peer: &mut DaemonUnderTest| {
                 let mut link = peer.open()?;
                 link.ask(&deep(100_000))?.is_error("syntax")?;
                 link.is_alive()
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "L-64",
-            Level::Must,
+            RequirementLevel::Must,
             "9",
             "an integer of 100,000 digits is refused, not fatal",
             why,
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let mut link = peer.open()?;
                 link.ask(&format!("(:type :health-check :x {})", "7".repeat(100_000)))?
                     .is_error("syntax")?;
                 link.is_alive()
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "L-65",
-            Level::Must,
+            RequirementLevel::Must,
             "10",
             "a syntax error has its place",
             "people look for it in kilobytes",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let mut link = peer.open()?;
                 let heard = link.ask("(:type :health-check\n :x #<a>)")?;
                 heard.is_error("syntax")?;

@@ -8,12 +8,12 @@ use std::io::{self, Read as _, Write as _};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use bridle_shell::Addr;
-use bridle_shell::client::Stream;
+use bridle_shell::DaemonAddress;
+use bridle_shell::client::ClientStream;
 
-use super::heard::Heard;
-use crate::case::{Checked, Finding};
-use crate::notes::Notes;
+use super::heard::HeardMessage;
+use crate::case::{CheckFinding, Checked};
+use crate::notes::CaseNotes;
 
 /// Digits of a header.
 const HEADER: usize = 6;
@@ -32,7 +32,7 @@ pub const QUIET: Duration = Duration::from_millis(150);
 
 /// What lengths count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub enum CountUnit {
     /// Bytes of UTF-8.
     Bytes,
     /// Characters.
@@ -41,9 +41,9 @@ pub enum Unit {
 
 /// What came next.
 #[derive(Debug)]
-pub enum Next {
+pub enum NextFrame {
     /// A message.
-    Message(Heard),
+    Message(HeardMessage),
     /// The end.
     Closed,
     /// Nothing, within the time.
@@ -52,29 +52,29 @@ pub enum Next {
 
 /// A connection.
 #[derive(Debug)]
-pub struct Link {
-    stream: Stream,
+pub struct DaemonLink {
+    stream: ClientStream,
     unread: Vec<u8>,
     timeout: Duration,
-    unit: Unit,
+    unit: CountUnit,
     /// Digits between header and payload.
     seal: usize,
     /// The daemon's hello.
-    pub hello: Heard,
-    notes: Rc<RefCell<Notes>>,
+    pub hello: HeardMessage,
+    notes: Rc<RefCell<CaseNotes>>,
 }
 
-impl Link {
+impl DaemonLink {
     /// Connects and takes the hello.
     ///
     /// # Errors
     /// Nobody is there, or the first frame is no hello.
     pub fn open(
-        addr: &Addr,
+        addr: &DaemonAddress,
         timeout: Duration,
-        notes: Rc<RefCell<Notes>>,
-    ) -> Result<Link, Finding> {
-        Link::connect(addr, timeout, notes, 0)
+        notes: Rc<RefCell<CaseNotes>>,
+    ) -> Result<DaemonLink, CheckFinding> {
+        DaemonLink::connect(addr, timeout, notes, 0)
     }
 
     /// Connects where frames are signed. Signatures of the daemon are passed over, not checked.
@@ -82,34 +82,34 @@ impl Link {
     /// # Errors
     /// Nobody is there, or the first frame is no hello.
     pub fn open_signed(
-        addr: &Addr,
+        addr: &DaemonAddress,
         timeout: Duration,
-        notes: Rc<RefCell<Notes>>,
-    ) -> Result<Link, Finding> {
-        Link::connect(addr, timeout, notes, SEAL)
+        notes: Rc<RefCell<CaseNotes>>,
+    ) -> Result<DaemonLink, CheckFinding> {
+        DaemonLink::connect(addr, timeout, notes, SEAL)
     }
 
     fn connect(
-        addr: &Addr,
+        addr: &DaemonAddress,
         timeout: Duration,
-        notes: Rc<RefCell<Notes>>,
+        notes: Rc<RefCell<CaseNotes>>,
         seal: usize,
-    ) -> Result<Link, Finding> {
-        let stream = Stream::connect(addr, timeout);
-        let stream = stream.map_err(|error| Finding::fault(error.to_string()))?;
+    ) -> Result<DaemonLink, CheckFinding> {
+        let stream = ClientStream::connect(addr, timeout);
+        let stream = stream.map_err(|error| CheckFinding::fault(error.to_string()))?;
         notes.borrow_mut().noted(&format!("connected to {addr}"));
-        let hello = Heard::nothing();
-        let (unread, unit) = (Vec::new(), Unit::Bytes);
-        let mut link = Link { stream, unread, timeout, unit, seal, hello, notes };
+        let hello = HeardMessage::nothing();
+        let (unread, unit) = (Vec::new(), CountUnit::Bytes);
+        let mut link = DaemonLink { stream, unread, timeout, unit, seal, hello, notes };
         link.hello = link.hear()?;
         if !link.hello.payload("action").is_keyword("handshake") {
-            return Err(Finding::fault("the first frame of the daemon is not its hello"));
+            return Err(CheckFinding::fault("the first frame of the daemon is not its hello"));
         }
         Ok(link)
     }
 
     /// Counts in this unit from now on.
-    pub fn count(&mut self, unit: Unit) {
+    pub fn count(&mut self, unit: CountUnit) {
         self.unit = unit;
     }
 
@@ -126,7 +126,7 @@ impl Link {
         if self.offers(capability) {
             return Ok(());
         }
-        Err(Finding::unoffered(format!("the hello does not offer `:{capability}`")))
+        Err(CheckFinding::unoffered(format!("the hello does not offer `:{capability}`")))
     }
 
     /// Sends bytes as they are.
@@ -138,7 +138,9 @@ impl Link {
         self.stream.set_deadline(Some(Instant::now() + self.timeout));
         match self.stream.write_all(bytes) {
             Ok(()) => Ok(()),
-            Err(error) => Err(Finding::fault(format!("the daemon took no more bytes: {error}"))),
+            Err(error) => {
+                Err(CheckFinding::fault(format!("the daemon took no more bytes: {error}")))
+            }
         }
     }
 
@@ -161,13 +163,13 @@ impl Link {
     ///
     /// # Errors
     /// None comes.
-    pub fn hear(&mut self) -> Result<Heard, Finding> {
+    pub fn hear(&mut self) -> Result<HeardMessage, CheckFinding> {
         match self.next(self.timeout)? {
-            Next::Message(heard) => Ok(heard),
-            Next::Closed => Err(Finding::fault("the daemon closed instead of answering")),
-            Next::Silence => {
+            NextFrame::Message(heard) => Ok(heard),
+            NextFrame::Closed => Err(CheckFinding::fault("the daemon closed instead of answering")),
+            NextFrame::Silence => {
                 let after = self.timeout;
-                Err(Finding::fault(format!("no answer within {} s", after.as_secs_f32())))
+                Err(CheckFinding::fault(format!("no answer within {} s", after.as_secs_f32())))
             }
         }
     }
@@ -176,7 +178,7 @@ impl Link {
     ///
     /// # Errors
     /// None comes.
-    pub fn ask(&mut self, payload: &str) -> Result<Heard, Finding> {
+    pub fn ask(&mut self, payload: &str) -> Result<HeardMessage, CheckFinding> {
         self.say(payload)?;
         self.hear()
     }
@@ -188,16 +190,20 @@ impl Link {
     pub fn hear_until(
         &mut self,
         what: &str,
-        fits: impl Fn(&Heard) -> bool,
-    ) -> Result<Heard, Finding> {
+        fits: impl Fn(&HeardMessage) -> bool,
+    ) -> Result<HeardMessage, CheckFinding> {
         let end = Instant::now() + self.timeout;
         loop {
             let left = end.saturating_duration_since(Instant::now());
             match self.next(left)? {
-                Next::Message(heard) if fits(&heard) => return Ok(heard),
-                Next::Message(_) => {}
-                Next::Closed => return Err(Finding::fault(format!("closed; expected {what}"))),
-                Next::Silence => return Err(Finding::fault(format!("no sign of {what}"))),
+                NextFrame::Message(heard) if fits(&heard) => return Ok(heard),
+                NextFrame::Message(_) => {}
+                NextFrame::Closed => {
+                    return Err(CheckFinding::fault(format!("closed; expected {what}")));
+                }
+                NextFrame::Silence => {
+                    return Err(CheckFinding::fault(format!("no sign of {what}")));
+                }
             }
         }
     }
@@ -223,9 +229,11 @@ impl Link {
         loop {
             let left = end.saturating_duration_since(Instant::now());
             match self.next(left)? {
-                Next::Message(_) => {}
-                Next::Closed => return Ok(()),
-                Next::Silence => return Err(Finding::fault("the connection is still open")),
+                NextFrame::Message(_) => {}
+                NextFrame::Closed => return Ok(()),
+                NextFrame::Silence => {
+                    return Err(CheckFinding::fault("the connection is still open"));
+                }
             }
         }
     }
@@ -236,10 +244,10 @@ impl Link {
     /// Something does.
     pub fn is_quiet(&mut self) -> Checked {
         match self.next(QUIET)? {
-            Next::Silence => Ok(()),
-            Next::Closed => Err(Finding::fault("the daemon closed; expected silence")),
-            Next::Message(heard) => {
-                Err(Finding::fault(format!("expected silence, got {}", heard.brief())))
+            NextFrame::Silence => Ok(()),
+            NextFrame::Closed => Err(CheckFinding::fault("the daemon closed; expected silence")),
+            NextFrame::Message(heard) => {
+                Err(CheckFinding::fault(format!("expected silence, got {}", heard.brief())))
             }
         }
     }
@@ -248,36 +256,36 @@ impl Link {
     ///
     /// # Errors
     /// What comes is no frame.
-    pub fn next(&mut self, wait: Duration) -> Result<Next, Finding> {
+    pub fn next(&mut self, wait: Duration) -> Result<NextFrame, CheckFinding> {
         self.stream.set_deadline(Some(Instant::now() + wait));
         loop {
             if let Some(payload) = self.cut()? {
                 self.notes.borrow_mut().came(payload.as_bytes());
-                return Heard::read(payload).map(Next::Message);
+                return HeardMessage::read(payload).map(NextFrame::Message);
             }
             let mut chunk = vec![0; CHUNK];
             match self.stream.read(&mut chunk) {
                 Ok(0) => return self.closed(),
                 Ok(count) => self.unread.extend_from_slice(&chunk[..count]),
-                Err(error) if is_late(&error) => return Ok(Next::Silence),
+                Err(error) if is_late(&error) => return Ok(NextFrame::Silence),
                 Err(_) => return self.closed(),
             }
         }
     }
 
-    fn closed(&self) -> Result<Next, Finding> {
+    fn closed(&self) -> Result<NextFrame, CheckFinding> {
         self.notes.borrow_mut().noted("the daemon closed the connection");
         if self.unread.iter().all(u8::is_ascii_whitespace) {
-            return Ok(Next::Closed);
+            return Ok(NextFrame::Closed);
         }
-        Err(Finding::fault("the daemon closed in the middle of a frame"))
+        Err(CheckFinding::fault("the daemon closed in the middle of a frame"))
     }
 
     /// Cuts one frame off what is unread.
-    fn cut(&mut self) -> Result<Option<String>, Finding> {
+    fn cut(&mut self) -> Result<Option<String>, CheckFinding> {
         let blanks = self.unread.iter().take_while(|byte| b" \t\r\n".contains(byte)).count();
         if blanks > MAX_BLANKS {
-            return Err(Finding::fault("the daemon sends blanks without end"));
+            return Err(CheckFinding::fault("the daemon sends blanks without end"));
         }
         self.unread.drain(..blanks);
         let Some(header) = self.unread.first_chunk::<HEADER>() else { return Ok(None) };
@@ -286,7 +294,7 @@ impl Link {
         let length = digits.and_then(|digits| usize::from_str_radix(digits, 16).ok());
         let Some(length) = length else {
             let header = String::from_utf8_lossy(header);
-            return Err(Finding::fault(format!(
+            return Err(CheckFinding::fault(format!(
                 "expected six lower-case hex digits, got `{header}`"
             )));
         };
@@ -295,17 +303,17 @@ impl Link {
         let payload = self.unread[start..start + bytes].to_vec();
         let seal = &self.unread[HEADER..start];
         if !seal.iter().copied().all(is_digit) {
-            return Err(Finding::fault("expected a signature of 64 lower-case hex digits"));
+            return Err(CheckFinding::fault("expected a signature of 64 lower-case hex digits"));
         }
         self.unread.drain(..start + bytes);
         let payload = String::from_utf8(payload);
-        payload.map(Some).map_err(|_| Finding::fault("the payload of a frame is not UTF-8"))
+        payload.map(Some).map_err(|_| CheckFinding::fault("the payload of a frame is not UTF-8"))
     }
 
     /// Bytes of a payload of this length, once all have come.
     fn bytes(&self, start: usize, length: usize) -> Option<usize> {
         let rest = self.unread.get(start..)?;
-        if self.unit == Unit::Bytes {
+        if self.unit == CountUnit::Bytes {
             return (rest.len() >= length).then_some(length);
         }
         let is_start = |byte: &u8| byte & 0xc0 != 0x80;
@@ -322,10 +330,10 @@ impl Link {
 }
 
 /// A frame in a unit.
-pub fn frame(payload: &str, unit: Unit) -> Vec<u8> {
+pub fn frame(payload: &str, unit: CountUnit) -> Vec<u8> {
     let length = match unit {
-        Unit::Bytes => payload.len(),
-        Unit::Chars => payload.chars().count(),
+        CountUnit::Bytes => payload.len(),
+        CountUnit::Chars => payload.chars().count(),
     };
     format!("{length:06x}{payload}").into_bytes()
 }

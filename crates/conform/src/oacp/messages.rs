@@ -1,7 +1,7 @@
 //! Messages: envelopes, ids, keys and the errors about them (sections 5, 7 and 10).
 
-use super::Daemon;
-use crate::case::{Case, Checked, Level};
+use super::DaemonUnderTest;
+use crate::case::{Checked, ConformanceCase, RequirementLevel};
 
 /// Messages that are refused: id, what is wrong, the message, the code.
 const WRONG: [(&str, &str, &str, &str); 14] = [
@@ -36,10 +36,12 @@ const WRONG: [(&str, &str, &str, &str); 14] = [
     ("M-23", "a payload is a plist", "(:type :EVENT :payload 5)", "not-a-plist"),
 ];
 
-pub(super) fn cases() -> Vec<Case<Daemon>> {
+pub(super) fn cases() -> Vec<ConformanceCase<DaemonUnderTest>> {
     let wrong = WRONG.map(|(id, title, text, code)| {
         let why = "a client learns of its mistake, and goes on";
-        Case::new(id, Level::Must, "5", title, why, move |peer| is_wrong(peer, text, code))
+        ConformanceCase::new(id, RequirementLevel::Must, "5", title, why, move |peer| {
+            is_wrong(peer, text, code)
+        })
     });
     let mut all = health();
     all.extend(envelopes());
@@ -48,7 +50,7 @@ pub(super) fn cases() -> Vec<Case<Daemon>> {
     all
 }
 
-fn is_wrong(peer: &mut Daemon, text: &str, code: &str) -> Checked {
+fn is_wrong(peer: &mut DaemonUnderTest, text: &str, code: &str) -> Checked {
     let mut link = peer.open()?;
     // Where a wrong type is named differently the place still tells, so either word will do.
     let codes: &[&str] = match code {
@@ -59,42 +61,42 @@ fn is_wrong(peer: &mut Daemon, text: &str, code: &str) -> Checked {
     link.is_alive()
 }
 
-fn health() -> Vec<Case<Daemon>> {
+fn health() -> Vec<ConformanceCase<DaemonUnderTest>> {
     let why = "watchdogs compare bytes";
     vec![
-        Case::new(
+        ConformanceCase::new(
             "M-01",
-            Level::Must,
+            RequirementLevel::Must,
             "7",
             "a health check is answered with these fields and no more",
             why,
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let mut link = peer.open()?;
                 let heard = link.ask("(:type :health-check)")?;
                 let expected = "(:type :health-response :status :healthy :checked-p t)";
                 heard.has(heard.text.trim() == expected, expected)
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "M-02",
-            Level::Must,
+            RequirementLevel::Must,
             "7",
             "a health answer has no id",
             why,
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let mut link = peer.open()?;
                 let heard = link.ask("(:type :health-check :id 7)")?;
                 heard.is("health-response")?;
                 heard.has(heard.get("id").is_nil(), "no id")
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "M-03",
-            Level::Should,
+            RequirementLevel::Should,
             "7",
             "`:detail t` gives a plist of details",
             "people want to know why it is not well",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let mut link = peer.open()?;
                 let heard = link.ask("(:type :health-check :detail t)")?;
                 let detail = heard.get("detail");
@@ -107,13 +109,20 @@ fn health() -> Vec<Case<Daemon>> {
     ]
 }
 
-fn envelopes() -> Vec<Case<Daemon>> {
+fn envelopes() -> Vec<ConformanceCase<DaemonUnderTest>> {
     let same = |id, title, text: &'static str| {
         let why = "what does not change the meaning must not change the answer";
-        Case::new(id, Level::Must, "5", title, why, move |peer: &mut Daemon| {
-            let mut link = peer.open()?;
-            link.ask(text)?.is("health-response")
-        })
+        ConformanceCase::new(
+            id,
+            RequirementLevel::Must,
+            "5",
+            title,
+            why,
+            move |peer: &mut DaemonUnderTest| {
+                let mut link = peer.open()?;
+                link.ask(text)?.is("health-response")
+            },
+        )
     };
     vec![
         same("M-04", "keywords match ignoring case", "(:TYPE :Health-Check)"),
@@ -124,26 +133,26 @@ fn envelopes() -> Vec<Case<Daemon>> {
             "unknown keys are ignored",
             "(:type :health-check :com.example/x (1 \"two\" three))",
         ),
-        Case::new(
+        ConformanceCase::new(
             "M-08",
-            Level::Must,
+            RequirementLevel::Must,
             "5",
             "a key whose value is nil counts as absent",
             "printers write nil for what is not there",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let mut link = peer.open()?;
                 link.ask("(:type :EVENT :id nil :meta nil :payload nil)")?
                     .is_error("missing-key")?;
                 link.is_alive()
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "M-09",
-            Level::Must,
+            RequirementLevel::Must,
             "10",
             "an error about a key names its path",
             "people look for it in kilobytes",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let mut link = peer.open()?;
                 let heard = link.ask("(:type :EVENT :id 7 :payload (:sensor 5))")?;
                 heard.is_error("wrong-type")?;
@@ -157,15 +166,22 @@ fn envelopes() -> Vec<Case<Daemon>> {
     ]
 }
 
-fn ids() -> Vec<Case<Daemon>> {
+fn ids() -> Vec<ConformanceCase<DaemonUnderTest>> {
     let echoed = |id, title, sent: &'static str| {
         let why = "a client with several questions under way mixes up the answers";
-        Case::new(id, Level::Must, "5", title, why, move |peer: &mut Daemon| {
-            let mut link = peer.open()?;
-            let heard = link.ask(&format!("(:type :STATUS :id {sent})"))?;
-            heard.is("response")?;
-            heard.has(heard.get("id").to_string() == sent, &format!("the id {sent}"))
-        })
+        ConformanceCase::new(
+            id,
+            RequirementLevel::Must,
+            "5",
+            title,
+            why,
+            move |peer: &mut DaemonUnderTest| {
+                let mut link = peer.open()?;
+                let heard = link.ask(&format!("(:type :STATUS :id {sent})"))?;
+                heard.is("response")?;
+                heard.has(heard.get("id").to_string() == sent, &format!("the id {sent}"))
+            },
+        )
     };
     vec![
         echoed("M-30", "an integer id comes back", "7"),
@@ -173,39 +189,39 @@ fn ids() -> Vec<Case<Daemon>> {
         echoed("M-32", "the largest id comes back", "9223372036854775807"),
         echoed("M-33", "a string id comes back", "\"a b\""),
         echoed("M-34", "an id of another script comes back", "\"né 漢\""),
-        Case::new(
+        ConformanceCase::new(
             "M-35",
-            Level::Must,
+            RequirementLevel::Must,
             "5",
             "an id of more than 256 bytes is refused",
             "ids are kept, so they are bounded",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let mut link = peer.open()?;
                 link.ask(&format!("(:type :STATUS :id \"{}\")", "i".repeat(257)))?
                     .is_error("invalid-value")?;
                 link.is_alive()
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "M-36",
-            Level::Must,
+            RequirementLevel::Must,
             "10",
             "what could not be read is answered with id nil",
             "an id that was guessed answers the wrong question",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let mut link = peer.open()?;
                 let heard = link.ask("(:type :STATUS :id 7 :x #<a>)")?;
                 heard.is_error("syntax")?;
                 heard.has(heard.get("id").is_nil(), "id nil")
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "M-37",
-            Level::Must,
+            RequirementLevel::Must,
             "5",
             "an answer to nothing that was asked is `unknown-id`",
             "whoever answers must learn that nobody waits",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let mut link = peer.open()?;
                 link.ask("(:type :RESPONSE :id \"kit-nobody-asked\" :payload (:status :success))")?
                     .is_error_of(&["unknown-id", "not-permitted", "unknown-session"])?;

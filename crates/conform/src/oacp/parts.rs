@@ -2,15 +2,15 @@
 //!
 //! long: each list of cases is one table, a requirement after the other.
 
-use super::Daemon;
-use super::link::Link;
-use crate::case::{Case, Checked, Level};
+use super::DaemonUnderTest;
+use super::link::DaemonLink;
+use crate::case::{Checked, ConformanceCase, RequirementLevel};
 
-const PARTS: Level = Level::Profile("parts");
+const PARTS: RequirementLevel = RequirementLevel::Profile("parts");
 
-pub(super) fn cases() -> Vec<Case<Daemon>> {
-    let case = |id, title, why, check: fn(&mut Link) -> Checked| {
-        Case::new(id, PARTS, "8", title, why, move |peer: &mut Daemon| {
+pub(super) fn cases() -> Vec<ConformanceCase<DaemonUnderTest>> {
+    let case = |id, title, why, check: fn(&mut DaemonLink) -> Checked| {
+        ConformanceCase::new(id, PARTS, "8", title, why, move |peer: &mut DaemonUnderTest| {
             let mut link = peer.open()?;
             link.needs("parts")?;
             check(&mut link)?;
@@ -129,22 +129,22 @@ pub(super) fn cases() -> Vec<Case<Daemon>> {
     ]
 }
 
-fn hello(link: &mut Link) -> Checked {
+fn hello(link: &mut DaemonLink) -> Checked {
     link.ask("(:type :EVENT :payload (:action :handshake :length :bytes))")?.is("response")
 }
 
-fn send(link: &mut Link, id: &str, n: u32, of: u32, data: &str) -> Checked {
+fn send(link: &mut DaemonLink, id: &str, n: u32, of: u32, data: &str) -> Checked {
     link.say(&format!("(:type :EVENT :part (:id \"{id}\" :n {n} :of {of}) :data \"{data}\")"))
 }
 
-fn arrives(link: &mut Link) -> Checked {
+fn arrives(link: &mut DaemonLink) -> Checked {
     let whole = link.hear_until("the answer to the whole message", |heard| {
         heard.is_type("health-response") || heard.code().is_some()
     })?;
     whole.is("health-response")
 }
 
-fn mismatch(link: &mut Link) -> Checked {
+fn mismatch(link: &mut DaemonLink) -> Checked {
     let heard = link.hear_until("an error", |heard| heard.code().is_some())?;
     heard.is_error("part-mismatch")
 }

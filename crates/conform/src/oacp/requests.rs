@@ -3,35 +3,37 @@
 //!
 //! long: each list of cases is one table, a requirement after the other.
 
-use super::Daemon;
-use super::heard::Heard;
-use super::link::Link;
+use super::DaemonUnderTest;
+use super::heard::HeardMessage;
+use super::link::DaemonLink;
 use super::sessions::join;
-use crate::case::{Case, Checked, Finding, Level};
+use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
-const ATTACH: Level = Level::Profile("attach");
+const ATTACH: RequirementLevel = RequirementLevel::Profile("attach");
 
 /// A shell that offers an actuator, and one that asks for it.
-struct Two {
-    offers: Link,
-    asks: Link,
+struct ShellPair {
+    offers: DaemonLink,
+    asks: DaemonLink,
 }
 
-fn two(peer: &mut Daemon) -> Result<Two, Finding> {
+fn two(peer: &mut DaemonUnderTest) -> Result<ShellPair, CheckFinding> {
     let session = peer.name();
     let mut offers = peer.open()?;
     offers.needs("attach")?;
     join(&mut offers, &session, ":shell :kit :actuators (:kit-notify)")?;
     let mut asks = peer.open()?;
     join(&mut asks, &session, ":shell :kit-asker")?;
-    Ok(Two { offers, asks })
+    Ok(ShellPair { offers, asks })
 }
 
 const REQUEST: &str = "(:type :REQUEST :id \"q\" :target :KIT-Notify :payload (:action :message :text \"kit says hello\"))";
 
-pub(super) fn cases() -> Vec<Case<Daemon>> {
-    let case = |id, title, why, check: fn(&mut Two) -> Checked| {
-        Case::new(id, ATTACH, "12.5", title, why, move |peer: &mut Daemon| check(&mut two(peer)?))
+pub(super) fn cases() -> Vec<ConformanceCase<DaemonUnderTest>> {
+    let case = |id, title, why, check: fn(&mut ShellPair) -> Checked| {
+        ConformanceCase::new(id, ATTACH, "12.5", title, why, move |peer: &mut DaemonUnderTest| {
+            check(&mut two(peer)?)
+        })
     };
     vec![
         case(
@@ -114,7 +116,7 @@ pub(super) fn cases() -> Vec<Case<Daemon>> {
                 outcome.has(outcome.payload("outcome").is_keyword("done"), "`:outcome :done`")
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "Q-06",
             ATTACH,
             "12.5",
@@ -125,7 +127,7 @@ pub(super) fn cases() -> Vec<Case<Daemon>> {
     ]
 }
 
-fn asked_again(peer: &mut Daemon) -> Checked {
+fn asked_again(peer: &mut DaemonUnderTest) -> Checked {
     let (session, client) = (peer.name(), peer.name());
     let offer = format!(":client \"{client}\" :shell :kit :actuators (:kit-notify)");
     let mut offers = peer.open()?;
@@ -144,6 +146,6 @@ fn asked_again(peer: &mut Daemon) -> Checked {
     asks.hear_until("the answer", |heard| heard.answers("q"))?.is_success()
 }
 
-fn request(link: &mut Link) -> Result<Heard, Finding> {
+fn request(link: &mut DaemonLink) -> Result<HeardMessage, CheckFinding> {
     link.hear_until("the request", |heard| heard.is_type("request"))
 }

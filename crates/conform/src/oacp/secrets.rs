@@ -1,8 +1,8 @@
 //! What must not come back, and what a client may not say (sections 5 and 10).
 
-use super::Daemon;
+use super::DaemonUnderTest;
 use super::turns::prompt;
-use crate::case::{Case, Checked, Finding, Level};
+use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
 /// Messages that are refused and hold a secret at `CANARY`.
 const SPILLS: [(&str, &str, &str); 8] = [
@@ -36,18 +36,20 @@ const SPILLS: [(&str, &str, &str); 8] = [
     ("X-08", "a string that does not end is not repeated", "(:type :health-check :x \"CANARY"),
 ];
 
-pub(super) fn cases() -> Vec<Case<Daemon>> {
+pub(super) fn cases() -> Vec<ConformanceCase<DaemonUnderTest>> {
     let why = "errors end up in logs, and texts hold passwords";
     let spills = SPILLS.map(|(id, title, text)| {
-        Case::new(id, Level::Must, "10", title, why, move |peer| repeats_nothing(peer, text))
+        ConformanceCase::new(id, RequirementLevel::Must, "10", title, why, move |peer| {
+            repeats_nothing(peer, text)
+        })
     });
-    let internal = Case::new(
+    let internal = ConformanceCase::new(
         "X-10",
-        Level::Must,
+        RequirementLevel::Must,
         "5",
         "keys that only a daemon has never leave it",
         "a handle of another process is a way in",
-        |peer: &mut Daemon| {
+        |peer: &mut DaemonUnderTest| {
             let mut link = peer.open()?;
             link.ask(&prompt("i", "help")).and_then(|heard| {
                 let text = heard.text.to_ascii_lowercase();
@@ -59,12 +61,12 @@ pub(super) fn cases() -> Vec<Case<Daemon>> {
     spills.into_iter().chain([internal]).chain(forged()).collect()
 }
 
-fn repeats_nothing(peer: &mut Daemon, text: &str) -> Checked {
+fn repeats_nothing(peer: &mut DaemonUnderTest, text: &str) -> Checked {
     let canary = peer.name().replace('-', "");
     let mut link = peer.open()?;
     let heard = link.ask(&text.replace("CANARY", &canary))?;
     if heard.code().is_none() {
-        return Err(Finding::fault(format!("expected an error, got {}", heard.brief())));
+        return Err(CheckFinding::fault(format!("expected an error, got {}", heard.brief())));
     }
     let is_clean = !heard.text.to_ascii_lowercase().contains(&canary.to_ascii_lowercase());
     heard.has(is_clean, "an error without what was sent")?;
@@ -72,12 +74,12 @@ fn repeats_nothing(peer: &mut Daemon, text: &str) -> Checked {
 }
 
 /// What a client says of itself that only a daemon may say.
-fn forged() -> Vec<Case<Daemon>> {
-    let attach = Level::Profile("attach");
+fn forged() -> Vec<ConformanceCase<DaemonUnderTest>> {
+    let attach = RequirementLevel::Profile("attach");
     let why = "a client could pass for the daemon, or for somebody who said yes";
     // In the envelope and, where it would count there too, in the payload.
     let seen = |envelope: &'static str, payload: &'static str, needle: &'static str| {
-        move |peer: &mut Daemon| {
+        move |peer: &mut DaemonUnderTest| {
             let mut teller = peer.open()?;
             teller.needs("attach")?;
             let session = peer.name();
@@ -93,7 +95,7 @@ fn forged() -> Vec<Case<Daemon>> {
         }
     };
     vec![
-        Case::new(
+        ConformanceCase::new(
             "X-11",
             attach,
             "5",
@@ -101,7 +103,7 @@ fn forged() -> Vec<Case<Daemon>> {
             why,
             seen(":approved t", ":approved t", ":approved"),
         ),
-        Case::new(
+        ConformanceCase::new(
             "X-12",
             attach,
             "5",
@@ -113,7 +115,7 @@ fn forged() -> Vec<Case<Daemon>> {
                 ":approved-action",
             ),
         ),
-        Case::new(
+        ConformanceCase::new(
             "X-13",
             attach,
             "5",
@@ -121,7 +123,7 @@ fn forged() -> Vec<Case<Daemon>> {
             why,
             seen(":meta (:source :system)", "", ":source :system"),
         ),
-        Case::new(
+        ConformanceCase::new(
             "X-14",
             attach,
             "5",

@@ -5,16 +5,20 @@
 
 use std::collections::BTreeSet;
 
-use super::Daemon;
-use super::heard::Heard;
-use super::link::{Link, Next, QUIET};
+use super::DaemonUnderTest;
+use super::heard::HeardMessage;
+use super::link::{DaemonLink, NextFrame, QUIET};
 use super::turns::prompt;
-use crate::case::{Case, Checked, Finding, Level};
+use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
-const ATTACH: Level = Level::Profile("attach");
+const ATTACH: RequirementLevel = RequirementLevel::Profile("attach");
 
 /// Says hello with a session and more fields; gives the answer.
-pub(super) fn join(link: &mut Link, session: &str, more: &str) -> Result<Heard, Finding> {
+pub(super) fn join(
+    link: &mut DaemonLink,
+    session: &str,
+    more: &str,
+) -> Result<HeardMessage, CheckFinding> {
     let text = format!(
         "(:type :EVENT :payload (:action :handshake :length :bytes :session \"{session}\" {more}))"
     );
@@ -23,18 +27,18 @@ pub(super) fn join(link: &mut Link, session: &str, more: &str) -> Result<Heard, 
     Ok(heard)
 }
 
-fn enter(peer: &Daemon, session: &str, more: &str) -> Result<Link, Finding> {
+fn enter(peer: &DaemonUnderTest, session: &str, more: &str) -> Result<DaemonLink, CheckFinding> {
     let mut link = peer.open()?;
     link.needs("attach")?;
     join(&mut link, session, more)?;
     Ok(link)
 }
 
-fn answer(link: &mut Link, id: &str) -> Result<Heard, Finding> {
+fn answer(link: &mut DaemonLink, id: &str) -> Result<HeardMessage, CheckFinding> {
     link.hear_until(&format!("the answer to `{id}`"), |heard| heard.answers(id))
 }
 
-pub(super) fn cases() -> Vec<Case<Daemon>> {
+pub(super) fn cases() -> Vec<ConformanceCase<DaemonUnderTest>> {
     let mut all = attaching();
     all.extend(numbers());
     all.extend(receipts());
@@ -45,12 +49,12 @@ fn case(
     id: &'static str,
     title: &'static str,
     why: &'static str,
-    check: fn(&mut Daemon) -> Checked,
-) -> Case<Daemon> {
-    Case::new(id, ATTACH, "12", title, why, check)
+    check: fn(&mut DaemonUnderTest) -> Checked,
+) -> ConformanceCase<DaemonUnderTest> {
+    ConformanceCase::new(id, ATTACH, "12", title, why, check)
 }
 
-fn attaching() -> Vec<Case<Daemon>> {
+fn attaching() -> Vec<ConformanceCase<DaemonUnderTest>> {
     vec![
         case(
             "S-01",
@@ -147,7 +151,7 @@ fn attaching() -> Vec<Case<Daemon>> {
     ]
 }
 
-fn numbers() -> Vec<Case<Daemon>> {
+fn numbers() -> Vec<ConformanceCase<DaemonUnderTest>> {
     vec![
         case(
             "S-10",
@@ -263,7 +267,7 @@ fn numbers() -> Vec<Case<Daemon>> {
 }
 
 /// Has some prompts answered; gives the last number.
-fn talk(peer: &Daemon, session: &str, prompts: usize) -> Result<i64, Finding> {
+fn talk(peer: &DaemonUnderTest, session: &str, prompts: usize) -> Result<i64, CheckFinding> {
     let mut link = enter(peer, session, "")?;
     let mut head = 0;
     for index in 0..prompts {
@@ -272,13 +276,13 @@ fn talk(peer: &Daemon, session: &str, prompts: usize) -> Result<i64, Finding> {
         head = answer(&mut link, &id)?.seq().unwrap_or(head);
     }
     // What else is said of the last prompt has a number, too.
-    while let Next::Message(heard) = link.next(QUIET)? {
+    while let NextFrame::Message(heard) = link.next(QUIET)? {
         head = heard.seq().unwrap_or(head);
     }
     Ok(head)
 }
 
-fn tail_is_dense(peer: &mut Daemon) -> Checked {
+fn tail_is_dense(peer: &mut DaemonUnderTest) -> Checked {
     let session = peer.name();
     let head = talk(peer, &session, 5)?;
     let mut link = enter(peer, &session, ":cursor 0")?;
@@ -291,7 +295,7 @@ fn tail_is_dense(peer: &mut Daemon) -> Checked {
     link.is_quiet()
 }
 
-fn receipts() -> Vec<Case<Daemon>> {
+fn receipts() -> Vec<ConformanceCase<DaemonUnderTest>> {
     vec![
         case(
             "S-20",
@@ -363,7 +367,7 @@ fn receipts() -> Vec<Case<Daemon>> {
     ]
 }
 
-fn receipt(link: &mut Link, id: &str) -> Result<Heard, Finding> {
+fn receipt(link: &mut DaemonLink, id: &str) -> Result<HeardMessage, CheckFinding> {
     link.hear_until("a receipt", |heard| {
         let is_own = heard.get("id").as_str() == Some(id);
         heard.is_type("status") && is_own && heard.payload("status").is_keyword("admitted")
@@ -371,10 +375,10 @@ fn receipt(link: &mut Link, id: &str) -> Result<Heard, Finding> {
 }
 
 /// Checks how many prompts a session holds.
-fn prompts_of(peer: &Daemon, session: &str, expected: usize) -> Checked {
+fn prompts_of(peer: &DaemonUnderTest, session: &str, expected: usize) -> Checked {
     let mut link = enter(peer, session, ":cursor 0")?;
     let mut prompts = BTreeSet::new();
-    while let Next::Message(heard) = link.next(QUIET)? {
+    while let NextFrame::Message(heard) = link.next(QUIET)? {
         if heard.payload("sensor").is_keyword("user-prompt") {
             prompts.extend(heard.seq());
         }
@@ -383,5 +387,5 @@ fn prompts_of(peer: &Daemon, session: &str, expected: usize) -> Checked {
     if count == expected {
         return Ok(());
     }
-    Err(Finding::fault(format!("expected {expected} prompts in the session, got {count}")))
+    Err(CheckFinding::fault(format!("expected {expected} prompts in the session, got {count}")))
 }

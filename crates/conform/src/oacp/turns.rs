@@ -2,53 +2,53 @@
 //!
 //! long: each list of cases is one table, a requirement after the other.
 
-use super::Daemon;
-use super::link::{Next, QUIET, Unit, frame};
-use crate::case::{Case, Checked, Finding, Level};
+use super::DaemonUnderTest;
+use super::link::{CountUnit, NextFrame, QUIET, frame};
+use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
 /// A prompt.
 pub(super) fn prompt(id: &str, text: &str) -> String {
     format!("(:type :EVENT :id \"{id}\" :payload (:sensor :user-prompt :text \"{text}\"))")
 }
 
-pub(super) fn cases() -> Vec<Case<Daemon>> {
+pub(super) fn cases() -> Vec<ConformanceCase<DaemonUnderTest>> {
     vec![
-        Case::new(
+        ConformanceCase::new(
             "T-01",
-            Level::Must,
+            RequirementLevel::Must,
             "12.1",
             "a prompt is answered, whatever becomes of it",
             "a client without an answer waits for ever",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let mut link = peer.open()?;
                 let heard = link.ask(&prompt("p", "help"))?;
                 heard.has(heard.answers("p"), "a `:RESPONSE` with the id")?;
                 link.is_quiet()
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "T-02",
-            Level::Must,
+            RequirementLevel::Must,
             "12.1",
             "each frame gets one answer, in order, errors too",
             "clients without ids count answers",
             in_order,
         ),
-        Case::new(
+        ConformanceCase::new(
             "T-03",
-            Level::Must,
+            RequirementLevel::Must,
             "12.1",
             "who ends its sending side still gets its answers",
             "that is what `nc -N` does",
             answered_after_the_end,
         ),
-        Case::new(
+        ConformanceCase::new(
             "T-04",
-            Level::Must,
+            RequirementLevel::Must,
             "7",
             "health is answered while a prompt is worked on",
             "a watchdog would kill a daemon that thinks",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let mut link = peer.open()?;
                 link.say(&prompt("p", "help"))?;
                 link.say("(:type :health-check)")?;
@@ -58,13 +58,13 @@ pub(super) fn cases() -> Vec<Case<Daemon>> {
                 one.has(both == 1, "one health-response and one answer")
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "T-05",
-            Level::Must,
+            RequirementLevel::Must,
             "12",
             "connections do not wait for each other",
             "one slow client would stop all others",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let mut links = Vec::new();
                 for _ in 0..20 {
                     let mut link = peer.open()?;
@@ -75,13 +75,13 @@ pub(super) fn cases() -> Vec<Case<Daemon>> {
                 link.ask(&prompt("p", "help")).map(|_| ())
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "T-06",
-            Level::Must,
+            RequirementLevel::Must,
             "5",
             "a log line and a status are answered too",
             "each frame gets one answer",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let mut link = peer.open()?;
                 for text in ["(:type :LOG :id 1 :payload (:text \"x\"))", "(:type :STATUS :id 2)"] {
                     link.ask(text)?.is("response")?;
@@ -89,26 +89,26 @@ pub(super) fn cases() -> Vec<Case<Daemon>> {
                 link.is_quiet()
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "T-07",
-            Level::Must,
+            RequirementLevel::Must,
             "5",
             "a target that does not exist is `unknown-target`",
             "a request that vanishes is waited for",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let mut link = peer.open()?;
                 link.ask("(:type :REQUEST :id 1 :target :kit-no-such-target :payload (:action :message :text \"x\"))")?
                 .is_error_of(&["unknown-target", "refused", "not-permitted"])?;
                 link.is_alive()
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "T-08",
-            Level::Must,
+            RequirementLevel::Must,
             "5",
             "a request with a target and no id gets an id",
             "an answer must belong to something",
-            |peer: &mut Daemon| {
+            |peer: &mut DaemonUnderTest| {
                 let mut link = peer.open()?;
                 let heard = link.ask("(:type :REQUEST :target :kit-no-such-target :payload (:action :message :text \"x\"))")?;
                 heard.is("response")?;
@@ -118,7 +118,7 @@ pub(super) fn cases() -> Vec<Case<Daemon>> {
     ]
 }
 
-fn in_order(peer: &mut Daemon) -> Checked {
+fn in_order(peer: &mut DaemonUnderTest) -> Checked {
     let mut link = peer.open()?;
     let mut bytes = Vec::new();
     for index in 0..12 {
@@ -127,7 +127,7 @@ fn in_order(peer: &mut Daemon) -> Checked {
             1 => format!("(:type :STATUS :id \"o{index}\")"),
             _ => format!("(:type :EVENT :id \"o{index}\" :payload (:sensor 5))"),
         };
-        bytes.extend(frame(&text, Unit::Bytes));
+        bytes.extend(frame(&text, CountUnit::Bytes));
     }
     link.raw(&bytes)?;
     for index in 0..12 {
@@ -137,7 +137,7 @@ fn in_order(peer: &mut Daemon) -> Checked {
     link.is_quiet()
 }
 
-fn answered_after_the_end(peer: &mut Daemon) -> Checked {
+fn answered_after_the_end(peer: &mut DaemonUnderTest) -> Checked {
     let mut link = peer.open()?;
     link.say(&prompt("e1", "help"))?;
     link.say(&prompt("e2", "help"))?;
@@ -147,7 +147,7 @@ fn answered_after_the_end(peer: &mut Daemon) -> Checked {
         heard.has(heard.answers(id), &format!("the answer to `{id}`"))?;
     }
     match link.next(QUIET * 20)? {
-        Next::Closed => Ok(()),
-        _ => Err(Finding::fault("the connection stays open after both sides are done")),
+        NextFrame::Closed => Ok(()),
+        _ => Err(CheckFinding::fault("the connection stays open after both sides are done")),
     }
 }

@@ -2,12 +2,12 @@
 //!
 //! long: each list of cases is one table, a requirement after the other.
 
-use super::Shells;
-use super::scene::{Scene, act, expect, message};
-use super::stage::Reply;
-use crate::case::{Case, Checked, Level};
+use super::ShellUnderTest;
+use super::scene::{ShellScene, act, expect, message};
+use super::stage::StageReply;
+use crate::case::{Checked, ConformanceCase, RequirementLevel};
 
-pub(super) fn cases() -> Vec<Case<Shells>> {
+pub(super) fn cases() -> Vec<ConformanceCase<ShellUnderTest>> {
     let mut all = good();
     all.extend(bad());
     all.extend(hostile());
@@ -15,45 +15,49 @@ pub(super) fn cases() -> Vec<Case<Shells>> {
 }
 
 /// Asks, and hands over what came of the answer.
-fn answered(peer: &mut Shells, reply: Reply, check: impl FnOnce(&mut Scene) -> Checked) -> Checked {
+fn answered(
+    peer: &mut ShellUnderTest,
+    reply: StageReply,
+    check: impl FnOnce(&mut ShellScene) -> Checked,
+) -> Checked {
     let mut scene = peer.scene(vec![reply])?;
     scene.asks("hello")?;
     check(&mut scene)
 }
 
-fn good() -> Vec<Case<Shells>> {
+fn good() -> Vec<ConformanceCase<ShellUnderTest>> {
     vec![
-        Case::new(
+        ConformanceCase::new(
             "A-01",
-            Level::Must,
+            RequirementLevel::Must,
             "12",
             "a `render_message` is shown",
             "it is the answer",
-            |peer: &mut Shells| {
-                answered(peer, Reply::directives(&message("good day")), |scene| {
+            |peer: &mut ShellUnderTest| {
+                answered(peer, StageReply::directives(&message("good day")), |scene| {
                     scene.shows("good day")
                 })
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "A-02",
-            Level::Should,
+            RequirementLevel::Should,
             "12",
             "a `render_message` with `message` instead of `text` is shown",
             "Engines differ in where they put it",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let item =
                     "{\"action_type\":\"render_message\",\"payload\":{\"message\":\"good day\"}}";
-                answered(peer, Reply::directives(item), |scene| scene.shows("good day"))
+                answered(peer, StageReply::directives(item), |scene| scene.shows("good day"))
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "A-03",
-            Level::Must,
+            RequirementLevel::Must,
             "4",
             "unknown fields are ignored at every level",
             "later versions add some",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let new = "\"x_new\":[{\"a\":null}],\"y_new\":1e9";
                 let item = format!(
                     "{{\"action_type\":\"render_message\",{new},\"extensions\":{{\"com.example\":{{{new}}}}},\
@@ -64,18 +68,20 @@ fn good() -> Vec<Case<Shells>> {
                 let text = format!(
                     "{{{new},\"protocol_version\":\"1.0.0\",\"request_id\":$ID,\"response\":{{{response}}}}}"
                 );
-                answered(peer, Reply::message(text), |scene| scene.shows("good day"))
+                answered(peer, StageReply::message(text), |scene| scene.shows("good day"))
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "A-04",
-            Level::Must,
+            RequirementLevel::Must,
             "14",
             "a success without directives is one, with an empty list or none",
             "an Engine may have nothing to say",
-            |peer: &mut Shells| {
-                let replies =
-                    vec![Reply::directives(""), Reply::response("\"status\":\"success\"")];
+            |peer: &mut ShellUnderTest| {
+                let replies = vec![
+                    StageReply::directives(""),
+                    StageReply::response("\"status\":\"success\""),
+                ];
                 let mut scene = peer.scene(replies)?;
                 scene.asks("one")?;
                 scene.asks("two")?;
@@ -83,29 +89,29 @@ fn good() -> Vec<Case<Shells>> {
                 expect(!failed, || "expected `done` without `failed`".to_owned())
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "A-05",
-            Level::Should,
+            RequirementLevel::Should,
             "3",
             "an answer of a later minor version is taken",
             "minor versions only add",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let item = message("good day");
                 let text = format!(
                     "{{\"protocol_version\":\"1.9.0\",\"request_id\":$ID,\"response\":\
                      {{\"status\":\"success\",\"action_directives\":[{item}]}}}}"
                 );
-                answered(peer, Reply::message(text), |scene| scene.shows("good day"))
+                answered(peer, StageReply::message(text), |scene| scene.shows("good day"))
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "A-06",
-            Level::Should,
+            RequirementLevel::Should,
             "13",
             "an error is told with its code, whatever the status of HTTP",
             "Engines answer errors with 200, 4xx and 5xx",
-            |peer: &mut Shells| {
-                let error = || Reply::error("invalid_request", ",\"retryable\":false");
+            |peer: &mut ShellUnderTest| {
+                let error = || StageReply::error("invalid_request", ",\"retryable\":false");
                 for status in [200, 400, 500] {
                     answered(peer, error().status(status), |scene| {
                         scene.fails(Some("invalid_request"))
@@ -114,94 +120,98 @@ fn good() -> Vec<Case<Shells>> {
                 Ok(())
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "A-07",
-            Level::Should,
+            RequirementLevel::Should,
             "13",
             "success with an `error` beside it is success",
             "the status says how it went",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let fields = format!(
                     "\"status\":\"success\",\"error\":{{\"code\":\"odd\"}},\"action_directives\":[{}]",
                     act("a", "")
                 );
-                answered(peer, Reply::response(&fields), |scene| scene.once("a"))
+                answered(peer, StageReply::response(&fields), |scene| scene.once("a"))
             },
         ),
     ]
 }
 
 /// Nothing of an answer acts, and the Shell lives.
-fn inert(peer: &mut Shells, reply: Reply) -> Checked {
+fn inert(peer: &mut ShellUnderTest, reply: StageReply) -> Checked {
     answered(peer, reply, |scene| {
         scene.never("a")?;
         scene.lives()
     })
 }
 
-fn bad() -> Vec<Case<Shells>> {
-    let inert_case = |id, level, section, title, why, reply: fn() -> Reply| {
-        Case::new(id, level, section, title, why, move |peer: &mut Shells| inert(peer, reply()))
+fn bad() -> Vec<ConformanceCase<ShellUnderTest>> {
+    let inert_case = |id, level, section, title, why, reply: fn() -> StageReply| {
+        ConformanceCase::new(id, level, section, title, why, move |peer: &mut ShellUnderTest| {
+            inert(peer, reply())
+        })
     };
     vec![
         inert_case(
             "A-10",
-            Level::Must,
+            RequirementLevel::Must,
             "13",
             "with `status` `error` nothing acts",
             "what failed must have no effects",
             || {
                 let item = act("a", "");
                 let error = "\"error\":{\"code\":\"odd\",\"retryable\":false}";
-                Reply::response(&format!(
+                StageReply::response(&format!(
                     "\"status\":\"error\",{error},\"action_directives\":[{item}]"
                 ))
             },
         ),
         inert_case(
             "A-11",
-            Level::Should,
+            RequirementLevel::Should,
             "13",
             "an unknown `status` counts as an error: nothing acts",
             "nobody knows what it means",
             || {
                 let item = act("a", "");
-                Reply::response(&format!("\"status\":\"partial\",\"action_directives\":[{item}]"))
+                StageReply::response(&format!(
+                    "\"status\":\"partial\",\"action_directives\":[{item}]"
+                ))
             },
         ),
         inert_case(
             "A-12",
-            Level::Must,
+            RequirementLevel::Must,
             "3",
             "of an answer of another major version nothing acts",
             "its fields may mean something else",
-            || Reply::message(versioned("2.0.0")),
+            || StageReply::message(versioned("2.0.0")),
         ),
         inert_case(
             "A-13",
-            Level::Should,
+            RequirementLevel::Should,
             "3",
             "of an answer without a version nothing acts",
             "it is no message of this protocol",
-            || Reply::message(versioned("").replace("\"protocol_version\":\"\",", "")),
+            || StageReply::message(versioned("").replace("\"protocol_version\":\"\",", "")),
         ),
         inert_case(
             "A-14",
-            Level::Should,
+            RequirementLevel::Should,
             "5.2",
             "of an answer to another request nothing acts",
             "a gateway that mixes up answers would act for a stranger",
-            || Reply::message(versioned("1.0.0").replace("$ID", "\"somebody-else\"")),
+            || StageReply::message(versioned("1.0.0").replace("$ID", "\"somebody-else\"")),
         ),
         inert_case(
             "A-15",
-            Level::Should,
+            RequirementLevel::Should,
             "10",
             "of an answer with a directive of a wrong shape nothing acts",
             "half an answer is another answer",
             || {
                 let bad = "{\"action_type\":\"com.example.lamp\",\"payload\":[\"a\"]}";
-                Reply::directives(&format!("{},{bad}", act("a", "")))
+                StageReply::directives(&format!("{},{bad}", act("a", "")))
             },
         ),
     ]
@@ -216,68 +226,73 @@ fn versioned(version: &str) -> String {
 }
 
 /// The Shell says that it failed, and lives.
-fn survived(peer: &mut Shells, reply: Reply) -> Checked {
+fn survived(peer: &mut ShellUnderTest, reply: StageReply) -> Checked {
     answered(peer, reply, |scene| {
         scene.fails(None)?;
         scene.lives()
     })
 }
 
-fn hostile() -> Vec<Case<Shells>> {
-    let hostile = |id, title, why, reply: fn() -> Reply| {
-        Case::new(id, Level::Must, "5.2", title, why, move |peer: &mut Shells| {
-            survived(peer, reply())
-        })
+fn hostile() -> Vec<ConformanceCase<ShellUnderTest>> {
+    let hostile = |id, title, why, reply: fn() -> StageReply| {
+        ConformanceCase::new(
+            id,
+            RequirementLevel::Must,
+            "5.2",
+            title,
+            why,
+            move |peer: &mut ShellUnderTest| survived(peer, reply()),
+        )
     };
     vec![
         hostile(
             "A-20",
             "an answer that is no JSON is told as a failure, and the Shell lives",
             "proxies answer with pages",
-            || Reply::message("<html>504 Gateway Time-out</html>").status(504),
+            || StageReply::message("<html>504 Gateway Time-out</html>").status(504),
         ),
         hostile(
             "A-21",
             "an empty answer is told as a failure, and the Shell lives",
             "Engines that die answer so",
-            || Reply::message(""),
+            || StageReply::message(""),
         ),
         hostile(
             "A-22",
             "a connection that is cut is told as a failure, and the Shell lives",
             "networks do that",
-            Reply::dropped,
+            StageReply::dropped,
         ),
         hostile(
             "A-23",
             "an answer that is a list is told as a failure, and the Shell lives",
             "some readers take its elements for fields",
-            || Reply::message("[\"1.0.0\",{\"status\":\"success\"}]"),
+            || StageReply::message("[\"1.0.0\",{\"status\":\"success\"}]"),
         ),
-        Case::new(
+        ConformanceCase::new(
             "A-24",
-            Level::Must,
+            RequirementLevel::Must,
             "5.2",
             "an answer nested 100,000 deep does not end the Shell",
             "one answer must not take the program down",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
                 let text = format!(
                     "{{\"protocol_version\":\"1.0.0\",\"request_id\":$ID,\"x_new\":{deep},\
                      \"response\":{{\"status\":\"success\"}}}}"
                 );
-                answered(peer, Reply::message(text), Scene::lives)
+                answered(peer, StageReply::message(text), ShellScene::lives)
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "A-25",
-            Level::Must,
+            RequirementLevel::Must,
             "5.2",
             "an answer of 8 MiB does not end the Shell",
             "one answer must not take the program down",
-            |peer: &mut Shells| {
-                let reply = Reply::directives(&message(&"x".repeat(8 << 20)));
-                answered(peer, reply, Scene::lives)
+            |peer: &mut ShellUnderTest| {
+                let reply = StageReply::directives(&message(&"x".repeat(8 << 20)));
+                answered(peer, reply, ShellScene::lives)
             },
         ),
     ]

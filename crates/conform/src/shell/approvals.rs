@@ -2,20 +2,20 @@
 //!
 //! long: each list of cases is one table, a requirement after the other.
 
-use super::Shells;
+use super::ShellUnderTest;
 use super::scene::{act, acting, at, expect, message};
-use super::stage::Reply;
-use crate::case::{Case, Checked, Finding, Level};
+use super::stage::StageReply;
+use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
-pub(super) fn cases() -> Vec<Case<Shells>> {
+pub(super) fn cases() -> Vec<ConformanceCase<ShellUnderTest>> {
     let mut all = gates();
     all.extend(answers());
     all
 }
 
 /// A directive that is asked about, and runs after a yes.
-fn gated(peer: &mut Shells, fields: &str) -> Checked {
-    let mut scene = peer.scene(vec![Reply::directives(&act("a", fields))])?;
+fn gated(peer: &mut ShellUnderTest, fields: &str) -> Checked {
+    let mut scene = peer.scene(vec![StageReply::directives(&act("a", fields))])?;
     scene.ask("hello")?;
     scene.question()?;
     scene.never("a")?;
@@ -24,59 +24,61 @@ fn gated(peer: &mut Shells, fields: &str) -> Checked {
     scene.once("a")
 }
 
-fn gates() -> Vec<Case<Shells>> {
+fn gates() -> Vec<ConformanceCase<ShellUnderTest>> {
     let gate = |id, level, title, fields: &'static str| {
         let why = "it would happen without anybody's will";
-        Case::new(id, level, "10", title, why, move |peer: &mut Shells| gated(peer, fields))
+        ConformanceCase::new(id, level, "10", title, why, move |peer: &mut ShellUnderTest| {
+            gated(peer, fields)
+        })
     };
     vec![
         gate(
             "P-01",
-            Level::Must,
+            RequirementLevel::Must,
             "with `requires_user_approval` the user is asked, and it runs after a yes",
             ",\"requires_user_approval\":true",
         ),
         gate(
             "P-02",
-            Level::Must,
+            RequirementLevel::Must,
             "`requires_user_approval` as a string asks all the same",
             ",\"requires_user_approval\":\"true\"",
         ),
-        gate("P-03", Level::Must, "as a number, too", ",\"requires_user_approval\":1"),
-        gate("P-04", Level::Must, "as null, too", ",\"requires_user_approval\":null"),
+        gate("P-03", RequirementLevel::Must, "as a number, too", ",\"requires_user_approval\":1"),
+        gate("P-04", RequirementLevel::Must, "as null, too", ",\"requires_user_approval\":null"),
         gate(
             "P-05",
-            Level::Should,
+            RequirementLevel::Should,
             "what is `dangerous` is asked about",
             ",\"risk_tier\":\"dangerous\"",
         ),
         gate(
             "P-06",
-            Level::Should,
+            RequirementLevel::Should,
             "an unknown tier counts as `dangerous`",
             ",\"risk_tier\":\"apocalyptic\"",
         ),
         gate(
             "P-07",
-            Level::Must,
+            RequirementLevel::Must,
             "`requires_user_approval` counts whatever the tier says",
             ",\"risk_tier\":\"safe\",\"requires_user_approval\":true",
         ),
         gate(
             "P-08",
-            Level::Should,
+            RequirementLevel::Should,
             "`requires_user_approval` `false` does not lower a tier",
             ",\"risk_tier\":\"dangerous\",\"requires_user_approval\":false",
         ),
-        Case::new(
+        ConformanceCase::new(
             "P-09",
-            Level::Should,
+            RequirementLevel::Should,
             "10",
             "what is safe runs without a question",
             "who is asked about everything says yes to everything",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let item = act("a", ",\"risk_tier\":\"safe\",\"requires_user_approval\":false");
-                let mut scene = peer.scene(vec![Reply::directives(&item)])?;
+                let mut scene = peer.scene(vec![StageReply::directives(&item)])?;
                 scene.asks("hello")?;
                 scene.once("a")
             },
@@ -86,16 +88,16 @@ fn gates() -> Vec<Case<Shells>> {
 
 const GATE: &str = ",\"requires_user_approval\":true";
 
-fn answers() -> Vec<Case<Shells>> {
+fn answers() -> Vec<ConformanceCase<ShellUnderTest>> {
     vec![
-        Case::new(
+        ConformanceCase::new(
             "P-20",
-            Level::Must,
+            RequirementLevel::Must,
             "10",
             "after a no it never runs",
             "a no is a no",
-            |peer: &mut Shells| {
-                let mut scene = peer.scene(vec![Reply::directives(&act("a", GATE))])?;
+            |peer: &mut ShellUnderTest| {
+                let mut scene = peer.scene(vec![StageReply::directives(&act("a", GATE))])?;
                 scene.ask("hello")?;
                 scene.question()?;
                 scene.shell.say("deny")?;
@@ -103,17 +105,17 @@ fn answers() -> Vec<Case<Shells>> {
                 scene.never("a")
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "P-21",
-            Level::Must,
+            RequirementLevel::Must,
             "10",
             "a yes is for one directive, not for the next",
             "the user saw one of them",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let first = acting("com.example.door", "a", GATE, "");
                 let second = acting("com.example.door", "b", GATE, "");
                 let mut scene =
-                    peer.scene(vec![Reply::directives(&format!("{first},{second}"))])?;
+                    peer.scene(vec![StageReply::directives(&format!("{first},{second}"))])?;
                 scene.ask("hello")?;
                 scene.question()?;
                 scene.shell.say("allow")?;
@@ -124,45 +126,45 @@ fn answers() -> Vec<Case<Shells>> {
                 scene.never("b")
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "P-22",
-            Level::Should,
+            RequirementLevel::Should,
             "10",
             "a question shows what is wanted",
             "a yes to something unseen is none",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let item = acting("com.example.lamp", "the red lamp", GATE, "");
-                let mut scene = peer.scene(vec![Reply::directives(&item)])?;
+                let mut scene = peer.scene(vec![StageReply::directives(&item)])?;
                 scene.ask("hello")?;
                 let question = scene.question()?;
                 let is_so = question.text.is_some_and(|text| text.contains("the red lamp"));
                 expect(is_so, || "expected `the red lamp` in the question".to_owned())
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "P-23",
-            Level::Must,
+            RequirementLevel::Must,
             "10",
             "in a parallel group a gated directive waits for its yes",
             "a group is no way around the user",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let parallel = ",\"execution\":\"parallel\"";
                 let items =
                     format!("{},{}", act("a", &format!("{GATE}{parallel}")), act("b", parallel));
-                let mut scene = peer.scene(vec![Reply::directives(&items)])?;
+                let mut scene = peer.scene(vec![StageReply::directives(&items)])?;
                 scene.asks("hello")?;
                 scene.never("a")
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "P-24",
-            Level::Must,
+            RequirementLevel::Must,
             "10",
             "the end of input is no yes",
             "nobody has said anything",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let items = format!("{},{}", message("wait"), act("a", GATE));
-                let mut scene = peer.scene(vec![Reply::directives(&items)])?;
+                let mut scene = peer.scene(vec![StageReply::directives(&items)])?;
                 scene.ask("hello")?;
                 scene.question()?;
                 scene.shell.close();
@@ -171,20 +173,20 @@ fn answers() -> Vec<Case<Shells>> {
                 scene.never("a")
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "P-25",
-            Level::Should,
+            RequirementLevel::Should,
             "5.3",
             "a Shell that asks declares `openharness.ui.approval`",
             "an Engine that does not know it sends nothing that needs a yes",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let mut scene = peer.scene(Vec::new())?;
                 scene.asks("hello")?;
                 let request = scene.request(0)?;
                 let declared = at(&request, "capabilities/openharness.ui.approval");
                 match declared.is_some_and(bridle_wire::openharness::Json::is_truthy) {
                     true => Ok(()),
-                    false => Err(Finding::fault("expected `openharness.ui.approval`")),
+                    false => Err(CheckFinding::fault("expected `openharness.ui.approval`")),
                 }
             },
         ),

@@ -2,70 +2,71 @@
 //!
 //! long: the list of cases is one table, a requirement after the other.
 
-use super::Shells;
+use super::ShellUnderTest;
 use super::scene::{act, acting, message};
-use super::stage::Reply;
-use crate::case::{Case, Level};
+use super::stage::StageReply;
+use crate::case::{ConformanceCase, RequirementLevel};
 
-pub(super) fn cases() -> Vec<Case<Shells>> {
+pub(super) fn cases() -> Vec<ConformanceCase<ShellUnderTest>> {
     let broken = || acting("com.example.door", "a", "", ",\"fail\":true");
     vec![
-        Case::new(
+        ConformanceCase::new(
             "F-01",
-            Level::Should,
+            RequirementLevel::Should,
             "10",
             "after a failure later effects are not attempted, and messages are shown",
             "the rest was planned for a world that is not there",
-            move |peer: &mut Shells| {
+            move |peer: &mut ShellUnderTest| {
                 let items = format!("{},{},{}", broken(), act("b", ""), message("sorry"));
-                let mut scene = peer.scene(vec![Reply::directives(&items)])?;
+                let mut scene = peer.scene(vec![StageReply::directives(&items)])?;
                 scene.asks("hello")?;
                 scene.once("a")?;
                 scene.never("b")?;
                 scene.shows("sorry")
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "F-02",
-            Level::Should,
+            RequirementLevel::Should,
             "10",
             "after a no later effects are not attempted",
             "the rest was planned for a yes",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let gated = act("a", ",\"requires_user_approval\":true");
                 let mut scene =
-                    peer.scene(vec![Reply::directives(&format!("{gated},{}", act("b", "")))])?;
+                    peer.scene(vec![StageReply::directives(&format!("{gated},{}", act("b", "")))])?;
                 scene.asks("hello")?;
                 scene.never("a")?;
                 scene.never("b")
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "F-03",
-            Level::Should,
+            RequirementLevel::Should,
             "10",
             "a failure holds for its own answer only",
             "the next request is a new plan",
-            move |peer: &mut Shells| {
-                let replies = vec![Reply::directives(&broken()), Reply::directives(&act("b", ""))];
+            move |peer: &mut ShellUnderTest| {
+                let replies =
+                    vec![StageReply::directives(&broken()), StageReply::directives(&act("b", ""))];
                 let mut scene = peer.scene(replies)?;
                 scene.asks("one")?;
                 scene.asks("two")?;
                 scene.once("b")
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "F-04",
-            Level::Profile("feedback"),
+            RequirementLevel::Profile("feedback"),
             "10",
             "what depends on something that failed is not attempted",
             "the Engine said so",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let id = ",\"execution\":\"parallel\",\"extensions\":{\"dev.bridle\":{\"directive_id\":\"one\"}}";
                 let after = ",\"extensions\":{\"dev.bridle\":{\"depends_on\":[\"one\"]}}";
                 let first = acting("com.example.door", "a", id, ",\"fail\":true");
-                let mut scene =
-                    peer.scene(vec![Reply::directives(&format!("{first},{}", act("b", after)))])?;
+                let mut scene = peer
+                    .scene(vec![StageReply::directives(&format!("{first},{}", act("b", after)))])?;
                 scene.asks("hello")?;
                 super::results::offers_feedback(&mut scene)?;
                 scene.once("a")?;

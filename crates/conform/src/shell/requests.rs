@@ -4,14 +4,14 @@
 
 use std::net::TcpListener;
 
-use bridle_wire::openharness::{Json, Version};
+use bridle_wire::openharness::{Json, ProtocolVersion};
 
-use super::Shells;
+use super::ShellUnderTest;
 use super::scene::{SESSION, at, expect, text_at};
-use super::stage::Reply;
-use crate::case::{Case, Checked, Finding, Level};
+use super::stage::StageReply;
+use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
-pub(super) fn cases() -> Vec<Case<Shells>> {
+pub(super) fn cases() -> Vec<ConformanceCase<ShellUnderTest>> {
     let mut all = envelope();
     all.extend(context());
     all.extend(secrets());
@@ -19,62 +19,63 @@ pub(super) fn cases() -> Vec<Case<Shells>> {
 }
 
 /// What the first request of a Shell is.
-fn first(peer: &mut Shells, check: impl FnOnce(&Json) -> Checked) -> Checked {
+fn first(peer: &mut ShellUnderTest, check: impl FnOnce(&Json) -> Checked) -> Checked {
     let mut scene = peer.scene(Vec::new())?;
     scene.asks("hello")?;
     check(&scene.request(0)?)
 }
 
-fn envelope() -> Vec<Case<Shells>> {
+fn envelope() -> Vec<ConformanceCase<ShellUnderTest>> {
     vec![
-        Case::new(
+        ConformanceCase::new(
             "Q-01",
-            Level::Must,
+            RequirementLevel::Must,
             "5.1",
             "a request is one JSON object with an object `request`",
             "nothing else can be read by every Engine",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 first(peer, |json| {
                     let is_so = at(json, "request").is_some_and(|it| it.as_object().is_some());
                     expect(is_so, || "expected an object `request`".to_owned())
                 })
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "Q-02",
-            Level::Must,
+            RequirementLevel::Must,
             "3",
             "`protocol_version` is a string of the form `1.N.N`",
             "an Engine looks at it before anything else",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 first(peer, |json| {
-                    let version = text_at(json, "protocol_version").and_then(Version::parse);
+                    let version =
+                        text_at(json, "protocol_version").and_then(ProtocolVersion::parse);
                     expect(version.is_some_and(|version| version.major == 1), || {
                         "expected a `protocol_version` such as `1.0.0`".to_owned()
                     })
                 })
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "Q-03",
-            Level::Should,
+            RequirementLevel::Should,
             "5.1",
             "a request has a `request_id`, a string that is not empty",
             "without it a repeat is carried out twice",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 first(peer, |json| {
                     let is_so = text_at(json, "request_id").is_some_and(|id| !id.is_empty());
                     expect(is_so, || "expected a `request_id`".to_owned())
                 })
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "Q-04",
-            Level::Should,
+            RequirementLevel::Should,
             "5.1",
             "another request has another `request_id`",
             "the Engine would answer the old question",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let mut scene = peer.scene(Vec::new())?;
                 scene.asks("one")?;
                 scene.asks("two")?;
@@ -84,26 +85,26 @@ fn envelope() -> Vec<Case<Shells>> {
                 })
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "Q-05",
-            Level::Must,
+            RequirementLevel::Must,
             "5.3",
             "`capabilities`, where it is there, is an object",
             "anything else is no message of this protocol",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 first(peer, |json| {
                     let is_so = at(json, "capabilities").is_none_or(|it| it.as_object().is_some());
                     expect(is_so, || "expected an object for `capabilities`".to_owned())
                 })
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "Q-06",
-            Level::Must,
+            RequirementLevel::Must,
             "16",
             "no known field is null",
             "the schema allows none, and strict Engines refuse the whole request",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 first(peer, |json| {
                     let known = ["request_id", "correlation_id", "capabilities"];
                     let context = ["session_id", "conversation_id", "user_intent", "shell"];
@@ -116,13 +117,13 @@ fn envelope() -> Vec<Case<Shells>> {
                 })
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "Q-07",
-            Level::Should,
+            RequirementLevel::Should,
             "HTTP",
             "a request is posted as `application/json`",
             "Engines refuse other types, since a web page may send them",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let mut scene = peer.scene(Vec::new())?;
                 scene.asks("hello")?;
                 let seen = scene.seen();
@@ -134,15 +135,15 @@ fn envelope() -> Vec<Case<Shells>> {
     ]
 }
 
-fn context() -> Vec<Case<Shells>> {
+fn context() -> Vec<ConformanceCase<ShellUnderTest>> {
     vec![
-        Case::new(
+        ConformanceCase::new(
             "Q-10",
-            Level::Must,
+            RequirementLevel::Must,
             "9",
             "`user_intent` is what the user said, letter by letter",
             "an intent that changes on the way is another intent",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let said = "say \"hi\"\n\\ to Zoë 日本 \u{1f600} \u{202e}x";
                 let mut scene = peer.scene(Vec::new())?;
                 scene.asks(said)?;
@@ -151,13 +152,13 @@ fn context() -> Vec<Case<Shells>> {
                 expect(got == Some(said), || format!("expected {said:?}, got {got:?}"))
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "Q-11",
-            Level::Should,
+            RequirementLevel::Should,
             "9",
             "`session_id` stays the same within a conversation",
             "the Engine would forget what was said",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let mut scene = peer.scene(Vec::new())?;
                 scene.asks("one")?;
                 scene.asks("two")?;
@@ -171,13 +172,13 @@ fn context() -> Vec<Case<Shells>> {
                 Ok(())
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "Q-12",
-            Level::Should,
+            RequirementLevel::Should,
             "6",
             "`shell.shell_kind` says what kind of program asks",
             "an Engine writes otherwise for a terminal than for a car",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 first(peer, |json| {
                     let kind = text_at(json, "request/context/shell/shell_kind");
                     expect(kind.is_some_and(|kind| !kind.is_empty()), || {
@@ -186,13 +187,13 @@ fn context() -> Vec<Case<Shells>> {
                 })
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "Q-13",
-            Level::Should,
+            RequirementLevel::Should,
             "8",
             "`environment_state` goes with its `privacy_tier`",
             "what nobody has judged ends in a log",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 first(peer, |json| {
                     let Some(state) = at(json, "request/context/environment_state") else {
                         return Ok(());
@@ -207,15 +208,15 @@ fn context() -> Vec<Case<Shells>> {
     ]
 }
 
-fn secrets() -> Vec<Case<Shells>> {
+fn secrets() -> Vec<ConformanceCase<ShellUnderTest>> {
     vec![
-        Case::new(
+        ConformanceCase::new(
             "Q-20",
-            Level::Should,
+            RequirementLevel::Should,
             "7",
             "the token travels as `Authorization: Bearer`",
             "a gateway can check it without reading messages",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let mut scene = peer.scene(Vec::new())?;
                 scene.asks("hello")?;
                 let seen = scene.seen();
@@ -224,14 +225,14 @@ fn secrets() -> Vec<Case<Shells>> {
                 expect(is_so, || "expected the token in `Authorization`".to_owned())
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "Q-21",
-            Level::Must,
+            RequirementLevel::Must,
             "7",
             "no message holds the token",
             "bodies are logged and kept",
-            |peer: &mut Shells| {
-                let replies = vec![Reply::error("forbidden", ",\"retryable\":false")];
+            |peer: &mut ShellUnderTest| {
+                let replies = vec![StageReply::error("forbidden", ",\"retryable\":false")];
                 let mut scene = peer.scene(replies)?;
                 scene.asks("one")?;
                 scene.asks("two")?;
@@ -241,17 +242,17 @@ fn secrets() -> Vec<Case<Shells>> {
                 expect(!leaked, || "the token is in a request's body".to_owned())
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "Q-22",
-            Level::Must,
+            RequirementLevel::Must,
             "7",
             "nothing that the Shell says holds the token, whatever fails",
             "people paste what they see into tickets",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let replies = vec![
-                    Reply::error("unauthenticated", ",\"retryable\":false").status(401),
-                    Reply::message("no json"),
-                    Reply::dropped(),
+                    StageReply::error("unauthenticated", ",\"retryable\":false").status(401),
+                    StageReply::message("no json"),
+                    StageReply::dropped(),
                 ];
                 let mut scene = peer.scene(replies)?;
                 for text in ["one", "two", "three"] {
@@ -261,9 +262,9 @@ fn secrets() -> Vec<Case<Shells>> {
                 expect(!leaked, || "the token is in what the Shell said".to_owned())
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "Q-23",
-            Level::Must,
+            RequirementLevel::Must,
             "7",
             "a redirect elsewhere does not get the token",
             "whoever can answer once would have it for good",
@@ -273,13 +274,13 @@ fn secrets() -> Vec<Case<Shells>> {
 }
 
 /// Another place that a Shell might be sent to: nothing with its token may come there.
-fn redirected(peer: &mut Shells) -> Checked {
-    let cannot = |error| Finding::fault(format!("the kit cannot listen: {error}"));
+fn redirected(peer: &mut ShellUnderTest) -> Checked {
+    let cannot = |error| CheckFinding::fault(format!("the kit cannot listen: {error}"));
     let elsewhere = TcpListener::bind("127.0.0.1:0").map_err(cannot)?;
     elsewhere.set_nonblocking(true).map_err(cannot)?;
     let address = elsewhere.local_addr().map_err(cannot)?;
     let location = format!("location: http://localhost:{}/v1/openharness", address.port());
-    let mut scene = peer.scene(vec![Reply::message("{}").status(307).header(&location)])?;
+    let mut scene = peer.scene(vec![StageReply::message("{}").status(307).header(&location)])?;
     let token = scene.token.clone();
     scene.ask("hello")?;
     let caught = std::thread::spawn(move || super::stage::overheard(&elsewhere, &token));

@@ -5,13 +5,13 @@
 
 use bridle_wire::openharness::Json;
 
-use super::Shells;
-use super::scene::{Scene, act, acting, at, expect, text_at};
-use super::stage::Reply;
-use crate::case::{Case, Checked, Finding, Level};
+use super::ShellUnderTest;
+use super::scene::{ShellScene, act, acting, at, expect, text_at};
+use super::stage::StageReply;
+use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
 /// Results of directives are reported.
-const FEEDBACK: Level = Level::Profile("feedback");
+const FEEDBACK: RequirementLevel = RequirementLevel::Profile("feedback");
 
 /// Where results are.
 const RESULTS: &str = "request/context/extensions/dev.bridle/directive_results";
@@ -19,7 +19,7 @@ const RESULTS: &str = "request/context/extensions/dev.bridle/directive_results";
 /// Requests in a row that a Shell makes by itself.
 const MOST_ROUNDS: usize = 40;
 
-pub(super) fn cases() -> Vec<Case<Shells>> {
+pub(super) fn cases() -> Vec<ConformanceCase<ShellUnderTest>> {
     let mut all = outcomes();
     all.extend(questions());
     all.extend(reports());
@@ -28,12 +28,12 @@ pub(super) fn cases() -> Vec<Case<Shells>> {
 }
 
 /// Whether the Shell says that it reports results.
-pub(super) fn offers_feedback(scene: &mut Scene) -> Checked {
+pub(super) fn offers_feedback(scene: &mut ShellScene) -> Checked {
     let request = scene.request(0)?;
     if at(&request, "capabilities/dev.bridle.feedback").is_some_and(Json::is_truthy) {
         return Ok(());
     }
-    Err(Finding::unoffered("`dev.bridle.feedback` is not declared"))
+    Err(CheckFinding::unoffered("`dev.bridle.feedback` is not declared"))
 }
 
 /// The fields that name a directive and say whether its result is wanted.
@@ -44,9 +44,9 @@ fn named(id: &str, result: &str) -> String {
 }
 
 /// An answer that goes on: a token, and directives whose results are waited for.
-fn step(token: &str, items: &str) -> Reply {
+fn step(token: &str, items: &str) -> StageReply {
     let continuation = format!("{{\"run_id\":\"u\",\"continuation_token\":\"{token}\"}}");
-    Reply::response(&format!(
+    StageReply::response(&format!(
         "\"status\":\"success\",\"continuation\":{continuation},\"action_directives\":[{items}]"
     ))
 }
@@ -58,7 +58,7 @@ fn result<'j>(request: &'j Json, id: &str) -> Option<&'j Json> {
 }
 
 /// The outcome that the second request reports for the directive `d`.
-fn reported(peer: &mut Shells, items: &str, outcome: &str) -> Result<Json, Finding> {
+fn reported(peer: &mut ShellUnderTest, items: &str, outcome: &str) -> Result<Json, CheckFinding> {
     let mut scene = peer.scene(vec![step("t1", items)])?;
     scene.asks("hello")?;
     offers_feedback(&mut scene)?;
@@ -66,15 +66,15 @@ fn reported(peer: &mut Shells, items: &str, outcome: &str) -> Result<Json, Findi
     let found = result(&request, "d").cloned();
     let got = found.as_ref().and_then(|it| text_at(it, "outcome"));
     if got != Some(outcome) {
-        return Err(Finding::fault(format!("expected the outcome `{outcome}`, got {got:?}")));
+        return Err(CheckFinding::fault(format!("expected the outcome `{outcome}`, got {got:?}")));
     }
     Ok(found.unwrap_or(Json::Null))
 }
 
-fn outcomes() -> Vec<Case<Shells>> {
+fn outcomes() -> Vec<ConformanceCase<ShellUnderTest>> {
     let outcome = |id, title, outcome: &'static str, items: fn() -> String| {
         let why = "the Engine goes on with what it hears";
-        Case::new(id, FEEDBACK, "9.2", title, why, move |peer: &mut Shells| {
+        ConformanceCase::new(id, FEEDBACK, "9.2", title, why, move |peer: &mut ShellUnderTest| {
             reported(peer, &items(), outcome).map(|_| ())
         })
     };
@@ -106,13 +106,13 @@ fn outcomes() -> Vec<Case<Shells>> {
                 format!("{first},{}", act("b", &named("d", "required")))
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "B-07",
             FEEDBACK,
             "9.2",
             "a failure is reported with a code and without a trace",
             "texts of exceptions hold paths and values",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let item =
                     acting("com.example.lamp", "a", &named("d", "required"), ",\"fail\":true");
                 let found = reported(peer, &item, "failed")?;
@@ -142,7 +142,7 @@ const BOTH: &str = "{\"option_id\":\"go\",\"label\":\"Do it\",\"kind\":\"allow_o
                     {\"option_id\":\"stop\",\"label\":\"Leave it\",\"kind\":\"reject_once\"}";
 
 /// What the Shell reports after an answer to a question of the Engine.
-fn decided(peer: &mut Shells, answer: &str) -> Result<Json, Finding> {
+fn decided(peer: &mut ShellUnderTest, answer: &str) -> Result<Json, CheckFinding> {
     let mut scene = peer.scene(vec![step("t1", &approval(BOTH))])?;
     scene.ask("hello")?;
     let question = scene.question()?;
@@ -150,21 +150,21 @@ fn decided(peer: &mut Shells, answer: &str) -> Result<Json, Finding> {
     scene.done()?;
     offers_feedback(&mut scene)?;
     if !question.text.is_some_and(|text| text.contains("may I open the safe?")) {
-        return Err(Finding::fault("expected the Engine's words in the question"));
+        return Err(CheckFinding::fault("expected the Engine's words in the question"));
     }
     let request = scene.request(1)?;
-    result(&request, "d").cloned().ok_or_else(|| Finding::fault("expected a result"))
+    result(&request, "d").cloned().ok_or_else(|| CheckFinding::fault("expected a result"))
 }
 
-fn questions() -> Vec<Case<Shells>> {
+fn questions() -> Vec<ConformanceCase<ShellUnderTest>> {
     vec![
-        Case::new(
+        ConformanceCase::new(
             "B-10",
             FEEDBACK,
             "9.2",
             "the option that the user chose is reported, as the user's",
             "the Engine acts on it",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let found = decided(peer, "choose \"go\"")?;
                 let got = (text_at(&found, "decision/by"), text_at(&found, "decision/option_id"));
                 expect(got == (Some("user"), Some("go")), || format!("got {got:?}"))?;
@@ -173,26 +173,26 @@ fn questions() -> Vec<Case<Shells>> {
                 })
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "B-11",
             FEEDBACK,
             "9.2",
             "an option that refuses is reported as `rejected`",
             "the Engine must not take it for a yes",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let found = decided(peer, "choose \"stop\"")?;
                 expect(text_at(&found, "outcome") == Some("rejected"), || {
                     "expected the outcome `rejected`".to_owned()
                 })
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "B-12",
             FEEDBACK,
             "9.2",
             "an answer that is no option is no yes",
             "only what was offered can be chosen",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let found = decided(peer, "choose \"allow_always\"")?;
                 expect(text_at(&found, "outcome") == Some("rejected"), || {
                     "expected the outcome `rejected`".to_owned()
@@ -202,15 +202,15 @@ fn questions() -> Vec<Case<Shells>> {
     ]
 }
 
-fn reports() -> Vec<Case<Shells>> {
+fn reports() -> Vec<ConformanceCase<ShellUnderTest>> {
     vec![
-        Case::new(
+        ConformanceCase::new(
             "B-20",
             FEEDBACK,
             "9.2",
             "results go with the continuation, and without an intent",
             "the Engine knows by it what they are about",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let mut scene = peer.scene(vec![step("t1", &act("a", &named("d", "required")))])?;
                 scene.asks("hello")?;
                 offers_feedback(&mut scene)?;
@@ -222,15 +222,15 @@ fn reports() -> Vec<Case<Shells>> {
                 })
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "B-21",
             FEEDBACK,
             "9.2",
             "results that are `optional` go with the next request, once",
             "they are worth no request of their own",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let mut scene =
-                    peer.scene(vec![Reply::directives(&act("a", &named("d", "optional")))])?;
+                    peer.scene(vec![StageReply::directives(&act("a", &named("d", "optional")))])?;
                 for text in ["one", "two", "three"] {
                     scene.asks(text)?;
                 }
@@ -242,13 +242,13 @@ fn reports() -> Vec<Case<Shells>> {
                 expect(result(&third, "d").is_none(), || "expected it once only".to_owned())
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "B-22",
             FEEDBACK,
             "9.2",
             "results are in the order of the directives",
             "the Engine reads them so",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let slow = acting(
                     "com.example.door",
                     "a",
@@ -270,13 +270,13 @@ fn reports() -> Vec<Case<Shells>> {
                 expect(ids == ["d", "e"], || format!("expected `d`, `e`, got {ids:?}"))
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "B-23",
             FEEDBACK,
             "9.2",
             "an Engine that asks for results again and again is left at some time",
             "both would go on for ever",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let mut scene = peer
                     .scene(vec![step("t", &act("a", &named("d", "required"))); MOST_ROUNDS + 2])?;
                 scene.asks("hello")?;
@@ -288,17 +288,17 @@ fn reports() -> Vec<Case<Shells>> {
     ]
 }
 
-fn continuations() -> Vec<Case<Shells>> {
+fn continuations() -> Vec<ConformanceCase<ShellUnderTest>> {
     let issued = "\"status\":\"success\",\"continuation\":{\"run_id\":\"u-1\",\"continuation_token\":\"t\u{e9} \\\"1\\\"\",\"x_new\":[1,{}]}";
     vec![
-        Case::new(
+        ConformanceCase::new(
             "C-01",
-            Level::Should,
+            RequirementLevel::Should,
             "9.2",
             "a continuation goes back as it came, also what nobody knows in it",
             "it is the Engine's, not the Shell's",
-            move |peer: &mut Shells| {
-                let mut scene = peer.scene(vec![Reply::response(issued)])?;
+            move |peer: &mut ShellUnderTest| {
+                let mut scene = peer.scene(vec![StageReply::response(issued)])?;
                 scene.asks("one")?;
                 scene.asks("two")?;
                 let request = scene.request(1)?;
@@ -307,14 +307,14 @@ fn continuations() -> Vec<Case<Shells>> {
                 expect(got.as_deref() == Some(wanted), || format!("expected {wanted}, got {got:?}"))
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "C-02",
-            Level::Should,
+            RequirementLevel::Should,
             "9.2",
             "a continuation is used once",
             "the second use would repeat a step",
-            move |peer: &mut Shells| {
-                let mut scene = peer.scene(vec![Reply::response(issued)])?;
+            move |peer: &mut ShellUnderTest| {
+                let mut scene = peer.scene(vec![StageReply::response(issued)])?;
                 for text in ["one", "two", "three"] {
                     scene.asks(text)?;
                 }
@@ -324,15 +324,15 @@ fn continuations() -> Vec<Case<Shells>> {
                 })
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "C-03",
-            Level::Should,
+            RequirementLevel::Should,
             "9.2",
             "a continuation that has expired is not used",
             "the Engine would refuse the request with it",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let old = "\"status\":\"success\",\"continuation\":{\"continuation_token\":\"t\",\"expires_at\":\"2001-01-01T00:00:00Z\"}";
-                let mut scene = peer.scene(vec![Reply::response(old)])?;
+                let mut scene = peer.scene(vec![StageReply::response(old)])?;
                 scene.asks("one")?;
                 scene.asks("two")?;
                 let request = scene.request(1)?;

@@ -4,13 +4,13 @@
 
 use std::time::Duration;
 
-use super::Shells;
+use super::ShellUnderTest;
 use super::scene::{at, expect, message, text_at};
-use super::stage::{Reply, Seen};
-use crate::case::{Case, Checked, Finding, Level};
+use super::stage::{SeenRequest, StageReply};
+use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
 /// A Shell may try again; one that does keeps to these.
-const RETRY: Level = Level::Profile("retry");
+const RETRY: RequirementLevel = RequirementLevel::Profile("retry");
 
 /// Times that one request may be sent: more is an attack on an Engine that has trouble.
 const MOST_TRIES: usize = 10;
@@ -18,74 +18,81 @@ const MOST_TRIES: usize = 10;
 /// The least pause that gives an Engine in trouble some air.
 const LEAST_PAUSE: Duration = Duration::from_millis(50);
 
-pub(super) fn cases() -> Vec<Case<Shells>> {
+pub(super) fn cases() -> Vec<ConformanceCase<ShellUnderTest>> {
     let mut all = once();
     all.extend(again());
     all.extend(versions());
     all
 }
 
-fn busy() -> Reply {
-    Reply::error("engine_overloaded", ",\"retryable\":true").status(503)
+fn busy() -> StageReply {
+    StageReply::error("engine_overloaded", ",\"retryable\":true").status(503)
 }
 
-fn sent_once(peer: &mut Shells, reply: Reply) -> Checked {
+fn sent_once(peer: &mut ShellUnderTest, reply: StageReply) -> Checked {
     let mut scene = peer.scene(vec![reply])?;
     scene.asks("hello")?;
     let count = scene.seen().len();
     expect(count == 1, || format!("expected one request, got {count}"))
 }
 
-fn once() -> Vec<Case<Shells>> {
+fn once() -> Vec<ConformanceCase<ShellUnderTest>> {
     vec![
-        Case::new(
+        ConformanceCase::new(
             "R-01",
-            Level::Should,
+            RequirementLevel::Should,
             "13",
             "what is not `retryable` is not sent again",
             "it cannot succeed, and may cost",
-            |peer: &mut Shells| sent_once(peer, Reply::error("forbidden", ",\"retryable\":false")),
+            |peer: &mut ShellUnderTest| {
+                sent_once(peer, StageReply::error("forbidden", ",\"retryable\":false"))
+            },
         ),
-        Case::new(
+        ConformanceCase::new(
             "R-02",
-            Level::Should,
+            RequirementLevel::Should,
             "13",
             "an error that does not say `retryable` is not sent again",
             "nobody said that it may be",
-            |peer: &mut Shells| sent_once(peer, Reply::error("engine_overloaded", "").status(503)),
+            |peer: &mut ShellUnderTest| {
+                sent_once(peer, StageReply::error("engine_overloaded", "").status(503))
+            },
         ),
-        Case::new(
+        ConformanceCase::new(
             "R-03",
-            Level::Should,
+            RequirementLevel::Should,
             "13",
             "a Shell does not wait for a day because an Engine says so",
             "the user would wait for a day",
-            |peer: &mut Shells| sent_once(peer, busy().header("retry-after: 86400")),
+            |peer: &mut ShellUnderTest| sent_once(peer, busy().header("retry-after: 86400")),
         ),
     ]
 }
 
 /// Two failures, then an answer.
-fn tried_again(peer: &mut Shells, first: Reply) -> Result<Vec<Seen>, Finding> {
-    let mut scene = peer.scene(vec![first, busy(), Reply::directives(&message("at last"))])?;
+fn tried_again(
+    peer: &mut ShellUnderTest,
+    first: StageReply,
+) -> Result<Vec<SeenRequest>, CheckFinding> {
+    let mut scene = peer.scene(vec![first, busy(), StageReply::directives(&message("at last"))])?;
     scene.asks("hello")?;
     let seen = scene.seen();
     if seen.len() < 2 {
-        return Err(Finding::unoffered("the Shell does not try again"));
+        return Err(CheckFinding::unoffered("the Shell does not try again"));
     }
     scene.shows("at last")?;
     Ok(seen)
 }
 
-fn again() -> Vec<Case<Shells>> {
+fn again() -> Vec<ConformanceCase<ShellUnderTest>> {
     vec![
-        Case::new(
+        ConformanceCase::new(
             "R-10",
             RETRY,
             "13",
             "a further try has the same `request_id`",
             "the Engine may have done it already",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let seen = tried_again(peer, busy())?;
                 let ids: Vec<_> = seen
                     .iter()
@@ -96,29 +103,29 @@ fn again() -> Vec<Case<Shells>> {
                 })
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "R-11",
             RETRY,
             "13",
             "a further try has the same body",
             "the same id with another body is a conflict",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let seen = tried_again(peer, busy())?;
                 expect(seen.windows(2).all(|pair| pair[0].json() == pair[1].json()), || {
                     "expected the same body each time".to_owned()
                 })
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "R-12",
             RETRY,
             "13",
             "a further try comes after a pause, and the next after a longer one",
             "an Engine in trouble needs air",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let seen = tried_again(peer, busy())?;
                 let [first, second, third, ..] = seen.as_slice() else {
-                    return Err(Finding::fault("expected three tries"));
+                    return Err(CheckFinding::fault("expected three tries"));
                 };
                 let (one, two) = (second.at - first.at, third.at - second.at);
                 expect(one >= LEAST_PAUSE && two >= one.mul_f64(0.8), || {
@@ -126,13 +133,13 @@ fn again() -> Vec<Case<Shells>> {
                 })
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "R-13",
             RETRY,
             "HTTP",
             "`Retry-After` is waited for",
             "the Engine knows when it will be better",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let seen = tried_again(peer, busy().header("retry-after: 2"))?;
                 let pause = seen[1].at - seen[0].at;
                 expect(pause >= Duration::from_millis(1_900), || {
@@ -140,13 +147,13 @@ fn again() -> Vec<Case<Shells>> {
                 })
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "R-14",
             RETRY,
             "13",
             "tries end at some time, and the error is told",
             "an Engine that is down would be asked for ever",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let mut scene = peer.scene(vec![busy(); MOST_TRIES + 2])?;
                 scene.asks("hello")?;
                 let count = scene.seen().len();
@@ -157,23 +164,23 @@ fn again() -> Vec<Case<Shells>> {
     ]
 }
 
-fn unsupported(versions: &str) -> Reply {
-    Reply::message(format!(
+fn unsupported(versions: &str) -> StageReply {
+    StageReply::message(format!(
         "{{\"protocol_version\":\"1.0.0\",\"request_id\":$ID,\"supported_protocol_versions\":[{versions}],\
          \"response\":{{\"status\":\"error\",\"error\":{{\"code\":\"protocol_version_unsupported\",\
          \"retryable\":false}}}}}}"
     ))
 }
 
-fn versions() -> Vec<Case<Shells>> {
+fn versions() -> Vec<ConformanceCase<ShellUnderTest>> {
     vec![
-        Case::new(
+        ConformanceCase::new(
             "V-01",
-            Level::Must,
+            RequirementLevel::Must,
             "3",
             "a Shell does not take to a major version that it does not implement",
             "it would say what it does not mean",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let mut scene = peer.scene(vec![unsupported("\"2.0.0\",\"3.1.0\""); 3])?;
                 scene.asks("hello")?;
                 scene.fails(Some("protocol_version_unsupported"))?;
@@ -185,13 +192,13 @@ fn versions() -> Vec<Case<Shells>> {
                 Ok(())
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "V-02",
-            Level::Should,
+            RequirementLevel::Should,
             "3",
             "another version is tried at most once",
             "both would go on for ever",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let mut scene = peer.scene(vec![unsupported("\"1.0.0\",\"1.1.0\""); 8])?;
                 scene.asks("hello")?;
                 let count = scene.seen().len();

@@ -6,45 +6,45 @@ use std::time::Duration;
 
 use bridle_wire::openharness::Json;
 
-use super::stage::{Reply, Seen, Stage};
-use crate::case::{Checked, Finding};
-use crate::driven::{Driven, Line, Program};
-use crate::notes::Notes;
+use super::stage::{ScriptedEngine, SeenRequest, StageReply};
+use crate::case::{CheckFinding, Checked};
+use crate::driven::{DrivenProgram, ProgramLine, ProgramOptions};
+use crate::notes::CaseNotes;
 
 /// The session that the Shell is told to use.
 pub const SESSION: &str = "kit";
 
 /// A Shell and its Engine.
 #[derive(Debug)]
-pub struct Scene {
-    stage: Stage,
+pub struct ShellScene {
+    stage: ScriptedEngine,
     /// The Shell.
-    pub shell: Driven,
+    pub shell: DrivenProgram,
     /// The token that it was given.
     pub token: String,
     timeout: Duration,
-    notes: Rc<RefCell<Notes>>,
+    notes: Rc<RefCell<CaseNotes>>,
     noted: usize,
 }
 
-impl Scene {
+impl ShellScene {
     pub(super) fn start(
-        program: &Program,
-        replies: Vec<Reply>,
+        program: &ProgramOptions,
+        replies: Vec<StageReply>,
         token: &str,
-        notes: Rc<RefCell<Notes>>,
-    ) -> Result<Scene, Finding> {
-        let cannot = |error| Finding::fault(format!("the kit cannot listen: {error}"));
-        let stage = Stage::open(replies).map_err(cannot)?;
+        notes: Rc<RefCell<CaseNotes>>,
+    ) -> Result<ShellScene, CheckFinding> {
+        let cannot = |error| CheckFinding::fault(format!("the kit cannot listen: {error}"));
+        let stage = ScriptedEngine::open(replies).map_err(cannot)?;
         let url = format!("http://{}/v1/openharness", stage.address());
         let values = [
             ("OPENHARNESS_URL", url),
             ("OPENHARNESS_TOKEN", token.to_owned()),
             ("OPENHARNESS_SESSION", SESSION.to_owned()),
         ];
-        let shell = Driven::start(program, &values, Rc::clone(&notes))?;
+        let shell = DrivenProgram::start(program, &values, Rc::clone(&notes))?;
         let (token, timeout) = (token.to_owned(), program.timeout);
-        Ok(Scene { stage, shell, token, timeout, notes, noted: 0 })
+        Ok(ShellScene { stage, shell, token, timeout, notes, noted: 0 })
     }
 
     /// Has the Shell ask something.
@@ -72,15 +72,15 @@ impl Scene {
     }
 
     /// Waits for a question.
-    pub fn question(&mut self) -> Result<Line, Finding> {
+    pub fn question(&mut self) -> Result<ProgramLine, CheckFinding> {
         let line = self.until(&["question", "done"])?;
         if line.word == "done" {
-            return Err(Finding::fault("expected a question to the user, got none"));
+            return Err(CheckFinding::fault("expected a question to the user, got none"));
         }
         Ok(line)
     }
 
-    fn until(&mut self, words: &[&str]) -> Result<Line, Finding> {
+    fn until(&mut self, words: &[&str]) -> Result<ProgramLine, CheckFinding> {
         let line = self.shell.until_any(words);
         if line.is_err() {
             self.note_requests();
@@ -89,7 +89,7 @@ impl Scene {
     }
 
     /// All requests so far.
-    pub fn seen(&mut self) -> Vec<Seen> {
+    pub fn seen(&mut self) -> Vec<SeenRequest> {
         self.note_requests();
         self.stage.seen()
     }
@@ -98,13 +98,15 @@ impl Scene {
     ///
     /// # Errors
     /// There is none, or it is no JSON.
-    pub fn request(&mut self, number: usize) -> Result<Json, Finding> {
+    pub fn request(&mut self, number: usize) -> Result<Json, CheckFinding> {
         self.stage.wait(number + 1, self.timeout);
         let seen = self.seen();
         let seen = seen.get(number);
-        let seen = seen
-            .ok_or_else(|| Finding::fault(format!("expected request {}, got none", number + 1)))?;
-        seen.json().ok_or_else(|| Finding::fault("expected one JSON object in UTF-8, no key twice"))
+        let seen = seen.ok_or_else(|| {
+            CheckFinding::fault(format!("expected request {}, got none", number + 1))
+        })?;
+        seen.json()
+            .ok_or_else(|| CheckFinding::fault("expected one JSON object in UTF-8, no key twice"))
     }
 
     fn note_requests(&mut self) {
@@ -162,7 +164,7 @@ impl Scene {
 
 /// A fault unless it is so.
 pub fn expect(is_so: bool, what: impl FnOnce() -> String) -> Checked {
-    if is_so { Ok(()) } else { Err(Finding::fault(what())) }
+    if is_so { Ok(()) } else { Err(CheckFinding::fault(what())) }
 }
 
 /// The value at a path.

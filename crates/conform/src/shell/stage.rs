@@ -7,8 +7,8 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use bridle_wire::openharness::json::Document;
-use bridle_wire::openharness::{Json, Limits};
+use bridle_wire::openharness::json::JsonDocument;
+use bridle_wire::openharness::{Json, MessageLimits};
 
 /// Bytes of a request that are read.
 const MAX_REQUEST: usize = 16 << 20;
@@ -18,16 +18,16 @@ const REQUEST_WAIT: Duration = Duration::from_secs(20);
 
 /// What the Engine does with a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply {
+pub struct StageReply {
     status: u16,
     headers: String,
     /// `$ID` stands for the id of the request, in quotes.
     body: Vec<u8>,
-    kind: Kind,
+    kind: StageReplyKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum StageReplyKind {
     /// A whole answer.
     Whole,
     /// No length: the connection ends it.
@@ -36,33 +36,38 @@ enum Kind {
     Dropped,
 }
 
-impl Reply {
+impl StageReply {
     /// A message as it is.
-    pub fn message(text: impl Into<String>) -> Reply {
+    pub fn message(text: impl Into<String>) -> StageReply {
         let headers = "content-type: application/json\r\n".to_owned();
-        Reply { status: 200, headers, body: text.into().into_bytes(), kind: Kind::Whole }
+        StageReply {
+            status: 200,
+            headers,
+            body: text.into().into_bytes(),
+            kind: StageReplyKind::Whole,
+        }
     }
 
     /// Success with these directives, given as the elements of a JSON array.
-    pub fn directives(items: &str) -> Reply {
-        Reply::response(&format!("\"status\":\"success\",\"action_directives\":[{items}]"))
+    pub fn directives(items: &str) -> StageReply {
+        StageReply::response(&format!("\"status\":\"success\",\"action_directives\":[{items}]"))
     }
 
     /// A message with these fields in its `response`.
-    pub fn response(fields: &str) -> Reply {
+    pub fn response(fields: &str) -> StageReply {
         let head = "{\"protocol_version\":\"1.0.0\",\"request_id\":$ID";
-        Reply::message(format!("{head},\"response\":{{{fields}}}}}"))
+        StageReply::message(format!("{head},\"response\":{{{fields}}}}}"))
     }
 
     /// An error; `more` are further fields of it.
-    pub fn error(code: &str, more: &str) -> Reply {
+    pub fn error(code: &str, more: &str) -> StageReply {
         let error = format!("{{\"code\":\"{code}\",\"message\":\"no\"{more}}}");
-        Reply::response(&format!("\"status\":\"error\",\"error\":{error}"))
+        StageReply::response(&format!("\"status\":\"error\",\"error\":{error}"))
     }
 
     /// A stream of these events, each with its name and its data, which says its number; then the
     /// connection ends.
-    pub fn stream(events: &[(&str, String)]) -> Reply {
+    pub fn stream(events: &[(&str, String)]) -> StageReply {
         let mut text = String::from(": begins\n\n");
         for (name, data) in events {
             let seq = data.split("\"seq\":").nth(1).and_then(|rest| rest.split(',').next());
@@ -70,24 +75,24 @@ impl Reply {
             text.push_str(&format!("id: {seq}\nevent: {name}\ndata: {data}\n\n"));
         }
         let headers = "content-type: text/event-stream\r\n".to_owned();
-        Reply { status: 200, headers, body: text.into_bytes(), kind: Kind::Stream }
+        StageReply { status: 200, headers, body: text.into_bytes(), kind: StageReplyKind::Stream }
     }
 
     /// Nothing: the connection is closed.
-    pub fn dropped() -> Reply {
-        Reply { kind: Kind::Dropped, ..Reply::message("") }
+    pub fn dropped() -> StageReply {
+        StageReply { kind: StageReplyKind::Dropped, ..StageReply::message("") }
     }
 
     /// The same with another status.
     #[must_use]
-    pub fn status(mut self, status: u16) -> Reply {
+    pub fn status(mut self, status: u16) -> StageReply {
         self.status = status;
         self
     }
 
     /// The same with another header.
     #[must_use]
-    pub fn header(mut self, line: &str) -> Reply {
+    pub fn header(mut self, line: &str) -> StageReply {
         self.headers.push_str(&format!("{line}\r\n"));
         self
     }
@@ -98,10 +103,12 @@ impl Reply {
             Err(_) => self.body.clone(),
         };
         let length = match self.kind {
-            Kind::Stream => String::new(),
-            Kind::Whole | Kind::Dropped => format!("content-length: {}\r\n", body.len()),
+            StageReplyKind::Stream => String::new(),
+            StageReplyKind::Whole | StageReplyKind::Dropped => {
+                format!("content-length: {}\r\n", body.len())
+            }
         };
-        let Reply { status, headers, .. } = self;
+        let StageReply { status, headers, .. } = self;
         let head =
             format!("HTTP/1.1 {status} Scripted\r\n{headers}{length}connection: close\r\n\r\n");
         [head.into_bytes(), body].concat()
@@ -110,7 +117,7 @@ impl Reply {
 
 /// A request that came.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct SeenRequest {
     /// When it was whole.
     pub at: Instant,
     /// Its head, in lower case but for values.
@@ -119,7 +126,7 @@ pub struct Seen {
     pub body: Vec<u8>,
 }
 
-impl Seen {
+impl SeenRequest {
     /// The value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         let line = |line: &'_ str| {
@@ -131,8 +138,9 @@ impl Seen {
 
     /// The body as JSON; `None` if it is none: no key twice, UTF-8, nothing behind it.
     pub fn json(&self) -> Option<Json> {
-        let limits = Limits { bytes: MAX_REQUEST, values: 1 << 20, ..Limits::default() };
-        Document::read(&self.body, &limits).ok()?.root().to_json(100)
+        let limits =
+            MessageLimits { bytes: MAX_REQUEST, values: 1 << 20, ..MessageLimits::default() };
+        JsonDocument::read(&self.body, &limits).ok()?.root().to_json(100)
     }
 
     /// The id of the request, as JSON.
@@ -144,34 +152,34 @@ impl Seen {
 
 /// What the threads of a stage share.
 #[derive(Debug, Default)]
-struct Book {
-    seen: Mutex<Vec<Seen>>,
+struct StageLog {
+    seen: Mutex<Vec<SeenRequest>>,
     /// A request has come.
     came: Condvar,
 }
 
-impl Book {
-    fn lock(&self) -> MutexGuard<'_, Vec<Seen>> {
+impl StageLog {
+    fn lock(&self) -> MutexGuard<'_, Vec<SeenRequest>> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A listening Engine.
 #[derive(Debug)]
-pub struct Stage {
+pub struct ScriptedEngine {
     address: SocketAddr,
-    book: Arc<Book>,
+    book: Arc<StageLog>,
 }
 
-impl Stage {
+impl ScriptedEngine {
     /// Listens on a free port.
     ///
     /// # Errors
     /// The system has none.
-    pub fn open(replies: Vec<Reply>) -> io::Result<Stage> {
+    pub fn open(replies: Vec<StageReply>) -> io::Result<ScriptedEngine> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
-        let book = Arc::new(Book::default());
+        let book = Arc::new(StageLog::default());
         let (shared, replies) = (Arc::clone(&book), Arc::new(replies));
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
@@ -186,7 +194,7 @@ impl Stage {
                 });
             }
         });
-        Ok(Stage { address, book })
+        Ok(ScriptedEngine { address, book })
     }
 
     /// Its address.
@@ -195,7 +203,7 @@ impl Stage {
     }
 
     /// All requests so far.
-    pub fn seen(&self) -> Vec<Seen> {
+    pub fn seen(&self) -> Vec<SeenRequest> {
         self.book.lock().clone()
     }
 
@@ -207,7 +215,7 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
+impl Drop for ScriptedEngine {
     fn drop(&mut self) {
         // Lets the listener see that nobody needs it.
         let address = self.address;
@@ -216,7 +224,7 @@ impl Drop for Stage {
     }
 }
 
-fn serve(mut stream: TcpStream, book: &Book, replies: &[Reply]) -> io::Result<()> {
+fn serve(mut stream: TcpStream, book: &StageLog, replies: &[StageReply]) -> io::Result<()> {
     stream.set_read_timeout(Some(REQUEST_WAIT))?;
     stream.set_write_timeout(Some(REQUEST_WAIT))?;
     stream.set_nodelay(true)?;
@@ -225,17 +233,17 @@ fn serve(mut stream: TcpStream, book: &Book, replies: &[Reply]) -> io::Result<()
         stream.write_all(b"HTTP/1.1 404 None\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")?;
         return stream.shutdown(Shutdown::Both);
     }
-    let seen = Seen { at: Instant::now(), head, body };
+    let seen = SeenRequest { at: Instant::now(), head, body };
     let id = seen.id();
     let count = {
         let mut all = book.lock();
         all.push(seen);
         all.len()
     };
-    let reply = replies.get(count - 1).cloned().unwrap_or_else(|| Reply::directives(""));
+    let reply = replies.get(count - 1).cloned().unwrap_or_else(|| StageReply::directives(""));
     let written = match reply.kind {
-        Kind::Dropped => Ok(()),
-        Kind::Whole | Kind::Stream => stream.write_all(&reply.bytes(&id)),
+        StageReplyKind::Dropped => Ok(()),
+        StageReplyKind::Whole | StageReplyKind::Stream => stream.write_all(&reply.bytes(&id)),
     };
     book.came.notify_all();
     written?;

@@ -4,29 +4,29 @@
 
 use bridle_wire::openharness::Json;
 
-use super::Shells;
-use super::scene::{Scene, act, at, expect};
-use super::stage::{Reply, Seen};
-use crate::case::{Case, Checked, Finding, Level};
+use super::ShellUnderTest;
+use super::scene::{ShellScene, act, at, expect};
+use super::stage::{SeenRequest, StageReply};
+use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
 /// Answers may be streamed.
-const STREAMS: Level = Level::Profile("streams");
+const STREAMS: RequirementLevel = RequirementLevel::Profile("streams");
 
-pub(super) fn cases() -> Vec<Case<Shells>> {
+pub(super) fn cases() -> Vec<ConformanceCase<ShellUnderTest>> {
     let mut all = whole();
     all.extend(broken());
     all
 }
 
 /// Whether the Shell asked for a stream; `Unoffered` otherwise, since none was sent then.
-fn offers_streams(scene: &mut Scene) -> Checked {
+fn offers_streams(scene: &mut ShellScene) -> Checked {
     let request = scene.request(0)?;
     let profiles =
         at(&request, "capabilities/openharness.streaming/profiles").and_then(Json::as_array);
     if profiles.is_some_and(|it| it.iter().any(|it| it.as_str() == Some("dev.bridle.sse.1"))) {
         return Ok(());
     }
-    Err(Finding::unoffered("`dev.bridle.sse.1` is not declared"))
+    Err(CheckFinding::unoffered("`dev.bridle.sse.1` is not declared"))
 }
 
 /// An event with its common part.
@@ -93,40 +93,41 @@ const HELLO: &str = "{\"action_type\":\"render_message\",\"payload\":{\"text\":\
 
 /// Plays streams, one for each request, and hands over what came of them.
 fn streamed(
-    peer: &mut Shells,
+    peer: &mut ShellUnderTest,
     streams: &[Vec<(&'static str, String)>],
-    check: impl FnOnce(&mut Scene) -> Checked,
+    check: impl FnOnce(&mut ShellScene) -> Checked,
 ) -> Checked {
     // Who does not ask for a stream must not get one.
     let mut asked = peer.scene(Vec::new())?;
     asked.asks("hello")?;
     offers_streams(&mut asked)?;
     drop(asked);
-    let mut scene = peer.scene(streams.iter().map(|events| Reply::stream(events)).collect())?;
+    let mut scene =
+        peer.scene(streams.iter().map(|events| StageReply::stream(events)).collect())?;
     scene.asks("hello")?;
     check(&mut scene)
 }
 
-fn whole() -> Vec<Case<Shells>> {
+fn whole() -> Vec<ConformanceCase<ShellUnderTest>> {
     vec![
-        Case::new(
+        ConformanceCase::new(
             "S-01",
             STREAMS,
             "15",
             "the answer in `final` is carried out",
             "it is the whole answer",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let events = vec![open(0), last(1, &success(&act("a", "")))];
                 streamed(peer, &[events], |scene| scene.once("a"))
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "S-02",
             STREAMS,
             "15",
             "a message that came in pieces is shown once",
             "it is one message",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let events = vec![
                     open(0),
                     started(1, "render_message"),
@@ -138,13 +139,13 @@ fn whole() -> Vec<Case<Shells>> {
                 streamed(peer, &[events], |scene| scene.shows("hello"))
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "S-03",
             STREAMS,
             "15",
             "what acts waits for `final`, and an error there takes it back",
             "half an answer must have no effects",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let error = "\"status\":\"error\",\"error\":{\"code\":\"odd\",\"retryable\":false}";
                 let events = vec![
                     open(0),
@@ -158,13 +159,13 @@ fn whole() -> Vec<Case<Shells>> {
                 })
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "S-04",
             STREAMS,
             "15",
             "events of other names are ignored",
             "later versions add some",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let events = vec![
                     open(0),
                     event("com.example.mood", 1, ",\"mood\":7"),
@@ -174,14 +175,14 @@ fn whole() -> Vec<Case<Shells>> {
                 streamed(peer, &[events], |scene| scene.once("a"))
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "S-05",
             STREAMS,
             "15",
             "a Shell that asks for a stream takes one message as well",
             "not every Engine streams",
-            |peer: &mut Shells| {
-                let mut scene = peer.scene(vec![Reply::directives(HELLO)])?;
+            |peer: &mut ShellUnderTest| {
+                let mut scene = peer.scene(vec![StageReply::directives(HELLO)])?;
                 scene.asks("hello")?;
                 offers_streams(&mut scene)?;
                 scene.shows("hello")
@@ -190,15 +191,15 @@ fn whole() -> Vec<Case<Shells>> {
     ]
 }
 
-fn broken() -> Vec<Case<Shells>> {
+fn broken() -> Vec<ConformanceCase<ShellUnderTest>> {
     vec![
-        Case::new(
+        ConformanceCase::new(
             "S-10",
             STREAMS,
             "15",
             "a stream that breaks is taken up again after its last event",
             "the run goes on without the Shell",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let first = vec![open(0), event("progress", 1, ",\"label\":\"thinking\"")];
                 // Numbers go on, and each connection begins with `open`.
                 let second = vec![open(2), last(3, &success(&act("a", "")))];
@@ -208,35 +209,36 @@ fn broken() -> Vec<Case<Shells>> {
                     expect(again == Some("1"), || {
                         format!("expected `Last-Event-ID: 1`, got {again:?}")
                     })?;
-                    let same = seen.first().map(Seen::json) == seen.get(1).map(Seen::json);
+                    let same =
+                        seen.first().map(SeenRequest::json) == seen.get(1).map(SeenRequest::json);
                     expect(same, || "expected the same request again".to_owned())?;
                     scene.once("a")
                 })
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "S-11",
             STREAMS,
             "15",
             "a stream with a gap is not trusted: nothing of it acts",
             "what is missing may have been the important part",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let gap = vec![open(0), last(5, &success(&act("a", "")))];
                 let error = "\"status\":\"error\",\"error\":{\"code\":\"stream_expired\",\"retryable\":false}";
                 let second = vec![open(1), last(2, error)];
                 streamed(peer, &[gap, second], |scene| scene.never("a"))
             },
         ),
-        Case::new(
+        ConformanceCase::new(
             "S-12",
             STREAMS,
             "15",
             "a stream that ends without `final` has no effects",
             "half an answer must have no effects",
-            |peer: &mut Shells| {
+            |peer: &mut ShellUnderTest| {
                 let part = || vec![open(0), started(1, "com.example.lamp"), done(2, &act("a", ""))];
-                let error = Reply::error("stream_expired", ",\"retryable\":false").status(410);
-                let mut scene = peer.scene(vec![Reply::stream(&part()), error])?;
+                let error = StageReply::error("stream_expired", ",\"retryable\":false").status(410);
+                let mut scene = peer.scene(vec![StageReply::stream(&part()), error])?;
                 scene.asks("hello")?;
                 offers_streams(&mut scene)?;
                 scene.never("a")

@@ -7,17 +7,17 @@ use std::net::IpAddr;
 
 /// All of four bytes, half of sixteen: whoever has one address of IPv6 has the rest of its /64, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Network(u64);
+pub struct PeerNetwork(u64);
 
-impl Network {
+impl PeerNetwork {
     /// The network of an address.
-    pub(crate) fn of(address: IpAddr) -> Network {
+    pub(crate) fn of(address: IpAddr) -> PeerNetwork {
         match address.to_canonical() {
             // Four bytes and no more: no IPv6 network of the internet begins with 32 zeros.
-            IpAddr::V4(address) => Network(u64::from(address.to_bits())),
+            IpAddr::V4(address) => PeerNetwork(u64::from(address.to_bits())),
             IpAddr::V6(address) => {
                 let half = u64::try_from(address.to_bits() >> 64);
-                Network(half.unwrap_or(u64::MAX))
+                PeerNetwork(half.unwrap_or(u64::MAX))
             }
         }
     }
@@ -30,23 +30,23 @@ pub enum PeerSource {
     /// Programs of one user on this machine.
     Uid(u32),
     /// Peers of one network.
-    Network(Network),
+    Network(PeerNetwork),
 }
 
 impl PeerSource {
     /// Makes the key of a peer at `address` whose socket belongs to `uid`, if that is known.
     pub(crate) fn of(uid: Option<u32>, address: IpAddr) -> PeerSource {
-        uid.map_or_else(|| PeerSource::Network(Network::of(address)), PeerSource::Uid)
+        uid.map_or_else(|| PeerSource::Network(PeerNetwork::of(address)), PeerSource::Uid)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Network;
+    use super::PeerNetwork;
 
     #[test]
     fn an_address_counts_for_its_network() {
-        let of = |text: &str| Network::of(text.parse().unwrap());
+        let of = |text: &str| PeerNetwork::of(text.parse().unwrap());
         assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:0:0:2"));
         assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
         assert_eq!(of("::ffff:192.0.2.7"), of("192.0.2.7"));

@@ -1,20 +1,20 @@
 //! Pairing: a short code that is good once, for a few minutes, for one token.
 //!
-//! `bridle pair` issues a code ([`Pairings::issue`]) and shows it; a device sends it to the HTTP
-//! room, which calls [`Desk::redeem`] and hands the token back. The state directory keeps the hash
+//! `bridle pair` issues a code ([`PairingRegistry::issue`]) and shows it; a device sends it to the HTTP
+//! room, which calls [`PairingService::redeem`] and hands the token back. The state directory keeps the hash
 //! of an open code and what its token will be good for, so a code works with a daemon that was
 //! started before or after it was issued, and a redeemed one is gone for every process at once.
-//! `device` is the other way round: the device shows the code. Both end at the [`Desk`].
+//! `device` is the other way round: the device shows the code. Both end at the [`PairingService`].
 //!
 //! A code can be guessed where a token cannot: it has some 39 bits. Therefore it lives for minutes,
 //! wrong ones are counted for each address and for all together, and whoever is wrong is told
 //! nothing but that. Not here: HTTP, and what the token may do.
 
-mod desk;
 mod device;
 mod error;
 mod file;
-mod wrong;
+mod service;
+mod wrong_codes;
 
 use std::fmt;
 use std::io;
@@ -22,17 +22,18 @@ use std::path::Path;
 
 use subtle::ConstantTimeEq as _;
 
-pub use desk::{ACCESS_MS, Desk, INTERVAL_SEC, Polled};
 pub use device::{
-    Created, DEVICES_FILE, DeviceSecret, Devices, MAX_WAITING, PairingId, Poll, WaitingInfo,
+    DEVICES_FILE, DevicePairing, DeviceSecret, MAX_WAITING, PairingId, PairingState,
+    WaitingDeviceInfo, WaitingDevices,
 };
-pub use error::{Error, Refusal};
+pub use error::{PairingError, PairingRefusal};
 pub use file::PAIRINGS_FILE;
-pub use wrong::{OPENED_A_MINUTE, OPENED_ALL_A_MINUTE, WRONG_A_MINUTE, WRONG_ALL_A_MINUTE};
+pub use service::{ACCESS_MS, INTERVAL_SEC, PairingPollResult, PairingService};
+pub use wrong_codes::{OPENED_A_MINUTE, OPENED_ALL_A_MINUTE, WRONG_A_MINUTE, WRONG_ALL_A_MINUTE};
 
 use file::PairingsFile;
 
-use crate::access::tokens::{BearerToken, NewToken, Owner, Scopes, TokenId, check_new};
+use crate::access::tokens::{BearerToken, NewToken, TokenId, TokenOwner, TokenScopes, check_new};
 
 /// Time that a code holds, in milliseconds: as long as it takes to fetch a phone.
 pub const CODE_MS: i64 = 5 * 60 * 1_000;
@@ -55,21 +56,21 @@ const PURPOSE: &str = "bridle pairing code at rest, version 1";
 
 /// What the token of a pairing will be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offer {
+pub struct PairingOffer {
     /// What people call it.
     pub name: Box<str>,
     /// For whom it acts.
-    pub owner: Owner,
+    pub owner: TokenOwner,
     /// What it is limited to.
-    pub scopes: Scopes,
+    pub scopes: TokenScopes,
     /// How long it holds after it was handed out, in milliseconds. `None`: without an end.
     pub lifetime: Option<i64>,
 }
 
-impl Offer {
+impl PairingOffer {
     /// The token, as it is made now.
     fn token(&self, now_ms: i64) -> NewToken {
-        let Offer { name, owner, scopes, lifetime } = self.clone();
+        let PairingOffer { name, owner, scopes, lifetime } = self.clone();
         let expires = lifetime.map(|lifetime| now_ms.saturating_add(lifetime));
         NewToken { name, owner, scopes, expires }
     }
@@ -83,9 +84,10 @@ impl PairingCode {
     ///
     /// # Errors
     /// The system has none.
-    pub fn from_system() -> Result<PairingCode, Error> {
+    pub fn from_system() -> Result<PairingCode, PairingError> {
         let mut bytes = [0; CODE_LEN * DRAW];
-        getrandom::fill(&mut bytes).map_err(|error| Error::Random(io::Error::other(error)))?;
+        getrandom::fill(&mut bytes)
+            .map_err(|error| PairingError::Random(io::Error::other(error)))?;
         let mut code = String::with_capacity(CODE_LEN + 1);
         for (index, draw) in bytes.chunks_exact(DRAW).enumerate() {
             if index == CODE_LEN / 2 {
@@ -112,68 +114,73 @@ impl fmt::Debug for PairingCode {
 
 /// The token that a code was good for.
 #[derive(Debug)]
-pub struct Paired {
+pub struct PairedToken {
     /// The token.
     pub token: BearerToken,
     /// Its public name.
     pub id: TokenId,
     /// What it is limited to.
-    pub scopes: Scopes,
+    pub scopes: TokenScopes,
     /// When it ends, in milliseconds since 1970. `None`: never.
     pub expires: Option<i64>,
 }
 
 /// The open codes of a state directory.
 #[derive(Debug)]
-pub struct Pairings {
+pub struct PairingRegistry {
     file: PairingsFile,
 }
 
 /// One open code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Open {
-    hash: CodeHash,
+struct OpenPairing {
+    hash: PairingCodeHash,
     expires: i64,
-    offer: Offer,
+    offer: PairingOffer,
 }
 
 /// The hash of a code; comparing takes the same time wherever two differ.
 #[derive(Clone, Copy, Debug)]
-struct CodeHash([u8; 32]);
+struct PairingCodeHash([u8; 32]);
 
-impl CodeHash {
-    fn of(code: &[u8; CODE_LEN]) -> CodeHash {
-        CodeHash(blake3::derive_key(PURPOSE, code))
+impl PairingCodeHash {
+    fn of(code: &[u8; CODE_LEN]) -> PairingCodeHash {
+        PairingCodeHash(blake3::derive_key(PURPOSE, code))
     }
 }
 
-impl PartialEq for CodeHash {
-    fn eq(&self, other: &CodeHash) -> bool {
+impl PartialEq for PairingCodeHash {
+    fn eq(&self, other: &PairingCodeHash) -> bool {
         self.0.ct_eq(&other.0).into()
     }
 }
 
-impl Eq for CodeHash {}
+impl Eq for PairingCodeHash {}
 
-impl Pairings {
+impl PairingRegistry {
     /// Those of a state directory; nothing is read yet.
-    pub fn new(state_dir: &Path) -> Pairings {
-        Pairings { file: PairingsFile::new(state_dir) }
+    pub fn new(state_dir: &Path) -> PairingRegistry {
+        PairingRegistry { file: PairingsFile::new(state_dir) }
     }
 
     /// Opens a code for [`CODE_MS`]; says when it ends.
     ///
     /// # Errors
     /// Too many are open, the offer cannot be, or the file cannot be used.
-    pub fn issue(&self, code: &PairingCode, offer: Offer, now_ms: i64) -> Result<i64, Error> {
-        let plain = plain(code.reveal()).ok_or(Error::NoCode)?;
-        check_new(&offer.token(now_ms), now_ms).map_err(Error::Token)?;
+    pub fn issue(
+        &self,
+        code: &PairingCode,
+        offer: PairingOffer,
+        now_ms: i64,
+    ) -> Result<i64, PairingError> {
+        let plain = plain(code.reveal()).ok_or(PairingError::NoCode)?;
+        check_new(&offer.token(now_ms), now_ms).map_err(PairingError::Token)?;
         let expires = now_ms.saturating_add(CODE_MS);
-        let open = Open { hash: CodeHash::of(&plain), expires, offer };
+        let open = OpenPairing { hash: PairingCodeHash::of(&plain), expires, offer };
         self.file.change(|all| {
             all.retain(|open| is_open(open, now_ms));
             if all.len() >= MAX_OPEN {
-                return Err(Error::TooMany);
+                return Err(PairingError::TooMany);
             }
             all.push(open);
             Ok(())
@@ -182,8 +189,12 @@ impl Pairings {
     }
 
     /// Takes a code out; whoever comes next does not find it.
-    fn take(&self, code: &[u8; CODE_LEN], now_ms: i64) -> Result<Option<Offer>, Error> {
-        let hash = CodeHash::of(code);
+    fn take(
+        &self,
+        code: &[u8; CODE_LEN],
+        now_ms: i64,
+    ) -> Result<Option<PairingOffer>, PairingError> {
+        let hash = PairingCodeHash::of(code);
         let mut found = None;
         self.file.change(|all| {
             all.retain(|open| is_open(open, now_ms));
@@ -197,7 +208,7 @@ impl Pairings {
     }
 }
 
-fn is_open(open: &Open, now_ms: i64) -> bool {
+fn is_open(open: &OpenPairing, now_ms: i64) -> bool {
     // A clock that was set back far makes no code that lives on.
     now_ms < open.expires && open.expires <= now_ms.saturating_add(CODE_MS)
 }

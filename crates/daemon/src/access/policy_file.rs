@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use crate::access::private::Stamp;
+use crate::access::private_file::FileStamp;
 
 /// Bytes that are read; a set says itself how much less it takes.
 const MAX_FILE: u64 = 4 << 20;
@@ -35,7 +35,7 @@ const OTHERS_WRITE: u32 = 0o022;
 /// Why a file of policies is not used, or not replaced.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum PolicyFileError {
     /// The system said no.
     #[error("the system does not let it be used")]
     Io(#[from] io::Error),
@@ -74,23 +74,23 @@ pub enum Error {
 ///
 /// # Errors
 /// [`Error`] says why it is not used; nothing waits for whoever would write to a pipe.
-pub fn read(path: &Path) -> Result<String, Error> {
+pub fn read(path: &Path) -> Result<String, PolicyFileError> {
     for _ in 0..TRIES {
         if let Some(text) = try_read(path)? {
             return Ok(text);
         }
     }
-    Err(Error::Changing)
+    Err(PolicyFileError::Changing)
 }
 
 /// Reads it once; nothing if it changed meanwhile.
-fn try_read(path: &Path) -> Result<Option<String>, Error> {
+fn try_read(path: &Path) -> Result<Option<String>, PolicyFileError> {
     let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOCTTY).bits()).unwrap_or_default();
     let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
     let file = opened.map_err(|error| match error.kind() {
         // A link that leads nowhere is there.
-        io::ErrorKind::NotFound if path.symlink_metadata().is_err() => Error::Missing,
-        _ => Error::Io(error),
+        io::ErrorKind::NotFound if path.symlink_metadata().is_err() => PolicyFileError::Missing,
+        _ => PolicyFileError::Io(error),
     })?;
     let before = file.metadata()?;
     check(&before)?;
@@ -98,15 +98,16 @@ fn try_read(path: &Path) -> Result<Option<String>, Error> {
     let mut bytes = Vec::new();
     (&file).take(MAX_FILE + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_FILE {
-        return Err(Error::TooLarge);
+        return Err(PolicyFileError::TooLarge);
     }
     // Both what was read, and what is found under its name now.
-    let is_same =
-        |meta: io::Result<Metadata>| meta.is_ok_and(|meta| Stamp::of(&meta) == Stamp::of(&before));
+    let is_same = |meta: io::Result<Metadata>| {
+        meta.is_ok_and(|meta| FileStamp::of(&meta) == FileStamp::of(&before))
+    };
     if !is_same(file.metadata()) || !is_same(path.metadata()) {
         return Ok(None);
     }
-    String::from_utf8(bytes).map(Some).map_err(|_| Error::NoText)
+    String::from_utf8(bytes).map(Some).map_err(|_| PolicyFileError::NoText)
 }
 
 /// Waits until a file has been left alone for long enough.
@@ -118,14 +119,14 @@ fn settle(meta: &Metadata) {
     }
 }
 
-fn check(meta: &Metadata) -> Result<(), Error> {
+fn check(meta: &Metadata) -> Result<(), PolicyFileError> {
     let (uid, own) = (meta.uid(), rustix::process::geteuid().as_raw());
     if !meta.is_file() {
-        Err(Error::NoFile)
+        Err(PolicyFileError::NoFile)
     } else if uid != own && uid != 0 {
-        Err(Error::NotOurs { uid, own })
+        Err(PolicyFileError::NotOurs { uid, own })
     } else if meta.mode() & OTHERS_WRITE != 0 {
-        Err(Error::OpenToOthers(meta.mode() & 0o777))
+        Err(PolicyFileError::OpenToOthers(meta.mode() & 0o777))
     } else {
         Ok(())
     }
@@ -136,7 +137,7 @@ fn check(meta: &Metadata) -> Result<(), Error> {
 ///
 /// # Errors
 /// [`Error::Changed`] if it is not `old`, or no plain file; it is left alone then.
-pub fn replace(path: &Path, old: Option<&str>, new: &str) -> Result<(), Error> {
+pub fn replace(path: &Path, old: Option<&str>, new: &str) -> Result<(), PolicyFileError> {
     // What a link points to is replaced, not the link.
     let file = if path.is_symlink() { path.canonicalize()? } else { path.to_owned() };
     let folder = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -145,7 +146,7 @@ pub fn replace(path: &Path, old: Option<&str>, new: &str) -> Result<(), Error> {
     let folder_held = File::open(folder)?;
     folder_held.lock()?;
     let mode = match file.symlink_metadata() {
-        Ok(meta) if !meta.is_file() => return Err(Error::Changed),
+        Ok(meta) if !meta.is_file() => return Err(PolicyFileError::Changed),
         Ok(meta) => meta.mode() & 0o7777,
         Err(_) => MODE,
     };
@@ -157,7 +158,7 @@ pub fn replace(path: &Path, old: Option<&str>, new: &str) -> Result<(), Error> {
         it.set_permissions(Permissions::from_mode(mode))?;
         it.sync_all()
     });
-    match written.map_err(Error::Io).and_then(|()| put(&beside, &file, old)) {
+    match written.map_err(PolicyFileError::Io).and_then(|()| put(&beside, &file, old)) {
         Ok(()) => Ok(folder_held.sync_all()?),
         Err(error) => {
             // The new text, which did not get there; it may not even exist.
@@ -169,25 +170,25 @@ pub fn replace(path: &Path, old: Option<&str>, new: &str) -> Result<(), Error> {
 
 /// Brings what lies beside a file into its place. Whatever is there at that moment is taken out in the
 /// same step, looked at, and put back if it is not the old text.
-fn put(beside: &Path, file: &Path, old: Option<&str>) -> Result<(), Error> {
+fn put(beside: &Path, file: &Path, old: Option<&str>) -> Result<(), PolicyFileError> {
     let rename = |flags| renameat_with(CWD, beside, CWD, file, flags);
     let Some(old) = old else {
         return rename(RenameFlags::NOREPLACE).map_err(|error| match error {
-            Errno::EXIST => Error::Changed,
-            error => Error::Io(error.into()),
+            Errno::EXIST => PolicyFileError::Changed,
+            error => PolicyFileError::Io(error.into()),
         });
     };
     match rename(RenameFlags::EXCHANGE) {
         Ok(()) if is(beside, old) => Ok(std::fs::remove_file(beside)?),
         Ok(()) => {
             rename(RenameFlags::EXCHANGE).map_err(io::Error::from)?;
-            Err(Error::Changed)
+            Err(PolicyFileError::Changed)
         }
-        Err(Errno::NOENT) => Err(Error::Changed),
+        Err(Errno::NOENT) => Err(PolicyFileError::Changed),
         // A file system that cannot do that.
         Err(Errno::INVAL | Errno::NOSYS) if is(file, old) => Ok(std::fs::rename(beside, file)?),
-        Err(Errno::INVAL | Errno::NOSYS) => Err(Error::Changed),
-        Err(error) => Err(Error::Io(error.into())),
+        Err(Errno::INVAL | Errno::NOSYS) => Err(PolicyFileError::Changed),
+        Err(error) => Err(PolicyFileError::Io(error.into())),
     }
 }
 

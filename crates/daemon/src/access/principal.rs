@@ -10,12 +10,12 @@ pub(crate) mod sockets;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::access::tls::CertPrincipal;
+use crate::access::tls::CertificatePrincipal;
 use bridle_host::Readership;
-use bridle_loop::{ANONYMOUS, Access, Asker};
+use bridle_loop::{ANONYMOUS, SessionAccess, SignalSender};
 
-use crate::access::tokens::{Scopes, TokenGrant, TokenId};
-use crate::numbered::numbered;
+use crate::access::tokens::{TokenGrant, TokenId, TokenScopes};
+use crate::numbered_names::numbered;
 
 /// The uid that Linux shows for users it has no number for: `nobody`, or anyone of another user
 /// namespace. It proves nothing, not even to a daemon that runs under it.
@@ -41,9 +41,9 @@ pub(crate) enum Principal {
     /// The same over HTTP without a token, where even more are web pages.
     LocalHttp(u32),
     /// Who holds a bearer token.
-    Token(Arc<Bearer>),
+    Token(Arc<TokenBearer>),
     /// Who holds the key of a client certificate that was asked for.
-    Certificate(CertPrincipal),
+    Certificate(CertificatePrincipal),
     /// Anybody.
     Anonymous,
     /// The process that started the daemon on its standard streams.
@@ -52,9 +52,9 @@ pub(crate) enum Principal {
 
 /// Who holds a bearer token, and what it is good for.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Bearer {
+pub(crate) struct TokenBearer {
     id: TokenId,
-    scopes: Scopes,
+    scopes: TokenScopes,
     /// Whether it acts for the user who started this daemon.
     for_owner: bool,
 }
@@ -64,11 +64,11 @@ impl Principal {
     pub(crate) fn of_token(grant: TokenGrant, own: u32) -> Principal {
         let TokenGrant { id, owner, scopes } = grant;
         let for_owner = owner.as_str() == Principal::Uid(own).to_string();
-        Principal::Token(Arc::new(Bearer { id, scopes, for_owner }))
+        Principal::Token(Arc::new(TokenBearer { id, scopes, for_owner }))
     }
 
     /// Tells whether the policies may be asked this for it. What they say is another matter.
-    pub(crate) fn permits(&self, access: Access) -> bool {
+    pub(crate) fn permits(&self, access: SessionAccess) -> bool {
         match self {
             Principal::Token(bearer) => bearer.scopes.permits(access),
             Principal::Anonymous => false,
@@ -134,14 +134,14 @@ impl Principal {
     }
 
     /// As the policies are told when they are asked for access to a session.
-    pub(crate) fn asker(&self) -> Asker {
-        Asker { owner: self.is_for_owner(), ..Asker::new(&self.text()) }
+    pub(crate) fn asker(&self) -> SignalSender {
+        SignalSender { owner: self.is_for_owner(), ..SignalSender::new(&self.text()) }
     }
 
     /// Readers of what is recorded in a session that `session_owner` began, while it is done for `asker`. Those of
     /// a session are its owner and the owners of the daemon; a token may have been given to a program that is not to
     /// see everything, so its session is the owner's alone only if it administers, and asks itself.
-    pub(crate) fn readership(asker: &Asker, session_owner: &str) -> Readership {
+    pub(crate) fn readership(asker: &SignalSender, session_owner: &str) -> Readership {
         let is_of_owner = ["uid:", "key:"].iter().any(|way| session_owner.starts_with(way))
             || session_owner == "stdio";
         let is_time = TIME.contains(&&*asker.principal);
@@ -176,10 +176,10 @@ impl fmt::Display for Principal {
 #[cfg(test)]
 mod tests {
     use bridle_host::Readership;
-    use bridle_loop::Asker;
+    use bridle_loop::SignalSender;
 
     use super::{OVERFLOW_UID, Principal};
-    use crate::access::tokens::{Owner, Scope, TokenGrant, TokenId};
+    use crate::access::tokens::{TokenGrant, TokenId, TokenOwner, TokenScope};
 
     #[test]
     fn only_a_known_socket_of_the_own_user_is_local() {
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn only_owners_read_an_owners_session() {
         let check = |asker: &str, owner: bool, session: &str, expect: Readership| {
-            let asker = Asker { owner, ..Asker::new(asker) };
+            let asker = SignalSender { owner, ..SignalSender::new(asker) };
             let readers = Principal::readership(&asker, session);
             assert_eq!(readers, expect, "{asker:?} in a session of {session}");
         };
@@ -245,16 +245,16 @@ mod tests {
 
     #[test]
     fn a_token_asks_for_its_owner_and_administers_only_where_it_may() {
-        let check = |owner: &str, scope: Scope, asks: bool, administers: bool| {
+        let check = |owner: &str, scope: TokenScope, asks: bool, administers: bool| {
             let id = TokenId::parse("0123456789").unwrap();
-            let owner = Owner::parse(owner).unwrap();
+            let owner = TokenOwner::parse(owner).unwrap();
             let grant = TokenGrant { id, owner, scopes: [scope].into_iter().collect() };
             let who = Principal::of_token(grant, 1000);
             assert_eq!((who.asker().owner, who.is_owner()), (asks, administers), "{scope}");
         };
-        check("uid:1000", Scope::Talk, true, false);
-        check("uid:1000", Scope::Approve, true, false);
-        check("uid:1000", Scope::Admin, true, true);
-        check("uid:1001", Scope::Admin, false, false);
+        check("uid:1000", TokenScope::Talk, true, false);
+        check("uid:1000", TokenScope::Approve, true, false);
+        check("uid:1000", TokenScope::Admin, true, true);
+        check("uid:1001", TokenScope::Admin, false, false);
     }
 }

@@ -1,6 +1,6 @@
 //! Buckets that say how often something may happen, and those of framed messages.
 //!
-//! `http/rate` counts requests with [`Buckets`], `talk` counts frames with [`MessageLimiter`]: each
+//! `http/rate` counts requests with [`TokenBuckets`], `talk` counts frames with [`MessageLimiter`]: each
 //! principal has a bucket of its own, so that one who sends too often makes nobody else wait. Kept in
 //! memory, bounded; nothing is slept for here.
 
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::access::network::PeerSource;
 use crate::access::principal::Principal;
-use crate::config::{MessageRates, Rate};
+use crate::config::{EventRate, MessageRates};
 
 /// Keys that have a bucket of their own at a time: four times as many as there can be tokens. When
 /// there are more, the further ones share a bucket.
@@ -22,7 +22,7 @@ const SWEEP: Duration = Duration::from_secs(1);
 
 /// Refusal of something that happens too often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TooOften {
+pub(crate) struct RateExceeded {
     /// Time after which there is room for one more.
     pub(crate) retry_after: Duration,
 }
@@ -43,7 +43,7 @@ enum MessageSender {
 pub(crate) struct MessageLimiter {
     rates: MessageRates,
     began: Instant,
-    senders: Mutex<Buckets<MessageSender>>,
+    senders: Mutex<TokenBuckets<MessageSender>>,
 }
 
 impl MessageLimiter {
@@ -53,7 +53,7 @@ impl MessageLimiter {
     }
 
     /// Counts a message of a principal that is known.
-    pub(crate) fn count_known(&self, who: &Principal, is_local: bool) -> Result<(), TooOften> {
+    pub(crate) fn count_known(&self, who: &Principal, is_local: bool) -> Result<(), RateExceeded> {
         let rate = if is_local { self.rates.local } else { self.rates.remote };
         let Some(rate) = rate else { return Ok(()) };
         let sender = match is_local {
@@ -64,14 +64,14 @@ impl MessageLimiter {
     }
 
     /// Counts a frame of an unknown peer.
-    pub(crate) fn count_stranger(&self, source: PeerSource) -> Result<(), TooOften> {
+    pub(crate) fn count_stranger(&self, source: PeerSource) -> Result<(), RateExceeded> {
         match self.rates.stranger {
             Some(rate) => self.count(MessageSender::Stranger(source), rate),
             None => Ok(()),
         }
     }
 
-    fn count(&self, sender: MessageSender, rate: Rate) -> Result<(), TooOften> {
+    fn count(&self, sender: MessageSender, rate: EventRate) -> Result<(), RateExceeded> {
         let mut senders = self.senders.lock().unwrap_or_else(PoisonError::into_inner);
         senders.take(sender, rate, self.began.elapsed())
     }
@@ -80,7 +80,7 @@ impl MessageLimiter {
 /// Buckets by whose they are. A bucket is the time at which it will be full again; one that is full
 /// need not be kept.
 #[derive(Debug)]
-pub(crate) struct Buckets<K> {
+pub(crate) struct TokenBuckets<K> {
     full_at: HashMap<K, Duration>,
     /// The bucket of all that have none of their own.
     others: Duration,
@@ -88,15 +88,20 @@ pub(crate) struct Buckets<K> {
     swept: Option<Duration>,
 }
 
-impl<K> Default for Buckets<K> {
-    fn default() -> Buckets<K> {
-        Buckets { full_at: HashMap::new(), others: Duration::ZERO, swept: None }
+impl<K> Default for TokenBuckets<K> {
+    fn default() -> TokenBuckets<K> {
+        TokenBuckets { full_at: HashMap::new(), others: Duration::ZERO, swept: None }
     }
 }
 
-impl<K: Eq + Hash> Buckets<K> {
+impl<K: Eq + Hash> TokenBuckets<K> {
     /// Takes one out of a bucket, if there is one in it.
-    pub(crate) fn take(&mut self, key: K, rate: Rate, now: Duration) -> Result<(), TooOften> {
+    pub(crate) fn take(
+        &mut self,
+        key: K,
+        rate: EventRate,
+        now: Duration,
+    ) -> Result<(), RateExceeded> {
         if self.full_at.len() >= MAX_BUCKETS && !self.full_at.contains_key(&key) {
             self.sweep(now);
             if self.full_at.len() >= MAX_BUCKETS {
@@ -115,12 +120,12 @@ impl<K: Eq + Hash> Buckets<K> {
     }
 }
 
-fn take(full_at: &mut Duration, rate: Rate, now: Duration) -> Result<(), TooOften> {
+fn take(full_at: &mut Duration, rate: EventRate, now: Duration) -> Result<(), RateExceeded> {
     let step = Duration::from_secs(1) / rate.per_second.max(1);
     let after = (*full_at).max(now) + step;
     let latest = now + step * rate.burst;
     if after > latest {
-        return Err(TooOften { retry_after: after - latest });
+        return Err(RateExceeded { retry_after: after - latest });
     }
     *full_at = after;
     Ok(())

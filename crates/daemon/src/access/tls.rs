@@ -40,7 +40,7 @@ pub struct TlsConfig {
 /// Why there is no TLS. No text here has a key in it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum TlsError {
     /// A file cannot be read.
     #[error("cannot read `{}`", path.display())]
     Read {
@@ -89,25 +89,25 @@ pub enum Error {
 /// Who holds the key of a client certificate: the SHA-256 of the certificate, as `openssl x509
 /// -fingerprint -sha256` shows it. A renewed certificate is another principal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct CertPrincipal([u8; 32]);
+pub struct CertificatePrincipal([u8; 32]);
 
-impl CertPrincipal {
-    fn of(certificate: &CertificateDer<'_>) -> CertPrincipal {
+impl CertificatePrincipal {
+    fn of(certificate: &CertificateDer<'_>) -> CertificatePrincipal {
         let digest = ring::digest::digest(&ring::digest::SHA256, certificate);
         let mut bytes = [0; 32];
         bytes.copy_from_slice(digest.as_ref());
-        CertPrincipal(bytes)
+        CertificatePrincipal(bytes)
     }
 }
 
-impl fmt::Display for CertPrincipal {
+impl fmt::Display for CertificatePrincipal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("cert:")?;
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
-impl fmt::Debug for CertPrincipal {
+impl fmt::Debug for CertificatePrincipal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "CertPrincipal({self})")
     }
@@ -117,18 +117,18 @@ impl fmt::Debug for CertPrincipal {
 ///
 /// # Errors
 /// Names the file that cannot be used, and why.
-pub fn acceptor(config: &TlsConfig) -> Result<TlsAcceptor, Error> {
+pub fn acceptor(config: &TlsConfig) -> Result<TlsAcceptor, TlsError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let chain = certificates(&config.cert)?;
     let key = private_key(&config.key)?;
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
-        .map_err(Error::Setup)?;
+        .map_err(TlsError::Setup)?;
     let builder = match &config.client_ca {
         None => builder.with_no_client_auth(),
         Some(path) => builder.with_client_cert_verifier(verifier(path, provider)?),
     };
-    let mut server = builder.with_single_cert(chain, key).map_err(|source| Error::Pair {
+    let mut server = builder.with_single_cert(chain, key).map_err(|source| TlsError::Pair {
         cert: config.cert.clone(),
         key: config.key.clone(),
         source,
@@ -142,16 +142,16 @@ pub fn acceptor(config: &TlsConfig) -> Result<TlsAcceptor, Error> {
 ///
 /// # Errors
 /// Names the file that cannot be used, and why.
-pub fn connector(authorities: &Path) -> Result<TlsConnector, Error> {
+pub fn connector(authorities: &Path) -> Result<TlsConnector, TlsError> {
     let mut roots = RootCertStore::empty();
     let (good, _) = roots.add_parsable_certificates(certificates(authorities)?);
     if good == 0 {
-        return Err(Error::Authority { path: authorities.to_owned() });
+        return Err(TlsError::Authority { path: authorities.to_owned() });
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut client = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(Error::Setup)?
+        .map_err(TlsError::Setup)?
         .with_root_certificates(roots)
         .with_no_client_auth();
     client.alpn_protocols = vec![HTTP_1_1.to_vec()];
@@ -159,15 +159,15 @@ pub fn connector(authorities: &Path) -> Result<TlsConnector, Error> {
 }
 
 /// Who is at the other end, by its certificate; `None` where none was asked for.
-pub fn peer(connection: &ServerConnection) -> Option<CertPrincipal> {
-    connection.peer_certificates()?.first().map(CertPrincipal::of)
+pub fn peer(connection: &ServerConnection) -> Option<CertificatePrincipal> {
+    connection.peer_certificates()?.first().map(CertificatePrincipal::of)
 }
 
 fn verifier(
     path: &Path,
     provider: Arc<CryptoProvider>,
-) -> Result<Arc<dyn rustls::server::danger::ClientCertVerifier>, Error> {
-    let bad = || Error::Authority { path: path.to_owned() };
+) -> Result<Arc<dyn rustls::server::danger::ClientCertVerifier>, TlsError> {
+    let bad = || TlsError::Authority { path: path.to_owned() };
     let mut roots = RootCertStore::empty();
     for certificate in certificates(path)? {
         roots.add(certificate).map_err(|_| bad())?;
@@ -176,26 +176,26 @@ fn verifier(
     builder.build().map_err(|_| bad())
 }
 
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
-    let bad = || Error::NotPem { path: path.to_owned(), expected: "certificate" };
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let bad = || TlsError::NotPem { path: path.to_owned(), expected: "certificate" };
     let (pem, _) = read(path)?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
     found.ok().filter(|found| !found.is_empty()).ok_or_else(bad)
 }
 
-fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
+fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
     let (pem, mode) = read(path)?;
     // A group may read it: that is how systems share one key among their servers.
     if mode & 0o007 != 0 {
-        return Err(Error::OpenKey { path: path.to_owned(), mode });
+        return Err(TlsError::OpenKey { path: path.to_owned(), mode });
     }
-    let bad = |_| Error::NotPem { path: path.to_owned(), expected: "private key" };
+    let bad = |_| TlsError::NotPem { path: path.to_owned(), expected: "private key" };
     PrivateKeyDer::from_pem_slice(&pem).map_err(bad)
 }
 
 /// The bytes of a file, and its mode.
-fn read(path: &Path) -> Result<(Vec<u8>, u32), Error> {
-    let failed = |source| Error::Read { path: path.to_owned(), source };
+fn read(path: &Path) -> Result<(Vec<u8>, u32), TlsError> {
+    let failed = |source| TlsError::Read { path: path.to_owned(), source };
     let file = File::open(path).map_err(failed)?;
     let mode = file.metadata().map_err(failed)?.mode() & 0o777;
     let mut bytes = Vec::new();

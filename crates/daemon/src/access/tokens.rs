@@ -1,7 +1,7 @@
 //! Bearer tokens: who may come in over HTTP, for how long, and for what.
 //!
-//! The HTTP room calls [`Tokens::verify`] for each request; `bridle token` and pairing call
-//! [`Tokens::create`], [`Tokens::revoke`] and [`Tokens::list`]. All of them share one file of the
+//! The HTTP room calls [`TokenRegistry::verify`] for each request; `bridle token` and pairing call
+//! [`TokenRegistry::create`], [`TokenRegistry::revoke`] and [`TokenRegistry::list`]. All of them share one file of the
 //! state directory, which has the hash of each token and never a token. A running daemon looks at
 //! the file's stamp whenever somebody presents a token, so that a revoked one is refused at once.
 //! Every doubt about the file refuses every token.
@@ -9,7 +9,7 @@
 //! Not here: what a policy makes of who comes in. A token acts for its owner, and its scopes only
 //! ever narrow what the owner may:
 //!
-//! | scope | questions of the guard that may be asked for it ([`Access`]) | administration |
+//! | scope | questions of the guard that may be asked for it ([`SessionAccess`]) | administration |
 //! |---|---|---|
 //! | `observe` | `attach`, `observe` | no |
 //! | `talk` | the same, and `control` and `recall` | no |
@@ -32,15 +32,15 @@ use std::sync::{PoisonError, RwLock};
 
 use subtle::ConstantTimeEq as _;
 
-pub use bridle_loop::Access;
-pub use error::Error;
+pub use bridle_loop::SessionAccess;
+pub use error::TokenError;
 pub use file::TOKENS_FILE;
-pub use refresh::{REFRESH_FILE, REFRESH_MS, RefreshToken, Refreshes, Renewed};
-pub use scope::{Scope, Scopes};
+pub use refresh::{REFRESH_FILE, REFRESH_MS, RefreshToken, RefreshTokens, RenewedToken};
+pub use scope::{TokenScope, TokenScopes};
 
-use crate::access::private::Stamp;
+use crate::access::private_file::FileStamp;
 use file::TokensFile;
-use used::Used;
+use used::TokenLastUse;
 
 /// Days that a token holds when nobody says: a season, after which a forgotten one is no danger.
 pub const DEFAULT_DAYS: u32 = 90;
@@ -91,8 +91,8 @@ impl TokenId {
     ///
     /// # Errors
     /// The system has none.
-    pub fn from_system() -> Result<TokenId, Error> {
-        Seed::from_system().map(|seed| seed.id())
+    pub fn from_system() -> Result<TokenId, TokenError> {
+        TokenSeed::from_system().map(|seed| seed.id())
     }
 
     /// The text.
@@ -109,17 +109,17 @@ impl fmt::Display for TokenId {
 
 /// For whom a token acts, as the record names principals: `uid:1000`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Owner(Box<str>);
+pub struct TokenOwner(Box<str>);
 
-impl Owner {
+impl TokenOwner {
     /// Reads an owner; `None` if it is empty, longer than [`MAX_NAME`] or has control characters.
-    pub fn parse(text: &str) -> Option<Owner> {
-        is_line(text).then(|| Owner(text.into()))
+    pub fn parse(text: &str) -> Option<TokenOwner> {
+        is_line(text).then(|| TokenOwner(text.into()))
     }
 
     /// The user who runs this process.
-    pub fn this_user() -> Owner {
-        Owner(format!("uid:{}", rustix::process::geteuid().as_raw()).into())
+    pub fn this_user() -> TokenOwner {
+        TokenOwner(format!("uid:{}", rustix::process::geteuid().as_raw()).into())
     }
 
     /// The text.
@@ -128,7 +128,7 @@ impl Owner {
     }
 }
 
-impl fmt::Display for Owner {
+impl fmt::Display for TokenOwner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -140,9 +140,9 @@ pub struct TokenGrant {
     /// Which token it was.
     pub id: TokenId,
     /// For whom it acts.
-    pub owner: Owner,
+    pub owner: TokenOwner,
     /// What it is limited to.
-    pub scopes: Scopes,
+    pub scopes: TokenScopes,
 }
 
 /// A token as it is created.
@@ -151,9 +151,9 @@ pub struct NewToken {
     /// What people call it; may be empty.
     pub name: Box<str>,
     /// For whom it acts.
-    pub owner: Owner,
+    pub owner: TokenOwner,
     /// What it is limited to.
-    pub scopes: Scopes,
+    pub scopes: TokenScopes,
     /// When it ends, in milliseconds since 1970. `None`: never.
     pub expires: Option<i64>,
 }
@@ -166,9 +166,9 @@ pub struct TokenInfo {
     /// What people call it; may be empty.
     pub name: Box<str>,
     /// For whom it acts.
-    pub owner: Owner,
+    pub owner: TokenOwner,
     /// What it is limited to.
-    pub scopes: Scopes,
+    pub scopes: TokenScopes,
     /// When it was created, in milliseconds since 1970.
     pub created: i64,
     /// When it ends, in milliseconds since 1970. `None`: never.
@@ -201,25 +201,25 @@ impl fmt::Debug for BearerToken {
 }
 
 /// The randomness of one token.
-pub struct Seed([u8; ID_BYTES + SECRET_BYTES]);
+pub struct TokenSeed([u8; ID_BYTES + SECRET_BYTES]);
 
-impl Seed {
+impl TokenSeed {
     /// Takes it from the system.
     ///
     /// # Errors
     /// The system has none.
-    pub fn from_system() -> Result<Seed, Error> {
+    pub fn from_system() -> Result<TokenSeed, TokenError> {
         let mut bytes = [0; ID_BYTES + SECRET_BYTES];
-        getrandom::fill(&mut bytes).map_err(|error| Error::Random(io::Error::other(error)))?;
-        Ok(Seed(bytes))
+        getrandom::fill(&mut bytes).map_err(|error| TokenError::Random(io::Error::other(error)))?;
+        Ok(TokenSeed(bytes))
     }
 
     /// Takes it from the system, for a token whose id is known before.
     ///
     /// # Errors
     /// The system has none.
-    pub fn for_id(id: &TokenId) -> Result<Seed, Error> {
-        let mut seed = Seed::from_system()?;
+    pub fn for_id(id: &TokenId) -> Result<TokenSeed, TokenError> {
+        let mut seed = TokenSeed::from_system()?;
         let digits = id.as_str().as_bytes().chunks_exact(2);
         for (byte, pair) in seed.0[..ID_BYTES].iter_mut().zip(digits) {
             // An id is hex digits.
@@ -241,7 +241,7 @@ impl Seed {
     }
 }
 
-impl fmt::Debug for Seed {
+impl fmt::Debug for TokenSeed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Seed(..)")
     }
@@ -249,29 +249,29 @@ impl fmt::Debug for Seed {
 
 /// All tokens of a state directory.
 #[derive(Debug)]
-pub struct Tokens {
+pub struct TokenRegistry {
     file: TokensFile,
     /// The file as it was read last.
-    known: RwLock<Known>,
+    known: RwLock<KnownTokens>,
     /// When tokens were last good for something; only a daemon writes that down.
-    used: Used,
+    used: TokenLastUse,
 }
 
 #[derive(Debug)]
-struct Known {
+struct KnownTokens {
     /// `None`: there was no file.
-    stamp: Option<Stamp>,
+    stamp: Option<FileStamp>,
     /// Empty while the file cannot be trusted.
-    entries: Vec<Entry>,
+    entries: Vec<TokenEntry>,
 }
 
 /// One token of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Entry {
+struct TokenEntry {
     id: TokenId,
     name: Box<str>,
-    owner: Owner,
-    scopes: Scopes,
+    owner: TokenOwner,
+    scopes: TokenScopes,
     created: i64,
     expires: Option<i64>,
     hash: TokenHash,
@@ -296,16 +296,16 @@ impl PartialEq for TokenHash {
 
 impl Eq for TokenHash {}
 
-impl Tokens {
+impl TokenRegistry {
     /// Reads the tokens of a state directory; there may be none yet.
     ///
     /// # Errors
     /// The file is damaged, of somebody else, open to others, or cannot be read.
-    pub fn load(state_dir: &Path) -> Result<Tokens, Error> {
+    pub fn load(state_dir: &Path) -> Result<TokenRegistry, TokenError> {
         let file = TokensFile::new(state_dir);
         let (stamp, entries) = file.read()?;
-        let used = Used::load(state_dir);
-        Ok(Tokens { file, known: RwLock::new(Known { stamp, entries }), used })
+        let used = TokenLastUse::load(state_dir);
+        Ok(TokenRegistry { file, known: RwLock::new(KnownTokens { stamp, entries }), used })
     }
 
     /// Says what a presented token is good for; `None` if it is none of ours, revoked or over.
@@ -321,7 +321,7 @@ impl Tokens {
         if entry.hash != hash || is_over(entry.expires, now_ms) {
             return None;
         }
-        let Entry { id, owner, scopes, .. } = entry.clone();
+        let TokenEntry { id, owner, scopes, .. } = entry.clone();
         drop(known);
         self.used.note(&id, now_ms);
         Some(TokenGrant { id, owner, scopes })
@@ -331,21 +331,26 @@ impl Tokens {
     ///
     /// # Errors
     /// The token asked for cannot be, there are too many, or the file cannot be used.
-    pub fn create(&self, new: NewToken, seed: &Seed, now_ms: i64) -> Result<BearerToken, Error> {
+    pub fn create(
+        &self,
+        new: NewToken,
+        seed: &TokenSeed,
+        now_ms: i64,
+    ) -> Result<BearerToken, TokenError> {
         check_new(&new, now_ms)?;
         let id = seed.id();
         let token = seed.token();
         let NewToken { name, owner, scopes, expires } = new;
         let hash = TokenHash::of(token.reveal());
-        let entry = Entry { id, name, owner, scopes, created: now_ms, expires, hash };
+        let entry = TokenEntry { id, name, owner, scopes, created: now_ms, expires, hash };
         self.file.change(|entries| {
             let past = now_ms.saturating_sub(KEPT_MS);
             entries.retain(|entry| !is_over(entry.expires, past));
             if entries.len() >= MAX_TOKENS {
-                return Err(Error::TooMany);
+                return Err(TokenError::TooMany);
             }
             if entries.iter().any(|known| known.id == entry.id) {
-                return Err(Error::IdTaken);
+                return Err(TokenError::IdTaken);
             }
             entries.push(entry);
             Ok(())
@@ -357,11 +362,11 @@ impl Tokens {
     ///
     /// # Errors
     /// There is no such token, or the file cannot be used.
-    pub fn renew(&self, seed: &Seed, expires: i64) -> Result<BearerToken, Error> {
+    pub fn renew(&self, seed: &TokenSeed, expires: i64) -> Result<BearerToken, TokenError> {
         let (id, token) = (seed.id(), seed.token());
         self.file.change(|entries| {
             let Some(entry) = entries.iter_mut().find(|entry| entry.id == id) else {
-                return Err(Error::Unknown { id: id.clone() });
+                return Err(TokenError::Unknown { id: id.clone() });
             };
             entry.hash = TokenHash::of(token.reveal());
             entry.expires = Some(expires);
@@ -374,24 +379,28 @@ impl Tokens {
     ///
     /// # Errors
     /// There is no such token, or the file cannot be used.
-    pub fn revoke(&self, id: &TokenId) -> Result<(), Error> {
+    pub fn revoke(&self, id: &TokenId) -> Result<(), TokenError> {
         self.file.change(|entries| {
             let before = entries.len();
             entries.retain(|entry| entry.id != *id);
-            if entries.len() == before { Err(Error::Unknown { id: id.clone() }) } else { Ok(()) }
+            if entries.len() == before {
+                Err(TokenError::Unknown { id: id.clone() })
+            } else {
+                Ok(())
+            }
         })
     }
 
     /// All tokens, in the order of their creation.
     ///
     /// # Errors
-    /// As [`Tokens::load`].
-    pub fn list(&self) -> Result<Vec<TokenInfo>, Error> {
+    /// As [`TokenRegistry::load`].
+    pub fn list(&self) -> Result<Vec<TokenInfo>, TokenError> {
         let (_, entries) = self.file.read()?;
         let used = self.used.all();
-        let info = |entry: Entry| {
+        let info = |entry: TokenEntry| {
             let used = used.get(&entry.id).copied();
-            let Entry { id, name, owner, scopes, created, expires, .. } = entry;
+            let TokenEntry { id, name, owner, scopes, created, expires, .. } = entry;
             TokenInfo { id, name, owner, scopes, created, expires, used }
         };
         Ok(entries.into_iter().map(info).collect())
@@ -407,20 +416,20 @@ impl Tokens {
         drop(known);
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         *known = match self.file.read() {
-            Ok((stamp, entries)) => Known { stamp, entries },
+            Ok((stamp, entries)) => KnownTokens { stamp, entries },
             Err(error) => {
                 // The stamp as it was seen before reading: a file that changes again is read again.
-                tracing::error!(error = %Chain(&error), "no token is accepted");
-                Known { stamp, entries: Vec::new() }
+                tracing::error!(error = %ErrorChain(&error), "no token is accepted");
+                KnownTokens { stamp, entries: Vec::new() }
             }
         };
     }
 }
 
 /// An error and its causes, on one line.
-struct Chain<'e>(&'e Error);
+struct ErrorChain<'e>(&'e TokenError);
 
-impl fmt::Display for Chain<'_> {
+impl fmt::Display for ErrorChain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)?;
         let mut next = std::error::Error::source(self.0);
@@ -433,16 +442,16 @@ impl fmt::Display for Chain<'_> {
 }
 
 /// Checks what can be checked before a token is made.
-pub(crate) fn check_new(new: &NewToken, now_ms: i64) -> Result<(), Error> {
+pub(crate) fn check_new(new: &NewToken, now_ms: i64) -> Result<(), TokenError> {
     if !new.name.is_empty() && !is_line(&new.name) {
-        return Err(Error::BadName);
+        return Err(TokenError::BadName);
     }
     if new.scopes.is_empty() {
-        return Err(Error::NoScope);
+        return Err(TokenError::NoScope);
     }
     let last = now_ms.saturating_add(i64::from(MAX_DAYS) * DAY_MS);
     match new.expires {
-        Some(end) if end <= now_ms || end > last => Err(Error::BadEnd),
+        Some(end) if end <= now_ms || end > last => Err(TokenError::BadEnd),
         _ => Ok(()),
     }
 }

@@ -17,7 +17,7 @@ pub struct WebOrigin(Box<str>);
 /// A text that is no origin, or none that can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected SCHEME://HOST or SCHEME://HOST:PORT, {0}")]
-pub struct BadOrigin(&'static str);
+pub struct InvalidOrigin(&'static str);
 
 impl WebOrigin {
     /// The text that a browser sends.
@@ -33,22 +33,22 @@ impl fmt::Display for WebOrigin {
 }
 
 impl FromStr for WebOrigin {
-    type Err = BadOrigin;
+    type Err = InvalidOrigin;
 
-    fn from_str(text: &str) -> Result<WebOrigin, BadOrigin> {
+    fn from_str(text: &str) -> Result<WebOrigin, InvalidOrigin> {
         if text == "null" {
-            return Err(BadOrigin("and `null` is any page that hides where it is from"));
+            return Err(InvalidOrigin("and `null` is any page that hides where it is from"));
         }
         if text.contains('*') {
-            return Err(BadOrigin("each by itself: there is no wildcard"));
+            return Err(InvalidOrigin("each by itself: there is no wildcard"));
         }
         if text.len() > MAX_ORIGIN {
-            return Err(BadOrigin("and shorter"));
+            return Err(InvalidOrigin("and shorter"));
         }
         if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            return Err(BadOrigin("in lower case, as browsers send it"));
+            return Err(InvalidOrigin("in lower case, as browsers send it"));
         }
-        let (scheme, rest) = text.split_once("://").ok_or(BadOrigin("with its scheme"))?;
+        let (scheme, rest) = text.split_once("://").ok_or(InvalidOrigin("with its scheme"))?;
         let (host, port) = split_port(rest);
         let default = match scheme {
             "http" => Some("80"),
@@ -56,10 +56,10 @@ impl FromStr for WebOrigin {
             _ => None,
         };
         if port.is_some() && port == default {
-            return Err(BadOrigin("without the port that the scheme has anyway"));
+            return Err(InvalidOrigin("without the port that the scheme has anyway"));
         }
         if !is_scheme(scheme) || !is_host(host) || !port.is_none_or(is_port) {
-            return Err(BadOrigin("and nothing behind it"));
+            return Err(InvalidOrigin("and nothing behind it"));
         }
         Ok(WebOrigin(text.into()))
     }

@@ -5,19 +5,21 @@
 
 use std::sync::Arc;
 
-use bridle_history::fold::{self, Past};
-use bridle_loop::{Action, Began, Fork, Order, Outcome, SessionId, State};
+use bridle_history::session_fold::{self, HistoryFold};
+use bridle_loop::{Action, ForkPoint, Order, Outcome, SessionId, SessionStart, SessionState};
 use bridle_sexp::Value;
 use bridle_store::compact::COMPACTED;
-use bridle_store::{By, Error, Filter, Forgotten, Number, Reader, Store};
-use bridle_wire::Code;
-use bridle_wire::oacp::Failure;
+use bridle_store::{
+    ForgetRequest, ForgetResult, RecordFilter, RecordNumber, RecordReader, RecordStore, StoreError,
+};
+use bridle_wire::OacpCode;
+use bridle_wire::oacp::ErrorReply;
 use tokio::sync::oneshot;
 
-use super::core::began;
-use super::hub::{Held, Hub};
-use super::session::{Inner, Session};
-use super::work::Work;
+use super::hub::{Hub, SessionHandle};
+use super::inbox_item::InboxItem;
+use super::live_session::{LiveSessionSlot, SlotState};
+use super::loaded_session::began;
 use crate::access::principal::Principal;
 
 /// The actuator whose orders are carried out here.
@@ -35,7 +37,7 @@ pub(super) fn is_for(order: &Order) -> bool {
 }
 
 /// Carries an order out, for the session that asked.
-pub(super) async fn carry_out(hub: &Arc<Hub>, asker: &Session, order: &Order) -> Outcome {
+pub(super) async fn carry_out(hub: &Arc<Hub>, asker: &LiveSessionSlot, order: &Order) -> Outcome {
     let done = match order.action() {
         Action::Forget { what } => forget(hub, asker, what).await,
         Action::Fork { record, name } => fork(hub, asker, *record, name.as_deref()).await,
@@ -48,28 +50,28 @@ pub(super) async fn carry_out(hub: &Arc<Hub>, asker: &Session, order: &Order) ->
 }
 
 /// Forgets a session by its name, or a record by its number.
-async fn forget(hub: &Arc<Hub>, asker: &Session, what: &Value) -> Result<Value, String> {
-    let by = By { principal: (*asker.owner).into(), at: hub.now() };
+async fn forget(hub: &Arc<Hub>, asker: &LiveSessionSlot, what: &Value) -> Result<Value, String> {
+    let by = ForgetRequest { principal: (*asker.owner).into(), at: hub.now() };
     if let Some(name) = what.as_str() {
         let id = SessionId::parse(name).map_err(|error| error.to_string())?;
         return forget_session(hub, asker, id, by).await;
     }
     let number = what.as_i64().and_then(|number| u64::try_from(number).ok());
     let Some(number) = number else { return Err("expected a session or a record".to_owned()) };
-    forget_record(hub, Number(number), by).await
+    forget_record(hub, RecordNumber(number), by).await
 }
 
 async fn forget_session(
     hub: &Arc<Hub>,
-    asker: &Session,
+    asker: &LiveSessionSlot,
     id: SessionId,
-    by: By,
+    by: ForgetRequest,
 ) -> Result<Value, String> {
     if id == asker.id {
         return Err("a session cannot forget itself; ask from another one".to_owned());
     }
     let held = find(hub, &id).await?;
-    held.session.lock().gone = Some(Failure::because(Code::UnknownSession, FORGOTTEN));
+    held.session.lock().gone = Some(ErrorReply::because(OacpCode::UnknownSession, FORGOTTEN));
     close(&held).await;
     let name: Box<str> = id.as_str().into();
     // First, so that nothing is left of it whenever the daemon dies.
@@ -85,7 +87,11 @@ async fn forget_session(
     told(forgot, "session", Value::str(id.as_str()))
 }
 
-async fn forget_record(hub: &Arc<Hub>, record: Number, by: By) -> Result<Value, String> {
+async fn forget_record(
+    hub: &Arc<Hub>,
+    record: RecordNumber,
+    by: ForgetRequest,
+) -> Result<Value, String> {
     let found = read(hub, move |reader| reader.record(record)).await?;
     let Some(kept) = found else { return Err(format!("no record `{record}`")) };
     let Ok(id) = SessionId::parse(&kept.session) else {
@@ -93,18 +99,18 @@ async fn forget_record(hub: &Arc<Hub>, record: Number, by: By) -> Result<Value, 
     };
     let held = find(hub, &id).await?;
     let (done, erased) = oneshot::channel();
-    held.post(Work::Erase { record, by, done });
+    held.post(InboxItem::Erase { record, by, done });
     let forgot = erased.await.map_err(|_| "the daemon stops".to_owned())??;
     forget_versions(hub, &id, Some(record.0)).await?;
     told(forgot, "record", int(record.0))
 }
 
 /// Takes leave of the shells of a session that is forgotten.
-fn let_go(inner: &mut Inner) {
+fn let_go(inner: &mut SlotState) {
     inner.requests.clear();
     inner.questions.clear();
     for feed in &mut inner.feeds {
-        feed.end(Failure::because(Code::UnknownSession, FORGOTTEN));
+        feed.end(ErrorReply::because(OacpCode::UnknownSession, FORGOTTEN));
     }
 }
 
@@ -117,7 +123,7 @@ async fn forget_versions(hub: &Hub, id: &SessionId, record: Option<u64>) -> Resu
     forgot.map(drop).map_err(|error| format!("versions of files were not forgotten: {error}"))
 }
 
-fn told(forgot: Forgotten, key: &str, what: Value) -> Result<Value, String> {
+fn told(forgot: ForgetResult, key: &str, what: Value) -> Result<Value, String> {
     Ok(Value::plist([
         ("action", Value::keyword("forget")),
         (key, what),
@@ -129,7 +135,7 @@ fn told(forgot: Forgotten, key: &str, what: Value) -> Result<Value, String> {
 /// Begins a session from a past point of another; nothing that was done is done again.
 async fn fork(
     hub: &Arc<Hub>,
-    asker: &Session,
+    asker: &LiveSessionSlot,
     record: u64,
     name: Option<&str>,
 ) -> Result<Value, String> {
@@ -138,7 +144,9 @@ async fn fork(
         None => hub.fresh_name(),
     };
     let sets = Arc::clone(&hub.guard.sets);
-    let look = move |reader: &Reader| past(Past { reader, sets: &sets }, Number(record));
+    let look = move |reader: &RecordReader| {
+        past(HistoryFold { reader, sets: &sets }, RecordNumber(record))
+    };
     let (session, state) = read(hub, look).await??;
     let source = session.as_str().to_owned();
     let source_owner = find(hub, &session).await?.session.owner.clone();
@@ -147,14 +155,14 @@ async fn fork(
         true => &asker.owner,
         false => &source_owner,
     };
-    let fork = Fork { session, record, state: state.to_value() };
-    let began = Began { fork: Some(fork), ..began(owner, hub.approval_time()) };
+    let fork = ForkPoint { session, record, state: state.to_value() };
+    let began = SessionStart { fork: Some(fork), ..began(owner, hub.approval_time()) };
     let held = hub.find_or_make(&id, owner, 0);
     if held.session.owner != *owner {
         return Err(format!("a session `{id}` exists already"));
     }
     let (done, begun) = oneshot::channel();
-    held.post(Work::Begin { began: Box::new(began), done });
+    held.post(InboxItem::Begin { began: Box::new(began), done });
     if !begun.await.unwrap_or(false) {
         return Err(format!("a session `{id}` exists already, or cannot be recorded"));
     }
@@ -167,7 +175,10 @@ async fn fork(
 }
 
 /// The State of a record's session right after that record.
-fn past(past: Past<'_>, number: Number) -> Result<Result<(SessionId, State), String>, Error> {
+fn past(
+    past: HistoryFold<'_>,
+    number: RecordNumber,
+) -> Result<Result<(SessionId, SessionState), String>, StoreError> {
     let reader = past.reader;
     let Some(record) = reader.record(number)? else {
         return Ok(Err(format!("no record `{number}`")));
@@ -178,9 +189,10 @@ fn past(past: Past<'_>, number: Number) -> Result<Result<(SessionId, State), Str
     let Ok(id) = SessionId::parse(&record.session) else {
         return Ok(Err(format!("record `{number}` belongs to no session")));
     };
-    let mut state = State::new(id.clone());
-    let filter = Filter { session: Some(record.session), to: Some(number), ..Filter::default() };
-    let mut after = Number(0);
+    let mut state = SessionState::new(id.clone());
+    let filter =
+        RecordFilter { session: Some(record.session), to: Some(number), ..RecordFilter::default() };
+    let mut after = RecordNumber(0);
     loop {
         let page = reader.records(after, &filter, PAGE)?;
         let Some(last) = page.last() else { return Ok(Ok((id, state))) };
@@ -192,35 +204,35 @@ fn past(past: Past<'_>, number: Number) -> Result<Result<(SessionId, State), Str
             if record.body.text().is_none() {
                 return Ok(Err(format!("record `{}` was forgotten", record.number)));
             }
-            fold::apply(past, &mut state, record)?;
+            session_fold::apply(past, &mut state, record)?;
         }
     }
 }
 
 /// Has a session let go of everything.
-async fn close(held: &Held) {
+async fn close(held: &SessionHandle) {
     let (done, closed) = oneshot::channel();
-    held.post(Work::Close(done));
+    held.post(InboxItem::Close(done));
     // An error says that the daemon stops.
     let _ = closed.await;
 }
 
-async fn find(hub: &Arc<Hub>, id: &SessionId) -> Result<Held, String> {
+async fn find(hub: &Arc<Hub>, id: &SessionId) -> Result<SessionHandle, String> {
     let found = hub.find(id).await.map_err(|failure| failure.message)?;
     found.ok_or_else(|| format!("no session `{id}`"))
 }
 
 async fn read<T: Send + 'static>(
     hub: &Arc<Hub>,
-    work: impl FnOnce(&Reader) -> Result<T, Error> + Send + 'static,
+    work: impl FnOnce(&RecordReader) -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, String> {
     hub.readers.read(work).await.map_err(|failure| failure.message)
 }
 
 pub(super) async fn with_store(
     hub: &Arc<Hub>,
-    work: impl FnOnce(&mut Store) -> Result<Forgotten, Error> + Send + 'static,
-) -> Result<Forgotten, String> {
+    work: impl FnOnce(&mut RecordStore) -> Result<ForgetResult, StoreError> + Send + 'static,
+) -> Result<ForgetResult, String> {
     match hub.keeper().with_store(work).await {
         Ok(done) => done.map_err(|error| error.to_string()),
         Err(error) => Err(error.to_string()),

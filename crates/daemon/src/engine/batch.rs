@@ -8,28 +8,31 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, MutexGuard};
 
-use bridle_history::fold::DIGEST;
-use bridle_host::{Host, Told};
+use bridle_history::session_fold::DIGEST;
+use bridle_host::{CrashOutcome, Host};
 use bridle_loop::{
-    Actuator, Advice, Began, Context, Effect, EffectId, Event, Name, Order, Outcome, Place, Seq,
-    SignalKind, Tallies, Tick, Time, Utterance, step,
+    ActuatorLocation, ActuatorRef, Effect, EffectId, Event, KeywordName, Order, Outcome,
+    PrincipalTallies, ReflexAdvice, Seq, SessionStart, SignalContext, SignalKind, TimerTick,
+    UnixMillis, Utterance, step,
 };
 use bridle_sexp::Value;
-use bridle_store::{Append, Cause, Draft, NewSession, Number, Receipt, Shared};
-use bridle_wire::Code;
-use bridle_wire::oacp::Failure;
+use bridle_store::{
+    MessageReceipt, NewRecord, NewSessionRow, RecordAppend, RecordCause, RecordNumber, SharedPart,
+};
+use bridle_wire::OacpCode;
+use bridle_wire::oacp::ErrorReply;
 
-use super::core::{Admitted, Core, void_body};
-use super::guard::{Guard, Present};
-use super::inbound::{Inbound, Newness};
-use super::overlay::{Change, Saying, holder};
-use super::plans::Plans;
-use super::session::Waiter;
-use super::sums::{Act, Sums};
-use super::terms::{AttachmentId, Kind};
-use super::work::{Answering, Back, Work};
+use super::guard::{GuardState, PolicyGuard};
+use super::inbound_message::{InboundMessage, MessageNewness};
+use super::inbox_item::{AnswerRoute, ApprovalAnswering, InboxItem};
+use super::live_session::ReplyWaiter;
+use super::loaded_session::{AdmittedMessage, LoadedSession, void_body};
+use super::principal_usage::{Act, PrincipalUsageSums};
+use super::schedules::ScheduleList;
+use super::stream::{AttachmentId, StreamEventKind};
+use super::unsaved_buffers::{BufferChange, BufferReport, holder};
 use crate::access::principal::Principal;
-use crate::budget::Load;
+use crate::byte_budget::InFlightBytes;
 
 /// The principal of what the engine itself does.
 const ENGINE: &str = "engine";
@@ -56,19 +59,26 @@ const NO_ROOM: &str = "too many messages of this session wait for their turn; se
 
 /// What is to happen when the append is durable, in order.
 #[derive(Debug)]
-pub(super) enum After {
+pub(super) enum PostCommit {
     /// A numbered event: shells may see it.
-    Publish { draft: usize, seq: u64, at: i64, kind: Kind, body: Box<str>, answers: Option<u64> },
+    Publish {
+        draft: usize,
+        seq: u64,
+        at: i64,
+        kind: StreamEventKind,
+        body: Box<str>,
+        answers: Option<u64>,
+    },
     /// Somebody waits for the answer to the signal of this number.
-    Await { seq: u64, waiter: Waiter, load: Load },
+    Await { seq: u64, waiter: ReplyWaiter, load: InFlightBytes },
     /// Somebody waits for what becomes of the answer of this number.
-    Tell { seq: u64, back: Back },
+    Tell { seq: u64, back: AnswerRoute },
     /// A shell wants to know that its message is recorded.
-    Receipt { to: AttachmentId, id: Option<bridle_wire::oacp::Id>, seq: u64 },
+    Receipt { to: AttachmentId, id: Option<bridle_wire::oacp::MessageId>, seq: u64 },
     /// A message came again: it has no answer of its own.
     Repeat { to: AttachmentId },
     /// A message is refused.
-    Refuse { inbound: Box<Inbound>, failure: Failure },
+    Refuse { inbound: Box<InboundMessage>, failure: ErrorReply },
     /// An effect to carry out, and the draft of its intent; `None` for one that was left open.
     Carry { effect: Box<Effect>, draft: Option<usize> },
     /// An order whose start is recorded.
@@ -77,45 +87,45 @@ pub(super) enum After {
 
 /// What a batch is made with.
 #[derive(Clone, Copy)]
-pub(super) struct Means<'a> {
+pub(super) struct BatchContext<'a> {
     pub(super) host: &'a Host,
     /// What the host carries out.
-    pub(super) actuators: &'a [Actuator],
-    pub(super) guard: &'a Guard,
-    pub(super) sums: &'a Sums,
-    pub(super) plans: &'a Plans,
+    pub(super) actuators: &'a [ActuatorRef],
+    pub(super) guard: &'a PolicyGuard,
+    pub(super) sums: &'a PrincipalUsageSums,
+    pub(super) plans: &'a ScheduleList,
     /// The present, in milliseconds since 1970.
     pub(super) at: i64,
 }
 
 /// An append in the making.
-pub(super) struct Batch<'a> {
-    pub(super) core: &'a mut Core,
+pub(super) struct AppendBatch<'a> {
+    pub(super) core: &'a mut LoadedSession,
     host: &'a Host,
     /// What the host carries out.
-    actuators: &'a [Actuator],
-    guard: &'a Guard,
-    sums: &'a Sums,
-    plans: &'a Plans,
+    actuators: &'a [ActuatorRef],
+    guard: &'a PolicyGuard,
+    sums: &'a PrincipalUsageSums,
+    plans: &'a ScheduleList,
     /// The policies that hold.
-    present: Arc<Present>,
+    present: Arc<GuardState>,
     at: i64,
     /// The name of the session, for all its drafts.
     session: Arc<str>,
-    pub(super) append: Append,
-    pub(super) after: Vec<After>,
+    pub(super) append: RecordAppend,
+    pub(super) after: Vec<PostCommit>,
     /// Acts that were added to the sums.
     pub(super) acts: Vec<Act>,
     /// What messages say about buffers.
-    pub(super) changes: Vec<Change>,
+    pub(super) changes: Vec<BufferChange>,
 }
 
-impl<'a> Batch<'a> {
+impl<'a> AppendBatch<'a> {
     /// An empty batch.
-    pub(super) fn new(core: &'a mut Core, means: Means<'a>) -> Batch<'a> {
-        let Means { host, actuators, guard, sums, plans, at } = means;
+    pub(super) fn new(core: &'a mut LoadedSession, means: BatchContext<'a>) -> AppendBatch<'a> {
+        let BatchContext { host, actuators, guard, sums, plans, at } = means;
         let session = core.state.session().as_str().into();
-        Batch {
+        AppendBatch {
             core,
             host,
             actuators,
@@ -125,7 +135,7 @@ impl<'a> Batch<'a> {
             present: guard.present(),
             at,
             session,
-            append: Append::default(),
+            append: RecordAppend::default(),
             after: Vec::new(),
             acts: Vec::new(),
             changes: Vec::new(),
@@ -133,31 +143,31 @@ impl<'a> Batch<'a> {
     }
 
     /// Begins the session, unless it has begun.
-    pub(super) fn begin(&mut self, began: impl FnOnce() -> Began) {
+    pub(super) fn begin(&mut self, began: impl FnOnce() -> SessionStart) {
         if self.core.born {
             return;
         }
         let began = began();
         let owner = began.owner.clone();
         let name = self.core.state.session().as_str().into();
-        self.append.session = Some(NewSession { name, owner: owner.clone(), at: self.at });
+        self.append.session = Some(NewSessionRow { name, owner: owner.clone(), at: self.at });
         self.core.born = true;
-        self.event(Event::Began(began), Cause::None, &owner);
+        self.event(Event::Began(began), RecordCause::None, &owner);
     }
 
     /// Adds what one piece of work leads to.
-    pub(super) fn add(&mut self, work: Work, offers: &[Name]) {
+    pub(super) fn add(&mut self, work: InboxItem, offers: &[KeywordName]) {
         match work {
-            Work::Signal(inbound) => self.signal(inbound, offers),
-            Work::Answer(answering) => self.answer(*answering),
-            Work::Outcome { effect, outcome, principal } => {
+            InboxItem::Signal(inbound) => self.signal(inbound, offers),
+            InboxItem::Answer(answering) => self.answer(*answering),
+            InboxItem::Outcome { effect, outcome, principal } => {
                 let cause = self.intent(effect);
                 let effect = EffectId(effect);
                 self.event(Event::Acted { effect, outcome }, cause, &principal);
             }
             // A thought that nobody waits for any more leaves no trace.
-            Work::Drafted { effect, .. } if !self.core.awaits(effect) => {}
-            Work::Drafted { effect, mut draft } => {
+            InboxItem::Drafted { effect, .. } if !self.core.awaits(effect) => {}
+            InboxItem::Drafted { effect, mut draft } => {
                 if let Ok(draft) = &mut draft {
                     self.plans.inform(&self.core.state, self.at, &mut draft.proposals);
                 }
@@ -165,27 +175,27 @@ impl<'a> Batch<'a> {
                 let effect = EffectId(effect);
                 self.event(Event::Drafted { effect, draft }, cause, ENGINE);
             }
-            Work::Start { effect } => self.start(effect),
-            Work::Tick(tick) => {
+            InboxItem::Start { effect } => self.start(effect),
+            InboxItem::Tick(tick) => {
                 let due = self.core.state.next_deadline().is_some_and(|time| time.0 <= self.at);
-                if due || tick == Tick::Heartbeat {
-                    self.event(Event::Tick(tick), Cause::None, ENGINE);
+                if due || tick == TimerTick::Heartbeat {
+                    self.event(Event::Tick(tick), RecordCause::None, ENGINE);
                 }
             }
             // Nothing of it is left: it was answered while this was on its way.
-            Work::Withdraw { seq, .. } if !self.core.state.can_withdraw(seq) => {}
-            Work::Withdraw { seq, how, principal } => {
-                self.event(Event::Withdrawn { seq, how }, Cause::None, &principal);
+            InboxItem::Withdraw { seq, .. } if !self.core.state.can_withdraw(seq) => {}
+            InboxItem::Withdraw { seq, how, principal } => {
+                self.event(Event::Withdrawn { seq, how }, RecordCause::None, &principal);
             }
             // Whoever asked may have left.
-            Work::Ongoing(back) => drop(back.send(self.core.state.withdrawable())),
+            InboxItem::Ongoing(back) => drop(back.send(self.core.state.withdrawable())),
             // The drive task does these itself.
-            Work::Recover(_)
-            | Work::Begin { .. }
-            | Work::Evict
-            | Work::Erase { .. }
-            | Work::Reach(_)
-            | Work::Close(_) => {}
+            InboxItem::Recover(_)
+            | InboxItem::Begin { .. }
+            | InboxItem::Evict
+            | InboxItem::Erase { .. }
+            | InboxItem::Reach(_)
+            | InboxItem::Close(_) => {}
         }
     }
 
@@ -205,9 +215,9 @@ impl<'a> Batch<'a> {
                 Effect::Act { order, .. } if self.core.started.contains(&id.0) => {
                     self.take_up_begun(id, order);
                 }
-                Effect::Act { order, .. } if order.place() == Place::Shell => {}
+                Effect::Act { order, .. } if order.place() == ActuatorLocation::Shell => {}
                 Effect::Act { .. } | Effect::Think { .. } => {
-                    self.after.push(After::Carry { effect: Box::new(effect), draft: None });
+                    self.after.push(PostCommit::Carry { effect: Box::new(effect), draft: None });
                 }
                 // Requests to shells stay open; the session has them already.
                 _ => {}
@@ -220,15 +230,15 @@ impl<'a> Batch<'a> {
     fn take_up_begun(&mut self, id: EffectId, order: &Order) {
         let record = self.core.open.get(&id.0).copied().flatten().unwrap_or(0);
         let outcome = match self.host.told(order, record) {
-            Told::Ended(outcome) => outcome,
-            Told::NotDone => return self.after.push(After::Execute { effect: id.0 }),
-            Told::Unknown => Outcome::UnknownOutcome,
+            CrashOutcome::Ended(outcome) => outcome,
+            CrashOutcome::NotDone => return self.after.push(PostCommit::Execute { effect: id.0 }),
+            CrashOutcome::Unknown => Outcome::UnknownOutcome,
         };
         let cause = self.intent(id.0);
         self.event(Event::Acted { effect: id, outcome }, cause, ENGINE);
     }
 
-    fn consult(&self, context: &Context) -> Advice {
+    fn consult(&self, context: &SignalContext) -> ReflexAdvice {
         let mut advice = self.host.consult(context);
         let owner = self.core.state.owner().unwrap_or_default();
         let readers = Principal::readership(&context.signal.from, owner);
@@ -238,25 +248,33 @@ impl<'a> Batch<'a> {
     }
 
     /// A message of a shell: known already, or recorded now.
-    fn signal(&mut self, inbound: Box<Inbound>, offers: &[Name]) {
+    fn signal(&mut self, inbound: Box<InboundMessage>, offers: &[KeywordName]) {
         let receipt = inbound.receipt();
-        if let Some(Receipt { message, body }) = receipt
+        if let Some(MessageReceipt { message, body }) = receipt
             && let Some(known) = self.core.receipts.find(message, self.at)
         {
             return self.known(inbound, known, body);
         }
-        if inbound.newness == Newness::Repeat {
-            let failure = Failure::because(Code::UnknownId, NOT_KNOWN);
-            return self.after.push(After::Refuse { inbound, failure });
+        if inbound.newness == MessageNewness::Repeat {
+            let failure = ErrorReply::because(OacpCode::UnknownId, NOT_KNOWN);
+            return self.after.push(PostCommit::Refuse { inbound, failure });
         }
         if !self.core.state.has_room_for(&inbound.signal) {
             // A receipt is for what was taken: this is new when it comes again.
-            let failure = Failure::because(Code::Overloaded, NO_ROOM);
-            return self.after.push(After::Refuse { inbound, failure });
+            let failure = ErrorReply::because(OacpCode::Overloaded, NO_ROOM);
+            return self.after.push(PostCommit::Refuse { inbound, failure });
         }
         self.register(offers);
-        let Inbound {
-            mut signal, attachment, ticket, id, wants_receipt, load, answers, ast, ..
+        let InboundMessage {
+            mut signal,
+            attachment,
+            ticket,
+            id,
+            wants_receipt,
+            load,
+            answers,
+            ast,
+            ..
         } = *inbound;
         for answered in answers {
             let cause = self.intent(answered.approval.0);
@@ -268,73 +286,86 @@ impl<'a> Batch<'a> {
             self.plans.inform_one(&self.core.state, self.at, target.as_ref(), &mut signal.payload);
         }
         let seq = self.core.state.next_seq().0;
-        if let Some(Receipt { message, body }) = receipt {
-            self.core.receipts.note(message, Admitted { body, seq, at: self.at });
+        if let Some(MessageReceipt { message, body }) = receipt {
+            self.core.receipts.note(message, AdmittedMessage { body, seq, at: self.at });
             self.core.unanswered.insert(seq, message);
         }
         if wants_receipt {
-            self.after.push(After::Receipt { to: attachment, id, seq });
+            self.after.push(PostCommit::Receipt { to: attachment, id, seq });
         }
-        self.after.push(After::Await { seq, waiter: Waiter { attachment, ticket }, load });
+        self.after.push(PostCommit::Await {
+            seq,
+            waiter: ReplyWaiter { attachment, ticket },
+            load,
+        });
         let principal = signal.from.principal.clone();
         let owner = self.core.state.owner().unwrap_or_default();
         let holder = holder(self.core.state.session(), signal.from.shell.as_ref());
-        let saying = Saying { seq, owner, by: &principal, at: self.at, holder: &holder };
-        self.changes.extend(Change::of(signal.kind, &signal.payload, ast, saying));
+        let saying = BufferReport { seq, owner, by: &principal, at: self.at, holder: &holder };
+        self.changes.extend(BufferChange::of(signal.kind, &signal.payload, ast, saying));
         // What is recorded before the message has no receipt.
-        let draft = self.event(Event::Signal(Arc::new(signal)), Cause::None, &principal);
+        let draft = self.event(Event::Signal(Arc::new(signal)), RecordCause::None, &principal);
         self.append.drafts[draft].receipt = receipt;
     }
 
     /// An answer to a question of the guard; the session judges whether it counts.
-    fn answer(&mut self, answering: Answering) {
+    fn answer(&mut self, answering: ApprovalAnswering) {
         if !self.core.born {
             return;
         }
-        let Answering { answered, back } = answering;
+        let ApprovalAnswering { answered, back } = answering;
         let seq = self.core.state.next_seq().0;
-        self.after.push(After::Tell { seq, back });
+        self.after.push(PostCommit::Tell { seq, back });
         let cause = self.intent(answered.approval.0);
         let principal = answered.from.principal.clone();
         self.event(Event::Answered(answered), cause, &principal);
     }
 
     /// A message that came before: the same receipt, or a conflict.
-    fn known(&mut self, inbound: Box<Inbound>, known: Admitted, body: bridle_store::Hash) {
+    fn known(
+        &mut self,
+        inbound: Box<InboundMessage>,
+        known: AdmittedMessage,
+        body: bridle_store::RecordHash,
+    ) {
         if known.body != body {
-            let failure = Failure::because(Code::IdConflict, CONFLICT);
-            self.after.push(After::Refuse { inbound, failure });
+            let failure = ErrorReply::because(OacpCode::IdConflict, CONFLICT);
+            self.after.push(PostCommit::Refuse { inbound, failure });
             return;
         }
         let (to, id) = (inbound.attachment, inbound.id);
         if inbound.wants_receipt {
-            self.after.push(After::Receipt { to, id, seq: known.seq });
+            self.after.push(PostCommit::Receipt { to, id, seq: known.seq });
         }
-        self.after.push(After::Repeat { to });
+        self.after.push(PostCommit::Repeat { to });
     }
 
     /// Tells the State what can be reached, if that is more than it knows. What a shell offered
     /// once stays: a request to a shell that is away waits for it.
-    fn register(&mut self, offers: &[Name]) {
+    fn register(&mut self, offers: &[KeywordName]) {
         let host = self.actuators;
         let known = self.core.state.actuators();
-        let is_known = |name: &Name| known.iter().any(|actuator| actuator.name == *name);
+        let is_known = |name: &KeywordName| known.iter().any(|actuator| actuator.name == *name);
         if known.starts_with(host) && offers.iter().all(is_known) {
             return;
         }
-        let is_host = |name: &Name| host.iter().any(|actuator| actuator.name == *name);
-        let kept = known.iter().filter(|a| a.place == Place::Shell && !is_host(&a.name));
-        let mut shells: Vec<Actuator> = kept.cloned().collect();
+        let is_host = |name: &KeywordName| host.iter().any(|actuator| actuator.name == *name);
+        let kept = known.iter().filter(|a| a.place == ActuatorLocation::Shell && !is_host(&a.name));
+        let mut shells: Vec<ActuatorRef> = kept.cloned().collect();
         for name in offers {
             let is_new = !is_host(name) && shells.iter().all(|actuator| actuator.name != *name);
             if is_new && shells.len() < SHELL_ACTUATORS {
                 let name = name.clone();
-                shells.push(Actuator { name, place: Place::Shell, actions: Vec::new() });
+                shells.push(ActuatorRef {
+                    name,
+                    place: ActuatorLocation::Shell,
+                    actions: Vec::new(),
+                });
             }
         }
-        let all: Vec<Actuator> = host.iter().cloned().chain(shells).collect();
+        let all: Vec<ActuatorRef> = host.iter().cloned().chain(shells).collect();
         if all != known {
-            self.event(Event::Registered(all), Cause::None, ENGINE);
+            self.event(Event::Registered(all), RecordCause::None, ENGINE);
         }
     }
 
@@ -345,10 +376,10 @@ impl<'a> Batch<'a> {
         }
         let session: Box<str> = self.core.state.session().as_str().into();
         let body = Value::plist([("effect", number(effect))]).to_string();
-        let draft = Draft::new(&session, "started", self.at, ENGINE, body);
+        let draft = NewRecord::new(&session, "started", self.at, ENGINE, body);
         self.append.drafts.push(draft.caused_by(self.intent(effect)));
         self.append.started.push((session, effect));
-        self.after.push(After::Execute { effect });
+        self.after.push(PostCommit::Execute { effect });
     }
 
     /// Sees to it that the session is judged by what holds now.
@@ -362,12 +393,12 @@ impl<'a> Batch<'a> {
             self.append.drafts.push(present.draft(self.at, ENGINE));
         }
         let event = Event::PolicyInstalled(present.installed.clone());
-        self.record_event(&event, None, Cause::None, ENGINE);
-        step(&mut self.core.state, Time(self.at), event);
+        self.record_event(&event, None, RecordCause::None, ENGINE);
+        step(&mut self.core.state, UnixMillis(self.at), event);
     }
 
     /// Steps through an event and what reflexes make of it; the draft of the event.
-    fn event(&mut self, event: Event, cause: Cause, principal: &str) -> usize {
+    fn event(&mut self, event: Event, cause: RecordCause, principal: &str) -> usize {
         if !matches!(event, Event::Began(_)) {
             self.install();
         }
@@ -379,7 +410,7 @@ impl<'a> Batch<'a> {
             let at = self.record_event(&event, question.as_ref(), cause, principal);
             drop(question);
             first = first.or(Some(at));
-            let effects = step(&mut self.core.state, Time(self.at), event);
+            let effects = step(&mut self.core.state, UnixMillis(self.at), event);
             self.add_up(&effects, held);
             if self.is_refused(at, &effects) {
                 self.mark_refused(at);
@@ -390,7 +421,7 @@ impl<'a> Batch<'a> {
                 if let Effect::Consult { id, context } = &effect {
                     let advice = self.consult(context);
                     let event = Event::Consulted { effect: *id, advice };
-                    events.push_back((event, Cause::Earlier(at), Some(effect)));
+                    events.push_back((event, RecordCause::Earlier(at), Some(effect)));
                     continue;
                 }
                 let draft = self.record_effect(&effect, at);
@@ -400,7 +431,7 @@ impl<'a> Batch<'a> {
                 match effect {
                     Effect::Think { .. } | Effect::Act { .. } | Effect::Ask { .. } => {
                         let effect = Box::new(effect);
-                        self.after.push(After::Carry { effect, draft: Some(draft) });
+                        self.after.push(PostCommit::Carry { effect, draft: Some(draft) });
                     }
                     Effect::Finish { .. } => finish = Some(draft),
                     Effect::Consult { .. }
@@ -419,16 +450,16 @@ impl<'a> Batch<'a> {
 
     /// Tells the State what those who may be judged now did elsewhere, if its policies look at that.
     /// Nobody else is judged by the same until what follows is added.
-    fn count(&mut self, event: &Event) -> Option<MutexGuard<'a, Tallies>> {
+    fn count(&mut self, event: &Event) -> Option<MutexGuard<'a, PrincipalTallies>> {
         if !self.core.state.budgets_askers() {
             return None;
         }
-        let (sums, at) = (self.sums.lock(), Time(self.at));
+        let (sums, at) = (self.sums.lock(), UnixMillis(self.at));
         for asker in self.core.state.askers(event) {
             let counted = sums.elsewhere(at, &asker, &self.core.state);
             if self.core.state.is_news(at, &counted) {
                 let event = Event::Counted(counted);
-                self.record_event(&event, None, Cause::None, ENGINE);
+                self.record_event(&event, None, RecordCause::None, ENGINE);
                 step(&mut self.core.state, at, event);
             }
         }
@@ -436,7 +467,7 @@ impl<'a> Batch<'a> {
     }
 
     /// Adds what was decided to the sums.
-    fn add_up(&mut self, effects: &[Effect], held: Option<MutexGuard<'a, Tallies>>) {
+    fn add_up(&mut self, effects: &[Effect], held: Option<MutexGuard<'a, PrincipalTallies>>) {
         let decisions = effects.iter().filter_map(|effect| match effect {
             Effect::Decided(decision) => decision.counts_for(),
             _ => None,
@@ -445,7 +476,7 @@ impl<'a> Batch<'a> {
         if decisions.peek().is_none() {
             return;
         }
-        let (mut sums, at) = (held.unwrap_or_else(|| self.sums.lock()), Time(self.at));
+        let (mut sums, at) = (held.unwrap_or_else(|| self.sums.lock()), UnixMillis(self.at));
         for asker in decisions {
             sums.add(at, asker);
             self.acts.push((at, asker.into()));
@@ -454,7 +485,7 @@ impl<'a> Batch<'a> {
 
     /// Whether an answer to a question, as it was just recorded, counts for nothing.
     fn is_refused(&self, draft: usize, effects: &[Effect]) -> bool {
-        let Draft { kind: "answered", seq: Some(seq), .. } = self.append.drafts[draft] else {
+        let NewRecord { kind: "answered", seq: Some(seq), .. } = self.append.drafts[draft] else {
             return false;
         };
         effects.iter().any(|effect| match effect {
@@ -476,7 +507,7 @@ impl<'a> Batch<'a> {
         let body = &mut self.append.drafts[draft].body;
         *body = marked(body);
         let published = self.after.iter_mut().rev().find_map(|after| match after {
-            After::Publish { draft: of, body, .. } if *of == draft => Some(body),
+            PostCommit::Publish { draft: of, body, .. } if *of == draft => Some(body),
             _ => None,
         });
         if let Some(body) = published {
@@ -489,7 +520,7 @@ impl<'a> Batch<'a> {
         &mut self,
         event: &Event,
         question: Option<&Effect>,
-        cause: Cause,
+        cause: RecordCause,
         principal: &str,
     ) -> usize {
         let seq = self.core.state.seq_of(event).map(|seq| seq.0);
@@ -510,15 +541,15 @@ impl<'a> Batch<'a> {
         let Some(part) = told[at..].strip_suffix("))") else { return };
         let bytes = part.len();
         if bytes >= WORTH_SHARING && proposed[from..].starts_with(part) {
-            self.append.drafts[event].shared = Some(Shared { from, with: said, at, bytes });
+            self.append.drafts[event].shared = Some(SharedPart { from, with: said, at, bytes });
         }
     }
 
     fn record_effect(&mut self, effect: &Effect, event: usize) -> usize {
         let seq = effect.seq().map(|seq| seq.0);
-        let cause = Cause::Earlier(event);
+        let cause = RecordCause::Earlier(event);
         let draft = self.record(effect.kind(), effect.to_text(), seq, cause, ENGINE);
-        if let (Effect::Say(said), Some(After::Publish { answers, .. })) =
+        if let (Effect::Say(said), Some(PostCommit::Publish { answers, .. })) =
             (effect, self.after.last_mut())
         {
             *answers = said.answers.map(|seq| seq.0);
@@ -537,8 +568,8 @@ impl<'a> Batch<'a> {
         let Some(message) = answered.filter(|_| is_retryable) else { return };
         let (body, at) = (void_body(), self.at);
         let seq = self.append.drafts[draft].seq.unwrap_or_default();
-        self.core.receipts.note(message, Admitted { body, seq, at });
-        self.append.drafts[draft].receipt = Some(Receipt { message, body });
+        self.core.receipts.note(message, AdmittedMessage { body, seq, at });
+        self.append.drafts[draft].receipt = Some(MessageReceipt { message, body });
     }
 
     /// Adds a draft; a numbered one is published when it is durable.
@@ -547,14 +578,14 @@ impl<'a> Batch<'a> {
         kind: &'static str,
         body: String,
         seq: Option<u64>,
-        cause: Cause,
+        cause: RecordCause,
         principal: &str,
     ) -> usize {
         let draft = self.append.drafts.len();
-        if let (Some(seq), Some(kind)) = (seq, Kind::from_record(kind)) {
+        if let (Some(seq), Some(kind)) = (seq, StreamEventKind::from_record(kind)) {
             let body = body.as_str().into();
             let at = self.at;
-            self.after.push(After::Publish { draft, seq, at, kind, body, answers: None });
+            self.after.push(PostCommit::Publish { draft, seq, at, kind, body, answers: None });
         }
         let session = Arc::clone(&self.session);
         let principal = match principal {
@@ -563,7 +594,8 @@ impl<'a> Batch<'a> {
         };
         let at = self.at;
         let (receipt, shared) = (None, None);
-        let draft_of = Draft { session, seq, at, cause, principal, kind, body, receipt, shared };
+        let draft_of =
+            NewRecord { session, seq, at, cause, principal, kind, body, receipt, shared };
         self.append.drafts.push(draft_of);
         draft
     }
@@ -581,10 +613,10 @@ impl<'a> Batch<'a> {
     }
 
     /// The record of an effect's intent, as the cause of its outcome.
-    fn intent(&self, effect: u64) -> Cause {
+    fn intent(&self, effect: u64) -> RecordCause {
         match self.core.open.get(&effect) {
-            Some(Some(record)) => Cause::Number(Number(*record)),
-            _ => Cause::None,
+            Some(Some(record)) => RecordCause::Number(RecordNumber(*record)),
+            _ => RecordCause::None,
         }
     }
 }

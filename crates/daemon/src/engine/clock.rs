@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Gives times in milliseconds since 1970 that never go backward.
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(super) struct MonotonicClock {
     /// The time at `since`.
     base: i64,
     since: Instant,
@@ -18,11 +18,14 @@ pub(super) struct Clock {
     jump: jump::Jump,
 }
 
-impl Clock {
+impl MonotonicClock {
     /// A clock that starts now, and not before `last`, the time of the last record.
-    pub(super) fn start(last: i64, #[cfg(feature = "faults")] state: &std::path::Path) -> Clock {
+    pub(super) fn start(
+        last: i64,
+        #[cfg(feature = "faults")] state: &std::path::Path,
+    ) -> MonotonicClock {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-        Clock {
+        MonotonicClock {
             base: millis(wall).max(last),
             since: Instant::now(),
             last: AtomicI64::new(last),
@@ -76,10 +79,10 @@ mod jump {
 
 #[cfg(test)]
 mod tests {
-    use super::Clock;
+    use super::MonotonicClock;
 
-    fn clock(last: i64) -> Clock {
-        Clock::start(
+    fn clock(last: i64) -> MonotonicClock {
+        MonotonicClock::start(
             last,
             #[cfg(feature = "faults")]
             std::path::Path::new("/nonexistent"),

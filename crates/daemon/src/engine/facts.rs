@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock, Weak};
 
-use bridle_host::{Facts, SessionFact, SessionList, StatusFact, Whose};
-use bridle_loop::{ANONYMOUS, Access, SessionId};
+use bridle_host::{DaemonFacts, SessionFact, SessionList, SessionVisibility, StatusFact};
+use bridle_loop::{ANONYMOUS, SessionAccess, SessionId};
 use bridle_sexp::Value;
 use bridle_store::SessionRow;
 
 use super::hub::Hub;
-use super::terms::{Doing, Status};
+use super::stream::{EngineActivity, SessionStatus};
 use crate::access::principal::Principal;
 
 /// Most sessions in one list; the ones with the latest activity are shown.
@@ -37,19 +37,19 @@ impl HubFacts {
 
 /// What is known of a session that is in memory.
 #[derive(Clone, Copy, Default)]
-struct Live {
+struct LiveSession {
     head: u64,
     shells: usize,
-    status: Status,
+    status: SessionStatus,
 }
 
-impl Facts for HubFacts {
-    fn sessions(&self, whose: Whose<'_>, limit: usize) -> SessionList {
+impl DaemonFacts for HubFacts {
+    fn sessions(&self, whose: SessionVisibility<'_>, limit: usize) -> SessionList {
         let Some(hub) = self.hub() else { return SessionList::default() };
         let sees = |owner: &str| match whose {
-            Whose::Everybodys => true,
+            SessionVisibility::Everybodys => true,
             // One of those is like another: what one has said is not for the next.
-            Whose::Of(principal) => principal == owner && owner != ANONYMOUS,
+            SessionVisibility::Of(principal) => principal == owner && owner != ANONYMOUS,
         };
         let live = live(&hub);
         let rows = rows(&hub, sees);
@@ -59,7 +59,7 @@ impl Facts for HubFacts {
                 session: SessionId::parse(&row.name).ok()?,
                 head: row.head_seq.max(live.head),
                 shells: live.shells,
-                busy: live.status.doing != Doing::Idle,
+                busy: live.status.doing != EngineActivity::Idle,
             })
         };
         SessionList { total: rows.len(), shown: rows.iter().take(limit).filter_map(fact).collect() }
@@ -71,7 +71,7 @@ impl Facts for HubFacts {
         StatusFact {
             uptime: hub.started.elapsed(),
             sessions: live.len(),
-            busy: live.values().filter(|live| live.status.doing != Doing::Idle).count(),
+            busy: live.values().filter(|live| live.status.doing != EngineActivity::Idle).count(),
             shells: live.values().map(|live| live.shells).sum(),
             record: hub.head.load(Ordering::Relaxed),
             trouble: (!hub.is_healthy()).then(|| "the record takes nothing".into()),
@@ -85,7 +85,7 @@ pub(super) fn list(hub: &Hub, who: &Principal) -> Value {
     let live = live(hub);
     let sees = |row: &SessionRow| {
         let id = SessionId::parse(&row.name);
-        id.is_ok_and(|id| hub.may(who, Access::Observe, &id, &row.owner))
+        id.is_ok_and(|id| hub.may(who, SessionAccess::Observe, &id, &row.owner))
     };
     let rows = rows(hub, |_| true);
     let rows = rows.iter().take(LOOKED_AT).filter(|row| sees(row));
@@ -106,16 +106,17 @@ pub(super) fn list(hub: &Hub, who: &Principal) -> Value {
 
 /// Recorded sessions, the latest first.
 fn rows(hub: &Hub, sees: impl Fn(&str) -> bool) -> Vec<SessionRow> {
-    let mut rows = hub.readers.read_here(bridle_store::Reader::sessions).unwrap_or_default();
+    let mut rows = hub.readers.read_here(bridle_store::RecordReader::sessions).unwrap_or_default();
     rows.retain(|row| !row.forgotten && sees(&row.owner));
     rows.sort_by_key(|row| std::cmp::Reverse(row.last_at));
     rows
 }
 
-fn live(hub: &Hub) -> HashMap<Box<str>, Live> {
-    let look = |session: Arc<super::session::Session>| {
+fn live(hub: &Hub) -> HashMap<Box<str>, LiveSession> {
+    let look = |session: Arc<super::live_session::LiveSessionSlot>| {
         let inner = session.lock();
-        let live = Live { head: inner.head, shells: inner.feeds.len(), status: inner.status };
+        let live =
+            LiveSession { head: inner.head, shells: inner.feeds.len(), status: inner.status };
         (session.id.as_str().into(), live)
     };
     hub.present().into_iter().map(look).collect()

@@ -10,42 +10,42 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use bridle_history::policy_sets::{POLICY, Sets};
+use bridle_history::policy_sets::{POLICY, PolicySetCache};
 use bridle_loop::{
-    Access, DEFAULT_POLICY, Installed, Policies, PolicyHash, Question, SessionId, Time, Visited,
-    Word,
+    ApprovalRequest, DEFAULT_POLICY, GuardPolicies, InstalledPolicies, PolicyHash, PolicyVerdict,
+    SessionAccess, SessionId, UnixMillis, VisitedSession,
 };
 use bridle_sexp::Value;
-use bridle_store::Draft;
+use bridle_store::NewRecord;
 
 use super::hub::Hub;
 use crate::access::policy_file;
 use crate::access::policy_load::{self, LoadMarker};
 use crate::access::principal::Principal;
-use crate::config::{Config, PolicyChoice};
+use crate::config::{DaemonConfig, PolicyChoice};
 
 /// The kind of the records that say why policies were not installed.
 const REFUSED: &str = "policy-refused";
 
 /// The policies of one daemon.
-pub(crate) struct Guard {
+pub(crate) struct PolicyGuard {
     choice: PolicyChoice,
     marker: LoadMarker,
     /// What nothing may be written to.
     protected: Vec<Box<str>>,
-    present: RwLock<Arc<Present>>,
+    present: RwLock<Arc<GuardState>>,
     /// Whether the record has the text of the present ones.
     recorded: AtomicBool,
-    pub(super) sets: Arc<Sets>,
+    pub(super) sets: Arc<PolicySetCache>,
     /// Held while policies are installed: one at a time.
     pub(super) installing: tokio::sync::Mutex<()>,
 }
 
 /// What holds.
 #[derive(Debug)]
-pub(crate) struct Present {
+pub(crate) struct GuardState {
     /// What sessions are judged by.
-    pub(crate) installed: Installed,
+    pub(crate) installed: InstalledPolicies,
     text: Arc<str>,
     /// Why the file is not used as it is.
     pub(crate) fault: Option<Box<str>>,
@@ -53,30 +53,33 @@ pub(crate) struct Present {
 
 /// A set and the text it was read from.
 #[derive(Debug)]
-pub(super) struct Candidate {
-    set: Arc<Policies>,
+pub(super) struct PolicyCandidate {
+    set: Arc<GuardPolicies>,
     text: Arc<str>,
 }
 
-impl Guard {
+impl PolicyGuard {
     /// Reads the policies for the first time. Never fails: without a good file the built-in ones
     /// hold. Asks whether a text was installed before, by the same engine: such a text ends no loader.
-    pub(super) fn start(config: &Config, was_installed: impl Fn(PolicyHash) -> bool) -> Guard {
+    pub(super) fn start(
+        config: &DaemonConfig,
+        was_installed: impl Fn(PolicyHash) -> bool,
+    ) -> PolicyGuard {
         let marker = LoadMarker::of_state(&config.state);
         let (candidate, fault) = match read(&config.policy, &marker, was_installed) {
             Ok(candidate) => (candidate, None),
-            Err(reason) => (Candidate::built_in(), Some(reason)),
+            Err(reason) => (PolicyCandidate::built_in(), Some(reason)),
         };
         let protected = protected(config);
-        let Candidate { set, text } = candidate;
-        let installed = Installed::new(Arc::clone(&set), protected.clone());
-        let sets = Sets::default();
+        let PolicyCandidate { set, text } = candidate;
+        let installed = InstalledPolicies::new(Arc::clone(&set), protected.clone());
+        let sets = PolicySetCache::default();
         sets.keep(&set);
-        Guard {
+        PolicyGuard {
             choice: config.policy.clone(),
             marker,
             protected,
-            present: RwLock::new(Arc::new(Present { installed, text, fault })),
+            present: RwLock::new(Arc::new(GuardState { installed, text, fault })),
             recorded: AtomicBool::new(false),
             sets: Arc::new(sets),
             installing: tokio::sync::Mutex::default(),
@@ -84,7 +87,7 @@ impl Guard {
     }
 
     /// What holds now.
-    pub(crate) fn present(&self) -> Arc<Present> {
+    pub(crate) fn present(&self) -> Arc<GuardState> {
         Arc::clone(&self.present.read().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -99,16 +102,16 @@ impl Guard {
     }
 
     /// Reads and checks the file again. Takes as long as its examples take.
-    pub(super) fn read(&self) -> Result<Candidate, Box<str>> {
+    pub(super) fn read(&self) -> Result<PolicyCandidate, Box<str>> {
         read(&self.choice, &self.marker, |_| false)
     }
 
     /// Lets a set hold that the record has.
-    pub(super) fn install(&self, candidate: Candidate) -> PolicyHash {
-        let Candidate { set, text } = candidate;
-        let installed = Installed::new(Arc::clone(&set), self.protected.clone());
+    pub(super) fn install(&self, candidate: PolicyCandidate) -> PolicyHash {
+        let PolicyCandidate { set, text } = candidate;
+        let installed = InstalledPolicies::new(Arc::clone(&set), self.protected.clone());
         self.sets.keep(&set);
-        self.replace(Present { installed, text, fault: None });
+        self.replace(GuardState { installed, text, fault: None });
         self.set_recorded();
         set.hash()
     }
@@ -116,14 +119,14 @@ impl Guard {
     /// Notes that the file cannot be used; what held goes on to hold.
     pub(super) fn refuse(&self, reason: &str) {
         let present = self.present();
-        self.replace(Present {
+        self.replace(GuardState {
             installed: present.installed.clone(),
             text: Arc::clone(&present.text),
             fault: Some(reason.into()),
         });
     }
 
-    fn replace(&self, next: Present) {
+    fn replace(&self, next: GuardState) {
         *self.present.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
     }
 
@@ -133,9 +136,9 @@ impl Guard {
     }
 }
 
-impl Candidate {
-    fn built_in() -> Candidate {
-        Candidate { set: Policies::built_in(), text: DEFAULT_POLICY.into() }
+impl PolicyCandidate {
+    fn built_in() -> PolicyCandidate {
+        PolicyCandidate { set: GuardPolicies::built_in(), text: DEFAULT_POLICY.into() }
     }
 
     /// Its hash.
@@ -144,32 +147,32 @@ impl Candidate {
     }
 
     /// The record of it.
-    pub(super) fn draft(&self, at: i64, principal: &str) -> Draft {
+    pub(super) fn draft(&self, at: i64, principal: &str) -> NewRecord {
         draft(self.set.hash(), &self.text, at, principal)
     }
 }
 
-impl Present {
+impl GuardState {
     /// The record of it.
-    pub(super) fn draft(&self, at: i64, principal: &str) -> Draft {
+    pub(super) fn draft(&self, at: i64, principal: &str) -> NewRecord {
         draft(self.installed.hash(), &self.text, at, principal)
     }
 }
 
-fn draft(hash: PolicyHash, text: &str, at: i64, principal: &str) -> Draft {
+fn draft(hash: PolicyHash, text: &str, at: i64, principal: &str) -> NewRecord {
     let body = Value::plist([
         ("hash", Value::str(hash.to_string())),
-        ("engine", Value::str(Policies::engine())),
+        ("engine", Value::str(GuardPolicies::engine())),
         ("text", Value::str(text)),
     ]);
-    Draft::new("", POLICY, at, principal, body.to_string())
+    NewRecord::new("", POLICY, at, principal, body.to_string())
 }
 
 /// The record of policies that were not installed.
-pub(super) fn refusal(file: Option<&Path>, reason: &str, at: i64, principal: &str) -> Draft {
+pub(super) fn refusal(file: Option<&Path>, reason: &str, at: i64, principal: &str) -> NewRecord {
     let file = file.map_or(Value::Nil, |file| Value::str(file.display().to_string()));
     let body = Value::plist([("file", file), ("reason", Value::str(reason))]);
-    Draft::new("", REFUSED, at, principal, body.to_string())
+    NewRecord::new("", REFUSED, at, principal, body.to_string())
 }
 
 impl Hub {
@@ -178,26 +181,26 @@ impl Hub {
     pub(super) fn may(
         &self,
         who: &Principal,
-        access: Access,
+        access: SessionAccess,
         session: &SessionId,
         owner: &str,
     ) -> bool {
-        let visited = Visited { session, owner, now: Time(self.now()) };
+        let visited = VisitedSession { session, owner, now: UnixMillis(self.now()) };
         let found = self.guard.present().installed.may(&who.asker(), access, visited);
-        who.permits(access) && found.word == Word::Allow
+        who.permits(access) && found.word == PolicyVerdict::Allow
     }
 
     /// Asks the policies whether somebody may answer a question of a session.
     pub(super) fn may_answer(
         &self,
         who: &Principal,
-        question: &Question,
+        question: &ApprovalRequest,
         session: &SessionId,
         owner: &str,
     ) -> bool {
-        let visited = Visited { session, owner, now: Time(self.now()) };
+        let visited = VisitedSession { session, owner, now: UnixMillis(self.now()) };
         let found = self.guard.present().installed.may_answer(&who.asker(), question, visited);
-        who.permits(Access::Approve) && found.word == Word::Allow
+        who.permits(SessionAccess::Approve) && found.word == PolicyVerdict::Allow
     }
 }
 
@@ -206,12 +209,14 @@ fn read(
     choice: &PolicyChoice,
     marker: &LoadMarker,
     was_installed: impl Fn(PolicyHash) -> bool,
-) -> Result<Candidate, Box<str>> {
-    let Some(file) = choice.file() else { return Ok(Candidate::built_in()) };
+) -> Result<PolicyCandidate, Box<str>> {
+    let Some(file) = choice.file() else { return Ok(PolicyCandidate::built_in()) };
     let text = match policy_file::read(file) {
         Ok(text) => text,
-        Err(policy_file::Error::Missing) if matches!(choice, PolicyChoice::IfThere(_)) => {
-            return Ok(Candidate::built_in());
+        Err(policy_file::PolicyFileError::Missing)
+            if matches!(choice, PolicyChoice::IfThere(_)) =>
+        {
+            return Ok(PolicyCandidate::built_in());
         }
         Err(error) => {
             let why = error.source().map(|source| format!(": {source}")).unwrap_or_default();
@@ -223,13 +228,13 @@ fn read(
         return Err(policy_load::quarantine_reason(file).into());
     }
     match marker.around(hash, || policy_load::load(&text)) {
-        Ok(set) => Ok(Candidate { set: Arc::new(set), text: text.into() }),
+        Ok(set) => Ok(PolicyCandidate { set: Arc::new(set), text: text.into() }),
         Err(bad) => Err(format!("`{}`: {bad}", file.display()).into()),
     }
 }
 
 /// What nothing may be written to: as it is named, and as the system knows it.
-pub(super) fn protected(config: &Config) -> Vec<Box<str>> {
+pub(super) fn protected(config: &DaemonConfig) -> Vec<Box<str>> {
     let named = config.protected.iter().map(PathBuf::as_path);
     let named = named.chain(config.policy.file()).chain([config.state.as_path()]);
     let mut all: Vec<Box<str>> = Vec::new();

@@ -5,9 +5,9 @@
 //! worth keeping; the record has all of them. Lock order: the map, then a session.
 
 mod install;
-mod ongoing;
 mod opening;
-mod resting;
+mod recovery;
+mod resting_sessions;
 mod start;
 
 use std::collections::HashMap;
@@ -19,41 +19,41 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bridle_host::Host;
-use bridle_loop::{Actuator, Question, Seq, SessionId, Withdrawal};
+use bridle_loop::{ActuatorRef, ApprovalRequest, Seq, SessionId, WithdrawalReason};
 use bridle_sexp::Value;
-use bridle_store::memory::Memory;
-use bridle_store::{Append, Numbers};
-use bridle_wire::Code;
-use bridle_wire::oacp::Failure;
-use bridle_wire::oacp::hello::Role;
+use bridle_store::memory::MemoryStore;
+use bridle_store::{AppendNumbers, RecordAppend};
+use bridle_wire::OacpCode;
+use bridle_wire::oacp::ErrorReply;
+use bridle_wire::oacp::hello::ShellRole;
 use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use self::opening::Files;
-use self::resting::Resting;
-use super::attachment::Attachment;
-use super::batch::Means;
-use super::clock::Clock;
-use super::drive::drive;
+use self::opening::EngineFiles;
+use self::resting_sessions::RestingSessions;
+use super::attached_shell::AttachedShell;
+use super::batch::BatchContext;
+use super::clock::MonotonicClock;
 use super::facts;
-use super::feed::{Feed, Reading};
-use super::guard::Guard;
-use super::keeper::{Keeper, NotKept};
+use super::guard::PolicyGuard;
+use super::inbox_item::InboxItem;
+use super::live_session::{GuardQuestion, LiveSessionSlot, RingCapacity, SlotState};
 use super::load;
-use super::overlay::Overlays;
-use super::plans::Plans;
-use super::readers::Readers;
-use super::refusals::{Attempt, NO_SUCH_SESSION, Refusals};
-use super::session::{Asking, Inner, Room, Session};
-use super::spending::RecordSpending;
-use super::sums::Sums;
-use super::terms::{Attach, AttachmentId, Mode, Out};
-use super::wakes::Wakes;
-use super::work::Work;
+use super::principal_usage::PrincipalUsageSums;
+use super::readers::ReaderPool;
+use super::record_writer::{AppendError, RecordWriter};
+use super::refusals::{NO_SUCH_SESSION, RefusalCounter, RefusedAttempt};
+use super::schedules::ScheduleList;
+use super::session_task::drive;
+use super::session_timers::SessionTimers;
+use super::shell_feed::{Reading, ShellFeed};
+use super::spending::RecordBudgetUse;
+use super::stream::{AttachRequest, AttachmentId, OutboundItem, StreamMode};
+use super::unsaved_buffers::UnsavedBuffers;
 use crate::access::principal::Principal;
 use crate::config::EngineLimits;
-use crate::librarian::Librarian;
+use crate::librarian::MemexService;
 use crate::metrics::EngineMetrics;
 
 /// Sessions that are stepped through at the same time: as many as a few commits take. Others wait with
@@ -70,31 +70,31 @@ const RETRY: Duration = Duration::from_millis(500);
 /// One per daemon.
 pub(crate) struct Hub {
     limits: EngineLimits,
-    keeper: Keeper,
+    keeper: RecordWriter,
     /// The keeper's thread, until it is joined.
     keeping: Mutex<Option<JoinHandle<()>>>,
-    pub(super) readers: Readers,
-    clock: Arc<Clock>,
+    pub(super) readers: ReaderPool,
+    clock: Arc<MonotonicClock>,
     host: Arc<Host>,
     /// What the host carried out when it began.
-    actuators: Vec<Actuator>,
+    actuators: Vec<ActuatorRef>,
     /// The user's files, if there are any to look after.
-    files: Files,
-    sessions: Mutex<HashMap<SessionId, Arc<Session>>>,
+    files: EngineFiles,
+    sessions: Mutex<HashMap<SessionId, Arc<LiveSessionSlot>>>,
     /// Sessions at rest whose State is in memory.
-    loaded: Mutex<Resting>,
-    pub(super) wakes: Wakes,
-    pub(super) refusals: Refusals,
+    loaded: Mutex<RestingSessions>,
+    pub(super) wakes: SessionTimers,
+    pub(super) refusals: RefusalCounter,
     /// The policies that hold.
-    pub(crate) guard: Guard,
+    pub(crate) guard: PolicyGuard,
     /// What principals did in all sessions.
-    pub(super) sums: Sums,
+    pub(super) sums: PrincipalUsageSums,
     /// What sessions have planned.
-    pub(super) plans: Plans,
+    pub(super) plans: ScheduleList,
     /// What of the record's budgets is used.
-    pub(super) spending: Arc<RecordSpending>,
+    pub(super) spending: Arc<RecordBudgetUse>,
     /// Buffers that shells have not saved.
-    pub(crate) overlays: Arc<Overlays>,
+    pub(crate) overlays: Arc<UnsavedBuffers>,
     /// Turns for thoughts and acts.
     workers: Semaphore,
     /// Turns for batches: what is loaded and stepped through at the same time.
@@ -117,7 +117,7 @@ pub(crate) struct Hub {
 
 /// How much is going on, for a detailed health answer.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Traffic {
+pub(crate) struct EngineTraffic {
     /// Sessions in memory.
     pub(crate) sessions: usize,
     /// Connections attached to them.
@@ -141,9 +141,9 @@ impl fmt::Debug for Hub {
 }
 
 /// A session that stays in the map as long as this is held.
-pub(super) struct Held {
+pub(super) struct SessionHandle {
     hub: Arc<Hub>,
-    pub(super) session: Arc<Session>,
+    pub(super) session: Arc<LiveSessionSlot>,
 }
 
 impl Hub {
@@ -154,14 +154,14 @@ impl Hub {
     pub(crate) async fn attach(
         self: Arc<Hub>,
         who: Principal,
-        want: Attach,
-    ) -> Result<Arc<Attachment>, Failure> {
+        want: AttachRequest,
+    ) -> Result<Arc<AttachedShell>, ErrorReply> {
         self.check_open()?;
         if who == Principal::Anonymous {
-            return Err(self.forbid(&who, Attempt::Attach(want.role, want.session.as_ref())));
+            return Err(self.forbid(&who, RefusedAttempt::Attach(want.role, want.session.as_ref())));
         }
         let Some(id) = &want.session else { return self.attach_fresh(who, want) };
-        let wants_past = want.role == Role::Observer || want.cursor.is_some_and(|seq| seq > 0);
+        let wants_past = want.role == ShellRole::Observer || want.cursor.is_some_and(|seq| seq > 0);
         // Held as soon as it is found: were it only seen, it could be swept with its last shell, and
         // be made anew without its past and with the wrong owner.
         let held = match self.find(id).await? {
@@ -170,7 +170,7 @@ impl Hub {
             None => self.find_or_begin(id, &who.name()),
         };
         if !self.may_join(&who, want.role, &held.session) {
-            return Err(self.forbid(&who, Attempt::Attach(want.role, Some(id))));
+            return Err(self.forbid(&who, RefusedAttempt::Attach(want.role, Some(id))));
         }
         self.join(&held, who, want)
     }
@@ -182,16 +182,16 @@ impl Hub {
     pub(crate) fn attach_fresh(
         self: &Arc<Hub>,
         who: Principal,
-        want: Attach,
-    ) -> Result<Arc<Attachment>, Failure> {
+        want: AttachRequest,
+    ) -> Result<Arc<AttachedShell>, ErrorReply> {
         self.check_open()?;
         // Whoever is unknown has no session, not even in memory.
         if who == Principal::Anonymous {
-            return Err(self.forbid(&who, Attempt::Attach(want.role, None)));
+            return Err(self.forbid(&who, RefusedAttempt::Attach(want.role, None)));
         }
         let held = self.find_or_begin(&self.fresh_name(), &who.name());
         if !self.may_join(&who, want.role, &held.session) {
-            return Err(self.forbid(&who, Attempt::Attach(want.role, None)));
+            return Err(self.forbid(&who, RefusedAttempt::Attach(want.role, None)));
         }
         self.join(&held, who, want)
     }
@@ -203,11 +203,11 @@ impl Hub {
         who: Principal,
         session: SessionId,
         seq: u64,
-        how: Withdrawal,
+        how: WithdrawalReason,
     ) {
         let Ok(Some(held)) = self.find(&session).await else { return };
-        if self.may_join(&who, Role::Controller, &held.session) {
-            held.post(Work::Withdraw { seq: Seq(seq), how, principal: who.name() });
+        if self.may_join(&who, ShellRole::Controller, &held.session) {
+            held.post(InboxItem::Withdraw { seq: Seq(seq), how, principal: who.name() });
         }
     }
 
@@ -228,10 +228,10 @@ impl Hub {
     }
 
     /// How much is going on now. Looks at every session in memory.
-    pub(crate) fn traffic(&self) -> Traffic {
+    pub(crate) fn traffic(&self) -> EngineTraffic {
         let appends = self.keeper.waiting();
         let records = self.head.load(Ordering::Relaxed);
-        let mut traffic = Traffic { appends, records, ..Traffic::default() };
+        let mut traffic = EngineTraffic { appends, records, ..EngineTraffic::default() };
         for session in self.present() {
             let inner = session.lock();
             traffic.sessions += 1;
@@ -244,8 +244,8 @@ impl Hub {
     }
 
     /// How much a session's ring of recent events holds.
-    pub(super) fn room(&self) -> Room {
-        Room { events: self.limits.recent, bytes: self.limits.recent_bytes }
+    pub(super) fn room(&self) -> RingCapacity {
+        RingCapacity { events: self.limits.recent, bytes: self.limits.recent_bytes }
     }
 
     /// How many events are read from the record at once.
@@ -263,12 +263,12 @@ impl Hub {
     }
 
     /// The user's files, once there are any to look after.
-    pub(super) fn memory(&self) -> Option<&Arc<Memory>> {
+    pub(super) fn memory(&self) -> Option<&Arc<MemoryStore>> {
         self.files.memory()
     }
 
     /// Who keeps the index of them.
-    pub(super) fn librarian(&self) -> Option<&Arc<Librarian>> {
+    pub(super) fn librarian(&self) -> Option<&Arc<MemexService>> {
         self.files.librarian()
     }
 
@@ -276,7 +276,7 @@ impl Hub {
         &self.host
     }
 
-    pub(super) fn keeper(&self) -> &Keeper {
+    pub(super) fn keeper(&self) -> &RecordWriter {
         &self.keeper
     }
 
@@ -285,9 +285,9 @@ impl Hub {
     }
 
     /// What batches are made with.
-    pub(super) fn means(&self) -> Means<'_> {
+    pub(super) fn means(&self) -> BatchContext<'_> {
         let at = self.now();
-        Means {
+        BatchContext {
             host: &self.host,
             actuators: self.files.actuators().unwrap_or(&self.actuators),
             guard: &self.guard,
@@ -317,9 +317,9 @@ impl Hub {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    pub(super) fn check_open(&self) -> Result<(), Failure> {
+    pub(super) fn check_open(&self) -> Result<(), ErrorReply> {
         match self.is_stopping() {
-            true => Err(Code::ShuttingDown.into()),
+            true => Err(OacpCode::ShuttingDown.into()),
             false => Ok(()),
         }
     }
@@ -335,7 +335,7 @@ impl Hub {
     }
 
     /// Has an append kept.
-    pub(super) async fn keep(&self, append: Append) -> Result<Numbers, NotKept> {
+    pub(super) async fn keep(&self, append: RecordAppend) -> Result<AppendNumbers, AppendError> {
         let numbers = self.keeper.append(append).await?;
         if let Some(last) = numbers.last() {
             self.head.fetch_max(last.0, Ordering::Relaxed);
@@ -344,7 +344,11 @@ impl Hub {
     }
 
     /// Sees to it that a session's inbox is worked off.
-    pub(super) fn wake_drive(self: &Arc<Hub>, session: &Arc<Session>, inner: &mut Inner) {
+    pub(super) fn wake_drive(
+        self: &Arc<Hub>,
+        session: &Arc<LiveSessionSlot>,
+        inner: &mut SlotState,
+    ) {
         if !inner.driving {
             inner.driving = true;
             // In a place of its own: a task is handed on several times until it is where it stays.
@@ -353,22 +357,22 @@ impl Hub {
     }
 
     /// Hands work to a session.
-    pub(super) fn post(self: &Arc<Hub>, session: &Arc<Session>, work: Work) {
+    pub(super) fn post(self: &Arc<Hub>, session: &Arc<LiveSessionSlot>, work: InboxItem) {
         let mut inner = session.lock();
         inner.inbox.push_back(work);
         self.wake_drive(session, &mut inner);
     }
 
     /// Waits until a session has recorded what was handed to it before, at most [`PATIENCE`].
-    pub(super) async fn reached(self: &Arc<Hub>, held: Option<&Held>) {
-        let Some(Held { session, .. }) = held else { return };
+    pub(super) async fn reached(self: &Arc<Hub>, held: Option<&SessionHandle>) {
+        let Some(SessionHandle { session, .. }) = held else { return };
         let reached = {
             let mut inner = session.lock();
             if inner.inbox.is_empty() && !inner.driving {
                 return;
             }
             let (done, reached) = oneshot::channel();
-            inner.inbox.push_back(Work::Reach(done));
+            inner.inbox.push_back(InboxItem::Reach(done));
             self.wake_drive(session, &mut inner);
             reached
         };
@@ -382,9 +386,9 @@ impl Hub {
     /// `overloaded`, or why the session is gone.
     pub(super) fn post_message(
         self: &Arc<Hub>,
-        session: &Arc<Session>,
-        work: Work,
-    ) -> Result<(), Failure> {
+        session: &Arc<LiveSessionSlot>,
+        work: InboxItem,
+    ) -> Result<(), ErrorReply> {
         let mut inner = session.lock();
         if let Some(gone) = &inner.gone {
             return Err(gone.clone());
@@ -397,17 +401,17 @@ impl Hub {
     }
 
     /// Checks that one more message of a session may wait.
-    pub(super) fn check_room(&self, inner: &Inner) -> Result<(), Failure> {
+    pub(super) fn check_room(&self, inner: &SlotState) -> Result<(), ErrorReply> {
         let most = self.limits.inbox;
         if inner.signals < most {
             return Ok(());
         }
         let text = format!("{most} messages of this session wait already; send it again later");
-        Err(Failure::because(Code::Overloaded, text))
+        Err(ErrorReply::because(OacpCode::Overloaded, text))
     }
 
     /// Tries again soon what could not be recorded.
-    pub(super) fn retry_later(self: &Arc<Hub>, session: &Arc<Session>) {
+    pub(super) fn retry_later(self: &Arc<Hub>, session: &Arc<LiveSessionSlot>) {
         let (hub, session) = (Arc::clone(self), Arc::clone(session));
         self.tasks.spawn(async move {
             tokio::select! {
@@ -431,7 +435,10 @@ impl Hub {
     ///
     /// # Errors
     /// The record cannot be read.
-    pub(super) async fn find(self: &Arc<Hub>, id: &SessionId) -> Result<Option<Held>, Failure> {
+    pub(super) async fn find(
+        self: &Arc<Hub>,
+        id: &SessionId,
+    ) -> Result<Option<SessionHandle>, ErrorReply> {
         if let Some(session) = self.map().get(id) {
             return Ok(Some(self.hold(session)));
         }
@@ -445,21 +452,21 @@ impl Hub {
         id: &SessionId,
         owner: &Arc<str>,
         head: u64,
-    ) -> Held {
+    ) -> SessionHandle {
         let mut map = self.map();
-        let make = || Arc::new(Session::new(id.clone(), Arc::clone(owner), head));
+        let make = || Arc::new(LiveSessionSlot::new(id.clone(), Arc::clone(owner), head));
         self.hold(map.entry(id.clone()).or_insert_with(make))
     }
 
     /// The same for a session that the record does not know: nothing is read when it begins.
-    fn find_or_begin(self: &Arc<Hub>, id: &SessionId, owner: &Arc<str>) -> Held {
+    fn find_or_begin(self: &Arc<Hub>, id: &SessionId, owner: &Arc<str>) -> SessionHandle {
         let mut map = self.map();
-        let make = || Arc::new(Session::unborn(id.clone(), Arc::clone(owner)));
+        let make = || Arc::new(LiveSessionSlot::unborn(id.clone(), Arc::clone(owner)));
         self.hold(map.entry(id.clone()).or_insert_with(make))
     }
 
     /// A session rests: others may need its memory more.
-    pub(super) fn rested(self: &Arc<Hub>, session: &Arc<Session>, is_loaded: bool) {
+    pub(super) fn rested(self: &Arc<Hub>, session: &Arc<LiveSessionSlot>, is_loaded: bool) {
         let stamp = self.stamp();
         let (before, is_known, is_empty) = {
             let mut inner = session.lock();
@@ -491,7 +498,7 @@ impl Hub {
     }
 
     /// All sessions in memory.
-    pub(super) fn present(&self) -> Vec<Arc<Session>> {
+    pub(super) fn present(&self) -> Vec<Arc<LiveSessionSlot>> {
         self.map().values().cloned().collect()
     }
 
@@ -507,81 +514,86 @@ impl Hub {
         let mut inner = session.lock();
         // One that is driven comes here again when it rests.
         if !inner.driving && inner.core.is_some() {
-            inner.inbox.push_back(Work::Evict);
+            inner.inbox.push_back(InboxItem::Evict);
             self.wake_drive(session, &mut inner);
         }
     }
 
     fn join(
         self: &Arc<Hub>,
-        held: &Held,
+        held: &SessionHandle,
         who: Principal,
-        want: Attach,
-    ) -> Result<Arc<Attachment>, Failure> {
+        want: AttachRequest,
+    ) -> Result<Arc<AttachedShell>, ErrorReply> {
         let session = &held.session;
         let mut inner = session.lock();
         if let Some(gone) = &inner.gone {
             return Err(gone.clone());
         }
         let attachment = AttachmentId(self.stamp());
-        let feed = Feed::new(attachment, who, want, inner.head);
+        let feed = ShellFeed::new(attachment, who, want, inner.head);
         inner.join(feed);
-        let open: Vec<Asking> = inner.questions.values().cloned().collect();
+        let open: Vec<GuardQuestion> = inner.questions.values().cloned().collect();
         self.offer_questions(session, &mut inner, &open, Some(attachment));
         drop(inner);
-        Ok(Arc::new(Attachment::new(Arc::clone(self), Arc::clone(session), attachment)))
+        Ok(Arc::new(AttachedShell::new(Arc::clone(self), Arc::clone(session), attachment)))
     }
 
     /// Shows open questions to shells that may answer and are past their numbers: to one, or all.
     pub(super) fn offer_questions(
         &self,
-        session: &Session,
-        inner: &mut Inner,
-        questions: &[Asking],
+        session: &LiveSessionSlot,
+        inner: &mut SlotState,
+        questions: &[GuardQuestion],
         only: Option<AttachmentId>,
     ) {
         for feed in inner.feeds.iter_mut().filter(|feed| only.is_none_or(|id| feed.id == id)) {
-            for Asking { event, question } in questions {
+            for GuardQuestion { event, question } in questions {
                 if feed.cursor >= event.seq && self.may_be_asked(session, feed, question) {
-                    feed.push(Out::Offer(Arc::clone(event)));
+                    feed.push(OutboundItem::Offer(Arc::clone(event)));
                 }
             }
         }
     }
 
     /// Tells whether a shell is asked a question, or only sees that it is asked.
-    pub(super) fn may_be_asked(&self, session: &Session, feed: &Feed, question: &Question) -> bool {
-        feed.mode == Mode::Stream
-            && feed.role == Role::Controller
+    pub(super) fn may_be_asked(
+        &self,
+        session: &LiveSessionSlot,
+        feed: &ShellFeed,
+        question: &ApprovalRequest,
+    ) -> bool {
+        feed.mode == StreamMode::Stream
+            && feed.role == ShellRole::Controller
             && self.may_answer(&feed.who, question, &session.id, &session.owner)
     }
 
     /// Owner and last number of a session that the record knows.
-    async fn row(&self, id: &SessionId) -> Result<Option<(Arc<str>, u64)>, Failure> {
+    async fn row(&self, id: &SessionId) -> Result<Option<(Arc<str>, u64)>, ErrorReply> {
         let id = id.clone();
         let row = self.readers.read(move |reader| reader.session(id.as_str())).await?;
         let row = row.filter(|row| !row.forgotten);
         Ok(row.map(|row| (row.owner.into(), row.head_seq)))
     }
 
-    fn hold(self: &Arc<Hub>, session: &Arc<Session>) -> Held {
+    fn hold(self: &Arc<Hub>, session: &Arc<LiveSessionSlot>) -> SessionHandle {
         session.lock().pins += 1;
-        Held { hub: Arc::clone(self), session: Arc::clone(session) }
+        SessionHandle { hub: Arc::clone(self), session: Arc::clone(session) }
     }
 
-    fn map(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Session>>> {
+    fn map(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<LiveSessionSlot>>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Held {
+impl SessionHandle {
     /// Hands work to the session.
-    pub(super) fn post(&self, work: Work) {
+    pub(super) fn post(&self, work: InboxItem) {
         self.hub.post(&self.session, work);
     }
 }
 
-impl Drop for Held {
+impl Drop for SessionHandle {
     fn drop(&mut self) {
         let is_unused = {
             let mut inner = self.session.lock();
@@ -595,6 +607,6 @@ impl Drop for Held {
     }
 }
 
-fn unknown_session() -> Failure {
-    Failure::because(Code::UnknownSession, NO_SUCH_SESSION)
+fn unknown_session() -> ErrorReply {
+    ErrorReply::because(OacpCode::UnknownSession, NO_SUCH_SESSION)
 }

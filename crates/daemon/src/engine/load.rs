@@ -6,17 +6,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bridle_history::fold::{Past, fold};
-use bridle_loop::{Effect, Name, Place, SessionId};
+use bridle_history::session_fold::{HistoryFold, fold};
+use bridle_loop::{ActuatorLocation, Effect, KeywordName, SessionId};
 use bridle_store::compact::COMPACTED;
-use bridle_store::{Error, Loaded, Reader, ReceiptRow, Record};
-use bridle_wire::oacp::Failure;
+use bridle_store::{LoadedSessionRows, ReceiptRow, Record, RecordReader, StoreError};
+use bridle_wire::oacp::ErrorReply;
 
-use super::core::{Admitted, Core, Receipts};
 use super::hub::Hub;
-use super::readers::Readers;
-use super::session::{Asking, Request};
-use super::terms::{Kind, StreamEvent};
+use super::live_session::{GuardQuestion, ShellRequest};
+use super::loaded_session::{AdmittedMessage, LoadedSession, SessionReceipts};
+use super::readers::ReaderPool;
+use super::stream::{StreamEvent, StreamEventKind};
 
 /// Bytes after which a page ends: it is held while its shell takes it, and there may be thousands
 /// of shells that take their time.
@@ -27,21 +27,21 @@ const PAGE_BYTES: usize = 256 << 10;
 const FIRST: usize = 16;
 
 /// A session as it was found.
-pub(super) struct Found {
-    pub(super) core: Core,
+pub(super) struct FoundSession {
+    pub(super) core: LoadedSession,
     /// Requests to shells that wait for an answer.
-    pub(super) requests: BTreeMap<u64, Request>,
+    pub(super) requests: BTreeMap<u64, ShellRequest>,
     /// Questions of the guard that wait for an answer.
-    pub(super) questions: BTreeMap<u64, Asking>,
+    pub(super) questions: BTreeMap<u64, GuardQuestion>,
 }
 
 /// Reads a session; one that the record does not know has yet to begin.
 ///
 /// # Errors
 /// The record cannot be read.
-pub(super) async fn load(hub: &Arc<Hub>, id: &SessionId) -> Result<Found, Failure> {
+pub(super) async fn load(hub: &Arc<Hub>, id: &SessionId) -> Result<FoundSession, ErrorReply> {
     let (id, now, sets) = (id.clone(), hub.now(), Arc::clone(&hub.guard.sets));
-    hub.readers.read(move |reader| read(Past { reader, sets: &sets }, id, now)).await
+    hub.readers.read(move |reader| read(HistoryFold { reader, sets: &sets }, id, now)).await
 }
 
 /// Reads events of a session after a number.
@@ -49,20 +49,20 @@ pub(super) async fn load(hub: &Arc<Hub>, id: &SessionId) -> Result<Found, Failur
 /// # Errors
 /// The record cannot be read.
 pub(super) async fn page(
-    readers: &Readers,
+    readers: &ReaderPool,
     session: SessionId,
     after: u64,
     most: usize,
-) -> Result<Vec<Arc<StreamEvent>>, Failure> {
+) -> Result<Vec<Arc<StreamEvent>>, ErrorReply> {
     readers.read(move |reader| read_page(reader, &session, after, most)).await
 }
 
 fn read_page(
-    reader: &Reader,
+    reader: &RecordReader,
     session: &SessionId,
     mut after: u64,
     most: usize,
-) -> Result<Vec<Arc<StreamEvent>>, Error> {
+) -> Result<Vec<Arc<StreamEvent>>, StoreError> {
     let (mut page, mut bytes, mut chunk) = (Vec::new(), 0, FIRST);
     while page.len() < most && bytes < PAGE_BYTES {
         let next = reader.stream(session.as_str(), after, chunk.min(most - page.len()))?;
@@ -83,17 +83,17 @@ fn read_page(
     Ok(page)
 }
 
-fn read(past: Past<'_>, id: SessionId, now: i64) -> Result<Found, Error> {
+fn read(past: HistoryFold<'_>, id: SessionId, now: i64) -> Result<FoundSession, StoreError> {
     let reader = past.reader;
     let is_known = reader.session(id.as_str())?.is_some_and(|row| !row.forgotten);
     if !is_known {
         let (requests, questions) = Default::default();
-        return Ok(Found { core: Core::unborn(id), requests, questions });
+        return Ok(FoundSession { core: LoadedSession::unborn(id), requests, questions });
     }
     let loaded = reader.load(id.as_str(), now)?;
     let unsaved = loaded.tail.len();
     let state = fold(past, id.clone(), &loaded)?;
-    let mut core = Core::read(state, receipts(&loaded), unsaved);
+    let mut core = LoadedSession::read(state, receipts(&loaded), unsaved);
     for row in &loaded.open {
         core.open.insert(row.effect, None);
         if row.started {
@@ -101,15 +101,19 @@ fn read(past: Past<'_>, id: SessionId, now: i64) -> Result<Found, Error> {
         }
     }
     let (requests, questions) = Default::default();
-    let mut found = Found { core, requests, questions };
+    let mut found = FoundSession { core, requests, questions };
     take_intents(reader, &id, &mut found)?;
     Ok(found)
 }
 
 /// Finds the records of acts and questions that wait: the cause of their outcome, and what shells
 /// were asked.
-fn take_intents(reader: &Reader, id: &SessionId, found: &mut Found) -> Result<(), Error> {
-    let Found { core, requests, questions } = found;
+fn take_intents(
+    reader: &RecordReader,
+    id: &SessionId,
+    found: &mut FoundSession,
+) -> Result<(), StoreError> {
+    let FoundSession { core, requests, questions } = found;
     for (effect, what) in core.state.outstanding() {
         let (Effect::Act { seq, .. } | Effect::Ask { seq, .. }) = &what else { continue };
         let records = reader.stream(id.as_str(), seq.0 - 1, 1)?;
@@ -119,13 +123,14 @@ fn take_intents(reader: &Reader, id: &SessionId, found: &mut Found) -> Result<()
         match what {
             // One that counts as begun was asked before records were lost: nobody is asked again.
             Effect::Act { order, .. }
-                if order.place() == Place::Shell && !core.started.contains(&effect.0) =>
+                if order.place() == ActuatorLocation::Shell
+                    && !core.started.contains(&effect.0) =>
             {
-                let target: Name = order.target().clone();
-                requests.insert(effect.0, Request { target, event, asked: None });
+                let target: KeywordName = order.target().clone();
+                requests.insert(effect.0, ShellRequest { target, event, asked: None });
             }
             Effect::Ask { question, .. } => {
-                questions.insert(effect.0, Asking { event, question });
+                questions.insert(effect.0, GuardQuestion { event, question });
             }
             _ => {}
         }
@@ -133,10 +138,10 @@ fn take_intents(reader: &Reader, id: &SessionId, found: &mut Found) -> Result<()
     Ok(())
 }
 
-fn receipts(loaded: &Loaded) -> Receipts {
-    let mut receipts = Receipts::default();
+fn receipts(loaded: &LoadedSessionRows) -> SessionReceipts {
+    let mut receipts = SessionReceipts::default();
     for &ReceiptRow { seq, at, message, body } in &loaded.receipts {
-        receipts.note(message, Admitted { body, seq, at });
+        receipts.note(message, AdmittedMessage { body, seq, at });
     }
     receipts
 }
@@ -144,10 +149,14 @@ fn receipts(loaded: &Loaded) -> Receipts {
 fn stream_event(record: Record) -> Option<Arc<StreamEvent>> {
     // What was compacted is gone, whatever it was.
     let is_compacted = &*record.kind == COMPACTED;
-    let kind = if is_compacted { Kind::Settled } else { Kind::from_record(&record.kind)? };
+    let kind = if is_compacted {
+        StreamEventKind::Settled
+    } else {
+        StreamEventKind::from_record(&record.kind)?
+    };
     let body = match record.body {
-        bridle_store::Body::Text(text) => Some(text.into()),
-        bridle_store::Body::Erased => None,
+        bridle_store::RecordBody::Text(text) => Some(text.into()),
+        bridle_store::RecordBody::Erased => None,
     };
     let (record_number, at) = (record.number.0, record.at);
     Some(Arc::new(StreamEvent {

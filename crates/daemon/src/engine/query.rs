@@ -5,22 +5,22 @@
 
 use std::sync::Arc;
 
-use bridle_history::fold;
-use bridle_loop::{Access, ActionHash, Answer, Answered, EffectId, SessionId};
+use bridle_history::session_fold;
+use bridle_loop::{ActionHash, ApprovalAnswer, ApprovalChoice, EffectId, SessionAccess, SessionId};
 use bridle_sexp::{Dialect, Value};
 use bridle_store::Record;
-use bridle_wire::Code;
-use bridle_wire::oacp::{Failure, Id, Message, Path, Type};
+use bridle_wire::OacpCode;
+use bridle_wire::oacp::{ErrorReply, MessageId, MessagePath, MessageType, OacpMessage};
 use tokio::sync::oneshot;
 
-use super::context::{Asked, Inquirer};
-use super::hub::{Held, Hub};
-use super::inbound::request_id;
+use super::context_query::{ContextQuery, QueryAsker};
+use super::hub::{Hub, SessionHandle};
+use super::inbound_message::request_id;
+use super::inbox_item::{AnswerRoute, ApprovalAnswering, InboxItem};
+use super::live_session::{GuardQuestion, LiveSessionSlot};
 use super::load;
-use super::refusals::Attempt;
-use super::session::{Asking, Session};
-use super::terms::{Kind, StreamEvent};
-use super::work::{Answering, Back, Work};
+use super::refusals::RefusedAttempt;
+use super::stream::{StreamEvent, StreamEventKind};
 use crate::access::principal::Principal;
 
 /// Most questions in one list, the ones that expire first.
@@ -43,7 +43,7 @@ const NOT_TAKEN: &str = "the answer could not be recorded, so it does not count;
 
 /// A question for the daemon.
 #[derive(Debug)]
-pub(crate) enum Query {
+pub(crate) enum DaemonQuery {
     /// Which sessions there are.
     Sessions,
     /// What sessions have planned.
@@ -51,94 +51,95 @@ pub(crate) enum Query {
     /// Which questions of the guard are open.
     Approvals,
     /// How it stands with one.
-    Approval(Named),
+    Approval(ApprovalName),
     /// An answer to one.
-    Approve(Named, Reply),
+    Approve(ApprovalName, ApprovalReply),
     /// Read the policies again and let them hold.
     InstallPolicy,
     /// Take a folder of Org files up, by its path.
     OpenMemex(String),
     /// Something about the context.
-    Context(Asked),
+    Context(ContextQuery),
 }
 
 /// The name of a question: its session, if that is said, and its effect.
 #[derive(Clone, Debug)]
-pub(crate) struct Named {
+pub(crate) struct ApprovalName {
     session: Option<SessionId>,
     effect: u64,
 }
 
 /// A yes or a no.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reply {
-    answer: Answer,
+pub(crate) struct ApprovalReply {
+    answer: ApprovalChoice,
     /// What was seen, if that is said.
     hash: Option<ActionHash>,
     /// For how many milliseconds the same is to be allowed from now on.
     always: Option<i64>,
 }
 
-impl Query {
+impl DaemonQuery {
     /// What a message asks of the daemon; `None` when it is for the engine.
-    pub(crate) fn of(message: &Message) -> Option<Result<Query, Failure>> {
-        if let Some(asked) = Asked::of(message) {
-            return Some(asked.map(Query::Context));
+    pub(crate) fn of(message: &OacpMessage) -> Option<Result<DaemonQuery, ErrorReply>> {
+        if let Some(asked) = ContextQuery::of(message) {
+            return Some(asked.map(DaemonQuery::Context));
         }
         let payload = message.payload.as_ref()?;
-        let is_for_daemon = message.kind == Type::Request
+        let is_for_daemon = message.kind == MessageType::Request
             && message.target.as_ref().is_some_and(|target| target.is("system"));
         let action = payload.get("action").filter(|_| is_for_daemon)?;
         let says = |name| action.is_keyword(name);
         if says("sessions") {
-            Some(Ok(Query::Sessions))
+            Some(Ok(DaemonQuery::Sessions))
         } else if says("schedules") {
-            Some(Ok(Query::Schedules))
+            Some(Ok(DaemonQuery::Schedules))
         } else if says("approvals") {
-            Some(Ok(Query::Approvals))
+            Some(Ok(DaemonQuery::Approvals))
         } else if says("install-policy") {
-            Some(Ok(Query::InstallPolicy))
+            Some(Ok(DaemonQuery::InstallPolicy))
         } else if says("open-memex") {
             let path = payload.get("path").and_then(Value::as_str).map(str::to_owned);
-            Some(path.map(Query::OpenMemex).ok_or_else(|| invalid("path", NO_PATH)))
+            Some(path.map(DaemonQuery::OpenMemex).ok_or_else(|| invalid("path", NO_PATH)))
         } else if says("approval") {
-            Some(Named::of(payload).map(Query::Approval))
+            Some(ApprovalName::of(payload).map(DaemonQuery::Approval))
         } else if says("approve") {
-            let both = Named::of(payload).and_then(|named| Ok((named, Reply::of(payload)?)));
-            Some(both.map(|(named, reply)| Query::Approve(named, reply)))
+            let both = ApprovalName::of(payload)
+                .and_then(|named| Ok((named, ApprovalReply::of(payload)?)));
+            Some(both.map(|(named, reply)| DaemonQuery::Approve(named, reply)))
         } else {
             None
         }
     }
 }
 
-impl Named {
-    fn of(payload: &Value) -> Result<Named, Failure> {
+impl ApprovalName {
+    fn of(payload: &Value) -> Result<ApprovalName, ErrorReply> {
         let value = payload.get("approval");
         if let Some(effect) = value.and_then(Value::as_i64) {
             let effect = u64::try_from(effect).map_err(|_| invalid("approval", NO_NAME))?;
-            return Ok(Named { session: None, effect });
+            return Ok(ApprovalName { session: None, effect });
         }
         let named = value.and_then(Value::as_str).and_then(|name| {
             let (session, effect) = name.rsplit_once('-')?;
             let session = SessionId::parse(session).ok()?;
-            Some(Named { session: Some(session), effect: effect.parse().ok()? })
+            Some(ApprovalName { session: Some(session), effect: effect.parse().ok()? })
         });
         named.ok_or_else(|| invalid("approval", NO_NAME))
     }
 }
 
-impl Reply {
+impl ApprovalReply {
     /// Reads an answer from a payload.
     ///
     /// # Errors
     /// When it says neither yes nor no.
-    pub(super) fn of(payload: &Value) -> Result<Reply, Failure> {
+    pub(super) fn of(payload: &Value) -> Result<ApprovalReply, ErrorReply> {
         let verdict = payload.get("verdict");
         let says = |name| verdict.is_some_and(|verdict| verdict.is_keyword(name));
         let answer = match (says("allow"), says("deny")) {
-            (true, _) => Answer::Allow,
-            (_, true) => Answer::Deny,
+            (true, _) => ApprovalChoice::Allow,
+            (_, true) => ApprovalChoice::Deny,
             _ => return Err(invalid("verdict", NO_VERDICT)),
         };
         let hash = match payload.get("hash") {
@@ -148,20 +149,25 @@ impl Reply {
                 Some(hash.ok_or_else(|| invalid("hash", "expected 64 hex digits"))?)
             }
         };
-        Ok(Reply { answer, hash, always: payload.get("always").and_then(Value::as_i64) })
+        Ok(ApprovalReply { answer, hash, always: payload.get("always").and_then(Value::as_i64) })
     }
 
     /// As the loop is told.
-    pub(super) fn answered(self, effect: u64, who: &Principal, id: Option<&Id>) -> Answered {
-        let Reply { answer, hash, always } = self;
-        let id = id.map(Id::to_value);
-        Answered { approval: EffectId(effect), hash, answer, from: who.asker(), id, always }
+    pub(super) fn answered(
+        self,
+        effect: u64,
+        who: &Principal,
+        id: Option<&MessageId>,
+    ) -> ApprovalAnswer {
+        let ApprovalReply { answer, hash, always } = self;
+        let id = id.map(MessageId::to_value);
+        ApprovalAnswer { approval: EffectId(effect), hash, answer, from: who.asker(), id, always }
     }
 }
 
-fn invalid(key: &'static str, text: &str) -> Failure {
-    let path = Path::of(&["payload", key]);
-    Failure { path, ..Failure::because(Code::InvalidValue, text) }
+fn invalid(key: &'static str, text: &str) -> ErrorReply {
+    let path = MessagePath::of(&["payload", key]);
+    ErrorReply { path, ..ErrorReply::because(OacpCode::InvalidValue, text) }
 }
 
 impl Hub {
@@ -173,37 +179,44 @@ impl Hub {
     pub(crate) async fn ask(
         self: Arc<Hub>,
         who: Principal,
-        query: Query,
+        query: DaemonQuery,
         own: Option<SessionId>,
-    ) -> Result<Value, Failure> {
-        if matches!(query, Query::Schedules | Query::Approvals | Query::Approval(_)) {
+    ) -> Result<Value, ErrorReply> {
+        if matches!(
+            query,
+            DaemonQuery::Schedules | DaemonQuery::Approvals | DaemonQuery::Approval(_)
+        ) {
             self.recovered().await;
         }
         match query {
-            Query::Sessions | Query::Schedules | Query::Approvals
+            DaemonQuery::Sessions | DaemonQuery::Schedules | DaemonQuery::Approvals
                 if who == Principal::Anonymous =>
             {
-                Err(self.forbid(&who, Attempt::List))
+                Err(self.forbid(&who, RefusedAttempt::List))
             }
-            Query::Sessions => self.listed("sessions", who, Hub::sessions).await,
-            Query::Schedules => self.listed("schedules", who, Hub::schedules).await,
-            Query::Approvals => self.listed("approvals", who, Hub::approvals).await,
-            Query::InstallPolicy if !who.is_owner() => Err(self.forbid(&who, Attempt::Install)),
-            Query::InstallPolicy => {
+            DaemonQuery::Sessions => self.listed("sessions", who, Hub::sessions).await,
+            DaemonQuery::Schedules => self.listed("schedules", who, Hub::schedules).await,
+            DaemonQuery::Approvals => self.listed("approvals", who, Hub::approvals).await,
+            DaemonQuery::InstallPolicy if !who.is_owner() => {
+                Err(self.forbid(&who, RefusedAttempt::Install))
+            }
+            DaemonQuery::InstallPolicy => {
                 let hash = self.install_policies(&who.name()).await?;
                 let hash = Value::str(hash.to_string());
                 Ok(success("install-policy", [("hash", hash)]))
             }
-            Query::OpenMemex(_) if !who.is_owner() => Err(self.forbid(&who, Attempt::OpenMemex)),
-            Query::OpenMemex(path) => {
+            DaemonQuery::OpenMemex(_) if !who.is_owner() => {
+                Err(self.forbid(&who, RefusedAttempt::OpenMemex))
+            }
+            DaemonQuery::OpenMemex(path) => {
                 let folder = self.open_memex(&path, &who.name()).await?;
                 Ok(success("open-memex", [("path", folder)]))
             }
-            Query::Approval(named) => self.approval(&who, named, own).await,
-            Query::Approve(named, reply) => self.approve(&who, named, reply, own).await,
-            Query::Context(asked) => {
+            DaemonQuery::Approval(named) => self.approval(&who, named, own).await,
+            DaemonQuery::Approve(named, reply) => self.approve(&who, named, reply, own).await,
+            DaemonQuery::Context(asked) => {
                 let dialect = Dialect::Lisp;
-                let told = self.inform(Inquirer { who, own, dialect }, asked).await?;
+                let told = self.inform(QueryAsker { who, own, dialect }, asked).await?;
                 told.into_value(dialect)
             }
         }
@@ -213,7 +226,7 @@ impl Hub {
     pub(crate) fn approvals(&self, who: &Principal) -> Value {
         let mut all = Vec::new();
         for session in self.present() {
-            let open: Vec<(u64, Asking)> = {
+            let open: Vec<(u64, GuardQuestion)> = {
                 let inner = session.lock();
                 inner.questions.iter().map(|(id, asking)| (*id, asking.clone())).collect()
             };
@@ -233,7 +246,7 @@ impl Hub {
         what: &'static str,
         who: Principal,
         list: fn(&Hub, &Principal) -> Value,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, ErrorReply> {
         // As long as there are sessions in the record.
         let listing = tokio::task::spawn_blocking(move || list(&self, &who));
         let list = listing.await.unwrap_or_else(|error| {
@@ -247,9 +260,9 @@ impl Hub {
     async fn approval(
         self: &Arc<Hub>,
         who: &Principal,
-        named: Named,
+        named: ApprovalName,
         own: Option<SessionId>,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, ErrorReply> {
         let (held, effect) = self.question(who, named, own).await?;
         let session = &held.session;
         let open = session.lock().questions.get(&effect).cloned();
@@ -283,19 +296,22 @@ impl Hub {
     async fn approve(
         self: &Arc<Hub>,
         who: &Principal,
-        named: Named,
-        reply: Reply,
+        named: ApprovalName,
+        reply: ApprovalReply,
         own: Option<SessionId>,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, ErrorReply> {
         let (held, effect) = self.question(who, named, own).await?;
         self.check_open()?;
         // An answer that does not count is recorded as well.
         self.spending.check(who, self.now())?;
         let (done, told) = oneshot::channel();
         let answered = reply.answered(effect, who, None);
-        let work = Work::Answer(Box::new(Answering { answered, back: Back::To(done) }));
+        let work = InboxItem::Answer(Box::new(ApprovalAnswering {
+            answered,
+            back: AnswerRoute::To(done),
+        }));
         self.post_message(&held.session, work)?;
-        let lost = || Failure::because(Code::StoreUnavailable, NOT_TAKEN);
+        let lost = || ErrorReply::because(OacpCode::StoreUnavailable, NOT_TAKEN);
         let told: Arc<StreamEvent> = told.await.map_err(|_| lost())?;
         payload_of(&told).ok_or_else(lost)
     }
@@ -304,10 +320,10 @@ impl Hub {
     async fn question(
         self: &Arc<Hub>,
         who: &Principal,
-        named: Named,
+        named: ApprovalName,
         own: Option<SessionId>,
-    ) -> Result<(Held, u64), Failure> {
-        let Named { session, effect } = named;
+    ) -> Result<(SessionHandle, u64), ErrorReply> {
+        let ApprovalName { session, effect } = named;
         let Some(id) = session.or(own) else { return Err(invalid("approval", NO_NAME)) };
         let held = self.find(&id).await?;
         match held {
@@ -315,22 +331,22 @@ impl Hub {
             None if who.is_owner() => Err(unknown()),
             // One that there is not is refused like one that is not theirs.
             _ => {
-                let name = Id::Str(request_id(&id, effect).into());
-                Err(self.forbid(who, Attempt::Answer(Some(&name))))
+                let name = MessageId::Str(request_id(&id, effect).into());
+                Err(self.forbid(who, RefusedAttempt::Answer(Some(&name))))
             }
         }
     }
 
-    pub(super) fn sees(&self, who: &Principal, session: &Session) -> bool {
-        self.may(who, Access::Observe, &session.id, &session.owner)
+    pub(super) fn sees(&self, who: &Principal, session: &LiveSessionSlot) -> bool {
+        self.may(who, SessionAccess::Observe, &session.id, &session.owner)
     }
 
     fn shown(
         &self,
         who: &Principal,
-        session: &Session,
+        session: &LiveSessionSlot,
         effect: u64,
-        asking: &Asking,
+        asking: &GuardQuestion,
     ) -> Vec<(&'static str, Value)> {
         let question = &asking.question;
         let intent = &question.intent;
@@ -354,7 +370,7 @@ impl Hub {
 /// What was last said about an approved act, if it is recent.
 fn said(events: &[Record], name: &str) -> Option<Value> {
     events.iter().rev().filter(|record| &*record.kind == "say").find_map(|record| {
-        let body = fold::parse(record.body.text().filter(|text| text.contains(name))?)?;
+        let body = session_fold::parse(record.body.text().filter(|text| text.contains(name))?)?;
         let payload = body.get("payload")?;
         let is_it = payload.get("approval").and_then(Value::as_str) == Some(name);
         (is_it && payload.get("outcome").is_some()).then(|| payload.clone())
@@ -366,7 +382,7 @@ fn outcome(events: &[Record], question: u64) -> Option<Value> {
     let of = |kind: &'static str, effect: u64| {
         let effect = i64::try_from(effect).ok()?;
         events.iter().filter(move |record| &*record.kind == kind).find_map(move |record| {
-            let body = fold::parse(record.body.text()?)?;
+            let body = session_fold::parse(record.body.text()?)?;
             let is_it = body.get("effect").and_then(Value::as_i64) == Some(effect);
             (is_it && body.get("counted").is_none()).then_some((record, body))
         })
@@ -385,13 +401,13 @@ fn outcome(events: &[Record], question: u64) -> Option<Value> {
         // What concerns the session alone is done as it is decided.
         return Some(Value::keyword("done"));
     };
-    let act = fold::parse(act.body.text()?)?;
+    let act = session_fold::parse(act.body.text()?)?;
     ended(u64::try_from(act.get("effect")?.as_i64()?).ok()?)
 }
 
 fn payload_of(event: &StreamEvent) -> Option<Value> {
-    debug_assert_eq!(event.kind, Kind::Say);
-    fold::parse(event.body.as_deref()?)?.get("payload").cloned()
+    debug_assert_eq!(event.kind, StreamEventKind::Say);
+    session_fold::parse(event.body.as_deref()?)?.get("payload").cloned()
 }
 
 fn success<'k>(action: &str, rest: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
@@ -399,6 +415,6 @@ fn success<'k>(action: &str, rest: impl IntoIterator<Item = (&'k str, Value)>) -
     Value::plist(head.into_iter().chain(rest))
 }
 
-fn unknown() -> Failure {
-    Failure::because(Code::UnknownId, "no such question")
+fn unknown() -> ErrorReply {
+    ErrorReply::because(OacpCode::UnknownId, "no such question")
 }

@@ -6,9 +6,9 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bridle_store::{Error, Reader};
-use bridle_wire::Code;
-use bridle_wire::oacp::Failure;
+use bridle_store::{RecordReader, StoreError};
+use bridle_wire::OacpCode;
+use bridle_wire::oacp::ErrorReply;
 use tokio::sync::Semaphore;
 
 /// What a client is told when the record cannot be read.
@@ -16,22 +16,22 @@ const UNREADABLE: &str = "the record cannot be read; the daemon's log has the re
 
 /// The readers of one record.
 #[derive(Clone)]
-pub(super) struct Readers {
-    pool: Arc<Pool>,
+pub(super) struct ReaderPool {
+    pool: Arc<IdleReaders>,
     /// Reads that may run at once.
     turns: Arc<Semaphore>,
 }
 
-struct Pool {
+struct IdleReaders {
     directory: PathBuf,
-    idle: Mutex<Vec<Reader>>,
+    idle: Mutex<Vec<RecordReader>>,
 }
 
-impl Readers {
+impl ReaderPool {
     /// Readers of the record in a directory, `most` at once.
-    pub(super) fn new(directory: PathBuf, most: usize) -> Readers {
-        let pool = Arc::new(Pool { directory, idle: Mutex::default() });
-        Readers { pool, turns: Arc::new(Semaphore::new(most)) }
+    pub(super) fn new(directory: PathBuf, most: usize) -> ReaderPool {
+        let pool = Arc::new(IdleReaders { directory, idle: Mutex::default() });
+        ReaderPool { pool, turns: Arc::new(Semaphore::new(most)) }
     }
 
     /// Reads on another thread.
@@ -40,8 +40,8 @@ impl Readers {
     /// The record cannot be read: `store-unavailable`.
     pub(super) async fn read<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Reader) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Failure> {
+        work: impl FnOnce(&RecordReader) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, ErrorReply> {
         // Never closed; if it were, reading at once would be right.
         let _turn = self.turns.acquire().await;
         let pool = Arc::clone(&self.pool);
@@ -50,7 +50,7 @@ impl Readers {
             Ok(Err(error)) => Err(failure(&error)),
             Err(error) => {
                 tracing::error!(%error, "a read of the record broke off");
-                Err(Code::Internal.into())
+                Err(OacpCode::Internal.into())
             }
         }
     }
@@ -61,18 +61,21 @@ impl Readers {
     /// The record cannot be read.
     pub(super) fn read_here<T>(
         &self,
-        work: impl FnOnce(&Reader) -> Result<T, Error>,
-    ) -> Result<T, Failure> {
+        work: impl FnOnce(&RecordReader) -> Result<T, StoreError>,
+    ) -> Result<T, ErrorReply> {
         self.pool.lend(work).map_err(|error| failure(&error))
     }
 }
 
-impl Pool {
-    fn lend<T>(&self, work: impl FnOnce(&Reader) -> Result<T, Error>) -> Result<T, Error> {
+impl IdleReaders {
+    fn lend<T>(
+        &self,
+        work: impl FnOnce(&RecordReader) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let reader = match idle {
             Some(reader) => reader,
-            None => Reader::open(&self.directory)?,
+            None => RecordReader::open(&self.directory)?,
         };
         let read = work(&reader)?;
         // One that failed is not used again.
@@ -81,11 +84,11 @@ impl Pool {
     }
 }
 
-fn failure(error: &Error) -> Failure {
+fn failure(error: &StoreError) -> ErrorReply {
     let source = std::error::Error::source(error).map(ToString::to_string);
     tracing::error!(%error, source, "the record cannot be read");
     // What is damaged is still damaged when it is tried again.
-    let is_lasting = matches!(error, Error::Damaged(_) | Error::Broken(_));
-    let code = if is_lasting { Code::Internal } else { Code::StoreUnavailable };
-    Failure::because(code, UNREADABLE)
+    let is_lasting = matches!(error, StoreError::Damaged(_) | StoreError::Broken(_));
+    let code = if is_lasting { OacpCode::Internal } else { OacpCode::StoreUnavailable };
+    ErrorReply::because(code, UNREADABLE)
 }

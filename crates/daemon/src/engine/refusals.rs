@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use bridle_loop::SessionId;
 use bridle_sexp::Value;
-use bridle_store::{Append, Draft};
-use bridle_wire::Code;
-use bridle_wire::oacp::hello::Role;
-use bridle_wire::oacp::{Failure, Id, Message, Type};
+use bridle_store::{NewRecord, RecordAppend};
+use bridle_wire::OacpCode;
+use bridle_wire::oacp::hello::ShellRole;
+use bridle_wire::oacp::{ErrorReply, MessageId, MessageType, OacpMessage};
 
 use super::hub::Hub;
 use crate::access::principal::Principal;
@@ -39,13 +39,13 @@ const NOBODY_KNOWS: &str = "the daemon does not know who you are: it answers hea
 
 /// Something that a principal may not do.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Attempt<'a> {
+pub(crate) enum RefusedAttempt<'a> {
     /// Joining a session; the one that it names, if any.
-    Attach(Role, Option<&'a SessionId>),
+    Attach(ShellRole, Option<&'a SessionId>),
     /// Seeing which sessions there are.
     List,
     /// Saying something of this type.
-    Say(Type),
+    Say(MessageType),
     /// Installing policies.
     Install,
     /// Choosing the folder of the memory.
@@ -53,18 +53,18 @@ pub(crate) enum Attempt<'a> {
     /// Asking what memory holds, or what the daemon logs.
     Recall,
     /// Answering what somebody else was asked.
-    Answer(Option<&'a Id>),
+    Answer(Option<&'a MessageId>),
 }
 
 /// How many attempts were recorded lately.
 #[derive(Debug, Default)]
-pub(super) struct Refusals {
-    known: Mutex<Counted>,
-    strangers: Mutex<Counted>,
+pub(super) struct RefusalCounter {
+    known: Mutex<PrincipalRefusals>,
+    strangers: Mutex<PrincipalRefusals>,
 }
 
 #[derive(Debug, Default)]
-struct Counted {
+struct PrincipalRefusals {
     began: Option<Instant>,
     recorded: u32,
     /// Not recorded since the last that was.
@@ -77,9 +77,12 @@ impl Hub {
     ///
     /// # Errors
     /// `not-permitted` for everything but the built-in words.
-    pub(crate) fn answer_stranger(self: &Arc<Hub>, message: &Message) -> Result<Value, Failure> {
+    pub(crate) fn answer_stranger(
+        self: &Arc<Hub>,
+        message: &OacpMessage,
+    ) -> Result<Value, ErrorReply> {
         self.check_open()?;
-        let payload = message.payload.as_ref().filter(|_| message.kind == Type::Event);
+        let payload = message.payload.as_ref().filter(|_| message.kind == MessageType::Event);
         match payload.and_then(|payload| self.host_ref().answer_stranger(payload)) {
             Some(answer) => {
                 self.metrics().strangers_answered.inc();
@@ -87,8 +90,8 @@ impl Hub {
             }
             None => {
                 let attempt = match message.kind {
-                    Type::Response => Attempt::Answer(message.id.as_ref()),
-                    kind => Attempt::Say(kind),
+                    MessageType::Response => RefusedAttempt::Answer(message.id.as_ref()),
+                    kind => RefusedAttempt::Say(kind),
                 };
                 Err(self.forbid(&Principal::Anonymous, attempt))
             }
@@ -96,14 +99,18 @@ impl Hub {
     }
 
     /// Refuses what a principal may not do, and records that it was tried.
-    pub(crate) fn forbid(self: &Arc<Hub>, who: &Principal, attempt: Attempt<'_>) -> Failure {
+    pub(crate) fn forbid(
+        self: &Arc<Hub>,
+        who: &Principal,
+        attempt: RefusedAttempt<'_>,
+    ) -> ErrorReply {
         let failure = attempt.failure(who);
         let Some(unrecorded) = self.refusals.count(who, Instant::now()) else { return failure };
         let body = attempt.body(failure.code, unrecorded).to_string();
-        let draft = Draft::new("", "refused", self.now(), &who.name(), body);
+        let draft = NewRecord::new("", "refused", self.now(), &who.name(), body);
         let hub = Arc::clone(self);
         self.tasks().spawn(async move {
-            let append = Append { drafts: vec![draft], ..Append::default() };
+            let append = RecordAppend { drafts: vec![draft], ..RecordAppend::default() };
             if let Err(error) = hub.keep(append).await {
                 tracing::warn!(%error, "a refused attempt could not be recorded");
             }
@@ -112,36 +119,40 @@ impl Hub {
     }
 }
 
-impl Attempt<'_> {
+impl RefusedAttempt<'_> {
     /// What its principal is told: of sessions of others, that there are none.
-    fn failure(self, who: &Principal) -> Failure {
+    fn failure(self, who: &Principal) -> ErrorReply {
         if *who == Principal::Anonymous {
-            return Failure::because(Code::NotPermitted, NOBODY_KNOWS);
+            return ErrorReply::because(OacpCode::NotPermitted, NOBODY_KNOWS);
         }
         match self {
-            Attempt::Attach(..) => Failure::because(Code::UnknownSession, NO_SUCH_SESSION),
-            Attempt::Answer(_) => Failure::because(Code::UnknownId, NOT_ASKED),
-            Attempt::List
-            | Attempt::Say(_)
-            | Attempt::Install
-            | Attempt::OpenMemex
-            | Attempt::Recall => Code::NotPermitted.into(),
+            RefusedAttempt::Attach(..) => {
+                ErrorReply::because(OacpCode::UnknownSession, NO_SUCH_SESSION)
+            }
+            RefusedAttempt::Answer(_) => ErrorReply::because(OacpCode::UnknownId, NOT_ASKED),
+            RefusedAttempt::List
+            | RefusedAttempt::Say(_)
+            | RefusedAttempt::Install
+            | RefusedAttempt::OpenMemex
+            | RefusedAttempt::Recall => OacpCode::NotPermitted.into(),
         }
     }
 
-    fn body(self, code: Code, unrecorded: u64) -> Value {
+    fn body(self, code: OacpCode, unrecorded: u64) -> Value {
         let (what, key, value) = match self {
-            Attempt::Attach(role, session) => {
-                let what = if role == Role::Observer { "observe" } else { "control" };
+            RefusedAttempt::Attach(role, session) => {
+                let what = if role == ShellRole::Observer { "observe" } else { "control" };
                 let name = session.map_or(Value::Nil, |session| Value::str(session.as_str()));
                 (what, "session", name)
             }
-            Attempt::List => ("list", "session", Value::Nil),
-            Attempt::Install => ("install-policy", "session", Value::Nil),
-            Attempt::OpenMemex => ("open-memex", "session", Value::Nil),
-            Attempt::Recall => ("recall", "session", Value::Nil),
-            Attempt::Say(kind) => ("say", "type", Value::keyword(kind.as_str())),
-            Attempt::Answer(id) => ("answer", "request", id.map_or(Value::Nil, Id::to_value)),
+            RefusedAttempt::List => ("list", "session", Value::Nil),
+            RefusedAttempt::Install => ("install-policy", "session", Value::Nil),
+            RefusedAttempt::OpenMemex => ("open-memex", "session", Value::Nil),
+            RefusedAttempt::Recall => ("recall", "session", Value::Nil),
+            RefusedAttempt::Say(kind) => ("say", "type", Value::keyword(kind.as_str())),
+            RefusedAttempt::Answer(id) => {
+                ("answer", "request", id.map_or(Value::Nil, MessageId::to_value))
+            }
         };
         let mut pairs = vec![("attempt", Value::keyword(what)), (key, value)];
         pairs.push(("code", Value::keyword(code.as_str())));
@@ -152,7 +163,7 @@ impl Attempt<'_> {
     }
 }
 
-impl Refusals {
+impl RefusalCounter {
     /// Counts an attempt; if it is to be recorded, returns how many before it were not.
     fn count(&self, who: &Principal, now: Instant) -> Option<u64> {
         let (counted, most) = match who {
@@ -163,7 +174,7 @@ impl Refusals {
     }
 }
 
-impl Counted {
+impl PrincipalRefusals {
     fn count(&mut self, most: u32, now: Instant) -> Option<u64> {
         if self.began.is_none_or(|began| now.saturating_duration_since(began) >= WINDOW) {
             self.began = Some(now);
@@ -182,12 +193,12 @@ impl Counted {
 mod tests {
     use std::time::Instant;
 
-    use super::{MAX_RECORDED, MAX_RECORDED_OF_STRANGERS, Refusals, WINDOW};
+    use super::{MAX_RECORDED, MAX_RECORDED_OF_STRANGERS, RefusalCounter, WINDOW};
     use crate::access::principal::Principal;
 
     #[test]
     fn a_flood_is_counted_and_the_next_record_says_so() {
-        let refusals = Refusals::default();
+        let refusals = RefusalCounter::default();
         let start = Instant::now();
         let count = |now| refusals.count(&Principal::LocalTcp(1000), now);
         for _ in 0..MAX_RECORDED {
@@ -202,7 +213,7 @@ mod tests {
 
     #[test]
     fn strangers_do_not_hide_what_a_known_principal_tries() {
-        let refusals = Refusals::default();
+        let refusals = RefusalCounter::default();
         let now = Instant::now();
         let strangers = (0..1000).filter_map(|_| refusals.count(&Principal::Anonymous, now));
         assert_eq!(strangers.count(), usize::try_from(MAX_RECORDED_OF_STRANGERS).unwrap());

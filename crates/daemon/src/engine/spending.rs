@@ -6,12 +6,12 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bridle_loop::ANONYMOUS;
-use bridle_store::{Append, Error, Reader, Spending};
-use bridle_wire::Code;
-use bridle_wire::oacp::Failure;
+use bridle_store::{BudgetUse, RecordAppend, RecordReader, StoreError};
+use bridle_wire::OacpCode;
+use bridle_wire::oacp::ErrorReply;
 
 use crate::access::principal::Principal;
-use crate::config::{Config, RecordBudgets};
+use crate::config::{DaemonConfig, RecordBudgets};
 
 /// Bytes that a record takes besides its body: fields, hashes, salt, and its share of the tables.
 const BYTES_BESIDE_BODY: u64 = 192;
@@ -26,28 +26,31 @@ const MINUTE_MS: u64 = 60_000;
 
 /// Use of the budgets.
 #[derive(Debug)]
-pub(super) struct RecordSpending {
+pub(super) struct RecordBudgetUse {
     budgets: RecordBudgets,
-    spent: Mutex<HashMap<Box<str>, Spending>>,
+    spent: Mutex<HashMap<Box<str>, BudgetUse>>,
 }
 
-impl RecordSpending {
+impl RecordBudgetUse {
     /// Goes on with what the record says was used.
-    pub(super) fn read(reader: &Reader, config: &Config) -> Result<RecordSpending, Error> {
-        Ok(RecordSpending::new(config.engine.record_budgets, reader.spendings()?))
+    pub(super) fn read(
+        reader: &RecordReader,
+        config: &DaemonConfig,
+    ) -> Result<RecordBudgetUse, StoreError> {
+        Ok(RecordBudgetUse::new(config.engine.record_budgets, reader.spendings()?))
     }
 
     /// Goes on with what was used by then.
-    pub(super) fn new(budgets: RecordBudgets, spent: Vec<Spending>) -> RecordSpending {
+    pub(super) fn new(budgets: RecordBudgets, spent: Vec<BudgetUse>) -> RecordBudgetUse {
         let spent = spent.into_iter().map(|it| (it.principal.clone(), it)).collect();
-        RecordSpending { budgets, spent: Mutex::new(spent) }
+        RecordBudgetUse { budgets, spent: Mutex::new(spent) }
     }
 
     /// Checks that somebody may have more recorded.
     ///
     /// # Errors
     /// `overloaded`, with what to do.
-    pub(super) fn check(&self, who: &Principal, now: i64) -> Result<(), Failure> {
+    pub(super) fn check(&self, who: &Principal, now: i64) -> Result<(), ErrorReply> {
         if who.is_owner() {
             return Ok(());
         }
@@ -64,14 +67,14 @@ impl RecordSpending {
             "`{name}` has used up what it may have recorded ({most} bytes at once); try again in \
              {minutes} min, or let the owner raise `{setting}` or `record-refill`"
         );
-        Err(Failure::because(Code::Overloaded, text))
+        Err(ErrorReply::because(OacpCode::Overloaded, text))
     }
 
     /// What appends cost, added to what was used before; nothing is charged yet.
-    pub(super) fn bill(&self, costs: &[Option<Spending>]) -> Vec<Option<Spending>> {
+    pub(super) fn bill(&self, costs: &[Option<BudgetUse>]) -> Vec<Option<BudgetUse>> {
         let spent = self.lock();
-        let mut later: HashMap<Box<str>, Spending> = HashMap::new();
-        let mut add = |cost: &Spending| {
+        let mut later: HashMap<Box<str>, BudgetUse> = HashMap::new();
+        let mut add = |cost: &BudgetUse| {
             let is_counted = spent.contains_key(&cost.principal)
                 || spent.len() + later.len() < MAX_PRINCIPALS_COUNTED;
             let name: Box<str> = if is_counted { cost.principal.clone() } else { OTHERS.into() };
@@ -80,7 +83,7 @@ impl RecordSpending {
                 None => self.used(&spent, &name, cost.at),
             };
             let bytes = used.saturating_add(cost.bytes);
-            let sum = Spending { principal: name.clone(), bytes, at: cost.at };
+            let sum = BudgetUse { principal: name.clone(), bytes, at: cost.at };
             later.insert(name, sum.clone());
             sum
         };
@@ -88,7 +91,7 @@ impl RecordSpending {
     }
 
     /// Charges what was recorded.
-    pub(super) fn charge(&self, appends: &[Append]) {
+    pub(super) fn charge(&self, appends: &[RecordAppend]) {
         let mut spent = self.lock();
         for sum in appends.iter().filter_map(|append| append.spent.as_deref()) {
             spent.insert(sum.principal.clone(), sum.clone());
@@ -96,7 +99,7 @@ impl RecordSpending {
     }
 
     /// What of a budget is used at a time.
-    fn used(&self, spent: &HashMap<Box<str>, Spending>, name: &str, now: i64) -> u64 {
+    fn used(&self, spent: &HashMap<Box<str>, BudgetUse>, name: &str, now: i64) -> u64 {
         let known = spent
             .get(name)
             .or_else(|| spent.get(OTHERS).filter(|_| spent.len() >= MAX_PRINCIPALS_COUNTED));
@@ -111,7 +114,7 @@ impl RecordSpending {
         if name == ANONYMOUS { self.budgets.anonymous } else { self.budgets.known }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Box<str>, Spending>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Box<str>, BudgetUse>> {
         self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -126,44 +129,45 @@ fn is_exempt(name: &str) -> bool {
 }
 
 /// What an append costs whoever it is for.
-pub(super) fn cost(append: &Append, payer: &str, now: i64) -> Option<Spending> {
+pub(super) fn cost(append: &RecordAppend, payer: &str, now: i64) -> Option<BudgetUse> {
     if is_exempt(payer) || append.drafts.is_empty() {
         return None;
     }
     let bytes = append.drafts.iter().map(|it| it.body.len() as u64 + BYTES_BESIDE_BODY).sum();
-    Some(Spending { principal: payer.into(), bytes, at: now })
+    Some(BudgetUse { principal: payer.into(), bytes, at: now })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{RecordSpending, cost};
+    use super::{RecordBudgetUse, cost};
     use crate::access::principal::Principal;
     use crate::config::RecordBudgets;
-    use bridle_store::{Append, Draft, Spending};
-    use bridle_wire::Code;
+    use bridle_store::{BudgetUse, NewRecord, RecordAppend};
+    use bridle_wire::OacpCode;
 
     fn budgets() -> RecordBudgets {
         RecordBudgets { known: 10_000, anonymous: 1000, refill_per_minute: 600 }
     }
 
-    fn spend(spending: &RecordSpending, principal: &str, bytes: u64, at: i64) -> Vec<Spending> {
-        let cost = Some(Spending { principal: principal.into(), bytes, at });
+    fn spend(spending: &RecordBudgetUse, principal: &str, bytes: u64, at: i64) -> Vec<BudgetUse> {
+        let cost = Some(BudgetUse { principal: principal.into(), bytes, at });
         let appends = spending.bill(&[cost]).into_iter();
-        let appends: Vec<Append> =
-            appends.map(|it| Append { spent: it.map(Box::new), ..Append::default() }).collect();
+        let appends: Vec<RecordAppend> = appends
+            .map(|it| RecordAppend { spent: it.map(Box::new), ..RecordAppend::default() })
+            .collect();
         spending.charge(&appends);
         appends.into_iter().filter_map(|append| append.spent.map(|it| *it)).collect()
     }
 
     #[test]
     fn a_budget_is_refused_when_it_is_used_up_and_refills() {
-        let spending = RecordSpending::new(budgets(), Vec::new());
+        let spending = RecordBudgetUse::new(budgets(), Vec::new());
         let who = Principal::LocalTcp(1000);
         spend(&spending, "local-tcp:1000", 9_999, 0);
         spending.check(&who, 0).unwrap();
         let kept = spend(&spending, "local-tcp:1000", 1201, 0);
         let refused = spending.check(&who, 0).unwrap_err();
-        assert_eq!(refused.code, Code::Overloaded);
+        assert_eq!(refused.code, OacpCode::Overloaded);
         assert_eq!(
             refused.message,
             "`local-tcp:1000` has used up what it may have recorded (10000 bytes at once); try again \
@@ -173,22 +177,22 @@ mod tests {
         spending.check(&Principal::Anonymous, 0).unwrap();
         spending.check(&Principal::Uid(1000), 0).unwrap();
         // A restart gives nobody a new one.
-        let again = RecordSpending::new(budgets(), kept);
+        let again = RecordBudgetUse::new(budgets(), kept);
         assert!(again.check(&who, 119_000).is_err());
         again.check(&who, 121_000).unwrap();
     }
 
     #[test]
     fn strangers_have_less() {
-        let spending = RecordSpending::new(budgets(), Vec::new());
+        let spending = RecordBudgetUse::new(budgets(), Vec::new());
         spend(&spending, "anonymous", 1000, 0);
         assert!(spending.check(&Principal::Anonymous, 0).is_err());
     }
 
     #[test]
     fn appends_of_one_commit_are_added_up_and_what_is_not_kept_costs_nothing() {
-        let spending = RecordSpending::new(budgets(), Vec::new());
-        let one = Spending { principal: "token:a".into(), bytes: 5, at: 0 };
+        let spending = RecordBudgetUse::new(budgets(), Vec::new());
+        let one = BudgetUse { principal: "token:a".into(), bytes: 5, at: 0 };
         let bill = spending.bill(&[Some(one.clone()), None, Some(one)]);
         let bytes: Vec<_> = bill.iter().map(|it| it.as_ref().map(|it| it.bytes)).collect();
         assert_eq!(bytes, [Some(5), None, Some(10)]);
@@ -197,15 +201,15 @@ mod tests {
 
     #[test]
     fn the_owner_and_the_daemon_pay_nothing() {
-        let append = Append {
-            drafts: vec![Draft::new("s", "say", 1, "engine", "x".repeat(100))],
-            ..Append::default()
+        let append = RecordAppend {
+            drafts: vec![NewRecord::new("s", "say", 1, "engine", "x".repeat(100))],
+            ..RecordAppend::default()
         };
         for name in ["uid:1000", "key:laptop", "stdio", "daemon"] {
             assert_eq!(cost(&append, name, 1), None, "{name}");
         }
         let local = cost(&append, "local-http:1000", 1).unwrap();
         assert_eq!((local.bytes, &*local.principal), (292, "local-http:1000"));
-        assert_eq!(cost(&Append::default(), "anonymous", 1), None);
+        assert_eq!(cost(&RecordAppend::default(), "anonymous", 1), None);
     }
 }

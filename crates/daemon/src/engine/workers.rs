@@ -6,14 +6,14 @@
 
 use std::sync::Arc;
 
-use bridle_host::{Cancel, Delta, Surroundings};
-use bridle_loop::{Draft, EffectId, Fault, Order, Outcome, Prompt, TurnId};
+use bridle_host::{ActContext, CancelFlag, TextDelta};
+use bridle_loop::{Draft, EffectId, Order, Outcome, ThinkerFault, ThinkerPrompt, TurnId};
 use bridle_store::fault;
 
 use super::admin;
 use super::hub::Hub;
-use super::session::Session;
-use super::work::Work;
+use super::inbox_item::InboxItem;
+use super::live_session::LiveSessionSlot;
 use crate::access::principal::Principal;
 use crate::log_line::one_line;
 
@@ -21,7 +21,7 @@ use crate::log_line::one_line;
 pub(super) const HOST: &str = "host";
 
 /// An order on its way to an actuator of the host.
-pub(super) struct Ordered {
+pub(super) struct OrderJob {
     pub(super) effect: u64,
     pub(super) order: Order,
     pub(super) turn: TurnId,
@@ -33,12 +33,17 @@ pub(super) struct Ordered {
 
 /// A worker that can be told to stop.
 #[derive(Debug)]
-pub(super) struct Worker {
-    pub(super) cancel: Cancel,
+pub(super) struct CancellableWorker {
+    pub(super) cancel: CancelFlag,
 }
 
 /// Has a thinker think.
-pub(super) fn think(hub: &Arc<Hub>, session: &Arc<Session>, effect: u64, prompt: Prompt) {
+pub(super) fn think(
+    hub: &Arc<Hub>,
+    session: &Arc<LiveSessionSlot>,
+    effect: u64,
+    prompt: ThinkerPrompt,
+) {
     let cancel = enlist(session, effect);
     let context = &prompt.context;
     session.lock().thought = context.seq.map(|seq| (context.turn.0, seq.0));
@@ -48,21 +53,21 @@ pub(super) fn think(hub: &Arc<Hub>, session: &Arc<Session>, effect: u64, prompt:
         let turn = hub.worker_turn().await;
         let draft = draft(&hub, &session, prompt, &cancel).await;
         drop(turn);
-        finish(&hub, &session, effect, Work::Drafted { effect, draft });
+        finish(&hub, &session, effect, InboxItem::Drafted { effect, draft });
     });
 }
 
 async fn draft(
     hub: &Arc<Hub>,
-    session: &Arc<Session>,
-    prompt: Prompt,
-    cancel: &Cancel,
-) -> Result<Draft, Fault> {
+    session: &Arc<LiveSessionSlot>,
+    prompt: ThinkerPrompt,
+    cancel: &CancelFlag,
+) -> Result<Draft, ThinkerFault> {
     let (host, session, cancel) = (hub.host(), Arc::clone(session), cancel.clone());
     let lost = hub.metrics().deltas_dropped.clone();
     let thinking = tokio::task::spawn_blocking(move || {
         let turn = prompt.context.turn.0;
-        let mut show = |delta: Delta| {
+        let mut show = |delta: TextDelta| {
             if !cancel.is_canceled() {
                 let dropped = session.lock().show_delta(turn, &delta.text);
                 lost.inc_by(dropped as u64);
@@ -77,13 +82,13 @@ async fn draft(
         Ok(draft) => draft,
         Err(error) => {
             tracing::error!(%error, "a thinker broke off");
-            Err(Fault { reason: "the thinker broke off".into(), retryable: true })
+            Err(ThinkerFault { reason: "the thinker broke off".into(), retryable: true })
         }
     }
 }
 
 /// Has a host actuator carry an order out. Its start is durable.
-pub(super) fn execute(hub: &Arc<Hub>, session: &Arc<Session>, ordered: Ordered) {
+pub(super) fn execute(hub: &Arc<Hub>, session: &Arc<LiveSessionSlot>, ordered: OrderJob) {
     let effect = ordered.effect;
     enlist(session, effect);
     let (hub, session) = (Arc::clone(hub), Arc::clone(session));
@@ -97,21 +102,21 @@ pub(super) fn execute(hub: &Arc<Hub>, session: &Arc<Session>, ordered: Ordered) 
         };
         fault::point("engine.executed");
         drop(turn);
-        let work = Work::Outcome { effect, outcome, principal: HOST.into() };
+        let work = InboxItem::Outcome { effect, outcome, principal: HOST.into() };
         finish(&hub, &session, effect, work);
     });
 }
 
-async fn act(hub: &Arc<Hub>, session: &Arc<Session>, ordered: Ordered) -> Outcome {
+async fn act(hub: &Arc<Hub>, session: &Arc<LiveSessionSlot>, ordered: OrderJob) -> Outcome {
     let (host, id, at) = (hub.host(), session.id.clone(), hub.now());
     let acting = tokio::task::spawn_blocking(move || {
         let mut note = |text: &str| {
             tracing::info!(target: "bridle::log", session = %id, "{}", one_line(text));
         };
-        let Ordered { effect, order, turn, record, principal } = ordered;
+        let OrderJob { effect, order, turn, record, principal } = ordered;
         let (effect, principal) = (EffectId(effect), &*principal);
         let mut around =
-            Surroundings { session: &id, effect, turn, record, principal, at, note: &mut note };
+            ActContext { session: &id, effect, turn, record, principal, at, note: &mut note };
         host.act(&order, &mut around)
     });
     match acting.await {
@@ -123,18 +128,18 @@ async fn act(hub: &Arc<Hub>, session: &Arc<Session>, ordered: Ordered) -> Outcom
     }
 }
 
-fn enlist(session: &Session, effect: u64) -> Cancel {
-    let cancel = Cancel::new();
-    session.lock().workers.insert(effect, Worker { cancel: cancel.clone() });
+fn enlist(session: &LiveSessionSlot, effect: u64) -> CancelFlag {
+    let cancel = CancelFlag::new();
+    session.lock().workers.insert(effect, CancellableWorker { cancel: cancel.clone() });
     cancel
 }
 
 /// Hands in what came of it.
-fn finish(hub: &Arc<Hub>, session: &Arc<Session>, effect: u64, work: Work) {
+fn finish(hub: &Arc<Hub>, session: &Arc<LiveSessionSlot>, effect: u64, work: InboxItem) {
     let mut inner = session.lock();
     inner.workers.remove(&effect);
     // A thought that was broken off because the daemon stops is thought again after the start.
-    if hub.is_stopping() && matches!(work, Work::Drafted { .. }) {
+    if hub.is_stopping() && matches!(work, InboxItem::Drafted { .. }) {
         return;
     }
     inner.inbox.push_back(work);

@@ -1,6 +1,6 @@
 //! One fetch, from an address to bytes.
 //!
-//! Called by `http/files`. Each step asks [`Place`] again where it may go; what a host says about
+//! Called by `http/files`. Each step asks [`FetchUrl`] again where it may go; what a host says about
 //! itself is believed as far as its type and no further.
 
 use std::fmt;
@@ -24,9 +24,9 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsConnector;
 
-use super::net::{Net, System};
-use super::place::{Place, Scheme};
-use super::{FetchConfig, Refusal};
+use super::net::{FetchNetwork, SystemNetwork};
+use super::url::{FetchUrl, UrlScheme};
+use super::{FetchConfig, FetchRefusal};
 use crate::access::tls;
 
 /// Time for all of it, redirects included: somebody waits for an answer meanwhile.
@@ -55,14 +55,14 @@ const SYSTEM_CA: [&str; 4] = [
 
 /// Something that was fetched.
 #[derive(Debug)]
-pub(crate) struct Fetched {
+pub(crate) struct FetchedFile {
     /// Its type, if the host says one.
     pub(crate) kind: Option<String>,
     pub(crate) content: Vec<u8>,
 }
 
 /// Fetches, within what is permitted.
-pub(crate) struct Fetcher {
+pub(crate) struct AttachmentFetcher {
     config: FetchConfig,
     /// Absent where no authority is known: then nothing is fetched with TLS.
     tls: Option<TlsConnector>,
@@ -70,98 +70,101 @@ pub(crate) struct Fetcher {
     most: usize,
     time: Duration,
     turns: Semaphore,
-    net: Arc<dyn Net>,
+    net: Arc<dyn FetchNetwork>,
 }
 
-impl fmt::Debug for Fetcher {
+impl fmt::Debug for AttachmentFetcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Fetcher").field("config", &self.config).finish_non_exhaustive()
     }
 }
 
 /// What came of asking once.
-enum Answer {
-    Here(Fetched),
+enum FetchResponse {
+    Here(FetchedFile),
     Elsewhere(String),
 }
 
-impl Fetcher {
+impl AttachmentFetcher {
     /// Prepares to fetch at most `most` bytes at a time.
     ///
     /// # Errors
     /// The authorities that the settings name cannot be used.
-    pub(crate) fn new(config: &FetchConfig, most: usize) -> Result<Fetcher, tls::Error> {
+    pub(crate) fn new(
+        config: &FetchConfig,
+        most: usize,
+    ) -> Result<AttachmentFetcher, tls::TlsError> {
         let tls = match authorities(config) {
             Some(path) => Some(tls::connector(&path)?),
             None => None,
         };
         let (config, turns) = (config.clone(), Semaphore::new(MAX_AT_ONCE));
-        let net = config.net.clone().unwrap_or_else(|| Arc::new(System));
-        Ok(Fetcher { config, tls, most, time: TIME, turns, net })
+        let net = config.net.clone().unwrap_or_else(|| Arc::new(SystemNetwork));
+        Ok(AttachmentFetcher { config, tls, most, time: TIME, turns, net })
     }
 
     /// Fetches what is at an address.
     ///
     /// # Errors
     /// Says why not; not for whoever asked.
-    pub(crate) async fn fetch(&self, address: &str) -> Result<Fetched, Refusal> {
-        let place = Place::read(address, &self.config.hosts)?;
+    pub(crate) async fn fetch(&self, address: &str) -> Result<FetchedFile, FetchRefusal> {
+        let place = FetchUrl::read(address, &self.config.hosts)?;
         let fetched = tokio::time::timeout(self.time, Box::pin(self.follow(place))).await;
-        fetched.unwrap_or(Err(Refusal::Late))
+        fetched.unwrap_or(Err(FetchRefusal::Late))
     }
 
-    async fn follow(&self, mut place: Place) -> Result<Fetched, Refusal> {
-        let _turn = self.turns.acquire().await.map_err(|_| Refusal::Late)?;
+    async fn follow(&self, mut place: FetchUrl) -> Result<FetchedFile, FetchRefusal> {
+        let _turn = self.turns.acquire().await.map_err(|_| FetchRefusal::Late)?;
         for _ in 0..=MAX_REDIRECTS {
             match self.ask(&place).await? {
-                Answer::Here(fetched) => return Ok(fetched),
-                Answer::Elsewhere(location) => {
+                FetchResponse::Here(fetched) => return Ok(fetched),
+                FetchResponse::Elsewhere(location) => {
                     place = place.follow(&location, &self.config.hosts)?;
                 }
             }
         }
-        Err(Refusal::Redirects)
+        Err(FetchRefusal::Redirects)
     }
 
     /// Looks the host up, once, and asks what was found.
-    async fn ask(&self, place: &Place) -> Result<Answer, Refusal> {
+    async fn ask(&self, place: &FetchUrl) -> Result<FetchResponse, FetchRefusal> {
         let addresses = match place.literal() {
             Some(address) => vec![address],
-            None => self.net.resolve(place.host()).await.map_err(|_| Refusal::NoAddress)?,
+            None => self.net.resolve(place.host()).await.map_err(|_| FetchRefusal::NoAddress)?,
         };
         let stream = self.connect(&place.pin(&addresses)?).await?;
         match place.scheme {
-            Scheme::Http => self.speak(place, stream).await,
-            Scheme::Https => {
-                let tls = self.tls.as_ref().ok_or(Refusal::Broken)?;
+            UrlScheme::Http => self.speak(place, stream).await,
+            UrlScheme::Https => {
+                let tls = self.tls.as_ref().ok_or(FetchRefusal::Broken)?;
                 let name = ServerName::try_from(place.host().to_owned());
-                let name = name.map_err(|_| Refusal::Address)?;
-                let stream = tls.connect(name, stream).await.map_err(|_| Refusal::Broken)?;
+                let name = name.map_err(|_| FetchRefusal::Address)?;
+                let stream = tls.connect(name, stream).await.map_err(|_| FetchRefusal::Broken)?;
                 self.speak(place, stream).await
             }
         }
     }
 
-    async fn connect(&self, pinned: &[SocketAddr]) -> Result<TcpStream, Refusal> {
+    async fn connect(&self, pinned: &[SocketAddr]) -> Result<TcpStream, FetchRefusal> {
         for address in pinned {
             if let Ok(stream) = self.net.connect(*address).await {
                 return Ok(stream);
             }
         }
-        Err(Refusal::Broken)
+        Err(FetchRefusal::Broken)
     }
 
-    async fn speak<S>(&self, place: &Place, stream: S) -> Result<Answer, Refusal>
+    async fn speak<S>(&self, place: &FetchUrl, stream: S) -> Result<FetchResponse, FetchRefusal>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let mut builder = http1::Builder::new();
         builder.max_buf_size(MAX_HEAD).max_headers(MAX_HEADERS);
         let shaken = builder.handshake(TokioIo::new(stream)).await;
-        let (mut sender, connection) = shaken.map_err(|_| Refusal::Broken)?;
+        let (mut sender, connection) = shaken.map_err(|_| FetchRefusal::Broken)?;
         let request = request(place)?;
         let exchange = async {
-            let response = sender.send_request(request).await.map_err(|_| Refusal::Broken)?;
+            let response = sender.send_request(request).await.map_err(|_| FetchRefusal::Broken)?;
             self.answer(response).await
         };
         // What the connection says at its end, the exchange hears as well.
@@ -171,29 +174,29 @@ impl Fetcher {
         };
         tokio::select! {
             answer = exchange => answer,
-            () = driven => Err(Refusal::Broken),
+            () = driven => Err(FetchRefusal::Broken),
         }
     }
 
     async fn answer(
         &self,
         response: axum::http::Response<hyper::body::Incoming>,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<FetchResponse, FetchRefusal> {
         let (head, body) = response.into_parts();
         let text = |name| head.headers.get(name).and_then(|value| value.to_str().ok());
         if head.status.is_redirection() {
-            let location = text(LOCATION).ok_or(Refusal::Redirects)?;
-            return Ok(Answer::Elsewhere(location.to_owned()));
+            let location = text(LOCATION).ok_or(FetchRefusal::Redirects)?;
+            return Ok(FetchResponse::Elsewhere(location.to_owned()));
         }
         if head.status != StatusCode::OK {
-            return Err(Refusal::Status);
+            return Err(FetchRefusal::Status);
         }
         if text(CONTENT_ENCODING).is_some_and(|how| !how.eq_ignore_ascii_case("identity")) {
-            return Err(Refusal::Encoding);
+            return Err(FetchRefusal::Encoding);
         }
         let kind = text(CONTENT_TYPE).map(str::to_owned);
         let content = read(Body::new(body), self.most).await?;
-        Ok(Answer::Here(Fetched { kind, content }))
+        Ok(FetchResponse::Here(FetchedFile { kind, content }))
     }
 }
 
@@ -208,7 +211,7 @@ fn authorities(config: &FetchConfig) -> Option<PathBuf> {
 }
 
 /// A request that says nothing about anybody.
-fn request(place: &Place) -> Result<Request<Body>, Refusal> {
+fn request(place: &FetchUrl) -> Result<Request<Body>, FetchRefusal> {
     Request::get(&*place.path)
         .header(HOST, place.authority())
         .header(USER_AGENT, AGENT)
@@ -216,18 +219,18 @@ fn request(place: &Place) -> Result<Request<Body>, Refusal> {
         .header(ACCEPT_ENCODING, "identity")
         .header(CONNECTION, "close")
         .body(Body::empty())
-        .map_err(|_| Refusal::Address)
+        .map_err(|_| FetchRefusal::Address)
 }
 
-async fn read(mut body: Body, most: usize) -> Result<Vec<u8>, Refusal> {
+async fn read(mut body: Body, most: usize) -> Result<Vec<u8>, FetchRefusal> {
     if body.size_hint().lower() > u64::try_from(most).unwrap_or(u64::MAX) {
-        return Err(Refusal::TooLarge);
+        return Err(FetchRefusal::TooLarge);
     }
     let mut content = Vec::new();
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
-        let Ok(data) = frame.map_err(|_| Refusal::Broken)?.into_data() else { continue };
+        let Ok(data) = frame.map_err(|_| FetchRefusal::Broken)?.into_data() else { continue };
         if data.len() > most - content.len() {
-            return Err(Refusal::TooLarge);
+            return Err(FetchRefusal::TooLarge);
         }
         content.extend_from_slice(&data);
     }

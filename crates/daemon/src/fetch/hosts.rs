@@ -7,8 +7,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::Refusal;
-use super::place::{check_host, port_of};
+use super::FetchRefusal;
+use super::url::{check_host, port_of};
 
 /// Entries of a list.
 const MAX_ENTRIES: usize = 256;
@@ -18,16 +18,16 @@ const PORTS: [u16; 2] = [80, 443];
 
 /// The hosts that may be asked; none by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Hosts(Vec<Entry>);
+pub struct AllowedHosts(Vec<HostRule>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Entry {
-    pattern: Pattern,
+struct HostRule {
+    pattern: HostPattern,
     port: Option<u16>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Pattern {
+enum HostPattern {
     Any,
     Below(Box<str>),
     Exactly(Box<str>),
@@ -36,63 +36,63 @@ enum Pattern {
 /// A list that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{entry}`, expected `HOST`, `*.HOST` or `*`, with `:PORT` or without")]
-pub struct BadHosts {
+pub struct InvalidHostList {
     entry: String,
 }
 
-impl Hosts {
+impl AllowedHosts {
     /// Tells whether nothing may be asked at all.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Asks for a host, in lower case, and a port of it.
-    pub(super) fn permit(&self, host: &str, port: u16) -> Result<(), Refusal> {
+    pub(super) fn permit(&self, host: &str, port: u16) -> Result<(), FetchRefusal> {
         let mut named = self.0.iter().filter(|entry| entry.pattern.names(host)).peekable();
         if named.peek().is_none() {
-            return Err(Refusal::Host);
+            return Err(FetchRefusal::Host);
         }
         let is_open = PORTS.contains(&port) || named.any(|entry| entry.port == Some(port));
-        if is_open { Ok(()) } else { Err(Refusal::Port) }
+        if is_open { Ok(()) } else { Err(FetchRefusal::Port) }
     }
 }
 
-impl Pattern {
+impl HostPattern {
     fn names(&self, host: &str) -> bool {
         match self {
-            Pattern::Any => true,
-            Pattern::Exactly(name) => host == &**name,
-            Pattern::Below(name) => {
+            HostPattern::Any => true,
+            HostPattern::Exactly(name) => host == &**name,
+            HostPattern::Below(name) => {
                 host.strip_suffix(&**name).is_some_and(|rest| rest.ends_with('.'))
             }
         }
     }
 }
 
-impl FromStr for Hosts {
-    type Err = BadHosts;
+impl FromStr for AllowedHosts {
+    type Err = InvalidHostList;
 
     /// Reads entries with commas between them.
-    fn from_str(text: &str) -> Result<Hosts, BadHosts> {
+    fn from_str(text: &str) -> Result<AllowedHosts, InvalidHostList> {
         let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
-        let all: Result<Vec<Entry>, BadHosts> = entries
-            .map(|entry| read(entry).ok_or_else(|| BadHosts { entry: entry.to_owned() }))
+        let all: Result<Vec<HostRule>, InvalidHostList> = entries
+            .map(|entry| read(entry).ok_or_else(|| InvalidHostList { entry: entry.to_owned() }))
             .collect();
         all.and_then(|all| match all.len() <= MAX_ENTRIES {
-            true => Ok(Hosts(all)),
-            false => Err(BadHosts { entry: format!("{} entries", all.len()) }),
+            true => Ok(AllowedHosts(all)),
+            false => Err(InvalidHostList { entry: format!("{} entries", all.len()) }),
         })
     }
 }
 
-impl fmt::Display for Hosts {
+impl fmt::Display for AllowedHosts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, entry) in self.0.iter().enumerate() {
             let comma = if index == 0 { "" } else { "," };
             let (star, name) = match &entry.pattern {
-                Pattern::Any => ("*", ""),
-                Pattern::Below(name) => ("*.", &**name),
-                Pattern::Exactly(name) => ("", &**name),
+                HostPattern::Any => ("*", ""),
+                HostPattern::Below(name) => ("*.", &**name),
+                HostPattern::Exactly(name) => ("", &**name),
             };
             match name.contains(':') {
                 true => write!(f, "{comma}[{name}]")?,
@@ -106,7 +106,7 @@ impl fmt::Display for Hosts {
     }
 }
 
-fn read(entry: &str) -> Option<Entry> {
+fn read(entry: &str) -> Option<HostRule> {
     let entry = entry.to_ascii_lowercase();
     let (host, port) = match entry.strip_prefix('[') {
         Some(inner) => {
@@ -127,13 +127,13 @@ fn read(entry: &str) -> Option<Entry> {
         digits => Some(port_of(digits)?),
     };
     let pattern = match host {
-        "*" => Pattern::Any,
+        "*" => HostPattern::Any,
         _ => match host.strip_prefix("*.") {
-            Some(name) => Pattern::Below(checked(name)?),
-            None => Pattern::Exactly(checked(host)?),
+            Some(name) => HostPattern::Below(checked(name)?),
+            None => HostPattern::Exactly(checked(host)?),
         },
     };
-    Some(Entry { pattern, port })
+    Some(HostRule { pattern, port })
 }
 
 fn checked(host: &str) -> Option<Box<str>> {
@@ -142,34 +142,34 @@ fn checked(host: &str) -> Option<Box<str>> {
 
 #[cfg(test)]
 mod tests {
-    use super::Hosts;
-    use crate::fetch::Refusal;
+    use super::AllowedHosts;
+    use crate::fetch::FetchRefusal;
 
-    fn check(list: &str, host: &str, port: u16, expect: Result<(), Refusal>) {
-        let hosts: Hosts = list.parse().unwrap();
+    fn check(list: &str, host: &str, port: u16, expect: Result<(), FetchRefusal>) {
+        let hosts: AllowedHosts = list.parse().unwrap();
         assert_eq!(hosts.permit(host, port), expect, "{list}: {host}:{port}");
     }
 
     #[test]
     fn a_host_is_named_itself_or_from_above() {
         check("example.org", "example.org", 443, Ok(()));
-        check("example.org", "www.example.org", 443, Err(Refusal::Host));
-        check("example.org", "badexample.org", 443, Err(Refusal::Host));
+        check("example.org", "www.example.org", 443, Err(FetchRefusal::Host));
+        check("example.org", "badexample.org", 443, Err(FetchRefusal::Host));
         check("*.example.org", "a.b.example.org", 80, Ok(()));
-        check("*.example.org", "example.org", 443, Err(Refusal::Host));
-        check("*.example.org", "badexample.org", 443, Err(Refusal::Host));
+        check("*.example.org", "example.org", 443, Err(FetchRefusal::Host));
+        check("*.example.org", "badexample.org", 443, Err(FetchRefusal::Host));
         check("a.org, EXAMPLE.org", "example.org", 443, Ok(()));
         check("*", "anything", 443, Ok(()));
-        check("", "example.org", 443, Err(Refusal::Host));
+        check("", "example.org", 443, Err(FetchRefusal::Host));
         check("[2606:4700::1]", "2606:4700::1", 443, Ok(()));
     }
 
     #[test]
     fn a_port_is_of_its_entry() {
-        check("example.org", "example.org", 8443, Err(Refusal::Port));
+        check("example.org", "example.org", 8443, Err(FetchRefusal::Port));
         check("example.org:8443", "example.org", 8443, Ok(()));
         check("example.org:8443", "example.org", 443, Ok(()));
-        check("a.org:8443,example.org", "example.org", 8443, Err(Refusal::Port));
+        check("a.org:8443,example.org", "example.org", 8443, Err(FetchRefusal::Port));
         check("*:8443,example.org", "example.org", 8443, Ok(()));
     }
 
@@ -178,10 +178,10 @@ mod tests {
         for bad in
             ["a b", "*.*", "http://a", "a:", "a:0", "a:70000", "a..b", "*a.org", "[::1", "1.2.3"]
         {
-            assert!(bad.parse::<Hosts>().is_err(), "{bad}");
+            assert!(bad.parse::<AllowedHosts>().is_err(), "{bad}");
         }
-        assert!(vec!["a"; 257].join(",").parse::<Hosts>().is_err());
+        assert!(vec!["a"; 257].join(",").parse::<AllowedHosts>().is_err());
         let list = "example.org,*.b.org:8443,*,[2606:4700::1]:8080";
-        assert_eq!(list.parse::<Hosts>().unwrap().to_string(), list);
+        assert_eq!(list.parse::<AllowedHosts>().unwrap().to_string(), list);
     }
 }

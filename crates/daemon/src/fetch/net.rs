@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 pub type Later<'n, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'n>>;
 
 /// The network.
-pub trait Net: fmt::Debug + Send + Sync {
+pub trait FetchNetwork: fmt::Debug + Send + Sync {
     /// The addresses of a host.
     fn resolve<'n>(&'n self, host: &'n str) -> Later<'n, Vec<IpAddr>>;
 
@@ -24,9 +24,9 @@ pub trait Net: fmt::Debug + Send + Sync {
 
 /// The network of this machine.
 #[derive(Debug)]
-pub(super) struct System;
+pub(super) struct SystemNetwork;
 
-impl Net for System {
+impl FetchNetwork for SystemNetwork {
     fn resolve<'n>(&'n self, host: &'n str) -> Later<'n, Vec<IpAddr>> {
         Box::pin(async move {
             let found = tokio::net::lookup_host((host, 0)).await?;

@@ -10,12 +10,14 @@ use axum::extract::{Extension, State};
 use axum::http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
-use bridle_wire::openharness::json::Writer;
-use bridle_wire::openharness::{Code, Echo, ErrorObject, ResponseMessage, Shape as _};
+use bridle_wire::openharness::json::JsonWriter;
+use bridle_wire::openharness::{
+    ErrorObject, JsonShape as _, OpenHarnessCode, RequestEcho, ResponseMessage,
+};
 
-use super::Http;
-use super::gate::Peer;
-use super::marks::Marks;
+use super::HttpService;
+use super::auth::HttpPeer;
+use super::trace_headers::TraceHeaders;
 
 /// The type of every message.
 const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
@@ -37,9 +39,9 @@ pub(super) const CROWDED: &str = concat!(
 );
 
 /// Writes a message.
-pub(super) fn message(message: &ResponseMessage, marks: Marks) -> Response {
+pub(super) fn message(message: &ResponseMessage, marks: TraceHeaders) -> Response {
     let code = message.response.error.as_ref().map(ErrorObject::known);
-    let mut out = Writer::with_room(USUAL);
+    let mut out = JsonWriter::with_room(USUAL);
     message.write(&mut out);
     let mut text = out.finish();
     text.push('\n');
@@ -49,7 +51,7 @@ pub(super) fn message(message: &ResponseMessage, marks: Marks) -> Response {
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     marks.put(headers);
     if let Some(code) = code {
-        let code = code.unwrap_or(Code::InternalError);
+        let code = code.unwrap_or(OpenHarnessCode::InternalError);
         put(code, headers);
         let status = StatusCode::from_u16(code.http_status());
         *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -58,7 +60,7 @@ pub(super) fn message(message: &ResponseMessage, marks: Marks) -> Response {
 }
 
 /// Writes an error that is no more than its code.
-pub(super) fn error(code: Code, echo: &Echo, marks: Marks) -> Response {
+pub(super) fn error(code: OpenHarnessCode, echo: &RequestEcho, marks: TraceHeaders) -> Response {
     message(&ResponseMessage::error(echo, ErrorObject::of(code)), marks)
 }
 
@@ -77,35 +79,40 @@ pub(super) fn json(status: StatusCode, text: impl Into<Body>) -> Response {
 
 /// Nothing is at this path.
 pub(super) async fn not_found(
-    State(http): State<Arc<Http>>,
-    Extension(peer): Extension<Arc<Peer>>,
+    State(http): State<Arc<HttpService>>,
+    Extension(peer): Extension<Arc<HttpPeer>>,
     headers: HeaderMap,
 ) -> Response {
-    refuse(&http, &peer, &headers, Code::NotFound)
+    refuse(&http, &peer, &headers, OpenHarnessCode::NotFound)
 }
 
 /// Another method is needed; the router says which.
 pub(super) async fn method_not_allowed(
-    State(http): State<Arc<Http>>,
-    Extension(peer): Extension<Arc<Peer>>,
+    State(http): State<Arc<HttpService>>,
+    Extension(peer): Extension<Arc<HttpPeer>>,
     headers: HeaderMap,
 ) -> Response {
-    refuse(&http, &peer, &headers, Code::MethodNotAllowed)
+    refuse(&http, &peer, &headers, OpenHarnessCode::MethodNotAllowed)
 }
 
-fn refuse(http: &Http, peer: &Peer, headers: &HeaderMap, code: Code) -> Response {
+fn refuse(
+    http: &HttpService,
+    peer: &HttpPeer,
+    headers: &HeaderMap,
+    code: OpenHarnessCode,
+) -> Response {
     let code = peer.check(headers).err().unwrap_or(code);
     http.shared.metrics.http(code.http_status());
-    error(code, &Echo::default(), Marks::of(headers))
+    error(code, &RequestEcho::default(), TraceHeaders::of(headers))
 }
 
 /// What a code says in headers.
-fn put(code: Code, headers: &mut HeaderMap) {
+fn put(code: OpenHarnessCode, headers: &mut HeaderMap) {
     match code {
-        Code::Unauthenticated => {
+        OpenHarnessCode::Unauthenticated => {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        Code::RateLimited | Code::EngineOverloaded => {
+        OpenHarnessCode::RateLimited | OpenHarnessCode::EngineOverloaded => {
             headers.insert(RETRY_AFTER, RETRY_SECONDS);
         }
         _ => {}
@@ -120,14 +127,17 @@ pub(super) fn close_after(response: &mut Response) {
 #[cfg(test)]
 mod tests {
     use super::CROWDED;
-    use bridle_wire::openharness::{Code, Limits, read_response};
+    use bridle_wire::openharness::{MessageLimits, OpenHarnessCode, read_response};
 
     #[test]
     fn what_a_crowd_gets_is_a_whole_response() {
         let (head, body) = CROWDED.split_once("\r\n\r\n").unwrap();
         let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
         assert_eq!(length.parse(), Ok(body.len()));
-        let message = read_response(body.as_bytes(), &Limits::default()).unwrap();
-        assert_eq!(message.response.error.unwrap().known(), Some(Code::EngineOverloaded));
+        let message = read_response(body.as_bytes(), &MessageLimits::default()).unwrap();
+        assert_eq!(
+            message.response.error.unwrap().known(),
+            Some(OpenHarnessCode::EngineOverloaded)
+        );
     }
 }

@@ -12,9 +12,9 @@ use bridle_wire::openharness::payload::{
     ApprovalOption, ApprovalSubject, OptionKind, RequestApproval,
 };
 
-use super::fold::shown;
-use super::signal::About;
-use super::step::{ALLOW, Asked, REJECT};
+use super::continuation::{ALLOW, AskedQuestion, REJECT};
+use super::to_response::shown;
+use super::to_signal::ShellDescription;
 use crate::access::principal::Principal;
 
 /// What the types of what is asked for begin with: they are this engine's own.
@@ -25,7 +25,7 @@ const TITLE: &str = "Approval needed";
 
 /// A question that was recorded.
 #[derive(Debug)]
-pub(super) struct Question<'v> {
+pub(super) struct RecordedQuestion<'v> {
     name: &'v str,
     text: &'v str,
     action: String,
@@ -39,18 +39,18 @@ pub(super) struct Question<'v> {
     who: Vec<&'v str>,
 }
 
-impl<'v> Question<'v> {
+impl<'v> RecordedQuestion<'v> {
     /// The questions of an answer that waits for them.
-    pub(super) fn all(payload: &'v Value) -> Vec<Question<'v>> {
+    pub(super) fn all(payload: &'v Value) -> Vec<RecordedQuestion<'v>> {
         let listed = payload.get("questions").and_then(Value::elements).unwrap_or_default();
-        listed.iter().filter_map(Question::of).collect()
+        listed.iter().filter_map(RecordedQuestion::of).collect()
     }
 
-    fn of(value: &'v Value) -> Option<Question<'v>> {
+    fn of(value: &'v Value) -> Option<RecordedQuestion<'v>> {
         let text = |key| value.get(key).and_then(Value::as_str);
         let who = value.get("who").and_then(Value::elements).unwrap_or_default();
         let action = value.get("action").and_then(Value::as_keyword)?.to_ascii_lowercase();
-        Some(Question {
+        Some(RecordedQuestion {
             name: text("approval")?,
             text: text("question")?,
             action,
@@ -68,17 +68,17 @@ impl<'v> Question<'v> {
     /// of that moment, but not everybody is asked in vain.
     pub(super) fn is_for(&self, who: &Principal) -> bool {
         let asker = who.asker();
-        who.permits(bridle_loop::Access::Approve)
+        who.permits(bridle_loop::SessionAccess::Approve)
             && (asker.owner || self.who.contains(&&*asker.principal))
     }
 
     /// What the token of the answer says about it.
-    pub(super) fn asked(&self, index: usize) -> Asked {
-        Asked { index, effect: self.effect, hash: self.hash, expires: self.expires }
+    pub(super) fn asked(&self, index: usize) -> AskedQuestion {
+        AskedQuestion { index, effect: self.effect, hash: self.hash, expires: self.expires }
     }
 
     /// The directive.
-    pub(super) fn directive(&self, about: &About) -> Directive {
+    pub(super) fn directive(&self, about: &ShellDescription) -> Directive {
         let wanted = shown(self.wanted, about);
         let wanted = match self.bytes {
             Some(bytes) => format!("{wanted} .. (the beginning of {bytes} bytes)"),

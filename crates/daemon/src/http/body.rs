@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use axum::body::{Bytes, HttpBody};
 
-use crate::budget::{Held, RESERVE};
+use crate::byte_budget::{ConnectionBytes, RESERVE};
 
 /// A body as far as it was read.
 #[derive(Debug)]
-pub(super) enum Read {
+pub(super) enum BodyRead {
     /// All of it.
     Whole(Bytes),
     /// It is larger than it may be; this is its beginning.
@@ -33,29 +33,34 @@ pub(super) const MAX_ECHOED_BYTES: usize = RESERVE;
 pub(super) const STRANGER_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Reads a body of at most `most` bytes, which `held` counts until it is dropped.
-pub(super) async fn read<B>(body: B, most: usize, deadline: Duration, held: &mut Held) -> Read
+pub(super) async fn read<B>(
+    body: B,
+    most: usize,
+    deadline: Duration,
+    held: &mut ConnectionBytes,
+) -> BodyRead
 where
     B: HttpBody<Data = Bytes> + Unpin,
 {
-    let mut came = Came::default();
+    let mut came = BodyBytes::default();
     let ended = tokio::time::timeout(deadline, fill(body, most, &mut came, held)).await;
     match ended {
-        Err(_) if held.is_waiting() => Read::NoRoom,
-        Ok(Ended::Whole) => Read::Whole(came.bytes()),
-        Ok(Ended::TooLarge) => Read::TooLarge(came.bytes().into()),
-        Ok(Ended::Broken) | Err(_) => Read::Broken(came.bytes()),
+        Err(_) if held.is_waiting() => BodyRead::NoRoom,
+        Ok(BodyEnd::Whole) => BodyRead::Whole(came.bytes()),
+        Ok(BodyEnd::TooLarge) => BodyRead::TooLarge(came.bytes().into()),
+        Ok(BodyEnd::Broken) | Err(_) => BodyRead::Broken(came.bytes()),
     }
 }
 
 /// What came of a body: small ones come in one piece, which is not copied.
 #[derive(Default)]
-struct Came {
+struct BodyBytes {
     first: Bytes,
     /// All, as soon as there is more than one piece.
     all: Vec<u8>,
 }
 
-impl Came {
+impl BodyBytes {
     fn len(&self) -> usize {
         self.first.len().max(self.all.len())
     }
@@ -76,13 +81,18 @@ impl Came {
     }
 }
 
-enum Ended {
+enum BodyEnd {
     Whole,
     TooLarge,
     Broken,
 }
 
-async fn fill<B>(mut body: B, most: usize, came: &mut Came, held: &mut Held) -> Ended
+async fn fill<B>(
+    mut body: B,
+    most: usize,
+    came: &mut BodyBytes,
+    held: &mut ConnectionBytes,
+) -> BodyEnd
 where
     B: HttpBody<Data = Bytes> + Unpin,
 {
@@ -93,8 +103,8 @@ where
         });
         let frame = next.await;
         let data = match frame {
-            None => return Ended::Whole,
-            Some(Err(_)) => return Ended::Broken,
+            None => return BodyEnd::Whole,
+            Some(Err(_)) => return BodyEnd::Broken,
             Some(Ok(frame)) => frame.into_data(),
         };
         // Trailers say nothing here.
@@ -102,7 +112,7 @@ where
         let room = most - came.len();
         if data.len() > room {
             came.add(data.slice(..room));
-            return Ended::TooLarge;
+            return BodyEnd::TooLarge;
         }
         came.add(data);
         held.set(came.len());
@@ -111,12 +121,12 @@ where
 
 #[cfg(test)]
 mod tests {
-    use super::{Bytes, Came};
+    use super::{BodyBytes, Bytes};
 
     #[test]
     fn pieces_are_put_together_and_one_stays_where_it_is() {
         let check = |pieces: &[&'static str], whole: &str| {
-            let mut came = Came::default();
+            let mut came = BodyBytes::default();
             let mut len = 0;
             for piece in pieces {
                 came.add(Bytes::from_static(piece.as_bytes()));
@@ -132,7 +142,7 @@ mod tests {
         check(&["ab", ""], "ab");
         check(&["ab", "", "c", "def"], "abcdef");
         let only = Bytes::from_static(b"ab");
-        let mut came = Came::default();
+        let mut came = BodyBytes::default();
         came.add(only.clone());
         assert_eq!(came.bytes().as_ptr(), only.as_ptr());
     }

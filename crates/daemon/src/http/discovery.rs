@@ -9,29 +9,30 @@ use axum::extract::{Extension, State};
 use axum::http::header::CACHE_CONTROL;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
-use bridle_loop::Access;
+use bridle_loop::SessionAccess;
 use bridle_wire::openharness::capability::{
-    self, APPROVAL, FEEDBACK, Offer, PARALLEL, RICH_CARDS, STREAMING, UPLOAD,
+    self, APPROVAL, CapabilityOffer, FEEDBACK, PARALLEL, RICH_CARDS, STREAMING, UPLOAD,
 };
 use bridle_wire::openharness::directive::RiskTier;
 use bridle_wire::openharness::discovery::{
-    ActionInfo, AuthInfo, Discovery, DiscoveryLimits, EngineInfo, error_codes,
+    ActionInfo, AuthInfo, DiscoveryDocument, DiscoveryLimits, EngineInfo, error_codes,
 };
 use bridle_wire::openharness::event::{LINES_PROFILE, SSE_PROFILE, WEBSOCKET_PROFILE};
-use bridle_wire::openharness::exchange::Health;
+use bridle_wire::openharness::exchange::EngineHealth;
 use bridle_wire::openharness::ids::{ActionType, Label, Name};
 use bridle_wire::openharness::payload::{self, RENDER_MESSAGE, REQUEST_APPROVAL};
-use bridle_wire::openharness::shape::Gate;
+use bridle_wire::openharness::shape::ApprovalGate;
 use bridle_wire::openharness::{
-    Capabilities, CapabilityDenial, Code, Echo, Json, Limits, Shape as _, Version,
+    Capabilities, CapabilityDenial, Json, JsonShape as _, MessageLimits, OpenHarnessCode,
+    ProtocolVersion, RequestEcho,
 };
 
-use super::gate::Peer;
-use super::marks::Marks;
-use super::rate::From;
-use super::{Http, answer, files};
+use super::auth::HttpPeer;
+use super::rate::RequestSource;
+use super::trace_headers::TraceHeaders;
+use super::{HttpService, answer, attachments};
 use crate::access::principal::Principal;
-use crate::config::{Config, Rate};
+use crate::config::{DaemonConfig, EventRate};
 
 /// Our name.
 const ENGINE: &str = "bridle";
@@ -50,65 +51,71 @@ const FEEDBACK_VERSION: u64 = 1;
 
 /// How somebody asks, which decides what there is to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Transport {
+enum RequestTransport {
     /// In requests of HTTP, or on a WebSocket.
     Http,
     /// On lines. Files are out of reach there: they are their principal's, which has no HTTP.
     Lines,
 }
 
-impl Transport {
-    fn of(who: &Principal) -> Transport {
+impl RequestTransport {
+    fn of(who: &Principal) -> RequestTransport {
         match who {
-            Principal::Stdio => Transport::Lines,
-            _ => Transport::Http,
+            Principal::Stdio => RequestTransport::Lines,
+            _ => RequestTransport::Http,
         }
     }
 
     fn profiles(self) -> &'static [&'static str] {
         match self {
-            Transport::Http => &OVER_HTTP,
-            Transport::Lines => &ON_LINES,
+            RequestTransport::Http => &OVER_HTTP,
+            RequestTransport::Lines => &ON_LINES,
         }
     }
 
     /// What is done about streams: a shell that lists profiles none of which is here gets none.
-    fn streaming(self, asked: Option<&Capabilities>) -> Offer {
+    fn streaming(self, asked: Option<&Capabilities>) -> CapabilityOffer {
         let profiles = self.profiles();
         let lists =
             |profile: &&str| asked.is_some_and(|asked| asked.lists_profile(STREAMING, profile));
         if asked.is_some_and(|asked| asked.lists_profiles(STREAMING)) && !profiles.iter().any(lists)
         {
-            return Offer::Denied(capability::Denial::VersionMismatch);
+            return CapabilityOffer::Denied(capability::DenialReason::VersionMismatch);
         }
         let profiles = profiles.iter().copied().map(Json::from);
-        Offer::Honored(Json::object([("profiles", Json::array(profiles))]))
+        CapabilityOffer::Honored(Json::object([("profiles", Json::array(profiles))]))
     }
 
-    fn upload(self) -> Offer {
+    fn upload(self) -> CapabilityOffer {
         match self {
-            Transport::Http => {
-                Offer::Honored(Json::object([("endpoint", Json::from(files::PATH))]))
+            RequestTransport::Http => CapabilityOffer::Honored(Json::object([(
+                "endpoint",
+                Json::from(attachments::PATH),
+            )])),
+            RequestTransport::Lines => {
+                CapabilityOffer::Denied(capability::DenialReason::NotSupported)
             }
-            Transport::Lines => Offer::Denied(capability::Denial::NotSupported),
         }
     }
 }
 
 /// Every capability that is known, and what is done about it.
-fn offers(transport: Transport, asked: Option<&Capabilities>) -> Vec<(&'static str, Offer)> {
-    let denied = Offer::Denied(capability::Denial::NotSupported);
+fn offers(
+    transport: RequestTransport,
+    asked: Option<&Capabilities>,
+) -> Vec<(&'static str, CapabilityOffer)> {
+    let denied = CapabilityOffer::Denied(capability::DenialReason::NotSupported);
     let keys = [PARALLEL, RICH_CARDS];
     let denied = keys.into_iter().map(|key| (key, denied.clone()));
     let feedback = match asked.is_none_or(has_our_feedback) {
-        true => Offer::Honored(Json::object([("version", Json::from(FEEDBACK_VERSION))])),
-        false => Offer::Denied(capability::Denial::VersionMismatch),
+        true => CapabilityOffer::Honored(Json::object([("version", Json::from(FEEDBACK_VERSION))])),
+        false => CapabilityOffer::Denied(capability::DenialReason::VersionMismatch),
     };
     // Who can ask its user and cannot say what the answer was, asks in vain.
     let asks_in_vain = asked.is_some_and(|asked| asked.asks(APPROVAL) && !can_ask(Some(asked)));
     let approval = match asks_in_vain {
-        true => Offer::Denied(capability::Denial::RequiresCapability),
-        false => Offer::Honored(Json::from(true)),
+        true => CapabilityOffer::Denied(capability::DenialReason::RequiresCapability),
+        false => CapabilityOffer::Honored(Json::from(true)),
     };
     let honored = [
         (STREAMING, transport.streaming(asked)),
@@ -136,11 +143,11 @@ fn has_our_feedback(asked: &Capabilities) -> bool {
 
 /// What is offered to shells that ask for nothing, made once.
 static OVER_HTTP_OFFERED: LazyLock<Arc<Capabilities>> =
-    LazyLock::new(|| offered(Transport::Http).into());
+    LazyLock::new(|| offered(RequestTransport::Http).into());
 static ON_LINES_OFFERED: LazyLock<Arc<Capabilities>> =
-    LazyLock::new(|| offered(Transport::Lines).into());
+    LazyLock::new(|| offered(RequestTransport::Lines).into());
 
-fn offered(transport: Transport) -> Capabilities {
+fn offered(transport: RequestTransport) -> Capabilities {
     capability::answer(None, &offers(transport, None)).0
 }
 
@@ -149,9 +156,9 @@ pub(super) fn capabilities(
     who: &Principal,
     asked: Option<&Capabilities>,
 ) -> (Arc<Capabilities>, Vec<CapabilityDenial>) {
-    match (asked, Transport::of(who)) {
-        (None, Transport::Http) => (Arc::clone(&OVER_HTTP_OFFERED), Vec::new()),
-        (None, Transport::Lines) => (Arc::clone(&ON_LINES_OFFERED), Vec::new()),
+    match (asked, RequestTransport::of(who)) {
+        (None, RequestTransport::Http) => (Arc::clone(&OVER_HTTP_OFFERED), Vec::new()),
+        (None, RequestTransport::Lines) => (Arc::clone(&ON_LINES_OFFERED), Vec::new()),
         (asked, transport) => {
             let (supported, denials) = capability::answer(asked, &offers(transport, asked));
             (supported.into(), denials)
@@ -161,42 +168,45 @@ pub(super) fn capabilities(
 
 /// The documents: who asks from this machine may ask more often.
 #[derive(Debug)]
-pub(super) struct Documents {
+pub(super) struct DiscoveryDocuments {
     here: String,
     elsewhere: String,
 }
 
-impl Documents {
+impl DiscoveryDocuments {
     /// Makes them.
-    pub(super) fn new(limits: &Limits, config: &Config) -> Documents {
+    pub(super) fn new(limits: &MessageLimits, config: &DaemonConfig) -> DiscoveryDocuments {
         let of = |rate| document(limits, rate, config);
-        Documents { here: of(config.http_rates.local), elsewhere: of(config.http_rates.remote) }
+        DiscoveryDocuments {
+            here: of(config.http_rates.local),
+            elsewhere: of(config.http_rates.remote),
+        }
     }
 
-    fn of(&self, from: From) -> &str {
+    fn of(&self, from: RequestSource) -> &str {
         match from {
-            From::Here => &self.here,
-            From::Elsewhere => &self.elsewhere,
+            RequestSource::Here => &self.here,
+            RequestSource::Elsewhere => &self.elsewhere,
         }
     }
 }
 
-fn document(limits: &Limits, rate: Option<Rate>, config: &Config) -> String {
+fn document(limits: &MessageLimits, rate: Option<EventRate>, config: &DaemonConfig) -> String {
     let name = |text: &str| Name::new(text).expect("our names are short");
     let action = |kind: &str| ActionInfo {
         action_type: ActionType::new(kind).expect("our types are short"),
         risk_tier: RiskTier::Safe,
-        requires_user_approval: Gate::Open,
+        requires_user_approval: ApprovalGate::Open,
         payload_schema: payload::payload_schema(kind),
     };
     let lines = config.stdio_json.then_some(ON_LINES).into_iter().flatten();
-    let document = Discovery {
-        protocol_versions: Version::supported(),
+    let document = DiscoveryDocument {
+        protocol_versions: ProtocolVersion::supported(),
         engine: EngineInfo {
             name: name(ENGINE),
             version: Label::new(env!("CARGO_PKG_VERSION")).expect("our version is short"),
         },
-        capabilities: offered(Transport::Http),
+        capabilities: offered(RequestTransport::Http),
         action_types: SENT.into_iter().map(action).collect(),
         error_codes: error_codes(),
         profiles: OVER_HTTP.into_iter().chain(lines).map(name).collect(),
@@ -213,8 +223,8 @@ fn document(limits: &Limits, rate: Option<Rate>, config: &Config) -> String {
 
 /// `GET /v1/openharness`.
 pub(super) async fn get(
-    State(http): State<Arc<Http>>,
-    Extension(peer): Extension<Arc<Peer>>,
+    State(http): State<Arc<HttpService>>,
+    Extension(peer): Extension<Arc<HttpPeer>>,
     headers: HeaderMap,
 ) -> Response {
     let response = match peer.check(&headers) {
@@ -225,19 +235,22 @@ pub(super) async fn get(
             response.headers_mut().insert(CACHE_CONTROL, cache);
             response
         }
-        Err(code) => answer::error(code, &Echo::default(), Marks::of(&headers)),
+        Err(code) => answer::error(code, &RequestEcho::default(), TraceHeaders::of(&headers)),
     };
     counted(&http, response)
 }
 
 /// `GET /health`.
 pub(super) async fn health(
-    State(http): State<Arc<Http>>,
-    Extension(peer): Extension<Arc<Peer>>,
+    State(http): State<Arc<HttpService>>,
+    Extension(peer): Extension<Arc<HttpPeer>>,
     headers: HeaderMap,
 ) -> Response {
     if let Err(code) = peer.check(&headers) {
-        return counted(&http, answer::error(code, &Echo::default(), Marks::of(&headers)));
+        return counted(
+            &http,
+            answer::error(code, &RequestEcho::default(), TraceHeaders::of(&headers)),
+        );
     }
     let shared = &http.shared;
     let is_well = shared.hub.is_healthy() && !shared.budget.full() && !shared.stop.is_cancelled();
@@ -246,23 +259,26 @@ pub(super) async fn health(
         false => (StatusCode::SERVICE_UNAVAILABLE, "degraded"),
     };
     let name = |text: &str| Name::new(text).expect("our names are short");
-    let health = Health { status: name(word), service: name(ENGINE) };
+    let health = EngineHealth { status: name(word), service: name(ENGINE) };
     counted(&http, answer::json(status, health.to_text() + "\n"))
 }
 
 /// `GET /metrics`.
 pub(super) async fn metrics(
-    State(http): State<Arc<Http>>,
-    Extension(peer): Extension<Arc<Peer>>,
+    State(http): State<Arc<HttpService>>,
+    Extension(peer): Extension<Arc<HttpPeer>>,
     headers: HeaderMap,
 ) -> Response {
     let code = match peer.let_in(&http, &headers).await {
-        Ok(who) if who.permits(Access::Observe) => None,
-        Ok(_) => Some(Code::Forbidden),
+        Ok(who) if who.permits(SessionAccess::Observe) => None,
+        Ok(_) => Some(OpenHarnessCode::Forbidden),
         Err(code) => Some(code),
     };
     if let Some(code) = code {
-        return counted(&http, answer::error(code, &Echo::default(), Marks::of(&headers)));
+        return counted(
+            &http,
+            answer::error(code, &RequestEcho::default(), TraceHeaders::of(&headers)),
+        );
     }
     let shared = &http.shared;
     let text = shared.metrics.text(shared.open(), shared.budget.used());
@@ -271,7 +287,7 @@ pub(super) async fn metrics(
     counted(&http, answer::document(StatusCode::OK, kind, text))
 }
 
-fn counted(http: &Http, response: Response) -> Response {
+fn counted(http: &HttpService, response: Response) -> Response {
     http.shared.metrics.http(response.status().as_u16());
     response
 }

@@ -10,16 +10,18 @@ use axum::http::HeaderMap;
 use axum::http::StatusCode;
 use axum::response::Response;
 use bridle_wire::openharness::schema::components;
-use bridle_wire::openharness::{Code, Direction, Echo, Json, Mode, Object};
+use bridle_wire::openharness::{
+    Json, JsonObject, OpenHarnessCode, ReadMode, RequestEcho, SchemaDirection,
+};
 
-use super::gate::Peer;
-use super::marks::Marks;
-use super::{Http, answer, files};
+use super::auth::HttpPeer;
+use super::trace_headers::TraceHeaders;
+use super::{HttpService, answer, attachments};
 
 /// Versions that are served.
 const VERSIONS: &str = r"^1\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$";
 
-/// Headers of an exchange that mean something, and what. `Idempotency-Key` can only repeat what the
+/// Headers of an exchange that mean something, and what. `Idempotency-IdempotencyKey` can only repeat what the
 /// body says.
 const HEADERS: [(&str, &str); 4] = [
     ("Last-Event-ID", "The number of the last event seen, to take a stream up again"),
@@ -30,7 +32,7 @@ const HEADERS: [(&str, &str); 4] = [
 
 /// Statuses that an exchange is answered with: one for each code there is, and success.
 fn statuses() -> Vec<u16> {
-    let mut all: Vec<u16> = Code::ALL.iter().map(|code| code.http_status()).collect();
+    let mut all: Vec<u16> = OpenHarnessCode::ALL.iter().map(|code| code.http_status()).collect();
     all.push(200);
     all.sort_unstable();
     all.dedup();
@@ -40,7 +42,7 @@ fn statuses() -> Vec<u16> {
 /// Makes the document.
 pub(super) fn document() -> String {
     let mut schemas = requests();
-    for (name, schema) in components(Direction::Response, Mode::Strict).iter() {
+    for (name, schema) in components(SchemaDirection::Response, ReadMode::Strict).iter() {
         schemas.insert(name, schema.clone());
     }
     let bearer = object([("type", "http".into()), ("scheme", "bearer".into())]);
@@ -69,8 +71,8 @@ pub(super) fn document() -> String {
 
 /// What a shell sends. A schema of the protocol knows the form of a version alone; this engine
 /// serves one major version.
-fn requests() -> Object {
-    let mut schemas = components(Direction::Request, Mode::Lenient);
+fn requests() -> JsonObject {
+    let mut schemas = components(SchemaDirection::Request, ReadMode::Lenient);
     let name = "request.requestMessage";
     let narrowed = schemas.get(name).and_then(Json::as_object).cloned().and_then(|mut message| {
         let mut fields = message.get("properties").and_then(Json::as_object)?.clone();
@@ -91,7 +93,7 @@ fn paths() -> Json {
     object([
         ("/v1/openharness", exchange),
         ("/v1/openharness/cancel", object([("post", cancel())])),
-        (files::PATH, object([("post", upload())])),
+        (attachments::PATH, object([("post", upload())])),
         ("/v1/openharness/attachments/{ref_id}", object([("get", download())])),
         ("/.well-known/openharness", object([("get", get("What is offered", "discovery"))])),
         ("/v1/pair", object([("post", pair())])),
@@ -239,7 +241,7 @@ fn health() -> Json {
 
 fn metrics() -> Json {
     let text = object([("schema", object([("type", "string".into())]))]);
-    let text = Object::from_iter([("application/openmetrics-text", text)]);
+    let text = JsonObject::from_iter([("application/openmetrics-text", text)]);
     let mut responses = refusals(&[401, 403, 429]);
     responses.insert("200", described("Counters", text));
     object([
@@ -248,7 +250,7 @@ fn metrics() -> Json {
     ])
 }
 
-fn described(meaning: &str, content: Object) -> Json {
+fn described(meaning: &str, content: JsonObject) -> Json {
     object([("description", meaning.into()), ("content", Json::Object(content))])
 }
 
@@ -295,7 +297,7 @@ fn download() -> Json {
 }
 
 /// An envelope for each of these statuses.
-fn refusals(statuses: &[u16]) -> Object {
+fn refusals(statuses: &[u16]) -> JsonObject {
     let of = |status: &u16| {
         let response = object([
             ("description", codes(*status).into()),
@@ -308,7 +310,7 @@ fn refusals(statuses: &[u16]) -> Object {
 
 /// The codes that a status goes with.
 fn codes(status: u16) -> String {
-    let codes = Code::ALL.iter().filter(|code| code.http_status() == status);
+    let codes = OpenHarnessCode::ALL.iter().filter(|code| code.http_status() == status);
     let words: Vec<&str> = codes.map(|code| code.as_str()).collect();
     words.join(", ")
 }
@@ -327,9 +329,9 @@ fn get(summary: &str, shape: &str) -> Json {
     object([("summary", summary.into()), ("responses", responses)])
 }
 
-fn json(shape: &str) -> Object {
+fn json(shape: &str) -> JsonObject {
     let reference = object([("$ref", format!("#/components/schemas/{shape}").into())]);
-    Object::from_iter([("application/json", object([("schema", reference)]))])
+    JsonObject::from_iter([("application/json", object([("schema", reference)]))])
 }
 
 fn object<const N: usize>(entries: [(&str, Json); N]) -> Json {
@@ -338,13 +340,13 @@ fn object<const N: usize>(entries: [(&str, Json); N]) -> Json {
 
 /// `GET /v1/openharness/openapi.json`.
 pub(super) async fn serve(
-    State(http): State<Arc<Http>>,
-    Extension(peer): Extension<Arc<Peer>>,
+    State(http): State<Arc<HttpService>>,
+    Extension(peer): Extension<Arc<HttpPeer>>,
     headers: HeaderMap,
 ) -> Response {
     let response = match peer.check(&headers) {
         Ok(()) => answer::json(StatusCode::OK, http.openapi.clone()),
-        Err(code) => answer::error(code, &Echo::default(), Marks::of(&headers)),
+        Err(code) => answer::error(code, &RequestEcho::default(), TraceHeaders::of(&headers)),
     };
     http.shared.metrics.http(response.status().as_u16());
     response
@@ -352,22 +354,22 @@ pub(super) async fn serve(
 
 #[cfg(test)]
 mod tests {
-    use bridle_wire::openharness::Limits;
-    use bridle_wire::openharness::json::{Document, Kind, Node};
+    use bridle_wire::openharness::MessageLimits;
+    use bridle_wire::openharness::json::{JsonDocument, JsonNode, NodeKind};
 
     use super::document;
 
     /// Every reference of a value, and of what is in it.
-    fn references(root: Node<'_>) -> Vec<String> {
+    fn references(root: JsonNode<'_>) -> Vec<String> {
         let (mut open, mut found) = (vec![root], Vec::new());
         while let Some(node) = open.pop() {
             match node.kind() {
-                Kind::Object => {
-                    let reference = node.get("$ref").and_then(Node::as_str);
+                NodeKind::Object => {
+                    let reference = node.get("$ref").and_then(JsonNode::as_str);
                     found.extend(reference.map(std::borrow::Cow::into_owned));
                     open.extend(node.entries().map(|(_, value)| value));
                 }
-                Kind::Array => open.extend(node.items()),
+                NodeKind::Array => open.extend(node.items()),
                 _ => {}
             }
         }
@@ -383,7 +385,7 @@ mod tests {
     #[test]
     fn every_reference_leads_somewhere() {
         let text = document();
-        let document = Document::read(text.as_bytes(), &Limits::default()).unwrap();
+        let document = JsonDocument::read(text.as_bytes(), &MessageLimits::default()).unwrap();
         let root = document.root();
         let schemas = root.get("components").and_then(|it| it.get("schemas")).unwrap();
         let references = references(root);

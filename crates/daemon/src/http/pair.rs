@@ -13,24 +13,24 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use bridle_wire::openharness::ids::{CredentialRef, Name, Secret};
 use bridle_wire::openharness::pairing::{PairConfirm, PairGranted};
-use bridle_wire::openharness::{Code, Echo, Shape as _, read};
+use bridle_wire::openharness::{JsonShape as _, OpenHarnessCode, RequestEcho, read};
 
-use super::body::{self, Read};
-use super::gate::{Peer, now};
-use super::marks::Marks;
-use super::post::is_json;
-use super::{Http, answer};
+use super::auth::{HttpPeer, now};
+use super::body::{self, BodyRead};
+use super::exchange::is_json;
+use super::trace_headers::TraceHeaders;
+use super::{HttpService, answer};
 use crate::access::network::PeerSource;
-use crate::access::pairing::{Paired, Refusal};
-use crate::budget::Held;
+use crate::access::pairing::{PairedToken, PairingRefusal};
+use crate::byte_budget::ConnectionBytes;
 
 /// Largest request, in bytes: a code and what else a device may say about itself.
 const MAX_BODY: usize = 4 << 10;
 
 /// Takes a code.
 pub(super) async fn redeem(
-    State(http): State<Arc<Http>>,
-    Extension(peer): Extension<Arc<Peer>>,
+    State(http): State<Arc<HttpService>>,
+    Extension(peer): Extension<Arc<HttpPeer>>,
     request: Request,
 ) -> Response {
     let (head, body) = request.into_parts();
@@ -39,48 +39,53 @@ pub(super) async fn redeem(
             Ok(text) => granted(text),
             Err(refusal) => refused(&refusal, &head.headers),
         },
-        Err(code) => answer::error(code, &Echo::default(), Marks::of(&head.headers)),
+        Err(code) => answer::error(code, &RequestEcho::default(), TraceHeaders::of(&head.headers)),
     };
     http.shared.metrics.http(response.status().as_u16());
     response
 }
 
 async fn code_of(
-    http: &Http,
-    peer: &Peer,
+    http: &HttpService,
+    peer: &HttpPeer,
     headers: &HeaderMap,
     body: Body,
-) -> Result<Secret, Code> {
+) -> Result<Secret, OpenHarnessCode> {
     peer.check(headers)?;
     if !is_json(headers) {
-        return Err(Code::UnsupportedMediaType);
+        return Err(OpenHarnessCode::UnsupportedMediaType);
     }
     let deadline = http.shared.config.limits.frame_deadline.min(body::STRANGER_PATIENCE);
-    let mut held = Held::new(Arc::clone(&http.shared.stranger_budget));
+    let mut held = ConnectionBytes::new(Arc::clone(&http.shared.stranger_budget));
     let bytes = match body::read(body, MAX_BODY, deadline, &mut held).await {
-        Read::Whole(bytes) => bytes,
-        Read::TooLarge(_) => return Err(Code::PayloadTooLarge),
-        Read::Broken(_) => return Err(Code::InvalidRequest),
-        Read::NoRoom => return Err(Code::EngineOverloaded),
+        BodyRead::Whole(bytes) => bytes,
+        BodyRead::TooLarge(_) => return Err(OpenHarnessCode::PayloadTooLarge),
+        BodyRead::Broken(_) => return Err(OpenHarnessCode::InvalidRequest),
+        BodyRead::NoRoom => return Err(OpenHarnessCode::EngineOverloaded),
     };
-    let asked: PairConfirm = read(&bytes, &http.limits).map_err(|_| Code::InvalidRequest)?;
+    let asked: PairConfirm =
+        read(&bytes, &http.limits).map_err(|_| OpenHarnessCode::InvalidRequest)?;
     Ok(asked.code)
 }
 
 /// Redeems on a thread that may wait for the disk.
-async fn try_redeem(http: &Arc<Http>, code: Secret, from: PeerSource) -> Result<String, Refusal> {
+async fn try_redeem(
+    http: &Arc<HttpService>,
+    code: Secret,
+    from: PeerSource,
+) -> Result<String, PairingRefusal> {
     let own = Arc::clone(http);
     let redeem = move || own.desk.redeem(&own.tokens, code.as_str(), from, now());
     match tokio::task::spawn_blocking(redeem).await {
         Ok(redeemed) => redeemed.map(|paired| text_of(&paired)),
         Err(error) => {
             tracing::error!(%error, "a code could not be redeemed apart");
-            Err(Refusal::NotOpen)
+            Err(PairingRefusal::NotOpen)
         }
     }
 }
 
-fn text_of(paired: &Paired) -> String {
+fn text_of(paired: &PairedToken) -> String {
     let seconds = |end: i64| u64::try_from((end - now()) / 1_000).unwrap_or(0);
     let id = paired.id.as_str();
     let granted = PairGranted {
@@ -101,18 +106,18 @@ fn granted(text: String) -> Response {
     response
 }
 
-fn refused(refusal: &Refusal, headers: &HeaderMap) -> Response {
+fn refused(refusal: &PairingRefusal, headers: &HeaderMap) -> Response {
     let code = match refusal {
-        Refusal::NotOpen => Code::Forbidden,
-        Refusal::SlowDown { .. } => Code::RateLimited,
-        Refusal::Failed(error) => {
+        PairingRefusal::NotOpen => OpenHarnessCode::Forbidden,
+        PairingRefusal::SlowDown { .. } => OpenHarnessCode::RateLimited,
+        PairingRefusal::Failed(error) => {
             let cause = std::error::Error::source(error).map(ToString::to_string);
             tracing::error!(%error, cause, "a code could not be redeemed");
-            Code::InternalError
+            OpenHarnessCode::InternalError
         }
     };
-    let mut response = answer::error(code, &Echo::default(), Marks::of(headers));
-    if let Refusal::SlowDown { retry_after_ms } = refusal {
+    let mut response = answer::error(code, &RequestEcho::default(), TraceHeaders::of(headers));
+    if let PairingRefusal::SlowDown { retry_after_ms } = refusal {
         // Rounded up: who comes back on time must not be early.
         let seconds = retry_after_ms / 1_000 + 1;
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));

@@ -8,17 +8,17 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::access::network::Network;
+use crate::access::network::PeerNetwork;
 use crate::access::principal::Principal;
-use crate::access::rate::{Buckets, TooOften};
-use crate::config::{HttpRates, Rate};
+use crate::access::rate::{RateExceeded, TokenBuckets};
+use crate::config::{EventRate, HttpRates};
 
 /// How often the credentials of one network may be bad.
-pub(super) const FAILURES: Rate = Rate { per_second: 1, burst: 30 };
+pub(super) const FAILURES: EventRate = EventRate { per_second: 1, burst: 30 };
 
 /// Where a request comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum From {
+pub(super) enum RequestSource {
     /// This machine.
     Here,
     /// Another one.
@@ -27,25 +27,25 @@ pub(super) enum From {
 
 /// The buckets of all that ask.
 #[derive(Debug)]
-pub(super) struct Rates {
+pub(super) struct HttpRateLimiter {
     rates: HttpRates,
     began: Instant,
-    principals: Mutex<Buckets<(Principal, From)>>,
-    failures: Mutex<Buckets<Network>>,
+    principals: Mutex<TokenBuckets<(Principal, RequestSource)>>,
+    failures: Mutex<TokenBuckets<PeerNetwork>>,
 }
 
-impl Rates {
+impl HttpRateLimiter {
     /// Everybody may ask.
-    pub(super) fn new(rates: HttpRates) -> Rates {
+    pub(super) fn new(rates: HttpRates) -> HttpRateLimiter {
         let (principals, failures) = (Mutex::default(), Mutex::default());
-        Rates { rates, began: Instant::now(), principals, failures }
+        HttpRateLimiter { rates, began: Instant::now(), principals, failures }
     }
 
     /// Counts a request of somebody who is known.
-    pub(super) fn ask(&self, who: &Principal, from: From) -> Result<(), TooOften> {
+    pub(super) fn ask(&self, who: &Principal, from: RequestSource) -> Result<(), RateExceeded> {
         let rate = match from {
-            From::Here => self.rates.local,
-            From::Elsewhere => self.rates.remote,
+            RequestSource::Here => self.rates.local,
+            RequestSource::Elsewhere => self.rates.remote,
         };
         let Some(rate) = rate else { return Ok(()) };
         let mut buckets = self.principals.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,7 +53,7 @@ impl Rates {
     }
 
     /// Counts a credential that is not good.
-    pub(super) fn fail(&self, from: Network) -> Result<(), TooOften> {
+    pub(super) fn fail(&self, from: PeerNetwork) -> Result<(), RateExceeded> {
         let mut buckets = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         buckets.take(from, FAILURES, self.began.elapsed())
     }

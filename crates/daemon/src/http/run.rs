@@ -11,20 +11,22 @@ use std::task::{Context, Poll, Waker};
 
 use bridle_loop::{SessionId, Signal};
 use bridle_sexp::Value;
-use bridle_wire::oacp::hello::Role;
-use bridle_wire::oacp::{Failure, Id, Message};
+use bridle_wire::oacp::hello::ShellRole;
+use bridle_wire::oacp::{ErrorReply, MessageId, OacpMessage};
 use bridle_wire::openharness::ids::RequestId;
-use bridle_wire::openharness::{Code, Received};
+use bridle_wire::openharness::{OpenHarnessCode, ReceivedRequest};
 
-use super::Http;
-use super::calloff::Run;
-use super::files::Facts;
-use super::place;
-use super::signal::{self, About, NAMED};
-use super::step::{Step, run_name};
+use super::HttpService;
+use super::attachments::AttachmentFacts;
+use super::cancel::RunLocation;
+use super::continuation::{AllowedContinuation, run_name};
+use super::idempotency;
+use super::to_signal::{self, NAMED, ShellDescription};
 use crate::access::principal::Principal;
-use crate::budget::OWNED;
-use crate::engine::{Attach, Attachment, Kind, Mode, Out, StreamEvent};
+use crate::byte_budget::OWNED;
+use crate::engine::{
+    AttachRequest, AttachedShell, OutboundItem, StreamEvent, StreamEventKind, StreamMode,
+};
 
 /// The client under which the engine knows all requests of this protocol.
 const CLIENT: &str = "openharness";
@@ -34,24 +36,24 @@ const STEPPING: &str = "openharness-step";
 
 /// A request that is to run.
 #[derive(Debug)]
-pub(super) struct Wanted<'r> {
+pub(super) struct RunRequest<'r> {
     pub(super) who: Principal,
-    pub(super) received: &'r Received,
-    pub(super) about: About,
+    pub(super) received: &'r ReceivedRequest,
+    pub(super) about: ShellDescription,
     /// The facts of its attachments, in order.
-    pub(super) files: Vec<Option<Facts>>,
+    pub(super) files: Vec<Option<AttachmentFacts>>,
     /// Bytes that came.
     pub(super) bytes: usize,
     /// Whether it must have come before: the shell saw the beginning of its answer.
     pub(super) is_resumed: bool,
     /// The step that it takes of an earlier run.
-    pub(super) step: Option<Step>,
+    pub(super) step: Option<AllowedContinuation>,
 }
 
 /// A request that was recorded, and what follows from it.
 #[derive(Debug)]
-pub(super) struct Running {
-    attachment: Arc<Attachment>,
+pub(super) struct RunInProgress {
+    attachment: Arc<AttachedShell>,
     /// The number of its signal.
     pub(super) seq: u64,
     began: Option<i64>,
@@ -63,16 +65,16 @@ pub(super) struct Running {
 
 /// A request that was looked at without waiting.
 #[derive(Debug)]
-pub(super) enum Finished {
+pub(super) enum InspectedRun {
     /// It is answered.
-    Ran(Ran),
+    Ran(FinishedRun),
     /// It is not.
-    NotYet(Running),
+    NotYet(RunInProgress),
 }
 
 /// Something that happened.
 #[derive(Debug)]
-pub(super) enum News {
+pub(super) enum RunNews {
     /// Text of the answer in the making.
     Delta(String),
     /// The answer.
@@ -83,7 +85,7 @@ pub(super) enum News {
 
 /// What was recorded of a request that is answered.
 #[derive(Debug)]
-pub(super) struct Ran {
+pub(super) struct FinishedRun {
     pub(super) session: SessionId,
     /// The number of its signal.
     pub(super) seq: u64,
@@ -115,15 +117,18 @@ pub(super) fn is_request(signal: &Signal, who: &Principal, id: &RequestId) -> bo
 ///
 /// # Errors
 /// Nothing of it is recorded.
-pub(super) async fn begin(http: &Http, wanted: &Wanted<'_>) -> Result<Running, Code> {
+pub(super) async fn begin(
+    http: &HttpService,
+    wanted: &RunRequest<'_>,
+) -> Result<RunInProgress, OpenHarnessCode> {
     let place = match &wanted.step {
         Some(step) => Some(step.session.clone()),
-        None => place::of(&wanted.who, &wanted.received.message),
+        None => idempotency::of(&wanted.who, &wanted.received.message),
     };
     let attachment = join(http, wanted, place.as_ref()).await?;
-    let refused = |failure: &Failure| wanted.refused(failure);
-    let message = signal::message(wanted.received, wanted.step.as_ref(), &wanted.files);
-    let message = Message { id: wanted.id(), ..message };
+    let refused = |failure: &ErrorReply| wanted.refused(failure);
+    let message = to_signal::message(wanted.received, wanted.step.as_ref(), &wanted.files);
+    let message = OacpMessage { id: wanted.id(), ..message };
     let load = http.shared.budget.load(wanted.bytes.saturating_mul(OWNED));
     let admitted = match &wanted.step {
         _ if wanted.is_resumed => attachment.admit_again(message, load),
@@ -134,20 +139,22 @@ pub(super) async fn begin(http: &Http, wanted: &Wanted<'_>) -> Result<Running, C
     admitted.map_err(|failure| refused(&failure))?;
     let seq = loop {
         match next(&attachment).await {
-            Out::Receipt { seq, .. } => break seq,
-            Out::Refused { failure, .. } | Out::Gone(failure) => return Err(refused(&failure)),
+            OutboundItem::Receipt { seq, .. } => break seq,
+            OutboundItem::Refused { failure, .. } | OutboundItem::Gone(failure) => {
+                return Err(refused(&failure));
+            }
             _ => {}
         }
     };
     let is_step = wanted.step.is_some();
-    let mut running = Running::new(attachment, seq, is_step);
+    let mut running = RunInProgress::new(attachment, seq, is_step);
     // Said together with the receipt, so it is known without waiting.
     if running.is_repeated().await? {
         let session = running.attachment.session().clone();
         let cursor = Some(seq.saturating_sub(1));
-        let want = Attach { cursor, ..attach(wanted, Some(session)) };
+        let want = AttachRequest { cursor, ..attach(wanted, Some(session)) };
         let attachment = enter(http, wanted, want).await.map_err(|failure| refused(&failure))?;
-        running = Running::new(attachment, seq, is_step);
+        running = RunInProgress::new(attachment, seq, is_step);
         running.catch_up().await?;
     }
     Ok(running)
@@ -155,23 +162,23 @@ pub(super) async fn begin(http: &Http, wanted: &Wanted<'_>) -> Result<Running, C
 
 /// Attaches to the session of a request; where its name is somebody else's, to one of its own.
 async fn join(
-    http: &Http,
-    wanted: &Wanted<'_>,
+    http: &HttpService,
+    wanted: &RunRequest<'_>,
     place: Option<&SessionId>,
-) -> Result<Arc<Attachment>, Code> {
+) -> Result<Arc<AttachedShell>, OpenHarnessCode> {
     let Some(place) = place else {
         let fresh = http.shared.hub.attach_fresh(wanted.who.clone(), attach(wanted, None));
         return fresh.map_err(|failure| refused(&failure));
     };
     let first = enter(http, wanted, attach(wanted, Some(place.clone()))).await;
-    let unknown = bridle_wire::Code::UnknownSession;
+    let unknown = bridle_wire::OacpCode::UnknownSession;
     match first {
         // It was there when the token was issued, and is nobody's or another's now.
         Err(failure) if failure.code == unknown && wanted.step.is_some() => {
-            Err(Code::ContinuationInvalid)
+            Err(OpenHarnessCode::ContinuationInvalid)
         }
         Err(failure) if failure.code == unknown => {
-            let own = place::own(&wanted.who, place);
+            let own = idempotency::own(&wanted.who, place);
             let second = enter(http, wanted, attach(wanted, Some(own))).await;
             second.map_err(|failure| refused(&failure))
         }
@@ -179,17 +186,21 @@ async fn join(
     }
 }
 
-async fn enter(http: &Http, wanted: &Wanted<'_>, want: Attach) -> Result<Arc<Attachment>, Failure> {
+async fn enter(
+    http: &HttpService,
+    wanted: &RunRequest<'_>,
+    want: AttachRequest,
+) -> Result<Arc<AttachedShell>, ErrorReply> {
     Arc::clone(&http.shared.hub).attach(wanted.who.clone(), want).await
 }
 
-fn attach(wanted: &Wanted<'_>, session: Option<SessionId>) -> Attach {
+fn attach(wanted: &RunRequest<'_>, session: Option<SessionId>) -> AttachRequest {
     let client = if wanted.step.is_some() { STEPPING } else { CLIENT };
-    Attach {
+    AttachRequest {
         session,
         cursor: None,
-        role: Role::Controller,
-        mode: Mode::Follow,
+        role: ShellRole::Controller,
+        mode: StreamMode::Follow,
         client: Some(client.into()),
         shell: wanted.about.kind.clone(),
         locale: wanted.about.locale.clone(),
@@ -200,30 +211,34 @@ fn attach(wanted: &Wanted<'_>, session: Option<SessionId>) -> Attach {
     }
 }
 
-impl Wanted<'_> {
+impl RunRequest<'_> {
     /// The id under which it is known when it comes again. A step is known by its token, so that a
     /// second one under the same token is none, whatever the request calls itself.
-    fn id(&self) -> Option<Id> {
+    fn id(&self) -> Option<MessageId> {
         if let Some(step) = &self.step {
-            return Some(Id::Str(step.id.as_str().into()));
+            return Some(MessageId::Str(step.id.as_str().into()));
         }
         let id = self.received.message.request_id.as_ref();
-        id.map(|id| Id::Str(id.as_str().into()))
+        id.map(|id| MessageId::Str(id.as_str().into()))
     }
 
     /// What a refusal of the engine is called here.
-    fn refused(&self, failure: &Failure) -> Code {
+    fn refused(&self, failure: &ErrorReply) -> OpenHarnessCode {
         match (&self.step, refused(failure)) {
-            (Some(_), Code::IdempotencyConflict) => Code::ContinuationConsumed,
-            (Some(step), Code::StreamExpired) if step.is_late => Code::ContinuationExpired,
+            (Some(_), OpenHarnessCode::IdempotencyConflict) => {
+                OpenHarnessCode::ContinuationConsumed
+            }
+            (Some(step), OpenHarnessCode::StreamExpired) if step.is_late => {
+                OpenHarnessCode::ContinuationExpired
+            }
             (_, code) => code,
         }
     }
 }
 
-impl Running {
-    fn new(attachment: Arc<Attachment>, seq: u64, is_step: bool) -> Running {
-        Running { attachment, seq, began: None, ready: None, is_step }
+impl RunInProgress {
+    fn new(attachment: Arc<AttachedShell>, seq: u64, is_step: bool) -> RunInProgress {
+        RunInProgress { attachment, seq, began: None, ready: None, is_step }
     }
 
     /// The name of the run: its session and the number of its signal.
@@ -232,8 +247,8 @@ impl Running {
     }
 
     /// Where it runs.
-    pub(super) fn run(&self) -> Run {
-        Run { session: self.attachment.session().clone(), seq: self.seq }
+    pub(super) fn run(&self) -> RunLocation {
+        RunLocation { session: self.attachment.session().clone(), seq: self.seq }
     }
 
     /// Tells whether it was answered before this copy of the request came.
@@ -245,9 +260,9 @@ impl Running {
     ///
     /// # Errors
     /// The session is gone.
-    pub(super) async fn finish(mut self) -> Result<Ran, Code> {
+    pub(super) async fn finish(mut self) -> Result<FinishedRun, OpenHarnessCode> {
         loop {
-            if let News::Answered(said) = self.news().await? {
+            if let RunNews::Answered(said) = self.news().await? {
                 return Ok(self.ran(said));
             }
         }
@@ -257,49 +272,51 @@ impl Running {
     ///
     /// # Errors
     /// The session is gone.
-    pub(super) fn finished(mut self) -> Result<Finished, Code> {
+    pub(super) fn finished(mut self) -> Result<InspectedRun, OpenHarnessCode> {
         if let Some(said) = self.ready.clone() {
-            return Ok(Finished::Ran(self.ran(said)));
+            return Ok(InspectedRun::Ran(self.ran(said)));
         }
         // Whoever is woken here waits for nothing: what is not there yet is waited for later.
         let mut nobody = Context::from_waker(Waker::noop());
         while let Poll::Ready(out) = self.attachment.poll_next(&mut nobody) {
-            if let News::Answered(said) = self.heard(out)? {
-                return Ok(Finished::Ran(self.ran(said)));
+            if let RunNews::Answered(said) = self.heard(out)? {
+                return Ok(InspectedRun::Ran(self.ran(said)));
             }
         }
-        Ok(Finished::NotYet(self))
+        Ok(InspectedRun::NotYet(self))
     }
 
     /// Takes one thing from the session. Nothing is lost when this is not waited for.
     ///
     /// # Errors
     /// The session is gone.
-    pub(super) async fn news(&mut self) -> Result<News, Code> {
+    pub(super) async fn news(&mut self) -> Result<RunNews, OpenHarnessCode> {
         if let Some(said) = &self.ready {
-            return Ok(News::Answered(Arc::clone(said)));
+            return Ok(RunNews::Answered(Arc::clone(said)));
         }
         let out = next(&self.attachment).await;
         self.heard(out)
     }
 
     /// What something that came from the session means to this request.
-    fn heard(&mut self, out: Out) -> Result<News, Code> {
+    fn heard(&mut self, out: OutboundItem) -> Result<RunNews, OpenHarnessCode> {
         Ok(match out {
-            Out::Event { event, .. } => self.take(event).map_or(News::Nothing, News::Answered),
-            Out::Delta { turn, text } if self.attachment.is_about(turn, self.seq) => {
-                News::Delta(text)
+            OutboundItem::Event { event, .. } => {
+                self.take(event).map_or(RunNews::Nothing, RunNews::Answered)
             }
-            Out::Gone(failure) => return Err(refused(&failure)),
-            _ => News::Nothing,
+            OutboundItem::Delta { turn, text } if self.attachment.is_about(turn, self.seq) => {
+                RunNews::Delta(text)
+            }
+            OutboundItem::Gone(failure) => return Err(refused(&failure)),
+            _ => RunNews::Nothing,
         })
     }
 
     /// Notes an event; hands it back when it is the answer.
     fn take(&mut self, event: Arc<StreamEvent>) -> Option<Arc<StreamEvent>> {
         match event.kind {
-            Kind::Signal if event.seq == self.seq => self.began = Some(event.at),
-            Kind::Say if event.seq > self.seq && answers(&event) == Some(self.seq) => {
+            StreamEventKind::Signal if event.seq == self.seq => self.began = Some(event.at),
+            StreamEventKind::Say if event.seq > self.seq && answers(&event) == Some(self.seq) => {
                 return Some(event);
             }
             _ => {}
@@ -308,41 +325,41 @@ impl Running {
     }
 
     /// All that was recorded, with the answer.
-    pub(super) fn ran(self, said: Arc<StreamEvent>) -> Ran {
-        let Running { attachment, seq, began, ready, is_step } = self;
+    pub(super) fn ran(self, said: Arc<StreamEvent>) -> FinishedRun {
+        let RunInProgress { attachment, seq, began, ready, is_step } = self;
         let (began, is_replay) = (began.unwrap_or(said.at), ready.is_some());
-        Ran { session: attachment.session().clone(), seq, began, said, is_replay, is_step }
+        FinishedRun { session: attachment.session().clone(), seq, began, said, is_replay, is_step }
     }
 
     /// Tells whether the message came before. The answer is not lost by looking: what follows a
     /// receipt of something new is at most the message itself.
-    async fn is_repeated(&mut self) -> Result<bool, Code> {
+    async fn is_repeated(&mut self) -> Result<bool, OpenHarnessCode> {
         match next(&self.attachment).await {
-            Out::Repeat => Ok(true),
-            Out::Event { event, .. } => {
+            OutboundItem::Repeat => Ok(true),
+            OutboundItem::Event { event, .. } => {
                 self.take(event);
                 Ok(false)
             }
-            Out::Gone(failure) => Err(refused(&failure)),
+            OutboundItem::Gone(failure) => Err(refused(&failure)),
             _ => Ok(false),
         }
     }
 
     /// Reads what happened since the first copy of a message that came before.
-    async fn catch_up(&mut self) -> Result<(), Code> {
+    async fn catch_up(&mut self) -> Result<(), OpenHarnessCode> {
         let head = self.attachment.snapshot().seq;
         let mut at = self.seq.saturating_sub(1);
         let mut erased = None;
         while at < head && self.ready.is_none() {
             match next(&self.attachment).await {
-                Out::Event { event, .. } => {
+                OutboundItem::Event { event, .. } => {
                     at = event.seq;
                     if event.seq > self.seq && event.body.is_none() {
                         erased = Some(Arc::clone(&event));
                     }
                     self.ready = self.take(event);
                 }
-                Out::Gone(failure) => return Err(refused(&failure)),
+                OutboundItem::Gone(failure) => return Err(refused(&failure)),
                 _ => {}
             }
         }
@@ -354,14 +371,14 @@ impl Running {
     }
 }
 
-impl Ran {
+impl FinishedRun {
     /// The name of the run.
     pub(super) fn name(&self) -> String {
         run_name(&self.session, self.seq)
     }
 }
 
-async fn next(attachment: &Attachment) -> Out {
+async fn next(attachment: &AttachedShell) -> OutboundItem {
     poll_fn(|cx| attachment.poll_next(cx)).await
 }
 
@@ -374,16 +391,16 @@ fn answers(event: &StreamEvent) -> Option<u64> {
 }
 
 /// What a refusal of the engine is called here.
-fn refused(failure: &Failure) -> Code {
-    use bridle_wire::Code as Engine;
+fn refused(failure: &ErrorReply) -> OpenHarnessCode {
+    use bridle_wire::OacpCode as Engine;
     match failure.code {
-        Engine::IdConflict => Code::IdempotencyConflict,
-        Engine::UnknownId => Code::StreamExpired,
-        Engine::NotPermitted | Engine::UnknownSession => Code::Forbidden,
+        Engine::IdConflict => OpenHarnessCode::IdempotencyConflict,
+        Engine::UnknownId => OpenHarnessCode::StreamExpired,
+        Engine::NotPermitted | Engine::UnknownSession => OpenHarnessCode::Forbidden,
         Engine::Overloaded
         | Engine::ShuttingDown
         | Engine::StoreUnavailable
-        | Engine::TooManyConnections => Code::EngineOverloaded,
-        _ => Code::InternalError,
+        | Engine::TooManyConnections => OpenHarnessCode::EngineOverloaded,
+        _ => OpenHarnessCode::InternalError,
     }
 }

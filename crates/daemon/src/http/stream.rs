@@ -2,7 +2,7 @@
 //!
 //! Begun by `post` when the shell asks for it. One task a stream follows the request in its
 //! session and hands events to the body of the response; whoever does not read makes it wait, and
-//! whoever leaves ends it, not the run. The same request with `Last-Event-ID` takes it up again: it goes
+//! whoever leaves ends it, not the run. The same request with `Last-OpenHarnessEvent-ID` takes it up again: it goes
 //! on behind that event, with what was sent (`replay`) as it was sent. After a restart the events are made
 //! again of the record, which has no pieces of text: those that the shell saw are left out.
 
@@ -17,24 +17,26 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::Response;
 use bridle_wire::openharness::event::{
-    DirectiveDelta, DirectiveDone, DirectiveStart, Event, Final, Open, Resume,
+    DirectiveDelta, DirectiveDone, DirectiveStart, OpenHarnessEvent, StreamFinal, StreamOpen,
+    StreamResume,
 };
 use bridle_wire::openharness::ids::{DirectiveId, RequestId, RunId, StreamId};
 use bridle_wire::openharness::{
-    Code, Directive, ErrorObject, Json, Received, ResponseMessage, Version,
+    Directive, ErrorObject, Json, OpenHarnessCode, ProtocolVersion, ReceivedRequest,
+    ResponseMessage,
 };
 use http_body::Frame;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::calloff::Follower;
-use super::marks::Marks;
-use super::post::{self, Heard};
-use super::replay::TakenUp;
-use super::run::{News, Ran, Running};
-use super::signal::About;
-use super::{Http, discovery, fold};
+use super::cancel::RunFollower;
+use super::exchange::{self, AnswerContext};
+use super::run::{FinishedRun, RunInProgress, RunNews};
+use super::sent_events::StreamResumption;
+use super::to_signal::ShellDescription;
+use super::trace_headers::TraceHeaders;
+use super::{HttpService, discovery, to_response};
 use crate::access::principal::Principal;
 
 /// Where a shell says which event it saw last.
@@ -61,9 +63,9 @@ pub(super) fn last_event(headers: &HeaderMap) -> Option<u64> {
 }
 
 /// What a stream is about.
-pub(super) struct Subject {
-    pub(super) received: Box<Received>,
-    pub(super) about: About,
+pub(super) struct StreamSubject {
+    pub(super) received: Box<ReceivedRequest>,
+    pub(super) about: ShellDescription,
     pub(super) who: Principal,
     /// The event that the shell saw last.
     pub(super) last: Option<u64>,
@@ -75,18 +77,18 @@ pub(super) struct Subject {
 
 /// Answers with a stream.
 pub(super) fn respond(
-    http: &Arc<Http>,
-    running: Running,
-    subject: Subject,
-    follower: Follower,
-    marks: Marks,
+    http: &Arc<HttpService>,
+    running: RunInProgress,
+    subject: StreamSubject,
+    follower: RunFollower,
+    marks: TraceHeaders,
 ) -> Response {
     let (events, receiver) = mpsc::channel(MAX_WAITING);
     let taken = http.sent.take_up(&running.name(), subject.last);
-    let teller = Teller::new(events, &running, &subject, taken);
+    let teller = StreamWriter::new(events, &running, &subject, taken);
     let task = tell(Arc::clone(http), running, subject, teller, follower);
     http.shared.tasks.spawn(task);
-    let mut response = Response::new(Body::new(Events(receiver)));
+    let mut response = Response::new(Body::new(EventBody(receiver)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -96,26 +98,26 @@ pub(super) fn respond(
 }
 
 /// The shell has left.
-struct Left;
+struct ShellLeft;
 
 async fn tell(
-    http: Arc<Http>,
-    running: Running,
-    subject: Subject,
-    mut teller: Teller,
-    follower: Follower,
+    http: Arc<HttpService>,
+    running: RunInProgress,
+    subject: StreamSubject,
+    mut teller: StreamWriter,
+    follower: RunFollower,
 ) {
     let told = Box::pin(teller.tell(&http, running, &subject)).await;
     match told {
         Ok(()) => {}
         // It has left when everything was said but the end.
-        Err(Left) if teller.has_ended => {}
-        Err(Left) => follower.leave(subject.who),
+        Err(ShellLeft) if teller.has_ended => {}
+        Err(ShellLeft) => follower.leave(subject.who),
     }
 }
 
 /// Writes the events of one stream.
-struct Teller {
+struct StreamWriter {
     events: mpsc::Sender<Bytes>,
     stream: StreamId,
     run: String,
@@ -125,22 +127,22 @@ struct Teller {
     /// The last event that the shell saw, of a stream that is made again.
     seen: Option<u64>,
     /// What was sent before.
-    taken: TakenUp,
+    taken: StreamResumption,
     /// Whether the first directive has begun.
     has_begun: bool,
     /// Whether the answer is there.
     has_ended: bool,
 }
 
-impl Teller {
+impl StreamWriter {
     fn new(
         events: mpsc::Sender<Bytes>,
-        running: &Running,
-        subject: &Subject,
-        taken: TakenUp,
-    ) -> Teller {
+        running: &RunInProgress,
+        subject: &StreamSubject,
+        taken: StreamResumption,
+    ) -> StreamWriter {
         let run = running.name();
-        Teller {
+        StreamWriter {
             events,
             stream: StreamId::new(run.as_str()).expect("a session and a number are short"),
             run,
@@ -155,10 +157,10 @@ impl Teller {
 
     async fn tell(
         &mut self,
-        http: &Http,
-        mut running: Running,
-        subject: &Subject,
-    ) -> Result<(), Left> {
+        http: &HttpService,
+        mut running: RunInProgress,
+        subject: &StreamSubject,
+    ) -> Result<(), ShellLeft> {
         for event in std::mem::take(&mut self.taken.missed) {
             self.put(event).await?;
         }
@@ -181,14 +183,14 @@ impl Teller {
                     self.put(SIGN.into()).await?;
                     continue;
                 }
-                () = late.as_mut() => break Err(Code::EngineTimeout),
-                () = post::stopped(http) => break Err(Code::EngineOverloaded),
-                () = self.events.closed() => return Err(Left),
+                () = late.as_mut() => break Err(OpenHarnessCode::EngineTimeout),
+                () = exchange::stopped(http) => break Err(OpenHarnessCode::EngineOverloaded),
+                () = self.events.closed() => return Err(ShellLeft),
             };
             match news {
-                Ok(News::Delta(text)) => self.delta(&text, &subject.about).await?,
-                Ok(News::Answered(said)) => break Ok(running.ran(said)),
-                Ok(News::Nothing) => {}
+                Ok(RunNews::Delta(text)) => self.delta(&text, &subject.about).await?,
+                Ok(RunNews::Answered(said)) => break Ok(running.ran(said)),
+                Ok(RunNews::Nothing) => {}
                 Err(code) => break Err(code),
             }
         };
@@ -199,29 +201,30 @@ impl Teller {
         self.end(http, ended, subject).await
     }
 
-    async fn open(&mut self, subject: &Subject) -> Result<(), Left> {
+    async fn open(&mut self, subject: &StreamSubject) -> Result<(), ShellLeft> {
         let asked = subject.received.message.capabilities.as_ref();
         let (supported, denials) = discovery::capabilities(&subject.who, asked);
-        let open = Open {
+        let open = StreamOpen {
             stream_id: self.stream.clone(),
             seq: self.next(),
             request_id: self.request.clone(),
-            protocol_version: Version::ours(),
+            protocol_version: ProtocolVersion::ours(),
             run_id: RunId::new(self.run.as_str()).expect("a session and a number are short"),
             supported_capabilities: Some(supported),
             capability_denials: denials,
-            resume: self.request.as_ref().map(|_| Resume { ttl_ms: RESUME_MS }),
+            resume: self.request.as_ref().map(|_| StreamResume { ttl_ms: RESUME_MS }),
         };
-        self.say(Event::Open(open)).await
+        self.say(OpenHarnessEvent::StreamOpen(open)).await
     }
 
     /// Shows text of an answer in the making.
-    async fn delta(&mut self, text: &str, about: &About) -> Result<(), Left> {
-        let text = fold::shown(text, about);
+    async fn delta(&mut self, text: &str, about: &ShellDescription) -> Result<(), ShellLeft> {
+        let text = to_response::shown(text, about);
         let directive_id = self.directive(0);
         if !self.has_begun {
             self.has_begun = true;
-            let directive = fold::render("", about).with_id(directive_id.clone(), fold::WISH);
+            let directive =
+                to_response::render("", about).with_id(directive_id.clone(), to_response::WISH);
             self.start(0, directive).await?;
         }
         let delta = DirectiveDelta {
@@ -233,19 +236,19 @@ impl Teller {
             append: Some(text.into_owned()),
             value: None,
         };
-        self.say(Event::DirectiveDelta(delta)).await
+        self.say(OpenHarnessEvent::DirectiveDelta(delta)).await
     }
 
     /// Shows the directives of an answer whole, and then the answer.
     async fn end(
         &mut self,
-        http: &Http,
-        ended: Result<Ran, Code>,
-        subject: &Subject,
-    ) -> Result<(), Left> {
-        let Subject { received, about, who, .. } = subject;
+        http: &HttpService,
+        ended: Result<FinishedRun, OpenHarnessCode>,
+        subject: &StreamSubject,
+    ) -> Result<(), ShellLeft> {
+        let StreamSubject { received, about, who, .. } = subject;
         let message = match &ended {
-            Ok(ran) => post::written(http, ran, Heard { received, about, who }),
+            Ok(ran) => exchange::written(http, ran, AnswerContext { received, about, who }),
             Err(code) => {
                 let error = ResponseMessage::error(&received.echo, ErrorObject::of(*code));
                 let asked = received.message.capabilities.as_ref();
@@ -257,13 +260,13 @@ impl Teller {
         for (index, directive) in message.response.action_directives.iter().enumerate() {
             self.whole(index, directive).await?;
         }
-        let last = Final {
+        let last = StreamFinal {
             stream_id: self.stream.clone(),
             seq: self.next(),
             request_id: self.request.clone(),
             message: Box::new(message),
         };
-        self.say(Event::Final(last)).await
+        self.say(OpenHarnessEvent::StreamFinal(last)).await
     }
 
     /// Sees to it that the end of a stream that is made again has a number that the shell did not see:
@@ -278,7 +281,7 @@ impl Teller {
     }
 
     /// Completes a directive: whatever was shown of it, its payload is now this.
-    async fn whole(&mut self, index: usize, directive: &Directive) -> Result<(), Left> {
+    async fn whole(&mut self, index: usize, directive: &Directive) -> Result<(), ShellLeft> {
         let directive_id = self.directive(index);
         if index > 0 || !self.has_begun {
             self.start(index, directive.clone()).await?;
@@ -292,7 +295,7 @@ impl Teller {
             append: None,
             value: directive.payload.clone().map(Json::Object),
         };
-        self.say(Event::DirectiveDelta(delta)).await?;
+        self.say(OpenHarnessEvent::DirectiveDelta(delta)).await?;
         let done = DirectiveDone {
             stream_id: self.stream.clone(),
             seq: self.next(),
@@ -300,10 +303,10 @@ impl Teller {
             directive_id,
             directive: directive.clone(),
         };
-        self.say(Event::DirectiveDone(done)).await
+        self.say(OpenHarnessEvent::DirectiveDone(done)).await
     }
 
-    async fn start(&mut self, index: usize, directive: Directive) -> Result<(), Left> {
+    async fn start(&mut self, index: usize, directive: Directive) -> Result<(), ShellLeft> {
         let start = DirectiveStart {
             stream_id: self.stream.clone(),
             seq: self.next(),
@@ -312,11 +315,11 @@ impl Teller {
             directive_id: self.directive(index),
             directive: Directive { payload: None, ..directive },
         };
-        self.say(Event::DirectiveStart(start)).await
+        self.say(OpenHarnessEvent::DirectiveStart(start)).await
     }
 
     fn directive(&self, index: usize) -> DirectiveId {
-        fold::directive_id(&self.run, index)
+        to_response::directive_id(&self.run, index)
     }
 
     fn next(&mut self) -> u64 {
@@ -325,10 +328,12 @@ impl Teller {
         seq
     }
 
-    async fn say(&self, event: Event) -> Result<(), Left> {
+    async fn say(&self, event: OpenHarnessEvent) -> Result<(), ShellLeft> {
         let bytes = Bytes::from(event.to_sse());
-        let (begins, ends) =
-            (matches!(event, Event::DirectiveStart(_)), matches!(event, Event::Final(_)));
+        let (begins, ends) = (
+            matches!(event, OpenHarnessEvent::DirectiveStart(_)),
+            matches!(event, OpenHarnessEvent::StreamFinal(_)),
+        );
         self.taken.log.add(self.taken.teller, event.seq(), &bytes, begins, ends);
         match self.seen {
             Some(seen) if event.seq() <= seen => Ok(()),
@@ -336,15 +341,15 @@ impl Teller {
         }
     }
 
-    async fn put(&self, bytes: Bytes) -> Result<(), Left> {
-        self.events.send(bytes).await.map_err(|_| Left)
+    async fn put(&self, bytes: Bytes) -> Result<(), ShellLeft> {
+        self.events.send(bytes).await.map_err(|_| ShellLeft)
     }
 }
 
 /// The body of a response: events as they come.
-struct Events(mpsc::Receiver<Bytes>);
+struct EventBody(mpsc::Receiver<Bytes>);
 
-impl HttpBody for Events {
+impl HttpBody for EventBody {
     type Data = Bytes;
     type Error = Infallible;
 

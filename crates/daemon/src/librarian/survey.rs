@@ -6,12 +6,13 @@ mod keywords;
 use std::path::Path;
 use std::sync::Arc;
 
-use bridle_store::Error;
+use bridle_store::StoreError;
 use bridle_store::memex::{
-    Catalog, Changes, Eyes, Index, Memex, Scan, Status, Why, count_headings,
+    FolderScan, IndexChanges, IndexStatus, MemexCatalog, MemexFolder, MemexIndex, PrivateAccess,
+    SkipReason, count_headings,
 };
 
-pub use bridle_store::memex::{OrgDefaults, Progress, Rules, Skipped};
+pub use bridle_store::memex::{IndexProgress, OrgDefaults, ReadRules, SkippedPath};
 
 use self::keywords::KeywordCount;
 pub use self::keywords::{UndeclaredKeyword, suggested_keywords};
@@ -21,7 +22,7 @@ const STEP: usize = 16;
 
 /// What would be read.
 #[derive(Debug, Default)]
-pub struct Survey {
+pub struct MemexSurvey {
     /// Files.
     pub files: usize,
     /// Their bytes.
@@ -29,7 +30,7 @@ pub struct Survey {
     /// Their headings.
     pub headings: usize,
     /// What would not be read, and why.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedPath>,
     /// How much more would not be.
     pub more_skipped: usize,
     /// Files that are no Org files.
@@ -46,14 +47,16 @@ pub struct Survey {
 /// There is no such folder, or it may not be read.
 pub fn survey(
     folder: &Path,
-    rules: &Rules,
-    mut heed: impl FnMut(Progress),
-) -> Result<Survey, Error> {
-    let memex = Memex::open(folder, rules.clone())?;
-    let Scan { files, skipped, more_skipped, others, hidden, .. } = memex.scan();
+    rules: &ReadRules,
+    mut heed: impl FnMut(IndexProgress),
+) -> Result<MemexSurvey, StoreError> {
+    let memex = MemexFolder::open(folder, rules.clone())?;
+    let FolderScan { files, skipped, more_skipped, others, hidden, .. } = memex.scan();
     let all_bytes = files.iter().map(|file| file.trace.size).sum();
-    let mut survey = Survey { skipped, more_skipped, others, hidden, ..Survey::default() };
-    let mut progress = Progress { all_files: files.len(), all_bytes, ..Progress::default() };
+    let mut survey =
+        MemexSurvey { skipped, more_skipped, others, hidden, ..MemexSurvey::default() };
+    let mut progress =
+        IndexProgress { all_files: files.len(), all_bytes, ..IndexProgress::default() };
     let mut keywords = KeywordCount::default();
     for file in files {
         match memex.read(&file.path) {
@@ -65,7 +68,7 @@ pub fn survey(
             }
             Err(why) => survey
                 .skipped
-                .push(Skipped { path: file.path, why: why.unwrap_or(Why::Unreadable) }),
+                .push(SkippedPath { path: file.path, why: why.unwrap_or(SkipReason::Unreadable) }),
         }
         progress.files += 1;
         progress.bytes += file.trace.size;
@@ -83,18 +86,18 @@ pub fn survey(
 /// The folder cannot be read, or the index cannot be written.
 pub fn index(
     folder: &Path,
-    rules: &Rules,
+    rules: &ReadRules,
     state: &Path,
-    mut heed: impl FnMut(Progress),
-) -> Result<(Changes, Status), Error> {
-    let memex = Arc::new(Memex::open(folder, rules.clone())?);
-    let mut index = Index::open(state, &memex)?;
+    mut heed: impl FnMut(IndexProgress),
+) -> Result<(IndexChanges, IndexStatus), StoreError> {
+    let memex = Arc::new(MemexFolder::open(folder, rules.clone())?);
+    let mut index = MemexIndex::open(state, &memex)?;
     let mut go_on = |progress| {
         heed(progress);
         true
     };
     let changes = index.sync(&memex, &memex.scan(), &mut go_on)?;
     index.settle()?;
-    let status = Catalog::open(state, memex)?.status(Eyes::Owner)?;
+    let status = MemexCatalog::open(state, memex)?.status(PrivateAccess::Owner)?;
     Ok((changes, status))
 }

@@ -17,16 +17,16 @@ const PATIENCE: Duration = Duration::from_millis(40);
 
 /// How the folder is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Watching {
+pub(crate) struct WatchState {
     /// Most folders that the system is asked to tell about; with more, the folder is looked at again and again.
     pub(crate) folders: usize,
     /// How often it is looked at then.
     pub(crate) every: Duration,
 }
 
-impl Default for Watching {
-    fn default() -> Watching {
-        Watching { folders: 65_536, every: Duration::from_secs(5) }
+impl Default for WatchState {
+    fn default() -> WatchState {
+        WatchState { folders: 65_536, every: Duration::from_secs(5) }
     }
 }
 
@@ -34,12 +34,12 @@ impl Default for Watching {
 const MAX_CHANGED: usize = 4096;
 
 /// The word to stop, which a thread that waits can hear.
-pub(super) struct Bell(OwnedFd, OwnedFd);
+pub(super) struct StopBell(OwnedFd, OwnedFd);
 
-impl Bell {
-    pub(super) fn new() -> io::Result<Bell> {
+impl StopBell {
+    pub(super) fn new() -> io::Result<StopBell> {
         let (hear, ring) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-        Ok(Bell(hear, ring))
+        Ok(StopBell(hear, ring))
     }
 
     /// Says it. It stays said.
@@ -71,7 +71,7 @@ fn ready(fds: &mut [PollFd<'_>], most: Option<Duration>) -> Option<Vec<bool>> {
 
 /// What was heard.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum WatchEvent {
     /// These files changed, came or went.
     Files(Vec<String>),
     /// Anything may have changed.
@@ -86,7 +86,7 @@ pub(super) enum Heard {
 
 /// Changes that are gathered until there is quiet.
 #[derive(Default)]
-struct Gathered {
+struct GatheredChanges {
     files: BTreeSet<String>,
     anything: bool,
     gone: bool,
@@ -94,7 +94,7 @@ struct Gathered {
     last: Option<Instant>,
 }
 
-impl Gathered {
+impl GatheredChanges {
     fn note(&mut self) {
         let now = Instant::now();
         self.first.get_or_insert(now);
@@ -108,18 +108,18 @@ impl Gathered {
         Some(until.saturating_duration_since(Instant::now()))
     }
 
-    fn heard(self) -> Heard {
+    fn heard(self) -> WatchEvent {
         match self {
-            Gathered { gone: true, .. } => Heard::Gone,
-            Gathered { anything: true, .. } => Heard::Anything,
-            Gathered { files, .. } if files.len() > MAX_CHANGED => Heard::Anything,
-            Gathered { files, .. } => Heard::Files(files.into_iter().collect()),
+            GatheredChanges { gone: true, .. } => WatchEvent::Gone,
+            GatheredChanges { anything: true, .. } => WatchEvent::Anything,
+            GatheredChanges { files, .. } if files.len() > MAX_CHANGED => WatchEvent::Anything,
+            GatheredChanges { files, .. } => WatchEvent::Files(files.into_iter().collect()),
         }
     }
 }
 
 #[cfg(target_os = "linux")]
-pub(super) use self::told::Watch;
+pub(super) use self::told::FolderWatch;
 
 #[cfg(not(target_os = "linux"))]
 pub(super) use self::polled::Watch;
@@ -138,7 +138,8 @@ mod told {
 
     use super::io;
     use super::{
-        Bell, Duration, Gathered, Heard, Instant, OwnedFd, PollFd, PollFlags, Watching, ready,
+        Duration, GatheredChanges, Instant, OwnedFd, PollFd, PollFlags, StopBell, WatchEvent,
+        WatchState, ready,
     };
 
     /// Bytes of events that are taken at once.
@@ -148,26 +149,26 @@ mod told {
     const IGNORE_FILE: &str = ".bridleignore";
 
     /// The folders that are watched.
-    pub(in super::super) struct Watch {
+    pub(in super::super) struct FolderWatch {
         events: OwnedFd,
         /// Their paths from the top, by number.
         folders: HashMap<i32, String>,
         paths: HashSet<String>,
         /// The folder above the top, and the name of the top in it.
         above: Option<(i32, OsString)>,
-        watching: Watching,
+        watching: WatchState,
         /// Whether the system had no room for all of them.
         pub(in super::super) is_polling: bool,
         /// When everything was looked at last, if that is what has to be done.
         polled: Instant,
     }
 
-    impl Watch {
+    impl FolderWatch {
         /// Watches the place of the top: while somebody holds it open, the system does not tell that it went.
-        pub(in super::super) fn new(root: &Path, watching: Watching) -> io::Result<Watch> {
+        pub(in super::super) fn new(root: &Path, watching: WatchState) -> io::Result<FolderWatch> {
             let events = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
             let (folders, paths) = (HashMap::new(), HashSet::new());
-            let mut watch = Watch {
+            let mut watch = FolderWatch {
                 events,
                 folders,
                 paths,
@@ -231,7 +232,11 @@ mod told {
         }
 
         /// Waits for changes, or for so long.
-        pub(in super::super) fn wait(&mut self, bell: &Bell, most: Option<Duration>) -> Heard {
+        pub(in super::super) fn wait(
+            &mut self,
+            bell: &StopBell,
+            most: Option<Duration>,
+        ) -> WatchEvent {
             let most = match self.is_polling {
                 true => {
                     let left = self.watching.every.saturating_sub(self.polled.elapsed());
@@ -239,7 +244,7 @@ mod told {
                 }
                 false => most,
             };
-            let mut gathered = Gathered::default();
+            let mut gathered = GatheredChanges::default();
             loop {
                 let quiet = gathered.wait();
                 if quiet == Some(Duration::ZERO) {
@@ -248,22 +253,22 @@ mod told {
                 let mut fds =
                     [PollFd::new(&bell.0, PollFlags::IN), PollFd::new(&self.events, PollFlags::IN)];
                 match (ready(&mut fds, quiet.or(most)).as_deref(), quiet) {
-                    (Some([true, _]), _) => return Heard::Stop,
+                    (Some([true, _]), _) => return WatchEvent::Stop,
                     (Some(_), _) => self.take(&mut gathered),
                     (None, Some(_)) => return gathered.heard(),
                     (None, None)
                         if self.is_polling && self.polled.elapsed() >= self.watching.every =>
                     {
                         self.polled = Instant::now();
-                        return Heard::Anything;
+                        return WatchEvent::Anything;
                     }
-                    (None, None) => return Heard::Nothing,
+                    (None, None) => return WatchEvent::Nothing,
                 }
             }
         }
 
         /// Takes the events that there are.
-        fn take(&mut self, gathered: &mut Gathered) {
+        fn take(&mut self, gathered: &mut GatheredChanges) {
             let mut buffer = [MaybeUninit::uninit(); BUFFER];
             let mut reader = inotify::Reader::new(&self.events, &mut buffer);
             let mut lost = Vec::new();
@@ -323,34 +328,38 @@ mod polled {
     use std::io;
     use std::path::Path;
 
-    use super::{Bell, Duration, Heard, Instant, Watching};
+    use super::{Duration, Heard, Instant, StopBell, WatchState};
 
     /// Nothing is watched.
     pub(in super::super) struct Watch {
-        watching: Watching,
+        watching: WatchState,
         pub(in super::super) is_polling: bool,
         polled: Instant,
     }
 
-    impl Watch {
-        pub(in super::super) fn new(_: &Path, watching: Watching) -> io::Result<Watch> {
-            Ok(Watch { watching, is_polling: true, polled: Instant::now() })
+    impl FolderWatch {
+        pub(in super::super) fn new(_: &Path, watching: WatchState) -> io::Result<FolderWatch> {
+            Ok(FolderWatch { watching, is_polling: true, polled: Instant::now() })
         }
 
         pub(in super::super) fn add(&mut self, _: &Path, _: &[String]) -> bool {
             false
         }
 
-        pub(in super::super) fn wait(&mut self, bell: &Bell, most: Option<Duration>) -> Heard {
+        pub(in super::super) fn wait(
+            &mut self,
+            bell: &StopBell,
+            most: Option<Duration>,
+        ) -> WatchEvent {
             let left = self.watching.every.saturating_sub(self.polled.elapsed());
             if bell.wait(most.map_or(left, |most| most.min(left))) {
-                return Heard::Stop;
+                return WatchEvent::Stop;
             }
             if self.polled.elapsed() < self.watching.every {
-                return Heard::Nothing;
+                return WatchEvent::Nothing;
             }
             self.polled = Instant::now();
-            Heard::Anything
+            WatchEvent::Anything
         }
     }
 }

@@ -7,15 +7,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bridle_wire::Code;
+use bridle_wire::OacpCode;
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 
 use super::{tcp, unix};
 use crate::access::principal::Principal;
-use crate::oacp::conn::{Connection, Origin, Stream};
-use crate::seats::{PeerStanding, Seat};
-use crate::shared::Shared;
+use crate::connection_slots::{ConnectionSlot, PeerStanding};
+use crate::oacp::connection::{OacpConnection, PeerOrigin, PeerStream};
+use crate::shared::DaemonShared;
 
 /// First pause after a failed accept; doubled up to [`MAX_PAUSE`]. Without it a daemon that is
 /// out of file descriptors would spin.
@@ -26,7 +26,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(1);
 
 /// A bound listener.
 #[derive(Debug)]
-pub(crate) enum Listener {
+pub(crate) enum BoundListener {
     /// TCP.
     Tcp(TcpListener),
     /// Unix socket.
@@ -34,7 +34,7 @@ pub(crate) enum Listener {
 }
 
 /// Accepts until the daemon stops.
-pub(crate) async fn accept_loop(listener: Listener, shared: Arc<Shared>) {
+pub(crate) async fn accept_loop(listener: BoundListener, shared: Arc<DaemonShared>) {
     let poll = |cx: &mut Context<'_>| listener.poll_accept(cx, &shared);
     accept_each(&shared.stop, poll, |arrival| admit(arrival, &shared)).await;
 }
@@ -45,7 +45,7 @@ pub(crate) async fn accept_each<T>(
     mut poll: impl FnMut(&mut Context<'_>) -> Poll<io::Result<T>>,
     mut admit: impl FnMut(T),
 ) {
-    let mut pause = Pause::default();
+    let mut pause = AcceptBackoff::default();
     loop {
         let accepted = tokio::select! {
             biased;
@@ -54,7 +54,7 @@ pub(crate) async fn accept_each<T>(
         };
         match accepted {
             Ok(connection) => {
-                pause = Pause::default();
+                pause = AcceptBackoff::default();
                 admit(connection);
             }
             Err(error) => {
@@ -68,15 +68,15 @@ pub(crate) async fn accept_each<T>(
 
 /// How long to wait after a failed accept.
 #[derive(Debug)]
-struct Pause(Duration);
+struct AcceptBackoff(Duration);
 
-impl Default for Pause {
+impl Default for AcceptBackoff {
     fn default() -> Self {
-        Pause(MIN_PAUSE)
+        AcceptBackoff(MIN_PAUSE)
     }
 }
 
-impl Pause {
+impl AcceptBackoff {
     /// Waits after a failed accept, unless it was the fault of one peer; breaks when the daemon
     /// stops.
     async fn after(&mut self, error: &io::Error, stop: &CancellationToken) -> ControlFlow<()> {
@@ -95,54 +95,62 @@ impl Pause {
 }
 
 /// An accepted stream and who is at its other end.
-struct Arrival {
-    stream: Stream,
-    origin: Origin,
+struct AcceptedStream {
+    stream: PeerStream,
+    origin: PeerOrigin,
     /// The peer may not talk to this daemon.
-    refused: Option<Code>,
+    refused: Option<OacpCode>,
 }
 
-impl Listener {
-    fn poll_accept(&self, cx: &mut Context<'_>, shared: &Shared) -> Poll<io::Result<Arrival>> {
+impl BoundListener {
+    fn poll_accept(
+        &self,
+        cx: &mut Context<'_>,
+        shared: &DaemonShared,
+    ) -> Poll<io::Result<AcceptedStream>> {
         Poll::Ready(match self {
-            Listener::Tcp(listener) => {
+            BoundListener::Tcp(listener) => {
                 let (stream, peer) = ready!(listener.poll_accept(cx))?;
                 tcp::prepare(&stream, shared.config.keepalive);
-                let origin = Origin::Tcp(peer);
-                Ok(Arrival { stream: Stream::Tcp(stream), origin, refused: None })
+                let origin = PeerOrigin::Tcp(peer);
+                Ok(AcceptedStream { stream: PeerStream::Tcp(stream), origin, refused: None })
             }
-            Listener::Unix(listener) => {
+            BoundListener::Unix(listener) => {
                 let (stream, _) = ready!(listener.poll_accept(cx))?;
                 let uid = unix::peer_uid(&stream);
                 let refused = match uid {
                     Some(uid) if unix::admits(uid, shared.own_uid) => None,
-                    _ => Some(Code::NotPermitted),
+                    _ => Some(OacpCode::NotPermitted),
                 };
-                Ok(Arrival { stream: Stream::Unix(stream), origin: Origin::Unix(uid), refused })
+                Ok(AcceptedStream {
+                    stream: PeerStream::Unix(stream),
+                    origin: PeerOrigin::Unix(uid),
+                    refused,
+                })
             }
         })
     }
 }
 
-fn admit(arrival: Arrival, shared: &Arc<Shared>) {
-    let Arrival { stream, origin, refused } = arrival;
+fn admit(arrival: AcceptedStream, shared: &Arc<DaemonShared>) {
+    let AcceptedStream { stream, origin, refused } = arrival;
     if let Some(code) = refused {
         tracing::warn!(%origin, code = code.as_str(), "connection refused");
         return shared.refuse(stream, origin, code);
     }
     let (standing, who) = match origin {
-        Origin::Tcp(peer) => {
+        PeerOrigin::Tcp(peer) => {
             let (standing, uid) = shared.look_at(peer, stream.local_addr());
             (standing, uid.map(|uid| Principal::of_socket(uid, shared.own_uid)))
         }
-        Origin::Unix(_) | Origin::Stdio => (PeerStanding::Unix, None),
+        PeerOrigin::Unix(_) | PeerOrigin::Stdio => (PeerStanding::Unix, None),
     };
-    match Seat::take(shared, standing) {
-        Some(seat) => match Connection::new(stream, origin, who, seat) {
+    match ConnectionSlot::take(shared, standing) {
+        Some(seat) => match OacpConnection::new(stream, origin, who, seat) {
             Ok(connection) => drop(shared.tasks.spawn(connection)),
             Err(error) => tracing::error!(%error, "cannot serve a connection"),
         },
-        None => shared.refuse(stream, origin, Code::TooManyConnections),
+        None => shared.refuse(stream, origin, OacpCode::TooManyConnections),
     }
 }
 

@@ -12,30 +12,30 @@ use std::thread;
 use tokio::net::UnixStream;
 use tokio::sync::oneshot;
 
-use crate::error::Error;
+use crate::error::DaemonError;
 
 /// Bytes copied at a time: one pipe buffer of Linux.
 const CHUNK: usize = 64 << 10;
 
 /// Served standard streams.
 #[derive(Debug)]
-pub(crate) struct Stdio {
+pub(crate) struct StdioStreams {
     /// The end that a connection task serves.
     pub(crate) stream: UnixStream,
     /// Fires when everything written to the stream has reached standard output.
     pub(crate) flushed: oneshot::Receiver<()>,
 }
 
-impl Stdio {
+impl StdioStreams {
     /// Starts the copying threads.
-    pub(crate) fn open() -> Result<Stdio, Error> {
-        Stdio::over(io::stdin(), io::stdout()).map_err(Error::Stdio)
+    pub(crate) fn open() -> Result<StdioStreams, DaemonError> {
+        StdioStreams::over(io::stdin(), io::stdout()).map_err(DaemonError::Stdio)
     }
 
     fn over(
         input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
-    ) -> io::Result<Stdio> {
+    ) -> io::Result<StdioStreams> {
         let (ours, theirs) = Pipe::pair()?;
         ours.set_nonblocking(true)?;
         let to_daemon = theirs.try_clone()?;
@@ -51,7 +51,7 @@ impl Stdio {
             let _ = theirs.shutdown(Shutdown::Both);
             let _ = done.send(());
         })?;
-        Ok(Stdio { stream: UnixStream::from_std(ours)?, flushed })
+        Ok(StdioStreams { stream: UnixStream::from_std(ours)?, flushed })
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 
 use super::BACKLOG;
-use crate::error::Error;
+use crate::error::DaemonError;
 
 /// Probes after which a silent peer counts as gone.
 const KEEPALIVE_PROBES: u32 = 5;
@@ -19,26 +19,26 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 ///
 /// An address that other machines can reach is refused unless `signed`: without signatures
 /// anyone on the network would be served.
-pub(crate) async fn bind(addr: &str, signed: bool) -> Result<TcpListener, Error> {
-    let failed = |source| Error::Tcp { addr: addr.to_owned(), source };
+pub(crate) async fn bind(addr: &str, signed: bool) -> Result<TcpListener, DaemonError> {
+    let failed = |source| DaemonError::Tcp { addr: addr.to_owned(), source };
     let found: Vec<SocketAddr> = lookup_host(addr).await.map_err(failed)?.collect();
     if let Some(open) = found.iter().find(|a| !a.ip().is_loopback())
         && !signed
     {
-        return Err(Error::OpenToTheNetwork { addr: *open });
+        return Err(DaemonError::OpenToTheNetwork { addr: *open });
     }
     first(found).map_err(failed)
 }
 
 /// The same for HTTP. An address that other machines can reach is refused unless `guarded`: what is
 /// said there would be neither signed nor encrypted.
-pub(crate) async fn bind_http(addr: &str, guarded: bool) -> Result<TcpListener, Error> {
-    let failed = |source| Error::Http { addr: addr.to_owned(), source };
+pub(crate) async fn bind_http(addr: &str, guarded: bool) -> Result<TcpListener, DaemonError> {
+    let failed = |source| DaemonError::Http { addr: addr.to_owned(), source };
     let found: Vec<SocketAddr> = lookup_host(addr).await.map_err(failed)?.collect();
     if let Some(open) = found.iter().find(|a| !a.ip().is_loopback())
         && !guarded
     {
-        return Err(Error::HttpOpenToTheNetwork { addr: *open });
+        return Err(DaemonError::HttpOpenToTheNetwork { addr: *open });
     }
     first(found).map_err(failed)
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::net::{UnixListener, UnixSocket, UnixStream};
 
 use super::BACKLOG;
-use crate::error::Error;
+use crate::error::DaemonError;
 use crate::state_folder::{check_place, create_private};
 
 /// How long a socket found at the path may take to answer before it counts as busy.
@@ -36,15 +36,15 @@ impl Drop for SocketFile {
 }
 
 /// Listens on `path`, replacing a socket there only if nobody answers on it.
-pub(crate) async fn bind(path: &Path) -> Result<(UnixListener, SocketFile), Error> {
-    let failed = |source| Error::Unix { path: path.to_owned(), source };
+pub(crate) async fn bind(path: &Path) -> Result<(UnixListener, SocketFile), DaemonError> {
+    let failed = |source| DaemonError::Unix { path: path.to_owned(), source };
     let parent = match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
     create_private(parent).and_then(|()| check_place(parent)).map_err(failed)?;
     refuse_if_taken(path).await?;
-    let hatch = Hatch::new(parent).map_err(failed)?;
+    let hatch = SocketStagingDirectory::new(parent).map_err(failed)?;
     let made = || -> io::Result<(UnixListener, SocketFile)> {
         let socket = UnixSocket::new_stream()?;
         let hidden = hatch.0.join("s");
@@ -69,21 +69,21 @@ pub(crate) fn peer_uid(stream: &UnixStream) -> Option<u32> {
 }
 
 /// The directory in which a socket is hatched; removed when dropped.
-struct Hatch(PathBuf);
+struct SocketStagingDirectory(PathBuf);
 
-impl Hatch {
-    fn new(parent: &Path) -> io::Result<Hatch> {
+impl SocketStagingDirectory {
+    fn new(parent: &Path) -> io::Result<SocketStagingDirectory> {
         // Short, since the path of a socket has room for about a hundred bytes.
         let dir = parent.join(format!(".b{}", std::process::id()));
         // Left behind only by a daemon of the same pid that was killed right here.
         let _ = fs::remove_file(dir.join("s"));
         let _ = fs::remove_dir(&dir);
         fs::DirBuilder::new().mode(0o700).create(&dir)?;
-        Ok(Hatch(dir))
+        Ok(SocketStagingDirectory(dir))
     }
 }
 
-impl Drop for Hatch {
+impl Drop for SocketStagingDirectory {
     fn drop(&mut self) {
         let _ = fs::remove_file(self.0.join("s"));
         let _ = fs::remove_dir(&self.0);
@@ -94,21 +94,21 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
     fs::symlink_metadata(path).map(|found| (found.dev(), found.ino()))
 }
 
-async fn refuse_if_taken(path: &Path) -> Result<(), Error> {
+async fn refuse_if_taken(path: &Path) -> Result<(), DaemonError> {
     let found = match fs::symlink_metadata(path) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(source) => return Err(Error::Unix { path: path.to_owned(), source }),
+        Err(source) => return Err(DaemonError::Unix { path: path.to_owned(), source }),
     };
     if !found.file_type().is_socket() {
-        return Err(Error::NotASocket { path: path.to_owned() });
+        return Err(DaemonError::NotASocket { path: path.to_owned() });
     }
     match tokio::time::timeout(PROBE, UnixStream::connect(path)).await {
         // Refused means that no process listens: the file was left by one that died.
         Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
         Ok(Err(error)) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         // An answer, a full backlog, no permission to ask: somebody is there.
-        _ => Err(Error::UnixInUse { path: path.to_owned() }),
+        _ => Err(DaemonError::UnixInUse { path: path.to_owned() }),
     }
 }
 

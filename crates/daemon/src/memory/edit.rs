@@ -3,24 +3,24 @@
 
 use std::path::Path;
 
-use bridle_loop::{Edit, Planned, Spot, Verb};
+use bridle_loop::{EditOperation, MemoryEdit, OrgLocation, PlanningKeyword};
 use bridle_org::{
     Archived, Document, EditError, Heading, Moment, NodeId, Origin, Plan, Span, StateChange, Tree,
     Type,
 };
 use bridle_store::memex::OrgDefaults;
-use bridle_store::memory::{self, Error, FilePath, Seen};
+use bridle_store::memory::{self, FilePath, MemoryError, SeenContent};
 
-use super::sight::Planned as Change;
+use super::edit_preview::EditPlan as Change;
 use super::{below, check_read, suggestion, told};
 
 /// What an edit would change. What goes into another file is written there before it is taken away here:
 /// whenever the process dies, it is somewhere.
 pub(super) fn planned(
     root: &Path,
-    read: impl Fn(&FilePath) -> Result<Option<Seen>, Error>,
+    read: impl Fn(&FilePath) -> Result<Option<SeenContent>, MemoryError>,
     org: &OrgDefaults,
-    edit: &Edit,
+    edit: &MemoryEdit,
 ) -> Result<Vec<Change>, String> {
     let now = |path: &str| {
         let path = below(root, path)?;
@@ -28,11 +28,12 @@ pub(super) fn planned(
         let seen = read(&path).map_err(|error| told(&error))?;
         Ok::<_, String>((path, seen))
     };
-    let change = |(path, seen): (FilePath, Option<Seen>), after: Vec<u8>| {
+    let change = |(path, seen): (FilePath, Option<SeenContent>), after: Vec<u8>| {
         let (before, old) = (seen.as_ref().map(|it| it.hash), seen.map(|it| it.bytes));
-        Change { change: memory::Change { path, before, after: Some(after) }, old }
+        Change { change: memory::FileChange { path, before, after: Some(after) }, old }
     };
-    let bytes = |(_, seen): &(FilePath, Option<Seen>)| seen.as_ref().map(|it| it.bytes.clone());
+    let bytes =
+        |(_, seen): &(FilePath, Option<SeenContent>)| seen.as_ref().map(|it| it.bytes.clone());
     let here = now(&edit.path)?;
     let Some(elsewhere) = edit.elsewhere() else {
         let after = made(bytes(&here).as_deref(), org, edit)?;
@@ -44,9 +45,9 @@ pub(super) fn planned(
 }
 
 /// The text after an edit; `None` stands for a file that does not exist.
-fn made(source: Option<&[u8]>, org: &OrgDefaults, edit: &Edit) -> Result<Vec<u8>, String> {
+fn made(source: Option<&[u8]>, org: &OrgDefaults, edit: &MemoryEdit) -> Result<Vec<u8>, String> {
     let text = source.unwrap_or_default();
-    if let (Verb::Append(more), Spot::File) = (&edit.verb, &edit.spot) {
+    if let (EditOperation::Append(more), OrgLocation::File) = (&edit.verb, &edit.spot) {
         return at_end(text, more.as_bytes());
     }
     if source.is_none() {
@@ -55,11 +56,11 @@ fn made(source: Option<&[u8]>, org: &OrgDefaults, edit: &Edit) -> Result<Vec<u8>
     let preset = org.preset();
     let tree = Tree::read_with_preset(text, &preset);
     let made = match &edit.verb {
-        Verb::ToggleCheckbox => tree.toggle_checkbox(item(&tree, &edit.spot)?),
+        EditOperation::ToggleCheckbox => tree.toggle_checkbox(item(&tree, &edit.spot)?),
         verb => at_heading(&tree, heading(&tree, &edit.spot)?, verb)?,
     };
     let failed = |error| match (error, &edit.verb) {
-        (EditError::UnknownState, Verb::SetState { state: Some(state), .. }) => {
+        (EditError::UnknownState, EditOperation::SetState { state: Some(state), .. }) => {
             unknown_state(&tree, state)
         }
         (error, _) => why(error, edit.name()),
@@ -78,7 +79,7 @@ fn unknown_state(tree: &Tree<'_>, state: &str) -> String {
 }
 
 /// The texts after a subtree has gone from one file into another.
-struct Moved {
+struct MovedSubtree {
     /// Of the file that it goes into.
     target: Vec<u8>,
     /// Of the file that it was in.
@@ -90,8 +91,8 @@ fn moved(
     source: Option<&[u8]>,
     target: Option<&[u8]>,
     org: &OrgDefaults,
-    edit: &Edit,
-) -> Result<Moved, String> {
+    edit: &MemoryEdit,
+) -> Result<MovedSubtree, String> {
     let source = source.ok_or_else(|| format!("no file `{}`", edit.path))?;
     let preset = org.preset();
     let tree = Tree::read_with_preset(source, &preset);
@@ -99,17 +100,17 @@ fn moved(
     let failed = |error| why(error, edit.name());
     let there = target.unwrap_or_default();
     let (target, cut) = match &edit.verb {
-        Verb::ArchiveInto { at, .. } => {
+        EditOperation::ArchiveInto { at, .. } => {
             let time = at.trim_start_matches('[').trim_end_matches(']').as_bytes();
             let origin = Origin { file: edit.path.as_bytes(), time };
             let archived: Archived<'_> = tree.archive_subtree(node, &origin).map_err(failed)?;
             (archived.append_to(there).apply(), archived.cut)
         }
-        Verb::Refile { to, at, .. } => {
+        EditOperation::Refile { to, at, .. } => {
             let text = tree.subtree(node).map_err(failed)?.of(source);
             let tree_there = Tree::read_with_preset(there, &preset);
             let put = match (to, target) {
-                (Spot::File, _) => at_end(there, &top_level(text)?)?,
+                (OrgLocation::File, _) => at_end(there, &top_level(text)?)?,
                 (_, None) => return Err("no file that has the heading it is to go to".to_owned()),
                 (to, Some(_)) => {
                     let into = heading(&tree_there, to)?;
@@ -122,14 +123,14 @@ fn moved(
         }
         _ => return Err(format!("`{}` changes one file", edit.name())),
     };
-    Ok(Moved { target, source: cut.apply() })
+    Ok(MovedSubtree { target, source: cut.apply() })
 }
 
 /// A subtree as it is on the first level: behind an empty heading of that level.
 fn top_level(subtree: &[u8]) -> Result<Vec<u8>, String> {
     const BEFORE: &[u8] = b"* \n";
     let tree = Tree::read(BEFORE);
-    let first = heading(&tree, &Spot::Line(1))?;
+    let first = heading(&tree, &OrgLocation::Line(1))?;
     let text = tree.insert_subtree(first, subtree).map_err(|error| why(error, "refile"))?.apply();
     Ok(text[BEFORE.len()..].to_vec())
 }
@@ -144,50 +145,52 @@ fn at_end(text: &[u8], more: &[u8]) -> Result<Vec<u8>, String> {
 fn at_heading<'t>(
     tree: &Tree<'t>,
     node: NodeId,
-    verb: &Verb,
+    verb: &EditOperation,
 ) -> Result<Result<bridle_org::Edit<'t>, EditError>, String> {
     let bytes = |text: &Option<Box<str>>| text.as_ref().map(|text| text.as_bytes().to_vec());
     Ok(match verb {
-        Verb::SetTitle(title) => tree.set_title(node, title.as_bytes()),
-        Verb::SetState { state, at, note } => {
+        EditOperation::SetTitle(title) => tree.set_title(node, title.as_bytes()),
+        EditOperation::SetState { state, at, note } => {
             let keyword = state.as_ref().map(|state| state.as_bytes());
             let note = note.as_ref().map_or(&b""[..], |note| note.as_bytes());
             tree.change_state(node, &StateChange { keyword, now: moment(at)?, note })
         }
-        Verb::SetPriority(priority) => tree.set_priority(node, *priority),
-        Verb::SetTags(tags) => {
+        EditOperation::SetPriority(priority) => tree.set_priority(node, *priority),
+        EditOperation::SetTags(tags) => {
             let tags: Vec<&[u8]> = tags.iter().map(|tag| tag.as_bytes()).collect();
             tree.set_tags(node, &tags)
         }
-        Verb::SetProperty { key, value } => {
+        EditOperation::SetProperty { key, value } => {
             tree.set_property(node, key.as_bytes(), bytes(value).as_deref())
         }
-        Verb::SetPlanning { plan, stamp, at } => {
+        EditOperation::SetPlanning { plan, stamp, at } => {
             let plan = match plan {
-                Planned::Scheduled => Plan::Scheduled,
-                Planned::Deadline => Plan::Deadline,
-                Planned::Closed => Plan::Closed,
+                PlanningKeyword::Scheduled => Plan::Scheduled,
+                PlanningKeyword::Deadline => Plan::Deadline,
+                PlanningKeyword::Closed => Plan::Closed,
             };
             tree.set_planning(node, plan, bytes(stamp).as_deref(), moment(at)?)
         }
-        Verb::Insert(text) => tree.insert_subtree(node, text.as_bytes()),
-        Verb::Append(text) => tree.append_subtree(node, text.as_bytes()),
-        Verb::MoveUp => tree.move_up(node),
-        Verb::Refile { to: Spot::File, .. } => {
+        EditOperation::Insert(text) => tree.insert_subtree(node, text.as_bytes()),
+        EditOperation::Append(text) => tree.append_subtree(node, text.as_bytes()),
+        EditOperation::MoveUp => tree.move_up(node),
+        EditOperation::Refile { to: OrgLocation::File, .. } => {
             return Err("a subtree is refiled below a heading of the same file".to_owned());
         }
-        Verb::Refile { to, at, .. } => tree.refile(node, heading(tree, to)?, moment(at)?),
-        Verb::Archive => tree.archive(node),
-        Verb::ArchiveInto { .. } => return Err("a file cannot be its own archive".to_owned()),
-        Verb::Delete => tree.cut_subtree(node),
-        Verb::ClockIn(now) => tree.clock_in(node, now.as_bytes()),
-        Verb::ClockOut(now) => tree.clock_out(node, now.as_bytes()),
-        Verb::ToggleCheckbox => Err(EditError::OtherType),
+        EditOperation::Refile { to, at, .. } => tree.refile(node, heading(tree, to)?, moment(at)?),
+        EditOperation::Archive => tree.archive(node),
+        EditOperation::ArchiveInto { .. } => {
+            return Err("a file cannot be its own archive".to_owned());
+        }
+        EditOperation::Delete => tree.cut_subtree(node),
+        EditOperation::ClockIn(now) => tree.clock_in(node, now.as_bytes()),
+        EditOperation::ClockOut(now) => tree.clock_out(node, now.as_bytes()),
+        EditOperation::ToggleCheckbox => Err(EditError::OtherType),
     })
 }
 
 /// The one heading that is meant.
-fn heading(tree: &Tree<'_>, spot: &Spot) -> Result<NodeId, String> {
+fn heading(tree: &Tree<'_>, spot: &OrgLocation) -> Result<NodeId, String> {
     let document = Document::of_tree(tree);
     let found = meant(&document, spot);
     let first = match found[..] {
@@ -204,25 +207,28 @@ fn heading(tree: &Tree<'_>, spot: &Spot) -> Result<NodeId, String> {
 }
 
 /// The headings that are meant. A title alone may also be that of a heading further down, if no other has it.
-pub(super) fn meant<'d, 't>(document: &'d Document<'t>, spot: &Spot) -> Vec<&'d Heading<'t>> {
+pub(super) fn meant<'d, 't>(
+    document: &'d Document<'t>,
+    spot: &OrgLocation,
+) -> Vec<&'d Heading<'t>> {
     let all = || document.headings().iter();
     let exact: Vec<_> = all().filter(|it| is_meant(document, it, spot)).collect();
     match spot {
-        Spot::Outline(titles) if exact.is_empty() && titles.len() == 1 => {
+        OrgLocation::Outline(titles) if exact.is_empty() && titles.len() == 1 => {
             all().filter(|it| it.title == titles[0].as_bytes()).collect()
         }
         _ => exact,
     }
 }
 
-fn is_meant(document: &Document<'_>, heading: &Heading<'_>, spot: &Spot) -> bool {
+fn is_meant(document: &Document<'_>, heading: &Heading<'_>, spot: &OrgLocation) -> bool {
     match spot {
-        Spot::File => false,
-        Spot::Line(line) => u64::try_from(heading.line).is_ok_and(|it| it == *line),
-        Spot::Id(id) => ["ID", "CUSTOM_ID"]
+        OrgLocation::File => false,
+        OrgLocation::Line(line) => u64::try_from(heading.line).is_ok_and(|it| it == *line),
+        OrgLocation::Id(id) => ["ID", "CUSTOM_ID"]
             .iter()
             .any(|key| heading.property(key).is_some_and(|it| *it == *id.as_bytes())),
-        Spot::Outline(titles) => {
+        OrgLocation::Outline(titles) => {
             let mut titles = titles.iter().rev();
             let mut at = Some(heading);
             while let Some(heading) = at {
@@ -237,8 +243,10 @@ fn is_meant(document: &Document<'_>, heading: &Heading<'_>, spot: &Spot) -> bool
 }
 
 /// The item on a line.
-fn item(tree: &Tree<'_>, spot: &Spot) -> Result<NodeId, String> {
-    let Spot::Line(wanted) = spot else { return Err("a checkbox is named by its line".to_owned()) };
+fn item(tree: &Tree<'_>, spot: &OrgLocation) -> Result<NodeId, String> {
+    let OrgLocation::Line(wanted) = spot else {
+        return Err("a checkbox is named by its line".to_owned());
+    };
     let source = tree.source();
     let line = |start: usize| 1 + source[..start].iter().filter(|byte| **byte == b'\n').count();
     let is_it = |id: &NodeId| {
@@ -256,12 +264,12 @@ fn item(tree: &Tree<'_>, spot: &Spot) -> Result<NodeId, String> {
     found.ok_or_else(|| format!("no item {}", named(spot)))
 }
 
-fn named(spot: &Spot) -> String {
+fn named(spot: &OrgLocation) -> String {
     match spot {
-        Spot::File => "without a name".to_owned(),
-        Spot::Id(id) => format!("with the id `{id}`"),
-        Spot::Outline(titles) => format!("`{}`", titles.join("` / `")),
-        Spot::Line(line) => format!("on line {line}"),
+        OrgLocation::File => "without a name".to_owned(),
+        OrgLocation::Id(id) => format!("with the id `{id}`"),
+        OrgLocation::Outline(titles) => format!("`{}`", titles.join("` / `")),
+        OrgLocation::Line(line) => format!("on line {line}"),
     }
 }
 

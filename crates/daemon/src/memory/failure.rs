@@ -1,9 +1,9 @@
 //! What is proposed after a turn that failed: to take back what it changed, or a word on what stays. Asked
 //! for by the loop when such a turn has ended; judged like anything else that is proposed.
 
-use bridle_loop::{Advice, Name, Proposal};
+use bridle_loop::{KeywordName, Proposal, ReflexAdvice};
 use bridle_sexp::Value;
-use bridle_store::memory::{Error, FilePath, Memory};
+use bridle_store::memory::{FilePath, MemoryError, MemoryStore};
 
 use super::MEMORY;
 use crate::config::RollbackChoice;
@@ -12,10 +12,15 @@ use crate::config::RollbackChoice;
 const MAX_NAMED: usize = 16;
 
 /// What follows from the changes of a turn. Nothing, if it made none, or they are taken back already.
-pub(super) fn advice(memory: &Memory, choice: RollbackChoice, session: &str, turn: u64) -> Advice {
+pub(super) fn advice(
+    memory: &MemoryStore,
+    choice: RollbackChoice,
+    session: &str,
+    turn: u64,
+) -> ReflexAdvice {
     let changed = match memory.rollback(session, turn) {
-        Err(Error::NoTurn { .. }) => return Advice::default(),
-        Ok(changes) if changes.is_empty() => return Advice::default(),
+        Err(MemoryError::NoTurn { .. }) => return ReflexAdvice::default(),
+        Ok(changes) if changes.is_empty() => return ReflexAdvice::default(),
         Ok(changes) => changes.into_iter().map(|change| change.path).collect(),
         // Conflicts, or a file that cannot be read: looked at before it is judged, it says so.
         Err(_) => Vec::new(),
@@ -23,13 +28,13 @@ pub(super) fn advice(memory: &Memory, choice: RollbackChoice, session: &str, tur
     let (target, payload) = match choice {
         RollbackChoice::Off => (None, stays(&changed, session, turn)),
         RollbackChoice::Ask | RollbackChoice::Auto => {
-            (Some(Name::new(MEMORY)), rollback(session, turn))
+            (Some(KeywordName::new(MEMORY)), rollback(session, turn))
         }
     };
     let explanation = Some(format!("turn {turn} failed").into());
     let proposal = Proposal { target, payload, explanation, then_think: false };
     let standing = choice == RollbackChoice::Auto;
-    Advice { proposals: vec![proposal], think: false, standing }
+    ReflexAdvice { proposals: vec![proposal], think: false, standing }
 }
 
 fn rollback(session: &str, turn: u64) -> Value {

@@ -5,25 +5,25 @@
 
 use std::path::Path;
 
-use bridle_loop::{Edit, Spot, Verb};
+use bridle_loop::{EditOperation, MemoryEdit, OrgLocation};
 use bridle_org::{Document, Heading};
 use bridle_sexp::Value;
 use bridle_store::memex::OrgDefaults;
 
-use super::sight::Planned;
+use super::edit_preview::EditPlan;
 
 /// Name of the whole file.
 const WHOLE_FILE: &str = "file";
 
 /// What is put into a payload about the places of an edit, by its keys.
 pub(super) fn of_edit(
-    edit: &Edit,
-    planned: &[Planned],
+    edit: &MemoryEdit,
+    planned: &[EditPlan],
     root: &Path,
     org: &OrgDefaults,
 ) -> Vec<(&'static str, Value)> {
     let text = |path: &str| {
-        let is_it = |it: &&Planned| {
+        let is_it = |it: &&EditPlan| {
             Path::new(path)
                 .strip_prefix(root)
                 .is_ok_and(|below| below == Path::new(it.change.path.as_str()))
@@ -33,18 +33,18 @@ pub(super) fn of_edit(
     let here = text(&edit.path);
     let mut found = Vec::new();
     match (&edit.verb, &edit.spot) {
-        (Verb::ToggleCheckbox, Spot::Line(line)) => {
+        (EditOperation::ToggleCheckbox, OrgLocation::Line(line)) => {
             found.extend(around_line(here, *line, org).map(|name| ("heading", Value::str(name))));
             found.extend(item(here, *line).map(|text| ("item", Value::str(text))));
         }
         (_, spot) => found.extend(place(here, spot, org).map(|name| ("heading", Value::str(name)))),
     }
     let destination = match &edit.verb {
-        Verb::Refile { path, to, .. } => {
+        EditOperation::Refile { path, to, .. } => {
             let path = path.as_deref().unwrap_or(&edit.path);
             place(text(path), to, org).map(|name| format!("{path} {name}"))
         }
-        Verb::ArchiveInto { path, .. } => Some(format!("{path} {WHOLE_FILE}")),
+        EditOperation::ArchiveInto { path, .. } => Some(format!("{path} {WHOLE_FILE}")),
         _ => None,
     };
     found.extend(destination.map(|name| ("destination", Value::str(name))));
@@ -52,8 +52,8 @@ pub(super) fn of_edit(
 }
 
 /// The name of a place.
-fn place(text: &[u8], spot: &Spot, org: &OrgDefaults) -> Option<String> {
-    if matches!(spot, Spot::File) {
+fn place(text: &[u8], spot: &OrgLocation, org: &OrgDefaults) -> Option<String> {
+    if matches!(spot, OrgLocation::File) {
         return Some(WHOLE_FILE.to_owned());
     }
     let preset = org.preset();

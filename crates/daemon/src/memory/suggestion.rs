@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use bridle_loop::Spot;
+use bridle_loop::OrgLocation;
 use bridle_org::{Document, Heading};
 
 /// Headings that are named to choose from.
@@ -19,7 +19,7 @@ const MAX_COMPARED_CHARS: usize = 64;
 const MAX_TITLE_CHARS: usize = 80;
 
 /// Says that no heading has the name, and which come nearest.
-pub(super) fn no_heading(document: &Document<'_>, spot: &Spot, name: &str) -> String {
+pub(super) fn no_heading(document: &Document<'_>, spot: &OrgLocation, name: &str) -> String {
     let near = nearest(document, spot);
     match near.is_empty() {
         true => format!("no heading {name}"),
@@ -40,22 +40,22 @@ pub(super) fn several_headings(
 }
 
 /// Finds the headings whose name is nearest to the one that was asked for, the nearest first.
-fn nearest<'d, 't>(document: &'d Document<'t>, spot: &Spot) -> Vec<&'d Heading<'t>> {
+fn nearest<'d, 't>(document: &'d Document<'t>, spot: &OrgLocation) -> Vec<&'d Heading<'t>> {
     let all = document.headings().iter().take(MAX_COMPARED_HEADINGS);
     let wanted = match spot {
-        Spot::File => return Vec::new(),
+        OrgLocation::File => return Vec::new(),
         // The heading that the line belongs to.
-        Spot::Line(line) => {
+        OrgLocation::Line(line) => {
             let is_before = |it: &&Heading<'_>| u64::try_from(it.line).is_ok_and(|at| at < *line);
             return document.headings().iter().rfind(is_before).into_iter().collect();
         }
-        Spot::Id(id) => id,
-        Spot::Outline(titles) => titles.last().map_or("", |title| title),
+        OrgLocation::Id(id) => id,
+        OrgLocation::Outline(titles) => titles.last().map_or("", |title| title),
     };
     let mut ranked: Vec<(usize, &Heading<'_>)> = all
         .filter_map(|heading| {
             let names = match spot {
-                Spot::Id(_) => ["ID", "CUSTOM_ID"].map(|key| heading.property(key)).to_vec(),
+                OrgLocation::Id(_) => ["ID", "CUSTOM_ID"].map(|key| heading.property(key)).to_vec(),
                 _ => vec![Some(heading.title.into())],
             };
             let names = names.into_iter().flatten();

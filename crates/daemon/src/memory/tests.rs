@@ -5,14 +5,16 @@ use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bridle_host::{Act as _, Readership};
+use bridle_host::{Actuator as _, Readership};
 use bridle_loop::{Action, PREPARED};
 use bridle_sexp::{Value, read_one};
 use bridle_store::memex::OrgDefaults;
-use bridle_store::memory::{FilePath, Memory, Options, Origin, Told, Why};
+use bridle_store::memory::{
+    ChangeCause, ChangeOutcome, FilePath, MemoryOptions, MemoryStore, VersionOrigin,
+};
 use tempfile::TempDir;
 
-use super::{Editor, Sight};
+use super::{EditPreview, MemoryEditor};
 use crate::config::RollbackChoice;
 
 const HERE: &str = "* Keep\n* TODO Beans :veg:\nSow them.\n** Wet\n* Last\n";
@@ -28,13 +30,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct Rig {
     _state: TempDir,
     folder: TempDir,
-    editor: Editor,
+    editor: MemoryEditor,
 }
 
 /// An action that was looked at.
 struct Seen {
     action: Action,
-    sight: Sight,
+    sight: EditPreview,
     diff: String,
 }
 
@@ -47,9 +49,9 @@ impl Rig {
         let (state, folder) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         fs::write(folder.path().join("here.org"), HERE).unwrap();
         fs::write(folder.path().join("there.org"), THERE).unwrap();
-        let options = Options { root: folder.path().to_owned(), protected: Vec::new() };
-        let memory = Arc::new(Memory::open(state.path(), &options).unwrap());
-        let editor = Editor::new(memory, Box::new(|| 0), RollbackChoice::Ask, org);
+        let options = MemoryOptions { root: folder.path().to_owned(), protected: Vec::new() };
+        let memory = Arc::new(MemoryStore::open(state.path(), &options).unwrap());
+        let editor = MemoryEditor::new(memory, Box::new(|| 0), RollbackChoice::Ask, org);
         Self { _state: state, folder, editor }
     }
 
@@ -68,7 +70,7 @@ impl Rig {
 
     fn look(&self, payload: &str) -> Seen {
         let payload = self.prepared(payload);
-        let sight = Sight::of(&payload, self.editor.memory.root()).expect("it can be done");
+        let sight = EditPreview::of(&payload, self.editor.memory.root()).expect("it can be done");
         let diff = payload.get(PREPARED).and_then(|it| it.get("diff")?.as_str()).unwrap();
         let diff = diff.to_owned();
         Seen { action: Action::from_payload(&payload).unwrap(), sight, diff }
@@ -81,15 +83,15 @@ impl Rig {
     }
 
     /// Writes the first file of what was seen, and no more: as if the process had died then.
-    fn begin(&self, seen: &Seen, why: &Why) {
+    fn begin(&self, seen: &Seen, why: &ChangeCause) {
         let planned = self.editor.plan(&seen.action).unwrap();
         self.editor.memory.apply(&[planned[0].change.clone()], why).unwrap();
     }
 }
 
-fn why(record: u64) -> Why {
-    Why {
-        origin: Origin::Edit,
+fn why(record: u64) -> ChangeCause {
+    ChangeCause {
+        origin: VersionOrigin::Edit,
         record: Some(record),
         session: "work".into(),
         turn: 1,
@@ -235,14 +237,14 @@ fn what_a_crash_left_between_two_files_is_completed() {
     rig.begin(&seen, &why(7));
     assert_eq!((rig.text("here.org"), rig.text("there.org")), (HERE.into(), REFILED.into()));
     let files: Vec<FilePath> = seen.sight.files().cloned().collect();
-    assert_eq!(rig.editor.memory.told(7, &files).unwrap(), Told::NotDone);
+    assert_eq!(rig.editor.memory.told(7, &files).unwrap(), ChangeOutcome::NotDone);
     // The user goes on in both files.
     rig.write("here.org", &format!("{HERE}user\n"));
     rig.write("there.org", &format!("{REFILED}user\n"));
     rig.editor.whole(&seen.action, &seen.sight, &why(7)).unwrap();
     assert_eq!(rig.text("here.org"), format!("{LEFT}user\n"));
     assert_eq!(rig.text("there.org"), format!("{REFILED}user\n"), "it is put there once");
-    assert_eq!(rig.editor.memory.told(7, &files).unwrap(), Told::Done);
+    assert_eq!(rig.editor.memory.told(7, &files).unwrap(), ChangeOutcome::Done);
     let seen = rig.look("(:action :undo :record 7)");
     rig.editor.whole(&seen.action, &seen.sight, &why(8)).unwrap();
     assert_eq!(rig.text("here.org"), format!("{HERE}user\n"));

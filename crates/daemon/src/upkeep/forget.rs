@@ -2,19 +2,22 @@
 
 use std::path::Path;
 
-use bridle_history::History;
-use bridle_history::fold::{Past, fold};
-use bridle_history::policy_sets::Sets;
+use bridle_history::RecordHistory;
+use bridle_history::policy_sets::PolicySetCache;
+use bridle_history::session_fold::{HistoryFold, fold};
 use bridle_loop::SessionId;
-use bridle_store::overlay::OVERLAYS_FILE;
-use bridle_store::{By, Checkpoint, Number, Options, Overlays, Reader, Record, Store, memory};
+use bridle_store::buffer_texts::OVERLAYS_FILE;
+use bridle_store::{
+    BufferTextStore, ForgetRequest, Record, RecordNumber, RecordReader, RecordStore,
+    StateCheckpoint, StoreOptions, memory,
+};
 
 use super::UpkeepError;
 use crate::lock::StateLock;
 
 /// What is to be forgotten.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
+pub enum ForgetTarget {
     /// Every record of a session.
     Session(Box<str>),
     /// One record.
@@ -25,29 +28,29 @@ pub enum Target {
 /// `now` is in milliseconds since 1970.
 ///
 /// # Errors
-/// [`crate::Error::Locked`] inside [`UpkeepError::State`] when a daemon runs; else what the store said.
-pub fn forget(dir: &Path, target: &Target, now: i64) -> Result<(), UpkeepError> {
+/// [`crate::Error::Locked`] inside [`UpkeepError::WatcherState`] when a daemon runs; else what the store said.
+pub fn forget(dir: &Path, target: &ForgetTarget, now: i64) -> Result<(), UpkeepError> {
     // A directory without a record is not given one.
-    History::open(dir)?;
+    RecordHistory::open(dir)?;
     let _lock = StateLock::take(dir)?;
-    let mut store = Store::open(dir, &Options::default())?;
+    let mut store = RecordStore::open(dir, &StoreOptions::default())?;
     let principal = format!("uid:{}", rustix::process::geteuid().as_raw()).into();
-    let by = By { principal, at: now.max(store.latest_at()?) };
+    let by = ForgetRequest { principal, at: now.max(store.latest_at()?) };
     match target {
-        Target::Session(name) => {
+        ForgetTarget::Session(name) => {
             // One that is not there leaves everything as it is.
             if store.reader()?.session(name)?.is_some_and(|row| !row.forgotten) {
                 forget_beside(dir, std::slice::from_ref(name))?;
             }
             store.forget_session(name, &by)?
         }
-        Target::Record(number) => {
+        ForgetTarget::Record(number) => {
             let reader = store.reader()?;
-            if let Some(record) = reader.record(Number(*number))? {
+            if let Some(record) = reader.record(RecordNumber(*number))? {
                 forget_beside_of(dir, &record)?;
             }
-            let state = state_without(&reader, Number(*number), now)?;
-            store.forget_record(Number(*number), state.as_ref(), &by)?
+            let state = state_without(&reader, RecordNumber(*number), now)?;
+            store.forget_record(RecordNumber(*number), state.as_ref(), &by)?
         }
     };
     Ok(())
@@ -55,18 +58,18 @@ pub fn forget(dir: &Path, target: &Target, now: i64) -> Result<(), UpkeepError> 
 
 /// The state of the record's session, so that it can go on without reading that record again.
 fn state_without(
-    reader: &Reader,
-    number: Number,
+    reader: &RecordReader,
+    number: RecordNumber,
     now: i64,
-) -> Result<Option<Checkpoint>, UpkeepError> {
+) -> Result<Option<StateCheckpoint>, UpkeepError> {
     let Some(record) = reader.record(number)? else { return Ok(None) };
     let Ok(id) = SessionId::parse(&record.session) else { return Ok(None) };
     if record.body.text().is_none() {
         return Ok(None);
     }
-    let past = Past { reader, sets: &Sets::default() };
+    let past = HistoryFold { reader, sets: &PolicySetCache::default() };
     let state = fold(past, id, &reader.load(&record.session, now)?)?;
-    Ok(Some(Checkpoint { session: record.session, state: state.text() }))
+    Ok(Some(StateCheckpoint { session: record.session, state: state.text() }))
 }
 
 /// Drops what lies beside the record and belongs to these sessions: versions of files that follow from them, and
@@ -92,9 +95,9 @@ fn forget_beside_of(dir: &Path, record: &Record) -> Result<(), UpkeepError> {
 }
 
 /// Texts of buffers, where there are any.
-fn overlays(dir: &Path) -> Result<Option<Overlays>, UpkeepError> {
+fn overlays(dir: &Path) -> Result<Option<BufferTextStore>, UpkeepError> {
     match dir.join(OVERLAYS_FILE).exists() {
-        true => Ok(Some(Overlays::open(dir)?)),
+        true => Ok(Some(BufferTextStore::open(dir)?)),
         false => Ok(None),
     }
 }

@@ -1,8 +1,13 @@
 //! Signed frames on TCP, in both versions.
 
-use bridle_daemon::{Config, HmacKey};
-use bridle_wire::frame::{Decoded, Decoder, DecoderOptions, Encoder, UnknownUnit};
-use bridle_wire::seal::{DAEMON_MARK, Key, KeyId, Keyring, Nonce, Session, Signer, Verifier};
+use bridle_daemon::{DaemonConfig, HmacKey};
+use bridle_wire::frame::{
+    DecodeStep, DecoderOptions, FrameDecoder, FrameEncoder, UnknownUnitPolicy,
+};
+use bridle_wire::seal::{
+    ConnectionNonce, DAEMON_MARK, FrameSigner, FrameVerifier, KeyId, SealSession, SigningKey,
+    SigningKeyring,
+};
 
 use crate::support::{CHECK, Daemon, HEALTHY, Peer, assert_error, frame};
 
@@ -13,7 +18,7 @@ const SECRET: &[u8] = b"0123456789abcdef";
 const CHECK_SEAL: &str = "33f422b998176746b6c5977179f7295dda1abf9dffa5e8cd4a03e58c636e9b0f";
 const HEALTHY_SEAL: &str = "3782415de1eb09fd886930b2e5dd19339067bc303720abebca041e1790672f4b";
 
-fn signed(config: &mut Config) {
+fn signed(config: &mut DaemonConfig) {
     config.hmac.enforce = true;
     config.hmac.keys = vec![
         HmacKey { id: "main".to_owned(), secret: SECRET.to_vec() },
@@ -21,30 +26,30 @@ fn signed(config: &mut Config) {
     ];
 }
 
-fn old(config: &mut Config) {
+fn old(config: &mut DaemonConfig) {
     signed(config);
     config.hmac.allow_v1 = true;
 }
 
-fn key(id: &str, secret: &[u8]) -> Key {
-    Key::strong(KeyId::new(id), secret).unwrap()
+fn key(id: &str, secret: &[u8]) -> SigningKey {
+    SigningKey::strong(KeyId::new(id), secret).unwrap()
 }
 
 /// A client that signs with the codec of `bridle_wire`.
 struct Signing {
     peer: Peer,
-    encoder: Encoder,
-    decoder: Decoder,
+    encoder: FrameEncoder,
+    decoder: FrameDecoder,
     input: Vec<u8>,
     hello: String,
 }
 
 impl Signing {
-    async fn connect(daemon: &Daemon, keys: Keyring) -> Signing {
+    async fn connect(daemon: &Daemon, keys: SigningKeyring) -> Signing {
         let mut signing = Signing {
             peer: daemon.stranger().await,
-            encoder: Encoder::new(UnknownUnit::Bytes),
-            decoder: Decoder::signed(DecoderOptions::default(), Verifier::client(keys)),
+            encoder: FrameEncoder::new(UnknownUnitPolicy::Bytes),
+            decoder: FrameDecoder::signed(DecoderOptions::default(), FrameVerifier::client(keys)),
             input: Vec::new(),
             hello: String::new(),
         };
@@ -53,10 +58,10 @@ impl Signing {
     }
 
     /// Begins version 2 with `key`; returns the answer to the hello.
-    async fn greet(&mut self, key: Key) -> Option<String> {
+    async fn greet(&mut self, key: SigningKey) -> Option<String> {
         let (_, rest) = self.hello.split_once(":nonce \"").expect("a nonce");
-        let server = Nonce::parse(&rest[..32]).unwrap();
-        let client = Nonce::from_random([7; 16]);
+        let server = ConnectionNonce::parse(&rest[..32]).unwrap();
+        let client = ConnectionNonce::from_random([7; 16]);
         let hello = format!(
             "(:type :EVENT :payload (:action :handshake :version \"0.3.0\" \
              :auth (:hmac 2 :key \"{}\" :nonce \"{}\" :answer \"{}\")))",
@@ -64,8 +69,8 @@ impl Signing {
             client.as_str(),
             server.as_str()
         );
-        let session = Session { key, client, server };
-        self.encoder.set_signer(Signer::client(session.clone()));
+        let session = SealSession { key, client, server };
+        self.encoder.set_signer(FrameSigner::client(session.clone()));
         self.decoder.verifier_mut().unwrap().answer(session);
         self.send(&hello).await;
         self.read().await
@@ -82,14 +87,14 @@ impl Signing {
     async fn read(&mut self) -> Option<String> {
         loop {
             match self.decoder.decode(&self.input).ok()? {
-                Decoded::Frame { payload, consumed } => {
+                DecodeStep::Frame { payload, consumed } => {
                     let text = String::from_utf8(self.input[payload].to_vec()).unwrap();
                     let text = text.trim_start().to_owned();
                     self.input.drain(..consumed);
                     return Some(text);
                 }
-                Decoded::Need { skip, .. } => drop(self.input.drain(..skip)),
-                Decoded::Refused { error, .. } => panic!("{error}"),
+                DecodeStep::Need { skip, .. } => drop(self.input.drain(..skip)),
+                DecodeStep::Refused { error, .. } => panic!("{error}"),
             }
             let more = self.peer.some(4096).await;
             if more.is_empty() {
@@ -123,8 +128,8 @@ async fn read_v1_bytes(peer: &mut Peer) -> Vec<u8> {
 
 /// The signature of a client of version 1.
 fn v1_seal(payload: &str) -> String {
-    let mut encoder = Encoder::new(UnknownUnit::Bytes);
-    encoder.set_signer(Signer::v1(key("main", SECRET)));
+    let mut encoder = FrameEncoder::new(UnknownUnitPolicy::Bytes);
+    encoder.set_signer(FrameSigner::v1(key("main", SECRET)));
     let mut bytes = Vec::new();
     encoder.encode(payload, &mut bytes).unwrap();
     String::from_utf8(bytes[6..70].to_vec()).unwrap()
@@ -173,7 +178,7 @@ async fn a_wrong_or_missing_signature_closes() {
 async fn version_two_with_either_key() {
     let daemon = Daemon::with(|config, _| signed(config)).await;
     for key in [key("main", SECRET), key("other", b"another secret, longer")] {
-        let mut client = Signing::connect(&daemon, Keyring::of(key.clone())).await;
+        let mut client = Signing::connect(&daemon, SigningKeyring::of(key.clone())).await;
         let answer = client.greet(key).await.unwrap();
         assert!(answer.contains(":status :success"), "{answer}");
         for _ in 0..3 {
@@ -189,7 +194,7 @@ async fn version_two_with_either_key() {
 async fn version_two_refuses_a_repeated_frame() {
     let daemon = Daemon::with(|config, _| signed(config)).await;
     let key = key("main", SECRET);
-    let mut client = Signing::connect(&daemon, Keyring::of(key.clone())).await;
+    let mut client = Signing::connect(&daemon, SigningKeyring::of(key.clone())).await;
     client.greet(key).await.unwrap();
     let bytes = client.send(CHECK).await;
     assert_eq!(client.read().await.as_deref(), Some(HEALTHY));
@@ -202,12 +207,12 @@ async fn version_two_refuses_a_repeated_frame() {
 async fn version_two_refuses_frames_of_another_connection_and_of_version_one() {
     let daemon = Daemon::with(|config, _| signed(config)).await;
     let key = key("main", SECRET);
-    let mut first = Signing::connect(&daemon, Keyring::of(key.clone())).await;
+    let mut first = Signing::connect(&daemon, SigningKeyring::of(key.clone())).await;
     first.greet(key.clone()).await.unwrap();
     let recorded = first.send(CHECK).await;
     let v1 = v1_frame(CHECK, CHECK_SEAL).into_bytes();
     for bytes in [recorded, v1] {
-        let mut client = Signing::connect(&daemon, Keyring::of(key.clone())).await;
+        let mut client = Signing::connect(&daemon, SigningKeyring::of(key.clone())).await;
         client.greet(key.clone()).await.unwrap();
         client.peer.send(&bytes).await;
         assert_error(&client.read().await.unwrap(), "bad-signature");
@@ -219,7 +224,7 @@ async fn version_two_refuses_frames_of_another_connection_and_of_version_one() {
 async fn an_unknown_key_is_refused() {
     let daemon = Daemon::with(|config, _| signed(config)).await;
     let stranger = key("main", b"not the secret of main");
-    let mut client = Signing::connect(&daemon, Keyring::of(stranger.clone())).await;
+    let mut client = Signing::connect(&daemon, SigningKeyring::of(stranger.clone())).await;
     // What the daemon says is signed with a key that this client does not have.
     assert_eq!(client.greet(stranger).await, None);
 }
@@ -261,7 +266,7 @@ async fn nothing_that_the_daemon_signed_is_taken_from_a_peer() {
 async fn version_two_takes_nothing_back_that_the_daemon_signed() {
     let daemon = Daemon::with(|config, _| signed(config)).await;
     let key = key("main", SECRET);
-    let mut client = Signing::connect(&daemon, Keyring::of(key.clone())).await;
+    let mut client = Signing::connect(&daemon, SigningKeyring::of(key.clone())).await;
     client.greet(key).await.unwrap();
     client.send(CHECK).await;
     let answer = read_v1_bytes(&mut client.peer).await;
@@ -310,7 +315,7 @@ async fn a_key_is_a_principal_of_the_owner() {
     assert!(user.ask(work).await.contains(":status :success"));
     user.ask("(:type :LOG :id 1 :payload (:text \"of the user\"))").await;
     let main = key("main", SECRET);
-    let mut client = Signing::connect(&daemon, Keyring::of(main.clone())).await;
+    let mut client = Signing::connect(&daemon, SigningKeyring::of(main.clone())).await;
     client.greet(main).await.unwrap();
     client.send("(:type :LOG :id 1 :payload (:text \"of the key\"))").await;
     assert!(client.read().await.unwrap().contains(":status :success"));
@@ -335,7 +340,7 @@ async fn a_key_is_a_principal_and_acts_for_the_owner() {
     let mut owner = crate::shell::Shell::attach(&daemon, ":session \"mine\"").await;
     owner.ask(1, ":payload (:sensor :user-prompt :text \"status\")").await;
     let key = key("main", SECRET);
-    let mut client = Signing::connect(&daemon, Keyring::of(key.clone())).await;
+    let mut client = Signing::connect(&daemon, SigningKeyring::of(key.clone())).await;
     client.greet(key).await.unwrap();
     client.send("(:type :EVENT :id 5 :payload (:action :handshake :session \"mine\"))").await;
     let welcome = client.read().await.unwrap();
@@ -345,7 +350,7 @@ async fn a_key_is_a_principal_and_acts_for_the_owner() {
     );
     client.send("(:type :LOG :id 6 :payload (:text \"x\"))").await;
     assert!(client.read().await.unwrap().starts_with("(:type :RESPONSE :id 6 "));
-    let reader = bridle_store::Reader::open(&daemon.dir.path().join("state")).unwrap();
+    let reader = bridle_store::RecordReader::open(&daemon.dir.path().join("state")).unwrap();
     let records = reader.stream("mine", 2, 10).unwrap();
     assert_eq!(&*records[0].principal, "key:main");
 }

@@ -1,8 +1,8 @@
 //! OpenHarness over HTTP: documents, exchanges, refusals.
 
-use bridle_wire::openharness::discovery::Discovery;
+use bridle_wire::openharness::discovery::DiscoveryDocument;
 use bridle_wire::openharness::ids::Name;
-use bridle_wire::openharness::{Code, Limits, read};
+use bridle_wire::openharness::{MessageLimits, OpenHarnessCode, read};
 
 use crate::http_client::{Client, ask, get, intent, on, post, raw_post, serving};
 use crate::support::Daemon;
@@ -42,7 +42,8 @@ async fn documents_say_what_is_built() {
     let found = get(&daemon, "/v1/openharness").await;
     assert_eq!(found.status, 200);
     assert_eq!(get(&daemon, "/.well-known/openharness").await.body, found.body);
-    let document: Discovery = read(found.body.as_bytes(), &Limits::default()).unwrap();
+    let document: DiscoveryDocument =
+        read(found.body.as_bytes(), &MessageLimits::default()).unwrap();
     assert_eq!(document.engine.name.as_str(), "bridle");
     assert_eq!(document.limits.max_body_bytes, 1 << 20);
     // Lines are not served, so they are not offered; what is, is offered in both places.
@@ -72,32 +73,44 @@ async fn every_refusal_is_an_envelope_with_its_status() {
     let daemon = serving().await;
     let json = "content-type: application/json\r\n";
     let cases = [
-        (raw_post(&daemon, "content-type: text/plain\r\n", HELLO), Code::UnsupportedMediaType),
-        (raw_post(&daemon, "", HELLO), Code::UnsupportedMediaType),
-        (raw_post(&daemon, &format!("{json}accept: text/html\r\n"), HELLO), Code::NotAcceptable),
+        (
+            raw_post(&daemon, "content-type: text/plain\r\n", HELLO),
+            OpenHarnessCode::UnsupportedMediaType,
+        ),
+        (raw_post(&daemon, "", HELLO), OpenHarnessCode::UnsupportedMediaType),
+        (
+            raw_post(&daemon, &format!("{json}accept: text/html\r\n"), HELLO),
+            OpenHarnessCode::NotAcceptable,
+        ),
         (
             raw_post(&daemon, &format!("{json}authorization: Bearer x\r\n"), HELLO),
-            Code::Unauthenticated,
+            OpenHarnessCode::Unauthenticated,
         ),
         (
             raw_post(&daemon, &format!("{json}origin: https://evil.example\r\n"), HELLO),
-            Code::Forbidden,
+            OpenHarnessCode::Forbidden,
         ),
-        (raw_post(&daemon, &format!("{json}idempotency-key: r2\r\n"), HELLO), Code::HeaderMismatch),
+        (
+            raw_post(&daemon, &format!("{json}idempotency-key: r2\r\n"), HELLO),
+            OpenHarnessCode::HeaderMismatch,
+        ),
         (
             post(&daemon, HELLO).replacen("host: 127.0.0.1", "host: evil.example", 1),
-            Code::Forbidden,
+            OpenHarnessCode::Forbidden,
         ),
-        (post(&daemon, &HELLO.replace("1.0.0", "2.0.0")), Code::ProtocolVersionUnsupported),
-        (post(&daemon, &HELLO.replace("\"help\"", "[7]")), Code::InvalidRequest),
-        (post(&daemon, &HELLO.replace("}}}", "}}")), Code::InvalidRequest),
+        (
+            post(&daemon, &HELLO.replace("1.0.0", "2.0.0")),
+            OpenHarnessCode::ProtocolVersionUnsupported,
+        ),
+        (post(&daemon, &HELLO.replace("\"help\"", "[7]")), OpenHarnessCode::InvalidRequest),
+        (post(&daemon, &HELLO.replace("}}}", "}}")), OpenHarnessCode::InvalidRequest),
         (
             post(
                 &daemon,
                 &HELLO
                     .replace("\"user_intent\"", "\"task_hint\":{\"sop_id\":\"s\"},\"user_intent\""),
             ),
-            Code::InvalidRequest,
+            OpenHarnessCode::InvalidRequest,
         ),
         (
             post(
@@ -107,7 +120,7 @@ async fn every_refusal_is_an_envelope_with_its_status() {
                     "\"continuation\":{\"continuation_token\":\"s\"},\"user_intent\"",
                 ),
             ),
-            Code::ContinuationInvalid,
+            OpenHarnessCode::ContinuationInvalid,
         ),
     ];
     for (request, code) in cases {
@@ -117,7 +130,10 @@ async fn every_refusal_is_an_envelope_with_its_status() {
         assert_eq!(message.request_id.unwrap().as_str(), "r1", "{request}");
         assert_eq!(message.correlation_id.unwrap().as_str(), "c1", "{request}");
         assert!(message.response.action_directives.is_empty());
-        assert_eq!(reply.header("www-authenticate").is_some(), code == Code::Unauthenticated);
+        assert_eq!(
+            reply.header("www-authenticate").is_some(),
+            code == OpenHarnessCode::Unauthenticated
+        );
     }
     daemon.stop().await.unwrap();
 }
@@ -125,11 +141,11 @@ async fn every_refusal_is_an_envelope_with_its_status() {
 #[tokio::test]
 async fn other_paths_and_methods_are_envelopes_too() {
     let daemon = serving().await;
-    assert_eq!(get(&daemon, "/nowhere").await.code(), Code::NotFound);
+    assert_eq!(get(&daemon, "/nowhere").await.code(), OpenHarnessCode::NotFound);
     let host = daemon.bound.http.unwrap();
     let put = format!("PUT /v1/openharness HTTP/1.1\r\nhost: {host}\r\ncontent-length: 0\r\n\r\n");
     let reply = ask(&daemon, &put).await;
-    assert_eq!(reply.code(), Code::MethodNotAllowed);
+    assert_eq!(reply.code(), OpenHarnessCode::MethodNotAllowed);
     let allowed = reply.header("allow").unwrap();
     assert!(allowed.contains("POST") && allowed.contains("GET"), "{allowed}");
     daemon.stop().await.unwrap();
@@ -147,7 +163,7 @@ async fn a_body_is_as_large_as_it_may_be_and_no_larger() {
     assert!(reply.text().starts_with("I am bridle"));
     // The ids are behind what was read, so there is none to repeat.
     let reply = ask(&daemon, &post(&daemon, &body((1 << 20) + 1))).await;
-    assert_eq!(reply.code(), Code::PayloadTooLarge);
+    assert_eq!(reply.code(), OpenHarnessCode::PayloadTooLarge);
     // A body in chunks is measured as it comes.
     let host = daemon.bound.http.unwrap();
     let head = format!(
@@ -157,7 +173,7 @@ async fn a_body_is_as_large_as_it_may_be_and_no_larger() {
     let chunk = format!("10000\r\n{}\r\n", "a".repeat(0x10000));
     let mut client = Client::of(&daemon).await;
     client.send(&format!("{head}{}", chunk.repeat(17))).await;
-    assert_eq!(client.reply().await.code(), Code::PayloadTooLarge);
+    assert_eq!(client.reply().await.code(), OpenHarnessCode::PayloadTooLarge);
     daemon.stop().await.unwrap();
 }
 
@@ -173,7 +189,7 @@ async fn who_does_not_finish_is_answered_or_closed() {
     let whole = post(&daemon, HELLO);
     client.send(&whole[..whole.len() - 5]).await;
     let reply = client.reply().await;
-    assert_eq!(reply.code(), Code::InvalidRequest);
+    assert_eq!(reply.code(), OpenHarnessCode::InvalidRequest);
     assert_eq!(reply.message().request_id.unwrap().as_str(), "r1");
     // Half a head.
     let mut client = Client::of(&daemon).await;

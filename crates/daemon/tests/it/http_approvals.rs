@@ -1,11 +1,13 @@
 //! Questions of the guard over HTTP: asked as a directive, answered with a continuation, by its name,
 //! or in a framed shell; done once.
 
-use bridle_daemon::tokens::{NewToken, Owner, Scope, Seed, Tokens};
+use bridle_daemon::tokens::{NewToken, TokenOwner, TokenRegistry, TokenScope, TokenSeed};
 use bridle_sexp::Value;
 use bridle_wire::openharness::payload::{OptionKind, RequestApproval};
-use bridle_wire::openharness::request::Continuation;
-use bridle_wire::openharness::{Code, Directive, Json, Limits, Mode, Shape as _, read};
+use bridle_wire::openharness::request::RunContinuation;
+use bridle_wire::openharness::{
+    Directive, Json, JsonShape as _, MessageLimits, OpenHarnessCode, ReadMode, read,
+};
 
 use crate::http_client::{Reply, ask, raw_post};
 use crate::http_repeats::scripted;
@@ -29,12 +31,12 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    pub(crate) fn new(daemon: &Daemon, scopes: &[Scope]) -> Device {
-        let tokens = Tokens::load(&daemon.dir.path().join("state")).unwrap();
+    pub(crate) fn new(daemon: &Daemon, scopes: &[TokenScope]) -> Device {
+        let tokens = TokenRegistry::load(&daemon.dir.path().join("state")).unwrap();
         let scopes = scopes.iter().copied().collect();
         let new =
-            NewToken { name: "test".into(), owner: Owner::this_user(), scopes, expires: None };
-        let made = tokens.create(new, &Seed::from_system().unwrap(), 1).unwrap();
+            NewToken { name: "test".into(), owner: TokenOwner::this_user(), scopes, expires: None };
+        let made = tokens.create(new, &TokenSeed::from_system().unwrap(), 1).unwrap();
         let token = made.reveal();
         let headers =
             format!("content-type: application/json\r\nauthorization: Bearer {token}\r\n");
@@ -48,7 +50,7 @@ impl Device {
 
     /// One that may talk and approve.
     pub(crate) fn usual(daemon: &Daemon) -> Device {
-        Device::new(daemon, &[Scope::Talk, Scope::Approve])
+        Device::new(daemon, &[TokenScope::Talk, TokenScope::Approve])
     }
 
     /// A request of it, as bytes.
@@ -83,11 +85,11 @@ pub(crate) fn says(id: &str, intent: &str) -> String {
 }
 
 /// The same answer over: a continuation as it came, with results.
-pub(crate) fn goes_on(id: &str, continuation: &Continuation, results: &str) -> String {
+pub(crate) fn goes_on(id: &str, continuation: &RunContinuation, results: &str) -> String {
     body(id, &step(continuation, results))
 }
 
-fn step(continuation: &Continuation, results: &str) -> String {
+fn step(continuation: &RunContinuation, results: &str) -> String {
     let continuation = continuation.to_text();
     format!(
         r#""continuation":{continuation},"extensions":{{"dev.bridle":{{"directive_results":[{results}]}}}}"#
@@ -102,14 +104,14 @@ pub(crate) fn decision(directive: &str, option: &str) -> String {
 }
 
 /// The questions of an answer, each with the name of its directive, and how to go on.
-pub(crate) fn asked(reply: &Reply) -> (Vec<(String, RequestApproval)>, Continuation) {
+pub(crate) fn asked(reply: &Reply) -> (Vec<(String, RequestApproval)>, RunContinuation) {
     let message = reply.message();
     assert_eq!(reply.status, 200, "{reply:?}");
     let is_question = |it: &&Directive| it.action_type.as_str() == "request_approval";
     let directives = message.response.action_directives.iter().filter(is_question);
     let questions = directives.map(|directive| {
         let payload = Json::Object(directive.payload.clone().unwrap()).to_text();
-        let limits = Limits { mode: Mode::Strict, ..Limits::default() };
+        let limits = MessageLimits { mode: ReadMode::Strict, ..MessageLimits::default() };
         let payload = read(payload.as_bytes(), &limits).unwrap();
         (directive.directive_id().unwrap().as_str().to_owned(), payload)
     });
@@ -166,13 +168,13 @@ async fn a_yes_over_http_lets_the_turn_go_on_once() {
     assert_eq!(again.header("idempotency-replayed"), Some("true"));
     assert_eq!(again.body, last.body);
     let other = goes_on("r3", &continuation, &decision(directive, "allow_once"));
-    assert_eq!(device.post(&daemon, &other).await.code(), Code::ContinuationConsumed);
+    assert_eq!(device.post(&daemon, &other).await.code(), OpenHarnessCode::ContinuationConsumed);
     let (end, dir) = daemon.begin_stop();
     end.await.unwrap().unwrap();
     let daemon = Daemon::again(dir, scripted(RULES)).await;
     assert_eq!(device.post(&daemon, &says("r1", "save")).await.body, first.body);
     assert_eq!(device.post(&daemon, &yes).await.body, last.body);
-    assert_eq!(device.post(&daemon, &other).await.code(), Code::ContinuationConsumed);
+    assert_eq!(device.post(&daemon, &other).await.code(), OpenHarnessCode::ContinuationConsumed);
     assert_eq!(daemon.metric("bridle_messages_admitted_total").await, 0);
     daemon.stop().await.unwrap();
 }
@@ -219,11 +221,11 @@ async fn asked_in_a_shell_answered_over_http_by_its_name() {
         let result = decision(name, option);
         format!(r#""extensions":{{"dev.bridle":{{"directive_results":[{result}]}}}}"#)
     };
-    let talker = Device::new(&daemon, &[Scope::Talk]);
+    let talker = Device::new(&daemon, &[TokenScope::Talk]);
     let refused = talker.post(&daemon, &body("r0", &results(&name, "allow_once"))).await;
-    assert_eq!(refused.code(), Code::Forbidden);
+    assert_eq!(refused.code(), OpenHarnessCode::Forbidden);
     let unknown = device.post(&daemon, &body("r1", &results("desk-99", "allow_once"))).await;
-    assert_eq!(unknown.code(), Code::ContinuationInvalid);
+    assert_eq!(unknown.code(), OpenHarnessCode::ContinuationInvalid);
     let yes = body("r2", &results(&name, "allow_once"));
     let told = device.post(&daemon, &yes).await;
     assert_eq!(told.text(), "The question is allowed.");
@@ -279,16 +281,23 @@ async fn a_token_is_good_for_its_principal_and_its_session_alone() {
     let yes = decision(&questions[0].0, "allow_once");
     let another = Device::usual(&daemon);
     let stolen = another.post(&daemon, &goes_on("r2", &continuation, &yes)).await;
-    assert_eq!(stolen.code(), Code::ContinuationMismatch);
+    assert_eq!(stolen.code(), OpenHarnessCode::ContinuationMismatch);
     let elsewhere = body_in("sofa", "r3", &step(&continuation, &yes));
-    assert_eq!(device.post(&daemon, &elsewhere).await.code(), Code::ContinuationMismatch);
+    assert_eq!(
+        device.post(&daemon, &elsewhere).await.code(),
+        OpenHarnessCode::ContinuationMismatch
+    );
     let token = continuation.continuation_token.as_ref().unwrap().as_str();
     for at in (0..token.len()).step_by(7) {
         let mut bytes = token.as_bytes().to_vec();
         bytes[at] ^= 1;
         let flipped = goes_on("r4", &continuation, &yes);
         let flipped = flipped.replace(token, std::str::from_utf8(&bytes).unwrap());
-        assert_eq!(device.post(&daemon, &flipped).await.code(), Code::ContinuationInvalid, "{at}");
+        assert_eq!(
+            device.post(&daemon, &flipped).await.code(),
+            OpenHarnessCode::ContinuationInvalid,
+            "{at}"
+        );
     }
     // Nothing of this used it up.
     let good = goes_on("r5", &continuation, &yes);
@@ -313,7 +322,7 @@ async fn a_late_answer_is_told_so() {
         }
     }
     let yes = goes_on("r2", &continuation, &decision(&questions[0].0, "allow_once"));
-    assert_eq!(device.post(&daemon, &yes).await.code(), Code::ContinuationExpired);
+    assert_eq!(device.post(&daemon, &yes).await.code(), OpenHarnessCode::ContinuationExpired);
     daemon.stop().await.unwrap();
 }
 
@@ -333,7 +342,7 @@ async fn who_cannot_ask_or_may_not_answer_is_told_the_name() {
     assert_eq!(denials[0].capability.as_str(), "openharness.ui.approval");
     assert_eq!(denials[0].code.as_ref().unwrap().as_str(), "requires_capability");
     // A token that is not for approvals is not asked.
-    let talker = Device::new(&daemon, &[Scope::Talk]);
+    let talker = Device::new(&daemon, &[TokenScope::Talk]);
     let reply = talker.post(&daemon, &says("r3", "save")).await;
     assert!(reply.message().response.continuation.is_none(), "{reply:?}");
     daemon.stop().await.unwrap();

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use bridle_wire::openharness::Code;
-use bridle_wire::openharness::exchange::Canceled;
-use bridle_wire::openharness::{Limits, read};
+use bridle_wire::openharness::OpenHarnessCode;
+use bridle_wire::openharness::exchange::CancelAccepted;
+use bridle_wire::openharness::{MessageLimits, read};
 
-use bridle_daemon::tokens::Scope;
+use bridle_daemon::tokens::TokenScope;
 
 use crate::http_approvals::{Device, asked as asked_of, decision, eval, goes_on, says, tui};
 use crate::http_client::{Client, Reply, ask, intent, post, raw_post};
@@ -29,7 +29,7 @@ async fn cancel(daemon: &Daemon, body: &str) -> Reply {
 async fn cancel_id(daemon: &Daemon, id: &str) {
     let reply = cancel(daemon, &format!(r#"{{"request_id":"{id}"}}"#)).await;
     assert_eq!(reply.status, 202, "{reply:?}");
-    let canceled: Canceled = read(reply.body.as_bytes(), &Limits::default()).unwrap();
+    let canceled: CancelAccepted = read(reply.body.as_bytes(), &MessageLimits::default()).unwrap();
     assert_eq!((canceled.request_id.as_str(), canceled.status.as_str()), (id, "accepted"));
 }
 
@@ -64,13 +64,13 @@ async fn a_request_that_is_called_off_is_answered_so_for_good() {
     behind.send(&post(&daemon, &intent("r2", "desk", "quick"))).await;
     seen(&mut shell, "quick").await;
     cancel_id(&daemon, "r2").await;
-    assert_eq!(behind.reply().await.code(), Code::Canceled);
+    assert_eq!(behind.reply().await.code(), OpenHarnessCode::Canceled);
     cancel_id(&daemon, "r1").await;
-    assert_eq!(client.reply().await.code(), Code::Canceled);
+    assert_eq!(client.reply().await.code(), OpenHarnessCode::Canceled);
     cancel_id(&daemon, "r1").await;
     cancel_id(&daemon, "never was").await;
     let again = ask(&daemon, &post(&daemon, &body)).await;
-    assert_eq!(again.code(), Code::Canceled);
+    assert_eq!(again.code(), OpenHarnessCode::Canceled);
     assert_eq!(again.header("idempotency-replayed"), Some("true"));
     daemon.stop().await.unwrap();
 }
@@ -79,10 +79,10 @@ async fn a_request_that_is_called_off_is_answered_so_for_good() {
 async fn a_cancellation_that_is_none_is_refused() {
     let daemon = Daemon::with(scripted(RULES)).await;
     for body in ["", "{}", "[]", r#"{"request_id":7}"#, r#"{"request_id":""}"#] {
-        assert_eq!(cancel(&daemon, body).await.code(), Code::InvalidRequest, "{body}");
+        assert_eq!(cancel(&daemon, body).await.code(), OpenHarnessCode::InvalidRequest, "{body}");
     }
     let large = format!(r#"{{"request_id":"{}"}}"#, "x".repeat(512 << 10));
-    assert_eq!(cancel(&daemon, &large).await.code(), Code::PayloadTooLarge);
+    assert_eq!(cancel(&daemon, &large).await.code(), OpenHarnessCode::PayloadTooLarge);
     daemon.stop().await.unwrap();
 }
 
@@ -95,7 +95,7 @@ async fn the_time_that_a_shell_gives_ends_the_run() {
         1,
     );
     let reply = ask(&daemon, &post(&daemon, &body)).await;
-    assert_eq!(reply.code(), Code::EngineTimeout);
+    assert_eq!(reply.code(), OpenHarnessCode::EngineTimeout);
     // The session is free, and the answer is final.
     let next = ask(&daemon, &post(&daemon, &intent("r2", "desk", "quick"))).await;
     assert_eq!(next.text(), "quick");
@@ -130,7 +130,7 @@ async fn a_stream_that_nobody_takes_up_again_is_called_off() {
         }
     }
     let reply = ask(&daemon, &post(&daemon, &streamed("r1"))).await;
-    assert_eq!(reply.code(), Code::Canceled);
+    assert_eq!(reply.code(), OpenHarnessCode::Canceled);
     daemon.stop().await.unwrap();
 }
 
@@ -182,7 +182,7 @@ async fn a_request_of_before_a_restart_is_called_off() {
     drop((shell, clients));
     let daemon = again(daemon, RULES).await;
     // Somebody else's cancellation is accepted, and changes nothing.
-    let stranger = Device::new(&daemon, &[Scope::Talk]);
+    let stranger = Device::new(&daemon, &[TokenScope::Talk]);
     for id in ["r1", "r2", "r3"] {
         let body = format!(r#"{{"request_id":"{id}"}}"#);
         assert_eq!(stranger.post_to(&daemon, "/cancel", &body).await.status, 202);
@@ -192,7 +192,7 @@ async fn a_request_of_before_a_restart_is_called_off() {
     }
     for body in &bodies {
         let reply = ask(&daemon, &post(&daemon, body)).await;
-        assert_eq!(reply.code(), Code::Canceled, "{body}");
+        assert_eq!(reply.code(), OpenHarnessCode::Canceled, "{body}");
     }
     let next = ask(&daemon, &post(&daemon, &intent("r4", "desk", "quick"))).await;
     assert_eq!(next.text(), "quick");
@@ -243,6 +243,6 @@ async fn what_waits_for_a_yes_since_before_a_restart_is_called_off() {
     drop((tui, client));
     let daemon = again(daemon, ASKING).await;
     assert_eq!(device.post_to(&daemon, "/cancel", &cancel("r4")).await.status, 202);
-    assert_eq!(device.post(&daemon, &yes).await.code(), Code::Canceled);
+    assert_eq!(device.post(&daemon, &yes).await.code(), OpenHarnessCode::Canceled);
     daemon.stop().await.unwrap();
 }

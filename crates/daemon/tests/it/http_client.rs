@@ -3,8 +3,10 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use bridle_daemon::Config;
-use bridle_wire::openharness::{Code, Limits, Mode, ResponseMessage, read_response};
+use bridle_daemon::DaemonConfig;
+use bridle_wire::openharness::{
+    MessageLimits, OpenHarnessCode, ReadMode, ResponseMessage, read_response,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -27,7 +29,7 @@ impl Reply {
 
     /// The message of the body, which must be one as strict readers want it.
     pub(crate) fn message(&self) -> ResponseMessage {
-        let limits = Limits { mode: Mode::Strict, ..Limits::default() };
+        let limits = MessageLimits { mode: ReadMode::Strict, ..MessageLimits::default() };
         read_response(self.body.as_bytes(), &limits).unwrap_or_else(|e| panic!("{e}: {self:?}"))
     }
 
@@ -39,7 +41,7 @@ impl Reply {
     }
 
     /// The code of the error, which must go with the status.
-    pub(crate) fn code(&self) -> Code {
+    pub(crate) fn code(&self) -> OpenHarnessCode {
         let error = self.message().response.error.unwrap();
         let code = error.known().unwrap();
         assert_eq!(code.http_status(), self.status, "{self:?}");
@@ -73,7 +75,7 @@ pub(crate) async fn serving() -> Daemon {
 }
 
 /// Turns HTTP and a Unix socket on.
-pub(crate) fn on(config: &mut Config, dir: &Path) {
+pub(crate) fn on(config: &mut DaemonConfig, dir: &Path) {
     config.http = Some("127.0.0.1:0".to_owned());
     config.unix = Some(dir.join("b.sock"));
 }

@@ -1,8 +1,8 @@
 //! What a session is told of a request: as much of a state as its tier lets through, who asks
 //! from where, and which task.
 
-use bridle_history::{Body, History, Wanted};
-use bridle_wire::openharness::Code;
+use bridle_history::{RecordBody, RecordHistory, RecordSelection};
+use bridle_wire::openharness::OpenHarnessCode;
 
 use crate::http_client::{ask, post, serving};
 use crate::support::Daemon;
@@ -16,11 +16,11 @@ fn with(id: &str, members: &str) -> String {
 
 /// Everything that is recorded, opened.
 fn recorded(daemon: &Daemon) -> String {
-    let history = History::open(&daemon.dir.path().join("state")).unwrap();
-    let all = history.page(0, &Wanted::default(), 512).unwrap();
-    let text = |body: &Body| match body {
-        Body::Text(text) => text.clone() + "\n",
-        Body::Erased => String::new(),
+    let history = RecordHistory::open(&daemon.dir.path().join("state")).unwrap();
+    let all = history.page(0, &RecordSelection::default(), 512).unwrap();
+    let text = |body: &RecordBody| match body {
+        RecordBody::Text(text) => text.clone() + "\n",
+        RecordBody::Erased => String::new(),
     };
     all.iter().map(|record| text(&record.body)).collect()
 }
@@ -52,7 +52,7 @@ async fn of_a_state_as_much_is_recorded_as_its_tier_lets_through() {
         assert_eq!(all.contains(&format!("rest-{id}")), rest, "{id}: {all}");
     }
     let wrong = with("r9", r#""environment_state":{"privacy_tier":["secret"],"os":"named-r9"}"#);
-    assert_eq!(ask(&daemon, &post(&daemon, &wrong)).await.code(), Code::InvalidRequest);
+    assert_eq!(ask(&daemon, &post(&daemon, &wrong)).await.code(), OpenHarnessCode::InvalidRequest);
     assert!(!recorded(&daemon).contains("named-r9"));
     daemon.stop().await.unwrap();
 }
@@ -79,7 +79,7 @@ async fn who_asks_from_where_is_part_of_the_context_whatever_it_is_called() {
         assert!(reply.body.contains("\"format\":\"markdown\""), "{reply:?}");
     }
     let empty = ask(&daemon, &post(&daemon, &with("r5", r#""shell":{"shell_kind":""}"#))).await;
-    assert_eq!(empty.code(), Code::InvalidRequest);
+    assert_eq!(empty.code(), OpenHarnessCode::InvalidRequest);
     daemon.stop().await.unwrap();
 }
 
@@ -89,7 +89,7 @@ async fn a_procedure_that_nobody_knows_is_said_to_be_one_and_nothing_runs() {
     for (id, sop) in [("r1", "\"sop-1\""), ("r2", "\"\"")] {
         let hint = format!(r#""task_hint":{{"sop_id":{sop},"plugin_id":"p"}}"#);
         let reply = ask(&daemon, &post(&daemon, &with(id, &hint))).await;
-        assert_eq!(reply.code(), Code::InvalidRequest, "{sop}");
+        assert_eq!(reply.code(), OpenHarnessCode::InvalidRequest, "{sop}");
         let error = reply.message().response.error.unwrap();
         assert_eq!(error.message.unwrap(), "this engine knows no procedure of that name");
         let field = error.details.unwrap();
@@ -103,7 +103,7 @@ async fn a_procedure_that_nobody_knows_is_said_to_be_one_and_nothing_runs() {
     assert!(recorded(&daemon).contains(wanted));
     let wrong = r#""task_hint":{"business_key":42}"#;
     let reply = ask(&daemon, &post(&daemon, &with("r4", wrong))).await;
-    assert_eq!(reply.code(), Code::InvalidRequest);
+    assert_eq!(reply.code(), OpenHarnessCode::InvalidRequest);
     daemon.stop().await.unwrap();
 }
 
@@ -115,16 +115,21 @@ async fn a_step_of_another_engine_is_refused_for_each_thing_that_is_not_here() {
     let daemon = serving().await;
     let mut body = ELSEWHERE.to_owned();
     for (id, code, field, without) in [
-        ("e1", Code::InvalidRequest, Some("context.task_hint.sop_id"), r#""sop_id":"hire","#),
+        (
+            "e1",
+            OpenHarnessCode::InvalidRequest,
+            Some("context.task_hint.sop_id"),
+            r#""sop_id":"hire","#,
+        ),
         (
             "e2",
-            Code::ContinuationInvalid,
+            OpenHarnessCode::ContinuationInvalid,
             None,
             r#""continuation":{"run_id":"run-5","continuation_token":"token-of-theirs"},"#,
         ),
         (
             "e3",
-            Code::AttachmentUnresolved,
+            OpenHarnessCode::AttachmentUnresolved,
             Some("context.attachments.0.ref_id"),
             r#""attachments":[{"ref_id":"upload-1","mime_type":"application/pdf","filename":"plan.pdf"}],"#,
         ),

@@ -1,10 +1,10 @@
 //! A device that shows a code is paired over HTTP: confirmed by an operator, fetched once, renewed.
 
-use bridle_daemon::tokens::{NewToken, Owner, Scope, Seed, Tokens};
+use bridle_daemon::tokens::{NewToken, TokenOwner, TokenRegistry, TokenScope, TokenSeed};
 use bridle_wire::openharness::pairing::{
     PairConfirmed, PairCreated, PairError, PairGranted, PairStatus,
 };
-use bridle_wire::openharness::{Limits, Shape, read};
+use bridle_wire::openharness::{JsonShape, MessageLimits, read};
 
 use crate::http_client::{Client, Reply, ask, intent, on, raw_post, serving};
 use crate::support::Daemon;
@@ -17,10 +17,10 @@ async fn call(daemon: &Daemon, path: &str, headers: &str, body: &str) -> Reply {
 }
 
 /// The document of a reply with this status.
-fn document<T: Shape>(reply: &Reply, status: u16) -> T {
+fn document<T: JsonShape>(reply: &Reply, status: u16) -> T {
     assert_eq!(reply.status, status, "{reply:?}");
     assert_eq!(reply.header("cache-control"), Some("no-store"));
-    read(reply.body.as_bytes(), &Limits::default()).unwrap_or_else(|error| panic!("{error}"))
+    read(reply.body.as_bytes(), &MessageLimits::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn error(reply: &Reply, status: u16) -> String {
@@ -28,11 +28,11 @@ fn error(reply: &Reply, status: u16) -> String {
 }
 
 /// A credential with this scope.
-fn bearer(daemon: &Daemon, scope: Scope) -> String {
-    let tokens = Tokens::load(&daemon.dir.path().join("state")).unwrap();
+fn bearer(daemon: &Daemon, scope: TokenScope) -> String {
+    let tokens = TokenRegistry::load(&daemon.dir.path().join("state")).unwrap();
     let scopes = [scope].into_iter().collect();
-    let new = NewToken { name: "".into(), owner: Owner::this_user(), scopes, expires: None };
-    let token = tokens.create(new, &Seed::from_system().unwrap(), 1).unwrap();
+    let new = NewToken { name: "".into(), owner: TokenOwner::this_user(), scopes, expires: None };
+    let token = tokens.create(new, &TokenSeed::from_system().unwrap(), 1).unwrap();
     format!("authorization: Bearer {}\r\n", token.reveal())
 }
 
@@ -64,7 +64,7 @@ async fn refresh(daemon: &Daemon, granted: &PairGranted) -> Reply {
 #[tokio::test]
 async fn a_device_shows_a_code_and_gets_its_token_once() {
     let daemon = serving().await;
-    let operator = bearer(&daemon, Scope::Admin);
+    let operator = bearer(&daemon, TokenScope::Admin);
     let device = created(&daemon).await;
     assert_eq!((device.expires_in_sec, device.interval_sec), (300, Some(5)));
     let uri = device.verification_uri.as_ref().unwrap().as_str();
@@ -78,7 +78,7 @@ async fn a_device_shows_a_code_and_gets_its_token_once() {
     let confirmed: PairConfirmed =
         document(&confirm(&daemon, &operator, device.code.as_str(), "").await, 200);
     assert_eq!(confirmed.status.as_str(), "confirmed");
-    assert_eq!(confirmed.tenant_id.unwrap().as_str(), Owner::this_user().as_str());
+    assert_eq!(confirmed.tenant_id.unwrap().as_str(), TokenOwner::this_user().as_str());
     let other = created(&daemon).await;
     let other_code = confirm(&daemon, &operator, other.code.as_str(), "").await;
     let confirmed: PairConfirmed = document(&other_code, 200);
@@ -92,7 +92,7 @@ async fn a_device_shows_a_code_and_gets_its_token_once() {
 #[tokio::test]
 async fn tokens_are_renewed_and_a_used_refresh_token_ends_the_device() {
     let daemon = serving().await;
-    let operator = bearer(&daemon, Scope::Admin);
+    let operator = bearer(&daemon, TokenScope::Admin);
     let device = created(&daemon).await;
     confirm(&daemon, &operator, device.code.as_str(), "").await;
     let first: PairGranted = document(&poll(&daemon, &device).await, 200);
@@ -113,11 +113,11 @@ async fn only_an_operator_confirms_and_says_no() {
     let code = device.code.as_str();
     // Whoever is on this machine without a token is not the owner.
     assert_eq!(error(&confirm(&daemon, "", code, "").await, 403), "forbidden");
-    let approver = bearer(&daemon, Scope::Approve);
+    let approver = bearer(&daemon, TokenScope::Approve);
     assert_eq!(error(&confirm(&daemon, &approver, code, "").await, 403), "forbidden");
     let nobody = "authorization: Bearer bridle_0\r\n";
     assert_eq!(error(&confirm(&daemon, nobody, code, "").await, 401), "unauthorized");
-    let operator = bearer(&daemon, Scope::Admin);
+    let operator = bearer(&daemon, TokenScope::Admin);
     let odd = confirm(&daemon, &operator, code, r#","decision":"maybe""#).await;
     assert_eq!(error(&odd, 400), "missing_fields");
     let denied = confirm(&daemon, &operator, code, r#","decision":"deny""#).await;
@@ -129,7 +129,7 @@ async fn only_an_operator_confirms_and_says_no() {
 #[tokio::test]
 async fn whoever_guesses_codes_has_to_wait() {
     let daemon = serving().await;
-    let operator = bearer(&daemon, Scope::Admin);
+    let operator = bearer(&daemon, TokenScope::Admin);
     let device = created(&daemon).await;
     for _ in 0..5 {
         let wrong = confirm(&daemon, &operator, "2222-2222", "").await;
@@ -154,7 +154,7 @@ async fn whoever_guesses_codes_has_to_wait() {
 #[tokio::test]
 async fn a_token_is_taken_back_by_an_operator_or_by_itself() {
     let daemon = serving().await;
-    let operator = bearer(&daemon, Scope::Admin);
+    let operator = bearer(&daemon, TokenScope::Admin);
     let mut granted = Vec::new();
     for _ in 0..2 {
         let device = created(&daemon).await;

@@ -4,10 +4,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bridle_daemon::fetch::{Later, Net};
-use bridle_daemon::tokens::{NewToken, Owner, Scope, Seed, Tokens};
+use bridle_daemon::fetch::{FetchNetwork, Later};
+use bridle_daemon::tokens::{NewToken, TokenOwner, TokenRegistry, TokenScope, TokenSeed};
 use bridle_wire::openharness::exchange::AttachmentStored;
-use bridle_wire::openharness::{Code, Limits, read};
+use bridle_wire::openharness::{MessageLimits, OpenHarnessCode, read};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -23,7 +23,7 @@ async fn upload(daemon: &Daemon, headers: &str, content: &str) -> Reply {
 /// What an upload was answered with.
 fn stored(reply: &Reply) -> AttachmentStored {
     assert_eq!(reply.status, 201, "{reply:?}");
-    read(reply.body.as_bytes(), &Limits::default()).unwrap()
+    read(reply.body.as_bytes(), &MessageLimits::default()).unwrap()
 }
 
 /// A request with these attachments.
@@ -33,11 +33,12 @@ fn with(id: &str, attachments: &str) -> String {
     )
 }
 
-fn token(daemon: &Daemon, scope: Scope) -> String {
-    let tokens = Tokens::load(&daemon.dir.path().join("state")).unwrap();
+fn token(daemon: &Daemon, scope: TokenScope) -> String {
+    let tokens = TokenRegistry::load(&daemon.dir.path().join("state")).unwrap();
     let scopes = [scope].into_iter().collect();
-    let new = NewToken { name: "test".into(), owner: Owner::this_user(), scopes, expires: None };
-    let made = tokens.create(new, &Seed::from_system().unwrap(), 1).unwrap();
+    let new =
+        NewToken { name: "test".into(), owner: TokenOwner::this_user(), scopes, expires: None };
+    let made = tokens.create(new, &TokenSeed::from_system().unwrap(), 1).unwrap();
     format!("authorization: Bearer {}\r\n", made.reveal())
 }
 
@@ -106,7 +107,7 @@ async fn facts_of_a_file_reach_the_session_and_claims_do_not() {
 #[tokio::test]
 async fn what_is_unknown_or_somebody_elses_is_unresolved_and_not_told_apart() {
     let daemon = serving().await;
-    let owner = token(&daemon, Scope::Talk);
+    let owner = token(&daemon, TokenScope::Talk);
     let theirs = stored(&upload(&daemon, &owner, "theirs").await).ref_id;
     let theirs = theirs.as_str();
     let own = stored(&upload(&daemon, "", "own").await).ref_id;
@@ -124,7 +125,7 @@ async fn what_is_unknown_or_somebody_elses_is_unresolved_and_not_told_apart() {
         ("r8", r#"{"uri":"FILE:///etc/passwd"}"#.to_owned(), "uri"),
     ] {
         let reply = ask(&daemon, &post(&daemon, &with(id, &attachment))).await;
-        assert_eq!(reply.code(), Code::AttachmentUnresolved, "{attachment}");
+        assert_eq!(reply.code(), OpenHarnessCode::AttachmentUnresolved, "{attachment}");
         let details = reply.message().response.error.unwrap().details.unwrap();
         let wanted = format!("context.attachments.0.{field}");
         assert_eq!(details.get("field").and_then(|it| it.as_str()), Some(&*wanted));
@@ -133,18 +134,18 @@ async fn what_is_unknown_or_somebody_elses_is_unresolved_and_not_told_apart() {
     assert_eq!(bodies[0], bodies[1], "somebody else's is like none");
     let many = |count: usize| vec![format!(r#"{{"ref_id":"{own}"}}"#); count].join(",");
     let reply = ask(&daemon, &post(&daemon, &with("r9", &many(33)))).await;
-    assert_eq!(reply.code(), Code::InvalidRequest);
+    assert_eq!(reply.code(), OpenHarnessCode::InvalidRequest);
     assert_eq!(ask(&daemon, &post(&daemon, &with("r9", &many(32)))).await.status, 200);
     for reference in [theirs, none, "x", "..%2f..%2fetc%2fpasswd"] {
         let reply = get(&daemon, &format!("/v1/openharness/attachments/{reference}")).await;
-        assert_eq!(reply.code(), Code::NotFound, "{reference}");
+        assert_eq!(reply.code(), OpenHarnessCode::NotFound, "{reference}");
         bodies.push(reply.body);
     }
     let tail = &bodies[bodies.len() - 4..];
     assert!(tail.iter().all(|body| *body == tail[0]), "{tail:?}");
     // Who only watches cannot leave files here.
-    let observer = token(&daemon, Scope::Observe);
-    assert_eq!(upload(&daemon, &observer, "x").await.code(), Code::Forbidden);
+    let observer = token(&daemon, TokenScope::Observe);
+    assert_eq!(upload(&daemon, &observer, "x").await.code(), OpenHarnessCode::Forbidden);
     daemon.stop().await.unwrap();
 }
 
@@ -158,23 +159,23 @@ async fn an_upload_is_checked_and_bounded() {
     .await;
     let digest = "digest: SHA-256=LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=\r\n";
     stored(&upload(&daemon, digest, "hello").await);
-    assert_eq!(upload(&daemon, digest, "jello").await.code(), Code::InvalidRequest);
+    assert_eq!(upload(&daemon, digest, "jello").await.code(), OpenHarnessCode::InvalidRequest);
     let field = "content-digest: sha-256=:LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=:\r\n";
     stored(&upload(&daemon, field, "hello").await);
-    assert_eq!(upload(&daemon, field, "jello").await.code(), Code::InvalidRequest);
-    assert_eq!(upload(&daemon, "", &"x".repeat(11)).await.code(), Code::PayloadTooLarge);
+    assert_eq!(upload(&daemon, field, "jello").await.code(), OpenHarnessCode::InvalidRequest);
+    assert_eq!(upload(&daemon, "", &"x".repeat(11)).await.code(), OpenHarnessCode::PayloadTooLarge);
     for (headers, code) in [
-        ("content-type: nonsense\r\n", Code::UnsupportedMediaType),
-        ("content-encoding: gzip\r\n", Code::UnsupportedMediaType),
-        ("content-range: bytes 0-1/2\r\n", Code::InvalidRequest),
-        ("authorization: Bearer x\r\n", Code::Unauthenticated),
-        ("origin: https://evil.example\r\n", Code::Forbidden),
+        ("content-type: nonsense\r\n", OpenHarnessCode::UnsupportedMediaType),
+        ("content-encoding: gzip\r\n", OpenHarnessCode::UnsupportedMediaType),
+        ("content-range: bytes 0-1/2\r\n", OpenHarnessCode::InvalidRequest),
+        ("authorization: Bearer x\r\n", OpenHarnessCode::Unauthenticated),
+        ("origin: https://evil.example\r\n", OpenHarnessCode::Forbidden),
     ] {
         assert_eq!(upload(&daemon, headers, "x").await.code(), code, "{headers}");
     }
     stored(&upload(&daemon, "", &"x".repeat(10)).await);
     let crowded = upload(&daemon, "", "y").await;
-    assert_eq!(crowded.code(), Code::RateLimited, "a third file");
+    assert_eq!(crowded.code(), OpenHarnessCode::RateLimited, "a third file");
     assert_eq!(crowded.header("retry-after"), Some("3600"));
     daemon.stop().await.unwrap();
 }
@@ -189,19 +190,19 @@ async fn what_is_over_is_gone_and_a_repeat_is_answered_all_the_same() {
     let (ended, dir) = daemon.begin_stop();
     ended.await.unwrap().unwrap();
     // The clock of the shelf is that of the machine: as if a day had passed.
-    let mut shelf = bridle_store::Shelf::open(&dir.path().join("state")).unwrap();
+    let mut shelf = bridle_store::FileShelf::open(&dir.path().join("state")).unwrap();
     assert_eq!(shelf.sweep(i64::MAX).unwrap(), 1);
     drop(shelf);
     let daemon = Daemon::again(dir, on).await;
     let place = format!("/v1/openharness/attachments/{}", file.ref_id.as_str());
-    assert_eq!(get(&daemon, &place).await.code(), Code::NotFound);
+    assert_eq!(get(&daemon, &place).await.code(), OpenHarnessCode::NotFound);
     let again = ask(&daemon, &post(&daemon, &body)).await;
     assert_eq!((again.status, again.body), (first.status, first.body));
     assert!(again.head.contains("idempotency-replayed"));
     let anew = ask(&daemon, &post(&daemon, &body.replace("r1", "r2"))).await;
-    assert_eq!(anew.code(), Code::AttachmentUnresolved);
+    assert_eq!(anew.code(), OpenHarnessCode::AttachmentUnresolved);
     let changed = ask(&daemon, &post(&daemon, &body.replace("help", "status"))).await;
-    assert_eq!(changed.code(), Code::IdempotencyConflict);
+    assert_eq!(changed.code(), OpenHarnessCode::IdempotencyConflict);
     daemon.stop().await.unwrap();
 }
 
@@ -214,7 +215,7 @@ async fn files_expire_by_themselves() {
     .await;
     let file = stored(&upload(&daemon, "", "hello").await);
     let place = format!("/v1/openharness/attachments/{}", file.ref_id.as_str());
-    assert_eq!(get(&daemon, &place).await.code(), Code::NotFound);
+    assert_eq!(get(&daemon, &place).await.code(), OpenHarnessCode::NotFound);
     daemon.stop().await.unwrap();
 }
 
@@ -233,7 +234,7 @@ async fn a_crowd_of_uploads_is_told_to_wait() {
         assert!(client.head().await.starts_with("HTTP/1.1 100"), "expected to go on");
         crowd.push(client);
     }
-    assert_eq!(upload(&daemon, "", "x").await.code(), Code::EngineOverloaded);
+    assert_eq!(upload(&daemon, "", "x").await.code(), OpenHarnessCode::EngineOverloaded);
     for client in &mut crowd {
         client.send("123456789").await;
         assert_eq!(client.reply().await.status, 201);
@@ -246,7 +247,7 @@ async fn a_crowd_of_uploads_is_told_to_wait() {
 #[derive(Debug)]
 struct Led(SocketAddr);
 
-impl Net for Led {
+impl FetchNetwork for Led {
     fn resolve<'n>(&'n self, host: &'n str) -> Later<'n, Vec<IpAddr>> {
         let address = if host == "inside.example" { "10.0.0.1" } else { "93.184.216.34" };
         Box::pin(std::future::ready(Ok(vec![address.parse().unwrap()])))
@@ -307,7 +308,7 @@ async fn what_is_fetched_is_kept_and_its_facts_must_be_as_declared() {
         ("r6", r#"{"uri":"http://files.example:22/a"}"#, "uri"),
     ] {
         let reply = ask(&daemon, &post(&daemon, &with(id, attachment))).await;
-        assert_eq!(reply.code(), Code::AttachmentUnresolved, "{attachment}");
+        assert_eq!(reply.code(), OpenHarnessCode::AttachmentUnresolved, "{attachment}");
         let details = reply.message().response.error.unwrap().details.unwrap();
         let wanted = format!("context.attachments.0.{field}");
         assert_eq!(details.get("field").and_then(|it| it.as_str()), Some(&*wanted));

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use bridle_wire::openharness::Code;
+use bridle_wire::openharness::OpenHarnessCode;
 use tokio::net::TcpStream;
 
 use crate::http_client::{Client, Reply, ask, intent, on, post, raw_post, serving};
@@ -51,7 +51,7 @@ async fn a_body_whose_end_never_comes_does_not_run() {
         let request =
             request.replacen(&format!("content-length: {}\r\n", body.len()), &announced, 1);
         let reply = ask(&daemon, request).await;
-        assert_eq!(reply.code(), Code::InvalidRequest, "{length}");
+        assert_eq!(reply.code(), OpenHarnessCode::InvalidRequest, "{length}");
         assert!(reply.body.contains("\"reason\":\"incomplete\""), "{reply:?}");
         assert_eq!(reply.message().request_id.unwrap().as_str(), "r1");
     }
@@ -60,7 +60,7 @@ async fn a_body_whose_end_never_comes_does_not_run() {
     let endless = "x-t: 1\r\n".repeat(5_000);
     for behind in ["", &endless] {
         let reply = ask(&daemon, chunked(&daemon, chunk, behind)).await;
-        assert_eq!(reply.code(), Code::InvalidRequest, "{}", behind.len());
+        assert_eq!(reply.code(), OpenHarnessCode::InvalidRequest, "{}", behind.len());
     }
     assert_nothing_ran(daemon).await;
 }
@@ -69,10 +69,10 @@ async fn a_body_whose_end_never_comes_does_not_run() {
 async fn a_body_in_a_code_that_is_not_undone_does_not_run() {
     let daemon = serving().await;
     let coded = chunked(&daemon, "transfer-encoding: gzip, chunked\r\n", "\r\n");
-    assert_eq!(ask(&daemon, coded).await.code(), Code::InvalidRequest);
+    assert_eq!(ask(&daemon, coded).await.code(), OpenHarnessCode::InvalidRequest);
     let packed = format!("{JSON}content-encoding: gzip\r\n");
     let request = raw_post(&daemon, &packed, &intent("r1", "desk", "help"));
-    assert_eq!(ask(&daemon, request).await.code(), Code::UnsupportedMediaType);
+    assert_eq!(ask(&daemon, request).await.code(), OpenHarnessCode::UnsupportedMediaType);
     assert_nothing_ran(daemon).await;
 }
 
@@ -117,7 +117,7 @@ async fn a_target_that_names_a_host_is_judged_by_it() {
         ("CONNECT", "evil.example:80"),
     ] {
         let reply = ask(&daemon, plain(&daemon, method, target)).await;
-        assert_eq!(reply.code(), Code::Forbidden, "{target}");
+        assert_eq!(reply.code(), OpenHarnessCode::Forbidden, "{target}");
     }
     daemon.stop().await.unwrap();
 }
@@ -137,7 +137,7 @@ async fn paths_that_are_no_text_are_nowhere() {
         "/%",
     ] {
         let reply = ask(&daemon, plain(&daemon, "GET", path)).await;
-        assert_eq!(reply.code(), Code::NotFound, "{path}");
+        assert_eq!(reply.code(), OpenHarnessCode::NotFound, "{path}");
     }
     daemon.stop().await.unwrap();
 }
@@ -148,7 +148,7 @@ async fn other_methods_are_refused_everywhere_and_head_is_get_without_a_body() {
     for path in ["/", "/health", "/metrics", "/v1/openharness", "/.well-known/openharness"] {
         for method in ["OPTIONS", "TRACE", "PUT", "DELETE", "PATCH", "BREW"] {
             let reply = ask(&daemon, plain(&daemon, method, path)).await;
-            assert_eq!(reply.code(), Code::MethodNotAllowed, "{method} {path}");
+            assert_eq!(reply.code(), OpenHarnessCode::MethodNotAllowed, "{method} {path}");
             assert!(reply.header("allow").is_some(), "{method} {path}");
         }
         let length = |reply: &Reply| reply.header("content-length").map(str::to_owned);
@@ -249,7 +249,7 @@ async fn a_head_has_a_size_and_no_more() {
         client.send(sized(size)).await;
         let reply = client.reply().await;
         let code = reply.message().response.error.unwrap().known();
-        assert_eq!((reply.status, code), (431, Some(Code::PayloadTooLarge)), "{size}");
+        assert_eq!((reply.status, code), (431, Some(OpenHarnessCode::PayloadTooLarge)), "{size}");
         assert_eq!(client.rest().await, "", "the connection goes on");
     }
     // The target counts, and what is far too large is not read to its end.
@@ -309,6 +309,6 @@ async fn unfinished_bodies_count_among_the_bytes_in_flight() {
     };
     assert!(most >= limit, "{most} bytes were held");
     assert!(most <= limit + (200 << 10) + 6 * (64 << 10), "{most} bytes were held");
-    assert!(codes.contains(&Code::EngineOverloaded), "{codes:?}");
+    assert!(codes.contains(&OpenHarnessCode::EngineOverloaded), "{codes:?}");
     assert_nothing_ran(daemon).await;
 }

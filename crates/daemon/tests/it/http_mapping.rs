@@ -2,7 +2,7 @@
 //!
 //! Generated prompts go in at one side and are looked for at the other.
 
-use bridle_daemon::tokens::Scope;
+use bridle_daemon::tokens::TokenScope;
 use bridle_sexp::Value;
 use bridle_wire::openharness::Json;
 use bridle_wire::openharness::payload::RENDER_MESSAGE;
@@ -67,7 +67,7 @@ async fn event(shell: &mut Shell, key: &str) -> Value {
 #[tokio::test]
 async fn a_prompt_over_http_is_a_prompt_in_frames_and_its_answer_the_same() {
     let daemon = Daemon::with(scripted(RULES)).await;
-    let device = Device::new(&daemon, &[Scope::Talk]);
+    let device = Device::new(&daemon, &[TokenScope::Talk]);
     let mut shell = Shell::attach(&daemon, ":session \"desk\" :client \"w\"").await;
     for (id, prompt) in drawn().into_iter().enumerate() {
         let reply = device.post(&daemon, &request(id, &prompt)).await;
@@ -92,7 +92,7 @@ async fn a_prompt_over_http_is_a_prompt_in_frames_and_its_answer_the_same() {
 #[tokio::test]
 async fn what_frames_said_is_the_history_of_who_comes_over_http() {
     let daemon = Daemon::with(scripted(RULES)).await;
-    let device = Device::new(&daemon, &[Scope::Talk]);
+    let device = Device::new(&daemon, &[TokenScope::Talk]);
     let mut shell = Shell::attach(&daemon, ":session \"desk\" :client \"w\"").await;
     for (id, prompt) in drawn().into_iter().enumerate().take(CASES / 4) {
         let quoted = Value::str(&*prompt.intent);

@@ -1,6 +1,6 @@
 //! Web pages of other origins: let in by a setting, and by nothing else.
 
-use bridle_wire::openharness::Code;
+use bridle_wire::openharness::OpenHarnessCode;
 
 use crate::http_client::{Reply, ask, intent, on, raw_post};
 use crate::support::Daemon;
@@ -69,7 +69,7 @@ async fn a_browser_that_asks_for_this_machine_is_told_that_it_may() {
     let reply = preflight(&daemon, "/v1/openharness", APP, private).await;
     assert_eq!(reply.header("access-control-allow-private-network"), Some("true"));
     let other = preflight(&daemon, "/v1/openharness", "https://evil.example", private).await;
-    assert_eq!(other.code(), Code::Forbidden);
+    assert_eq!(other.code(), OpenHarnessCode::Forbidden);
     assert_eq!(other.header("access-control-allow-private-network"), None);
     daemon.stop().await.unwrap();
 }
@@ -81,7 +81,7 @@ async fn refusals_can_be_read_by_the_page_too() {
     let host = daemon.bound.http.unwrap();
     let request = format!("GET /nowhere HTTP/1.1\r\nhost: {host}\r\norigin: {APP}\r\n\r\n");
     let reply = ask(&daemon, request).await;
-    assert_eq!(reply.code(), Code::NotFound);
+    assert_eq!(reply.code(), OpenHarnessCode::NotFound);
     assert_readable(&reply, APP);
     daemon.stop().await.unwrap();
 }
@@ -102,19 +102,19 @@ async fn a_page_that_nobody_named_gets_nothing() {
         for reply in
             [preflight(&daemon, "/v1/openharness", origin, "").await, post(&daemon, origin).await]
         {
-            assert_eq!(reply.code(), Code::Forbidden, "{origin}");
+            assert_eq!(reply.code(), OpenHarnessCode::Forbidden, "{origin}");
             assert_eq!(reply.header("access-control-allow-origin"), None, "{origin}");
             assert_eq!(reply.header("vary"), Some("origin"), "{origin}");
         }
     }
     // Not even beside one that is named.
     let two = format!("{APP}\r\norigin: https://evil.example");
-    assert_eq!(post(&daemon, &two).await.code(), Code::Forbidden);
+    assert_eq!(post(&daemon, &two).await.code(), OpenHarnessCode::Forbidden);
     // A name that was made to point here helps nobody.
     let headers = format!("content-type: application/json\r\norigin: {APP}\r\n");
     let request = raw_post(&daemon, &headers, &intent("r2", "desk", "help"));
     let reply = ask(&daemon, request.replacen("host: 127.0.0.1", "host: app.example.org", 1)).await;
-    assert_eq!(reply.code(), Code::Forbidden);
+    assert_eq!(reply.code(), OpenHarnessCode::Forbidden);
     assert_eq!(reply.header("access-control-allow-origin"), None);
     assert_eq!(daemon.metric("bridle_messages_admitted_total").await, 0);
     daemon.stop().await.unwrap();
@@ -124,7 +124,7 @@ async fn a_page_that_nobody_named_gets_nothing() {
 async fn without_the_setting_there_are_no_pages_of_others() {
     let daemon = crate::http_client::serving().await;
     let reply = preflight(&daemon, "/v1/openharness", APP, "").await;
-    assert_eq!(reply.code(), Code::Forbidden);
+    assert_eq!(reply.code(), OpenHarnessCode::Forbidden);
     // Its own page needs no leave, and gets it if it asks.
     let own = format!("http://{}", daemon.bound.http.unwrap());
     assert_readable(&post(&daemon, &own).await, &own);

@@ -1,9 +1,9 @@
 //! How often somebody may ask over HTTP, and that one who asks too often is alone with it.
 
-use bridle_daemon::tokens::{NewToken, Owner, Scope, Seed, Tokens};
-use bridle_daemon::{HttpRates, Rate};
-use bridle_wire::openharness::discovery::Discovery;
-use bridle_wire::openharness::{Code, Limits, read};
+use bridle_daemon::tokens::{NewToken, TokenOwner, TokenRegistry, TokenScope, TokenSeed};
+use bridle_daemon::{EventRate, HttpRates};
+use bridle_wire::openharness::discovery::DiscoveryDocument;
+use bridle_wire::openharness::{MessageLimits, OpenHarnessCode, read};
 
 use crate::http_client::{Reply, ask, get, intent, on, post, raw_post, serving};
 use crate::support::Daemon;
@@ -15,17 +15,17 @@ const MANY: usize = 500;
 async fn limited() -> Daemon {
     Daemon::with(|config, dir| {
         on(config, dir);
-        let rate = Rate { per_second: 1, burst: 5 };
+        let rate = EventRate { per_second: 1, burst: 5 };
         config.http_rates = HttpRates { remote: None, local: Some(rate) };
     })
     .await
 }
 
 fn token(daemon: &Daemon) -> String {
-    let tokens = Tokens::load(&daemon.dir.path().join("state")).unwrap();
-    let scopes = [Scope::Talk].into_iter().collect();
-    let new = NewToken { name: "".into(), owner: Owner::this_user(), scopes, expires: None };
-    tokens.create(new, &Seed::from_system().unwrap(), 1).unwrap().reveal().to_owned()
+    let tokens = TokenRegistry::load(&daemon.dir.path().join("state")).unwrap();
+    let scopes = [TokenScope::Talk].into_iter().collect();
+    let new = NewToken { name: "".into(), owner: TokenOwner::this_user(), scopes, expires: None };
+    tokens.create(new, &TokenSeed::from_system().unwrap(), 1).unwrap().reveal().to_owned()
 }
 
 async fn with_token(daemon: &Daemon, token: &str, id: &str) -> Reply {
@@ -56,7 +56,7 @@ async fn a_flood_is_refused_and_slows_nobody_else() {
     let daemon = limited().await;
     let (mad, calm) = (token(&daemon), token(&daemon));
     let reply = until_limited(&daemon, &mad).await;
-    assert_eq!(reply.code(), Code::RateLimited);
+    assert_eq!(reply.code(), OpenHarnessCode::RateLimited);
     assert_eq!(reply.header("retry-after"), Some("1"));
     let message = reply.message();
     assert_eq!(message.response.error.unwrap().retryable, Some(true));
@@ -77,9 +77,12 @@ async fn who_shows_bad_tokens_is_told_to_wait_and_a_good_one_still_counts() {
     let daemon = serving().await;
     let good = token(&daemon);
     let first = with_token(&daemon, "bridle_CANARY", "r1").await;
-    assert_eq!(first.code(), Code::Unauthenticated);
+    assert_eq!(first.code(), OpenHarnessCode::Unauthenticated);
     let last = until_limited(&daemon, "bridle_CANARY").await;
-    assert_eq!((last.code(), last.header("retry-after")), (Code::RateLimited, Some("1")));
+    assert_eq!(
+        (last.code(), last.header("retry-after")),
+        (OpenHarnessCode::RateLimited, Some("1"))
+    );
     assert!(!last.body.contains("CANARY"));
     assert_eq!(with_token(&daemon, &good, "r2").await.status, 200);
     let local = ask(&daemon, &post(&daemon, &intent("l1", "desk", "help"))).await;
@@ -92,7 +95,8 @@ async fn who_shows_bad_tokens_is_told_to_wait_and_a_good_one_still_counts() {
 async fn what_holds_is_said() {
     let daemon = limited().await;
     let found = get(&daemon, "/v1/openharness").await;
-    let document: Discovery = read(found.body.as_bytes(), &Limits::default()).unwrap();
+    let document: DiscoveryDocument =
+        read(found.body.as_bytes(), &MessageLimits::default()).unwrap();
     assert_eq!(document.limits.requests_per_second, Some(1));
     assert_eq!(document.limits.request_burst, Some(5));
     daemon.stop().await.unwrap();

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use bridle_daemon::Config;
+use bridle_daemon::DaemonConfig;
 use bridle_daemon::config::ThinkerChoice;
-use bridle_wire::openharness::Code;
+use bridle_wire::openharness::OpenHarnessCode;
 
 use crate::http_client::{ask, intent, on, post, serving};
 use crate::shell::{Shell, at, prompt};
 use crate::support::Daemon;
 
 /// Turns on HTTP and a script that counts by what it notes.
-pub(crate) fn scripted(text: &'static str) -> impl Fn(&mut Config, &Path) {
+pub(crate) fn scripted(text: &'static str) -> impl Fn(&mut DaemonConfig, &Path) {
     move |config, dir| {
         on(config, dir);
         let file = dir.join("rules.script");
@@ -41,7 +41,7 @@ async fn the_same_request_gets_the_same_answer_also_after_a_restart() {
     assert_eq!(after.body, before.body);
     assert_eq!(after.header("idempotency-replayed"), Some("true"));
     let other = ask(&daemon, &post(&daemon, &intent("r1", "desk", "help"))).await;
-    assert_eq!(other.code(), Code::IdempotencyConflict);
+    assert_eq!(other.code(), OpenHarnessCode::IdempotencyConflict);
     daemon.stop().await.unwrap();
 }
 
@@ -50,7 +50,7 @@ async fn an_id_is_not_used_again_for_another_session() {
     let daemon = serving().await;
     ask(&daemon, &post(&daemon, &intent("r1", "one", "status"))).await.text();
     let other = ask(&daemon, &post(&daemon, &intent("r1", "two", "status"))).await;
-    assert_eq!(other.code(), Code::IdempotencyConflict);
+    assert_eq!(other.code(), OpenHarnessCode::IdempotencyConflict);
     daemon.stop().await.unwrap();
 }
 
@@ -77,7 +77,7 @@ async fn an_answer_that_says_later_is_not_kept() {
     let daemon = Daemon::with(scripted(rules)).await;
     let request = post(&daemon, &intent("r1", "desk", "try"));
     let first = ask(&daemon, &request).await;
-    assert_eq!(first.code(), Code::UpstreamError);
+    assert_eq!(first.code(), OpenHarnessCode::UpstreamError);
     assert!(!first.body.contains("not now"), "{first:?}");
     assert_eq!(ask(&daemon, &request).await.text(), "ok");
     let third = ask(&daemon, &request).await;
@@ -100,7 +100,7 @@ async fn what_found_no_room_was_not_taken() {
         owner.say(&prompt(id, if id == 0 { "slow" } else { "next" })).await;
         while !at(&owner.next().await, "payload status").is_keyword("admitted") {}
     }
-    assert_eq!(ask(&daemon, &request("r1")).await.code(), Code::EngineOverloaded);
+    assert_eq!(ask(&daemon, &request("r1")).await.code(), OpenHarnessCode::EngineOverloaded);
     let admitted = daemon.metric("bridle_messages_admitted_total").await;
     assert_eq!(admitted, 66, "a refused request is not recorded");
     owner.ask(100, ":payload (:sensor :interrupt)").await;
@@ -120,7 +120,7 @@ async fn who_waits_less_than_it_takes_is_told() {
         intent("r1", "desk", "slow").replacen("\"user_intent\"", &hint, 1)
     };
     let first = ask(&daemon, &post(&daemon, &body(1))).await;
-    assert_eq!(first.code(), Code::EngineTimeout);
+    assert_eq!(first.code(), OpenHarnessCode::EngineTimeout);
     daemon.stop().await.unwrap();
 }
 
@@ -138,6 +138,9 @@ async fn a_continuation_that_says_nothing_is_none() {
         "\"continuation\":{\"run_id\":\"desk-1\"},\"user_intent\"",
         1,
     );
-    assert_eq!(ask(&daemon, &post(&daemon, &body)).await.code(), Code::ContinuationInvalid);
+    assert_eq!(
+        ask(&daemon, &post(&daemon, &body)).await.code(),
+        OpenHarnessCode::ContinuationInvalid
+    );
     daemon.stop().await.unwrap();
 }

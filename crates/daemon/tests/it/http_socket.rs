@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use bridle_history::History;
+use bridle_history::RecordHistory;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 
@@ -52,7 +52,8 @@ async fn the_user_is_the_owner_without_a_token() {
     assert_eq!(mode & 0o777, 0o600);
     let answer = ask(&socket, "").await;
     assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("\"success\""), "{answer}");
-    let sessions = History::open(&daemon.dir.path().join("state")).unwrap().sessions().unwrap();
+    let sessions =
+        RecordHistory::open(&daemon.dir.path().join("state")).unwrap().sessions().unwrap();
     let me = rustix::process::geteuid().as_raw();
     let owners: Vec<&str> = sessions.iter().map(|row| &*row.owner).collect();
     assert_eq!(owners, [format!("uid:{me}")]);

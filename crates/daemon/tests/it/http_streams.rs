@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use bridle_daemon::upkeep::compact;
-use bridle_daemon::upkeep::forget::{Target, forget};
-use bridle_store::{Filter, Number, Reader};
-use bridle_wire::openharness::{Code, Event, Json, ResponseMessage};
+use bridle_daemon::upkeep::forget::{ForgetTarget, forget};
+use bridle_store::{RecordFilter, RecordNumber, RecordReader};
+use bridle_wire::openharness::{Json, OpenHarnessCode, OpenHarnessEvent, ResponseMessage};
 
 use crate::http_client::{Client, ask, intent, post, raw_post, serving};
 use crate::http_repeats::scripted;
@@ -26,7 +26,7 @@ fn streamed(id: &str, text: &str) -> String {
 }
 
 /// Reads a stream to its end: every event, checked by its shape.
-async fn events(daemon: &Daemon, headers: &str, body: &str) -> Vec<Event> {
+async fn events(daemon: &Daemon, headers: &str, body: &str) -> Vec<OpenHarnessEvent> {
     let mut client = Client::of(daemon).await;
     client.send(&raw_post(daemon, headers, body)).await;
     let head = client.head().await;
@@ -36,22 +36,22 @@ async fn events(daemon: &Daemon, headers: &str, body: &str) -> Vec<Event> {
     http_valid::events(str::from_utf8(&body).unwrap())
 }
 
-fn names(events: &[Event]) -> Vec<&str> {
-    events.iter().map(Event::name).collect()
+fn names(events: &[OpenHarnessEvent]) -> Vec<&str> {
+    events.iter().map(OpenHarnessEvent::name).collect()
 }
 
-fn last(events: &[Event]) -> &ResponseMessage {
+fn last(events: &[OpenHarnessEvent]) -> &ResponseMessage {
     match events.last() {
-        Some(Event::Final(last)) => &last.message,
+        Some(OpenHarnessEvent::StreamFinal(last)) => &last.message,
         other => panic!("{other:?}"),
     }
 }
 
 /// What the deltas of the first directive add up to: what was appended, and what was set.
-fn folded(events: &[Event]) -> (String, Option<Json>) {
+fn folded(events: &[OpenHarnessEvent]) -> (String, Option<Json>) {
     let (mut text, mut payload) = (String::new(), None);
     for event in events {
-        if let Event::DirectiveDelta(delta) = event {
+        if let OpenHarnessEvent::DirectiveDelta(delta) = event {
             text.push_str(delta.append.as_deref().unwrap_or_default());
             payload = delta.value.clone();
         }
@@ -86,7 +86,10 @@ async fn an_error_ends_a_stream_with_nothing_to_carry_out() {
     assert!(!names(&events).contains(&"directive.done"), "{events:?}");
     let message = last(&events);
     assert!(message.response.action_directives.is_empty());
-    assert_eq!(message.response.error.as_ref().unwrap().known(), Some(Code::UpstreamError));
+    assert_eq!(
+        message.response.error.as_ref().unwrap().known(),
+        Some(OpenHarnessCode::UpstreamError)
+    );
     daemon.stop().await.unwrap();
 }
 
@@ -121,7 +124,9 @@ async fn a_stream_goes_on_with_the_same_numbers_and_data() {
     for (id, said) in [("r1", "talk"), ("r2", "fail"), ("r3", "slow")] {
         let body = streamed(id, said);
         let whole = events(&daemon, ACCEPT, &body).await;
-        let text = |events: &[Event]| events.iter().map(Event::to_sse).collect::<Vec<_>>();
+        let text = |events: &[OpenHarnessEvent]| {
+            events.iter().map(OpenHarnessEvent::to_sse).collect::<Vec<_>>()
+        };
         for last in 0..whole.len() - 1 {
             let again = format!("{ACCEPT}last-event-id: {last}\r\n");
             let rest = events(&daemon, &again, &body).await;
@@ -136,7 +141,9 @@ async fn a_stream_goes_on_with_the_same_numbers_and_data() {
     let (task, dir) = daemon.begin_stop();
     task.await.unwrap().unwrap();
     let daemon = Daemon::again(dir, scripted(RULES)).await;
-    let text = |events: &[Event]| events.iter().map(Event::to_sse).collect::<Vec<_>>();
+    let text = |events: &[OpenHarnessEvent]| {
+        events.iter().map(OpenHarnessEvent::to_sse).collect::<Vec<_>>()
+    };
     for last in 0..whole.len() - 1 {
         let again = format!("{ACCEPT}last-event-id: {last}\r\n");
         let rest = events(&daemon, &again, &body).await;
@@ -159,18 +166,18 @@ async fn a_stream_whose_answer_was_compacted_ends_and_says_so() {
     let (task, dir) = daemon.begin_stop();
     task.await.unwrap().unwrap();
     let state = dir.path().join("state");
-    let filter = Filter { kinds: vec!["say".into()], ..Filter::default() };
-    let said = Reader::open(&state).unwrap().records(Number(0), &filter, 9).unwrap();
-    forget(&state, &Target::Record(said[0].number.0), 1).unwrap();
+    let filter = RecordFilter { kinds: vec!["say".into()], ..RecordFilter::default() };
+    let said = RecordReader::open(&state).unwrap().records(RecordNumber(0), &filter, 9).unwrap();
+    forget(&state, &ForgetTarget::Record(said[0].number.0), 1).unwrap();
     assert!(compact(&state, 1).unwrap().records > 0);
     let daemon = Daemon::again(dir, scripted(RULES)).await;
     for seen in [0, 1] {
         let again = format!("{ACCEPT}last-event-id: {seen}\r\n");
         let rest = events(&daemon, &again, &body).await;
         let error = last(&rest).response.error.as_ref().unwrap();
-        assert_eq!(error.known(), Some(Code::StreamExpired), "behind {seen}");
+        assert_eq!(error.known(), Some(OpenHarnessCode::StreamExpired), "behind {seen}");
     }
-    assert_eq!(ask(&daemon, &post(&daemon, &body)).await.code(), Code::StreamExpired);
+    assert_eq!(ask(&daemon, &post(&daemon, &body)).await.code(), OpenHarnessCode::StreamExpired);
     assert_eq!(daemon.metric("bridle_messages_admitted_total").await, 0);
     // The session goes on.
     let next = events(&daemon, ACCEPT, &streamed("r2", "slow")).await;
@@ -183,7 +190,7 @@ async fn what_was_never_begun_is_not_taken_up() {
     let daemon = serving().await;
     let headers = format!("{ACCEPT}last-event-id: 3\r\n");
     let reply = ask(&daemon, &raw_post(&daemon, &headers, &streamed("r9", "help"))).await;
-    assert_eq!(reply.code(), Code::StreamExpired);
+    assert_eq!(reply.code(), OpenHarnessCode::StreamExpired);
     assert_eq!(daemon.metric("bridle_messages_admitted_total").await, 0);
     daemon.stop().await.unwrap();
 }
@@ -192,7 +199,7 @@ async fn what_was_never_begun_is_not_taken_up() {
 async fn a_stream_is_for_who_asks_in_both_places() {
     let daemon = serving().await;
     let reply = ask(&daemon, &raw_post(&daemon, ACCEPT, &intent("r1", "desk", "help"))).await;
-    assert_eq!(reply.code(), Code::NotAcceptable);
+    assert_eq!(reply.code(), OpenHarnessCode::NotAcceptable);
     let reply = ask(&daemon, &post(&daemon, &streamed("r2", "help"))).await;
     assert!(reply.text().starts_with("I am bridle"));
     assert!(reply.message().capability_denials.is_empty());

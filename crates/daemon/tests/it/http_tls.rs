@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bridle_daemon::tls::TlsConfig;
-use bridle_daemon::{Config, Error};
+use bridle_daemon::{DaemonConfig, DaemonError};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -21,7 +21,7 @@ fn data(name: &str) -> PathBuf {
 }
 
 /// Turns HTTP with TLS on; the key is copied, for a checkout opens it to others.
-fn secured(config: &mut Config, dir: &Path) {
+fn secured(config: &mut DaemonConfig, dir: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
     on(config, dir);
     let key = dir.join("server.key");
@@ -30,7 +30,7 @@ fn secured(config: &mut Config, dir: &Path) {
     config.tls = Some(TlsConfig { cert: data("server.pem"), key, client_ca: None });
 }
 
-fn mutual(config: &mut Config, dir: &Path) {
+fn mutual(config: &mut DaemonConfig, dir: &Path) {
     secured(config, dir);
     let tls = config.tls.take();
     config.tls = tls.map(|tls| TlsConfig { client_ca: Some(data("ca.pem")), ..tls });
@@ -96,18 +96,19 @@ async fn where_clients_need_certificates_those_without_are_not_served() {
 
 #[tokio::test]
 async fn other_machines_need_tls_or_somebody_who_says_so() {
-    let everywhere = |config: &mut Config| config.http = Some("0.0.0.0:0".to_owned());
+    let everywhere = |config: &mut DaemonConfig| config.http = Some("0.0.0.0:0".to_owned());
     let dir = tempfile::tempdir().unwrap();
-    let mut config = Config { tcp: None, state: dir.path().join("state"), ..Config::default() };
+    let mut config =
+        DaemonConfig { tcp: None, state: dir.path().join("state"), ..DaemonConfig::default() };
     everywhere(&mut config);
     let refused = bridle_daemon::run(config, |_| {}, async {}).await;
-    assert!(matches!(refused, Err(Error::HttpOpenToTheNetwork { .. })), "{refused:?}");
-    let change = |config: &mut Config, dir: &Path| {
+    assert!(matches!(refused, Err(DaemonError::HttpOpenToTheNetwork { .. })), "{refused:?}");
+    let change = |config: &mut DaemonConfig, dir: &Path| {
         secured(config, dir);
         everywhere(config);
     };
     Daemon::with(change).await.stop().await.unwrap();
-    let change = |config: &mut Config, _: &Path| {
+    let change = |config: &mut DaemonConfig, _: &Path| {
         everywhere(config);
         config.http_plain = true;
     };
@@ -117,9 +118,10 @@ async fn other_machines_need_tls_or_somebody_who_says_so() {
 #[tokio::test]
 async fn a_daemon_with_bad_files_does_not_start() {
     let dir = tempfile::tempdir().unwrap();
-    let mut config = Config { tcp: None, state: dir.path().join("state"), ..Config::default() };
+    let mut config =
+        DaemonConfig { tcp: None, state: dir.path().join("state"), ..DaemonConfig::default() };
     secured(&mut config, dir.path());
     std::fs::write(dir.path().join("server.key"), "no key").unwrap();
     let refused = bridle_daemon::run(config, |_| {}, async {}).await;
-    assert!(matches!(refused, Err(Error::Tls(_))), "{refused:?}");
+    assert!(matches!(refused, Err(DaemonError::Tls(_))), "{refused:?}");
 }

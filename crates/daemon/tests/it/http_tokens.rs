@@ -1,17 +1,17 @@
 //! Bearer tokens: whose sessions they open, and what they are not good for.
 
-use bridle_daemon::tokens::{NewToken, Owner, Scope, Seed, Tokens};
-use bridle_wire::openharness::Code;
+use bridle_daemon::tokens::{NewToken, TokenOwner, TokenRegistry, TokenScope, TokenSeed};
+use bridle_wire::openharness::OpenHarnessCode;
 
 use crate::http_client::{Reply, ask, intent, raw_post, serving};
 use crate::support::{Daemon, guard, python_of_another_user};
 
 /// Makes a token of this user's in the state of a running daemon.
-fn token(daemon: &Daemon, scope: Scope, expires: Option<i64>) -> String {
-    let tokens = Tokens::load(&daemon.dir.path().join("state")).unwrap();
+fn token(daemon: &Daemon, scope: TokenScope, expires: Option<i64>) -> String {
+    let tokens = TokenRegistry::load(&daemon.dir.path().join("state")).unwrap();
     let scopes = [scope].into_iter().collect();
-    let new = NewToken { name: "test".into(), owner: Owner::this_user(), scopes, expires };
-    let made = tokens.create(new, &Seed::from_system().unwrap(), 1).unwrap();
+    let new = NewToken { name: "test".into(), owner: TokenOwner::this_user(), scopes, expires };
+    let made = tokens.create(new, &TokenSeed::from_system().unwrap(), 1).unwrap();
     made.reveal().to_owned()
 }
 
@@ -28,7 +28,7 @@ async fn a_token_of_the_owner_opens_the_owners_sessions() {
                  \"private\" :client-id \"c\"))";
     owner.ask(hello).await;
     owner.ask("(:type :EVENT :id 2 :payload (:sensor :user-prompt :text \"help\"))").await;
-    let credential = format!("Bearer {}", token(&daemon, Scope::Talk, None));
+    let credential = format!("Bearer {}", token(&daemon, TokenScope::Talk, None));
     let reply = ask_with(&daemon, &credential, "r1").await;
     assert!(reply.text().contains("This session is `private`"), "{reply:?}");
     daemon.stop().await.unwrap();
@@ -37,14 +37,14 @@ async fn a_token_of_the_owner_opens_the_owners_sessions() {
 #[tokio::test]
 async fn a_token_is_good_for_its_scope_alone_and_a_bad_one_for_nothing() {
     let daemon = serving().await;
-    let observer = format!("bearer {}", token(&daemon, Scope::Observe, None));
-    assert_eq!(ask_with(&daemon, &observer, "r1").await.code(), Code::Forbidden);
-    let over = format!("Bearer {}", token(&daemon, Scope::Talk, Some(2)));
-    let good = token(&daemon, Scope::Talk, None);
+    let observer = format!("bearer {}", token(&daemon, TokenScope::Observe, None));
+    assert_eq!(ask_with(&daemon, &observer, "r1").await.code(), OpenHarnessCode::Forbidden);
+    let over = format!("Bearer {}", token(&daemon, TokenScope::Talk, Some(2)));
+    let good = token(&daemon, TokenScope::Talk, None);
     let (cut, basic) = (format!("Bearer {}", &good[1..]), format!("Basic {good}"));
     for credential in [&over, &cut, &basic, &good, "Bearer", "Bearer CANARY"] {
         let reply = ask_with(&daemon, credential, "r2").await;
-        assert_eq!(reply.code(), Code::Unauthenticated, "{credential}");
+        assert_eq!(reply.code(), OpenHarnessCode::Unauthenticated, "{credential}");
         assert_eq!(reply.header("www-authenticate"), Some("Bearer"));
         assert!(!reply.body.contains("CANARY") && !reply.body.contains(&good), "{reply:?}");
     }

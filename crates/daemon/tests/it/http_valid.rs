@@ -4,14 +4,15 @@
 //! at. They are read strictly, which accepts exactly what the schema of that direction does
 //! (`cargo xtask schema-diff` compares the two). A document of a new kind needs a row in [`KINDS`].
 
-use bridle_wire::openharness::discovery::Discovery;
-use bridle_wire::openharness::exchange::{AttachmentStored, Canceled, Health};
-use bridle_wire::openharness::json::Document;
+use bridle_wire::openharness::discovery::DiscoveryDocument;
+use bridle_wire::openharness::exchange::{AttachmentStored, CancelAccepted, EngineHealth};
+use bridle_wire::openharness::json::JsonDocument;
 use bridle_wire::openharness::pairing::{
     PairConfirmed, PairCreated, PairError, PairGranted, PairStatus,
 };
 use bridle_wire::openharness::{
-    Code, ErrorObject, Event, Limits, Mode, Record, read, read_response,
+    ErrorObject, FlattenedShape, MessageLimits, OpenHarnessCode, OpenHarnessEvent, ReadMode, read,
+    read_response,
 };
 
 /// Statuses of a document, and whether a body is one.
@@ -24,23 +25,23 @@ const METRICS: &str = "application/openmetrics-text;";
 
 /// Documents that are no message.
 const KINDS: [Kind; 10] = [
-    (&[200], is::<Discovery>),
-    (&[200, 503], is::<Health>),
+    (&[200], is::<DiscoveryDocument>),
+    (&[200, 503], is::<EngineHealth>),
     (&[200], is::<PairGranted>),
     (&[200], is::<PairCreated>),
     (&[200], is::<PairConfirmed>),
     (&[200, 202], is::<PairStatus>),
     (&[400, 401, 403, 404, 410, 413, 415, 429], is::<PairError>),
     (&[200, 201], is::<AttachmentStored>),
-    (&[200, 202], is::<Canceled>),
+    (&[200, 202], is::<CancelAccepted>),
     (&[200], |body| body.starts_with(b"{\"openapi\":\"3.1.0\"")),
 ];
 
-fn strict() -> Limits {
-    Limits { mode: Mode::Strict, ..Limits::default() }
+fn strict() -> MessageLimits {
+    MessageLimits { mode: ReadMode::Strict, ..MessageLimits::default() }
 }
 
-fn is<T: Record>(body: &[u8]) -> bool {
+fn is<T: FlattenedShape>(body: &[u8]) -> bool {
     read::<T>(body, &strict()).is_ok()
 }
 
@@ -129,7 +130,7 @@ fn check_body(status: u16, head: &str, body: &[u8]) {
     match header(head, "content-type").unwrap_or_default() {
         JSON => {
             let document =
-                Document::read(body, &strict()).unwrap_or_else(|_| panic!("{}", shown()));
+                JsonDocument::read(body, &strict()).unwrap_or_else(|_| panic!("{}", shown()));
             if document.root().get("response").is_some() {
                 check_message(status, body);
             } else {
@@ -157,37 +158,37 @@ fn check_message(status: u16, body: &[u8]) {
     let code = message.response.error.as_ref().map(ErrorObject::known);
     let expected = code.map_or(Some(200), |code| Some(code?.http_status()));
     // A head that is too large has a status of its own.
-    let is_head = (status, code) == (431, Some(Some(Code::PayloadTooLarge)));
+    let is_head = (status, code) == (431, Some(Some(OpenHarnessCode::PayloadTooLarge)));
     assert!(Some(status) == expected || is_head, "{status}: {shown}");
 }
 
 /// An event of a WebSocket or a line, read strictly: its name is its type. `None` for the answer to
 /// a cancellation, which is checked, too.
-pub(crate) fn frame(text: &str) -> Option<Event> {
+pub(crate) fn frame(text: &str) -> Option<OpenHarnessEvent> {
     let name = text.strip_prefix("{\"type\":\"").and_then(|rest| rest.split('"').next());
     let name = name.unwrap_or_else(|| panic!("no type: {text}"));
     if name == "canceled" {
-        assert!(is::<Canceled>(text.as_bytes()), "{text}");
+        assert!(is::<CancelAccepted>(text.as_bytes()), "{text}");
         return None;
     }
-    let event = Event::read(name, text.as_bytes(), &strict());
+    let event = OpenHarnessEvent::read(name, text.as_bytes(), &strict());
     let event = event.unwrap_or_else(|error| panic!("{error:?}: {text}"));
     Some(event.unwrap_or_else(|| panic!("an event of no known name: {text}")))
 }
 
 /// The events of a stream, as far as they are whole: each of its shape, numbered without gaps.
-pub(crate) fn events(text: &str) -> Vec<Event> {
+pub(crate) fn events(text: &str) -> Vec<OpenHarnessEvent> {
     let whole = text.rsplit_once("\n\n").map_or("", |(whole, _)| whole);
     let blocks = whole.split("\n\n").filter(|block| !block.is_empty() && !block.starts_with(':'));
     let read = |block: &str| {
         let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).unwrap();
-        let event = Event::read(field("event: "), field("data: ").as_bytes(), &strict());
+        let event = OpenHarnessEvent::read(field("event: "), field("data: ").as_bytes(), &strict());
         let event = event.unwrap_or_else(|error| panic!("{error:?}: {block}"));
         let event = event.unwrap_or_else(|| panic!("an event of no known name: {block}"));
         assert_eq!(field("id: ").parse(), Ok(event.seq()), "{block}");
         event
     };
-    let events: Vec<Event> = blocks.map(read).collect();
+    let events: Vec<OpenHarnessEvent> = blocks.map(read).collect();
     assert!(events.windows(2).all(|pair| pair[1].seq() == pair[0].seq() + 1), "{text}");
     events
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use bridle_daemon::tokens::{NewToken, Owner, Scope, Seed, Tokens};
+use bridle_daemon::tokens::{NewToken, TokenOwner, TokenRegistry, TokenScope, TokenSeed};
 use bridle_wire::openharness::ids::RequestId;
-use bridle_wire::openharness::{Code, Event};
+use bridle_wire::openharness::{OpenHarnessCode, OpenHarnessEvent};
 
 use crate::http_client::{intent, on, serving};
 use crate::http_repeats::scripted;
@@ -44,7 +44,7 @@ async fn requests_run_beside_each_other_and_say_whose_answer_it_is() {
     shell.ask("r2", "b", "fast").await;
     let mut ended = Vec::new();
     while ended.len() < 2 {
-        if let Event::Final(last) = shell.event().await.unwrap() {
+        if let OpenHarnessEvent::StreamFinal(last) = shell.event().await.unwrap() {
             ended.push(last.request_id.unwrap().as_str().to_owned());
         }
     }
@@ -63,7 +63,7 @@ async fn one_connection_has_so_much_at_once_and_no_more() {
     for _ in 0..100 {
         let message = shell.next_final().await;
         match code(&message) {
-            Some(Code::EngineOverloaded) => refused += 1,
+            Some(OpenHarnessCode::EngineOverloaded) => refused += 1,
             other => assert_eq!(other, None),
         }
     }
@@ -76,7 +76,11 @@ async fn the_gate_is_the_same() {
     let daemon = serving().await;
     let check = async |headers: &str, status: u16| {
         let reply = Shell::of(&daemon, headers).await.err().unwrap();
-        assert_eq!((reply.status, reply.code()), (status, Code::InvalidRequest), "{headers}");
+        assert_eq!(
+            (reply.status, reply.code()),
+            (status, OpenHarnessCode::InvalidRequest),
+            "{headers}"
+        );
         assert_eq!(reply.header("sec-websocket-version"), Some("13"), "{reply:?}");
     };
     let whole = format!("{UPGRADE}{VERSION}{PROTOCOL}");
@@ -109,12 +113,16 @@ async fn what_is_broken_is_answered_and_the_connection_lives() {
     let daemon = serving().await;
     let mut shell = Shell::open(&daemon).await;
     for (text, wanted, id) in [
-        ("what?", Code::InvalidRequest, None),
-        (r#"{"type":"song","request_id":"CANARY"}"#, Code::InvalidRequest, Some("CANARY")),
-        (r#"{"type":"request"}"#, Code::InvalidRequest, None),
+        ("what?", OpenHarnessCode::InvalidRequest, None),
+        (
+            r#"{"type":"song","request_id":"CANARY"}"#,
+            OpenHarnessCode::InvalidRequest,
+            Some("CANARY"),
+        ),
+        (r#"{"type":"request"}"#, OpenHarnessCode::InvalidRequest, None),
         (
             r#"{"type":"request","message":{"protocol_version":"2.0.0","request_id":"r1"}}"#,
-            Code::ProtocolVersionUnsupported,
+            OpenHarnessCode::ProtocolVersionUnsupported,
             Some("r1"),
         ),
     ] {
@@ -167,7 +175,10 @@ async fn a_daemon_that_stops_says_so_after_the_last_answer() {
     assert_eq!(shell.event().await.unwrap().name(), "open");
     let (task, _dir) = daemon.begin_stop();
     let message = shell.message().await;
-    assert!(matches!(code(&message), None | Some(Code::EngineOverloaded)), "{message:?}");
+    assert!(
+        matches!(code(&message), None | Some(OpenHarnessCode::EngineOverloaded)),
+        "{message:?}"
+    );
     assert_eq!(shell.end().await, Closed(Some(1001)));
     guard(task).await.unwrap().unwrap();
 }
@@ -208,10 +219,10 @@ async fn who_says_nothing_is_asked_and_then_left() {
 #[tokio::test]
 async fn a_token_that_is_revoked_ends_its_connections() {
     let daemon = impatient().await;
-    let tokens = Tokens::load(&daemon.dir.path().join("state")).unwrap();
-    let scopes = [Scope::Talk].into_iter().collect();
-    let new = NewToken { name: "".into(), owner: Owner::this_user(), scopes, expires: None };
-    let seed = Seed::from_system().unwrap();
+    let tokens = TokenRegistry::load(&daemon.dir.path().join("state")).unwrap();
+    let scopes = [TokenScope::Talk].into_iter().collect();
+    let new = NewToken { name: "".into(), owner: TokenOwner::this_user(), scopes, expires: None };
+    let seed = TokenSeed::from_system().unwrap();
     let token = tokens.create(new, &seed, 1).unwrap();
     let bearer = format!("authorization: Bearer {}\r\n", token.reveal());
     let headers = format!("{UPGRADE}{VERSION}{PROTOCOL}{bearer}");

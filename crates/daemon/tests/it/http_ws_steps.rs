@@ -1,7 +1,7 @@
 //! Results and cancellations on a WebSocket: a question is answered in a frame, a run is called off.
 
 use bridle_wire::openharness::payload::REQUEST_APPROVAL;
-use bridle_wire::openharness::{Code, ResponseMessage, Shape as _};
+use bridle_wire::openharness::{JsonShape as _, OpenHarnessCode, ResponseMessage};
 
 use crate::http_approvals::{ASKS, Device, eval, tui};
 use crate::http_client::intent;
@@ -71,7 +71,7 @@ async fn a_question_is_answered_in_a_frame_and_done_once() {
     assert_eq!(again.response.action_directives, saved.response.action_directives);
     // Other results with the same continuation come too late.
     shell.say(&results("r1", &asked, "reject_once")).await;
-    assert_eq!(code(&shell.message().await), Some(Code::ContinuationConsumed));
+    assert_eq!(code(&shell.message().await), Some(OpenHarnessCode::ContinuationConsumed));
     // A no, in a frame as well.
     shell.request(&says("r2", "save")).await;
     let asked = shell.message().await;
@@ -89,13 +89,13 @@ async fn results_of_what_was_asked_elsewhere_are_refused() {
     // Another connection of another principal, and one of nobody's request.
     let mut other = connected(&daemon).await;
     other.say(&results("r1", &asked, "allow_once")).await;
-    assert_eq!(code(&other.message().await), Some(Code::ContinuationMismatch));
+    assert_eq!(code(&other.message().await), Some(OpenHarnessCode::ContinuationMismatch));
     shell.say(&results("never", &asked, "allow_once")).await;
-    assert_eq!(code(&shell.message().await), Some(Code::ContinuationMismatch));
+    assert_eq!(code(&shell.message().await), Some(OpenHarnessCode::ContinuationMismatch));
     shell.say(r#"{"type":"results","request_id":"r1","directive_results":[]}"#).await;
-    assert_eq!(code(&shell.message().await), Some(Code::InvalidRequest));
+    assert_eq!(code(&shell.message().await), Some(OpenHarnessCode::InvalidRequest));
     shell.say(r#"{"type":"results","request_id":7}"#).await;
-    assert_eq!(code(&shell.message().await), Some(Code::InvalidRequest));
+    assert_eq!(code(&shell.message().await), Some(OpenHarnessCode::InvalidRequest));
     daemon.stop().await.unwrap();
 }
 
@@ -109,10 +109,10 @@ async fn a_run_is_called_off_in_a_frame() {
     shell.say(&cancel("never")).await;
     assert!(shell.next().await.unwrap().is_none());
     shell.say(r#"{"type":"cancel"}"#).await;
-    assert_eq!(code(&shell.message().await), Some(Code::InvalidRequest));
+    assert_eq!(code(&shell.message().await), Some(OpenHarnessCode::InvalidRequest));
     shell.say(&cancel("r1")).await;
     let message = shell.next_final().await;
-    assert_eq!(code(&message), Some(Code::Canceled));
+    assert_eq!(code(&message), Some(OpenHarnessCode::Canceled));
     assert_eq!(message.request_id.unwrap().as_str(), "r1");
     shell.request(&says("r2", "quick")).await;
     assert_eq!(text(&shell.next_final().await), "quick");
@@ -129,7 +129,7 @@ async fn what_goes_on_after_a_yes_is_called_off_by_the_same_name() {
     assert_eq!(eval(&mut tui).await, "(brood)");
     shell.say(&cancel("r1")).await;
     let message = shell.next_final().await;
-    assert_eq!(code(&message), Some(Code::Canceled));
+    assert_eq!(code(&message), Some(OpenHarnessCode::Canceled));
     daemon.stop().await.unwrap();
 }
 
@@ -155,7 +155,7 @@ async fn the_same_after_a_restart() {
     shell.request(&says("r1", "brood")).await;
     assert_eq!(shell.message().await, asked);
     shell.say(&yes).await;
-    assert_eq!(code(&shell.next_final().await), Some(Code::Canceled));
+    assert_eq!(code(&shell.next_final().await), Some(OpenHarnessCode::Canceled));
     daemon.stop().await.unwrap();
 }
 

@@ -1,6 +1,6 @@
 //! One daemon per state directory.
 
-use bridle_daemon::{Config, Error, run};
+use bridle_daemon::{DaemonConfig, DaemonError, run};
 
 use crate::support::Daemon;
 
@@ -8,12 +8,15 @@ use crate::support::Daemon;
 async fn a_second_daemon_is_told_who_has_the_directory() {
     let daemon = Daemon::start().await;
     let state = daemon.dir.path().join("state");
-    let config =
-        Config { tcp: Some("127.0.0.1:0".to_owned()), state: state.clone(), ..Config::default() };
+    let config = DaemonConfig {
+        tcp: Some("127.0.0.1:0".to_owned()),
+        state: state.clone(),
+        ..DaemonConfig::default()
+    };
     let second = run(config.clone(), |_| panic!("never ready"), std::future::pending()).await;
     let error = second.unwrap_err();
     assert!(
-        matches!(&error, Error::Locked { dir, pid }
+        matches!(&error, DaemonError::Locked { dir, pid }
         if *dir == state && *pid == std::process::id().to_string()),
         "{error}"
     );
@@ -26,14 +29,14 @@ async fn a_second_daemon_is_told_who_has_the_directory() {
 #[tokio::test]
 async fn an_open_address_without_signatures_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let mut config = Config {
+    let mut config = DaemonConfig {
         tcp: Some("0.0.0.0:0".to_owned()),
         state: dir.path().to_owned(),
-        ..Config::default()
+        ..DaemonConfig::default()
     };
     let refused = run(config.clone(), |_| panic!("never ready"), std::future::pending()).await;
     let error = refused.unwrap_err();
-    assert!(matches!(error, Error::OpenToTheNetwork { .. }), "{error}");
+    assert!(matches!(error, DaemonError::OpenToTheNetwork { .. }), "{error}");
     assert!(error.to_string().contains("HMAC"), "{error}");
     config.hmac.enforce = true;
     config.hmac.keys = vec![bridle_daemon::HmacKey { id: "k".to_owned(), secret: vec![b'k'; 16] }];

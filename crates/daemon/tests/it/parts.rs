@@ -116,7 +116,7 @@ async fn the_sender_may_give_up() {
 
 #[tokio::test]
 async fn a_last_part_that_does_not_come_is_told_to_who_waits_for_an_answer() {
-    let short = |config: &mut bridle_daemon::Config, _: &std::path::Path| {
+    let short = |config: &mut bridle_daemon::DaemonConfig, _: &std::path::Path| {
         config.limits.frame_deadline = Duration::from_millis(200);
     };
     let daemon = Daemon::with(short).await;

@@ -3,7 +3,7 @@
 use std::process::Output;
 
 use bridle_sexp::Value;
-use bridle_store::{Filter, Number, Reader, Record};
+use bridle_store::{Record, RecordFilter, RecordNumber, RecordReader};
 use tokio::net::TcpSocket;
 
 use crate::shell::{Shell, assert_code, at, daemon, hello, prompt, scripted, text, value};
@@ -19,8 +19,8 @@ fn me() -> u32 {
 }
 
 fn records(daemon: &Daemon) -> Vec<Record> {
-    let reader = Reader::open(&daemon.dir.path().join("state")).unwrap();
-    reader.records(Number(0), &Filter::default(), 1000).unwrap()
+    let reader = RecordReader::open(&daemon.dir.path().join("state")).unwrap();
+    reader.records(RecordNumber(0), &RecordFilter::default(), 1000).unwrap()
 }
 
 /// Bodies of the attempts of a principal that were refused, once there are `count` of them.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bridle_daemon::Config;
+use bridle_daemon::DaemonConfig;
 use bridle_host::ThinkerChoice;
 use bridle_sexp::{Value, read_one};
 
@@ -18,7 +18,7 @@ pub(crate) async fn scripted(rules: &str) -> Daemon {
     Daemon::with(|config, dir| script(config, dir, rules)).await
 }
 
-pub(crate) fn script(config: &mut Config, dir: &Path, rules: &str) {
+pub(crate) fn script(config: &mut DaemonConfig, dir: &Path, rules: &str) {
     let file = dir.join("rules.script");
     std::fs::write(&file, rules).unwrap();
     config.unix = Some(dir.join("socket"));

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
-use bridle_daemon::{Config, run};
+use bridle_daemon::{DaemonConfig, run};
 
 use crate::support::{CHECK, HEALTHY, assert_error, frame};
 
@@ -15,7 +15,8 @@ const CHILD: &str = "BRIDLE_TEST_STDIO_STATE";
 #[tokio::test]
 async fn child() {
     let Some(state) = std::env::var_os(CHILD) else { return };
-    let config = Config { tcp: None, stdio: true, state: state.into(), ..Config::default() };
+    let config =
+        DaemonConfig { tcp: None, stdio: true, state: state.into(), ..DaemonConfig::default() };
     run(config, |bound| assert!(bound.stdio), std::future::pending()).await.unwrap();
 }
 

@@ -4,9 +4,12 @@ use std::io::{BufRead as _, BufReader, Read, Write};
 use std::process::{Command, Stdio};
 
 use bridle_daemon::config::ThinkerChoice;
-use bridle_daemon::{Config, run};
+use bridle_daemon::{DaemonConfig, run};
 use bridle_wire::openharness::capability::{STREAMING, UPLOAD};
-use bridle_wire::openharness::{Code, Event, Json, Limits, Mode, ResponseMessage, read_response};
+use bridle_wire::openharness::{
+    Json, MessageLimits, OpenHarnessCode, OpenHarnessEvent, ReadMode, ResponseMessage,
+    read_response,
+};
 
 use crate::http_client::{Client, Reply, intent};
 use crate::http_valid;
@@ -30,8 +33,15 @@ async fn child() {
     let thinker: ThinkerChoice = format!("script:{}", rules.display()).parse().unwrap();
     let state = dir.join("state");
     let http = std::env::var_os(CHILD_HTTP).map(|_| "127.0.0.1:0".to_owned());
-    let config = Config { tcp: None, http, stdio_json: true, state, thinker, ..Config::default() };
-    let ready = |bound: &bridle_daemon::Bound| {
+    let config = DaemonConfig {
+        tcp: None,
+        http,
+        stdio_json: true,
+        state,
+        thinker,
+        ..DaemonConfig::default()
+    };
+    let ready = |bound: &bridle_daemon::BoundAddresses| {
         assert!(bound.stdio_json);
         if let Some(address) = bound.http {
             println!("\n{ADDRESS}{address}");
@@ -69,7 +79,7 @@ fn converse(input: &[u8]) -> Vec<String> {
 }
 
 fn message(line: &str) -> ResponseMessage {
-    let limits = Limits { mode: Mode::Strict, ..Limits::default() };
+    let limits = MessageLimits { mode: ReadMode::Strict, ..MessageLimits::default() };
     read_response(line.as_bytes(), &limits).unwrap_or_else(|error| panic!("{error}: {line}"))
 }
 
@@ -114,8 +124,8 @@ fn junk_is_answered_and_the_next_line_is_read() {
     input.extend_from_slice(b"\"}\n");
     input.extend_from_slice(intent("r1", "a", "fast").as_bytes());
     let lines = converse(&input);
-    let bad = Code::InvalidRequest.as_str();
-    let large = Code::PayloadTooLarge.as_str();
+    let bad = OpenHarnessCode::InvalidRequest.as_str();
+    let large = OpenHarnessCode::PayloadTooLarge.as_str();
     let expected = [("-", bad), ("-", bad), ("-", bad), ("long", large), ("r1", "at once")];
     assert_eq!(answers(&lines), pairs(&expected));
 }
@@ -139,9 +149,10 @@ fn events_are_for_who_asks_for_them() {
         .map(|line| line.strip_prefix("{\"type\":\"").unwrap().split('"').next().unwrap())
         .collect();
     assert_eq!((names[0], names[names.len() - 1]), ("open", "final"), "{lines:?}");
-    let events: Vec<Event> = lines.iter().filter_map(|line| http_valid::frame(line)).collect();
+    let events: Vec<OpenHarnessEvent> =
+        lines.iter().filter_map(|line| http_valid::frame(line)).collect();
     match events.last() {
-        Some(Event::Final(last)) => {
+        Some(OpenHarnessEvent::StreamFinal(last)) => {
             assert_eq!(last.message.response.action_directives[0].text(), Some("one two"));
         }
         other => panic!("{other:?}"),

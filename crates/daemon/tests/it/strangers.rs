@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use bridle_daemon::{MessageRates, Rate};
+use bridle_daemon::{EventRate, MessageRates};
 
 use crate::http_client::on;
 use crate::support::{CHECK, Daemon, HEALTHY, assert_error, frame, guard, python_of_another_user};
@@ -173,7 +173,7 @@ async fn parts_do_not_make_a_stranger_larger() {
 async fn a_stranger_that_sends_too_often_is_told_when_to_come_again() {
     let daemon = Daemon::with(|config, dir| {
         on(config, dir);
-        let stranger = Some(Rate { per_second: 1, burst: 3 });
+        let stranger = Some(EventRate { per_second: 1, burst: 3 });
         config.message_rates = MessageRates { stranger, ..MessageRates::default() };
     })
     .await;
@@ -191,7 +191,7 @@ async fn a_stranger_that_sends_too_often_is_told_when_to_come_again() {
 async fn a_principal_that_is_known_has_a_rate_and_the_unix_socket_has_none() {
     let daemon = Daemon::with(|config, dir| {
         on(config, dir);
-        let local = Some(Rate { per_second: 1, burst: 3 });
+        let local = Some(EventRate { per_second: 1, burst: 3 });
         config.message_rates = MessageRates { local, ..MessageRates::default() };
     })
     .await;

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use bridle_daemon::{Bound, Config, Error};
-use bridle_history::History;
-use bridle_history::replay::Range;
+use bridle_daemon::{BoundAddresses, DaemonConfig, DaemonError};
+use bridle_history::RecordHistory;
+use bridle_history::replay::ReplayRange;
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::net::{TcpStream, UnixStream};
@@ -36,22 +36,22 @@ impl Drop for Dir {
         if std::thread::panicking() {
             return;
         }
-        let history = match History::open(&self.path().join("state")) {
-            Err(bridle_history::Error::NoRecord { .. }) => return,
+        let history = match RecordHistory::open(&self.path().join("state")) {
+            Err(bridle_history::HistoryError::NoRecord { .. }) => return,
             opened => opened.unwrap(),
         };
         history.verify(None, &mut |_, _| {}).unwrap();
-        let all = Range { from: 1, to: None, session: None };
+        let all = ReplayRange { from: 1, to: None, session: None };
         assert_eq!(history.replay(&all, &mut |_, _| {}).unwrap().difference, None);
     }
 }
 
 /// A running daemon with its own state directory.
 pub(crate) struct Daemon {
-    pub(crate) bound: Bound,
+    pub(crate) bound: BoundAddresses,
     pub(crate) dir: Dir,
     stop: oneshot::Sender<()>,
-    task: JoinHandle<Result<(), Error>>,
+    task: JoinHandle<Result<(), DaemonError>>,
 }
 
 impl Daemon {
@@ -61,22 +61,22 @@ impl Daemon {
     }
 
     /// Starts with the defaults as changed by `change`, which also gets a private directory.
-    pub(crate) async fn with(change: impl FnOnce(&mut Config, &Path)) -> Daemon {
+    pub(crate) async fn with(change: impl FnOnce(&mut DaemonConfig, &Path)) -> Daemon {
         Daemon::again(Dir(tempfile::tempdir().unwrap()), change).await
     }
 
     /// Starts in the directory of one that has stopped.
-    pub(crate) async fn again(dir: Dir, change: impl FnOnce(&mut Config, &Path)) -> Daemon {
-        let mut config = Config {
+    pub(crate) async fn again(dir: Dir, change: impl FnOnce(&mut DaemonConfig, &Path)) -> Daemon {
+        let mut config = DaemonConfig {
             tcp: Some("127.0.0.1:0".to_owned()),
             state: dir.path().join("state"),
-            ..Config::default()
+            ..DaemonConfig::default()
         };
         change(&mut config, dir.path());
         let (stop, stopped) = oneshot::channel::<()>();
         let (ready, bound) = oneshot::channel();
         let task = tokio::spawn(async move {
-            let ready = |bound: &Bound| drop(ready.send(bound.clone()));
+            let ready = |bound: &BoundAddresses| drop(ready.send(bound.clone()));
             bridle_daemon::run(config, ready, async { drop(stopped.await) }).await
         });
         match bound.await {
@@ -108,13 +108,13 @@ impl Daemon {
     }
 
     /// Asks to stop and waits for the end.
-    pub(crate) async fn stop(self) -> Result<(), Error> {
+    pub(crate) async fn stop(self) -> Result<(), DaemonError> {
         let _ = self.stop.send(());
         guard(self.task).await.unwrap()
     }
 
     /// Asks to stop and goes on; the handle is the daemon's end.
-    pub(crate) fn begin_stop(self) -> (JoinHandle<Result<(), Error>>, Dir) {
+    pub(crate) fn begin_stop(self) -> (JoinHandle<Result<(), DaemonError>>, Dir) {
         let _ = self.stop.send(());
         (self.task, self.dir)
     }

@@ -4,11 +4,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use bridle_daemon::{Config, Error, run};
+use bridle_daemon::{DaemonConfig, DaemonError, run};
 
 use crate::support::{CHECK, Daemon, HEALTHY, assert_error, python_of_another_user};
 
-fn only_unix(config: &mut Config, dir: &Path) {
+fn only_unix(config: &mut DaemonConfig, dir: &Path) {
     config.tcp = None;
     config.unix = Some(dir.join("run/b.sock"));
 }
@@ -50,19 +50,19 @@ async fn a_dead_socket_is_replaced() {
 async fn a_living_socket_and_a_plain_file_are_left_alone() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("b.sock");
-    let config = Config {
+    let config = DaemonConfig {
         tcp: None,
         unix: Some(path.clone()),
         state: dir.path().join("state"),
-        ..Config::default()
+        ..DaemonConfig::default()
     };
     let start = || run(config.clone(), |_| panic!("never ready"), std::future::pending());
     let other = std::os::unix::net::UnixListener::bind(&path).unwrap();
-    assert!(matches!(start().await, Err(Error::UnixInUse { .. })));
+    assert!(matches!(start().await, Err(DaemonError::UnixInUse { .. })));
     drop(other);
     fs::remove_file(&path).unwrap();
     fs::write(&path, "mine").unwrap();
-    assert!(matches!(start().await, Err(Error::NotASocket { .. })));
+    assert!(matches!(start().await, Err(DaemonError::NotASocket { .. })));
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
 }
 

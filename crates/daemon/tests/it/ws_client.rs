@@ -3,7 +3,7 @@
 //! It stands on the client of HTTP, so an upgrade that is refused is checked like any answer; every
 //! frame of text must be what its schema promises, see `http_valid`.
 
-use bridle_wire::openharness::{Code, Event, ResponseMessage};
+use bridle_wire::openharness::{OpenHarnessCode, OpenHarnessEvent, ResponseMessage};
 
 use crate::http_client::{Client, Reply, intent};
 use crate::http_valid;
@@ -113,7 +113,7 @@ impl Shell {
     }
 
     /// The next event; `None` for the answer to a cancellation. Signs of life are given.
-    pub(crate) async fn next(&mut self) -> Result<Option<Event>, Closed> {
+    pub(crate) async fn next(&mut self) -> Result<Option<OpenHarnessEvent>, Closed> {
         loop {
             match self.frame().await {
                 Some((TEXT, text)) => return Ok(http_valid::frame(str::from_utf8(&text).unwrap())),
@@ -131,16 +131,16 @@ impl Shell {
     }
 
     /// The next event of a stream.
-    pub(crate) async fn event(&mut self) -> Result<Event, Closed> {
+    pub(crate) async fn event(&mut self) -> Result<OpenHarnessEvent, Closed> {
         Ok(self.next().await?.expect("nothing was called off"))
     }
 
     /// The events up to the next `final`.
-    pub(crate) async fn answer(&mut self) -> Vec<Event> {
+    pub(crate) async fn answer(&mut self) -> Vec<OpenHarnessEvent> {
         let mut events = Vec::new();
         loop {
             events.push(self.event().await.unwrap());
-            if matches!(events.last(), Some(Event::Final(_))) {
+            if matches!(events.last(), Some(OpenHarnessEvent::StreamFinal(_))) {
                 return events;
             }
         }
@@ -153,7 +153,7 @@ impl Shell {
     /// The next answer, whatever else happens.
     pub(crate) async fn next_final(&mut self) -> ResponseMessage {
         loop {
-            if let Some(Event::Final(last)) = self.next().await.unwrap() {
+            if let Some(OpenHarnessEvent::StreamFinal(last)) = self.next().await.unwrap() {
                 return *last.message;
             }
         }
@@ -170,14 +170,14 @@ impl Shell {
 }
 
 /// The answer at the end of a stream.
-pub(crate) fn last(events: &[Event]) -> &ResponseMessage {
+pub(crate) fn last(events: &[OpenHarnessEvent]) -> &ResponseMessage {
     match events.last() {
-        Some(Event::Final(last)) => &last.message,
+        Some(OpenHarnessEvent::StreamFinal(last)) => &last.message,
         other => panic!("{other:?}"),
     }
 }
 
 /// The code of an answer that is an error.
-pub(crate) fn code(message: &ResponseMessage) -> Option<Code> {
+pub(crate) fn code(message: &ResponseMessage) -> Option<OpenHarnessCode> {
     message.response.error.as_ref()?.known()
 }

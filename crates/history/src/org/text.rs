@@ -7,16 +7,16 @@ const TITLE: usize = 60;
 
 /// An Org text that is being written.
 #[derive(Debug, Default)]
-pub(super) struct Doc(String);
+pub(super) struct OrgDocument(String);
 
-impl Doc {
+impl OrgDocument {
     /// What was written since the last time.
     pub(super) fn take(&mut self) -> String {
         std::mem::take(&mut self.0)
     }
 
     /// Appends what another one holds.
-    pub(super) fn append(&mut self, other: &mut Doc) {
+    pub(super) fn append(&mut self, other: &mut OrgDocument) {
         self.0.push_str(&other.0);
         other.0.clear();
     }
@@ -126,10 +126,10 @@ pub(super) fn title(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Doc, title};
+    use super::{OrgDocument, title};
 
     fn check(text: &str, block: &str) {
-        let mut doc = Doc::default();
+        let mut doc = OrgDocument::default();
         doc.example(text);
         assert_eq!(doc.take(), format!("#+begin_example\n{block}\n#+end_example\n"));
     }
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn headings_are_one_line_without_tags() {
-        let mut doc = Doc::default();
+        let mut doc = OrgDocument::default();
         doc.heading(2, "Turn 1: a\nb :tag:");
         assert_eq!(doc.take(), "** Turn 1: a b :tag\n");
         assert_eq!(title(&"word ".repeat(40)).chars().count(), 61);

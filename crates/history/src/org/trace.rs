@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use bridle_sexp::Value;
-use bridle_store::{Number, Record};
+use bridle_store::{Record, RecordNumber};
 use bridle_wire::time::rfc3339;
 
-use super::super::body;
-use super::text::{Doc, title};
+use super::super::record_body;
+use super::text::{OrgDocument, title};
 
 /// Who approves where nobody had to be asked.
 const POLICY: &str = "policy";
@@ -20,11 +20,11 @@ const FORGOTTEN: &str = "somebody whose answer is forgotten";
 
 /// The session being written.
 #[derive(Debug)]
-pub(super) struct Trace {
-    ready: Doc,
-    open: BTreeMap<Key, Section>,
-    turns: HashMap<u64, Key>,
-    effects: HashMap<u64, Key>,
+pub(super) struct SessionTrace {
+    ready: OrgDocument,
+    open: BTreeMap<SectionKey, TraceSection>,
+    turns: HashMap<u64, SectionKey>,
+    effects: HashMap<u64, SectionKey>,
     /// The payloads that the last event proposed, and its number.
     proposed: (u64, Vec<Value>),
     /// The last answer to a question.
@@ -42,13 +42,13 @@ struct GivenAnswer {
 
 /// What a section is about: a signal by its number in the stream, or a turn that time began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Key {
+enum SectionKey {
     Signal(u64),
     Turn(u64),
 }
 
 #[derive(Debug)]
-struct Section {
+struct TraceSection {
     record: u64,
     at: i64,
     principal: Box<str>,
@@ -58,17 +58,17 @@ struct Section {
     title: String,
     turn: Option<u64>,
     /// What stands below it, each beginning with a heading.
-    parts: Vec<Doc>,
+    parts: Vec<OrgDocument>,
     /// Proposals that were allowed and not carried out yet: their parts, with action and target.
     allowed: Vec<(usize, String, String)>,
     /// Parts of the proposals that acts follow from, by effect.
     acts: HashMap<u64, usize>,
 }
 
-impl Trace {
-    pub(super) fn new(ready: Doc) -> Trace {
+impl SessionTrace {
+    pub(super) fn new(ready: OrgDocument) -> SessionTrace {
         let (open, turns, effects) = Default::default();
-        Trace { ready, open, turns, effects, proposed: (0, Vec::new()), answer: None }
+        SessionTrace { ready, open, turns, effects, proposed: (0, Vec::new()), answer: None }
     }
 
     /// The text that is finished.
@@ -85,7 +85,7 @@ impl Trace {
     }
 
     pub(super) fn take(&mut self, record: &Record) {
-        let value = record.body.text().map(body::value);
+        let value = record.body.text().map(record_body::value);
         let value = value.as_ref();
         match &*record.kind {
             "signal" => self.signal(record, value),
@@ -114,26 +114,26 @@ impl Trace {
         let text = payload.and_then(text_in);
         let word = |key| payload.and_then(|it| it.get(key)).and_then(Value::as_keyword);
         let name = word("sensor").or_else(|| word("action")).unwrap_or("signal");
-        let mut section = Section::new(record, text.map_or_else(|| name.to_owned(), title));
+        let mut section = TraceSection::new(record, text.map_or_else(|| name.to_owned(), title));
         let doc = section.part("Input");
         match (payload, text) {
             (_, Some(text)) => doc.example(text),
             (Some(payload), None) => doc.form(payload),
             (None, None) => doc.paragraph("Forgotten."),
         }
-        self.open.insert(Key::Signal(seq), section);
+        self.open.insert(SectionKey::Signal(seq), section);
     }
 
     fn asked(&mut self, record: &Record, value: Option<&Value>) {
         let Some(value) = value else { return };
         let (turn, seq) = (number(value, "turn").unwrap_or_default(), number(value, "seq"));
-        let key = seq.map_or(Key::Turn(turn), Key::Signal);
+        let key = seq.map_or(SectionKey::Turn(turn), SectionKey::Signal);
         self.turns.insert(turn, key);
         if let Some(effect) = number(value, "effect") {
             self.effects.insert(effect, key);
         }
         let section = self.open.entry(key).or_insert_with(|| {
-            let mut section = Section::new(record, "time".to_owned());
+            let mut section = TraceSection::new(record, "time".to_owned());
             section.part("Input").paragraph("Time passed: a schedule or the heartbeat.");
             section
         });
@@ -218,7 +218,7 @@ impl Trace {
     fn proposal(&self, record: &Record, value: &Value) -> Option<&Value> {
         let (event, payloads) = &self.proposed;
         let place = usize::try_from(value.get("proposal")?.as_i64()?).ok()?;
-        payloads.get(place).filter(|_| record.cause == Some(Number(*event)))
+        payloads.get(place).filter(|_| record.cause == Some(RecordNumber(*event)))
     }
 
     fn act(&mut self, record: &Record, value: Option<&Value>) {
@@ -293,7 +293,7 @@ impl Trace {
         if keyword(value, "rule") != "approval" {
             return vec![("APPROVER", POLICY.to_owned())];
         }
-        let given = self.answer.as_ref().filter(|it| record.cause == Some(Number(it.record)));
+        let given = self.answer.as_ref().filter(|it| record.cause == Some(RecordNumber(it.record)));
         let Some(given) = given else { return vec![("APPROVER", FORGOTTEN.to_owned())] };
         let mut properties = vec![
             ("APPROVER", given.principal.to_string()),
@@ -328,9 +328,9 @@ impl Trace {
         let answers = value.and_then(|value| number(value, "answers"));
         // What answers nobody belongs to the turn that time began, if there is one.
         let by_time = || self.open.last_key_value().map(|(key, _)| *key);
-        let key = answers.map(Key::Signal).or_else(by_time);
-        let key = key.filter(|key| answers.is_some() || matches!(key, Key::Turn(_)));
-        let mut alone = Section::new(record, "unasked".to_owned());
+        let key = answers.map(SectionKey::Signal).or_else(by_time);
+        let key = key.filter(|key| answers.is_some() || matches!(key, SectionKey::Turn(_)));
+        let mut alone = TraceSection::new(record, "unasked".to_owned());
         let known = key.and_then(|key| self.open.get_mut(&key));
         let is_known = known.is_some();
         let section = known.unwrap_or(&mut alone);
@@ -368,7 +368,7 @@ impl Trace {
     fn withdrawn(&mut self, record: &Record, value: Option<&Value>) {
         let Some(value) = value else { return };
         let seq = number(value, "signal").unwrap_or_default();
-        let Some(section) = self.open.get_mut(&Key::Signal(seq)) else { return };
+        let Some(section) = self.open.get_mut(&SectionKey::Signal(seq)) else { return };
         let doc = section.part("Withdrawn");
         doc.drawer(&about(record));
         doc.example(&keyword(value, "how"));
@@ -387,7 +387,7 @@ impl Trace {
 
     /// A turn that no consultation named is that of the oldest signal which has none: they wait in
     /// line.
-    fn key_of_turn(&mut self, turn: u64) -> Option<Key> {
+    fn key_of_turn(&mut self, turn: u64) -> Option<SectionKey> {
         if let Some(key) = self.turns.get(&turn) {
             return Some(*key);
         }
@@ -397,17 +397,17 @@ impl Trace {
         Some(*key)
     }
 
-    fn by_turn(&mut self, value: &Value) -> Option<&mut Section> {
+    fn by_turn(&mut self, value: &Value) -> Option<&mut TraceSection> {
         let key = self.key_of_turn(number(value, "turn")?)?;
         self.open.get_mut(&key)
     }
 
-    fn by_effect(&mut self, value: &Value) -> Option<&mut Section> {
+    fn by_effect(&mut self, value: &Value) -> Option<&mut TraceSection> {
         let key = self.effects.get(&number(value, "effect")?)?;
         self.open.get_mut(key)
     }
 
-    fn write(&mut self, mut section: Section, outcome: &str) {
+    fn write(&mut self, mut section: TraceSection, outcome: &str) {
         let title = match section.turn {
             Some(turn) => format!("Turn {turn}: {}", section.title),
             None => format!("{}: {}", section.noun, section.title),
@@ -425,9 +425,9 @@ impl Trace {
     }
 }
 
-impl Section {
-    fn new(record: &Record, title: String) -> Section {
-        Section {
+impl TraceSection {
+    fn new(record: &Record, title: String) -> TraceSection {
+        TraceSection {
             record: record.number.0,
             at: record.at,
             principal: record.principal.clone(),
@@ -442,8 +442,8 @@ impl Section {
     }
 
     /// Begins the next part.
-    fn part(&mut self, title: &str) -> &mut Doc {
-        let mut doc = Doc::default();
+    fn part(&mut self, title: &str) -> &mut OrgDocument {
+        let mut doc = OrgDocument::default();
         doc.heading(3, title);
         let at = self.parts.len();
         self.parts.push(doc);
@@ -451,7 +451,7 @@ impl Section {
     }
 
     /// Goes on below a proposal; without one, begins the next part.
-    fn below(&mut self, proposal: Option<usize>, title: &str) -> &mut Doc {
+    fn below(&mut self, proposal: Option<usize>, title: &str) -> &mut OrgDocument {
         match proposal.filter(|at| *at < self.parts.len()) {
             None => self.part(title),
             Some(at) => {

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::super::Error;
-use super::super::mirror::Mirror;
+use super::super::HistoryError;
+use super::super::mirror::RecordMirror;
 use super::Fixture;
 
 fn written(n_records: u64) -> (Fixture, PathBuf) {
@@ -16,9 +16,9 @@ fn written(n_records: u64) -> (Fixture, PathBuf) {
     (fixture, path)
 }
 
-fn catch_up(fixture: &Fixture, path: &std::path::Path) -> Result<u64, Error> {
+fn catch_up(fixture: &Fixture, path: &std::path::Path) -> Result<u64, HistoryError> {
     let history = fixture.history();
-    let mut mirror = Mirror::open(path, &history)?;
+    let mut mirror = RecordMirror::open(path, &history)?;
     while mirror.catch_up(&history)? > 0 {}
     Ok(mirror.last())
 }
@@ -62,7 +62,7 @@ fn other_files_are_left_alone() {
     for text in ["not ours", "not ours\n", "\n", "(:a\n", &later, &other, &more] {
         fs::write(&path, text).unwrap();
         let error = catch_up(&fixture, &path).unwrap_err();
-        assert!(matches!(error, Error::NotAMirror { .. }), "{text}: {error}");
+        assert!(matches!(error, HistoryError::NotAMirror { .. }), "{text}: {error}");
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
     }
 }
@@ -71,9 +71,9 @@ fn other_files_are_left_alone() {
 fn one_process_keeps_a_copy() {
     let (fixture, path) = written(1);
     let history = fixture.history();
-    let first = Mirror::open(&path, &history).unwrap();
-    let error = Mirror::open(&path, &history).unwrap_err();
-    assert!(matches!(error, Error::MirrorTaken { .. }), "{error}");
+    let first = RecordMirror::open(&path, &history).unwrap();
+    let error = RecordMirror::open(&path, &history).unwrap_err();
+    assert!(matches!(error, HistoryError::MirrorTaken { .. }), "{error}");
     drop(first);
-    Mirror::open(&path, &history).unwrap();
+    RecordMirror::open(&path, &history).unwrap();
 }

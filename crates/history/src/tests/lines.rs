@@ -1,17 +1,17 @@
 //! Records as lines, and the head of the chain.
 
-use bridle_store::By;
-use bridle_wire::seal::{Key, KeyId};
+use bridle_store::ForgetRequest;
+use bridle_wire::seal::{KeyId, SigningKey};
 
 use super::super::head::KeptHead;
-use super::super::list::{Form, write_record};
+use super::super::list::{RecordFormat, write_record};
 use super::super::replay::EFFECTS;
-use super::super::{Error, History, StoreError, Wanted};
+use super::super::{HistoryError, RecordHistory, RecordSelection, StoreError};
 use super::Fixture;
-use crate::fold::EVENTS;
+use crate::session_fold::EVENTS;
 
-fn lines(history: &History, form: Form) -> Vec<String> {
-    let page = history.page(0, &Wanted::default(), 100).unwrap();
+fn lines(history: &RecordHistory, form: RecordFormat) -> Vec<String> {
+    let page = history.page(0, &RecordSelection::default(), 100).unwrap();
     let line = |record| {
         let mut line = String::new();
         write_record(record, form, &mut line);
@@ -35,7 +35,7 @@ fn every_form_is_exact() {
     let head = "(:number 1 :session \"a\" :seq 1 :at \"1970-01-01T00:00:01.000Z\" :cause nil \
                 :principal \"uid:7\" :kind :signal :body";
     assert_eq!(
-        lines(&history, Form::Emacs),
+        lines(&history, RecordFormat::Emacs),
         [
             format!("{head} (:text \"one\\ntwo \\\"\" :v [1]))"),
             "(:number 2 :session nil :seq nil :at \"1970-01-01T00:00:01.000Z\" :cause nil \
@@ -44,11 +44,11 @@ fn every_form_is_exact() {
         ]
     );
     assert_eq!(
-        lines(&history, Form::Lisp)[0],
+        lines(&history, RecordFormat::Lisp)[0],
         format!("{head} (:text \"one\ntwo \\\"\" :v #(1)))")
     );
     assert_eq!(
-        lines(&history, Form::Json),
+        lines(&history, RecordFormat::Json),
         [
             "{\"number\":1,\"session\":\"a\",\"seq\":1,\"at\":\"1970-01-01T00:00:01.000Z\",\
              \"cause\":null,\"principal\":\"uid:7\",\"kind\":\"signal\",\
@@ -64,20 +64,20 @@ fn what_is_forgotten_is_erased_in_every_form() {
     let fixture = written();
     let dir = fixture.path().to_owned();
     let Fixture { dir: _kept, mut store } = fixture;
-    let by = By { principal: "uid:1000".into(), at: 5_000 };
+    let by = ForgetRequest { principal: "uid:1000".into(), at: 5_000 };
     store.forget_session("a", &by).unwrap();
-    let history = History::open(&dir).unwrap();
-    assert!(lines(&history, Form::Emacs)[0].ends_with(":kind :signal :body :erased)"));
-    assert!(lines(&history, Form::Lisp)[0].ends_with(":kind :signal :body :erased)"));
-    assert!(lines(&history, Form::Json)[0].ends_with(",\"body\":null,\"erased\":true}"));
-    assert!(lines(&history, Form::Emacs)[2].contains(":kind :forgot"));
+    let history = RecordHistory::open(&dir).unwrap();
+    assert!(lines(&history, RecordFormat::Emacs)[0].ends_with(":kind :signal :body :erased)"));
+    assert!(lines(&history, RecordFormat::Lisp)[0].ends_with(":kind :signal :body :erased)"));
+    assert!(lines(&history, RecordFormat::Json)[0].ends_with(",\"body\":null,\"erased\":true}"));
+    assert!(lines(&history, RecordFormat::Emacs)[2].contains(":kind :forgot"));
     assert_eq!(history.verify(None, &mut |_, _| {}).unwrap().erased, 1);
 }
 
 #[test]
 fn a_kept_head_is_part_of_the_chain_for_ever() {
     let mut fixture = written();
-    let key = Key::from_bytes(KeyId::new("head"), b"a key of many bytes");
+    let key = SigningKey::from_bytes(KeyId::new("head"), b"a key of many bytes");
     let plain = fixture.history().head_line(None).unwrap();
     let signed = fixture.history().head_line(Some(&key)).unwrap();
     assert!(plain.starts_with("(:number 2 :hash \"") && plain.contains(" :at \"1970-"), "{plain}");
@@ -88,7 +88,7 @@ fn a_kept_head_is_part_of_the_chain_for_ever() {
         assert_eq!(verified.head.number.0, 3);
     }
     KeptHead::parse(&signed).unwrap().check_signature(&key).unwrap();
-    let other = Key::from_bytes(KeyId::new("head"), b"another key of many");
+    let other = SigningKey::from_bytes(KeyId::new("head"), b"another key of many");
     assert!(KeptHead::parse(&signed).unwrap().check_signature(&other).is_err());
     assert!(KeptHead::parse(&plain).unwrap().check_signature(&key).is_err());
     let forged = signed.replace(":number 2", ":number 1");
@@ -104,16 +104,22 @@ fn a_kept_head_shows_what_the_chain_alone_cannot() {
         fixture.history().verify(Some(&kept), &mut |_, _| {}).unwrap_err()
     };
     let cut = verify(&line.replace(":number 2", ":number 3"));
-    assert!(matches!(&cut, Error::Store(StoreError::Broken(it)) if it.number.0 == 3), "{cut}");
+    assert!(
+        matches!(&cut, HistoryError::Store(StoreError::Broken(it)) if it.number.0 == 3),
+        "{cut}"
+    );
     let anew = verify(&line.replace(":number 2", ":number 1"));
-    assert!(matches!(&anew, Error::Store(StoreError::Broken(it)) if it.number.0 == 1), "{anew}");
+    assert!(
+        matches!(&anew, HistoryError::Store(StoreError::Broken(it)) if it.number.0 == 1),
+        "{anew}"
+    );
 }
 
 #[test]
 fn what_is_no_head_is_refused() {
     for text in ["", "(", "x", "(:number 1)", "(:number -1 :hash \"\")", "(:number 1 :hash \"ab\")"]
     {
-        assert!(matches!(KeptHead::parse(text), Err(Error::BadHead { .. })), "{text}");
+        assert!(matches!(KeptHead::parse(text), Err(HistoryError::BadHead { .. })), "{text}");
     }
 }
 

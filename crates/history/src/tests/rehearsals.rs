@@ -1,9 +1,9 @@
 //! Rehearsals: however many threads judge, each decision is judged once and told in its place.
 
-use bridle_loop::{Policies, Word};
-use bridle_store::{Append, By, Cause, Draft, Number};
+use bridle_loop::{GuardPolicies, PolicyVerdict};
+use bridle_store::{ForgetRequest, NewRecord, RecordAppend, RecordCause, RecordNumber};
 
-use super::{Fixture, History, START};
+use super::{Fixture, RecordHistory, START};
 
 /// A decision about reading a file that was asked about.
 fn decided(number: usize) -> String {
@@ -15,18 +15,18 @@ fn decided(number: usize) -> String {
     )
 }
 
-fn set(condition: &str) -> Policies {
+fn set(condition: &str) -> GuardPolicies {
     let org = format!(
         "* One\n#+begin_src cedar\npermit (principal, action, resource) when {{ {condition} }};\n\
          #+end_src\n#+begin_src examples\n#+end_src\n"
     );
-    Policies::from_org(&org).unwrap()
+    GuardPolicies::from_org(&org).unwrap()
 }
 
 /// More than the threads are handed at once, several times over.
 const DECISIONS: usize = 1_500;
 
-fn written() -> (Fixture, History) {
+fn written() -> (Fixture, RecordHistory) {
     let mut fixture = Fixture::new();
     fixture.begin("s");
     let bodies: Vec<String> = (0..DECISIONS).map(decided).collect();
@@ -47,11 +47,14 @@ fn every_decision_is_judged_once_and_told_in_order() {
     assert_eq!(rehearsed.unreadable, 2, "another version's, and damage");
     assert_eq!(
         rehearsed.counts(),
-        [(Word::Ask, Word::Allow, DECISIONS as u64 - 100), (Word::Ask, Word::Deny, 100)]
+        [
+            (PolicyVerdict::Ask, PolicyVerdict::Allow, DECISIONS as u64 - 100),
+            (PolicyVerdict::Ask, PolicyVerdict::Deny, 100)
+        ]
     );
     let records: Vec<u64> = rehearsed.changed.iter().map(|changed| changed.record).collect();
     assert!(records.is_sorted_by(|one, next| one < next), "each once, in order");
-    let denied = rehearsed.changed.iter().take_while(|changed| changed.now == Word::Deny);
+    let denied = rehearsed.changed.iter().take_while(|changed| changed.now == PolicyVerdict::Deny);
     assert_eq!(denied.count(), 100, "the first hundred");
     assert_eq!(&*rehearsed.changed[0].action, "read");
     assert_eq!(&*rehearsed.changed[0].target, "file");
@@ -76,10 +79,12 @@ fn said(text: &str) -> Fixture {
                    :checked (:policy :allow) :facts (:asker \"uid:7\" :groups (\"owner\") \
                    :session-owner \"uid:7\" :kind :message :name :message :risk :safe :place :shell \
                    :minute 1 :weekday 1 :session-hour 0 :asker-hour 0 :action-hour 0))";
-    let draft = |kind, body: &str| Draft::new("s", kind, START, "uid:7", body);
-    let drafts =
-        vec![draft("consulted", &advice), draft("decided", decided).caused_by(Cause::Earlier(0))];
-    fixture.commit(Append { drafts, ..Append::default() });
+    let draft = |kind, body: &str| NewRecord::new("s", kind, START, "uid:7", body);
+    let drafts = vec![
+        draft("consulted", &advice),
+        draft("decided", decided).caused_by(RecordCause::Earlier(0)),
+    ];
+    fixture.commit(RecordAppend { drafts, ..RecordAppend::default() });
     fixture
 }
 
@@ -102,8 +107,8 @@ fn what_was_said_is_judged_without_its_text_unless_its_hash_is_named() {
 #[test]
 fn what_was_said_and_is_forgotten_cannot_be_judged_by_its_hash() {
     let mut fixture = said("hello");
-    let by = By { principal: "uid:7".into(), at: START };
-    fixture.store.forget_record(Number(1), None, &by).unwrap();
+    let by = ForgetRequest { principal: "uid:7".into(), at: START };
+    fixture.store.forget_record(RecordNumber(1), None, &by).unwrap();
     let history = fixture.history();
     let by_hash = history.rehearse(&set("context.hash == \"ab\""), 10).unwrap();
     assert_eq!((by_hash.decisions, by_hash.unreadable), (0, 1));

@@ -1,20 +1,20 @@
 //! Replay gives the record again, and says where it does not.
 
-use bridle_store::{Append, By, Draft, Number};
+use bridle_store::{ForgetRequest, NewRecord, RecordAppend, RecordNumber};
 
-use super::super::History;
-use super::super::replay::{Difference, Range, Replayed};
+use super::super::RecordHistory;
+use super::super::replay::{ReplayDifference, ReplayRange, ReplayReport};
 use super::{Driven, Fixture, START, prompt};
 
-fn all() -> Range {
-    Range { from: 1, to: None, session: None }
+fn all() -> ReplayRange {
+    ReplayRange { from: 1, to: None, session: None }
 }
 
-fn replay(fixture: &Fixture, range: &Range) -> Replayed {
+fn replay(fixture: &Fixture, range: &ReplayRange) -> ReplayReport {
     fixture.history().replay(range, &mut |_, _| {}).unwrap()
 }
 
-fn difference(fixture: &Fixture) -> Difference {
+fn difference(fixture: &Fixture) -> ReplayDifference {
     replay(fixture, &all()).difference.unwrap()
 }
 
@@ -32,7 +32,7 @@ fn what_was_recorded_comes_again() {
     assert_eq!((done.sessions, done.erased, done.events, done.states), (2, 0, 14, 20));
     // Each prompt is consulted about, decided, answered and finished.
     assert_eq!(done.effects, 24);
-    let one = replay(&fixture, &Range { session: Some("a".into()), ..all() });
+    let one = replay(&fixture, &ReplayRange { session: Some("a".into()), ..all() });
     assert_eq!((one.sessions, one.events, one.difference), (1, 7, None));
 }
 
@@ -118,7 +118,7 @@ fn an_effect_too_few_is_found_where_its_event_is() {
     let found = difference(&fixture);
     assert_eq!((found.record, &*found.expected), (signal, "nothing more after this event"));
     // A range may end anywhere.
-    assert_eq!(replay(&fixture, &Range { to: Some(signal), ..all() }).difference, None);
+    assert_eq!(replay(&fixture, &ReplayRange { to: Some(signal), ..all() }).difference, None);
     fixture.write("a", &[("tick", None, "(:tick :deadline)")]);
     assert_eq!(difference(&fixture).record, signal + 1);
 }
@@ -132,7 +132,7 @@ fn another_state_is_found() {
         let found = difference(&fixture);
         assert_eq!(found.expected, "state `00`");
         let number = found.record;
-        assert_eq!(replay(&fixture, &Range { from: number + 1, ..all() }).difference, None);
+        assert_eq!(replay(&fixture, &ReplayRange { from: number + 1, ..all() }).difference, None);
     }
 }
 
@@ -146,7 +146,7 @@ fn another_state_is_found_at_the_end_of_a_turn() {
     driven.prompt(&mut fixture, "help");
     let found = difference(&fixture);
     assert_eq!(found.expected, "state `00`");
-    assert_eq!(replay(&fixture, &Range { from: found.record + 1, ..all() }).difference, None);
+    assert_eq!(replay(&fixture, &ReplayRange { from: found.record + 1, ..all() }).difference, None);
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn forgotten_sessions_are_skipped_and_not_passed() {
     Driven::begin(&mut fixture, "a").prompt(&mut fixture, "help");
     let mut kept = Driven::begin(&mut fixture, "b");
     kept.prompt(&mut fixture, "help");
-    let by = By { principal: "uid:7".into(), at: START };
+    let by = ForgetRequest { principal: "uid:7".into(), at: START };
     fixture.store.forget_session("a", &by).unwrap();
     let done = replay(&fixture, &all());
     assert_eq!((done.sessions, done.erased, done.difference), (1, 1, None));
@@ -190,8 +190,8 @@ fn one_forgotten_event_ends_what_can_be_known() {
     let signal = fixture.store.head().unwrap().number.0 + 1;
     driven.prompt(&mut fixture, "help");
     driven.prompt(&mut fixture, "status");
-    let by = By { principal: "uid:7".into(), at: START };
-    fixture.store.forget_record(Number(signal), None, &by).unwrap();
+    let by = ForgetRequest { principal: "uid:7".into(), at: START };
+    fixture.store.forget_record(RecordNumber(signal), None, &by).unwrap();
     let done = replay(&fixture, &all());
     assert_eq!((done.sessions, done.erased, done.difference), (0, 1, None));
 }
@@ -201,9 +201,12 @@ fn the_record_may_grow_meanwhile() {
     let mut fixture = Fixture::new();
     let mut driven = Driven::begin(&mut fixture, "a");
     driven.prompt(&mut fixture, "help");
-    let history = History::open(fixture.path()).unwrap();
-    let append = |n: u64| Draft::new("", "log", START, "uid:7", format!("(:n {n})"));
-    fixture.commit(Append { drafts: (0..2_000).map(append).collect(), ..Append::default() });
+    let history = RecordHistory::open(fixture.path()).unwrap();
+    let append = |n: u64| NewRecord::new("", "log", START, "uid:7", format!("(:n {n})"));
+    fixture.commit(RecordAppend {
+        drafts: (0..2_000).map(append).collect(),
+        ..RecordAppend::default()
+    });
     driven.prompt(&mut fixture, "status");
     let done = history.replay(&all(), &mut |_, _| {}).unwrap();
     assert_eq!((done.sessions, done.events, done.difference), (1, 5, None));

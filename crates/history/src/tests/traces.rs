@@ -1,6 +1,6 @@
 //! The thought trace as text; that Emacs reads it as meant is shown beside the binary.
 
-use bridle_store::{Append, Cause, Draft};
+use bridle_store::{NewRecord, RecordAppend, RecordCause};
 
 use super::{Fixture, START};
 
@@ -28,15 +28,15 @@ fn a_question_stands_in_its_answer_and_what_was_said_in_its_proposal() {
     let advice = "(:effect 1 :turn 1 :seq 1 :history 2 :decisions 0 :proposals \
                   ((:payload (:action :message :text \"no\")) (:payload (:action :message :text \"hi\"))))";
     let draft = |kind, cause, body: &str| {
-        Draft::new("a", kind, START, "uid:7", body).caused_by(Cause::Earlier(cause))
+        NewRecord::new("a", kind, START, "uid:7", body).caused_by(RecordCause::Earlier(cause))
     };
     let drafts = vec![
-        Draft::new("a", "consulted", START, "uid:7", advice),
+        NewRecord::new("a", "consulted", START, "uid:7", advice),
         draft("decided", 0, &decided(":proposal 1")),
         draft("decided", 1, &decided(":proposal 1")),
         draft("finish", 0, "(:turn 1 :reason :answered)"),
     ];
-    fixture.commit(Append { drafts, ..Append::default() });
+    fixture.commit(RecordAppend { drafts, ..RecordAppend::default() });
     let text = export(&fixture, Some("a"));
     let context = "*** Context\n:PROPERTIES:\n:RECORD: 2\n:TIME: 1970-01-01T00:00:01.000Z\n:END:\n\
                    | known | how much |\n|-\n| history | 2 |\n| decisions | 0 |\n| focus | unknown |\n";
@@ -175,7 +175,7 @@ fn other_sessions_stay_out_and_forgotten_ones_stay_silent() {
         fixture.write(name, &[("signal", Some(1), SIGNAL)]);
     }
     assert!(!export(&fixture, Some("a")).contains("Session b"));
-    let by = bridle_store::By { principal: "uid:7".into(), at: START };
+    let by = bridle_store::ForgetRequest { principal: "uid:7".into(), at: START };
     fixture.store.forget_session("a", &by).unwrap();
     let text = export(&fixture, None);
     assert!(text.contains("Session a") && text.contains("Forgotten"), "{text}");

@@ -3,19 +3,19 @@
 use bridle_loop::{Action, Order, Outcome};
 use bridle_sexp::Value;
 
-use super::{Act, Surroundings, not_mine};
+use super::{ActContext, Actuator, not_mine};
 
 const ACTIONS: &[&str] = &["log"];
 
 /// Hands the text of the order to the daemon.
-pub(super) struct Log;
+pub(super) struct LogActuator;
 
-impl Act for Log {
+impl Actuator for LogActuator {
     fn actions(&self) -> &'static [&'static str] {
         ACTIONS
     }
 
-    fn act(&self, order: &Order, around: &mut Surroundings<'_>) -> Outcome {
+    fn act(&self, order: &Order, around: &mut ActContext<'_>) -> Outcome {
         let Action::Log { text } = order.action() else { return not_mine(order, ACTIONS) };
         (around.note)(text);
         Outcome::Done(Value::Nil)

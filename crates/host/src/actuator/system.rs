@@ -3,20 +3,20 @@
 
 use bridle_loop::{Order, Outcome};
 
-use super::{Act, Surroundings};
+use super::{ActContext, Actuator};
 
 /// Administration, and the plans of a session.
 const ACTIONS: &[&str] = &["forget", "fork", "schedule", "unschedule"];
 
 /// A name without hands.
-pub(super) struct System;
+pub(super) struct SystemActuator;
 
-impl Act for System {
+impl Actuator for SystemActuator {
     fn actions(&self) -> &'static [&'static str] {
         ACTIONS
     }
 
-    fn act(&self, order: &Order, _: &mut Surroundings<'_>) -> Outcome {
+    fn act(&self, order: &Order, _: &mut ActContext<'_>) -> Outcome {
         let action = order.action().name();
         Outcome::Failed(format!("`{action}` reached the host, expected the daemon to do it").into())
     }

@@ -4,24 +4,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bridle_loop::{
-    Asker, By, Code, Context, Name, Past, Rule, Ruling, SessionId, Signal, SignalKind, Time,
-    TurnId, Verdict,
+    DecisionRule, KeywordName, ProposalAuthor, RefusalCode, RememberedRuling, SessionId,
+    SharedHistory, Signal, SignalContext, SignalKind, SignalSender, TurnId, UnixMillis, Verdict,
 };
 use bridle_sexp::{Value, read_one};
 
 use super::{
-    Elapsed, MAX_DECISIONS_SHOWN, MAX_SESSIONS_SHOWN, Others, Said, Slash, Word, answer, consult,
+    BuiltinCommand, BuiltinInput, CommandSpelling, ElapsedTime, MAX_DECISIONS_SHOWN,
+    MAX_SESSIONS_SHOWN, ProseAnswerer, answer, consult,
 };
-use crate::facts::{Facts, SessionFact, SessionList, StatusFact, Whose};
+use crate::facts::{DaemonFacts, SessionFact, SessionList, SessionVisibility, StatusFact};
 
 /// A daemon with these sessions, each with its owner.
 struct Daemon(Vec<(&'static str, String)>);
 
-impl Facts for Daemon {
-    fn sessions(&self, whose: Whose<'_>, limit: usize) -> SessionList {
+impl DaemonFacts for Daemon {
+    fn sessions(&self, whose: SessionVisibility<'_>, limit: usize) -> SessionList {
         let is_seen = |owner: &str| match whose {
-            Whose::Everybodys => true,
-            Whose::Of(principal) => principal == owner,
+            SessionVisibility::Everybodys => true,
+            SessionVisibility::Of(principal) => principal == owner,
         };
         let seen: Vec<SessionFact> = self
             .0
@@ -54,35 +55,35 @@ fn daemon() -> Daemon {
     Daemon(vec![("uid:1", "s".into()), ("tcp", "guest".into()), ("uid:1", "work.long".into())])
 }
 
-fn context(payload: &str) -> Context {
+fn context(payload: &str) -> SignalContext {
     let signal = Signal {
         kind: SignalKind::Event,
-        from: Asker { owner: true, ..Asker::new("uid:1") },
+        from: SignalSender { owner: true, ..SignalSender::new("uid:1") },
         id: None,
         target: None,
         payload: read_one(payload).unwrap().root().to_value(),
         dropped: Vec::new(),
         patient: true,
     };
-    Context {
+    SignalContext {
         session: SessionId::parse("s").unwrap(),
         turn: TurnId(1),
         seq: None,
-        at: Time(0),
+        at: UnixMillis(0),
         signal: Arc::new(signal),
         focus: None,
-        history: Past::default(),
-        decisions: Past::default(),
+        history: SharedHistory::default(),
+        decisions: SharedHistory::default(),
         actuators: Arc::new([]),
     }
 }
 
-fn from_guest(context: &Context) -> Context {
-    let signal = Signal { from: Asker::new("tcp"), ..(*context.signal).clone() };
-    Context { signal: Arc::new(signal), ..context.clone() }
+fn from_guest(context: &SignalContext) -> SignalContext {
+    let signal = Signal { from: SignalSender::new("tcp"), ..(*context.signal).clone() };
+    SignalContext { signal: Arc::new(signal), ..context.clone() }
 }
 
-fn text_of(context: &Context) -> Option<String> {
+fn text_of(context: &SignalContext) -> Option<String> {
     let advice = consult(context, &daemon());
     assert!(!advice.think);
     let payload = &advice.proposals.first()?.payload;
@@ -92,36 +93,58 @@ fn text_of(context: &Context) -> Option<String> {
 
 #[test]
 fn words_in_any_case_with_blanks_and_slashes() {
-    use Slash::{With, Without};
+    use CommandSpelling::{With, Without};
     for (payload, expect) in [
-        ("(:sensor :user-prompt :text \"help\")", Said::Word(Word::Help, Without)),
-        ("(:SENSOR :USER-INPUT :TEXT \" /HELP\n\")", Said::Word(Word::Help, With)),
-        ("(:sensor :chat-message :text \"?\")", Said::Word(Word::Help, Without)),
-        ("(:sensor :user-prompt :text \"Status\")", Said::Word(Word::Status, Without)),
-        ("(:sensor :user-prompt :text \"/sessions\")", Said::Word(Word::Sessions, With)),
-        ("(:sensor :user-prompt :text \"why?\")", Said::Word(Word::Why, Without)),
-        ("(:sensor :user-command :command :why)", Said::Word(Word::Why, Without)),
-        ("(:sensor :user-command :command STATUS)", Said::Word(Word::Status, Without)),
-        ("(:sensor :user-command :command \"/help\")", Said::Word(Word::Help, With)),
-        ("(:sensor :user-command :command :other)", Said::Prose),
-        ("(:sensor :user-command)", Said::Prose),
-        ("(:sensor :user-prompt :text \"//help\")", Said::Prose),
-        ("(:sensor :user-prompt :text \"help me\")", Said::Prose),
-        ("(:sensor :user-prompt :text \"\")", Said::Prose),
-        ("(:sensor :user-prompt :text 7)", Said::Prose),
-        ("(:sensor :user-prompt)", Said::Prose),
-        ("(:sensor :heartbeat :text \"help\")", Said::Nothing),
-        ("(:sensor \"user-prompt\" :text \"help\")", Said::Nothing),
-        ("(:text \"help\")", Said::Nothing),
-        ("nil", Said::Nothing),
+        (
+            "(:sensor :user-prompt :text \"help\")",
+            BuiltinInput::Word(BuiltinCommand::Help, Without),
+        ),
+        (
+            "(:SENSOR :USER-INPUT :TEXT \" /HELP\n\")",
+            BuiltinInput::Word(BuiltinCommand::Help, With),
+        ),
+        ("(:sensor :chat-message :text \"?\")", BuiltinInput::Word(BuiltinCommand::Help, Without)),
+        (
+            "(:sensor :user-prompt :text \"Status\")",
+            BuiltinInput::Word(BuiltinCommand::Status, Without),
+        ),
+        (
+            "(:sensor :user-prompt :text \"/sessions\")",
+            BuiltinInput::Word(BuiltinCommand::Sessions, With),
+        ),
+        ("(:sensor :user-prompt :text \"why?\")", BuiltinInput::Word(BuiltinCommand::Why, Without)),
+        ("(:sensor :user-command :command :why)", BuiltinInput::Word(BuiltinCommand::Why, Without)),
+        (
+            "(:sensor :user-command :command STATUS)",
+            BuiltinInput::Word(BuiltinCommand::Status, Without),
+        ),
+        (
+            "(:sensor :user-command :command \"/help\")",
+            BuiltinInput::Word(BuiltinCommand::Help, With),
+        ),
+        ("(:sensor :user-command :command :other)", BuiltinInput::Prose),
+        ("(:sensor :user-command)", BuiltinInput::Prose),
+        ("(:sensor :user-prompt :text \"//help\")", BuiltinInput::Prose),
+        ("(:sensor :user-prompt :text \"help me\")", BuiltinInput::Prose),
+        ("(:sensor :user-prompt :text \"\")", BuiltinInput::Prose),
+        ("(:sensor :user-prompt :text 7)", BuiltinInput::Prose),
+        ("(:sensor :user-prompt)", BuiltinInput::Prose),
+        ("(:sensor :heartbeat :text \"help\")", BuiltinInput::Nothing),
+        ("(:sensor \"user-prompt\" :text \"help\")", BuiltinInput::Nothing),
+        ("(:text \"help\")", BuiltinInput::Nothing),
+        ("nil", BuiltinInput::Nothing),
     ] {
-        assert_eq!(Said::of(&read_one(payload).unwrap().root().to_value()), expect, "{payload}");
+        assert_eq!(
+            BuiltinInput::of(&read_one(payload).unwrap().root().to_value()),
+            expect,
+            "{payload}"
+        );
     }
     let long = Value::plist([
         ("sensor", Value::keyword("user-prompt")),
         ("text", Value::str(format!("help{}", "x".repeat(1 << 20)))),
     ]);
-    assert_eq!(Said::of(&long), Said::Prose);
+    assert_eq!(BuiltinInput::of(&long), BuiltinInput::Prose);
 }
 
 #[test]
@@ -133,7 +156,7 @@ fn help_names_every_word_and_the_session() {
     assert!(text.contains("--thinker script:FILE"), "{text}");
     assert!(text.lines().all(|line| line.len() <= 100), "{text}");
     let context = context("(:sensor :user-prompt :text \"/help\")");
-    let text = answer(Word::Help, &context, &daemon(), Others::Script);
+    let text = answer(BuiltinCommand::Help, &context, &daemon(), ProseAnswerer::Script);
     assert!(text.contains("/status") && text.contains("script"), "{text}");
 }
 
@@ -176,7 +199,8 @@ fn sessions_are_shown_to_those_who_may_see_them() {
         text_of(&from_guest(&context)).unwrap(),
         "1 session:\n  guest  idle, 12 events, 1 attached"
     );
-    let empty = answer(Word::Sessions, &context, &Daemon(Vec::new()), Others::None);
+    let empty =
+        answer(BuiltinCommand::Sessions, &context, &Daemon(Vec::new()), ProseAnswerer::None);
     assert_eq!(empty, "There are no sessions that you may see.");
 }
 
@@ -184,18 +208,18 @@ fn sessions_are_shown_to_those_who_may_see_them() {
 fn a_long_list_of_sessions_is_cut_and_counted() {
     let sessions = (0..MAX_SESSIONS_SHOWN + 5).map(|n| ("uid:1", format!("s{n}"))).collect();
     let context = context("(:sensor :user-prompt :text \"sessions\")");
-    let text = answer(Word::Sessions, &context, &Daemon(sessions), Others::None);
+    let text = answer(BuiltinCommand::Sessions, &context, &Daemon(sessions), ProseAnswerer::None);
     assert_eq!(text.lines().count(), MAX_SESSIONS_SHOWN + 2);
     assert!(text.ends_with("and 5 more: `bridle sessions` lists them all."), "{text}");
 }
 
-fn ruling(turn: u64, by: By, action: &str, verdict: Verdict) -> Arc<Ruling> {
-    Arc::new(Ruling {
+fn ruling(turn: u64, by: ProposalAuthor, action: &str, verdict: Verdict) -> Arc<RememberedRuling> {
+    Arc::new(RememberedRuling {
         turn: TurnId(turn),
         by,
-        target: Some(Name::new("emacs")),
-        action: Some(Name::new(action)),
-        rule: Rule::Policy,
+        target: Some(KeywordName::new("emacs")),
+        action: Some(KeywordName::new(action)),
+        rule: DecisionRule::Policy,
         policies: vec!["default".into()],
         verdict,
         reason: "nothing allows it".into(),
@@ -208,9 +232,9 @@ fn why_tells_of_decisions_but_not_of_its_own_answers() {
     let text = text_of(&context).unwrap();
     assert!(text.starts_with("Nothing was decided in this session yet"), "{text}");
     let rulings = [
-        ruling(1, By::Thinker, "eval", Verdict::Deny(Code::Refused)),
-        ruling(2, By::Asker, "message", Verdict::Allow),
-        ruling(3, By::Reflex, "message", Verdict::Allow),
+        ruling(1, ProposalAuthor::Thinker, "eval", Verdict::Deny(RefusalCode::Refused)),
+        ruling(2, ProposalAuthor::Asker, "message", Verdict::Allow),
+        ruling(3, ProposalAuthor::Reflex, "message", Verdict::Allow),
     ];
     context.decisions = rulings.into_iter().collect();
     let text = text_of(&context).unwrap();
@@ -223,7 +247,7 @@ fn why_tells_of_decisions_but_not_of_its_own_answers() {
             "  turn 1: the thinker proposed `eval` for `emacs`: refused by the rule `default`, nothing allows it",
         ]
     );
-    let many = vec![ruling(1, By::Thinker, "eval", Verdict::Allow); 16];
+    let many = vec![ruling(1, ProposalAuthor::Thinker, "eval", Verdict::Allow); 16];
     context.decisions = many.into_iter().collect();
     assert_eq!(text_of(&context).unwrap().lines().count(), MAX_DECISIONS_SHOWN + 2);
 }
@@ -239,6 +263,6 @@ fn times_as_people_say_them() {
         (86_399, "23 h 59 min"),
         (90_000, "1 d 1 h"),
     ] {
-        assert_eq!(Elapsed(Duration::from_secs(seconds)).to_string(), expect);
+        assert_eq!(ElapsedTime(Duration::from_secs(seconds)).to_string(), expect);
     }
 }

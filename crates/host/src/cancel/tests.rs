@@ -4,20 +4,20 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use super::Cancel;
+use super::CancelFlag;
 
 /// So long that a test that waits it out has failed for everybody.
 const FOREVER: Duration = Duration::from_hours(1);
 
 #[test]
 fn without_the_word_the_time_passes() {
-    assert!(!Cancel::new().wait(Duration::from_millis(1)));
-    assert!(!Cancel::new().wait(Duration::ZERO));
+    assert!(!CancelFlag::new().wait(Duration::from_millis(1)));
+    assert!(!CancelFlag::new().wait(Duration::ZERO));
 }
 
 #[test]
 fn the_word_before_the_wait() {
-    let cancel = Cancel::new();
+    let cancel = CancelFlag::new();
     assert!(!cancel.is_canceled());
     cancel.clone().cancel();
     assert!(cancel.is_canceled());
@@ -27,7 +27,7 @@ fn the_word_before_the_wait() {
 
 #[test]
 fn the_word_during_the_wait() {
-    let cancel = Cancel::new();
+    let cancel = CancelFlag::new();
     let (sender, receiver) = mpsc::channel();
     let waiter = {
         let cancel = cancel.clone();

@@ -1,6 +1,6 @@
 //! Patterns of script rules against payloads: plists ignoring the case of keys, `*` for anything.
 //!
-//! Called by [`super::Rule`]. Costs at most the length of the pattern and of the text it is held
+//! Called by [`super::ScriptRule`]. Costs at most the length of the pattern and of the text it is held
 //! against: a list of open pairs instead of recursion, the leftmost place for each piece of text
 //! instead of trying them all. This is not a regular expression: `*` is the only sign.
 
@@ -19,7 +19,7 @@ pub(crate) const MAX_WILDCARDS: usize = 9;
 
 /// What a wildcard stood for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Capture<'v> {
+pub(crate) enum PatternCapture<'v> {
     /// `*` inside a string.
     Text(&'v str),
     /// The symbol `*`.
@@ -27,12 +27,16 @@ pub(crate) enum Capture<'v> {
 }
 
 /// Whether `value` fits `pattern`; adds what its wildcards stood for, in the order of the text.
-pub(crate) fn fits<'v>(pattern: &Value, value: &'v Value, captures: &mut Vec<Capture<'v>>) -> bool {
+pub(crate) fn fits<'v>(
+    pattern: &Value,
+    value: &'v Value,
+    captures: &mut Vec<PatternCapture<'v>>,
+) -> bool {
     let mut open = vec![(pattern, value)];
     while let Some((pattern, value)) = open.pop() {
         let fits = match (pattern, value) {
             (Value::Symbol(_), _) if is_wildcard(pattern) => {
-                captures.push(Capture::Value(value));
+                captures.push(PatternCapture::Value(value));
                 true
             }
             (Value::Str(glob), Value::Str(text) | Value::Propertized { text, .. }) => {
@@ -59,13 +63,17 @@ pub(crate) fn fits<'v>(pattern: &Value, value: &'v Value, captures: &mut Vec<Cap
 }
 
 /// Whether `text` fits `glob`, ASCII case and surrounding blanks ignored.
-pub(crate) fn text_fits<'v>(glob: &str, text: &'v str, captures: &mut Vec<Capture<'v>>) -> bool {
+pub(crate) fn text_fits<'v>(
+    glob: &str,
+    text: &'v str,
+    captures: &mut Vec<PatternCapture<'v>>,
+) -> bool {
     let text = text.trim();
     let pieces = pieces(glob.trim());
     let Some((first, rest)) = pieces.split_first() else { return text.is_empty() };
     let Some((last, middle)) = rest.split_last() else { return text.eq_ignore_ascii_case(first) };
     if first.is_empty() && rest.len() == 1 && last.is_empty() {
-        captures.push(Capture::Text(text));
+        captures.push(PatternCapture::Text(text));
         return true;
     }
     if text.len() > MAX_MATCHED_TEXT || text.len() < first.len() + last.len() {
@@ -82,10 +90,10 @@ pub(crate) fn text_fits<'v>(glob: &str, text: &'v str, captures: &mut Vec<Captur
     for piece in middle {
         // The search is linear, and what comes before the leftmost place is never looked at again.
         let Some(found) = folded[at..end].find(piece.as_str()) else { return false };
-        captures.push(Capture::Text(&text[at..at + found]));
+        captures.push(PatternCapture::Text(&text[at..at + found]));
         at += found + piece.len();
     }
-    captures.push(Capture::Text(&text[at..end]));
+    captures.push(PatternCapture::Text(&text[at..end]));
     true
 }
 

@@ -1,18 +1,18 @@
 //! A script's text to rules, or the place and reason why it is none.
 //!
-//! Called once at start by [`super::Script`]. Reads with the reader of the data language, comments
+//! Called once at start by [`super::ScriptedThinker`]. Reads with the reader of the data language, comments
 //! included; every key of a rule has one function here. Nothing is guessed: a key that is not known
 //! or given twice, a `$2` without a second wildcard, a wait that is too long are errors.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use bridle_loop::Name;
+use bridle_loop::KeywordName;
 use bridle_sexp::{Category, Comments, Kind, Limits, Node, Place, Progress, Reader, Tree, Value};
 
 use super::pattern::{MAX_WILDCARDS, wildcards};
 use super::template::{largest_in_text, largest_reference};
-use super::{Content, Ending, Rule, Sort, Template};
+use super::{DraftEnding, ProposalTemplate, RuleKind, ScriptRule, TemplateContent};
 
 /// Bytes of one script: 1 MiB, a thousand rules of a page each.
 pub(crate) const MAX_SCRIPT_BYTES: usize = 1 << 20;
@@ -40,7 +40,7 @@ const KEYS: &str = ":when :rejected :result :depth :once :delay :stream :pace :s
 
 /// Why a text is no script, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Problem {
+pub(crate) struct ScriptProblem {
     pub(crate) line: usize,
     pub(crate) column: usize,
     pub(crate) reason: String,
@@ -50,7 +50,7 @@ pub(crate) struct Problem {
 ///
 /// # Errors
 /// The first thing that is not as it should be.
-pub(crate) fn rules(text: &str) -> Result<Vec<Rule>, Problem> {
+pub(crate) fn rules(text: &str) -> Result<Vec<ScriptRule>, ScriptProblem> {
     let limits = Limits { depth: MAX_SCRIPT_DEPTH, ..Limits::default() };
     let reader = Reader::new().comments(Comments::Skip).limits(limits);
     let (mut rules, mut default) = (Vec::new(), None);
@@ -61,16 +61,16 @@ pub(crate) fn rules(text: &str) -> Result<Vec<Rule>, Problem> {
         let mut rule = form(tree.root()).map_err(|wrong| wrong.in_text(text, start))?;
         rule.line = line;
         match rule.sort {
-            Sort::Rule if rules.len() == MAX_RULES => {
+            RuleKind::Rule if rules.len() == MAX_RULES => {
                 let reason = format!("one rule too many, expected at most {MAX_RULES}");
-                return Err(Wrong { at: here, reason }.in_text(text, 0));
+                return Err(FormProblem { at: here, reason }.in_text(text, 0));
             }
-            Sort::Rule => rules.push(rule),
-            Sort::Default if default.is_some() => {
+            RuleKind::Rule => rules.push(rule),
+            RuleKind::Default if default.is_some() => {
                 let reason = "a second `default`, expected one".to_owned();
-                return Err(Wrong { at: here, reason }.in_text(text, 0));
+                return Err(FormProblem { at: here, reason }.in_text(text, 0));
             }
-            Sort::Default => default = Some(rule),
+            RuleKind::Default => default = Some(rule),
         }
         let end = start + tree.consumed();
         line += text[here..end].matches('\n').count();
@@ -79,7 +79,7 @@ pub(crate) fn rules(text: &str) -> Result<Vec<Rule>, Problem> {
     rules.extend(default);
     if rules.is_empty() {
         let reason = "no rule, expected at least one `(rule ..)` or `(default ..)`".to_owned();
-        return Err(Problem { line, column: 1, reason });
+        return Err(ScriptProblem { line, column: 1, reason });
     }
     Ok(rules)
 }
@@ -89,7 +89,7 @@ fn next_form<'s>(
     reader: &Reader,
     text: &'s str,
     start: usize,
-) -> Result<Option<Tree<'s>>, Problem> {
+) -> Result<Option<Tree<'s>>, ScriptProblem> {
     let rest = &text[start..];
     let error = match reader.read(rest) {
         Ok(Progress::Done(tree)) => return Ok(Some(tree)),
@@ -98,24 +98,24 @@ fn next_form<'s>(
             Err(error) => {
                 let whole = Place::of(text, start).line;
                 let reason = format!("{}; all is whole up to line {whole}", error.reason());
-                return Err(Wrong { at: error.place().offset, reason }.in_text(text, start));
+                return Err(FormProblem { at: error.place().offset, reason }.in_text(text, start));
             }
             Ok(tree) => return Ok(Some(tree)),
         },
         Err(error) => error,
     };
-    let wrong = Wrong { at: error.place().offset, reason: error.reason().to_owned() };
+    let wrong = FormProblem { at: error.place().offset, reason: error.reason().to_owned() };
     Err(wrong.in_text(text, start))
 }
 
 /// Trouble with a node of the form that is being read.
-struct Wrong {
+struct FormProblem {
     /// Bytes from where its text starts.
     at: usize,
     reason: String,
 }
 
-impl Wrong {
+impl FormProblem {
     fn new(node: Node<'_>, reason: impl Into<String>) -> Self {
         Self { at: node.span().start, reason: reason.into() }
     }
@@ -131,25 +131,25 @@ impl Wrong {
         Self::new(node, format!("expected {what}, got `{got}`"))
     }
 
-    fn in_text(self, text: &str, start: usize) -> Problem {
+    fn in_text(self, text: &str, start: usize) -> ScriptProblem {
         let Place { line, column, .. } = Place::of(text, start + self.at);
-        Problem { line, column, reason: self.reason }
+        ScriptProblem { line, column, reason: self.reason }
     }
 }
 
-fn form(root: Node<'_>) -> Result<Rule, Wrong> {
+fn form(root: Node<'_>) -> Result<ScriptRule, FormProblem> {
     let mut children = root.children();
     let name = children.next().and_then(|head| head.symbol());
     let sort = match name.as_deref() {
-        Some(name) if name.eq_ignore_ascii_case("rule") => Sort::Rule,
-        Some(name) if name.eq_ignore_ascii_case("default") => Sort::Default,
-        _ => return Err(Wrong::expected("`(rule ..)` or `(default ..)`", root)),
+        Some(name) if name.eq_ignore_ascii_case("rule") => RuleKind::Rule,
+        Some(name) if name.eq_ignore_ascii_case("default") => RuleKind::Default,
+        _ => return Err(FormProblem::expected("`(rule ..)` or `(default ..)`", root)),
     };
-    let mut given = Given::default();
+    let mut given = RuleFields::default();
     given.rule.sort = sort;
     while let Some(key) = children.next() {
         let Some(value) = children.next() else {
-            return Err(Wrong::expected("a key and its value", key));
+            return Err(FormProblem::expected("a key and its value", key));
         };
         given.take(sort, key, value)?;
     }
@@ -158,11 +158,11 @@ fn form(root: Node<'_>) -> Result<Rule, Wrong> {
 
 /// What a rule has said so far.
 #[derive(Default)]
-struct Given {
+struct RuleFields {
     seen: Vec<String>,
-    rule: Rule,
-    say: Option<Template>,
-    propose: Option<Vec<Template>>,
+    rule: ScriptRule,
+    say: Option<ProposalTemplate>,
+    propose: Option<Vec<ProposalTemplate>>,
     error: Option<Box<str>>,
     retryable: bool,
     then_think: bool,
@@ -171,16 +171,19 @@ struct Given {
     largest: (usize, usize),
 }
 
-impl Given {
-    fn take(&mut self, sort: Sort, key: Node<'_>, value: Node<'_>) -> Result<(), Wrong> {
+impl RuleFields {
+    fn take(&mut self, sort: RuleKind, key: Node<'_>, value: Node<'_>) -> Result<(), FormProblem> {
         let name = key.keyword().map(|name| name.to_ascii_lowercase());
-        let Some(name) = name else { return Err(Wrong::expected("a key", key)) };
+        let Some(name) = name else { return Err(FormProblem::expected("a key", key)) };
         if self.seen.contains(&name) {
-            return Err(Wrong::new(key, format!("`:{name}` is given twice")));
+            return Err(FormProblem::new(key, format!("`:{name}` is given twice")));
         }
         match name.as_str() {
-            "when" if sort == Sort::Default => {
-                return Err(Wrong::new(key, "`default` has no `:when`: it fits what no rule does"));
+            "when" if sort == RuleKind::Default => {
+                return Err(FormProblem::new(
+                    key,
+                    "`default` has no `:when`: it fits what no rule does",
+                ));
             }
             "when" => self.rule.when = Some(when(value)?),
             "rejected" => self.rule.rejected = Some(rejected(value)?),
@@ -190,60 +193,63 @@ impl Given {
             "delay" => self.rule.delay = milliseconds(value)?,
             "pace" => self.rule.pace = milliseconds(value)?,
             "stream" => self.rule.stream = self.pieces(value)?,
-            "say" => self.say = Some(Template::message(self.text(value)?)),
+            "say" => self.say = Some(ProposalTemplate::message(self.text(value)?)),
             "propose" => self.propose = Some(self.proposals(value)?),
             "then-think" => self.then_think = flag(value)?,
             "explanation" => self.explanation = Some(self.text(value)?),
             "error" => self.error = Some(self.text(value)?),
             "retryable" => self.retryable = flag(value)?,
-            _ => return Err(Wrong::expected(&format!("one of {KEYS}"), key)),
+            _ => return Err(FormProblem::expected(&format!("one of {KEYS}"), key)),
         }
         self.seen.push(name);
         Ok(())
     }
 
-    fn into_rule(mut self, root: Node<'_>) -> Result<Rule, Wrong> {
+    fn into_rule(mut self, root: Node<'_>) -> Result<ScriptRule, FormProblem> {
         let count: usize = self.rule.patterns().map(wildcards).sum();
         if count > MAX_WILDCARDS {
             let reason = format!("{count} wildcards, expected at most {MAX_WILDCARDS} in a rule");
-            return Err(Wrong::new(root, reason));
+            return Err(FormProblem::new(root, reason));
         }
         let (largest, at) = self.largest;
         if largest > count {
             let reason =
                 format!("`${largest}`, expected at most the {count} wildcards of the rule");
-            return Err(Wrong { at, reason });
+            return Err(FormProblem { at, reason });
         }
         let pauses = u32::try_from(self.rule.stream.len()).unwrap_or(u32::MAX);
         let wait = self.rule.pace.saturating_mul(pauses).saturating_add(self.rule.delay);
         if wait > Duration::from_millis(MAX_DELAY_MS) {
             let got = wait.as_millis();
             let reason = format!("{got} ms of waiting, expected at most {MAX_DELAY_MS} in a rule");
-            return Err(Wrong::new(root, reason));
+            return Err(FormProblem::new(root, reason));
         }
         self.rule.ending = self.ending(root)?;
         Ok(self.rule)
     }
 
-    fn ending(&mut self, root: Node<'_>) -> Result<Ending, Wrong> {
+    fn ending(&mut self, root: Node<'_>) -> Result<DraftEnding, FormProblem> {
         if let Some(reason) = self.error.take() {
             if self.say.is_some() || self.propose.is_some() {
-                return Err(Wrong::new(root, "`:error` beside `:say` or `:propose`, expected one"));
+                return Err(FormProblem::new(
+                    root,
+                    "`:error` beside `:say` or `:propose`, expected one",
+                ));
             }
-            return Ok(Ending::Fail { reason, retryable: self.retryable });
+            return Ok(DraftEnding::Fail { reason, retryable: self.retryable });
         }
         if self.retryable {
-            return Err(Wrong::new(root, "`:retryable` without `:error`"));
+            return Err(FormProblem::new(root, "`:retryable` without `:error`"));
         }
-        let mut proposals: Vec<Template> = self.say.take().into_iter().collect();
+        let mut proposals: Vec<ProposalTemplate> = self.say.take().into_iter().collect();
         match self.propose.take() {
             Some(more) => proposals.extend(more),
             None if proposals.is_empty() && !self.rule.stream.is_empty() => {
-                proposals.push(Template::of_stream());
+                proposals.push(ProposalTemplate::of_stream());
             }
             None if proposals.is_empty() => {
                 let what = "`:say`, `:propose`, `:stream` or `:error` in a rule";
-                return Err(Wrong::expected(what, root));
+                return Err(FormProblem::expected(what, root));
             }
             None => {}
         }
@@ -253,45 +259,51 @@ impl Given {
                 proposal.explanation.clone_from(&self.explanation);
             }
         }
-        Ok(Ending::Propose(proposals))
+        Ok(DraftEnding::Propose(proposals))
     }
 
-    fn text(&mut self, node: Node<'_>) -> Result<Box<str>, Wrong> {
-        let Some(text) = node.as_str() else { return Err(Wrong::expected("a string", node)) };
+    fn text(&mut self, node: Node<'_>) -> Result<Box<str>, FormProblem> {
+        let Some(text) = node.as_str() else { return Err(FormProblem::expected("a string", node)) };
         self.refer(largest_in_text(&text), node);
         Ok(text.into())
     }
 
-    fn pieces(&mut self, node: Node<'_>) -> Result<Vec<Box<str>>, Wrong> {
+    fn pieces(&mut self, node: Node<'_>) -> Result<Vec<Box<str>>, FormProblem> {
         if node.kind() != Kind::List || node.len() > MAX_PIECES {
-            return Err(Wrong::expected(&format!("a list of at most {MAX_PIECES} strings"), node));
+            return Err(FormProblem::expected(
+                &format!("a list of at most {MAX_PIECES} strings"),
+                node,
+            ));
         }
         node.children().map(|piece| self.text(piece)).collect()
     }
 
-    fn proposals(&mut self, node: Node<'_>) -> Result<Vec<Template>, Wrong> {
+    fn proposals(&mut self, node: Node<'_>) -> Result<Vec<ProposalTemplate>, FormProblem> {
         let is_list = matches!(node.kind(), Kind::List | Kind::Nil);
         if !is_list || node.len() > MAX_PROPOSALS {
             let what = format!(
                 "a list of at most {MAX_PROPOSALS} proposals such as `((:action :message :text \"hi\"))`"
             );
-            return Err(Wrong::expected(&what, node));
+            return Err(FormProblem::expected(&what, node));
         }
         node.children().map(|proposal| self.proposal(proposal)).collect()
     }
 
-    fn proposal(&mut self, node: Node<'_>) -> Result<Template, Wrong> {
+    fn proposal(&mut self, node: Node<'_>) -> Result<ProposalTemplate, FormProblem> {
         let Some(pairs) = node.pairs().filter(|_| !node.is_nil()) else {
-            return Err(Wrong::expected("a proposal: keys and values, `:action` among them", node));
+            return Err(FormProblem::expected(
+                "a proposal: keys and values, `:action` among them",
+                node,
+            ));
         };
-        let mut template = Template::of_stream();
+        let mut template = ProposalTemplate::of_stream();
         let mut payload = Vec::new();
         for (key, value) in pairs {
             if key.is_keyword("target") {
                 let Some(name) = value.keyword() else {
-                    return Err(Wrong::expected("the keyword of an actuator", value));
+                    return Err(FormProblem::expected("the keyword of an actuator", value));
                 };
-                template.target = Some(Name::new(&name));
+                template.target = Some(KeywordName::new(&name));
             } else if key.is_keyword("explanation") {
                 template.explanation = Some(self.text(value)?);
             } else if key.is_keyword("then-think") {
@@ -303,7 +315,7 @@ impl Given {
         }
         let payload = Value::list(payload);
         self.refer(largest_reference(&payload), node);
-        template.content = Content::Payload(payload);
+        template.content = TemplateContent::Payload(payload);
         Ok(template)
     }
 
@@ -312,22 +324,22 @@ impl Given {
     }
 }
 
-fn when(node: Node<'_>) -> Result<Value, Wrong> {
+fn when(node: Node<'_>) -> Result<Value, FormProblem> {
     match node.kind() {
         Kind::String => Ok(node.to_value()),
         Kind::List if node.pairs().is_some() => Ok(node.to_value()),
-        _ => Err(Wrong::expected("a string, or keys and values of the payload", node)),
+        _ => Err(FormProblem::expected("a string, or keys and values of the payload", node)),
     }
 }
 
-fn rejected(node: Node<'_>) -> Result<Value, Wrong> {
+fn rejected(node: Node<'_>) -> Result<Value, FormProblem> {
     match node.kind() {
         Kind::String | Kind::T | Kind::Nil => Ok(node.to_value()),
-        _ => Err(Wrong::expected("`t`, `nil`, or a string that the reason fits", node)),
+        _ => Err(FormProblem::expected("`t`, `nil`, or a string that the reason fits", node)),
     }
 }
 
-fn depth(node: Node<'_>) -> Result<RangeInclusive<u32>, Wrong> {
+fn depth(node: Node<'_>) -> Result<RangeInclusive<u32>, FormProblem> {
     let number = |node: Node<'_>| node.as_i64().and_then(|number| u32::try_from(number).ok());
     let ends: Option<Vec<u32>> = match node.kind() {
         Kind::List => node.children().map(number).collect(),
@@ -336,23 +348,23 @@ fn depth(node: Node<'_>) -> Result<RangeInclusive<u32>, Wrong> {
     match ends.as_deref() {
         Some([depth]) => Ok(*depth..=*depth),
         Some([least, most]) if least <= most => Ok(*least..=*most),
-        _ => Err(Wrong::expected("a depth, or the least and the most as `(1 3)`", node)),
+        _ => Err(FormProblem::expected("a depth, or the least and the most as `(1 3)`", node)),
     }
 }
 
-fn flag(node: Node<'_>) -> Result<bool, Wrong> {
+fn flag(node: Node<'_>) -> Result<bool, FormProblem> {
     match node.kind() {
         Kind::T => Ok(true),
         Kind::Nil => Ok(false),
-        _ => Err(Wrong::expected("`t` or `nil`", node)),
+        _ => Err(FormProblem::expected("`t` or `nil`", node)),
     }
 }
 
-fn milliseconds(node: Node<'_>) -> Result<Duration, Wrong> {
+fn milliseconds(node: Node<'_>) -> Result<Duration, FormProblem> {
     let number = node.as_i64().and_then(|number| u64::try_from(number).ok());
     match number.filter(|number| *number <= MAX_DELAY_MS) {
         Some(number) => Ok(Duration::from_millis(number)),
-        None => Err(Wrong::expected(&format!("milliseconds, at most {MAX_DELAY_MS}"), node)),
+        None => Err(FormProblem::expected(&format!("milliseconds, at most {MAX_DELAY_MS}"), node)),
     }
 }
 

@@ -1,12 +1,12 @@
 //! Text and values with `$1` to `$9`, filled from what a rule's wildcards stood for.
 //!
-//! Called by [`super::Rule`]. In a string `$1` is the text of the capture, `$$` a dollar sign; the
+//! Called by [`super::ScriptRule`]. In a string `$1` is the text of the capture, `$$` a dollar sign; the
 //! symbol `$1` is the captured value itself. What comes out is bounded, however often a capture is
 //! used.
 
 use bridle_sexp::{Symbol, Value};
 
-use super::pattern::Capture;
+use super::pattern::PatternCapture;
 
 /// Bytes that one draft can grow to by its captures: 1 MiB, as large as the script itself.
 pub(crate) const MAX_EXPANDED: usize = 1 << 20;
@@ -17,7 +17,7 @@ pub(crate) const MAX_CAPTURED_DEPTH: usize = 64;
 
 /// Why a template cannot be filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Unfillable {
+pub(crate) enum TemplateError {
     /// The draft would grow too long.
     #[error("captures make the draft longer than {MAX_EXPANDED} bytes")]
     TooLong,
@@ -27,16 +27,16 @@ pub(crate) enum Unfillable {
 }
 
 /// Fills templates of one draft, all from the same captures and the same room.
-pub(crate) struct Filler<'v> {
-    captures: Vec<Capture<'v>>,
+pub(crate) struct TemplateFiller<'v> {
+    captures: Vec<PatternCapture<'v>>,
     /// Text of the captures, made when first asked for.
     texts: Vec<Option<Box<str>>>,
     room: usize,
 }
 
-impl<'v> Filler<'v> {
+impl<'v> TemplateFiller<'v> {
     /// One with all of its room.
-    pub(crate) fn new(captures: Vec<Capture<'v>>) -> Self {
+    pub(crate) fn new(captures: Vec<PatternCapture<'v>>) -> Self {
         let texts = vec![None; captures.len()];
         Self { captures, texts, room: MAX_EXPANDED }
     }
@@ -45,7 +45,7 @@ impl<'v> Filler<'v> {
     ///
     /// # Errors
     /// No room left, or a capture that fits nowhere.
-    pub(crate) fn text(&mut self, template: &str) -> Result<String, Unfillable> {
+    pub(crate) fn text(&mut self, template: &str) -> Result<String, TemplateError> {
         let mut out = String::with_capacity(template.len());
         let mut rest = template;
         while let Some(at) = rest.find('$') {
@@ -73,14 +73,14 @@ impl<'v> Filler<'v> {
     ///
     /// # Errors
     /// No room left, or a capture that fits nowhere.
-    pub(crate) fn value(&mut self, template: &Value) -> Result<Value, Unfillable> {
+    pub(crate) fn value(&mut self, template: &Value) -> Result<Value, TemplateError> {
         // Lists that are open: where they came from, what is left of them, what is done.
-        let mut open: Vec<Open<'_>> = Vec::new();
+        let mut open: Vec<OpenList<'_>> = Vec::new();
         let mut next = template;
         loop {
             let mut done = match next {
                 Value::List(elements) | Value::Vector(elements) | Value::Dotted(elements, _) => {
-                    open.push(Open { of: next, left: elements.iter(), done: Vec::new() });
+                    open.push(OpenList { of: next, left: elements.iter(), done: Vec::new() });
                     None
                 }
                 atom => Some(self.atom(atom)?),
@@ -92,23 +92,23 @@ impl<'v> Filler<'v> {
                     next = element;
                     break;
                 }
-                done = open.pop().map(Open::close);
+                done = open.pop().map(OpenList::close);
             }
         }
     }
 
-    fn atom(&mut self, atom: &Value) -> Result<Value, Unfillable> {
+    fn atom(&mut self, atom: &Value) -> Result<Value, TemplateError> {
         match atom {
             Value::Str(template) => Ok(Value::str(self.text(template)?)),
             Value::Symbol(symbol) => match reference(symbol) {
                 Some(index) if index < self.captures.len() => {
                     self.reserve(index)?;
                     match self.captures[index] {
-                        Capture::Text(text) => Ok(Value::str(text)),
-                        Capture::Value(value) if depth(value) > MAX_CAPTURED_DEPTH => {
-                            Err(Unfillable::TooDeep(index + 1))
+                        PatternCapture::Text(text) => Ok(Value::str(text)),
+                        PatternCapture::Value(value) if depth(value) > MAX_CAPTURED_DEPTH => {
+                            Err(TemplateError::TooDeep(index + 1))
                         }
-                        Capture::Value(value) => Ok(value.clone()),
+                        PatternCapture::Value(value) => Ok(value.clone()),
                     }
                 }
                 _ => Ok(atom.clone()),
@@ -118,13 +118,13 @@ impl<'v> Filler<'v> {
     }
 
     /// Takes the room that capture `index` needs.
-    fn reserve(&mut self, index: usize) -> Result<(), Unfillable> {
+    fn reserve(&mut self, index: usize) -> Result<(), TemplateError> {
         let text = self.texts[index].get_or_insert_with(|| match self.captures[index] {
-            Capture::Text(text) => text.into(),
-            Capture::Value(Value::Str(text)) => text.clone(),
-            Capture::Value(value) => value.to_string().into(),
+            PatternCapture::Text(text) => text.into(),
+            PatternCapture::Value(Value::Str(text)) => text.clone(),
+            PatternCapture::Value(value) => value.to_string().into(),
         });
-        self.room = self.room.checked_sub(text.len()).ok_or(Unfillable::TooLong)?;
+        self.room = self.room.checked_sub(text.len()).ok_or(TemplateError::TooLong)?;
         Ok(())
     }
 }
@@ -176,13 +176,13 @@ fn depth(value: &Value) -> usize {
 }
 
 /// A list that is being filled.
-struct Open<'t> {
+struct OpenList<'t> {
     of: &'t Value,
     left: std::slice::Iter<'t, Value>,
     done: Vec<Value>,
 }
 
-impl Open<'_> {
+impl OpenList<'_> {
     fn close(self) -> Value {
         match self.of {
             Value::Vector(_) => Value::vector(self.done),

@@ -7,9 +7,9 @@ use std::time::Duration;
 use bridle_loop::SessionId;
 use bridle_sexp::{Value, read_one};
 
-use super::{MAX_ONCE, Script, Stimulus, Used};
-use crate::cancel::Cancel;
-use crate::error::Error;
+use super::{MAX_ONCE, ScriptStimulus, ScriptedThinker, UsedRules};
+use crate::cancel::CancelFlag;
+use crate::error::HostError;
 
 fn value(text: &str) -> Value {
     read_one(text).unwrap().root().to_value()
@@ -30,10 +30,10 @@ fn prompt(payload: &'static str) -> Turn {
 }
 
 /// Pieces as `~piece`, then proposals as `target payload`, or `!reason`, joined with ` / `.
-fn think(script: &Script, turn: Turn) -> String {
+fn think(script: &ScriptedThinker, turn: Turn) -> String {
     let session = SessionId::parse(turn.session).unwrap();
     let (payload, result) = (value(turn.payload), turn.result.map(value));
-    let stimulus = Stimulus {
+    let stimulus = ScriptStimulus {
         session: &session,
         payload: &payload,
         rejected: turn.rejected,
@@ -41,8 +41,11 @@ fn think(script: &Script, turn: Turn) -> String {
         depth: turn.depth,
     };
     let mut told = Vec::new();
-    let draft =
-        script.think(stimulus, &mut |delta| told.push(format!("~{}", delta.text)), &Cancel::new());
+    let draft = script.think(
+        stimulus,
+        &mut |delta| told.push(format!("~{}", delta.text)),
+        &CancelFlag::new(),
+    );
     match draft {
         Ok(draft) => told.extend(draft.proposals.into_iter().map(|proposal| {
             let target = proposal.target.map_or(String::new(), |name| format!("{name} "));
@@ -58,7 +61,7 @@ fn think(script: &Script, turn: Turn) -> String {
 }
 
 fn check(script: &str, turn: Turn, expect: &str) {
-    assert_eq!(think(&Script::parse(script).unwrap(), turn), expect, "{script}");
+    assert_eq!(think(&ScriptedThinker::parse(script).unwrap(), turn), expect, "{script}");
 }
 
 const HI: Turn = Turn {
@@ -128,18 +131,18 @@ fn proposals_with_all_their_parts() {
 #[test]
 fn explanations_name_the_rule_unless_given() {
     let script = "; a line\n\n(rule :when \"hi *\" :explanation \"for $1\" :propose ((:action :a) (:action :b :explanation \"own\")))\n(default :say \"x\")";
-    let script = Script::parse(script).unwrap();
+    let script = ScriptedThinker::parse(script).unwrap();
     let explanations = |text: &str| -> Vec<String> {
         let payload = value(text);
         let session = SessionId::parse("s").unwrap();
-        let stimulus = Stimulus {
+        let stimulus = ScriptStimulus {
             session: &session,
             payload: &payload,
             rejected: None,
             result: None,
             depth: 0,
         };
-        let draft = script.think(stimulus, &mut |_| {}, &Cancel::new()).unwrap();
+        let draft = script.think(stimulus, &mut |_| {}, &CancelFlag::new()).unwrap();
         draft.proposals.into_iter().filter_map(|p| p.explanation).map(String::from).collect()
     };
     assert_eq!(explanations(HI.payload), ["for there", "own"]);
@@ -207,7 +210,8 @@ fn without_a_rule_a_refusal_is_told_and_a_result_ends_the_turn() {
 
 #[test]
 fn once_is_once_a_session() {
-    let script = Script::parse(r#"(rule :once t :say "once") (default :say "again")"#).unwrap();
+    let script =
+        ScriptedThinker::parse(r#"(rule :once t :say "once") (default :say "again")"#).unwrap();
     let (once, again) =
         ["once", "again"].map(|text| format!("(:action :message :text \"{text}\")")).into();
     assert_eq!(think(&script, HI), once);
@@ -218,7 +222,7 @@ fn once_is_once_a_session() {
 
 #[test]
 fn memory_of_once_is_bounded() {
-    let mut used = Used::default();
+    let mut used = UsedRules::default();
     let session = |n: usize| SessionId::parse(&format!("s{n}")).unwrap();
     for n in 0..MAX_ONCE {
         assert!(used.insert(&session(n), 0));
@@ -233,13 +237,19 @@ fn memory_of_once_is_bounded() {
 #[test]
 fn a_draft_that_would_grow_too_long_fails() {
     let many = "$1".repeat(40);
-    let script = Script::parse(&format!("(rule :when (:text *) :say \"{many}\")")).unwrap();
+    let script =
+        ScriptedThinker::parse(&format!("(rule :when (:text *) :say \"{many}\")")).unwrap();
     let text = "x".repeat(30_000);
     let payload = Value::plist([("text", Value::str(text))]);
     let session = SessionId::parse("s").unwrap();
-    let stimulus =
-        Stimulus { session: &session, payload: &payload, rejected: None, result: None, depth: 0 };
-    let fault = script.think(stimulus, &mut |_| {}, &Cancel::new()).unwrap_err();
+    let stimulus = ScriptStimulus {
+        session: &session,
+        payload: &payload,
+        rejected: None,
+        result: None,
+        depth: 0,
+    };
+    let fault = script.think(stimulus, &mut |_| {}, &CancelFlag::new()).unwrap_err();
     assert_eq!(
         &*fault.reason,
         "rule at line 1 of the script: captures make the draft longer than 1048576 bytes"
@@ -252,14 +262,14 @@ fn a_wait_is_cut_short() {
     for script in
         [r#"(default :delay 600000 :say "late")"#, r#"(default :stream ("a" "b") :pace 300000)"#]
     {
-        let script = Script::parse(script).unwrap();
-        let cancel = Cancel::new();
+        let script = ScriptedThinker::parse(script).unwrap();
+        let cancel = CancelFlag::new();
         let (sender, receiver) = mpsc::channel();
         let thinker = {
             let cancel = cancel.clone();
             thread::spawn(move || {
                 let session = SessionId::parse("s").unwrap();
-                let stimulus = Stimulus {
+                let stimulus = ScriptStimulus {
                     session: &session,
                     payload: &value(HI.payload),
                     rejected: None,
@@ -267,7 +277,7 @@ fn a_wait_is_cut_short() {
                     depth: 0,
                 };
                 sender.send("begun".to_owned()).unwrap();
-                let mut told = |delta: crate::Delta| sender.send(delta.text.into()).unwrap();
+                let mut told = |delta: crate::TextDelta| sender.send(delta.text.into()).unwrap();
                 script.think(stimulus, &mut told, &cancel)
             })
         };
@@ -283,12 +293,17 @@ fn a_wait_is_cut_short() {
 
 #[test]
 fn a_draft_nobody_wants_any_more_uses_up_no_rule() {
-    let script = Script::parse(r#"(rule :once t :say "once")"#).unwrap();
+    let script = ScriptedThinker::parse(r#"(rule :once t :say "once")"#).unwrap();
     let session = SessionId::parse("s").unwrap();
     let payload = value(HI.payload);
-    let stimulus =
-        Stimulus { session: &session, payload: &payload, rejected: None, result: None, depth: 0 };
-    let cancel = Cancel::new();
+    let stimulus = ScriptStimulus {
+        session: &session,
+        payload: &payload,
+        rejected: None,
+        result: None,
+        depth: 0,
+    };
+    let cancel = CancelFlag::new();
     cancel.cancel();
     let fault = script.think(stimulus, &mut |_| {}, &cancel).unwrap_err();
     assert_eq!(&*fault.reason, "canceled");
@@ -298,12 +313,12 @@ fn a_draft_nobody_wants_any_more_uses_up_no_rule() {
 #[test]
 fn files() {
     let directory = tempfile::tempdir().unwrap();
-    let open = |name: &str, bytes: Option<&[u8]>| -> Result<Script, Error> {
+    let open = |name: &str, bytes: Option<&[u8]>| -> Result<ScriptedThinker, HostError> {
         let path = directory.path().join(name);
         if let Some(bytes) = bytes {
             std::fs::write(&path, bytes).unwrap();
         }
-        Script::open(&path)
+        ScriptedThinker::open(&path)
     };
     assert!(open("good", Some(b"(default :say \"x\")")).is_ok());
     let path = |name: &str| directory.path().join(name).display().to_string();

@@ -5,7 +5,7 @@
 
 use bridle_sexp::Value;
 
-use super::{Action, NoAction};
+use super::{Action, InvalidAction};
 
 /// The longest path, in bytes: what Linux takes.
 const MAX_PATH: usize = 4096;
@@ -26,37 +26,37 @@ pub(super) fn present<'v>(
     payload: &'v Value,
     action: &'static str,
     key: &'static str,
-) -> Result<&'v Value, NoAction> {
+) -> Result<&'v Value, InvalidAction> {
     let value = payload.get(key).filter(|value| !value.is_nil());
-    value.ok_or(NoAction::Argument { action, key, expected: "a value" })
+    value.ok_or(InvalidAction::Argument { action, key, expected: "a value" })
 }
 
 pub(super) fn text(
     payload: &Value,
     action: &'static str,
     key: &'static str,
-) -> Result<Box<str>, NoAction> {
+) -> Result<Box<str>, InvalidAction> {
     let text = payload.get(key).and_then(Value::as_str);
-    text.map(Into::into).ok_or(NoAction::Argument { action, key, expected: "a string" })
+    text.map(Into::into).ok_or(InvalidAction::Argument { action, key, expected: "a string" })
 }
 
 pub(super) fn natural(
     payload: &Value,
     action: &'static str,
     key: &'static str,
-) -> Result<u64, NoAction> {
+) -> Result<u64, InvalidAction> {
     let number = payload.get(key).and_then(Value::as_i64).and_then(|n| u64::try_from(n).ok());
-    number.ok_or(NoAction::Argument { action, key, expected: "a number" })
+    number.ok_or(InvalidAction::Argument { action, key, expected: "a number" })
 }
 
 /// `:session NAME` or `:record NUMBER`.
-pub(super) fn forgettable(payload: &Value) -> Result<Value, NoAction> {
+pub(super) fn forgettable(payload: &Value) -> Result<Value, InvalidAction> {
     let session = payload.get("session").filter(|session| session.as_str().is_some());
     match session {
         Some(session) => Ok(session.clone()),
         None => match payload.get("record") {
             Some(record @ Value::Int(1..)) => Ok(record.clone()),
-            _ => Err(NoAction::Argument {
+            _ => Err(InvalidAction::Argument {
                 action: "forget",
                 key: "session",
                 expected: "a session's name, or a record's number as `:record`",
@@ -70,15 +70,15 @@ pub(super) fn path(
     payload: &Value,
     action: &'static str,
     key: &'static str,
-) -> Result<Box<str>, NoAction> {
+) -> Result<Box<str>, InvalidAction> {
     let path = payload.get(key).and_then(Value::as_str).filter(|path| is_plain_path(path));
     let expected = "an absolute path without `.`, `..` and `//`";
-    path.map(Into::into).ok_or(NoAction::Argument { action, key, expected })
+    path.map(Into::into).ok_or(InvalidAction::Argument { action, key, expected })
 }
 
 /// `:argv ("program" "argument" ..)` and perhaps `:cwd`.
-pub(super) fn exec(payload: &Value) -> Result<Action, NoAction> {
-    let fault = NoAction::Argument {
+pub(super) fn exec(payload: &Value) -> Result<Action, InvalidAction> {
+    let fault = InvalidAction::Argument {
         action: "exec",
         key: "argv",
         expected: "a list of 1 to 256 strings, the program first",
@@ -95,8 +95,8 @@ pub(super) fn exec(payload: &Value) -> Result<Action, NoAction> {
 }
 
 /// `:host` and perhaps `:port`.
-pub(super) fn net(payload: &Value) -> Result<Action, NoAction> {
-    let fault = |key, expected| NoAction::Argument { action: "net", key, expected };
+pub(super) fn net(payload: &Value) -> Result<Action, InvalidAction> {
+    let fault = |key, expected| InvalidAction::Argument { action: "net", key, expected };
     let host = payload.get("host").and_then(Value::as_str).filter(|host| is_host(host));
     let host = host.ok_or(fault("host", "the name or address of a host, in lower case"))?;
     let port = match payload.get("port") {
@@ -110,8 +110,8 @@ pub(super) fn net(payload: &Value) -> Result<Action, NoAction> {
 }
 
 /// `:amount` and `:currency`.
-pub(super) fn spend(payload: &Value) -> Result<Action, NoAction> {
-    let fault = |key, expected| NoAction::Argument { action: "spend", key, expected };
+pub(super) fn spend(payload: &Value) -> Result<Action, InvalidAction> {
+    let fault = |key, expected| InvalidAction::Argument { action: "spend", key, expected };
     let amount = payload.get("amount").and_then(Value::as_i64).filter(|amount| *amount >= 0);
     let currency = payload.get("currency").and_then(Value::as_str);
     let is_word = |word: &&str| {

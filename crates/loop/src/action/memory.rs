@@ -8,7 +8,7 @@
 
 use bridle_sexp::Value;
 
-use super::NoAction;
+use super::InvalidAction;
 use super::argument::{is_plain_path, natural, path, text};
 
 /// Longest list of titles that leads to a heading, and longest list of tags.
@@ -22,20 +22,20 @@ pub const PREPARED: &str = "prepared";
 
 /// A change of an Org file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Edit {
+pub struct MemoryEdit {
     /// The file: absolute, without `.` and `..`.
     pub path: Box<str>,
     /// Where in the file.
-    pub spot: Spot,
+    pub spot: OrgLocation,
     /// What to do there.
-    pub verb: Verb,
+    pub verb: EditOperation,
     /// What the daemon found out about it.
-    pub prepared: Option<Prepared>,
+    pub prepared: Option<PreparedEdit>,
 }
 
 /// A place in an Org file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Spot {
+pub enum OrgLocation {
     /// The whole file.
     File,
     /// The heading with this `ID` or `CUSTOM_ID`.
@@ -48,7 +48,7 @@ pub enum Spot {
 
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verb {
+pub enum EditOperation {
     /// Set the title of a heading.
     SetTitle(Box<str>),
     /// Set its `TODO` keyword, or take it away.
@@ -74,7 +74,7 @@ pub enum Verb {
     /// Plan it: `scheduled`, `deadline` or `closed`, with a timestamp or none.
     SetPlanning {
         /// Which.
-        plan: Planned,
+        plan: PlanningKeyword,
         /// The timestamp.
         stamp: Option<Box<str>>,
         /// When that was said, as an inactive timestamp: for the log.
@@ -91,8 +91,8 @@ pub enum Verb {
     Refile {
         /// The other file, absolute; `None`: the same.
         path: Option<Box<str>>,
-        /// The heading there; [`Spot::File`]: the end of it.
-        to: Spot,
+        /// The heading there; [`OrgLocation::File`]: the end of it.
+        to: OrgLocation,
         /// When, as an inactive timestamp: for the log.
         at: Box<str>,
     },
@@ -117,7 +117,7 @@ pub enum Verb {
 
 /// Which of the three times of a heading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Planned {
+pub enum PlanningKeyword {
     /// When it is to be begun.
     Scheduled,
     /// When it is to be done.
@@ -128,16 +128,16 @@ pub enum Planned {
 
 /// What takes changes back.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Undo {
+pub struct UndoRequest {
     /// What is taken back.
-    pub what: Undone,
+    pub what: UndoTarget,
     /// What the daemon found out about it.
-    pub prepared: Option<Prepared>,
+    pub prepared: Option<PreparedEdit>,
 }
 
 /// What is taken back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Undone {
+pub enum UndoTarget {
     /// The changes of one record.
     Record(u64),
     /// The changes of one turn of a session.
@@ -158,7 +158,7 @@ pub enum Undone {
 
 /// What the daemon found out before the action was judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Prepared {
+pub struct PreparedEdit {
     /// The files that it would change: absolute.
     pub paths: Vec<Box<str>>,
     /// Heading that the edit is about, by a name that no other heading of the file has; empty if there is none.
@@ -205,27 +205,27 @@ pub const ACTIONS: &[&str] = &{
 /// An inactive timestamp of any moment: where an example or a rehearsal needs one.
 const SOME_TIME: &str = "[1970-01-01 Thu 00:00]";
 
-impl Edit {
+impl MemoryEdit {
     /// Reads an edit of this name; `None` if no edit has it.
-    pub(super) fn from_payload(name: &str, payload: &Value) -> Result<Option<Self>, NoAction> {
+    pub(super) fn from_payload(name: &str, payload: &Value) -> Result<Option<Self>, InvalidAction> {
         let Some(action) = EDITS.into_iter().find(|edit| *edit == name) else { return Ok(None) };
-        let verb = Verb::from_payload(action, payload)?;
-        let spot = Spot::from_value(action, payload)?;
+        let verb = EditOperation::from_payload(action, payload)?;
+        let spot = OrgLocation::from_value(action, payload)?;
         let fits = match (&verb, &spot) {
-            (Verb::Append(_), _) => true,
-            (_, Spot::File) => false,
-            (Verb::ToggleCheckbox, spot) => matches!(spot, Spot::Line(_)),
+            (EditOperation::Append(_), _) => true,
+            (_, OrgLocation::File) => false,
+            (EditOperation::ToggleCheckbox, spot) => matches!(spot, OrgLocation::Line(_)),
             _ => true,
         };
         if !fits {
             let expected = match verb {
-                Verb::ToggleCheckbox => "the line of an item",
+                EditOperation::ToggleCheckbox => "the line of an item",
                 _ => "a heading, by `:id`, `:outline` or `:line`",
             };
-            return Err(NoAction::Argument { action, key: "line", expected });
+            return Err(InvalidAction::Argument { action, key: "line", expected });
         }
         let path = path(payload, action, "path")?;
-        Ok(Some(Self { path, spot, verb, prepared: Prepared::of(payload) }))
+        Ok(Some(Self { path, spot, verb, prepared: PreparedEdit::of(payload) }))
     }
 
     /// The name of the action.
@@ -237,8 +237,8 @@ impl Edit {
     /// The file into which the text goes, if that is another one.
     #[must_use]
     pub fn elsewhere(&self) -> Option<&str> {
-        let (Verb::Refile { path: Some(other), .. } | Verb::ArchiveInto { path: other, .. }) =
-            &self.verb
+        let (EditOperation::Refile { path: Some(other), .. }
+        | EditOperation::ArchiveInto { path: other, .. }) = &self.verb
         else {
             return None;
         };
@@ -246,20 +246,20 @@ impl Edit {
     }
 }
 
-impl Edit {
+impl MemoryEdit {
     /// Whether the text goes to another place.
     pub(crate) fn moves(&self) -> bool {
-        matches!(self.verb, Verb::Refile { .. } | Verb::ArchiveInto { .. })
+        matches!(self.verb, EditOperation::Refile { .. } | EditOperation::ArchiveInto { .. })
     }
 
     /// Whether it is about an item and not about a heading.
     pub(crate) fn is_of_item(&self) -> bool {
-        matches!(self.verb, Verb::ToggleCheckbox)
+        matches!(self.verb, EditOperation::ToggleCheckbox)
     }
 }
 
-impl Verb {
-    fn from_payload(action: &'static str, payload: &Value) -> Result<Self, NoAction> {
+impl EditOperation {
+    fn from_payload(action: &'static str, payload: &Value) -> Result<Self, InvalidAction> {
         let said = |key| text(payload, action, key);
         let or_none = |key| match payload.get(key) {
             None | Some(Value::Nil) => Ok(None),
@@ -278,7 +278,7 @@ impl Verb {
             "set-tags" => Self::SetTags(texts(payload, action, "tags")?),
             "set-property" => Self::SetProperty { key: said("key")?, value: or_none("value")? },
             "set-planning" => Self::SetPlanning {
-                plan: Planned::from_payload(action, payload)?,
+                plan: PlanningKeyword::from_payload(action, payload)?,
                 stamp: or_none("stamp")?,
                 at: now()?,
             },
@@ -287,20 +287,20 @@ impl Verb {
             "move-up" => Self::MoveUp,
             "refile" => {
                 let expected = "a heading, a `:path`, or both";
-                let fault = NoAction::Argument { action, key: "to", expected };
+                let fault = InvalidAction::Argument { action, key: "to", expected };
                 match destination(action, payload)? {
-                    Destination { path: None, spot: Spot::File } => return Err(fault),
-                    Destination { path, spot } => Self::Refile { path, to: spot, at: now()? },
+                    RefileTarget { path: None, spot: OrgLocation::File } => return Err(fault),
+                    RefileTarget { path, spot } => Self::Refile { path, to: spot, at: now()? },
                 }
             }
             "archive" => match destination(action, payload)? {
-                Destination { path: None, spot: Spot::File } => Self::Archive,
-                Destination { path: Some(path), spot: Spot::File } => {
+                RefileTarget { path: None, spot: OrgLocation::File } => Self::Archive,
+                RefileTarget { path: Some(path), spot: OrgLocation::File } => {
                     Self::ArchiveInto { path, at: now()? }
                 }
-                Destination { .. } => {
+                RefileTarget { .. } => {
                     let expected = "a `:path` and no heading, or nothing";
-                    return Err(NoAction::Argument { action, key: "to", expected });
+                    return Err(InvalidAction::Argument { action, key: "to", expected });
                 }
             },
             "delete-subtree" => Self::Delete,
@@ -331,8 +331,8 @@ impl Verb {
     }
 }
 
-impl Spot {
-    fn from_value(action: &'static str, value: &Value) -> Result<Self, NoAction> {
+impl OrgLocation {
+    fn from_value(action: &'static str, value: &Value) -> Result<Self, InvalidAction> {
         let given = |key: &&str| value.get(key).is_some_and(|value| !value.is_nil());
         let mut keys = ["id", "outline", "line"].into_iter().filter(given);
         let spot = match keys.next() {
@@ -345,7 +345,7 @@ impl Spot {
             Some(_) => match natural(value, action, "line")? {
                 0 => {
                     let expected = "the number of a line, from 1";
-                    return Err(NoAction::Argument { action, key: "line", expected });
+                    return Err(InvalidAction::Argument { action, key: "line", expected });
                 }
                 line => Self::Line(line),
             },
@@ -353,7 +353,7 @@ impl Spot {
         match keys.next() {
             None => Ok(spot),
             // Two places could be two different ones.
-            Some(_) => Err(NoAction::Argument {
+            Some(_) => Err(InvalidAction::Argument {
                 action,
                 key: "id",
                 expected: "one of `:id`, `:outline` and `:line`",
@@ -362,14 +362,14 @@ impl Spot {
     }
 }
 
-impl Planned {
-    fn from_payload(action: &'static str, payload: &Value) -> Result<Self, NoAction> {
+impl PlanningKeyword {
+    fn from_payload(action: &'static str, payload: &Value) -> Result<Self, InvalidAction> {
         let word = payload.get("plan").and_then(Value::as_keyword).unwrap_or_default();
         match word.to_ascii_lowercase().as_str() {
             "scheduled" => Ok(Self::Scheduled),
             "deadline" => Ok(Self::Deadline),
             "closed" => Ok(Self::Closed),
-            _ => Err(NoAction::Argument {
+            _ => Err(InvalidAction::Argument {
                 action,
                 key: "plan",
                 expected: "`:scheduled`, `:deadline` or `:closed`",
@@ -378,36 +378,36 @@ impl Planned {
     }
 }
 
-impl Undo {
+impl UndoRequest {
     /// Reads what takes changes back; `None` if no such action has this name.
-    pub(super) fn from_payload(name: &str, payload: &Value) -> Result<Option<Self>, NoAction> {
+    pub(super) fn from_payload(name: &str, payload: &Value) -> Result<Option<Self>, InvalidAction> {
         let Some(action) = UNDOS.into_iter().find(|undo| *undo == name) else { return Ok(None) };
         let what = match action {
-            "undo" => Undone::Record(natural(payload, action, "record")?),
-            "rollback" => Undone::Turn {
+            "undo" => UndoTarget::Record(natural(payload, action, "record")?),
+            "rollback" => UndoTarget::Turn {
                 session: text(payload, action, "session")?,
                 turn: natural(payload, action, "turn")?,
             },
-            _ => Undone::Snapshot {
+            _ => UndoTarget::Snapshot {
                 name: text(payload, action, "name")?,
                 path: payload.get("path").map(|_| path(payload, action, "path")).transpose()?,
             },
         };
-        Ok(Some(Self { what, prepared: Prepared::of(payload) }))
+        Ok(Some(Self { what, prepared: PreparedEdit::of(payload) }))
     }
 
     /// The name of the action.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self.what {
-            Undone::Record(_) => "undo",
-            Undone::Turn { .. } => "rollback",
-            Undone::Snapshot { .. } => "restore",
+            UndoTarget::Record(_) => "undo",
+            UndoTarget::Turn { .. } => "rollback",
+            UndoTarget::Snapshot { .. } => "restore",
         }
     }
 }
 
-impl Prepared {
+impl PreparedEdit {
     /// What the daemon put there. Something that is not what it writes is a fault.
     fn of(payload: &Value) -> Option<Self> {
         let prepared = payload.get(PREPARED)?;
@@ -433,30 +433,30 @@ impl Prepared {
 }
 
 /// Where `:to` leads: to a file, to a heading, or to a heading of a file.
-struct Destination {
+struct RefileTarget {
     path: Option<Box<str>>,
-    spot: Spot,
+    spot: OrgLocation,
 }
 
-fn destination(action: &'static str, payload: &Value) -> Result<Destination, NoAction> {
+fn destination(action: &'static str, payload: &Value) -> Result<RefileTarget, InvalidAction> {
     let Some(to) = payload.get("to").filter(|to| !to.is_nil()) else {
-        return Ok(Destination { path: None, spot: Spot::File });
+        return Ok(RefileTarget { path: None, spot: OrgLocation::File });
     };
     if to.pairs().is_none() {
         let expected = "a plist with a `:path`, a heading, or both";
-        return Err(NoAction::Argument { action, key: "to", expected });
+        return Err(InvalidAction::Argument { action, key: "to", expected });
     }
     let path = to.get("path").map(|_| path(to, action, "path")).transpose()?;
-    Ok(Destination { path, spot: Spot::from_value(action, to)? })
+    Ok(RefileTarget { path, spot: OrgLocation::from_value(action, to)? })
 }
 
-fn priority(action: &'static str, said: Option<&str>) -> Result<Option<u8>, NoAction> {
+fn priority(action: &'static str, said: Option<&str>) -> Result<Option<u8>, InvalidAction> {
     match said.map(str::as_bytes) {
         None => Ok(None),
         Some([letter]) if letter.is_ascii_alphanumeric() => Ok(Some(*letter)),
         Some(_) => {
             let expected = "one letter or digit, or nothing";
-            Err(NoAction::Argument { action, key: "priority", expected })
+            Err(InvalidAction::Argument { action, key: "priority", expected })
         }
     }
 }
@@ -466,8 +466,8 @@ fn texts(
     payload: &Value,
     action: &'static str,
     key: &'static str,
-) -> Result<Vec<Box<str>>, NoAction> {
-    let fault = NoAction::Argument { action, key, expected: "a list of at most 64 strings" };
+) -> Result<Vec<Box<str>>, InvalidAction> {
+    let fault = InvalidAction::Argument { action, key, expected: "a list of at most 64 strings" };
     let value = payload.get(key).unwrap_or(&Value::Nil);
     let words = if value.is_nil() { &[] } else { value.elements().ok_or(fault.clone())? };
     let word = |word: &Value| word.as_str().map(Box::from);

@@ -2,7 +2,7 @@
 
 use bridle_sexp::read_one;
 
-use super::{Action, Risk};
+use super::{Action, RiskLevel};
 
 /// The name and the risk that a payload is read as, or why it is no action.
 fn check(payload: &str, expect: &str) {
@@ -53,5 +53,5 @@ fn arguments_are_checked() {
 
 #[test]
 fn risks_are_ordered() {
-    assert!(Risk::Safe < Risk::Caution && Risk::Caution < Risk::Dangerous);
+    assert!(RiskLevel::Safe < RiskLevel::Caution && RiskLevel::Caution < RiskLevel::Dangerous);
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use bridle_sexp::Value;
 
-use crate::effect::By;
+use crate::effect::ProposalAuthor;
 
 /// Keys by which a proposal would speak about its own standing. A client's own request loses the
 /// first two only: the others may be arguments of what it asks for.
@@ -17,8 +17,8 @@ const RESERVED: [&str; 4] = ["approved", "approved-action", "depth", "status"];
 const MAX_NOTED: usize = 32;
 
 /// The payload without such keys, and the names of those that were dropped.
-pub(super) fn clean(by: By, payload: Value) -> (Value, Vec<Box<str>>) {
-    let reserved = if by == By::Asker { &RESERVED[..2] } else { &RESERVED[..] };
+pub(super) fn clean(by: ProposalAuthor, payload: Value) -> (Value, Vec<Box<str>>) {
+    let reserved = if by == ProposalAuthor::Asker { &RESERVED[..2] } else { &RESERVED[..] };
     if payload.pairs().is_none() {
         return (payload, Vec::new());
     }

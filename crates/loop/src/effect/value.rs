@@ -9,17 +9,18 @@ use std::sync::Arc;
 use bridle_sexp::Value;
 
 use super::{
-    By, CheckResult, Code, Context, Decision, Deed, Effect, Exchange, Question, Reason, Rejection,
-    Rule, Ruling, Utterance, Verdict,
+    ApprovalRequest, CheckResult, Decision, DecisionRule, Deed, Effect, PastExchange,
+    ProposalAuthor, ProposalRejection, RefusalCode, RememberedRuling, SignalContext, TurnEnd,
+    Utterance, Verdict,
 };
-use crate::decide::Intent;
-use crate::event::{Asker, Outcome};
-use crate::field::{
-    Fields, Plist, Text, Unreadable, element_text, list, name, optional_name, required, text, time,
-    turn_id,
-};
+use crate::decide::ApprovalIntent;
+use crate::event::{Outcome, SignalSender};
 use crate::ids::{EffectId, Seq};
-use crate::weight::weight;
+use crate::plist_codec::{
+    FieldSink, PlistBuilder, PlistText, UnreadableValue, element_text, list, name, optional_name,
+    required, text, time, turn_id,
+};
+use crate::value_size::weight;
 
 impl Effect {
     /// The kind of its record.
@@ -66,12 +67,12 @@ impl Effect {
 
     /// The body of its record.
     pub fn to_value(&self) -> Value {
-        self.put(Plist::new()).done()
+        self.put(PlistBuilder::new()).done()
     }
 
     /// The text of [`Effect::to_value`], made at once.
     pub fn to_text(&self) -> String {
-        self.put(Text::with_room(self.room())).done()
+        self.put(PlistText::with_room(self.room())).done()
     }
 
     /// Room for its text, in bytes: what varies, and about as much as usual around it.
@@ -85,7 +86,7 @@ impl Effect {
         }
     }
 
-    fn put<F: Fields>(&self, fields: F) -> F {
+    fn put<F: FieldSink>(&self, fields: F) -> F {
         match self {
             Effect::Consult { id, context } => context.put(fields.put_number("effect", id.0)),
             Effect::Think { id, prompt } => prompt
@@ -109,9 +110,9 @@ impl Effect {
     }
 }
 
-impl Context {
+impl SignalContext {
     /// What identifies it; the rest is in the state.
-    pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
+    pub(crate) fn put<F: FieldSink>(&self, fields: F) -> F {
         let fields = fields.put_number("turn", self.turn.0);
         put_seq(fields, "seq", self.seq)
             .put_number("history", self.history.len())
@@ -121,7 +122,7 @@ impl Context {
 }
 
 impl Decision {
-    fn put<F: Fields>(&self, fields: F) -> F {
+    fn put<F: FieldSink>(&self, fields: F) -> F {
         let checked = self.checked.iter().flat_map(|checked| {
             let words: [&str; 2] = [checked.rule.word(), checked.result.word()];
             words
@@ -142,8 +143,8 @@ impl Decision {
     }
 }
 
-impl Ruling {
-    pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
+impl RememberedRuling {
+    pub(crate) fn put<F: FieldSink>(&self, fields: F) -> F {
         let fields = fields
             .put_number("turn", self.turn.0)
             .put_word("by", self.by.word())
@@ -159,10 +160,10 @@ impl Ruling {
         .put_str("reason", &self.reason)
     }
 
-    pub(crate) fn from_value(value: &Value) -> Result<Arc<Self>, Unreadable> {
+    pub(crate) fn from_value(value: &Value) -> Result<Arc<Self>, UnreadableValue> {
         Ok(Arc::new(Self {
             turn: turn_id(value, "turn")?,
-            by: By::from_value(value)?,
+            by: ProposalAuthor::from_value(value)?,
             target: optional_name(value, "target")?,
             action: optional_name(value, "action")?,
             rule: rule(value)?,
@@ -170,15 +171,15 @@ impl Ruling {
             verdict: match name(value, "verdict")?.as_str() {
                 "allow" => Verdict::Allow,
                 "ask" => Verdict::Ask,
-                _ => Verdict::Deny(Code::from_value(value)?),
+                _ => Verdict::Deny(RefusalCode::from_value(value)?),
             },
             reason: text(value, "reason")?,
         }))
     }
 }
 
-impl Question {
-    pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
+impl ApprovalRequest {
+    pub(crate) fn put<F: FieldSink>(&self, fields: F) -> F {
         let fields = fields
             .put_number("turn", self.turn.0)
             .put("hash", self.intent.hash().to_string())
@@ -192,12 +193,12 @@ impl Question {
             .put_int("expires", self.expires.0)
     }
 
-    pub(crate) fn from_value(value: &Value) -> Result<Arc<Self>, Unreadable> {
+    pub(crate) fn from_value(value: &Value) -> Result<Arc<Self>, UnreadableValue> {
         Ok(Arc::new(Self {
             turn: turn_id(value, "turn")?,
-            intent: Intent::from_value(value)?,
-            by: By::from_value(value)?,
-            asker: Asker::from_value(required(value, "asker")?)?,
+            intent: ApprovalIntent::from_value(value)?,
+            by: ProposalAuthor::from_value(value)?,
+            asker: SignalSender::from_value(required(value, "asker")?)?,
             text: text(value, "question")?,
             who: list(value, "who", element_text)?,
             expires: time(value, "expires")?,
@@ -205,9 +206,9 @@ impl Question {
     }
 }
 
-impl Rejection {
+impl ProposalRejection {
     pub(crate) fn to_value(&self) -> Value {
-        Plist::new()
+        PlistBuilder::new()
             .put_name("target", self.target.as_ref())
             .put_name("action", self.action.as_ref())
             .put("code", Value::keyword(self.code.word()))
@@ -215,11 +216,11 @@ impl Rejection {
             .done()
     }
 
-    pub(crate) fn from_value(value: &Value) -> Result<Arc<Self>, Unreadable> {
+    pub(crate) fn from_value(value: &Value) -> Result<Arc<Self>, UnreadableValue> {
         Ok(Arc::new(Self {
             target: optional_name(value, "target")?,
             action: optional_name(value, "action")?,
-            code: Code::from_value(value)?,
+            code: RefusalCode::from_value(value)?,
             reason: text(value, "reason")?,
         }))
     }
@@ -235,11 +236,13 @@ impl Deed {
         self.named().put("outcome", Value::keyword(self.outcome.word())).done()
     }
 
-    fn named(&self) -> Plist {
-        Plist::new().put("target", self.target.to_value()).put("action", self.action.to_value())
+    fn named(&self) -> PlistBuilder {
+        PlistBuilder::new()
+            .put("target", self.target.to_value())
+            .put("action", self.action.to_value())
     }
 
-    pub(crate) fn from_value(value: &Value) -> Result<Arc<Self>, Unreadable> {
+    pub(crate) fn from_value(value: &Value) -> Result<Arc<Self>, UnreadableValue> {
         Ok(Arc::new(Self {
             target: name(value, "target")?,
             action: name(value, "action")?,
@@ -248,18 +251,18 @@ impl Deed {
     }
 }
 
-impl Exchange {
-    pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
+impl PastExchange {
+    pub(crate) fn put<F: FieldSink>(&self, fields: F) -> F {
         fields.put_str("asked", &self.asked).put_str("said", &self.said)
     }
 
-    pub(crate) fn from_value(value: &Value) -> Result<Arc<Self>, Unreadable> {
+    pub(crate) fn from_value(value: &Value) -> Result<Arc<Self>, UnreadableValue> {
         Ok(Arc::new(Self { asked: text(value, "asked")?, said: text(value, "said")? }))
     }
 }
 
 impl Utterance {
-    fn put<F: Fields>(&self, fields: F) -> F {
+    fn put<F: FieldSink>(&self, fields: F) -> F {
         let to = self.to.as_ref();
         let fields = put_seq(fields, "answers", self.answers)
             .put_text("client", to.and_then(|to| to.client.as_deref()));
@@ -271,7 +274,7 @@ impl Utterance {
     }
 }
 
-fn put_seq<F: Fields>(fields: F, key: &'static str, seq: Option<Seq>) -> F {
+fn put_seq<F: FieldSink>(fields: F, key: &'static str, seq: Option<Seq>) -> F {
     match seq {
         Some(seq) => fields.put_number(key, seq.0),
         None => fields,
@@ -279,10 +282,10 @@ fn put_seq<F: Fields>(fields: F, key: &'static str, seq: Option<Seq>) -> F {
 }
 
 /// The rule of a ruling. Before there were policies, three rules were what one policy each is now.
-fn rule(value: &Value) -> Result<Rule, Unreadable> {
+fn rule(value: &Value) -> Result<DecisionRule, UnreadableValue> {
     match name(value, "rule")?.as_str() {
-        "safe" | "owner-asks" | "default" => Ok(Rule::Policy),
-        _ => word(Rule::ALL, Rule::word, value, "rule"),
+        "safe" | "owner-asks" | "default" => Ok(DecisionRule::Policy),
+        _ => word(DecisionRule::ALL, DecisionRule::word, value, "rule"),
     }
 }
 
@@ -292,10 +295,10 @@ fn word<T: Copy>(
     spell: fn(T) -> &'static str,
     value: &Value,
     key: &'static str,
-) -> Result<T, Unreadable> {
+) -> Result<T, UnreadableValue> {
     let written = name(value, key)?;
     let found = all.iter().copied().find(|one| spell(*one) == written.as_str());
-    found.ok_or(Unreadable::new(key, "a known word"))
+    found.ok_or(UnreadableValue::new(key, "a known word"))
 }
 
 /// Gives a closed enum its words and the list of its members.
@@ -315,25 +318,25 @@ macro_rules! words {
     };
 }
 
-words!(By: Asker "asker", Reflex "reflex", Thinker "thinker");
+words!(ProposalAuthor: Asker "asker", Reflex "reflex", Thinker "thinker");
 words!(CheckResult: Pass "pass", Allow "allow", Ask "ask", Deny "deny");
-words!(Rule: WellFormed "well-formed", Size "size", Target "target", Action "action",
+words!(DecisionRule: WellFormed "well-formed", Size "size", Target "target", Action "action",
     Budget "budget", Policy "policy", Approval "approval");
-words!(Code: InvalidValue "invalid-value", Unsupported "unsupported",
+words!(RefusalCode: InvalidValue "invalid-value", Unsupported "unsupported",
     UnknownTarget "unknown-target", Refused "refused", Cancelled "cancelled", Expired "expired",
     EngineFailed "engine-failed", UnknownOutcome "unknown-outcome", Overloaded "overloaded");
-words!(Reason: Answered "answered", Refused "refused", Failed "failed", Cancelled "cancelled",
+words!(TurnEnd: Answered "answered", Refused "refused", Failed "failed", Cancelled "cancelled",
     Expired "expired", Superseded "superseded", Pending "pending");
 
-impl By {
+impl ProposalAuthor {
     /// Reads the `:by` of a plist.
-    pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {
+    pub(crate) fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
         word(Self::ALL, Self::word, value, "by")
     }
 }
 
-impl Code {
-    fn from_value(value: &Value) -> Result<Self, Unreadable> {
+impl RefusalCode {
+    fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
         word(Self::ALL, Self::word, value, "code")
     }
 }

@@ -1,6 +1,6 @@
 //! Events as values: the bodies of their records.
 //!
-//! `from_value` reads exactly what `to_value` writes; anything else is [`Unreadable`], never a
+//! `from_value` reads exactly what `to_value` writes; anything else is [`UnreadableValue`], never a
 //! guess.
 
 use std::sync::Arc;
@@ -8,19 +8,21 @@ use std::sync::Arc;
 use bridle_sexp::Value;
 
 use super::{
-    Actuator, Advice, Answer, Answered, Asker, Began, Counted, Draft, Event, Fault, Fork, Outcome,
-    Place, Proposal, Signal, SignalKind, Tick, Withdrawal,
+    ActuatorLocation, ActuatorRef, ApprovalAnswer, ApprovalChoice, Draft, Event, ForkPoint,
+    Outcome, PrincipalUsage, Proposal, ReflexAdvice, SessionStart, Signal, SignalKind,
+    SignalSender, ThinkerFault, TimerTick, WithdrawalReason,
 };
 use crate::effect::Effect;
-use crate::field::{
-    Fields, Plist, Text, Unreadable, effect_id, element_name, element_text, flag, list, name,
-    number, optional_name, optional_text, printed, required, session, spans, text, turn_id,
-};
 use crate::hash::ActionHash;
 use crate::ids::{EffectId, Seq};
-use crate::limits::Limits;
-use crate::policy::Installed;
-use crate::weight::weight;
+use crate::limits::SessionLimits;
+use crate::plist_codec::{
+    FieldSink, PlistBuilder, PlistText, UnreadableValue, effect_id, element_name, element_text,
+    flag, list, name, number, optional_name, optional_text, printed, required, session, spans,
+    text, turn_id,
+};
+use crate::policy::InstalledPolicies;
+use crate::value_size::weight;
 
 /// Room for what is around a payload, in bytes: about as much as usual.
 const AROUND: usize = 192;
@@ -46,13 +48,13 @@ impl Event {
 
     /// The body of its record.
     pub fn to_value(&self) -> Value {
-        let plist = Plist::new();
+        let plist = PlistBuilder::new();
         match self {
             Event::Began(began) => began.to_value(),
             Event::Signal(signal) => signal.to_value(),
-            Event::Registered(actuators) => {
-                plist.put("actuators", Value::list(actuators.iter().map(Actuator::to_value))).done()
-            }
+            Event::Registered(actuators) => plist
+                .put("actuators", Value::list(actuators.iter().map(ActuatorRef::to_value)))
+                .done(),
             Event::Consulted { effect, advice } => put_consulted(plist, *effect, advice).done(),
             Event::Drafted { effect, draft: Ok(draft) } => plist
                 .put_number("effect", effect.0)
@@ -90,7 +92,7 @@ impl Event {
     pub fn to_text(&self) -> String {
         match self {
             Event::Signal(signal) => {
-                signal.put(Text::with_room(AROUND + weight(&signal.payload))).done()
+                signal.put(PlistText::with_room(AROUND + weight(&signal.payload))).done()
             }
             Event::Consulted { effect, advice } => {
                 put_consulted(room(advice), *effect, advice).done()
@@ -114,15 +116,15 @@ impl Event {
     ///
     /// # Errors
     /// When the kind is none of an event, or the body is not what [`Event::to_value`] writes.
-    pub fn from_value(kind: &str, value: &Value) -> Result<Self, Unreadable> {
+    pub fn from_value(kind: &str, value: &Value) -> Result<Self, UnreadableValue> {
         let proposals = |value| list(value, "proposals", Proposal::from_value);
         Ok(match kind {
-            "began" => Event::Began(Began::from_value(value)?),
+            "began" => Event::Began(SessionStart::from_value(value)?),
             "signal" => Event::Signal(Arc::new(Signal::from_value(value)?)),
-            "registered" => Event::Registered(list(value, "actuators", Actuator::from_value)?),
+            "registered" => Event::Registered(list(value, "actuators", ActuatorRef::from_value)?),
             "consulted" => Event::Consulted {
                 effect: effect_id(value, "effect")?,
-                advice: Advice {
+                advice: ReflexAdvice {
                     proposals: proposals(value)?,
                     think: flag(value, "think")?,
                     standing: flag(value, "standing")?,
@@ -131,7 +133,9 @@ impl Event {
             "drafted" => Event::Drafted {
                 effect: effect_id(value, "effect")?,
                 draft: match optional_text(value, "fault")? {
-                    Some(reason) => Err(Fault { reason, retryable: flag(value, "retryable")? }),
+                    Some(reason) => {
+                        Err(ThinkerFault { reason, retryable: flag(value, "retryable")? })
+                    }
                     None => Ok(Draft { proposals: proposals(value)? }),
                 },
             },
@@ -139,36 +143,36 @@ impl Event {
                 effect: effect_id(value, "effect")?,
                 outcome: Outcome::from_value(value)?,
             },
-            "answered" => Event::Answered(Answered::from_value(value)?),
-            "policy-installed" => Event::PolicyInstalled(Installed::from_value(value)?),
-            "counted" => Event::Counted(Counted {
+            "answered" => Event::Answered(ApprovalAnswer::from_value(value)?),
+            "policy-installed" => Event::PolicyInstalled(InstalledPolicies::from_value(value)?),
+            "counted" => Event::Counted(PrincipalUsage {
                 principal: text(value, "asker")?,
                 spans: spans(value, "spans")?,
             }),
-            "tick" => Event::Tick(Tick::from_value(value)?),
+            "tick" => Event::Tick(TimerTick::from_value(value)?),
             "cancelled" => {
                 Event::Cancelled { turn: turn_id(value, "turn")?, reason: text(value, "reason")? }
             }
             "withdrawn" => Event::Withdrawn {
                 seq: Seq(number(value, "signal")?),
-                how: Withdrawal::from_value(value)?,
+                how: WithdrawalReason::from_value(value)?,
             },
-            _ => return Err(Unreadable::new("kind", "the kind of an event")),
+            _ => return Err(UnreadableValue::new("kind", "the kind of an event")),
         })
     }
 }
 
 /// An empty text, with room for an advice.
-fn room(advice: &Advice) -> Text {
+fn room(advice: &ReflexAdvice) -> PlistText {
     let each = advice.proposals.iter().map(|one| AROUND + weight(&one.payload));
-    Text::with_room(AROUND + each.sum::<usize>())
+    PlistText::with_room(AROUND + each.sum::<usize>())
 }
 
-fn put_consulted<F: Fields>(fields: F, effect: EffectId, advice: &Advice) -> F {
+fn put_consulted<F: FieldSink>(fields: F, effect: EffectId, advice: &ReflexAdvice) -> F {
     put_advice(fields.put_number("effect", effect.0), advice)
 }
 
-fn put_advice<F: Fields>(fields: F, advice: &Advice) -> F {
+fn put_advice<F: FieldSink>(fields: F, advice: &ReflexAdvice) -> F {
     fields.put_flag("think", advice.think).put_flag("standing", advice.standing).put_each(
         "proposals",
         &advice.proposals,
@@ -176,25 +180,25 @@ fn put_advice<F: Fields>(fields: F, advice: &Advice) -> F {
     )
 }
 
-impl Began {
+impl SessionStart {
     fn to_value(&self) -> Value {
         let fork = self.fork.as_ref().map(|fork| {
-            Plist::new()
+            PlistBuilder::new()
                 .put("session", fork.session.as_str())
                 .put_number("record", fork.record)
                 .put("state", fork.state.clone())
                 .done()
         });
-        Plist::new()
+        PlistBuilder::new()
             .put("owner", &*self.owner)
             .put("limits", self.limits.to_value())
             .put_some("fork", fork)
             .done()
     }
 
-    fn from_value(value: &Value) -> Result<Self, Unreadable> {
+    fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
         let fork = value.get("fork").map(|fork| {
-            Ok(Fork {
+            Ok(ForkPoint {
                 session: session(fork, "session")?,
                 record: number(fork, "record")?,
                 state: required(fork, "state")?.clone(),
@@ -202,7 +206,7 @@ impl Began {
         });
         Ok(Self {
             owner: text(value, "owner")?,
-            limits: Limits::from_value(required(value, "limits")?)?,
+            limits: SessionLimits::from_value(required(value, "limits")?)?,
             fork: fork.transpose()?,
         })
     }
@@ -210,10 +214,10 @@ impl Began {
 
 impl Signal {
     pub(crate) fn to_value(&self) -> Value {
-        self.put(Plist::new()).done()
+        self.put(PlistBuilder::new()).done()
     }
 
-    fn put<F: Fields>(&self, fields: F) -> F {
+    fn put<F: FieldSink>(&self, fields: F) -> F {
         let fields = fields
             .put_word("kind", self.kind.word())
             .put_fields("from", |inside| self.from.put(inside));
@@ -227,14 +231,14 @@ impl Signal {
         .put_texts("dropped", self.dropped.iter().map(|path| &**path))
     }
 
-    pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {
+    pub(crate) fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
         let kind = name(value, "kind")?;
         let kind = [SignalKind::Event, SignalKind::Request, SignalKind::Log, SignalKind::Failed]
             .into_iter()
             .find(|known| known.word() == kind.as_str());
         Ok(Self {
-            kind: kind.ok_or(Unreadable::new("kind", "the kind of a signal"))?,
-            from: Asker::from_value(required(value, "from")?)?,
+            kind: kind.ok_or(UnreadableValue::new("kind", "the kind of a signal"))?,
+            from: SignalSender::from_value(required(value, "from")?)?,
             id: value.get("id").cloned(),
             target: optional_name(value, "target")?,
             payload: required(value, "payload")?.clone(),
@@ -255,9 +259,9 @@ impl SignalKind {
     }
 }
 
-impl Answered {
+impl ApprovalAnswer {
     fn to_value(&self) -> Value {
-        Plist::new()
+        PlistBuilder::new()
             .put_number("effect", self.approval.0)
             .put_some("hash", self.hash.map(|hash| hash.to_string()))
             .put("answer", Value::keyword(self.answer.word()))
@@ -267,32 +271,32 @@ impl Answered {
             .done()
     }
 
-    fn from_value(value: &Value) -> Result<Self, Unreadable> {
+    fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
         let always = value.get("always").map(|always| {
-            always.as_i64().ok_or(Unreadable::new("always", "a number of milliseconds"))
+            always.as_i64().ok_or(UnreadableValue::new("always", "a number of milliseconds"))
         });
         let hash = value.get("hash").map(|_| ActionHash::from_value(value, "hash"));
         Ok(Self {
             approval: effect_id(value, "effect")?,
             hash: hash.transpose()?,
             answer: match name(value, "answer")?.as_str() {
-                "allow" => Answer::Allow,
-                "deny" => Answer::Deny,
-                _ => return Err(Unreadable::new("answer", "`allow` or `deny`")),
+                "allow" => ApprovalChoice::Allow,
+                "deny" => ApprovalChoice::Deny,
+                _ => return Err(UnreadableValue::new("answer", "`allow` or `deny`")),
             },
-            from: Asker::from_value(required(value, "from")?)?,
+            from: SignalSender::from_value(required(value, "from")?)?,
             id: value.get("id").cloned(),
             always: always.transpose()?,
         })
     }
 }
 
-impl Asker {
+impl SignalSender {
     pub(crate) fn to_value(&self) -> Value {
-        self.put(Plist::new()).done()
+        self.put(PlistBuilder::new()).done()
     }
 
-    pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
+    pub(crate) fn put<F: FieldSink>(&self, fields: F) -> F {
         fields
             .put_str("principal", &self.principal)
             .put_flag("owner", self.owner)
@@ -302,7 +306,7 @@ impl Asker {
             .put_text("time-zone", self.time_zone.as_deref())
     }
 
-    pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {
+    pub(crate) fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
         Ok(Self {
             principal: text(value, "principal")?,
             owner: flag(value, "owner")?,
@@ -314,42 +318,42 @@ impl Asker {
     }
 }
 
-impl Actuator {
+impl ActuatorRef {
     pub(crate) fn to_value(&self) -> Value {
-        self.put(Plist::new()).done()
+        self.put(PlistBuilder::new()).done()
     }
 
-    pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
+    pub(crate) fn put<F: FieldSink>(&self, fields: F) -> F {
         fields
             .put_word("name", self.name.as_str())
             .put_word("place", self.place.word())
-            .put_words("actions", self.actions.iter().map(crate::ids::Name::as_str))
+            .put_words("actions", self.actions.iter().map(crate::ids::KeywordName::as_str))
     }
 
-    pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {
+    pub(crate) fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
         Ok(Self {
             name: name(value, "name")?,
-            place: Place::from_value(value)?,
+            place: ActuatorLocation::from_value(value)?,
             actions: list(value, "actions", element_name)?,
         })
     }
 }
 
-impl Place {
+impl ActuatorLocation {
     /// The word for it.
     pub(crate) fn word(self) -> &'static str {
         match self {
-            Place::Shell => "shell",
-            Place::Host => "host",
+            ActuatorLocation::Shell => "shell",
+            ActuatorLocation::Host => "host",
         }
     }
 
     /// Reads the `:place` of a plist.
-    pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {
+    pub(crate) fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
         match name(value, "place")?.as_str() {
-            "shell" => Ok(Place::Shell),
-            "host" => Ok(Place::Host),
-            _ => Err(Unreadable::new("place", "`shell` or `host`")),
+            "shell" => Ok(ActuatorLocation::Shell),
+            "host" => Ok(ActuatorLocation::Host),
+            _ => Err(UnreadableValue::new("place", "`shell` or `host`")),
         }
     }
 }
@@ -357,10 +361,10 @@ impl Place {
 impl Proposal {
     /// The proposal as a plist.
     pub fn to_value(&self) -> Value {
-        self.put(Plist::new()).done()
+        self.put(PlistBuilder::new()).done()
     }
 
-    fn put<F: Fields>(&self, fields: F) -> F {
+    fn put<F: FieldSink>(&self, fields: F) -> F {
         fields
             .put_name("target", self.target.as_ref())
             .put_value("payload", &self.payload)
@@ -372,7 +376,7 @@ impl Proposal {
     ///
     /// # Errors
     /// When a key is missing or has another type.
-    pub fn from_value(value: &Value) -> Result<Self, Unreadable> {
+    pub fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
         Ok(Self {
             target: optional_name(value, "target")?,
             payload: required(value, "payload")?.clone(),
@@ -384,7 +388,7 @@ impl Proposal {
 
 impl Outcome {
     /// Adds the outcome to a plist.
-    pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
+    pub(crate) fn put<F: FieldSink>(&self, fields: F) -> F {
         let fields = fields.put_word("outcome", self.word());
         match self {
             Outcome::Done(result) => fields.put_value("result", result),
@@ -394,7 +398,7 @@ impl Outcome {
     }
 
     /// Reads the outcome that a plist holds.
-    pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {
+    pub(crate) fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
         Ok(match name(value, "outcome")?.as_str() {
             "done" => Outcome::Done(required(value, "result")?.clone()),
             "denied" => Outcome::Denied(text(value, "reason")?),
@@ -402,41 +406,41 @@ impl Outcome {
             "expired" => Outcome::Expired,
             "superseded" => Outcome::Superseded,
             "unknown-outcome" => Outcome::UnknownOutcome,
-            _ => return Err(Unreadable::new("outcome", "the word for an outcome")),
+            _ => return Err(UnreadableValue::new("outcome", "the word for an outcome")),
         })
     }
 }
 
-impl Withdrawal {
+impl WithdrawalReason {
     fn word(self) -> &'static str {
         match self {
-            Withdrawal::Cancelled => "cancelled",
-            Withdrawal::Expired => "expired",
+            WithdrawalReason::Cancelled => "cancelled",
+            WithdrawalReason::Expired => "expired",
         }
     }
 
-    fn from_value(value: &Value) -> Result<Self, Unreadable> {
+    fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
         match name(value, "how")?.as_str() {
-            "cancelled" => Ok(Withdrawal::Cancelled),
-            "expired" => Ok(Withdrawal::Expired),
-            _ => Err(Unreadable::new("how", "`cancelled` or `expired`")),
+            "cancelled" => Ok(WithdrawalReason::Cancelled),
+            "expired" => Ok(WithdrawalReason::Expired),
+            _ => Err(UnreadableValue::new("how", "`cancelled` or `expired`")),
         }
     }
 }
 
-impl Tick {
+impl TimerTick {
     fn word(self) -> &'static str {
         match self {
-            Tick::Deadline => "deadline",
-            Tick::Heartbeat => "heartbeat",
+            TimerTick::Deadline => "deadline",
+            TimerTick::Heartbeat => "heartbeat",
         }
     }
 
-    fn from_value(value: &Value) -> Result<Self, Unreadable> {
+    fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
         match name(value, "tick")?.as_str() {
-            "deadline" => Ok(Tick::Deadline),
-            "heartbeat" => Ok(Tick::Heartbeat),
-            _ => Err(Unreadable::new("tick", "`deadline` or `heartbeat`")),
+            "deadline" => Ok(TimerTick::Deadline),
+            "heartbeat" => Ok(TimerTick::Heartbeat),
+            _ => Err(UnreadableValue::new("tick", "`deadline` or `heartbeat`")),
         }
     }
 }

@@ -11,31 +11,31 @@ use std::sync::OnceLock;
 
 use cedar_policy::{Authorizer, Effect, Entities, PolicySet, Request, pst};
 
-use self::condition::Condition;
+use self::condition::PolicyCondition;
 
-use super::facts::Facts;
-use super::sieve::{Named, Sieve, Sway, Told};
-use super::world::{Approved, Untold, World};
-use super::{Policies, Policy};
+use super::cedar_request::{ApprovalQuestion, CedarRequest, Untold};
+use super::facts::PolicyFacts;
+use super::prefilter::{ApprovalDirection, NamedFacts, PolicyPrefilter, PrefilterInput};
+use super::{GuardPolicies, PolicyEntry};
 
 /// A policy of a set, ready to be asked.
 #[derive(Debug)]
-pub(super) struct Rule {
-    pub(super) sieve: Sieve,
-    pub(super) named: Named,
+pub(super) struct CompiledPolicy {
+    pub(super) sieve: PolicyPrefilter,
+    pub(super) named: NamedFacts,
     effect: Effect,
-    sway: Sway,
+    sway: ApprovalDirection,
     /// None if it is too long to be looked into.
     syntax: Option<pst::Policy>,
     /// Made when it is first asked: most policies of most sets never are.
-    condition: OnceLock<Option<Condition>>,
+    condition: OnceLock<Option<PolicyCondition>>,
     /// A set of nothing else.
     alone: PolicySet,
 }
 
 /// The policies that can be about one action, by their places in the whole set, in order.
 #[derive(Debug, Default)]
-pub(super) struct Part {
+pub(super) struct ActionPartition {
     /// Those that say the same to both questions.
     steady: Vec<usize>,
     /// Those that may not.
@@ -43,14 +43,14 @@ pub(super) struct Part {
 }
 
 /// What Cedar says to one question.
-pub(super) struct Answer {
+pub(super) struct CedarAnswer {
     pub(super) permits: bool,
     pub(super) policies: Vec<Box<str>>,
 }
 
 /// The policies that apply, by their places.
 #[derive(Default)]
-struct Said {
+struct ApplicablePolicies {
     permits: Vec<usize>,
     forbids: Vec<usize>,
     /// The first policy that failed, and how.
@@ -58,24 +58,30 @@ struct Said {
 }
 
 /// A proposal that is being judged.
-pub(super) struct Case<'c> {
-    set: &'c Policies,
-    facts: &'c Facts,
-    part: &'c Part,
+pub(super) struct PolicyCase<'c> {
+    set: &'c GuardPolicies,
+    facts: &'c PolicyFacts,
+    part: &'c ActionPartition,
     /// Made when a policy is asked: often none is.
-    world: Option<World>,
+    world: Option<CedarRequest>,
     /// What does not depend on the question, once it was asked for.
-    steady: Option<Said>,
+    steady: Option<ApplicablePolicies>,
     /// Those of the others that may still apply with a yes, once they were asked without.
     left: Option<Vec<usize>>,
 }
 
-impl Rule {
+impl CompiledPolicy {
     pub(super) fn new(policy: &cedar_policy::Policy, text: &str) -> Self {
-        let syntax = if Sieve::takes(text) { policy.to_pst().ok() } else { None };
+        let syntax = if PolicyPrefilter::takes(text) { policy.to_pst().ok() } else { None };
         let (sieve, named, sway) = match &syntax {
-            Some(syntax) => (Sieve::of(syntax), Named::of(syntax.body()), Sway::of(syntax.body())),
-            None => (Sieve::default(), Named::everything(), Sway::Either),
+            Some(syntax) => (
+                PolicyPrefilter::of(syntax),
+                NamedFacts::of(syntax.body()),
+                ApprovalDirection::of(syntax.body()),
+            ),
+            None => {
+                (PolicyPrefilter::default(), NamedFacts::everything(), ApprovalDirection::Either)
+            }
         };
         let mut alone = PolicySet::new();
         alone.add(policy.clone()).expect("the first of its set, and no template");
@@ -83,17 +89,17 @@ impl Rule {
         Self { sieve, named, effect, sway, syntax, condition: OnceLock::new(), alone }
     }
 
-    fn condition(&self) -> Option<&Condition> {
-        let make = || Condition::of(self.syntax.as_ref()?.body());
+    fn condition(&self) -> Option<&PolicyCondition> {
+        let make = || PolicyCondition::of(self.syntax.as_ref()?.body());
         self.condition.get_or_init(make).as_ref()
     }
 
     /// Whether it applies, in a part that is about its action.
     fn applies(
         &self,
-        world: &mut World,
-        facts: &Facts,
-        approved: Approved,
+        world: &mut CedarRequest,
+        facts: &PolicyFacts,
+        approved: ApprovalQuestion,
     ) -> Result<bool, Untold> {
         let (request, entities) = world.question(facts, approved)?;
         let quick = self.condition().and_then(|condition| condition.holds(request, entities));
@@ -110,16 +116,16 @@ impl Rule {
     }
 }
 
-impl Part {
+impl ActionPartition {
     /// Adds a policy, in the order of the set.
-    pub(super) fn add(&mut self, place: usize, rule: &Rule) {
+    pub(super) fn add(&mut self, place: usize, rule: &CompiledPolicy) {
         let group = if rule.named.approved { &mut self.swayed } else { &mut self.steady };
         group.push(place);
     }
 
     /// What its policies name.
-    pub(super) fn named(&self, rules: &[Rule]) -> Named {
-        let mut named = Named::default();
+    pub(super) fn named(&self, rules: &[CompiledPolicy]) -> NamedFacts {
+        let mut named = NamedFacts::default();
         for place in self.steady.iter().chain(&self.swayed) {
             named.add(&rules[*place].named);
         }
@@ -127,31 +133,35 @@ impl Part {
     }
 }
 
-impl<'c> Case<'c> {
-    pub(super) fn new(set: &'c Policies, facts: &'c Facts) -> Result<Self, Untold> {
+impl<'c> PolicyCase<'c> {
+    pub(super) fn new(set: &'c GuardPolicies, facts: &'c PolicyFacts) -> Result<Self, Untold> {
         let part = set.parts.get(facts.kind).ok_or("an action that the schema does not know")?;
         Ok(Self { set, facts, part, world: None, steady: None, left: None })
     }
 
     /// One of the two questions.
-    pub(super) fn answer(&mut self, approved: Approved) -> Result<Answer, Untold> {
+    pub(super) fn answer(&mut self, approved: ApprovalQuestion) -> Result<CedarAnswer, Untold> {
         let part = self.part;
         let steady = match self.steady.take() {
             Some(said) => said,
             None => self.ask(&part.steady, approved)?,
         };
         let swayed = match (approved, self.left.take()) {
-            (Approved::No, _) => self.ask_first()?,
-            (Approved::Yes, Some(left)) => self.ask(&left, approved)?,
-            (Approved::Yes, None) => self.ask(&part.swayed, approved)?,
+            (ApprovalQuestion::No, _) => self.ask_first()?,
+            (ApprovalQuestion::Yes, Some(left)) => self.ask(&left, approved)?,
+            (ApprovalQuestion::Yes, None) => self.ask(&part.swayed, approved)?,
         };
         let answer = steady.answer(&swayed, &self.set.policies);
         self.steady = Some(steady);
         answer
     }
 
-    fn ask(&mut self, places: &[usize], approved: Approved) -> Result<Said, Untold> {
-        let mut said = Said::default();
+    fn ask(
+        &mut self,
+        places: &[usize],
+        approved: ApprovalQuestion,
+    ) -> Result<ApplicablePolicies, Untold> {
+        let mut said = ApplicablePolicies::default();
         for place in places {
             let applies = match self.settles(*place, approved) {
                 Some(applies) => Ok(applies),
@@ -163,21 +173,23 @@ impl<'c> Case<'c> {
     }
 
     /// Asks those that a yes may move, without one, and finds out which of them a yes can matter to.
-    fn ask_first(&mut self) -> Result<Said, Untold> {
-        let (mut said, mut left) = (Said::default(), Vec::new());
+    fn ask_first(&mut self) -> Result<ApplicablePolicies, Untold> {
+        let (mut said, mut left) = (ApplicablePolicies::default(), Vec::new());
         for place in &self.part.swayed {
             let (place, rule) = (*place, &self.set.rules[*place]);
-            if let Some(applies) = self.settles(place, Approved::No) {
+            if let Some(applies) = self.settles(place, ApprovalQuestion::No) {
                 said.take(place, rule, Ok(applies));
                 left.push(place);
                 continue;
             }
             // What does not apply with a yes does not apply without.
-            if rule.sway == Sway::Up && self.applies(place, Approved::Yes)? == Ok(false) {
+            if rule.sway == ApprovalDirection::Up
+                && self.applies(place, ApprovalQuestion::Yes)? == Ok(false)
+            {
                 continue;
             }
-            let applies = self.applies(place, Approved::No)?;
-            if rule.sway != Sway::Down || applies != Ok(false) {
+            let applies = self.applies(place, ApprovalQuestion::No)?;
+            if rule.sway != ApprovalDirection::Down || applies != Ok(false) {
                 left.push(place);
             }
             said.take(place, rule, applies);
@@ -187,15 +199,15 @@ impl<'c> Case<'c> {
     }
 
     /// Whether a policy applies, if that can be told without asking it.
-    fn settles(&self, place: usize, approved: Approved) -> Option<bool> {
-        self.set.rules[place].sieve.settles(&Told { facts: self.facts, approved })
+    fn settles(&self, place: usize, approved: ApprovalQuestion) -> Option<bool> {
+        self.set.rules[place].sieve.settles(&PrefilterInput { facts: self.facts, approved })
     }
 
     /// Whether a policy applies, or how it failed.
     fn applies(
         &mut self,
         place: usize,
-        approved: Approved,
+        approved: ApprovalQuestion,
     ) -> Result<Result<bool, Untold>, Untold> {
         let world = match &mut self.world {
             Some(world) => world,
@@ -205,8 +217,8 @@ impl<'c> Case<'c> {
     }
 }
 
-impl Said {
-    fn take(&mut self, place: usize, rule: &Rule, applies: Result<bool, Untold>) {
+impl ApplicablePolicies {
+    fn take(&mut self, place: usize, rule: &CompiledPolicy, applies: Result<bool, Untold>) {
         match applies {
             Ok(true) if rule.effect == Effect::Permit => self.permits.push(place),
             Ok(true) => self.forbids.push(place),
@@ -222,7 +234,7 @@ impl Said {
     }
 
     /// What both say together: a forbid wins, and nothing is permitted that no policy permits.
-    fn answer(&self, other: &Self, policies: &[Policy]) -> Result<Answer, Untold> {
+    fn answer(&self, other: &Self, policies: &[PolicyEntry]) -> Result<CedarAnswer, Untold> {
         // Cedar passes over a policy that fails. A forbid that fails would then forbid nothing.
         let faults = self.fault.iter().chain(&other.fault);
         if let Some((_, why)) = faults.min_by_key(|(place, _)| *place) {
@@ -235,7 +247,7 @@ impl Said {
         let mut ids: Vec<Box<str>> =
             if permits { permitting().map(id).collect() } else { forbids().map(id).collect() };
         ids.sort_unstable();
-        Ok(Answer { permits, policies: ids })
+        Ok(CedarAnswer { permits, policies: ids })
     }
 }
 

@@ -9,15 +9,15 @@ use std::sync::Arc;
 
 use bridle_sexp::{Comments, Place as TextPlace, Progress, Reader, Value};
 
-use super::facts::{Access, Around, Facts, Wanted};
+use super::facts::{PolicyFacts, ProposalCircumstances, RequestedAction, SessionAccess};
 use super::load::PolicyFault;
-use super::sections::{Block, Section};
-use super::{Finding, Policies, Word};
-use crate::action::{Action, Risk};
-use crate::budget::Counts;
-use crate::effect::By;
-use crate::event::{Asker, Place};
-use crate::ids::{Name, SessionId, Time};
+use super::sections::{PolicySection, SourceBlock};
+use super::{GuardPolicies, PolicyFinding, PolicyVerdict};
+use crate::action::{Action, RiskLevel};
+use crate::budget::HourlyCounts;
+use crate::effect::ProposalAuthor;
+use crate::event::{ActuatorLocation, SignalSender};
+use crate::ids::{KeywordName, SessionId, UnixMillis};
 
 /// The language of a source block of examples.
 pub(super) const LANGUAGE: &str = "examples";
@@ -50,18 +50,18 @@ const AROUND: [&str; 15] = [
 
 /// An example that was judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tried {
+pub struct ExampleResult {
     /// The line of the file where it begins, from 1.
     pub line: usize,
     /// The example as it is written.
     pub text: Box<str>,
     /// What it says must come out.
-    pub expected: Word,
+    pub expected: PolicyVerdict,
     /// What came out.
-    pub found: Finding,
+    pub found: PolicyFinding,
 }
 
-impl Tried {
+impl ExampleResult {
     /// Whether what must come out came out.
     pub fn passed(&self) -> bool {
         self.found.word == self.expected
@@ -85,10 +85,10 @@ impl Tried {
 
 /// Runs all examples of a file.
 pub(super) fn run(
-    set: &Policies,
-    sections: &[Section],
+    set: &GuardPolicies,
+    sections: &[PolicySection],
     faults: &mut Vec<PolicyFault>,
-) -> Vec<Tried> {
+) -> Vec<ExampleResult> {
     let mut tried = Vec::new();
     let blocks = sections.iter().flat_map(|section| &section.blocks);
     for block in blocks.filter(|block| block.language == LANGUAGE) {
@@ -100,9 +100,9 @@ pub(super) fn run(
 }
 
 fn run_block(
-    set: &Policies,
-    block: &Block,
-    tried: &mut Vec<Tried>,
+    set: &GuardPolicies,
+    block: &SourceBlock,
+    tried: &mut Vec<ExampleResult>,
     faults: &mut Vec<PolicyFault>,
 ) -> Result<(), PolicyFault> {
     let line_of = |offset: usize| block.line + TextPlace::of(&block.text, offset).line - 1;
@@ -130,7 +130,7 @@ fn run_block(
         }
         let text = tree.root().source().into();
         match check(set, &tree.root().to_value()) {
-            Ok((expected, found)) => tried.push(Tried { line, text, expected, found }),
+            Ok((expected, found)) => tried.push(ExampleResult { line, text, expected, found }),
             Err(what) => faults.push(PolicyFault::new(line, what)),
         }
         at += tree.consumed();
@@ -138,75 +138,77 @@ fn run_block(
 }
 
 /// Judges one example.
-fn check(set: &Policies, example: &Value) -> Result<(Word, Finding), String> {
+fn check(set: &GuardPolicies, example: &Value) -> Result<(PolicyVerdict, PolicyFinding), String> {
     let [word, proposal] = example.elements().unwrap_or(&[]) else {
         return Err("an example, expected `(allow|ask|refuse (..))`".to_owned());
     };
     let expected = match word.as_symbol() {
-        Some("allow") => Word::Allow,
-        Some("ask") => Word::Ask,
-        Some("refuse") => Word::Deny,
+        Some("allow") => PolicyVerdict::Allow,
+        Some("ask") => PolicyVerdict::Ask,
+        Some("refuse") => PolicyVerdict::Deny,
         _ => return Err(format!("`{word}`, expected `allow`, `ask` or `refuse`")),
     };
     Ok((expected, set.find(&facts(proposal)?)))
 }
 
-impl Facts {
+impl PolicyFacts {
     /// The facts that a text describes, as an example does: `(:principal S :action K ..)`.
     ///
     /// # Errors
     /// What is wrong with it, for people.
-    pub fn described(text: &str) -> Result<Facts, String> {
+    pub fn described(text: &str) -> Result<PolicyFacts, String> {
         let tree = Reader::new().comments(Comments::Skip).read_one(text);
         let tree = tree.map_err(|error| error.to_string())?;
         facts(&tree.root().to_value())
     }
 }
 
-fn as_example(word: Word) -> &'static str {
+fn as_example(word: PolicyVerdict) -> &'static str {
     match word {
-        Word::Deny => "refuse",
+        PolicyVerdict::Deny => "refuse",
         other => other.word(),
     }
 }
 
 /// The facts that an example states.
-fn facts(example: &Value) -> Result<Facts, String> {
+fn facts(example: &Value) -> Result<PolicyFacts, String> {
     let principal = example.get("principal").and_then(Value::as_str);
     let principal = principal.ok_or("an example without `:principal`, expected a string")?;
-    let asker = Asker {
+    let asker = SignalSender {
         owner: principal == "owner" || example.get("owner").is_some_and(|owner| !owner.is_nil()),
-        ..Asker::new(principal)
+        ..SignalSender::new(principal)
     };
     let number = |key: &'static str, default: i64| match example.get(key) {
         None => Ok(default),
         Some(number) => number.as_i64().ok_or(format!("`:{key}` of an example, expected a number")),
     };
-    let counts = Counts {
+    let counts = HourlyCounts {
         session: number("session-hour", 0)?,
         asker: number("asker-hour", 0)?,
         action: number("action-hour", 0)?,
     };
     let session = SessionId::parse("example").expect("a session's name");
     let session_owner = example.get("session-owner").and_then(Value::as_str).unwrap_or(principal);
-    let around = Around {
+    let around = ProposalCircumstances {
         by: by(example)?,
         asker: &asker,
         session: &session,
         session_owner,
-        now: Time(0),
+        now: UnixMillis(0),
         counts,
     };
     let facts = match access(example) {
-        Some(access) => Facts { risk: risk(example)?, ..Facts::access(&around, access) },
-        None if is_think(example) => Facts::think(&around),
+        Some(access) => {
+            PolicyFacts { risk: risk(example)?, ..PolicyFacts::access(&around, access) }
+        }
+        None if is_think(example) => PolicyFacts::think(&around),
         None => act(example, &around)?,
     };
     let hash = match example.get("hash") {
         None => facts.hash,
         Some(hash) => hash.as_str().ok_or("`:hash` of an example, expected a string")?.into(),
     };
-    Ok(Facts {
+    Ok(PolicyFacts {
         hash,
         now: number("now", 0)?,
         minute: number("minute", NOON)?,
@@ -215,20 +217,23 @@ fn facts(example: &Value) -> Result<Facts, String> {
     })
 }
 
-fn act(example: &Value, around: &Around<'_>) -> Result<Facts, String> {
+fn act(example: &Value, around: &ProposalCircumstances<'_>) -> Result<PolicyFacts, String> {
     let payload = Arc::new(payload(example));
     let action = Action::from_payload(&payload).map_err(|fault| fault.to_string())?;
     let target = match example.get("target") {
-        None => Name::new("system"),
-        Some(target) => Name::of(target).ok_or("`:target` of an example, expected a keyword")?,
+        None => KeywordName::new("system"),
+        Some(target) => {
+            KeywordName::of(target).ok_or("`:target` of an example, expected a keyword")?
+        }
     };
-    let place = match example.get("place").and_then(Name::of) {
-        Some(place) if place.as_str() == "shell" => Place::Shell,
-        _ => Place::Host,
+    let place = match example.get("place").and_then(KeywordName::of) {
+        Some(place) if place.as_str() == "shell" => ActuatorLocation::Shell,
+        _ => ActuatorLocation::Host,
     };
     let protected = example.get("protected").is_some_and(|flag| !flag.is_nil());
-    let wanted = Wanted { action: &action, target: &target, place, payload: &payload, protected };
-    Ok(Facts::of(around, &wanted))
+    let wanted =
+        RequestedAction { action: &action, target: &target, place, payload: &payload, protected };
+    Ok(PolicyFacts::of(around, &wanted))
 }
 
 /// What an example says is to be done: its payload, or all of it but the circumstances.
@@ -246,23 +251,24 @@ fn is_think(example: &Value) -> bool {
     example.get("action").is_some_and(|action| action.is_keyword("think"))
 }
 
-fn access(example: &Value) -> Option<Access> {
-    let name = example.get("action").and_then(Name::of)?;
-    Access::ALL.into_iter().find(|access| access.word() == name.as_str())
+fn access(example: &Value) -> Option<SessionAccess> {
+    let name = example.get("action").and_then(KeywordName::of)?;
+    SessionAccess::ALL.into_iter().find(|access| access.word() == name.as_str())
 }
 
-fn by(example: &Value) -> Result<By, String> {
-    let Some(by) = example.get("by") else { return Ok(By::Asker) };
-    let name = Name::of(by);
-    let known =
-        By::ALL.iter().find(|known| name.as_ref().is_some_and(|by| by.as_str() == known.word()));
+fn by(example: &Value) -> Result<ProposalAuthor, String> {
+    let Some(by) = example.get("by") else { return Ok(ProposalAuthor::Asker) };
+    let name = KeywordName::of(by);
+    let known = ProposalAuthor::ALL
+        .iter()
+        .find(|known| name.as_ref().is_some_and(|by| by.as_str() == known.word()));
     known.copied().ok_or_else(|| format!("`:by {by}`, expected `:asker`, `:reflex` or `:thinker`"))
 }
 
-fn risk(example: &Value) -> Result<Risk, String> {
-    let Some(risk) = example.get("risk") else { return Ok(Risk::Safe) };
-    let name = Name::of(risk);
-    let known = Risk::ALL
+fn risk(example: &Value) -> Result<RiskLevel, String> {
+    let Some(risk) = example.get("risk") else { return Ok(RiskLevel::Safe) };
+    let name = KeywordName::of(risk);
+    let known = RiskLevel::ALL
         .into_iter()
         .find(|one| name.as_ref().is_some_and(|name| name.as_str() == one.word()));
     known.ok_or_else(|| format!("`:risk {risk}`, expected `:safe`, `:caution` or `:dangerous`"))

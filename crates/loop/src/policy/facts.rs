@@ -8,32 +8,33 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
-use super::edited::EditFacts;
-use crate::action::{Action, Risk};
-use crate::budget::Counts;
+use super::edit_facts::EditFacts;
+use crate::action::{Action, RiskLevel};
+use crate::budget::HourlyCounts;
 use crate::decide::ASKER;
-use crate::effect::By;
-use crate::event::{Asker, Place};
-use crate::field::{
-    Fields, Plist, Unreadable, element_text, flag, list, name, optional_name, required, text,
-};
+use crate::effect::ProposalAuthor;
+use crate::event::{ActuatorLocation, SignalSender};
 use crate::hash::{ActionDigits, ActionHash};
-use crate::ids::{Name, SessionId, Time};
+use crate::ids::{KeywordName, SessionId, UnixMillis};
+use crate::plist_codec::{
+    FieldSink, PlistBuilder, UnreadableValue, element_text, flag, list, name, optional_name,
+    required, text,
+};
 
 /// Everything that a policy may look at.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Facts {
-    pub(super) by: By,
-    pub(super) asker: Person,
+pub struct PolicyFacts {
+    pub(super) by: ProposalAuthor,
+    pub(super) asker: AskingPrincipal,
     pub(super) session: SessionId,
     pub(super) session_owner: Box<str>,
     /// The action of the schema.
     pub(super) kind: &'static str,
-    pub(super) name: Name,
-    pub(super) risk: Risk,
-    pub(super) target: Name,
-    pub(super) place: Place,
-    pub(super) resource: Resource,
+    pub(super) name: KeywordName,
+    pub(super) risk: RiskLevel,
+    pub(super) target: KeywordName,
+    pub(super) place: ActuatorLocation,
+    pub(super) resource: PolicyResource,
     pub(super) protected: bool,
     pub(super) edit: EditFacts,
     /// What a yes would be bound to; empty where nothing is done.
@@ -42,19 +43,19 @@ pub struct Facts {
     pub(super) now: i64,
     pub(super) minute: i64,
     pub(super) weekday: i64,
-    pub(super) counts: Counts,
+    pub(super) counts: HourlyCounts,
 }
 
 /// Somebody who asks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Person {
+pub(super) struct AskingPrincipal {
     pub(super) name: Box<str>,
     pub(super) owner: bool,
 }
 
 /// What an action is done to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Resource {
+pub(super) enum PolicyResource {
     Actuator,
     Session,
     Path(Box<str>),
@@ -65,7 +66,7 @@ pub(super) enum Resource {
 
 /// What can be done to a session as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum SessionAccess {
     /// Join it.
     Attach,
     /// See what happens in it.
@@ -79,22 +80,22 @@ pub enum Access {
 }
 
 /// An action that somebody wants to be done, and where.
-pub(crate) struct Wanted<'w> {
+pub(crate) struct RequestedAction<'w> {
     pub(crate) action: &'w Action,
-    pub(crate) target: &'w Name,
-    pub(crate) place: Place,
+    pub(crate) target: &'w KeywordName,
+    pub(crate) place: ActuatorLocation,
     pub(crate) payload: &'w Arc<Value>,
     pub(crate) protected: bool,
 }
 
 /// The circumstances of a proposal.
-pub(crate) struct Around<'a> {
-    pub(crate) by: By,
-    pub(crate) asker: &'a Asker,
+pub(crate) struct ProposalCircumstances<'a> {
+    pub(crate) by: ProposalAuthor,
+    pub(crate) asker: &'a SignalSender,
     pub(crate) session: &'a SessionId,
     pub(crate) session_owner: &'a str,
-    pub(crate) now: Time,
-    pub(crate) counts: Counts,
+    pub(crate) now: UnixMillis,
+    pub(crate) counts: HourlyCounts,
 }
 
 const SECOND_MS: i64 = 1_000;
@@ -102,10 +103,10 @@ const MINUTE_MS: i64 = 60_000;
 const DAY_MINUTES: i64 = 1_440;
 const DAY_MS: i64 = DAY_MINUTES * MINUTE_MS;
 
-impl Facts {
+impl PolicyFacts {
     /// The facts about an action.
-    pub(crate) fn of(around: &Around<'_>, wanted: &Wanted<'_>) -> Self {
-        let Wanted { action, target, place, payload, protected } = wanted;
+    pub(crate) fn of(around: &ProposalCircumstances<'_>, wanted: &RequestedAction<'_>) -> Self {
+        let RequestedAction { action, target, place, payload, protected } = wanted;
         Self {
             kind: kind(action),
             name: action.name(),
@@ -122,44 +123,52 @@ impl Facts {
 
     /// The same about another file.
     pub(crate) fn about(&self, path: &str) -> Self {
-        Self { resource: Resource::Path(path.into()), ..self.clone() }
+        Self { resource: PolicyResource::Path(path.into()), ..self.clone() }
     }
 
     /// The facts about joining, seeing or steering a session.
-    pub(crate) fn access(around: &Around<'_>, access: Access) -> Self {
-        let name = Name::of_word(access.word());
-        Self { kind: access.word(), name, resource: Resource::Session, ..Self::around(around) }
+    pub(crate) fn access(around: &ProposalCircumstances<'_>, access: SessionAccess) -> Self {
+        let name = KeywordName::of_word(access.word());
+        Self {
+            kind: access.word(),
+            name,
+            resource: PolicyResource::Session,
+            ..Self::around(around)
+        }
     }
 
     /// The facts about asking a thinker.
-    pub(crate) fn think(around: &Around<'_>) -> Self {
-        let name = Name::of_word(THINK);
-        Self { kind: THINK, name, resource: Resource::Session, ..Self::around(around) }
+    pub(crate) fn think(around: &ProposalCircumstances<'_>) -> Self {
+        let name = KeywordName::of_word(THINK);
+        Self { kind: THINK, name, resource: PolicyResource::Session, ..Self::around(around) }
     }
 
     /// The facts about answering a question: the risk and the name are those of what was asked for.
-    pub(crate) fn approve(around: &Around<'_>, wanted: &Wanted<'_>) -> Self {
+    pub(crate) fn approve(
+        around: &ProposalCircumstances<'_>,
+        wanted: &RequestedAction<'_>,
+    ) -> Self {
         Self {
-            kind: Access::Approve.word(),
-            resource: Resource::Session,
+            kind: SessionAccess::Approve.word(),
+            resource: PolicyResource::Session,
             edit: EditFacts::default(),
             ..Self::of(around, wanted)
         }
     }
 
-    fn around(around: &Around<'_>) -> Self {
-        let Around { by, asker, session, session_owner, now, counts } = around;
+    fn around(around: &ProposalCircumstances<'_>) -> Self {
+        let ProposalCircumstances { by, asker, session, session_owner, now, counts } = around;
         Self {
             by: *by,
-            asker: Person { name: asker.principal.clone(), owner: asker.owner },
+            asker: AskingPrincipal { name: asker.principal.clone(), owner: asker.owner },
             session: (*session).clone(),
             session_owner: (*session_owner).into(),
             kind: OTHER,
-            name: Name::of_word(OTHER),
-            risk: Risk::Safe,
-            target: Name::of_word(SYSTEM),
-            place: Place::Host,
-            resource: Resource::Actuator,
+            name: KeywordName::of_word(OTHER),
+            risk: RiskLevel::Safe,
+            target: KeywordName::of_word(SYSTEM),
+            place: ActuatorLocation::Host,
+            resource: PolicyResource::Actuator,
             protected: false,
             edit: EditFacts::default(),
             hash: ActionDigits::default(),
@@ -176,35 +185,39 @@ impl Facts {
     ///
     /// # Errors
     /// When the policies were not asked, or the body is not what this version writes.
-    pub fn recorded(session: &SessionId, at: Time, decided: &Value) -> Result<Self, Unreadable> {
+    pub fn recorded(
+        session: &SessionId,
+        at: UnixMillis,
+        decided: &Value,
+    ) -> Result<Self, UnreadableValue> {
         Self::recorded_for(session, at, decided, |_| true)
     }
 
     /// The same for policies that may not name the hash of an action: it is empty for those.
     pub(super) fn recorded_for(
         session: &SessionId,
-        at: Time,
+        at: UnixMillis,
         decided: &Value,
         names_hash: impl Fn(&str) -> bool,
-    ) -> Result<Self, Unreadable> {
+    ) -> Result<Self, UnreadableValue> {
         let facts = required(decided, "facts")?;
         let kind = name(facts, "kind")?;
-        let known = ACTS.into_iter().chain(Access::ALL.map(Access::word));
+        let known = ACTS.into_iter().chain(SessionAccess::ALL.map(SessionAccess::word));
         let kind = known.into_iter().find(|known| *known == kind.as_str());
-        let kind = kind.ok_or(Unreadable::new("kind", "an action of the schema"))?;
-        let target = optional_name(decided, "target")?.unwrap_or_else(|| Name::new(SYSTEM));
-        let place = Place::from_value(facts)?;
+        let kind = kind.ok_or(UnreadableValue::new("kind", "an action of the schema"))?;
+        let target = optional_name(decided, "target")?.unwrap_or_else(|| KeywordName::new(SYSTEM));
+        let place = ActuatorLocation::from_value(facts)?;
         let mut edit = EditFacts::default();
         let (resource, hash) = if is_said_as_proposed(decided, kind) && !names_hash(kind) {
-            (Resource::Actuator, ActionDigits::default())
+            (PolicyResource::Actuator, ActionDigits::default())
         } else if !is_act(kind) {
             let hash = required(decided, "payload")?.get("hash").and_then(Value::as_str);
-            (Resource::Session, hash.unwrap_or_default().into())
+            (PolicyResource::Session, hash.unwrap_or_default().into())
         } else {
             let payload = required(decided, "payload")?;
             let action = Action::from_payload(payload);
             let action =
-                action.map_err(|_| Unreadable::new("payload", "the payload of an action"))?;
+                action.map_err(|_| UnreadableValue::new("payload", "the payload of an action"))?;
             edit = EditFacts::of(&action, &target, place, payload);
             let hash = match names_hash(kind) {
                 true => ActionHash::of_action(&target, place, payload).to_string().as_str().into(),
@@ -212,11 +225,12 @@ impl Facts {
             };
             (resource(&action), hash)
         };
-        let number = |key| required(facts, key)?.as_i64().ok_or(Unreadable::new(key, "a number"));
+        let number =
+            |key| required(facts, key)?.as_i64().ok_or(UnreadableValue::new(key, "a number"));
         let groups = list(facts, "groups", element_text)?;
         Ok(Self {
-            by: By::from_value(decided)?,
-            asker: Person {
+            by: ProposalAuthor::from_value(decided)?,
+            asker: AskingPrincipal {
                 name: text(facts, "asker")?,
                 owner: groups.iter().any(|group| &**group == OWNER),
             },
@@ -224,7 +238,7 @@ impl Facts {
             session_owner: text(facts, "session-owner")?,
             kind,
             name: name(facts, "name")?,
-            risk: Risk::from_value(facts)?,
+            risk: RiskLevel::from_value(facts)?,
             target,
             place,
             resource,
@@ -234,7 +248,7 @@ impl Facts {
             now: at.0.div_euclid(SECOND_MS),
             minute: number("minute")?,
             weekday: number("weekday")?,
-            counts: Counts {
+            counts: HourlyCounts {
                 session: number("session-hour")?,
                 asker: number("asker-hour")?,
                 action: number("action-hour")?,
@@ -263,10 +277,10 @@ impl Facts {
 
     /// The facts as a plist, for the record.
     pub fn to_value(&self) -> Value {
-        self.put(Plist::new()).done()
+        self.put(PlistBuilder::new()).done()
     }
 
-    pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
+    pub(crate) fn put<F: FieldSink>(&self, fields: F) -> F {
         fields
             .put_str("asker", &self.asker.name)
             .put_texts("groups", self.asker.groups())
@@ -284,7 +298,7 @@ impl Facts {
     }
 }
 
-impl Person {
+impl AskingPrincipal {
     /// What kind of principal it is.
     pub(super) fn kind(&self) -> &'static str {
         match self.name.split(':').next().unwrap_or_default() {
@@ -307,7 +321,7 @@ impl Person {
     }
 }
 
-impl Access {
+impl SessionAccess {
     /// All of them.
     pub const ALL: [Self; 5] =
         [Self::Attach, Self::Observe, Self::Control, Self::Approve, Self::Recall];
@@ -315,11 +329,11 @@ impl Access {
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
-            Access::Attach => "attach",
-            Access::Observe => "observe",
-            Access::Control => "control",
-            Access::Approve => "approve",
-            Access::Recall => "recall",
+            SessionAccess::Attach => "attach",
+            SessionAccess::Observe => "observe",
+            SessionAccess::Control => "control",
+            SessionAccess::Approve => "approve",
+            SessionAccess::Recall => "recall",
         }
     }
 }
@@ -358,7 +372,7 @@ pub(super) const ACTS: [&str; 22] = [
 
 /// Whether it is done by an actuator, and may need a yes. Access and thought are granted or not.
 pub(super) fn is_act(kind: &str) -> bool {
-    kind != THINK && Access::ALL.iter().all(|access| access.word() != kind)
+    kind != THINK && SessionAccess::ALL.iter().all(|access| access.word() != kind)
 }
 
 /// Whether a recorded decision let something be said as it was proposed, and names the proposal.
@@ -367,7 +381,7 @@ fn is_said_as_proposed(decided: &Value, kind: &str) -> bool {
 }
 
 /// What is said to the asker is no act that budgets count.
-fn is_counted(kind: &str, target: &Name) -> bool {
+fn is_counted(kind: &str, target: &KeywordName) -> bool {
     is_act(kind) && !(kind == MESSAGE && target.as_str() == ASKER)
 }
 
@@ -384,15 +398,17 @@ pub(crate) fn kind(action: &Action) -> &'static str {
     ACTS.iter().find(known).copied().unwrap_or(OTHER)
 }
 
-fn resource(action: &Action) -> Resource {
+fn resource(action: &Action) -> PolicyResource {
     match action {
-        Action::Read { path } | Action::Write { path, .. } => Resource::Path(path.clone()),
-        Action::Edit(edit) => Resource::Path(edit.path.clone()),
-        Action::Exec { argv, cwd } => Resource::Command { argv: argv.clone(), cwd: cwd.clone() },
-        Action::Net { host, port } => Resource::Host { host: host.clone(), port: *port },
-        Action::Spend { amount, currency } => {
-            Resource::Money { amount: *amount, currency: currency.clone() }
+        Action::Read { path } | Action::Write { path, .. } => PolicyResource::Path(path.clone()),
+        Action::Edit(edit) => PolicyResource::Path(edit.path.clone()),
+        Action::Exec { argv, cwd } => {
+            PolicyResource::Command { argv: argv.clone(), cwd: cwd.clone() }
         }
-        _ => Resource::Actuator,
+        Action::Net { host, port } => PolicyResource::Host { host: host.clone(), port: *port },
+        Action::Spend { amount, currency } => {
+            PolicyResource::Money { amount: *amount, currency: currency.clone() }
+        }
+        _ => PolicyResource::Actuator,
     }
 }

@@ -7,10 +7,10 @@
 mod read;
 mod sentence;
 
-use super::Facts;
-use super::edited::WHOLE_FILE;
-use super::facts::Resource;
-use super::world::folders;
+use super::PolicyFacts;
+use super::cedar_request::folders;
+use super::edit_facts::WHOLE_FILE;
+use super::facts::PolicyResource;
 
 /// How much a grant is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl GrantText {
         }
     }
 
-    fn of(self, facts: &Facts) -> &str {
+    fn of(self, facts: &PolicyFacts) -> &str {
         match self {
             Self::Name => facts.name.as_str(),
             Self::File => &facts.edit.file,
@@ -106,17 +106,17 @@ impl GrantText {
     }
 }
 
-impl Facts {
+impl PolicyFacts {
     /// The grant of a scope for what these facts are about; nothing where there is no such scope.
     pub fn grant(&self, scope: GrantScope, until: i64) -> Option<GrantTerms> {
         let place = match (scope, &self.resource) {
-            (GrantScope::Folder, Resource::Path(path)) if self.edit.elsewhere.is_none() => {
+            (GrantScope::Folder, PolicyResource::Path(path)) if self.edit.elsewhere.is_none() => {
                 let folder = folders(path).last().filter(|folder| *folder != "/")?;
                 GrantPlace::Below(folder.into())
             }
             (GrantScope::Folder, _) => return None,
             (GrantScope::Heading | GrantScope::File, resource)
-                if !matches!(resource, Resource::Path(_)) =>
+                if !matches!(resource, PolicyResource::Path(_)) =>
             {
                 return None;
             }
@@ -161,15 +161,17 @@ impl Facts {
     fn grant_place(&self) -> GrantPlace {
         let one = |kind: &str, id: &str| GrantPlace::One(kind.into(), id.into());
         match &self.resource {
-            Resource::Path(path) => match &self.edit.elsewhere {
+            PolicyResource::Path(path) => match &self.edit.elsewhere {
                 Some(other) => GrantPlace::Both(self.edit.file.clone(), other.clone()),
                 None => one("Path", path),
             },
-            Resource::Actuator => one("Actuator", self.target.as_str()),
-            Resource::Session => one("Session", self.session.as_str()),
-            Resource::Command { argv, .. } => one("Command", argv.first().map_or("", |it| it)),
-            Resource::Host { host, .. } => one("Host", host),
-            Resource::Money { currency, .. } => one("Money", currency),
+            PolicyResource::Actuator => one("Actuator", self.target.as_str()),
+            PolicyResource::Session => one("Session", self.session.as_str()),
+            PolicyResource::Command { argv, .. } => {
+                one("Command", argv.first().map_or("", |it| it))
+            }
+            PolicyResource::Host { host, .. } => one("Host", host),
+            PolicyResource::Money { currency, .. } => one("Money", currency),
         }
     }
 }
@@ -204,15 +206,17 @@ impl GrantTerms {
     }
 
     /// Whether it permits what these facts are about, as far as no forbid says otherwise.
-    pub fn includes(&self, facts: &Facts) -> bool {
+    pub fn includes(&self, facts: &PolicyFacts) -> bool {
         let is_there = match (&self.place, &facts.resource) {
-            (GrantPlace::Below(folder), Resource::Path(path)) => {
+            (GrantPlace::Below(folder), PolicyResource::Path(path)) => {
                 folders(path).any(|above| above == &**folder)
             }
-            (GrantPlace::Both(one, other), Resource::Path(path)) => path == one || path == other,
+            (GrantPlace::Both(one, other), PolicyResource::Path(path)) => {
+                path == one || path == other
+            }
             (GrantPlace::One(kind, id), resource) => {
                 let there = match resource {
-                    Resource::Path(path) => GrantPlace::One("Path".into(), path.clone()),
+                    PolicyResource::Path(path) => GrantPlace::One("Path".into(), path.clone()),
                     _ => facts.grant_place(),
                 };
                 there == GrantPlace::One(kind.clone(), id.clone())

@@ -7,25 +7,25 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
-use super::{DEFAULT_POLICY, Policies};
+use super::{DEFAULT_POLICY, GuardPolicies};
 use crate::action::Action;
-use crate::field::{Fields, Plist, Unreadable, element_text, list, text};
 use crate::hash::PolicyHash;
+use crate::plist_codec::{FieldSink, PlistBuilder, UnreadableValue, element_text, list, text};
 
 /// A set of policies and the files that it must not be changed through.
 #[derive(Clone, Debug)]
-pub struct Installed {
+pub struct InstalledPolicies {
     hash: PolicyHash,
     engine: Box<str>,
     protected: Arc<[Box<str>]>,
-    set: Option<Arc<Policies>>,
+    set: Option<Arc<GuardPolicies>>,
 }
 
-impl Installed {
+impl InstalledPolicies {
     /// Installs a set; `protected` are absolute paths of the files and folders of policies, skills,
     /// configuration and state.
-    pub fn new(set: Arc<Policies>, protected: Vec<Box<str>>) -> Self {
-        let engine = Policies::engine().into();
+    pub fn new(set: Arc<GuardPolicies>, protected: Vec<Box<str>>) -> Self {
+        let engine = GuardPolicies::engine().into();
         Self { hash: set.hash(), engine, protected: protected.into(), set: Some(set) }
     }
 
@@ -45,15 +45,15 @@ impl Installed {
     }
 
     /// Takes the set, if it is the one.
-    pub fn supply(&mut self, set: &Arc<Policies>) {
+    pub fn supply(&mut self, set: &Arc<GuardPolicies>) {
         if self.hash == set.hash() {
             self.set = Some(set.clone());
         }
     }
 
-    pub(crate) fn set(&self) -> Option<&Policies> {
+    pub(crate) fn set(&self) -> Option<&GuardPolicies> {
         let is_built_in = || self.hash == PolicyHash::of(DEFAULT_POLICY);
-        self.set.as_deref().or_else(|| is_built_in().then(Policies::default_set))
+        self.set.as_deref().or_else(|| is_built_in().then(GuardPolicies::default_set))
     }
 
     /// Whether an action names a protected file, as far as its arguments tell. What they do not
@@ -85,17 +85,17 @@ impl Installed {
 
     /// As a plist.
     pub(crate) fn to_value(&self) -> Value {
-        self.put(Plist::new()).done()
+        self.put(PlistBuilder::new()).done()
     }
 
-    pub(crate) fn put<F: Fields>(&self, fields: F) -> F {
+    pub(crate) fn put<F: FieldSink>(&self, fields: F) -> F {
         fields
             .put_str("hash", &self.hash.to_string())
             .put_str("engine", &self.engine)
             .put_texts("protected", self.protected.iter().map(|path| &**path))
     }
 
-    pub(crate) fn from_value(value: &Value) -> Result<Self, Unreadable> {
+    pub(crate) fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
         Ok(Self {
             hash: PolicyHash::from_value(value, "hash")?,
             engine: text(value, "engine")?,
@@ -106,7 +106,7 @@ impl Installed {
 }
 
 /// Whether the set itself is here makes no difference: the hash says which it is.
-impl PartialEq for Installed {
+impl PartialEq for InstalledPolicies {
     fn eq(&self, other: &Self) -> bool {
         let is_same = |one: &Arc<[Box<str>]>, other| Arc::ptr_eq(one, other) || one == other;
         self.hash == other.hash

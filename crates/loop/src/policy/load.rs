@@ -12,14 +12,14 @@ use cedar_policy::{
 };
 use miette::Diagnostic;
 
-use super::asking::{Part, Rule};
+use super::asking::{ActionPartition, CompiledPolicy};
+use super::cedar_request::{self, CedarTypes};
 use super::depth::{DepthLimits, check_depth};
-use super::example::{self, Tried};
-use super::facts::{ACTS, Access};
-use super::sections::{self, Block, Section};
-use super::sieve::Number;
-use super::world::{self, Types};
-use super::{Policies, Policy};
+use super::example::{self, ExampleResult};
+use super::facts::{ACTS, SessionAccess};
+use super::prefilter::PrefilterNumber;
+use super::sections::{self, PolicySection, SourceBlock};
+use super::{GuardPolicies, PolicyEntry};
 use crate::hash::PolicyHash;
 
 /// What no set lifts.
@@ -50,7 +50,7 @@ static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| {
 /// Why a text is no set of policies.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.listed())]
-pub struct BadPolicies {
+pub struct InvalidPolicies {
     /// What is wrong, in the order of the lines; never empty.
     pub faults: Vec<PolicyFault>,
 }
@@ -65,7 +65,7 @@ pub struct PolicyFault {
     pub what: String,
 }
 
-impl BadPolicies {
+impl InvalidPolicies {
     fn of(mut faults: Vec<PolicyFault>) -> Self {
         faults.sort_by_key(|fault| fault.line);
         faults.truncate(MAX_FAULTS);
@@ -73,8 +73,8 @@ impl BadPolicies {
     }
 
     /// The examples that came out otherwise than they should, as faults; nothing if all did as they should.
-    pub fn of_failed(tried: &[Tried]) -> Option<Self> {
-        let faults: Vec<PolicyFault> = tried.iter().filter_map(Tried::fault).collect();
+    pub fn of_failed(tried: &[ExampleResult]) -> Option<Self> {
+        let faults: Vec<PolicyFault> = tried.iter().filter_map(ExampleResult::fault).collect();
         (!faults.is_empty()).then(|| Self::of(faults))
     }
 
@@ -90,12 +90,12 @@ impl PolicyFault {
     }
 }
 
-impl Policies {
+impl GuardPolicies {
     /// Reads a set, checks its types and runs its examples.
     ///
     /// # Errors
     /// When anything is wrong with it, with the lines of the file.
-    pub fn from_org(text: &str) -> Result<Self, BadPolicies> {
+    pub fn from_org(text: &str) -> Result<Self, InvalidPolicies> {
         Self::tried(text).and_then(all_passed)
     }
 
@@ -104,7 +104,7 @@ impl Policies {
     ///
     /// # Errors
     /// When anything is wrong with it, with the lines of the file.
-    pub fn from_record(text: &str) -> Result<Self, BadPolicies> {
+    pub fn from_record(text: &str) -> Result<Self, InvalidPolicies> {
         Self::tried_within(text, DepthLimits::RECORDED).and_then(all_passed)
     }
 
@@ -113,17 +113,20 @@ impl Policies {
     ///
     /// # Errors
     /// When anything else is wrong with it, with the lines of the file.
-    pub fn tried(text: &str) -> Result<(Self, Vec<Tried>), BadPolicies> {
+    pub fn tried(text: &str) -> Result<(Self, Vec<ExampleResult>), InvalidPolicies> {
         Self::tried_within(text, DepthLimits::FILE)
     }
 
-    fn tried_within(text: &str, limits: DepthLimits) -> Result<(Self, Vec<Tried>), BadPolicies> {
+    fn tried_within(
+        text: &str,
+        limits: DepthLimits,
+    ) -> Result<(Self, Vec<ExampleResult>), InvalidPolicies> {
         let mut faults = Vec::new();
         if text.len() > MAX_TEXT {
             let what = format!("a file of {} bytes, expected at most {MAX_TEXT}", text.len());
-            return Err(BadPolicies { faults: vec![PolicyFault::new(1, what)] });
+            return Err(InvalidPolicies { faults: vec![PolicyFault::new(1, what)] });
         }
-        let (load, sections) = Load::of(text, limits, &mut faults);
+        let (load, sections) = PolicyLoader::of(text, limits, &mut faults);
         if faults.is_empty() {
             load.validate(&mut faults);
         }
@@ -133,24 +136,24 @@ impl Policies {
         if faults.is_empty() {
             return Ok((set, tried));
         }
-        faults.extend(tried.iter().filter_map(Tried::fault));
-        Err(BadPolicies::of(faults))
+        faults.extend(tried.iter().filter_map(ExampleResult::fault));
+        Err(InvalidPolicies::of(faults))
     }
 }
 
-impl Policies {
+impl GuardPolicies {
     /// Reads a set of this crate's own, whose types and examples its tests check.
     pub(super) fn unchecked(text: &str) -> Self {
-        Load::of(text, DepthLimits::FILE, &mut Vec::new()).0.done(PolicyHash::of(text))
+        PolicyLoader::of(text, DepthLimits::FILE, &mut Vec::new()).0.done(PolicyHash::of(text))
     }
 }
 
 /// A set under construction.
 #[derive(Default)]
-struct Load {
+struct PolicyLoader {
     limits: DepthLimits,
     set: PolicySet,
-    policies: Vec<Policy>,
+    policies: Vec<PolicyEntry>,
     /// The text of each policy's block, to which Cedar's faults point.
     blocks: Vec<Arc<str>>,
     ids: BTreeSet<String>,
@@ -158,9 +161,13 @@ struct Load {
     own: Vec<cedar_policy::Policy>,
 }
 
-impl Load {
+impl PolicyLoader {
     /// All policies of a text, those that no set lifts last.
-    fn of(text: &str, limits: DepthLimits, faults: &mut Vec<PolicyFault>) -> (Self, Vec<Section>) {
+    fn of(
+        text: &str,
+        limits: DepthLimits,
+        faults: &mut Vec<PolicyFault>,
+    ) -> (Self, Vec<PolicySection>) {
         let sections = sections::read(text, faults);
         let mut load = Self { limits, ..Self::default() };
         for section in &sections {
@@ -170,7 +177,7 @@ impl Load {
         (load, sections)
     }
 
-    fn section(&mut self, section: &Section, faults: &mut Vec<PolicyFault>) {
+    fn section(&mut self, section: &PolicySection, faults: &mut Vec<PolicyFault>) {
         let mut blocks = section.blocks.iter().filter(|block| block.language == sections::CEDAR);
         let Some(block) = blocks.next() else { return };
         if let Some(second) = blocks.next() {
@@ -193,7 +200,13 @@ impl Load {
         self.block(section, block, &id, faults);
     }
 
-    fn block(&mut self, section: &Section, block: &Block, id: &str, faults: &mut Vec<PolicyFault>) {
+    fn block(
+        &mut self,
+        section: &PolicySection,
+        block: &SourceBlock,
+        id: &str,
+        faults: &mut Vec<PolicyFault>,
+    ) {
         // Cedar calls itself for what is nested: too much of it would end the process.
         if let Err(deep) = check_depth(&block.text, self.limits) {
             let line = block.line + newlines(&block.text[..deep.offset]);
@@ -240,8 +253,14 @@ impl Load {
         }
     }
 
-    fn add(&mut self, policy: &cedar_policy::Policy, id: &str, section: &Section, line: usize) {
-        self.policies.push(Policy {
+    fn add(
+        &mut self,
+        policy: &cedar_policy::Policy,
+        id: &str,
+        section: &PolicySection,
+        line: usize,
+    ) {
+        self.policies.push(PolicyEntry {
             id: id.into(),
             title: section.title.as_str().into(),
             prose: section.prose.as_str().into(),
@@ -261,7 +280,7 @@ impl Load {
         policies.sort_by_key(|policy| number(policy.id()));
         for policy in policies {
             let id = policy.annotation("id").expect("each of them has an id").to_owned();
-            self.add(policy, &id, &Section::default(), 0);
+            self.add(policy, &id, &PolicySection::default(), 0);
         }
     }
 
@@ -277,28 +296,29 @@ impl Load {
         }
     }
 
-    fn done(self, hash: PolicyHash) -> Policies {
-        let rules: Vec<Rule> = self
+    fn done(self, hash: PolicyHash) -> GuardPolicies {
+        let rules: Vec<CompiledPolicy> = self
             .own
             .iter()
             .zip(&self.policies)
-            .map(|(own, policy)| Rule::new(own, &policy.text))
+            .map(|(own, policy)| CompiledPolicy::new(own, &policy.text))
             .collect();
-        let kinds = ACTS.into_iter().chain(Access::ALL.map(Access::word));
-        let parts: BTreeMap<&'static str, Part> = kinds
+        let kinds = ACTS.into_iter().chain(SessionAccess::ALL.map(SessionAccess::word));
+        let parts: BTreeMap<&'static str, ActionPartition> = kinds
             .map(|kind| {
-                let mut part = Part::default();
+                let mut part = ActionPartition::default();
                 for (place, (rule, own)) in rules.iter().zip(&self.own).enumerate() {
-                    if is_about(own, kind, world::group(kind)) {
+                    if is_about(own, kind, cedar_request::group(kind)) {
                         part.add(place, rule);
                     }
                 }
                 (kind, part)
             })
             .collect();
-        let budgets_askers = rules.iter().any(|rule| rule.named.is_named(Number::AskerHour));
-        let types = Types::new();
-        Policies { hash, policies: self.policies, rules, parts, types, budgets_askers }
+        let budgets_askers =
+            rules.iter().any(|rule| rule.named.is_named(PrefilterNumber::AskerHour));
+        let types = CedarTypes::new();
+        GuardPolicies { hash, policies: self.policies, rules, parts, types, budgets_askers }
     }
 }
 
@@ -327,8 +347,10 @@ fn newlines(text: &str) -> usize {
 }
 
 /// The set, if all of its examples came out as they should.
-fn all_passed((set, tried): (Policies, Vec<Tried>)) -> Result<Policies, BadPolicies> {
-    BadPolicies::of_failed(&tried).map_or(Ok(set), Err)
+fn all_passed(
+    (set, tried): (GuardPolicies, Vec<ExampleResult>),
+) -> Result<GuardPolicies, InvalidPolicies> {
+    InvalidPolicies::of_failed(&tried).map_or(Ok(set), Err)
 }
 
 fn number(id: &PolicyId) -> usize {

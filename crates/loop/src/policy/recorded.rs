@@ -7,38 +7,42 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bridle_sexp::Value;
 
-use super::edited::EditFacts;
-use super::facts::{Facts, MESSAGE, OTHER, is_act};
-use super::sieve::{How, Named, Number};
-use super::{Finding, Policies, Word};
-use crate::field::Unreadable;
+use super::edit_facts::EditFacts;
+use super::facts::{MESSAGE, OTHER, PolicyFacts, is_act};
+use super::prefilter::{FactUsage, NamedFacts, PrefilterNumber};
+use super::{GuardPolicies, PolicyFinding, PolicyVerdict};
 use crate::hash::ActionDigits;
-use crate::ids::{SessionId, Time};
+use crate::ids::{SessionId, UnixMillis};
+use crate::plist_codec::UnreadableValue;
 
 /// Different facts that a rehearsal remembers; beyond it, the same is judged again.
 const MAX_REMEMBERED: usize = 65_536;
 
 /// What the policies were told about one proposal, and what they said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recorded {
-    facts: Facts,
+pub struct RecordedJudgment {
+    facts: PolicyFacts,
     approved: bool,
-    word: Word,
+    word: PolicyVerdict,
 }
 
-impl Recorded {
+impl RecordedJudgment {
     /// Reads the body of a `decided` record; nothing when the policies were not asked.
     ///
     /// # Errors
     /// When the body is not what this version writes.
-    pub fn read(session: &SessionId, at: Time, body: &Value) -> Result<Option<Self>, Unreadable> {
-        Self::read_with(body, || Facts::recorded(session, at, body))
+    pub fn read(
+        session: &SessionId,
+        at: UnixMillis,
+        body: &Value,
+    ) -> Result<Option<Self>, UnreadableValue> {
+        Self::read_with(body, || PolicyFacts::recorded(session, at, body))
     }
 
     fn read_with(
         body: &Value,
-        facts: impl FnOnce() -> Result<Facts, Unreadable>,
-    ) -> Result<Option<Self>, Unreadable> {
+        facts: impl FnOnce() -> Result<PolicyFacts, UnreadableValue>,
+    ) -> Result<Option<Self>, UnreadableValue> {
         match said(body).filter(|_| body.get("facts").is_some()) {
             None => Ok(None),
             Some((approved, word)) => Ok(Some(Self { facts: facts()?, approved, word })),
@@ -46,42 +50,42 @@ impl Recorded {
     }
 
     /// What the policies were told.
-    pub fn facts(&self) -> &Facts {
+    pub fn facts(&self) -> &PolicyFacts {
         &self.facts
     }
 
     /// What they said.
-    pub fn word(&self) -> Word {
+    pub fn word(&self) -> PolicyVerdict {
         self.word
     }
 }
 
 /// Whether somebody had said yes, and what the policies said: the last rule of that kind counts.
-fn said(body: &Value) -> Option<(bool, Word)> {
+fn said(body: &Value) -> Option<(bool, PolicyVerdict)> {
     let checked = body.get("checked").and_then(Value::elements).unwrap_or_default();
     let mut pairs = checked.chunks_exact(2).rev();
     let is_policy = |rule: &Value| rule.is_keyword("policy") || rule.is_keyword("approval");
     let pair = pairs.find(|pair| is_policy(&pair[0]))?;
     let word = match pair[1].as_keyword()? {
-        "allow" => Word::Allow,
-        "ask" => Word::Ask,
-        _ => Word::Deny,
+        "allow" => PolicyVerdict::Allow,
+        "ask" => PolicyVerdict::Ask,
+        _ => PolicyVerdict::Deny,
     };
     Some((pair[0].is_keyword("approval"), word))
 }
 
 /// A set that is asked about many recorded decisions. What cannot make a difference to it is not
 /// looked at, so most of them are the same to it and are judged once.
-pub struct Rehearsal<'p> {
-    set: &'p Policies,
+pub struct PolicyRehearsal<'p> {
+    set: &'p GuardPolicies,
     /// By action: what its policies name.
-    named: BTreeMap<&'static str, Named>,
-    remembered: HashMap<(Facts, bool), Finding>,
+    named: BTreeMap<&'static str, NamedFacts>,
+    remembered: HashMap<(PolicyFacts, bool), PolicyFinding>,
 }
 
-impl<'p> Rehearsal<'p> {
+impl<'p> PolicyRehearsal<'p> {
     /// Begins one.
-    pub fn new(set: &'p Policies) -> Self {
+    pub fn new(set: &'p GuardPolicies) -> Self {
         let parts = set.parts.iter();
         let named = parts.map(|(kind, part)| (*kind, part.named(&set.rules)));
         Self { set, named: named.collect(), remembered: HashMap::new() }
@@ -95,11 +99,13 @@ impl<'p> Rehearsal<'p> {
     pub fn read(
         &self,
         session: &SessionId,
-        at: Time,
+        at: UnixMillis,
         body: &Value,
-    ) -> Result<Option<Recorded>, Unreadable> {
+    ) -> Result<Option<RecordedJudgment>, UnreadableValue> {
         let names_hash = |kind: &str| self.names_hash(kind);
-        Recorded::read_with(body, || Facts::recorded_for(session, at, body, names_hash))
+        RecordedJudgment::read_with(body, || {
+            PolicyFacts::recorded_for(session, at, body, names_hash)
+        })
     }
 
     /// Whether its policies may name the hash of what is said. A decision that names a proposal is read
@@ -110,12 +116,12 @@ impl<'p> Rehearsal<'p> {
 
     /// Whether the policies for an action may name its hash.
     fn names_hash(&self, kind: &str) -> bool {
-        let nothing = How::With(BTreeSet::new());
+        let nothing = FactUsage::With(BTreeSet::new());
         self.named.get(kind).is_none_or(|named| named.hash != nothing)
     }
 
     /// What the set says to the same question.
-    pub fn find(&mut self, recorded: &Recorded) -> Finding {
+    pub fn find(&mut self, recorded: &RecordedJudgment) -> PolicyFinding {
         let mut facts = recorded.facts.clone();
         if let Some(named) = self.named.get(facts.kind) {
             blind(named, &mut facts);
@@ -128,8 +134,8 @@ impl<'p> Rehearsal<'p> {
         let mut found =
             if *approved { self.set.find_approved(facts) } else { self.set.find(facts) };
         // Access and thought need no yes: they are granted or not.
-        if found.word == Word::Ask && !is_act(facts.kind) {
-            found.word = Word::Deny;
+        if found.word == PolicyVerdict::Ask && !is_act(facts.kind) {
+            found.word = PolicyVerdict::Deny;
         }
         if self.remembered.len() < MAX_REMEMBERED {
             self.remembered.insert(key, found.clone());
@@ -139,7 +145,7 @@ impl<'p> Rehearsal<'p> {
 }
 
 /// Puts one value in the place of all that these policies cannot tell apart.
-fn blind(named: &Named, facts: &mut Facts) {
+fn blind(named: &NamedFacts, facts: &mut PolicyFacts) {
     if !named.session {
         facts.session = SessionId::parse(OTHER).expect("a session's name");
     }
@@ -149,19 +155,19 @@ fn blind(named: &Named, facts: &mut Facts) {
     // The empty one stands for all that are not named, unless it is named itself.
     let is_blind =
         |hash: &str, hashes: &BTreeSet<Box<str>>| !hashes.contains(hash) && !hashes.contains("");
-    if matches!(&named.hash, How::With(hashes) if is_blind(facts.hash.as_str(), hashes)) {
+    if matches!(&named.hash, FactUsage::With(hashes) if is_blind(facts.hash.as_str(), hashes)) {
         facts.hash = ActionDigits::default();
     }
     let numbers = [
-        (Number::Now, &mut facts.now),
-        (Number::Minute, &mut facts.minute),
-        (Number::Weekday, &mut facts.weekday),
-        (Number::SessionHour, &mut facts.counts.session),
-        (Number::AskerHour, &mut facts.counts.asker),
-        (Number::ActionHour, &mut facts.counts.action),
+        (PrefilterNumber::Now, &mut facts.now),
+        (PrefilterNumber::Minute, &mut facts.minute),
+        (PrefilterNumber::Weekday, &mut facts.weekday),
+        (PrefilterNumber::SessionHour, &mut facts.counts.session),
+        (PrefilterNumber::AskerHour, &mut facts.counts.asker),
+        (PrefilterNumber::ActionHour, &mut facts.counts.action),
     ];
     for (name, number) in numbers {
-        if let How::With(numbers) = named.number(name) {
+        if let FactUsage::With(numbers) = named.number(name) {
             *number = class(*number, numbers);
         }
     }

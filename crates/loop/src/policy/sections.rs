@@ -12,19 +12,19 @@ pub(super) const CEDAR: &str = "cedar";
 
 /// A heading and what is under it, up to the next heading of any level.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Section {
+pub(super) struct PolicySection {
     pub(super) title: String,
     /// `CUSTOM_ID`, else `ID`.
     pub(super) id: Option<String>,
     /// The line of the heading, from 1.
     pub(super) line: usize,
     pub(super) prose: String,
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: Vec<SourceBlock>,
 }
 
 /// A source block.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct SourceBlock {
     /// In lower case.
     pub(super) language: String,
     pub(super) text: String,
@@ -33,9 +33,9 @@ pub(super) struct Block {
 }
 
 /// Reads the sections of a file.
-pub(super) fn read(text: &str, faults: &mut Vec<PolicyFault>) -> Vec<Section> {
+pub(super) fn read(text: &str, faults: &mut Vec<PolicyFault>) -> Vec<PolicySection> {
     let document = Document::read(text.as_bytes());
-    let mut sections: Vec<Section> = document.headings().iter().map(section).collect();
+    let mut sections: Vec<PolicySection> = document.headings().iter().map(section).collect();
     for element in document.elements() {
         let lines = element.span.of(document.source());
         let index = element.heading.and_then(|id| index(&document, id));
@@ -43,7 +43,7 @@ pub(super) fn read(text: &str, faults: &mut Vec<PolicyFault>) -> Vec<Section> {
         match (element.kind, section) {
             (Kind::Source(id), section) => {
                 let Some(source) = document.source_block(id) else { continue };
-                let block = Block {
+                let block = SourceBlock {
                     language: lossy(source.language.unwrap_or_default()).to_lowercase(),
                     text: lossy(&source.body()),
                     line: source.line_in_file(1),
@@ -77,13 +77,13 @@ pub(super) fn read(text: &str, faults: &mut Vec<PolicyFault>) -> Vec<Section> {
     sections.into_iter().zip(on).filter(|(_, on)| *on).map(|(section, _)| section).collect()
 }
 
-fn section(heading: &Heading<'_>) -> Section {
+fn section(heading: &Heading<'_>) -> PolicySection {
     let property = |name| heading.property(name).map(|value| lossy(&value).trim().to_owned());
-    Section {
+    PolicySection {
         title: lossy(heading.title),
         id: property("CUSTOM_ID").or_else(|| property("ID")),
         line: heading.line,
-        ..Section::default()
+        ..PolicySection::default()
     }
 }
 

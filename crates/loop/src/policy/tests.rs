@@ -1,6 +1,6 @@
 //! Unit tests of loading, of examples and of verdicts.
 
-use super::{DEFAULT_POLICY, Policies, Word, world};
+use super::{DEFAULT_POLICY, GuardPolicies, PolicyVerdict, cedar_request};
 
 /// A file of one policy.
 fn file(id: &str, cedar: &str, examples: &str) -> String {
@@ -11,7 +11,7 @@ fn file(id: &str, cedar: &str, examples: &str) -> String {
 }
 
 fn check_fault(text: &str, line: usize, part: &str) {
-    let bad = Policies::from_org(text).expect_err("a bad file");
+    let bad = GuardPolicies::from_org(text).expect_err("a bad file");
     let first = &bad.faults[0];
     assert_eq!(first.line, line, "{bad}");
     assert!(first.what.contains(part), "`{part}` in `{}`", first.what);
@@ -22,8 +22,8 @@ const PERMIT_ALL: &str = "permit (principal, action, resource);";
 #[test]
 fn the_default_set_loads_and_explains_itself() {
     // What is there without a file is not checked when it is loaded, but here.
-    let checked = Policies::from_org(DEFAULT_POLICY).unwrap_or_else(|bad| panic!("{bad}"));
-    let set = Policies::built_in();
+    let checked = GuardPolicies::from_org(DEFAULT_POLICY).unwrap_or_else(|bad| panic!("{bad}"));
+    let set = GuardPolicies::built_in();
     assert_eq!((set.hash(), set.policies()), (checked.hash(), checked.policies()));
     let ids: Vec<&str> = set.policies().iter().map(|policy| &*policy.id).collect();
     assert_eq!(
@@ -56,7 +56,7 @@ fn the_example_of_the_manual_holds_beside_the_default_set() {
     let manual = include_str!("../../../../docs/policy.md");
     let (_, rest) = manual.split_once("````org\n").expect("an example");
     let (example, _) = rest.split_once("````").expect("its end");
-    Policies::from_org(&format!("{DEFAULT_POLICY}\n{example}")).expect("a good file");
+    GuardPolicies::from_org(&format!("{DEFAULT_POLICY}\n{example}")).expect("a good file");
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_file_that_permits_all_does_not_lift_what_is_built_in() {
         (ask (:principal "owner" :target :system :action :write :path "/a" :text "x" :protected t))
         (ask (:principal "owner" :by :thinker :target :system :action :forget :session "s"))
         (allow (:principal "x" :target :system :action :forget :session "s"))"#;
-    Policies::from_org(&file("all", PERMIT_ALL, examples)).expect("a good file");
+    GuardPolicies::from_org(&file("all", PERMIT_ALL, examples)).expect("a good file");
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_heading_marked_as_comment_is_off_with_all_below_it() {
     let on = file("a", PERMIT_ALL, "");
     let off = file("b", "forbid (principal, action, resource);", "(allow ())");
     let text = format!("{on}* COMMENT Off\n*{off}");
-    let set = Policies::from_org(&text).expect("a good file");
+    let set = GuardPolicies::from_org(&text).expect("a good file");
     let ids: Vec<&str> = set.policies().iter().map(|policy| &*policy.id).collect();
     assert_eq!(ids[..2], ["a", "built-in.protected"]);
 }
@@ -145,18 +145,18 @@ fn types_are_checked_strictly() {
         r#"permit (principal, action == Action::"log", resource) when { resource.port == 80 };"#,
         r#"forbid (principal, action, resource) when { context.minute };"#,
     ] {
-        let loaded = Policies::from_org(&file("a", cedar, example));
+        let loaded = GuardPolicies::from_org(&file("a", cedar, example));
         assert!(loaded.is_err(), "{cedar}");
     }
 }
 
 #[test]
 fn folders_and_domains_are_whole_names() {
-    let folders: Vec<&str> = world::folders("/a/b/c.org").collect();
+    let folders: Vec<&str> = cedar_request::folders("/a/b/c.org").collect();
     assert_eq!(folders, ["/", "/a", "/a/b"]);
-    let domains: Vec<&str> = world::domains("api.evil.org").collect();
+    let domains: Vec<&str> = cedar_request::domains("api.evil.org").collect();
     assert_eq!(domains, ["api.evil.org", "evil.org", "org"]);
-    assert_eq!(world::domains("127.0.0.1").count(), 0);
+    assert_eq!(cedar_request::domains("127.0.0.1").count(), 0);
     let cedar = r#"
         permit (principal, action == Action::"net", resource in Domain::"openai.com");
         permit (principal, action == Action::"read", resource in Folder::"/srv/me");
@@ -173,7 +173,7 @@ fn folders_and_domains_are_whole_names() {
         (allow (:principal "x" :action :exec :argv ("git" "status")))
         (refuse (:principal "x" :action :exec :argv ("git" "status" "--help")))
         (refuse (:principal "x" :action :exec :argv ("git status")))"#;
-    Policies::from_org(&file("a", cedar, examples)).expect("a good file");
+    GuardPolicies::from_org(&file("a", cedar, examples)).expect("a good file");
 }
 
 #[test]
@@ -187,10 +187,13 @@ fn an_error_while_asking_is_a_denial() {
            (refuse (:principal "x" :action :log :text "x" :session-hour {}))"#,
         i64::MAX
     );
-    Policies::from_org(&file("a", &cedar, &examples)).expect("a good file");
+    GuardPolicies::from_org(&file("a", &cedar, &examples)).expect("a good file");
 }
 
 #[test]
 fn words_are_what_the_record_says() {
-    assert_eq!([Word::Allow, Word::Ask, Word::Deny].map(Word::word), ["allow", "ask", "deny"]);
+    assert_eq!(
+        [PolicyVerdict::Allow, PolicyVerdict::Ask, PolicyVerdict::Deny].map(PolicyVerdict::word),
+        ["allow", "ask", "deny"]
+    );
 }

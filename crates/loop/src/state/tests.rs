@@ -4,17 +4,21 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
-use super::{Keep, Past, State};
-use crate::effect::{By, Code, Exchange, Rule, Ruling, Verdict};
-use crate::event::{Actuator, Asker, Began, Event, Place, Signal, SignalKind, Tick};
-use crate::field::reader;
-use crate::ids::{Name, SessionId, Time, TurnId};
-use crate::limits::Limits;
-use crate::policy::{Installed, Policies};
+use super::{HashedEntry, SessionState, SharedHistory};
+use crate::effect::{
+    DecisionRule, PastExchange, ProposalAuthor, RefusalCode, RememberedRuling, Verdict,
+};
+use crate::event::{
+    ActuatorLocation, ActuatorRef, Event, SessionStart, Signal, SignalKind, SignalSender, TimerTick,
+};
+use crate::ids::{KeywordName, SessionId, TurnId, UnixMillis};
+use crate::limits::SessionLimits;
+use crate::plist_codec::reader;
+use crate::policy::{GuardPolicies, InstalledPolicies};
 use crate::step::step;
 
-fn session() -> State {
-    State::new(SessionId::parse("s").expect("a name"))
+fn session() -> SessionState {
+    SessionState::new(SessionId::parse("s").expect("a name"))
 }
 
 /// The value of a text, as a record's body is read.
@@ -32,7 +36,7 @@ fn payloads_as_deep_as_the_wire_allows_are_kept() {
         .to_value();
     let signal = Signal {
         kind: SignalKind::Event,
-        from: Asker::new("tcp"),
+        from: SignalSender::new("tcp"),
         id: None,
         target: None,
         payload,
@@ -41,10 +45,10 @@ fn payloads_as_deep_as_the_wire_allows_are_kept() {
     };
     let mut state = session();
     for _ in 0..2 {
-        step(&mut state, Time(1), Event::Signal(Arc::new(signal.clone())));
+        step(&mut state, UnixMillis(1), Event::Signal(Arc::new(signal.clone())));
     }
     let text = state.text();
-    assert_eq!(State::from_value(&read(&text)), Ok(state));
+    assert_eq!(SessionState::from_value(&read(&text)), Ok(state));
 }
 
 #[test]
@@ -62,7 +66,7 @@ fn what_is_no_state_is_refused_by_its_key() {
     ] {
         let text = good.replacen(from, to, 1);
         assert_ne!(text, good, "`{from}` is part of a state");
-        let unreadable = State::from_value(&read(&text)).expect_err("no state");
+        let unreadable = SessionState::from_value(&read(&text)).expect_err("no state");
         assert_eq!(unreadable.key(), key, "{unreadable}");
     }
 }
@@ -74,39 +78,47 @@ fn a_schedule_that_was_written_without_an_end_is_read_and_goes_on() {
         .to_value()
         .to_string()
         .replace(":turns 0", &format!(":turns 0 :schedules ({plan})"));
-    let mut state = State::from_value(&read(&text)).expect("a state of an older version");
+    let mut state = SessionState::from_value(&read(&text)).expect("a state of an older version");
     assert!(state.text().contains(plan), "written as it was: {}", state.text());
-    step(&mut state, Time(i64::MAX / 2), Event::Tick(Tick::Deadline));
+    step(&mut state, UnixMillis(i64::MAX / 2), Event::Tick(TimerTick::Deadline));
     let left: Vec<_> = state.schedules().collect();
     assert_eq!(left.len(), 1);
     assert_eq!((left[0].left, left[0].until), (None, None));
     let ended = text.replace(":every 5", ":every 5 :left 7 :until 99");
-    let state = State::from_value(&read(&ended)).expect("a state with an end");
+    let state = SessionState::from_value(&read(&ended)).expect("a state with an end");
     assert_eq!(
         state.schedules().next().map(|it| (it.left, it.until)),
-        Some((Some(7), Some(Time(99))))
+        Some((Some(7), Some(UnixMillis(99))))
     );
-    assert_eq!(State::from_value(&read(&state.text())), Ok(state));
+    assert_eq!(SessionState::from_value(&read(&state.text())), Ok(state));
 }
 
 #[test]
 fn what_was_written_once_is_written_anew_when_it_changes() {
-    let limits = Limits { history: 3, ..Limits::default() };
-    let actuators =
-        |name| vec![Actuator { name: Name::new(name), place: Place::Shell, actions: Vec::new() }];
+    let limits = SessionLimits { history: 3, ..SessionLimits::default() };
+    let actuators = |name| {
+        vec![ActuatorRef {
+            name: KeywordName::new(name),
+            place: ActuatorLocation::Shell,
+            actions: Vec::new(),
+        }]
+    };
     let events = [
-        Event::Began(Began { owner: "uid:1".into(), limits, fork: None }),
+        Event::Began(SessionStart { owner: "uid:1".into(), limits, fork: None }),
         Event::Registered(actuators("emacs")),
         Event::Registered(actuators("vi")),
-        Event::PolicyInstalled(Installed::new(Policies::built_in(), Vec::new())),
-        Event::PolicyInstalled(Installed::new(Policies::built_in(), vec!["/etc".into()])),
+        Event::PolicyInstalled(InstalledPolicies::new(GuardPolicies::built_in(), Vec::new())),
+        Event::PolicyInstalled(InstalledPolicies::new(
+            GuardPolicies::built_in(),
+            vec!["/etc".into()],
+        )),
         Event::Registered(Vec::new()),
     ];
     let mut state = session();
     let mut digests = vec![state.digest()];
     for event in events {
-        step(&mut state, Time(1), event);
-        let again = State::from_value(&read(&state.text())).expect("a state");
+        step(&mut state, UnixMillis(1), event);
+        let again = SessionState::from_value(&read(&state.text())).expect("a state");
         assert_eq!(state.text(), state.to_value().to_string());
         assert_eq!((again.text(), again.digest()), (state.text(), state.digest()));
         assert!(!digests.contains(&state.digest()) || state.actuators().is_empty());
@@ -116,11 +128,11 @@ fn what_was_written_once_is_written_anew_when_it_changes() {
 
 #[test]
 fn who_looks_at_the_past_sees_it_as_it_was() {
-    let exchange = |asked: &str| Arc::new(Exchange { asked: asked.into(), said: "".into() });
-    let asked = |past: &Past<Exchange>| -> Vec<Box<str>> {
+    let exchange = |asked: &str| Arc::new(PastExchange { asked: asked.into(), said: "".into() });
+    let asked = |past: &SharedHistory<PastExchange>| -> Vec<Box<str>> {
         past.iter().map(|exchange| exchange.asked.clone()).collect()
     };
-    let mut past = Past::default();
+    let mut past = SharedHistory::default();
     past.push(exchange("a"), 2);
     let seen = past.clone();
     past.push(exchange("b"), 2);
@@ -133,13 +145,14 @@ fn who_looks_at_the_past_sees_it_as_it_was() {
 #[test]
 fn the_sum_of_the_past_is_that_of_what_is_left_in_its_order() {
     let exchange =
-        |asked: u64| Arc::new(Exchange { asked: asked.to_string().into(), said: "".into() });
-    let mut past = Past::default();
+        |asked: u64| Arc::new(PastExchange { asked: asked.to_string().into(), said: "".into() });
+    let mut past = SharedHistory::default();
     for asked in 0..40 {
         past.push(exchange(asked), 7);
-        let left: Past<Exchange> = (asked.saturating_sub(6)..=asked).map(exchange).collect();
+        let left: SharedHistory<PastExchange> =
+            (asked.saturating_sub(6)..=asked).map(exchange).collect();
         assert_eq!((past.sum(), &past), (left.sum(), &left));
-        let other: Past<Exchange> = past.iter().rev().cloned().collect();
+        let other: SharedHistory<PastExchange> = past.iter().rev().cloned().collect();
         assert!(past.len() == 1 || past.sum() != other.sum(), "the order counts");
     }
     past.trim(0);
@@ -148,40 +161,41 @@ fn the_sum_of_the_past_is_that_of_what_is_left_in_its_order() {
 
 #[test]
 fn no_two_kept_things_have_the_same_bytes() {
-    let exchange = |asked: &str, said: &str| Exchange { asked: asked.into(), said: said.into() };
+    let exchange =
+        |asked: &str, said: &str| PastExchange { asked: asked.into(), said: said.into() };
     let exchanges = ["", "a", "ab", "\0", "\u{ff}", "a\u{fe}"]
         .iter()
         .flat_map(|asked| ["", "a", "b", "\u{ff}"].map(|said| exchange(asked, said).bytes()));
-    let name = |name: &str| Some(Name::new(name));
-    let plain = Ruling {
+    let name = |name: &str| Some(KeywordName::new(name));
+    let plain = RememberedRuling {
         turn: TurnId(1),
-        by: By::Reflex,
+        by: ProposalAuthor::Reflex,
         target: name("a"),
         action: name("b"),
-        rule: Rule::Policy,
+        rule: DecisionRule::Policy,
         policies: vec!["p".into(), "q".into()],
         verdict: Verdict::Allow,
         reason: "r".into(),
     };
     let rulings = [
         plain.clone(),
-        Ruling { turn: TurnId(2), ..plain.clone() },
-        Ruling { by: By::Asker, ..plain.clone() },
-        Ruling { target: None, ..plain.clone() },
-        Ruling { target: name(""), ..plain.clone() },
-        Ruling { action: None, ..plain.clone() },
-        Ruling { target: None, action: name("a"), ..plain.clone() },
-        Ruling { rule: Rule::Approval, ..plain.clone() },
-        Ruling { policies: Vec::new(), ..plain.clone() },
-        Ruling { policies: vec!["pq".into()], ..plain.clone() },
-        Ruling { policies: vec!["p".into()], ..plain.clone() },
-        Ruling { policies: vec!["p".into(), "q".into(), "".into()], ..plain.clone() },
-        Ruling { verdict: Verdict::Ask, ..plain.clone() },
-        Ruling { verdict: Verdict::Deny(Code::Refused), ..plain.clone() },
-        Ruling { verdict: Verdict::Deny(Code::Expired), ..plain.clone() },
-        Ruling { reason: "".into(), ..plain },
+        RememberedRuling { turn: TurnId(2), ..plain.clone() },
+        RememberedRuling { by: ProposalAuthor::Asker, ..plain.clone() },
+        RememberedRuling { target: None, ..plain.clone() },
+        RememberedRuling { target: name(""), ..plain.clone() },
+        RememberedRuling { action: None, ..plain.clone() },
+        RememberedRuling { target: None, action: name("a"), ..plain.clone() },
+        RememberedRuling { rule: DecisionRule::Approval, ..plain.clone() },
+        RememberedRuling { policies: Vec::new(), ..plain.clone() },
+        RememberedRuling { policies: vec!["pq".into()], ..plain.clone() },
+        RememberedRuling { policies: vec!["p".into()], ..plain.clone() },
+        RememberedRuling { policies: vec!["p".into(), "q".into(), "".into()], ..plain.clone() },
+        RememberedRuling { verdict: Verdict::Ask, ..plain.clone() },
+        RememberedRuling { verdict: Verdict::Deny(RefusalCode::Refused), ..plain.clone() },
+        RememberedRuling { verdict: Verdict::Deny(RefusalCode::Expired), ..plain.clone() },
+        RememberedRuling { reason: "".into(), ..plain },
     ];
-    let mut all: Vec<Vec<u8>> = exchanges.chain(rulings.iter().map(Keep::bytes)).collect();
+    let mut all: Vec<Vec<u8>> = exchanges.chain(rulings.iter().map(HashedEntry::bytes)).collect();
     let count = all.len();
     all.sort();
     all.dedup();

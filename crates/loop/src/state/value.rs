@@ -8,34 +8,38 @@ use std::sync::Arc;
 use bridle_sexp::Value;
 
 use super::{
-    Next, Once, Open, Past, Pending, Planned, Resolution, Resolved, Stage, State, Told, Turn,
-    Waiting,
+    ApprovalResolution, LazyText, OpenApproval, OutcomeListener, PendingAct, PlannedSchedule,
+    QueuedSignal, ResolvedApproval, RunningTurn, SessionState, SharedHistory, TurnContinuation,
+    TurnStage,
 };
-use crate::budget::Budget;
+use crate::budget::BudgetCounters;
 use crate::decide::Order;
-use crate::effect::{Addressee, By, Deed, Exchange, Question, Rejection, Ruling};
-use crate::event::{Actuator, Asker, Signal};
-use crate::field::{
-    self, Fields, Plist, Text, Unreadable, effect_id, element_text, flag, list, name, number,
-    optional_number, optional_text, required, session, small_number, time, turn_id,
+use crate::effect::{
+    Addressee, ApprovalRequest, Deed, PastExchange, ProposalAuthor, ProposalRejection,
+    RememberedRuling,
 };
+use crate::event::{ActuatorRef, Signal, SignalSender};
 use crate::ids::{EffectId, Seq, TurnId};
-use crate::limits::Limits;
-use crate::park::Parked;
-use crate::policy::Installed;
+use crate::limits::SessionLimits;
+use crate::parked_turn::ParkedTurn;
+use crate::plist_codec::{
+    self, FieldSink, PlistBuilder, PlistText, UnreadableValue, effect_id, element_text, flag, list,
+    name, number, optional_number, optional_text, required, session, small_number, time, turn_id,
+};
+use crate::policy::InstalledPolicies;
 
-impl State {
+impl SessionState {
     /// The state as a plist; keys that would hold nothing are left out.
     pub fn to_value(&self) -> Value {
-        let head = self.reach(self.counters(self.front(Plist::new())));
+        let head = self.reach(self.counters(self.front(PlistBuilder::new())));
         self.tail(self.past(self.focus(head))).done()
     }
 
-    /// The canonical text of [`State::to_value`], made faster.
+    /// The canonical text of [`SessionState::to_value`], made faster.
     pub fn text(&self) -> String {
-        let front = self.front.text(|| self.front(Text::new()).done());
-        let reach = self.reach.text(|| self.reach(Text::new()).done());
-        let text = Text::with_room(front.len() + reach.len() + self.usual_room());
+        let front = self.front.text(|| self.front(PlistText::new()).done());
+        let reach = self.reach.text(|| self.reach(PlistText::new()).done());
+        let text = PlistText::with_room(front.len() + reach.len() + self.usual_room());
         let head = self.counters(text.put_rest(front)).put_rest(reach);
         self.tail(self.past(self.focus(head))).done()
     }
@@ -43,17 +47,17 @@ impl State {
     /// The hash that tells this state from every other, in hex digits: of what it is made of, in which
     /// what is kept stands as the sum of its hashes, and each part that seldom changes as its hash.
     pub fn digest(&self) -> String {
-        let focus = self.focus.as_deref().map(field::printed).unwrap_or_default();
-        let rest = self.waiting(self.plans(Text::new())).done();
+        let focus = self.focus.as_deref().map(plist_codec::printed).unwrap_or_default();
+        let rest = self.waiting(self.plans(PlistText::new())).done();
         // In one piece: hashing many small ones takes three times as long.
         let mut bytes = Vec::with_capacity(focus.len() + rest.len() + USUAL_DIGESTED);
-        bytes.extend_from_slice(self.front.hash(|| self.front(Text::new()).done()));
+        bytes.extend_from_slice(self.front.hash(|| self.front(PlistText::new()).done()));
         bytes.extend_from_slice(&self.now.0.to_le_bytes());
         for number in [self.seq, self.turns, self.effects] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
-        bytes.extend_from_slice(self.reach.hash(|| self.reach(Text::new()).done()));
-        bytes.extend_from_slice(self.judged.hash(|| self.judged(Text::new()).done()));
+        bytes.extend_from_slice(self.reach.hash(|| self.reach(PlistText::new()).done()));
+        bytes.extend_from_slice(self.judged.hash(|| self.judged(PlistText::new()).done()));
         push_text(&mut bytes, &focus);
         push_past(&mut bytes, &self.history);
         push_past(&mut bytes, &self.decisions);
@@ -63,13 +67,13 @@ impl State {
 
     /// Room for the text of what varies, in bytes: about as much as usual.
     fn usual_room(&self) -> usize {
-        let said = |exchange: &Arc<Exchange>| exchange.asked.len() + exchange.said.len();
+        let said = |exchange: &Arc<PastExchange>| exchange.asked.len() + exchange.said.len();
         let history: usize = self.history.iter().map(said).sum();
         history + USUAL_AROUND * (1 + self.history.len() + self.decisions.len())
     }
 
     /// What it begins with.
-    fn front<F: Fields>(&self, fields: F) -> F {
+    fn front<F: FieldSink>(&self, fields: F) -> F {
         let fields = fields
             .put_str("session", self.session.as_str())
             .put_text("owner", self.owner.as_deref())
@@ -83,7 +87,7 @@ impl State {
     }
 
     /// What changes with every event.
-    fn counters<F: Fields>(&self, fields: F) -> F {
+    fn counters<F: FieldSink>(&self, fields: F) -> F {
         fields
             .put_int("now", self.now.0)
             .put_number("seq", self.seq)
@@ -92,11 +96,11 @@ impl State {
     }
 
     /// What can be reached.
-    fn reach<F: Fields>(&self, fields: F) -> F {
+    fn reach<F: FieldSink>(&self, fields: F) -> F {
         fields.put_each("actuators", &*self.actuators, |inside, actuator| actuator.put(inside))
     }
 
-    fn focus<F: Fields>(&self, fields: F) -> F {
+    fn focus<F: FieldSink>(&self, fields: F) -> F {
         match self.focus.as_deref() {
             Some(focus) => fields.put_value("focus", focus),
             None => fields,
@@ -104,30 +108,30 @@ impl State {
     }
 
     /// What was said and decided.
-    fn past<F: Fields>(&self, fields: F) -> F {
+    fn past<F: FieldSink>(&self, fields: F) -> F {
         fields
             .put_each("history", self.history.iter(), |inside, exchange| exchange.put(inside))
             .put_each("decisions", self.decisions.iter(), |inside, ruling| ruling.put(inside))
     }
 
     /// What comes after that.
-    fn tail<F: Fields>(&self, fields: F) -> F {
+    fn tail<F: FieldSink>(&self, fields: F) -> F {
         self.waiting(self.judged(self.plans(fields)))
     }
 
     /// What is planned, awaited and counted.
-    fn plans<F: Fields>(&self, fields: F) -> F {
+    fn plans<F: FieldSink>(&self, fields: F) -> F {
         let fields = fields
             .put_list("schedules", self.schedules.iter().map(|(name, plan)| plan.to_value(name)))
             .put_list("acts", self.acts.iter().map(|(id, pending)| pending.to_value(id.0)))
             .put_list("questions", self.questions.iter().map(|(id, open)| open.to_value(id.0)))
-            .put_list("parked", self.parked.values().map(Parked::to_value))
-            .put_list("resolved", self.resolved.iter().map(Resolved::to_value));
+            .put_list("parked", self.parked.values().map(ParkedTurn::to_value))
+            .put_list("resolved", self.resolved.iter().map(ResolvedApproval::to_value));
         self.budget.put(fields, "budget")
     }
 
     /// What it is judged by.
-    fn judged<F: Fields>(&self, fields: F) -> F {
+    fn judged<F: FieldSink>(&self, fields: F) -> F {
         match &self.policy {
             Some(policy) => fields.put_fields("policy", |inside| policy.put(inside)),
             None => fields,
@@ -135,49 +139,51 @@ impl State {
     }
 
     /// The signals that wait, and the turn.
-    fn waiting<F: Fields>(&self, fields: F) -> F {
+    fn waiting<F: FieldSink>(&self, fields: F) -> F {
         fields
-            .put_list("queue", self.queue.iter().map(Waiting::to_value))
-            .put_some("turn", self.turn.as_ref().map(Turn::to_value))
+            .put_list("queue", self.queue.iter().map(QueuedSignal::to_value))
+            .put_some("turn", self.turn.as_ref().map(RunningTurn::to_value))
     }
 
-    /// Reads what [`State::to_value`] wrote.
+    /// Reads what [`SessionState::to_value`] wrote.
     ///
     /// # Errors
     /// When a key is absent or holds something else.
-    pub fn from_value(value: &Value) -> Result<Self, Unreadable> {
+    pub fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
         let origin = value
             .get("origin")
             .map(|origin| Ok((session(origin, "session")?, number(origin, "record")?)));
         Ok(Self {
             session: session(value, "session")?,
             owner: optional_text(value, "owner")?,
-            limits: Limits::from_value(required(value, "limits")?)?,
+            limits: SessionLimits::from_value(required(value, "limits")?)?,
             origin: origin.transpose()?,
             now: time(value, "now")?,
             seq: number(value, "seq")?,
             turns: number(value, "turns")?,
             effects: number(value, "effects")?,
-            actuators: list(value, "actuators", Actuator::from_value)?.into(),
+            actuators: list(value, "actuators", ActuatorRef::from_value)?.into(),
             focus: value.get("focus").cloned().map(Arc::new),
-            history: list(value, "history", Exchange::from_value)?.into_iter().collect(),
-            decisions: list(value, "decisions", Ruling::from_value)?.into_iter().collect(),
-            schedules: BTreeMap::from_iter(list(value, "schedules", Planned::from_value)?),
+            history: list(value, "history", PastExchange::from_value)?.into_iter().collect(),
+            decisions: list(value, "decisions", RememberedRuling::from_value)?
+                .into_iter()
+                .collect(),
+            schedules: BTreeMap::from_iter(list(value, "schedules", PlannedSchedule::from_value)?),
             acts: BTreeMap::from_iter(list(value, "acts", |act| {
-                Ok((effect_id(act, "effect")?, Pending::from_value(act)?))
+                Ok((effect_id(act, "effect")?, PendingAct::from_value(act)?))
             })?),
             questions: BTreeMap::from_iter(list(value, "questions", |open| {
-                Ok((effect_id(open, "effect")?, Open::from_value(open)?))
+                Ok((effect_id(open, "effect")?, OpenApproval::from_value(open)?))
             })?),
-            parked: BTreeMap::from_iter(list(value, "parked", Parked::from_value)?),
-            resolved: list(value, "resolved", Resolved::from_value)?.into(),
-            budget: Budget::from_value(value, "budget")?,
-            policy: value.get("policy").map(Installed::from_value).transpose()?,
-            queue: list(value, "queue", Waiting::from_value)?.into(),
-            turn: value.get("turn").map(Turn::from_value).transpose()?,
-            front: Once::default(),
-            reach: Once::default(),
-            judged: Once::default(),
+            parked: BTreeMap::from_iter(list(value, "parked", ParkedTurn::from_value)?),
+            resolved: list(value, "resolved", ResolvedApproval::from_value)?.into(),
+            budget: BudgetCounters::from_value(value, "budget")?,
+            policy: value.get("policy").map(InstalledPolicies::from_value).transpose()?,
+            queue: list(value, "queue", QueuedSignal::from_value)?.into(),
+            turn: value.get("turn").map(RunningTurn::from_value).transpose()?,
+            front: LazyText::default(),
+            reach: LazyText::default(),
+            judged: LazyText::default(),
         })
     }
 }
@@ -196,14 +202,14 @@ fn push_text(bytes: &mut Vec<u8>, text: &str) {
 }
 
 /// Adds kept things to what is hashed: how many they are, and their sum.
-fn push_past<T>(bytes: &mut Vec<u8>, kept: &Past<T>) {
+fn push_past<T>(bytes: &mut Vec<u8>, kept: &SharedHistory<T>) {
     bytes.extend_from_slice(&(kept.len() as u64).to_le_bytes());
     bytes.extend_from_slice(&kept.sum().to_le_bytes());
 }
 
-impl Planned {
+impl PlannedSchedule {
     fn to_value(&self, name: &str) -> Value {
-        Plist::new()
+        PlistBuilder::new()
             .put("name", name)
             .put("due", self.due.0)
             .put_some("every", self.every)
@@ -213,9 +219,9 @@ impl Planned {
             .done()
     }
 
-    fn from_value(value: &Value) -> Result<(Box<str>, Self), Unreadable> {
+    fn from_value(value: &Value) -> Result<(Box<str>, Self), UnreadableValue> {
         let every = value.get("every").map(|every| {
-            every.as_i64().ok_or(Unreadable::new("every", "a number of milliseconds"))
+            every.as_i64().ok_or(UnreadableValue::new("every", "a number of milliseconds"))
         });
         let planned = Self {
             due: time(value, "due")?,
@@ -232,13 +238,13 @@ impl Planned {
                 None => None,
             },
         };
-        Ok((field::text(value, "name")?, planned))
+        Ok((plist_codec::text(value, "name")?, planned))
     }
 }
 
-impl Pending {
+impl PendingAct {
     fn to_value(&self, id: u64) -> Value {
-        let plist = Plist::new()
+        let plist = PlistBuilder::new()
             .put_number("effect", id)
             .put_number("turn", self.turn.0)
             .put_number("seq", self.seq.0);
@@ -248,52 +254,57 @@ impl Pending {
             .put(plist)
             .put("deadline", self.deadline.0)
             .put_flag("then-think", self.then_think)
-            .put_list("tell", self.tell.iter().map(Told::to_value))
+            .put_list("tell", self.tell.iter().map(OutcomeListener::to_value))
             .done()
     }
 
-    fn from_value(value: &Value) -> Result<Self, Unreadable> {
-        let asker = value.get("asker").map(Asker::from_value);
+    fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
+        let asker = value.get("asker").map(SignalSender::from_value);
         Ok(Self {
             turn: turn_id(value, "turn")?,
             seq: Seq(number(value, "seq")?),
             // Both came later: an act from before has none, and its asker is nobody.
-            by: value.get("by").map_or(Ok(By::Asker), |_| By::from_value(value))?,
-            asker: asker.transpose()?.unwrap_or_else(|| Asker::new("unknown")),
+            by: value
+                .get("by")
+                .map_or(Ok(ProposalAuthor::Asker), |_| ProposalAuthor::from_value(value))?,
+            asker: asker.transpose()?.unwrap_or_else(|| SignalSender::new("unknown")),
             order: Order::from_value(value)?,
             deadline: time(value, "deadline")?,
             then_think: flag(value, "then-think")?,
-            tell: list(value, "tell", Told::from_value)?,
+            tell: list(value, "tell", OutcomeListener::from_value)?,
         })
     }
 }
 
-impl Told {
+impl OutcomeListener {
     fn to_value(&self) -> Value {
-        put_addressee(Plist::new().put_number("approval", self.approval.0), self.to.as_ref())
+        put_addressee(PlistBuilder::new().put_number("approval", self.approval.0), self.to.as_ref())
     }
 
-    fn from_value(value: &Value) -> Result<Self, Unreadable> {
+    fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
         Ok(Self { approval: effect_id(value, "approval")?, to: addressee(value)? })
     }
 }
 
-impl Open {
+impl OpenApproval {
     fn to_value(&self, id: u64) -> Value {
-        let plist = Plist::new().put_number("effect", id).put_number("seq", self.seq.0);
+        let plist = PlistBuilder::new().put_number("effect", id).put_number("seq", self.seq.0);
         let turns = self.turns.iter().map(|turn| number_value(turn.0));
         self.question
             .put(plist)
             .put_list("turns", turns)
             .put_flag("then-think", self.then_think)
-            .put_list("tell", self.tell.iter().map(|to| put_addressee(Plist::new(), to.as_ref())))
+            .put_list(
+                "tell",
+                self.tell.iter().map(|to| put_addressee(PlistBuilder::new(), to.as_ref())),
+            )
             .done()
     }
 
-    fn from_value(value: &Value) -> Result<Self, Unreadable> {
+    fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
         Ok(Self {
             seq: Seq(number(value, "seq")?),
-            question: Question::from_value(value)?,
+            question: ApprovalRequest::from_value(value)?,
             turns: list(value, "turns", |turn| element_number(turn).map(TurnId))?,
             then_think: flag(value, "then-think")?,
             tell: list(value, "tell", addressee)?,
@@ -301,53 +312,53 @@ impl Open {
     }
 }
 
-impl Parked {
+impl ParkedTurn {
     fn to_value(&self) -> Value {
-        Plist::new().put("turn", self.turn.to_value()).put("until", self.until.0).done()
+        PlistBuilder::new().put("turn", self.turn.to_value()).put("until", self.until.0).done()
     }
 
-    fn from_value(value: &Value) -> Result<(Seq, Self), Unreadable> {
-        let turn = Turn::from_value(required(value, "turn")?)?;
-        let seq = turn.seq.ok_or(Unreadable::new("turn", "one that was asked for"))?;
+    fn from_value(value: &Value) -> Result<(Seq, Self), UnreadableValue> {
+        let turn = RunningTurn::from_value(required(value, "turn")?)?;
+        let seq = turn.seq.ok_or(UnreadableValue::new("turn", "one that was asked for"))?;
         Ok((seq, Self { turn, until: time(value, "until")? }))
     }
 }
 
-impl Resolved {
+impl ResolvedApproval {
     fn to_value(&self) -> Value {
-        Plist::new()
+        PlistBuilder::new()
             .put_number("approval", self.approval.0)
             .put("how", Value::keyword(self.how.word()))
             .put_text("by", self.by.as_deref())
             .done()
     }
 
-    fn from_value(value: &Value) -> Result<Self, Unreadable> {
+    fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
         let how = name(value, "how")?;
-        let how = Resolution::ALL.into_iter().find(|one| one.word() == how.as_str());
+        let how = ApprovalResolution::ALL.into_iter().find(|one| one.word() == how.as_str());
         Ok(Self {
             approval: effect_id(value, "approval")?,
-            how: how.ok_or(Unreadable::new("how", "how a question ends"))?,
+            how: how.ok_or(UnreadableValue::new("how", "how a question ends"))?,
             by: optional_text(value, "by")?,
         })
     }
 }
 
-impl Resolution {
+impl ApprovalResolution {
     const ALL: [Self; 4] = [Self::Allowed, Self::Denied, Self::Expired, Self::Superseded];
 
     /// The word for it.
     pub(crate) fn word(self) -> &'static str {
         match self {
-            Resolution::Allowed => "allowed",
-            Resolution::Denied => "denied",
-            Resolution::Expired => "expired",
-            Resolution::Superseded => "superseded",
+            ApprovalResolution::Allowed => "allowed",
+            ApprovalResolution::Denied => "denied",
+            ApprovalResolution::Expired => "expired",
+            ApprovalResolution::Superseded => "superseded",
         }
     }
 }
 
-fn put_addressee(plist: Plist, to: Option<&Addressee>) -> Value {
+fn put_addressee(plist: PlistBuilder, to: Option<&Addressee>) -> Value {
     plist
         .put("addressed", to.is_some())
         .put_text("client", to.and_then(|to| to.client.as_deref()))
@@ -355,7 +366,7 @@ fn put_addressee(plist: Plist, to: Option<&Addressee>) -> Value {
         .done()
 }
 
-fn addressee(value: &Value) -> Result<Option<Addressee>, Unreadable> {
+fn addressee(value: &Value) -> Result<Option<Addressee>, UnreadableValue> {
     if !flag(value, "addressed")? {
         return Ok(None);
     }
@@ -363,32 +374,32 @@ fn addressee(value: &Value) -> Result<Option<Addressee>, Unreadable> {
     Ok(Some(Addressee { client, id: value.get("id").cloned() }))
 }
 
-impl Waiting {
+impl QueuedSignal {
     fn to_value(&self) -> Value {
-        Plist::new()
+        PlistBuilder::new()
             .put_some("seq", self.seq.map(seq_value))
             .put("signal", self.signal.to_value())
             .done()
     }
 
-    fn from_value(value: &Value) -> Result<Self, Unreadable> {
+    fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
         let signal = Signal::from_value(required(value, "signal")?)?;
         Ok(Self::new(optional_number(value, "seq")?.map(Seq), Arc::new(signal)))
     }
 }
 
-impl Turn {
+impl RunningTurn {
     fn to_value(&self) -> Value {
-        let plist = Plist::new()
+        let plist = PlistBuilder::new()
             .put_number("id", self.id.0)
             .put_some("seq", self.seq.map(seq_value))
             .put("signal", self.signal.to_value())
             .put("began", self.began.0);
         match self.stage {
-            Stage::Consulting(id) => plist.put_number("consulting", id.0),
-            Stage::Thinking(id) => plist.put_number("thinking", id.0),
-            Stage::Asking => plist.put_flag("asking", true),
-            Stage::Acting => plist,
+            TurnStage::Consulting(id) => plist.put_number("consulting", id.0),
+            TurnStage::Thinking(id) => plist.put_number("thinking", id.0),
+            TurnStage::Asking => plist.put_flag("asking", true),
+            TurnStage::Acting => plist,
         }
         .put_some("resumed", (self.resumed != self.began).then_some(self.resumed.0))
         .put("next", Value::keyword(self.next.word()))
@@ -402,18 +413,18 @@ impl Turn {
         .done()
     }
 
-    fn from_value(value: &Value) -> Result<Self, Unreadable> {
+    fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
         let stage = if value.get("consulting").is_some() {
-            Stage::Consulting(effect_id(value, "consulting")?)
+            TurnStage::Consulting(effect_id(value, "consulting")?)
         } else if value.get("thinking").is_some() {
-            Stage::Thinking(effect_id(value, "thinking")?)
+            TurnStage::Thinking(effect_id(value, "thinking")?)
         } else if flag(value, "asking")? {
-            Stage::Asking
+            TurnStage::Asking
         } else {
-            Stage::Acting
+            TurnStage::Acting
         };
         let next = name(value, "next")?;
-        let next = Next::ALL.into_iter().find(|one| one.word() == next.as_str());
+        let next = TurnContinuation::ALL.into_iter().find(|one| one.word() == next.as_str());
         Ok(Self {
             id: turn_id(value, "id")?,
             seq: optional_number(value, "seq")?.map(Seq),
@@ -421,29 +432,29 @@ impl Turn {
             began: time(value, "began")?,
             resumed: time(value, if value.get("resumed").is_some() { "resumed" } else { "began" })?,
             stage,
-            next: next.ok_or(Unreadable::new("next", "what a turn does next"))?,
+            next: next.ok_or(UnreadableValue::new("next", "what a turn does next"))?,
             depth: small_number(value, "depth")?,
             tries: small_number(value, "tries")?,
             allowed: small_number(value, "allowed")?,
             pending: list(value, "pending", |id| element_number(id).map(EffectId))?,
             said: list(value, "said", element_text)?,
-            rejected: list(value, "rejected", Rejection::from_value)?,
+            rejected: list(value, "rejected", ProposalRejection::from_value)?,
             results: list(value, "results", Deed::from_value)?,
         })
     }
 }
 
-impl Next {
+impl TurnContinuation {
     const ALL: [Self; 5] =
         [Self::Answer, Self::Refuse, Self::Think, Self::ThinkDeeper, Self::ThinkAgain];
 
     fn word(self) -> &'static str {
         match self {
-            Next::Answer => "answer",
-            Next::Refuse => "refuse",
-            Next::Think => "think",
-            Next::ThinkDeeper => "think-deeper",
-            Next::ThinkAgain => "think-again",
+            TurnContinuation::Answer => "answer",
+            TurnContinuation::Refuse => "refuse",
+            TurnContinuation::Think => "think",
+            TurnContinuation::ThinkDeeper => "think-deeper",
+            TurnContinuation::ThinkAgain => "think-again",
         }
     }
 }
@@ -456,7 +467,7 @@ fn number_value(number: u64) -> Value {
     Value::int(number.try_into().unwrap_or(i64::MAX))
 }
 
-fn element_number(value: &Value) -> Result<u64, Unreadable> {
+fn element_number(value: &Value) -> Result<u64, UnreadableValue> {
     let number = value.as_i64().and_then(|number| u64::try_from(number).ok());
-    number.ok_or(Unreadable::new("element", "a number"))
+    number.ok_or(UnreadableValue::new("element", "a number"))
 }

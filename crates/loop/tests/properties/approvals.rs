@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bridle_loop::{
-    ActionHash, Actuator, Answer, Answered, Asker, Began, Effect, EffectId, Event, Limits, Name,
-    Outcome, Place, Question, Rule, SessionId, Signal, SignalKind, State, Tick, Time, Verdict,
+    ActionHash, ActuatorLocation, ActuatorRef, ApprovalAnswer, ApprovalChoice, ApprovalRequest,
+    DecisionRule, Effect, EffectId, Event, KeywordName, Outcome, SessionId, SessionLimits,
+    SessionStart, SessionState, Signal, SignalKind, SignalSender, TimerTick, UnixMillis, Verdict,
     step,
 };
 use bridle_sexp::{Value, read_one};
@@ -30,10 +31,10 @@ enum Moment {
 
 /// Checks what must hold of questions and answers in any life.
 pub(crate) fn check<'s>(
-    steps: impl Iterator<Item = (Time, &'s Event, &'s [Effect])>,
+    steps: impl Iterator<Item = (UnixMillis, &'s Event, &'s [Effect])>,
 ) -> Result<usize, TestCaseError> {
-    let mut now = Time(i64::MIN);
-    let mut open: BTreeMap<EffectId, Arc<Question>> = BTreeMap::new();
+    let mut now = UnixMillis(i64::MIN);
+    let mut open: BTreeMap<EffectId, Arc<ApprovalRequest>> = BTreeMap::new();
     let mut followed = BTreeSet::new();
     for (at, event, effects) in steps {
         now = now.max(at);
@@ -43,7 +44,7 @@ pub(crate) fn check<'s>(
             let Event::Answered(answered) = event else { panic!("{event:?} approves") };
             prop_assert!(followed.insert(answered.approval), "a second yes is followed");
             let question = open.get(&answered.approval).expect("an open question");
-            prop_assert_eq!(answered.answer, Answer::Allow);
+            prop_assert_eq!(answered.answer, ApprovalChoice::Allow);
             prop_assert!(now < question.expires, "a yes after the time");
             let hash = question.intent.hash();
             prop_assert!(answered.hash.is_none_or(|seen| seen == hash), "another hash");
@@ -63,7 +64,7 @@ pub(crate) fn check<'s>(
         for effect in effects {
             match effect {
                 Effect::Ask { id, question, .. } => {
-                    let is_new = |other: &Arc<Question>| {
+                    let is_new = |other: &Arc<ApprovalRequest>| {
                         other.intent != question.intent
                             || other.by != question.by
                             || other.asker.principal != question.asker.principal
@@ -90,7 +91,7 @@ fn order(effect: &Effect) -> Option<&bridle_loop::Order> {
 /// Whether this effect says that somebody's yes was followed.
 fn is_approved(effect: &Effect) -> bool {
     let Effect::Decided(decision) = effect else { return false };
-    decision.ruling.rule == Rule::Approval && decision.ruling.verdict == Verdict::Allow
+    decision.ruling.rule == DecisionRule::Approval && decision.ruling.verdict == Verdict::Allow
 }
 
 fn moment() -> impl Strategy<Value = Moment> {
@@ -111,20 +112,20 @@ fn moment() -> impl Strategy<Value = Moment> {
     ]
 }
 
-fn asker(who: usize) -> Asker {
+fn asker(who: usize) -> SignalSender {
     match who {
-        0 | 3 | 4 => Asker { owner: true, ..Asker::new("uid:1") },
-        1 => Asker::new("uid:2"),
-        _ => Asker::new("local-tcp"),
+        0 | 3 | 4 => SignalSender { owner: true, ..SignalSender::new("uid:1") },
+        1 => SignalSender::new("uid:2"),
+        _ => SignalSender::new("local-tcp"),
     }
 }
 
-fn signal(kind: SignalKind, from: Asker, patient: bool, payload: &str) -> Event {
+fn signal(kind: SignalKind, from: SignalSender, patient: bool, payload: &str) -> Event {
     Event::Signal(Arc::new(Signal {
         kind,
         from,
         id: None,
-        target: (kind == SignalKind::Request).then(|| Name::new("emacs")),
+        target: (kind == SignalKind::Request).then(|| KeywordName::new("emacs")),
         payload: read_one(payload).expect("a form").root().to_value(),
         dropped: Vec::new(),
         patient,
@@ -132,13 +133,17 @@ fn signal(kind: SignalKind, from: Asker, patient: bool, payload: &str) -> Event 
 }
 
 impl Moment {
-    fn event(&self, state: &State, hashes: &BTreeMap<EffectId, ActionHash>) -> Option<Event> {
+    fn event(
+        &self,
+        state: &SessionState,
+        hashes: &BTreeMap<EffectId, ActionHash>,
+    ) -> Option<Event> {
         Some(match self {
             Moment::Asks { code, who, patient } => {
                 let payload = format!("(:action :eval :code \"{code}\")");
                 signal(SignalKind::Request, asker(*who), *patient, &payload)
             }
-            Moment::Answers { pick, who, allows, seen } => Event::Answered(Answered {
+            Moment::Answers { pick, who, allows, seen } => Event::Answered(ApprovalAnswer {
                 approval: picked(hashes, *pick),
                 hash: match seen {
                     0 => Some(ActionHash::of("something else")),
@@ -147,13 +152,13 @@ impl Moment {
                     2 => hashes.values().next().copied(),
                     _ => None,
                 },
-                answer: if *allows { Answer::Allow } else { Answer::Deny },
+                answer: if *allows { ApprovalChoice::Allow } else { ApprovalChoice::Deny },
                 from: asker(*who),
                 id: None,
                 always: None,
             }),
             Moment::Later(_) => return None,
-            Moment::Looks => Event::Tick(Tick::Deadline),
+            Moment::Looks => Event::Tick(TimerTick::Deadline),
             Moment::Done => {
                 let is_act = |effect: &Effect| matches!(effect, Effect::Act { .. });
                 let acts = state.outstanding().into_iter();
@@ -172,11 +177,16 @@ fn picked(hashes: &BTreeMap<EffectId, ActionHash>, pick: usize) -> EffectId {
 
 /// A life, and how many times a yes was followed in it.
 fn live(life: &[Moment]) -> Result<usize, TestCaseError> {
-    let mut state = State::new(SessionId::parse("s").expect("a name"));
-    let limits = Limits { approval_ms: EXPIRES_MS, questions: 3, ..Limits::default() };
-    let mut now = Time(0);
-    step(&mut state, now, Event::Began(Began { owner: "uid:1".into(), limits, fork: None }));
-    let emacs = Actuator { name: Name::new("emacs"), place: Place::Shell, actions: Vec::new() };
+    let mut state = SessionState::new(SessionId::parse("s").expect("a name"));
+    let limits =
+        SessionLimits { approval_ms: EXPIRES_MS, questions: 3, ..SessionLimits::default() };
+    let mut now = UnixMillis(0);
+    step(&mut state, now, Event::Began(SessionStart { owner: "uid:1".into(), limits, fork: None }));
+    let emacs = ActuatorRef {
+        name: KeywordName::new("emacs"),
+        place: ActuatorLocation::Shell,
+        actions: Vec::new(),
+    };
     step(&mut state, now, Event::Registered(vec![emacs]));
     let mut steps = Vec::new();
     let mut hashes = BTreeMap::new();

@@ -6,9 +6,10 @@
 use std::sync::{Arc, LazyLock};
 
 use bridle_loop::{
-    ActionHash, Actuator, Advice, Answer as LoopAnswer, Answered, Asker, Began, Counted, Draft,
-    Effect, EffectId, Event, Fault, Installed, Limits, Name, Outcome, Place, Policies, Proposal,
-    Seq, Signal, SignalKind, State, Tick, Time, TurnId, Withdrawal,
+    ActionHash, ActuatorLocation, ActuatorRef, ApprovalAnswer, ApprovalChoice as LoopAnswer, Draft,
+    Effect, EffectId, Event, GuardPolicies, InstalledPolicies, KeywordName, Outcome,
+    PrincipalUsage, Proposal, ReflexAdvice, Seq, SessionLimits, SessionStart, SessionState, Signal,
+    SignalKind, SignalSender, ThinkerFault, TimerTick, TurnId, UnixMillis, WithdrawalReason,
 };
 use bridle_sexp::Value;
 use proptest::collection::vec;
@@ -31,11 +32,11 @@ pub(crate) struct Moment {
 
 #[derive(Clone, Debug)]
 enum What {
-    Began(Limits),
+    Began(SessionLimits),
     Signal {
         kind: SignalKind,
         who: usize,
-        target: Option<Name>,
+        target: Option<KeywordName>,
         payload: Value,
         patient: bool,
     },
@@ -53,7 +54,7 @@ enum What {
         who: usize,
         spans: Vec<(i64, i64)>,
     },
-    Registered(Vec<Actuator>),
+    Registered(Vec<ActuatorRef>),
     /// An answer to something that is awaited.
     Answer {
         pick: usize,
@@ -68,9 +69,9 @@ enum What {
     Wrong {
         pick: usize,
     },
-    Tick(Tick),
+    Tick(TimerTick),
     Cancelled(u64),
-    Withdrawn(u64, Withdrawal),
+    Withdrawn(u64, WithdrawalReason),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -104,9 +105,13 @@ impl Moment {
     }
 
     /// The events of this moment, in a session that is in this state.
-    pub(crate) fn events(&self, state: &State, approved: Approved) -> Vec<(Time, Event)> {
+    pub(crate) fn events(
+        &self,
+        state: &SessionState,
+        approved: Approved,
+    ) -> Vec<(UnixMillis, Event)> {
         let event = match &self.what {
-            What::Began(limits) => Some(Event::Began(Began {
+            What::Began(limits) => Some(Event::Began(SessionStart {
                 owner: "uid:1".into(),
                 limits: limits.clone(),
                 fork: None,
@@ -125,11 +130,11 @@ impl Moment {
             What::Answered { pick, who, answer, seen } => {
                 Some(answered(state, *pick, asker(*who), *answer, *seen))
             }
-            What::Installed(index) => Some(Event::PolicyInstalled(Installed::new(
+            What::Installed(index) => Some(Event::PolicyInstalled(InstalledPolicies::new(
                 sets()[index % sets().len()].clone(),
                 vec!["/protected".into()],
             ))),
-            What::Counted { who, spans } => Some(Event::Counted(Counted {
+            What::Counted { who, spans } => Some(Event::Counted(PrincipalUsage {
                 principal: asker(*who).principal,
                 spans: spans.clone(),
             })),
@@ -144,7 +149,9 @@ impl Moment {
             }),
             What::Stray { effect, with } => Some(with.draft(EffectId(*effect), approved)),
             What::Wrong { pick } => picked(state, *pick).map(|(id, effect)| match effect {
-                Effect::Act { .. } => Event::Consulted { effect: id, advice: Advice::default() },
+                Effect::Act { .. } => {
+                    Event::Consulted { effect: id, advice: ReflexAdvice::default() }
+                }
                 _ => Event::Acted { effect: id, outcome: Outcome::Done(Value::Nil) },
             }),
             What::Tick(tick) => Some(Event::Tick(*tick)),
@@ -153,7 +160,7 @@ impl Moment {
             }
             What::Withdrawn(seq, how) => Some(Event::Withdrawn { seq: Seq(*seq), how: *how }),
         };
-        event.map(|event| (Time(self.at), event)).into_iter().collect()
+        event.map(|event| (UnixMillis(self.at), event)).into_iter().collect()
     }
 }
 
@@ -167,14 +174,17 @@ impl Answer {
     }
 
     fn advice(&self, effect: EffectId, approved: Approved) -> Event {
-        let advice =
-            Advice { proposals: self.proposals(approved), think: self.think, standing: self.think };
+        let advice = ReflexAdvice {
+            proposals: self.proposals(approved),
+            think: self.think,
+            standing: self.think,
+        };
         Event::Consulted { effect, advice }
     }
 
     fn draft(&self, effect: EffectId, approved: Approved) -> Event {
         let draft = if self.fault {
-            Err(Fault { reason: "no model".into(), retryable: self.think })
+            Err(ThinkerFault { reason: "no model".into(), retryable: self.think })
         } else {
             Ok(Draft { proposals: self.proposals(approved) })
         };
@@ -191,7 +201,13 @@ impl Answer {
 }
 
 /// An answer to one of the open questions; to the first effect there ever was if none is open.
-fn answered(state: &State, pick: usize, from: Asker, answer: LoopAnswer, seen: Seen) -> Event {
+fn answered(
+    state: &SessionState,
+    pick: usize,
+    from: SignalSender,
+    answer: LoopAnswer,
+    seen: Seen,
+) -> Event {
     let open = state.outstanding().into_iter().filter_map(|(id, effect)| match effect {
         Effect::Ask { question, .. } => Some((id, question.intent.hash())),
         _ => None,
@@ -206,12 +222,12 @@ fn answered(state: &State, pick: usize, from: Asker, answer: LoopAnswer, seen: S
         Seen::Right => Some(hash),
         Seen::Wrong => Some(ActionHash::of("something else")),
     };
-    Event::Answered(Answered { approval, hash, answer, from, id: None, always: None })
+    Event::Answered(ApprovalAnswer { approval, hash, answer, from, id: None, always: None })
 }
 
 /// Sets of policies that a life may be judged by.
-pub(crate) fn sets() -> &'static [Arc<Policies>] {
-    static SETS: LazyLock<Vec<Arc<Policies>>> = LazyLock::new(|| {
+pub(crate) fn sets() -> &'static [Arc<GuardPolicies>] {
+    static SETS: LazyLock<Vec<Arc<GuardPolicies>>> = LazyLock::new(|| {
         let anything = "permit (principal, action, resource);";
         let asking = "permit (principal, action, resource) when { context.approved || \
                       context.name == \"approve\" || context.risk == \"safe\" };";
@@ -220,9 +236,9 @@ pub(crate) fn sets() -> &'static [Arc<Policies>] {
             let text = format!(
                 "* P\n#+begin_src cedar\n{cedar}\n#+end_src\n#+begin_src examples\n#+end_src\n"
             );
-            Arc::new(Policies::from_org(&text).expect("a good set"))
+            Arc::new(GuardPolicies::from_org(&text).expect("a good set"))
         });
-        sets.into_iter().chain([Policies::built_in()]).collect()
+        sets.into_iter().chain([GuardPolicies::built_in()]).collect()
     });
     &SETS
 }
@@ -230,10 +246,11 @@ pub(crate) fn sets() -> &'static [Arc<Policies>] {
 /// The shortest answer to an effect.
 pub(crate) fn plain_answer(effect: EffectId, what: &Effect) -> Event {
     match what {
-        Effect::Consult { .. } => Event::Consulted { effect, advice: Advice::default() },
-        Effect::Think { .. } => {
-            Event::Drafted { effect, draft: Err(Fault { reason: "".into(), retryable: false }) }
-        }
+        Effect::Consult { .. } => Event::Consulted { effect, advice: ReflexAdvice::default() },
+        Effect::Think { .. } => Event::Drafted {
+            effect,
+            draft: Err(ThinkerFault { reason: "".into(), retryable: false }),
+        },
         // Not everybody may answer a question; everybody may take it back.
         Effect::Ask { .. } => Event::Signal(Arc::new(Signal {
             kind: SignalKind::Event,
@@ -281,7 +298,7 @@ fn mark(value: Value, approved: Approved) -> Value {
     Value::list(inner.chain(claim()))
 }
 
-fn picked(state: &State, pick: usize) -> Option<(EffectId, Effect)> {
+fn picked(state: &SessionState, pick: usize) -> Option<(EffectId, Effect)> {
     let mut outstanding = state.outstanding();
     if outstanding.is_empty() {
         return None;
@@ -311,7 +328,8 @@ fn moment() -> impl Strategy<Value = Moment> {
         .prop_map(|(pick, who, answer, seen)| What::Answered { pick, who, answer, seen });
     let answering = (any::<usize>(), answer()).prop_map(|(pick, with)| What::Answer { pick, with });
     let stray = (0..9u64, answer()).prop_map(|(effect, with)| What::Stray { effect, with });
-    let withdrawal = prop_oneof![Just(Withdrawal::Cancelled), Just(Withdrawal::Expired)];
+    let withdrawal =
+        prop_oneof![Just(WithdrawalReason::Cancelled), Just(WithdrawalReason::Expired)];
     let what = prop_oneof![
         8 => signal,
         12 => answering,
@@ -322,8 +340,8 @@ fn moment() -> impl Strategy<Value = Moment> {
             .prop_map(|(who, spans)| What::Counted { who, spans }),
         1 => any::<usize>().prop_map(|pick| What::Wrong { pick }),
         1 => vec(actuator(), 0..5).prop_map(What::Registered),
-        2 => Just(What::Tick(Tick::Deadline)),
-        1 => Just(What::Tick(Tick::Heartbeat)),
+        2 => Just(What::Tick(TimerTick::Deadline)),
+        1 => Just(What::Tick(TimerTick::Heartbeat)),
         1 => (0..9u64).prop_map(What::Cancelled),
         2 => (0..20u64, withdrawal).prop_map(|(seq, how)| What::Withdrawn(seq, how)),
         1 => limits().prop_map(What::Began),
@@ -333,9 +351,9 @@ fn moment() -> impl Strategy<Value = Moment> {
 }
 
 /// Small limits, so that they are reached.
-fn limits() -> impl Strategy<Value = Limits> {
+fn limits() -> impl Strategy<Value = SessionLimits> {
     (0..4u32, 0..4u32, 0..4u32, 0..4usize, 0..4usize, 0..3usize).prop_map(
-        |(depth, tries, acts, queue, history, schedules)| Limits {
+        |(depth, tries, acts, queue, history, schedules)| SessionLimits {
             depth,
             tries,
             acts,
@@ -351,37 +369,37 @@ fn limits() -> impl Strategy<Value = Limits> {
             turn_deadline_ms: 3_000,
             questions: 2,
             approval_ms: 2_000,
-            ..Limits::default()
+            ..SessionLimits::default()
         },
     )
 }
 
-fn asker(who: usize) -> Asker {
+fn asker(who: usize) -> SignalSender {
     match who {
-        0 => Asker { owner: true, ..Asker::new("uid:1") },
-        1 => Asker {
+        0 => SignalSender { owner: true, ..SignalSender::new("uid:1") },
+        1 => SignalSender {
             owner: true,
             client: Some("e".into()),
-            shell: Some(Name::new("emacs")),
-            ..Asker::new("uid:1")
+            shell: Some(KeywordName::new("emacs")),
+            ..SignalSender::new("uid:1")
         },
-        2 => Asker::new("tcp"),
-        _ => Asker::new("anonymous"),
+        2 => SignalSender::new("tcp"),
+        _ => SignalSender::new("anonymous"),
     }
 }
 
-fn name() -> impl Strategy<Value = Name> {
+fn name() -> impl Strategy<Value = KeywordName> {
     let names = vec!["emacs", "system", "log", "asker", "tally", "nowhere", "Ωμ"];
-    proptest::sample::select(names).prop_map(Name::new)
+    proptest::sample::select(names).prop_map(KeywordName::new)
 }
 
-fn actuator() -> impl Strategy<Value = Actuator> {
-    let place = prop_oneof![Just(Place::Shell), Just(Place::Host)];
+fn actuator() -> impl Strategy<Value = ActuatorRef> {
+    let place = prop_oneof![Just(ActuatorLocation::Shell), Just(ActuatorLocation::Host)];
     let actions = prop_oneof![
         Just(Vec::new()),
-        Just(vec![Name::new("log"), Name::new("tally"), Name::new("reboot")]),
+        Just(vec![KeywordName::new("log"), KeywordName::new("tally"), KeywordName::new("reboot")]),
     ];
-    (name(), place, actions).prop_map(|(name, place, actions)| Actuator { name, place, actions })
+    (name(), place, actions).prop_map(|(name, place, actions)| ActuatorRef { name, place, actions })
 }
 
 fn answer() -> impl Strategy<Value = Answer> {

@@ -12,8 +12,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bridle_loop::{
-    By, Decision, Effect, Event, Facts, Order, Policies, Rehearsal, Risk, Rule, Ruling, Seq,
-    SessionId, State, Time, Verdict, Word, reader, step,
+    Decision, DecisionRule, Effect, Event, GuardPolicies, Order, PolicyFacts, PolicyRehearsal,
+    PolicyVerdict, ProposalAuthor, RememberedRuling, RiskLevel, Seq, SessionId, SessionState,
+    UnixMillis, Verdict, reader, step,
 };
 use bridle_sexp::Value;
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
@@ -38,15 +39,16 @@ const KINDS: [&str; 12] = [
 
 /// What a session did: every event with its number, and the effects that followed.
 struct Run {
-    state: State,
+    state: SessionState,
     steps: Vec<(Option<Seq>, Event, Vec<Effect>)>,
-    times: Vec<Time>,
+    times: Vec<UnixMillis>,
 }
 
 impl Run {
-    fn of(life: &[Moment], keep: fn(&State) -> State, approved: Approved) -> Self {
+    fn of(life: &[Moment], keep: fn(&SessionState) -> SessionState, approved: Approved) -> Self {
         let session = SessionId::parse("s").expect("a name");
-        let mut run = Self { state: State::new(session), steps: Vec::new(), times: Vec::new() };
+        let mut run =
+            Self { state: SessionState::new(session), steps: Vec::new(), times: Vec::new() };
         for moment in life {
             for (at, event) in moment.events(&run.state, approved) {
                 run.state = keep(&run.state);
@@ -56,7 +58,7 @@ impl Run {
         run
     }
 
-    fn step(&mut self, at: Time, event: Event) {
+    fn step(&mut self, at: UnixMillis, event: Event) {
         let seq = self.state.seq_of(&event);
         let effects = step(&mut self.state, at, event.clone());
         self.steps.push((seq, event, effects));
@@ -67,8 +69,8 @@ impl Run {
     fn drain(&mut self) {
         for _ in 0..10_000 {
             let Some((id, effect)) = self.state.outstanding().into_iter().next() else { return };
-            let at = self.state.next_deadline().unwrap_or(Time(0));
-            self.step(at.min(Time(1_000_000)), lives::plain_answer(id, &effect));
+            let at = self.state.next_deadline().unwrap_or(UnixMillis(0));
+            self.step(at.min(UnixMillis(1_000_000)), lives::plain_answer(id, &effect));
         }
     }
 
@@ -86,7 +88,7 @@ impl Run {
         text
     }
 
-    fn rulings(&self) -> Vec<Arc<Ruling>> {
+    fn rulings(&self) -> Vec<Arc<RememberedRuling>> {
         let ruling = |effect: &Effect| match effect {
             Effect::Decided(decision) => Some(decision.ruling.clone()),
             _ => None,
@@ -95,15 +97,15 @@ impl Run {
     }
 }
 
-fn as_it_is(state: &State) -> State {
+fn as_it_is(state: &SessionState) -> SessionState {
     state.clone()
 }
 
-fn through_text(state: &State) -> State {
+fn through_text(state: &SessionState) -> SessionState {
     let text = state.text();
     assert_eq!(text, state.to_value().to_string(), "the text of a state");
     let tree = reader().read_one(&text).expect("a readable state");
-    let mut read = State::from_value(&tree.root().to_value()).expect("a state");
+    let mut read = SessionState::from_value(&tree.root().to_value()).expect("a state");
     for set in lives::sets() {
         read.supply(set);
     }
@@ -193,9 +195,9 @@ proptest! {
         for ruling in run.rulings() {
             let action = ruling.action.as_ref().map_or("", |name| name.as_str());
             let is_administration = ["forget", "fork", "approve"].contains(&action);
-            let is_allowed = ruling.verdict == Verdict::Allow && ruling.rule == Rule::Policy;
+            let is_allowed = ruling.verdict == Verdict::Allow && ruling.rule == DecisionRule::Policy;
             let is_harmless = ruling.policies.iter().any(|id| &**id == "safe");
-            let is_owners = is_administration && ruling.by == By::Asker;
+            let is_owners = is_administration && ruling.by == ProposalAuthor::Asker;
             prop_assert!(!is_allowed || is_harmless || is_owners, "{ruling:?}");
         }
         for (_, event, effects) in &run.steps {
@@ -203,7 +205,7 @@ proptest! {
                 let Effect::Act { order, .. } = effect else { continue };
                 let action = order.action();
                 let yes = matches!(event, Event::Answered(answered) if answered.from.owner);
-                let is_fine = action.risk() == Risk::Safe || action.is_administration() || yes;
+                let is_fine = action.risk() == RiskLevel::Safe || action.is_administration() || yes;
                 prop_assert!(is_fine, "{order:?} after {event:?}");
             }
         }
@@ -231,8 +233,8 @@ proptest! {
     fn decisions_are_judged_again_from_their_records(life in life()) {
         let life: Vec<Moment> = life.into_iter().filter(|moment| !moment.installs()).collect();
         let run = Run::of(&life, as_it_is, Approved::No);
-        let set = Policies::built_in();
-        let mut now = Time(i64::MIN);
+        let set = GuardPolicies::built_in();
+        let mut now = UnixMillis(i64::MIN);
         let steps = run.times.iter().zip(&run.steps);
         let effects = steps.flat_map(|(at, (_, event, effects))| {
             now = now.max(*at);
@@ -253,16 +255,16 @@ proptest! {
             };
             // What was said as it was proposed is in the record of the proposal.
             let whole = Effect::Decided(Decision { proposal: None, ..decision.clone() });
-            let again = Facts::recorded(run.state.session(), at, &read(&whole));
+            let again = PolicyFacts::recorded(run.state.session(), at, &read(&whole));
             prop_assert_eq!(again.as_ref(), Ok(&**facts));
-            let rehearsal = Rehearsal::new(&set);
+            let rehearsal = PolicyRehearsal::new(&set);
             let short = rehearsal.read(run.state.session(), at, &read(effect));
             let long = rehearsal.read(run.state.session(), at, &read(&whole));
             prop_assert_eq!(short, long);
-            if decision.ruling.rule == Rule::Policy {
+            if decision.ruling.rule == DecisionRule::Policy {
                 let found = set.find(facts);
                 let ruling = &decision.ruling;
-                prop_assert_eq!(found.word == Word::Allow, ruling.verdict == Verdict::Allow);
+                prop_assert_eq!(found.word == PolicyVerdict::Allow, ruling.verdict == Verdict::Allow);
             }
         }
     }
@@ -274,7 +276,7 @@ proptest! {
                 prop_assert_eq!(Event::from_value(kind, &event.to_value()), Ok(event));
             }
         }
-        prop_assert!(State::from_value(&value).is_err());
+        prop_assert!(SessionState::from_value(&value).is_err());
     }
 
     #[test]

@@ -6,8 +6,10 @@
 use std::sync::Arc;
 
 use bridle_loop::{
-    Actuator, Advice, Asker, Began, Draft, Effect, EffectId, Event, Installed, Limits, Name, Order,
-    Place, Policies, Proposal, Ruling, SessionId, Signal, SignalKind, State, Time, Verdict, step,
+    ActuatorLocation, ActuatorRef, Draft, Effect, EffectId, Event, GuardPolicies,
+    InstalledPolicies, KeywordName, Order, Proposal, ReflexAdvice, RememberedRuling, SessionId,
+    SessionLimits, SessionStart, SessionState, Signal, SignalKind, SignalSender, UnixMillis,
+    Verdict, step,
 };
 use bridle_sexp::Value;
 use proptest::collection::vec;
@@ -113,54 +115,66 @@ impl Rule {
 }
 
 /// A set of these policies; the ids are given by their places.
-pub(crate) fn set(policies: impl IntoIterator<Item = String>) -> Arc<Policies> {
+pub(crate) fn set(policies: impl IntoIterator<Item = String>) -> Arc<GuardPolicies> {
     let mut text = String::new();
     for (number, policy) in policies.into_iter().enumerate() {
         text.push_str(&format!(
             "* p{number}\n#+begin_src cedar\n{policy}\n#+end_src\n#+begin_src examples\n#+end_src\n"
         ));
     }
-    Arc::new(Policies::from_org(&text).unwrap_or_else(|bad| panic!("{bad}\n{text}")))
+    Arc::new(GuardPolicies::from_org(&text).unwrap_or_else(|bad| panic!("{bad}\n{text}")))
 }
 
 pub(crate) fn texts(rules: &[Rule]) -> impl Iterator<Item = String> {
     rules.iter().map(Rule::text)
 }
 
-fn asker(who: usize) -> Asker {
+fn asker(who: usize) -> SignalSender {
     match who {
-        0 => Asker { owner: true, ..Asker::new("uid:1") },
-        1 => Asker::new("uid:2"),
-        2 => Asker::new("local-tcp"),
-        3 => Asker::new("anonymous"),
-        _ => Asker { owner: true, ..Asker::new("key:phone") },
+        0 => SignalSender { owner: true, ..SignalSender::new("uid:1") },
+        1 => SignalSender::new("uid:2"),
+        2 => SignalSender::new("local-tcp"),
+        3 => SignalSender::new("anonymous"),
+        _ => SignalSender { owner: true, ..SignalSender::new("key:phone") },
     }
 }
 
-fn judged(set: &Arc<Policies>, wish: &Wish) -> Option<(Arc<Ruling>, Option<Order>)> {
+fn judged(set: &Arc<GuardPolicies>, wish: &Wish) -> Option<(Arc<RememberedRuling>, Option<Order>)> {
     judged_with(set, wish, |payload| payload)
 }
 
 /// What a session that has this set decides, and what it orders then, when everything that others
 /// send is changed like this.
 pub(crate) fn judged_with(
-    set: &Arc<Policies>,
+    set: &Arc<GuardPolicies>,
     wish: &Wish,
     change: impl Fn(Value) -> Value,
-) -> Option<(Arc<Ruling>, Option<Order>)> {
-    let mut state = State::new(SessionId::parse("s").expect("a name"));
-    let mut feed = |event| step(&mut state, Time(1_000), event);
-    feed(Event::Began(Began { owner: "uid:1".into(), limits: Limits::default(), fork: None }));
-    let names = ["write", "exec", "net", "spend", "reboot"].map(Name::new);
+) -> Option<(Arc<RememberedRuling>, Option<Order>)> {
+    let mut state = SessionState::new(SessionId::parse("s").expect("a name"));
+    let mut feed = |event| step(&mut state, UnixMillis(1_000), event);
+    feed(Event::Began(SessionStart {
+        owner: "uid:1".into(),
+        limits: SessionLimits::default(),
+        fork: None,
+    }));
+    let names = ["write", "exec", "net", "spend", "reboot"].map(KeywordName::new);
     feed(Event::Registered(vec![
-        Actuator { name: Name::new("emacs"), place: Place::Shell, actions: Vec::new() },
-        Actuator { name: Name::new("host"), place: Place::Host, actions: names.to_vec() },
+        ActuatorRef {
+            name: KeywordName::new("emacs"),
+            place: ActuatorLocation::Shell,
+            actions: Vec::new(),
+        },
+        ActuatorRef {
+            name: KeywordName::new("host"),
+            place: ActuatorLocation::Host,
+            actions: names.to_vec(),
+        },
     ]));
     let protected = vec!["/protected/record.db".into()];
-    feed(Event::PolicyInstalled(Installed::new(set.clone(), protected)));
+    feed(Event::PolicyInstalled(InstalledPolicies::new(set.clone(), protected)));
     let payload = bridle_sexp::read_one(wish.payload).expect("a form").root().to_value();
     let payload = change(payload);
-    let target = Some(Name::new(wish.target));
+    let target = Some(KeywordName::new(wish.target));
     let (kind, said) = if wish.by_thinker {
         (SignalKind::Event, change(Value::plist([("sensor", Value::keyword("user-prompt"))])))
     } else {
@@ -176,7 +190,7 @@ pub(crate) fn judged_with(
         patient: true,
     })));
     if wish.by_thinker {
-        let advice = Advice { think: true, ..Advice::default() };
+        let advice = ReflexAdvice { think: true, ..ReflexAdvice::default() };
         effects = feed(Event::Consulted { effect: EffectId(1), advice });
         // Thinking itself may be refused.
         let Some(Effect::Think { id, .. }) = effects.first() else { return None };
@@ -196,7 +210,7 @@ pub(crate) fn judged_with(
 }
 
 /// How much is permitted: nothing, after a yes, all.
-fn rank(ruling: &Ruling) -> u8 {
+fn rank(ruling: &RememberedRuling) -> u8 {
     match ruling.verdict {
         Verdict::Deny(_) => 0,
         Verdict::Ask => 1,
@@ -204,7 +218,7 @@ fn rank(ruling: &Ruling) -> u8 {
     }
 }
 
-fn verdict(set: &Arc<Policies>, wish: &Wish) -> u8 {
+fn verdict(set: &Arc<GuardPolicies>, wish: &Wish) -> u8 {
     judged(set, wish).map_or(0, |(ruling, _)| rank(&ruling))
 }
 
@@ -260,7 +274,7 @@ proptest! {
 
     #[test]
     fn any_text_is_a_set_or_a_list_of_faults(text in "(\\* [a-z]{0,3}\n|#\\+begin_src (cedar|examples)\n|#\\+end_src\n|:PROPERTIES:\n|:ID: x\n|:END:\n|permit \\(principal, action, resource\\);\n|forbid \\(\n|\\(allow\n|\\)|;|[ -~]{0,9}\n){0,24}") {
-        if let Err(bad) = Policies::from_org(&text) {
+        if let Err(bad) = GuardPolicies::from_org(&text) {
             prop_assert!(!bad.faults.is_empty() && bad.faults.len() <= 32);
             let lines = text.lines().count() + 1;
             prop_assert!(bad.faults.iter().all(|fault| (1..=lines).contains(&fault.line)), "{bad}");

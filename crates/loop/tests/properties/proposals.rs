@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use bridle_loop::{
-    Advice, Asker, By, Effect, Event, Installed, Name, Proposal, Signal, SignalKind, Time,
+    Effect, Event, InstalledPolicies, KeywordName, Proposal, ProposalAuthor, ReflexAdvice, Signal,
+    SignalKind, SignalSender, UnixMillis,
 };
 use bridle_sexp::Value;
 use proptest::collection::vec;
@@ -151,8 +152,9 @@ fn proposal() -> impl Strategy<Value = Proposal> {
         Value::list([Value::keyword("action"), Value::keyword(action)].into_iter().chain(pairs))
     });
     let payload = prop_oneof![4 => action, 1 => lives::payload(), 1 => garbage()];
-    let names = select(&["asker", "system", "emacs", "host", "log", ""][..]).prop_map(Name::new);
-    let target = prop_oneof![4 => names, 1 => any::<String>().prop_map(|it| Name::new(&it))];
+    let names =
+        select(&["asker", "system", "emacs", "host", "log", ""][..]).prop_map(KeywordName::new);
+    let target = prop_oneof![4 => names, 1 => any::<String>().prop_map(|it| KeywordName::new(&it))];
     (option::of(target), payload, option::of(any::<String>()), any::<bool>()).prop_map(
         |(target, payload, explanation, then_think)| Proposal {
             target,
@@ -166,7 +168,7 @@ fn proposal() -> impl Strategy<Value = Proposal> {
 fn prompt() -> Event {
     Event::Signal(Arc::new(Signal {
         kind: SignalKind::Event,
-        from: Asker { owner: true, ..Asker::new("uid:1") },
+        from: SignalSender { owner: true, ..SignalSender::new("uid:1") },
         id: None,
         target: None,
         payload: Value::plist([("sensor", Value::keyword("user-prompt"))]),
@@ -210,9 +212,9 @@ proptest! {
     ) {
         let mut run = Run::of(&life, as_it_is, Approved::No);
         run.drain();
-        let now = run.times.last().copied().unwrap_or(Time(0));
+        let now = run.times.last().copied().unwrap_or(UnixMillis(0));
         let set = lives::sets()[which].clone();
-        run.step(now, Event::PolicyInstalled(Installed::new(set, vec!["/protected".into()])));
+        run.step(now, Event::PolicyInstalled(InstalledPolicies::new(set, vec!["/protected".into()])));
         run.step(now, prompt());
         let waiting = run.state.outstanding().into_iter().find_map(|(id, effect)| match effect {
             Effect::Consult { .. } => Some(id),
@@ -220,11 +222,11 @@ proptest! {
         });
         let Some(effect) = waiting else { panic!("nobody is consulted: {:?}", run.steps.last()) };
         let expected = proposals.len().min(run.state.limits().proposals);
-        let advice = Advice { proposals, ..Advice::default() };
+        let advice = ReflexAdvice { proposals, ..ReflexAdvice::default() };
         run.step(now, Event::Consulted { effect, advice });
         let effects = &run.steps.last().expect("a step").2;
         let decided = effects.iter().filter(|effect| match effect {
-            Effect::Decided(decision) => decision.ruling.by == By::Reflex,
+            Effect::Decided(decision) => decision.ruling.by == ProposalAuthor::Reflex,
             _ => false,
         });
         prop_assert_eq!(decided.count(), expected);

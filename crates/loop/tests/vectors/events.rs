@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use bridle_loop::{
-    ActionHash, Actuator, Advice, Answer, Answered, Asker, Began, Draft, EffectId, Event, Fault,
-    Fork, Installed, Limits, Name, Outcome, Place, Policies, Proposal, Seq, SessionId, Signal,
-    SignalKind, State, Tick, Time, TurnId, Withdrawal, reader, step,
+    ActionHash, ActuatorLocation, ActuatorRef, ApprovalAnswer, ApprovalChoice, Draft, EffectId,
+    Event, ForkPoint, GuardPolicies, InstalledPolicies, KeywordName, Outcome, Proposal,
+    ReflexAdvice, Seq, SessionId, SessionLimits, SessionStart, SessionState, Signal, SignalKind,
+    SignalSender, ThinkerFault, TimerTick, TurnId, UnixMillis, WithdrawalReason, reader, step,
 };
 use bridle_sexp::{Progress, Reader, Value};
 
@@ -16,17 +17,22 @@ const BEGIN: i64 = 1_000_000;
 
 /// A session that a scenario happens to.
 pub(crate) struct Stage {
-    pub(crate) state: State,
-    pub(crate) now: Time,
+    pub(crate) state: SessionState,
+    pub(crate) now: UnixMillis,
     has_begun: bool,
     /// The policies that were installed last.
-    set: Option<Arc<Policies>>,
+    set: Option<Arc<GuardPolicies>>,
 }
 
 impl Stage {
     pub(crate) fn new() -> Self {
         let session = SessionId::parse("main").expect("a good name");
-        Self { state: State::new(session), now: Time(BEGIN), has_begun: false, set: None }
+        Self {
+            state: SessionState::new(session),
+            now: UnixMillis(BEGIN),
+            has_begun: false,
+            set: None,
+        }
     }
 
     /// Writes the state as text and goes on with what the text says.
@@ -34,7 +40,7 @@ impl Stage {
         let text = self.state.text();
         assert_eq!(text, self.state.to_value().to_string(), "the text of a state");
         let tree = reader().read_one(&text).expect("a readable state");
-        let mut state = State::from_value(&tree.root().to_value()).expect("a state");
+        let mut state = SessionState::from_value(&tree.root().to_value()).expect("a state");
         if let Some(set) = &self.set {
             state.supply(set);
         }
@@ -53,7 +59,7 @@ impl Stage {
             return self.fork(words.number()?);
         }
         if verb != "began" && !self.has_begun {
-            self.begin(Limits::default(), None);
+            self.begin(SessionLimits::default(), None);
         }
         if verb == "began" {
             let limits = words.value().unwrap_or(Value::Nil);
@@ -83,31 +89,34 @@ impl Stage {
     ) -> Result<Event, String> {
         let path = format!("{}/../../vectors/scenario/{name}.org", env!("CARGO_MANIFEST_DIR"));
         let set = if name == "default" {
-            Policies::built_in()
+            GuardPolicies::built_in()
         } else {
             let text =
                 std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
-            Arc::new(Policies::from_org(&text).map_err(|bad| format!("{path}:\n{bad}"))?)
+            Arc::new(GuardPolicies::from_org(&text).map_err(|bad| format!("{path}:\n{bad}"))?)
         };
         self.set = Some(set.clone());
         let protected = protected.filter_map(|path| path.as_str().map(Into::into)).collect();
-        Ok(Event::PolicyInstalled(Installed::new(set, protected)))
+        Ok(Event::PolicyInstalled(InstalledPolicies::new(set, protected)))
     }
 
-    fn begin(&mut self, limits: Limits, fork: Option<Fork>) {
+    fn begin(&mut self, limits: SessionLimits, fork: Option<ForkPoint>) {
         self.has_begun = true;
-        let began = Began { owner: "uid:1000".into(), limits, fork };
+        let began = SessionStart { owner: "uid:1000".into(), limits, fork };
         let effects = step(&mut self.state, self.now, Event::Began(began));
         assert_eq!(effects, [], "nothing follows from a beginning");
     }
 
     /// Goes on in a new session that continues this one.
     fn fork(&mut self, record: u64) -> Result<Vec<String>, String> {
-        let fork =
-            Fork { session: self.state.session().clone(), record, state: self.state.to_value() };
+        let fork = ForkPoint {
+            session: self.state.session().clone(),
+            record,
+            state: self.state.to_value(),
+        };
         let session = SessionId::parse("other").map_err(|error| error.to_string())?;
-        self.state = State::new(session);
-        self.begin(Limits::default(), Some(fork));
+        self.state = SessionState::new(session);
+        self.begin(SessionLimits::default(), Some(fork));
         Ok(Vec::new())
     }
 }
@@ -122,7 +131,7 @@ fn event(verb: &str, words: &mut Words) -> Result<Event, String> {
         "advice" => {
             let effect = effect(words)?;
             let (think, standing) = (words.take("think"), words.take("standing"));
-            let advice = Advice { proposals: proposals(words)?, think, standing };
+            let advice = ReflexAdvice { proposals: proposals(words)?, think, standing };
             Ok(Event::Consulted { effect, advice })
         }
         "draft" => {
@@ -131,7 +140,7 @@ fn event(verb: &str, words: &mut Words) -> Result<Event, String> {
         }
         "fault" => {
             let (effect, reason) = (effect(words)?, words.text()?);
-            let fault = Fault { reason, retryable: words.take("retryable") };
+            let fault = ThinkerFault { reason, retryable: words.take("retryable") };
             Ok(Event::Drafted { effect, draft: Err(fault) })
         }
         "done" => {
@@ -149,8 +158,8 @@ fn event(verb: &str, words: &mut Words) -> Result<Event, String> {
         "expired" => outcome(words, Outcome::Expired),
         "superseded" => outcome(words, Outcome::Superseded),
         "unknown-outcome" => outcome(words, Outcome::UnknownOutcome),
-        "deadline" => Ok(Event::Tick(Tick::Deadline)),
-        "heartbeat" => Ok(Event::Tick(Tick::Heartbeat)),
+        "deadline" => Ok(Event::Tick(TimerTick::Deadline)),
+        "heartbeat" => Ok(Event::Tick(TimerTick::Heartbeat)),
         "cancel" => {
             let turn = TurnId(words.number()?);
             Ok(Event::Cancelled { turn, reason: words.text()? })
@@ -158,8 +167,8 @@ fn event(verb: &str, words: &mut Words) -> Result<Event, String> {
         "withdrawn" => {
             let (seq, how) = (Seq(words.number()?), words.symbol()?);
             let how = match how.as_str() {
-                "cancelled" => Withdrawal::Cancelled,
-                "expired" => Withdrawal::Expired,
+                "cancelled" => WithdrawalReason::Cancelled,
+                "expired" => WithdrawalReason::Expired,
                 _ => return Err("`cancelled` or `expired` after the number of a signal".into()),
             };
             Ok(Event::Withdrawn { seq, how })
@@ -178,15 +187,15 @@ fn signal(who: &str, words: &mut Words) -> Result<Event, String> {
         "says-now" => (SignalKind::Event, false),
         "asks-now" => (SignalKind::Request, false),
         "logs" => (SignalKind::Log, true),
-        "allows" => return answered(from, Answer::Allow, words),
-        "denies" => return answered(from, Answer::Deny, words),
+        "allows" => return answered(from, ApprovalChoice::Allow, words),
+        "denies" => return answered(from, ApprovalChoice::Deny, words),
         other => return Err(format!("`{other}` is nothing that somebody does")),
     };
     let mut target = None;
     let mut id = None;
     let payload = loop {
         match words.value()? {
-            Value::Keyword(name) => target = Some(Name::new(&name.name())),
+            Value::Keyword(name) => target = Some(KeywordName::new(&name.name())),
             number @ Value::Int(_) => id = Some(number),
             payload => break payload,
         }
@@ -197,9 +206,14 @@ fn signal(who: &str, words: &mut Words) -> Result<Event, String> {
 
 /// `WHO allows APPROVAL` or `WHO denies APPROVAL`, with `id ID`, `always MS` and `hash "DIGITS"`
 /// after it.
-fn answered(from: Asker, answer: Answer, words: &mut Words) -> Result<Event, String> {
+fn answered(
+    from: SignalSender,
+    answer: ApprovalChoice,
+    words: &mut Words,
+) -> Result<Event, String> {
     let approval = EffectId(words.number()?);
-    let mut answered = Answered { approval, hash: None, answer, from, id: None, always: None };
+    let mut answered =
+        ApprovalAnswer { approval, hash: None, answer, from, id: None, always: None };
     while words.has_more() {
         if words.take("id") {
             answered.id = Some(words.value()?);
@@ -216,11 +230,11 @@ fn answered(from: Asker, answer: Answer, words: &mut Words) -> Result<Event, Str
 }
 
 /// The people of the scenarios.
-fn asker(who: &str) -> Option<Asker> {
-    let owner = Asker { owner: true, ..Asker::new("uid:1000") };
-    let shell = |name: &str, client: &str| Asker {
+fn asker(who: &str) -> Option<SignalSender> {
+    let owner = SignalSender { owner: true, ..SignalSender::new("uid:1000") };
+    let shell = |name: &str, client: &str| SignalSender {
         client: Some(client.into()),
-        shell: Some(Name::new(name)),
+        shell: Some(KeywordName::new(name)),
         ..owner.clone()
     };
     Some(match who {
@@ -228,24 +242,25 @@ fn asker(who: &str) -> Option<Asker> {
         "emacs" => shell("emacs", "e1"),
         "cli" => shell("cli", "c1"),
         "tui" => shell("tui", "t1"),
-        "stranger" => Asker::new("tcp"),
-        "nobody" => Asker::new("anonymous"),
-        "visitor" => Asker::new("uid:1001"),
+        "stranger" => SignalSender::new("tcp"),
+        "nobody" => SignalSender::new("anonymous"),
+        "visitor" => SignalSender::new("uid:1001"),
         _ => return None,
     })
 }
 
 /// `(:emacs :shell)` or `(:log :host :log)`: name, place, actions.
-fn actuator(value: &Value) -> Result<Actuator, String> {
-    let names: Option<Vec<Name>> = value.elements().unwrap_or(&[]).iter().map(Name::of).collect();
+fn actuator(value: &Value) -> Result<ActuatorRef, String> {
+    let names: Option<Vec<KeywordName>> =
+        value.elements().unwrap_or(&[]).iter().map(KeywordName::of).collect();
     let names = names.ok_or("an actuator is a list of keywords")?;
     let [name, place, actions @ ..] = &names[..] else { return Err("a name and a place".into()) };
     let place = match place.as_str() {
-        "shell" => Place::Shell,
-        "host" => Place::Host,
+        "shell" => ActuatorLocation::Shell,
+        "host" => ActuatorLocation::Host,
         other => return Err(format!("`{other}` is no place")),
     };
-    Ok(Actuator { name: name.clone(), place, actions: actions.to_vec() })
+    Ok(ActuatorRef { name: name.clone(), place, actions: actions.to_vec() })
 }
 
 /// Payloads, each with `to :TARGET` before it and `because "..."` and `then-think` after it.
@@ -255,7 +270,7 @@ fn proposals(words: &mut Words) -> Result<Vec<Proposal>, String> {
     while words.has_more() {
         if words.take("to") {
             let name = words.value()?;
-            target = Some(Name::of(&name).ok_or("a target is a keyword")?);
+            target = Some(KeywordName::of(&name).ok_or("a target is a keyword")?);
         } else if words.take("because") {
             let reason = words.text()?;
             proposals.last_mut().ok_or("`because` of what?")?.explanation = Some(reason);

@@ -1,12 +1,15 @@
 //! Effect lines and state lines: how what comes out is shown.
 
-use bridle_loop::{Decision, Effect, Limits, Name, Outcome, Prompt, Rule, Time, Verdict};
+use bridle_loop::{
+    Decision, DecisionRule, Effect, KeywordName, Outcome, SessionLimits, ThinkerPrompt, UnixMillis,
+    Verdict,
+};
 use bridle_sexp::Value;
 
 use crate::events::Stage;
 
 /// An effect as a line.
-pub(crate) fn effect(effect: &Effect, now: Time) -> String {
+pub(crate) fn effect(effect: &Effect, now: UnixMillis) -> String {
     match effect {
         Effect::Consult { id, .. } => format!("consult {}", id.0),
         Effect::Think { id, prompt } => format!("think {}{}", id.0, thought(prompt)),
@@ -40,14 +43,14 @@ pub(crate) fn effect(effect: &Effect, now: Time) -> String {
 }
 
 /// Limits with some of them changed.
-pub(crate) fn limits(changes: &Value) -> Result<Limits, String> {
+pub(crate) fn limits(changes: &Value) -> Result<SessionLimits, String> {
     let mut pairs = Vec::new();
-    let defaults = Limits::default().to_value();
+    let defaults = SessionLimits::default().to_value();
     for (key, value) in defaults.pairs().into_iter().flatten() {
         let changed = changes.get(key.as_keyword().unwrap_or_default());
         pairs.extend([key.clone(), changed.unwrap_or(value).clone()]);
     }
-    Limits::from_value(&Value::list(pairs)).map_err(|error| error.to_string())
+    SessionLimits::from_value(&Value::list(pairs)).map_err(|error| error.to_string())
 }
 
 /// What holds of the state, in the words of the question.
@@ -80,7 +83,7 @@ pub(crate) fn state(question: &str, stage: &Stage) -> Result<String, String> {
 }
 
 /// Depth and tries when they are not 0, then what was vetoed and how acts ended.
-fn thought(prompt: &Prompt) -> String {
+fn thought(prompt: &ThinkerPrompt) -> String {
     let mut line = String::new();
     if prompt.depth > 0 {
         line.push_str(&format!(" depth {}", prompt.depth));
@@ -103,10 +106,11 @@ fn thought(prompt: &Prompt) -> String {
 
 fn decided(decision: &Decision) -> String {
     let ruling = &decision.ruling;
-    let name = |name: Option<&Name>| name.map_or("nil".into(), |name| name.to_value().to_string());
+    let name =
+        |name: Option<&KeywordName>| name.map_or("nil".into(), |name| name.to_value().to_string());
     let rule = match ruling.rule {
-        Rule::Policy if ruling.policies.is_empty() => "default".into(),
-        Rule::Policy => ruling.policies.join(" "),
+        DecisionRule::Policy if ruling.policies.is_empty() => "default".into(),
+        DecisionRule::Policy => ruling.policies.join(" "),
         rule => rule.word().into(),
     };
     let mut line = match ruling.verdict {

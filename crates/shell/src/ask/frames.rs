@@ -1,7 +1,7 @@
 //! A shell of the framed protocol that is driven by lines, as `docs/conformance.md` describes: what
 //! `bridle conform oacp-client` talks to when it looks at bridle's own client.
 //!
-//! What outlives a connection is in `Conversation`: up to where everything was heard, what was said
+//! What outlives a connection is in `FramedConversation`: up to where everything was heard, what was said
 //! and has no answer, which questions were answered. So after any cut the next connection goes on where
 //! the last one ended: nothing is missed, heard twice or said twice.
 
@@ -15,8 +15,8 @@ use bridle_wire::oacp::ClientHello;
 use bridle_wire::openharness::Json;
 
 use super::lines::text;
-use crate::client::{Client, ErrorAnswer, Target};
-use crate::error::{Error, Kind};
+use crate::client::{DaemonClient, DaemonTarget, ErrorAnswer};
+use crate::error::{ErrorKind, ShellError};
 use crate::openharness::text::{MAX_TEXT, safe};
 
 /// Pauses between two tries to connect: they double from the first to the last.
@@ -37,9 +37,9 @@ const FOR_NOW: [&str; 4] = ["store-unavailable", "overloaded", "shutting-down", 
 
 /// What to attach to.
 #[derive(Debug)]
-pub struct Order {
+pub struct AttachOrder {
     /// Daemons to try, in order.
-    pub targets: Vec<Target>,
+    pub targets: Vec<DaemonTarget>,
     /// The session.
     pub session: String,
     /// The last number seen in it.
@@ -50,7 +50,7 @@ pub struct Order {
 
 /// Something said under an id, until it is answered.
 #[derive(Debug)]
-struct Saying {
+struct PendingPrompt {
     id: String,
     form: String,
     /// Its number, once it is on disk.
@@ -60,12 +60,12 @@ struct Saying {
 }
 
 /// What outlives a connection.
-struct Conversation<'w> {
-    order: Order,
+struct FramedConversation<'w> {
+    order: AttachOrder,
     out: &'w mut dyn Write,
     cursor: u64,
     known: BTreeSet<u64>,
-    sayings: Vec<Saying>,
+    sayings: Vec<PendingPrompt>,
     said: u64,
     /// The user's verdicts, by question.
     answered: BTreeMap<String, String>,
@@ -77,8 +77,12 @@ struct Conversation<'w> {
 ///
 /// # Errors
 /// The daemon refuses for good, or is none.
-pub fn run(order: Order, input: &Receiver<String>, out: &mut dyn Write) -> Result<(), Error> {
-    let mut talk = Conversation {
+pub fn run(
+    order: AttachOrder,
+    input: &Receiver<String>,
+    out: &mut dyn Write,
+) -> Result<(), ShellError> {
+    let mut talk = FramedConversation {
         cursor: order.cursor,
         order,
         out,
@@ -93,7 +97,7 @@ pub fn run(order: Order, input: &Receiver<String>, out: &mut dyn Write) -> Resul
         match talk.connect() {
             Ok(client) => {
                 pause = FIRST_PAUSE;
-                if talk.attached(client, input) == End::OfInput {
+                if talk.attached(client, input) == ConnectionEnd::OfInput {
                     return Ok(());
                 }
             }
@@ -103,7 +107,7 @@ pub fn run(order: Order, input: &Receiver<String>, out: &mut dyn Write) -> Resul
             }
             Err(_) => {}
         }
-        if talk.pauses(pause, input) == End::OfInput {
+        if talk.pauses(pause, input) == ConnectionEnd::OfInput {
             return Ok(());
         }
         pause = LAST_PAUSE.min(pause * 2);
@@ -112,18 +116,18 @@ pub fn run(order: Order, input: &Receiver<String>, out: &mut dyn Write) -> Resul
 
 /// Why a connection is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum ConnectionEnd {
     OfConnection,
     OfInput,
 }
 
 /// Whether the same may work a little later.
-fn passes(error: &Error) -> bool {
-    matches!(error.kind(), Kind::Unavailable | Kind::Timeout | Kind::Protocol)
+fn passes(error: &ShellError) -> bool {
+    matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Timeout | ErrorKind::Protocol)
 }
 
-impl Conversation<'_> {
-    fn connect(&mut self) -> Result<Client, Error> {
+impl FramedConversation<'_> {
+    fn connect(&mut self) -> Result<DaemonClient, ShellError> {
         let hello = ClientHello {
             session: Some(self.order.session.as_str().into()),
             cursor: Some(self.cursor),
@@ -132,51 +136,51 @@ impl Conversation<'_> {
             receipts: true,
             ..ClientHello::default()
         };
-        let (client, _) = Client::introduce(&self.order.targets, &hello)?;
+        let (client, _) = DaemonClient::introduce(&self.order.targets, &hello)?;
         for saying in &mut self.sayings {
             saying.due = Some(Instant::now());
         }
         Ok(client)
     }
 
-    fn attached(&mut self, mut client: Client, input: &Receiver<String>) -> End {
+    fn attached(&mut self, mut client: DaemonClient, input: &Receiver<String>) -> ConnectionEnd {
         loop {
             loop {
                 match input.try_recv() {
                     Ok(line) => self.told(&line, Some(&mut client)),
                     Err(TryRecvError::Empty) => break,
-                    Err(TryRecvError::Disconnected) => return End::OfInput,
+                    Err(TryRecvError::Disconnected) => return ConnectionEnd::OfInput,
                 }
             }
             if self.say_due(&mut client).is_err() {
-                return End::OfConnection;
+                return ConnectionEnd::OfConnection;
             }
             match client.receive_within(LOOK) {
                 Ok(frame) => {
                     if self.take(&frame, &mut client).is_none() {
-                        return End::OfConnection;
+                        return ConnectionEnd::OfConnection;
                     }
                 }
-                Err(Error::Timeout { .. }) => {}
-                Err(_) => return End::OfConnection,
+                Err(ShellError::Timeout { .. }) => {}
+                Err(_) => return ConnectionEnd::OfConnection,
             }
         }
     }
 
     /// Waits before the next connection; what the user says meanwhile is said there.
-    fn pauses(&mut self, pause: Duration, input: &Receiver<String>) -> End {
+    fn pauses(&mut self, pause: Duration, input: &Receiver<String>) -> ConnectionEnd {
         let until = Instant::now() + pause;
         loop {
             match input.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(line) => self.told(&line, None),
-                Err(RecvTimeoutError::Timeout) => return End::OfConnection,
-                Err(RecvTimeoutError::Disconnected) => return End::OfInput,
+                Err(RecvTimeoutError::Timeout) => return ConnectionEnd::OfConnection,
+                Err(RecvTimeoutError::Disconnected) => return ConnectionEnd::OfInput,
             }
         }
     }
 
     /// A line of the user.
-    fn told(&mut self, line: &str, client: Option<&mut Client>) {
+    fn told(&mut self, line: &str, client: Option<&mut DaemonClient>) {
         if let Some(words) = line.strip_prefix("ask ").and_then(text) {
             self.said += 1;
             let id = format!("{}-{}", self.order.client, self.said);
@@ -184,7 +188,7 @@ impl Conversation<'_> {
                 format!("(:type :EVENT :id \"{id}\" :payload (:sensor :user-prompt :text ");
             quote(&words, &mut form);
             form.push_str("))");
-            self.sayings.push(Saying { id, form, seq: None, due: Some(Instant::now()) });
+            self.sayings.push(PendingPrompt { id, form, seq: None, due: Some(Instant::now()) });
             return;
         }
         let Some((id, hash)) = self.question.take() else { return };
@@ -208,7 +212,7 @@ impl Conversation<'_> {
         }
     }
 
-    fn say_due(&mut self, client: &mut Client) -> Result<(), Error> {
+    fn say_due(&mut self, client: &mut DaemonClient) -> Result<(), ShellError> {
         let now = Instant::now();
         for saying in &mut self.sayings {
             if saying.seq.is_none() && saying.due.is_some_and(|due| due <= now) {
@@ -220,7 +224,7 @@ impl Conversation<'_> {
     }
 
     /// Takes a message; `None` when it is none, and the connection is not worth keeping.
-    fn take(&mut self, frame: &str, client: &mut Client) -> Option<()> {
+    fn take(&mut self, frame: &str, client: &mut DaemonClient) -> Option<()> {
         let tree = crate::attach::reader().read_one(frame).ok()?;
         let message = tree.root();
         let kind = message.get("type")?.keyword()?.to_ascii_lowercase();
@@ -257,8 +261,9 @@ impl Conversation<'_> {
 
     /// Takes an answer to something said, by its id or by its number.
     fn answer(&mut self, id: Option<&str>, answers: Option<u64>, message: Node<'_>) {
-        let is_it =
-            |it: &Saying| Some(it.id.as_str()) == id || (answers.is_some() && it.seq == answers);
+        let is_it = |it: &PendingPrompt| {
+            Some(it.id.as_str()) == id || (answers.is_some() && it.seq == answers)
+        };
         let Some(at) = self.sayings.iter().position(is_it) else { return };
         if let Some(ErrorAnswer { code, .. }) = ErrorAnswer::of(message) {
             if FOR_NOW.contains(&code.as_str()) {
@@ -287,7 +292,7 @@ impl Conversation<'_> {
 
     /// Asks the user, once; asked again, a question gets the same answer. Whatever else is asked of this
     /// shell it cannot do.
-    fn requested(&mut self, message: Node<'_>, client: &mut Client) {
+    fn requested(&mut self, message: Node<'_>, client: &mut DaemonClient) {
         let Some(id) = message.get("id").and_then(|id| id.as_str()) else { return };
         let payload = message.get("payload");
         let text = |key: &str| payload.and_then(|payload| payload.get(key)?.as_str());

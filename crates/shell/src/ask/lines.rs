@@ -10,13 +10,15 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bridle_wire::openharness::json::Document;
-use bridle_wire::openharness::{Json, Limits, Object};
+use bridle_wire::openharness::json::JsonDocument;
+use bridle_wire::openharness::{Json, JsonObject, MessageLimits};
 
 use super::engine;
-use crate::openharness::http::Transport;
-use crate::openharness::perform::Ended;
-use crate::openharness::{Abilities, Action, Handler, Intent, Question, Ui};
+use crate::openharness::http::EngineTransport;
+use crate::openharness::perform::DirectiveEnd;
+use crate::openharness::{
+    Handler, ShellAbilities, ShellAction, ShellInterface, UserIntent, UserQuestion,
+};
 
 /// What a driven Shell can do.
 pub const ACTS: [&str; 2] = ["com.example.lamp", "com.example.door"];
@@ -29,29 +31,29 @@ type Out = Arc<Mutex<Box<dyn Write + Send>>>;
 
 /// Asks what the lines say until there are no more.
 pub fn run(
-    transport: Box<dyn Transport>,
+    transport: Box<dyn EngineTransport>,
     session: Option<&str>,
     input: Receiver<String>,
     out: Box<dyn Write + Send>,
 ) {
     let out: Out = Arc::new(Mutex::new(out));
     let input = Arc::new(Mutex::new(input));
-    let abilities = Abilities {
+    let abilities = ShellAbilities {
         acts: ACTS.map(str::to_owned).to_vec(),
         approval: true,
         parallel: true,
-        ..Abilities::default()
+        ..ShellAbilities::default()
     };
-    let ui = Box::new(Lines { out: Arc::clone(&out), input: Arc::clone(&input) });
+    let ui = Box::new(LineInput { out: Arc::clone(&out), input: Arc::clone(&input) });
     let mut engine = engine(transport, abilities, true, ui, handlers(&out));
     loop {
         let line = input.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(line) = line else { return };
         let Some(text) = line.strip_prefix("ask ").and_then(text) else { continue };
-        let intent = Intent {
+        let intent = UserIntent {
             user_intent: Some(text),
             session_id: session.map(str::to_owned),
-            ..Intent::default()
+            ..UserIntent::default()
         };
         if let Ok(turn) = engine.ask(intent, None)
             && let Some(error) = turn.error
@@ -64,7 +66,7 @@ pub fn run(
 
 fn handlers(out: &Out) -> BTreeMap<String, Handler> {
     let act = |out: Out| -> Handler {
-        Arc::new(move |payload: &Object| {
+        Arc::new(move |payload: &JsonObject| {
             let name = payload.get("name").and_then(Json::as_str).unwrap_or_default();
             let ms = match payload.get("ms") {
                 Some(Json::Number(ms)) => ms.as_u64().unwrap_or(0),
@@ -74,32 +76,32 @@ fn handlers(out: &Out) -> BTreeMap<String, Handler> {
             std::thread::sleep(Duration::from_millis(ms).min(LONGEST_ACT));
             say(&out, "end", Some(name));
             if payload.get("fail") == Some(&Json::Bool(true)) {
-                return Ended::Failed(None);
+                return DirectiveEnd::Failed(None);
             }
-            Ended::Completed(Some(Json::object([("name", Json::from(name))])))
+            DirectiveEnd::Completed(Some(Json::object([("name", Json::from(name))])))
         })
     };
     ACTS.iter().map(|name| ((*name).to_owned(), act(Arc::clone(out)))).collect()
 }
 
-struct Lines {
+struct LineInput {
     out: Out,
     input: Arc<Mutex<Receiver<String>>>,
 }
 
-impl Ui for Lines {
-    fn show(&mut self, action: &Action) {
+impl ShellInterface for LineInput {
+    fn show(&mut self, action: &ShellAction) {
         match action {
-            Action::Render { text, .. } => say(&self.out, "show", Some(text)),
-            Action::Notice { code, text, .. } => {
+            ShellAction::Render { text, .. } => say(&self.out, "show", Some(text)),
+            ShellAction::Notice { code, text, .. } => {
                 say(&self.out, "notice", Some(text.as_deref().unwrap_or(code)));
             }
-            Action::Failed(error) => say(&self.out, "notice", Some(&error.message)),
+            ShellAction::Failed(error) => say(&self.out, "notice", Some(&error.message)),
             _ => {}
         }
     }
 
-    fn ask(&mut self, question: &Question, wait: Option<Duration>) -> Option<String> {
+    fn ask(&mut self, question: &UserQuestion, wait: Option<Duration>) -> Option<String> {
         let about = Json::Object(question.payload.clone()).to_text();
         let text = question.message.clone().unwrap_or(about);
         let text = crate::openharness::text::safe(&text, crate::openharness::text::MAX_NOTICE);
@@ -126,6 +128,6 @@ fn say(out: &Out, word: &str, text: Option<&str>) {
 
 /// A text in JSON.
 pub(super) fn text(json: &str) -> Option<String> {
-    let document = Document::read(json.as_bytes(), &Limits::default()).ok()?;
+    let document = JsonDocument::read(json.as_bytes(), &MessageLimits::default()).ok()?;
     document.root().as_str().map(std::borrow::Cow::into_owned)
 }

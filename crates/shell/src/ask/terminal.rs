@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use bridle_wire::openharness::Json;
 
-use super::{AnsweredElsewhere, Desk};
-use crate::openharness::action::Choice;
+use super::{AnsweredElsewhere, AskConsole};
+use crate::openharness::action::QuestionChoice;
 use crate::openharness::text::{MAX_NOTICE, safe};
-use crate::openharness::{Action, Question, Ui};
+use crate::openharness::{ShellAction, ShellInterface, UserQuestion};
 use crate::screen::{escape_hidden, neutral_block};
 
 /// How often it is asked whether a question was answered elsewhere.
@@ -17,7 +17,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(300);
 
 /// How an answer is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Output {
+pub enum AskOutput {
     /// Messages, as they come.
     Text,
     /// Every action as a JSON object, one a line.
@@ -25,26 +25,26 @@ pub enum Output {
 }
 
 /// Shows and asks.
-pub struct Terminal {
+pub struct TerminalConsole {
     out: Box<dyn Write>,
     err: Box<dyn Write>,
     person: Option<Receiver<String>>,
     elsewhere: Option<AnsweredElsewhere>,
-    output: Output,
+    output: AskOutput,
     /// What stands on the last line, of a message that is still coming.
     shown: String,
 }
 
-impl std::fmt::Debug for Terminal {
+impl std::fmt::Debug for TerminalConsole {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Terminal")
     }
 }
 
-impl Terminal {
-    pub(super) fn new(desk: Desk, output: Output) -> Terminal {
-        let Desk { out, err, person, elsewhere } = desk;
-        Terminal { out, err, person, elsewhere, output, shown: String::new() }
+impl TerminalConsole {
+    pub(super) fn new(desk: AskConsole, output: AskOutput) -> TerminalConsole {
+        let AskConsole { out, err, person, elsewhere } = desk;
+        TerminalConsole { out, err, person, elsewhere, output, shown: String::new() }
     }
 
     /// Writes a message as far as it is known: only what is new of it.
@@ -75,43 +75,43 @@ impl Terminal {
         let _ = writeln!(self.err, "{}", neutral_block(line));
     }
 
-    fn json(&mut self, action: &Action) {
+    fn json(&mut self, action: &ShellAction) {
         let line = escape_hidden(&action.to_json().to_text()) + "\n";
         let _ = self.out.write_all(line.as_bytes()).and_then(|()| self.out.flush());
     }
 }
 
-impl Ui for Terminal {
-    fn show(&mut self, action: &Action) {
-        if self.output == Output::Json {
+impl ShellInterface for TerminalConsole {
+    fn show(&mut self, action: &ShellAction) {
+        if self.output == AskOutput::Json {
             return self.json(action);
         }
         match action {
-            Action::Display { text, .. } => self.grow(text),
-            Action::Render { text, .. } => {
+            ShellAction::Display { text, .. } => self.grow(text),
+            ShellAction::Render { text, .. } => {
                 self.grow(text);
                 self.end_line();
             }
-            Action::Progress(label) => self.tell(&format!(".. {label}")),
-            Action::Notice { code, text, .. } => {
+            ShellAction::Progress(label) => self.tell(&format!(".. {label}")),
+            ShellAction::Notice { code, text, .. } => {
                 let text = text.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
                 self.tell(&format!("note: {code}{text}"));
             }
-            Action::Withdraw(_) => self.tell("too late"),
-            Action::Wait(ms) => self.tell(&format!("trying again in {ms} ms")),
+            ShellAction::Withdraw(_) => self.tell("too late"),
+            ShellAction::Wait(ms) => self.tell(&format!("trying again in {ms} ms")),
             _ => {}
         }
     }
 
     fn show_reason(&mut self, reason: &str) {
-        if self.output == Output::Text {
+        if self.output == AskOutput::Text {
             self.tell(&format!("note: {reason}"));
         }
     }
 
-    fn ask(&mut self, question: &Question, wait: Option<Duration>) -> Option<String> {
-        if self.output == Output::Json {
-            self.json(&Action::Ask(question.clone()));
+    fn ask(&mut self, question: &UserQuestion, wait: Option<Duration>) -> Option<String> {
+        if self.output == AskOutput::Json {
+            self.json(&ShellAction::Ask(question.clone()));
         }
         self.tell(&worded(question));
         let _ = write!(self.err, "{} ", prompt(question)).and_then(|()| self.err.flush());
@@ -120,9 +120,9 @@ impl Ui for Terminal {
     }
 }
 
-impl Terminal {
+impl TerminalConsole {
     /// The line that the person types, unless the time is over or somebody else has answered.
-    fn typed(&mut self, question: &Question, wait: Option<Duration>) -> Option<String> {
+    fn typed(&mut self, question: &UserQuestion, wait: Option<Duration>) -> Option<String> {
         let until = wait.map(|wait| Instant::now() + wait);
         let id = question.payload.get("approval_id").and_then(Json::as_str).map(str::to_owned);
         loop {
@@ -146,7 +146,7 @@ impl Terminal {
 }
 
 /// What a yes would be for.
-fn worded(question: &Question) -> String {
+fn worded(question: &UserQuestion) -> String {
     let mut text = match &question.message {
         Some(message) => message.clone(),
         None => {
@@ -162,19 +162,19 @@ fn worded(question: &Question) -> String {
     text
 }
 
-fn prompt(question: &Question) -> &'static str {
+fn prompt(question: &UserQuestion) -> &'static str {
     if question.options.is_some() { "allow? [y/N, or a number]" } else { "allow? [y/N]" }
 }
 
 /// What a line means; anything that is no clear yes is a no.
-fn answer(question: &Question, line: &str) -> Option<String> {
+fn answer(question: &UserQuestion, line: &str) -> Option<String> {
     let is_yes = matches!(line, "y" | "Y" | "yes");
     let Some(options) = &question.options else {
         return is_yes.then(|| "allow".to_owned());
     };
     let numbered = line.parse::<usize>().ok().and_then(|it| options.get(it.checked_sub(1)?));
     let of_kind = |kind: &str| options.iter().find(|choice| choice.kind == kind);
-    let chosen: Option<&Choice> = match numbered {
+    let chosen: Option<&QuestionChoice> = match numbered {
         Some(choice) => Some(choice),
         None if is_yes => of_kind("allow_once"),
         None => of_kind("reject_once"),

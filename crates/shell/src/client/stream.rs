@@ -5,36 +5,36 @@ use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use crate::addr::Addr;
-use crate::error::Error;
+use crate::address::DaemonAddress;
+use crate::error::ShellError;
 
 /// A connected stream.
 #[derive(Debug)]
-pub struct Stream {
-    socket: Socket,
+pub struct ClientStream {
+    socket: ClientSocket,
     deadline: Option<Instant>,
 }
 
 #[derive(Debug)]
-enum Socket {
+enum ClientSocket {
     Tcp(TcpStream),
     Unix(UnixStream),
 }
 
-impl Stream {
+impl ClientStream {
     /// Connects.
     ///
     /// # Errors
     ///
     /// Nobody listens there, or not within `timeout`.
-    pub fn connect(addr: &Addr, timeout: Duration) -> Result<Stream, Error> {
+    pub fn connect(addr: &DaemonAddress, timeout: Duration) -> Result<ClientStream, ShellError> {
         let socket = match addr {
-            Addr::Tcp(name) => connect_tcp(name, timeout).map(Socket::Tcp),
-            Addr::Unix(path) => UnixStream::connect(path).map(Socket::Unix),
+            DaemonAddress::Tcp(name) => connect_tcp(name, timeout).map(ClientSocket::Tcp),
+            DaemonAddress::Unix(path) => UnixStream::connect(path).map(ClientSocket::Unix),
         };
         match socket {
-            Ok(socket) => Ok(Stream { socket, deadline: None }),
-            Err(error) => Err(Error::Connect { tried: vec![(addr.clone(), error)] }),
+            Ok(socket) => Ok(ClientStream { socket, deadline: None }),
+            Err(error) => Err(ShellError::Connect { tried: vec![(addr.clone(), error)] }),
         }
     }
 
@@ -43,15 +43,18 @@ impl Stream {
     /// # Errors
     ///
     /// Nobody does.
-    pub fn connect_any(addrs: &[Addr], timeout: Duration) -> Result<Stream, Error> {
+    pub fn connect_any(
+        addrs: &[DaemonAddress],
+        timeout: Duration,
+    ) -> Result<ClientStream, ShellError> {
         let mut failed = Vec::new();
         for addr in addrs {
-            match Stream::connect(addr, timeout) {
-                Err(Error::Connect { tried }) => failed.extend(tried),
+            match ClientStream::connect(addr, timeout) {
+                Err(ShellError::Connect { tried }) => failed.extend(tried),
                 result => return result,
             }
         }
-        Err(Error::Connect { tried: failed })
+        Err(ShellError::Connect { tried: failed })
     }
 
     /// Reads and writes fail with a timeout after this moment.
@@ -64,20 +67,20 @@ impl Stream {
     /// # Errors
     ///
     /// The system has no handle left.
-    pub fn try_clone(&self) -> io::Result<Stream> {
+    pub fn try_clone(&self) -> io::Result<ClientStream> {
         let socket = match &self.socket {
-            Socket::Tcp(socket) => Socket::Tcp(socket.try_clone()?),
-            Socket::Unix(socket) => Socket::Unix(socket.try_clone()?),
+            ClientSocket::Tcp(socket) => ClientSocket::Tcp(socket.try_clone()?),
+            ClientSocket::Unix(socket) => ClientSocket::Unix(socket.try_clone()?),
         };
-        Ok(Stream { socket, deadline: self.deadline })
+        Ok(ClientStream { socket, deadline: self.deadline })
     }
 
     /// Says that nothing more will be written.
     pub fn end_writing(&self) {
         // Only fails when the connection is gone, which is what was wanted.
         let _ = match &self.socket {
-            Socket::Tcp(socket) => socket.shutdown(Shutdown::Write),
-            Socket::Unix(socket) => socket.shutdown(Shutdown::Write),
+            ClientSocket::Tcp(socket) => socket.shutdown(Shutdown::Write),
+            ClientSocket::Unix(socket) => socket.shutdown(Shutdown::Write),
         };
     }
 
@@ -93,15 +96,15 @@ impl Stream {
     }
 }
 
-impl From<TcpStream> for Stream {
-    fn from(socket: TcpStream) -> Stream {
-        Stream { socket: Socket::Tcp(socket), deadline: None }
+impl From<TcpStream> for ClientStream {
+    fn from(socket: TcpStream) -> ClientStream {
+        ClientStream { socket: ClientSocket::Tcp(socket), deadline: None }
     }
 }
 
-impl From<UnixStream> for Stream {
-    fn from(socket: UnixStream) -> Stream {
-        Stream { socket: Socket::Unix(socket), deadline: None }
+impl From<UnixStream> for ClientStream {
+    fn from(socket: UnixStream) -> ClientStream {
+        ClientStream { socket: ClientSocket::Unix(socket), deadline: None }
     }
 }
 
@@ -119,15 +122,15 @@ fn connect_tcp(name: &str, timeout: Duration) -> io::Result<TcpStream> {
     Err(last)
 }
 
-impl Read for Stream {
+impl Read for ClientStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = self.left()?;
         match &mut self.socket {
-            Socket::Tcp(socket) => {
+            ClientSocket::Tcp(socket) => {
                 socket.set_read_timeout(left)?;
                 socket.read(buffer)
             }
-            Socket::Unix(socket) => {
+            ClientSocket::Unix(socket) => {
                 socket.set_read_timeout(left)?;
                 socket.read(buffer)
             }
@@ -135,15 +138,15 @@ impl Read for Stream {
     }
 }
 
-impl Write for Stream {
+impl Write for ClientStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let left = self.left()?;
         match &mut self.socket {
-            Socket::Tcp(socket) => {
+            ClientSocket::Tcp(socket) => {
                 socket.set_write_timeout(left)?;
                 socket.write(bytes)
             }
-            Socket::Unix(socket) => {
+            ClientSocket::Unix(socket) => {
                 socket.set_write_timeout(left)?;
                 socket.write(bytes)
             }

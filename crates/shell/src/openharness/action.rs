@@ -1,16 +1,16 @@
 //! What the machines of a Shell want done. Made by `shell`, `perform` and `stream`; carried out by
 //! `engine`; `vectors/shell` has the same words.
 
-use bridle_wire::openharness::feedback::Outcome;
-use bridle_wire::openharness::{Json, Object};
+use bridle_wire::openharness::feedback::DirectiveOutcome;
+use bridle_wire::openharness::{Json, JsonObject};
 
-use super::answer::{EngineError, Tier};
+use super::answer::{AnswerRisk, EngineError};
 
 /// One thing to do. Directives are named by their place in the answer, from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
+pub enum ShellAction {
     /// Send this message.
-    Send(Outgoing),
+    Send(OutgoingMessage),
     /// Do nothing for so many milliseconds, unless the user gives up.
     Wait(u64),
     /// The request came to nothing.
@@ -33,7 +33,7 @@ pub enum Action {
         /// The text.
         text: String,
         /// How it is written.
-        format: Format,
+        format: MessageFormat,
     },
     /// Tell the user something about a directive.
     Notice {
@@ -45,7 +45,7 @@ pub enum Action {
         text: Option<String>,
     },
     /// Ask the user.
-    Ask(Question),
+    Ask(UserQuestion),
     /// Take a question back: it is too late for an answer.
     Withdraw(usize),
     /// Carry this out, then say how it ended.
@@ -55,22 +55,22 @@ pub enum Action {
         /// Its type.
         action_type: String,
         /// Exactly what is wanted.
-        payload: Object,
+        payload: JsonObject,
     },
     /// Everything has ended.
     Done {
         /// The outcome of each directive.
-        outcomes: Vec<Outcome>,
+        outcomes: Vec<DirectiveOutcome>,
         /// What the Engine wants to know.
-        results: Vec<Object>,
+        results: Vec<JsonObject>,
     },
 }
 
 /// A message to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outgoing {
+pub struct OutgoingMessage {
     /// The message.
-    pub body: Object,
+    pub body: JsonObject,
     /// Whether a stream is asked for.
     pub stream: bool,
     /// The event after which a stream is taken up again.
@@ -79,7 +79,7 @@ pub struct Outgoing {
 
 /// How a text is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum MessageFormat {
     /// As it is.
     Plain,
     /// With Markdown in it.
@@ -88,24 +88,24 @@ pub enum Format {
 
 /// Something to ask the user. A yes is for exactly this payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
+pub struct UserQuestion {
     /// Which directive.
     pub directive: usize,
     /// Its type.
     pub action_type: String,
     /// How much harm it can do.
-    pub tier: Tier,
+    pub tier: AnswerRisk,
     /// Exactly what is wanted.
-    pub payload: Object,
+    pub payload: JsonObject,
     /// What the Engine asks.
     pub message: Option<String>,
     /// What can be chosen; `None`: allow or not.
-    pub options: Option<Vec<Choice>>,
+    pub options: Option<Vec<QuestionChoice>>,
 }
 
 /// An answer that the user may choose.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Choice {
+pub struct QuestionChoice {
     /// Names it.
     pub id: String,
     /// What the user reads.
@@ -114,30 +114,32 @@ pub struct Choice {
     pub kind: &'static str,
 }
 
-impl Action {
+impl ShellAction {
     /// Returns the action as programs read it: an object with one key, its name.
     pub fn to_json(&self) -> Json {
         let (name, fields) = match self {
-            Action::Send(it) => ("send", sent(it)),
-            Action::Wait(ms) => ("wait", vec![("ms", (*ms).into())]),
-            Action::Failed(error) => ("failed", failed(error)),
-            Action::Log(code) => ("log", vec![("code", (*code).into())]),
-            Action::Display { directive, text } => (
+            ShellAction::Send(it) => ("send", sent(it)),
+            ShellAction::Wait(ms) => ("wait", vec![("ms", (*ms).into())]),
+            ShellAction::Failed(error) => ("failed", failed(error)),
+            ShellAction::Log(code) => ("log", vec![("code", (*code).into())]),
+            ShellAction::Display { directive, text } => (
                 "display",
                 vec![("directive", (*directive).into()), ("text", text.as_str().into())],
             ),
-            Action::Progress(label) => ("progress", vec![("label", label.as_str().into())]),
-            Action::Render { directive, text, format } => {
+            ShellAction::Progress(label) => ("progress", vec![("label", label.as_str().into())]),
+            ShellAction::Render { directive, text, format } => {
                 ("render", rendered(*directive, text, *format))
             }
-            Action::Notice { directive, code, text } => {
+            ShellAction::Notice { directive, code, text } => {
                 let mut fields = vec![("directive", place(*directive)), ("code", (*code).into())];
                 fields.extend(text.as_ref().map(|text| ("text", text.as_str().into())));
                 ("notice", fields)
             }
-            Action::Ask(question) => ("ask", question.fields()),
-            Action::Withdraw(directive) => ("withdraw", vec![("directive", place(*directive))]),
-            Action::Execute { directive, action_type, payload } => {
+            ShellAction::Ask(question) => ("ask", question.fields()),
+            ShellAction::Withdraw(directive) => {
+                ("withdraw", vec![("directive", place(*directive))])
+            }
+            ShellAction::Execute { directive, action_type, payload } => {
                 let action_type = ("action_type", action_type.as_str().into());
                 let fields = [("directive", place(*directive)), action_type];
                 (
@@ -145,7 +147,7 @@ impl Action {
                     fields.into_iter().chain([("payload", payload.clone().into())]).collect(),
                 )
             }
-            Action::Done { outcomes, results } => {
+            ShellAction::Done { outcomes, results } => {
                 let outcomes = outcomes.iter().map(|outcome| outcome.as_str().into());
                 let results = results.iter().map(|result| result.clone().into());
                 (
@@ -160,7 +162,7 @@ impl Action {
 
 type Fields = Vec<(&'static str, Json)>;
 
-fn sent(outgoing: &Outgoing) -> Fields {
+fn sent(outgoing: &OutgoingMessage) -> Fields {
     let mut fields =
         vec![("body", outgoing.body.clone().into()), ("stream", outgoing.stream.into())];
     let id = outgoing.last_event_id.and_then(|id| u64::try_from(id).ok());
@@ -177,15 +179,15 @@ fn failed(error: &EngineError) -> Fields {
     ]
 }
 
-fn rendered(directive: usize, text: &str, format: Format) -> Fields {
+fn rendered(directive: usize, text: &str, format: MessageFormat) -> Fields {
     let format = match format {
-        Format::Plain => "plain",
-        Format::Markdown => "markdown",
+        MessageFormat::Plain => "plain",
+        MessageFormat::Markdown => "markdown",
     };
     vec![("directive", place(directive)), ("text", text.into()), ("format", format.into())]
 }
 
-impl Question {
+impl UserQuestion {
     fn fields(&self) -> Fields {
         let mut fields = vec![
             ("directive", place(self.directive)),
@@ -194,7 +196,7 @@ impl Question {
             ("payload", self.payload.clone().into()),
         ];
         fields.extend(self.message.as_ref().map(|message| ("message", message.as_str().into())));
-        let option = |it: &Choice| {
+        let option = |it: &QuestionChoice| {
             let label = ("label", Json::from(it.label.as_str()));
             Json::object([("option_id", it.id.as_str().into()), label, ("kind", it.kind.into())])
         };

@@ -5,7 +5,7 @@
 //! Not the reader of `bridle_wire`: an answer is kept as it came, since parts of it go back so.
 
 use bridle_wire::openharness::limits::{MAX_ENVELOPE_ID, MAX_ID};
-use bridle_wire::openharness::{Json, Object, Version};
+use bridle_wire::openharness::{Json, JsonObject, ProtocolVersion};
 
 use super::NAMESPACE;
 use super::text::{MAX_NOTICE, safe};
@@ -16,20 +16,20 @@ const MAX_MESSAGE: usize = MAX_ID * MAX_ID;
 /// The Engine's answer is none; nothing of it is carried out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
-pub struct Invalid {
+pub struct InvalidAnswer {
     /// `invalid_response`, or `protocol_version_unsupported`.
     pub code: &'static str,
     /// What is wrong.
     pub reason: String,
 }
 
-fn invalid(reason: impl Into<String>) -> Invalid {
-    Invalid { code: "invalid_response", reason: reason.into() }
+fn invalid(reason: impl Into<String>) -> InvalidAnswer {
+    InvalidAnswer { code: "invalid_response", reason: reason.into() }
 }
 
 /// Risk tiers, rising.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Tier {
+pub enum AnswerRisk {
     /// No harm.
     #[default]
     Safe,
@@ -39,29 +39,29 @@ pub enum Tier {
     Dangerous,
 }
 
-impl Tier {
+impl AnswerRisk {
     /// Returns the word on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
-            Tier::Safe => "safe",
-            Tier::Caution => "caution",
-            Tier::Dangerous => "dangerous",
+            AnswerRisk::Safe => "safe",
+            AnswerRisk::Caution => "caution",
+            AnswerRisk::Dangerous => "dangerous",
         }
     }
 
     /// Reads a word; an unknown one counts as `dangerous`.
-    pub fn of(word: &str) -> Tier {
+    pub fn of(word: &str) -> AnswerRisk {
         match word {
-            "safe" => Tier::Safe,
-            "caution" => Tier::Caution,
-            _ => Tier::Dangerous,
+            "safe" => AnswerRisk::Safe,
+            "caution" => AnswerRisk::Caution,
+            _ => AnswerRisk::Dangerous,
         }
     }
 }
 
 /// Whether the Engine waits for the result of a directive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wish {
+pub enum ResultRequest {
     /// It does.
     Required,
     /// It takes it.
@@ -72,17 +72,17 @@ pub enum Wish {
 
 /// One thing that the Engine wants done, with every choice already on the safe side.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Directive {
+pub struct SafeDirective {
     /// The directive as it came.
-    pub raw: Object,
+    pub raw: JsonObject,
     /// What is to be done.
     pub action_type: String,
     /// What the type needs to know.
-    pub payload: Object,
+    pub payload: JsonObject,
     /// Whether it may run beside its neighbors.
     pub parallel: bool,
     /// How much harm it can do.
-    pub tier: Tier,
+    pub tier: AnswerRisk,
     /// Whether the user must agree, whatever the tier.
     pub needs_approval: bool,
     /// Milliseconds from receipt after which it may no longer begin.
@@ -90,7 +90,7 @@ pub struct Directive {
     /// Its name, for its result.
     pub id: Option<String>,
     /// Whether the result is waited for.
-    pub wish: Wish,
+    pub wish: ResultRequest,
     /// What must have been completed first.
     pub depends_on: Vec<String>,
 }
@@ -129,34 +129,37 @@ impl EngineError {
 
 /// One answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct EngineAnswer {
     /// Whether the request was carried out.
     pub ok: bool,
     /// What is to be done, in order.
-    pub directives: Vec<Directive>,
+    pub directives: Vec<SafeDirective>,
     /// Why it was not carried out.
     pub error: Option<EngineError>,
     /// The step to go on from, as it came.
-    pub continuation: Option<Object>,
+    pub continuation: Option<JsonObject>,
     /// Versions that the Engine serves.
-    pub versions: Vec<Version>,
+    pub versions: Vec<ProtocolVersion>,
 }
 
-impl Answer {
+impl EngineAnswer {
     /// Reads the message that answers `request_id`.
     ///
     /// # Errors
     /// It is no answer, or one to another request.
-    pub fn read(message: Option<&Json>, request_id: Option<&str>) -> Result<Answer, Invalid> {
+    pub fn read(
+        message: Option<&Json>,
+        request_id: Option<&str>,
+    ) -> Result<EngineAnswer, InvalidAnswer> {
         let message = message.and_then(Json::as_object);
         let message = message.ok_or_else(|| invalid("expected an object"))?;
         let served =
-            message.get("protocol_version").and_then(Json::as_str).and_then(Version::parse);
+            message.get("protocol_version").and_then(Json::as_str).and_then(ProtocolVersion::parse);
         let served =
             served.ok_or_else(|| invalid("expected a `protocol_version` such as `1.0.0`"))?;
         if served.major != 1 {
             let reason = "an answer of another major version".to_owned();
-            return Err(Invalid { code: "protocol_version_unsupported", reason });
+            return Err(InvalidAnswer { code: "protocol_version_unsupported", reason });
         }
         let answered = text(message, "request_id", 1..=MAX_ENVELOPE_ID)?;
         if request_id.zip(answered).is_some_and(|(asked, answered)| asked != answered) {
@@ -173,9 +176,9 @@ impl Answer {
             Some(found) => Some(found),
             None => own.map(|own| object(own, "continuation")).transpose()?.flatten(),
         };
-        Ok(Answer {
+        Ok(EngineAnswer {
             ok: status == "success",
-            directives: directives.iter().map(Directive::read).collect::<Result<_, _>>()?,
+            directives: directives.iter().map(SafeDirective::read).collect::<Result<_, _>>()?,
             error: object(body, "error")?.map(error).transpose()?,
             continuation: continuation.cloned(),
             versions,
@@ -183,28 +186,28 @@ impl Answer {
     }
 }
 
-impl Directive {
+impl SafeDirective {
     /// Reads one directive.
     ///
     /// # Errors
     /// It is none.
-    pub fn read(item: &Json) -> Result<Directive, Invalid> {
+    pub fn read(item: &Json) -> Result<SafeDirective, InvalidAnswer> {
         let Some(item) = item.as_object() else {
             return Err(invalid("expected an object for a directive"));
         };
         let action_type = text(item, "action_type", 1..=MAX_ID)?;
         let action_type = action_type.ok_or_else(|| invalid("expected an `action_type`"))?;
-        let none = Object::new();
+        let none = JsonObject::new();
         let own = own(item)?.unwrap_or(&none);
         let depends_on = list(own, "depends_on")?.iter().map(|id| id.as_str().map(str::to_owned));
         let depends_on: Option<Vec<String>> = depends_on.collect();
         // A hint that changes no order, but it has a shape.
         text(item, "priority", 1..=MAX_ID)?;
-        Ok(Directive {
+        Ok(SafeDirective {
             action_type: action_type.to_owned(),
             payload: object(item, "payload")?.cloned().unwrap_or_default(),
             parallel: text(item, "execution", 1..=MAX_ID)? == Some("parallel"),
-            tier: text(item, "risk_tier", 1..=MAX_ID)?.map_or(Tier::Safe, Tier::of),
+            tier: text(item, "risk_tier", 1..=MAX_ID)?.map_or(AnswerRisk::Safe, AnswerRisk::of),
             needs_approval: !matches!(
                 item.get("requires_user_approval"),
                 None | Some(Json::Bool(false))
@@ -212,9 +215,9 @@ impl Directive {
             deadline_ms: integer(item, "deadline_ms")?,
             id: text(own, "directive_id", 1..=MAX_ID)?.map(str::to_owned),
             wish: match text(own, "result", 1..=MAX_ID)? {
-                Some("required") => Wish::Required,
-                Some("none") => Wish::None,
-                _ => Wish::Optional,
+                Some("required") => ResultRequest::Required,
+                Some("none") => ResultRequest::None,
+                _ => ResultRequest::Optional,
             },
             depends_on: depends_on.ok_or_else(|| invalid("expected ids in `depends_on`"))?,
             raw: item.clone(),
@@ -227,7 +230,7 @@ impl Directive {
 ///
 /// # Errors
 /// It is there and no integer.
-pub fn integer(holder: &Object, key: &str) -> Result<Option<i64>, Invalid> {
+pub fn integer(holder: &JsonObject, key: &str) -> Result<Option<i64>, InvalidAnswer> {
     let number = match present(holder, key) {
         None => return Ok(None),
         Some(Json::Number(number)) => number,
@@ -244,19 +247,20 @@ pub fn integer(holder: &Object, key: &str) -> Result<Option<i64>, Invalid> {
     }
 }
 
-fn not_integer(key: &str) -> Invalid {
+fn not_integer(key: &str) -> InvalidAnswer {
     invalid(format!("expected an integer for `{key}`"))
 }
 
-fn versions(message: &Object) -> Result<Vec<Version>, Invalid> {
+fn versions(message: &JsonObject) -> Result<Vec<ProtocolVersion>, InvalidAnswer> {
     let listed = list(message, "supported_protocol_versions")?;
-    let versions = listed.iter().map(|text| text.as_str().and_then(Version::parse)).collect();
-    let versions: Option<Vec<Version>> = versions;
+    let versions =
+        listed.iter().map(|text| text.as_str().and_then(ProtocolVersion::parse)).collect();
+    let versions: Option<Vec<ProtocolVersion>> = versions;
     versions.ok_or_else(|| invalid("expected versions in `supported_protocol_versions`"))
 }
 
 /// What a Shell does not use has a shape all the same.
-fn check_the_rest(message: &Object, body: &Object) -> Result<(), Invalid> {
+fn check_the_rest(message: &JsonObject, body: &JsonObject) -> Result<(), InvalidAnswer> {
     let is_latency = |value: &Json| matches!(value, Json::Number(it) if it.floor().is_some());
     if present(body, "engine_latency_ms").is_some_and(|latency| !is_latency(latency)) {
         return Err(invalid("expected a number for `engine_latency_ms`"));
@@ -272,14 +276,14 @@ fn check_the_rest(message: &Object, body: &Object) -> Result<(), Invalid> {
 }
 
 /// What this profile says in the extensions of an object.
-fn own(holder: &Object) -> Result<Option<&Object>, Invalid> {
+fn own(holder: &JsonObject) -> Result<Option<&JsonObject>, InvalidAnswer> {
     match object(holder, "extensions")? {
         Some(extensions) => object(extensions, NAMESPACE),
         None => Ok(None),
     }
 }
 
-fn error(error: &Object) -> Result<EngineError, Invalid> {
+fn error(error: &JsonObject) -> Result<EngineError, InvalidAnswer> {
     let code = text(error, "code", 1..=MAX_ID)?;
     let code = code.ok_or_else(|| invalid("expected an error with a `code`"))?;
     let retryable = match present(error, "retryable") {
@@ -292,26 +296,26 @@ fn error(error: &Object) -> Result<EngineError, Invalid> {
 }
 
 /// The value of a key; null counts as none.
-fn present<'o>(holder: &'o Object, key: &str) -> Option<&'o Json> {
+fn present<'o>(holder: &'o JsonObject, key: &str) -> Option<&'o Json> {
     holder.get(key).filter(|value| **value != Json::Null)
 }
 
 fn text<'o>(
-    holder: &'o Object,
+    holder: &'o JsonObject,
     key: &str,
     length: std::ops::RangeInclusive<usize>,
-) -> Result<Option<&'o str>, Invalid> {
+) -> Result<Option<&'o str>, InvalidAnswer> {
     let Some(value) = present(holder, key) else { return Ok(None) };
     let text = value.as_str().filter(|text| length.contains(&text.chars().count()));
     text.map(Some).ok_or_else(|| invalid(format!("expected a text for `{key}`")))
 }
 
-fn object<'o>(holder: &'o Object, key: &str) -> Result<Option<&'o Object>, Invalid> {
+fn object<'o>(holder: &'o JsonObject, key: &str) -> Result<Option<&'o JsonObject>, InvalidAnswer> {
     let Some(value) = present(holder, key) else { return Ok(None) };
     value.as_object().map(Some).ok_or_else(|| invalid(format!("expected an object for `{key}`")))
 }
 
-fn list<'o>(holder: &'o Object, key: &str) -> Result<&'o [Json], Invalid> {
+fn list<'o>(holder: &'o JsonObject, key: &str) -> Result<&'o [Json], InvalidAnswer> {
     let Some(value) = present(holder, key) else { return Ok(&[]) };
     value.as_array().ok_or_else(|| invalid(format!("expected a list for `{key}`")))
 }

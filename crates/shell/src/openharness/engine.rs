@@ -1,7 +1,7 @@
-//! The loop around a [`Shell`]: sends what it wants sent, shows what it wants shown, carries out what
+//! The loop around a [`OpenHarnessShell`]: sends what it wants sent, shows what it wants shown, carries out what
 //! was registered for a type, and tells it what came of that.
 //!
-//! Blocking; acts run on threads of their own. Callers bring a [`Ui`] and, for types that they can
+//! Blocking; acts run on threads of their own. Callers bring a [`ShellInterface`] and, for types that they can
 //! carry out, a [`Handler`] each. The rules are all in `shell` and `perform`.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -9,16 +9,16 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use bridle_wire::openharness::feedback::Outcome;
-use bridle_wire::openharness::json::Document;
-use bridle_wire::openharness::{Json, Limits, Object};
+use bridle_wire::openharness::feedback::DirectiveOutcome;
+use bridle_wire::openharness::json::JsonDocument;
+use bridle_wire::openharness::{Json, JsonObject, MessageLimits};
 
-use super::action::{Action, Outgoing, Question};
+use super::action::{OutgoingMessage, ShellAction, UserQuestion};
 use super::answer::EngineError;
-use super::http::{Incoming, MAX_BODY, Post, Transport, Wanted};
-use super::perform::Ended;
-use super::shell::{Busy, Intent, Shell};
-use super::time::Moment;
+use super::http::{EngineTransport, IncomingBody, MAX_BODY, OutgoingPost, ReadDemand};
+use super::perform::DirectiveEnd;
+use super::shell::{OpenHarnessShell, ShellBusy, UserIntent};
+use super::time::PosixTime;
 
 /// Acts that run side by side; others wait for their turn.
 const WORKERS: usize = 8;
@@ -30,75 +30,75 @@ const MAX_LEVELS: usize = 64;
 const MAX_VALUES: usize = 500_000;
 
 /// Carries out a payload; what it gives back is reported to the Engine.
-pub type Handler = Arc<dyn Fn(&Object) -> Ended + Send + Sync>;
+pub type Handler = Arc<dyn Fn(&JsonObject) -> DirectiveEnd + Send + Sync>;
 
 /// What a person sees and is asked.
-pub trait Ui {
+pub trait ShellInterface {
     /// Shows an action: everything but what is sent, asked and carried out.
-    fn show(&mut self, action: &Action);
+    fn show(&mut self, action: &ShellAction);
 
     /// Shows why the same request will be sent again.
     fn show_reason(&mut self, _reason: &str) {}
 
     /// `allow`, or the id of an option; anything else is a no. After `wait` it is too late.
-    fn ask(&mut self, question: &Question, wait: Option<Duration>) -> Option<String>;
+    fn ask(&mut self, question: &UserQuestion, wait: Option<Duration>) -> Option<String>;
 }
 
 /// What became of something asked.
 #[derive(Debug, Default)]
-pub struct Turn {
+pub struct TurnResult {
     /// All messages that were shown.
     pub texts: Vec<String>,
     /// The outcome of each directive, of all answers.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<DirectiveOutcome>,
     /// Why it came to nothing.
     pub error: Option<EngineError>,
     /// What was wrong with the connection, last.
-    pub trouble: Option<super::http::Error>,
+    pub trouble: Option<super::http::TransportError>,
     /// The time was over.
     pub late: bool,
 }
 
 /// An Engine and this Shell's side of it.
-pub struct Engine {
-    transport: Box<dyn Transport>,
-    desk: Desk,
+pub struct EngineClient {
+    transport: Box<dyn EngineTransport>,
+    desk: ShellSide,
 }
 
-impl std::fmt::Debug for Engine {
+impl std::fmt::Debug for EngineClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Engine").field("shell", &self.desk.shell).finish_non_exhaustive()
     }
 }
 
 /// How an act ended, from its thread.
-type Report = (usize, Ended);
+type Report = (usize, DirectiveEnd);
 
 /// Everything but the transport.
-struct Desk {
-    shell: Shell,
-    ui: Box<dyn Ui>,
+struct ShellSide {
+    shell: OpenHarnessShell,
+    ui: Box<dyn ShellInterface>,
     handlers: BTreeMap<String, Handler>,
     began: Instant,
     /// What is to be sent next.
-    outgoing: VecDeque<Outgoing>,
-    question: Option<Question>,
+    outgoing: VecDeque<OutgoingMessage>,
+    question: Option<UserQuestion>,
     /// Acts that wait for a thread.
-    waiting: VecDeque<(usize, Handler, Object)>,
+    waiting: VecDeque<(usize, Handler, JsonObject)>,
     running: usize,
     reports: (Sender<Report>, Receiver<Report>),
-    turn: Turn,
+    turn: TurnResult,
 }
 
-impl Engine {
+impl EngineClient {
     /// A Shell whose abilities are those of its handlers and its user interface.
     pub fn new(
-        transport: Box<dyn Transport>,
-        shell: Shell,
-        ui: Box<dyn Ui>,
+        transport: Box<dyn EngineTransport>,
+        shell: OpenHarnessShell,
+        ui: Box<dyn ShellInterface>,
         handlers: BTreeMap<String, Handler>,
-    ) -> Engine {
-        let desk = Desk {
+    ) -> EngineClient {
+        let desk = ShellSide {
             shell,
             ui,
             handlers,
@@ -108,16 +108,20 @@ impl Engine {
             waiting: VecDeque::new(),
             running: 0,
             reports: channel(),
-            turn: Turn::default(),
+            turn: TurnResult::default(),
         };
-        Engine { transport, desk }
+        EngineClient { transport, desk }
     }
 
     /// Asks for something, and carries out what comes back; gives up at `until`.
     ///
     /// # Errors
     /// Another request is under way, which cannot be while this waits for its end.
-    pub fn ask(&mut self, intent: Intent, until: Option<Instant>) -> Result<Turn, Busy> {
+    pub fn ask(
+        &mut self,
+        intent: UserIntent,
+        until: Option<Instant>,
+    ) -> Result<TurnResult, ShellBusy> {
         let actions = self.desk.shell.ask(intent, self.desk.now())?;
         self.desk.carry_out(actions);
         while self.desk.shell.is_busy() || self.desk.running > 0 {
@@ -134,9 +138,9 @@ impl Engine {
         Ok(std::mem::take(&mut self.desk.turn))
     }
 
-    fn send(&mut self, outgoing: &Outgoing, until: Option<Instant>) {
+    fn send(&mut self, outgoing: &OutgoingMessage, until: Option<Instant>) {
         let text = Json::Object(outgoing.body.clone()).to_text();
-        let post = Post {
+        let post = OutgoingPost {
             body: text.as_bytes(),
             stream: outgoing.stream,
             last_event_id: outgoing.last_event_id,
@@ -161,10 +165,10 @@ impl Engine {
     }
 }
 
-impl Desk {
-    fn now(&self) -> Moment {
+impl ShellSide {
+    fn now(&self) -> PosixTime {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Moment {
+        PosixTime {
             ms: millis(self.began.elapsed()),
             unix_ms: i64::try_from(millis(since)).unwrap_or(i64::MAX),
         }
@@ -177,44 +181,46 @@ impl Desk {
         self.carry_out(actions);
     }
 
-    fn take(&mut self, incoming: Incoming) -> Wanted {
+    fn take(&mut self, incoming: IncomingBody) -> ReadDemand {
         let now = self.now();
         let actions = match incoming {
-            Incoming::Message { body, retry_after } => {
+            IncomingBody::Message { body, retry_after } => {
                 let message = body.as_deref().and_then(json);
                 self.shell.replied(message.as_ref(), now, retry_after.as_deref())
             }
-            Incoming::Opened => {
+            IncomingBody::Opened => {
                 self.shell.opened();
                 Vec::new()
             }
-            Incoming::Event { name, data } => self.shell.event(&name, json(&data).as_ref(), now),
+            IncomingBody::Event { name, data } => {
+                self.shell.event(&name, json(&data).as_ref(), now)
+            }
         };
         self.carry_out(actions);
         if self.shell.awaits_answer() && self.outgoing.is_empty() {
-            Wanted::More
+            ReadDemand::More
         } else {
-            Wanted::Enough
+            ReadDemand::Enough
         }
     }
 
-    fn carry_out(&mut self, actions: Vec<Action>) {
+    fn carry_out(&mut self, actions: Vec<ShellAction>) {
         for action in actions {
             match action {
-                Action::Send(outgoing) => self.outgoing.push_back(outgoing),
-                Action::Ask(question) => self.question = Some(question),
-                Action::Execute { directive, action_type, payload } => {
+                ShellAction::Send(outgoing) => self.outgoing.push_back(outgoing),
+                ShellAction::Ask(question) => self.question = Some(question),
+                ShellAction::Execute { directive, action_type, payload } => {
                     self.execute(directive, &action_type, payload);
                 }
                 shown => {
                     match &shown {
-                        Action::Render { text, .. } => self.turn.texts.push(text.clone()),
-                        Action::Done { outcomes, .. } => self.turn.outcomes.extend(outcomes),
-                        Action::Failed(error) => self.turn.error = Some(error.clone()),
-                        Action::Withdraw(_) => self.question = None,
+                        ShellAction::Render { text, .. } => self.turn.texts.push(text.clone()),
+                        ShellAction::Done { outcomes, .. } => self.turn.outcomes.extend(outcomes),
+                        ShellAction::Failed(error) => self.turn.error = Some(error.clone()),
+                        ShellAction::Withdraw(_) => self.question = None,
                         _ => {}
                     }
-                    if matches!(shown, Action::Wait(_)) {
+                    if matches!(shown, ShellAction::Wait(_)) {
                         self.ui.show_reason(&self.retry_reason());
                     }
                     self.ui.show(&shown);
@@ -232,13 +238,13 @@ impl Desk {
         }
     }
 
-    fn execute(&mut self, directive: usize, action_type: &str, payload: Object) {
+    fn execute(&mut self, directive: usize, action_type: &str, payload: JsonObject) {
         if let Some(handler) = self.handlers.get(action_type) {
             self.waiting.push_back((directive, Arc::clone(handler), payload));
         } else {
             // Abilities name what no handler is there for: the caller's mistake, told as a failure.
             self.running += 1;
-            let _ = self.reports.0.send((directive, Ended::Failed(None)));
+            let _ = self.reports.0.send((directive, DirectiveEnd::Failed(None)));
         }
         self.start_acts();
     }
@@ -256,7 +262,7 @@ impl Desk {
     }
 
     /// Waits for whatever happens next.
-    fn next(&mut self, until: Option<Instant>) -> Vec<Action> {
+    fn next(&mut self, until: Option<Instant>) -> Vec<ShellAction> {
         let wait = self.time_left(until);
         if let Some(question) = self.question.take() {
             let answer = self.ui.ask(&question, wait);
@@ -289,8 +295,8 @@ impl Desk {
 
 /// The value of a JSON text; `None` for what is none.
 fn json(bytes: &[u8]) -> Option<Json> {
-    let limits = Limits { bytes: MAX_BODY, values: MAX_VALUES, ..Limits::default() };
-    Document::read(bytes, &limits).ok()?.root().to_json(MAX_LEVELS)
+    let limits = MessageLimits { bytes: MAX_BODY, values: MAX_VALUES, ..MessageLimits::default() };
+    JsonDocument::read(bytes, &limits).ok()?.root().to_json(MAX_LEVELS)
 }
 
 fn millis(span: Duration) -> u64 {

@@ -17,10 +17,10 @@ use std::time::{Duration, Instant};
 
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
-use super::sse::Parser;
-use body::{Body, Head};
+use super::sse::SseParser;
+use body::{ResponseHead, ResponseStream};
 
-pub use place::{BadPlace, PATH, Place};
+pub use place::{EngineUrl, InvalidEngineUrl, PATH};
 
 /// Bytes of an answer.
 pub const MAX_BODY: usize = 4 << 20;
@@ -38,7 +38,7 @@ const CHUNK: usize = 16 << 10;
 /// Why nothing, or not all, came back.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum TransportError {
     /// The host has no address.
     #[error("`{host}` has no address")]
     NoAddress {
@@ -100,12 +100,12 @@ pub enum Error {
 
 /// What comes back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Incoming {
+pub enum IncomingBody {
     /// One whole message.
     Message {
         /// Its bytes; `None` when there are more than [`MAX_BODY`].
         body: Option<Vec<u8>>,
-        /// The header `Retry-After`.
+        /// The header `Retry-PostCommit`.
         retry_after: Option<String>,
     },
     /// A stream begins.
@@ -121,7 +121,7 @@ pub enum Incoming {
 
 /// Whether more is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ReadDemand {
     /// Yes.
     More,
     /// No: the connection is closed.
@@ -130,7 +130,7 @@ pub enum Wanted {
 
 /// A message on its way.
 #[derive(Debug, Clone, Copy)]
-pub struct Post<'p> {
+pub struct OutgoingPost<'p> {
     /// Its bytes.
     pub body: &'p [u8],
     /// Whether a stream is asked for.
@@ -142,21 +142,21 @@ pub struct Post<'p> {
 }
 
 /// Carries messages to an Engine.
-pub trait Transport {
+pub trait EngineTransport {
     /// Posts a message and hands over what comes back, until it ends or is enough.
     ///
     /// # Errors
     /// Nobody is there, or what came is not whole.
     fn post(
         &mut self,
-        post: Post<'_>,
-        take: &mut dyn FnMut(Incoming) -> Wanted,
-    ) -> Result<(), Error>;
+        post: OutgoingPost<'_>,
+        take: &mut dyn FnMut(IncomingBody) -> ReadDemand,
+    ) -> Result<(), TransportError>;
 }
 
 /// How an Engine is reached.
 #[derive(Debug, Clone, Default)]
-pub struct Options {
+pub struct HttpOptions {
     /// A bearer token.
     pub token: Option<String>,
     /// A PEM file of authorities, instead of those of the system.
@@ -165,40 +165,40 @@ pub struct Options {
 
 /// An Engine over HTTP.
 #[derive(Clone)]
-pub struct Http {
-    place: Place,
+pub struct HttpTransport {
+    place: EngineUrl,
     token: Option<String>,
     tls: Option<Arc<ClientConfig>>,
 }
 
-impl std::fmt::Debug for Http {
+impl std::fmt::Debug for HttpTransport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Http").field("place", &self.place).finish_non_exhaustive()
     }
 }
 
-impl Http {
+impl HttpTransport {
     /// Prepares to talk to the Engine at a place.
     ///
     /// # Errors
     /// The token would travel in the clear or is none; the authorities cannot be used.
-    pub fn new(place: Place, options: Options) -> Result<Http, Error> {
-        let Options { token, authorities } = options;
+    pub fn new(place: EngineUrl, options: HttpOptions) -> Result<HttpTransport, TransportError> {
+        let HttpOptions { token, authorities } = options;
         if token
             .as_ref()
             .is_some_and(|it| it.is_empty() || !it.bytes().all(|it| it.is_ascii_graphic()))
         {
-            return Err(Error::BadToken);
+            return Err(TransportError::BadToken);
         }
         if token.is_some() && !place.https && !place.is_local() {
-            return Err(Error::TokenInTheClear);
+            return Err(TransportError::TokenInTheClear);
         }
         let tls = if place.https { Some(tls::config(authorities.as_deref())?) } else { None };
-        Ok(Http { place, token, tls })
+        Ok(HttpTransport { place, token, tls })
     }
 
-    fn head(&self, post: Post<'_>) -> String {
-        let Place { path, authority, .. } = &self.place;
+    fn head(&self, post: OutgoingPost<'_>) -> String {
+        let EngineUrl { path, authority, .. } = &self.place;
         let accept =
             if post.stream { "text/event-stream, application/json" } else { "application/json" };
         let length = post.body.len();
@@ -217,15 +217,15 @@ impl Http {
         head + "\r\n"
     }
 
-    fn connect(&self, until: Option<Instant>) -> Result<Link, Error> {
-        let Place { host, port, socket, .. } = &self.place;
+    fn connect(&self, until: Option<Instant>) -> Result<HttpLink, TransportError> {
+        let EngineUrl { host, port, socket, .. } = &self.place;
         if let Some(socket) = socket {
             let stream = UnixStream::connect(socket);
-            let failed = |source| Error::Connect { authority: self.place.shown(), source };
-            return Ok(Link { stream: Io::Unix(stream.map_err(failed)?), until });
+            let failed = |source| TransportError::Connect { authority: self.place.shown(), source };
+            return Ok(HttpLink { stream: ByteStream::Unix(stream.map_err(failed)?), until });
         }
         let found = (host.as_str(), *port).to_socket_addrs();
-        let no_address = |source| Error::NoAddress { host: host.clone(), source };
+        let no_address = |source| TransportError::NoAddress { host: host.clone(), source };
         let mut last = io::Error::from(io::ErrorKind::NotFound);
         for address in found.map_err(no_address)? {
             match TcpStream::connect_timeout(&address, CONNECT_WAIT.min(left(until))) {
@@ -233,53 +233,61 @@ impl Http {
                 Err(error) => last = error,
             }
         }
-        Err(Error::Connect { authority: self.place.shown(), source: last })
+        Err(TransportError::Connect { authority: self.place.shown(), source: last })
     }
 
-    fn secured(&self, stream: TcpStream, until: Option<Instant>) -> Result<Link, Error> {
+    fn secured(
+        &self,
+        stream: TcpStream,
+        until: Option<Instant>,
+    ) -> Result<HttpLink, TransportError> {
         let broken = |source| self.broken(source);
         stream.set_nodelay(true).map_err(broken)?;
-        let Some(config) = &self.tls else { return Ok(Link { stream: Io::Plain(stream), until }) };
+        let Some(config) = &self.tls else {
+            return Ok(HttpLink { stream: ByteStream::Plain(stream), until });
+        };
         let name = rustls::pki_types::ServerName::try_from(self.place.host.clone());
         let name = name.map_err(|error| broken(io::Error::other(error)))?;
         let tls = ClientConnection::new(Arc::clone(config), name);
         let tls = tls.map_err(|error| broken(io::Error::other(error)))?;
-        let stream = Io::Tls(Box::new(StreamOwned::new(tls, stream)));
-        Ok(Link { stream, until })
+        let stream = ByteStream::Tls(Box::new(StreamOwned::new(tls, stream)));
+        Ok(HttpLink { stream, until })
     }
 
-    fn broken(&self, source: io::Error) -> Error {
+    fn broken(&self, source: io::Error) -> TransportError {
         let authority = self.place.shown();
         match source.kind() {
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Error::Late { authority },
-            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => {
-                Error::Cut { authority }
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                TransportError::Late { authority }
             }
-            io::ErrorKind::InvalidInput => Error::NotHttp { authority },
-            _ => Error::Broken { authority, source },
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => {
+                TransportError::Cut { authority }
+            }
+            io::ErrorKind::InvalidInput => TransportError::NotHttp { authority },
+            _ => TransportError::Broken { authority, source },
         }
     }
 
     fn exchange(
         &self,
-        link: &mut Link,
-        post: Post<'_>,
-        take: &mut dyn FnMut(Incoming) -> Wanted,
+        link: &mut HttpLink,
+        post: OutgoingPost<'_>,
+        take: &mut dyn FnMut(IncomingBody) -> ReadDemand,
     ) -> io::Result<()> {
         link.write_all(self.head(post).as_bytes())?;
         link.write_all(post.body)?;
         link.flush()?;
-        let (head, rest) = Head::read(link)?;
-        let mut body = Body::new(&head, rest);
+        let (head, rest) = ResponseHead::read(link)?;
+        let mut body = ResponseStream::new(&head, rest);
         if !head.is_stream() {
             let body = body.whole(link, MAX_BODY)?;
-            take(Incoming::Message { body, retry_after: head.retry_after });
+            take(IncomingBody::Message { body, retry_after: head.retry_after });
             return Ok(());
         }
-        if take(Incoming::Opened) == Wanted::Enough {
+        if take(IncomingBody::Opened) == ReadDemand::Enough {
             return Ok(());
         }
-        let mut parser = Parser::default();
+        let mut parser = SseParser::default();
         let mut chunk = vec![0; CHUNK];
         loop {
             let count = body.read(link, &mut chunk)?;
@@ -289,7 +297,7 @@ impl Http {
             let events = parser.feed(&chunk[..count]).map_err(io::Error::other)?;
             for event in events {
                 let (name, data) = (event.name, event.data);
-                if take(Incoming::Event { name, data }) == Wanted::Enough {
+                if take(IncomingBody::Event { name, data }) == ReadDemand::Enough {
                     return Ok(());
                 }
             }
@@ -297,37 +305,37 @@ impl Http {
     }
 }
 
-impl Transport for Http {
+impl EngineTransport for HttpTransport {
     fn post(
         &mut self,
-        post: Post<'_>,
-        take: &mut dyn FnMut(Incoming) -> Wanted,
-    ) -> Result<(), Error> {
+        post: OutgoingPost<'_>,
+        take: &mut dyn FnMut(IncomingBody) -> ReadDemand,
+    ) -> Result<(), TransportError> {
         let mut link = self.connect(post.until)?;
         self.exchange(&mut link, post, take).map_err(|error| self.broken(error))
     }
 }
 
 /// One connection.
-struct Link {
-    stream: Io,
+struct HttpLink {
+    stream: ByteStream,
     until: Option<Instant>,
 }
 
-enum Io {
+enum ByteStream {
     Plain(TcpStream),
     Unix(UnixStream),
     Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
 }
 
-impl Link {
+impl HttpLink {
     /// Bounds the next read or write.
     fn wait(&self) -> io::Result<()> {
         let wait = ANSWER_WAIT.min(left(self.until));
         let socket = match &self.stream {
-            Io::Plain(socket) => socket,
-            Io::Tls(stream) => &stream.sock,
-            Io::Unix(socket) => {
+            ByteStream::Plain(socket) => socket,
+            ByteStream::Tls(stream) => &stream.sock,
+            ByteStream::Unix(socket) => {
                 socket.set_read_timeout(Some(wait))?;
                 return socket.set_write_timeout(Some(wait));
             }
@@ -337,32 +345,32 @@ impl Link {
     }
 }
 
-impl Read for Link {
+impl Read for HttpLink {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.wait()?;
         match &mut self.stream {
-            Io::Plain(stream) => stream.read(buffer),
-            Io::Unix(stream) => stream.read(buffer),
-            Io::Tls(stream) => stream.read(buffer),
+            ByteStream::Plain(stream) => stream.read(buffer),
+            ByteStream::Unix(stream) => stream.read(buffer),
+            ByteStream::Tls(stream) => stream.read(buffer),
         }
     }
 }
 
-impl Write for Link {
+impl Write for HttpLink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.wait()?;
         match &mut self.stream {
-            Io::Plain(stream) => stream.write(bytes),
-            Io::Unix(stream) => stream.write(bytes),
-            Io::Tls(stream) => stream.write(bytes),
+            ByteStream::Plain(stream) => stream.write(bytes),
+            ByteStream::Unix(stream) => stream.write(bytes),
+            ByteStream::Tls(stream) => stream.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.stream {
-            Io::Plain(stream) => stream.flush(),
-            Io::Unix(stream) => stream.flush(),
-            Io::Tls(stream) => stream.flush(),
+            ByteStream::Plain(stream) => stream.flush(),
+            ByteStream::Unix(stream) => stream.flush(),
+            ByteStream::Tls(stream) => stream.flush(),
         }
     }
 }

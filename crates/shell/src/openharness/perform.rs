@@ -1,19 +1,19 @@
 //! Carries out the directives of one answer: what, in which order, after whose yes, and what became
 //! of it.
 //!
-//! A [`Performance`] does nothing itself. It is told what happens (time passes, the user answers, an
+//! A [`AnswerPerformance`] does nothing itself. It is told what happens (time passes, the user answers, an
 //! action has ended) and says what to do next. Called by `shell`.
 
 mod admit;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use bridle_wire::openharness::feedback::Outcome;
+use bridle_wire::openharness::feedback::DirectiveOutcome;
 use bridle_wire::openharness::payload::{NOOP, RENDER_MESSAGE, REQUEST_APPROVAL};
-use bridle_wire::openharness::{Json, Object};
+use bridle_wire::openharness::{Json, JsonObject};
 
-use super::action::{Action, Format};
-use super::answer::{Answer, Directive, Tier, Wish};
+use super::action::{MessageFormat, ShellAction};
+use super::answer::{AnswerRisk, EngineAnswer, ResultRequest, SafeDirective};
 use super::text::{MAX_TEXT, first_text};
 
 /// Directives of one answer that are looked at; the others are `not_attempted`.
@@ -24,7 +24,7 @@ pub const MAX_OPTIONS: usize = 16;
 
 /// What a Shell can do. Types are matched exactly.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Abilities {
+pub struct ShellAbilities {
     /// Types that have effects.
     pub acts: Vec<String>,
     /// Types that only show something.
@@ -35,22 +35,22 @@ pub struct Abilities {
     pub parallel: bool,
     /// The lowest tier that asks by itself: a Shell may ask more often than the protocol wants, never
     /// less.
-    pub ask_from: Tier,
+    pub ask_from: AnswerRisk,
 }
 
-impl Default for Abilities {
-    fn default() -> Abilities {
-        Abilities {
+impl Default for ShellAbilities {
+    fn default() -> ShellAbilities {
+        ShellAbilities {
             acts: Vec::new(),
             renders: Vec::new(),
             approval: false,
             parallel: false,
-            ask_from: Tier::Dangerous,
+            ask_from: AnswerRisk::Dangerous,
         }
     }
 }
 
-impl Abilities {
+impl ShellAbilities {
     fn acts(&self, action_type: &str) -> bool {
         self.acts.iter().any(|known| known == action_type)
     }
@@ -62,78 +62,78 @@ impl Abilities {
     }
 
     /// Tells whether the user is asked before a directive is carried out.
-    fn ask_about(&self, directive: &Directive) -> bool {
+    fn ask_about(&self, directive: &SafeDirective) -> bool {
         directive.needs_approval || directive.tier >= self.ask_from
     }
 }
 
 /// How far a directive is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum DirectiveState {
     Waiting,
     Queued,
     Asked,
     Running,
-    Settled(Outcome),
+    Settled(DirectiveOutcome),
 }
 
 /// A directive and what has become of it.
 #[derive(Debug, Clone)]
-struct Item {
-    directive: Directive,
+struct DirectiveItem {
+    directive: SafeDirective,
     acts: bool,
     known: bool,
-    state: State,
+    state: DirectiveState,
     /// What its result says besides the outcome.
-    extra: Object,
+    extra: JsonObject,
 }
 
 /// How something that was carried out has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
+pub enum DirectiveEnd {
     /// It worked; perhaps with something to tell.
     Completed(Option<Json>),
     /// It did not; perhaps with a reason: an object with `code` and `message`.
-    Failed(Option<Object>),
+    Failed(Option<JsonObject>),
 }
 
 /// One answer, from its receipt to its last outcome.
 #[derive(Debug, Clone)]
-pub struct Performance {
-    abilities: Abilities,
+pub struct AnswerPerformance {
+    abilities: ShellAbilities,
     received: u64,
     ok: bool,
     /// Messages that a stream has shown already, by directive id.
-    shown: BTreeMap<String, Object>,
-    items: Vec<Item>,
+    shown: BTreeMap<String, JsonObject>,
+    items: Vec<DirectiveItem>,
     groups: VecDeque<Vec<usize>>,
     group: Vec<usize>,
     prompts: VecDeque<usize>,
     asked: Option<usize>,
     /// An effect did not happen that later ones may rely on.
     blocked: bool,
-    steps: Vec<Action>,
+    steps: Vec<ShellAction>,
     done: bool,
 }
 
-impl Performance {
+impl AnswerPerformance {
     /// An answer that was received just now.
     pub fn new(
-        abilities: Abilities,
-        answer: Answer,
+        abilities: ShellAbilities,
+        answer: EngineAnswer,
         now: u64,
-        shown: BTreeMap<String, Object>,
-    ) -> Performance {
-        let item = |directive: Directive| Item {
+        shown: BTreeMap<String, JsonObject>,
+    ) -> AnswerPerformance {
+        let item = |directive: SafeDirective| DirectiveItem {
             acts: abilities.acts(&directive.action_type),
             known: abilities.knows(&directive.action_type),
-            state: State::Waiting,
-            extra: Object::new(),
+            state: DirectiveState::Waiting,
+            extra: JsonObject::new(),
             directive,
         };
-        let items: Vec<Item> = answer.directives.into_iter().map(item).collect();
+        let items: Vec<DirectiveItem> = answer.directives.into_iter().map(item).collect();
         let groups = grouped(&items, abilities.parallel);
-        Performance {
+        AnswerPerformance {
             received: now,
             ok: answer.ok,
             shown,
@@ -149,7 +149,7 @@ impl Performance {
         }
     }
 
-    /// When [`Performance::tick`] should be called, if nothing happens before.
+    /// When [`AnswerPerformance::tick`] should be called, if nothing happens before.
     pub fn wakes_at(&self) -> Option<u64> {
         let waiting = self.prompts.iter().chain(self.asked.as_ref());
         let deadlines = waiting.filter_map(|at| self.items[*at].directive.deadline_ms);
@@ -158,40 +158,40 @@ impl Performance {
 
     /// Tells whether the Engine waits for a result.
     pub fn owes_result(&self) -> bool {
-        let is_owed = |it: &Directive| it.wish == Wish::Required && it.id.is_some();
+        let is_owed = |it: &SafeDirective| it.wish == ResultRequest::Required && it.id.is_some();
         self.items.iter().any(|item| is_owed(&item.directive))
     }
 
     /// Begins.
-    pub fn start(&mut self, now: u64) -> Vec<Action> {
+    pub fn start(&mut self, now: u64) -> Vec<ShellAction> {
         for at in MAX_DIRECTIVES..self.items.len() {
-            self.settle(at, Outcome::NotAttempted);
+            self.settle(at, DirectiveOutcome::NotAttempted);
         }
         if self.items.len() > MAX_DIRECTIVES {
             let code = "too_many_directives";
-            self.steps.push(Action::Notice { directive: MAX_DIRECTIVES, code, text: None });
+            self.steps.push(ShellAction::Notice { directive: MAX_DIRECTIVES, code, text: None });
         }
         self.go_on(now)
     }
 
     /// Time has passed.
-    pub fn tick(&mut self, now: u64) -> Vec<Action> {
+    pub fn tick(&mut self, now: u64) -> Vec<ShellAction> {
         if let Some(at) = self.asked.filter(|at| self.is_late(*at, now)) {
-            self.steps.push(Action::Withdraw(at));
-            self.settle(at, Outcome::Expired);
+            self.steps.push(ShellAction::Withdraw(at));
+            self.settle(at, DirectiveOutcome::Expired);
             self.asked = None;
         }
         self.go_on(now)
     }
 
     /// The user has answered a question: `allow`, the id of an option, or anything else, which is no.
-    pub fn answered(&mut self, at: usize, answer: Option<&str>, now: u64) -> Vec<Action> {
+    pub fn answered(&mut self, at: usize, answer: Option<&str>, now: u64) -> Vec<ShellAction> {
         if self.asked != Some(at) {
             return Vec::new();
         }
         self.asked = None;
         if self.is_late(at, now) {
-            self.settle(at, Outcome::Expired);
+            self.settle(at, DirectiveOutcome::Expired);
         } else if self.items[at].directive.action_type == REQUEST_APPROVAL {
             self.chosen(at, answer);
         } else {
@@ -199,25 +199,25 @@ impl Performance {
             if answer == Some("allow") {
                 self.run(at);
             } else {
-                self.settle(at, Outcome::Rejected);
+                self.settle(at, DirectiveOutcome::Rejected);
             }
         }
         self.go_on(now)
     }
 
     /// Something that was carried out has ended.
-    pub fn finished(&mut self, at: usize, ended: Ended, now: u64) -> Vec<Action> {
-        if self.items.get(at).is_none_or(|item| item.state != State::Running) {
+    pub fn finished(&mut self, at: usize, ended: DirectiveEnd, now: u64) -> Vec<ShellAction> {
+        if self.items.get(at).is_none_or(|item| item.state != DirectiveState::Running) {
             return Vec::new();
         }
         match ended {
-            Ended::Completed(output) => {
+            DirectiveEnd::Completed(output) => {
                 if let Some(output) = output.filter(|output| *output != Json::Null) {
                     self.note(at, "output", output);
                 }
-                self.settle(at, Outcome::Completed);
+                self.settle(at, DirectiveOutcome::Completed);
             }
-            Ended::Failed(error) => {
+            DirectiveEnd::Failed(error) => {
                 self.fail(at, error.unwrap_or_else(|| reason("failed", "")));
             }
         }
@@ -225,23 +225,24 @@ impl Performance {
     }
 
     /// The user gives up: what has not begun does not begin.
-    pub fn cancel(&mut self, now: u64) -> Vec<Action> {
+    pub fn cancel(&mut self, now: u64) -> Vec<ShellAction> {
         if let Some(at) = self.asked.take() {
-            self.steps.push(Action::Withdraw(at));
+            self.steps.push(ShellAction::Withdraw(at));
         }
         self.prompts.clear();
         for at in 0..self.items.len() {
-            if !matches!(self.items[at].state, State::Running | State::Settled(_)) {
-                self.settle(at, Outcome::Canceled);
+            if !matches!(self.items[at].state, DirectiveState::Running | DirectiveState::Settled(_))
+            {
+                self.settle(at, DirectiveOutcome::Canceled);
             }
         }
         self.go_on(now)
     }
 
-    fn go_on(&mut self, now: u64) -> Vec<Action> {
+    fn go_on(&mut self, now: u64) -> Vec<ShellAction> {
         while !self.done {
             self.next_prompt(now);
-            let is_open = |at: &usize| !matches!(self.items[*at].state, State::Settled(_));
+            let is_open = |at: &usize| !matches!(self.items[*at].state, DirectiveState::Settled(_));
             if self.group.iter().any(is_open) {
                 break;
             }
@@ -250,7 +251,7 @@ impl Performance {
                 break;
             };
             for at in &group {
-                if self.items[*at].state == State::Waiting {
+                if self.items[*at].state == DirectiveState::Waiting {
                     self.begin(*at, now);
                 }
             }
@@ -263,15 +264,18 @@ impl Performance {
         self.items[at].extra.insert(key, value);
     }
 
-    fn fail(&mut self, at: usize, error: Object) {
+    fn fail(&mut self, at: usize, error: JsonObject) {
         self.note(at, "error", error.into());
-        self.settle(at, Outcome::Failed);
+        self.settle(at, DirectiveOutcome::Failed);
     }
 
-    fn settle(&mut self, at: usize, outcome: Outcome) {
+    fn settle(&mut self, at: usize, outcome: DirectiveOutcome) {
         let item = &mut self.items[at];
-        item.state = State::Settled(outcome);
-        let is_bad = matches!(outcome, Outcome::Failed | Outcome::Rejected | Outcome::Expired);
+        item.state = DirectiveState::Settled(outcome);
+        let is_bad = matches!(
+            outcome,
+            DirectiveOutcome::Failed | DirectiveOutcome::Rejected | DirectiveOutcome::Expired
+        );
         if item.acts && !item.directive.parallel && is_bad {
             self.blocked = true;
         }
@@ -280,28 +284,29 @@ impl Performance {
     fn finish(&mut self) {
         let mut results = Vec::new();
         let mut outcomes = Vec::new();
-        for Item { directive, state, extra, .. } in &self.items {
-            let State::Settled(outcome) = *state else { continue };
+        for DirectiveItem { directive, state, extra, .. } in &self.items {
+            let DirectiveState::Settled(outcome) = *state else { continue };
             outcomes.push(outcome);
-            let Some(id) = directive.id.as_ref().filter(|_| directive.wish != Wish::None) else {
+            let Some(id) = directive.id.as_ref().filter(|_| directive.wish != ResultRequest::None)
+            else {
                 continue;
             };
             let head =
                 [("directive_id", Json::from(id.as_str())), ("outcome", outcome.as_str().into())];
-            let mut result = Object::from_iter(head);
+            let mut result = JsonObject::from_iter(head);
             extra.iter().for_each(|(key, value)| result.insert(key, value.clone()));
             results.push(result);
         }
         self.done = true;
-        self.steps.push(Action::Done { outcomes, results });
+        self.steps.push(ShellAction::Done { outcomes, results });
     }
 }
 
 /// Neighbors that may run side by side. What depends on a neighbor comes after it.
-fn grouped(items: &[Item], parallel: bool) -> VecDeque<Vec<usize>> {
+fn grouped(items: &[DirectiveItem], parallel: bool) -> VecDeque<Vec<usize>> {
     let mut groups: VecDeque<Vec<usize>> = VecDeque::new();
     let mut was_parallel = false;
-    for (at, Item { directive, .. }) in items.iter().enumerate().take(MAX_DIRECTIVES) {
+    for (at, DirectiveItem { directive, .. }) in items.iter().enumerate().take(MAX_DIRECTIVES) {
         let is_parallel = parallel && directive.parallel;
         let waits_for = |other: &usize| {
             let id = items[*other].directive.id.as_ref();
@@ -319,22 +324,22 @@ fn grouped(items: &[Item], parallel: bool) -> VecDeque<Vec<usize>> {
 }
 
 /// An error of a result.
-fn reason(code: &str, message: &str) -> Object {
-    Object::from_iter([("code", Json::from(code)), ("message", Json::from(message))])
+fn reason(code: &str, message: &str) -> JsonObject {
+    JsonObject::from_iter([("code", Json::from(code)), ("message", Json::from(message))])
 }
 
 /// Returns what a `render_message` shows; `None` when it holds no text.
-pub(super) fn rendered(directive: usize, payload: &Object) -> Option<Action> {
+pub(super) fn rendered(directive: usize, payload: &JsonObject) -> Option<ShellAction> {
     let text = first_text(payload, &["text", "message", "fallback_message"], MAX_TEXT)?;
     let is_markdown = payload.get("format").and_then(Json::as_str) == Some("markdown");
-    let format = if is_markdown { Format::Markdown } else { Format::Plain };
-    Some(Action::Render { directive, text, format })
+    let format = if is_markdown { MessageFormat::Markdown } else { MessageFormat::Plain };
+    Some(ShellAction::Render { directive, text, format })
 }
 
 /// Tells whether a directive only shows words and may be shown as soon as it is whole.
-pub(super) fn is_plain_message(directive: &Directive, abilities: &Abilities) -> bool {
+pub(super) fn is_plain_message(directive: &SafeDirective, abilities: &ShellAbilities) -> bool {
     let waits = !directive.depends_on.is_empty()
         || directive.deadline_ms.is_some()
-        || directive.tier == Tier::Caution;
+        || directive.tier == AnswerRisk::Caution;
     directive.action_type == RENDER_MESSAGE && !abilities.ask_about(directive) && !waits
 }

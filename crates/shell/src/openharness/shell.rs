@@ -1,6 +1,6 @@
 //! An OpenHarness Shell without input or output: what to send, when to try again, what to show and do.
 //!
-//! A [`Shell`] is told what happens and says what follows, like the performance inside it. `engine`
+//! A [`OpenHarnessShell`] is told what happens and says what follows, like the performance inside it. `engine`
 //! drives one.
 
 mod request;
@@ -8,15 +8,15 @@ mod request;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bridle_wire::openharness::{Json, Object};
+use bridle_wire::openharness::{Json, JsonObject};
 
-use super::action::{Action, Outgoing};
-use super::answer::{Answer, EngineError};
-use super::perform::{Abilities, Ended, Performance};
-use super::stream::{Stream, Taken};
-use super::time::{Moment, unix_ms};
+use super::action::{OutgoingMessage, ShellAction};
+use super::answer::{EngineAnswer, EngineError};
+use super::perform::{AnswerPerformance, DirectiveEnd, ShellAbilities};
+use super::stream::{EngineStream, StreamMeaning};
+use super::time::{PosixTime, unix_ms};
 
-pub use request::{Intent, Profile};
+pub use request::{ShellSelf, UserIntent};
 
 /// Times that one request is sent.
 pub const MAX_TRIES: u32 = 5;
@@ -41,14 +41,14 @@ const MAX_CONVERSATIONS: usize = 256;
 type Key = (Option<String>, Option<String>);
 
 /// Randomness and names, handed in.
-pub struct Chance {
+pub struct RandomSource {
     /// A request id that nothing else has.
     pub new_id: Box<dyn FnMut() -> String>,
     /// A number from 0 to 1.
     pub jitter: Box<dyn FnMut() -> f64>,
 }
 
-impl std::fmt::Debug for Chance {
+impl std::fmt::Debug for RandomSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Chance")
     }
@@ -56,20 +56,20 @@ impl std::fmt::Debug for Chance {
 
 /// One request, until its answer has been carried out.
 #[derive(Debug)]
-struct Exchange {
-    intent: Intent,
-    body: Object,
-    stream: Stream,
+struct OpenExchange {
+    intent: UserIntent,
+    body: JsonObject,
+    stream: EngineStream,
     rounds: u32,
     tries: u32,
     cuts: u32,
     fell_back: bool,
     ok: bool,
     wakes_at: Option<u64>,
-    performance: Option<Performance>,
+    performance: Option<AnswerPerformance>,
 }
 
-impl Exchange {
+impl OpenExchange {
     fn awaits_answer(&self) -> bool {
         self.performance.is_none() && self.wakes_at.is_none()
     }
@@ -81,15 +81,15 @@ impl Exchange {
 
 /// Talks to one Engine, one request at a time.
 #[derive(Debug)]
-pub struct Shell {
-    abilities: Abilities,
-    profile: Profile,
-    chance: Chance,
+pub struct OpenHarnessShell {
+    abilities: ShellAbilities,
+    profile: ShellSelf,
+    chance: RandomSource,
     version: String,
     /// The step to go on with, and when it is over.
-    continuations: BTreeMap<Key, (Object, Option<i64>)>,
-    unreported: BTreeMap<Key, Vec<Object>>,
-    exchange: Option<Exchange>,
+    continuations: BTreeMap<Key, (JsonObject, Option<i64>)>,
+    unreported: BTreeMap<Key, Vec<JsonObject>>,
+    exchange: Option<OpenExchange>,
     /// What the Engine said when it was last asked to try again.
     retried_for: Option<EngineError>,
 }
@@ -97,13 +97,17 @@ pub struct Shell {
 /// A request while another one is under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("one request at a time")]
-pub struct Busy;
+pub struct ShellBusy;
 
-impl Shell {
+impl OpenHarnessShell {
     /// A Shell that has asked nothing yet.
-    pub fn new(abilities: Abilities, profile: Profile, chance: Chance) -> Shell {
+    pub fn new(
+        abilities: ShellAbilities,
+        profile: ShellSelf,
+        chance: RandomSource,
+    ) -> OpenHarnessShell {
         let version = profile.versions.first().cloned().unwrap_or_default();
-        Shell {
+        OpenHarnessShell {
             abilities,
             profile,
             chance,
@@ -128,10 +132,10 @@ impl Shell {
 
     /// Whether a request is out and has no answer yet.
     pub fn awaits_answer(&self) -> bool {
-        self.exchange.as_ref().is_some_and(Exchange::awaits_answer)
+        self.exchange.as_ref().is_some_and(OpenExchange::awaits_answer)
     }
 
-    /// When [`Shell::wake`] should be called, if nothing happens before.
+    /// When [`OpenHarnessShell::wake`] should be called, if nothing happens before.
     pub fn wakes_at(&self) -> Option<u64> {
         let exchange = self.exchange.as_ref()?;
         match &exchange.performance {
@@ -144,9 +148,13 @@ impl Shell {
     ///
     /// # Errors
     /// Another request is under way.
-    pub fn ask(&mut self, intent: Intent, at: Moment) -> Result<Vec<Action>, Busy> {
+    pub fn ask(
+        &mut self,
+        intent: UserIntent,
+        at: PosixTime,
+    ) -> Result<Vec<ShellAction>, ShellBusy> {
         if self.is_busy() {
-            return Err(Busy);
+            return Err(ShellBusy);
         }
         Ok(vec![self.begin(intent, at, 0)])
     }
@@ -155,13 +163,13 @@ impl Shell {
     pub fn replied(
         &mut self,
         message: Option<&Json>,
-        at: Moment,
+        at: PosixTime,
         retry_after: Option<&str>,
-    ) -> Vec<Action> {
+    ) -> Vec<ShellAction> {
         let Some(exchange) = self.exchange.as_mut().filter(|it| it.awaits_answer()) else {
             return Vec::new();
         };
-        let answer = match Answer::read(message, Some(exchange.request_id())) {
+        let answer = match EngineAnswer::read(message, Some(exchange.request_id())) {
             Ok(answer) => answer,
             Err(error) => return self.fail(EngineError::new(error.code, error.reason)),
         };
@@ -179,7 +187,7 @@ impl Shell {
     pub fn opened(&mut self) {}
 
     /// An event of the stream came.
-    pub fn event(&mut self, name: &str, data: Option<&Json>, at: Moment) -> Vec<Action> {
+    pub fn event(&mut self, name: &str, data: Option<&Json>, at: PosixTime) -> Vec<ShellAction> {
         let Some(exchange) = self.exchange.as_mut().filter(|it| it.awaits_answer()) else {
             return Vec::new();
         };
@@ -189,14 +197,14 @@ impl Shell {
             exchange.cuts = 0;
         }
         match taken {
-            Ok(Taken::Shown(actions)) => actions,
-            Ok(Taken::Final(message)) => self.replied(Some(&message), at, None),
+            Ok(StreamMeaning::Shown(actions)) => actions,
+            Ok(StreamMeaning::Final(message)) => self.replied(Some(&message), at, None),
             Err(_) => self.cut(at.ms),
         }
     }
 
     /// The connection failed, or ended before its time.
-    pub fn cut(&mut self, now: u64) -> Vec<Action> {
+    pub fn cut(&mut self, now: u64) -> Vec<ShellAction> {
         let Some(exchange) = self.exchange.as_mut().filter(|it| it.awaits_answer()) else {
             return Vec::new();
         };
@@ -210,7 +218,7 @@ impl Shell {
     }
 
     /// Time has passed.
-    pub fn wake(&mut self, at: Moment) -> Vec<Action> {
+    pub fn wake(&mut self, at: PosixTime) -> Vec<ShellAction> {
         let Some(exchange) = &mut self.exchange else { return Vec::new() };
         if let Some(performance) = &mut exchange.performance {
             let steps = performance.tick(at.ms);
@@ -220,7 +228,7 @@ impl Shell {
             return Vec::new();
         }
         exchange.wakes_at = None;
-        vec![Action::Send(Outgoing {
+        vec![ShellAction::Send(OutgoingMessage {
             body: exchange.body.clone(),
             stream: self.profile.stream,
             last_event_id: exchange.stream.last_seq,
@@ -228,21 +236,31 @@ impl Shell {
     }
 
     /// The user has answered a question: `allow`, the id of an option, or anything else, which is no.
-    pub fn answered(&mut self, directive: usize, answer: Option<&str>, at: Moment) -> Vec<Action> {
+    pub fn answered(
+        &mut self,
+        directive: usize,
+        answer: Option<&str>,
+        at: PosixTime,
+    ) -> Vec<ShellAction> {
         let Some(performance) = self.performance() else { return Vec::new() };
         let steps = performance.answered(directive, answer, at.ms);
         self.after(steps, at)
     }
 
     /// Something that was carried out has ended.
-    pub fn finished(&mut self, directive: usize, ended: Ended, at: Moment) -> Vec<Action> {
+    pub fn finished(
+        &mut self,
+        directive: usize,
+        ended: DirectiveEnd,
+        at: PosixTime,
+    ) -> Vec<ShellAction> {
         let Some(performance) = self.performance() else { return Vec::new() };
         let steps = performance.finished(directive, ended, at.ms);
         self.after(steps, at)
     }
 
     /// The user gives up.
-    pub fn cancel(&mut self, at: Moment) -> Vec<Action> {
+    pub fn cancel(&mut self, at: PosixTime) -> Vec<ShellAction> {
         if !self.is_busy() {
             return Vec::new();
         }
@@ -253,16 +271,16 @@ impl Shell {
         self.after(steps, at)
     }
 
-    fn performance(&mut self) -> Option<&mut Performance> {
+    fn performance(&mut self) -> Option<&mut AnswerPerformance> {
         self.exchange.as_mut()?.performance.as_mut()
     }
 
-    fn begin(&mut self, intent: Intent, at: Moment, rounds: u32) -> Action {
+    fn begin(&mut self, intent: UserIntent, at: PosixTime, rounds: u32) -> ShellAction {
         let body = self.body(&intent, at.unix_ms);
-        self.exchange = Some(Exchange {
+        self.exchange = Some(OpenExchange {
             intent,
             body: body.clone(),
-            stream: Stream::new(self.abilities.clone(), BTreeMap::new()),
+            stream: EngineStream::new(self.abilities.clone(), BTreeMap::new()),
             rounds,
             tries: 1,
             cuts: 0,
@@ -274,18 +292,22 @@ impl Shell {
         self.outgoing(body)
     }
 
-    fn outgoing(&self, body: Object) -> Action {
-        Action::Send(Outgoing { body, stream: self.profile.stream, last_event_id: None })
+    fn outgoing(&self, body: JsonObject) -> ShellAction {
+        ShellAction::Send(OutgoingMessage {
+            body,
+            stream: self.profile.stream,
+            last_event_id: None,
+        })
     }
 
     /// Tries once with a version that both know.
-    fn other_version(&mut self, answer: &Answer, error: &EngineError) -> Option<Action> {
+    fn other_version(&mut self, answer: &EngineAnswer, error: &EngineError) -> Option<ShellAction> {
         let exchange = self.exchange.as_mut()?;
         if error.code != "protocol_version_unsupported" || exchange.fell_back {
             return None;
         }
         let line = |text: &str| {
-            let version = bridle_wire::openharness::Version::parse(text)?;
+            let version = bridle_wire::openharness::ProtocolVersion::parse(text)?;
             Some((version.major, version.minor))
         };
         let is_offered = |text: &&String| {
@@ -309,7 +331,7 @@ impl Shell {
         error: &EngineError,
         now: u64,
         retry_after: Option<&str>,
-    ) -> Option<Action> {
+    ) -> Option<ShellAction> {
         let exchange = self.exchange.as_mut()?;
         if !error.retryable || exchange.tries >= MAX_TRIES {
             return None;
@@ -326,13 +348,13 @@ impl Shell {
         self.retried_for = Some(error.clone());
         // A new run has a new stream; what the last one has shown needs not be shown again.
         let shown = std::mem::take(&mut exchange.stream.shown);
-        exchange.stream = Stream::new(self.abilities.clone(), shown);
+        exchange.stream = EngineStream::new(self.abilities.clone(), shown);
         exchange.tries += 1;
         let count = exchange.tries - 1;
         Some(self.pause(count, least, now))
     }
 
-    fn pause(&mut self, count: u32, least: Duration, now: u64) -> Action {
+    fn pause(&mut self, count: u32, least: Duration, now: u64) -> ShellAction {
         let doubled = FIRST_WAIT.saturating_mul(1 << count.saturating_sub(1).min(16));
         let share = 0.5 + 0.5 * (self.chance.jitter)().clamp(0.0, 1.0);
         let step = doubled.min(LONGEST_WAIT).mul_f64(share) + Duration::from_micros(500);
@@ -340,15 +362,15 @@ impl Shell {
         if let Some(exchange) = &mut self.exchange {
             exchange.wakes_at = Some(now.saturating_add(ms));
         }
-        Action::Wait(ms)
+        ShellAction::Wait(ms)
     }
 
-    fn fail(&mut self, error: EngineError) -> Vec<Action> {
+    fn fail(&mut self, error: EngineError) -> Vec<ShellAction> {
         self.exchange = None;
-        vec![Action::Failed(error)]
+        vec![ShellAction::Failed(error)]
     }
 
-    fn perform(&mut self, answer: Answer, at: Moment) -> Vec<Action> {
+    fn perform(&mut self, answer: EngineAnswer, at: PosixTime) -> Vec<ShellAction> {
         let Some(exchange) = &mut self.exchange else { return Vec::new() };
         if let Some(continuation) = &answer.continuation {
             let ends = continuation.get("expires_at").and_then(Json::as_str).and_then(unix_ms);
@@ -358,14 +380,14 @@ impl Shell {
         let mut actions = Vec::new();
         if !answer.ok {
             let error = answer.error.clone().unwrap_or_else(EngineError::unnamed);
-            actions.push(Action::Failed(error));
+            actions.push(ShellAction::Failed(error));
         } else if answer.error.is_some() {
-            actions.push(Action::Log("success_with_error"));
+            actions.push(ShellAction::Log("success_with_error"));
         }
         exchange.ok = answer.ok;
         let shown =
             if answer.ok { std::mem::take(&mut exchange.stream.shown) } else { BTreeMap::new() };
-        let mut performance = Performance::new(self.abilities.clone(), answer, at.ms, shown);
+        let mut performance = AnswerPerformance::new(self.abilities.clone(), answer, at.ms, shown);
         let steps = performance.start(at.ms);
         exchange.performance = Some(performance);
         actions.extend(self.after(steps, at));
@@ -373,9 +395,9 @@ impl Shell {
     }
 
     /// What follows the steps of a performance: at its end, results may have to go out at once.
-    fn after(&mut self, steps: Vec<Action>, at: Moment) -> Vec<Action> {
+    fn after(&mut self, steps: Vec<ShellAction>, at: PosixTime) -> Vec<ShellAction> {
         let mut actions = steps;
-        let Some(Action::Done { results, .. }) = actions.last() else { return actions };
+        let Some(ShellAction::Done { results, .. }) = actions.last() else { return actions };
         let Some(exchange) = self.exchange.take() else { return actions };
         let intent = exchange.intent;
         if !results.is_empty() {
@@ -389,14 +411,14 @@ impl Shell {
         }
         if exchange.rounds >= MAX_ROUNDS {
             let message = "the Engine asks for results again and again";
-            actions.push(Action::Failed(EngineError::new("too_many_rounds", message)));
+            actions.push(ShellAction::Failed(EngineError::new("too_many_rounds", message)));
             return actions;
         }
-        let follow_up = Intent {
+        let follow_up = UserIntent {
             session_id: intent.session_id,
             conversation_id: intent.conversation_id,
             timeout_ms: intent.timeout_ms,
-            ..Intent::default()
+            ..UserIntent::default()
         };
         actions.push(self.begin(follow_up, at, exchange.rounds + 1));
         actions

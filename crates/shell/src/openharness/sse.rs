@@ -5,7 +5,7 @@ pub const MAX_EVENT: usize = 4 << 20;
 
 /// One event: its name and its data.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+pub struct SseEvent {
     /// What kind of event.
     pub name: String,
     /// Its data, lines put together.
@@ -15,11 +15,11 @@ pub struct Event {
 /// An event is longer than [`MAX_EVENT`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event of more than {MAX_EVENT} bytes")]
-pub struct TooLong;
+pub struct EventTooLong;
 
 /// Takes bytes as they come.
 #[derive(Debug, Default)]
-pub struct Parser {
+pub struct SseParser {
     line: Vec<u8>,
     name: String,
     data: Vec<u8>,
@@ -28,12 +28,12 @@ pub struct Parser {
     after_return: bool,
 }
 
-impl Parser {
+impl SseParser {
     /// Takes bytes; returns the events that are whole now.
     ///
     /// # Errors
     /// An event has no end.
-    pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Event>, TooLong> {
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, EventTooLong> {
         let mut events = Vec::new();
         for byte in bytes {
             let skipped = std::mem::take(&mut self.after_return) && *byte == b'\n';
@@ -47,17 +47,17 @@ impl Parser {
                 _ => self.line.push(*byte),
             }
             if self.line.len() + self.data.len() > MAX_EVENT {
-                return Err(TooLong);
+                return Err(EventTooLong);
             }
         }
         Ok(events)
     }
 
-    fn take(&mut self, line: &[u8]) -> Option<Event> {
+    fn take(&mut self, line: &[u8]) -> Option<SseEvent> {
         if line.is_empty() {
             let (name, data) = (std::mem::take(&mut self.name), std::mem::take(&mut self.data));
             let name = if name.is_empty() { "message".to_owned() } else { name };
-            return std::mem::take(&mut self.has_data).then_some(Event { name, data });
+            return std::mem::take(&mut self.has_data).then_some(SseEvent { name, data });
         }
         let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
         let (field, value) = line.split_at(colon);
@@ -79,29 +79,29 @@ impl Parser {
 
 #[cfg(test)]
 mod tests {
-    use super::{Event, MAX_EVENT, Parser, TooLong};
+    use super::{EventTooLong, MAX_EVENT, SseEvent, SseParser};
 
     #[test]
     fn events_do_not_depend_on_how_bytes_come() {
         let text = b": ka\n\nid: 0\nevent: open\r\ndata: {\"a\":\ndata:  1}\n\ndata\n\nevent: x\r\rdata: last";
-        let whole = Parser::default().feed(text).unwrap();
+        let whole = SseParser::default().feed(text).unwrap();
         let names: Vec<&str> = whole.iter().map(|event| event.name.as_str()).collect();
         assert_eq!(names, ["open", "message"]);
         assert_eq!(whole[0].data, b"{\"a\":\n 1}");
-        let mut parser = Parser::default();
-        let each: Vec<Event> =
+        let mut parser = SseParser::default();
+        let each: Vec<SseEvent> =
             text.iter().flat_map(|byte| parser.feed(&[*byte]).unwrap()).collect();
         assert_eq!(each, whole);
     }
 
     #[test]
     fn an_event_without_end_is_refused() {
-        let mut parser = Parser::default();
-        assert_eq!(parser.feed(&vec![b'x'; MAX_EVENT + 1]), Err(TooLong));
-        let mut parser = Parser::default();
+        let mut parser = SseParser::default();
+        assert_eq!(parser.feed(&vec![b'x'; MAX_EVENT + 1]), Err(EventTooLong));
+        let mut parser = SseParser::default();
         let line = [b"data: ".as_slice(), &vec![b'x'; MAX_EVENT / 3], b"\n"].concat();
         assert_eq!(parser.feed(&line), Ok(Vec::new()));
         assert_eq!(parser.feed(&line), Ok(Vec::new()));
-        assert_eq!(parser.feed(&line), Err(TooLong));
+        assert_eq!(parser.feed(&line), Err(EventTooLong));
     }
 }

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use bridle_wire::openharness::{Json, Object};
+use bridle_wire::openharness::{Json, JsonObject};
 
-use super::action::Action;
-use super::answer::{Directive, Invalid, integer};
-use super::perform::{Abilities, MAX_DIRECTIVES, is_plain_message, rendered};
+use super::action::ShellAction;
+use super::answer::{InvalidAnswer, SafeDirective, integer};
+use super::perform::{MAX_DIRECTIVES, ShellAbilities, is_plain_message, rendered};
 use super::text::{MAX_NOTICE, MAX_TEXT, first_text};
 
 /// Characters of pieces that are put together for display; what is beyond waits for `final`.
@@ -20,47 +20,47 @@ const MAX_LEVELS: usize = 16;
 
 /// The stream is not what it should be: as good as cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Broken;
+pub struct BrokenStream;
 
-impl From<Invalid> for Broken {
-    fn from(_: Invalid) -> Broken {
-        Broken
+impl From<InvalidAnswer> for BrokenStream {
+    fn from(_: InvalidAnswer) -> BrokenStream {
+        BrokenStream
     }
 }
 
 /// What an event means.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Taken {
+pub enum StreamMeaning {
     /// To be shown.
-    Shown(Vec<Action>),
+    Shown(Vec<ShellAction>),
     /// The answer.
     Final(Json),
 }
 
 /// What a stream has said so far, across its connections.
 #[derive(Debug, Clone)]
-pub struct Stream {
-    abilities: Abilities,
+pub struct EngineStream {
+    abilities: ShellAbilities,
     /// Number of the last event.
     pub last_seq: Option<i64>,
     /// Whether it can be taken up again.
     pub resumable: bool,
     /// Messages that were shown whole, by directive id.
-    pub shown: BTreeMap<String, Object>,
-    folded: BTreeMap<String, Folded>,
+    pub shown: BTreeMap<String, JsonObject>,
+    folded: BTreeMap<String, FoldedStream>,
     room: usize,
 }
 
 #[derive(Debug, Clone)]
-struct Folded {
+struct FoldedStream {
     index: u64,
-    directive: Object,
+    directive: JsonObject,
 }
 
-impl Stream {
+impl EngineStream {
     /// A stream that has said nothing; `shown` was shown before it began.
-    pub fn new(abilities: Abilities, shown: BTreeMap<String, Object>) -> Stream {
-        Stream {
+    pub fn new(abilities: ShellAbilities, shown: BTreeMap<String, JsonObject>) -> EngineStream {
+        EngineStream {
             abilities,
             last_seq: None,
             resumable: false,
@@ -74,8 +74,8 @@ impl Stream {
     ///
     /// # Errors
     /// One is missing, or this one is not of its shape.
-    pub fn take(&mut self, name: &str, data: Option<&Json>) -> Result<Taken, Broken> {
-        let nothing = Ok(Taken::Shown(Vec::new()));
+    pub fn take(&mut self, name: &str, data: Option<&Json>) -> Result<StreamMeaning, BrokenStream> {
+        let nothing = Ok(StreamMeaning::Shown(Vec::new()));
         let Some(data) = data.and_then(Json::as_object) else { return nothing };
         let Some(seq) = integer(data, "seq")? else { return nothing };
         let expected = self.last_seq.map_or(0, |last| last.saturating_add(1));
@@ -83,7 +83,7 @@ impl Stream {
             return nothing;
         }
         if seq > expected || (self.last_seq.is_none() && name != "open") {
-            return Err(Broken);
+            return Err(BrokenStream);
         }
         self.last_seq = Some(seq);
         let shown = match name {
@@ -91,7 +91,7 @@ impl Stream {
                 self.resumable = data.get("resume").and_then(Json::as_object).is_some();
                 None
             }
-            "progress" => first_text(data, &["label"], MAX_NOTICE).map(Action::Progress),
+            "progress" => first_text(data, &["label"], MAX_NOTICE).map(ShellAction::Progress),
             "directive.start" => {
                 self.start(data)?;
                 None
@@ -100,14 +100,14 @@ impl Stream {
             "directive.done" => self.done(data)?,
             "final" => {
                 let message = data.get("message").filter(|message| message.as_object().is_some());
-                return Ok(Taken::Final(message.ok_or(Broken)?.clone()));
+                return Ok(StreamMeaning::Final(message.ok_or(BrokenStream)?.clone()));
             }
             _ => None,
         };
-        Ok(Taken::Shown(shown.into_iter().collect()))
+        Ok(StreamMeaning::Shown(shown.into_iter().collect()))
     }
 
-    fn start(&mut self, data: &Object) -> Result<(), Broken> {
+    fn start(&mut self, data: &JsonObject) -> Result<(), BrokenStream> {
         let index = integer(data, "index")?.and_then(|index| u64::try_from(index).ok());
         let id = data.get("directive_id").and_then(Json::as_str);
         let directive = data.get("directive").and_then(Json::as_object);
@@ -116,13 +116,13 @@ impl Stream {
         };
         if self.folded.len() < MAX_DIRECTIVES {
             let mut directive = directive.clone();
-            directive.insert("payload", Object::new());
-            self.folded.insert(id.to_owned(), Folded { index, directive });
+            directive.insert("payload", JsonObject::new());
+            self.folded.insert(id.to_owned(), FoldedStream { index, directive });
         }
         Ok(())
     }
 
-    fn delta(&mut self, data: &Object) -> Result<Option<Action>, Broken> {
+    fn delta(&mut self, data: &JsonObject) -> Result<Option<ShellAction>, BrokenStream> {
         let id = data.get("directive_id").and_then(Json::as_str);
         let folded = id.and_then(|id| self.folded.get_mut(id));
         let path = data.get("path").and_then(Json::as_str);
@@ -139,18 +139,18 @@ impl Stream {
         if fold(&mut folded.directive, path, data).is_none() {
             return Ok(None);
         }
-        let directive = Directive::read(&folded.directive.clone().into())?;
+        let directive = SafeDirective::read(&folded.directive.clone().into())?;
         if !is_plain_message(&directive, &self.abilities) {
             return Ok(None);
         }
         let text = first_text(&directive.payload, &["text", "message"], MAX_TEXT);
-        Ok(text.map(|text| Action::Display { directive: folded.index, text }))
+        Ok(text.map(|text| ShellAction::Display { directive: folded.index, text }))
     }
 
-    fn done(&mut self, data: &Object) -> Result<Option<Action>, Broken> {
+    fn done(&mut self, data: &JsonObject) -> Result<Option<ShellAction>, BrokenStream> {
         let id = data.get("directive_id").and_then(Json::as_str);
         let folded = id.and_then(|id| self.folded.remove(id));
-        let directive = Directive::read(data.get("directive").unwrap_or(&Json::Null))?;
+        let directive = SafeDirective::read(data.get("directive").unwrap_or(&Json::Null))?;
         let (Some(folded), Some(id)) = (folded, directive.id.clone()) else { return Ok(None) };
         let is_same = data.get("directive_id").and_then(Json::as_str) == Some(id.as_str());
         if !is_same || !is_plain_message(&directive, &self.abilities) {
@@ -166,7 +166,7 @@ impl Stream {
 }
 
 /// Puts a piece where its path says, below `/payload`; `None` when it fits nowhere.
-fn fold(directive: &mut Object, path: &str, data: &Object) -> Option<()> {
+fn fold(directive: &mut JsonObject, path: &str, data: &JsonObject) -> Option<()> {
     let keys: Vec<String> =
         path.split('/').map(|key| key.replace("~1", "/").replace("~0", "~")).collect();
     let [first, inner @ .., last] = keys.as_slice() else { return None };
@@ -180,7 +180,7 @@ fn fold(directive: &mut Object, path: &str, data: &Object) -> Option<()> {
     let mut holder = directive;
     for key in inner {
         if holder.get(key).is_none() {
-            holder.insert(key.as_str(), Object::new());
+            holder.insert(key.as_str(), JsonObject::new());
         }
         holder = match holder.get_mut(key) {
             Some(Json::Object(inside)) => inside,

@@ -1,7 +1,7 @@
 //! Text of a peer, made safe to show: no terminal escapes, no characters that reorder or hide others,
 //! bounded. Called for everything that people get to see of an Engine.
 
-use bridle_wire::openharness::Object;
+use bridle_wire::openharness::JsonObject;
 
 /// Characters of a message that is shown.
 pub const MAX_TEXT: usize = 65_536;
@@ -28,7 +28,7 @@ pub fn safe(text: &str, limit: usize) -> String {
 }
 
 /// Returns the first of these fields that holds text, made safe; blank text is none.
-pub fn first_text(payload: &Object, keys: &[&str], limit: usize) -> Option<String> {
+pub fn first_text(payload: &JsonObject, keys: &[&str], limit: usize) -> Option<String> {
     let texts = keys.iter().filter_map(|key| payload.get(key)?.as_str());
     texts.map(|text| safe(text, limit)).find(|text| !text.trim().is_empty())
 }

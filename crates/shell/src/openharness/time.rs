@@ -6,7 +6,7 @@ const DAY: i64 = 86_400_000;
 
 /// When something happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Moment {
+pub struct PosixTime {
     /// Milliseconds of a clock that never goes back.
     pub ms: u64,
     /// Milliseconds since 1970.

@@ -1,16 +1,16 @@
 //! Forms and how they look.
 
-use super::{Color, Controls, Style, write};
+use super::{ColorChoice, ControlStyle, LayoutStyle, write};
 
-fn check(text: &str, style: &Style, expected: &str) {
+fn check(text: &str, style: &LayoutStyle, expected: &str) {
     let tree = bridle_sexp::read_one(text).unwrap();
     let mut out = String::new();
     write(tree.root(), style, &mut out);
     assert_eq!(out, expected);
 }
 
-fn narrow(width: usize) -> Style {
-    Style { width, ..Style::default() }
+fn narrow(width: usize) -> LayoutStyle {
+    LayoutStyle { width, ..LayoutStyle::default() }
 }
 
 #[test]
@@ -49,15 +49,15 @@ fn strings_with_newlines_are_kept() {
 
 #[test]
 fn controls_become_pictures_and_atoms_get_colors() {
-    let tame = Style { controls: Controls::Picture, ..Style::default() };
+    let tame = LayoutStyle { controls: ControlStyle::Picture, ..LayoutStyle::default() };
     check("\"a\u{1b}[2Jb\u{9b}\"", &tame, "\"a\u{241b}[2Jb<U+009B>\"");
-    let colored = Style { color: Color::Always, ..Style::default() };
+    let colored = LayoutStyle { color: ColorChoice::Always, ..LayoutStyle::default() };
     check("(:a 1)", &colored, "(\u{1b}[36m:a\u{1b}[0m \u{1b}[33m1\u{1b}[0m)");
 }
 
 #[test]
 fn indent_is_on_every_line() {
-    let style = Style { indent: 2, width: 10, ..Style::default() };
+    let style = LayoutStyle { indent: 2, width: 10, ..LayoutStyle::default() };
     check("(alpha beta)", &style, "  (alpha\n   beta)");
 }
 

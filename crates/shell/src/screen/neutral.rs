@@ -18,24 +18,24 @@ const LINE_BREAK: char = '\u{21b5}';
 
 /// Returns the text on one line: line breaks become `↵`, tabs become blanks.
 pub fn neutral_line(text: &str) -> Cow<'_, str> {
-    neutral(text, Breaks::Shown)
+    neutral(text, BreakHandling::Shown)
 }
 
 /// Returns the text with its line breaks and tabs.
 pub fn neutral_block(text: &str) -> Cow<'_, str> {
-    neutral(text, Breaks::Kept)
+    neutral(text, BreakHandling::Kept)
 }
 
 /// Treatment of line breaks and tabs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Breaks {
+enum BreakHandling {
     Kept,
     Shown,
 }
 
-fn neutral(text: &str, breaks: Breaks) -> Cow<'_, str> {
+fn neutral(text: &str, breaks: BreakHandling) -> Cow<'_, str> {
     let is_plain = |byte: u8| matches!(byte, b' '..=b'~');
-    let is_break = |byte: u8| breaks == Breaks::Kept && matches!(byte, b'\n' | b'\t');
+    let is_break = |byte: u8| breaks == BreakHandling::Kept && matches!(byte, b'\n' | b'\t');
     if text.bytes().all(|byte| is_plain(byte) || is_break(byte)) {
         return Cow::Borrowed(text);
     }
@@ -47,7 +47,7 @@ fn neutral(text: &str, breaks: Breaks) -> Cow<'_, str> {
         let is_mark = !letter.is_control() && letter.width() == Some(0);
         marks = if is_mark { marks + 1 } else { 0 };
         match letter {
-            '\n' | '\t' if breaks == Breaks::Kept => out.push(letter),
+            '\n' | '\t' if breaks == BreakHandling::Kept => out.push(letter),
             '\n' => out.push(LINE_BREAK),
             '\t' => out.push(' '),
             '\0'..='\u{1f}' | '\u{7f}' => out.push(picture(letter)),

@@ -7,7 +7,7 @@
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::{Screen, neutral_line};
+use super::{OutputScreen, neutral_line};
 
 /// Blanks between two columns.
 const GAP: &str = "  ";
@@ -20,46 +20,46 @@ const MIN_SHRUNK: usize = 8;
 
 /// One column of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Column {
+pub struct TableColumn {
     header: &'static str,
     is_right: bool,
     shrinks: bool,
     is_optional: bool,
 }
 
-impl Column {
+impl TableColumn {
     /// A column of text.
-    pub const fn text(header: &'static str) -> Column {
-        Column { header, is_right: false, shrinks: false, is_optional: false }
+    pub const fn text(header: &'static str) -> TableColumn {
+        TableColumn { header, is_right: false, shrinks: false, is_optional: false }
     }
 
     /// A column of numbers, aligned to the right.
-    pub const fn number(header: &'static str) -> Column {
-        Column { is_right: true, ..Column::text(header) }
+    pub const fn number(header: &'static str) -> TableColumn {
+        TableColumn { is_right: true, ..TableColumn::text(header) }
     }
 
     /// The same column, cut where the terminal is too narrow.
-    pub const fn shrinks(self) -> Column {
-        Column { shrinks: true, ..self }
+    pub const fn shrinks(self) -> TableColumn {
+        TableColumn { shrinks: true, ..self }
     }
 
     /// The same column, left out where the terminal is too narrow.
-    pub const fn optional(self) -> Column {
-        Column { is_optional: true, ..self }
+    pub const fn optional(self) -> TableColumn {
+        TableColumn { is_optional: true, ..self }
     }
 }
 
 /// Rows under headers.
 #[derive(Debug, Clone)]
-pub struct Table {
-    columns: Vec<Column>,
+pub struct TextTable {
+    columns: Vec<TableColumn>,
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl TextTable {
     /// A table without rows.
-    pub fn new(columns: impl IntoIterator<Item = Column>) -> Table {
-        Table { columns: columns.into_iter().collect(), rows: Vec::new() }
+    pub fn new(columns: impl IntoIterator<Item = TableColumn>) -> TextTable {
+        TextTable { columns: columns.into_iter().collect(), rows: Vec::new() }
     }
 
     /// Adds a row: a cell for each column, neutralised here. Missing cells are empty.
@@ -76,7 +76,7 @@ impl Table {
     }
 
     /// Returns the lines, fitted to the screen; without a row, the sentence that says so.
-    pub fn render(&self, screen: Screen, nothing: &str) -> String {
+    pub fn render(&self, screen: OutputScreen, nothing: &str) -> String {
         if self.is_empty() {
             return format!("{nothing}\n");
         }
@@ -189,15 +189,15 @@ pub fn cut(text: &str, width: usize) -> String {
 mod tests {
     use unicode_width::UnicodeWidthStr as _;
 
-    use super::{Column, Table, cut};
-    use crate::screen::Screen;
+    use super::{TableColumn, TextTable, cut};
+    use crate::screen::OutputScreen;
 
-    fn table() -> Table {
-        let mut table = Table::new([
-            Column::text("NAME").shrinks(),
-            Column::number("EVENTS"),
-            Column::text("OWNER").optional(),
-            Column::text("LAST"),
+    fn table() -> TextTable {
+        let mut table = TextTable::new([
+            TableColumn::text("NAME").shrinks(),
+            TableColumn::number("EVENTS"),
+            TableColumn::text("OWNER").optional(),
+            TableColumn::text("LAST"),
         ]);
         table.push_row(["desk", "2", "uid-1000", "2026-11-18 15:47"]);
         table.push_row(["日本語のとても長い名前の会議", "12345", "local-tcp", "2026-11-17 09:00"]);
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn a_pipe_gets_all_of_it() {
         assert_eq!(
-            table().render(Screen::PIPE, "nothing"),
+            table().render(OutputScreen::PIPE, "nothing"),
             "NAME                          EVENTS  OWNER      LAST\n\
              desk                               2  uid-1000   2026-11-18 15:47\n\
              日本語のとても長い名前の会議   12345  local-tcp  2026-11-17 09:00\n"
@@ -217,26 +217,26 @@ mod tests {
     #[test]
     fn a_terminal_gets_what_fits() {
         for width in 20..100 {
-            let text = table().render(Screen { width: Some(width) }, "nothing");
+            let text = table().render(OutputScreen { width: Some(width) }, "nothing");
             assert!(text.lines().all(|line| line.width() <= width), "{width}\n{text}");
             assert_eq!(text.lines().count(), 3);
         }
         assert_eq!(
-            table().render(Screen { width: Some(60) }, "nothing"),
+            table().render(OutputScreen { width: Some(60) }, "nothing"),
             "NAME                     EVENTS  OWNER      LAST\n\
              desk                          2  uid-1000   2026-11-18 15:47\n\
              日本語のとても長い名前…   12345  local-tcp  2026-11-17 09:00\n"
         );
-        let narrow = table().render(Screen { width: Some(40) }, "nothing");
+        let narrow = table().render(OutputScreen { width: Some(40) }, "nothing");
         assert!(!narrow.contains("OWNER") && narrow.contains("2026-11-17 09:00"), "{narrow}");
     }
 
     #[test]
     fn no_row_is_a_sentence_and_no_cell_forges_one() {
-        let mut table = Table::new([Column::text("NAME"), Column::text("X")]);
-        assert_eq!(table.render(Screen::PIPE, "no session yet"), "no session yet\n");
+        let mut table = TextTable::new([TableColumn::text("NAME"), TableColumn::text("X")]);
+        assert_eq!(table.render(OutputScreen::PIPE, "no session yet"), "no session yet\n");
         table.push_row(["a\nb\u{1b}[0m\u{202e}"]);
-        assert_eq!(table.render(Screen::PIPE, ""), "NAME             X\na↵b␛[0m<U+202E>\n");
+        assert_eq!(table.render(OutputScreen::PIPE, ""), "NAME             X\na↵b␛[0m<U+202E>\n");
     }
 
     #[test]

@@ -2,14 +2,14 @@
 
 use std::io::{self, BufWriter, Write};
 
-use super::{Screen, neutral_block};
+use super::{OutputScreen, neutral_block};
 
 /// Bytes of a line that are kept before they are written without its end.
 const MAX_LINE_BYTES: usize = 64 << 10;
 
 /// Returns standard output for data that programs read back.
 pub fn data_writer() -> Box<dyn Write> {
-    match Screen::of_stdout().is_terminal() {
+    match OutputScreen::of_stdout().is_terminal() {
         true => Box::new(NeutralWriter::new(io::stdout())),
         false => Box::new(BufWriter::new(io::stdout().lock())),
     }

@@ -8,18 +8,18 @@ use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::show::{Output, Show, Side};
-use crate::addr::Addr;
-use crate::client::{Stream, TIMEOUT};
-use crate::error::Error;
+use super::show::{FrameDisplay, TapOutput, TapSide};
+use crate::address::DaemonAddress;
+use crate::client::{ClientStream, TIMEOUT};
+use crate::error::ShellError;
 use crate::frame;
-use crate::frames::{Frames, Item, Stop};
+use crate::frames::{FrameItem, FrameStream, StreamStop};
 
 /// Clients at a time. A tap is for looking; two threads each is no way to serve many.
 const MAX_CLIENTS: usize = 64;
 
 /// Shared by all threads: one line at a time reaches the output.
-type Shared = Arc<Mutex<Show<Box<dyn Write + Send>>>>;
+type Shared = Arc<Mutex<FrameDisplay<Box<dyn Write + Send>>>>;
 
 /// Listens, and connects each client to the first daemon that answers. Does not return by itself.
 ///
@@ -29,17 +29,17 @@ type Shared = Arc<Mutex<Show<Box<dyn Write + Send>>>>;
 ///
 /// The address cannot be listened on.
 pub fn run(
-    listen: &Addr,
-    daemons: &[Addr],
-    options: &frame::Options,
-    output: Output,
+    listen: &DaemonAddress,
+    daemons: &[DaemonAddress],
+    options: &frame::FrameOptions,
+    output: TapOutput,
     out: Box<dyn Write + Send>,
-    ready: impl FnOnce(&Addr),
-) -> Result<(), Error> {
-    let failed = |error| Error::Listen { addr: listen.clone(), error };
-    let listener = Listener::bind(listen).map_err(failed)?;
+    ready: impl FnOnce(&DaemonAddress),
+) -> Result<(), ShellError> {
+    let failed = |error| ShellError::Listen { addr: listen.clone(), error };
+    let listener = TapListener::bind(listen).map_err(failed)?;
     ready(&listener.addr(listen).map_err(failed)?);
-    let show: Shared = Arc::new(Mutex::new(Show::new(output, out)));
+    let show: Shared = Arc::new(Mutex::new(FrameDisplay::new(output, out)));
     let clients = Arc::new(AtomicUsize::new(0));
     for number in 1.. {
         let client = listener.accept().map_err(failed)?;
@@ -47,76 +47,79 @@ pub fn run(
             // Dropped: the client sees its connection close.
             continue;
         }
-        let stream = match Stream::connect_any(daemons, TIMEOUT) {
+        let stream = match ClientStream::connect_any(daemons, TIMEOUT) {
             Ok(stream) => stream,
             Err(error) => {
                 note(&show, &format!("client {number}: {error}"))?;
                 continue;
             }
         };
-        let pair = Pair { number, client, daemon: stream };
+        let pair = TapPair { number, client, daemon: stream };
         pair.start(options, &show, &clients).map_err(failed)?;
     }
     Ok(())
 }
 
-enum Listener {
+enum TapListener {
     Tcp(TcpListener),
     Unix(UnixListener),
 }
 
-impl Listener {
-    fn bind(addr: &Addr) -> io::Result<Listener> {
+impl TapListener {
+    fn bind(addr: &DaemonAddress) -> io::Result<TapListener> {
         match addr {
-            Addr::Tcp(name) => TcpListener::bind(name).map(Listener::Tcp),
-            Addr::Unix(path) => {
+            DaemonAddress::Tcp(name) => TcpListener::bind(name).map(TapListener::Tcp),
+            DaemonAddress::Unix(path) => {
                 let listener = UnixListener::bind(path)?;
                 // Who reaches the tap reaches the daemon as us.
                 std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-                Ok(Listener::Unix(listener))
+                Ok(TapListener::Unix(listener))
             }
         }
     }
 
     /// Where it listens, with the port that the system chose.
-    fn addr(&self, asked: &Addr) -> io::Result<Addr> {
+    fn addr(&self, asked: &DaemonAddress) -> io::Result<DaemonAddress> {
         match self {
-            Listener::Tcp(listener) => Ok(Addr::Tcp(listener.local_addr()?.to_string())),
-            Listener::Unix(_) => Ok(asked.clone()),
+            TapListener::Tcp(listener) => {
+                Ok(DaemonAddress::Tcp(listener.local_addr()?.to_string()))
+            }
+            TapListener::Unix(_) => Ok(asked.clone()),
         }
     }
 
-    fn accept(&self) -> io::Result<Stream> {
+    fn accept(&self) -> io::Result<ClientStream> {
         match self {
-            Listener::Tcp(listener) => {
+            TapListener::Tcp(listener) => {
                 let (socket, _) = listener.accept()?;
                 socket.set_nodelay(true)?;
                 Ok(socket.into())
             }
-            Listener::Unix(listener) => listener.accept().map(|(socket, _)| socket.into()),
+            TapListener::Unix(listener) => listener.accept().map(|(socket, _)| socket.into()),
         }
     }
 }
 
 /// A client and its connection to the daemon.
-struct Pair {
+struct TapPair {
     number: u64,
-    client: Stream,
-    daemon: Stream,
+    client: ClientStream,
+    daemon: ClientStream,
 }
 
-impl Pair {
+impl TapPair {
     fn start(
         self,
-        options: &frame::Options,
+        options: &frame::FrameOptions,
         show: &Shared,
         clients: &Arc<AtomicUsize>,
     ) -> io::Result<()> {
-        let up = Tee::new(self.client.try_clone()?, self.daemon.try_clone()?);
-        let down = Tee::new(self.daemon, self.client);
-        let sides = [(Side::FromClient(self.number), up), (Side::ToClient(self.number), down)];
+        let up = TeeStream::new(self.client.try_clone()?, self.daemon.try_clone()?);
+        let down = TeeStream::new(self.daemon, self.client);
+        let sides =
+            [(TapSide::FromClient(self.number), up), (TapSide::ToClient(self.number), down)];
         for (side, tee) in sides {
-            let frames = Frames::new(tee, frame::decoder(options.clone()));
+            let frames = FrameStream::new(tee, frame::decoder(options.clone()));
             let (show, clients) = (Arc::clone(show), Arc::clone(clients));
             clients.fetch_add(1, Ordering::Relaxed);
             std::thread::Builder::new().spawn(move || {
@@ -129,21 +132,21 @@ impl Pair {
 }
 
 /// Passes one direction on until it ends.
-fn pass(mut frames: Frames<Tee>, side: Side, show: &Shared) {
+fn pass(mut frames: FrameStream<TeeStream>, side: TapSide, show: &Shared) {
     loop {
         let item = frames.next_frame();
         let mut show = show.lock().unwrap_or_else(PoisonError::into_inner);
         let shown = match item {
-            Ok(Some(Item::Frame { text, offset })) => show.frame(side, offset, &text),
-            Ok(Some(Item::Refused { error, offset })) => show.bad(side, offset, &error),
-            Err(Stop::Lost { error, offset }) => {
+            Ok(Some(FrameItem::Frame { text, offset })) => show.frame(side, offset, &text),
+            Ok(Some(FrameItem::Refused { error, offset })) => show.bad(side, offset, &error),
+            Err(StreamStop::Lost { error, offset }) => {
                 let _ = show.bad(side, offset, &error);
                 drop(show);
                 // No longer understood, still passed on.
                 let _ = io::copy(frames.source_mut(), &mut io::sink());
                 break;
             }
-            Ok(None) | Err(Stop::Read(_)) => break,
+            Ok(None) | Err(StreamStop::Read(_)) => break,
         };
         if shown.is_err() {
             // Nobody looks any more: a tap has no other purpose.
@@ -153,25 +156,25 @@ fn pass(mut frames: Frames<Tee>, side: Side, show: &Shared) {
     frames.source_mut().to.end_writing();
 }
 
-fn note(show: &Shared, text: &str) -> Result<(), Error> {
+fn note(show: &Shared, text: &str) -> Result<(), ShellError> {
     show.lock().unwrap_or_else(PoisonError::into_inner).note(text)
 }
 
 /// A stream whose bytes go to another one: each chunk when the next is asked for, that is, once
 /// its frames were shown. So a request is shown before the answer to it can come.
-struct Tee {
-    from: Stream,
-    to: Stream,
+struct TeeStream {
+    from: ClientStream,
+    to: ClientStream,
     pending: Vec<u8>,
 }
 
-impl Tee {
-    fn new(from: Stream, to: Stream) -> Tee {
-        Tee { from, to, pending: Vec::new() }
+impl TeeStream {
+    fn new(from: ClientStream, to: ClientStream) -> TeeStream {
+        TeeStream { from, to, pending: Vec::new() }
     }
 }
 
-impl Read for Tee {
+impl Read for TeeStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.to.write_all(&self.pending)?;
         self.pending.clear();

@@ -6,22 +6,22 @@ use std::io::Write;
 use bridle_sexp::read_one;
 use bridle_wire::frame::FrameError;
 
-use crate::error::Error;
-use crate::pretty::{self, Color, Style};
+use crate::error::ShellError;
+use crate::pretty::{self, ColorChoice, LayoutStyle};
 use crate::screen::{neutral_block, plain_json, quoted};
 
 /// How frames are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Output {
+pub enum TapOutput {
     /// For people.
-    Text(Style),
+    Text(LayoutStyle),
     /// One object a line.
     Json,
 }
 
 /// Who wrote a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum TapSide {
     /// A file has it.
     File,
     /// The daemon, to us.
@@ -32,61 +32,66 @@ pub enum Side {
     FromClient(u64),
 }
 
-impl Side {
+impl TapSide {
     /// The phrase after the number of a frame.
     fn phrase(self, offset: u64) -> String {
         match self {
-            Side::File => format!("at byte {offset}"),
-            Side::Daemon => "daemon".to_owned(),
-            Side::ToClient(client) => format!("daemon -> client {client}"),
-            Side::FromClient(client) => format!("client {client} -> daemon"),
+            TapSide::File => format!("at byte {offset}"),
+            TapSide::Daemon => "daemon".to_owned(),
+            TapSide::ToClient(client) => format!("daemon -> client {client}"),
+            TapSide::FromClient(client) => format!("client {client} -> daemon"),
         }
     }
 
     /// The members of the JSON object.
     fn members(self) -> String {
         match self {
-            Side::File => String::new(),
-            Side::Daemon => ",\"from\":\"daemon\"".to_owned(),
-            Side::ToClient(client) => format!(",\"from\":\"daemon\",\"client\":{client}"),
-            Side::FromClient(client) => format!(",\"from\":\"client\",\"client\":{client}"),
+            TapSide::File => String::new(),
+            TapSide::Daemon => ",\"from\":\"daemon\"".to_owned(),
+            TapSide::ToClient(client) => format!(",\"from\":\"daemon\",\"client\":{client}"),
+            TapSide::FromClient(client) => format!(",\"from\":\"client\",\"client\":{client}"),
         }
     }
 }
 
 /// The place where frames are shown, numbered from 1.
 #[derive(Debug)]
-pub(crate) struct Show<W> {
-    output: Output,
+pub(crate) struct FrameDisplay<W> {
+    output: TapOutput,
     out: W,
     shown: u64,
 }
 
-impl<W: Write> Show<W> {
-    pub(crate) fn new(output: Output, out: W) -> Show<W> {
-        Show { output, out, shown: 0 }
+impl<W: Write> FrameDisplay<W> {
+    pub(crate) fn new(output: TapOutput, out: W) -> FrameDisplay<W> {
+        FrameDisplay { output, out, shown: 0 }
     }
 
     /// Shows a frame, whether its text is a form or not.
-    pub(crate) fn frame(&mut self, side: Side, offset: u64, text: &str) -> Result<(), Error> {
+    pub(crate) fn frame(
+        &mut self,
+        side: TapSide,
+        offset: u64,
+        text: &str,
+    ) -> Result<(), ShellError> {
         let read = read_one(text);
         let mut shown = self.head(side, offset, Some(text.len()));
         match (self.output, &read) {
-            (Output::Text(style), Ok(tree)) => {
-                pretty::write(tree.root(), &Style { indent: 2, ..style }, &mut shown);
+            (TapOutput::Text(style), Ok(tree)) => {
+                pretty::write(tree.root(), &LayoutStyle { indent: 2, ..style }, &mut shown);
             }
-            (Output::Text(style), Err(error)) => {
+            (TapOutput::Text(style), Err(error)) => {
                 let _ = writeln!(shown, "  {}", warned(style, &error.to_string()));
                 let _ = write!(shown, "  {}", neutral_block(text));
             }
-            (Output::Json, Ok(tree)) => {
+            (TapOutput::Json, Ok(tree)) => {
                 shown.push_str(",\"text\":");
                 shown.push_str(&quoted(text));
                 shown.push_str(",\"form\":");
                 shown.push_str(&plain_json(&tree.root().to_value()));
                 shown.push('}');
             }
-            (Output::Json, Err(error)) => {
+            (TapOutput::Json, Err(error)) => {
                 shown.push_str(",\"text\":");
                 shown.push_str(&quoted(text));
                 error_member(error.category().as_str(), &error.to_string(), &mut shown);
@@ -96,24 +101,29 @@ impl<W: Write> Show<W> {
     }
 
     /// Shows what is no frame.
-    pub(crate) fn bad(&mut self, side: Side, offset: u64, error: &FrameError) -> Result<(), Error> {
+    pub(crate) fn bad(
+        &mut self,
+        side: TapSide,
+        offset: u64,
+        error: &FrameError,
+    ) -> Result<(), ShellError> {
         let mut shown = self.head(side, offset, None);
         let code = error.code();
         match self.output {
-            Output::Text(style) => {
+            TapOutput::Text(style) => {
                 let why = format!("{} at byte {offset}: {error}", code.as_str());
                 let _ = write!(shown, "  {}", warned(style, &why));
             }
-            Output::Json => error_member(code.as_str(), &error.to_string(), &mut shown),
+            TapOutput::Json => error_member(code.as_str(), &error.to_string(), &mut shown),
         }
         self.line(shown)
     }
 
     /// Shows a sentence that belongs to no frame.
-    pub(crate) fn note(&mut self, text: &str) -> Result<(), Error> {
+    pub(crate) fn note(&mut self, text: &str) -> Result<(), ShellError> {
         let shown = match self.output {
-            Output::Text(style) => warned(style, text),
-            Output::Json => {
+            TapOutput::Text(style) => warned(style, text),
+            TapOutput::Json => {
                 let mut shown = String::from("{\"note\":");
                 shown.push_str(&quoted(text));
                 shown.push('}');
@@ -124,36 +134,36 @@ impl<W: Write> Show<W> {
     }
 
     /// The line about a frame, or the beginning of its object.
-    fn head(&mut self, side: Side, offset: u64, bytes: Option<usize>) -> String {
+    fn head(&mut self, side: TapSide, offset: u64, bytes: Option<usize>) -> String {
         self.shown += 1;
         let n = self.shown;
         match self.output {
-            Output::Json => {
+            TapOutput::Json => {
                 let bytes = bytes.map(|bytes| format!(",\"bytes\":{bytes}")).unwrap_or_default();
                 format!("{{\"n\":{n}{},\"offset\":{offset}{bytes}", side.members())
             }
-            Output::Text(style) => {
+            TapOutput::Text(style) => {
                 let bytes = bytes.map(|bytes| format!(", {bytes} bytes")).unwrap_or_default();
                 let head = format!("{n} {}{bytes}", side.phrase(offset));
                 match style.color {
-                    Color::Never => format!("{head}\n"),
-                    Color::Always => format!("\x1b[2m{head}\x1b[0m\n"),
+                    ColorChoice::Never => format!("{head}\n"),
+                    ColorChoice::Always => format!("\x1b[2m{head}\x1b[0m\n"),
                 }
             }
         }
     }
 
-    fn line(&mut self, mut shown: String) -> Result<(), Error> {
+    fn line(&mut self, mut shown: String) -> Result<(), ShellError> {
         shown.push('\n');
         let written = self.out.write_all(shown.as_bytes()).and_then(|()| self.out.flush());
-        written.map_err(Error::Write)
+        written.map_err(ShellError::Write)
     }
 }
 
-fn warned(style: Style, text: &str) -> String {
+fn warned(style: LayoutStyle, text: &str) -> String {
     match style.color {
-        Color::Never => text.to_owned(),
-        Color::Always => format!("\x1b[31m{text}\x1b[0m"),
+        ColorChoice::Never => text.to_owned(),
+        ColorChoice::Always => format!("\x1b[31m{text}\x1b[0m"),
     }
 }
 

@@ -4,22 +4,26 @@
 use rusqlite::{Connection, params};
 
 use super::COMPACTED;
-use super::plan::Run;
+use super::plan::RemovableRun;
 use crate::chain;
-use crate::error::Error;
-use crate::forget::By;
-use crate::leaf::{self, Facts, Fields};
-use crate::places::{self, Packed};
-use crate::record::Hash;
+use crate::cipher::SALT;
+use crate::error::StoreError;
+use crate::forget::ForgetRequest;
+use crate::record::RecordHash;
+use crate::record_page::{self, RecordFacts, RecordFields};
 use crate::schema::count;
-use crate::seal::SALT;
-use crate::store::{ENTRY, Entry};
+use crate::session_ranges::{self, SessionRanges};
+use crate::store::{ENTRY, ReceiptEntry};
 
 /// Version of the kind.
 const KIND_VERSION: u64 = 1;
 
 /// Puts one record in the place of a run.
-pub(super) fn replace(connection: &Connection, run: &Run, by: &By) -> Result<(), Error> {
+pub(super) fn replace(
+    connection: &Connection,
+    run: &RemovableRun,
+    by: &ForgetRequest,
+) -> Result<(), StoreError> {
     replace_leaves(connection, run, by)?;
     split_salts(connection, run)?;
     split_places(connection, run)?;
@@ -40,7 +44,11 @@ pub(super) fn replace(connection: &Connection, run: &Run, by: &By) -> Result<(),
 
 /// Takes away all that is known of a forgotten session without records. The latest keeps its row, since its id
 /// must not be given again.
-pub(super) fn drop_session(connection: &Connection, id: i64, is_latest: bool) -> Result<(), Error> {
+pub(super) fn drop_session(
+    connection: &Connection,
+    id: i64,
+    is_latest: bool,
+) -> Result<(), StoreError> {
     for table in ["milestone", "checkpoint", "open_effect"] {
         connection
             .prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?
@@ -60,19 +68,19 @@ pub(super) fn drop_session(connection: &Connection, id: i64, is_latest: bool) ->
 }
 
 /// Hash of the record that stands for a run, with all that it says.
-pub(super) fn digest(run: &Run, by: &By) -> Hash {
-    let mut fields = Fields::default();
+pub(super) fn digest(run: &RemovableRun, by: &ForgetRequest) -> RecordHash {
+    let mut fields = RecordFields::default();
     digest_of(fields_of(run, by, &mut fields), &run.span.last)
 }
 
 /// The same of a record that was read.
-pub(crate) fn digest_of(fields: &[u8], hash: &Hash) -> Hash {
+pub(crate) fn digest_of(fields: &[u8], hash: &RecordHash) -> RecordHash {
     chain::address(&[fields, hash.as_bytes()].concat())
 }
 
 /// Fields of the record that stands for a run.
-fn fields_of<'f>(run: &Run, by: &By, fields: &'f mut Fields) -> &'f [u8] {
-    fields.begin(&Facts {
+fn fields_of<'f>(run: &RemovableRun, by: &ForgetRequest, fields: &'f mut RecordFields) -> &'f [u8] {
+    fields.begin(&RecordFacts {
         number: count(run.span.from),
         session: 0,
         seq: None,
@@ -86,14 +94,18 @@ fn fields_of<'f>(run: &Run, by: &By, fields: &'f mut Fields) -> &'f [u8] {
     fields.end_compacted(run.prev)
 }
 
-fn replace_leaves(connection: &Connection, run: &Run, by: &By) -> Result<(), Error> {
+fn replace_leaves(
+    connection: &Connection,
+    run: &RemovableRun,
+    by: &ForgetRequest,
+) -> Result<(), StoreError> {
     let (from, to) = (run.span.from, run.span.to);
     let (mut before, mut after, mut firsts) = (Vec::new(), Vec::new(), Vec::new());
     {
-        let mut statement = connection.prepare_cached(leaf::WITHIN)?;
+        let mut statement = connection.prepare_cached(record_page::WITHIN)?;
         let mut rows = statement.query(params![from, to])?;
         while let Some(row) = rows.next()? {
-            let (first, records) = leaf::of_row(row)?;
+            let (first, records) = record_page::of_row(row)?;
             firsts.push(first);
             for raw in records {
                 let raw = raw?;
@@ -110,19 +122,19 @@ fn replace_leaves(connection: &Connection, run: &Run, by: &By) -> Result<(), Err
         delete.execute([first])?;
     }
     if let Some(first) = firsts.first().filter(|_| !before.is_empty()) {
-        leaf::insert(connection, *first, &before)?;
+        record_page::insert(connection, *first, &before)?;
     }
-    let mut fields = Fields::default();
+    let mut fields = RecordFields::default();
     let mut entry = Vec::new();
-    leaf::write_entry(&mut entry, fields_of(run, by, &mut fields), &run.span.last);
-    leaf::insert(connection, from, &entry)?;
+    record_page::write_entry(&mut entry, fields_of(run, by, &mut fields), &run.span.last);
+    record_page::insert(connection, from, &entry)?;
     if !after.is_empty() {
-        leaf::insert(connection, to.saturating_add(1), &after)?;
+        record_page::insert(connection, to.saturating_add(1), &after)?;
     }
     Ok(())
 }
 
-fn split_salts(connection: &Connection, run: &Run) -> Result<(), Error> {
+fn split_salts(connection: &Connection, run: &RemovableRun) -> Result<(), StoreError> {
     let (from, to) = (run.span.from, run.span.to);
     let rows: Vec<(i64, Vec<u8>, Vec<u8>)> = connection
         .prepare_cached(
@@ -136,7 +148,7 @@ fn split_salts(connection: &Connection, run: &Run) -> Result<(), Error> {
     let mut insert = connection
         .prepare_cached("INSERT INTO salt (first, sessions, salts) VALUES (?1, ?2, ?3)")?;
     for (first, packed, salts) in rows {
-        let of: Vec<(i64, i64)> = Packed::new(first, &packed).collect();
+        let of: Vec<(i64, i64)> = SessionRanges::new(first, &packed).collect();
         let salts = salts.as_chunks::<SALT>().0;
         let pairs = || of.iter().zip(salts);
         if pairs().all(|((number, _), _)| *number < from || *number > to) {
@@ -150,23 +162,23 @@ fn split_salts(connection: &Connection, run: &Run) -> Result<(), Error> {
             let Some(((first, _), _)) = kept.first() else { continue };
             let sessions: Vec<i64> = kept.iter().map(|((_, session), _)| *session).collect();
             let salts: Vec<u8> = kept.iter().flat_map(|(_, salt)| **salt).collect();
-            insert.execute(params![first, places::pack(&sessions), salts])?;
+            insert.execute(params![first, session_ranges::pack(&sessions), salts])?;
         }
     }
     Ok(())
 }
 
-fn split_places(connection: &Connection, run: &Run) -> Result<(), Error> {
+fn split_places(connection: &Connection, run: &RemovableRun) -> Result<(), StoreError> {
     let (from, to) = (run.span.from, run.span.to);
     let rows: Vec<(i64, Vec<u8>)> = connection
-        .prepare_cached(places::FORWARD)?
+        .prepare_cached(session_ranges::FORWARD)?
         .query_map(params![from, to], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
     let mut delete = connection.prepare_cached("DELETE FROM place WHERE first = ?1")?;
     let mut insert =
         connection.prepare_cached("INSERT INTO place (first, sessions) VALUES (?1, ?2)")?;
     for (first, packed) in rows {
-        let of: Vec<(i64, i64)> = Packed::new(first, &packed).collect();
+        let of: Vec<(i64, i64)> = SessionRanges::new(first, &packed).collect();
         if of.iter().all(|(number, _)| *number < from || *number > to) {
             continue;
         }
@@ -176,17 +188,17 @@ fn split_places(connection: &Connection, run: &Run) -> Result<(), Error> {
         for part in [before, after] {
             let Some((first, _)) = part.first() else { continue };
             let sessions: Vec<i64> = part.iter().map(|(_, session)| *session).collect();
-            insert.execute(params![first, places::pack(&sessions)])?;
+            insert.execute(params![first, session_ranges::pack(&sessions)])?;
         }
     }
     if !run.span.sessions.is_empty() {
         let sessions: Vec<i64> = run.span.sessions.iter().map(|it| it.session).collect();
-        insert.execute(params![from, places::pack(&sessions)])?;
+        insert.execute(params![from, session_ranges::pack(&sessions)])?;
     }
     Ok(())
 }
 
-fn split_receipts(connection: &Connection, run: &Run) -> Result<(), Error> {
+fn split_receipts(connection: &Connection, run: &RemovableRun) -> Result<(), StoreError> {
     let (from, to) = (count(run.span.from), count(run.span.to));
     let rows: Vec<(i64, i64, Vec<u8>)> = connection
         .prepare_cached(
@@ -200,13 +212,14 @@ fn split_receipts(connection: &Connection, run: &Run) -> Result<(), Error> {
         .collect::<Result<_, _>>()?;
     for (first, at, packed) in rows {
         let entries = packed.as_chunks::<ENTRY>().0;
-        let is_kept = |entry: &&[u8; ENTRY]| !(from..=to).contains(&Entry::read(entry).number);
+        let is_kept =
+            |entry: &&[u8; ENTRY]| !(from..=to).contains(&ReceiptEntry::read(entry).number);
         let kept: Vec<_> = entries.iter().filter(is_kept).collect();
         if kept.len() == entries.len() {
             continue;
         }
         connection.prepare_cached("DELETE FROM receipt WHERE first = ?1")?.execute([first])?;
-        if let Some(number) = kept.first().map(|entry| Entry::read(entry).number) {
+        if let Some(number) = kept.first().map(|entry| ReceiptEntry::read(entry).number) {
             let bytes: Vec<u8> = kept.iter().flat_map(|entry| **entry).collect();
             connection
                 .prepare_cached("INSERT INTO receipt (first, at, entries) VALUES (?1, ?2, ?3)")?

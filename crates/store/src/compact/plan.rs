@@ -6,16 +6,16 @@ use std::ops::ControlFlow;
 
 use rusqlite::Connection;
 
-use super::span::{SessionSpan, Span};
+use super::span::{CompactedSpan, SessionSpan};
 use super::{MAX_RECORDS_PER_STEP, MAX_RUNS_PER_STEP};
-use crate::error::Error;
-use crate::leaf::{self, Raw, Stored};
-use crate::reader::Opener;
-use crate::record::Hash;
+use crate::error::StoreError;
+use crate::reader::RecordOpener;
+use crate::record::RecordHash;
+use crate::record_page::{self, RawRecord, StoredBody};
 
 /// What one step does.
-pub(super) struct Plan {
-    pub(super) runs: Vec<Run>,
+pub(super) struct CompactionStep {
+    pub(super) runs: Vec<RemovableRun>,
     /// Where the next step begins.
     pub(super) next: i64,
     pub(super) is_last: bool,
@@ -24,10 +24,10 @@ pub(super) struct Plan {
 }
 
 /// Records that follow each other and can all be taken away.
-pub(super) struct Run {
-    pub(super) span: Span,
+pub(super) struct RemovableRun {
+    pub(super) span: CompactedSpan,
     /// Hash of the record before them.
-    pub(super) prev: Hash,
+    pub(super) prev: RecordHash,
     /// Time of the last.
     pub(super) at: i64,
     /// How many of them are records of their own, and were not taken away before.
@@ -38,59 +38,66 @@ pub(super) struct Run {
 }
 
 /// Sessions that are forgotten.
-pub(super) fn forgotten_sessions(connection: &Connection) -> Result<HashSet<i64>, Error> {
+pub(super) fn forgotten_sessions(connection: &Connection) -> Result<HashSet<i64>, StoreError> {
     ids(connection, "SELECT id FROM session WHERE forgotten = 1 AND id > 0")
 }
 
-fn ids(connection: &Connection, sql: &str) -> Result<HashSet<i64>, Error> {
+fn ids(connection: &Connection, sql: &str) -> Result<HashSet<i64>, StoreError> {
     let mut statement = connection.prepare_cached(sql)?;
     let ids = statement.query_map([], |row| row.get(0))?;
     Ok(ids.collect::<Result<_, _>>()?)
 }
 
 /// Plans a step that begins with a record.
-pub(super) fn make(connection: &Connection, from: i64) -> Result<Plan, Error> {
+pub(super) fn make(connection: &Connection, from: i64) -> Result<CompactionStep, StoreError> {
     let moment = connection.unchecked_transaction()?;
-    let mut planner = Planner {
+    let mut planner = CompactionPlanner {
         forgotten: forgotten_sessions(&moment)?,
         known: ids(&moment, "SELECT id FROM session")?,
-        opener: Opener::new(&moment),
+        opener: RecordOpener::new(&moment),
         run: None,
         taken: 0,
-        plan: Plan { runs: Vec::new(), next: from, is_last: true, staying: HashSet::new() },
+        plan: CompactionStep {
+            runs: Vec::new(),
+            next: from,
+            is_last: true,
+            staying: HashSet::new(),
+        },
     };
-    let _ = leaf::each(&moment, &(from..=i64::MAX), &mut |raw| planner.take(raw))?;
+    let _ = record_page::each(&moment, &(from..=i64::MAX), &mut |raw| planner.take(raw))?;
     planner.close();
     Ok(planner.plan)
 }
 
-struct Planner<'c> {
+struct CompactionPlanner<'c> {
     forgotten: HashSet<i64>,
     /// Sessions that something is known of.
     known: HashSet<i64>,
-    opener: Opener<'c>,
+    opener: RecordOpener<'c>,
     /// The run that is still being followed.
-    run: Option<Run>,
+    run: Option<RemovableRun>,
     taken: u64,
-    plan: Plan,
+    plan: CompactionStep,
 }
 
-impl Planner<'_> {
-    fn take(&mut self, raw: &Raw<'_>) -> Result<ControlFlow<()>, Error> {
+impl CompactionPlanner<'_> {
+    fn take(&mut self, raw: &RawRecord<'_>) -> Result<ControlFlow<()>, StoreError> {
         if self.taken >= MAX_RECORDS_PER_STEP || self.plan.runs.len() >= MAX_RUNS_PER_STEP {
             // The next step goes on with the run that was not at its end, if there is one.
             self.plan.next = self.run.as_ref().map_or(raw.number, |run| run.span.from);
             self.plan.is_last = false;
             return Ok(ControlFlow::Break(()));
         }
-        if !matches!(raw.stored, Stored::Compacted(_)) && !self.is_gone(raw)? {
+        if !matches!(raw.stored, StoredBody::Compacted(_)) && !self.is_gone(raw)? {
             self.close();
             self.plan.staying.insert(raw.session);
             return Ok(ControlFlow::Continue(()));
         }
-        let mut run = self.run.take().unwrap_or_else(|| Run::begin(raw));
+        let mut run = self.run.take().unwrap_or_else(|| RemovableRun::begin(raw));
         if raw.number != run.span.from && raw.number != run.span.to.saturating_add(1) {
-            return Err(Error::Damaged(format!("record `{}` is out of order", raw.number).into()));
+            return Err(StoreError::Damaged(
+                format!("record `{}` is out of order", raw.number).into(),
+            ));
         }
         self.taken += run.add(raw, &self.known)?;
         self.run = Some(run);
@@ -98,7 +105,7 @@ impl Planner<'_> {
     }
 
     /// Whether nobody can read a record any more. Those of the daemon itself always can be.
-    fn is_gone(&mut self, raw: &Raw<'_>) -> Result<bool, Error> {
+    fn is_gone(&mut self, raw: &RawRecord<'_>) -> Result<bool, StoreError> {
         if raw.session == 0 {
             return Ok(false);
         }
@@ -114,9 +121,9 @@ impl Planner<'_> {
     }
 }
 
-impl Run {
-    fn begin(raw: &Raw<'_>) -> Self {
-        let span = Span {
+impl RemovableRun {
+    fn begin(raw: &RawRecord<'_>) -> Self {
+        let span = CompactedSpan {
             from: raw.number,
             to: raw.number,
             first: raw.hash,
@@ -129,21 +136,22 @@ impl Run {
     }
 
     /// Goes on with a record; how many are taken away by that.
-    fn add(&mut self, raw: &Raw<'_>, known: &HashSet<i64>) -> Result<u64, Error> {
+    fn add(&mut self, raw: &RawRecord<'_>, known: &HashSet<i64>) -> Result<u64, StoreError> {
         let earlier = match raw.stored {
-            Stored::Compacted(bytes) => Some(
-                Span::read(raw.number, raw.hash, bytes)
-                    .ok_or_else(|| Error::Damaged(format!("record `{}`", raw.number).into()))?,
-            ),
+            StoredBody::Compacted(bytes) => {
+                Some(CompactedSpan::read(raw.number, raw.hash, bytes).ok_or_else(|| {
+                    StoreError::Damaged(format!("record `{}`", raw.number).into())
+                })?)
+            }
             _ => None,
         };
-        if let (Stored::Compacted(_), Some(earlier), true) =
+        if let (StoredBody::Compacted(_), Some(earlier), true) =
             (raw.stored, &earlier, raw.number == self.span.from)
         {
             self.span.first = earlier.first;
         }
         (self.span.to, self.span.last, self.at) = (raw.end(), raw.hash, raw.at);
-        if let Stored::Blob(address) = raw.stored {
+        if let StoredBody::Blob(address) = raw.stored {
             self.blobs.push(address.to_vec());
         }
         let Some(earlier) = earlier else {

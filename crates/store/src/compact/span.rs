@@ -7,20 +7,20 @@
 //! the last one. Number of the first record, hash of the last one and hash of the one before the first are fields
 //! that every record has.
 
-use crate::record::Hash;
+use crate::record::RecordHash;
 use crate::varint;
 
 /// Records that one record stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct CompactedSpan {
     /// Number of the first.
     pub(crate) from: i64,
     /// Number of the last.
     pub(crate) to: i64,
     /// Hash of the first.
-    pub(crate) first: Hash,
+    pub(crate) first: RecordHash,
     /// Hash of the last.
-    pub(crate) last: Hash,
+    pub(crate) last: RecordHash,
     /// How many are of sessions of which nothing is known any more.
     pub(crate) forgotten: u64,
     /// What the others were, by session.
@@ -41,7 +41,7 @@ pub(crate) struct SessionSpan {
     pub(crate) last_at: i64,
 }
 
-impl Span {
+impl CompactedSpan {
     /// Number of records that it stands for.
     pub(crate) fn records(&self) -> u64 {
         self.to.abs_diff(self.from).saturating_add(1)
@@ -64,8 +64,8 @@ impl Span {
         bytes
     }
 
-    /// Reads what [`Span::write`] made, of a record with this number and hash; `None` if it says what cannot be.
-    pub(crate) fn read(from: i64, last: Hash, bytes: &[u8]) -> Option<Self> {
+    /// Reads what [`CompactedSpan::write`] made, of a record with this number and hash; `None` if it says what cannot be.
+    pub(crate) fn read(from: i64, last: RecordHash, bytes: &[u8]) -> Option<Self> {
         let (to, rest) = number(bytes)?;
         let (first, rest) = rest.split_first_chunk()?;
         let (forgotten, rest) = varint::read(rest)?;
@@ -76,7 +76,7 @@ impl Span {
             rest = after;
             sessions.push(session);
         }
-        let span = Self { from, to, first: Hash(*first), last, forgotten, sessions };
+        let span = Self { from, to, first: RecordHash(*first), last, forgotten, sessions };
         (rest.is_empty() && span.is_possible()).then_some(span)
     }
 

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use bridle_sexp::{Value, json};
 
-use super::span::Span;
-use crate::record::Hash;
+use super::span::CompactedSpan;
+use crate::record::RecordHash;
 
 fn bytes(hex: &str) -> Vec<u8> {
     let digit = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
@@ -26,8 +26,8 @@ fn spans_are_what_the_vectors_say() {
         let text = |key: &str| field(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let id = text("id");
         let number = field("number").and_then(Value::as_i64).unwrap();
-        let (hash, input) = (Hash::from_hex(&text("hash")).unwrap(), bytes(&text("in_hex")));
-        let span = Span::read(number, hash, &input);
+        let (hash, input) = (RecordHash::from_hex(&text("hash")).unwrap(), bytes(&text("in_hex")));
+        let span = CompactedSpan::read(number, hash, &input);
         match &*text("verdict") {
             "accept" => {
                 let span = span.unwrap_or_else(|| panic!("{id} is refused"));

@@ -11,17 +11,17 @@ use std::sync::LazyLock;
 
 use rusqlite::{OptionalExtension as _, Transaction, params};
 
-use self::names::Names;
-use super::identity::{Face, pair};
-use super::index::{Changes, Read};
-use super::scan::{Scan, Skipped, Trace, Why};
-use super::sheet::{Digest, Item, Sheet};
-use super::stamp::{Stamp, WARNING_DAYS};
-use super::words::spread;
-use crate::error::Error;
+use self::names::GeneratedNames;
+use super::file_sheet::{Digest, FileSheet, SheetItem};
+use super::identity::{HeadingFace, pair};
+use super::index::{FileContent, IndexChanges};
+use super::org_timestamp::{OrgTimestamp, WARNING_DAYS};
+use super::scan::{FileTrace, FolderScan, SkipReason, SkippedPath};
+use super::search_words::spread;
+use crate::error::StoreError;
 use crate::schema::int;
 
-pub(crate) use self::moves::{Known, Moves};
+pub(crate) use self::moves::{FileMoves, KnownFile};
 
 /// Removed objects whose keys are remembered, in case they come back elsewhere.
 const MAX_GHOSTS: i64 = 10_000;
@@ -70,14 +70,14 @@ static UPDATE: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// One transaction.
-pub(crate) struct Batch<'b, 't> {
+pub(crate) struct IndexBatch<'b, 't> {
     pub(crate) sql: &'b Transaction<'t>,
-    pub(crate) moves: &'b mut Moves,
-    pub(crate) changes: &'b mut Changes,
+    pub(crate) moves: &'b mut FileMoves,
+    pub(crate) changes: &'b mut IndexChanges,
 }
 
 /// An object of before.
-struct Old {
+struct PriorObject {
     id: i64,
     parent: Option<usize>,
     key: String,
@@ -90,9 +90,9 @@ struct Old {
     own: Digest,
 }
 
-impl Old {
-    fn face(&self) -> Face<'_> {
-        Face {
+impl PriorObject {
+    fn face(&self) -> HeadingFace<'_> {
+        HeadingFace {
             declared: self.declared.as_deref(),
             title: &self.title,
             own: &self.own,
@@ -102,10 +102,10 @@ impl Old {
     }
 }
 
-impl Item {
+impl SheetItem {
     /// What it is told by.
-    pub(crate) fn face(&self) -> Face<'_> {
-        Face {
+    pub(crate) fn face(&self) -> HeadingFace<'_> {
+        HeadingFace {
             declared: self.declared.as_deref(),
             title: &self.title,
             own: &self.own,
@@ -115,16 +115,16 @@ impl Item {
     }
 }
 
-impl Batch<'_, '_> {
+impl IndexBatch<'_, '_> {
     /// Takes a file that was read, or why it was not.
-    pub(crate) fn take(&mut self, read: Read) -> Result<(), Error> {
-        let Read { path, result } = read;
+    pub(crate) fn take(&mut self, read: FileContent) -> Result<(), StoreError> {
+        let FileContent { path, result } = read;
         let known = self
             .sql
             .prepare_cached(
                 "SELECT id, size, mtime, ctime, inode, content FROM file WHERE path = ?1",
             )?
-            .query_row([&path], Known::of)
+            .query_row([&path], KnownFile::of)
             .optional()?;
         match result {
             Ok((sheet, trace)) => self.put(&path, known, &sheet, &trace),
@@ -134,7 +134,7 @@ impl Batch<'_, '_> {
                 }
                 if let Some(why) = why {
                     self.note_skipped(&path, why)?;
-                    self.moves.failed.push(Skipped { path, why });
+                    self.moves.failed.push(SkippedPath { path, why });
                 }
                 Ok(())
             }
@@ -144,10 +144,10 @@ impl Batch<'_, '_> {
     fn put(
         &mut self,
         path: &str,
-        known: Option<Known>,
-        sheet: &Sheet,
-        trace: &Trace,
-    ) -> Result<(), Error> {
+        known: Option<KnownFile>,
+        sheet: &FileSheet,
+        trace: &FileTrace,
+    ) -> Result<(), StoreError> {
         self.changes.read += 1;
         self.sql.prepare_cached("DELETE FROM skipped WHERE path = ?1")?.execute([path])?;
         let moved = match known {
@@ -180,17 +180,23 @@ impl Batch<'_, '_> {
         self.put_objects(file, path, &old, sheet)
     }
 
-    fn insert_file(&self, path: &str) -> Result<i64, Error> {
+    fn insert_file(&self, path: &str) -> Result<i64, StoreError> {
         self.sql
             .prepare_cached(
                 "INSERT INTO file (path, size, mtime, ctime, inode, content, hash)
                  VALUES (?1, 0, 0, 0, 0, x'', x'')",
             )?
             .insert([path])
-            .map_err(Error::from)
+            .map_err(StoreError::from)
     }
 
-    fn update_file(&self, id: i64, path: &str, sheet: &Sheet, trace: &Trace) -> Result<(), Error> {
+    fn update_file(
+        &self,
+        id: i64,
+        path: &str,
+        sheet: &FileSheet,
+        trace: &FileTrace,
+    ) -> Result<(), StoreError> {
         let hash = sheet.items.first().map_or(sheet.content, |file| file.hash);
         let mut statement = self.sql.prepare_cached(
             "UPDATE file SET path = ?2, size = ?3, mtime = ?4, ctime = ?5, inode = ?6, content = ?7,
@@ -206,7 +212,7 @@ impl Batch<'_, '_> {
             trace.inode.cast_signed(),
             sheet.content,
             hash,
-            sheet.flaw.map(Why::word),
+            sheet.flaw.map(SkipReason::word),
         ])?;
         self.forget_setups(id)?;
         let sql = "INSERT OR IGNORE INTO setup (path, file) VALUES (?1, ?2)";
@@ -216,7 +222,7 @@ impl Batch<'_, '_> {
         Ok(())
     }
 
-    fn forget_setups(&self, file: i64) -> Result<(), Error> {
+    fn forget_setups(&self, file: i64) -> Result<(), StoreError> {
         self.sql.prepare_cached("DELETE FROM setup WHERE file = ?1")?.execute([file])?;
         Ok(())
     }
@@ -225,21 +231,21 @@ impl Batch<'_, '_> {
         &mut self,
         file: i64,
         path: &str,
-        old: &[Old],
-        sheet: &Sheet,
-    ) -> Result<(), Error> {
-        let old_faces: Vec<Face<'_>> = old.iter().map(Old::face).collect();
-        let new_faces: Vec<Face<'_>> = sheet.items.iter().map(Item::face).collect();
+        old: &[PriorObject],
+        sheet: &FileSheet,
+    ) -> Result<(), StoreError> {
+        let old_faces: Vec<HeadingFace<'_>> = old.iter().map(PriorObject::face).collect();
+        let new_faces: Vec<HeadingFace<'_>> = sheet.items.iter().map(SheetItem::face).collect();
         let pairs = pair(&old_faces, &new_faces);
         let mut is_left = vec![true; old.len()];
         pairs.iter().flatten().for_each(|index| is_left[*index] = false);
         for (object, _) in old.iter().zip(&is_left).filter(|(_, left)| **left) {
             self.remove_object(object)?;
         }
-        let mut names = Names::new(path, sheet);
+        let mut names = GeneratedNames::new(path, sheet);
         for (index, item) in sheet.items.iter().enumerate() {
             let before = pairs[index].map(|index| &old[index]);
-            let place = At { file, index, sheet };
+            let place = ItemPosition { file, index, sheet };
             match before {
                 Some(before) => self.change_object(place, item, before, &mut names)?,
                 None => self.insert_object(place, item, &mut names)?,
@@ -248,13 +254,13 @@ impl Batch<'_, '_> {
         Ok(())
     }
 
-    fn objects_of(&self, file: i64) -> Result<Vec<Old>, Error> {
+    fn objects_of(&self, file: i64) -> Result<Vec<PriorObject>, StoreError> {
         let mut statement = self.sql.prepare_cached(
             "SELECT id, parent, key, declared, title, tags, private, has_body, body, own FROM object
              WHERE file = ?1 ORDER BY ordinal",
         )?;
         let rows = statement.query_map([file], |row| {
-            Ok(Old {
+            Ok(PriorObject {
                 id: row.get(0)?,
                 parent: row.get::<_, Option<i64>>(1)?.map(|n| usize::try_from(n).unwrap_or(0)),
                 key: row.get(2)?,
@@ -272,10 +278,10 @@ impl Batch<'_, '_> {
 
     fn insert_object(
         &mut self,
-        at: At<'_>,
-        item: &Item,
-        names: &mut Names<'_>,
-    ) -> Result<(), Error> {
+        at: ItemPosition<'_>,
+        item: &SheetItem,
+        names: &mut GeneratedNames<'_>,
+    ) -> Result<(), StoreError> {
         // Of files, too many say nothing outside of their headings.
         let ghost = match (&item.declared, self.moves.is_first || item.parent.is_none()) {
             (None, false) => self.ghost(&item.own)?,
@@ -294,11 +300,11 @@ impl Batch<'_, '_> {
 
     fn change_object(
         &mut self,
-        at: At<'_>,
-        item: &Item,
-        before: &Old,
-        names: &mut Names<'_>,
-    ) -> Result<(), Error> {
+        at: ItemPosition<'_>,
+        item: &SheetItem,
+        before: &PriorObject,
+        names: &mut GeneratedNames<'_>,
+    ) -> Result<(), StoreError> {
         let is_same = before.own == item.own
             && before.tags == at.tags(item)
             && before.private == item.private
@@ -321,9 +327,9 @@ impl Batch<'_, '_> {
         sql: &str,
         id: Option<i64>,
         key: &str,
-        at: At<'_>,
-        item: &Item,
-    ) -> Result<i64, Error> {
+        at: ItemPosition<'_>,
+        item: &SheetItem,
+    ) -> Result<i64, StoreError> {
         self.sql.prepare_cached(sql)?.execute(params![
             id,
             at.file,
@@ -353,7 +359,12 @@ impl Batch<'_, '_> {
         Ok(id.unwrap_or_else(|| self.sql.last_insert_rowid()))
     }
 
-    fn insert_facts(&self, id: i64, at: At<'_>, item: &Item) -> Result<(), Error> {
+    fn insert_facts(
+        &self,
+        id: i64,
+        at: ItemPosition<'_>,
+        item: &SheetItem,
+    ) -> Result<(), StoreError> {
         let mut tag =
             self.sql.prepare_cached("INSERT OR IGNORE INTO tag (tag, object) VALUES (?1, ?2)")?;
         for name in at.sheet.tags_of(item) {
@@ -370,7 +381,7 @@ impl Batch<'_, '_> {
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         )?;
         for (n, it) in item.stamps.iter().enumerate() {
-            let Stamp { kind, start, stop, every_minutes, every_months, warning } = it;
+            let OrgTimestamp { kind, start, stop, every_minutes, every_months, warning } = it;
             let wide = is_wide(it);
             stamp.execute(params![
                 id,
@@ -402,7 +413,7 @@ impl Batch<'_, '_> {
         Ok(())
     }
 
-    fn remove_facts(&self, object: &Old) -> Result<(), Error> {
+    fn remove_facts(&self, object: &PriorObject) -> Result<(), StoreError> {
         let id = object.id;
         let mut tag = self.sql.prepare_cached("DELETE FROM tag WHERE tag = ?1 AND object = ?2")?;
         for name in object.tags.split([':', ' ']).filter(|name| !name.is_empty()) {
@@ -418,7 +429,7 @@ impl Batch<'_, '_> {
         Ok(())
     }
 
-    fn remove_object(&mut self, object: &Old) -> Result<(), Error> {
+    fn remove_object(&mut self, object: &PriorObject) -> Result<(), StoreError> {
         self.remove_facts(object)?;
         self.sql.prepare_cached("DELETE FROM object WHERE id = ?1")?.execute([object.id])?;
         // One that declares its key has it again wherever it comes back.
@@ -437,7 +448,7 @@ impl Batch<'_, '_> {
         Ok(())
     }
 
-    fn remove_file(&mut self, known: Known) -> Result<(), Error> {
+    fn remove_file(&mut self, known: KnownFile) -> Result<(), StoreError> {
         for object in self.objects_of(known.id)? {
             self.remove_object(&object)?;
         }
@@ -448,7 +459,7 @@ impl Batch<'_, '_> {
     }
 
     /// Removes the files that are gone and did not turn up elsewhere.
-    pub(crate) fn remove_gone(&mut self) -> Result<(), Error> {
+    pub(crate) fn remove_gone(&mut self) -> Result<(), StoreError> {
         for (path, known) in std::mem::take(&mut self.moves.gone) {
             self.remove_file(known)?;
             self.sql.prepare_cached("DELETE FROM skipped WHERE path = ?1")?.execute([path])?;
@@ -456,7 +467,7 @@ impl Batch<'_, '_> {
         Ok(())
     }
 
-    fn note_skipped(&self, path: &str, why: Why) -> Result<(), Error> {
+    fn note_skipped(&self, path: &str, why: SkipReason) -> Result<(), StoreError> {
         self.sql
             .prepare_cached("INSERT OR REPLACE INTO skipped (path, why) VALUES (?1, ?2)")?
             .execute([path, why.word()])?;
@@ -464,9 +475,9 @@ impl Batch<'_, '_> {
     }
 
     /// Notes what was not read, and that everything was looked at.
-    pub(crate) fn note_scan(&mut self, scan: &Scan) -> Result<(), Error> {
+    pub(crate) fn note_scan(&mut self, scan: &FolderScan) -> Result<(), StoreError> {
         self.sql.prepare_cached("DELETE FROM skipped")?.execute([])?;
-        for Skipped { path, why } in scan.skipped.iter().chain(&self.moves.failed) {
+        for SkippedPath { path, why } in scan.skipped.iter().chain(&self.moves.failed) {
             self.note_skipped(path, *why)?;
         }
         self.sql
@@ -478,7 +489,7 @@ impl Batch<'_, '_> {
     }
 
     /// Ends the batch: keys that are free again go to those who declare them.
-    pub(crate) fn end(&mut self) -> Result<(), Error> {
+    pub(crate) fn end(&mut self) -> Result<(), StoreError> {
         let mut statement = self.sql.prepare_cached(
             // Those alone, and not all that declare a key: 20 ms of a change otherwise.
             "SELECT id, declared FROM object AS o INDEXED BY object_double
@@ -498,19 +509,19 @@ impl Batch<'_, '_> {
         Ok(())
     }
 
-    fn set_key(&self, id: i64, key: &str) -> Result<(), Error> {
+    fn set_key(&self, id: i64, key: &str) -> Result<(), StoreError> {
         self.sql
             .prepare_cached("UPDATE OR IGNORE object SET key = ?2 WHERE id = ?1")?
             .execute(params![id, key])?;
         Ok(())
     }
 
-    fn is_taken(&self, key: &str) -> Result<bool, Error> {
+    fn is_taken(&self, key: &str) -> Result<bool, StoreError> {
         let mut statement = self.sql.prepare_cached("SELECT 1 FROM object WHERE key = ?1")?;
         Ok(statement.exists([key])?)
     }
 
-    fn ghost(&self, own: &Digest) -> Result<Option<String>, Error> {
+    fn ghost(&self, own: &Digest) -> Result<Option<String>, StoreError> {
         let found: Option<(i64, String)> = self
             .sql
             .prepare_cached("SELECT n, key FROM ghost WHERE own = ?1 ORDER BY n DESC LIMIT 1")?
@@ -522,7 +533,12 @@ impl Batch<'_, '_> {
     }
 
     /// The key that an object declares, or one that follows from where it is, and that no other has.
-    fn free_key(&self, item: &Item, index: usize, names: &mut Names<'_>) -> Result<String, Error> {
+    fn free_key(
+        &self,
+        item: &SheetItem,
+        index: usize,
+        names: &mut GeneratedNames<'_>,
+    ) -> Result<String, StoreError> {
         if let Some(declared) = &item.declared
             && !self.is_taken(declared)?
         {
@@ -539,23 +555,23 @@ impl Batch<'_, '_> {
 
 /// Where an item stands.
 #[derive(Clone, Copy)]
-struct At<'a> {
+struct ItemPosition<'a> {
     file: i64,
     index: usize,
-    sheet: &'a Sheet,
+    sheet: &'a FileSheet,
 }
 
-impl At<'_> {
+impl ItemPosition<'_> {
     fn ordinal(self) -> i64 {
         size(self.index)
     }
 
-    fn parent(self, item: &Item) -> Option<i64> {
+    fn parent(self, item: &SheetItem) -> Option<i64> {
         item.parent.map(size)
     }
 
     /// Its own tags with colons between them and, behind a blank, the inherited ones.
-    fn tags(self, item: &Item) -> String {
+    fn tags(self, item: &SheetItem) -> String {
         let all: Vec<&str> = self.sheet.tags_of(item).collect();
         let (own, inherited) = all.split_at(item.own_tags);
         match inherited.is_empty() {
@@ -566,14 +582,14 @@ impl At<'_> {
 }
 
 /// Whether at least half of the headings of before are still there, or all that there is.
-fn is_mostly(old: &[Old], sheet: &Sheet) -> bool {
+fn is_mostly(old: &[PriorObject], sheet: &FileSheet) -> bool {
     let now: std::collections::HashSet<&Digest> =
         sheet.items.iter().map(|item| &item.own).collect();
     let same = old.iter().filter(|object| now.contains(&object.own)).count();
     !old.is_empty() && same * 2 >= old.len()
 }
 
-pub(crate) fn is_wide(stamp: &Stamp) -> bool {
+pub(crate) fn is_wide(stamp: &OrgTimestamp) -> bool {
     let repeats = stamp.every_minutes.is_some() || stamp.every_months.is_some();
     let lasts = stamp.stop.0 - stamp.start.0 > SHORT;
     let warns = stamp.warning.is_some_and(|warning| warning > WARNING_DAYS * 24 * 60);

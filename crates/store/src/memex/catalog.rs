@@ -1,4 +1,4 @@
-//! Asking the index, from any thread while the librarian writes. Each answer is made for somebody's [`Eyes`]: what
+//! Asking the index, from any thread while the librarian writes. Each answer is made for somebody's [`PrivateAccess`]: what
 //! is private is not there for those who may not see it, in no answer and in no count.
 
 use std::path::Path;
@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::file::Memex;
-use super::rules::{Eyes, Scope};
-use super::scan::{Skipped, Why};
+use super::file_sheet::{Digest, own_hash, shown};
+use super::folder::MemexFolder;
+use super::rules::{ObjectReach, PrivateAccess};
+use super::scan::{SkipReason, SkippedPath};
 use super::schema;
-use super::sheet::{Digest, own_hash, shown};
-use crate::error::Error;
+use crate::error::StoreError;
 use crate::schema::count;
 
 /// Entries of a list of what is not read, or is declared twice, in one answer.
 pub const MAX_LISTED: usize = 1000;
 
-/// The columns of an object, in the order in which [`Object::of`] reads them.
+/// The columns of an object, in the order in which [`MemexObject::of`] reads them.
 pub(crate) const COLUMNS: &str = "o.id, o.key, f.path, o.line, o.level, o.title, o.todo, o.done, o.priority, \
     o.tags, o.private, o.encrypted, o.scope, o.hash, o.own, o.start, o.section, o.stop, o.ordinal, o.parent, o.file, \
     o.declared";
@@ -44,7 +44,7 @@ impl ObjectKind {
 
 /// A file or a heading.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Object {
+pub struct MemexObject {
     /// What it is known by: its `:ID:`, or a name that was given to it.
     pub key: String,
     /// The file it is in, from the top of the Memex.
@@ -72,7 +72,7 @@ pub struct Object {
     /// Whether it is to be encrypted, and stands in the clear.
     pub in_clear: bool,
     /// How far it reaches.
-    pub scope: Scope,
+    pub scope: ObjectReach,
     /// The hash of it and all below it.
     pub hash: Digest,
     pub(crate) id: i64,
@@ -87,8 +87,8 @@ pub struct Object {
     pub(crate) declared: Option<String>,
 }
 
-impl Object {
-    pub(crate) fn of(row: &Row<'_>) -> rusqlite::Result<Object> {
+impl MemexObject {
+    pub(crate) fn of(row: &Row<'_>) -> rusqlite::Result<MemexObject> {
         let tags: String = row.get(9)?;
         let (own, inherited) = tags.split_once(' ').unwrap_or((&tags, ""));
         let list = |tags: &str| {
@@ -96,7 +96,7 @@ impl Object {
             tags.map(str::to_owned).collect()
         };
         let scope = usize::try_from(row.get::<_, i64>(12)?).ok();
-        Ok(Object {
+        Ok(MemexObject {
             id: row.get(0)?,
             key: row.get(1)?,
             path: row.get(2)?,
@@ -111,7 +111,7 @@ impl Object {
             private: row.get(10)?,
             encrypted: row.get::<_, i64>(11)? > 0,
             in_clear: row.get::<_, i64>(11)? > 1,
-            scope: scope.and_then(|scope| Scope::ALL.get(scope).copied()).unwrap_or_default(),
+            scope: scope.and_then(|scope| ObjectReach::ALL.get(scope).copied()).unwrap_or_default(),
             hash: row.get(13)?,
             own: row.get(14)?,
             start: count(row.get(15)?),
@@ -133,7 +133,7 @@ impl Object {
 
 /// How it stands with the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Status {
+pub struct IndexStatus {
     /// Files in it.
     pub files: u64,
     /// Headings in it.
@@ -147,14 +147,14 @@ pub struct Status {
     /// One more with every change.
     pub generation: u64,
     /// Whether every file was looked at since the index was made.
-    pub standing: Standing,
+    pub standing: IndexCompleteness,
     /// The hash of all of it.
     pub hash: Digest,
 }
 
 /// Whether the index has everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum IndexCompleteness {
     /// It has.
     Whole,
     /// It is being made.
@@ -163,7 +163,7 @@ pub enum Standing {
 
 /// An `:ID:` that more than one object declares. The first is known by it, the others have names of their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Duplicate {
+pub struct DuplicateId {
     /// The `:ID:`.
     pub declared: String,
     /// The key of the object that is not known by it.
@@ -176,44 +176,52 @@ pub struct Duplicate {
 
 /// A reader of the index.
 #[derive(Debug)]
-pub struct Catalog {
+pub struct MemexCatalog {
     pub(crate) sql: Connection,
-    pub(crate) memex: Arc<Memex>,
+    pub(crate) memex: Arc<MemexFolder>,
 }
 
-impl Catalog {
+impl MemexCatalog {
     /// Opens the index of a state directory for reading.
     ///
     /// # Errors
     /// There is none.
-    pub fn open(directory: &Path, memex: Arc<Memex>) -> Result<Catalog, Error> {
-        Ok(Catalog { sql: schema::open_reader(directory)?, memex })
+    pub fn open(directory: &Path, memex: Arc<MemexFolder>) -> Result<MemexCatalog, StoreError> {
+        Ok(MemexCatalog { sql: schema::open_reader(directory)?, memex })
     }
 
     /// The object that is known by a key, or the file at a path.
     ///
     /// # Errors
     /// There is none that may be seen.
-    pub fn object(&self, name: &str, eyes: Eyes) -> Result<Object, Error> {
+    pub fn object(&self, name: &str, eyes: PrivateAccess) -> Result<MemexObject, StoreError> {
         let by_key =
             format!("SELECT {COLUMNS} FROM object o JOIN file f ON f.id = o.file WHERE o.key = ?1");
         let by_path = format!(
             "SELECT {COLUMNS} FROM file f JOIN object o ON o.file = f.id AND o.ordinal = 0 WHERE f.path = ?1"
         );
         for sql in [by_key, by_path] {
-            let found = self.sql.prepare_cached(&sql)?.query_row([name], Object::of).optional()?;
-            if let Some(object) = found.filter(|object| eyes == Eyes::Owner || !object.private) {
+            let found =
+                self.sql.prepare_cached(&sql)?.query_row([name], MemexObject::of).optional()?;
+            if let Some(object) =
+                found.filter(|object| eyes == PrivateAccess::Owner || !object.private)
+            {
                 return Ok(object);
             }
         }
-        Err(Error::NoObject(name.into()))
+        Err(StoreError::NoObject(name.into()))
     }
 
     /// The objects right below one, in order.
     ///
     /// # Errors
     /// The index cannot be read.
-    pub fn children(&self, object: &Object, eyes: Eyes, most: usize) -> Result<Vec<Object>, Error> {
+    pub fn children(
+        &self,
+        object: &MemexObject,
+        eyes: PrivateAccess,
+        most: usize,
+    ) -> Result<Vec<MemexObject>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM object o JOIN file f ON f.id = o.file
              WHERE o.file = ?1 AND o.parent = ?2 AND o.start < ?3 AND o.private <= ?4 ORDER BY o.ordinal LIMIT ?5"
@@ -223,7 +231,7 @@ impl Catalog {
         let stop = crate::schema::int(object.stop);
         let rows = statement.query_map(
             params![object.file, object.ordinal, stop.max(1), sees(eyes), most],
-            Object::of,
+            MemexObject::of,
         )?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
@@ -232,7 +240,7 @@ impl Catalog {
     ///
     /// # Errors
     /// The index cannot be read.
-    pub fn above(&self, object: &Object) -> Result<Vec<Object>, Error> {
+    pub fn above(&self, object: &MemexObject) -> Result<Vec<MemexObject>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM object o JOIN file f ON f.id = o.file WHERE o.file = ?1 AND o.ordinal = ?2"
         );
@@ -240,7 +248,7 @@ impl Catalog {
         let mut above = Vec::new();
         let mut next = object.parent;
         while let Some(ordinal) = next {
-            let found = statement.query_row([object.file, ordinal], Object::of).optional()?;
+            let found = statement.query_row([object.file, ordinal], MemexObject::of).optional()?;
             let Some(parent) = found else { break };
             next = parent.parent.filter(|next| *next < ordinal);
             above.push(parent);
@@ -252,8 +260,8 @@ impl Catalog {
     /// The own text of an object, up to the next heading. `None` when it is encrypted, or when the file is not as
     /// it was indexed: it will be.
     #[must_use]
-    pub fn text(&self, object: &Object, eyes: Eyes) -> Option<String> {
-        if object.encrypted || (eyes == Eyes::Public && object.private) {
+    pub fn text(&self, object: &MemexObject, eyes: PrivateAccess) -> Option<String> {
+        if object.encrypted || (eyes == PrivateAccess::Public && object.private) {
             return None;
         }
         let (bytes, _) = self.memex.read(&object.path).ok()?;
@@ -261,7 +269,12 @@ impl Catalog {
     }
 
     /// The same from bytes of the file that are at hand.
-    pub(crate) fn text_in(&self, bytes: &[u8], object: &Object, eyes: Eyes) -> Option<String> {
+    pub(crate) fn text_in(
+        &self,
+        bytes: &[u8],
+        object: &MemexObject,
+        eyes: PrivateAccess,
+    ) -> Option<String> {
         let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
         let section = bytes.get(place(object.start)..place(object.section))?;
         let level = usize::try_from(object.level).unwrap_or(usize::MAX);
@@ -269,47 +282,47 @@ impl Catalog {
         if object.encrypted || own_hash(section, level) != object.own {
             return None;
         }
-        Some(shown(section, self.memex.rules(), eyes == Eyes::Owner))
+        Some(shown(section, self.memex.rules(), eyes == PrivateAccess::Owner))
     }
 
     /// How it stands with the index.
     ///
     /// # Errors
     /// The index cannot be read.
-    pub fn status(&self, eyes: Eyes) -> Result<Status, Error> {
-        let one = |sql: &str| -> Result<u64, Error> {
+    pub fn status(&self, eyes: PrivateAccess) -> Result<IndexStatus, StoreError> {
+        let one = |sql: &str| -> Result<u64, StoreError> {
             Ok(count(self.sql.prepare_cached(sql)?.query_row([], |row| row.get(0))?))
         };
         let seen = match eyes {
-            Eyes::Owner => "",
-            Eyes::Public => " AND private = 0",
+            PrivateAccess::Owner => "",
+            PrivateAccess::Public => " AND private = 0",
         };
         let meta = "SELECT generation, whole, others FROM meta";
         let (generation, whole, others): (i64, bool, i64) =
             self.sql.query_row(meta, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-        Ok(Status {
+        Ok(IndexStatus {
             files: one(&format!("SELECT count(*) FROM object WHERE ordinal = 0{seen}"))?,
             headings: one(&format!("SELECT count(*) FROM object WHERE ordinal > 0{seen}"))?,
             skipped: match eyes {
-                Eyes::Owner => {
+                PrivateAccess::Owner => {
                     one("SELECT (SELECT count(*) FROM skipped) + (SELECT more_skipped FROM meta)")?
                 }
-                Eyes::Public => 0,
+                PrivateAccess::Public => 0,
             },
             others: count(others),
             duplicates: one(&format!(
                 "SELECT count(*) FROM object WHERE declared IS NOT NULL AND key <> declared{seen}"
             ))?,
             generation: count(generation),
-            standing: if whole { Standing::Whole } else { Standing::Partial },
+            standing: if whole { IndexCompleteness::Whole } else { IndexCompleteness::Partial },
             hash: self.hash(eyes)?,
         })
     }
 
     /// The hash of all files; for those who do not see all of them, of nothing.
-    fn hash(&self, eyes: Eyes) -> Result<Digest, Error> {
+    fn hash(&self, eyes: PrivateAccess) -> Result<Digest, StoreError> {
         let mut hasher = blake3::Hasher::new_derive_key("bridle 2026 memex tree");
-        if eyes == Eyes::Owner {
+        if eyes == PrivateAccess::Owner {
             let mut statement =
                 self.sql.prepare_cached("SELECT path, hash FROM file ORDER BY path")?;
             let mut rows = statement.query([])?;
@@ -326,7 +339,7 @@ impl Catalog {
     ///
     /// # Errors
     /// The index cannot be read.
-    pub fn skipped(&self) -> Result<Vec<Skipped>, Error> {
+    pub fn skipped(&self) -> Result<Vec<SkippedPath>, StoreError> {
         let mut statement = self.sql.prepare_cached(
             "SELECT path, why FROM skipped UNION SELECT path, flaw FROM file WHERE flaw IS NOT NULL
              ORDER BY path LIMIT ?1",
@@ -337,7 +350,7 @@ impl Catalog {
         let mut all = Vec::new();
         for row in rows {
             let (path, why) = row?;
-            all.extend(Why::parse(&why).map(|why| Skipped { path, why }));
+            all.extend(SkipReason::parse(&why).map(|why| SkippedPath { path, why }));
         }
         Ok(all)
     }
@@ -346,7 +359,7 @@ impl Catalog {
     ///
     /// # Errors
     /// The index cannot be read.
-    pub fn duplicates(&self, eyes: Eyes) -> Result<Vec<Duplicate>, Error> {
+    pub fn duplicates(&self, eyes: PrivateAccess) -> Result<Vec<DuplicateId>, StoreError> {
         let mut statement = self.sql.prepare_cached(
             "SELECT o.declared, o.key, f.path, o.line FROM object o JOIN file f ON f.id = o.file
              WHERE o.declared IS NOT NULL AND o.key <> o.declared AND o.private <= ?1
@@ -354,7 +367,7 @@ impl Catalog {
         )?;
         let most = i64::try_from(MAX_LISTED).unwrap_or(i64::MAX);
         let rows = statement.query_map([sees(eyes), most], |row| {
-            Ok(Duplicate {
+            Ok(DuplicateId {
                 declared: row.get(0)?,
                 key: row.get(1)?,
                 path: row.get(2)?,
@@ -368,7 +381,7 @@ impl Catalog {
     ///
     /// # Errors
     /// The index cannot be read.
-    pub fn properties(&self, object: &Object) -> Result<Vec<(String, String)>, Error> {
+    pub fn properties(&self, object: &MemexObject) -> Result<Vec<(String, String)>, StoreError> {
         let mut statement = self
             .sql
             .prepare_cached("SELECT key, value FROM property WHERE object = ?1 ORDER BY key")?;
@@ -376,16 +389,16 @@ impl Catalog {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    pub(crate) fn generation(&self) -> Result<u64, Error> {
+    pub(crate) fn generation(&self) -> Result<u64, StoreError> {
         let sql = "SELECT generation FROM meta";
         Ok(count(self.sql.prepare_cached(sql)?.query_row([], |row| row.get(0))?))
     }
 }
 
 /// The largest value of `private` that somebody sees.
-pub(crate) fn sees(eyes: Eyes) -> i64 {
+pub(crate) fn sees(eyes: PrivateAccess) -> i64 {
     match eyes {
-        Eyes::Owner => 1,
-        Eyes::Public => 0,
+        PrivateAccess::Owner => 1,
+        PrivateAccess::Public => 0,
     }
 }

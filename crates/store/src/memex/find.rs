@@ -8,14 +8,16 @@ use std::collections::HashMap;
 use rusqlite::types::Value;
 use rusqlite::{Row, params_from_iter};
 
-use self::rank::Words;
+use self::rank::WordTable;
 use super::apply::SHORT;
-use super::catalog::{COLUMNS, Catalog, Object, ObjectKind, sees};
-use super::query::{Cursor, Hit, MAX_CONDITIONS, MAX_PAGE, PAGE, Page, Query, Text};
-use super::rules::Eyes;
-use super::stamp::{Dates, Moment, Stamp, StampKind, WARNING_DAYS};
-use super::words::{Wanted, snippet};
-use crate::error::Error;
+use super::catalog::{COLUMNS, MemexCatalog, MemexObject, ObjectKind, sees};
+use super::org_timestamp::{DateSpan, OrgTimestamp, StampKind, WARNING_DAYS, WallMinute};
+use super::query::{
+    MAX_CONDITIONS, MAX_PAGE, MemexQuery, PAGE, QueryCursor, QueryHit, QueryPage, SearchText,
+};
+use super::rules::PrivateAccess;
+use super::search_words::{SearchWords, snippet};
+use crate::error::StoreError;
 
 /// Candidates that one page looks at: some 10 ms.
 pub(crate) const MAX_LOOKED_AT: usize = 8192;
@@ -28,43 +30,48 @@ const COUNTED: i64 = 1024;
 
 /// A part of a statement with its values.
 #[derive(Clone, Debug)]
-struct Part {
+struct QueryPart {
     sql: String,
     values: Vec<Value>,
 }
 
 /// What was found, where to go on, and how many were ranked.
-type Found = (Vec<Hit>, Option<Cursor>, Option<usize>);
+type Found = (Vec<QueryHit>, Option<QueryCursor>, Option<usize>);
 
-impl Part {
-    fn new<const N: usize>(sql: impl Into<String>, values: [Value; N]) -> Part {
-        Part { sql: sql.into(), values: values.into() }
+impl QueryPart {
+    fn new<const N: usize>(sql: impl Into<String>, values: [Value; N]) -> QueryPart {
+        QueryPart { sql: sql.into(), values: values.into() }
     }
 }
 
-impl Catalog {
+impl MemexCatalog {
     /// Answers a question with a page.
     ///
     /// # Errors
     /// The question cannot be understood, or the index cannot be read.
-    pub fn query(&self, query: &Query, eyes: Eyes, text: Text) -> Result<Page, Error> {
+    pub fn query(
+        &self,
+        query: &MemexQuery,
+        eyes: PrivateAccess,
+        text: SearchText,
+    ) -> Result<QueryPage, StoreError> {
         let conditions =
             query.tags.len() + query.without_tags.len() + query.todo.len() + query.properties.len();
         if conditions > MAX_CONDITIONS {
-            return Err(Error::Search("more than 16 tags, keywords and properties"));
+            return Err(StoreError::Search("more than 16 tags, keywords and properties"));
         }
         let generation = self.generation()?;
         let changed = query.cursor.is_some_and(|cursor| cursor.generation != generation);
         let (hits, next, ranked) = match &query.text {
-            Some(words) => self.ranked(&Wanted::read(words)?, query, eyes, text)?,
+            Some(words) => self.ranked(&SearchWords::read(words)?, query, eyes, text)?,
             None => self.listed(query, eyes)?,
         };
-        let next = next.map(|next| Cursor { generation, ..next });
-        Ok(Page { hits, next, changed, ranked, generation })
+        let next = next.map(|next| QueryCursor { generation, ..next });
+        Ok(QueryPage { hits, next, changed, ranked, generation })
     }
 
     /// Objects in the order of their numbers.
-    fn listed(&self, query: &Query, eyes: Eyes) -> Result<Found, Error> {
+    fn listed(&self, query: &MemexQuery, eyes: PrivateAccess) -> Result<Found, StoreError> {
         let after = query.cursor.map_or(0, |cursor| cursor.after);
         let driver = self.driver(query, eyes, after)?;
         let conditions = self.conditions(query, eyes)?;
@@ -89,17 +96,18 @@ impl Catalog {
                 continue;
             }
             if hits.len() == limit {
-                let next = hits.last().map(|hit: &Hit| hit.cursor(0));
+                let next = hits.last().map(|hit: &QueryHit| hit.cursor(0));
                 return Ok((hits, next, None));
             }
-            hits.push(Hit { object: Object::of(row)?, rank: None, snippet: None });
+            hits.push(QueryHit { object: MemexObject::of(row)?, rank: None, snippet: None });
         }
-        let next = self.end_of(&driver)?.map(|after| Cursor { generation: 0, after, rank: None });
+        let next =
+            self.end_of(&driver)?.map(|after| QueryCursor { generation: 0, after, rank: None });
         Ok((hits, next, None))
     }
 
     /// The last candidate, if there may be more behind it.
-    fn end_of(&self, driver: &Part) -> Result<Option<i64>, Error> {
+    fn end_of(&self, driver: &QueryPart) -> Result<Option<i64>, StoreError> {
         let sql = format!("SELECT count(*), max(id) FROM ({})", driver.sql);
         let (count, last): (i64, Option<i64>) = self
             .sql
@@ -111,21 +119,21 @@ impl Catalog {
     /// Objects with words in them, the best first.
     fn ranked(
         &self,
-        wanted: &Wanted,
-        query: &Query,
-        eyes: Eyes,
-        snippets: Text,
-    ) -> Result<Found, Error> {
+        wanted: &SearchWords,
+        query: &MemexQuery,
+        eyes: PrivateAccess,
+        snippets: SearchText,
+    ) -> Result<Found, StoreError> {
         let conditions = self.conditions(query, eyes)?;
         let mut found: Vec<(f64, i64)> = Vec::new();
         let mut all = 0;
-        for words in Words::of(eyes) {
+        for words in WordTable::of(eyes) {
             let (some, looked_at) = self.search(*words, wanted, &conditions, eyes)?;
             found.extend(some);
             all = all.max(looked_at);
         }
         found.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
-        if let Some(Cursor { after, rank: Some(rank), .. }) = query.cursor {
+        if let Some(QueryCursor { after, rank: Some(rank), .. }) = query.cursor {
             found.retain(|(r, id)| (r.total_cmp(&rank).then(after.cmp(id))).is_gt());
         }
         let mut hits = Vec::new();
@@ -135,24 +143,30 @@ impl Catalog {
                 continue;
             }
             if hits.len() == limit {
-                let next = hits.last().map(|hit: &Hit| hit.cursor(0));
+                let next = hits.last().map(|hit: &QueryHit| hit.cursor(0));
                 self.add_snippets(&mut hits, wanted, eyes, snippets);
                 return Ok((hits, next, full(all)));
             }
-            hits.push(Hit { object: self.by_id(id)?, rank: Some(rank), snippet: None });
+            hits.push(QueryHit { object: self.by_id(id)?, rank: Some(rank), snippet: None });
         }
         self.add_snippets(&mut hits, wanted, eyes, snippets);
         Ok((hits, None, full(all)))
     }
 
-    fn by_id(&self, id: i64) -> Result<Object, Error> {
+    fn by_id(&self, id: i64) -> Result<MemexObject, StoreError> {
         let sql =
             format!("SELECT {COLUMNS} FROM object o JOIN file f ON f.id = o.file WHERE o.id = ?1");
-        Ok(self.sql.prepare_cached(&sql)?.query_row([id], Object::of)?)
+        Ok(self.sql.prepare_cached(&sql)?.query_row([id], MemexObject::of)?)
     }
 
-    fn add_snippets(&self, hits: &mut [Hit], wanted: &Wanted, eyes: Eyes, text: Text) {
-        if text == Text::None {
+    fn add_snippets(
+        &self,
+        hits: &mut [QueryHit],
+        wanted: &SearchWords,
+        eyes: PrivateAccess,
+        text: SearchText,
+    ) {
+        if text == SearchText::None {
             return;
         }
         let mut files: HashMap<String, Option<Vec<u8>>> = HashMap::new();
@@ -166,35 +180,42 @@ impl Catalog {
     }
 
     /// The rarest condition, as a list of candidates.
-    fn driver(&self, query: &Query, eyes: Eyes, after: i64) -> Result<Part, Error> {
+    fn driver(
+        &self,
+        query: &MemexQuery,
+        eyes: PrivateAccess,
+        after: i64,
+    ) -> Result<QueryPart, StoreError> {
         let mut drivers = Vec::new();
         for tag in &query.tags {
             let sql =
                 "SELECT object AS id FROM tag WHERE tag = ? AND object > ? ORDER BY object LIMIT ?";
-            drivers.push(Part::new(sql, [text(tag), after.into()]));
+            drivers.push(QueryPart::new(sql, [text(tag), after.into()]));
         }
         if let [todo] = &query.todo[..] {
             let sql = "SELECT id FROM object WHERE todo = ? AND id > ? ORDER BY id LIMIT ?";
-            drivers.push(Part::new(sql, [text(todo), after.into()]));
+            drivers.push(QueryPart::new(sql, [text(todo), after.into()]));
         }
         if let Some(priority) = &query.priority {
             let sql = "SELECT id FROM object WHERE priority = ? AND id > ? ORDER BY id LIMIT ?";
-            drivers.push(Part::new(sql, [text(priority), after.into()]));
+            drivers.push(QueryPart::new(sql, [text(priority), after.into()]));
         }
         for (key, value) in &query.properties {
             if let Some(value) = value {
                 let sql =
                     "SELECT object AS id FROM property WHERE key = ? AND value = ? AND object > ?
                     ORDER BY object LIMIT ?";
-                drivers
-                    .push(Part::new(sql, [text(&key.to_uppercase()), text(value), after.into()]));
+                drivers.push(QueryPart::new(
+                    sql,
+                    [text(&key.to_uppercase()), text(value), after.into()],
+                ));
             }
         }
         if let Some(under) = query.under.as_deref().filter(|under| !under.is_empty())
             && let Ok(object) = self.object(under, eyes)
         {
             let sql = "SELECT id FROM object WHERE file = ? AND id > ? ORDER BY id LIMIT ?";
-            drivers.push(Part::new(sql, [object.file.into(), after.into()]));
+            drivers.push(QueryPart::new(sql, [object.file.into(), after.into()]));
         }
         let (mut best, mut least) = (None, COUNTED + 1);
         for driver in drivers {
@@ -213,53 +234,57 @@ impl Catalog {
             }
         }
         let all = "SELECT id FROM object WHERE id > ? ORDER BY id LIMIT ?";
-        let mut best = best.unwrap_or_else(|| Part::new(all, [after.into()]));
+        let mut best = best.unwrap_or_else(|| QueryPart::new(all, [after.into()]));
         best.values.push(Value::from(big(MAX_LOOKED_AT)));
         Ok(best)
     }
 
-    fn counted(&self, driver: &Part) -> Result<i64, Error> {
+    fn counted(&self, driver: &QueryPart) -> Result<i64, StoreError> {
         let sql = format!("SELECT count(*) FROM ({})", driver.sql);
         let values = driver.values.iter().cloned().chain([Value::from(COUNTED)]);
         Ok(self.sql.prepare_cached(&sql)?.query_row(params_from_iter(values), |row| row.get(0))?)
     }
 
     /// What is checked for each candidate.
-    fn conditions(&self, query: &Query, eyes: Eyes) -> Result<Vec<Part>, Error> {
-        let mut all = vec![Part::new("o.private <= ?", [sees(eyes).into()])];
+    fn conditions(
+        &self,
+        query: &MemexQuery,
+        eyes: PrivateAccess,
+    ) -> Result<Vec<QueryPart>, StoreError> {
+        let mut all = vec![QueryPart::new("o.private <= ?", [sees(eyes).into()])];
         let has_tag = "EXISTS (SELECT 1 FROM tag WHERE tag = ? AND object = o.id)";
         for tag in &query.tags {
-            all.push(Part::new(has_tag, [text(tag)]));
+            all.push(QueryPart::new(has_tag, [text(tag)]));
         }
         for tag in &query.without_tags {
-            all.push(Part::new(format!("NOT {has_tag}"), [text(tag)]));
+            all.push(QueryPart::new(format!("NOT {has_tag}"), [text(tag)]));
         }
         if !query.todo.is_empty() {
             let marks = vec!["?"; query.todo.len()].join(", ");
             let values = query.todo.iter().map(|todo| text(todo)).collect();
-            all.push(Part { sql: format!("o.todo IN ({marks})"), values });
+            all.push(QueryPart { sql: format!("o.todo IN ({marks})"), values });
         }
         if let Some(done) = query.done {
-            all.push(Part::new("o.todo IS NOT NULL AND o.done = ?", [i64::from(done).into()]));
+            all.push(QueryPart::new("o.todo IS NOT NULL AND o.done = ?", [i64::from(done).into()]));
         }
         if let Some(priority) = &query.priority {
-            all.push(Part::new("o.priority = ?", [text(priority)]));
+            all.push(QueryPart::new("o.priority = ?", [text(priority)]));
         }
         for (key, value) in &query.properties {
             let sql = "EXISTS (SELECT 1 FROM property WHERE object = o.id AND key = ?";
             let key = text(&key.to_uppercase());
             all.push(match value {
-                Some(value) => Part::new(format!("{sql} AND value = ?)"), [key, text(value)]),
-                None => Part::new(format!("{sql})"), [key]),
+                Some(value) => QueryPart::new(format!("{sql} AND value = ?)"), [key, text(value)]),
+                None => QueryPart::new(format!("{sql})"), [key]),
             });
         }
         match query.kind {
-            Some(ObjectKind::File) => all.push(Part::new("o.ordinal = 0", [])),
-            Some(ObjectKind::Heading) => all.push(Part::new("o.ordinal > 0", [])),
+            Some(ObjectKind::File) => all.push(QueryPart::new("o.ordinal = 0", [])),
+            Some(ObjectKind::Heading) => all.push(QueryPart::new("o.ordinal > 0", [])),
             None => {}
         }
         if let Some(scope) = query.scope {
-            all.push(Part::new("o.scope = ?", [(scope as i64).into()]));
+            all.push(QueryPart::new("o.scope = ?", [(scope as i64).into()]));
         }
         if let Some(under) = query.under.as_deref().filter(|under| !under.is_empty()) {
             all.push(self.under(under, eyes));
@@ -267,18 +292,18 @@ impl Catalog {
         if let Some(dates) = &query.dates {
             let (from, to) = window(dates);
             let sql = "EXISTS (SELECT 1 FROM stamp WHERE object = o.id AND (wide = 1 OR start BETWEEN ? AND ?))";
-            all.push(Part::new(sql, [from.into(), to.into()]));
+            all.push(QueryPart::new(sql, [from.into(), to.into()]));
         }
         Ok(all)
     }
 
     /// Below an object, or in a folder.
-    fn under(&self, under: &str, eyes: Eyes) -> Part {
+    fn under(&self, under: &str, eyes: PrivateAccess) -> QueryPart {
         if let Ok(object) = self.object(under, eyes) {
             let (start, stop) = (crate::schema::int(object.start), crate::schema::int(object.stop));
             return match object.kind() {
-                ObjectKind::File => Part::new("o.file = ?", [object.file.into()]),
-                ObjectKind::Heading => Part::new(
+                ObjectKind::File => QueryPart::new("o.file = ?", [object.file.into()]),
+                ObjectKind::Heading => QueryPart::new(
                     "o.file = ? AND o.ordinal > 0 AND o.start >= ? AND o.start < ?",
                     [object.file.into(), start.into(), stop.into()],
                 ),
@@ -287,11 +312,11 @@ impl Catalog {
         let folder = under.trim_end_matches('/');
         // The character behind the slash.
         let (from, to) = (format!("{folder}/"), format!("{folder}0"));
-        Part::new("f.path >= ? AND f.path < ?", [text(&from), text(&to)])
+        QueryPart::new("f.path >= ? AND f.path < ?", [text(&from), text(&to)])
     }
 
     /// Whether a date of the object falls into the span that is asked for, if one is.
-    fn is_in_time(&self, query: &Query, id: i64) -> Result<bool, Error> {
+    fn is_in_time(&self, query: &MemexQuery, id: i64) -> Result<bool, StoreError> {
         let Some(dates) = &query.dates else { return Ok(true) };
         Ok(self.stamps_of(id)?.iter().any(|stamp| dates.has(stamp)))
     }
@@ -300,11 +325,11 @@ impl Catalog {
     ///
     /// # Errors
     /// The index cannot be read.
-    pub fn stamps(&self, object: &Object) -> Result<Vec<Stamp>, Error> {
+    pub fn stamps(&self, object: &MemexObject) -> Result<Vec<OrgTimestamp>, StoreError> {
         self.stamps_of(object.id)
     }
 
-    fn stamps_of(&self, id: i64) -> Result<Vec<Stamp>, Error> {
+    fn stamps_of(&self, id: i64) -> Result<Vec<OrgTimestamp>, StoreError> {
         let mut statement = self.sql.prepare_cached(
             "SELECT kind, start, stop, minutes, months, warning FROM stamp WHERE object = ?1",
         )?;
@@ -313,12 +338,12 @@ impl Catalog {
     }
 }
 
-fn stamp(row: &Row<'_>) -> rusqlite::Result<Stamp> {
+fn stamp(row: &Row<'_>) -> rusqlite::Result<OrgTimestamp> {
     let kind = usize::try_from(row.get::<_, i64>(0)?).ok();
-    Ok(Stamp {
+    Ok(OrgTimestamp {
         kind: kind.and_then(|kind| StampKind::ALL.get(kind).copied()).unwrap_or(StampKind::Active),
-        start: Moment(row.get(1)?),
-        stop: Moment(row.get(2)?),
+        start: WallMinute(row.get(1)?),
+        stop: WallMinute(row.get(2)?),
         every_minutes: row.get(3)?,
         every_months: row.get(4)?,
         warning: row.get(5)?,
@@ -326,20 +351,20 @@ fn stamp(row: &Row<'_>) -> rusqlite::Result<Stamp> {
 }
 
 /// Objects with a date that may fall into the span; which do is checked for each.
-fn in_time(dates: &Dates, after: i64) -> Part {
+fn in_time(dates: &DateSpan, after: i64) -> QueryPart {
     let (from, to) = window(dates);
     let sql = "SELECT object AS id FROM (SELECT object FROM stamp WHERE wide = 0 AND start BETWEEN ? AND ?
         UNION SELECT object FROM stamp WHERE wide = 1) WHERE object > ? ORDER BY object LIMIT ?";
-    Part::new(sql, [from.into(), to.into(), after.into()])
+    QueryPart::new(sql, [from.into(), to.into(), after.into()])
 }
 
 /// When a date that is short must begin to fall into the span.
-fn window(dates: &Dates) -> (i64, i64) {
+fn window(dates: &DateSpan) -> (i64, i64) {
     let from = dates.from.0.saturating_sub(SHORT);
     (from, dates.to.0.saturating_add(WARNING_DAYS * 24 * 60))
 }
 
-fn limit(query: &Query) -> usize {
+fn limit(query: &MemexQuery) -> usize {
     if query.limit == 0 { PAGE } else { query.limit.min(MAX_PAGE) }
 }
 

@@ -1,11 +1,11 @@
 //! What stands around a point of attention, within a budget: its text in full, what is near in less, the rest of the
 //! Memex in outline; and what was left out, in numbers. Used for prompts and by whoever wants an overview.
 
-use super::catalog::{Catalog, Object, ObjectKind};
-use super::outline::Outline;
+use super::catalog::{MemexCatalog, MemexObject, ObjectKind};
+use super::outline::OutlineRequest;
 use super::query::MAX_PAGE;
-use super::rules::Eyes;
-use crate::error::Error;
+use super::rules::PrivateAccess;
+use crate::error::StoreError;
 
 /// Tokens, unless said.
 pub const BUDGET: usize = 4000;
@@ -28,7 +28,7 @@ const FAR_LEVELS: u64 = 1;
 
 /// What is asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Focus {
+pub struct FocusRequest {
     /// The key of an object or the path of a file; an empty one has the overview alone.
     pub at: String,
     /// Tokens, as [`tokens`] counts them; 0 is [`BUDGET`].
@@ -37,7 +37,7 @@ pub struct Focus {
 
 /// How much of an object is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum ShownAmount {
     /// Its text.
     Text(String),
     /// Its text up to where the budget ended.
@@ -48,16 +48,16 @@ pub enum Shown {
 
 /// One object in view.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct FocusPart {
     /// The object.
-    pub object: Object,
+    pub object: MemexObject,
     /// How much of it.
-    pub shown: Shown,
+    pub shown: ShownAmount,
 }
 
 /// Something that is not in view.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Left {
+pub struct OmittedObject {
     /// What, in words.
     pub what: &'static str,
     /// How many.
@@ -66,11 +66,11 @@ pub struct Left {
 
 /// What is in view.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Vision {
+pub struct FocusView {
     /// The point of attention, what is above and below it, what is beside it, and the rest, in this order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<FocusPart>,
     /// What does not fit.
-    pub left: Vec<Left>,
+    pub left: Vec<OmittedObject>,
     /// Tokens of the parts.
     pub tokens: usize,
     /// Tokens that there could be.
@@ -85,31 +85,31 @@ pub fn tokens(text: &str) -> usize {
     plain.div_ceil(4) + others
 }
 
-struct Room {
-    parts: Vec<Part>,
+struct TokenRoom {
+    parts: Vec<FocusPart>,
     used: usize,
     budget: usize,
 }
 
-impl Room {
+impl TokenRoom {
     /// Shows an object by its title if there is room.
-    fn title(&mut self, object: Object, up_to: usize) -> bool {
+    fn title(&mut self, object: MemexObject, up_to: usize) -> bool {
         let cost = cost(&object);
         let fits = self.used + cost <= up_to.min(self.budget);
         if fits {
             self.used += cost;
-            self.parts.push(Part { object, shown: Shown::Title });
+            self.parts.push(FocusPart { object, shown: ShownAmount::Title });
         }
         fits
     }
 
     /// Shows an object with its text, or the beginning of it, if there is room.
-    fn text(&mut self, object: Object, text: String, up_to: usize) -> bool {
+    fn text(&mut self, object: MemexObject, text: String, up_to: usize) -> bool {
         let room = up_to.min(self.budget).saturating_sub(self.used);
         let cost = cost(&object) + tokens(&text);
         if cost <= room {
             self.used += cost;
-            self.parts.push(Part { object, shown: Shown::Text(text) });
+            self.parts.push(FocusPart { object, shown: ShownAmount::Text(text) });
             return true;
         }
         let left = room.saturating_sub(self::cost(&object));
@@ -118,13 +118,13 @@ impl Room {
         }
         let beginning = begin(&text, left);
         self.used += self::cost(&object) + tokens(&beginning);
-        self.parts.push(Part { object, shown: Shown::Beginning(beginning) });
+        self.parts.push(FocusPart { object, shown: ShownAmount::Beginning(beginning) });
         false
     }
 }
 
 /// Tokens of the line of an object: its title, and what says where it is.
-fn cost(object: &Object) -> usize {
+fn cost(object: &MemexObject) -> usize {
     tokens(&object.title)
         + tokens(&object.key)
         + object.tags.iter().map(|tag| tokens(tag)).sum::<usize>()
@@ -149,15 +149,19 @@ fn begin(text: &str, most: usize) -> String {
     text[..end].to_owned()
 }
 
-impl Catalog {
+impl MemexCatalog {
     /// What stands around a point of attention.
     ///
     /// # Errors
     /// There is no such point, or the index cannot be read.
-    pub fn focus(&self, focus: &Focus, eyes: Eyes) -> Result<Vision, Error> {
+    pub fn focus(
+        &self,
+        focus: &FocusRequest,
+        eyes: PrivateAccess,
+    ) -> Result<FocusView, StoreError> {
         let budget =
             if focus.budget == 0 { BUDGET } else { focus.budget.clamp(MIN_BUDGET, MAX_BUDGET) };
-        let mut room = Room { parts: Vec::new(), used: 0, budget };
+        let mut room = TokenRoom { parts: Vec::new(), used: 0, budget };
         let mut left = Vec::new();
         let at = match focus.at.as_str() {
             "" => None,
@@ -167,18 +171,18 @@ impl Catalog {
             self.near(at, eyes, &mut room, &mut left)?;
         }
         self.far(at.as_ref(), eyes, &mut room, &mut left)?;
-        left.retain(|left: &Left| left.count > 0);
-        Ok(Vision { parts: room.parts, left, tokens: room.used, budget })
+        left.retain(|left: &OmittedObject| left.count > 0);
+        Ok(FocusView { parts: room.parts, left, tokens: room.used, budget })
     }
 
     /// The point of attention: at most half of the budget for its own text, a quarter for what is below it.
     fn near(
         &self,
-        at: &Object,
-        eyes: Eyes,
-        room: &mut Room,
-        left: &mut Vec<Left>,
-    ) -> Result<(), Error> {
+        at: &MemexObject,
+        eyes: PrivateAccess,
+        room: &mut TokenRoom,
+        left: &mut Vec<OmittedObject>,
+    ) -> Result<(), StoreError> {
         let budget = room.budget;
         for above in self.above(at)? {
             room.title(above, budget);
@@ -193,12 +197,13 @@ impl Catalog {
                     (false, true) => "texts that are encrypted",
                     (false, false) => "texts that changed since they were indexed",
                 };
-                left.push(Left { what, count: 1 });
+                left.push(OmittedObject { what, count: 1 });
             }
         }
-        left.push(Left { what: "texts at the focus that are cut", count: cut });
+        left.push(OmittedObject { what: "texts at the focus that are cut", count: cut });
         let (mut untold, mut unseen) = (0, 0);
-        let below = Outline { under: at.key.clone(), limit: MAX_PAGE, ..Outline::default() };
+        let below =
+            OutlineRequest { under: at.key.clone(), limit: MAX_PAGE, ..OutlineRequest::default() };
         self.each(below, eyes, most(budget), |object| {
             if object.id == at.id {
                 return;
@@ -213,8 +218,11 @@ impl Catalog {
                 unseen += usize::from(!room.title(object, budget * 7 / 8));
             }
         })?;
-        left.push(Left { what: "headings below the focus by title alone", count: untold - unseen });
-        left.push(Left { what: "headings below the focus", count: unseen });
+        left.push(OmittedObject {
+            what: "headings below the focus by title alone",
+            count: untold - unseen,
+        });
+        left.push(OmittedObject { what: "headings below the focus", count: unseen });
         let mut beside = 0;
         if let Some(parent) = self.above(at)?.last() {
             for sibling in self.children(parent, eyes, MAX_PAGE)? {
@@ -223,20 +231,24 @@ impl Catalog {
                 }
             }
         }
-        left.push(Left { what: "headings beside the focus", count: beside });
+        left.push(OmittedObject { what: "headings beside the focus", count: beside });
         Ok(())
     }
 
     /// The rest: files and their first headings.
     fn far(
         &self,
-        at: Option<&Object>,
-        eyes: Eyes,
-        room: &mut Room,
-        left: &mut Vec<Left>,
-    ) -> Result<(), Error> {
+        at: Option<&MemexObject>,
+        eyes: PrivateAccess,
+        room: &mut TokenRoom,
+        left: &mut Vec<OmittedObject>,
+    ) -> Result<(), StoreError> {
         let (mut files, mut headings) = (0, 0);
-        let far = Outline { depth: Some(FAR_LEVELS), limit: MAX_PAGE, ..Outline::default() };
+        let far = OutlineRequest {
+            depth: Some(FAR_LEVELS),
+            limit: MAX_PAGE,
+            ..OutlineRequest::default()
+        };
         let budget = room.budget;
         let looked_at = self.each(far, eyes, most(budget), |object| {
             // Its own file is in view already.
@@ -253,10 +265,13 @@ impl Catalog {
                 }
             }
         })?;
-        left.push(Left { what: "other files", count: files });
-        left.push(Left { what: "first headings of other files", count: headings });
+        left.push(OmittedObject { what: "other files", count: files });
+        left.push(OmittedObject { what: "first headings of other files", count: headings });
         if looked_at == most(budget) {
-            left.push(Left { what: "objects that were looked at and no more", count: looked_at });
+            left.push(OmittedObject {
+                what: "objects that were looked at and no more",
+                count: looked_at,
+            });
         }
         Ok(())
     }
@@ -264,11 +279,11 @@ impl Catalog {
     /// Goes through an outline, up to a bound; returns how many there were.
     fn each(
         &self,
-        mut outline: Outline,
-        eyes: Eyes,
+        mut outline: OutlineRequest,
+        eyes: PrivateAccess,
         most: usize,
-        mut see: impl FnMut(Object),
-    ) -> Result<usize, Error> {
+        mut see: impl FnMut(MemexObject),
+    ) -> Result<usize, StoreError> {
         let mut seen = 0;
         loop {
             let page = self.outline(&outline, eyes)?;

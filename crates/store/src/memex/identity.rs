@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher as _};
 
 /// What a heading is told by.
 #[derive(Clone, Debug)]
-pub(crate) struct Face<'f> {
+pub(crate) struct HeadingFace<'f> {
     /// Its `:ID:`.
     pub(crate) declared: Option<&'f str>,
     pub(crate) title: &'f str,
@@ -21,17 +21,17 @@ pub(crate) struct Face<'f> {
 }
 
 /// For each face of now, the one of before.
-pub(crate) fn pair(old: &[Face<'_>], new: &[Face<'_>]) -> Vec<Option<usize>> {
+pub(crate) fn pair(old: &[HeadingFace<'_>], new: &[HeadingFace<'_>]) -> Vec<Option<usize>> {
     let mut pairs =
-        Pairs { of_new: vec![None; new.len()], is_taken: vec![false; old.len()], old, new };
+        HeadingPairs { of_new: vec![None; new.len()], is_taken: vec![false; old.len()], old, new };
     if !old.is_empty() && !new.is_empty() {
         // The file itself.
         pairs.take(0, 0);
     }
     let (old_paths, new_paths) = (paths(old), paths(new));
-    let path = |side: Side, index: usize| match side {
-        Side::Old => old_paths[index],
-        Side::New => new_paths[index],
+    let path = |side: MatchSide, index: usize| match side {
+        MatchSide::Old => old_paths[index],
+        MatchSide::New => new_paths[index],
     };
     pairs.round(|_, _, face| face.declared.map(|id| hash(&id)));
     pairs.round(|side, index, face| Some(hash(&(path(side, index), face.own))));
@@ -45,19 +45,19 @@ pub(crate) fn pair(old: &[Face<'_>], new: &[Face<'_>]) -> Vec<Option<usize>> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum MatchSide {
     Old,
     New,
 }
 
-struct Pairs<'p, 'f> {
+struct HeadingPairs<'p, 'f> {
     of_new: Vec<Option<usize>>,
     is_taken: Vec<bool>,
-    old: &'p [Face<'f>],
-    new: &'p [Face<'f>],
+    old: &'p [HeadingFace<'f>],
+    new: &'p [HeadingFace<'f>],
 }
 
-impl<'f> Pairs<'_, 'f> {
+impl<'f> HeadingPairs<'_, 'f> {
     fn take(&mut self, new: usize, old: usize) {
         self.of_new[new] = Some(old);
         self.is_taken[old] = true;
@@ -72,11 +72,11 @@ impl<'f> Pairs<'_, 'f> {
     }
 
     /// Pairs those that have the same sign, in their order.
-    fn round(&mut self, sign: impl Fn(Side, usize, &Face<'f>) -> Option<u64>) {
+    fn round(&mut self, sign: impl Fn(MatchSide, usize, &HeadingFace<'f>) -> Option<u64>) {
         let mut free: HashMap<u64, VecDeque<usize>> = HashMap::new();
         for (index, face) in self.old.iter().enumerate().filter(|(index, _)| !self.is_taken[*index])
         {
-            if let Some(sign) = sign(Side::Old, index, face) {
+            if let Some(sign) = sign(MatchSide::Old, index, face) {
                 free.entry(sign).or_default().push_back(index);
             }
         }
@@ -84,7 +84,7 @@ impl<'f> Pairs<'_, 'f> {
             if self.of_new[index].is_some() {
                 continue;
             }
-            let Some(sign) = sign(Side::New, index, &self.new[index]) else { continue };
+            let Some(sign) = sign(MatchSide::New, index, &self.new[index]) else { continue };
             let Some(queue) = free.get_mut(&sign) else { continue };
             if let Some(old) = queue.front().copied().filter(|old| self.may(index, *old)) {
                 queue.pop_front();
@@ -103,16 +103,16 @@ impl<'f> Pairs<'_, 'f> {
         }
         self.round(|side, _, face| {
             let below = match side {
-                Side::Old => of_old[face.parent?]?,
-                Side::New => face.parent?,
+                MatchSide::Old => of_old[face.parent?]?,
+                MatchSide::New => face.parent?,
             };
             Some(hash(&(below, face.body?)))
         });
     }
 
     /// Pairs those whose sign nobody else has.
-    fn round_unique(&mut self, sign: impl Fn(&Face<'f>) -> Option<u64>) {
-        let only = |free: &mut dyn Iterator<Item = (usize, &Face<'f>)>| {
+    fn round_unique(&mut self, sign: impl Fn(&HeadingFace<'f>) -> Option<u64>) {
+        let only = |free: &mut dyn Iterator<Item = (usize, &HeadingFace<'f>)>| {
             let mut found: HashMap<u64, Option<usize>> = HashMap::new();
             for (index, face) in free {
                 if let Some(sign) = sign(face) {
@@ -160,7 +160,7 @@ impl<'f> Pairs<'_, 'f> {
 }
 
 /// For each face, the hash of the titles that it is below.
-fn paths(faces: &[Face<'_>]) -> Vec<u64> {
+fn paths(faces: &[HeadingFace<'_>]) -> Vec<u64> {
     let mut paths: Vec<u64> = Vec::with_capacity(faces.len());
     for face in faces {
         let above = face.parent.map(|parent| (paths[parent], faces[parent].title));

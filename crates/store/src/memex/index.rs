@@ -9,12 +9,12 @@ use std::sync::mpsc;
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::apply::{Batch, Known, Moves};
-use super::file::Memex;
-use super::scan::{Found, Scan, Trace, Why};
-use super::schema::{self, Subject};
-use super::sheet::Sheet;
-use crate::error::Error;
+use super::apply::{FileMoves, IndexBatch, KnownFile};
+use super::file_sheet::FileSheet;
+use super::folder::MemexFolder;
+use super::scan::{FileTrace, FolderScan, FoundFile, SkipReason};
+use super::schema::{self, IndexSubject};
+use crate::error::StoreError;
 
 pub use super::schema::INDEX_FILE;
 
@@ -31,7 +31,7 @@ const HEAPS: usize = 2;
 
 /// The writer.
 #[derive(Debug)]
-pub struct Index {
+pub struct MemexIndex {
     connection: Connection,
     directory: PathBuf,
     /// Whether the disk may not have all of it.
@@ -42,7 +42,7 @@ pub struct Index {
 
 /// How far a long work is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct IndexProgress {
     /// Files done.
     pub files: usize,
     /// Files to do.
@@ -53,17 +53,17 @@ pub struct Progress {
     pub all_bytes: u64,
 }
 
-impl Progress {
+impl IndexProgress {
     /// Nothing of these files is done.
-    fn of(files: &[&Found]) -> Progress {
+    fn of(files: &[&FoundFile]) -> IndexProgress {
         let all_bytes = files.iter().map(|file| file.trace.size).sum();
-        Progress { all_files: files.len(), all_bytes, ..Progress::default() }
+        IndexProgress { all_files: files.len(), all_bytes, ..IndexProgress::default() }
     }
 }
 
 /// What a work has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
+pub struct IndexChanges {
     /// Files that were read.
     pub read: usize,
     /// Of those, the ones that were not known.
@@ -79,32 +79,32 @@ pub struct Changes {
 /// How many headings are in a text: for whoever wants to know before anything is indexed.
 #[must_use]
 pub fn count_headings(bytes: &[u8]) -> usize {
-    super::sheet::count_headings(bytes)
+    super::file_sheet::count_headings(bytes)
 }
 
 /// Whether the text of the file at `path` has something in the clear that is to be encrypted: below headings with the
 /// tag `crypt`.
 #[must_use]
-pub fn is_in_clear(memex: &Memex, path: &str, bytes: &[u8]) -> bool {
-    super::sheet::is_in_clear(memex, path, bytes)
+pub fn is_in_clear(memex: &MemexFolder, path: &str, bytes: &[u8]) -> bool {
+    super::file_sheet::is_in_clear(memex, path, bytes)
 }
 
 /// A file as it was read.
-pub(crate) struct Read {
+pub(crate) struct FileContent {
     pub(crate) path: String,
-    pub(crate) result: Result<(Sheet, Trace), Option<Why>>,
+    pub(crate) result: Result<(FileSheet, FileTrace), Option<SkipReason>>,
 }
 
-impl Index {
+impl MemexIndex {
     /// Opens the index of a folder, in the state directory; makes it if there is none that fits.
     ///
     /// # Errors
     /// The file cannot be made.
-    pub fn open(directory: &Path, memex: &Memex) -> Result<Index, Error> {
+    pub fn open(directory: &Path, memex: &MemexFolder) -> Result<MemexIndex, StoreError> {
         let root = memex.root().to_string_lossy();
-        let subject = Subject { root: &root, rules: memex.rules() };
+        let subject = IndexSubject { root: &root, rules: memex.rules() };
         let connection = schema::open_writer(directory, &subject)?;
-        Ok(Index {
+        Ok(MemexIndex {
             connection,
             directory: directory.into(),
             marked: schema::is_marked(directory),
@@ -112,11 +112,11 @@ impl Index {
         })
     }
 
-    /// Removes an index that is damaged; [`Index::open`] makes it anew.
+    /// Removes an index that is damaged; [`MemexIndex::open`] makes it anew.
     ///
     /// # Errors
     /// A file cannot be removed.
-    pub fn throw_away(directory: &Path) -> Result<(), Error> {
+    pub fn throw_away(directory: &Path) -> Result<(), StoreError> {
         schema::throw_away(directory)
     }
 
@@ -127,21 +127,22 @@ impl Index {
     /// The index cannot be written. What was done before stays.
     pub fn sync(
         &mut self,
-        memex: &Memex,
-        scan: &Scan,
-        heed: &mut dyn FnMut(Progress) -> bool,
-    ) -> Result<Changes, Error> {
+        memex: &MemexFolder,
+        scan: &FolderScan,
+        heed: &mut dyn FnMut(IndexProgress) -> bool,
+    ) -> Result<IndexChanges, StoreError> {
         let known = self.known()?;
         let present: HashSet<&str> = scan.files.iter().map(|file| file.path.as_str()).collect();
         let lost: Vec<&String> =
             known.keys().filter(|path| !present.contains(path.as_str())).collect();
         let gone = lost.iter().map(|path| ((*path).clone(), known[*path]));
-        let mut moves = Moves::new(gone, known.is_empty());
-        let is_changed = |file: &Found| known.get(&file.path).is_none_or(|k| k.trace != file.trace);
+        let mut moves = FileMoves::new(gone, known.is_empty());
+        let is_changed =
+            |file: &FoundFile| known.get(&file.path).is_none_or(|k| k.trace != file.trace);
         let news = scan.files.iter().filter(|file| is_changed(file)).map(|file| &file.path);
         let led = self.led_by(news.chain(lost.iter().copied()).map(String::as_str))?;
-        let is_due = |file: &&Found| is_changed(file) || led.contains(&file.path);
-        let changed: Vec<&Found> = scan.files.iter().filter(is_due).collect();
+        let is_due = |file: &&FoundFile| is_changed(file) || led.contains(&file.path);
+        let changed: Vec<&FoundFile> = scan.files.iter().filter(is_due).collect();
         if !changed.is_empty() || !moves.is_empty() {
             self.mark()?;
         }
@@ -150,9 +151,9 @@ impl Index {
             let gone = lost.iter().map(|path| (*path).clone());
             self.touched.extend(gone.chain(changed.iter().map(|file| file.path.clone())));
         }
-        let (mut progress, mut changes) = (Progress::of(&changed), Changes::default());
-        let (send, heaps) = mpsc::sync_channel::<Vec<Read>>(HEAPS);
-        std::thread::scope(|scope| -> Result<(), Error> {
+        let (mut progress, mut changes) = (IndexProgress::of(&changed), IndexChanges::default());
+        let (send, heaps) = mpsc::sync_channel::<Vec<FileContent>>(HEAPS);
+        std::thread::scope(|scope| -> Result<(), StoreError> {
             scope.spawn(move || read_ahead(memex, &changed, &send));
             let mut waiting = heaps.into_iter().peekable();
             while waiting.peek().is_some() {
@@ -190,14 +191,18 @@ impl Index {
     ///
     /// # Errors
     /// The index cannot be written.
-    pub fn update(&mut self, memex: &Memex, paths: &[String]) -> Result<Changes, Error> {
+    pub fn update(
+        &mut self,
+        memex: &MemexFolder,
+        paths: &[String],
+    ) -> Result<IndexChanges, StoreError> {
         let mut paths = paths.to_vec();
         let led = self.led_by(paths.iter().map(String::as_str))?;
         paths.extend(led.into_iter().filter(|path| !paths.contains(path)).collect::<Vec<_>>());
         let known = self.known_of(&paths)?;
         self.mark()?;
-        let mut read: Vec<Read> = Vec::new();
-        let mut gone: Vec<(String, Known)> = Vec::new();
+        let mut read: Vec<FileContent> = Vec::new();
+        let mut gone: Vec<(String, KnownFile)> = Vec::new();
         for path in &paths {
             let result = match memex.is_readable(path) {
                 true => {
@@ -209,11 +214,11 @@ impl Index {
             match (&result, known.get(path)) {
                 (Err(None), Some(known)) => gone.push((path.clone(), *known)),
                 (Err(None), None) => {}
-                _ => read.push(Read { path: path.clone(), result }),
+                _ => read.push(FileContent { path: path.clone(), result }),
             }
         }
-        let mut changes = Changes::default();
-        let mut moves = Moves::new(gone.into_iter(), false);
+        let mut changes = IndexChanges::default();
+        let mut moves = FileMoves::new(gone.into_iter(), false);
         self.batch(&mut moves, &mut changes, |batch| {
             read.into_iter().try_for_each(|read| batch.take(read))?;
             batch.remove_gone()
@@ -230,7 +235,7 @@ impl Index {
     ///
     /// # Errors
     /// The index cannot be read.
-    pub fn paths(&self) -> Result<Vec<String>, Error> {
+    pub fn paths(&self) -> Result<Vec<String>, StoreError> {
         let mut statement = self.connection.prepare_cached("SELECT path FROM file")?;
         let rows = statement.query_map([], |row| row.get(0))?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -240,7 +245,7 @@ impl Index {
     ///
     /// # Errors
     /// The disk does not take it.
-    pub fn settle(&mut self) -> Result<(), Error> {
+    pub fn settle(&mut self) -> Result<(), StoreError> {
         if !self.marked {
             return Ok(());
         }
@@ -257,7 +262,7 @@ impl Index {
         Ok(())
     }
 
-    fn mark(&mut self) -> Result<(), Error> {
+    fn mark(&mut self) -> Result<(), StoreError> {
         if !self.marked {
             schema::mark(&self.directory)?;
             self.marked = true;
@@ -267,30 +272,33 @@ impl Index {
 
     fn batch(
         &mut self,
-        moves: &mut Moves,
-        changes: &mut Changes,
-        work: impl FnOnce(&mut Batch<'_, '_>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        moves: &mut FileMoves,
+        changes: &mut IndexChanges,
+        work: impl FnOnce(&mut IndexBatch<'_, '_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut batch = Batch { sql: &transaction, moves, changes };
+        let mut batch = IndexBatch { sql: &transaction, moves, changes };
         work(&mut batch)?;
         batch.end()?;
         transaction.commit()?;
         Ok(())
     }
 
-    fn known(&self) -> Result<HashMap<String, Known>, Error> {
+    fn known(&self) -> Result<HashMap<String, KnownFile>, StoreError> {
         let mut statement = self
             .connection
             .prepare_cached("SELECT id, size, mtime, ctime, inode, content, path FROM file")?;
         let rows =
-            statement.query_map([], |row| Ok((row.get::<_, String>(6)?, Known::of(row)?)))?;
+            statement.query_map([], |row| Ok((row.get::<_, String>(6)?, KnownFile::of(row)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// The files whose tags follow from one of these: it is their setup file, or that of their setup file.
-    fn led_by<'p>(&self, paths: impl Iterator<Item = &'p str>) -> Result<HashSet<String>, Error> {
+    fn led_by<'p>(
+        &self,
+        paths: impl Iterator<Item = &'p str>,
+    ) -> Result<HashSet<String>, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT f.path FROM setup s JOIN file f ON f.id = s.file WHERE s.path = ?1",
         )?;
@@ -304,7 +312,7 @@ impl Index {
         Ok(led)
     }
 
-    fn known_of(&self, paths: &[String]) -> Result<HashMap<String, Known>, Error> {
+    fn known_of(&self, paths: &[String]) -> Result<HashMap<String, KnownFile>, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT id, size, mtime, ctime, inode, content, path FROM file WHERE path = ?1",
         )?;
@@ -312,7 +320,7 @@ impl Index {
         for path in paths {
             let mut rows = statement.query([path])?;
             if let Some(row) = rows.next()? {
-                known.insert(path.clone(), Known::of(row)?);
+                known.insert(path.clone(), KnownFile::of(row)?);
             }
         }
         Ok(known)
@@ -320,12 +328,16 @@ impl Index {
 }
 
 /// Reads files one after the other, in heaps, until nobody wants them.
-fn read_ahead(memex: &Memex, files: &[&Found], send: &mpsc::SyncSender<Vec<Read>>) {
+fn read_ahead(
+    memex: &MemexFolder,
+    files: &[&FoundFile],
+    send: &mpsc::SyncSender<Vec<FileContent>>,
+) {
     let mut heap = Vec::new();
     let mut bytes = 0;
     for file in files {
         bytes += file.trace.size;
-        heap.push(Read { path: file.path.clone(), result: read_one(memex, &file.path) });
+        heap.push(FileContent { path: file.path.clone(), result: read_one(memex, &file.path) });
         if bytes >= HEAP_BYTES || heap.len() >= BATCH_FILES {
             if send.send(std::mem::take(&mut heap)).is_err() {
                 return;
@@ -338,11 +350,11 @@ fn read_ahead(memex: &Memex, files: &[&Found], send: &mpsc::SyncSender<Vec<Read>
     }
 }
 
-fn read_one(memex: &Memex, path: &str) -> Result<(Sheet, Trace), Option<Why>> {
+fn read_one(memex: &MemexFolder, path: &str) -> Result<(FileSheet, FileTrace), Option<SkipReason>> {
     let (bytes, trace) = memex.read(path)?;
-    let sheet = Sheet::of_file(memex, path, &bytes);
+    let sheet = FileSheet::of_file(memex, path, &bytes);
     match sheet.flaw {
-        Some(Why::TooManyHeadings) => Err(Some(Why::TooManyHeadings)),
+        Some(SkipReason::TooManyHeadings) => Err(Some(SkipReason::TooManyHeadings)),
         _ => Ok((sheet, trace)),
     }
 }

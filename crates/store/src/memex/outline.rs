@@ -2,15 +2,15 @@
 
 use rusqlite::params;
 
-use super::catalog::{COLUMNS, Catalog, Object, ObjectKind, sees};
+use super::catalog::{COLUMNS, MemexCatalog, MemexObject, ObjectKind, sees};
 use super::query::{MAX_PAGE, PAGE};
-use super::rules::Eyes;
-use crate::error::Error;
+use super::rules::PrivateAccess;
+use crate::error::StoreError;
 use crate::schema::int;
 
 /// What is to be shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outline {
+pub struct OutlineRequest {
     /// The key of an object, the path of a file or a folder; all of the Memex when it is empty.
     pub under: String,
     /// Levels of headings that are shown; `None` for all of them.
@@ -25,7 +25,7 @@ pub struct Outline {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutlinePage {
     /// Files and headings, in order.
-    pub objects: Vec<Object>,
+    pub objects: Vec<MemexObject>,
     /// Where to go on.
     pub next: Option<String>,
 }
@@ -40,18 +40,24 @@ impl OutlinePage {
     }
 }
 
-impl Catalog {
+impl MemexCatalog {
     /// The outline of the Memex, or of a part of it.
     ///
     /// # Errors
     /// There is no such part, or the index cannot be read.
-    pub fn outline(&self, outline: &Outline, eyes: Eyes) -> Result<OutlinePage, Error> {
+    pub fn outline(
+        &self,
+        outline: &OutlineRequest,
+        eyes: PrivateAccess,
+    ) -> Result<OutlinePage, StoreError> {
         let (path, ordinal) = match &outline.cursor {
             None => (String::new(), -1),
-            Some(cursor) => read_cursor(cursor).ok_or(Error::Search("no cursor of an outline"))?,
+            Some(cursor) => {
+                read_cursor(cursor).ok_or(StoreError::Search("no cursor of an outline"))?
+            }
         };
         let depth = outline.depth.map_or(i64::MAX, int);
-        let Bounds { first, last, span } = self.part(&outline.under, eyes)?;
+        let OutlineBounds { first, last, span } = self.part(&outline.under, eyes)?;
         let depth = depth.saturating_add(span.map_or(0, |(level, ..)| int(level)));
         let (start, stop) = span.map_or((0, i64::MAX), |(_, start, stop)| (int(start), int(stop)));
         let limit = if outline.limit == 0 { PAGE } else { outline.limit.min(MAX_PAGE) };
@@ -65,9 +71,9 @@ impl Catalog {
         let most = int(limit as u64) + 1;
         let rows = statement.query_map(
             params![first, path, last, ordinal, sees(eyes), depth, start, stop, most],
-            Object::of,
+            MemexObject::of,
         )?;
-        let mut objects: Vec<Object> = rows.collect::<Result<_, _>>()?;
+        let mut objects: Vec<MemexObject> = rows.collect::<Result<_, _>>()?;
         // A heading's own outline does not begin with its file, which stands at the same place when it is empty.
         if span.is_some_and(|(level, ..)| level > 0) {
             objects.retain(|object| object.kind() == ObjectKind::Heading);
@@ -79,29 +85,33 @@ impl Catalog {
     }
 
     /// Where a part is.
-    fn part(&self, under: &str, eyes: Eyes) -> Result<Bounds, Error> {
+    fn part(&self, under: &str, eyes: PrivateAccess) -> Result<OutlineBounds, StoreError> {
         if under.is_empty() {
-            return Ok(Bounds { first: String::new(), last: "\u{10ffff}".to_owned(), span: None });
+            return Ok(OutlineBounds {
+                first: String::new(),
+                last: "\u{10ffff}".to_owned(),
+                span: None,
+            });
         }
         if let Ok(object) = self.object(under, eyes) {
             let last = format!("{}\0", object.path);
             // An empty file is somewhere, too.
             let span = Some((object.level, object.start, object.stop.max(1)));
-            return Ok(Bounds { first: object.path, last, span });
+            return Ok(OutlineBounds { first: object.path, last, span });
         }
         let folder = under.trim_end_matches('/');
         let (first, last) = (format!("{folder}/"), format!("{folder}0"));
         let sql = "SELECT 1 FROM file f JOIN object o ON o.file = f.id AND o.ordinal = 0
             WHERE f.path >= ?1 AND f.path < ?2 AND o.private <= ?3";
         match self.sql.prepare_cached(sql)?.exists(params![first, last, sees(eyes)])? {
-            true => Ok(Bounds { first, last, span: None }),
-            false => Err(Error::NoObject(under.into())),
+            true => Ok(OutlineBounds { first, last, span: None }),
+            false => Err(StoreError::NoObject(under.into())),
         }
     }
 }
 
 /// Where a part of the Memex is.
-struct Bounds {
+struct OutlineBounds {
     /// The first path, and the first one behind it.
     first: String,
     last: String,
@@ -110,7 +120,7 @@ struct Bounds {
 }
 
 /// Where a page ends that has this last.
-fn cursor(last: &Object) -> String {
+fn cursor(last: &MemexObject) -> String {
     format!("{:x}.{}", last.ordinal, last.path)
 }
 

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::catalog::{Object, ObjectKind};
-use super::rules::Scope;
-use super::stamp::Dates;
+use super::catalog::{MemexObject, ObjectKind};
+use super::org_timestamp::DateSpan;
+use super::rules::ObjectReach;
 
 /// Objects on a page, unless said, and at most.
 pub const PAGE: usize = 50;
@@ -16,7 +16,7 @@ pub const MAX_CONDITIONS: usize = 16;
 
 /// A question. All that is said must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Query {
+pub struct MemexQuery {
     /// Words: `words "a phrase" begin* -without`.
     pub text: Option<String>,
     /// Tags that it must have, inherited ones included.
@@ -32,23 +32,23 @@ pub struct Query {
     /// Properties that it must have, in whatever case, and their values where they matter.
     pub properties: Vec<(String, Option<String>)>,
     /// A span of time into which one of its dates must fall.
-    pub dates: Option<Dates>,
+    pub dates: Option<DateSpan>,
     /// What it must be.
     pub kind: Option<ObjectKind>,
     /// How far it must reach.
-    pub scope: Option<Scope>,
+    pub scope: Option<ObjectReach>,
     /// Below what it must be: the key of an object, the path of a file or a folder.
     pub under: Option<String>,
     /// Objects on the page; 0 is [`PAGE`].
     pub limit: usize,
     /// Where the last page ended.
-    pub cursor: Option<Cursor>,
+    pub cursor: Option<QueryCursor>,
 }
 
 /// Where a page ended. It stays good while the Memex changes: no object comes twice, and none that was there all the
 /// time is left out.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cursor {
+pub struct QueryCursor {
     /// The index as it was.
     pub(crate) generation: u64,
     /// The last object that was looked at.
@@ -57,12 +57,12 @@ pub struct Cursor {
     pub(crate) rank: Option<f64>,
 }
 
-impl Eq for Cursor {}
+impl Eq for QueryCursor {}
 
-impl Cursor {
+impl QueryCursor {
     /// Reads one that was handed out.
     #[must_use]
-    pub fn parse(text: &str) -> Option<Cursor> {
+    pub fn parse(text: &str) -> Option<QueryCursor> {
         let mut parts = text.split('.');
         let mut number = || u64::from_str_radix(parts.next()?, 16).ok();
         let (generation, after) = (number()?, i64::try_from(number()?).ok()?);
@@ -73,11 +73,11 @@ impl Cursor {
                 Some(rank).filter(|rank| rank.is_finite()).map(Some)?
             }
         };
-        parts.next().is_none().then_some(Cursor { generation, after, rank })
+        parts.next().is_none().then_some(QueryCursor { generation, after, rank })
     }
 }
 
-impl fmt::Display for Cursor {
+impl fmt::Display for QueryCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:x}.{:x}", self.generation, self.after)?;
         self.rank.map_or(Ok(()), |rank| write!(f, ".{:x}", rank.to_bits()))
@@ -86,9 +86,9 @@ impl fmt::Display for Cursor {
 
 /// An object that was found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Hit {
+pub struct QueryHit {
     /// The object.
-    pub object: Object,
+    pub object: MemexObject,
     /// In a search: how well it fits, smaller is better.
     pub rank: Option<f64>,
     /// In a search: the place where a word is, if the text is at hand.
@@ -97,12 +97,12 @@ pub struct Hit {
 
 /// A page of what was found. In a search the best come first; else those that the index has known longest.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Page {
+pub struct QueryPage {
     /// What was found.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<QueryHit>,
     /// Where to go on; `None` at the end. A page may be short, or empty, before the end: one page looks at so many
     /// objects and no more.
-    pub next: Option<Cursor>,
+    pub next: Option<QueryCursor>,
     /// Whether the Memex changed since the page before.
     pub changed: bool,
     /// In a search that fits more objects than are ranked: how many were.
@@ -111,7 +111,7 @@ pub struct Page {
     pub generation: u64,
 }
 
-impl Page {
+impl QueryPage {
     /// Leaves out what is behind the first so many; the cursor leads to it.
     pub fn cut(&mut self, len: usize) {
         if len >= self.hits.len() {
@@ -122,16 +122,16 @@ impl Page {
     }
 }
 
-impl Hit {
+impl QueryHit {
     /// Where a page ends that has this last.
-    pub(crate) fn cursor(&self, generation: u64) -> Cursor {
-        Cursor { generation, after: self.object.id, rank: self.rank }
+    pub(crate) fn cursor(&self, generation: u64) -> QueryCursor {
+        QueryCursor { generation, after: self.object.id, rank: self.rank }
     }
 }
 
 /// The text of a search, and whether a snippet is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Text {
+pub enum SearchText {
     /// With snippets.
     Snippets,
     /// Without: no file is read.

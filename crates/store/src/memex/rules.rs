@@ -26,7 +26,7 @@ pub const MAX_LABEL: usize = 1024;
 
 /// Whether private parts are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Eyes {
+pub enum PrivateAccess {
     /// To the owner: everything that is not encrypted. What is private is marked.
     Owner,
     /// To anybody else: as if private parts were not there.
@@ -35,7 +35,7 @@ pub enum Eyes {
 
 /// How far an object reaches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Scope {
+pub enum ObjectReach {
     /// All of the Memex.
     #[default]
     Memex,
@@ -45,30 +45,31 @@ pub enum Scope {
     Session,
 }
 
-impl Scope {
+impl ObjectReach {
     /// All of them.
-    pub const ALL: [Scope; 3] = [Scope::Memex, Scope::Project, Scope::Session];
+    pub const ALL: [ObjectReach; 3] =
+        [ObjectReach::Memex, ObjectReach::Project, ObjectReach::Session];
 
     /// The word for it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            Scope::Memex => "memex",
-            Scope::Project => "project",
-            Scope::Session => "session",
+            ObjectReach::Memex => "memex",
+            ObjectReach::Project => "project",
+            ObjectReach::Session => "session",
         }
     }
 
     /// The scope of that word, in whatever case.
     #[must_use]
-    pub fn parse(word: &str) -> Option<Scope> {
-        Scope::ALL.into_iter().find(|scope| scope.word().eq_ignore_ascii_case(word))
+    pub fn parse(word: &str) -> Option<ObjectReach> {
+        ObjectReach::ALL.into_iter().find(|scope| scope.word().eq_ignore_ascii_case(word))
     }
 }
 
 /// What is read and what is private.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rules {
+pub struct ReadRules {
     /// Largest file that is read, in bytes.
     pub max_file: u64,
     /// Most files that are read.
@@ -104,7 +105,7 @@ impl OrgDefaults {
     }
 }
 
-impl Default for Rules {
+impl Default for ReadRules {
     fn default() -> Self {
         Self {
             max_file: MAX_FILE,
@@ -116,7 +117,7 @@ impl Default for Rules {
     }
 }
 
-impl Rules {
+impl ReadRules {
     pub(crate) fn is_private_tag(&self, tag: &str) -> bool {
         self.private_tags.iter().any(|private| private.eq_ignore_ascii_case(tag))
     }
@@ -127,7 +128,7 @@ impl Rules {
 
     /// Says whether an index was made by the same rules.
     pub(crate) fn fingerprint(&self) -> String {
-        let Rules { max_file, max_files, private_tags, private_drawers, org } = self;
+        let ReadRules { max_file, max_files, private_tags, private_drawers, org } = self;
         let lists = [private_tags, private_drawers].map(|list| {
             let mut list: Vec<String> = list.iter().map(|word| word.to_lowercase()).collect();
             list.sort_unstable();

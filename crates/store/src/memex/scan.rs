@@ -8,9 +8,9 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use super::file::Memex;
-use super::pattern::Patterns;
-use super::rules::{MAX_DEPTH, Rules};
+use super::folder::MemexFolder;
+use super::ignore_pattern::IgnorePatterns;
+use super::rules::{MAX_DEPTH, ReadRules};
 
 /// The file of patterns, at the top.
 pub const IGNORE_FILE: &str = ".bridleignore";
@@ -23,7 +23,7 @@ pub const MAX_SKIPPED: usize = 10_000;
 
 /// What tells whether a file is what it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trace {
+pub struct FileTrace {
     /// Bytes.
     pub size: u64,
     /// Last change of its content, in nanoseconds since 1970.
@@ -34,10 +34,10 @@ pub struct Trace {
     pub inode: u64,
 }
 
-impl Trace {
-    pub(crate) fn of(meta: &Metadata) -> Trace {
+impl FileTrace {
+    pub(crate) fn of(meta: &Metadata) -> FileTrace {
         let nanos = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000) + rest;
-        Trace {
+        FileTrace {
             size: meta.size(),
             mtime: nanos(meta.mtime(), meta.mtime_nsec()),
             ctime: nanos(meta.ctime(), meta.ctime_nsec()),
@@ -48,36 +48,36 @@ impl Trace {
 
 /// An Org file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundFile {
     /// From the top, with slashes.
     pub path: String,
     /// How it was when it was found.
-    pub trace: Trace,
+    pub trace: FileTrace,
 }
 
 /// What is not read, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedPath {
     /// From the top, with slashes; bytes that are no text are replaced.
     pub path: String,
     /// Why.
-    pub why: Why,
+    pub why: SkipReason,
 }
 
 /// Why something is not read, or not all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum SkipReason {
     /// It is encrypted.
     Encrypted,
     /// It is a link.
     Link,
     /// It is neither a file nor a folder.
     NotAFile,
-    /// It is larger than [`Rules::max_file`].
+    /// It is larger than [`ReadRules::max_file`].
     TooLarge,
     /// It has more headings than [`MAX_HEADINGS`](super::rules::MAX_HEADINGS).
     TooManyHeadings,
-    /// There are more files than [`Rules::max_files`].
+    /// There are more files than [`ReadRules::max_files`].
     TooManyFiles,
     /// It is deeper inside than [`MAX_DEPTH`].
     TooDeep,
@@ -93,56 +93,56 @@ pub enum Why {
     Ignored,
 }
 
-impl Why {
+impl SkipReason {
     /// All of them.
-    pub const ALL: [Why; 12] = [
-        Why::Encrypted,
-        Why::Link,
-        Why::NotAFile,
-        Why::TooLarge,
-        Why::TooManyHeadings,
-        Why::TooManyFiles,
-        Why::TooDeep,
-        Why::Unreadable,
-        Why::Changing,
-        Why::NameIsNoText,
-        Why::NotUtf8,
-        Why::Ignored,
+    pub const ALL: [SkipReason; 12] = [
+        SkipReason::Encrypted,
+        SkipReason::Link,
+        SkipReason::NotAFile,
+        SkipReason::TooLarge,
+        SkipReason::TooManyHeadings,
+        SkipReason::TooManyFiles,
+        SkipReason::TooDeep,
+        SkipReason::Unreadable,
+        SkipReason::Changing,
+        SkipReason::NameIsNoText,
+        SkipReason::NotUtf8,
+        SkipReason::Ignored,
     ];
 
     /// The word for it, as programs read it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            Why::Encrypted => "encrypted",
-            Why::Link => "link",
-            Why::NotAFile => "not-a-file",
-            Why::TooLarge => "too-large",
-            Why::TooManyHeadings => "too-many-headings",
-            Why::TooManyFiles => "too-many-files",
-            Why::TooDeep => "too-deep",
-            Why::Unreadable => "unreadable",
-            Why::Changing => "changing",
-            Why::NameIsNoText => "name-is-no-text",
-            Why::NotUtf8 => "not-utf-8",
-            Why::Ignored => "ignored",
+            SkipReason::Encrypted => "encrypted",
+            SkipReason::Link => "link",
+            SkipReason::NotAFile => "not-a-file",
+            SkipReason::TooLarge => "too-large",
+            SkipReason::TooManyHeadings => "too-many-headings",
+            SkipReason::TooManyFiles => "too-many-files",
+            SkipReason::TooDeep => "too-deep",
+            SkipReason::Unreadable => "unreadable",
+            SkipReason::Changing => "changing",
+            SkipReason::NameIsNoText => "name-is-no-text",
+            SkipReason::NotUtf8 => "not-utf-8",
+            SkipReason::Ignored => "ignored",
         }
     }
 
-    pub(crate) fn parse(word: &str) -> Option<Why> {
-        Why::ALL.into_iter().find(|why| why.word() == word)
+    pub(crate) fn parse(word: &str) -> Option<SkipReason> {
+        SkipReason::ALL.into_iter().find(|why| why.word() == word)
     }
 }
 
 /// What is below a folder.
 #[derive(Clone, Debug, Default)]
-pub struct Scan {
+pub struct FolderScan {
     /// The Org files, by path.
-    pub files: Vec<Found>,
+    pub files: Vec<FoundFile>,
     /// The folders that were looked into, the top (an empty path) included.
     pub folders: Vec<String>,
     /// What is not read, the first [`MAX_SKIPPED`].
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedPath>,
     /// How much more is not read.
     pub more_skipped: usize,
     /// Files that are no Org files.
@@ -151,16 +151,16 @@ pub struct Scan {
     pub hidden: usize,
 }
 
-impl Scan {
+impl FolderScan {
     /// Bytes of all files together.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.trace.size).sum()
     }
 
-    fn skip(&mut self, path: String, why: Why) {
+    fn skip(&mut self, path: String, why: SkipReason) {
         match self.skipped.len() < MAX_SKIPPED {
-            true => self.skipped.push(Skipped { path, why }),
+            true => self.skipped.push(SkippedPath { path, why }),
             false => self.more_skipped += 1,
         }
     }
@@ -168,32 +168,32 @@ impl Scan {
 
 /// What a name says about a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Name {
+pub(crate) enum NameClass {
     Org,
     Encrypted,
     Hidden,
     Other,
 }
 
-impl Name {
-    pub(crate) fn of(name: &str) -> Name {
+impl NameClass {
+    pub(crate) fn of(name: &str) -> NameClass {
         let is_autosave = name.len() > 1 && name.starts_with('#') && name.ends_with('#');
         if name.starts_with('.') || name.ends_with('~') || is_autosave {
-            return Name::Hidden;
+            return NameClass::Hidden;
         }
         let lower = name.to_ascii_lowercase();
         let is_org = |name: &str| name.ends_with(".org") || name.ends_with(".org_archive");
         let sealed = [".gpg", ".asc", ".age"].iter().find_map(|end| lower.strip_suffix(end));
         match sealed {
-            _ if is_org(&lower) => Name::Org,
-            Some(inner) if is_org(inner) => Name::Encrypted,
-            _ => Name::Other,
+            _ if is_org(&lower) => NameClass::Org,
+            Some(inner) if is_org(inner) => NameClass::Encrypted,
+            _ => NameClass::Other,
         }
     }
 }
 
 /// The patterns of a Memex; none where the file is missing, is none, or cannot be read.
-pub(crate) fn patterns(root: &Path) -> Patterns {
+pub(crate) fn patterns(root: &Path) -> IgnorePatterns {
     let path = root.join(IGNORE_FILE);
     let read = || -> io::Result<String> {
         if !fs::symlink_metadata(&path)?.is_file() {
@@ -203,26 +203,26 @@ pub(crate) fn patterns(root: &Path) -> Patterns {
         fs::File::open(&path)?.take(MAX_IGNORE_FILE).read_to_end(&mut bytes)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     };
-    Patterns::read(&read().unwrap_or_default())
+    IgnorePatterns::read(&read().unwrap_or_default())
 }
 
-impl Memex {
+impl MemexFolder {
     /// Looks which files there are.
     #[must_use]
-    pub fn scan(&self) -> Scan {
-        let mut scan = Scan::default();
+    pub fn scan(&self) -> FolderScan {
+        let mut scan = FolderScan::default();
         let patterns = patterns(self.root());
         let mut open = vec![(String::new(), 0)];
         while let Some((folder, depth)) = open.pop() {
             let Ok(entries) = fs::read_dir(self.root().join(&folder)) else {
-                scan.skip(folder, Why::Unreadable);
+                scan.skip(folder, SkipReason::Unreadable);
                 continue;
             };
             for entry in entries.flatten() {
                 if let Some(inner) = look(&mut scan, (self.rules(), &patterns), &folder, &entry) {
                     match depth < MAX_DEPTH {
                         true => open.push((inner, depth + 1)),
-                        false => scan.skip(inner, Why::TooDeep),
+                        false => scan.skip(inner, SkipReason::TooDeep),
                     }
                 }
             }
@@ -231,7 +231,7 @@ impl Memex {
         scan.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         let most = self.rules().max_files;
         for file in scan.files.split_off(most.min(scan.files.len())) {
-            scan.skip(file.path, Why::TooManyFiles);
+            scan.skip(file.path, SkipReason::TooManyFiles);
         }
         scan
     }
@@ -248,13 +248,13 @@ impl Memex {
 pub fn unread_reason(root: &Path, path: &str) -> Option<&'static str> {
     let patterns = patterns(root);
     let mut ends = path.match_indices('/').map(|(at, _)| at);
-    if path.split('/').any(|name| Name::of(name) == Name::Hidden || name == "..") {
+    if path.split('/').any(|name| NameClass::of(name) == NameClass::Hidden || name == "..") {
         return Some("it is hidden, a backup or a lock");
     }
-    match Name::of(path.rsplit('/').next().unwrap_or(path)) {
-        Name::Org => {}
-        Name::Encrypted => return Some("it is encrypted"),
-        Name::Hidden | Name::Other => return Some("its name does not end with `.org`"),
+    match NameClass::of(path.rsplit('/').next().unwrap_or(path)) {
+        NameClass::Org => {}
+        NameClass::Encrypted => return Some("it is encrypted"),
+        NameClass::Hidden | NameClass::Other => return Some("its name does not end with `.org`"),
     }
     let is_ignored =
         ends.any(|at| patterns.ignores(&path[..at], true)) || patterns.ignores(path, false);
@@ -263,8 +263,8 @@ pub fn unread_reason(root: &Path, path: &str) -> Option<&'static str> {
 
 /// Takes note of an entry; hands a folder back that is to be looked into.
 fn look(
-    scan: &mut Scan,
-    (rules, patterns): (&Rules, &Patterns),
+    scan: &mut FolderScan,
+    (rules, patterns): (&ReadRules, &IgnorePatterns),
     folder: &str,
     entry: &DirEntry,
 ) -> Option<String> {
@@ -274,21 +274,21 @@ fn look(
         folder => format!("{folder}/{name}"),
     };
     let Some(text) = name.to_str() else {
-        scan.skip(within(&name.to_string_lossy()), Why::NameIsNoText);
+        scan.skip(within(&name.to_string_lossy()), SkipReason::NameIsNoText);
         return None;
     };
-    let kind = Name::of(text);
-    if kind == Name::Hidden {
+    let kind = NameClass::of(text);
+    if kind == NameClass::Hidden {
         scan.hidden += 1;
         return None;
     }
     let path = within(text);
     let Ok(file_type) = entry.file_type() else {
-        scan.skip(path, Why::Unreadable);
+        scan.skip(path, SkipReason::Unreadable);
         return None;
     };
     if patterns.ignores(&path, file_type.is_dir()) {
-        scan.skip(path, Why::Ignored);
+        scan.skip(path, SkipReason::Ignored);
         return None;
     }
     if file_type.is_dir() {
@@ -296,14 +296,14 @@ fn look(
     }
     match kind {
         // A link without an Org name may lead to a folder.
-        _ if file_type.is_symlink() => scan.skip(path, Why::Link),
-        Name::Other | Name::Hidden => scan.others += 1,
-        _ if !file_type.is_file() => scan.skip(path, Why::NotAFile),
-        Name::Encrypted => scan.skip(path, Why::Encrypted),
-        Name::Org => match entry.metadata() {
-            Err(_) => scan.skip(path, Why::Unreadable),
-            Ok(meta) if meta.size() > rules.max_file => scan.skip(path, Why::TooLarge),
-            Ok(meta) => scan.files.push(Found { path, trace: Trace::of(&meta) }),
+        _ if file_type.is_symlink() => scan.skip(path, SkipReason::Link),
+        NameClass::Other | NameClass::Hidden => scan.others += 1,
+        _ if !file_type.is_file() => scan.skip(path, SkipReason::NotAFile),
+        NameClass::Encrypted => scan.skip(path, SkipReason::Encrypted),
+        NameClass::Org => match entry.metadata() {
+            Err(_) => scan.skip(path, SkipReason::Unreadable),
+            Ok(meta) if meta.size() > rules.max_file => scan.skip(path, SkipReason::TooLarge),
+            Ok(meta) => scan.files.push(FoundFile { path, trace: FileTrace::of(&meta) }),
         },
     }
     None

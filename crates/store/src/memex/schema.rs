@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::rules::Rules;
-use crate::error::Error;
+use super::rules::ReadRules;
+use crate::error::StoreError;
 use crate::schema::{BUSY, companions, no_follow, protect};
 
 /// Name of the file in the state directory.
@@ -162,20 +162,23 @@ INSERT INTO words (words, rank) VALUES ('automerge', 8);
 ";
 
 /// What an index is of.
-pub(crate) struct Subject<'s> {
+pub(crate) struct IndexSubject<'s> {
     pub(crate) root: &'s str,
-    pub(crate) rules: &'s Rules,
+    pub(crate) rules: &'s ReadRules,
 }
 
 /// Opens the index for writing. What cannot be used is thrown away.
-pub(crate) fn open_writer(dir: &Path, subject: &Subject<'_>) -> Result<Connection, Error> {
+pub(crate) fn open_writer(
+    dir: &Path,
+    subject: &IndexSubject<'_>,
+) -> Result<Connection, StoreError> {
     let path = dir.join(INDEX_FILE);
     if is_doubtful(dir) {
         throw_away(dir)?;
     }
     match open_existing(&path, subject) {
         Ok(Some(connection)) => return Ok(connection),
-        Err(error @ (Error::Full | Error::Busy)) => return Err(error),
+        Err(error @ (StoreError::Full | StoreError::Busy)) => return Err(error),
         Ok(None) | Err(_) => throw_away(dir)?,
     }
     protect(&path)?;
@@ -194,7 +197,10 @@ pub(crate) fn open_writer(dir: &Path, subject: &Subject<'_>) -> Result<Connectio
 }
 
 /// The index if it is there and is of this subject.
-fn open_existing(path: &Path, subject: &Subject<'_>) -> Result<Option<Connection>, Error> {
+fn open_existing(
+    path: &Path,
+    subject: &IndexSubject<'_>,
+) -> Result<Option<Connection>, StoreError> {
     if !path.exists() {
         return Ok(None);
     }
@@ -210,14 +216,14 @@ fn open_existing(path: &Path, subject: &Subject<'_>) -> Result<Option<Connection
     Ok(fits.then_some(connection))
 }
 
-fn is_ours(connection: &Connection) -> Result<bool, Error> {
+fn is_ours(connection: &Connection) -> Result<bool, StoreError> {
     let version: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let application: i32 =
         connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     Ok((version, application) == (VERSION, APPLICATION_ID))
 }
 
-fn connect(path: &Path) -> Result<Connection, Error> {
+fn connect(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY)?;
@@ -233,10 +239,10 @@ fn connect(path: &Path) -> Result<Connection, Error> {
 }
 
 /// Opens the index for reading.
-pub(crate) fn open_reader(dir: &Path) -> Result<Connection, Error> {
+pub(crate) fn open_reader(dir: &Path) -> Result<Connection, StoreError> {
     let path = dir.join(INDEX_FILE);
     if !path.exists() {
-        return Err(Error::Missing { path });
+        return Err(StoreError::Missing { path });
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(&path, flags)?;
@@ -247,18 +253,18 @@ pub(crate) fn open_reader(dir: &Path) -> Result<Connection, Error> {
     connection.pragma_update(None, "trusted_schema", false)?;
     match is_ours(&connection)? {
         true => Ok(connection),
-        false => Err(Error::Missing { path }),
+        false => Err(StoreError::Missing { path }),
     }
 }
 
 /// Removes the index and all that belongs to it.
-pub(crate) fn throw_away(dir: &Path) -> Result<(), Error> {
+pub(crate) fn throw_away(dir: &Path) -> Result<(), StoreError> {
     let index = dir.join(INDEX_FILE);
     let files = companions(&index).chain([dir.join(MARKER)]);
     for path in files {
         match fs::remove_file(&path) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                return Err(Error::Io { path, source });
+                return Err(StoreError::Io { path, source });
             }
             _ => {}
         }
@@ -267,7 +273,7 @@ pub(crate) fn throw_away(dir: &Path) -> Result<(), Error> {
 }
 
 /// Notes, for certain, that the index is about to be written to.
-pub(crate) fn mark(dir: &Path) -> Result<(), Error> {
+pub(crate) fn mark(dir: &Path) -> Result<(), StoreError> {
     let path = dir.join(MARKER);
     let write = || -> io::Result<()> {
         let mut options = fs::OpenOptions::new();
@@ -277,14 +283,16 @@ pub(crate) fn mark(dir: &Path) -> Result<(), Error> {
         file.sync_all()?;
         fs::File::open(dir)?.sync_all()
     };
-    write().map_err(|source| Error::Io { path: path.clone(), source })
+    write().map_err(|source| StoreError::Io { path: path.clone(), source })
 }
 
 /// Notes that the disk has all of it: called after it was synced.
-pub(crate) fn unmark(dir: &Path) -> Result<(), Error> {
+pub(crate) fn unmark(dir: &Path) -> Result<(), StoreError> {
     let path = dir.join(MARKER);
     match fs::remove_file(&path) {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(Error::Io { path, source }),
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(StoreError::Io { path, source })
+        }
         _ => Ok(()),
     }
 }

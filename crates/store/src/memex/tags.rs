@@ -9,8 +9,8 @@ use std::path::{Component, Path, PathBuf};
 
 use bridle_org::Document;
 
-use super::file::Memex;
-use super::rules::{MAX_LABEL, Rules};
+use super::folder::MemexFolder;
+use super::rules::{MAX_LABEL, ReadRules};
 use super::scan::unread_reason;
 
 /// The mark that some editors put before UTF-8.
@@ -54,8 +54,8 @@ impl FileTags {
         path: &str,
         text: &[u8],
         document: &Document<'_>,
-        rules: &Rules,
-        memex: Option<&Memex>,
+        rules: &ReadRules,
+        memex: Option<&MemexFolder>,
     ) -> FileTags {
         let mut found = FileTags { is_uncertain: is_unreadable(text), ..FileTags::default() };
         let mut groups: Vec<u8> = Vec::new();
@@ -88,7 +88,7 @@ impl FileTags {
         &mut self,
         folder: &str,
         value: &[u8],
-        memex: Option<&Memex>,
+        memex: Option<&MemexFolder>,
         seen: &mut Vec<String>,
     ) -> Option<(String, std::vec::IntoIter<TagKeyword>)> {
         if value.is_empty() {
@@ -119,7 +119,7 @@ impl FileTags {
     }
 
     /// Notes who is a member of a private group, also by way of another group.
-    fn note_groups(&mut self, text: &[u8], rules: &Rules) {
+    fn note_groups(&mut self, text: &[u8], rules: &ReadRules) {
         let groups = groups(text);
         loop {
             let known = self.private_members.len();
@@ -220,7 +220,7 @@ fn groups(text: &[u8]) -> Vec<(String, Vec<String>)> {
 }
 
 /// The text of a setup file, if it is an Org file of the Memex.
-fn read_setup(memex: &Memex, path: &str) -> Option<Vec<u8>> {
+fn read_setup(memex: &MemexFolder, path: &str) -> Option<Vec<u8>> {
     if unread_reason(memex.root(), path).is_some() {
         return None;
     }

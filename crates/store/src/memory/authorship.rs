@@ -4,10 +4,10 @@
 
 use std::collections::HashSet;
 
-use super::diff::{self, Change as LineChange};
-use super::preview::Preview;
-use super::versions::{Origin, Version, Wanted};
-use super::{Change, Error, Hash, hash_bytes};
+use super::diff::{self, LineChange};
+use super::preview::MemoryPreview;
+use super::versions::{FileVersion, VersionFilter, VersionOrigin};
+use super::{FileChange, MemoryError, RecordHash, hash_bytes};
 
 /// Versions of a file that lines are followed through. Lines older than that are taken for the user's.
 const MAX_VERSIONS_FOLLOWED: usize = 200;
@@ -30,18 +30,18 @@ pub struct LostLine {
     pub text: Vec<u8>,
 }
 
-impl Preview {
+impl MemoryPreview {
     /// Finds the lines that a change takes away from a file as it is now, and tells those of the user apart.
     ///
     /// # Errors
     /// The file or its past cannot be read.
-    pub fn lost_lines(&self, change: &Change) -> Result<LostLines, Error> {
+    pub fn lost_lines(&self, change: &FileChange) -> Result<LostLines, MemoryError> {
         let now = self.read(&change.path)?.map(|seen| seen.bytes).unwrap_or_default();
         let gone = diff::changes(&now, change.after.as_deref().unwrap_or_default());
         let gone: Vec<usize> = gone.into_iter().flat_map(|it| it.old).collect();
         let lines = diff::lines(&now);
         let mut trace = LineTrace::new(&lines, &gone);
-        let wanted = Wanted { path: Some(change.path.clone()), ..Wanted::default() };
+        let wanted = VersionFilter { path: Some(change.path.clone()), ..VersionFilter::default() };
         let mut text = now.clone();
         for version in self.past().list(&wanted, MAX_VERSIONS_FOLLOWED)? {
             if trace.is_over() {
@@ -67,7 +67,7 @@ impl Preview {
     }
 
     /// Reads a text that was kept: no file is the empty text; `None`: it is no longer there.
-    fn kept_text(&self, hash: Option<Hash>) -> Option<Vec<u8>> {
+    fn kept_text(&self, hash: Option<RecordHash>) -> Option<Vec<u8>> {
         hash.map_or(Some(Vec::new()), |hash| self.past().content(hash).ok())
     }
 }
@@ -84,14 +84,14 @@ enum LineSource {
 }
 
 impl LineSource {
-    fn of(version: &Version) -> Self {
+    fn of(version: &FileVersion) -> Self {
         match version.origin {
-            Origin::Seen => Self::User,
-            Origin::Edit if matches!(&*version.action, "refile" | "archive" | "move-up") => {
+            VersionOrigin::Seen => Self::User,
+            VersionOrigin::Edit if matches!(&*version.action, "refile" | "archive" | "move-up") => {
                 Self::Earlier
             }
-            Origin::Edit => Self::Edit,
-            Origin::Undo | Origin::Rollback | Origin::Restore => Self::Earlier,
+            VersionOrigin::Edit => Self::Edit,
+            VersionOrigin::Undo | VersionOrigin::Rollback | VersionOrigin::Restore => Self::Earlier,
         }
     }
 }

@@ -5,8 +5,8 @@
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::hash_bytes;
-use crate::error::Error;
-use crate::record::Hash;
+use crate::error::StoreError;
+use crate::record::RecordHash;
 use crate::schema::{count, int};
 
 /// Differences that may build on each other: reading a version applies so many at most.
@@ -31,8 +31,8 @@ CREATE INDEX blob_base ON blob (base) WHERE base IS NOT NULL;
 pub(super) fn put(
     connection: &Connection,
     bytes: &[u8],
-    base: Option<Hash>,
-) -> Result<Hash, Error> {
+    base: Option<RecordHash>,
+) -> Result<RecordHash, StoreError> {
     let hash = hash_bytes(bytes);
     let sql = "SELECT 1 FROM blob WHERE hash = ?1";
     let known = connection.prepare_cached(sql)?.exists([&hash.as_bytes()[..]])?;
@@ -56,14 +56,18 @@ pub(super) fn put(
     Ok(hash)
 }
 
-struct Delta {
-    base: Hash,
+struct BlobDelta {
+    base: RecordHash,
     head: usize,
     tail: usize,
     chain: i64,
 }
 
-fn difference(connection: &Connection, base: Hash, bytes: &[u8]) -> Result<Option<Delta>, Error> {
+fn difference(
+    connection: &Connection,
+    base: RecordHash,
+    bytes: &[u8],
+) -> Result<Option<BlobDelta>, StoreError> {
     let sql = "SELECT chain FROM blob WHERE hash = ?1";
     let chain: Option<i64> = connection
         .prepare_cached(sql)?
@@ -76,11 +80,11 @@ fn difference(connection: &Connection, base: Hash, bytes: &[u8]) -> Result<Optio
     let ends = old.iter().rev().zip(bytes.iter().rev());
     let tail = ends.take(most - head).take_while(|(a, b)| a == b).count();
     let is_small = (bytes.len() - head - tail) * WORTH <= bytes.len();
-    Ok(is_small.then_some(Delta { base, head, tail, chain: chain + 1 }))
+    Ok(is_small.then_some(BlobDelta { base, head, tail, chain: chain + 1 }))
 }
 
 /// The bytes of a hash.
-pub(super) fn get(connection: &Connection, hash: Hash) -> Result<Vec<u8>, Error> {
+pub(super) fn get(connection: &Connection, hash: RecordHash) -> Result<Vec<u8>, StoreError> {
     let sql = "SELECT base, head, tail, bytes FROM blob WHERE hash = ?1";
     let mut statement = connection.prepare_cached(sql)?;
     let (mut layers, mut next) = (Vec::new(), Some(hash));
@@ -88,7 +92,7 @@ pub(super) fn get(connection: &Connection, hash: Hash) -> Result<Vec<u8>, Error>
         let row = statement.query_row([&wanted.as_bytes()[..]], |row| {
             let base: Option<[u8; 32]> = row.get(0)?;
             let (head, tail): (i64, i64) = (row.get(1)?, row.get(2)?);
-            Ok((base.map(Hash::from), count(head), count(tail), row.get::<_, Vec<u8>>(3)?))
+            Ok((base.map(RecordHash::from), count(head), count(tail), row.get::<_, Vec<u8>>(3)?))
         });
         let (base, head, tail, bytes) = row.optional()?.ok_or_else(|| lost(wanted))?;
         layers.push((head, tail, bytes));
@@ -110,7 +114,7 @@ pub(super) fn get(connection: &Connection, hash: Hash) -> Result<Vec<u8>, Error>
 }
 
 /// Destroys bytes that nothing wants any more; what differs from them is kept whole instead.
-pub(super) fn remove(connection: &Connection, hash: Hash) -> Result<(), Error> {
+pub(super) fn remove(connection: &Connection, hash: RecordHash) -> Result<(), StoreError> {
     let key = &hash.as_bytes()[..];
     let heirs: Vec<[u8; 32]> = connection
         .prepare_cached("SELECT hash FROM blob WHERE base = ?1")?
@@ -126,6 +130,6 @@ pub(super) fn remove(connection: &Connection, hash: Hash) -> Result<(), Error> {
     Ok(())
 }
 
-fn lost(hash: Hash) -> Error {
-    Error::Damaged(format!("no version `{hash}` in memory.db: it is forgotten or lost").into())
+fn lost(hash: RecordHash) -> StoreError {
+    StoreError::Damaged(format!("no version `{hash}` in memory.db: it is forgotten or lost").into())
 }

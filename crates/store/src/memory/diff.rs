@@ -17,7 +17,7 @@ const CONTEXT: usize = 3;
 
 /// Lines put in the place of others; counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct LineChange {
     /// Of the old text.
     pub old: Range<usize>,
     /// Of the new text.
@@ -31,11 +31,11 @@ pub(super) fn lines(text: &[u8]) -> Vec<&[u8]> {
 
 /// What differs between two texts: few changes, in order, at least one common line apart.
 #[must_use]
-pub fn changes(old: &[u8], new: &[u8]) -> Vec<Change> {
+pub fn changes(old: &[u8], new: &[u8]) -> Vec<LineChange> {
     between(&lines(old), &lines(new))
 }
 
-pub(super) fn between<'t>(old: &[&'t [u8]], new: &[&'t [u8]]) -> Vec<Change> {
+pub(super) fn between<'t>(old: &[&'t [u8]], new: &[&'t [u8]]) -> Vec<LineChange> {
     let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let rest = old.len().min(new.len()) - head;
     let ends = old.iter().rev().zip(new.iter().rev());
@@ -54,7 +54,7 @@ pub(super) fn between<'t>(old: &[&'t [u8]], new: &[&'t [u8]]) -> Vec<Change> {
     let same = common(&old, &new, MAX_DISTANCE).unwrap_or_else(|| anchored(&old, &new));
     let found = gaps(&same, &old, &new);
     let moved = |range: Range<usize>| range.start + head..range.end + head;
-    let moved = |change: Change| Change { old: moved(change.old), new: moved(change.new) };
+    let moved = |change: LineChange| LineChange { old: moved(change.old), new: moved(change.new) };
     found.into_iter().map(moved).collect()
 }
 
@@ -162,11 +162,11 @@ fn back(steps: &[Vec<isize>], mut x: isize, mut y: isize) -> Vec<(usize, usize)>
 }
 
 /// What lies between common lines.
-fn gaps(same: &[(usize, usize)], old: &[usize], new: &[usize]) -> Vec<Change> {
+fn gaps(same: &[(usize, usize)], old: &[usize], new: &[usize]) -> Vec<LineChange> {
     let (mut found, mut a, mut b) = (Vec::new(), 0, 0);
     for &(x, y) in same.iter().chain([&(old.len(), new.len())]) {
         if (a, b) != (x, y) {
-            found.push(Change { old: a..x, new: b..y });
+            found.push(LineChange { old: a..x, new: b..y });
         }
         (a, b) = (x + 1, y + 1);
     }
@@ -186,7 +186,7 @@ pub fn unified(name: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Vec<u8> {
     let mut out = format!("--- {}\n+++ {}\n", side('a', old), side('b', new)).into_bytes();
     let (old, new) = (lines(old.unwrap_or_default()), lines(new.unwrap_or_default()));
     let found = between(&old, &new);
-    let mut near: Vec<Vec<Change>> = Vec::new();
+    let mut near: Vec<Vec<LineChange>> = Vec::new();
     for change in found {
         match near.last_mut() {
             Some(hunk)
@@ -201,7 +201,7 @@ pub fn unified(name: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Vec<u8> {
     out
 }
 
-fn write(hunk: &[Change], old: &[&[u8]], new: &[&[u8]], out: &mut Vec<u8>) {
+fn write(hunk: &[LineChange], old: &[&[u8]], new: &[&[u8]], out: &mut Vec<u8>) {
     let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else { return };
     let before = first.old.start.min(CONTEXT);
     let behind = (old.len() - last.old.end).min(CONTEXT);

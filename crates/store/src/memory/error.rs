@@ -4,13 +4,13 @@ use std::io;
 use std::path::PathBuf;
 
 use super::MAX_FILE;
-use super::merge::Conflict;
+use super::merge::MergeConflict;
 use super::path::FilePath;
 
 /// What stands in the way.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum MemoryError {
     /// The folder of the user's files cannot be used.
     #[error("the folder `{}` cannot be used", path.display())]
     Root {
@@ -91,7 +91,7 @@ pub enum Error {
     },
     /// What is to be taken back, and what was written since, are about the same lines.
     #[error("{} with what was written since", counted(.0.len(), "place conflicts", "places conflict"))]
-    Conflicts(Vec<Conflict>),
+    Conflicts(Vec<MergeConflict>),
     /// Nothing that was done for that record is known.
     #[error("record `{0}` changed no file")]
     NoChange(u64),
@@ -131,7 +131,7 @@ pub enum Error {
         path: FilePath,
         /// Why the others were not.
         #[source]
-        source: Box<Error>,
+        source: Box<MemoryError>,
     },
     /// The system refused.
     #[error("cannot use `{path}`")]
@@ -144,16 +144,16 @@ pub enum Error {
     },
     /// The past cannot be read or written.
     #[error("the past of the memory cannot be used")]
-    Past(#[from] crate::Error),
+    Past(#[from] crate::StoreError),
 }
 
-impl Error {
+impl MemoryError {
     pub(super) fn io(path: &FilePath) -> impl Fn(rustix::io::Errno) -> Self + use<'_> {
         move |source| Self::Io { path: path.clone(), source: source.into() }
     }
 }
 
-impl From<rusqlite::Error> for Error {
+impl From<rusqlite::Error> for MemoryError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Past(error.into())
     }

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags, params};
 
-use super::versions::{self, MEMORY_FILE, Past};
-use crate::error::Error;
+use super::versions::{self, MEMORY_FILE, VersionHistory};
+use crate::error::StoreError;
 use crate::schema::{BUSY, count, int};
 
 /// Number of the last record that any version follows from; `None` without one, or where there is no past that
@@ -15,12 +15,15 @@ use crate::schema::{BUSY, count, int};
 ///
 /// # Errors
 /// The past is there and cannot be asked.
-pub fn latest_record(state: &Path) -> Result<Option<u64>, Error> {
-    let past = match Past::open(state) {
+pub fn latest_record(state: &Path) -> Result<Option<u64>, StoreError> {
+    let past = match VersionHistory::open(state) {
         Ok(past) => past,
         // Whoever opens it for writing says what is wrong with it.
         Err(
-            Error::Missing { .. } | Error::Damaged(_) | Error::Foreign { .. } | Error::Newer { .. },
+            StoreError::Missing { .. }
+            | StoreError::Damaged(_)
+            | StoreError::Foreign { .. }
+            | StoreError::Newer { .. },
         ) => {
             return Ok(None);
         }
@@ -36,7 +39,7 @@ pub fn latest_record(state: &Path) -> Result<Option<u64>, Error> {
 ///
 /// # Errors
 /// Nothing was changed.
-pub fn detach_after(state: &Path, number: u64) -> Result<u64, Error> {
+pub fn detach_after(state: &Path, number: u64) -> Result<u64, StoreError> {
     if latest_record(state)?.is_none_or(|latest| latest <= number) {
         return Ok(0);
     }
@@ -49,7 +52,7 @@ pub fn detach_after(state: &Path, number: u64) -> Result<u64, Error> {
 }
 
 /// Forgets versions that follow from these sessions, or from one record of theirs, as
-/// [`Memory::forget`](super::Memory::forget) does. How many there were.
+/// [`MemoryStore::forget`](super::MemoryStore::forget) does. How many there were.
 ///
 /// # Errors
 /// Those of sessions that came before are forgotten.
@@ -57,7 +60,7 @@ pub fn forget_versions(
     state: &Path,
     sessions: &[Box<str>],
     record: Option<u64>,
-) -> Result<usize, Error> {
+) -> Result<usize, StoreError> {
     if sessions.is_empty() || latest_record(state)?.is_none() {
         return Ok(0);
     }
@@ -69,7 +72,7 @@ pub fn forget_versions(
     Ok(forgotten)
 }
 
-fn open(state: &Path) -> Result<Connection, Error> {
+fn open(state: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(state.join(MEMORY_FILE), flags)?;
     connection.busy_timeout(BUSY)?;

@@ -9,14 +9,14 @@ use rustix::fs::{Mode, OFlags, openat, readlinkat};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
-use super::error::Error;
-use super::place::Spot;
+use super::error::MemoryError;
+use super::file_place::FileSpot;
 
 /// Bytes of a lock that are read: a user, a host and two numbers.
 const MAX_LOCK: usize = 512;
 
 /// Who holds a file, if somebody does.
-pub(super) fn holder(spot: &Spot) -> Result<Option<Box<str>>, Error> {
+pub(super) fn holder(spot: &FileSpot) -> Result<Option<Box<str>>, MemoryError> {
     let mut name = OsString::from(".#");
     name.push(&spot.name);
     let text = match readlinkat(&spot.folder, &name, Vec::new()) {
@@ -27,7 +27,7 @@ pub(super) fn holder(spot: &Spot) -> Result<Option<Box<str>>, Error> {
             None => return Ok(None),
         },
         Err(Errno::NOENT) => return Ok(None),
-        Err(error) => return Err(Error::io(&spot.asked)(error)),
+        Err(error) => return Err(MemoryError::io(&spot.asked)(error)),
     };
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let text = OsString::from_vec(text);
@@ -35,15 +35,15 @@ pub(super) fn holder(spot: &Spot) -> Result<Option<Box<str>>, Error> {
     Ok((!has_ended(&text, &host)).then(|| text.chars().take(MAX_LOCK).collect::<String>().into()))
 }
 
-fn read(spot: &Spot, name: &OsString) -> Result<Option<Vec<u8>>, Error> {
+fn read(spot: &FileSpot, name: &OsString) -> Result<Option<Vec<u8>>, MemoryError> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = match openat(&spot.folder, name, flags, Mode::empty()) {
         Ok(file) => file,
         Err(Errno::NOENT) => return Ok(None),
-        Err(error) => return Err(Error::io(&spot.asked)(error)),
+        Err(error) => return Err(MemoryError::io(&spot.asked)(error)),
     };
     let mut text = vec![0; MAX_LOCK];
-    let read = rustix::io::read(&file, &mut text[..]).map_err(Error::io(&spot.asked))?;
+    let read = rustix::io::read(&file, &mut text[..]).map_err(MemoryError::io(&spot.asked))?;
     text.truncate(read);
     Ok(Some(text))
 }

@@ -8,12 +8,12 @@
 
 use std::ops::Range;
 
-use super::diff::{Change, between, lines};
+use super::diff::{LineChange, between, lines};
 use super::path::FilePath;
 
 /// A place where both sides changed the same lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Conflict {
+pub struct MergeConflict {
     /// The file; set by whoever knows it.
     pub path: Option<FilePath>,
     /// The first line in the present text, from 1.
@@ -28,22 +28,22 @@ pub struct Conflict {
 
 /// What comes of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Merged {
+pub enum MergeResult {
     /// A text with both changes.
     Clean(Vec<u8>),
     /// The places that nobody but a person can decide.
-    Conflicts(Vec<Conflict>),
+    Conflicts(Vec<MergeConflict>),
 }
 
 /// Brings the changes from `base` to `now` and from `base` to `wanted` together.
 #[must_use]
-pub fn merge(base: &[u8], now: &[u8], wanted: &[u8]) -> Merged {
-    let sides = Sides { base: lines(base), now: lines(now), wanted: lines(wanted) };
+pub fn merge(base: &[u8], now: &[u8], wanted: &[u8]) -> MergeResult {
+    let sides = MergeSides { base: lines(base), now: lines(now), wanted: lines(wanted) };
     let ours = each_line(between(&sides.base, &sides.now));
     let theirs = each_line(between(&sides.base, &sides.wanted));
     let (mut text, mut conflicts, mut at) = (Vec::new(), Vec::new(), 0);
     for cluster in clusters(&ours, &theirs) {
-        let Cluster { range, ours, theirs } = cluster;
+        let ChangeCluster { range, ours, theirs } = cluster;
         sides.base[at..range.start].iter().for_each(|line| text.extend_from_slice(line));
         at = range.end;
         let now = side(ours, &range);
@@ -56,7 +56,7 @@ pub fn merge(base: &[u8], now: &[u8], wanted: &[u8]) -> Merged {
             {
                 put(&sides.now[now], &mut text);
             }
-            (Some(now), Some(wanted)) => conflicts.push(Conflict {
+            (Some(now), Some(wanted)) => conflicts.push(MergeConflict {
                 path: None,
                 line: now.start + 1,
                 base: sides.base[range].concat(),
@@ -67,17 +67,19 @@ pub fn merge(base: &[u8], now: &[u8], wanted: &[u8]) -> Merged {
         }
     }
     put(&sides.base[at..], &mut text);
-    if conflicts.is_empty() { Merged::Clean(text) } else { Merged::Conflicts(conflicts) }
+    if conflicts.is_empty() { MergeResult::Clean(text) } else { MergeResult::Conflicts(conflicts) }
 }
 
 /// Changes that put as many lines in the place of others, line by line: who changed a line before the one
 /// that the other side changed did not touch that one.
-fn each_line(changes: Vec<Change>) -> Vec<Change> {
+fn each_line(changes: Vec<LineChange>) -> Vec<LineChange> {
     let mut apart = Vec::with_capacity(changes.len());
     for change in changes {
         if change.old.len() == change.new.len() {
             let pairs = change.old.zip(change.new);
-            apart.extend(pairs.map(|(old, new)| Change { old: old..old + 1, new: new..new + 1 }));
+            apart.extend(
+                pairs.map(|(old, new)| LineChange { old: old..old + 1, new: new..new + 1 }),
+            );
         } else {
             apart.push(change);
         }
@@ -91,7 +93,7 @@ fn has(now: &[&[u8]], wanted: &[&[u8]]) -> bool {
     if wanted.is_empty() { now.is_empty() } else { is_part }
 }
 
-struct Sides<'t> {
+struct MergeSides<'t> {
     base: Vec<&'t [u8]>,
     now: Vec<&'t [u8]>,
     wanted: Vec<&'t [u8]>,
@@ -102,23 +104,23 @@ fn put(lines: &[&[u8]], text: &mut Vec<u8>) {
 }
 
 /// Changes of both sides that cannot be told apart, and the lines of the base that they are about.
-struct Cluster<'c> {
+struct ChangeCluster<'c> {
     range: Range<usize>,
-    ours: &'c [Change],
-    theirs: &'c [Change],
+    ours: &'c [LineChange],
+    theirs: &'c [LineChange],
 }
 
 /// What a side has in the place of these lines of the base, if it changed any.
-fn side(changes: &[Change], range: &Range<usize>) -> Option<Range<usize>> {
+fn side(changes: &[LineChange], range: &Range<usize>) -> Option<Range<usize>> {
     let (first, last) = (changes.first()?, changes.last()?);
     let start = first.new.start - (first.old.start - range.start);
     Some(start..last.new.end + (range.end - last.old.end))
 }
 
 /// All changes in the order of the base, those together that overlap.
-fn clusters<'c>(ours: &'c [Change], theirs: &'c [Change]) -> Vec<Cluster<'c>> {
+fn clusters<'c>(ours: &'c [LineChange], theirs: &'c [LineChange]) -> Vec<ChangeCluster<'c>> {
     let (mut found, mut i, mut j) = (Vec::new(), 0, 0);
-    let key = |change: &Change| (change.old.start, change.old.end);
+    let key = |change: &LineChange| (change.old.start, change.old.end);
     loop {
         let (first_i, first_j) = (i, j);
         let mut range = match (ours.get(i), theirs.get(j)) {
@@ -145,7 +147,7 @@ fn clusters<'c>(ours: &'c [Change], theirs: &'c [Change]) -> Vec<Cluster<'c>> {
             *at += 1;
             range = range.start.min(change.old.start)..range.end.max(change.old.end);
         }
-        found.push(Cluster { range, ours: &ours[first_i..i], theirs: &theirs[first_j..j] });
+        found.push(ChangeCluster { range, ours: &ours[first_i..i], theirs: &theirs[first_j..j] });
     }
 }
 

@@ -3,63 +3,67 @@
 use std::fmt;
 use std::path::Path;
 
-use super::error::Error;
+use super::error::MemoryError;
+use super::file_place::RootFolder;
 use super::path::FilePath;
-use super::place::Root;
-use super::undo::View;
-use super::versions::Past;
-use super::{Change, Seen};
+use super::undo::UndoView;
+use super::versions::VersionHistory;
+use super::{FileChange, SeenContent};
 
 /// The past and the present files, for reading alone.
-pub struct Preview {
-    past: Past,
-    root: Root,
+pub struct MemoryPreview {
+    past: VersionHistory,
+    root: RootFolder,
 }
 
-impl fmt::Debug for Preview {
+impl fmt::Debug for MemoryPreview {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Preview").field("root", &self.root.path()).finish_non_exhaustive()
     }
 }
 
-impl Preview {
+impl MemoryPreview {
     /// Opens the past of a state directory and the folder of its files.
     ///
     /// # Errors
     /// One of them is not there.
-    pub fn open(state: &Path) -> Result<Self, Error> {
-        let past = Past::open(state)?;
-        let root = Root::open(&past.root()?)?;
+    pub fn open(state: &Path) -> Result<Self, MemoryError> {
+        let past = VersionHistory::open(state)?;
+        let root = RootFolder::open(&past.root()?)?;
         Ok(Self { past, root })
     }
 
     /// The past.
     #[must_use]
-    pub fn past(&self) -> &Past {
+    pub fn past(&self) -> &VersionHistory {
         &self.past
     }
 
-    /// What [`Memory::undo`](super::Memory::undo) would give.
+    /// What [`MemoryStore::undo`](super::MemoryStore::undo) would give.
     ///
     /// # Errors
     /// As there.
-    pub fn undo(&self, record: u64) -> Result<Vec<Change>, Error> {
+    pub fn undo(&self, record: u64) -> Result<Vec<FileChange>, MemoryError> {
         self.view().undo(record)
     }
 
-    /// What [`Memory::rollback`](super::Memory::rollback) would give.
+    /// What [`MemoryStore::rollback`](super::MemoryStore::rollback) would give.
     ///
     /// # Errors
     /// As there.
-    pub fn rollback(&self, session: &str, turn: u64) -> Result<Vec<Change>, Error> {
+    pub fn rollback(&self, session: &str, turn: u64) -> Result<Vec<FileChange>, MemoryError> {
         self.view().rollback(session, turn)
     }
 
-    /// What [`Memory::restore`](super::Memory::restore) would give.
+    /// What [`MemoryStore::restore`](super::MemoryStore::restore) would give.
     ///
     /// # Errors
     /// As there.
-    pub fn restore(&self, name: &str, only: Option<&FilePath>) -> Result<Vec<Change>, Error> {
+    pub fn restore(
+        &self,
+        name: &str,
+        only: Option<&FilePath>,
+    ) -> Result<Vec<FileChange>, MemoryError> {
         self.view().restore(name, only)
     }
 
@@ -73,11 +77,11 @@ impl Preview {
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn read(&self, path: &FilePath) -> Result<Option<Seen>, Error> {
+    pub fn read(&self, path: &FilePath) -> Result<Option<SeenContent>, MemoryError> {
         self.root.read(path)
     }
 
-    fn view(&self) -> View<'_> {
-        View { connection: &self.past.connection, root: &self.root }
+    fn view(&self) -> UndoView<'_> {
+        UndoView { connection: &self.past.connection, root: &self.root }
     }
 }

@@ -3,14 +3,14 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::error::Error;
+use super::error::MemoryError;
 use super::path::FilePath;
-use super::undo::View;
+use super::undo::UndoView;
 use super::versions;
-use super::{Change, Memory, blobs};
+use super::{FileChange, MemoryStore, blobs};
 use crate::append::valid_session_name;
 use crate::memex::unread_reason;
-use crate::record::Hash;
+use crate::record::RecordHash;
 use crate::schema::{count, int};
 
 /// Files that a snapshot may have: several times a large collection.
@@ -50,34 +50,39 @@ pub struct SnapshotRow {
 
 /// A snapshot that was just made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SnapshotMade {
+pub struct NewSnapshot {
     /// How many files it has.
     pub files: usize,
     /// Files that it does not have, because their text may not be kept.
     pub left_out: Vec<FilePath>,
 }
 
-impl Memory {
+impl MemoryStore {
     /// Keeps all files as they are now under a name. A file that cannot be read, or that no index reads, is left out.
     ///
     /// # Errors
     /// The name is taken or cannot be one, or there are too many files.
-    pub fn snapshot(&self, name: &str, principal: &str, at: i64) -> Result<SnapshotMade, Error> {
+    pub fn snapshot(
+        &self,
+        name: &str,
+        principal: &str,
+        at: i64,
+    ) -> Result<NewSnapshot, MemoryError> {
         // The same names as sessions have: they are typed.
         if !valid_session_name(name) {
-            return Err(Error::SnapshotName(name.into()));
+            return Err(MemoryError::SnapshotName(name.into()));
         }
         if find(&self.lock(), name)?.is_some() {
-            return Err(Error::SnapshotExists(name.into()));
+            return Err(MemoryError::SnapshotExists(name.into()));
         }
         self.look_at_late(&self.lock(), at)?;
-        let mut kept: Vec<(FilePath, Hash)> = Vec::new();
+        let mut kept: Vec<(FilePath, RecordHash)> = Vec::new();
         let mut left_out = Vec::new();
         for batch in self.root.files()?.chunks(BATCH) {
             let mut connection = self.lock();
             let begun = versions::begin(&mut connection)?;
             for path in batch {
-                let seen = self.root.find(path).and_then(|spot| super::swap::read(&spot));
+                let seen = self.root.find(path).and_then(|spot| super::file_swap::read(&spot));
                 if unread_reason(self.root(), path.as_str()).is_some() {
                     continue;
                 }
@@ -103,37 +108,41 @@ impl Memory {
             begun.prepare_cached(sql)?.execute(row)?;
         }
         begun.commit()?;
-        Ok(SnapshotMade { files: kept.len(), left_out })
+        Ok(NewSnapshot { files: kept.len(), left_out })
     }
 
     /// What brings the files of a snapshot back: all, or one of them.
     ///
     /// # Errors
     /// There is no such snapshot, or a file cannot be read.
-    pub fn restore(&self, name: &str, only: Option<&FilePath>) -> Result<Vec<Change>, Error> {
-        View { connection: &self.lock(), root: &self.root }.restore(name, only)
+    pub fn restore(
+        &self,
+        name: &str,
+        only: Option<&FilePath>,
+    ) -> Result<Vec<FileChange>, MemoryError> {
+        UndoView { connection: &self.lock(), root: &self.root }.restore(name, only)
     }
 
     /// The snapshots, the latest first.
     ///
     /// # Errors
     /// The past cannot be read.
-    pub fn snapshots(&self) -> Result<Vec<SnapshotRow>, Error> {
+    pub fn snapshots(&self) -> Result<Vec<SnapshotRow>, MemoryError> {
         Ok(rows(&self.lock())?)
     }
 }
 
-impl View<'_> {
+impl UndoView<'_> {
     pub(super) fn restore(
         &self,
         name: &str,
         only: Option<&FilePath>,
-    ) -> Result<Vec<Change>, Error> {
+    ) -> Result<Vec<FileChange>, MemoryError> {
         let found = find(self.connection, name)?;
-        let id = found.ok_or_else(|| Error::NoSnapshot(name.into()))?;
+        let id = found.ok_or_else(|| MemoryError::NoSnapshot(name.into()))?;
         let files = files(self.connection, id)?;
         if let Some(path) = only.filter(|only| !files.iter().any(|(path, _)| path == *only)) {
-            return Err(Error::NotInSnapshot { name: name.into(), path: path.clone() });
+            return Err(MemoryError::NotInSnapshot { name: name.into(), path: path.clone() });
         }
         let mut changes = Vec::new();
         for (path, hash) in files {
@@ -143,19 +152,22 @@ impl View<'_> {
             let before = self.root.read(&path)?.map(|seen| seen.hash);
             if before != Some(hash) {
                 let after = Some(blobs::get(self.connection, hash)?);
-                changes.push(Change { path, before, after });
+                changes.push(FileChange { path, before, after });
             }
         }
         Ok(changes)
     }
 }
 
-fn find(connection: &Connection, name: &str) -> Result<Option<i64>, crate::Error> {
+fn find(connection: &Connection, name: &str) -> Result<Option<i64>, crate::StoreError> {
     let sql = "SELECT id FROM snapshot WHERE name = ?1";
     Ok(connection.query_row(sql, [name], |row| row.get(0)).optional()?)
 }
 
-fn files(connection: &Connection, id: i64) -> Result<Vec<(FilePath, Hash)>, crate::Error> {
+fn files(
+    connection: &Connection,
+    id: i64,
+) -> Result<Vec<(FilePath, RecordHash)>, crate::StoreError> {
     let sql = "SELECT path, hash FROM snapshot_file WHERE snapshot = ?1 ORDER BY path";
     let mut statement = connection.prepare(sql)?;
     let rows = statement
@@ -163,12 +175,12 @@ fn files(connection: &Connection, id: i64) -> Result<Vec<(FilePath, Hash)>, crat
     let mut files = Vec::new();
     for row in rows {
         let (path, hash) = row?;
-        files.extend(FilePath::parse(&path).map(|path| (path, Hash::from(hash))));
+        files.extend(FilePath::parse(&path).map(|path| (path, RecordHash::from(hash))));
     }
     Ok(files)
 }
 
-pub(super) fn rows(connection: &Connection) -> Result<Vec<SnapshotRow>, crate::Error> {
+pub(super) fn rows(connection: &Connection) -> Result<Vec<SnapshotRow>, crate::StoreError> {
     let sql = "SELECT name, at, principal,
                (SELECT count(*) FROM snapshot_file WHERE snapshot = id) FROM snapshot ORDER BY id DESC
                LIMIT ?1";

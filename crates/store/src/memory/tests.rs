@@ -13,23 +13,23 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
 use super::{
-    Change, Error, FilePath, MAX_NOTICED, Memory, Noticed, Options, Origin, Past, Told, Wanted,
-    Why, hash_bytes, unified,
+    ChangeCause, ChangeOutcome, FileChange, FilePath, MAX_NOTICED, MemoryError, MemoryOptions,
+    MemoryStore, NoticedChange, VersionFilter, VersionHistory, VersionOrigin, hash_bytes, unified,
 };
 
 struct Rig {
     state: TempDir,
     root: TempDir,
-    memory: Memory,
+    memory: MemoryStore,
 }
 
 fn path(text: &str) -> FilePath {
     FilePath::parse(text).unwrap()
 }
 
-fn why(record: u64) -> Why {
-    Why {
-        origin: Origin::Edit,
+fn why(record: u64) -> ChangeCause {
+    ChangeCause {
+        origin: VersionOrigin::Edit,
         record: Some(record),
         session: "work".into(),
         turn: record / 10,
@@ -59,14 +59,14 @@ impl Rig {
         fs::read_to_string(self.file(name)).unwrap()
     }
 
-    fn notice(&self, name: &str, at: i64) -> Noticed {
+    fn notice(&self, name: &str, at: i64) -> NoticedChange {
         self.memory.notice(&[path(name)], at, &|_, _| true).unwrap()[0]
     }
 
-    fn change(&self, name: &str, after: Option<&str>) -> Change {
+    fn change(&self, name: &str, after: Option<&str>) -> FileChange {
         let path = path(name);
         let before = self.memory.read(&path).unwrap().map(|seen| seen.hash);
-        Change { path, before, after: after.map(|text| text.as_bytes().to_vec()) }
+        FileChange { path, before, after: after.map(|text| text.as_bytes().to_vec()) }
     }
 
     fn write(&self, record: u64, name: &str, after: &str) {
@@ -81,10 +81,10 @@ impl Rig {
     }
 }
 
-fn open(state: &TempDir, root: &TempDir) -> Memory {
+fn open(state: &TempDir, root: &TempDir) -> MemoryStore {
     let protected = vec![root.path().join("policy.org"), state.path().to_owned()];
-    let options = Options { root: root.path().to_owned(), protected };
-    Memory::open(state.path(), &options).unwrap()
+    let options = MemoryOptions { root: root.path().to_owned(), protected };
+    MemoryStore::open(state.path(), &options).unwrap()
 }
 
 #[test]
@@ -95,10 +95,10 @@ fn a_change_keeps_mode_and_leaves_nothing_beside() {
     assert_eq!(rig.text("a.org"), "* DONE a\n");
     assert_eq!(rig.file("a.org").metadata().unwrap().mode() & 0o7777, 0o640);
     assert_eq!(rig.beside(), [""; 0]);
-    let past = Past::open(rig.state.path()).unwrap();
-    let listed = past.list(&Wanted::default(), 10).unwrap();
+    let past = VersionHistory::open(rig.state.path()).unwrap();
+    let listed = past.list(&VersionFilter::default(), 10).unwrap();
     let told: Vec<_> = listed.iter().map(|it| (it.origin, it.record, it.at)).collect();
-    assert_eq!(told, [(Origin::Edit, Some(7), 7), (Origin::Seen, None, 7)]);
+    assert_eq!(told, [(VersionOrigin::Edit, Some(7), 7), (VersionOrigin::Seen, None, 7)]);
     assert_eq!(past.content(listed[1].after.unwrap()).unwrap(), b"* TODO a\n");
     assert_eq!(past.at(6, None).unwrap(), []);
     assert_eq!(past.at(7, Some(&path("a.org"))).unwrap(), [listed[0].clone()]);
@@ -116,7 +116,7 @@ fn files_come_and_go() {
     let change = rig.change("new.org", Some("mine\n"));
     fs::write(rig.file("new.org"), "theirs\n").unwrap();
     let refused = rig.memory.apply(&[change], &why(3));
-    assert!(matches!(refused, Err(Error::Changed { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(MemoryError::Changed { .. })), "{refused:?}");
     assert_eq!(rig.text("new.org"), "theirs\n");
     assert_eq!(rig.beside(), [""; 0]);
 }
@@ -127,9 +127,12 @@ fn a_file_that_is_not_what_was_read_is_left_alone() {
     let both = [rig.change("a.org", Some("two\n")), rig.change("b.org", Some("two\n"))];
     fs::write(rig.file("b.org"), "user\n").unwrap();
     let refused = rig.memory.apply(&both, &why(1));
-    assert!(matches!(&refused, Err(Error::Changed { path }) if path.as_str() == "b.org"));
+    assert!(matches!(&refused, Err(MemoryError::Changed { path }) if path.as_str() == "b.org"));
     assert_eq!((rig.text("a.org"), rig.text("b.org")), ("one\n".into(), "user\n".into()));
-    assert_eq!(rig.memory.list(&Wanted { record: Some(1), ..Wanted::default() }, 9).unwrap(), []);
+    assert_eq!(
+        rig.memory.list(&VersionFilter { record: Some(1), ..VersionFilter::default() }, 9).unwrap(),
+        []
+    );
     assert_eq!(rig.beside(), [""; 0]);
 }
 
@@ -147,10 +150,10 @@ fn no_name_leads_out() {
     symlink("loop.org", rig.file("loop.org")).unwrap();
     symlink("in/../../x", rig.file("hidden.org")).unwrap();
     for name in ["folder/o.org", "link.org", "in/up.org", "loop.org", "hidden.org"] {
-        let change = Change { path: path(name), before: None, after: Some(b"x".to_vec()) };
+        let change = FileChange { path: path(name), before: None, after: Some(b"x".to_vec()) };
         let refused = rig.memory.apply(&[change], &why(1));
-        assert!(matches!(refused, Err(Error::Outside { .. })), "{name}: {refused:?}");
-        assert!(matches!(rig.memory.read(&path(name)), Err(Error::Outside { .. })), "{name}");
+        assert!(matches!(refused, Err(MemoryError::Outside { .. })), "{name}: {refused:?}");
+        assert!(matches!(rig.memory.read(&path(name)), Err(MemoryError::Outside { .. })), "{name}");
     }
     assert_eq!(fs::read_to_string(outside.path().join("o.org")).unwrap(), "outside\n");
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
@@ -177,14 +180,14 @@ fn what_is_no_plain_file_is_refused_without_waiting() {
     mknodat(CWD, rig.file("pipe.org"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
     for name in ["pipe.org", "folder"] {
         let refused = rig.memory.read(&path(name));
-        assert!(matches!(refused, Err(Error::NotPlain { .. })), "{name}: {refused:?}");
-        let change = Change { path: path(name), before: None, after: Some(b"x".to_vec()) };
+        assert!(matches!(refused, Err(MemoryError::NotPlain { .. })), "{name}: {refused:?}");
+        let change = FileChange { path: path(name), before: None, after: Some(b"x".to_vec()) };
         let refused = rig.memory.apply(&[change], &why(1));
-        assert!(matches!(refused, Err(Error::NotPlain { .. })), "{name}: {refused:?}");
+        assert!(matches!(refused, Err(MemoryError::NotPlain { .. })), "{name}: {refused:?}");
     }
     let file = fs::File::create(rig.file("huge.org")).unwrap();
     file.set_len(super::MAX_FILE + 1).unwrap();
-    assert!(matches!(rig.memory.read(&path("huge.org")), Err(Error::TooLarge { .. })));
+    assert!(matches!(rig.memory.read(&path("huge.org")), Err(MemoryError::TooLarge { .. })));
 }
 
 #[test]
@@ -204,18 +207,21 @@ fn who_edits_a_file_keeps_it() {
     for held in [format!("me@{host}.{}:1", std::process::id()), "me@elsewhere.1:1".into()] {
         symlink(&held, &lock).unwrap();
         let refused = tries();
-        assert!(matches!(&refused, Err(Error::Locked { by, .. }) if **by == held), "{refused:?}");
+        assert!(
+            matches!(&refused, Err(MemoryError::Locked { by, .. }) if **by == held),
+            "{refused:?}"
+        );
         fs::remove_file(&lock).unwrap();
     }
     fs::write(&lock, "me@elsewhere.1:1").unwrap();
-    assert!(matches!(tries(), Err(Error::Locked { .. })), "where links cannot be made");
+    assert!(matches!(tries(), Err(MemoryError::Locked { .. })), "where links cannot be made");
     fs::remove_file(&lock).unwrap();
     let is_modified = Arc::new(AtomicBool::new(true));
     let (own, file) = (Arc::clone(&is_modified), rig.file("a.org").canonicalize().unwrap());
     rig.memory.mind_buffers(Box::new(move |path| {
         (own.load(Ordering::Relaxed) && path == file).then(|| "emacs".into())
     }));
-    assert!(matches!(tries(), Err(Error::Modified { by, .. }) if &*by == "emacs"));
+    assert!(matches!(tries(), Err(MemoryError::Modified { by, .. }) if &*by == "emacs"));
     is_modified.store(false, Ordering::Relaxed);
     assert_eq!(rig.text("a.org"), "a\n");
     // One that has ended holds nothing: no process has this number.
@@ -230,7 +236,7 @@ fn protected_files_are_never_written() {
     symlink("policy.org", rig.file("mine.org")).unwrap();
     for name in ["policy.org", "mine.org"] {
         let refused = rig.memory.apply(&[rig.change(name, Some("x\n"))], &why(1));
-        assert!(matches!(refused, Err(Error::Protected { .. })), "{name}: {refused:?}");
+        assert!(matches!(refused, Err(MemoryError::Protected { .. })), "{name}: {refused:?}");
     }
     assert_eq!(rig.text("policy.org"), "p\n");
 }
@@ -238,25 +244,25 @@ fn protected_files_are_never_written() {
 #[test]
 fn what_others_write_is_a_version_once() {
     let rig = Rig::new(&[]);
-    let check = |content: Option<&str>, at: i64, expect: Noticed| {
+    let check = |content: Option<&str>, at: i64, expect: NoticedChange| {
         match content {
             Some(text) => fs::write(rig.file("a.org"), text).unwrap(),
             None => drop(fs::remove_file(rig.file("a.org"))),
         }
         assert_eq!(rig.notice("a.org", at), expect, "{content:?}");
     };
-    check(Some("1\n"), 1, Noticed::News(2));
-    check(Some("1\n"), 2, Noticed::Same);
+    check(Some("1\n"), 1, NoticedChange::News(2));
+    check(Some("1\n"), 2, NoticedChange::Same);
     // Empty is not gone.
-    check(Some(""), 3, Noticed::News(0));
-    check(None, 4, Noticed::News(0));
-    check(None, 5, Noticed::Same);
-    assert_eq!(rig.notice("never.org", 6), Noticed::Same);
-    assert_eq!(rig.notice("no/folder.org", 7), Noticed::Same);
+    check(Some(""), 3, NoticedChange::News(0));
+    check(None, 4, NoticedChange::News(0));
+    check(None, 5, NoticedChange::Same);
+    assert_eq!(rig.notice("never.org", 6), NoticedChange::Same);
+    assert_eq!(rig.notice("no/folder.org", 7), NoticedChange::Same);
     fs::write(rig.file("a.org"), "1\n").unwrap();
     rig.write(9, "a.org", "2\n");
     // Its own work is no news.
-    check(Some("2\n"), 10, Noticed::Same);
+    check(Some("2\n"), 10, NoticedChange::Same);
     let known: Vec<_> = rig.memory.known().unwrap().into_iter().collect();
     assert_eq!(known, [path("a.org")]);
 }
@@ -266,18 +272,18 @@ fn what_others_write_is_not_kept_when_it_is_too_large_no_file_or_not_to_be_kept(
     let rig = Rig::new(&[("a.org", "secret\n")]);
     let withheld =
         rig.memory.notice(&[path("a.org")], 1, &|_, bytes| bytes != b"secret\n").unwrap();
-    assert_eq!(withheld, [Noticed::Passed]);
+    assert_eq!(withheld, [NoticedChange::Passed]);
     let file = fs::File::create(rig.file("large.org")).unwrap();
     file.set_len(MAX_NOTICED + 1).unwrap();
-    assert_eq!(rig.notice("large.org", 2), Noticed::Passed);
+    assert_eq!(rig.notice("large.org", 2), NoticedChange::Passed);
     file.set_len(MAX_NOTICED).unwrap();
-    assert_eq!(rig.notice("large.org", 3), Noticed::News(MAX_NOTICED));
+    assert_eq!(rig.notice("large.org", 3), NoticedChange::News(MAX_NOTICED));
     fs::create_dir(rig.file("folder.org")).unwrap();
-    assert_eq!(rig.notice("folder.org", 4), Noticed::Passed);
+    assert_eq!(rig.notice("folder.org", 4), NoticedChange::Passed);
     mknodat(CWD, rig.file("pipe.org"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
-    assert_eq!(rig.notice("pipe.org", 5), Noticed::Passed);
+    assert_eq!(rig.notice("pipe.org", 5), NoticedChange::Passed);
     symlink("/etc/passwd", rig.file("out.org")).unwrap();
-    assert_eq!(rig.notice("out.org", 6), Noticed::Passed);
+    assert_eq!(rig.notice("out.org", 6), NoticedChange::Passed);
 }
 
 #[test]
@@ -287,7 +293,7 @@ fn one_change_is_taken_back_and_the_rest_stays() {
     rig.write(12, "a.org", "* DONE a\ntext\n* b :tag:\n");
     fs::write(rig.file("a.org"), "* DONE a\nuser\ntext\n* b :tag:\n").unwrap();
     let back = rig.memory.undo(11).unwrap();
-    let undo = Why { origin: Origin::Undo, action: "undo".into(), ..why(13) };
+    let undo = ChangeCause { origin: VersionOrigin::Undo, action: "undo".into(), ..why(13) };
     rig.memory.apply(&back, &undo).unwrap();
     assert_eq!(rig.text("a.org"), "* TODO a\nuser\ntext\n* b :tag:\n");
     assert_eq!(rig.memory.undo(11).unwrap(), [], "it is as it was");
@@ -296,9 +302,9 @@ fn one_change_is_taken_back_and_the_rest_stays() {
     rig.memory.apply(&back, &why(14)).unwrap();
     assert_eq!(rig.text("a.org"), "* DONE a\nuser\ntext\n* b :tag:\n");
     fs::write(rig.file("a.org"), "* WAIT a\nuser\ntext\n* b :tag:\n").unwrap();
-    let Err(Error::Conflicts(found)) = rig.memory.undo(14) else { panic!("a conflict") };
+    let Err(MemoryError::Conflicts(found)) = rig.memory.undo(14) else { panic!("a conflict") };
     assert_eq!((found[0].line, &*found[0].now), (1, &b"* WAIT a\n"[..]));
-    assert!(matches!(rig.memory.undo(99), Err(Error::NoChange(99))));
+    assert!(matches!(rig.memory.undo(99), Err(MemoryError::NoChange(99))));
 }
 
 #[test]
@@ -328,13 +334,15 @@ fn a_turn_is_taken_back_and_what_others_wrote_stays() {
     assert_eq!(back.len(), 2);
     // The same lines: nothing at all is taken back.
     fs::write(rig.file("b.org"), "user\nend\n").unwrap();
-    let Err(Error::Conflicts(found)) = rig.memory.rollback("work", 2) else { panic!("a conflict") };
+    let Err(MemoryError::Conflicts(found)) = rig.memory.rollback("work", 2) else {
+        panic!("a conflict")
+    };
     assert_eq!((found.len(), found[0].path.clone()), (1, Some(path("b.org"))));
     fs::write(rig.file("b.org"), "b1\nend\n").unwrap();
     rig.memory.apply(&back, &why(30)).unwrap();
     assert_eq!(rig.text("a.org"), "since\na\nend\nmeanwhile\n");
     assert_eq!(rig.text("b.org"), "b\nend\n");
-    assert!(matches!(rig.memory.rollback("work", 7), Err(Error::NoTurn { .. })));
+    assert!(matches!(rig.memory.rollback("work", 7), Err(MemoryError::NoTurn { .. })));
 }
 
 #[test]
@@ -343,15 +351,18 @@ fn a_file_that_a_program_is_about_to_write_is_left_alone() {
     // Opened, emptied, and not written yet: the text is only in the program.
     let mut open = fs::File::create(rig.file("a.org")).unwrap();
     let seen = rig.memory.read(&path("a.org")).unwrap().unwrap();
-    let change = |after: &[u8]| Change {
+    let change = |after: &[u8]| FileChange {
         path: path("a.org"),
         before: Some(seen.hash),
         after: Some(after.to_vec()),
     };
     let refused = rig.memory.apply(&[change(b"agent\n")], &why(20)).unwrap_err();
-    assert!(matches!(refused, Error::Open { by, .. } if by == std::process::id()), "{refused:?}");
-    let gone = Change { after: None, ..change(b"") };
-    assert!(matches!(rig.memory.apply(&[gone], &why(21)), Err(Error::Open { .. })));
+    assert!(
+        matches!(refused, MemoryError::Open { by, .. } if by == std::process::id()),
+        "{refused:?}"
+    );
+    let gone = FileChange { after: None, ..change(b"") };
+    assert!(matches!(rig.memory.apply(&[gone], &why(21)), Err(MemoryError::Open { .. })));
     std::io::Write::write_all(&mut open, b"user\n").unwrap();
     drop(open);
     assert_eq!(rig.text("a.org"), "user\n");
@@ -373,7 +384,7 @@ fn what_may_not_be_kept_is_in_no_version_and_no_snapshot() {
     for (name, after) in [("clear.org", "sealed\n"), ("open.org", "hush\n"), ("new.org", "hush\n")]
     {
         let refused = rig.memory.apply(&[rig.change(name, Some(after))], &why(10));
-        assert!(matches!(refused, Err(Error::InClear { .. })), "{name}: {refused:?}");
+        assert!(matches!(refused, Err(MemoryError::InClear { .. })), "{name}: {refused:?}");
     }
     assert_eq!(rig.text("open.org"), "open\n");
     let kept = fs::read(rig.state.path().join("memory.db")).unwrap();
@@ -386,8 +397,8 @@ fn snapshots_come_back() {
     let rig = Rig::new(&[("a.org", "a\n"), ("in/b.org", "b\n"), ("c.txt", "c\n"), (".h.org", "")]);
     assert_eq!(rig.memory.snapshot("before", "uid:1000", 5).unwrap().files, 2);
     let again = rig.memory.snapshot("before", "uid:1000", 6);
-    assert!(matches!(again, Err(Error::SnapshotExists(_))));
-    assert!(matches!(rig.memory.snapshot("a/b", "x", 6), Err(Error::SnapshotName(_))));
+    assert!(matches!(again, Err(MemoryError::SnapshotExists(_))));
+    assert!(matches!(rig.memory.snapshot("a/b", "x", 6), Err(MemoryError::SnapshotName(_))));
     fs::write(rig.file("a.org"), "changed\n").unwrap();
     fs::remove_file(rig.file("in/b.org")).unwrap();
     fs::write(rig.file("new.org"), "new\n").unwrap();
@@ -396,11 +407,11 @@ fn snapshots_come_back() {
     rig.memory.apply(&rig.memory.restore("before", None).unwrap(), &why(1)).unwrap();
     assert_eq!((rig.text("a.org"), rig.text("in/b.org")), ("a\n".into(), "b\n".into()));
     assert_eq!(rig.text("new.org"), "new\n", "what came since is left alone");
-    let rows = Past::open(rig.state.path()).unwrap().snapshots().unwrap();
+    let rows = VersionHistory::open(rig.state.path()).unwrap().snapshots().unwrap();
     assert_eq!((&*rows[0].name, rows[0].files, rows.len()), ("before", 2, 1));
-    assert!(matches!(rig.memory.restore("none", None), Err(Error::NoSnapshot(_))));
+    assert!(matches!(rig.memory.restore("none", None), Err(MemoryError::NoSnapshot(_))));
     let none = rig.memory.restore("before", Some(&path("new.org")));
-    assert!(matches!(none, Err(Error::NotInSnapshot { .. })), "{none:?}");
+    assert!(matches!(none, Err(MemoryError::NotInSnapshot { .. })), "{none:?}");
 }
 
 #[test]
@@ -414,8 +425,9 @@ fn many_versions_of_a_long_file_take_little_room_and_are_exact() {
         fs::write(rig.file("a.org"), lines.concat()).unwrap();
         rig.notice("a.org", at as i64);
     }
-    let past = Past::open(rig.state.path()).unwrap();
-    let all = past.list(&Wanted { path: Some(a), ..Wanted::default() }, 1000).unwrap();
+    let past = VersionHistory::open(rig.state.path()).unwrap();
+    let all =
+        past.list(&VersionFilter { path: Some(a), ..VersionFilter::default() }, 1000).unwrap();
     assert_eq!(all.len(), 100);
     for version in &all {
         let hash = version.after.unwrap();
@@ -446,7 +458,7 @@ fn what_is_forgotten_is_nowhere_and_the_rest_can_be_read() {
     for name in ["memory.db", "memory.db-wal"] {
         assert!(!state(name).windows(6).any(|bytes| bytes == b"secret"), "{name}");
     }
-    for version in rig.memory.list(&Wanted::default(), 100).unwrap() {
+    for version in rig.memory.list(&VersionFilter::default(), 100).unwrap() {
         for hash in [version.before, version.after].into_iter().flatten() {
             let _ = rig.memory.content(hash);
         }
@@ -461,9 +473,9 @@ fn what_was_done_is_told_and_not_done_twice() {
     let rig = Rig::new(&[("a.org", "a\n")]);
     let change = rig.change("a.org", Some("b\n"));
     let wanted = [path("a.org")];
-    assert_eq!(rig.memory.told(1, &wanted).unwrap(), Told::NotDone);
+    assert_eq!(rig.memory.told(1, &wanted).unwrap(), ChangeOutcome::NotDone);
     rig.memory.apply(std::slice::from_ref(&change), &why(1)).unwrap();
-    assert_eq!(rig.memory.told(1, &wanted).unwrap(), Told::Done);
+    assert_eq!(rig.memory.told(1, &wanted).unwrap(), ChangeOutcome::Done);
     fs::write(rig.file("a.org"), "user\n").unwrap();
     assert_eq!(rig.memory.apply(&[change], &why(1)).unwrap(), []);
     assert_eq!(rig.text("a.org"), "user\n");
@@ -473,12 +485,12 @@ fn what_was_done_is_told_and_not_done_twice() {
 fn only_a_database_of_its_own_is_used() {
     let (state, root) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     fs::write(state.path().join("memory.db"), "something else").unwrap();
-    let options = Options { root: root.path().to_owned(), protected: Vec::new() };
-    assert!(matches!(Memory::open(state.path(), &options), Err(Error::Past(_))));
-    let options = Options { root: root.path().join("none"), protected: Vec::new() };
+    let options = MemoryOptions { root: root.path().to_owned(), protected: Vec::new() };
+    assert!(matches!(MemoryStore::open(state.path(), &options), Err(MemoryError::Past(_))));
+    let options = MemoryOptions { root: root.path().join("none"), protected: Vec::new() };
     let state = TempDir::new().unwrap();
-    assert!(matches!(Memory::open(state.path(), &options), Err(Error::Root { .. })));
-    assert!(Past::open(Path::new("/nonexistent")).is_err());
+    assert!(matches!(MemoryStore::open(state.path(), &options), Err(MemoryError::Root { .. })));
+    assert!(VersionHistory::open(Path::new("/nonexistent")).is_err());
 }
 
 #[test]

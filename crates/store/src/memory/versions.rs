@@ -10,9 +10,9 @@ use rusqlite::{
 };
 
 use super::path::FilePath;
-use super::{Change, Memory, Why, blobs, snapshot};
-use crate::error::Error;
-use crate::record::Hash;
+use super::{ChangeCause, FileChange, MemoryStore, blobs, snapshot};
+use crate::error::StoreError;
+use crate::record::RecordHash;
 use crate::schema::{BUSY, count, int, protect};
 
 /// Name of the file in the state directory. SQLite puts `-wal` and `-shm` beside it.
@@ -70,7 +70,7 @@ impl fmt::Display for VersionId {
 
 /// How a version came to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum VersionOrigin {
     /// Somebody else wrote it.
     Seen,
     /// An edit.
@@ -83,7 +83,7 @@ pub enum Origin {
     Restore,
 }
 
-impl Origin {
+impl VersionOrigin {
     /// All of them, by the number that stands for them in the file.
     const ALL: [Self; 5] = [Self::Seen, Self::Edit, Self::Undo, Self::Rollback, Self::Restore];
 
@@ -106,7 +106,7 @@ impl Origin {
 
 /// One version of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Version {
+pub struct FileVersion {
     /// Its number.
     pub id: VersionId,
     /// The file.
@@ -114,11 +114,11 @@ pub struct Version {
     /// When it was written or seen, in milliseconds since 1970.
     pub at: i64,
     /// What was there before; `None`: no file.
-    pub before: Option<Hash>,
+    pub before: Option<RecordHash>,
     /// What is there since; `None`: no file.
-    pub after: Option<Hash>,
+    pub after: Option<RecordHash>,
     /// How it came to be.
-    pub origin: Origin,
+    pub origin: VersionOrigin,
     /// The record that it follows from.
     pub record: Option<u64>,
     /// The session of that record; empty without one.
@@ -133,7 +133,7 @@ pub struct Version {
 
 /// Which versions are asked for. The default is all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct VersionFilter {
     /// Only those of this file.
     pub path: Option<FilePath>,
     /// Only those of this record.
@@ -145,40 +145,40 @@ pub struct Wanted {
 }
 
 /// A version for which something may still lie beside its file.
-pub(super) struct Labeled {
-    pub(super) version: Version,
+pub(super) struct LabeledVersion {
+    pub(super) version: FileVersion,
     pub(super) label: Box<str>,
     /// How it ended, unless it was interrupted.
-    pub(super) ended: Option<Ended>,
+    pub(super) ended: Option<ChangeEnd>,
 }
 
 /// The past of the files, open for reading alone: also while a daemon writes.
-pub struct Past {
+pub struct VersionHistory {
     pub(super) connection: Connection,
 }
 
-impl fmt::Debug for Past {
+impl fmt::Debug for VersionHistory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Past").finish_non_exhaustive()
     }
 }
 
-impl Past {
+impl VersionHistory {
     /// Opens the past in a state directory.
     ///
     /// # Errors
-    /// [`Error::Missing`] when there is none.
-    pub fn open(state: &Path) -> Result<Self, Error> {
+    /// [`StoreError::Missing`] when there is none.
+    pub fn open(state: &Path) -> Result<Self, StoreError> {
         let path = state.join(MEMORY_FILE);
         if !path.exists() {
-            return Err(Error::Missing { path });
+            return Err(StoreError::Missing { path });
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&path, flags)?;
         connection.busy_timeout(BUSY)?;
         connection.pragma_update(None, "trusted_schema", false)?;
         if is_new(&connection, &path)? {
-            return Err(Error::Missing { path });
+            return Err(StoreError::Missing { path });
         }
         Ok(Self { connection })
     }
@@ -187,7 +187,7 @@ impl Past {
     ///
     /// # Errors
     /// The past cannot be read.
-    pub fn root(&self) -> Result<PathBuf, Error> {
+    pub fn root(&self) -> Result<PathBuf, StoreError> {
         let sql = "SELECT root FROM meta";
         Ok(self.connection.query_row(sql, [], |row| row.get::<_, String>(0))?.into())
     }
@@ -196,7 +196,11 @@ impl Past {
     ///
     /// # Errors
     /// The past cannot be read.
-    pub fn list(&self, wanted: &Wanted, limit: usize) -> Result<Vec<Version>, Error> {
+    pub fn list(
+        &self,
+        wanted: &VersionFilter,
+        limit: usize,
+    ) -> Result<Vec<FileVersion>, StoreError> {
         list(&self.connection, wanted, limit)
     }
 
@@ -204,7 +208,7 @@ impl Past {
     ///
     /// # Errors
     /// The past cannot be read.
-    pub fn version(&self, id: VersionId) -> Result<Option<Version>, Error> {
+    pub fn version(&self, id: VersionId) -> Result<Option<FileVersion>, StoreError> {
         let sql = format!("{COLUMNS} WHERE state = 1 AND id = ?1");
         let found = self.connection.query_row(&sql, [int(id.0)], |row| Ok(read(row)));
         found.optional()?.transpose()
@@ -214,7 +218,7 @@ impl Past {
     ///
     /// # Errors
     /// They are not there, or are not what they were.
-    pub fn content(&self, hash: Hash) -> Result<Vec<u8>, Error> {
+    pub fn content(&self, hash: RecordHash) -> Result<Vec<u8>, StoreError> {
         blobs::get(&self.connection, hash)
     }
 
@@ -223,7 +227,7 @@ impl Past {
     ///
     /// # Errors
     /// The past cannot be read.
-    pub fn at(&self, time: i64, path: Option<&FilePath>) -> Result<Vec<Version>, Error> {
+    pub fn at(&self, time: i64, path: Option<&FilePath>) -> Result<Vec<FileVersion>, StoreError> {
         let sql = format!(
             "{COLUMNS} WHERE id IN (SELECT max(id) FROM version WHERE state = 1 AND at <= ?1
              AND (?2 IS NULL OR path = ?2) GROUP BY path) AND after IS NOT NULL ORDER BY path"
@@ -238,17 +242,21 @@ impl Past {
     ///
     /// # Errors
     /// The past cannot be read.
-    pub fn snapshots(&self) -> Result<Vec<super::SnapshotRow>, Error> {
+    pub fn snapshots(&self) -> Result<Vec<super::SnapshotRow>, StoreError> {
         snapshot::rows(&self.connection)
     }
 }
 
-impl Memory {
+impl MemoryStore {
     /// What [`Past::list`] gives.
     ///
     /// # Errors
     /// The past cannot be read.
-    pub fn list(&self, wanted: &Wanted, limit: usize) -> Result<Vec<Version>, Error> {
+    pub fn list(
+        &self,
+        wanted: &VersionFilter,
+        limit: usize,
+    ) -> Result<Vec<FileVersion>, StoreError> {
         list(&self.lock(), wanted, limit)
     }
 
@@ -256,7 +264,7 @@ impl Memory {
     ///
     /// # Errors
     /// They are not there, or are not what they were.
-    pub fn content(&self, hash: Hash) -> Result<Vec<u8>, Error> {
+    pub fn content(&self, hash: RecordHash) -> Result<Vec<u8>, StoreError> {
         blobs::get(&self.lock(), hash)
     }
 
@@ -267,17 +275,17 @@ impl Memory {
     ///
     /// # Errors
     /// Nothing was forgotten.
-    pub fn forget(&self, session: &str, record: Option<u64>) -> Result<usize, Error> {
+    pub fn forget(&self, session: &str, record: Option<u64>) -> Result<usize, StoreError> {
         forget(&mut self.lock(), session, record)
     }
 }
 
-/// What [`Memory::forget`] does.
+/// What [`MemoryStore::forget`] does.
 pub(super) fn forget(
     connection: &mut Connection,
     session: &str,
     record: Option<u64>,
-) -> Result<usize, Error> {
+) -> Result<usize, StoreError> {
     let begun = begin(connection)?;
     let of = "record IS NOT NULL AND session = ?1 AND (?2 IS NULL OR record = ?2)";
     let record = record.map(int);
@@ -309,9 +317,9 @@ pub(super) fn forget(
 
 pub(super) fn list(
     connection: &Connection,
-    wanted: &Wanted,
+    wanted: &VersionFilter,
     limit: usize,
-) -> Result<Vec<Version>, Error> {
+) -> Result<Vec<FileVersion>, StoreError> {
     let sql = format!(
         "{COLUMNS} WHERE state = 1 AND (?1 IS NULL OR path = ?1) AND (?2 IS NULL OR record = ?2)
          AND (?3 IS NULL OR at <= ?3) AND (?4 = 0 OR record IS NOT NULL) ORDER BY id DESC LIMIT ?5"
@@ -331,7 +339,7 @@ pub(super) fn of_turn(
     connection: &Connection,
     session: &str,
     turn: u64,
-) -> Result<Vec<Version>, Error> {
+) -> Result<Vec<FileVersion>, StoreError> {
     let sql = format!(
         "{COLUMNS} WHERE state = 1 AND record IS NOT NULL AND session = ?1 AND turn = ?2 ORDER BY id"
     );
@@ -346,20 +354,20 @@ pub(super) fn notice(
     path: &FilePath,
     content: Option<&[u8]>,
     at: i64,
-) -> Result<bool, Error> {
+) -> Result<bool, StoreError> {
     let latest: Option<Option<[u8; 32]>> = begun
         .prepare_cached(
             "SELECT after FROM version WHERE path = ?1 AND state = 1 ORDER BY id DESC LIMIT 1",
         )?
         .query_row([path.as_str()], |row| row.get(0))
         .optional()?;
-    let before = latest.flatten().map(Hash::from);
+    let before = latest.flatten().map(RecordHash::from);
     if content.map(super::hash_bytes) == before && (latest.is_some() || content.is_none()) {
         return Ok(false);
     }
     let after = content.map(|content| blobs::put(begun, content, before)).transpose()?;
-    let why = Why {
-        origin: Origin::Seen,
+    let why = ChangeCause {
+        origin: VersionOrigin::Seen,
         record: None,
         session: "".into(),
         turn: 0,
@@ -374,10 +382,10 @@ pub(super) fn notice(
 /// Notes that a change begins: its bytes are kept, and the file that will lie beside has a name.
 pub(super) fn plan(
     begun: &Transaction<'_>,
-    change: &Change,
-    why: &Why,
+    change: &FileChange,
+    why: &ChangeCause,
     label: &str,
-) -> Result<VersionId, Error> {
+) -> Result<VersionId, StoreError> {
     let after = change.after.as_deref();
     let after = after.map(|after| blobs::put(begun, after, change.before)).transpose()?;
     add(begun, &change.path, (change.before, after), why, Some(label))
@@ -386,13 +394,13 @@ pub(super) fn plan(
 fn add(
     begun: &Transaction<'_>,
     path: &FilePath,
-    (before, after): (Option<Hash>, Option<Hash>),
-    why: &Why,
+    (before, after): (Option<RecordHash>, Option<RecordHash>),
+    why: &ChangeCause,
     label: Option<&str>,
-) -> Result<VersionId, Error> {
+) -> Result<VersionId, StoreError> {
     let sql = "INSERT INTO version (path, at, before, after, origin, state, record, session, turn,
                principal, action, label) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
-    let bytes = |hash: Option<Hash>| hash.map(|hash| hash.as_bytes().to_vec());
+    let bytes = |hash: Option<RecordHash>| hash.map(|hash| hash.as_bytes().to_vec());
     begun.prepare_cached(sql)?.execute(params![
         path.as_str(),
         why.at,
@@ -416,15 +424,19 @@ const GIVEN_UP: i64 = 2;
 
 /// How a change that was begun ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum ChangeEnd {
     Done,
     GivenUp,
 }
 
-pub(super) fn settle(connection: &Connection, id: VersionId, how: Ended) -> Result<(), Error> {
+pub(super) fn settle(
+    connection: &Connection,
+    id: VersionId,
+    how: ChangeEnd,
+) -> Result<(), StoreError> {
     let state = match how {
-        Ended::Done => DONE,
-        Ended::GivenUp => GIVEN_UP,
+        ChangeEnd::Done => DONE,
+        ChangeEnd::GivenUp => GIVEN_UP,
     };
     let sql = "UPDATE version SET state = ?2 WHERE id = ?1";
     connection.prepare_cached(sql)?.execute(params![int(id.0), state])?;
@@ -432,17 +444,17 @@ pub(super) fn settle(connection: &Connection, id: VersionId, how: Ended) -> Resu
 }
 
 /// Changes for which something may still lie beside: those that were interrupted, and the latest.
-pub(super) fn labeled(connection: &Connection) -> Result<Vec<Labeled>, Error> {
+pub(super) fn labeled(connection: &Connection) -> Result<Vec<LabeledVersion>, StoreError> {
     let sql = format!("{COLUMNS} WHERE label <> '' ORDER BY id");
     let mut statement = connection.prepare(&sql)?;
     let rows = statement.query_map([], |row| {
         let (label, state): (String, i64) = (row.get(11)?, row.get(12)?);
         let ended = match state {
             BEGUN => None,
-            DONE => Some(Ended::Done),
-            _ => Some(Ended::GivenUp),
+            DONE => Some(ChangeEnd::Done),
+            _ => Some(ChangeEnd::GivenUp),
         };
-        Ok(read(row).map(|version| Labeled { version, label: label.into(), ended }))
+        Ok(read(row).map(|version| LabeledVersion { version, label: label.into(), ended }))
     })?;
     rows.map(|row| row?).collect()
 }
@@ -452,7 +464,7 @@ pub(super) fn label_latest(
     begun: &Transaction<'_>,
     path: &FilePath,
     label: &str,
-) -> Result<(), Error> {
+) -> Result<(), StoreError> {
     let sql = "UPDATE version SET label = ?2
                WHERE id = (SELECT max(id) FROM version WHERE path = ?1 AND state = 1)";
     begun.prepare_cached(sql)?.execute(params![path.as_str(), label])?;
@@ -461,13 +473,13 @@ pub(super) fn label_latest(
 
 /// Notes that nothing lies beside any more for changes that have ended. Done together with the next
 /// change, so that it costs no commit of its own.
-pub(super) fn cleared(connection: &Connection) -> Result<(), Error> {
+pub(super) fn cleared(connection: &Connection) -> Result<(), StoreError> {
     let sql = "UPDATE version SET label = '' WHERE label <> '' AND state <> 0";
     connection.prepare_cached(sql)?.execute([])?;
     Ok(())
 }
 
-pub(super) fn begin(connection: &mut Connection) -> Result<Transaction<'_>, Error> {
+pub(super) fn begin(connection: &mut Connection) -> Result<Transaction<'_>, StoreError> {
     Ok(connection.transaction_with_behavior(TransactionBehavior::Immediate)?)
 }
 
@@ -475,19 +487,19 @@ const COLUMNS: &str =
     "SELECT id, path, at, before, after, origin, record, session, turn, principal,
                        action, label, state FROM version";
 
-fn read(row: &Row<'_>) -> Result<Version, Error> {
+fn read(row: &Row<'_>) -> Result<FileVersion, StoreError> {
     let path: String = row.get(1)?;
-    let damaged = |what: &str| Error::Damaged(format!("{what} in {MEMORY_FILE}").into());
-    let hash = |at| row.get::<_, Option<[u8; 32]>>(at).map(|hash| hash.map(Hash::from));
+    let damaged = |what: &str| StoreError::Damaged(format!("{what} in {MEMORY_FILE}").into());
+    let hash = |at| row.get::<_, Option<[u8; 32]>>(at).map(|hash| hash.map(RecordHash::from));
     let origin = usize::try_from(row.get::<_, i64>(5)?).ok();
-    Ok(Version {
+    Ok(FileVersion {
         id: VersionId(count(row.get(0)?)),
         path: FilePath::parse(&path).ok_or_else(|| damaged("a name"))?,
         at: row.get(2)?,
         before: hash(3)?,
         after: hash(4)?,
         origin: *origin
-            .and_then(|origin| Origin::ALL.get(origin))
+            .and_then(|origin| VersionOrigin::ALL.get(origin))
             .ok_or_else(|| damaged("an origin"))?,
         record: row.get::<_, Option<i64>>(6)?.map(count),
         session: row.get::<_, String>(7)?.into(),
@@ -498,7 +510,7 @@ fn read(row: &Row<'_>) -> Result<Version, Error> {
 }
 
 /// Opens the past of a folder for writing, and makes it if there is none.
-pub(super) fn open_writer(state: &Path, root: &Path) -> Result<Connection, Error> {
+pub(super) fn open_writer(state: &Path, root: &Path) -> Result<Connection, StoreError> {
     let path = state.join(MEMORY_FILE);
     protect(&path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -525,17 +537,17 @@ pub(super) fn open_writer(state: &Path, root: &Path) -> Result<Connection, Error
 }
 
 /// Tells whether the file is still empty.
-fn is_new(connection: &Connection, path: &Path) -> Result<bool, Error> {
+fn is_new(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
     let of = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let tables: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     match (of("application_id")?, of("user_version")?, tables) {
         (0, 0, 0) => Ok(true),
         (APPLICATION_ID, VERSION, _) => Ok(false),
-        (APPLICATION_ID, found, _) if found > VERSION => Err(Error::Newer {
+        (APPLICATION_ID, found, _) if found > VERSION => Err(StoreError::Newer {
             found: u32::try_from(found).unwrap_or(u32::MAX),
             known: VERSION.unsigned_abs(),
         }),
-        _ => Err(Error::Foreign { path: path.into() }),
+        _ => Err(StoreError::Foreign { path: path.into() }),
     }
 }

@@ -3,7 +3,7 @@
 
 use super::SessionRow;
 use crate::compact::COMPACTED;
-use crate::record::{Body, Hash, Number, Record};
+use crate::record::{Record, RecordBody, RecordHash, RecordNumber};
 
 /// Puts a stand-in where a number is missing, at most so many records in all.
 pub(super) fn fill(records: Vec<Record>, session: &str, after: u64, most: usize) -> Vec<Record> {
@@ -37,7 +37,7 @@ pub(super) fn fill_end(records: &mut Vec<Record>, session: &str, after: u64, row
 
 fn stand_in(session: &str, seq: u64, at: i64) -> Record {
     Record {
-        number: Number(0),
+        number: RecordNumber(0),
         session: session.into(),
         seq: Some(seq),
         at,
@@ -45,8 +45,8 @@ fn stand_in(session: &str, seq: u64, at: i64) -> Record {
         principal: "".into(),
         kind: COMPACTED.into(),
         version: 1,
-        body: Body::Erased,
-        prev: Hash([0; 32]),
-        hash: Hash([0; 32]),
+        body: RecordBody::Erased,
+        prev: RecordHash([0; 32]),
+        hash: RecordHash([0; 32]),
     }
 }

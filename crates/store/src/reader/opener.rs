@@ -7,32 +7,32 @@ use std::ops::{ControlFlow, RangeInclusive};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::ReceiptRow;
-use crate::append::Receipt;
-use crate::chain::{self, Identity};
-use crate::compact::span::Span;
-use crate::error::Error;
-use crate::leaf::{self, Part, Raw, Records, Stored};
-use crate::places;
-use crate::record::{Body, Number, Record};
+use crate::append::MessageReceipt;
+use crate::chain::{self, SessionIdentity};
+use crate::cipher::{self, SALT, Salt, SealLabel, SealPlace, SessionKey};
+use crate::compact::span::CompactedSpan;
+use crate::error::StoreError;
+use crate::record::{Record, RecordBody, RecordNumber};
+use crate::record_page::{self, PageRecords, RawRecord, SharedPartPlace, StoredBody};
 use crate::schema::{self, count};
-use crate::seal::{self, Label, Place, SALT, Salt, SessionKey};
-use crate::store::{self, ENTRY, Entry, MAX_RECEIPTS};
-use crate::tail;
+use crate::session_ranges;
+use crate::session_tail;
+use crate::store::{self, ENTRY, MAX_RECEIPTS, ReceiptEntry};
 
 /// Opens the records of one moment.
-pub(crate) struct Opener<'c> {
+pub(crate) struct RecordOpener<'c> {
     connection: &'c Connection,
-    sessions: HashMap<i64, Session>,
+    sessions: HashMap<i64, SessionSecrets>,
     /// Rows of salts, of the record that was opened last and of some that follow.
-    salts: VecDeque<Salts>,
+    salts: VecDeque<SaltRow>,
     /// The record behind those of which salts were needed so far.
     next: i64,
 }
 
 /// A row of salts: of which record the first is, and one after the other.
-struct Salts(i64, Vec<u8>);
+struct SaltRow(i64, Vec<u8>);
 
-impl Salts {
+impl SaltRow {
     fn of(&self, number: i64) -> Option<Salt> {
         let index = usize::try_from(number.checked_sub(self.0)?).ok()?;
         self.1.as_chunks::<SALT>().0.get(index).copied()
@@ -56,15 +56,15 @@ pub(super) const SALTS_FROM: &str = "SELECT first, salts FROM salt
 const NEAR: i64 = 64;
 
 /// A session, as far as its records need it.
-struct Session {
+struct SessionSecrets {
     name: Vec<u8>,
-    identity: Identity,
+    identity: SessionIdentity,
     /// The daemon itself has none.
     key: Option<SessionKey>,
 }
 
 /// What became of a body.
-pub(crate) enum Opened {
+pub(crate) enum OpenedBody {
     /// The text.
     Text(Vec<u8>),
     /// The session's key is destroyed.
@@ -79,29 +79,29 @@ pub(crate) enum Opened {
     NoOther(i64),
 }
 
-impl<'c> Opener<'c> {
+impl<'c> RecordOpener<'c> {
     pub(crate) fn new(connection: &'c Connection) -> Self {
         Self { connection, sessions: HashMap::new(), salts: VecDeque::new(), next: i64::MIN }
     }
 
     /// A record, opened and believed.
-    pub(crate) fn record(&mut self, raw: &Raw<'_>) -> Result<Record, Error> {
+    pub(crate) fn record(&mut self, raw: &RawRecord<'_>) -> Result<Record, StoreError> {
         let number = raw.number;
-        let damaged = |what: &str| Error::Damaged(format!("record `{number}` {what}").into());
+        let damaged = |what: &str| StoreError::Damaged(format!("record `{number}` {what}").into());
         let text = |bytes| String::from_utf8(bytes).map_err(|_| damaged("has bytes for text"));
         let body = match self.body(raw)? {
-            Opened::Text(bytes) => Body::Text(text(bytes)?),
-            Opened::NoKey | Opened::NoSalt(_) => Body::Erased,
-            Opened::Wrong | Opened::NoOther(_) => return Err(damaged("cannot be opened")),
-            Opened::NoBlob => return Err(damaged("has lost its body")),
+            OpenedBody::Text(bytes) => RecordBody::Text(text(bytes)?),
+            OpenedBody::NoKey | OpenedBody::NoSalt(_) => RecordBody::Erased,
+            OpenedBody::Wrong | OpenedBody::NoOther(_) => return Err(damaged("cannot be opened")),
+            OpenedBody::NoBlob => return Err(damaged("has lost its body")),
         };
         let session = &self.session(raw.session)?.ok_or_else(|| damaged("has no session"))?.name;
         Ok(Record {
             session: text(session.clone())?.into(),
-            number: Number(count(number)),
+            number: RecordNumber(count(number)),
             seq: raw.seq.map(count),
             at: raw.at,
-            cause: raw.cause.map(|cause| Number(count(cause))),
+            cause: raw.cause.map(|cause| RecordNumber(count(cause))),
             principal: text(raw.principal.into())?.into(),
             kind: text(raw.kind.into())?.into(),
             version: u32::try_from(raw.version).map_err(|_| damaged("has no version"))?,
@@ -112,120 +112,127 @@ impl<'c> Opener<'c> {
     }
 
     /// Opens the body of a record.
-    pub(crate) fn body(&mut self, raw: &Raw<'_>) -> Result<Opened, Error> {
+    pub(crate) fn body(&mut self, raw: &RawRecord<'_>) -> Result<OpenedBody, StoreError> {
         match raw.stored {
-            Stored::Inline(bytes) => self.unseal(raw, bytes.to_vec()),
-            Stored::Blob(address) => match self.blob(address)? {
+            StoredBody::Inline(bytes) => self.unseal(raw, bytes.to_vec()),
+            StoredBody::Blob(address) => match self.blob(address)? {
                 Some(bytes) => self.unseal(raw, bytes),
                 // What is forgotten need not be there.
-                None if self.is_destroyed(raw)? => Ok(Opened::NoSalt(raw.number)),
-                None => Ok(Opened::NoBlob),
+                None if self.is_destroyed(raw)? => Ok(OpenedBody::NoSalt(raw.number)),
+                None => Ok(OpenedBody::NoBlob),
             },
-            Stored::Shared(bytes) => match self.unseal(raw, bytes.to_vec())? {
-                Opened::Text(bytes) => self.shared(raw, &bytes),
+            StoredBody::Shared(bytes) => match self.unseal(raw, bytes.to_vec())? {
+                OpenedBody::Text(bytes) => self.shared(raw, &bytes),
                 other => Ok(other),
             },
-            Stored::Compacted(bytes) => self.span(raw, bytes),
+            StoredBody::Compacted(bytes) => self.span(raw, bytes),
         }
     }
 
     /// Number of the record that a record shares a part with, if it does and can be read.
-    pub(crate) fn shares_with(&mut self, raw: &Raw<'_>) -> Result<Option<i64>, Error> {
-        let Stored::Shared(bytes) = raw.stored else { return Ok(None) };
-        let Opened::Text(bytes) = self.unseal(raw, bytes.to_vec())? else { return Ok(None) };
-        let part = Part::read(&bytes).map(|(part, _)| part.later);
+    pub(crate) fn shares_with(&mut self, raw: &RawRecord<'_>) -> Result<Option<i64>, StoreError> {
+        let StoredBody::Shared(bytes) = raw.stored else { return Ok(None) };
+        let OpenedBody::Text(bytes) = self.unseal(raw, bytes.to_vec())? else { return Ok(None) };
+        let part = SharedPartPlace::read(&bytes).map(|(part, _)| part.later);
         Ok(part.map(|later| schema::int(count(raw.number).saturating_add(later))))
     }
 
     /// Whether nobody can read a record any more: its key or its salt is destroyed, or that of the record
     /// that it shares a part with.
-    pub(crate) fn is_erased(&mut self, raw: &Raw<'_>) -> Result<bool, Error> {
-        if let Stored::Shared(_) = raw.stored {
-            return Ok(matches!(self.body(raw)?, Opened::NoKey | Opened::NoSalt(_)));
+    pub(crate) fn is_erased(&mut self, raw: &RawRecord<'_>) -> Result<bool, StoreError> {
+        if let StoredBody::Shared(_) = raw.stored {
+            return Ok(matches!(self.body(raw)?, OpenedBody::NoKey | OpenedBody::NoSalt(_)));
         }
         self.is_destroyed(raw)
     }
 
-    fn is_destroyed(&mut self, raw: &Raw<'_>) -> Result<bool, Error> {
-        Ok(self.salt(raw.number)?.is_some_and(|salt| seal::is_destroyed(&salt)))
+    fn is_destroyed(&mut self, raw: &RawRecord<'_>) -> Result<bool, StoreError> {
+        Ok(self.salt(raw.number)?.is_some_and(|salt| cipher::is_destroyed(&salt)))
     }
 
     /// What is known of records that are compacted, with the names that their sessions still have.
-    fn span(&mut self, raw: &Raw<'_>, bytes: &[u8]) -> Result<Opened, Error> {
-        let Some(span) = Span::read(raw.number, raw.hash, bytes) else { return Ok(Opened::Wrong) };
+    fn span(&mut self, raw: &RawRecord<'_>, bytes: &[u8]) -> Result<OpenedBody, StoreError> {
+        let Some(span) = CompactedSpan::read(raw.number, raw.hash, bytes) else {
+            return Ok(OpenedBody::Wrong);
+        };
         let mut names = HashMap::new();
         for it in &span.sessions {
             let name = self.session(it.session)?.map(|session| session.name.clone());
             names.insert(it.session, name.and_then(|name| String::from_utf8(name).ok()));
         }
         let text = span.text(|id| names.remove(&id).flatten());
-        Ok(Opened::Text(text.into_bytes()))
+        Ok(OpenedBody::Text(text.into_bytes()))
     }
 
     /// Puts a body together of which a part stands in another record.
-    fn shared(&mut self, raw: &Raw<'_>, bytes: &[u8]) -> Result<Opened, Error> {
-        let Some((part, own)) = Part::read(bytes) else { return Ok(Opened::Wrong) };
+    fn shared(&mut self, raw: &RawRecord<'_>, bytes: &[u8]) -> Result<OpenedBody, StoreError> {
+        let Some((part, own)) = SharedPartPlace::read(bytes) else { return Ok(OpenedBody::Wrong) };
         let number = schema::int(count(raw.number).saturating_add(part.later));
-        let mut near = Records::new(raw.rest).flatten();
+        let mut near = PageRecords::new(raw.rest).flatten();
         // Mostly it is in the same leaf.
         if let Some(other) = near.find(|other| other.number == number) {
             return self.put_together(raw, part, own, &other);
         }
-        let (connection, mut opened) = (self.connection, Opened::NoOther(number));
-        let found = leaf::each_reaching(connection, &(number..=number), &mut |other| {
+        let (connection, mut opened) = (self.connection, OpenedBody::NoOther(number));
+        let found = record_page::each_reaching(connection, &(number..=number), &mut |other| {
             opened = match other.stored {
                 // It was forgotten before that.
-                Stored::Compacted(_) => Opened::NoSalt(number),
+                StoredBody::Compacted(_) => OpenedBody::NoSalt(number),
                 _ => self.put_together(raw, part, own, other)?,
             };
             Ok(ControlFlow::Break(()))
         });
         match found {
             // Where the file is damaged, it is the other one that cannot be read.
-            Ok(_) | Err(Error::Damaged(_)) => Ok(opened),
+            Ok(_) | Err(StoreError::Damaged(_)) => Ok(opened),
             Err(error) => Err(error),
         }
     }
 
     fn put_together(
         &mut self,
-        raw: &Raw<'_>,
-        part: Part,
+        raw: &RawRecord<'_>,
+        part: SharedPartPlace,
         own: &[u8],
-        other: &Raw<'_>,
-    ) -> Result<Opened, Error> {
-        if other.session != raw.session || matches!(other.stored, Stored::Shared(_)) {
-            return Ok(Opened::NoOther(other.number));
+        other: &RawRecord<'_>,
+    ) -> Result<OpenedBody, StoreError> {
+        if other.session != raw.session || matches!(other.stored, StoredBody::Shared(_)) {
+            return Ok(OpenedBody::NoOther(other.number));
         }
         Ok(match self.body(other)? {
-            Opened::Text(text) => part.put_in(own, &text).map_or(Opened::Wrong, Opened::Text),
-            Opened::Wrong | Opened::NoBlob => Opened::NoOther(other.number),
+            OpenedBody::Text(text) => {
+                part.put_in(own, &text).map_or(OpenedBody::Wrong, OpenedBody::Text)
+            }
+            OpenedBody::Wrong | OpenedBody::NoBlob => OpenedBody::NoOther(other.number),
             gone => gone,
         })
     }
 
     /// Opens the stored bytes of a record.
-    fn unseal(&mut self, raw: &Raw<'_>, stored: Vec<u8>) -> Result<Opened, Error> {
+    fn unseal(&mut self, raw: &RawRecord<'_>, stored: Vec<u8>) -> Result<OpenedBody, StoreError> {
         if raw.session == 0 {
-            return Ok(Opened::Text(stored));
+            return Ok(OpenedBody::Text(stored));
         }
         let salt = self.salt(raw.number)?;
         let Some(key) = self.session(raw.session)?.and_then(|session| session.key.as_ref()) else {
-            return Ok(Opened::Wrong);
+            return Ok(OpenedBody::Wrong);
         };
         if key.is_destroyed() {
-            return Ok(Opened::NoKey);
+            return Ok(OpenedBody::NoKey);
         }
-        let Some(salt) = salt else { return Ok(Opened::Wrong) };
-        if seal::is_destroyed(&salt) {
-            return Ok(Opened::NoSalt(raw.number));
+        let Some(salt) = salt else { return Ok(OpenedBody::Wrong) };
+        if cipher::is_destroyed(&salt) {
+            return Ok(OpenedBody::NoSalt(raw.number));
         }
-        let place = Place { label: Label::Body, number: count(raw.number), salt: &salt };
-        Ok(key.open(place, stored).map_or(Opened::Wrong, Opened::Text))
+        let place = SealPlace { label: SealLabel::Body, number: count(raw.number), salt: &salt };
+        Ok(key.open(place, stored).map_or(OpenedBody::Wrong, OpenedBody::Text))
     }
 
     /// The last state of a session, and the record it was made after.
-    pub(crate) fn checkpoint(&mut self, session: i64) -> Result<Option<(Number, String)>, Error> {
+    pub(crate) fn checkpoint(
+        &mut self,
+        session: i64,
+    ) -> Result<Option<(RecordNumber, String)>, StoreError> {
         let found: Option<(i64, Vec<u8>, Vec<u8>)> = self
             .connection
             .prepare_cached(
@@ -235,11 +242,11 @@ impl<'c> Opener<'c> {
             .query_row([session], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
             .optional()?;
         let Some((number, sealed, salt)) = found else { return Ok(None) };
-        let damaged = || Error::Damaged(format!("the state after record `{number}`").into());
+        let damaged = || StoreError::Damaged(format!("the state after record `{number}`").into());
         let salt: Salt = salt.try_into().map_err(|_| damaged())?;
-        let place = Place { label: Label::State, number: count(number), salt: &salt };
+        let place = SealPlace { label: SealLabel::State, number: count(number), salt: &salt };
         let opened = self.open(session, place, sealed)?.ok_or_else(damaged)?;
-        Ok(Some((Number(count(number)), String::from_utf8(opened).map_err(|_| damaged())?)))
+        Ok(Some((RecordNumber(count(number)), String::from_utf8(opened).map_err(|_| damaged())?)))
     }
 
     /// The latest receipts of a session that are not older than `since`, oldest first. `last` is the
@@ -249,17 +256,17 @@ impl<'c> Opener<'c> {
         session: i64,
         last: i64,
         since: i64,
-    ) -> Result<Vec<ReceiptRow>, Error> {
+    ) -> Result<Vec<ReceiptRow>, StoreError> {
         let connection = self.connection;
         let given: i64 = connection
             .prepare_cached("SELECT receipts FROM session WHERE id = ?1")?
             .query_row([session], |row| row.get(0))?;
-        let mut later = store::receipts_after(connection, tail::settled(connection)?)?;
+        let mut later = store::receipts_after(connection, session_tail::settled(connection)?)?;
         later.retain(|entry| entry.session == session);
         let most = (count(given) + later.len() as u64).min(MAX_RECEIPTS);
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let mut receipts = Vec::new();
-        let mut add = |entries: &[Entry]| {
+        let mut add = |entries: &[ReceiptEntry]| {
             for entry in entries.iter().rev().filter(|entry| entry.at >= since) {
                 receipts.extend(self.receipt(entry)?);
             }
@@ -268,7 +275,7 @@ impl<'c> Opener<'c> {
         };
         if add(&later)?.is_continue() {
             let within = oldest_receipt(connection)?..=last;
-            let _ = places::settled_backward(connection, &within, &mut |places| {
+            let _ = session_ranges::settled_backward(connection, &within, &mut |places| {
                 let mut numbers = places.of(session);
                 let Some(first) = numbers.next() else { return Ok(ControlFlow::Continue(())) };
                 let last = numbers.last().unwrap_or(first);
@@ -283,32 +290,32 @@ impl<'c> Opener<'c> {
     }
 
     /// A receipt, unless it is forgotten with its record or its session.
-    fn receipt(&mut self, entry: &Entry) -> Result<Option<ReceiptRow>, Error> {
-        let salt = self.salt(schema::int(entry.number))?.filter(|salt| !seal::is_destroyed(salt));
+    fn receipt(&mut self, entry: &ReceiptEntry) -> Result<Option<ReceiptRow>, StoreError> {
+        let salt = self.salt(schema::int(entry.number))?.filter(|salt| !cipher::is_destroyed(salt));
         let session = self.session(entry.session)?;
         let key =
             session.and_then(|session| session.key.as_ref()).filter(|key| !key.is_destroyed());
         let (Some(salt), Some(key)) = (salt, key) else { return Ok(None) };
-        let Receipt { message, body } = entry.open(key, &salt);
+        let MessageReceipt { message, body } = entry.open(key, &salt);
         Ok(Some(ReceiptRow { seq: entry.seq, at: entry.at, message, body }))
     }
 
     /// Who a session is, for the hash of its records.
-    pub(crate) fn identity(&mut self, id: i64) -> Result<Option<Identity>, Error> {
+    pub(crate) fn identity(&mut self, id: i64) -> Result<Option<SessionIdentity>, StoreError> {
         Ok(self.session(id)?.map(|session| session.identity))
     }
 
     fn open(
         &mut self,
         session: i64,
-        place: Place<'_>,
+        place: SealPlace<'_>,
         sealed: Vec<u8>,
-    ) -> Result<Option<Vec<u8>>, Error> {
+    ) -> Result<Option<Vec<u8>>, StoreError> {
         let key = self.session(session)?.and_then(|session| session.key.as_ref());
         Ok(key.and_then(|key| key.open(place, sealed)))
     }
 
-    fn session(&mut self, id: i64) -> Result<Option<&Session>, Error> {
+    fn session(&mut self, id: i64) -> Result<Option<&SessionSecrets>, StoreError> {
         if !self.sessions.contains_key(&id) {
             let found = self
                 .connection
@@ -319,8 +326,8 @@ impl<'c> Opener<'c> {
                 .query_row([id], |row| {
                     let key: Option<Vec<u8>> = row.get(3)?;
                     let name = bytes(row, 0)?;
-                    Ok(Session {
-                        identity: Identity::new(id, &name, &bytes(row, 1)?, row.get(2)?),
+                    Ok(SessionSecrets {
+                        identity: SessionIdentity::new(id, &name, &bytes(row, 1)?, row.get(2)?),
                         name,
                         key: key.as_deref().and_then(SessionKey::from_bytes),
                     })
@@ -333,11 +340,11 @@ impl<'c> Opener<'c> {
     }
 
     /// The salt of a record; `None` if there is none.
-    pub(crate) fn salt_of(&mut self, number: i64) -> Result<Option<Salt>, Error> {
+    pub(crate) fn salt_of(&mut self, number: i64) -> Result<Option<Salt>, StoreError> {
         self.salt(number)
     }
 
-    fn salt(&mut self, number: i64) -> Result<Option<Salt>, Error> {
+    fn salt(&mut self, number: i64) -> Result<Option<Salt>, StoreError> {
         while let Some(salts) = self.salts.front() {
             if let Some(salt) = salts.of(number) {
                 return Ok(Some(salt));
@@ -349,13 +356,13 @@ impl<'c> Opener<'c> {
         let mut statement = self.connection.prepare_cached(SALTS_FROM)?;
         let rows = statement
             .query_map(params![number, if reads_on { ROWS_AHEAD } else { 1 }], |row| {
-                Ok(Salts(row.get(0)?, row.get(1)?))
+                Ok(SaltRow(row.get(0)?, row.get(1)?))
             })?;
         self.salts = rows.collect::<Result<_, _>>()?;
         Ok(self.salts.front().and_then(|salts| salts.of(number)))
     }
 
-    fn blob(&self, address: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+    fn blob(&self, address: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
         let bytes: Option<Vec<u8>> = self
             .connection
             .prepare_cached("SELECT bytes FROM blob WHERE hash = ?1")?
@@ -371,7 +378,7 @@ fn bytes(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<u8>> {
 }
 
 /// Number of the oldest record that has a receipt; without any, a number that no record has.
-fn oldest_receipt(connection: &Connection) -> Result<i64, Error> {
+fn oldest_receipt(connection: &Connection) -> Result<i64, StoreError> {
     let oldest: Option<i64> = connection
         .prepare_cached("SELECT min(first) FROM receipt")?
         .query_row([], |row| row.get(0))?;
@@ -382,7 +389,7 @@ fn oldest_receipt(connection: &Connection) -> Result<i64, Error> {
 fn receipts_within(
     connection: &Connection,
     numbers: RangeInclusive<i64>,
-) -> Result<Vec<Entry>, Error> {
+) -> Result<Vec<ReceiptEntry>, StoreError> {
     let mut statement = connection.prepare_cached(
         "SELECT entries FROM receipt
          WHERE first >= coalesce((SELECT max(first) FROM receipt WHERE first <= ?1), 0)
@@ -393,7 +400,7 @@ fn receipts_within(
     let mut entries = Vec::new();
     while let Some(row) = rows.next()? {
         let packed: Vec<u8> = row.get(0)?;
-        let read = packed.as_chunks::<ENTRY>().0.iter().map(Entry::read);
+        let read = packed.as_chunks::<ENTRY>().0.iter().map(ReceiptEntry::read);
         entries.extend(read.filter(|entry| numbers.contains(&schema::int(entry.number))));
     }
     Ok(entries)

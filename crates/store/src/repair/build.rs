@@ -8,14 +8,14 @@ use std::path::Path;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::error::Error;
-use crate::leaf::{self, Raw, Stored};
-use crate::places;
-use crate::reader::{Opened, Opener};
-use crate::record::Hash;
+use crate::cipher::{SALT, Salt};
+use crate::error::StoreError;
+use crate::reader::{OpenedBody, RecordOpener};
+use crate::record::RecordHash;
+use crate::record_page::{self, RawRecord, StoredBody};
 use crate::schema::{self, BLOCK, MILESTONE, count};
-use crate::seal::{SALT, Salt};
-use crate::store::{ENTRY, Entry};
+use crate::session_ranges;
+use crate::store::{ENTRY, ReceiptEntry};
 use crate::verify::SoundPrefix;
 
 /// Bytes of records in a row.
@@ -25,9 +25,12 @@ const LEAF_BYTES: usize = 4000;
 const SALTS: usize = 64;
 
 /// Hash of a record; `None` if it is not there.
-pub(super) fn hash_of(connection: &Connection, number: i64) -> Result<Option<Hash>, Error> {
+pub(super) fn hash_of(
+    connection: &Connection,
+    number: i64,
+) -> Result<Option<RecordHash>, StoreError> {
     let mut hash = None;
-    let _ = leaf::each_reaching(connection, &(number..=number), &mut |raw| {
+    let _ = record_page::each_reaching(connection, &(number..=number), &mut |raw| {
         hash = Some(raw.hash);
         Ok(ControlFlow::Break(()))
     })?;
@@ -41,14 +44,14 @@ pub(super) fn copy(
     prefix: &SoundPrefix,
     is_cut: bool,
     folder: &Path,
-) -> Result<(), Error> {
+) -> Result<(), StoreError> {
     let mut new = schema::open_writer(folder)?;
     let transaction = new.transaction()?;
-    let mut copy = Copy {
+    let mut copy = RepairCopy {
         old,
         new: &transaction,
         prefix,
-        opener: Opener::new(old),
+        opener: RecordOpener::new(old),
         leaf: (0, Vec::new()),
         salts: (0, Vec::new(), Vec::new()),
         places: (0, Vec::new()),
@@ -60,7 +63,7 @@ pub(super) fn copy(
         .execute("UPDATE meta SET origin = ?1, settled = ?2", params![origin, prefix.last])?;
     copy.sessions()?;
     let mut copied = Ok(());
-    let _ = leaf::each(old, &(1..=prefix.last), &mut |raw| {
+    let _ = record_page::each(old, &(1..=prefix.last), &mut |raw| {
         copied = copy.record(raw);
         Ok(if copied.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })?;
@@ -73,11 +76,11 @@ pub(super) fn copy(
     Ok(())
 }
 
-struct Copy<'c> {
+struct RepairCopy<'c> {
     old: &'c Connection,
     new: &'c Connection,
     prefix: &'c SoundPrefix,
-    opener: Opener<'c>,
+    opener: RecordOpener<'c>,
     /// Number of the first record, and the records.
     leaf: (i64, Vec<u8>),
     /// Number of the first record, its and the next sessions, their salts.
@@ -90,9 +93,9 @@ struct Copy<'c> {
     begun: BTreeMap<i64, i64>,
 }
 
-impl Copy<'_> {
+impl RepairCopy<'_> {
     /// Sessions that have records, and their keys; and the latest, whose id must not be given again.
-    fn sessions(&self) -> Result<(), Error> {
+    fn sessions(&self) -> Result<(), StoreError> {
         for (id, seen) in &self.prefix.sessions {
             let row = self
                 .old
@@ -146,7 +149,7 @@ impl Copy<'_> {
         Ok(())
     }
 
-    fn record(&mut self, raw: &Raw<'_>) -> Result<(), Error> {
+    fn record(&mut self, raw: &RawRecord<'_>) -> Result<(), StoreError> {
         if self.leaf.1.len() + raw.bytes() > LEAF_BYTES {
             self.put_leaf()?;
         }
@@ -154,10 +157,10 @@ impl Copy<'_> {
             self.leaf.0 = raw.number;
         }
         raw.write(&mut self.leaf.1);
-        if let Stored::Compacted(bytes) = raw.stored {
+        if let StoredBody::Compacted(bytes) = raw.stored {
             return self.gap(raw, bytes);
         }
-        if let Stored::Blob(address) = raw.stored {
+        if let StoredBody::Blob(address) = raw.stored {
             let sql = "SELECT bytes FROM blob WHERE hash = ?1";
             let bytes: Option<Vec<u8>> =
                 self.old.query_row(sql, [address], |row| row.get(0)).optional().unwrap_or(None);
@@ -180,7 +183,7 @@ impl Copy<'_> {
     }
 
     /// The salt of a record; nothing, if it cannot be read with it.
-    fn salt(&mut self, raw: &Raw<'_>) -> Result<(), Error> {
+    fn salt(&mut self, raw: &RawRecord<'_>) -> Result<(), StoreError> {
         let salt: Salt = match self.prefix.unreadable.contains(&raw.number) {
             true => [0; SALT],
             false => self.opener.salt_of(raw.number)?.unwrap_or_default(),
@@ -196,7 +199,7 @@ impl Copy<'_> {
         Ok(())
     }
 
-    fn milestone(&mut self, raw: &Raw<'_>) -> Result<(), Error> {
+    fn milestone(&mut self, raw: &RawRecord<'_>) -> Result<(), StoreError> {
         let seen = self.begun.entry(raw.session).or_default();
         *seen += 1;
         let first = self.prefix.sessions.get(&raw.session).map(|seen| seen.first);
@@ -212,12 +215,12 @@ impl Copy<'_> {
     }
 
     /// Follows acts from their intent to their outcome.
-    fn follow(&mut self, raw: &Raw<'_>) -> Result<(), Error> {
+    fn follow(&mut self, raw: &RawRecord<'_>) -> Result<(), StoreError> {
         let is_intent = raw.kind == b"act";
         if !is_intent && raw.kind != b"acted" && raw.kind != b"settled" {
             return Ok(());
         }
-        let Opened::Text(text) = self.opener.body(raw)? else { return Ok(()) };
+        let OpenedBody::Text(text) = self.opener.body(raw)? else { return Ok(()) };
         let text = String::from_utf8_lossy(&text).into_owned();
         let Ok(tree) = bridle_sexp::read_one(&text) else { return Ok(()) };
         let Some(effect) =
@@ -233,10 +236,10 @@ impl Copy<'_> {
     }
 
     /// Records that were compacted: rows end before them and begin behind them.
-    fn gap(&mut self, raw: &Raw<'_>, bytes: &[u8]) -> Result<(), Error> {
+    fn gap(&mut self, raw: &RawRecord<'_>, bytes: &[u8]) -> Result<(), StoreError> {
         self.put_salts()?;
         self.put_places()?;
-        let span = crate::compact::span::Span::read(raw.number, raw.hash, bytes);
+        let span = crate::compact::span::CompactedSpan::read(raw.number, raw.hash, bytes);
         let sessions = span.map(|span| span.sessions).unwrap_or_default();
         // Of a session that was taken away nothing is left that a milestone could lead to.
         for it in sessions.iter().filter(|it| self.prefix.sessions.contains_key(&it.session)) {
@@ -254,30 +257,30 @@ impl Copy<'_> {
         self.put_places()
     }
 
-    fn put_leaf(&mut self) -> Result<(), Error> {
+    fn put_leaf(&mut self) -> Result<(), StoreError> {
         let (first, records) = (self.leaf.0, std::mem::take(&mut self.leaf.1));
         match records.is_empty() {
             true => Ok(()),
-            false => leaf::insert(self.new, first, &records),
+            false => record_page::insert(self.new, first, &records),
         }
     }
 
-    fn put_salts(&mut self) -> Result<(), Error> {
+    fn put_salts(&mut self) -> Result<(), StoreError> {
         let (first, sessions, salts) = std::mem::take(&mut self.salts);
         if !sessions.is_empty() {
             self.new
                 .prepare_cached("INSERT INTO salt (first, sessions, salts) VALUES (?1, ?2, ?3)")?
-                .execute(params![first, places::pack(&sessions), salts])?;
+                .execute(params![first, session_ranges::pack(&sessions), salts])?;
         }
         Ok(())
     }
 
-    fn put_places(&mut self) -> Result<(), Error> {
+    fn put_places(&mut self) -> Result<(), StoreError> {
         let (first, sessions) = std::mem::take(&mut self.places);
         if !sessions.is_empty() {
             self.new
                 .prepare_cached("INSERT INTO place (first, sessions) VALUES (?1, ?2)")?
-                .execute(params![first, places::pack(&sessions)])?;
+                .execute(params![first, session_ranges::pack(&sessions)])?;
         }
         Ok(())
     }
@@ -292,7 +295,7 @@ impl Copy<'_> {
         let _ = self.spendings();
     }
 
-    fn checkpoints(&mut self) -> Result<(), Error> {
+    fn checkpoints(&mut self) -> Result<(), StoreError> {
         for id in self.prefix.sessions.keys() {
             let Ok(Some((number, _))) = self.opener.checkpoint(*id) else { continue };
             let within = schema::int(number.0) <= self.prefix.last;
@@ -308,15 +311,17 @@ impl Copy<'_> {
         Ok(())
     }
 
-    fn receipts(&self) -> Result<(), Error> {
+    fn receipts(&self) -> Result<(), StoreError> {
         let mut statement = self.old.prepare("SELECT at, entries FROM receipt ORDER BY first")?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let (at, packed): (i64, Vec<u8>) = (row.get(0)?, row.get(1)?);
             let entries = packed.as_chunks::<ENTRY>().0.iter();
             let last = count(self.prefix.last);
-            let kept: Vec<_> = entries.filter(|it| Entry::read(it).number <= last).collect();
-            let Some(first) = kept.first().map(|entry| Entry::read(entry).number) else { continue };
+            let kept: Vec<_> = entries.filter(|it| ReceiptEntry::read(it).number <= last).collect();
+            let Some(first) = kept.first().map(|entry| ReceiptEntry::read(entry).number) else {
+                continue;
+            };
             let bytes: Vec<u8> = kept.iter().flat_map(|entry| **entry).collect();
             self.new.execute(
                 "INSERT OR IGNORE INTO receipt (first, at, entries) VALUES (?1, ?2, ?3)",
@@ -325,7 +330,7 @@ impl Copy<'_> {
             for entry in kept {
                 self.new.execute(
                     "UPDATE session SET receipts = receipts + 1 WHERE id = ?1",
-                    [Entry::read(entry).session],
+                    [ReceiptEntry::read(entry).session],
                 )?;
             }
         }
@@ -334,7 +339,7 @@ impl Copy<'_> {
 
     /// What waits for an outcome. Where records are gone, an act without one may have been begun, and ended: so that
     /// it is not carried out once more, it counts as begun.
-    fn open_effects(&self, is_cut: bool) -> Result<(), Error> {
+    fn open_effects(&self, is_cut: bool) -> Result<(), StoreError> {
         let add = "INSERT OR REPLACE INTO open_effect (session, effect, deadline, started)
                    VALUES (?1, ?2, ?3, ?4)";
         if is_cut {
@@ -353,7 +358,7 @@ impl Copy<'_> {
         Ok(())
     }
 
-    fn spendings(&self) -> Result<(), Error> {
+    fn spendings(&self) -> Result<(), StoreError> {
         let mut statement = self.old.prepare("SELECT principal, bytes, at FROM spent")?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {

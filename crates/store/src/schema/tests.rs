@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use rusqlite::{Connection, StatementStatus};
 
 use super::{FILE, FULL_LOG, PAGE, companions, open_reader, open_writer};
-use crate::error::Error;
+use crate::error::StoreError;
 
 #[test]
 fn nobody_else_can_read_the_files() {
@@ -67,7 +67,7 @@ fn a_newer_record_is_refused_and_left_alone() {
     let before = fs::read(dir.path().join(FILE)).unwrap();
     for opened in [open_writer(dir.path()), open_reader(dir.path())] {
         let error = opened.unwrap_err();
-        assert!(matches!(error, Error::Newer { found: 6, known: 5 }));
+        assert!(matches!(error, StoreError::Newer { found: 6, known: 5 }));
         assert_eq!(
             error.to_string(),
             "the record has schema version `6`, expected at most `5`: use a newer bridle"
@@ -82,7 +82,7 @@ fn an_older_record_is_refused_and_left_alone() {
     open_writer(dir.path()).unwrap().pragma_update(None, "user_version", 3).unwrap();
     let before = fs::read(dir.path().join(FILE)).unwrap();
     for opened in [open_writer(dir.path()), open_reader(dir.path())] {
-        assert!(matches!(opened.unwrap_err(), Error::Older { found: 3, known: 5 }));
+        assert!(matches!(opened.unwrap_err(), StoreError::Older { found: 3, known: 5 }));
     }
     assert_eq!(fs::read(dir.path().join(FILE)).unwrap(), before);
 }
@@ -128,17 +128,17 @@ fn another_database_is_refused_and_left_alone() {
     let file = dir.path().join(FILE);
     Connection::open(&file).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
     let before = fs::read(&file).unwrap();
-    assert!(matches!(open_writer(dir.path()), Err(Error::Foreign { .. })));
-    assert!(matches!(open_reader(dir.path()), Err(Error::Foreign { .. })));
+    assert!(matches!(open_writer(dir.path()), Err(StoreError::Foreign { .. })));
+    assert!(matches!(open_reader(dir.path()), Err(StoreError::Foreign { .. })));
     assert_eq!(fs::read(&file).unwrap(), before);
 
     fs::write(&file, "not a database at all, but long enough to be looked at").unwrap();
-    assert!(matches!(open_writer(dir.path()), Err(Error::Damaged(_))));
+    assert!(matches!(open_writer(dir.path()), Err(StoreError::Damaged(_))));
 }
 
 #[test]
 fn an_empty_file_is_no_record_to_a_reader() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join(FILE), "").unwrap();
-    assert!(matches!(open_reader(dir.path()), Err(Error::Missing { .. })));
+    assert!(matches!(open_reader(dir.path()), Err(StoreError::Missing { .. })));
 }

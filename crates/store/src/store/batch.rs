@@ -3,19 +3,21 @@
 
 use rusqlite::{Connection, params};
 
-use super::known::{Known, Live, Slot};
-use super::receipts::{self, ENTRIES, ENTRY, Entry};
+use super::known::{CachedSession, SessionSlot, WriterCache};
+use super::receipts::{self, ENTRIES, ENTRY, ReceiptEntry};
 use super::{MAX_BODY, MAX_INLINE, RECEIPT_AGE};
-use crate::append::{Append, Cause, Checkpoint, Draft, NewSession, Numbers, Wake};
-use crate::append::{Open, Shared, valid_session_name};
+use crate::append::{
+    AppendNumbers, NewRecord, NewSessionRow, RecordAppend, RecordCause, StateCheckpoint, WakeTime,
+};
+use crate::append::{NewOpenEffect, SharedPart, valid_session_name};
 use crate::chain;
-use crate::error::{Error, Refusal};
+use crate::cipher::{self, SALT, Salt, SealLabel, SealPlace, SessionKey};
+use crate::error::{AppendRefusal, StoreError};
 use crate::fault;
-use crate::leaf::{Facts, Fields, Leaf, Part};
-use crate::places;
-use crate::record::{Head, Number};
+use crate::record::{ChainHead, RecordNumber};
+use crate::record_page::{PageWriter, RecordFacts, RecordFields, SharedPartPlace};
 use crate::schema::{BLOCK, MILESTONE, int};
-use crate::seal::{self, Label, Place, SALT, Salt, SessionKey};
+use crate::session_ranges;
 use crate::spending;
 
 /// Salts in one row: a kilobyte, so that several rows share a page of the file.
@@ -25,13 +27,13 @@ const SALTS: usize = 64;
 const KIND_VERSION: u64 = 1;
 
 /// A transaction under way.
-pub(crate) struct Batch<'t> {
+pub(crate) struct CommitBatch<'t> {
     connection: &'t Connection,
-    known: &'t mut Known,
+    known: &'t mut WriterCache,
     /// Records that are not in the table yet.
-    leaf: Leaf,
+    leaf: PageWriter,
     /// Where the fields of a record are put together.
-    fields: Fields,
+    fields: RecordFields,
     /// One for each record that will come.
     salts: Vec<Salt>,
     /// The session of each record so far.
@@ -41,28 +43,28 @@ pub(crate) struct Batch<'t> {
     /// Receipts of the drafts so far, one entry after the other.
     receipts: Vec<u8>,
     /// The session that was written to last: mostly it is the next one too.
-    recent: Option<Slot>,
+    recent: Option<SessionSlot>,
     /// Index of the append under way, for refusals.
     append: usize,
 }
 
-impl<'t> Batch<'t> {
+impl<'t> CommitBatch<'t> {
     /// Begins to write at most `drafts` records, whose bodies have about so many bytes.
     pub(crate) fn new(
         connection: &'t Connection,
-        known: &'t mut Known,
+        known: &'t mut WriterCache,
         drafts: usize,
         bytes: usize,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, StoreError> {
         let mut salts = vec![[0; SALT]; drafts];
-        getrandom::fill(salts.as_flattened_mut()).map_err(Error::Random)?;
+        getrandom::fill(salts.as_flattened_mut()).map_err(StoreError::Random)?;
         let first = known.head.number.0 + 1;
         let (sessions, receipts) = (Vec::with_capacity(drafts), Vec::new());
         Ok(Self {
             connection,
             known,
-            leaf: Leaf::new(bytes),
-            fields: Fields::default(),
+            leaf: PageWriter::new(bytes),
+            fields: RecordFields::default(),
             salts,
             sessions,
             first,
@@ -73,12 +75,17 @@ impl<'t> Batch<'t> {
     }
 
     /// Writes one append.
-    pub(crate) fn append(&mut self, index: usize, append: &Append) -> Result<Numbers, Error> {
+    pub(crate) fn append(
+        &mut self,
+        index: usize,
+        append: &RecordAppend,
+    ) -> Result<AppendNumbers, StoreError> {
         self.append = index;
         if let Some(session) = &append.session {
             self.begin(session)?;
         }
-        let numbers = Numbers { first: self.known.head.number.0 + 1, count: append.drafts.len() };
+        let numbers =
+            AppendNumbers { first: self.known.head.number.0 + 1, count: append.drafts.len() };
         for (index, draft) in append.drafts.iter().enumerate() {
             let part = self.part(&append.drafts, index)?;
             self.draft(draft, part, index, numbers)?;
@@ -99,7 +106,7 @@ impl<'t> Batch<'t> {
     }
 
     /// Writes what belongs to the transaction as a whole.
-    pub(crate) fn finish(mut self) -> Result<(), Error> {
+    pub(crate) fn finish(mut self) -> Result<(), StoreError> {
         self.leaf.put(self.connection)?;
         let written = usize::try_from(self.known.head.number.0 + 1 - self.first).unwrap_or(0);
         let mut insert = self
@@ -108,7 +115,11 @@ impl<'t> Batch<'t> {
         let mut first = self.first;
         let salts = self.salts[..written].chunks(SALTS);
         for (salts, sessions) in salts.zip(self.sessions.chunks(SALTS)) {
-            insert.execute(params![int(first), places::pack(sessions), salts.as_flattened()])?;
+            insert.execute(params![
+                int(first),
+                session_ranges::pack(sessions),
+                salts.as_flattened()
+            ])?;
             first += salts.len() as u64;
         }
         self.write_receipts()?;
@@ -126,7 +137,7 @@ impl<'t> Batch<'t> {
     }
 
     /// Brings the tables of sessions and places up to date.
-    pub(crate) fn settle(&mut self) -> Result<(), Error> {
+    pub(crate) fn settle(&mut self) -> Result<(), StoreError> {
         let mut update = self.connection.prepare_cached(
             "UPDATE session SET head_seq = ?2, records = ?3, last = ?4, last_at = ?5, receipts = ?6
              WHERE id = ?1",
@@ -134,7 +145,7 @@ impl<'t> Batch<'t> {
         for slot in std::mem::take(&mut self.known.behind) {
             let live = &mut self.known[slot];
             live.behind = false;
-            let Live { id, head_seq, records, last, last_at, receipts, .. } = &*live;
+            let CachedSession { id, head_seq, records, last, last_at, receipts, .. } = &*live;
             update.execute(params![
                 id,
                 int(*head_seq),
@@ -150,7 +161,7 @@ impl<'t> Batch<'t> {
             let first = head + 1 - int(places.len() as u64);
             self.connection
                 .prepare_cached("INSERT INTO place (first, sessions) VALUES (?1, ?2)")?
-                .execute(params![first, places::pack(&places)])?;
+                .execute(params![first, session_ranges::pack(&places)])?;
         }
         self.connection.prepare_cached("UPDATE meta SET settled = ?1")?.execute([head])?;
         Ok(())
@@ -158,13 +169,13 @@ impl<'t> Batch<'t> {
 
     /// Writes the receipts. Those that count no more are dropped, two blocks for each one that was
     /// filled.
-    fn write_receipts(&self) -> Result<(), Error> {
+    fn write_receipts(&self) -> Result<(), StoreError> {
         let mut insert = self
             .connection
             .prepare_cached("INSERT INTO receipt (first, at, entries) VALUES (?1, ?2, ?3)")?;
         for chunk in self.receipts.as_chunks::<ENTRY>().0.chunks(ENTRIES) {
             let (Some(first), Some(last)) = (chunk.first(), chunk.last()) else { continue };
-            let (first, last) = (Entry::read(first), Entry::read(last));
+            let (first, last) = (ReceiptEntry::read(first), ReceiptEntry::read(last));
             insert.execute(params![int(first.number), last.at, chunk.as_flattened()])?;
         }
         if self.ends_block() {
@@ -179,19 +190,19 @@ impl<'t> Batch<'t> {
         Ok(())
     }
 
-    fn refuse<T>(&self, reason: Refusal) -> Result<T, Error> {
-        Err(Error::Refused { append: self.append, reason })
+    fn refuse<T>(&self, reason: AppendRefusal) -> Result<T, StoreError> {
+        Err(StoreError::Refused { append: self.append, reason })
     }
 
-    fn begin(&mut self, session: &NewSession) -> Result<(), Error> {
-        let NewSession { name, owner, at } = session;
+    fn begin(&mut self, session: &NewSessionRow) -> Result<(), StoreError> {
+        let NewSessionRow { name, owner, at } = session;
         if !valid_session_name(name) {
-            return self.refuse(Refusal::BadName(name.clone()));
+            return self.refuse(AppendRefusal::BadName(name.clone()));
         }
         if let Some(slot) = self.known.find(self.connection, name)?
             && !self.known[slot].forgotten
         {
-            return self.refuse(Refusal::SessionExists(name.clone()));
+            return self.refuse(AppendRefusal::SessionExists(name.clone()));
         }
         self.connection
             .prepare_cached(
@@ -205,22 +216,22 @@ impl<'t> Batch<'t> {
                 "INSERT INTO session_key (session, key, state_salt) VALUES (?1, ?2, ?3)",
             )?
             .execute(params![id, key.as_bytes(), [0_u8; SALT]])?;
-        self.recent = Some(self.known.add(Live::begin(id, session, key)));
+        self.recent = Some(self.known.add(CachedSession::begin(id, session, key)));
         Ok(())
     }
 
     /// A session that can be written to.
-    fn live(&mut self, name: &str) -> Result<Slot, Error> {
+    fn live(&mut self, name: &str) -> Result<SessionSlot, StoreError> {
         let slot = match self.recent {
             Some(slot) if *self.known[slot].name == *name => slot,
             _ => match self.known.find(self.connection, name)? {
                 Some(slot) => slot,
-                None => return self.refuse(Refusal::NoSession(name.into())),
+                None => return self.refuse(AppendRefusal::NoSession(name.into())),
             },
         };
         let live = &mut self.known[slot];
         if live.forgotten {
-            return self.refuse(Refusal::Forgotten(name.into()));
+            return self.refuse(AppendRefusal::Forgotten(name.into()));
         }
         if !live.behind {
             live.behind = true;
@@ -231,36 +242,40 @@ impl<'t> Batch<'t> {
     }
 
     /// The same, but not the daemon itself.
-    fn sealed(&mut self, name: &str, what: &'static str) -> Result<Slot, Error> {
+    fn sealed(&mut self, name: &str, what: &'static str) -> Result<SessionSlot, StoreError> {
         if name.is_empty() {
-            return self.refuse(Refusal::Daemon(what));
+            return self.refuse(AppendRefusal::Daemon(what));
         }
         self.live(name)
     }
 
     /// The part of a draft that stands in another one.
-    fn part(&self, drafts: &[Draft], index: usize) -> Result<Option<Part>, Error> {
+    fn part(
+        &self,
+        drafts: &[NewRecord],
+        index: usize,
+    ) -> Result<Option<SharedPartPlace>, StoreError> {
         let draft = &drafts[index];
-        let Some(Shared { from, with, at, bytes }) = draft.shared else { return Ok(None) };
+        let Some(SharedPart { from, with, at, bytes }) = draft.shared else { return Ok(None) };
         let other = drafts.get(with).filter(|other| {
             with > index && other.session == draft.session && other.shared.is_none()
         });
         let own = cut(draft, from, bytes);
         let same = own.is_some() && own == other.and_then(|other| cut(other, at, bytes));
         if !same || draft.session.is_empty() {
-            return self.refuse(Refusal::Shared { draft: index });
+            return self.refuse(AppendRefusal::Shared { draft: index });
         }
         let later = (with - index) as u64;
-        Ok(Some(Part { later, from, at, bytes }))
+        Ok(Some(SharedPartPlace { later, from, at, bytes }))
     }
 
     fn draft(
         &mut self,
-        draft: &Draft,
-        part: Option<Part>,
+        draft: &NewRecord,
+        part: Option<SharedPartPlace>,
         index: usize,
-        numbers: Numbers,
-    ) -> Result<(), Error> {
+        numbers: AppendNumbers,
+    ) -> Result<(), StoreError> {
         self.check_size(draft.body.len())?;
         let cause = self.cause(draft.cause, index, numbers)?;
         let number = self.known.head.number.0 + 1;
@@ -268,7 +283,7 @@ impl<'t> Batch<'t> {
         let salt = self.salts[usize::try_from(number - self.first).unwrap_or(usize::MAX)];
         self.receipt(draft, index, slot, &salt)?;
         let live = &self.known[slot];
-        self.fields.begin(&Facts {
+        self.fields.begin(&RecordFacts {
             number,
             session: live.id,
             seq: draft.seq,
@@ -278,7 +293,7 @@ impl<'t> Batch<'t> {
             principal: &draft.principal,
             kind: draft.kind,
         });
-        let place = Place { label: Label::Body, number, salt: &salt };
+        let place = SealPlace { label: SealLabel::Body, number, salt: &salt };
         let key = live.key.as_ref();
         let is_kept = match (part, key) {
             (Some(part), Some(key)) => store_rest(key, place, part, &draft.body, &mut self.fields),
@@ -290,13 +305,13 @@ impl<'t> Batch<'t> {
         let hash = self.fields.end(self.known.head.hash, &live.identity);
         self.leaf.add(number, &self.fields, &hash, self.connection)?;
         self.milestone(slot, draft.seq, number)?;
-        self.remember(slot, Head { number: Number(number), hash });
+        self.remember(slot, ChainHead { number: RecordNumber(number), hash });
         Ok(())
     }
 
     /// Goes on from a record that is written.
-    fn remember(&mut self, slot: Slot, head: Head) {
-        let Live { id, last_at, .. } = self.known[slot];
+    fn remember(&mut self, slot: SessionSlot, head: ChainHead) {
+        let CachedSession { id, last_at, .. } = self.known[slot];
         self.sessions.push(id);
         self.known.unsettled.push(id);
         self.known.latest_at = self.known.latest_at.max(last_at);
@@ -304,7 +319,12 @@ impl<'t> Batch<'t> {
     }
 
     /// Notes where a session begins, and every so many numbers of its stream.
-    fn milestone(&self, slot: Slot, seq: Option<u64>, number: u64) -> Result<(), Error> {
+    fn milestone(
+        &self,
+        slot: SessionSlot,
+        seq: Option<u64>,
+        number: u64,
+    ) -> Result<(), StoreError> {
         let live = &self.known[slot];
         let reached = match seq {
             _ if live.records == 1 => 0,
@@ -317,28 +337,35 @@ impl<'t> Batch<'t> {
         Ok(())
     }
 
-    fn check_size(&self, bytes: usize) -> Result<(), Error> {
+    fn check_size(&self, bytes: usize) -> Result<(), StoreError> {
         if bytes > MAX_BODY {
-            return self.refuse(Refusal::TooLarge { limit: MAX_BODY, got: bytes });
+            return self.refuse(AppendRefusal::TooLarge { limit: MAX_BODY, got: bytes });
         }
         Ok(())
     }
 
-    fn cause(&self, cause: Cause, index: usize, numbers: Numbers) -> Result<Option<u64>, Error> {
+    fn cause(
+        &self,
+        cause: RecordCause,
+        index: usize,
+        numbers: AppendNumbers,
+    ) -> Result<Option<u64>, StoreError> {
         match cause {
-            Cause::None => Ok(None),
-            Cause::Number(Number(number)) if (1..numbers.first).contains(&number) => {
+            RecordCause::None => Ok(None),
+            RecordCause::Number(RecordNumber(number)) if (1..numbers.first).contains(&number) => {
                 Ok(Some(number))
             }
-            Cause::Earlier(earlier) if earlier < index => Ok(Some(numbers.first + earlier as u64)),
-            _ => self.refuse(Refusal::Cause { draft: index }),
+            RecordCause::Earlier(earlier) if earlier < index => {
+                Ok(Some(numbers.first + earlier as u64))
+            }
+            _ => self.refuse(AppendRefusal::Cause { draft: index }),
         }
     }
 
     /// Counts the draft in its session, if it may follow. The session's last time is then the draft's,
     /// or a later one: the daemon's own records, made by many threads, may have to wait for it.
-    fn check_order(&mut self, draft: &Draft) -> Result<Slot, Error> {
-        let Draft { session, seq, at, .. } = draft;
+    fn check_order(&mut self, draft: &NewRecord) -> Result<SessionSlot, StoreError> {
+        let NewRecord { session, seq, at, .. } = draft;
         let number = self.known.head.number.0 + 1;
         let slot = match seq {
             Some(_) => self.sealed(session, "stream")?,
@@ -348,14 +375,19 @@ impl<'t> Batch<'t> {
         let (expected, last) = (live.head_seq + 1, live.last_at);
         match seq {
             Some(seq) if *seq != expected => {
-                let refusal = Refusal::Seq { session: (&**session).into(), expected, got: *seq };
+                let refusal =
+                    AppendRefusal::Seq { session: (&**session).into(), expected, got: *seq };
                 return self.refuse(refusal);
             }
             Some(seq) => live.head_seq = *seq,
             None => {}
         }
         if *at < last && !session.is_empty() {
-            return self.refuse(Refusal::Backward { session: (&**session).into(), last, got: *at });
+            return self.refuse(AppendRefusal::Backward {
+                session: (&**session).into(),
+                last,
+                got: *at,
+            });
         }
         let live = &mut self.known[slot];
         live.last_at = last.max(*at);
@@ -367,25 +399,26 @@ impl<'t> Batch<'t> {
     /// Notes the receipt of a draft that was counted, if it has one.
     fn receipt(
         &mut self,
-        draft: &Draft,
+        draft: &NewRecord,
         index: usize,
-        slot: Slot,
+        slot: SessionSlot,
         salt: &Salt,
-    ) -> Result<(), Error> {
+    ) -> Result<(), StoreError> {
         let Some(receipt) = &draft.receipt else { return Ok(()) };
         let live = &mut self.known[slot];
         let (Some(seq), Some(key)) = (draft.seq, &live.key) else {
-            return self.refuse(Refusal::Receipt { draft: index });
+            return self.refuse(AppendRefusal::Receipt { draft: index });
         };
         live.receipts += 1;
         let masked = receipts::mask(key, live.last, salt, receipt);
-        let entry = Entry { number: live.last, session: live.id, seq, at: live.last_at, masked };
+        let entry =
+            ReceiptEntry { number: live.last, session: live.id, seq, at: live.last_at, masked };
         entry.write(&mut self.receipts);
         Ok(())
     }
 
-    fn effects(&mut self, append: &Append) -> Result<(), Error> {
-        for open @ Open { session, effect, deadline } in &append.opened {
+    fn effects(&mut self, append: &RecordAppend) -> Result<(), StoreError> {
+        for open @ NewOpenEffect { session, effect, deadline } in &append.opened {
             let slot = self.sealed(session, "effects")?;
             let id = self.known[slot].id;
             if append.closed.iter().any(|closed| closes(closed, open)) {
@@ -421,14 +454,14 @@ impl<'t> Batch<'t> {
     }
 
     /// Puts a state in the place of the last one, under a new salt: the old one is gone with its own.
-    pub(crate) fn checkpoint(&mut self, checkpoint: &Checkpoint) -> Result<(), Error> {
+    pub(crate) fn checkpoint(&mut self, checkpoint: &StateCheckpoint) -> Result<(), StoreError> {
         self.check_size(checkpoint.state.len())?;
         let slot = self.sealed(&checkpoint.session, "state")?;
         let live = &self.known[slot];
-        let salt: Salt = seal::random()?;
-        let place = Place { label: Label::State, number: live.last, salt: &salt };
+        let salt: Salt = cipher::random()?;
+        let place = SealPlace { label: SealLabel::State, number: live.last, salt: &salt };
         let key = live.key.as_ref().expect("every session has a key");
-        let mut sealed = Vec::with_capacity(checkpoint.state.len() + seal::TAG);
+        let mut sealed = Vec::with_capacity(checkpoint.state.len() + cipher::TAG);
         key.seal_into(place, &[checkpoint.state.as_bytes()], &mut sealed);
         let (id, last) = (live.id, live.last);
         self.connection
@@ -442,7 +475,7 @@ impl<'t> Batch<'t> {
         Ok(())
     }
 
-    fn wake(&mut self, wake: &Wake) -> Result<(), Error> {
+    fn wake(&mut self, wake: &WakeTime) -> Result<(), StoreError> {
         let slot = self.sealed(&wake.session, "wake time")?;
         let live = &mut self.known[slot];
         if live.wake == wake.at {
@@ -457,10 +490,10 @@ impl<'t> Batch<'t> {
     }
 
     /// Writes one record that stands alone.
-    pub(crate) fn add(&mut self, draft: &Draft) -> Result<Number, Error> {
-        let numbers = Numbers { first: self.known.head.number.0 + 1, count: 1 };
+    pub(crate) fn add(&mut self, draft: &NewRecord) -> Result<RecordNumber, StoreError> {
+        let numbers = AppendNumbers { first: self.known.head.number.0 + 1, count: 1 };
         self.draft(draft, None, 0, numbers)?;
-        Ok(Number(numbers.first))
+        Ok(RecordNumber(numbers.first))
     }
 
     pub(crate) fn connection(&self) -> &'t Connection {
@@ -475,11 +508,11 @@ impl<'t> Batch<'t> {
 }
 
 /// So many bytes of a draft's body.
-fn cut(draft: &Draft, from: usize, bytes: usize) -> Option<&[u8]> {
+fn cut(draft: &NewRecord, from: usize, bytes: usize) -> Option<&[u8]> {
     draft.body.as_bytes().get(from..from.checked_add(bytes)?)
 }
 
-fn closes(closed: &(Box<str>, u64), open: &Open) -> bool {
+fn closes(closed: &(Box<str>, u64), open: &NewOpenEffect) -> bool {
     closed.0 == open.session && closed.1 == open.effect
 }
 
@@ -487,14 +520,14 @@ fn closes(closed: &(Box<str>, u64), open: &Open) -> bool {
 /// much for them.
 fn store_rest(
     key: &SessionKey,
-    place: Place<'_>,
-    part: Part,
+    place: SealPlace<'_>,
+    part: SharedPartPlace,
     body: &str,
-    fields: &mut Fields,
+    fields: &mut RecordFields,
 ) -> bool {
     let (written, body) = (part.write(), body.as_bytes());
     let (before, after) = (&body[..part.from], &body[part.from + part.bytes..]);
-    let length = written.len() + before.len() + after.len() + seal::TAG;
+    let length = written.len() + before.len() + after.len() + cipher::TAG;
     if length > MAX_INLINE {
         return false;
     }
@@ -506,11 +539,11 @@ fn store_rest(
 fn store_body(
     connection: &Connection,
     key: Option<&SessionKey>,
-    place: Place<'_>,
+    place: SealPlace<'_>,
     body: &str,
-    fields: &mut Fields,
-) -> Result<(), Error> {
-    let length = body.len() + key.map_or(0, |_| seal::TAG);
+    fields: &mut RecordFields,
+) -> Result<(), StoreError> {
+    let length = body.len() + key.map_or(0, |_| cipher::TAG);
     let store = |bytes: &mut Vec<u8>| match key {
         Some(key) => key.seal_into(place, &[body.as_bytes()], bytes),
         None => bytes.extend_from_slice(body.as_bytes()),

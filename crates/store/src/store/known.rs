@@ -6,17 +6,17 @@ use std::ops::{ControlFlow, Index, IndexMut};
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use self::Which::{ById, ByName};
+use self::SessionLookup::{ById, ByName};
 use super::receipts;
 
-use crate::append::NewSession;
-use crate::chain::Identity;
-use crate::error::Error;
-use crate::leaf;
-use crate::record::{Hash, Head, Number};
+use crate::append::NewSessionRow;
+use crate::chain::SessionIdentity;
+use crate::cipher::SessionKey;
+use crate::error::StoreError;
+use crate::record::{ChainHead, RecordHash, RecordNumber};
+use crate::record_page;
 use crate::schema::{count, int};
-use crate::seal::SessionKey;
-use crate::tail;
+use crate::session_tail;
 
 /// Sessions remembered at most; beyond that all are looked up anew once their rows are written.
 const MAX_SESSIONS: usize = 4096;
@@ -27,17 +27,17 @@ const LATEST: u64 = 256;
 
 /// Where a session is remembered, as long as one commit lasts.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Slot(usize);
+pub(crate) struct SessionSlot(usize);
 
 /// What the writer remembers.
-pub(crate) struct Known {
-    pub(crate) head: Head,
+pub(crate) struct WriterCache {
+    pub(crate) head: ChainHead,
     pub(crate) latest_at: i64,
     /// Those of this and earlier commits.
-    sessions: Vec<Live>,
-    by_name: HashMap<Box<str>, Slot>,
+    sessions: Vec<CachedSession>,
+    by_name: HashMap<Box<str>, SessionSlot>,
     /// Those whose row does not say yet what they wrote.
-    pub(crate) behind: Vec<Slot>,
+    pub(crate) behind: Vec<SessionSlot>,
     /// The session of each record that is not settled.
     pub(crate) unsettled: Vec<i64>,
     /// Changes when another connection wrote.
@@ -45,11 +45,11 @@ pub(crate) struct Known {
 }
 
 /// A session as the writer needs it. Its row in the file is written once a block.
-pub(crate) struct Live {
+pub(crate) struct CachedSession {
     pub(crate) id: i64,
     pub(crate) name: Box<str>,
     /// What its records vouch for.
-    pub(crate) identity: Identity,
+    pub(crate) identity: SessionIdentity,
     pub(crate) forgotten: bool,
     /// The daemon itself has none.
     pub(crate) key: Option<SessionKey>,
@@ -63,12 +63,12 @@ pub(crate) struct Live {
     pub(crate) behind: bool,
 }
 
-impl Known {
+impl WriterCache {
     /// What is known, looked up anew if need be. To be called inside a transaction.
     pub(crate) fn current<'a>(
         known: &'a mut Option<Self>,
         connection: &Connection,
-    ) -> Result<&'a mut Self, Error> {
+    ) -> Result<&'a mut Self, StoreError> {
         let data_version = data_version(connection)?;
         let still_true = known.take().filter(|known| known.data_version == data_version);
         let current = match still_true {
@@ -78,11 +78,11 @@ impl Known {
         Ok(known.insert(current))
     }
 
-    fn read(connection: &Connection, data_version: i64) -> Result<Self, Error> {
+    fn read(connection: &Connection, data_version: i64) -> Result<Self, StoreError> {
         let head = read_head(connection)?;
         let latest = int(head.number.0.saturating_sub(LATEST)) + 1;
         let mut latest_at = 0;
-        let _ = leaf::each(connection, &(latest..=i64::MAX), &mut |raw| {
+        let _ = record_page::each(connection, &(latest..=i64::MAX), &mut |raw| {
             latest_at = raw.at.max(latest_at);
             Ok(ControlFlow::Continue(()))
         })?;
@@ -95,16 +95,16 @@ impl Known {
     }
 
     /// Remembers all sessions whose rows do not say yet what they wrote.
-    fn read_tails(&mut self, connection: &Connection) -> Result<(), Error> {
+    fn read_tails(&mut self, connection: &Connection) -> Result<(), StoreError> {
         let mut receipts: HashMap<i64, u64> = HashMap::new();
-        for entry in receipts::after(connection, tail::settled(connection)?)? {
+        for entry in receipts::after(connection, session_tail::settled(connection)?)? {
             *receipts.entry(entry.session).or_default() += 1;
         }
-        let tails = tail::all(connection)?;
+        let tails = session_tail::all(connection)?;
         self.unsettled = tails.sessions;
         for (id, tail) in tails.of {
-            let mut live = Live::read(connection, ById(id))?
-                .ok_or_else(|| Error::Damaged(format!("there is no session {id}").into()))?;
+            let mut live = CachedSession::read(connection, ById(id))?
+                .ok_or_else(|| StoreError::Damaged(format!("there is no session {id}").into()))?;
             live.head_seq = live.head_seq.max(count(tail.head_seq));
             live.records += count(tail.records);
             live.last = count(tail.last);
@@ -130,16 +130,16 @@ impl Known {
         &mut self,
         connection: &Connection,
         name: &str,
-    ) -> Result<Option<Slot>, Error> {
+    ) -> Result<Option<SessionSlot>, StoreError> {
         if let Some(slot) = self.by_name.get(name) {
             return Ok(Some(*slot));
         }
-        Ok(Live::read(connection, ByName(name))?.map(|live| self.add(live)))
+        Ok(CachedSession::read(connection, ByName(name))?.map(|live| self.add(live)))
     }
 
     /// Remembers a session, instead of an earlier one of its name.
-    pub(crate) fn add(&mut self, live: Live) -> Slot {
-        let slot = Slot(self.sessions.len());
+    pub(crate) fn add(&mut self, live: CachedSession) -> SessionSlot {
+        let slot = SessionSlot(self.sessions.len());
         self.by_name.insert(live.name.clone(), slot);
         self.sessions.push(live);
         slot
@@ -153,7 +153,7 @@ impl Known {
 
 /// Which session to look up.
 #[derive(Clone, Copy)]
-enum Which<'a> {
+enum SessionLookup<'a> {
     ByName(&'a str),
     ById(i64),
 }
@@ -166,27 +166,27 @@ macro_rules! live_columns {
     };
 }
 
-impl Index<Slot> for Known {
-    type Output = Live;
+impl Index<SessionSlot> for WriterCache {
+    type Output = CachedSession;
 
-    fn index(&self, slot: Slot) -> &Live {
+    fn index(&self, slot: SessionSlot) -> &CachedSession {
         &self.sessions[slot.0]
     }
 }
 
-impl IndexMut<Slot> for Known {
-    fn index_mut(&mut self, slot: Slot) -> &mut Live {
+impl IndexMut<SessionSlot> for WriterCache {
+    fn index_mut(&mut self, slot: SessionSlot) -> &mut CachedSession {
         &mut self.sessions[slot.0]
     }
 }
 
-impl Live {
-    pub(crate) fn begin(id: i64, session: &NewSession, key: SessionKey) -> Self {
-        let NewSession { name, owner, at } = session;
+impl CachedSession {
+    pub(crate) fn begin(id: i64, session: &NewSessionRow, key: SessionKey) -> Self {
+        let NewSessionRow { name, owner, at } = session;
         Self {
             id,
             name: name.clone(),
-            identity: Identity::new(id, name.as_bytes(), owner.as_bytes(), *at),
+            identity: SessionIdentity::new(id, name.as_bytes(), owner.as_bytes(), *at),
             forgotten: false,
             key: Some(key),
             head_seq: 0,
@@ -199,7 +199,7 @@ impl Live {
         }
     }
 
-    fn read(connection: &Connection, which: Which<'_>) -> Result<Option<Self>, Error> {
+    fn read(connection: &Connection, which: SessionLookup<'_>) -> Result<Option<Self>, StoreError> {
         let live = match which {
             ByName(name) => connection
                 .prepare_cached(concat!(
@@ -213,7 +213,7 @@ impl Live {
         };
         match live.optional()? {
             Some(Self { id: 1.., name, key: None, .. }) => {
-                Err(Error::Damaged(format!("session `{name}` has no key").into()))
+                Err(StoreError::Damaged(format!("session `{name}` has no key").into()))
             }
             live => Ok(live),
         }
@@ -224,7 +224,7 @@ impl Live {
         let (id, name, owner): (_, Box<str>, Box<str>) = (row.get(0)?, row.get(1)?, row.get(2)?);
         Ok(Self {
             id,
-            identity: Identity::new(id, name.as_bytes(), owner.as_bytes(), row.get(3)?),
+            identity: SessionIdentity::new(id, name.as_bytes(), owner.as_bytes(), row.get(3)?),
             name,
             forgotten: row.get(4)?,
             head_seq: count(row.get(5)?),
@@ -240,23 +240,23 @@ impl Live {
 }
 
 /// The last record, or the origin.
-pub(crate) fn read_head(connection: &Connection) -> Result<Head, Error> {
+pub(crate) fn read_head(connection: &Connection) -> Result<ChainHead, StoreError> {
     let mut head = None;
-    leaf::each_backward(connection, &mut |raw| {
-        head = Some(Head { number: Number(count(raw.number)), hash: raw.hash });
+    record_page::each_backward(connection, &mut |raw| {
+        head = Some(ChainHead { number: RecordNumber(count(raw.number)), hash: raw.hash });
         Ok(ControlFlow::Break(()))
     })?;
     match head {
         Some(head) => Ok(head),
-        None => Ok(Head { number: Number(0), hash: read_origin(connection)? }),
+        None => Ok(ChainHead { number: RecordNumber(0), hash: read_origin(connection)? }),
     }
 }
 
 /// What stands before the first record.
-pub(crate) fn read_origin(connection: &Connection) -> Result<Hash, Error> {
-    Ok(Hash(connection.query_row("SELECT origin FROM meta", [], |row| row.get(0))?))
+pub(crate) fn read_origin(connection: &Connection) -> Result<RecordHash, StoreError> {
+    Ok(RecordHash(connection.query_row("SELECT origin FROM meta", [], |row| row.get(0))?))
 }
 
-fn data_version(connection: &Connection) -> Result<i64, Error> {
+fn data_version(connection: &Connection) -> Result<i64, StoreError> {
     Ok(connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?)
 }

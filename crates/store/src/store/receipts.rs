@@ -4,10 +4,10 @@
 
 use rusqlite::Connection;
 
-use crate::append::Receipt;
-use crate::error::Error;
-use crate::record::Hash;
-use crate::seal::{Label, MASK, Place, Salt, SessionKey};
+use crate::append::MessageReceipt;
+use crate::cipher::{MASK, Salt, SealLabel, SealPlace, SessionKey};
+use crate::error::StoreError;
+use crate::record::RecordHash;
 
 /// Receipts in one row: what fits a page of the file, beside little else.
 pub(crate) const ENTRIES: usize = 64;
@@ -17,7 +17,7 @@ pub(crate) const ENTRY: usize = 4 * 8 + MASK;
 
 /// One receipt, as it is kept.
 #[derive(Clone, Copy)]
-pub(crate) struct Entry {
+pub(crate) struct ReceiptEntry {
     /// Of the record that it belongs to.
     pub(crate) number: u64,
     pub(crate) session: i64,
@@ -26,7 +26,7 @@ pub(crate) struct Entry {
     pub(crate) masked: [u8; MASK],
 }
 
-impl Entry {
+impl ReceiptEntry {
     pub(crate) fn write(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&self.number.to_le_bytes());
         bytes.extend_from_slice(&self.session.to_le_bytes());
@@ -53,34 +53,39 @@ impl Entry {
     }
 
     /// The receipt, under the key of its session and the salt of its record.
-    pub(crate) fn open(&self, key: &SessionKey, salt: &Salt) -> Receipt {
+    pub(crate) fn open(&self, key: &SessionKey, salt: &Salt) -> MessageReceipt {
         let mut hashes = self.masked;
-        key.mask(Place { label: Label::Receipt, number: self.number, salt }, &mut hashes);
+        key.mask(SealPlace { label: SealLabel::Receipt, number: self.number, salt }, &mut hashes);
         let (mut message, mut body) = ([0; 32], [0; 32]);
         message.copy_from_slice(&hashes[..32]);
         body.copy_from_slice(&hashes[32..]);
-        Receipt { message: Hash(message), body: Hash(body) }
+        MessageReceipt { message: RecordHash(message), body: RecordHash(body) }
     }
 }
 
 /// The receipts for records after this one, which is the last of its commit; oldest first.
-pub(crate) fn after(connection: &Connection, number: i64) -> Result<Vec<Entry>, Error> {
+pub(crate) fn after(connection: &Connection, number: i64) -> Result<Vec<ReceiptEntry>, StoreError> {
     let mut statement =
         connection.prepare_cached("SELECT entries FROM receipt WHERE first > ?1 ORDER BY first")?;
     let mut rows = statement.query([number])?;
     let mut entries = Vec::new();
     while let Some(row) = rows.next()? {
         let packed: Vec<u8> = row.get(0)?;
-        entries.extend(packed.as_chunks::<ENTRY>().0.iter().map(Entry::read));
+        entries.extend(packed.as_chunks::<ENTRY>().0.iter().map(ReceiptEntry::read));
     }
     Ok(entries)
 }
 
 /// The two hashes of a receipt, masked for the record of this number.
-pub(crate) fn mask(key: &SessionKey, number: u64, salt: &Salt, receipt: &Receipt) -> [u8; MASK] {
+pub(crate) fn mask(
+    key: &SessionKey,
+    number: u64,
+    salt: &Salt,
+    receipt: &MessageReceipt,
+) -> [u8; MASK] {
     let mut hashes = [0; MASK];
     hashes[..32].copy_from_slice(receipt.message.as_bytes());
     hashes[32..].copy_from_slice(receipt.body.as_bytes());
-    key.mask(Place { label: Label::Receipt, number, salt }, &mut hashes);
+    key.mask(SealPlace { label: SealLabel::Receipt, number, salt }, &mut hashes);
     hashes
 }

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::error::Error;
-use crate::places::Packed;
+use crate::error::StoreError;
 use crate::schema::int;
+use crate::session_ranges::SessionRanges;
 
 /// The next row after the one that begins with a record.
 const SETTLED: &str = "SELECT first, sessions FROM place WHERE first > ?1 ORDER BY first LIMIT 1";
@@ -15,27 +15,27 @@ const SALTED: &str = "SELECT first, sessions FROM salt WHERE first > ?1 ORDER BY
 
 /// One table, compared with the records as far as they were seen. A flaw is kept until all of them were:
 /// one of theirs counts for more.
-pub(super) struct Places {
+pub(super) struct TableCheck {
     next_row: &'static str,
     /// Where the last row began.
     row: i64,
     /// The last record that a row has spoken of.
     last: i64,
     /// Records seen since.
-    seen: VecDeque<Seen>,
+    seen: VecDeque<TableProgress>,
     /// The first record that is not where its session looks for it.
     flaw: Option<i64>,
 }
 
 /// What was seen next.
-enum Seen {
+enum TableProgress {
     /// A record of a session.
     Of(i64),
     /// Records up to this one that were compacted, and the sessions that a row of their own names.
     Gap(i64, Vec<i64>),
 }
 
-impl Places {
+impl TableCheck {
     /// The rows that are written when a block is full.
     pub(super) fn settled() -> Self {
         Self::new(SETTLED)
@@ -53,31 +53,32 @@ impl Places {
     /// The next record is of this session.
     pub(super) fn see(&mut self, session: i64) {
         if self.flaw.is_none() {
-            self.seen.push_back(Seen::Of(session));
+            self.seen.push_back(TableProgress::Of(session));
         }
     }
 
     /// The next records, up to this one, were compacted.
     pub(super) fn see_gap(&mut self, to: i64, sessions: Vec<i64>) {
         if self.flaw.is_none() {
-            self.seen.push_back(Seen::Gap(to, sessions));
+            self.seen.push_back(TableProgress::Gap(to, sessions));
         }
     }
 
     /// Goes through the rows for the records seen so far. There must be some for those up to `to`, and
     /// none beyond.
-    pub(super) fn compare(&mut self, moment: &Connection, to: i64) -> Result<(), Error> {
+    pub(super) fn compare(&mut self, moment: &Connection, to: i64) -> Result<(), StoreError> {
         while self.flaw.is_none() && self.last < to && !self.seen.is_empty() {
-            if let Some(Seen::Gap(..)) = self.seen.front() {
+            if let Some(TableProgress::Gap(..)) = self.seen.front() {
                 self.pass_gap(moment)?;
                 continue;
             }
             let row = self.next_row(moment)?.filter(|(first, _)| *first == self.last + 1);
             let (first, packed) = row.unwrap_or_default();
-            let told: Vec<i64> = Packed::new(first, &packed).map(|(_, session)| session).collect();
+            let told: Vec<i64> =
+                SessionRanges::new(first, &packed).map(|(_, session)| session).collect();
             let records = self.seen.iter().map_while(|it| match it {
-                Seen::Of(session) => Some(*session),
-                Seen::Gap(..) => None,
+                TableProgress::Of(session) => Some(*session),
+                TableProgress::Gap(..) => None,
             });
             let records: Vec<i64> = records.take(told.len()).collect();
             // A row may go on with the next page, but not into a gap.
@@ -103,12 +104,12 @@ impl Places {
     }
 
     /// Goes over records that were compacted: none of them is told of, but their sessions may be.
-    fn pass_gap(&mut self, moment: &Connection) -> Result<(), Error> {
-        let Some(Seen::Gap(to, sessions)) = self.seen.pop_front() else { return Ok(()) };
+    fn pass_gap(&mut self, moment: &Connection) -> Result<(), StoreError> {
+        let Some(TableProgress::Gap(to, sessions)) = self.seen.pop_front() else { return Ok(()) };
         if !sessions.is_empty() {
             let row = self.next_row(moment)?.filter(|(first, _)| *first == self.last + 1);
             let (first, packed) = row.unwrap_or_default();
-            if !Packed::new(first, &packed).map(|(_, session)| session).eq(sessions) {
+            if !SessionRanges::new(first, &packed).map(|(_, session)| session).eq(sessions) {
                 self.flaw = Some(self.last + 1);
                 self.seen.clear();
                 return Ok(());
@@ -120,12 +121,12 @@ impl Places {
     }
 
     /// After the last record: the first one that is not where its session looks for it.
-    pub(super) fn end(&self, moment: &Connection) -> Result<Option<i64>, Error> {
+    pub(super) fn end(&self, moment: &Connection) -> Result<Option<i64>, StoreError> {
         let more = self.next_row(moment)?.map(|_| self.last + 1);
         Ok(self.flaw.or(more))
     }
 
-    fn next_row(&self, moment: &Connection) -> Result<Option<(i64, Vec<u8>)>, Error> {
+    fn next_row(&self, moment: &Connection) -> Result<Option<(i64, Vec<u8>)>, StoreError> {
         let row = moment
             .prepare_cached(self.next_row)?
             .query_row([self.row], |row| Ok((row.get(0)?, row.get(1)?)))

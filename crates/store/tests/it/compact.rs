@@ -4,8 +4,8 @@
 use std::fs;
 
 use bridle_store::{
-    Body, Broken, Checkpoint, Error, Filter, Flaw, Head, Number, Receipt, Record, Verified,
-    hash_text,
+    BrokenRecord, ChainHead, MessageReceipt, Record, RecordBody, RecordFilter, RecordFlaw,
+    RecordNumber, StateCheckpoint, StoreError, VerifyReport, hash_text,
 };
 use proptest::prelude::*;
 use rusqlite::Connection;
@@ -14,13 +14,13 @@ use bridle_store::compact::MAX_RECORDS_PER_STEP;
 
 use crate::support::{Bed, all, begin, by, open, raw, turn};
 
-fn verify(bed: &Bed) -> Result<Verified, Error> {
+fn verify(bed: &Bed) -> Result<VerifyReport, StoreError> {
     bed.reader().verify(None, &mut |_, _| ())
 }
 
-fn broken(bed: &Bed, kept: Option<Head>) -> Broken {
+fn broken(bed: &Bed, kept: Option<ChainHead>) -> BrokenRecord {
     match bed.reader().verify(kept, &mut |_, _| ()) {
-        Err(Error::Broken(broken)) => broken,
+        Err(StoreError::Broken(broken)) => broken,
         other => panic!("expected a broken record, got {other:?}"),
     }
 }
@@ -78,7 +78,7 @@ fn a_forgotten_session_is_replaced_and_everything_else_stays_as_it_was() {
     let (first, hash) = (&before[8], before[12].hash);
     let text = after
         .iter()
-        .find(|record| record.number == Number(9))
+        .find(|record| record.number == RecordNumber(9))
         .unwrap()
         .body
         .text()
@@ -97,16 +97,16 @@ fn a_forgotten_session_is_replaced_and_everything_else_stays_as_it_was() {
 fn a_session_that_goes_on_keeps_its_numbers() {
     let mut bed = Bed::with_sessions(&["a"]);
     let message = hash_text("m");
-    let receipt = |body: &str| Receipt { message, body: hash_text(body) };
+    let receipt = |body: &str| MessageReceipt { message, body: hash_text(body) };
     let mut turns: Vec<_> = (0..40).map(|at| turn("a", 2 * at + 1, "text")).collect();
     for (at, turn) in turns.iter_mut().enumerate() {
         turn.drafts[0].receipt = Some(receipt(&at.to_string()));
     }
     bed.commit(&turns);
-    let state = Checkpoint { session: "a".into(), state: "(:state)".into() };
+    let state = StateCheckpoint { session: "a".into(), state: "(:state)".into() };
     // Records 2 to 151 are seqs 1 to 60.
     for number in 2..=151 {
-        bed.store.forget_record(Number(number), Some(&state), &by(99)).unwrap();
+        bed.store.forget_record(RecordNumber(number), Some(&state), &by(99)).unwrap();
     }
     let before = bed.all();
     let report = bed.store.compact(&by(100)).unwrap();
@@ -120,13 +120,13 @@ fn a_session_that_goes_on_keeps_its_numbers() {
         let seqs: Vec<_> = stream.iter().map(|record| record.seq.unwrap()).collect();
         assert_eq!(seqs, (after + 1..=80).collect::<Vec<_>>(), "after {after}");
         for record in &stream {
-            assert_eq!(record.body == Body::Erased, record.seq <= Some(60), "{record:?}");
+            assert_eq!(record.body == RecordBody::Erased, record.seq <= Some(60), "{record:?}");
         }
         assert_eq!(reader.stream("a", after, 3).unwrap(), stream[..stream.len().min(3)]);
     }
     // What is told of one number is told of all that were taken away with it.
-    let whole = reader.record(Number(2)).unwrap().unwrap();
-    assert_eq!(reader.record(Number(77)).unwrap().unwrap(), whole);
+    let whole = reader.record(RecordNumber(2)).unwrap().unwrap();
+    assert_eq!(reader.record(RecordNumber(77)).unwrap().unwrap(), whole);
     assert!(
         whole
             .body
@@ -140,8 +140,8 @@ fn a_session_that_goes_on_keeps_its_numbers() {
 /// Whoever reads the session alone sees what stands for the others too, once; and it goes on.
 fn a_session_reads_on(bed: &mut Bed, before: &[Record], whole: &Record) {
     let reader = bed.reader();
-    let filter = Filter { session: Some("a".into()), ..Filter::default() };
-    let (mut after, mut alone) = (Number(0), Vec::new());
+    let filter = RecordFilter { session: Some("a".into()), ..RecordFilter::default() };
+    let (mut after, mut alone) = (RecordNumber(0), Vec::new());
     while let Some(page) =
         Some(reader.records(after, &filter, 7).unwrap()).filter(|it| !it.is_empty())
     {
@@ -162,8 +162,8 @@ fn a_session_reads_on(bed: &mut Bed, before: &[Record], whole: &Record) {
     assert_eq!((loaded.session.head_seq, loaded.receipts.len()), (80, 10));
     assert_eq!(loaded.tail.len(), 0);
     assert!(matches!(
-        bed.store.forget_record(Number(5), None, &by(101)).unwrap_err(),
-        Error::AlreadyForgotten(_)
+        bed.store.forget_record(RecordNumber(5), None, &by(101)).unwrap_err(),
+        StoreError::AlreadyForgotten(_)
     ));
     bed.commit(&[turn("a", 81, "more")]);
     verify(bed).unwrap();
@@ -174,12 +174,12 @@ fn a_stream_whose_end_is_gone_still_has_all_its_numbers() {
     let mut bed = Bed::with_sessions(&["a"]);
     bed.commit(&[turn("a", 1, "one")]);
     for number in 2..=6 {
-        bed.store.forget_record(Number(number), None, &by(9)).unwrap();
+        bed.store.forget_record(RecordNumber(number), None, &by(9)).unwrap();
     }
     bed.store.compact(&by(9)).unwrap();
     let stream = bed.reader().stream("a", 0, 10).unwrap();
     let told: Vec<_> = stream.iter().map(|it| (it.seq, &it.body)).collect();
-    assert_eq!(told, [(Some(1), &Body::Erased), (Some(2), &Body::Erased)]);
+    assert_eq!(told, [(Some(1), &RecordBody::Erased), (Some(2), &RecordBody::Erased)]);
     assert_eq!(bed.reader().stream("a", 2, 10).unwrap(), []);
 }
 
@@ -225,9 +225,9 @@ fn what_shares_its_text_with_what_is_gone_is_gone_too() {
     let (from, at) = ("(:context (".len(), "(:text ".len());
     let bytes = "\"the very same long text\"".len();
     both.drafts[3].body = format!("(:text {:?})", "the very same long text");
-    both.drafts[1].shared = Some(bridle_store::Shared { from, with: 3, at, bytes });
+    both.drafts[1].shared = Some(bridle_store::SharedPart { from, with: 3, at, bytes });
     bed.commit(&[both]);
-    bed.store.forget_record(Number(5), None, &by(9)).unwrap();
+    bed.store.forget_record(RecordNumber(5), None, &by(9)).unwrap();
     bed.store.compact(&by(9)).unwrap();
     // Records 3 and 5, between which one stays.
     assert_eq!(verify(&bed).unwrap().compacted, 2);
@@ -262,14 +262,14 @@ proptest! {
                     let head = bed.store.head().unwrap().number.0;
                     for number in (1..=head).filter(|number| number % (step % 4 + 2) == 0) {
                         // The daemon's own, and what is gone already, cannot be.
-                        let _ = bed.store.forget_record(Number(number), None, &by(i64::MAX / 2));
+                        let _ = bed.store.forget_record(RecordNumber(number), None, &by(i64::MAX / 2));
                     }
                 }
                 _ => {
-                    let before: Vec<Record> = bed.all().into_iter().filter(|it| it.body != Body::Erased && &*it.kind != "compacted").collect();
+                    let before: Vec<Record> = bed.all().into_iter().filter(|it| it.body != RecordBody::Erased && &*it.kind != "compacted").collect();
                     bed.store.compact(&by(i64::MAX / 2)).unwrap();
                     let after = bed.all();
-                    prop_assert!(after.iter().all(|it| it.body != Body::Erased));
+                    prop_assert!(after.iter().all(|it| it.body != RecordBody::Erased));
                     for record in before {
                         prop_assert!(after.contains(&record), "{record:?}");
                     }
@@ -324,9 +324,12 @@ fn every_byte_of_a_compacted_record_is_vouched_for() {
     ] {
         let bed = copy(&bed);
         raw(bed.path()).execute(sql, []).unwrap();
-        let found = bridle_store::Reader::open(bed.path()).unwrap().verify(None, &mut |_, _| ());
+        let found =
+            bridle_store::RecordReader::open(bed.path()).unwrap().verify(None, &mut |_, _| ());
         match found {
-            Err(Error::Broken(broken)) => assert_eq!(broken.number.0, number, "{sql}: {broken}"),
+            Err(StoreError::Broken(broken)) => {
+                assert_eq!(broken.number.0, number, "{sql}: {broken}")
+            }
             other => panic!("{sql}: {other:?}"),
         }
     }
@@ -365,10 +368,13 @@ fn records_cannot_be_taken_away_in_silence() {
             .execute("INSERT INTO record VALUES (?1, ?2)", rusqlite::params![first, bytes])
             .unwrap();
     }
-    let reader = bridle_store::Reader::open(other.path()).unwrap();
+    let reader = bridle_store::RecordReader::open(other.path()).unwrap();
     let found = reader.verify(None, &mut |_, _| ());
     match found {
-        Err(Error::Broken(Broken { number: Number(9), flaw: Flaw::Unvouched })) => {}
+        Err(StoreError::Broken(BrokenRecord {
+            number: RecordNumber(9),
+            flaw: RecordFlaw::Unvouched,
+        })) => {}
         other => panic!("{other:?}"),
     }
 }
@@ -379,20 +385,26 @@ fn a_kept_head_is_compared_as_far_as_it_can_be() {
     let records = bed.all();
     let head = |number: u64| {
         let record = records.iter().find(|it| it.number.0 == number).unwrap();
-        Head { number: record.number, hash: record.hash }
+        ChainHead { number: record.number, hash: record.hash }
     };
     bed.store.compact(&by(20)).unwrap();
     let reader = bed.reader();
     for number in [1, 2, 8, 9, 13, 14, 19] {
         reader.verify(Some(head(number)), &mut |_, _| ()).unwrap();
-        let other = Head { hash: head(1).hash, ..head(number) };
+        let other = ChainHead { hash: head(1).hash, ..head(number) };
         if number != 1 {
-            assert!(matches!(broken(&bed, Some(other)).flaw, Flaw::NotTheHead { .. }), "{number}");
+            assert!(
+                matches!(broken(&bed, Some(other)).flaw, RecordFlaw::NotTheHead { .. }),
+                "{number}"
+            );
         }
     }
     for number in [10, 12] {
         let found = broken(&bed, Some(head(number)));
-        assert_eq!(found, Broken { number: Number(number), flaw: Flaw::Compacted });
+        assert_eq!(
+            found,
+            BrokenRecord { number: RecordNumber(number), flaw: RecordFlaw::Compacted }
+        );
     }
 }
 
@@ -404,7 +416,7 @@ fn a_record_from_before_can_be_compacted() {
     let connection = raw(dir.path());
     connection.execute_batch("DROP TABLE spent; PRAGMA user_version = 4").unwrap();
     drop(connection);
-    let reader = bridle_store::Reader::open(dir.path()).unwrap();
+    let reader = bridle_store::RecordReader::open(dir.path()).unwrap();
     reader.verify(None, &mut |_, _| ()).unwrap();
     let mut store = open(dir.path());
     assert_eq!(store.compact(&by(20)).unwrap().records, 6);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use bridle_store::Reader;
+use bridle_store::RecordReader;
 
 use crate::support::{Bed, all, by, open, turn};
 
@@ -78,7 +78,7 @@ fn a_crash_before_wiping_is_made_good_when_opened() {
     let store = open(left.path());
     assert!(!holds(left.path()), "opening wiped it");
     drop(store);
-    assert_eq!(all(&Reader::open(left.path()).unwrap()).len(), 2);
+    assert_eq!(all(&RecordReader::open(left.path()).unwrap()).len(), 2);
 
     slow.execute_batch("COMMIT").unwrap();
     bed.commit(&[crate::support::begin("b")]);

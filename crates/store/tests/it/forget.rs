@@ -3,7 +3,8 @@
 use std::fs;
 
 use bridle_store::{
-    Append, Body, Checkpoint, Error, Number, Open, Receipt, Refusal, Wake, hash_text,
+    AppendRefusal, MessageReceipt, NewOpenEffect, RecordAppend, RecordBody, RecordNumber,
+    StateCheckpoint, StoreError, WakeTime, hash_text,
 };
 use rusqlite::Connection;
 
@@ -30,14 +31,17 @@ fn salt_of(bed: &Bed, number: i64) -> Vec<u8> {
 }
 
 /// A session with something in every table.
-fn busy(name: &str, secret: &str) -> Append {
+fn busy(name: &str, secret: &str) -> RecordAppend {
     let mut turn = turn(name, 1, secret);
     let message = hash_text("the-client");
-    turn.drafts[0].receipt = Some(Receipt { message, body: hash_text(secret) });
-    Append {
-        opened: vec![Open { session: name.into(), effect: 1, deadline: None }],
-        checkpoint: Some(Checkpoint { session: name.into(), state: format!("(:said {secret:?})") }),
-        wake: Some(Wake { session: name.into(), at: Some(5) }),
+    turn.drafts[0].receipt = Some(MessageReceipt { message, body: hash_text(secret) });
+    RecordAppend {
+        opened: vec![NewOpenEffect { session: name.into(), effect: 1, deadline: None }],
+        checkpoint: Some(StateCheckpoint {
+            session: name.into(),
+            state: format!("(:said {secret:?})"),
+        }),
+        wake: Some(WakeTime { session: name.into(), at: Some(5) }),
         ..turn
     }
 }
@@ -59,12 +63,12 @@ fn a_forgotten_session_is_unreadable_and_verifiable() {
     assert!(on_disk(&bed, &other));
 
     for record in bed.all() {
-        let erased = record.body == Body::Erased;
+        let erased = record.body == RecordBody::Erased;
         assert_eq!(erased, &*record.session == "a", "record {}", record.number);
     }
     let said = bed.reader().record(forgotten.number).unwrap().unwrap();
     assert_eq!((&*said.kind, &*said.principal, said.at), ("forgot", WHO, 9));
-    assert_eq!((said.body.text(), said.cause), (Some("(:session \"a\")"), Some(Number(1))));
+    assert_eq!((said.body.text(), said.cause), (Some("(:session \"a\")"), Some(RecordNumber(1))));
 
     let loaded = bed.reader().load("a", 1).unwrap();
     assert!(loaded.session.forgotten);
@@ -97,13 +101,17 @@ fn one_record_is_forgotten_alone() {
     let mut bed = Bed::with_sessions(&["a"]);
     bed.commit(&[busy("a", "secret"), turn("a", 3, &"long".repeat(3000))]);
     let (key, salt) = (key_of(&bed, 1), salt_of(&bed, 2));
-    let state = Checkpoint { session: "a".into(), state: "(:said nil)".into() };
-    let forgotten = bed.store.forget_record(Number(2), Some(&state), &by(9)).unwrap();
+    let state = StateCheckpoint { session: "a".into(), state: "(:said nil)".into() };
+    let forgotten = bed.store.forget_record(RecordNumber(2), Some(&state), &by(9)).unwrap();
     assert!(forgotten.scrubbed && on_disk(&bed, &key) && !on_disk(&bed, &salt));
-    bed.store.forget_record(Number(7), None, &by(9)).unwrap();
+    bed.store.forget_record(RecordNumber(7), None, &by(9)).unwrap();
 
-    let erased: Vec<_> =
-        bed.all().into_iter().filter(|r| r.body == Body::Erased).map(|r| r.number.0).collect();
+    let erased: Vec<_> = bed
+        .all()
+        .into_iter()
+        .filter(|r| r.body == RecordBody::Erased)
+        .map(|r| r.number.0)
+        .collect();
     assert_eq!(erased, [2, 7]);
     let loaded = bed.reader().load("a", 1).unwrap();
     assert_eq!(loaded.receipts, []);
@@ -118,17 +126,18 @@ fn one_record_is_forgotten_alone() {
 fn what_cannot_be_forgotten_says_why() {
     let mut bed = Bed::with_sessions(&["a", "b"]);
     bed.store.forget_session("a", &by(9)).unwrap();
-    bed.store.forget_record(Number(2), None, &by(9)).unwrap();
+    bed.store.forget_record(RecordNumber(2), None, &by(9)).unwrap();
     let before = bed.store.head().unwrap();
     let session = |bed: &mut Bed, name| bed.store.forget_session(name, &by(9)).unwrap_err();
-    let record = |bed: &mut Bed, n| bed.store.forget_record(Number(n), None, &by(9)).unwrap_err();
-    assert!(matches!(session(&mut bed, "a"), Error::AlreadyForgotten(_)));
-    assert!(matches!(session(&mut bed, "none"), Error::NoSession(_)));
-    assert!(matches!(session(&mut bed, ""), Error::NotSealed(_)));
-    assert!(matches!(record(&mut bed, 1), Error::AlreadyForgotten(_)));
-    assert!(matches!(record(&mut bed, 2), Error::AlreadyForgotten(_)));
-    assert!(matches!(record(&mut bed, 3), Error::NotSealed(_)));
-    assert!(matches!(record(&mut bed, 99), Error::NoRecord(Number(99))));
+    let record =
+        |bed: &mut Bed, n| bed.store.forget_record(RecordNumber(n), None, &by(9)).unwrap_err();
+    assert!(matches!(session(&mut bed, "a"), StoreError::AlreadyForgotten(_)));
+    assert!(matches!(session(&mut bed, "none"), StoreError::NoSession(_)));
+    assert!(matches!(session(&mut bed, ""), StoreError::NotSealed(_)));
+    assert!(matches!(record(&mut bed, 1), StoreError::AlreadyForgotten(_)));
+    assert!(matches!(record(&mut bed, 2), StoreError::AlreadyForgotten(_)));
+    assert!(matches!(record(&mut bed, 3), StoreError::NotSealed(_)));
+    assert!(matches!(record(&mut bed, 99), StoreError::NoRecord(RecordNumber(99))));
     assert_eq!(bed.store.head().unwrap(), before);
 }
 
@@ -137,7 +146,7 @@ fn a_forgotten_name_is_free_again() {
     let mut bed = Bed::with_sessions(&["a"]);
     bed.commit(&[turn("a", 1, "old")]);
     bed.store.forget_session("a", &by(9)).unwrap();
-    assert_eq!(bed.refusal(turn("a", 3, "too late")), Refusal::Forgotten("a".into()));
+    assert_eq!(bed.refusal(turn("a", 3, "too late")), AppendRefusal::Forgotten("a".into()));
     bed.commit(&[begin("a"), turn("a", 1, "new")]);
     let stream = bed.reader().stream("a", 0, 9).unwrap();
     assert_eq!(stream[0].body.text(), Some("(:text \"new\")"));

@@ -1,6 +1,6 @@
 //! No space: commits fail whole, reads go on, and it works again once there is space.
 
-use bridle_store::{Error, Options, Store};
+use bridle_store::{RecordStore, StoreError, StoreOptions};
 
 use crate::support::{Bed, turn};
 
@@ -17,12 +17,12 @@ fn a_full_disk_refuses_and_recovers() {
             Err(error) => break error,
         }
     };
-    assert!(matches!(error, Error::Full), "{error:?}");
+    assert!(matches!(error, StoreError::Full), "{error:?}");
     assert!(seq > 1, "some fit");
     let kept = bed.store.head().unwrap();
     for _ in 0..3 {
         let again = bed.store.commit(&[turn("a", seq, &body), turn("a", seq + 2, &body)]);
-        assert!(matches!(again, Err(Error::Full)));
+        assert!(matches!(again, Err(StoreError::Full)));
         assert_eq!(bed.store.head().unwrap(), kept);
         assert_eq!(bed.reader().verify(None, &mut |_, _| ()).unwrap().head, kept);
     }
@@ -35,10 +35,10 @@ fn a_full_disk_refuses_and_recovers() {
 #[test]
 fn a_limit_can_be_set_from_the_start() {
     let dir = tempfile::tempdir().unwrap();
-    let options = Options { max_bytes: Some(100_000) };
-    let mut store = Store::open(dir.path(), &options).unwrap();
+    let options = StoreOptions { max_bytes: Some(100_000) };
+    let mut store = RecordStore::open(dir.path(), &options).unwrap();
     store.commit(&[crate::support::begin("a")]).unwrap();
     let large = turn("a", 1, &"x".repeat(100_000));
-    assert!(matches!(store.commit(&[large]), Err(Error::Full)));
+    assert!(matches!(store.commit(&[large]), Err(StoreError::Full)));
     store.commit(&[turn("a", 1, "small")]).unwrap();
 }

@@ -6,21 +6,24 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bridle_store::memex::{Catalog, Eyes, Index, Memex, Object, Query, Rules, Text};
+use bridle_store::memex::{
+    MemexCatalog, MemexFolder, MemexIndex, MemexObject, MemexQuery, PrivateAccess, ReadRules,
+    SearchText,
+};
 use tempfile::TempDir;
 
 struct Rig {
     folder: TempDir,
     state: TempDir,
-    memex: Arc<Memex>,
-    index: Index,
+    memex: Arc<MemexFolder>,
+    index: MemexIndex,
 }
 
 impl Rig {
     fn new(files: &[(&str, &str)]) -> Rig {
         let (folder, state) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-        let memex = Arc::new(Memex::open(folder.path(), Rules::default()).unwrap());
-        let index = Index::open(state.path(), &memex).unwrap();
+        let memex = Arc::new(MemexFolder::open(folder.path(), ReadRules::default()).unwrap());
+        let index = MemexIndex::open(state.path(), &memex).unwrap();
         let mut rig = Rig { folder, state, memex, index };
         files.iter().for_each(|(path, text)| rig.write(path, text));
         rig.sync();
@@ -31,25 +34,25 @@ impl Rig {
         fs::write(self.folder.path().join(path), text).unwrap();
     }
 
-    fn sync(&mut self) -> bridle_store::memex::Changes {
+    fn sync(&mut self) -> bridle_store::memex::IndexChanges {
         self.index.sync(&self.memex, &self.memex.scan(), &mut |_| true).unwrap()
     }
 
-    fn catalog(&self) -> Catalog {
-        Catalog::open(self.state.path(), Arc::clone(&self.memex)).unwrap()
+    fn catalog(&self) -> MemexCatalog {
+        MemexCatalog::open(self.state.path(), Arc::clone(&self.memex)).unwrap()
     }
 
-    fn find(&self, query: &Query) -> Vec<Object> {
-        let page = self.catalog().query(query, Eyes::Owner, Text::Snippets).unwrap();
+    fn find(&self, query: &MemexQuery) -> Vec<MemexObject> {
+        let page = self.catalog().query(query, PrivateAccess::Owner, SearchText::Snippets).unwrap();
         page.hits.into_iter().map(|hit| hit.object).collect()
     }
 
-    fn headings(&self) -> Vec<Object> {
+    fn headings(&self) -> Vec<MemexObject> {
         let kind = Some(bridle_store::memex::ObjectKind::Heading);
-        self.find(&Query { kind, limit: 500, ..Query::default() })
+        self.find(&MemexQuery { kind, limit: 500, ..MemexQuery::default() })
     }
 
-    fn titled(&self, title: &str) -> Object {
+    fn titled(&self, title: &str) -> MemexObject {
         self.headings().into_iter().find(|object| object.title == title).expect(title)
     }
 }
@@ -59,7 +62,7 @@ fn m1_text_of_every_script_is_read_hashed_and_found() {
     let rig = Rig::new(&[("a.org", "* مرحبا\nالعالم\n* 日本語\n東京\n* Ω🚀\nнебо\n")]);
     for (word, title) in [("العالم", "مرحبا"), ("東京", "日本語"), ("небо", "Ω🚀"), ("🚀", "Ω🚀")]
     {
-        let found = rig.find(&Query { text: Some(word.to_owned()), ..Query::default() });
+        let found = rig.find(&MemexQuery { text: Some(word.to_owned()), ..MemexQuery::default() });
         assert_eq!(found.iter().map(|o| &o.title[..]).collect::<Vec<_>>(), [title], "{word}");
     }
     let hashes: HashSet<[u8; 32]> = rig.headings().iter().map(|object| object.hash).collect();
@@ -79,7 +82,7 @@ fn m2_headings_without_an_id_never_become_one() {
     // And none is its own child.
     let catalog = rig.catalog();
     for object in rig.headings() {
-        let children = catalog.children(&object, Eyes::Owner, 100).unwrap();
+        let children = catalog.children(&object, PrivateAccess::Owner, 100).unwrap();
         assert!(children.iter().all(|child| child.key != object.key && child.line > object.line));
     }
 }
@@ -120,10 +123,10 @@ fn m5_an_index_that_cannot_be_read_is_made_anew_and_the_files_stay() {
     drop(index);
     for junk in [&b"#.(error)"[..], b"", &[0xff; 5000]] {
         fs::write(state.path().join("index.db"), junk).unwrap();
-        let mut index = Index::open(state.path(), &memex).unwrap();
+        let mut index = MemexIndex::open(state.path(), &memex).unwrap();
         index.sync(&memex, &memex.scan(), &mut |_| true).unwrap();
-        let catalog = Catalog::open(state.path(), Arc::clone(&memex)).unwrap();
-        assert_eq!(catalog.status(Eyes::Owner).unwrap().headings, 1);
+        let catalog = MemexCatalog::open(state.path(), Arc::clone(&memex)).unwrap();
+        assert_eq!(catalog.status(PrivateAccess::Owner).unwrap().headings, 1);
         assert_eq!(fs::read_to_string(folder.path().join("a.org")).unwrap(), text);
     }
 }
@@ -155,7 +158,9 @@ fn m7_readers_see_whole_states_while_it_is_written() {
     let reading = std::thread::spawn(move || {
         let mut seen = 0;
         while !stopped.load(Ordering::Relaxed) || seen == 0 {
-            let page = catalog.query(&Query::default(), Eyes::Owner, Text::None).unwrap();
+            let page = catalog
+                .query(&MemexQuery::default(), PrivateAccess::Owner, SearchText::None)
+                .unwrap();
             let titles: HashSet<String> = page
                 .hits
                 .iter()
@@ -180,13 +185,13 @@ fn m8_keys_that_are_made_in_the_same_moment_differ_and_a_declared_one_twice_is_t
     let rig = Rig::new(&[("a.org", with), ("b.org", with), ("c.org", "* A\n* A\n")]);
     let keys: HashSet<String> = rig.headings().into_iter().map(|object| object.key).collect();
     assert_eq!(keys.len(), 4);
-    let duplicates = rig.catalog().duplicates(Eyes::Owner).unwrap();
+    let duplicates = rig.catalog().duplicates(PrivateAccess::Owner).unwrap();
     assert_eq!((duplicates.len(), &duplicates[0].declared[..]), (1, "twice"));
 }
 
 #[test]
 fn m9_the_folder_is_read_by_itself() {
     let rig = Rig::new(&[("a.org", "* A\n"), ("b.org", "* B\n")]);
-    let status = rig.catalog().status(Eyes::Owner).unwrap();
+    let status = rig.catalog().status(PrivateAccess::Owner).unwrap();
     assert_eq!((status.files, status.headings), (2, 2));
 }

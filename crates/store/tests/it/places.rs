@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use bridle_store::{
-    Append, Broken, Draft, Error, Filter, Flaw, Number, Reader, Receipt, hash_text,
+    BrokenRecord, MessageReceipt, NewRecord, RecordAppend, RecordFilter, RecordFlaw, RecordNumber,
+    RecordReader, StoreError, hash_text,
 };
 use rusqlite::Connection;
 
@@ -22,20 +23,20 @@ struct Model {
 
 impl Model {
     /// The next `count` records of a session, every other one of its stream and with a receipt.
-    fn append(&mut self, session: &str, count: u64) -> Append {
+    fn append(&mut self, session: &str, count: u64) -> RecordAppend {
         let drafts = (0..count).map(|index| {
             self.head += 1;
             self.numbers.entry(session.into()).or_default().push(self.head);
-            let draft = Draft::new(session, "say", 9, WHO, format!("({})", self.head));
+            let draft = NewRecord::new(session, "say", 9, WHO, format!("({})", self.head));
             if !index.is_multiple_of(2) {
                 return draft;
             }
             let seq = self.seqs.entry(session.into()).or_default();
             *seq += 1;
             let message = hash_text(&format!("{session} {seq}"));
-            draft.numbered(*seq).known_by(Receipt { message, body: hash_text("") })
+            draft.numbered(*seq).known_by(MessageReceipt { message, body: hash_text("") })
         });
-        Append { drafts: drafts.collect(), ..Append::default() }
+        RecordAppend { drafts: drafts.collect(), ..RecordAppend::default() }
     }
 
     fn begin(&mut self, bed: &mut Bed, session: &str) {
@@ -46,13 +47,13 @@ impl Model {
     }
 
     /// Asks for everything, in several ways.
-    fn check(&self, reader: &Reader) {
+    fn check(&self, reader: &RecordReader) {
         reader.verify(None, &mut |_, _| ()).unwrap();
         for (session, numbers) in &self.numbers {
             let found = |after: u64, to: Option<u64>, limit| {
-                let (session, to) = (Some(session.as_str().into()), to.map(Number));
-                let filter = Filter { session, to, ..Filter::default() };
-                let records = reader.records(Number(after), &filter, limit).unwrap();
+                let (session, to) = (Some(session.as_str().into()), to.map(RecordNumber));
+                let filter = RecordFilter { session, to, ..RecordFilter::default() };
+                let records = reader.records(RecordNumber(after), &filter, limit).unwrap();
                 assert!(
                     records
                         .iter()
@@ -69,7 +70,7 @@ impl Model {
                 assert_eq!(found(after, Some(to), 7), within, "{session}, after {after}");
             }
             let row = reader.session(session).unwrap().unwrap();
-            let last = Number(*numbers.last().unwrap());
+            let last = RecordNumber(*numbers.last().unwrap());
             assert_eq!((row.records, row.last), (numbers.len() as u64, last), "{session}");
             if row.forgotten {
                 continue;
@@ -130,7 +131,7 @@ fn a_session_is_found_across_settled_blocks_and_after_them() {
     model.check(&bed.reader());
     let Bed { store, dir } = bed;
     drop(store);
-    model.check(&Reader::open(dir.path()).unwrap());
+    model.check(&RecordReader::open(dir.path()).unwrap());
 }
 
 #[test]
@@ -148,7 +149,7 @@ fn what_the_writer_forgot_in_the_middle_of_a_block_is_looked_up_again() {
                 let refused = [turn("a", model.seqs["a"] + 1, "x"), turn("none", 1, "x")];
                 assert!(matches!(
                     bed.store.commit(&refused),
-                    Err(Error::Refused { append: 1, .. })
+                    Err(StoreError::Refused { append: 1, .. })
                 ));
             }
             1 => drop(other.commit(&[model.append("b", 15)]).unwrap()),
@@ -276,12 +277,16 @@ fn is_found_out(file: &[u8], sql: &str, number: u64) {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("record.db"), file).unwrap();
     assert!(raw(dir.path()).execute(sql, []).unwrap() > 0, "{sql}");
-    let reader = Reader::open(dir.path()).unwrap();
+    let reader = RecordReader::open(dir.path()).unwrap();
     let found = match reader.verify(None, &mut |_, _| ()) {
-        Err(Error::Broken(broken)) => broken,
+        Err(StoreError::Broken(broken)) => broken,
         other => panic!("{sql}: {other:?}"),
     };
-    assert_eq!(found, Broken { number: Number(number), flaw: Flaw::Place }, "{sql}");
+    assert_eq!(
+        found,
+        BrokenRecord { number: RecordNumber(number), flaw: RecordFlaw::Place },
+        "{sql}"
+    );
     assert_eq!(
         found.to_string(),
         format!(
@@ -291,8 +296,8 @@ fn is_found_out(file: &[u8], sql: &str, number: u64) {
     );
     // Whatever is hidden, nobody is handed what is another's.
     for session in ["a", "b"] {
-        let filter = Filter { session: Some(session.into()), ..Filter::default() };
-        let records = reader.records(Number(0), &filter, 4096).unwrap();
+        let filter = RecordFilter { session: Some(session.into()), ..RecordFilter::default() };
+        let records = reader.records(RecordNumber(0), &filter, 4096).unwrap();
         assert!(records.iter().all(|record| &*record.session == session), "{sql}");
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use bridle_store::{Append, Draft, Error, Filter, Number, Reader};
+use bridle_store::{NewRecord, RecordAppend, RecordFilter, RecordNumber, RecordReader, StoreError};
 
 use crate::support::{Bed, WHO, all, begin, turn};
 
@@ -11,21 +11,26 @@ use crate::support::{Bed, WHO, all, begin, turn};
 fn filters_choose_sessions_kinds_and_ranges() {
     let mut bed = Bed::with_sessions(&["a", "b"]);
     bed.commit(&[turn("a", 1, "x"), turn("b", 1, "y")]);
-    let numbers = |after: u64, filter: Filter, limit| {
-        let records = bed.reader().records(Number(after), &filter, limit).unwrap();
+    let numbers = |after: u64, filter: RecordFilter, limit| {
+        let records = bed.reader().records(RecordNumber(after), &filter, limit).unwrap();
         records.iter().map(|record| record.number.0).collect::<Vec<_>>()
     };
-    let session = |name: &str| Filter { session: Some(name.into()), ..Filter::default() };
+    let session =
+        |name: &str| RecordFilter { session: Some(name.into()), ..RecordFilter::default() };
     assert_eq!(numbers(0, session("b"), 99), [2, 8, 9, 10, 11, 12]);
     assert_eq!(numbers(8, session("b"), 2), [9, 10]);
     assert_eq!(numbers(0, session(""), 99), []);
-    assert_eq!(numbers(10, Filter { to: Some(Number(11)), ..Filter::default() }, 99), [11]);
-    let kinds = Filter { kinds: vec!["say".into(), "began".into()], ..Filter::default() };
+    assert_eq!(
+        numbers(10, RecordFilter { to: Some(RecordNumber(11)), ..RecordFilter::default() }, 99),
+        [11]
+    );
+    let kinds =
+        RecordFilter { kinds: vec!["say".into(), "began".into()], ..RecordFilter::default() };
     assert_eq!(numbers(0, kinds.clone(), 99), [1, 2, 6, 11]);
     assert_eq!(numbers(0, kinds, 3), [1, 2, 6]);
-    assert_eq!(numbers(u64::MAX, Filter::default(), 99), []);
-    let none = bed.reader().records(Number(0), &session("none"), 9);
-    assert!(matches!(none, Err(Error::NoSession(name)) if &*name == "none"));
+    assert_eq!(numbers(u64::MAX, RecordFilter::default(), 99), []);
+    let none = bed.reader().records(RecordNumber(0), &session("none"), 9);
+    assert!(matches!(none, Err(StoreError::NoSession(name)) if &*name == "none"));
 }
 
 #[test]
@@ -40,7 +45,7 @@ fn a_stream_has_the_numbered_records_alone() {
     assert_eq!(seqs(0, 99), [1, 2, 3, 4]);
     assert_eq!(seqs(1, 2), [2, 3]);
     assert_eq!(seqs(4, 99), []);
-    assert!(matches!(bed.reader().stream("none", 0, 1), Err(Error::NoSession(_))));
+    assert!(matches!(bed.reader().stream("none", 0, 1), Err(StoreError::NoSession(_))));
 }
 
 #[test]
@@ -59,8 +64,8 @@ fn streams_are_found_across_blocks_and_from_milestones() {
     }
     let quiet = reader.stream("quiet", 1, 9).unwrap();
     assert_eq!(quiet.iter().map(|record| record.number.0).collect::<Vec<_>>(), [5, 3008, 3011]);
-    let filter = Filter { session: Some("busy".into()), ..Filter::default() };
-    let busy = reader.records(Number(1023), &filter, 3).unwrap();
+    let filter = RecordFilter { session: Some("busy".into()), ..RecordFilter::default() };
+    let busy = reader.records(RecordNumber(1023), &filter, 3).unwrap();
     assert_eq!(busy.iter().map(|record| record.number.0).collect::<Vec<_>>(), [1024, 1025, 1026]);
     assert_eq!(reader.load("busy", 0).unwrap().tail.len(), 3001);
 }
@@ -69,13 +74,15 @@ fn streams_are_found_across_blocks_and_from_milestones() {
 fn a_page_is_bounded_in_records_and_in_bytes() {
     let mut bed = Bed::with_sessions(&["a"]);
     let large = "x".repeat(3 << 20);
-    let drafts = |count, body: &str| Append {
-        drafts: vec![Draft::new("a", "log", 9, WHO, body); count],
-        ..Append::default()
+    let drafts = |count, body: &str| RecordAppend {
+        drafts: vec![NewRecord::new("a", "log", 9, WHO, body); count],
+        ..RecordAppend::default()
     };
     bed.commit(&[drafts(5, &large)]);
     let reader = bed.reader();
-    let page = |after| reader.records(Number(after), &Filter::default(), usize::MAX).unwrap().len();
+    let page = |after| {
+        reader.records(RecordNumber(after), &RecordFilter::default(), usize::MAX).unwrap().len()
+    };
     assert_eq!((page(1), page(4)), (3, 2));
     bed.commit(&[drafts(5000, "small")]);
     assert_eq!((page(6), page(6 + 4096)), (4096, 904));
@@ -102,7 +109,7 @@ fn readers_see_whole_commits_while_the_daemon_writes() {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let read = scope.spawn(|| {
-            let reader = Reader::open(&dir).unwrap();
+            let reader = RecordReader::open(&dir).unwrap();
             let mut rounds = 0;
             while !done.load(Ordering::Acquire) || rounds == 0 {
                 let head = reader.head().unwrap().number.0;
@@ -130,9 +137,9 @@ fn a_record_can_be_read_when_nobody_writes() {
         drop(store);
         dir
     };
-    assert_eq!(all(&Reader::open(dir.path()).unwrap()).len(), 6);
+    assert_eq!(all(&RecordReader::open(dir.path()).unwrap()).len(), 6);
     let empty = tempfile::tempdir().unwrap();
-    assert!(matches!(Reader::open(empty.path()), Err(Error::Missing { .. })));
+    assert!(matches!(RecordReader::open(empty.path()), Err(StoreError::Missing { .. })));
     assert!(!empty.path().join("record.db").exists(), "asking makes nothing");
 }
 

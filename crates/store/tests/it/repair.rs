@@ -4,9 +4,9 @@
 use std::fs;
 use std::path::Path;
 
-use bridle_store::memory::{self, Change, FilePath, Memory, Origin, Why};
+use bridle_store::memory::{self, ChangeCause, FileChange, FilePath, MemoryStore, VersionOrigin};
 use bridle_store::repair::{inspect, repair};
-use bridle_store::{Error, Number, Options, Reader, Store};
+use bridle_store::{RecordNumber, RecordReader, RecordStore, StoreError, StoreOptions};
 
 use crate::support::{Bed, all, begin, by, open, raw, turn};
 
@@ -25,7 +25,7 @@ fn sample() -> Vec<u8> {
 }
 
 fn is_whole(dir: &Path) -> bool {
-    Reader::open(dir).and_then(|it| it.verify(None, &mut |_, _| ())).is_ok()
+    RecordReader::open(dir).and_then(|it| it.verify(None, &mut |_, _| ())).is_ok()
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn flipped_bytes_anywhere_leave_a_prefix_that_is_whole() {
     let good = sample();
     let intact = tempfile::tempdir().unwrap();
     fs::write(intact.path().join("record.db"), &good).unwrap();
-    let before = all(&Reader::open(intact.path()).unwrap());
+    let before = all(&RecordReader::open(intact.path()).unwrap());
     let (mut damaged, mut cut) = (0, 0);
     for at in (0..100).step_by(3).chain((100..good.len()).step_by(good.len() / 60)) {
         let dir = tempfile::tempdir().unwrap();
@@ -46,7 +46,7 @@ fn flipped_bytes_anywhere_leave_a_prefix_that_is_whole() {
         damaged += 1;
         let looked = match inspect(dir.path()) {
             // The byte says which version it is: the way out is another bridle.
-            Err(Error::Newer { .. } | Error::Older { .. }) => continue,
+            Err(StoreError::Newer { .. } | StoreError::Older { .. }) => continue,
             looked => looked.unwrap(),
         };
         assert_eq!(
@@ -60,7 +60,7 @@ fn flipped_bytes_anywhere_leave_a_prefix_that_is_whole() {
         let aside = report.aside.as_ref().unwrap();
         assert_eq!(fs::read(aside).unwrap(), bytes, "{at}: the original is kept");
         assert!(is_whole(dir.path()), "{at}");
-        let after = all(&Reader::open(dir.path()).unwrap());
+        let after = all(&RecordReader::open(dir.path()).unwrap());
         let kept = usize::try_from(report.kept.number.0).unwrap();
         for record in
             after.iter().filter(|it| it.number <= report.kept.number && it.body.text().is_some())
@@ -91,7 +91,7 @@ fn a_key_that_is_wrong_loses_bodies_and_not_records() {
     assert_eq!((report.kept, report.lost()), (head, 0));
     assert_eq!(report.unreadable, 161, "all of `a`");
     assert!(is_whole(dir.path()));
-    let records = all(&Reader::open(dir.path()).unwrap());
+    let records = all(&RecordReader::open(dir.path()).unwrap());
     let readable = |name: &str| {
         records.iter().filter(|it| &*it.session == name && it.body.text().is_some()).count()
     };
@@ -103,14 +103,15 @@ fn past(dir: &Path) {
     let root = dir.join("files");
     fs::create_dir(&root).unwrap();
     fs::write(root.join("a.org"), "old\n").unwrap();
-    let memory = Memory::open(dir, &memory::Options { root, protected: Vec::new() }).unwrap();
-    let change = Change {
+    let memory =
+        MemoryStore::open(dir, &memory::MemoryOptions { root, protected: Vec::new() }).unwrap();
+    let change = FileChange {
         path: FilePath::parse("a.org").unwrap(),
         before: Some(memory::hash_bytes(b"old\n")),
         after: Some(b"new\n".to_vec()),
     };
-    let why = Why {
-        origin: Origin::Edit,
+    let why = ChangeCause {
+        origin: VersionOrigin::Edit,
         record: Some(7),
         session: "a".into(),
         turn: 1,
@@ -139,8 +140,8 @@ fn a_record_that_is_less_than_the_memory_knows_is_not_opened() {
         past(dir.path());
         make(dir.path());
         let was = fs::read(dir.path().join("record.db")).ok();
-        match Store::open(dir.path(), &Options::default()) {
-            Err(Error::Behind { found: it, known: 7 }) => assert_eq!(it, found, "{at}"),
+        match RecordStore::open(dir.path(), &StoreOptions::default()) {
+            Err(StoreError::Behind { found: it, known: 7 }) => assert_eq!(it, found, "{at}"),
             other => panic!("{at}: {other:?}"),
         }
         assert_eq!(fs::read(dir.path().join("record.db")).ok(), was, "{at}: nothing is begun");
@@ -148,7 +149,7 @@ fn a_record_that_is_less_than_the_memory_knows_is_not_opened() {
         let report = repair(dir.path(), &by(5)).unwrap();
         assert_eq!(
             (report.kept.number, report.lost(), report.detached),
-            (Number(found), 7 - found, 1),
+            (RecordNumber(found), 7 - found, 1),
             "{at}"
         );
         let mut store = open(dir.path());

@@ -1,6 +1,8 @@
 //! Bodies that share a part: kept once, read whole, forgotten together.
 
-use bridle_store::{Append, Body, Cause, Draft, Number, Refusal, Shared};
+use bridle_store::{
+    AppendRefusal, NewRecord, RecordAppend, RecordBody, RecordCause, RecordNumber, SharedPart,
+};
 
 use crate::leaves;
 use crate::support::{Bed, WHO, all, begin, by, open};
@@ -9,21 +11,21 @@ const HEAD: &str = "(:proposals ((:payload (";
 const SAID: &str = "(:answers 1 :payload (:status :success ";
 
 /// A proposal and what was said of it, with a text of their own between the same words.
-fn turn(session: &str, seq: u64, text: &str, shared: bool) -> Append {
+fn turn(session: &str, seq: u64, text: &str, shared: bool) -> RecordAppend {
     let at = i64::try_from(seq).unwrap();
     let proposed = format!("{HEAD}:text {text:?}) :explanation \"why\")))");
     let said = format!("{SAID}:text {text:?}))");
     let bytes = said.len() - SAID.len() - 2;
-    let part = Shared { from: HEAD.len(), with: 2, at: SAID.len(), bytes };
-    let mut consulted = Draft::new(session, "consulted", at, WHO, proposed);
+    let part = SharedPart { from: HEAD.len(), with: 2, at: SAID.len(), bytes };
+    let mut consulted = NewRecord::new(session, "consulted", at, WHO, proposed);
     consulted.shared = shared.then_some(part);
-    let because = |draft: Draft| draft.caused_by(Cause::Earlier(0));
+    let because = |draft: NewRecord| draft.caused_by(RecordCause::Earlier(0));
     let drafts = vec![
         consulted,
-        because(Draft::new(session, "decided", at, WHO, "(:verdict :allow)")),
-        because(Draft::new(session, "say", at, WHO, said)).numbered(seq),
+        because(NewRecord::new(session, "decided", at, WHO, "(:verdict :allow)")),
+        because(NewRecord::new(session, "say", at, WHO, said)).numbered(seq),
     ];
-    Append { drafts, ..Append::default() }
+    RecordAppend { drafts, ..RecordAppend::default() }
 }
 
 fn bodies(bed: &Bed) -> Vec<Option<String>> {
@@ -59,10 +61,10 @@ fn what_is_shared_is_read_whole_and_kept_once() {
     assert_eq!((blobs(&apart), blobs(&together)), (4, 2));
     assert!(stored_bytes(&together) + 3900 < stored_bytes(&apart));
     let verified = together.reader().verify(None, &mut |_, _| ()).unwrap();
-    assert_eq!((verified.head.number, verified.erased), (Number(16), 0));
+    assert_eq!((verified.head.number, verified.erased), (RecordNumber(16), 0));
     // Each by itself, and what a session goes on from.
     for (record, body) in (1..).zip(bodies(&apart)) {
-        let record = together.reader().record(Number(record)).unwrap().unwrap();
+        let record = together.reader().record(RecordNumber(record)).unwrap().unwrap();
         assert_eq!(record.body.text(), body.as_deref());
     }
     assert_eq!(together.reader().load("a", 9).unwrap().tail.len(), 16);
@@ -73,18 +75,18 @@ fn what_is_forgotten_is_forgotten_where_it_was_shared() {
     let mut bed = Bed::with_sessions(&["a"]);
     bed.commit(&[turn("a", 1, &"secret ".repeat(20), true)]);
     bed.commit(&[turn("a", 2, &"other ".repeat(20), true)]);
-    bed.store.forget_record(Number(4), None, &by(9)).unwrap();
+    bed.store.forget_record(RecordNumber(4), None, &by(9)).unwrap();
     let erased: Vec<u64> = bed
         .all()
         .iter()
-        .filter(|record| record.body == Body::Erased)
+        .filter(|record| record.body == RecordBody::Erased)
         .map(|record| record.number.0)
         .collect();
     assert_eq!(erased, [2, 4], "what was said, and that it was proposed");
     assert_eq!(bed.reader().verify(None, &mut |_, _| ()).unwrap().erased, 2);
     // The other way round, what was said stays.
-    bed.store.forget_record(Number(5), None, &by(9)).unwrap();
-    let said = bed.reader().record(Number(7)).unwrap().unwrap();
+    bed.store.forget_record(RecordNumber(5), None, &by(9)).unwrap();
+    let said = bed.reader().record(RecordNumber(7)).unwrap().unwrap();
     assert!(said.body.text().unwrap().contains("other other"));
     assert_eq!(bed.reader().verify(None, &mut |_, _| ()).unwrap().erased, 3);
 }
@@ -137,29 +139,29 @@ fn what_is_not_there_is_not_shared() {
     let good = turn("a", 1, &"text ".repeat(20), true);
     let shared = good.drafts[0].shared.unwrap();
     let wrong = [
-        Shared { from: shared.from + 1, ..shared },
-        Shared { at: shared.at - 1, ..shared },
-        Shared { bytes: shared.bytes + 2, ..shared },
-        Shared { from: usize::MAX, ..shared },
-        Shared { at: usize::MAX, ..shared },
-        Shared { bytes: usize::MAX, ..shared },
-        Shared { with: 0, ..shared },
-        Shared { with: 1, ..shared },
-        Shared { with: 3, ..shared },
+        SharedPart { from: shared.from + 1, ..shared },
+        SharedPart { at: shared.at - 1, ..shared },
+        SharedPart { bytes: shared.bytes + 2, ..shared },
+        SharedPart { from: usize::MAX, ..shared },
+        SharedPart { at: usize::MAX, ..shared },
+        SharedPart { bytes: usize::MAX, ..shared },
+        SharedPart { with: 0, ..shared },
+        SharedPart { with: 1, ..shared },
+        SharedPart { with: 3, ..shared },
     ];
     let mut bed = Bed::with_sessions(&["a", "b"]);
     for shared in wrong {
         let mut append = good.clone();
         append.drafts[0].shared = Some(shared);
-        assert_eq!(bed.refusal(append), Refusal::Shared { draft: 0 }, "{shared:?}");
+        assert_eq!(bed.refusal(append), AppendRefusal::Shared { draft: 0 }, "{shared:?}");
     }
     let mut chained = good.clone();
-    chained.drafts.push(Draft { seq: Some(2), ..chained.drafts[2].clone() });
-    chained.drafts[2].shared = Some(Shared { from: shared.at, with: 3, ..shared });
-    assert_eq!(bed.refusal(chained), Refusal::Shared { draft: 0 });
+    chained.drafts.push(NewRecord { seq: Some(2), ..chained.drafts[2].clone() });
+    chained.drafts[2].shared = Some(SharedPart { from: shared.at, with: 3, ..shared });
+    assert_eq!(bed.refusal(chained), AppendRefusal::Shared { draft: 0 });
     let mut of_another = good.clone();
     of_another.drafts[2].session = "b".into();
-    assert_eq!(bed.refusal(of_another), Refusal::Shared { draft: 0 });
+    assert_eq!(bed.refusal(of_another), AppendRefusal::Shared { draft: 0 });
     bed.commit(&[good]);
     assert_eq!(bed.all().len(), 5);
 }

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use bridle_store::{
-    Append, By, Cause, Draft, Error, Filter, NewSession, Number, Numbers, Options, Reader, Record,
-    Refusal, Store,
+    AppendNumbers, AppendRefusal, ForgetRequest, NewRecord, NewSessionRow, Record, RecordAppend,
+    RecordCause, RecordFilter, RecordNumber, RecordReader, RecordStore, StoreError, StoreOptions,
 };
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -13,7 +13,7 @@ pub(crate) const WHO: &str = "uid:1000";
 
 /// A record in a directory that goes away with it.
 pub(crate) struct Bed {
-    pub(crate) store: Store,
+    pub(crate) store: RecordStore,
     pub(crate) dir: TempDir,
 }
 
@@ -32,11 +32,11 @@ impl Bed {
         bed
     }
 
-    pub(crate) fn commit(&mut self, appends: &[Append]) -> Vec<Numbers> {
+    pub(crate) fn commit(&mut self, appends: &[RecordAppend]) -> Vec<AppendNumbers> {
         self.store.commit(appends).unwrap()
     }
 
-    pub(crate) fn reader(&self) -> Reader {
+    pub(crate) fn reader(&self) -> RecordReader {
         self.store.reader().unwrap()
     }
 
@@ -54,16 +54,16 @@ impl Bed {
     }
 
     /// Why a commit was refused.
-    pub(crate) fn refusal(&mut self, append: Append) -> Refusal {
-        match self.store.commit(&[Append::default(), append]) {
-            Err(Error::Refused { append: 1, reason }) => reason,
+    pub(crate) fn refusal(&mut self, append: RecordAppend) -> AppendRefusal {
+        match self.store.commit(&[RecordAppend::default(), append]) {
+            Err(StoreError::Refused { append: 1, reason }) => reason,
             other => panic!("expected a refusal of append 1, got {other:?}"),
         }
     }
 }
 
-pub(crate) fn open(dir: &Path) -> Store {
-    Store::open(dir, &Options::default()).unwrap()
+pub(crate) fn open(dir: &Path) -> RecordStore {
+    RecordStore::open(dir, &StoreOptions::default()).unwrap()
 }
 
 pub(crate) fn raw(dir: &Path) -> Connection {
@@ -82,11 +82,11 @@ pub(crate) fn raw(dir: &Path) -> Connection {
 }
 
 /// All records, page by page.
-pub(crate) fn all(reader: &Reader) -> Vec<Record> {
+pub(crate) fn all(reader: &RecordReader) -> Vec<Record> {
     let mut records: Vec<Record> = Vec::new();
     loop {
-        let after = records.last().map_or(Number(0), |record| record.number);
-        let page = reader.records(after, &Filter::default(), 100).unwrap();
+        let after = records.last().map_or(RecordNumber(0), |record| record.number);
+        let page = reader.records(after, &RecordFilter::default(), 100).unwrap();
         if page.is_empty() {
             return records;
         }
@@ -94,24 +94,24 @@ pub(crate) fn all(reader: &Reader) -> Vec<Record> {
     }
 }
 
-pub(crate) fn by(at: i64) -> By {
-    By { principal: WHO.into(), at }
+pub(crate) fn by(at: i64) -> ForgetRequest {
+    ForgetRequest { principal: WHO.into(), at }
 }
 
-pub(crate) fn begin(name: &str) -> Append {
-    Append {
-        session: Some(NewSession { name: name.into(), owner: WHO.into(), at: 1 }),
-        drafts: vec![Draft::new(name, "began", 1, WHO, format!("(:owner \"{WHO}\")"))],
-        ..Append::default()
+pub(crate) fn begin(name: &str) -> RecordAppend {
+    RecordAppend {
+        session: Some(NewSessionRow { name: name.into(), owner: WHO.into(), at: 1 }),
+        drafts: vec![NewRecord::new(name, "began", 1, WHO, format!("(:owner \"{WHO}\")"))],
+        ..RecordAppend::default()
     }
 }
 
 /// What a prompt and its answer leave behind: five records, two of them numbered from `seq`.
-pub(crate) fn turn(session: &str, seq: u64, text: &str) -> Append {
+pub(crate) fn turn(session: &str, seq: u64, text: &str) -> RecordAppend {
     let at = i64::try_from(seq).unwrap();
-    let draft = |kind, body: String| Draft::new(session, kind, at, WHO, body);
-    let because = |draft: Draft| draft.caused_by(Cause::Earlier(0));
-    Append {
+    let draft = |kind, body: String| NewRecord::new(session, kind, at, WHO, body);
+    let because = |draft: NewRecord| draft.caused_by(RecordCause::Earlier(0));
+    RecordAppend {
         drafts: vec![
             draft("signal", format!("(:text {text:?})")).numbered(seq),
             because(draft("consult", format!("(:context ({text:?}))"))),
@@ -119,6 +119,6 @@ pub(crate) fn turn(session: &str, seq: u64, text: &str) -> Append {
             because(draft("say", format!("(:answers {seq})"))).numbered(seq + 1),
             because(draft("finish", "(:reason :done)".into())),
         ],
-        ..Append::default()
+        ..RecordAppend::default()
     }
 }

@@ -4,7 +4,9 @@
 use std::fs;
 use std::sync::OnceLock;
 
-use bridle_store::{Broken, Error, Flaw, Head, Number, Reader, Verified};
+use bridle_store::{
+    BrokenRecord, ChainHead, RecordFlaw, RecordNumber, RecordReader, StoreError, VerifyReport,
+};
 use proptest::prelude::*;
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -24,7 +26,7 @@ fn make_sample() -> Bed {
     bed.commit(&[turn("gone", 1, "secret"), turn("a", 3, "two")]);
     bed.store.forget_session("gone", &by(9)).unwrap();
     bed.commit(&[turn("b", 3, "three")]);
-    bed.store.forget_record(Number(25), None, &by(9)).unwrap();
+    bed.store.forget_record(RecordNumber(25), None, &by(9)).unwrap();
     bed.commit(&[turn("a", 5, "last")]);
     bed
 }
@@ -49,13 +51,13 @@ fn index(number: i64) -> usize {
     usize::try_from(number - 1).unwrap()
 }
 
-fn verify(dir: &TempDir, kept: Option<Head>) -> Result<Verified, Error> {
-    Reader::open(dir.path()).unwrap().verify(kept, &mut |_, _| ())
+fn verify(dir: &TempDir, kept: Option<ChainHead>) -> Result<VerifyReport, StoreError> {
+    RecordReader::open(dir.path()).unwrap().verify(kept, &mut |_, _| ())
 }
 
-fn broken(dir: &TempDir, kept: Option<Head>) -> Broken {
+fn broken(dir: &TempDir, kept: Option<ChainHead>) -> BrokenRecord {
     match verify(dir, kept) {
-        Err(Error::Broken(broken)) => broken,
+        Err(StoreError::Broken(broken)) => broken,
         other => panic!("expected a broken record, got {other:?}"),
     }
 }
@@ -84,12 +86,12 @@ fn edit(entry: &mut Entry, field: usize, bit: usize) {
 fn an_untouched_record_is_whole_and_says_how_far_it_is() {
     let dir = sample();
     let mut heard = Vec::new();
-    let reader = Reader::open(dir.path()).unwrap();
+    let reader = RecordReader::open(dir.path()).unwrap();
     let verified = reader.verify(None, &mut |done, of| heard.push((done, of))).unwrap();
     assert_eq!(verified.head, open(dir.path()).head().unwrap());
     assert_eq!((verified.head.number.0, verified.sessions, verified.erased), (35, 3, 7));
     assert_eq!(heard, [(35, 35)]);
-    assert_eq!(verify(&Bed::new().dir, None).unwrap().head.number, Number(0));
+    assert_eq!(verify(&Bed::new().dir, None).unwrap().head.number, RecordNumber(0));
 }
 
 proptest! {
@@ -100,7 +102,7 @@ proptest! {
         let dir = sample();
         leaves::change(&raw(dir.path()), |entries| edit(&mut entries[index(number)], field, bit));
         let broken = broken(&dir, None);
-        prop_assert_eq!(broken.number, Number(number.unsigned_abs()), "{:?}", broken);
+        prop_assert_eq!(broken.number, RecordNumber(number.unsigned_abs()), "{:?}", broken);
     }
 
     #[test]
@@ -111,7 +113,7 @@ proptest! {
             entries.drain(index(number)..=index(last));
         });
         let broken = broken(&dir, None);
-        prop_assert_eq!(broken, Broken { number: Number(number.unsigned_abs()), flaw: Flaw::Missing });
+        prop_assert_eq!(broken, BrokenRecord { number: RecordNumber(number.unsigned_abs()), flaw: RecordFlaw::Missing });
     }
 
     #[test]
@@ -125,7 +127,7 @@ proptest! {
             let (mine, yours) = (entries[one].number(), entries[other].number());
             (entries[one].numbers[0], entries[other].numbers[0]) = (yours, mine);
         });
-        prop_assert_eq!(broken(&dir, None).number, Number(one.min(other).unsigned_abs()));
+        prop_assert_eq!(broken(&dir, None).number, RecordNumber(one.min(other).unsigned_abs()));
     }
 
     #[test]
@@ -149,7 +151,7 @@ proptest! {
                 .unwrap();
         }
         let missing = broken(&dir, Some(kept));
-        prop_assert_eq!(missing, Broken { number: Number(keep.unsigned_abs() + 1), flaw: Flaw::Missing });
+        prop_assert_eq!(missing, BrokenRecord { number: RecordNumber(keep.unsigned_abs() + 1), flaw: RecordFlaw::Missing });
     }
 }
 
@@ -195,7 +197,7 @@ fn other_tables_are_vouched_for_too() {
         let dir = sample();
         assert!(raw(dir.path()).execute(sql, []).unwrap() > 0, "{sql}");
         let broken = broken(&dir, None);
-        assert_eq!(broken.number, Number(*number), "{sql}: {broken}");
+        assert_eq!(broken.number, RecordNumber(*number), "{sql}: {broken}");
     }
 }
 
@@ -209,7 +211,10 @@ fn a_replaced_record_is_told_from_the_one_after_it() {
     // It is whole, but remembers another record before it: that is the first that does not fit.
     let broken = broken(&dir, None);
     assert!(
-        matches!(broken, Broken { number: Number(12), flaw: Flaw::Replaced { .. } }),
+        matches!(
+            broken,
+            BrokenRecord { number: RecordNumber(12), flaw: RecordFlaw::Replaced { .. } }
+        ),
         "{broken}"
     );
 }
@@ -220,7 +225,7 @@ fn another_history_does_not_match_a_kept_head() {
     let kept = other.store.head().unwrap();
     let broken = broken(&dir, Some(kept));
     assert_eq!(broken.number, kept.number);
-    assert!(matches!(broken.flaw, Flaw::NotTheHead { .. }));
+    assert!(matches!(broken.flaw, RecordFlaw::NotTheHead { .. }));
     other.commit(&[begin("later"), turn("later", 1, "x")]);
     verify(&other.dir, Some(kept)).unwrap();
 }
@@ -253,13 +258,13 @@ fn a_damaged_file_is_an_answer_not_a_panic() {
         bytes[page * 4096..][..4096].fill(0x5a);
         fs::write(&file, &bytes).unwrap();
         // Some pages are of tables that verifying does not need; none may make it panic or hang.
-        if let Ok(reader) = Reader::open(dir.path()) {
+        if let Ok(reader) = RecordReader::open(dir.path()) {
             let _ = reader.verify(None, &mut |_, _| ());
             let _ = reader.load("a", 0);
         }
     }
     fs::write(&file, &good).unwrap();
-    Reader::open(dir.path()).unwrap().verify(None, &mut |_, _| ()).unwrap();
+    RecordReader::open(dir.path()).unwrap().verify(None, &mut |_, _| ()).unwrap();
 }
 
 /// Whichever byte of the table of records is changed, some record is named, and none before it.
@@ -288,7 +293,11 @@ fn every_byte_of_the_records_is_vouched_for() {
             put(first, &changed);
             let hit = first + i64::try_from(ends.iter().filter(|end| **end <= at).count()).unwrap();
             let found = broken(&dir, None);
-            assert_eq!(found.number, Number(hit.unsigned_abs()), "byte {at} of {first}: {found}");
+            assert_eq!(
+                found.number,
+                RecordNumber(hit.unsigned_abs()),
+                "byte {at} of {first}: {found}"
+            );
         }
         put(first, &records);
     }

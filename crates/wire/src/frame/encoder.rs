@@ -2,9 +2,9 @@
 //!
 //! A connection owns one. It appends to a buffer that the caller sends.
 
-use super::{FrameError, MAX_FRAME, Unit, UnknownUnit, header};
-use crate::Code;
-use crate::seal::Signer;
+use super::{FrameError, LengthUnit, MAX_FRAME, UnknownUnitPolicy, header};
+use crate::OacpCode;
+use crate::seal::FrameSigner;
 
 /// Why a payload was not framed; nothing was written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,7 +17,7 @@ pub enum EncodeError {
         /// The peer's limit.
         max: usize,
         /// What both count.
-        unit: Unit,
+        unit: LengthUnit,
     },
     /// The payload is empty, which every reader refuses.
     #[error("expected a payload, got an empty one")]
@@ -26,7 +26,7 @@ pub enum EncodeError {
 
 impl EncodeError {
     /// The protocol's code for this fault.
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> OacpCode {
         match self {
             EncodeError::TooLarge { length, max, .. } => {
                 FrameError::TooLarge { length: *length, max: *max }.code()
@@ -38,26 +38,26 @@ impl EncodeError {
 
 /// A writer of frames for one direction of one connection.
 #[derive(Debug)]
-pub struct Encoder {
-    unit: Option<Unit>,
-    unknown: UnknownUnit,
+pub struct FrameEncoder {
+    unit: Option<LengthUnit>,
+    unknown: UnknownUnitPolicy,
     max_frame: usize,
-    signer: Option<Signer>,
+    signer: Option<FrameSigner>,
 }
 
-impl Encoder {
-    /// A writer of frames, unsigned until [`Encoder::set_signer`], to a peer whose unit is not known yet.
-    pub fn new(unknown: UnknownUnit) -> Encoder {
-        Encoder { unit: None, unknown, max_frame: MAX_FRAME, signer: None }
+impl FrameEncoder {
+    /// A writer of frames, unsigned until [`FrameEncoder::set_signer`], to a peer whose unit is not known yet.
+    pub fn new(unknown: UnknownUnitPolicy) -> FrameEncoder {
+        FrameEncoder { unit: None, unknown, max_frame: MAX_FRAME, signer: None }
     }
 
     /// Signs every frame from now on; a signed frame is never padded.
-    pub fn set_signer(&mut self, signer: Signer) {
+    pub fn set_signer(&mut self, signer: FrameSigner) {
         self.signer = Some(signer);
     }
 
     /// States what the peer counts in.
-    pub fn set_unit(&mut self, unit: Unit) {
+    pub fn set_unit(&mut self, unit: LengthUnit) {
         self.unit = Some(unit);
     }
 
@@ -80,7 +80,7 @@ impl Encoder {
         if payload.is_empty() {
             return Err(EncodeError::Empty);
         }
-        match self.signer.as_ref().map_or("", Signer::mark) {
+        match self.signer.as_ref().map_or("", FrameSigner::mark) {
             "" => self.write(payload, out),
             mark => self.write(&[mark, payload].concat(), out),
         }
@@ -89,8 +89,8 @@ impl Encoder {
     fn write(&mut self, payload: &str, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let (unit, pad) = self.measure(payload);
         let length = match unit {
-            Unit::Bytes => payload.len(),
-            Unit::Chars => payload.chars().count(),
+            LengthUnit::Bytes => payload.len(),
+            LengthUnit::Chars => payload.chars().count(),
         };
         if length > self.max_frame {
             return Err(EncodeError::TooLarge { length, max: self.max_frame, unit });
@@ -106,15 +106,17 @@ impl Encoder {
     }
 
     /// The unit for `payload`, and the spaces to put behind it.
-    fn measure(&self, payload: &str) -> (Unit, usize) {
+    fn measure(&self, payload: &str) -> (LengthUnit, usize) {
         match (self.unit, self.unknown) {
             (Some(unit), _) => (unit, 0),
-            (None, _) if payload.is_ascii() => (Unit::Bytes, 0),
-            (None, UnknownUnit::Bytes) => (Unit::Bytes, 0),
-            (None, UnknownUnit::Chars) => (Unit::Chars, 0),
+            (None, _) if payload.is_ascii() => (LengthUnit::Bytes, 0),
+            (None, UnknownUnitPolicy::Bytes) => (LengthUnit::Bytes, 0),
+            (None, UnknownUnitPolicy::Chars) => (LengthUnit::Chars, 0),
             // Signed: a reader tries both units on the signature, spaces would fit neither.
-            (None, UnknownUnit::Pad) if self.signer.is_some() => (Unit::Bytes, 0),
-            (None, UnknownUnit::Pad) => (Unit::Bytes, payload.len() - payload.chars().count()),
+            (None, UnknownUnitPolicy::Pad) if self.signer.is_some() => (LengthUnit::Bytes, 0),
+            (None, UnknownUnitPolicy::Pad) => {
+                (LengthUnit::Bytes, payload.len() - payload.chars().count())
+            }
         }
     }
 }

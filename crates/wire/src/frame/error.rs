@@ -4,7 +4,7 @@
 //! or a signature: an error must not carry secrets to a log.
 
 use super::SEAL_LEN;
-use crate::Code;
+use crate::OacpCode;
 
 /// A fault in a frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -69,18 +69,18 @@ pub enum FrameError {
 
 impl FrameError {
     /// The protocol's code for this fault.
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> OacpCode {
         match self {
-            FrameError::BadHeader { .. } => Code::BadHeader,
-            FrameError::Empty => Code::EmptyFrame,
-            FrameError::TooLarge { .. } => Code::FrameTooLarge,
-            FrameError::InvalidUtf8 { .. } => Code::InvalidUtf8,
-            FrameError::Incomplete => Code::IncompleteFrame,
-            FrameError::UnitUnclear { .. } => Code::UnitUnclear,
-            FrameError::TooManyBlanks { .. } => Code::TooManyBlanks,
-            FrameError::Unsigned { .. } => Code::UnsignedFrame,
-            FrameError::BadSignature => Code::BadSignature,
-            FrameError::Replayed => Code::ReplayedFrame,
+            FrameError::BadHeader { .. } => OacpCode::BadHeader,
+            FrameError::Empty => OacpCode::EmptyFrame,
+            FrameError::TooLarge { .. } => OacpCode::FrameTooLarge,
+            FrameError::InvalidUtf8 { .. } => OacpCode::InvalidUtf8,
+            FrameError::Incomplete => OacpCode::IncompleteFrame,
+            FrameError::UnitUnclear { .. } => OacpCode::UnitUnclear,
+            FrameError::TooManyBlanks { .. } => OacpCode::TooManyBlanks,
+            FrameError::Unsigned { .. } => OacpCode::UnsignedFrame,
+            FrameError::BadSignature => OacpCode::BadSignature,
+            FrameError::Replayed => OacpCode::ReplayedFrame,
         }
     }
 }
@@ -88,20 +88,20 @@ impl FrameError {
 /// Framing is lost: answer with the code, then close the connection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
-pub struct Lost {
+pub struct FramingLost {
     /// What went wrong.
     pub error: FrameError,
 }
 
-impl Lost {
+impl FramingLost {
     /// The protocol's code for this fault.
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> OacpCode {
         self.error.code()
     }
 }
 
-impl From<FrameError> for Lost {
+impl From<FrameError> for FramingLost {
     fn from(error: FrameError) -> Self {
-        Lost { error }
+        FramingLost { error }
     }
 }

@@ -7,8 +7,8 @@
 
 /// The state of the scan; a fresh one stands before the first byte.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Form {
-    mode: Mode,
+pub(super) struct FormScan {
+    mode: ScanMode,
     /// Brackets open now.
     depth: usize,
     /// The last byte was an escaping backslash.
@@ -19,7 +19,7 @@ pub(super) struct Form {
 
 /// What the text so far amounts to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum FormVerdict {
     /// A list, vector or string, closed by the last byte.
     Complete,
     /// The same, and blanks behind it: the end is not where the form ends.
@@ -31,7 +31,7 @@ pub(super) enum Verdict {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Mode {
+enum ScanMode {
     /// Before the form, or between the elements of a list.
     #[default]
     Between,
@@ -49,12 +49,12 @@ enum Mode {
     Broken,
 }
 
-impl Form {
+impl FormScan {
     /// Takes the next bytes of the text.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while let Some((&byte, tail)) = rest.split_first() {
-            if self.mode == Mode::Broken {
+            if self.mode == ScanMode::Broken {
                 return;
             }
             rest = tail;
@@ -62,15 +62,15 @@ impl Form {
                 self.escaped = false;
             } else if byte == b'\\' {
                 self.escape();
-            } else if self.mode == Mode::Text {
+            } else if self.mode == ScanMode::Text {
                 if byte == b'"' {
                     self.close();
                 } else {
                     rest = &tail[plain_text(tail)..];
                 }
-            } else if self.mode == Mode::Bars {
+            } else if self.mode == ScanMode::Bars {
                 if byte == b'|' {
-                    self.mode = Mode::Atom;
+                    self.mode = ScanMode::Atom;
                 }
             } else {
                 self.outside(byte);
@@ -79,21 +79,23 @@ impl Form {
     }
 
     /// What the text so far amounts to.
-    pub(super) fn verdict(&self) -> Verdict {
+    pub(super) fn verdict(&self) -> FormVerdict {
         match self.mode {
-            Mode::Done => Verdict::Complete,
-            Mode::Trailing => Verdict::Trailing,
-            Mode::Broken => Verdict::Unknown,
-            Mode::Atom if self.depth == 0 && !self.escaped => Verdict::Unknown,
-            Mode::Between | Mode::Atom | Mode::Text | Mode::Bars => Verdict::Incomplete,
+            ScanMode::Done => FormVerdict::Complete,
+            ScanMode::Trailing => FormVerdict::Trailing,
+            ScanMode::Broken => FormVerdict::Unknown,
+            ScanMode::Atom if self.depth == 0 && !self.escaped => FormVerdict::Unknown,
+            ScanMode::Between | ScanMode::Atom | ScanMode::Text | ScanMode::Bars => {
+                FormVerdict::Incomplete
+            }
         }
     }
 
     fn escape(&mut self) {
         self.escaped = true;
         self.hash = false;
-        if !matches!(self.mode, Mode::Text | Mode::Bars) {
-            self.begin(Mode::Atom);
+        if !matches!(self.mode, ScanMode::Text | ScanMode::Bars) {
+            self.begin(ScanMode::Atom);
         }
     }
 
@@ -102,16 +104,16 @@ impl Form {
         let hash = std::mem::replace(&mut self.hash, byte == b'#');
         match byte {
             b' ' | b'\n' | b'\t' | b'\r' | 0x0C => {
-                if self.mode == Mode::Atom {
+                if self.mode == ScanMode::Atom {
                     self.close();
                 }
-                if self.mode == Mode::Done {
-                    self.mode = Mode::Trailing;
+                if self.mode == ScanMode::Done {
+                    self.mode = ScanMode::Trailing;
                 }
             }
-            b'"' => self.open(hash, Mode::Text),
+            b'"' => self.open(hash, ScanMode::Text),
             b'(' | b'[' => {
-                self.open(hash, Mode::Between);
+                self.open(hash, ScanMode::Between);
                 self.depth = self.depth.saturating_add(1);
             }
             b')' | b']' if self.depth > 0 => {
@@ -119,32 +121,32 @@ impl Form {
                 self.close();
             }
             // Comments are refused on the wire; what is behind one cannot be judged.
-            b')' | b']' | b';' => self.mode = Mode::Broken,
-            b'|' if hash => self.mode = Mode::Broken,
-            b'|' => self.begin(Mode::Bars),
+            b')' | b']' | b';' => self.mode = ScanMode::Broken,
+            b'|' if hash => self.mode = ScanMode::Broken,
+            b'|' => self.begin(ScanMode::Bars),
             b'\'' | b'`' | b',' if !self.ended() => {}
-            _ => self.begin(Mode::Atom),
+            _ => self.begin(ScanMode::Atom),
         }
     }
 
     /// Starts an element that ends an atom, except right behind the atom's own `#`.
-    fn open(&mut self, hash: bool, mode: Mode) {
-        if self.mode == Mode::Atom && !hash {
+    fn open(&mut self, hash: bool, mode: ScanMode) {
+        if self.mode == ScanMode::Atom && !hash {
             self.close();
         }
         self.begin(mode);
     }
 
-    fn begin(&mut self, mode: Mode) {
-        self.mode = if self.ended() { Mode::Broken } else { mode };
+    fn begin(&mut self, mode: ScanMode) {
+        self.mode = if self.ended() { ScanMode::Broken } else { mode };
     }
 
     fn ended(&self) -> bool {
-        matches!(self.mode, Mode::Done | Mode::Trailing)
+        matches!(self.mode, ScanMode::Done | ScanMode::Trailing)
     }
 
     fn close(&mut self) {
-        self.mode = if self.depth == 0 { Mode::Done } else { Mode::Between };
+        self.mode = if self.depth == 0 { ScanMode::Done } else { ScanMode::Between };
     }
 }
 

@@ -9,11 +9,11 @@ use super::*;
 pub(super) struct Outcome {
     pub(super) out: Vec<Result<String, &'static str>>,
     pub(super) end: Result<(), &'static str>,
-    pub(super) unit: Option<Unit>,
+    pub(super) unit: Option<LengthUnit>,
 }
 
 /// Decodes `stream`, given in pieces that end at `cuts`, as a connection would.
-pub(super) fn run(mut decoder: Decoder, stream: &[u8], cuts: &[usize]) -> Outcome {
+pub(super) fn run(mut decoder: FrameDecoder, stream: &[u8], cuts: &[usize]) -> Outcome {
     let mut out = Vec::new();
     let mut end = Ok(());
     // The unconsumed bytes are `stream[done..received]`: no copies, so that long streams in single
@@ -28,19 +28,19 @@ pub(super) fn run(mut decoder: Decoder, stream: &[u8], cuts: &[usize]) -> Outcom
                     assert_eq!(decoder.decode(input), Err(lost), "lost for good");
                     break 'pieces;
                 }
-                Ok(Decoded::Need { skip, more }) => {
+                Ok(DecodeStep::Need { skip, more }) => {
                     assert!(more > 0 && skip <= input.len());
                     done += skip;
                     assert_eq!(decoder.inside_frame(), done < received || end_inside(&decoder));
                     break;
                 }
-                Ok(Decoded::Frame { payload, consumed }) => {
+                Ok(DecodeStep::Frame { payload, consumed }) => {
                     assert!(payload.end <= consumed && consumed <= input.len());
                     let text = std::str::from_utf8(&input[payload]).expect("a payload is UTF-8");
                     out.push(Ok(text.to_owned()));
                     done += consumed;
                 }
-                Ok(Decoded::Refused { consumed, error }) => {
+                Ok(DecodeStep::Refused { consumed, error }) => {
                     assert!(consumed <= input.len());
                     out.push(Err(error.code().as_str()));
                     done += consumed;
@@ -54,12 +54,12 @@ pub(super) fn run(mut decoder: Decoder, stream: &[u8], cuts: &[usize]) -> Outcom
 }
 
 /// Whether a payload is being thrown away, which keeps no byte in the buffer.
-fn end_inside(decoder: &Decoder) -> bool {
+fn end_inside(decoder: &FrameDecoder) -> bool {
     decoder.finish(&[]).is_err()
 }
 
-pub(super) fn decoder() -> Decoder {
-    Decoder::new(DecoderOptions::default())
+pub(super) fn decoder() -> FrameDecoder {
+    FrameDecoder::new(DecoderOptions::default())
 }
 
 /// A message of at least 5 MiB in the given text.
@@ -68,8 +68,8 @@ fn large(text: &str) -> String {
     format!("(:type :EVENT :payload (:text \"{}\"))", text.repeat(size / text.len() + 1))
 }
 
-fn framed(payload: &str, unit: Unit) -> Vec<u8> {
-    let mut encoder = Encoder::new(UnknownUnit::Pad);
+fn framed(payload: &str, unit: LengthUnit) -> Vec<u8> {
+    let mut encoder = FrameEncoder::new(UnknownUnitPolicy::Pad);
     encoder.set_unit(unit);
     let mut out = Vec::new();
     encoder.encode(payload, &mut out).expect("a frame");
@@ -84,7 +84,7 @@ fn every(size: usize, stream: &[u8]) -> Vec<usize> {
 fn five_mebibytes_in_single_bytes_and_in_thousands() {
     for text in ["plain text, ", "日本語 मिश्र 😀 "] {
         let payload = large(text);
-        for unit in [Unit::Bytes, Unit::Chars] {
+        for unit in [LengthUnit::Bytes, LengthUnit::Chars] {
             let mut stream = framed(&payload, unit);
             stream.extend_from_slice(b"\n000004(:b)");
             for size in [1, 1_000, stream.len()] {
@@ -102,9 +102,9 @@ fn five_mebibytes_in_single_bytes_and_in_thousands() {
 #[test]
 fn a_thrown_away_payload_leaves_nothing_in_the_buffer() {
     let payload = large("日本語");
-    for unit in [Unit::Bytes, Unit::Chars] {
+    for unit in [LengthUnit::Bytes, LengthUnit::Chars] {
         let stream = framed(&payload, unit);
-        let mut decoder = Decoder::new(DecoderOptions { max_frame: 1_000, unit: None });
+        let mut decoder = FrameDecoder::new(DecoderOptions { max_frame: 1_000, unit: None });
         let mut kept = Vec::new();
         let mut most = 0;
         let mut refused = 0;
@@ -112,16 +112,16 @@ fn a_thrown_away_payload_leaves_nothing_in_the_buffer() {
             kept.extend_from_slice(piece);
             loop {
                 match decoder.decode(&kept).expect("not lost") {
-                    Decoded::Need { skip, .. } => {
+                    DecodeStep::Need { skip, .. } => {
                         kept.drain(..skip);
                         break;
                     }
-                    Decoded::Refused { consumed, error } => {
+                    DecodeStep::Refused { consumed, error } => {
                         assert_eq!(error.code().as_str(), "frame-too-large");
                         refused += 1;
                         kept.drain(..consumed);
                     }
-                    frame @ Decoded::Frame { .. } => panic!("{frame:?}"),
+                    frame @ DecodeStep::Frame { .. } => panic!("{frame:?}"),
                 }
             }
             most = most.max(kept.len());
@@ -133,12 +133,14 @@ fn a_thrown_away_payload_leaves_nothing_in_the_buffer() {
 
 #[test]
 fn more_never_asks_for_bytes_behind_the_frame() {
-    for (payload, unit) in [("(:a \"日本\")", Unit::Bytes), ("(:a \"日本\")", Unit::Chars)] {
+    for (payload, unit) in
+        [("(:a \"日本\")", LengthUnit::Bytes), ("(:a \"日本\")", LengthUnit::Chars)]
+    {
         let stream = framed(payload, unit);
         let mut decoder = decoder();
         for received in 0..stream.len() {
             match decoder.decode(&stream[..received]).expect("not lost") {
-                Decoded::Need { skip: 0, more } => assert!(received + more <= stream.len()),
+                DecodeStep::Need { skip: 0, more } => assert!(received + more <= stream.len()),
                 other => panic!("{other:?}"),
             }
         }
@@ -157,7 +159,7 @@ fn a_deadline_runs_only_inside_a_frame() {
     assert!(inside("0"));
     assert!(inside("000004(:b"));
     assert!(!inside("000004(:b)"));
-    let mut decoder = Decoder::new(DecoderOptions { max_frame: 2, unit: None });
+    let mut decoder = FrameDecoder::new(DecoderOptions { max_frame: 2, unit: None });
     decoder.decode(b"000004").expect("refused");
     assert!(decoder.inside_frame(), "the payload to throw away is still to come");
     decoder.decode(b"(:b)").expect("skipped");
@@ -169,25 +171,25 @@ fn padding_does_not_count_as_blanks() {
     // 40,000 characters of three bytes: 80,000 spaces behind the frame, over the limit on blanks.
     let payload = format!("(:text \"{}\")", "日".repeat(40_000));
     let mut stream = Vec::new();
-    let mut encoder = Encoder::new(UnknownUnit::Pad);
+    let mut encoder = FrameEncoder::new(UnknownUnitPolicy::Pad);
     encoder.encode(&payload, &mut stream).expect("a frame");
     encoder.encode("(:b)", &mut stream).expect("a frame");
     assert!(stream.len() > payload.len() + MAX_BLANKS);
     let got = run(decoder(), &stream, &every(1_000, &stream));
     assert_eq!(got.out, [Ok(payload), Ok("(:b)".to_owned())]);
-    assert_eq!((got.end, got.unit), (Ok(()), Some(Unit::Bytes)));
+    assert_eq!((got.end, got.unit), (Ok(()), Some(LengthUnit::Bytes)));
 }
 
 #[test]
 fn a_unit_told_in_mid_stream_counts_from_the_next_frame() {
     let mut decoder = decoder();
     let hello = "00000e(:length :utf)00000a(:a \"日本語\")";
-    let Ok(Decoded::Frame { consumed, .. }) = decoder.decode(hello.as_bytes()) else {
+    let Ok(DecodeStep::Frame { consumed, .. }) = decoder.decode(hello.as_bytes()) else {
         panic!("a frame");
     };
-    decoder.set_unit(Unit::Chars);
+    decoder.set_unit(LengthUnit::Chars);
     let rest = &hello.as_bytes()[consumed..];
-    let whole = Decoded::Frame { payload: 6..rest.len(), consumed: rest.len() };
+    let whole = DecodeStep::Frame { payload: 6..rest.len(), consumed: rest.len() };
     assert_eq!(decoder.decode(rest), Ok(whole));
 }
 
@@ -196,7 +198,7 @@ fn errors_say_expected_and_got_and_quote_no_payload() {
     let mut decoder = decoder();
     let lost = decoder.decode(b"00zz secret").expect_err("lost");
     assert_eq!(lost.to_string(), "expected six hex digits of length, got byte `0x7a` as digit 3");
-    let mut encoder = Encoder::new(UnknownUnit::Pad);
+    let mut encoder = FrameEncoder::new(UnknownUnitPolicy::Pad);
     encoder.set_max_frame(3);
     let error = encoder.encode("secret", &mut Vec::new()).expect_err("too large");
     assert_eq!(error.to_string(), "expected a payload of at most `3` bytes, got `6`");
@@ -204,13 +206,13 @@ fn errors_say_expected_and_got_and_quote_no_payload() {
 
 #[test]
 fn limits_above_six_digits_are_six_digits() {
-    let mut encoder = Encoder::new(UnknownUnit::Pad);
+    let mut encoder = FrameEncoder::new(UnknownUnitPolicy::Pad);
     encoder.set_max_frame(usize::MAX);
     assert_eq!(encoder.max_frame(), MAX_FRAME);
     let mut out = Vec::new();
     encoder.encode(&"a".repeat(MAX_FRAME), &mut out).expect("the largest frame");
     assert!(out.starts_with(b"ffffffaaa"));
     let options = DecoderOptions { max_frame: usize::MAX, unit: None };
-    let got = run(Decoder::new(options), &out, &[]);
+    let got = run(FrameDecoder::new(options), &out, &[]);
     assert_eq!((got.out.len(), got.end), (1, Ok(())));
 }

@@ -6,19 +6,19 @@
 
 use std::str;
 
-use super::form::{Form, Verdict};
-use super::{FrameError, Unit};
+use super::form::{FormScan, FormVerdict};
+use super::{FrameError, LengthUnit};
 
 /// The longest UTF-8 sequence, in bytes.
 const MAX_CHAR: usize = 4;
 
 /// A walk over one payload.
 #[derive(Clone, Debug)]
-pub(super) struct Walk {
+pub(super) struct PayloadWalk {
     /// The length that the header states.
     length: usize,
     /// What that length counts, if known.
-    unit: Option<Unit>,
+    unit: Option<LengthUnit>,
     /// N bytes were not a whole form: looking for the end of N characters.
     reading_on: bool,
     /// Bytes passed.
@@ -28,26 +28,26 @@ pub(super) struct Walk {
     ascii: bool,
     /// Offset of the first invalid sequence.
     invalid_at: Option<usize>,
-    form: Form,
+    form: FormScan,
 }
 
 /// What a walk has found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum WalkStep {
     /// The end is at least this many bytes behind what was given.
     More(usize),
     /// The payload ends here.
     End {
         /// The unit that this payload proves.
-        settled: Option<Unit>,
+        settled: Option<LengthUnit>,
     },
     /// The payload ends nowhere: framing is lost.
     Lost(FrameError),
 }
 
-impl Walk {
-    pub(super) fn new(length: usize, unit: Option<Unit>) -> Walk {
-        Walk {
+impl PayloadWalk {
+    pub(super) fn new(length: usize, unit: Option<LengthUnit>) -> PayloadWalk {
+        PayloadWalk {
             length,
             unit,
             reading_on: false,
@@ -55,7 +55,7 @@ impl Walk {
             chars: 0,
             ascii: true,
             invalid_at: None,
-            form: Form::default(),
+            form: FormScan::default(),
         }
     }
 
@@ -69,27 +69,27 @@ impl Walk {
         self.invalid_at.map(|at| FrameError::InvalidUtf8 { at })
     }
 
-    /// Takes the bytes from [`Walk::bytes`] on; passes as many as belong to the payload.
-    pub(super) fn step(&mut self, fresh: &[u8]) -> Step {
+    /// Takes the bytes from [`PayloadWalk::bytes`] on; passes as many as belong to the payload.
+    pub(super) fn step(&mut self, fresh: &[u8]) -> WalkStep {
         match self.unit {
-            Some(Unit::Bytes) => self.step_bytes(fresh),
-            Some(Unit::Chars) => self.step_chars(fresh),
+            Some(LengthUnit::Bytes) => self.step_bytes(fresh),
+            Some(LengthUnit::Chars) => self.step_chars(fresh),
             None if self.reading_on => self.step_chars(fresh),
             None => self.step_unknown(fresh),
         }
     }
 
     /// Known to be bytes: only a payload that is thrown away is walked, so the text is not judged.
-    fn step_bytes(&mut self, fresh: &[u8]) -> Step {
+    fn step_bytes(&mut self, fresh: &[u8]) -> WalkStep {
         self.bytes += fresh.len().min(self.length - self.bytes);
         match self.length - self.bytes {
-            0 => Step::End { settled: None },
-            left => Step::More(left),
+            0 => WalkStep::End { settled: None },
+            left => WalkStep::More(left),
         }
     }
 
     /// Unknown: N bytes if they are a whole form, else N characters.
-    fn step_unknown(&mut self, fresh: &[u8]) -> Step {
+    fn step_unknown(&mut self, fresh: &[u8]) -> WalkStep {
         let start = self.bytes;
         let end = fresh.len().min(self.length - self.bytes);
         while self.bytes - start < end {
@@ -100,27 +100,29 @@ impl Walk {
         let passed = self.bytes - start;
         if self.invalid_at.is_some() && start + end == self.length {
             self.bytes = self.length;
-            return Step::End { settled: None };
+            return WalkStep::End { settled: None };
         } else if passed < end && start + end == self.length {
             // The Nth byte cuts a character, which no peer that counts bytes does.
             self.reading_on = true;
         } else if self.bytes < self.length {
-            return Step::More(self.length - start - fresh.len());
+            return WalkStep::More(self.length - start - fresh.len());
         } else if self.ascii {
-            return Step::End { settled: None };
+            return WalkStep::End { settled: None };
         } else {
             match self.form.verdict() {
-                Verdict::Complete => return Step::End { settled: Some(Unit::Bytes) },
+                FormVerdict::Complete => return WalkStep::End { settled: Some(LengthUnit::Bytes) },
                 // Blanks behind the form: a peer that counts characters may have more of them,
                 // which are then blanks between frames. The text is right in either case.
-                Verdict::Unknown | Verdict::Trailing => return Step::End { settled: None },
-                Verdict::Incomplete => self.reading_on = true,
+                FormVerdict::Unknown | FormVerdict::Trailing => {
+                    return WalkStep::End { settled: None };
+                }
+                FormVerdict::Incomplete => self.reading_on = true,
             }
         }
         self.step_chars(&fresh[passed..])
     }
 
-    fn step_chars(&mut self, fresh: &[u8]) -> Step {
+    fn step_chars(&mut self, fresh: &[u8]) -> WalkStep {
         let start = self.bytes;
         while self.chars < self.length {
             // N characters are at least N bytes: a window of that size never holds too many.
@@ -128,31 +130,33 @@ impl Walk {
             let rest = &fresh[self.bytes - start..];
             let window = &rest[..rest.len().min(left)];
             if !self.pass(window) && !self.pass(one_char(rest)) {
-                return Step::More(left.saturating_sub(rest.len()).max(1));
+                return WalkStep::More(left.saturating_sub(rest.len()).max(1));
             }
             if let (true, Some(at)) = (self.reading_on, self.invalid_at) {
                 return self.stop_reading_on(at);
             }
         }
         if self.unit.is_some() {
-            return Step::End { settled: None };
+            return WalkStep::End { settled: None };
         }
         match self.form.verdict() {
-            Verdict::Complete | Verdict::Trailing => Step::End { settled: Some(Unit::Chars) },
-            Verdict::Incomplete | Verdict::Unknown => {
-                Step::Lost(FrameError::UnitUnclear { length: self.length })
+            FormVerdict::Complete | FormVerdict::Trailing => {
+                WalkStep::End { settled: Some(LengthUnit::Chars) }
+            }
+            FormVerdict::Incomplete | FormVerdict::Unknown => {
+                WalkStep::Lost(FrameError::UnitUnclear { length: self.length })
             }
         }
     }
 
     /// Text behind the Nth byte is invalid at `at`, so it is not characters that were counted.
-    fn stop_reading_on(&mut self, at: usize) -> Step {
+    fn stop_reading_on(&mut self, at: usize) -> WalkStep {
         if at < self.length {
             // A character cut by the Nth byte and not continued behind it: N bytes, badly cut.
             self.bytes = self.length;
-            return Step::End { settled: None };
+            return WalkStep::End { settled: None };
         }
-        Step::Lost(FrameError::UnitUnclear { length: self.length })
+        WalkStep::Lost(FrameError::UnitUnclear { length: self.length })
     }
 
     /// Passes the whole characters at the front of `window`; false if there is none.

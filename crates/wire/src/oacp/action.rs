@@ -1,15 +1,15 @@
 //! What one side asks of the other: the actions that a payload may name.
 //!
 //! Built like `sensor`: one table per action. An action that is not listed is kept as
-//! [`Action::Other`]; whoever receives it answers `unsupported`. The handshake is in `hello`.
+//! [`OacpAction::Other`]; whoever receives it answers `unsupported`. The handshake is in `hello`.
 
 use bridle_sexp::Value;
 
-use super::Target;
+use super::RequestTarget;
 use super::hello;
-use super::invalid::{Invalid, Path};
-use super::shape::{Field, Shape, check_fields, check_shape, record};
-use super::view::{View, check_plist};
+use super::invalid::{InvalidMessage, MessagePath};
+use super::shape::{FieldRow, FieldShape, check_fields, check_shape, record};
+use super::view::{MessageView, check_plist};
 
 /// The key that names an action.
 const ACTION: &str = "action";
@@ -108,7 +108,7 @@ record! {
 
 /// What one side asks of the other.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Action<'m> {
+pub enum OacpAction<'m> {
     /// `:eval`
     Eval(Eval<'m>),
     /// `:message`
@@ -133,49 +133,58 @@ pub enum Action<'m> {
     Other(&'m Value),
 }
 
-impl<'m> Action<'m> {
+impl<'m> OacpAction<'m> {
     /// Reads a payload; `target` is the envelope's, since a delivery names no action.
     ///
     /// # Errors
     /// When the action is no keyword, or a field of a known action has another type.
-    pub fn from_payload(target: Option<&Target>, payload: &'m Value) -> Result<Self, Invalid> {
-        check_plist(payload, &Path::of(&["payload"]))?;
-        let Some(known) = check(target, payload)? else { return Ok(Action::Other(payload)) };
+    pub fn from_payload(
+        target: Option<&RequestTarget>,
+        payload: &'m Value,
+    ) -> Result<Self, InvalidMessage> {
+        check_plist(payload, &MessagePath::of(&["payload"]))?;
+        let Some(known) = check(target, payload)? else { return Ok(OacpAction::Other(payload)) };
         let read = match known {
-            Known::Eval => Eval::read(payload).map(Action::Eval),
-            Known::Notify => Notify::read(payload).map(Action::Notify),
-            Known::Complete => Complete::read(payload).map(Action::Complete),
-            Known::InsertAtEnd => InsertAtEnd::read(payload).map(Action::InsertAtEnd),
-            Known::RefactorSubtree => RefactorSubtree::read(payload).map(Action::RefactorSubtree),
-            Known::Deliver => Deliver::read(payload).map(Action::Deliver),
-            Known::Scaffold => Scaffold::read(payload).map(Action::Scaffold),
-            Known::CreateSkill => CreateSkill::read(payload).map(Action::CreateSkill),
-            Known::Approve => Approve::read(payload).map(Action::Approve),
-            Known::Handshake => Some(Action::Handshake(payload)),
+            KnownAction::Eval => Eval::read(payload).map(OacpAction::Eval),
+            KnownAction::Notify => Notify::read(payload).map(OacpAction::Notify),
+            KnownAction::Complete => Complete::read(payload).map(OacpAction::Complete),
+            KnownAction::InsertAtEnd => InsertAtEnd::read(payload).map(OacpAction::InsertAtEnd),
+            KnownAction::RefactorSubtree => {
+                RefactorSubtree::read(payload).map(OacpAction::RefactorSubtree)
+            }
+            KnownAction::Deliver => Deliver::read(payload).map(OacpAction::Deliver),
+            KnownAction::Scaffold => Scaffold::read(payload).map(OacpAction::Scaffold),
+            KnownAction::CreateSkill => CreateSkill::read(payload).map(OacpAction::CreateSkill),
+            KnownAction::Approve => Approve::read(payload).map(OacpAction::Approve),
+            KnownAction::Handshake => Some(OacpAction::Handshake(payload)),
         };
-        Ok(read.unwrap_or(Action::Other(payload)))
+        Ok(read.unwrap_or(OacpAction::Other(payload)))
     }
 
     /// Returns the payload: `:action` first, then the fields in the order of the table.
     pub fn to_payload(&self) -> Value {
         match self {
-            Action::Eval(fields) => named(Known::Eval, |out| fields.push(out)),
-            Action::Notify(fields) => named(Known::Notify, |out| fields.push(out)),
-            Action::Complete(fields) => named(Known::Complete, |out| fields.push(out)),
-            Action::InsertAtEnd(fields) => named(Known::InsertAtEnd, |out| fields.push(out)),
-            Action::RefactorSubtree(fields) => {
-                named(Known::RefactorSubtree, |out| fields.push(out))
+            OacpAction::Eval(fields) => named(KnownAction::Eval, |out| fields.push(out)),
+            OacpAction::Notify(fields) => named(KnownAction::Notify, |out| fields.push(out)),
+            OacpAction::Complete(fields) => named(KnownAction::Complete, |out| fields.push(out)),
+            OacpAction::InsertAtEnd(fields) => {
+                named(KnownAction::InsertAtEnd, |out| fields.push(out))
             }
-            Action::Deliver(fields) => named(Known::Deliver, |out| fields.push(out)),
-            Action::Scaffold(fields) => named(Known::Scaffold, |out| fields.push(out)),
-            Action::CreateSkill(fields) => named(Known::CreateSkill, |out| fields.push(out)),
-            Action::Approve(fields) => named(Known::Approve, |out| fields.push(out)),
-            Action::Handshake(payload) | Action::Other(payload) => Value::clone(payload),
+            OacpAction::RefactorSubtree(fields) => {
+                named(KnownAction::RefactorSubtree, |out| fields.push(out))
+            }
+            OacpAction::Deliver(fields) => named(KnownAction::Deliver, |out| fields.push(out)),
+            OacpAction::Scaffold(fields) => named(KnownAction::Scaffold, |out| fields.push(out)),
+            OacpAction::CreateSkill(fields) => {
+                named(KnownAction::CreateSkill, |out| fields.push(out))
+            }
+            OacpAction::Approve(fields) => named(KnownAction::Approve, |out| fields.push(out)),
+            OacpAction::Handshake(payload) | OacpAction::Other(payload) => Value::clone(payload),
         }
     }
 }
 
-fn named(known: Known, push: impl FnOnce(&mut Vec<Value>)) -> Value {
+fn named(known: KnownAction, push: impl FnOnce(&mut Vec<Value>)) -> Value {
     let mut out = Vec::new();
     if let Some(name) = known.name() {
         out.extend([Value::keyword(ACTION), Value::keyword(name)]);
@@ -186,7 +195,7 @@ fn named(known: Known, push: impl FnOnce(&mut Vec<Value>)) -> Value {
 
 /// The actions that have a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Known {
+pub(crate) enum KnownAction {
     Eval,
     Notify,
     Complete,
@@ -199,70 +208,70 @@ pub(crate) enum Known {
     Handshake,
 }
 
-impl Known {
-    const ALL: [Known; 10] = [
-        Known::Eval,
-        Known::Notify,
-        Known::Complete,
-        Known::InsertAtEnd,
-        Known::RefactorSubtree,
-        Known::Deliver,
-        Known::Scaffold,
-        Known::CreateSkill,
-        Known::Approve,
-        Known::Handshake,
+impl KnownAction {
+    const ALL: [KnownAction; 10] = [
+        KnownAction::Eval,
+        KnownAction::Notify,
+        KnownAction::Complete,
+        KnownAction::InsertAtEnd,
+        KnownAction::RefactorSubtree,
+        KnownAction::Deliver,
+        KnownAction::Scaffold,
+        KnownAction::CreateSkill,
+        KnownAction::Approve,
+        KnownAction::Handshake,
     ];
 
     /// `None` for a delivery: its target says it all.
     const fn name(self) -> Option<&'static str> {
         Some(match self {
-            Known::Eval => "eval",
-            Known::Notify => "message",
-            Known::Complete => "complete",
-            Known::InsertAtEnd => "insert-at-end",
-            Known::RefactorSubtree => "refactor-subtree",
-            Known::Deliver => return None,
-            Known::Scaffold => "scaffold",
-            Known::CreateSkill => "create-skill",
-            Known::Approve => "approve",
-            Known::Handshake => "handshake",
+            KnownAction::Eval => "eval",
+            KnownAction::Notify => "message",
+            KnownAction::Complete => "complete",
+            KnownAction::InsertAtEnd => "insert-at-end",
+            KnownAction::RefactorSubtree => "refactor-subtree",
+            KnownAction::Deliver => return None,
+            KnownAction::Scaffold => "scaffold",
+            KnownAction::CreateSkill => "create-skill",
+            KnownAction::Approve => "approve",
+            KnownAction::Handshake => "handshake",
         })
     }
 
-    const fn fields(self) -> &'static [Field] {
+    const fn fields(self) -> &'static [FieldRow] {
         match self {
-            Known::Eval => Eval::FIELDS,
-            Known::Notify => Notify::FIELDS,
-            Known::Complete => Complete::FIELDS,
-            Known::InsertAtEnd => InsertAtEnd::FIELDS,
-            Known::RefactorSubtree => RefactorSubtree::FIELDS,
-            Known::Deliver => Deliver::FIELDS,
-            Known::Scaffold => Scaffold::FIELDS,
-            Known::CreateSkill => CreateSkill::FIELDS,
-            Known::Approve => Approve::FIELDS,
-            Known::Handshake => &[],
+            KnownAction::Eval => Eval::FIELDS,
+            KnownAction::Notify => Notify::FIELDS,
+            KnownAction::Complete => Complete::FIELDS,
+            KnownAction::InsertAtEnd => InsertAtEnd::FIELDS,
+            KnownAction::RefactorSubtree => RefactorSubtree::FIELDS,
+            KnownAction::Deliver => Deliver::FIELDS,
+            KnownAction::Scaffold => Scaffold::FIELDS,
+            KnownAction::CreateSkill => CreateSkill::FIELDS,
+            KnownAction::Approve => Approve::FIELDS,
+            KnownAction::Handshake => &[],
         }
     }
 }
 
 /// Checks the action of a payload that is a plist; returns it if it has a table.
-pub(crate) fn check<V: View>(
-    target: Option<&Target>,
+pub(crate) fn check<V: MessageView>(
+    target: Option<&RequestTarget>,
     payload: V,
-) -> Result<Option<Known>, Invalid> {
-    let path = Path::of(&["payload"]);
+) -> Result<Option<KnownAction>, InvalidMessage> {
+    let path = MessagePath::of(&["payload"]);
     let known = match payload.get_some(ACTION) {
         Some(action) => {
-            check_shape(action, Shape::Keyword, &path.key(ACTION))?;
-            Known::ALL
+            check_shape(action, FieldShape::Keyword, &path.key(ACTION))?;
+            KnownAction::ALL
                 .into_iter()
                 .find(|known| known.name().is_some_and(|name| action.is_keyword(name)))
         }
-        None => target.filter(|target| target.is("delivery")).map(|_| Known::Deliver),
+        None => target.filter(|target| target.is("delivery")).map(|_| KnownAction::Deliver),
     };
     if let Some(known) = known {
         check_fields(payload, known.fields(), &path)?;
-        if known == Known::Handshake {
+        if known == KnownAction::Handshake {
             hello::check(payload, &path)?;
         }
     }

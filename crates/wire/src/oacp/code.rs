@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 /// Why a frame or a message was refused, or a connection closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Code {
+pub enum OacpCode {
     // Framing.
     /// The first six bytes of a frame are not hex digits.
     BadHeader,
@@ -92,47 +92,47 @@ pub enum Code {
     Internal,
 }
 
-impl Code {
+impl OacpCode {
     /// All codes, in the order of the table in `docs/protocol.md`.
-    pub const ALL: [Code; 38] = [
-        Code::BadHeader,
-        Code::EmptyFrame,
-        Code::FrameTooLarge,
-        Code::InvalidUtf8,
-        Code::IncompleteFrame,
-        Code::UnitUnclear,
-        Code::TooManyBlanks,
-        Code::BadSignature,
-        Code::ReplayedFrame,
-        Code::UnsignedFrame,
-        Code::FrameTimeout,
-        Code::Syntax,
-        Code::NotAPlist,
-        Code::MissingKey,
-        Code::WrongType,
-        Code::UnknownType,
-        Code::InvalidValue,
-        Code::PartMismatch,
-        Code::PartTooLarge,
-        Code::PartTimeout,
-        Code::Unsupported,
-        Code::UnknownId,
-        Code::IdConflict,
-        Code::UnknownSession,
-        Code::UnknownTarget,
-        Code::Refused,
-        Code::Cancelled,
-        Code::Expired,
-        Code::EngineFailed,
-        Code::UnknownOutcome,
-        Code::StoreUnavailable,
-        Code::Overloaded,
-        Code::RateLimited,
-        Code::TooManyConnections,
-        Code::SlowReader,
-        Code::ShuttingDown,
-        Code::NotPermitted,
-        Code::Internal,
+    pub const ALL: [OacpCode; 38] = [
+        OacpCode::BadHeader,
+        OacpCode::EmptyFrame,
+        OacpCode::FrameTooLarge,
+        OacpCode::InvalidUtf8,
+        OacpCode::IncompleteFrame,
+        OacpCode::UnitUnclear,
+        OacpCode::TooManyBlanks,
+        OacpCode::BadSignature,
+        OacpCode::ReplayedFrame,
+        OacpCode::UnsignedFrame,
+        OacpCode::FrameTimeout,
+        OacpCode::Syntax,
+        OacpCode::NotAPlist,
+        OacpCode::MissingKey,
+        OacpCode::WrongType,
+        OacpCode::UnknownType,
+        OacpCode::InvalidValue,
+        OacpCode::PartMismatch,
+        OacpCode::PartTooLarge,
+        OacpCode::PartTimeout,
+        OacpCode::Unsupported,
+        OacpCode::UnknownId,
+        OacpCode::IdConflict,
+        OacpCode::UnknownSession,
+        OacpCode::UnknownTarget,
+        OacpCode::Refused,
+        OacpCode::Cancelled,
+        OacpCode::Expired,
+        OacpCode::EngineFailed,
+        OacpCode::UnknownOutcome,
+        OacpCode::StoreUnavailable,
+        OacpCode::Overloaded,
+        OacpCode::RateLimited,
+        OacpCode::TooManyConnections,
+        OacpCode::SlowReader,
+        OacpCode::ShuttingDown,
+        OacpCode::NotPermitted,
+        OacpCode::Internal,
     ];
 
     /// Returns the name on the wire, without the colon.
@@ -149,72 +149,86 @@ impl Code {
     pub const fn retryable(self) -> bool {
         matches!(
             self,
-            Code::FrameTimeout
-                | Code::PartTimeout
-                | Code::StoreUnavailable
-                | Code::Overloaded
-                | Code::RateLimited
-                | Code::TooManyConnections
-                | Code::SlowReader
-                | Code::ShuttingDown
+            OacpCode::FrameTimeout
+                | OacpCode::PartTimeout
+                | OacpCode::StoreUnavailable
+                | OacpCode::Overloaded
+                | OacpCode::RateLimited
+                | OacpCode::TooManyConnections
+                | OacpCode::SlowReader
+                | OacpCode::ShuttingDown
         )
     }
 
     const fn row(self) -> (&'static str, &'static str) {
         match self {
-            Code::BadHeader => ("bad-header", "a frame does not begin with six hex digits"),
-            Code::EmptyFrame => ("empty-frame", "the header announces zero bytes"),
-            Code::FrameTooLarge => {
+            OacpCode::BadHeader => ("bad-header", "a frame does not begin with six hex digits"),
+            OacpCode::EmptyFrame => ("empty-frame", "the header announces zero bytes"),
+            OacpCode::FrameTooLarge => {
                 ("frame-too-large", "the header announces more than this side takes")
             }
-            Code::InvalidUtf8 => ("invalid-utf8", "the payload is not UTF-8"),
-            Code::IncompleteFrame => ("incomplete-frame", "the stream ended inside a frame"),
-            Code::UnitUnclear => {
+            OacpCode::InvalidUtf8 => ("invalid-utf8", "the payload is not UTF-8"),
+            OacpCode::IncompleteFrame => ("incomplete-frame", "the stream ended inside a frame"),
+            OacpCode::UnitUnclear => {
                 ("unit-unclear", "the length fits neither as bytes nor as characters")
             }
-            Code::TooManyBlanks => ("too-many-blanks", "too many blanks between two frames"),
-            Code::BadSignature => ("bad-signature", "the signature does not match the payload"),
-            Code::ReplayedFrame => ("replayed-frame", "a signed frame came twice or out of order"),
-            Code::UnsignedFrame => ("unsigned-frame", "a signature is demanded and absent"),
-            Code::FrameTimeout => ("frame-timeout", "a frame was begun and not finished in time"),
-            Code::Syntax => ("syntax", "the payload is not exactly one form of the data language"),
-            Code::NotAPlist => ("not-a-plist", "a property list is expected here"),
-            Code::MissingKey => ("missing-key", "a key that this message needs is absent"),
-            Code::WrongType => ("wrong-type", "the value of a key has the wrong type"),
-            Code::UnknownType => ("unknown-type", "`:type` is none of the message types"),
-            Code::InvalidValue => ("invalid-value", "the value is out of range or not in the list"),
-            Code::PartMismatch => ("part-mismatch", "a part contradicts the parts before it"),
-            Code::PartTooLarge => ("part-too-large", "the parts of one message are over the limit"),
-            Code::PartTimeout => ("part-timeout", "the missing parts did not come in time"),
-            Code::Unsupported => ("unsupported", "well formed, but nothing here carries it out"),
-            Code::UnknownId => ("unknown-id", "an answer names an id that nobody asked with"),
-            Code::IdConflict => ("id-conflict", "the id was used before with another body"),
-            Code::UnknownSession => ("unknown-session", "no such session for this connection"),
-            Code::UnknownTarget => ("unknown-target", "no actuator of that name can be reached"),
-            Code::Refused => ("refused", "the guard does not allow it"),
-            Code::Cancelled => ("cancelled", "given up before it was done"),
-            Code::Expired => ("expired", "not done in its time"),
-            Code::EngineFailed => ("engine-failed", "what thinks for this daemon failed"),
-            Code::UnknownOutcome => {
+            OacpCode::TooManyBlanks => ("too-many-blanks", "too many blanks between two frames"),
+            OacpCode::BadSignature => ("bad-signature", "the signature does not match the payload"),
+            OacpCode::ReplayedFrame => {
+                ("replayed-frame", "a signed frame came twice or out of order")
+            }
+            OacpCode::UnsignedFrame => ("unsigned-frame", "a signature is demanded and absent"),
+            OacpCode::FrameTimeout => {
+                ("frame-timeout", "a frame was begun and not finished in time")
+            }
+            OacpCode::Syntax => {
+                ("syntax", "the payload is not exactly one form of the data language")
+            }
+            OacpCode::NotAPlist => ("not-a-plist", "a property list is expected here"),
+            OacpCode::MissingKey => ("missing-key", "a key that this message needs is absent"),
+            OacpCode::WrongType => ("wrong-type", "the value of a key has the wrong type"),
+            OacpCode::UnknownType => ("unknown-type", "`:type` is none of the message types"),
+            OacpCode::InvalidValue => {
+                ("invalid-value", "the value is out of range or not in the list")
+            }
+            OacpCode::PartMismatch => ("part-mismatch", "a part contradicts the parts before it"),
+            OacpCode::PartTooLarge => {
+                ("part-too-large", "the parts of one message are over the limit")
+            }
+            OacpCode::PartTimeout => ("part-timeout", "the missing parts did not come in time"),
+            OacpCode::Unsupported => {
+                ("unsupported", "well formed, but nothing here carries it out")
+            }
+            OacpCode::UnknownId => ("unknown-id", "an answer names an id that nobody asked with"),
+            OacpCode::IdConflict => ("id-conflict", "the id was used before with another body"),
+            OacpCode::UnknownSession => ("unknown-session", "no such session for this connection"),
+            OacpCode::UnknownTarget => {
+                ("unknown-target", "no actuator of that name can be reached")
+            }
+            OacpCode::Refused => ("refused", "the guard does not allow it"),
+            OacpCode::Cancelled => ("cancelled", "given up before it was done"),
+            OacpCode::Expired => ("expired", "not done in its time"),
+            OacpCode::EngineFailed => ("engine-failed", "what thinks for this daemon failed"),
+            OacpCode::UnknownOutcome => {
                 ("unknown-outcome", "begun, and nobody knows how it ended; it is not done again")
             }
-            Code::StoreUnavailable => {
+            OacpCode::StoreUnavailable => {
                 ("store-unavailable", "the record takes nothing now; nothing was done")
             }
-            Code::Overloaded => ("overloaded", "a queue or a byte budget is full"),
-            Code::RateLimited => ("rate-limited", "messages come more often than they may"),
-            Code::TooManyConnections => {
+            OacpCode::Overloaded => ("overloaded", "a queue or a byte budget is full"),
+            OacpCode::RateLimited => ("rate-limited", "messages come more often than they may"),
+            OacpCode::TooManyConnections => {
                 ("too-many-connections", "the daemon serves as many connections as it may")
             }
-            Code::SlowReader => ("slow-reader", "the peer did not read its answers in time"),
-            Code::ShuttingDown => ("shutting-down", "the daemon is stopping"),
-            Code::NotPermitted => ("not-permitted", "this connection may not do that"),
-            Code::Internal => ("internal", "a fault of the daemon; its log has the reason"),
+            OacpCode::SlowReader => ("slow-reader", "the peer did not read its answers in time"),
+            OacpCode::ShuttingDown => ("shutting-down", "the daemon is stopping"),
+            OacpCode::NotPermitted => ("not-permitted", "this connection may not do that"),
+            OacpCode::Internal => ("internal", "a fault of the daemon; its log has the reason"),
         }
     }
 }
 
-impl fmt::Display for Code {
+impl fmt::Display for OacpCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -225,12 +239,12 @@ impl fmt::Display for Code {
 #[error("not an error code of this version of the protocol")]
 pub struct UnknownCode;
 
-impl FromStr for Code {
+impl FromStr for OacpCode {
     type Err = UnknownCode;
 
     /// Reads a name as on the wire, without the colon, ignoring ASCII case.
     fn from_str(name: &str) -> Result<Self, UnknownCode> {
-        Code::ALL
+        OacpCode::ALL
             .into_iter()
             .find(|code| code.as_str().eq_ignore_ascii_case(name))
             .ok_or(UnknownCode)
@@ -239,24 +253,24 @@ impl FromStr for Code {
 
 #[cfg(test)]
 mod tests {
-    use super::Code;
+    use super::OacpCode;
     use std::collections::HashSet;
 
     #[test]
     fn names_are_kebab_case_unique_and_read_back() {
         let mut seen = HashSet::new();
-        for code in Code::ALL {
+        for code in OacpCode::ALL {
             let name = code.as_str();
             assert!(seen.insert(name), "`{name}` is listed twice");
             assert!(name.bytes().all(|b| b.is_ascii_lowercase() || b"-8".contains(&b)), "{name}");
-            assert_eq!(name.to_uppercase().parse::<Code>(), Ok(code));
+            assert_eq!(name.to_uppercase().parse::<OacpCode>(), Ok(code));
         }
-        assert!("no-such-code".parse::<Code>().is_err());
+        assert!("no-such-code".parse::<OacpCode>().is_err());
     }
 
     #[test]
     fn explanations_are_one_lower_case_line() {
-        for code in Code::ALL {
+        for code in OacpCode::ALL {
             let text = code.explanation();
             assert!(!text.is_empty() && !text.contains('\n') && !text.ends_with('.'), "{text}");
             assert!(!text.starts_with(|c: char| c.is_ascii_uppercase()), "{text}");

@@ -6,19 +6,19 @@
 use bridle_sexp::{Dialect, Keyword, Tree, Value};
 
 use super::hello::VERSION;
-use super::message::{Message, Type};
+use super::message::{MessageType, OacpMessage};
 
 /// The commonest check, byte for byte: needs no reader at all.
 const PLAIN_CHECKS: [&str; 2] = ["(:type :health-check)", "(:TYPE :HEALTH-CHECK)"];
 
 /// A question for the daemon's health.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Check {
+pub struct HealthCheck {
     /// `:detail t`: versions, counts and metrics are wanted too.
     pub detail: bool,
 }
 
-impl Check {
+impl HealthCheck {
     /// Recognizes a plain check by its bytes alone. `false` says nothing: the reader decides.
     pub fn is_plain(text: &str) -> bool {
         PLAIN_CHECKS.contains(&text)
@@ -28,17 +28,17 @@ impl Check {
     ///
     /// `None` when the message is something else, or is no plist and must be refused.
     pub fn from_tree(tree: &Tree<'_>) -> Option<Self> {
-        if Message::peek_type(tree)? != Type::HealthCheck {
+        if OacpMessage::peek_type(tree)? != MessageType::HealthCheck {
             return None;
         }
         let root = tree.root();
         root.pairs()?;
-        Some(Check { detail: root.get("detail").is_some_and(|detail| !detail.is_nil()) })
+        Some(HealthCheck { detail: root.get("detail").is_some_and(|detail| !detail.is_nil()) })
     }
 
     /// Returns the message that asks.
-    pub fn to_message(self) -> Message {
-        let mut message = Message::new(Type::HealthCheck);
+    pub fn to_message(self) -> OacpMessage {
+        let mut message = OacpMessage::new(MessageType::HealthCheck);
         if self.detail {
             message.extra.push((Keyword::from_name("detail"), Value::T));
         }
@@ -48,7 +48,7 @@ impl Check {
 
 /// How the daemon is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Status {
+pub enum HealthStatus {
     /// All is well.
     Healthy,
     /// It works, with something missing.
@@ -59,36 +59,40 @@ pub enum Status {
     Unknown,
 }
 
-impl Status {
+impl HealthStatus {
     /// All statuses.
-    pub const ALL: [Status; 4] =
-        [Status::Healthy, Status::Degraded, Status::Unhealthy, Status::Unknown];
+    pub const ALL: [HealthStatus; 4] = [
+        HealthStatus::Healthy,
+        HealthStatus::Degraded,
+        HealthStatus::Unhealthy,
+        HealthStatus::Unknown,
+    ];
 
     /// Returns the name on the wire, without the colon.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Status::Healthy => "healthy",
-            Status::Degraded => "degraded",
-            Status::Unhealthy => "unhealthy",
-            Status::Unknown => "unknown",
+            HealthStatus::Healthy => "healthy",
+            HealthStatus::Degraded => "degraded",
+            HealthStatus::Unhealthy => "unhealthy",
+            HealthStatus::Unknown => "unknown",
         }
     }
 }
 
 /// The answer to a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Response {
+pub struct HealthResponse {
     /// How the daemon is.
-    pub status: Status,
+    pub status: HealthStatus,
     /// Whether a check of the daemon's own has run.
     pub checked: bool,
     /// What was asked for with `:detail t`.
-    pub detail: Option<Detail>,
+    pub detail: Option<HealthDetail>,
 }
 
 /// What a detailed answer adds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Detail {
+pub struct HealthDetail {
     /// The program, such as `bridle/0.1.0`.
     pub server: Box<str>,
     /// Seconds since the daemon accepts.
@@ -109,28 +113,40 @@ pub struct Detail {
     pub metrics: Box<str>,
 }
 
-impl Response {
+impl HealthResponse {
     /// Returns the text of a plain answer: the four fields that old clients know and no more.
-    pub const fn plain(status: Status, checked: bool) -> &'static str {
+    pub const fn plain(status: HealthStatus, checked: bool) -> &'static str {
         match (status, checked) {
-            (Status::Healthy, true) => "(:type :health-response :status :healthy :checked-p t)",
-            (Status::Healthy, false) => "(:type :health-response :status :healthy :checked-p nil)",
-            (Status::Degraded, true) => "(:type :health-response :status :degraded :checked-p t)",
-            (Status::Degraded, false) => {
+            (HealthStatus::Healthy, true) => {
+                "(:type :health-response :status :healthy :checked-p t)"
+            }
+            (HealthStatus::Healthy, false) => {
+                "(:type :health-response :status :healthy :checked-p nil)"
+            }
+            (HealthStatus::Degraded, true) => {
+                "(:type :health-response :status :degraded :checked-p t)"
+            }
+            (HealthStatus::Degraded, false) => {
                 "(:type :health-response :status :degraded :checked-p nil)"
             }
-            (Status::Unhealthy, true) => "(:type :health-response :status :unhealthy :checked-p t)",
-            (Status::Unhealthy, false) => {
+            (HealthStatus::Unhealthy, true) => {
+                "(:type :health-response :status :unhealthy :checked-p t)"
+            }
+            (HealthStatus::Unhealthy, false) => {
                 "(:type :health-response :status :unhealthy :checked-p nil)"
             }
-            (Status::Unknown, true) => "(:type :health-response :status :unknown :checked-p t)",
-            (Status::Unknown, false) => "(:type :health-response :status :unknown :checked-p nil)",
+            (HealthStatus::Unknown, true) => {
+                "(:type :health-response :status :unknown :checked-p t)"
+            }
+            (HealthStatus::Unknown, false) => {
+                "(:type :health-response :status :unknown :checked-p nil)"
+            }
         }
     }
 
     /// Appends the answer as text.
     pub fn write(&self, out: &mut String) {
-        let plain = Response::plain(self.status, self.checked);
+        let plain = HealthResponse::plain(self.status, self.checked);
         let Some(detail) = &self.detail else { return out.push_str(plain) };
         out.push_str(plain.trim_end_matches(')'));
         out.push_str(" :detail ");
@@ -139,19 +155,20 @@ impl Response {
     }
 
     /// Reads status and whether it was checked from an answer; `None` when it is something else.
-    pub fn status_of(message: &Message) -> Option<(Status, bool)> {
-        if message.kind != Type::HealthResponse {
+    pub fn status_of(message: &OacpMessage) -> Option<(HealthStatus, bool)> {
+        if message.kind != MessageType::HealthResponse {
             return None;
         }
         let find = |name| message.extra.iter().find(|(key, _)| key.is(name)).map(|(_, v)| v);
         let status = find("status")?;
-        let status = Status::ALL.into_iter().find(|known| status.is_keyword(known.as_str()))?;
+        let status =
+            HealthStatus::ALL.into_iter().find(|known| status.is_keyword(known.as_str()))?;
         let checked = find("checked-p").is_some_and(|value| !matches!(value, Value::Nil));
         Some((status, checked))
     }
 }
 
-impl Detail {
+impl HealthDetail {
     fn to_value(&self) -> Value {
         let number = |number: u64| Value::int(i64::try_from(number).unwrap_or(i64::MAX));
         let numbers = |rows: &[(&'static str, u64)]| {

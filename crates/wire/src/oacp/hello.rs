@@ -6,12 +6,14 @@
 
 use bridle_sexp::{Dialect, Kind, Value};
 
-use super::invalid::{Invalid, Path};
-use super::message::{Message, Type};
-use super::shape::{Field, Need, Shape, check_fields, check_shape, text_of, unpadded_len};
+use super::invalid::{InvalidMessage, MessagePath};
+use super::message::{MessageType, OacpMessage};
+use super::shape::{
+    FieldNeed, FieldRow, FieldShape, check_fields, check_shape, text_of, unpadded_len,
+};
 use super::shape::{invalid_value, wrong_type};
-use super::view::{View, check_plist};
-use crate::frame::{MAX_FRAME, Unit};
+use super::view::{MessageView, check_plist};
+use crate::frame::{LengthUnit, MAX_FRAME};
 
 /// The version of the protocol that this crate speaks.
 pub const VERSION: &str = "0.3.0";
@@ -38,7 +40,7 @@ pub struct DaemonHello {
     /// What this side takes at most.
     pub limits: HelloLimits,
     /// How to sign, when frames must be signed.
-    pub auth: Option<Auth>,
+    pub auth: Option<HelloAuth>,
 }
 
 /// What the daemon takes at most.
@@ -55,7 +57,7 @@ pub struct HelloLimits {
 /// How a side signs: `(:hmac 1 2 :nonce S)` from the daemon, `(:hmac 2 :key ID :nonce S :answer
 /// S)` from a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Auth {
+pub struct HelloAuth {
     /// Versions of the signature that this side speaks.
     pub versions: Vec<u8>,
     /// The id of the key that signs; a client's choice.
@@ -74,7 +76,7 @@ pub struct ClientHello {
     /// What the client can do, in lower case.
     pub capabilities: Vec<Box<str>>,
     /// What its lengths count.
-    pub length: Option<Unit>,
+    pub length: Option<LengthUnit>,
     /// The dialect of its texts; Lisp unless said.
     pub dialect: Option<Dialect>,
     /// A uuid that stays the same when the client starts again; repeats are recognized by it.
@@ -84,7 +86,7 @@ pub struct ClientHello {
     /// The last number it has seen in that session.
     pub cursor: Option<u64>,
     /// What it wants to be in the session; controller unless said.
-    pub role: Option<Role>,
+    pub role: Option<ShellRole>,
     /// What kind of shell it is, such as `emacs`; in lower case.
     pub shell: Option<Box<str>>,
     /// Its user's locale.
@@ -100,12 +102,12 @@ pub struct ClientHello {
     /// What it offers to carry out, in lower case.
     pub actuators: Vec<Box<str>>,
     /// How it signs.
-    pub auth: Option<Auth>,
+    pub auth: Option<HelloAuth>,
 }
 
 /// What a shell may do in the session that it is attached to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Role {
+pub enum ShellRole {
     /// Speaks and listens.
     #[default]
     Controller,
@@ -113,33 +115,33 @@ pub enum Role {
     Observer,
 }
 
-impl Role {
+impl ShellRole {
     /// All roles.
-    pub const ALL: [Role; 2] = [Role::Controller, Role::Observer];
+    pub const ALL: [ShellRole; 2] = [ShellRole::Controller, ShellRole::Observer];
 
     /// Returns the name on the wire, without the colon.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Role::Controller => "controller",
-            Role::Observer => "observer",
+            ShellRole::Controller => "controller",
+            ShellRole::Observer => "observer",
         }
     }
 }
 
-const CLIENT_FIELDS: [Field; 13] = [
-    Field("version", Need::May, Shape::Text),
-    Field("capabilities", Need::May, Shape::List),
-    Field("length", Need::May, Shape::Keyword),
-    Field("dialect", Need::May, Shape::Keyword),
-    Field("client", Need::May, Shape::Text),
-    Field("session", Need::May, Shape::Text),
-    Field("cursor", Need::May, Shape::Natural),
-    Field("role", Need::May, Shape::Keyword),
-    Field("shell", Need::May, Shape::Name),
-    Field("locale", Need::May, Shape::Text),
-    Field("time-zone", Need::May, Shape::Text),
-    Field("render-rate", Need::May, Shape::Natural),
-    Field("actuators", Need::May, Shape::List),
+const CLIENT_FIELDS: [FieldRow; 13] = [
+    FieldRow("version", FieldNeed::May, FieldShape::Text),
+    FieldRow("capabilities", FieldNeed::May, FieldShape::List),
+    FieldRow("length", FieldNeed::May, FieldShape::Keyword),
+    FieldRow("dialect", FieldNeed::May, FieldShape::Keyword),
+    FieldRow("client", FieldNeed::May, FieldShape::Text),
+    FieldRow("session", FieldNeed::May, FieldShape::Text),
+    FieldRow("cursor", FieldNeed::May, FieldShape::Natural),
+    FieldRow("role", FieldNeed::May, FieldShape::Keyword),
+    FieldRow("shell", FieldNeed::May, FieldShape::Name),
+    FieldRow("locale", FieldNeed::May, FieldShape::Text),
+    FieldRow("time-zone", FieldNeed::May, FieldShape::Text),
+    FieldRow("render-rate", FieldNeed::May, FieldShape::Natural),
+    FieldRow("actuators", FieldNeed::May, FieldShape::List),
 ];
 
 impl ClientHello {
@@ -147,24 +149,24 @@ impl ClientHello {
     ///
     /// # Errors
     /// When a field has another type or is out of range.
-    pub fn from_message(message: &Message) -> Result<Option<Self>, Invalid> {
+    pub fn from_message(message: &OacpMessage) -> Result<Option<Self>, InvalidMessage> {
         let Some(payload) = handshake(message) else { return Ok(None) };
-        read_client(payload, &Path::of(&["payload"])).map(Some)
+        read_client(payload, &MessagePath::of(&["payload"])).map(Some)
     }
 
     /// Returns the message that says this.
-    pub fn to_message(&self) -> Message {
-        let mut out = Plist::handshake();
+    pub fn to_message(&self) -> OacpMessage {
+        let mut out = PlistWriter::handshake();
         out.text("version", self.version.as_deref());
         if !self.capabilities.is_empty() {
             out.keywords("capabilities", &self.capabilities);
         }
-        out.keyword("length", self.length.map(Unit::as_str));
+        out.keyword("length", self.length.map(LengthUnit::as_str));
         out.keyword("dialect", self.dialect.map(dialect_name));
         out.text("client", self.client.as_deref());
         out.text("session", self.session.as_deref());
         out.number("cursor", self.cursor);
-        out.keyword("role", self.role.map(Role::as_str));
+        out.keyword("role", self.role.map(ShellRole::as_str));
         out.keyword("shell", self.shell.as_deref());
         out.text("locale", self.locale.as_deref());
         out.text("time-zone", self.time_zone.as_deref());
@@ -199,13 +201,13 @@ impl DaemonHello {
     ///
     /// # Errors
     /// When a field has another type or is out of range.
-    pub fn from_message(message: &Message) -> Result<Option<Self>, Invalid> {
+    pub fn from_message(message: &OacpMessage) -> Result<Option<Self>, InvalidMessage> {
         let Some(payload) = handshake(message) else { return Ok(None) };
-        let path = Path::of(&["payload"]);
+        let path = MessagePath::of(&["payload"]);
         let fields = [
-            Field("version", Need::Must, Shape::Text),
-            Field("capabilities", Need::May, Shape::List),
-            Field("server", Need::May, Shape::Text),
+            FieldRow("version", FieldNeed::Must, FieldShape::Text),
+            FieldRow("capabilities", FieldNeed::May, FieldShape::List),
+            FieldRow("server", FieldNeed::May, FieldShape::Text),
         ];
         check_fields(payload, &fields, &path)?;
         let limits = match payload.get_some("limits") {
@@ -222,13 +224,13 @@ impl DaemonHello {
     }
 
     /// Returns the message that says this: the three oldest fields first, in their order.
-    pub fn to_message(&self) -> Message {
-        let mut out = Plist::handshake();
+    pub fn to_message(&self) -> OacpMessage {
+        let mut out = PlistWriter::handshake();
         out.text("version", Some(&self.version));
         out.keywords("capabilities", &self.capabilities);
         out.text("server", self.server.as_deref());
         if self.limits != HelloLimits::default() {
-            let mut limits = Plist(Vec::new());
+            let mut limits = PlistWriter(Vec::new());
             limits.size("max-frame", self.limits.max_frame);
             limits.size("max-message", self.limits.max_message);
             limits.size("max-depth", self.limits.max_depth);
@@ -241,11 +243,11 @@ impl DaemonHello {
     }
 }
 
-impl Auth {
+impl HelloAuth {
     fn to_value(&self) -> Value {
         let mut out = vec![Value::keyword("hmac")];
         out.extend(self.versions.iter().map(|version| Value::int(i64::from(*version))));
-        let mut rest = Plist(out);
+        let mut rest = PlistWriter(out);
         rest.text("key", self.key.as_deref());
         rest.text("nonce", self.nonce.as_deref());
         rest.text("answer", self.answer.as_deref());
@@ -255,28 +257,39 @@ impl Auth {
 
 /// Checks a handshake of either side: the client's fields include all that a daemon sends but
 /// its server and limits.
-pub(crate) fn check<V: View>(payload: V, path: &Path) -> Result<(), Invalid> {
+pub(crate) fn check<V: MessageView>(payload: V, path: &MessagePath) -> Result<(), InvalidMessage> {
     if let Some(limits) = payload.get_some("limits") {
         read_limits(limits, &path.key("limits"))?;
     }
     read_client(payload, path).map(|_| ())
 }
 
-fn handshake(message: &Message) -> Option<&Value> {
-    let payload = message.payload.as_ref().filter(|_| message.kind == Type::Event)?;
+fn handshake(message: &OacpMessage) -> Option<&Value> {
+    let payload = message.payload.as_ref().filter(|_| message.kind == MessageType::Event)?;
     payload.get("action").filter(|action| action.is_keyword("handshake"))?;
     Some(payload)
 }
 
-fn read_client<V: View>(payload: V, path: &Path) -> Result<ClientHello, Invalid> {
+fn read_client<V: MessageView>(
+    payload: V,
+    path: &MessagePath,
+) -> Result<ClientHello, InvalidMessage> {
     check_fields(payload, &CLIENT_FIELDS, path)?;
     let natural = |key| {
-        payload.get_some(key).and_then(View::as_i64).and_then(|number| u64::try_from(number).ok())
+        payload
+            .get_some(key)
+            .and_then(MessageView::as_i64)
+            .and_then(|number| u64::try_from(number).ok())
     };
     Ok(ClientHello {
         version: text(payload, "version", path)?,
         capabilities: names(payload, "capabilities", path)?,
-        length: choice(payload, "length", path, &[("bytes", Unit::Bytes), ("chars", Unit::Chars)])?,
+        length: choice(
+            payload,
+            "length",
+            path,
+            &[("bytes", LengthUnit::Bytes), ("chars", LengthUnit::Chars)],
+        )?,
         dialect: choice(
             payload,
             "dialect",
@@ -286,7 +299,7 @@ fn read_client<V: View>(payload: V, path: &Path) -> Result<ClientHello, Invalid>
         client: text(payload, "client", path)?,
         session: text(payload, "session", path)?,
         cursor: natural("cursor"),
-        role: choice(payload, "role", path, &Role::ALL.map(|role| (role.as_str(), role)))?,
+        role: choice(payload, "role", path, &ShellRole::ALL.map(|role| (role.as_str(), role)))?,
         shell: text(payload, "shell", path)?.map(|name| name.to_ascii_lowercase().into()),
         locale: text(payload, "locale", path)?,
         time_zone: text(payload, "time-zone", path)?,
@@ -299,11 +312,14 @@ fn read_client<V: View>(payload: V, path: &Path) -> Result<ClientHello, Invalid>
 }
 
 /// A frame limit: too small is refused, larger than a header can say means the largest.
-fn max_frame<V: View>(plist: V, path: &Path) -> Result<Option<usize>, Invalid> {
+fn max_frame<V: MessageView>(
+    plist: V,
+    path: &MessagePath,
+) -> Result<Option<usize>, InvalidMessage> {
     let key = "max-frame";
     let Some(value) = plist.get_some(key) else { return Ok(None) };
     let path = path.key(key);
-    check_shape(value, Shape::Natural, &path)?;
+    check_shape(value, FieldShape::Natural, &path)?;
     let size = value.as_i64().and_then(|number| usize::try_from(number).ok()).unwrap_or(0);
     if size < MIN_MAX_FRAME {
         return Err(invalid_value(value, &path, &format!("expected at least {MIN_MAX_FRAME}")));
@@ -311,15 +327,21 @@ fn max_frame<V: View>(plist: V, path: &Path) -> Result<Option<usize>, Invalid> {
     Ok(Some(size.min(MAX_FRAME)))
 }
 
-fn read_limits<V: View>(limits: V, path: &Path) -> Result<HelloLimits, Invalid> {
+fn read_limits<V: MessageView>(
+    limits: V,
+    path: &MessagePath,
+) -> Result<HelloLimits, InvalidMessage> {
     check_plist(limits, path)?;
     let fields = [
-        Field("max-message", Need::May, Shape::Natural),
-        Field("max-depth", Need::May, Shape::Natural),
+        FieldRow("max-message", FieldNeed::May, FieldShape::Natural),
+        FieldRow("max-depth", FieldNeed::May, FieldShape::Natural),
     ];
     check_fields(limits, &fields, path)?;
     let size = |key| {
-        limits.get_some(key).and_then(View::as_i64).and_then(|number| usize::try_from(number).ok())
+        limits
+            .get_some(key)
+            .and_then(MessageView::as_i64)
+            .and_then(|number| usize::try_from(number).ok())
     };
     Ok(HelloLimits {
         max_frame: max_frame(limits, path)?,
@@ -328,15 +350,18 @@ fn read_limits<V: View>(limits: V, path: &Path) -> Result<HelloLimits, Invalid> 
     })
 }
 
-fn read_auth<V: View>(payload: V, path: &Path) -> Result<Option<Auth>, Invalid> {
+fn read_auth<V: MessageView>(
+    payload: V,
+    path: &MessagePath,
+) -> Result<Option<HelloAuth>, InvalidMessage> {
     let Some(value) = payload.get_some("auth") else { return Ok(None) };
     let path = path.key("auth");
-    check_shape(value, Shape::List, &path)?;
+    check_shape(value, FieldShape::List, &path)?;
     let mut items = value.items().peekable();
     if !items.next().is_some_and(|first| first.is_keyword("hmac")) {
         return Err(invalid_value(value, &path, "expected `(:hmac VERSION...)`"));
     }
-    let mut auth = Auth::default();
+    let mut auth = HelloAuth::default();
     while let Some(version) = items.next_if(|item| item.kind() != Kind::Keyword) {
         match version.as_i64().and_then(|number| u8::try_from(number).ok()) {
             Some(number) if auth.versions.len() < MAX_HELLO_NAMES => auth.versions.push(number),
@@ -357,11 +382,15 @@ fn read_auth<V: View>(payload: V, path: &Path) -> Result<Option<Auth>, Invalid> 
 }
 
 /// A string, or a name, that is short enough to be kept.
-fn text<V: View>(plist: V, key: &'static str, path: &Path) -> Result<Option<Box<str>>, Invalid> {
+fn text<V: MessageView>(
+    plist: V,
+    key: &'static str,
+    path: &MessagePath,
+) -> Result<Option<Box<str>>, InvalidMessage> {
     plist.get_some(key).map(|value| short_text(value, &path.key(key))).transpose()
 }
 
-fn short_text<V: View>(value: V, path: &Path) -> Result<Box<str>, Invalid> {
+fn short_text<V: MessageView>(value: V, path: &MessagePath) -> Result<Box<str>, InvalidMessage> {
     let text: Box<str> = match value.name() {
         Some(name) => name,
         None => match text_of(&value.to_value()) {
@@ -377,13 +406,17 @@ fn short_text<V: View>(value: V, path: &Path) -> Result<Box<str>, Invalid> {
 }
 
 /// A short list of keywords, in lower case.
-fn names<V: View>(plist: V, key: &'static str, path: &Path) -> Result<Vec<Box<str>>, Invalid> {
+fn names<V: MessageView>(
+    plist: V,
+    key: &'static str,
+    path: &MessagePath,
+) -> Result<Vec<Box<str>>, InvalidMessage> {
     let Some(list) = plist.get_some(key) else { return Ok(Vec::new()) };
     let path = path.key(key);
     let mut names = Vec::new();
     for (index, item) in list.items().take(unpadded_len(list)).enumerate() {
         let path = path.index(index);
-        check_shape(item, Shape::Keyword, &path)?;
+        check_shape(item, FieldShape::Keyword, &path)?;
         if index == MAX_HELLO_NAMES {
             let expected = format!("expected at most {MAX_HELLO_NAMES} names");
             return Err(invalid_value(item, &path, &expected));
@@ -394,12 +427,12 @@ fn names<V: View>(plist: V, key: &'static str, path: &Path) -> Result<Vec<Box<st
 }
 
 /// One of a closed list of keywords.
-fn choice<V: View, T: Copy>(
+fn choice<V: MessageView, T: Copy>(
     plist: V,
     key: &'static str,
-    path: &Path,
+    path: &MessagePath,
     choices: &[(&str, T)],
-) -> Result<Option<T>, Invalid> {
+) -> Result<Option<T>, InvalidMessage> {
     let Some(value) = plist.get_some(key) else { return Ok(None) };
     if let Some((_, choice)) = choices.iter().find(|(name, _)| value.is_keyword(name)) {
         return Ok(Some(*choice));
@@ -417,11 +450,11 @@ fn dialect_name(dialect: Dialect) -> &'static str {
 }
 
 /// A plist that is being written.
-struct Plist(Vec<Value>);
+struct PlistWriter(Vec<Value>);
 
-impl Plist {
+impl PlistWriter {
     fn handshake() -> Self {
-        Plist(vec![Value::keyword("action"), Value::keyword("handshake")])
+        PlistWriter(vec![Value::keyword("action"), Value::keyword("handshake")])
     }
 
     fn pair(&mut self, key: &str, value: Value) {
@@ -454,7 +487,7 @@ impl Plist {
         self.number(key, size.and_then(|size| u64::try_from(size).ok()));
     }
 
-    fn into_message(self) -> Message {
-        Message::new(Type::Event).with_payload(Value::list(self.0))
+    fn into_message(self) -> OacpMessage {
+        OacpMessage::new(MessageType::Event).with_payload(Value::list(self.0))
     }
 }

@@ -7,26 +7,26 @@ use std::fmt;
 
 use bridle_sexp::{Place, Value};
 
-use super::Code;
+use super::OacpCode;
 
 /// A message that breaks the rules of its type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{code} at {path}: {message}")]
-pub struct Invalid {
+pub struct InvalidMessage {
     /// The rule that is broken.
-    pub code: Code,
+    pub code: OacpCode,
     /// The keys that lead from the message to the fault.
-    pub path: Path,
+    pub path: MessagePath,
     /// Where the fault is in the text; unknown when the message never was text.
     pub place: Option<Place>,
     /// A sentence for people: expected and got, in general terms.
     pub message: String,
 }
 
-impl Invalid {
+impl InvalidMessage {
     /// Makes a refusal without a place.
-    pub fn new(code: Code, path: Path, message: impl Into<String>) -> Self {
-        Invalid { code, path, place: None, message: message.into() }
+    pub fn new(code: OacpCode, path: MessagePath, message: impl Into<String>) -> Self {
+        InvalidMessage { code, path, place: None, message: message.into() }
     }
 
     pub(crate) fn at(mut self, place: Option<Place>) -> Self {
@@ -35,9 +35,9 @@ impl Invalid {
     }
 }
 
-/// One step of a [`Path`].
+/// One step of a [`MessagePath`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Step {
+pub enum PathStep {
     /// The value of this key, in lower case and without the colon.
     Key(&'static str),
     /// The element at this index, counted from 0.
@@ -46,29 +46,29 @@ pub enum Step {
 
 /// The keys that lead to a value inside a message, such as `(:payload :sensor)`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Path(Vec<Step>);
+pub struct MessagePath(Vec<PathStep>);
 
-impl Path {
+impl MessagePath {
     /// The message itself.
-    pub const ROOT: Path = Path(Vec::new());
+    pub const ROOT: MessagePath = MessagePath(Vec::new());
 
     /// Makes the path through the given keys.
     pub fn of(keys: &[&'static str]) -> Self {
-        Path(keys.iter().map(|key| Step::Key(key)).collect())
+        MessagePath(keys.iter().map(|key| PathStep::Key(key)).collect())
     }
 
     /// Returns this path with one more key.
     pub fn key(&self, key: &'static str) -> Self {
-        self.then(Step::Key(key))
+        self.then(PathStep::Key(key))
     }
 
     /// Returns this path with the element at `index`.
     pub fn index(&self, index: usize) -> Self {
-        self.then(Step::Index(index))
+        self.then(PathStep::Index(index))
     }
 
     /// Returns the steps, outermost first.
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[PathStep] {
         &self.0
     }
 
@@ -80,20 +80,20 @@ impl Path {
     /// Returns the path as data: a list of keywords and indices, nil for the message itself.
     pub fn to_value(&self) -> Value {
         Value::list(self.0.iter().map(|step| match step {
-            Step::Key(key) => Value::keyword(key),
-            Step::Index(index) => Value::int(i64::try_from(*index).unwrap_or(i64::MAX)),
+            PathStep::Key(key) => Value::keyword(key),
+            PathStep::Index(index) => Value::int(i64::try_from(*index).unwrap_or(i64::MAX)),
         }))
     }
 
-    fn then(&self, step: Step) -> Self {
+    fn then(&self, step: PathStep) -> Self {
         let mut steps = Vec::with_capacity(self.0.len() + 1);
         steps.extend_from_slice(&self.0);
         steps.push(step);
-        Path(steps)
+        MessagePath(steps)
     }
 }
 
-impl fmt::Display for Path {
+impl fmt::Display for MessagePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(")?;
         for (n, step) in self.0.iter().enumerate() {
@@ -101,8 +101,8 @@ impl fmt::Display for Path {
                 f.write_str(" ")?;
             }
             match step {
-                Step::Key(key) => write!(f, ":{key}")?,
-                Step::Index(index) => write!(f, "{index}")?,
+                PathStep::Key(key) => write!(f, ":{key}")?,
+                PathStep::Index(index) => write!(f, "{index}")?,
             }
         }
         f.write_str(")")

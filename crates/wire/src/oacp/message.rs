@@ -6,11 +6,11 @@
 
 use bridle_sexp::{Dialect, Error, Keyword, Node, Reader, Tree, Value};
 
-use super::invalid::{Invalid, Path};
-use super::shape::{Field, Need, Shape, check_fields, check_shape, missing};
+use super::invalid::{InvalidMessage, MessagePath};
+use super::shape::{FieldNeed, FieldRow, FieldShape, check_fields, check_shape, missing};
 use super::shape::{invalid_value, text_of};
-use super::view::{View, check_plist};
-use super::{Code, action, part, sensor};
+use super::view::{MessageView, check_plist};
+use super::{OacpCode, action, part, sensor};
 
 /// Longest id that is taken, in bytes: ids are kept for a day to recognize repeats, and a uuid
 /// with a prefix is under 64.
@@ -18,7 +18,7 @@ pub const MAX_ID_BYTES: usize = 256;
 
 /// What a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Type {
+pub enum MessageType {
     /// `:EVENT`: something happened.
     Event,
     /// `:REQUEST`: somebody wants something done.
@@ -35,61 +35,64 @@ pub enum Type {
     HealthResponse,
 }
 
-impl Type {
+impl MessageType {
     /// All types, in the order of the table in `docs/protocol.md`.
-    pub const ALL: [Type; 7] = [
-        Type::Event,
-        Type::Request,
-        Type::Response,
-        Type::Log,
-        Type::Status,
-        Type::HealthCheck,
-        Type::HealthResponse,
+    pub const ALL: [MessageType; 7] = [
+        MessageType::Event,
+        MessageType::Request,
+        MessageType::Response,
+        MessageType::Log,
+        MessageType::Status,
+        MessageType::HealthCheck,
+        MessageType::HealthResponse,
     ];
 
     /// Returns the name as it is written, without the colon.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Type::Event => "EVENT",
-            Type::Request => "REQUEST",
-            Type::Response => "RESPONSE",
-            Type::Log => "LOG",
-            Type::Status => "STATUS",
-            Type::HealthCheck => "health-check",
-            Type::HealthResponse => "health-response",
+            MessageType::Event => "EVENT",
+            MessageType::Request => "REQUEST",
+            MessageType::Response => "RESPONSE",
+            MessageType::Log => "LOG",
+            MessageType::Status => "STATUS",
+            MessageType::HealthCheck => "health-check",
+            MessageType::HealthResponse => "health-response",
         }
     }
 
-    fn from_view<V: View>(value: V) -> Option<Self> {
-        Type::ALL.into_iter().find(|kind| value.is_keyword(kind.as_str()))
+    fn from_view<V: MessageView>(value: V) -> Option<Self> {
+        MessageType::ALL.into_iter().find(|kind| value.is_keyword(kind.as_str()))
     }
 }
 
 /// The id that ties an answer to its question.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Id {
+pub enum MessageId {
     /// A counter, as Lisp and Emacs clients use.
     Int(i64),
     /// A text, such as a uuid.
     Str(Box<str>),
 }
 
-impl Id {
+impl MessageId {
     /// Returns the id as data.
     pub fn to_value(&self) -> Value {
         match self {
-            Id::Int(number) => Value::int(*number),
-            Id::Str(text) => Value::str(text.as_ref()),
+            MessageId::Int(number) => Value::int(*number),
+            MessageId::Str(text) => Value::str(text.as_ref()),
         }
     }
 
-    fn from_view<V: View>(value: V, path: &Path) -> Result<Option<Self>, Invalid> {
+    fn from_view<V: MessageView>(
+        value: V,
+        path: &MessagePath,
+    ) -> Result<Option<Self>, InvalidMessage> {
         if value.is_nil() {
             return Ok(None);
         }
-        check_shape(value, Shape::Label, path)?;
+        check_shape(value, FieldShape::Label, path)?;
         if let Some(number) = value.as_i64() {
-            return Ok(Some(Id::Int(number)));
+            return Ok(Some(MessageId::Int(number)));
         }
         let owned = value.to_value();
         let text = text_of(&owned).unwrap_or_default();
@@ -97,30 +100,30 @@ impl Id {
             let expected = format!("expected an id of 1 to {MAX_ID_BYTES} bytes");
             return Err(invalid_value(value, path, &expected));
         }
-        Ok(Some(Id::Str(text.into())))
+        Ok(Some(MessageId::Str(text.into())))
     }
 }
 
-impl From<i64> for Id {
+impl From<i64> for MessageId {
     fn from(number: i64) -> Self {
-        Id::Int(number)
+        MessageId::Int(number)
     }
 }
 
-impl From<&str> for Id {
+impl From<&str> for MessageId {
     fn from(text: &str) -> Self {
-        Id::Str(text.into())
+        MessageId::Str(text.into())
     }
 }
 
 /// Where a request is meant to be carried out, such as `:emacs`; in lower case.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Target(Box<str>);
+pub struct RequestTarget(Box<str>);
 
-impl Target {
+impl RequestTarget {
     /// Makes a target; case does not matter.
     pub fn new(name: &str) -> Self {
-        Target(name.to_ascii_lowercase().into())
+        RequestTarget(name.to_ascii_lowercase().into())
     }
 
     /// Returns the name in lower case, without the colon.
@@ -139,7 +142,7 @@ pub type Extra = (Keyword, Value);
 
 /// Who speaks, and in which conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Meta {
+pub struct MessageMeta {
     /// The kind of shell that speaks, such as `emacs`; in lower case.
     pub source: Option<Box<str>>,
     /// The session.
@@ -148,23 +151,26 @@ pub struct Meta {
     pub extra: Vec<Extra>,
 }
 
-impl Meta {
+impl MessageMeta {
     /// Tells whether there is nothing to write.
     pub fn is_empty(&self) -> bool {
         self.source.is_none() && self.session.is_none() && self.extra.is_empty()
     }
 
-    fn from_view<V: View>(meta: V) -> Result<Self, Invalid> {
-        let path = Path::of(&["meta"]);
+    fn from_view<V: MessageView>(meta: V) -> Result<Self, InvalidMessage> {
+        let path = MessagePath::of(&["meta"]);
         check_plist(meta, &path)?;
         check_fields(
             meta,
-            &[Field("source", Need::May, Shape::Keyword), Field("session", Need::May, Shape::Text)],
+            &[
+                FieldRow("source", FieldNeed::May, FieldShape::Keyword),
+                FieldRow("session", FieldNeed::May, FieldShape::Text),
+            ],
             &path,
         )?;
-        let source = meta.get_some("source").and_then(View::name);
-        let session = meta.get_some("session").map(View::to_value);
-        Ok(Meta {
+        let source = meta.get_some("source").and_then(MessageView::name);
+        let session = meta.get_some("session").map(MessageView::to_value);
+        Ok(MessageMeta {
             source: source.map(|name| name.to_ascii_lowercase().into()),
             session: session.as_ref().and_then(text_of).map(Into::into),
             extra: extra_of(meta, &["source", "session"]),
@@ -188,29 +194,29 @@ impl Meta {
 
 /// A message, checked against the table of its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
+pub struct OacpMessage {
     /// What it is.
-    pub kind: Type,
+    pub kind: MessageType,
     /// Its id; a `:RESPONSE` without one answers something that could not be read.
-    pub id: Option<Id>,
+    pub id: Option<MessageId>,
     /// Where it is to be carried out.
-    pub target: Option<Target>,
+    pub target: Option<RequestTarget>,
     /// Who speaks.
-    pub meta: Meta,
+    pub meta: MessageMeta,
     /// What it says: a plist, spelled as it came. nil is the empty plist.
     pub payload: Option<Value>,
     /// Keys that the protocol does not know, in the order they came.
     pub extra: Vec<Extra>,
 }
 
-impl Message {
+impl OacpMessage {
     /// Makes a message of this type with nothing else in it.
-    pub fn new(kind: Type) -> Self {
-        Message {
+    pub fn new(kind: MessageType) -> Self {
+        OacpMessage {
             kind,
             id: None,
             target: None,
-            meta: Meta::default(),
+            meta: MessageMeta::default(),
             payload: None,
             extra: Vec::new(),
         }
@@ -225,35 +231,35 @@ impl Message {
 
     /// Returns this message with an id.
     #[must_use]
-    pub fn with_id(mut self, id: impl Into<Id>) -> Self {
+    pub fn with_id(mut self, id: impl Into<MessageId>) -> Self {
         self.id = Some(id.into());
         self
     }
 
     /// Reads the type alone; allocates nothing. `None` when a full read would refuse the type.
-    pub fn peek_type(tree: &Tree<'_>) -> Option<Type> {
-        tree.root().get("type").and_then(Type::from_view)
+    pub fn peek_type(tree: &Tree<'_>) -> Option<MessageType> {
+        tree.root().get("type").and_then(MessageType::from_view)
     }
 
     /// Reads the id alone, for the answer to a message that is refused.
-    pub fn peek_id(tree: &Tree<'_>) -> Option<Id> {
+    pub fn peek_id(tree: &Tree<'_>) -> Option<MessageId> {
         let id = tree.root().get("id")?;
-        Id::from_view(id, &Path::ROOT).ok().flatten()
+        MessageId::from_view(id, &MessagePath::ROOT).ok().flatten()
     }
 
     /// Reads a message from a tree over a peer's text.
     ///
     /// # Errors
     /// Names the first rule of the type that is broken, with path and place.
-    pub fn from_tree(tree: &Tree<'_>) -> Result<Self, Invalid> {
+    pub fn from_tree(tree: &Tree<'_>) -> Result<Self, InvalidMessage> {
         from_view(tree.root())
     }
 
-    /// Reads a message as [`Message::from_tree`] does, but leaves some keys of its payload out.
+    /// Reads a message as [`OacpMessage::from_tree`] does, but leaves some keys of its payload out.
     ///
     /// # Errors
-    /// As [`Message::from_tree`]; what is left out is checked too.
-    pub fn from_tree_without(tree: &Tree<'_>, keys: &[&str]) -> Result<Self, Invalid> {
+    /// As [`OacpMessage::from_tree`]; what is left out is checked too.
+    pub fn from_tree_without(tree: &Tree<'_>, keys: &[&str]) -> Result<Self, InvalidMessage> {
         let root = tree.root();
         let mut message = envelope(root)?;
         let is_kept = |key: &Node<'_>| !keys.iter().any(|name| key.is_keyword(name));
@@ -271,21 +277,21 @@ impl Message {
         Ok(message)
     }
 
-    /// Checks a message as [`Message::from_tree`] does, but leaves its payload and unknown keys
+    /// Checks a message as [`OacpMessage::from_tree`] does, but leaves its payload and unknown keys
     /// in the tree: the owned copy of a 16 MB message takes 270 MB, and an answer that needs
     /// only type and id does without.
     ///
     /// # Errors
-    /// As [`Message::from_tree`].
-    pub fn envelope(tree: &Tree<'_>) -> Result<Self, Invalid> {
+    /// As [`OacpMessage::from_tree`].
+    pub fn envelope(tree: &Tree<'_>) -> Result<Self, InvalidMessage> {
         envelope(tree.root())
     }
 
     /// Reads a message from owned data.
     ///
     /// # Errors
-    /// Like [`Message::from_tree`], without a place.
-    pub fn from_value(value: &Value) -> Result<Self, Invalid> {
+    /// Like [`OacpMessage::from_tree`], without a place.
+    pub fn from_value(value: &Value) -> Result<Self, InvalidMessage> {
         from_view(value)
     }
 
@@ -294,7 +300,9 @@ impl Message {
         let mut out = vec![Value::keyword("type"), Value::keyword(self.kind.as_str())];
         match &self.id {
             Some(id) => out.extend([Value::keyword("id"), id.to_value()]),
-            None if self.kind == Type::Response => out.extend([Value::keyword("id"), Value::Nil]),
+            None if self.kind == MessageType::Response => {
+                out.extend([Value::keyword("id"), Value::Nil])
+            }
             None => {}
         }
         if let Some(target) = &self.target {
@@ -325,7 +333,7 @@ impl Message {
 
 /// The text of a frame is no message: not one form, or a form that breaks a rule.
 #[derive(Clone, Debug, thiserror::Error)]
-pub enum Unreadable {
+pub enum UnreadableText {
     /// The text is not exactly one form.
     #[error(transparent)]
     Syntax(#[from] Error),
@@ -333,9 +341,9 @@ pub enum Unreadable {
     #[error("{invalid}")]
     Invalid {
         /// The rule that is broken.
-        invalid: Invalid,
+        invalid: InvalidMessage,
         /// The id of the message, for the answer.
-        id: Option<Id>,
+        id: Option<MessageId>,
     },
 }
 
@@ -343,69 +351,74 @@ pub enum Unreadable {
 ///
 /// # Errors
 /// When the text is not exactly one form, or the form is no message.
-pub fn read(text: &str, reader: &Reader) -> Result<Message, Unreadable> {
+pub fn read(text: &str, reader: &Reader) -> Result<OacpMessage, UnreadableText> {
     let tree = reader.read_one(text)?;
-    Message::from_tree(&tree)
-        .map_err(|invalid| Unreadable::Invalid { invalid, id: Message::peek_id(&tree) })
+    OacpMessage::from_tree(&tree)
+        .map_err(|invalid| UnreadableText::Invalid { invalid, id: OacpMessage::peek_id(&tree) })
 }
 
 const ENVELOPE: [&str; 5] = ["type", "id", "target", "meta", "payload"];
 
-fn from_view<V: View>(root: V) -> Result<Message, Invalid> {
+fn from_view<V: MessageView>(root: V) -> Result<OacpMessage, InvalidMessage> {
     let mut message = envelope(root)?;
-    message.payload = root.get("payload").map(View::to_value);
+    message.payload = root.get("payload").map(MessageView::to_value);
     message.extra = extra_of(root, &ENVELOPE);
     Ok(message)
 }
 
 /// The whole message checked, its payload and unknown keys left where they are.
-fn envelope<V: View>(root: V) -> Result<Message, Invalid> {
-    check_plist(root, &Path::ROOT)?;
+fn envelope<V: MessageView>(root: V) -> Result<OacpMessage, InvalidMessage> {
+    check_plist(root, &MessagePath::ROOT)?;
     let kind = read_type(root)?;
     let id = match root.get("id") {
-        Some(id) => Id::from_view(id, &Path::of(&["id"]))?,
+        Some(id) => MessageId::from_view(id, &MessagePath::of(&["id"]))?,
         None => None,
     };
     let target = match root.get_some("target") {
         Some(target) => {
-            check_shape(target, Shape::Keyword, &Path::of(&["target"]))?;
-            target.name().map(|name| Target::new(&name))
+            check_shape(target, FieldShape::Keyword, &MessagePath::of(&["target"]))?;
+            target.name().map(|name| RequestTarget::new(&name))
         }
         None => None,
     };
     let meta = match root.get_some("meta") {
-        Some(meta) => Meta::from_view(meta)?,
-        None => Meta::default(),
+        Some(meta) => MessageMeta::from_view(meta)?,
+        None => MessageMeta::default(),
     };
     let payload = root.get("payload");
     if let Some(payload) = payload {
-        check_plist(payload, &Path::of(&["payload"]))?;
+        check_plist(payload, &MessagePath::of(&["payload"]))?;
     }
-    let message = Message { kind, id, target, meta, payload: None, extra: Vec::new() };
+    let message = OacpMessage { kind, id, target, meta, payload: None, extra: Vec::new() };
     check_table(root, &message, payload)?;
     Ok(message)
 }
 
-fn read_type<V: View>(root: V) -> Result<Type, Invalid> {
-    let path = Path::of(&["type"]);
+fn read_type<V: MessageView>(root: V) -> Result<MessageType, InvalidMessage> {
+    let path = MessagePath::of(&["type"]);
     let Some(value) = root.get_some("type") else {
         return Err(missing(root.get("type").unwrap_or(root), &path));
     };
-    check_shape(value, Shape::Keyword, &path)?;
-    Type::from_view(value).ok_or_else(|| {
-        let names = Type::ALL.map(|kind| format!(":{}", kind.as_str())).join(" ");
-        Invalid::new(Code::UnknownType, path, format!("expected one of {names}")).at(value.place())
+    check_shape(value, FieldShape::Keyword, &path)?;
+    MessageType::from_view(value).ok_or_else(|| {
+        let names = MessageType::ALL.map(|kind| format!(":{}", kind.as_str())).join(" ");
+        InvalidMessage::new(OacpCode::UnknownType, path, format!("expected one of {names}"))
+            .at(value.place())
     })
 }
 
 /// The table of `docs/protocol.md`: what each type needs beyond its type.
-fn check_table<V: View>(root: V, message: &Message, payload: Option<V>) -> Result<(), Invalid> {
-    let absent = |key| Err(missing(root, &Path::of(&[key])));
-    if let (Type::Event, None, Some(part)) = (message.kind, payload, root.get_some("part")) {
+fn check_table<V: MessageView>(
+    root: V,
+    message: &OacpMessage,
+    payload: Option<V>,
+) -> Result<(), InvalidMessage> {
+    let absent = |key| Err(missing(root, &MessagePath::of(&[key])));
+    if let (MessageType::Event, None, Some(part)) = (message.kind, payload, root.get_some("part")) {
         return part::check(root, part);
     }
     match (message.kind, payload) {
-        (Type::Event, Some(payload)) => {
+        (MessageType::Event, Some(payload)) => {
             let has_action = payload.get_some("action").is_some();
             if payload.get_some("sensor").is_some() || !has_action {
                 sensor::check(payload)?;
@@ -415,22 +428,25 @@ fn check_table<V: View>(root: V, message: &Message, payload: Option<V>) -> Resul
             }
             Ok(())
         }
-        (Type::Request, Some(_)) if message.id.is_none() && message.target.is_none() => {
+        (MessageType::Request, Some(_)) if message.id.is_none() && message.target.is_none() => {
             absent("id")
         }
-        (Type::Request, Some(payload)) => {
+        (MessageType::Request, Some(payload)) => {
             action::check(message.target.as_ref(), payload).map(|_| ())
         }
         // An id of nil is an answer to something unreadable; no id at all is a mistake.
-        (Type::Response, _) if root.get("id").is_none() => absent("id"),
-        (Type::Event | Type::Request | Type::Response | Type::Log, None) => absent("payload"),
-        (Type::Response | Type::Log | Type::Status, _)
-        | (Type::HealthCheck | Type::HealthResponse, _) => Ok(()),
+        (MessageType::Response, _) if root.get("id").is_none() => absent("id"),
+        (
+            MessageType::Event | MessageType::Request | MessageType::Response | MessageType::Log,
+            None,
+        ) => absent("payload"),
+        (MessageType::Response | MessageType::Log | MessageType::Status, _)
+        | (MessageType::HealthCheck | MessageType::HealthResponse, _) => Ok(()),
     }
 }
 
 /// The pairs whose keys are not among the known ones.
-fn extra_of<V: View>(plist: V, known: &[&str]) -> Vec<Extra> {
+fn extra_of<V: MessageView>(plist: V, known: &[&str]) -> Vec<Extra> {
     let mut extra = Vec::new();
     let mut items = plist.items();
     while let (Some(key), Some(value)) = (items.next(), items.next()) {

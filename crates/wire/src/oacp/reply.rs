@@ -5,39 +5,39 @@
 
 use bridle_sexp::{Error, Place, Value};
 
-use super::Code;
-use super::invalid::{Invalid, Path};
-use super::message::{Id, Message, Meta, Type, Unreadable};
+use super::OacpCode;
+use super::invalid::{InvalidMessage, MessagePath};
+use super::message::{MessageId, MessageMeta, MessageType, OacpMessage, UnreadableText};
 
 /// What an error frame says.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{code}: {message}")]
-pub struct Failure {
+pub struct ErrorReply {
     /// The kind to match on.
-    pub code: Code,
+    pub code: OacpCode,
     /// The sentence for people.
     pub message: String,
     /// Where in the text, when known.
     pub place: Option<Place>,
     /// Which key, when known.
-    pub path: Path,
+    pub path: MessagePath,
     /// Milliseconds after which the same message may be sent again, when known.
     pub retry_after_ms: Option<u64>,
 }
 
-impl Failure {
+impl ErrorReply {
     /// Makes a failure that says what its code says, without a place.
-    pub fn new(code: Code) -> Self {
-        Failure::because(code, code.explanation())
+    pub fn new(code: OacpCode) -> Self {
+        ErrorReply::because(code, code.explanation())
     }
 
     /// Makes a failure with its own sentence; it must not repeat what the peer sent.
-    pub fn because(code: Code, message: impl Into<String>) -> Self {
-        Failure {
+    pub fn because(code: OacpCode, message: impl Into<String>) -> Self {
+        ErrorReply {
             code,
             message: message.into(),
             place: None,
-            path: Path::ROOT,
+            path: MessagePath::ROOT,
             retry_after_ms: None,
         }
     }
@@ -57,33 +57,33 @@ impl Failure {
     }
 }
 
-impl From<Code> for Failure {
-    fn from(code: Code) -> Self {
-        Failure::new(code)
+impl From<OacpCode> for ErrorReply {
+    fn from(code: OacpCode) -> Self {
+        ErrorReply::new(code)
     }
 }
 
-impl From<Invalid> for Failure {
-    fn from(invalid: Invalid) -> Self {
-        let Invalid { code, path, place, message } = invalid;
-        Failure { code, message, place, path, retry_after_ms: None }
+impl From<InvalidMessage> for ErrorReply {
+    fn from(invalid: InvalidMessage) -> Self {
+        let InvalidMessage { code, path, place, message } = invalid;
+        ErrorReply { code, message, place, path, retry_after_ms: None }
     }
 }
 
-impl From<&Error> for Failure {
+impl From<&Error> for ErrorReply {
     fn from(error: &Error) -> Self {
-        Failure {
-            code: Code::Syntax,
+        ErrorReply {
+            code: OacpCode::Syntax,
             message: format!("{}: {}", error.category().as_str(), error.reason()),
             place: Some(error.place()),
-            path: Path::ROOT,
+            path: MessagePath::ROOT,
             retry_after_ms: None,
         }
     }
 }
 
 /// Returns the error frame's message; without an id it says `:id nil`.
-pub fn error_response(id: Option<&Id>, failure: &Failure) -> Message {
+pub fn error_response(id: Option<&MessageId>, failure: &ErrorReply) -> OacpMessage {
     let mut payload = vec![
         Value::keyword("status"),
         Value::keyword("error"),
@@ -101,53 +101,57 @@ pub fn error_response(id: Option<&Id>, failure: &Failure) -> Message {
         let wait = Value::int(i64::try_from(wait).unwrap_or(i64::MAX));
         payload.extend([Value::keyword("retry-after-ms"), wait]);
     }
-    response(id, Meta::default(), Value::list(payload))
+    response(id, MessageMeta::default(), Value::list(payload))
 }
 
 /// Returns the error frame's message for a text that could not be read as a message.
-pub fn unreadable_response(unreadable: Unreadable) -> Message {
+pub fn unreadable_response(unreadable: UnreadableText) -> OacpMessage {
     match unreadable {
-        Unreadable::Syntax(error) => error_response(None, &Failure::from(&error)),
-        Unreadable::Invalid { invalid, id } => error_response(id.as_ref(), &invalid.into()),
+        UnreadableText::Syntax(error) => error_response(None, &ErrorReply::from(&error)),
+        UnreadableText::Invalid { invalid, id } => error_response(id.as_ref(), &invalid.into()),
     }
 }
 
 /// Returns an answer with any payload.
-pub fn response(id: Option<&Id>, meta: Meta, payload: Value) -> Message {
-    Message { id: id.cloned(), meta, ..Message::new(Type::Response).with_payload(payload) }
+pub fn response(id: Option<&MessageId>, meta: MessageMeta, payload: Value) -> OacpMessage {
+    OacpMessage {
+        id: id.cloned(),
+        meta,
+        ..OacpMessage::new(MessageType::Response).with_payload(payload)
+    }
 }
 
 /// Returns an answer `(:status :success ...)`; `rest` follows the status.
 pub fn success<'k>(
-    id: Option<&Id>,
-    meta: Meta,
+    id: Option<&MessageId>,
+    meta: MessageMeta,
     rest: impl IntoIterator<Item = (&'k str, Value)>,
-) -> Message {
+) -> OacpMessage {
     let status = [("status", Value::keyword("success"))];
     response(id, meta, Value::plist(status.into_iter().chain(rest)))
 }
 
 /// What a client reads from an error frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reported<'m> {
+pub struct ReportedError<'m> {
     /// The code; `None` when the peer speaks a later version.
-    pub code: Option<Code>,
+    pub code: Option<OacpCode>,
     /// The sentence for people.
     pub message: &'m str,
     /// Whether the same message may succeed later.
     pub retryable: bool,
 }
 
-impl<'m> Reported<'m> {
+impl<'m> ReportedError<'m> {
     /// Reads an error frame; `None` when the message is something else.
-    pub fn from_message(message: &'m Message) -> Option<Self> {
-        let payload = message.payload.as_ref().filter(|_| message.kind == Type::Response)?;
+    pub fn from_message(message: &'m OacpMessage) -> Option<Self> {
+        let payload = message.payload.as_ref().filter(|_| message.kind == MessageType::Response)?;
         payload.get("status").filter(|status| status.is_keyword("error"))?;
         let code = match payload.get("code") {
             Some(Value::Keyword(name)) => name.spelling().parse().ok(),
             _ => None,
         };
-        Some(Reported {
+        Some(ReportedError {
             code,
             message: payload.get("message").and_then(Value::as_str).unwrap_or_default(),
             retryable: payload.get("retryable").is_some_and(|value| !matches!(value, Value::Nil)),

@@ -5,8 +5,8 @@
 
 use bridle_sexp::Value;
 
-use super::invalid::Path;
-use super::message::{Extra, Message, Type};
+use super::invalid::MessagePath;
+use super::message::{Extra, MessageType, OacpMessage};
 
 /// Sources that are principals inside the daemon; a client that names one is not believed.
 const INNER_SOURCES: [&str; 6] = ["system", "engine", "daemon", "skill", "model", "guard"];
@@ -20,20 +20,22 @@ const PROGRESS: [&str; 2] = ["depth", "status"];
 /// Drops what a client may not set and returns the paths of what was dropped.
 ///
 /// All duplicates go: dropping only the first would make the second count.
-pub fn strip_reserved(message: &mut Message) -> Vec<Path> {
+pub fn strip_reserved(message: &mut OacpMessage) -> Vec<MessagePath> {
     let mut dropped = Vec::new();
     // `:status` is a signal's own key only in a signal; a report may carry one.
-    let is_signal =
-        !matches!(message.kind, Type::Status | Type::HealthCheck | Type::HealthResponse);
-    strip_extra(&mut message.extra, &APPROVALS, &Path::ROOT, &mut dropped);
-    strip_extra(&mut message.meta.extra, &APPROVALS, &Path::of(&["meta"]), &mut dropped);
+    let is_signal = !matches!(
+        message.kind,
+        MessageType::Status | MessageType::HealthCheck | MessageType::HealthResponse
+    );
+    strip_extra(&mut message.extra, &APPROVALS, &MessagePath::ROOT, &mut dropped);
+    strip_extra(&mut message.meta.extra, &APPROVALS, &MessagePath::of(&["meta"]), &mut dropped);
     if is_signal {
-        strip_extra(&mut message.extra, &PROGRESS, &Path::ROOT, &mut dropped);
-        strip_extra(&mut message.meta.extra, &PROGRESS, &Path::of(&["meta"]), &mut dropped);
+        strip_extra(&mut message.extra, &PROGRESS, &MessagePath::ROOT, &mut dropped);
+        strip_extra(&mut message.meta.extra, &PROGRESS, &MessagePath::of(&["meta"]), &mut dropped);
     }
     if message.meta.source.as_deref().is_some_and(|source| INNER_SOURCES.contains(&source)) {
         message.meta.source = None;
-        dropped.push(Path::of(&["meta", "source"]));
+        dropped.push(MessagePath::of(&["meta", "source"]));
     }
     if let Some(payload) = &mut message.payload {
         strip_payload(payload, &mut dropped);
@@ -44,8 +46,8 @@ pub fn strip_reserved(message: &mut Message) -> Vec<Path> {
 fn strip_extra(
     extra: &mut Vec<Extra>,
     names: &[&'static str],
-    path: &Path,
-    dropped: &mut Vec<Path>,
+    path: &MessagePath,
+    dropped: &mut Vec<MessagePath>,
 ) {
     for name in names {
         let before = extra.len();
@@ -56,13 +58,13 @@ fn strip_extra(
     }
 }
 
-fn strip_payload(payload: &mut Value, dropped: &mut Vec<Path>) {
+fn strip_payload(payload: &mut Value, dropped: &mut Vec<MessagePath>) {
     let Value::List(items) = payload else { return };
     for name in APPROVALS {
         let before = items.len();
         remove_pairs(items, |key| key.is_keyword(name));
         if items.len() < before {
-            dropped.push(Path::of(&["payload", name]));
+            dropped.push(MessagePath::of(&["payload", name]));
         }
     }
     if items.is_empty() {

@@ -1,13 +1,15 @@
 //! What a shell perceives: the sensors that the payload of an `:EVENT` may name.
 //!
 //! One table per sensor gives its struct, its check and its writer. A sensor that is not listed
-//! here is no error: it is kept as [`Sensor::Other`], recorded, and offered to skills.
+//! here is no error: it is kept as [`OacpSensor::Other`], recorded, and offered to skills.
 
 use bridle_sexp::Value;
 
-use super::invalid::{Invalid, Path};
-use super::shape::{Field, Shape, check_fields, check_shape, field, missing, record, shapes};
-use super::view::{View, check_plist};
+use super::invalid::{InvalidMessage, MessagePath};
+use super::shape::{
+    FieldRow, FieldShape, check_fields, check_shape, field, missing, record, shapes,
+};
+use super::view::{MessageView, check_plist};
 
 /// The key that names a sensor.
 const SENSOR: &str = "sensor";
@@ -115,7 +117,7 @@ pub enum PromptName {
 
 /// What a shell perceives.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Sensor<'m> {
+pub enum OacpSensor<'m> {
     /// `:user-prompt`, `:user-input` or `:chat-message`.
     Prompt(PromptName, Prompt<'m>),
     /// `:buffer-update`
@@ -138,58 +140,58 @@ pub enum Sensor<'m> {
     Other(&'m Value),
 }
 
-impl<'m> Sensor<'m> {
+impl<'m> OacpSensor<'m> {
     /// Reads the payload of an `:EVENT` that has a `:sensor`.
     ///
     /// # Errors
     /// When the sensor is absent or no keyword, or a field of a known sensor has another type.
-    pub fn from_payload(payload: &'m Value) -> Result<Self, Invalid> {
-        check_plist(payload, &Path::of(&["payload"]))?;
-        let Some(known) = check(payload)? else { return Ok(Sensor::Other(payload)) };
+    pub fn from_payload(payload: &'m Value) -> Result<Self, InvalidMessage> {
+        check_plist(payload, &MessagePath::of(&["payload"]))?;
+        let Some(known) = check(payload)? else { return Ok(OacpSensor::Other(payload)) };
         let read = match known {
-            Known::Prompt(name) => Prompt::read(payload).map(|p| Sensor::Prompt(name, p)),
-            Known::BufferUpdate => BufferUpdate::read(payload).map(Sensor::BufferUpdate),
-            Known::Focus => Focus::read(payload).map(Sensor::Focus),
-            Known::PointUpdate => PointUpdate::read(payload).map(Sensor::PointUpdate),
-            Known::UserCommand => UserCommand::read(payload).map(Sensor::UserCommand),
-            Known::Interrupt => Some(Sensor::Interrupt),
-            Known::Heartbeat => {
-                Some(Sensor::Heartbeat(field::<shapes::Natural>(payload, "unix-time")))
+            KnownSensor::Prompt(name) => Prompt::read(payload).map(|p| OacpSensor::Prompt(name, p)),
+            KnownSensor::BufferUpdate => BufferUpdate::read(payload).map(OacpSensor::BufferUpdate),
+            KnownSensor::Focus => Focus::read(payload).map(OacpSensor::Focus),
+            KnownSensor::PointUpdate => PointUpdate::read(payload).map(OacpSensor::PointUpdate),
+            KnownSensor::UserCommand => UserCommand::read(payload).map(OacpSensor::UserCommand),
+            KnownSensor::Interrupt => Some(OacpSensor::Interrupt),
+            KnownSensor::Heartbeat => {
+                Some(OacpSensor::Heartbeat(field::<shapes::Natural>(payload, "unix-time")))
             }
-            Known::ToolOutput => ToolOutput::read(payload).map(Sensor::ToolOutput),
-            Known::ToolError => ToolError::read(payload).map(Sensor::ToolError),
+            KnownSensor::ToolOutput => ToolOutput::read(payload).map(OacpSensor::ToolOutput),
+            KnownSensor::ToolError => ToolError::read(payload).map(OacpSensor::ToolError),
         };
-        Ok(read.unwrap_or(Sensor::Other(payload)))
+        Ok(read.unwrap_or(OacpSensor::Other(payload)))
     }
 
     /// Returns the payload: `:sensor` first, then the fields in the order of the table.
     pub fn to_payload(&self) -> Value {
         let known = match self {
-            Sensor::Prompt(name, _) => Known::Prompt(*name),
-            Sensor::BufferUpdate(_) => Known::BufferUpdate,
-            Sensor::Focus(_) => Known::Focus,
-            Sensor::PointUpdate(_) => Known::PointUpdate,
-            Sensor::UserCommand(_) => Known::UserCommand,
-            Sensor::Interrupt => Known::Interrupt,
-            Sensor::Heartbeat(_) => Known::Heartbeat,
-            Sensor::ToolOutput(_) => Known::ToolOutput,
-            Sensor::ToolError(_) => Known::ToolError,
-            Sensor::Other(payload) => return Value::clone(payload),
+            OacpSensor::Prompt(name, _) => KnownSensor::Prompt(*name),
+            OacpSensor::BufferUpdate(_) => KnownSensor::BufferUpdate,
+            OacpSensor::Focus(_) => KnownSensor::Focus,
+            OacpSensor::PointUpdate(_) => KnownSensor::PointUpdate,
+            OacpSensor::UserCommand(_) => KnownSensor::UserCommand,
+            OacpSensor::Interrupt => KnownSensor::Interrupt,
+            OacpSensor::Heartbeat(_) => KnownSensor::Heartbeat,
+            OacpSensor::ToolOutput(_) => KnownSensor::ToolOutput,
+            OacpSensor::ToolError(_) => KnownSensor::ToolError,
+            OacpSensor::Other(payload) => return Value::clone(payload),
         };
         let mut out = vec![Value::keyword(SENSOR), Value::keyword(known.name())];
         match self {
-            Sensor::Prompt(_, fields) => fields.push(&mut out),
-            Sensor::BufferUpdate(fields) => fields.push(&mut out),
-            Sensor::Focus(fields) => fields.push(&mut out),
-            Sensor::PointUpdate(fields) => fields.push(&mut out),
-            Sensor::UserCommand(fields) => fields.push(&mut out),
-            Sensor::ToolOutput(fields) => fields.push(&mut out),
-            Sensor::ToolError(fields) => fields.push(&mut out),
-            Sensor::Heartbeat(Some(time)) => {
+            OacpSensor::Prompt(_, fields) => fields.push(&mut out),
+            OacpSensor::BufferUpdate(fields) => fields.push(&mut out),
+            OacpSensor::Focus(fields) => fields.push(&mut out),
+            OacpSensor::PointUpdate(fields) => fields.push(&mut out),
+            OacpSensor::UserCommand(fields) => fields.push(&mut out),
+            OacpSensor::ToolOutput(fields) => fields.push(&mut out),
+            OacpSensor::ToolError(fields) => fields.push(&mut out),
+            OacpSensor::Heartbeat(Some(time)) => {
                 out.push(Value::keyword("unix-time"));
-                out.push(<shapes::Natural as super::shape::Shaped>::write(time));
+                out.push(<shapes::Natural as super::shape::ShapedValue>::write(time));
             }
-            Sensor::Heartbeat(None) | Sensor::Interrupt | Sensor::Other(_) => {}
+            OacpSensor::Heartbeat(None) | OacpSensor::Interrupt | OacpSensor::Other(_) => {}
         }
         Value::list(out)
     }
@@ -197,7 +199,7 @@ impl<'m> Sensor<'m> {
 
 /// The sensors that have a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Known {
+pub(crate) enum KnownSensor {
     Prompt(PromptName),
     BufferUpdate,
     Focus,
@@ -209,63 +211,65 @@ pub(crate) enum Known {
     ToolError,
 }
 
-impl Known {
-    const ALL: [Known; 11] = [
-        Known::Prompt(PromptName::UserPrompt),
-        Known::Prompt(PromptName::UserInput),
-        Known::Prompt(PromptName::ChatMessage),
-        Known::BufferUpdate,
-        Known::Focus,
-        Known::PointUpdate,
-        Known::UserCommand,
-        Known::Interrupt,
-        Known::Heartbeat,
-        Known::ToolOutput,
-        Known::ToolError,
+impl KnownSensor {
+    const ALL: [KnownSensor; 11] = [
+        KnownSensor::Prompt(PromptName::UserPrompt),
+        KnownSensor::Prompt(PromptName::UserInput),
+        KnownSensor::Prompt(PromptName::ChatMessage),
+        KnownSensor::BufferUpdate,
+        KnownSensor::Focus,
+        KnownSensor::PointUpdate,
+        KnownSensor::UserCommand,
+        KnownSensor::Interrupt,
+        KnownSensor::Heartbeat,
+        KnownSensor::ToolOutput,
+        KnownSensor::ToolError,
     ];
 
     const fn name(self) -> &'static str {
         match self {
-            Known::Prompt(PromptName::UserPrompt) => "user-prompt",
-            Known::Prompt(PromptName::UserInput) => "user-input",
-            Known::Prompt(PromptName::ChatMessage) => "chat-message",
-            Known::BufferUpdate => "buffer-update",
-            Known::Focus => "focus",
-            Known::PointUpdate => "point-update",
-            Known::UserCommand => "user-command",
-            Known::Interrupt => "interrupt",
-            Known::Heartbeat => "heartbeat",
-            Known::ToolOutput => "tool-output",
-            Known::ToolError => "tool-error",
+            KnownSensor::Prompt(PromptName::UserPrompt) => "user-prompt",
+            KnownSensor::Prompt(PromptName::UserInput) => "user-input",
+            KnownSensor::Prompt(PromptName::ChatMessage) => "chat-message",
+            KnownSensor::BufferUpdate => "buffer-update",
+            KnownSensor::Focus => "focus",
+            KnownSensor::PointUpdate => "point-update",
+            KnownSensor::UserCommand => "user-command",
+            KnownSensor::Interrupt => "interrupt",
+            KnownSensor::Heartbeat => "heartbeat",
+            KnownSensor::ToolOutput => "tool-output",
+            KnownSensor::ToolError => "tool-error",
         }
     }
 
-    const fn fields(self) -> &'static [Field] {
+    const fn fields(self) -> &'static [FieldRow] {
         match self {
-            Known::Prompt(_) => Prompt::FIELDS,
-            Known::BufferUpdate => BufferUpdate::FIELDS,
-            Known::Focus => Focus::FIELDS,
-            Known::PointUpdate => PointUpdate::FIELDS,
-            Known::UserCommand => UserCommand::FIELDS,
-            Known::Interrupt => &[],
-            Known::Heartbeat => &[Field("unix-time", super::shape::Need::May, Shape::Natural)],
-            Known::ToolOutput => ToolOutput::FIELDS,
-            Known::ToolError => ToolError::FIELDS,
+            KnownSensor::Prompt(_) => Prompt::FIELDS,
+            KnownSensor::BufferUpdate => BufferUpdate::FIELDS,
+            KnownSensor::Focus => Focus::FIELDS,
+            KnownSensor::PointUpdate => PointUpdate::FIELDS,
+            KnownSensor::UserCommand => UserCommand::FIELDS,
+            KnownSensor::Interrupt => &[],
+            KnownSensor::Heartbeat => {
+                &[FieldRow("unix-time", super::shape::FieldNeed::May, FieldShape::Natural)]
+            }
+            KnownSensor::ToolOutput => ToolOutput::FIELDS,
+            KnownSensor::ToolError => ToolError::FIELDS,
         }
     }
 }
 
 /// Checks the sensor of a payload that is a plist; returns it if it has a table.
-pub(crate) fn check<V: View>(payload: V) -> Result<Option<Known>, Invalid> {
-    let path = Path::of(&["payload"]);
+pub(crate) fn check<V: MessageView>(payload: V) -> Result<Option<KnownSensor>, InvalidMessage> {
+    let path = MessagePath::of(&["payload"]);
     let Some(sensor) = payload.get_some(SENSOR) else {
         return Err(missing(payload, &path.key(SENSOR)));
     };
-    check_shape(sensor, Shape::Keyword, &path.key(SENSOR))?;
-    let known = Known::ALL.into_iter().find(|known| sensor.is_keyword(known.name()));
+    check_shape(sensor, FieldShape::Keyword, &path.key(SENSOR))?;
+    let known = KnownSensor::ALL.into_iter().find(|known| sensor.is_keyword(known.name()));
     if let Some(known) = known {
         check_fields(payload, known.fields(), &path)?;
-        let file_or_buffer = matches!(known, Known::BufferUpdate | Known::Focus);
+        let file_or_buffer = matches!(known, KnownSensor::BufferUpdate | KnownSensor::Focus);
         if file_or_buffer
             && payload.get_some("file").is_none()
             && payload.get_some("buffer").is_none()

@@ -6,13 +6,13 @@
 
 use bridle_sexp::{Kind, Value};
 
-use super::Code;
-use super::invalid::{Invalid, Path};
-use super::view::{View, a_kind};
+use super::OacpCode;
+use super::invalid::{InvalidMessage, MessagePath};
+use super::view::{MessageView, a_kind};
 
 /// What a field must look like. nil always counts as absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum FieldShape {
     /// A string, with or without Emacs text properties.
     Text,
     /// A keyword.
@@ -33,25 +33,25 @@ pub(crate) enum Shape {
 
 /// Whether a field must be there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Need {
+pub(crate) enum FieldNeed {
     Must,
     May,
 }
 
 /// One row of a table: the key in lower case, its shape, and whether it must be there.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Field(pub(crate) &'static str, pub(crate) Need, pub(crate) Shape);
+pub(crate) struct FieldRow(pub(crate) &'static str, pub(crate) FieldNeed, pub(crate) FieldShape);
 
 /// Checks every field of a table against a payload that is a plist.
-pub(crate) fn check_fields<V: View>(
+pub(crate) fn check_fields<V: MessageView>(
     payload: V,
-    fields: &[Field],
-    path: &Path,
-) -> Result<(), Invalid> {
-    for &Field(key, need, shape) in fields {
+    fields: &[FieldRow],
+    path: &MessagePath,
+) -> Result<(), InvalidMessage> {
+    for &FieldRow(key, need, shape) in fields {
         match payload.get(key) {
             Some(value) if !value.is_nil() => check_shape(value, shape, &path.key(key))?,
-            nil_or_absent if need == Need::Must => {
+            nil_or_absent if need == FieldNeed::Must => {
                 return Err(missing(nil_or_absent.unwrap_or(payload), &path.key(key)));
             }
             _ => {}
@@ -61,31 +61,35 @@ pub(crate) fn check_fields<V: View>(
 }
 
 /// Refuses a value that does not have the shape.
-pub(crate) fn check_shape<V: View>(value: V, shape: Shape, path: &Path) -> Result<(), Invalid> {
+pub(crate) fn check_shape<V: MessageView>(
+    value: V,
+    shape: FieldShape,
+    path: &MessagePath,
+) -> Result<(), InvalidMessage> {
     let kind = value.kind();
     let (fits, expected) = match shape {
-        Shape::Text => (is_text(kind), "a string"),
-        Shape::Keyword => (kind == Kind::Keyword, "a keyword"),
-        Shape::Name => {
+        FieldShape::Text => (is_text(kind), "a string"),
+        FieldShape::Keyword => (kind == Kind::Keyword, "a keyword"),
+        FieldShape::Name => {
             (is_text(kind) || matches!(kind, Kind::Keyword | Kind::Symbol), "a keyword or a string")
         }
-        Shape::Label => (is_text(kind) || kind == Kind::Integer, "an integer or a string"),
-        Shape::Natural => (kind == Kind::Integer, "an integer"),
-        Shape::Texts => (matches!(kind, Kind::List | Kind::Vector), "a list of strings"),
-        Shape::List => (matches!(kind, Kind::List | Kind::Dotted | Kind::Vector), "a list"),
-        Shape::Any => (true, ""),
+        FieldShape::Label => (is_text(kind) || kind == Kind::Integer, "an integer or a string"),
+        FieldShape::Natural => (kind == Kind::Integer, "an integer"),
+        FieldShape::Texts => (matches!(kind, Kind::List | Kind::Vector), "a list of strings"),
+        FieldShape::List => (matches!(kind, Kind::List | Kind::Dotted | Kind::Vector), "a list"),
+        FieldShape::Any => (true, ""),
     };
     if !fits {
         return Err(wrong_type(value, path, expected));
     }
     match shape {
-        Shape::Label if kind == Kind::Integer && value.as_i64().is_none() => {
+        FieldShape::Label if kind == Kind::Integer && value.as_i64().is_none() => {
             Err(invalid_value(value, path, "expected an integer of at most 64 bits"))
         }
-        Shape::Natural if value.as_i64().is_none_or(|n| n < 0) => {
+        FieldShape::Natural if value.as_i64().is_none_or(|n| n < 0) => {
             Err(invalid_value(value, path, "expected an integer from 0 to 2^63-1"))
         }
-        Shape::Texts => {
+        FieldShape::Texts => {
             let mut items = value.items().take(unpadded_len(value)).enumerate();
             match items.find(|(_, item)| !is_text(item.kind())) {
                 Some((index, item)) => Err(wrong_type(item, &path.index(index), "a string")),
@@ -98,28 +102,40 @@ pub(crate) fn check_shape<V: View>(value: V, shape: Shape, path: &Path) -> Resul
 
 /// The length of a list without the nil that some Lisp peers append: their sanitizer walks every list by pairs,
 /// and so completes one of odd length.
-pub(crate) fn unpadded_len<V: View>(list: V) -> usize {
+pub(crate) fn unpadded_len<V: MessageView>(list: V) -> usize {
     let (len, ends_in_nil) =
         list.items().fold((0, false), |(len, _), item| (len + 1, item.is_nil()));
     len - usize::from(ends_in_nil && len % 2 == 0)
 }
 
 /// The refusal for a key that is absent or nil; `nearest` is the nil or the plist around it.
-pub(crate) fn missing<V: View>(nearest: V, path: &Path) -> Invalid {
-    Invalid::new(Code::MissingKey, path.clone(), format!("`{path}` is absent or nil"))
+pub(crate) fn missing<V: MessageView>(nearest: V, path: &MessagePath) -> InvalidMessage {
+    InvalidMessage::new(OacpCode::MissingKey, path.clone(), format!("`{path}` is absent or nil"))
         .at(nearest.place())
 }
 
 /// The refusal for a value of another kind than `expected`.
-pub(crate) fn wrong_type<V: View>(value: V, path: &Path, expected: &str) -> Invalid {
+pub(crate) fn wrong_type<V: MessageView>(
+    value: V,
+    path: &MessagePath,
+    expected: &str,
+) -> InvalidMessage {
     let got = a_kind(value.kind());
-    Invalid::new(Code::WrongType, path.clone(), format!("expected {expected}, got {got}"))
-        .at(value.place())
+    InvalidMessage::new(
+        OacpCode::WrongType,
+        path.clone(),
+        format!("expected {expected}, got {got}"),
+    )
+    .at(value.place())
 }
 
 /// The refusal for a value of the right kind that is out of range.
-pub(crate) fn invalid_value<V: View>(value: V, path: &Path, expected: &str) -> Invalid {
-    Invalid::new(Code::InvalidValue, path.clone(), expected).at(value.place())
+pub(crate) fn invalid_value<V: MessageView>(
+    value: V,
+    path: &MessagePath,
+    expected: &str,
+) -> InvalidMessage {
+    InvalidMessage::new(OacpCode::InvalidValue, path.clone(), expected).at(value.place())
 }
 
 fn is_text(kind: Kind) -> bool {
@@ -127,7 +143,7 @@ fn is_text(kind: Kind) -> bool {
 }
 
 /// A shape as a type: what a checked field reads as, and how it is written.
-pub(crate) trait Shaped {
+pub(crate) trait ShapedValue {
     type Out<'m>;
     fn read(value: &Value) -> Option<Self::Out<'_>>;
     fn write(out: &Self::Out<'_>) -> Value;
@@ -135,10 +151,10 @@ pub(crate) trait Shaped {
 
 /// The types that stand for shapes in [`record!`].
 pub(crate) mod shapes {
-    use super::{Shaped, Value, text_of, unpadded_len};
+    use super::{ShapedValue, Value, text_of, unpadded_len};
 
     pub(crate) struct Text;
-    impl Shaped for Text {
+    impl ShapedValue for Text {
         type Out<'m> = &'m str;
         fn read(value: &Value) -> Option<&str> {
             text_of(value)
@@ -149,7 +165,7 @@ pub(crate) mod shapes {
     }
 
     pub(crate) struct Keyword;
-    impl Shaped for Keyword {
+    impl ShapedValue for Keyword {
         type Out<'m> = &'m bridle_sexp::Keyword;
         fn read(value: &Value) -> Option<&bridle_sexp::Keyword> {
             match value {
@@ -163,7 +179,7 @@ pub(crate) mod shapes {
     }
 
     pub(crate) struct Natural;
-    impl Shaped for Natural {
+    impl ShapedValue for Natural {
         type Out<'m> = u64;
         fn read(value: &Value) -> Option<u64> {
             value.as_i64().and_then(|n| u64::try_from(n).ok())
@@ -174,7 +190,7 @@ pub(crate) mod shapes {
     }
 
     pub(crate) struct Texts;
-    impl Shaped for Texts {
+    impl ShapedValue for Texts {
         type Out<'m> = Vec<&'m str>;
         fn read(value: &Value) -> Option<Vec<&str>> {
             match value {
@@ -193,7 +209,7 @@ pub(crate) mod shapes {
     macro_rules! as_it_came {
         ($($name:ident)*) => {$(
             pub(crate) struct $name;
-            impl Shaped for $name {
+            impl ShapedValue for $name {
                 type Out<'m> = &'m Value;
                 fn read(value: &Value) -> Option<&Value> {
                     Some(value)
@@ -216,7 +232,7 @@ pub(crate) fn text_of(value: &Value) -> Option<&str> {
 }
 
 /// Reads one field of a checked plist; nil counts as absent.
-pub(crate) fn field<'m, S: Shaped>(payload: &'m Value, key: &str) -> Option<S::Out<'m>> {
+pub(crate) fn field<'m, S: ShapedValue>(payload: &'m Value, key: &str) -> Option<S::Out<'m>> {
     payload.get(key).filter(|value| !matches!(value, Value::Nil)).and_then(S::read)
 }
 
@@ -234,11 +250,11 @@ macro_rules! record {
         }
 
         impl<'m> $name<'m> {
-            pub(crate) const FIELDS: &'static [$crate::oacp::shape::Field] = &[$(
-                $crate::oacp::shape::Field(
+            pub(crate) const FIELDS: &'static [$crate::oacp::shape::FieldRow] = &[$(
+                $crate::oacp::shape::FieldRow(
                     $key,
                     $crate::oacp::shape::field_need!($need),
-                    $crate::oacp::shape::Shape::$shape,
+                    $crate::oacp::shape::FieldShape::$shape,
                 ),
             )*];
 
@@ -253,17 +269,17 @@ macro_rules! record {
             }
 
             pub(crate) fn push(&self, out: &mut Vec<bridle_sexp::Value>) {
-                use $crate::oacp::shape::{Shaped, shapes};
+                use $crate::oacp::shape::{ShapedValue, shapes};
                 $(if let Some(value) = $crate::oacp::shape::field_some!($need self.$field) {
                     out.push(bridle_sexp::Value::keyword($key));
-                    out.push(<shapes::$shape as Shaped>::write(value));
+                    out.push(<shapes::$shape as ShapedValue>::write(value));
                 })*
             }
         }
     };
 }
 
-/// The public type of a field; `Shaped::Out` is the same, but private.
+/// The public type of a field; `ShapedValue::Out` is the same, but private.
 macro_rules! field_type {
     (may $shape:ident) => { Option<$crate::oacp::shape::field_type!(must $shape)> };
     (must Text) => { &'m str };
@@ -275,10 +291,10 @@ macro_rules! field_type {
 
 macro_rules! field_need {
     (must) => {
-        $crate::oacp::shape::Need::Must
+        $crate::oacp::shape::FieldNeed::Must
     };
     (may) => {
-        $crate::oacp::shape::Need::May
+        $crate::oacp::shape::FieldNeed::May
     };
 }
 

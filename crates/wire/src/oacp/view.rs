@@ -1,16 +1,16 @@
 //! One way to look at a message, whether it is still a tree over the text or already owned data.
 //!
-//! The checks of this room are written once against [`View`]. Over a tree they know the place of
+//! The checks of this room are written once against [`MessageView`]. Over a tree they know the place of
 //! every fault and build nothing; over a [`Value`] they know no place. Not public: callers see
-//! `Message::from_tree` and `Message::from_value`.
+//! `OacpMessage::from_tree` and `OacpMessage::from_value`.
 
 use bridle_sexp::{Kind, Node, Place, Value};
 
-use super::Code;
-use super::invalid::{Invalid, Path};
+use super::OacpCode;
+use super::invalid::{InvalidMessage, MessagePath};
 
 /// A value inside a message.
-pub(crate) trait View: Copy {
+pub(crate) trait MessageView: Copy {
     fn kind(self) -> Kind;
     /// Elements of a proper list or a vector; nothing for everything else.
     fn items(self) -> impl Iterator<Item = Self>;
@@ -48,7 +48,7 @@ pub(crate) trait View: Copy {
     }
 }
 
-impl View for Node<'_> {
+impl MessageView for Node<'_> {
     fn kind(self) -> Kind {
         Node::kind(&self)
     }
@@ -75,7 +75,7 @@ impl View for Node<'_> {
     }
 }
 
-impl View for &Value {
+impl MessageView for &Value {
     fn kind(self) -> Kind {
         Value::kind(self)
     }
@@ -107,9 +107,12 @@ impl View for &Value {
 
 /// Refuses everything but a plist: a proper list of even length with keywords in all key places.
 /// nil is the empty plist.
-pub(crate) fn check_plist<V: View>(view: V, path: &Path) -> Result<(), Invalid> {
+pub(crate) fn check_plist<V: MessageView>(
+    view: V,
+    path: &MessagePath,
+) -> Result<(), InvalidMessage> {
     let refuse = |place: Option<Place>, message: &str| {
-        Err(Invalid::new(Code::NotAPlist, path.clone(), message).at(place))
+        Err(InvalidMessage::new(OacpCode::NotAPlist, path.clone(), message).at(place))
     };
     match view.kind() {
         Kind::Nil => return Ok(()),

@@ -3,13 +3,13 @@
 //! end to end, and decodes to more bytes than the limit. Called on attachments and on the environment
 //! of a request, and by whoever makes directives.
 
-use super::json::Node;
+use super::json::JsonNode;
 
 /// Lines of base64 in mail have 76 characters; shorter lines of letters are words.
 const LEAST_LINE: usize = 60;
 
 /// Tells whether a value holds a string that is a blob of more than `most` bytes.
-pub(super) fn holds_blob(node: Node<'_>, most: usize) -> bool {
+pub(super) fn holds_blob(node: JsonNode<'_>, most: usize) -> bool {
     // A source that is shorter than the limit cannot decode to more.
     node.source().len() > most
         && node.descendants().any(|node| {

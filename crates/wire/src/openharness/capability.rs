@@ -6,9 +6,9 @@
 use std::borrow::Cow;
 
 use super::ids::{Label, Name};
-use super::json::{Json, Node, Object, Writer};
-use super::schema::{Book, typed};
-use super::shape::{At, Invalid, Shape, record};
+use super::json::{Json, JsonNode, JsonObject, JsonWriter};
+use super::schema::{SchemaBook, typed};
+use super::shape::{JsonShape, ReadPosition, ShapeError, record};
 
 /// The shell can follow a stream of events.
 pub const STREAMING: &str = "openharness.streaming";
@@ -25,7 +25,7 @@ pub const FEEDBACK: &str = "dev.bridle.feedback";
 
 /// Capabilities by key; values mean what their key says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Capabilities(pub Object);
+pub struct Capabilities(pub JsonObject);
 
 impl Capabilities {
     /// Tells whether a key is there with a truthy value.
@@ -53,20 +53,20 @@ impl Capabilities {
     }
 }
 
-impl Shape for Capabilities {
+impl JsonShape for Capabilities {
     fn expected() -> Cow<'static, str> {
-        Object::expected()
+        JsonObject::expected()
     }
 
-    fn read(node: Node<'_>, at: &At<'_>) -> Result<Self, Invalid> {
-        Object::read(node, at).map(Capabilities)
+    fn read(node: JsonNode<'_>, at: &ReadPosition<'_>) -> Result<Self, ShapeError> {
+        JsonObject::read(node, at).map(Capabilities)
     }
 
-    fn write(&self, out: &mut Writer) {
-        Shape::write(&self.0, out);
+    fn write(&self, out: &mut JsonWriter) {
+        JsonShape::write(&self.0, out);
     }
 
-    fn schema(_: &mut Book) -> Json {
+    fn schema(_: &mut SchemaBook) -> Json {
         typed("object")
     }
 }
@@ -85,7 +85,7 @@ record! {
 
 /// Why a capability is denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Denial {
+pub enum DenialReason {
     /// This engine cannot do it.
     NotSupported,
     /// It could, and may not.
@@ -96,45 +96,45 @@ pub enum Denial {
     RequiresCapability,
 }
 
-impl Denial {
+impl DenialReason {
     /// Returns the code on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
-            Denial::NotSupported => "not_supported",
-            Denial::DisabledByPolicy => "disabled_by_policy",
-            Denial::VersionMismatch => "version_mismatch",
-            Denial::RequiresCapability => "requires_capability",
+            DenialReason::NotSupported => "not_supported",
+            DenialReason::DisabledByPolicy => "disabled_by_policy",
+            DenialReason::VersionMismatch => "version_mismatch",
+            DenialReason::RequiresCapability => "requires_capability",
         }
     }
 }
 
 /// What the engine does about a capability that it knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Offer {
+pub enum CapabilityOffer {
     /// Honored; this is what it says about it.
     Honored(Json),
     /// Denied, if it is asked for.
-    Denied(Denial),
+    Denied(DenialReason),
 }
 
 /// Answers what a shell asked for: all that is honored, and a denial for each known key that was asked
 /// for and is not.
 pub fn answer(
     asked: Option<&Capabilities>,
-    offers: &[(&str, Offer)],
+    offers: &[(&str, CapabilityOffer)],
 ) -> (Capabilities, Vec<CapabilityDenial>) {
     let (mut supported, mut denials) = (Capabilities::default(), Vec::new());
     for (key, offer) in offers {
         match offer {
-            Offer::Honored(value) => supported.0.insert(*key, value.clone()),
-            Offer::Denied(denial) if asked.is_some_and(|asked| asked.asks(key)) => {
+            CapabilityOffer::Honored(value) => supported.0.insert(*key, value.clone()),
+            CapabilityOffer::Denied(denial) if asked.is_some_and(|asked| asked.asks(key)) => {
                 denials.push(CapabilityDenial {
                     capability: Name::new(*key).expect("our keys are short"),
                     code: Label::new(denial.as_str()).ok(),
                     message: None,
                 });
             }
-            Offer::Denied(_) => {}
+            CapabilityOffer::Denied(_) => {}
         }
     }
     (supported, denials)

@@ -3,7 +3,7 @@
 
 /// Why a request was not carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Code {
+pub enum OpenHarnessCode {
     /// Not JSON, or not the shape of a message.
     InvalidRequest,
     /// Another major version.
@@ -54,33 +54,33 @@ pub enum Code {
     Canceled,
 }
 
-impl Code {
+impl OpenHarnessCode {
     /// All codes, in the order of the table in `docs/protocol.md`.
-    pub const ALL: [Code; 24] = [
-        Code::InvalidRequest,
-        Code::ProtocolVersionUnsupported,
-        Code::HeaderMismatch,
-        Code::Unauthenticated,
-        Code::Forbidden,
-        Code::NotFound,
-        Code::MethodNotAllowed,
-        Code::NotAcceptable,
-        Code::IdempotencyConflict,
-        Code::ContinuationInvalid,
-        Code::ContinuationConsumed,
-        Code::ContinuationMismatch,
-        Code::ContinuationExpired,
-        Code::StreamExpired,
-        Code::PayloadTooLarge,
-        Code::EmbeddedBlob,
-        Code::UnsupportedMediaType,
-        Code::AttachmentUnresolved,
-        Code::RateLimited,
-        Code::InternalError,
-        Code::UpstreamError,
-        Code::EngineOverloaded,
-        Code::EngineTimeout,
-        Code::Canceled,
+    pub const ALL: [OpenHarnessCode; 24] = [
+        OpenHarnessCode::InvalidRequest,
+        OpenHarnessCode::ProtocolVersionUnsupported,
+        OpenHarnessCode::HeaderMismatch,
+        OpenHarnessCode::Unauthenticated,
+        OpenHarnessCode::Forbidden,
+        OpenHarnessCode::NotFound,
+        OpenHarnessCode::MethodNotAllowed,
+        OpenHarnessCode::NotAcceptable,
+        OpenHarnessCode::IdempotencyConflict,
+        OpenHarnessCode::ContinuationInvalid,
+        OpenHarnessCode::ContinuationConsumed,
+        OpenHarnessCode::ContinuationMismatch,
+        OpenHarnessCode::ContinuationExpired,
+        OpenHarnessCode::StreamExpired,
+        OpenHarnessCode::PayloadTooLarge,
+        OpenHarnessCode::EmbeddedBlob,
+        OpenHarnessCode::UnsupportedMediaType,
+        OpenHarnessCode::AttachmentUnresolved,
+        OpenHarnessCode::RateLimited,
+        OpenHarnessCode::InternalError,
+        OpenHarnessCode::UpstreamError,
+        OpenHarnessCode::EngineOverloaded,
+        OpenHarnessCode::EngineTimeout,
+        OpenHarnessCode::Canceled,
     ];
 
     /// Returns the code on the wire.
@@ -102,61 +102,80 @@ impl Code {
     pub fn retryable(self) -> bool {
         matches!(
             self,
-            Code::RateLimited | Code::UpstreamError | Code::EngineOverloaded | Code::EngineTimeout
+            OpenHarnessCode::RateLimited
+                | OpenHarnessCode::UpstreamError
+                | OpenHarnessCode::EngineOverloaded
+                | OpenHarnessCode::EngineTimeout
         )
     }
 
     /// Finds a code, exactly as written.
     pub fn parse(text: &str) -> Option<Self> {
-        Code::ALL.into_iter().find(|code| code.as_str() == text)
+        OpenHarnessCode::ALL.into_iter().find(|code| code.as_str() == text)
     }
 
     fn row(self) -> (&'static str, u16, &'static str) {
         match self {
-            Code::InvalidRequest => ("invalid_request", 400, "the request is not valid"),
-            Code::ProtocolVersionUnsupported => (
+            OpenHarnessCode::InvalidRequest => ("invalid_request", 400, "the request is not valid"),
+            OpenHarnessCode::ProtocolVersionUnsupported => (
                 "protocol_version_unsupported",
                 400,
                 "this engine serves version 1 of the protocol",
             ),
-            Code::HeaderMismatch => ("header_mismatch", 400, "a header and the body disagree"),
-            Code::Unauthenticated => ("unauthenticated", 401, "a valid credential is needed"),
-            Code::Forbidden => ("forbidden", 403, "this is not allowed"),
-            Code::NotFound => ("not_found", 404, "there is nothing here"),
-            Code::MethodNotAllowed => ("method_not_allowed", 405, "another method is needed here"),
-            Code::NotAcceptable => {
+            OpenHarnessCode::HeaderMismatch => {
+                ("header_mismatch", 400, "a header and the body disagree")
+            }
+            OpenHarnessCode::Unauthenticated => {
+                ("unauthenticated", 401, "a valid credential is needed")
+            }
+            OpenHarnessCode::Forbidden => ("forbidden", 403, "this is not allowed"),
+            OpenHarnessCode::NotFound => ("not_found", 404, "there is nothing here"),
+            OpenHarnessCode::MethodNotAllowed => {
+                ("method_not_allowed", 405, "another method is needed here")
+            }
+            OpenHarnessCode::NotAcceptable => {
                 ("not_acceptable", 406, "none of the accepted types can be made")
             }
-            Code::IdempotencyConflict => {
+            OpenHarnessCode::IdempotencyConflict => {
                 ("idempotency_conflict", 409, "the request id was used before with another body")
             }
-            Code::ContinuationInvalid => {
+            OpenHarnessCode::ContinuationInvalid => {
                 ("continuation_invalid", 409, "the continuation was not issued by this engine")
             }
-            Code::ContinuationConsumed => {
+            OpenHarnessCode::ContinuationConsumed => {
                 ("continuation_consumed", 409, "the continuation was used before")
             }
-            Code::ContinuationMismatch => {
+            OpenHarnessCode::ContinuationMismatch => {
                 ("continuation_mismatch", 409, "the continuation belongs to something else")
             }
-            Code::ContinuationExpired => {
+            OpenHarnessCode::ContinuationExpired => {
                 ("continuation_expired", 410, "the continuation is too old")
             }
-            Code::StreamExpired => ("stream_expired", 410, "the events of the stream are gone"),
-            Code::PayloadTooLarge => ("payload_too_large", 413, "the message is too large"),
-            Code::EmbeddedBlob => {
+            OpenHarnessCode::StreamExpired => {
+                ("stream_expired", 410, "the events of the stream are gone")
+            }
+            OpenHarnessCode::PayloadTooLarge => {
+                ("payload_too_large", 413, "the message is too large")
+            }
+            OpenHarnessCode::EmbeddedBlob => {
                 ("embedded_blob", 413, "a file is inside the message: upload it and refer to it")
             }
-            Code::UnsupportedMediaType => ("unsupported_media_type", 415, "the body must be JSON"),
-            Code::AttachmentUnresolved => {
+            OpenHarnessCode::UnsupportedMediaType => {
+                ("unsupported_media_type", 415, "the body must be JSON")
+            }
+            OpenHarnessCode::AttachmentUnresolved => {
                 ("attachment_unresolved", 422, "an attachment cannot be found or fetched")
             }
-            Code::RateLimited => ("rate_limited", 429, "too many requests"),
-            Code::InternalError => ("internal_error", 500, "the engine failed"),
-            Code::UpstreamError => ("upstream_error", 502, "a model or a tool failed"),
-            Code::EngineOverloaded => ("engine_overloaded", 503, "the engine has too much to do"),
-            Code::EngineTimeout => ("engine_timeout", 504, "the request was not done in time"),
-            Code::Canceled => ("cancelled", 200, "the request was called off"),
+            OpenHarnessCode::RateLimited => ("rate_limited", 429, "too many requests"),
+            OpenHarnessCode::InternalError => ("internal_error", 500, "the engine failed"),
+            OpenHarnessCode::UpstreamError => ("upstream_error", 502, "a model or a tool failed"),
+            OpenHarnessCode::EngineOverloaded => {
+                ("engine_overloaded", 503, "the engine has too much to do")
+            }
+            OpenHarnessCode::EngineTimeout => {
+                ("engine_timeout", 504, "the request was not done in time")
+            }
+            OpenHarnessCode::Canceled => ("cancelled", 200, "the request was called off"),
         }
     }
 }

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use super::ids::{ActionType, DirectiveId};
-use super::json::{Json, Object};
-use super::payload::{self, Format};
-use super::shape::{Deadline, Gate, Record as _, record, words};
+use super::json::{Json, JsonObject};
+use super::payload::{self, TextFormat};
+use super::shape::{ApprovalGate, FlattenedShape as _, StartDeadline, record, words};
 
 words! {
     /// How urgent a directive is; it changes no order.
-    pub enum Priority as "priority" {
+    pub enum DirectivePriority as "priority" {
         /// Less than usual.
         Low = "low",
         /// As usual.
@@ -23,7 +23,7 @@ words! {
 
 words! {
     /// Whether a directive waits for the one before it.
-    pub enum Execution as "execution" {
+    pub enum DirectiveExecution as "execution" {
         /// It does.
         Sequential = "sequential",
         /// It may run beside its neighbors that may too.
@@ -49,17 +49,17 @@ record! {
         /// What is to be done.
         action_type: ActionType = "action_type",
         /// How urgent it is.
-        priority: Option<Priority> = "priority",
+        priority: Option<DirectivePriority> = "priority",
         /// Whether it waits for the one before it.
-        execution: Option<Execution> = "execution",
+        execution: Option<DirectiveExecution> = "execution",
         /// How much harm it can do.
         risk_tier: Option<RiskTier> = "risk_tier",
         /// Whether the user must agree first.
-        requires_user_approval: Gate = "requires_user_approval",
+        requires_user_approval: ApprovalGate = "requires_user_approval",
         /// Milliseconds from its arrival after which it may no longer begin.
-        deadline_ms: Option<Deadline> = "deadline_ms",
+        deadline_ms: Option<StartDeadline> = "deadline_ms",
         /// What the type needs to know.
-        payload: Option<Object> = "payload",
+        payload: Option<JsonObject> = "payload",
         /// Data of vendors, by reverse domain name.
         extensions: Option<DirectiveExtensions> = "extensions",
     }
@@ -88,7 +88,7 @@ words! {
 
 words! {
     /// When a streamed directive may begin.
-    pub enum Commit as "commit" {
+    pub enum StreamCommit as "commit" {
         /// As soon as it is complete.
         Early = "early",
         /// When the whole answer is there and says success.
@@ -106,20 +106,20 @@ record! {
         /// Directives that must have been completed first.
         depends_on: Vec<DirectiveId> = "depends_on",
         /// When it may begin while it is streamed.
-        commit: Option<Commit> = "commit",
+        commit: Option<StreamCommit> = "commit",
         ..rest
     }
 }
 
 impl Directive {
     /// Makes a directive without further wishes.
-    pub fn new(action_type: ActionType, payload: Object) -> Self {
+    pub fn new(action_type: ActionType, payload: JsonObject) -> Self {
         Directive {
             action_type,
             priority: None,
             execution: None,
             risk_tier: None,
-            requires_user_approval: Gate::Open,
+            requires_user_approval: ApprovalGate::Open,
             deadline_ms: None,
             payload: Some(payload),
             extensions: None,
@@ -127,7 +127,7 @@ impl Directive {
     }
 
     /// Makes a directive that shows a text.
-    pub fn render_message(text: &str, format: Format) -> Self {
+    pub fn render_message(text: &str, format: TextFormat) -> Self {
         // Every answer has one of these: written out, not read back from the text of the record.
         let payload = [
             ("text", Json::from(text)),
@@ -136,8 +136,8 @@ impl Directive {
         ];
         let payload = payload.map(|(key, value)| (Cow::Borrowed(key), value));
         let mut directive =
-            Directive::new(core(payload::RENDER_MESSAGE), Object::checked(payload.into()));
-        directive.priority = Some(Priority::Normal);
+            Directive::new(core(payload::RENDER_MESSAGE), JsonObject::checked(payload.into()));
+        directive.priority = Some(DirectivePriority::Normal);
         directive.risk_tier = Some(RiskTier::Safe);
         directive
     }
@@ -145,7 +145,7 @@ impl Directive {
     /// Makes a directive that asks the user for something the engine will do.
     pub fn request_approval(approval: &payload::RequestApproval) -> Self {
         let mut directive = Directive::new(core(payload::REQUEST_APPROVAL), approval.to_object());
-        directive.priority = Some(Priority::High);
+        directive.priority = Some(DirectivePriority::High);
         directive.risk_tier = Some(RiskTier::Safe);
         directive
     }
@@ -155,13 +155,13 @@ impl Directive {
     pub fn with_id(mut self, id: DirectiveId, result: ResultWish) -> Self {
         let extensions = self
             .extensions
-            .get_or_insert_with(|| DirectiveExtensions { bridle: None, rest: Object::new() });
+            .get_or_insert_with(|| DirectiveExtensions { bridle: None, rest: JsonObject::new() });
         let bridle = extensions.bridle.get_or_insert_with(|| DirectiveBridle {
             directive_id: None,
             result: None,
             depends_on: Vec::new(),
             commit: None,
-            rest: Object::new(),
+            rest: JsonObject::new(),
         });
         bridle.directive_id = Some(id);
         bridle.result = Some(result);

@@ -2,19 +2,19 @@
 //! holds nothing that only a principal may know.
 
 use super::capability::Capabilities;
-use super::code::Code;
+use super::code::OpenHarnessCode;
 use super::directive::RiskTier;
 use super::ids::{ActionType, CodeText, Label, Name};
 use super::json::Json;
-use super::limits::Limits;
-use super::shape::{Gate, record};
-use super::version::Version;
+use super::limits::MessageLimits;
+use super::shape::{ApprovalGate, record};
+use super::version::ProtocolVersion;
 
 record! {
     /// What an engine says about itself.
-    pub struct Discovery as "discovery" {
+    pub struct DiscoveryDocument as "discovery" {
         /// Versions that it serves, one for each minor line.
-        protocol_versions: Vec<Version> = "protocol_versions",
+        protocol_versions: Vec<ProtocolVersion> = "protocol_versions",
         /// The program.
         engine: EngineInfo = "engine",
         /// What it offers.
@@ -50,7 +50,7 @@ record! {
         /// How much harm it can do.
         risk_tier: RiskTier = "risk_tier",
         /// Whether the user must agree first.
-        requires_user_approval: Gate = "requires_user_approval",
+        requires_user_approval: ApprovalGate = "requires_user_approval",
         /// The schema of its payload.
         payload_schema: Option<Json> = "payload_schema",
     }
@@ -84,7 +84,7 @@ record! {
 
 impl DiscoveryLimits {
     /// Says the limits that messages are read with.
-    pub fn of(limits: &Limits) -> Self {
+    pub fn of(limits: &MessageLimits) -> Self {
         let count = |bound: usize| u64::try_from(bound).unwrap_or(u64::MAX);
         DiscoveryLimits {
             max_body_bytes: count(limits.bytes),
@@ -99,5 +99,5 @@ impl DiscoveryLimits {
 
 /// Returns the codes of our errors, for the document.
 pub fn error_codes() -> Vec<CodeText> {
-    Code::ALL.iter().filter_map(|code| CodeText::new(code.as_str()).ok()).collect()
+    OpenHarnessCode::ALL.iter().filter_map(|code| CodeText::new(code.as_str()).ok()).collect()
 }

@@ -2,20 +2,20 @@
 //! be told apart, so that no error loses its pair. Called before and beside the reader; decides
 //! nothing.
 //!
-//! [`Echo::salvage`] steps over values instead of reading them. It goes past what only spoils a value
+//! [`RequestEcho::salvage`] steps over values instead of reading them. It goes past what only spoils a value
 //! (a duplicate key, a lone surrogate, `NaN`, too many levels, bytes that are not UTF-8) and stops
 //! where nobody can tell any more what is a key. A key that comes twice names nothing.
 
 use std::borrow::Cow;
 
 use super::ids::{CorrelationId, RequestId};
-use super::json::{Node, unescape_checked};
+use super::json::{JsonNode, unescape_checked};
 use super::limits::MAX_VERSION;
 use super::request::RequestMessage;
 
 /// What an answer repeats of its request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Echo {
+pub struct RequestEcho {
     /// The id of the request.
     pub request_id: Option<RequestId>,
     /// The trace of the request.
@@ -24,11 +24,11 @@ pub struct Echo {
     pub protocol_version: Option<Cow<'static, str>>,
 }
 
-impl Echo {
+impl RequestEcho {
     /// Takes the ids out of a message that is JSON.
-    pub fn of(message: Node<'_>) -> Self {
-        let text = |key| message.get(key).and_then(Node::as_str).map(Cow::into_owned);
-        Echo {
+    pub fn of(message: JsonNode<'_>) -> Self {
+        let text = |key| message.get(key).and_then(JsonNode::as_str).map(Cow::into_owned);
+        RequestEcho {
             request_id: text("request_id").and_then(request_id),
             correlation_id: text("correlation_id").and_then(correlation_id),
             protocol_version: text("protocol_version").and_then(version),
@@ -37,7 +37,7 @@ impl Echo {
 
     /// The same of a message that was read whole.
     pub(super) fn of_request(request: &RequestMessage) -> Self {
-        Echo {
+        RequestEcho {
             request_id: request.request_id.clone(),
             correlation_id: request.correlation_id.clone(),
             protocol_version: Some(request.protocol_version.text()),
@@ -46,12 +46,12 @@ impl Echo {
 
     /// Looks for the ids in any bytes, the beginning of a message included.
     pub fn salvage(bytes: &[u8]) -> Self {
-        let mut found = [Found::Nothing, Found::Nothing, Found::Nothing];
+        let mut found = [EchoValue::Nothing, EchoValue::Nothing, EchoValue::Nothing];
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         // `None` only says where it stopped; what was found until then counts.
-        let _ = Skim { bytes, at: 0 }.message(&mut found);
-        let [request, correlation, protocol] = found.map(Found::text);
-        Echo {
+        let _ = JsonSkim { bytes, at: 0 }.message(&mut found);
+        let [request, correlation, protocol] = found.map(EchoValue::text);
+        RequestEcho {
             request_id: request.and_then(request_id),
             correlation_id: correlation.and_then(correlation_id),
             protocol_version: protocol.and_then(version),
@@ -75,27 +75,27 @@ fn version(text: String) -> Option<Cow<'static, str>> {
 const KEYS: [&str; 3] = ["request_id", "correlation_id", "protocol_version"];
 
 /// What is known about a key.
-enum Found {
+enum EchoValue {
     Nothing,
     Text(String),
     /// It is no string, or came twice.
     Undecided,
 }
 
-impl Found {
+impl EchoValue {
     fn text(self) -> Option<String> {
-        if let Found::Text(text) = self { Some(text) } else { None }
+        if let EchoValue::Text(text) = self { Some(text) } else { None }
     }
 }
 
 /// Steps over values, from left to right; every step is `None` where the text ends or makes no sense.
-struct Skim<'b> {
+struct JsonSkim<'b> {
     bytes: &'b [u8],
     at: usize,
 }
 
-impl<'b> Skim<'b> {
-    fn message(&mut self, found: &mut [Found; 3]) -> Option<()> {
+impl<'b> JsonSkim<'b> {
+    fn message(&mut self, found: &mut [EchoValue; 3]) -> Option<()> {
         self.blanks();
         self.take(b'{')?;
         loop {
@@ -107,8 +107,8 @@ impl<'b> Skim<'b> {
             let value = self.value()?;
             if let Some(index) = key.and_then(|key| KEYS.iter().position(|wanted| *wanted == key)) {
                 found[index] = match (&found[index], value.and_then(text)) {
-                    (Found::Nothing, Some(text)) => Found::Text(text),
-                    _ => Found::Undecided,
+                    (EchoValue::Nothing, Some(text)) => EchoValue::Text(text),
+                    _ => EchoValue::Undecided,
                 };
             }
             self.blanks();

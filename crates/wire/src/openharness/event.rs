@@ -7,13 +7,13 @@ use std::sync::Arc;
 use super::capability::{Capabilities, CapabilityDenial};
 use super::directive::Directive;
 use super::ids::{DirectiveId, Label, RequestId, RunId, StreamId};
-use super::json::{Json, Number, Writer};
-use super::limits::Limits;
-use super::receive::{self, Refused};
+use super::json::{Json, JsonNumber, JsonWriter};
+use super::limits::MessageLimits;
+use super::receive::{self, RefusedMessage};
 use super::response::ResponseMessage;
-use super::schema::Book;
-use super::shape::{Record as _, Shape as _, record};
-use super::version::Version;
+use super::schema::SchemaBook;
+use super::shape::{FlattenedShape as _, JsonShape as _, record};
+use super::version::ProtocolVersion;
 
 /// The profile over Server-Sent Events.
 pub const SSE_PROFILE: &str = "dev.bridle.sse.1";
@@ -29,29 +29,29 @@ macro_rules! events {
     ($( $(#[doc = $doc:literal])+ $event:ident = $name:literal, )+) => {
         /// An event of a stream.
         #[derive(Clone, Debug, PartialEq, Eq)]
-        pub enum Event {
+        pub enum OpenHarnessEvent {
             $( $(#[doc = $doc])+ $event($event), )+
         }
 
-        impl Event {
+        impl OpenHarnessEvent {
             /// Returns the name of the event.
             pub fn name(&self) -> &'static str {
                 match self {
-                    $( Event::$event(_) => $name, )+
+                    $( OpenHarnessEvent::$event(_) => $name, )+
                 }
             }
 
             /// Returns the number of the event in its stream.
             pub fn seq(&self) -> u64 {
                 match self {
-                    $( Event::$event(data) => data.seq, )+
+                    $( OpenHarnessEvent::$event(data) => data.seq, )+
                 }
             }
 
             /// Returns the data on one line.
             pub fn data(&self) -> String {
                 match self {
-                    $( Event::$event(data) => data.to_text(), )+
+                    $( OpenHarnessEvent::$event(data) => data.to_text(), )+
                 }
             }
 
@@ -62,22 +62,22 @@ macro_rules! events {
             pub fn read(
                 name: &str,
                 data: &[u8],
-                limits: &Limits,
-            ) -> Result<Option<Self>, Box<Refused>> {
+                limits: &MessageLimits,
+            ) -> Result<Option<Self>, Box<RefusedMessage>> {
                 match name {
-                    $( $name => receive::read(data, limits).map(|data| Some(Event::$event(data))), )+
+                    $( $name => receive::read(data, limits).map(|data| Some(OpenHarnessEvent::$event(data))), )+
                     _ => Ok(None),
                 }
             }
 
-            fn write_fields(&self, out: &mut Writer) {
+            fn write_fields(&self, out: &mut JsonWriter) {
                 match self {
-                    $( Event::$event(data) => data.write_fields(out), )+
+                    $( OpenHarnessEvent::$event(data) => data.write_fields(out), )+
                 }
             }
         }
 
-        pub(super) fn schemas(book: &mut Book) {
+        pub(super) fn schemas(book: &mut SchemaBook) {
             $( $event::schema(book); )+
         }
     };
@@ -85,9 +85,9 @@ macro_rules! events {
 
 events! {
     /// The stream begins.
-    Open = "open",
+    StreamOpen = "open",
     /// Something is under way.
-    Progress = "progress",
+    StreamProgress = "progress",
     /// A directive begins.
     DirectiveStart = "directive.start",
     /// A directive grows.
@@ -95,12 +95,12 @@ events! {
     /// A directive is complete.
     DirectiveDone = "directive.done",
     /// What it has cost so far.
-    Usage = "usage",
+    RunUsage = "usage",
     /// The answer; the stream ends.
-    Final = "final",
+    StreamFinal = "final",
 }
 
-impl Event {
+impl OpenHarnessEvent {
     /// Returns the event as a block of a Server-Sent Events stream.
     pub fn to_sse(&self) -> String {
         // The data is one line: a newline in a string is escaped.
@@ -109,7 +109,7 @@ impl Event {
 
     /// Returns the event as a text frame of the WebSocket profile.
     pub fn to_frame(&self) -> String {
-        let mut out = Writer::compact();
+        let mut out = JsonWriter::compact();
         out.open('{');
         out.key("type");
         out.string(self.name());
@@ -121,7 +121,7 @@ impl Event {
 
 record! {
     /// The stream begins.
-    pub struct Open as "eventOpen" {
+    pub struct StreamOpen as "eventOpen" {
         /// The stream.
         stream_id: StreamId = "stream_id",
         /// The number of the event, from 0 without gaps.
@@ -129,7 +129,7 @@ record! {
         /// The id of the request, if it had one.
         request_id: Option<RequestId> = "request_id",
         /// The wire format of the answer.
-        protocol_version: Version = "protocol_version",
+        protocol_version: ProtocolVersion = "protocol_version",
         /// The run.
         run_id: RunId = "run_id",
         /// What this engine offers.
@@ -137,13 +137,13 @@ record! {
         /// What the shell asked for and does not get.
         capability_denials: Vec<CapabilityDenial> = "capability_denials",
         /// How the stream can be taken up again.
-        resume: Option<Resume> = "resume",
+        resume: Option<StreamResume> = "resume",
     }
 }
 
 record! {
     /// How a stream can be taken up again.
-    pub struct Resume as "resume" {
+    pub struct StreamResume as "resume" {
         /// Milliseconds for which its events are kept.
         ttl_ms: u64 = "ttl_ms",
     }
@@ -151,7 +151,7 @@ record! {
 
 record! {
     /// Something is under way. For display only.
-    pub struct Progress as "eventProgress" {
+    pub struct StreamProgress as "eventProgress" {
         /// The stream.
         stream_id: StreamId = "stream_id",
         /// The number of the event.
@@ -161,7 +161,7 @@ record! {
         /// What is under way.
         label: String = "label",
         /// How much of it is done, from 0 to 1.
-        fraction: Option<Number> = "fraction",
+        fraction: Option<JsonNumber> = "fraction",
         /// Names the step.
         step_id: Option<Label> = "step_id",
     }
@@ -223,7 +223,7 @@ record! {
 
 record! {
     /// What the run has cost so far.
-    pub struct Usage as "eventUsage" {
+    pub struct RunUsage as "eventUsage" {
         /// The stream.
         stream_id: StreamId = "stream_id",
         /// The number of the event.
@@ -239,7 +239,7 @@ record! {
 
 record! {
     /// The answer. The stream ends.
-    pub struct Final as "eventFinal" {
+    pub struct StreamFinal as "eventFinal" {
         /// The stream.
         stream_id: StreamId = "stream_id",
         /// The number of the event.

@@ -13,7 +13,7 @@ record! {
 
 record! {
     /// The cancellation was taken; it may come too late.
-    pub struct Canceled as "canceled" {
+    pub struct CancelAccepted as "canceled" {
         /// The request.
         request_id: RequestId = "request_id",
         /// `accepted`.
@@ -39,7 +39,7 @@ record! {
 
 record! {
     /// How the engine is.
-    pub struct Health as "health" {
+    pub struct EngineHealth as "health" {
         /// `ok`, while it serves.
         status: Name = "status",
         /// The program.

@@ -2,12 +2,12 @@
 //! it: it travels in `context.extensions`, under the name of bridle.
 
 use super::ids::{CodeText, DirectiveId, OptionId, ReportText};
-use super::json::{Json, Object};
+use super::json::{Json, JsonObject};
 use super::shape::{record, words};
 
 words! {
     /// How a directive ended.
-    pub enum Outcome as "outcome" {
+    pub enum DirectiveOutcome as "outcome" {
         /// It was carried out.
         Completed = "completed",
         /// It was begun and did not work.
@@ -29,7 +29,7 @@ words! {
 
 words! {
     /// Who decided.
-    pub enum Decider as "decider" {
+    pub enum DecisionMaker as "decider" {
         /// The user.
         User = "user",
         /// A rule of the shell.
@@ -43,13 +43,13 @@ record! {
         /// The directive.
         directive_id: DirectiveId = "directive_id",
         /// How it ended.
-        outcome: Outcome = "outcome",
+        outcome: DirectiveOutcome = "outcome",
         /// What it gave.
         output: Option<Json> = "output",
         /// What went wrong.
         error: Option<ResultError> = "error",
         /// What the user, or a rule, decided.
-        decision: Option<Decision> = "decision",
+        decision: Option<UserDecision> = "decision",
         /// When it began, in milliseconds since 1970.
         started_ms: Option<u64> = "started_ms",
         /// When it ended, in milliseconds since 1970.
@@ -69,12 +69,12 @@ record! {
 
 record! {
     /// What the user, or a rule, decided about a directive.
-    pub struct Decision as "decision" {
+    pub struct UserDecision as "decision" {
         /// Who decided.
-        by: Decider = "by",
+        by: DecisionMaker = "by",
         /// The option that was chosen.
         option_id: Option<OptionId> = "option_id",
         /// The payload as the user changed it.
-        edited_payload: Option<Object> = "edited_payload",
+        edited_payload: Option<JsonObject> = "edited_payload",
     }
 }

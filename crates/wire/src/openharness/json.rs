@@ -1,8 +1,8 @@
 //! JSON text as OpenHarness needs it: strict, bounded, without recursion on what a peer sent.
 //!
-//! Called by every reader and writer of this room; knows no message. [`Document`] is a tape over the
+//! Called by every reader and writer of this room; knows no message. [`JsonDocument`] is a tape over the
 //! received text, made by one pass that refuses what RFC 8259 and I-JSON refuse; [`Json`] is a value
-//! of our own, for what is kept or made; [`Writer`] prints both. Not a general JSON library: there is
+//! of our own, for what is kept or made; [`JsonWriter`] prints both. Not a general JSON library: there is
 //! no derive and no mapping, the shapes of messages are in `shape`.
 
 mod canonical;
@@ -14,10 +14,10 @@ mod string;
 mod value;
 mod write;
 
-pub use fault::{Broken, Fault};
-pub use node::{Document, Kind, Node};
-pub use value::{Json, Number, Object};
-pub use write::Writer;
+pub use fault::{BrokenJson, JsonFault};
+pub use node::{JsonDocument, JsonNode, NodeKind};
+pub use value::{Json, JsonNumber, JsonObject};
+pub use write::JsonWriter;
 
 pub(super) use canonical::canonical;
 pub(super) use string::unescape_checked;

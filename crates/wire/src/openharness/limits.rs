@@ -1,6 +1,6 @@
 //! How much of a message is read: each bound with its name, default and reason.
 
-use super::shape::Mode;
+use super::shape::ReadMode;
 
 /// Bytes of a message: what a form or a chat needs a thousand times over, and what a turn may hold.
 pub const DEFAULT_BYTES: usize = 1024 * 1024;
@@ -8,7 +8,7 @@ pub const DEFAULT_BYTES: usize = 1024 * 1024;
 /// Levels of containers in what is understood or kept. Fields that are ignored may nest deeper.
 pub const DEFAULT_DEPTH: usize = 64;
 
-/// Most that [`Limits::depth`] can be set to: values are copied, compared and dropped by recursion.
+/// Most that [`MessageLimits::depth`] can be set to: values are copied, compared and dropped by recursion.
 pub const MAX_DEPTH: usize = 128;
 
 /// Values in a message, keys included: some 2 MiB of memory at most.
@@ -31,7 +31,7 @@ pub const MAX_VERSION: usize = 128;
 
 /// The bounds that an operator may change, and how strictly a message is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct MessageLimits {
     /// Bytes of a message; over it, `payload_too_large`.
     pub bytes: usize,
     /// Levels of what is understood or kept, at most [`MAX_DEPTH`]; over it, `invalid_request`.
@@ -41,17 +41,17 @@ pub struct Limits {
     /// Decoded bytes of one inline blob; over it, `embedded_blob`.
     pub inline_blob: usize,
     /// What becomes of nulls and unknown words.
-    pub mode: Mode,
+    pub mode: ReadMode,
 }
 
-impl Default for Limits {
+impl Default for MessageLimits {
     fn default() -> Self {
-        Limits {
+        MessageLimits {
             bytes: DEFAULT_BYTES,
             depth: DEFAULT_DEPTH,
             values: DEFAULT_VALUES,
             inline_blob: DEFAULT_INLINE_BLOB,
-            mode: Mode::Lenient,
+            mode: ReadMode::Lenient,
         }
     }
 }

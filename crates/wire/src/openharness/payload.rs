@@ -3,9 +3,9 @@
 
 use super::directive::RiskTier;
 use super::ids::{ActionType, ApprovalId, Name, OptionId, Timestamp};
-use super::json::{Json, Object};
-use super::schema::{Book, schema_of};
-use super::shape::{Mode, Shape, record, words};
+use super::json::{Json, JsonObject};
+use super::schema::{SchemaBook, schema_of};
+use super::shape::{JsonShape, ReadMode, record, words};
 
 /// Shows a text.
 pub const RENDER_MESSAGE: &str = "render_message";
@@ -20,7 +20,7 @@ pub const NOOP: &str = "noop";
 
 words! {
     /// How a text is written.
-    pub enum Format as "format" {
+    pub enum TextFormat as "format" {
         /// As it is.
         Plain = "plain",
         /// With Markdown in it.
@@ -36,7 +36,7 @@ record! {
         /// The same text, for shells that look here.
         message: Option<String> = "message",
         /// How it is written.
-        format: Option<Format> = "format",
+        format: Option<TextFormat> = "format",
         /// A text for shells that cannot show it.
         fallback_message: Option<String> = "fallback_message",
     }
@@ -134,13 +134,13 @@ record! {
         /// What it is about.
         subject: Option<ApprovalSubject> = "subject",
         /// What else the answer may hold.
-        response_schema: Option<Object> = "response_schema",
+        response_schema: Option<JsonObject> = "response_schema",
         /// When the question ends.
         expires_at: Option<Timestamp> = "expires_at",
     }
 }
 
-pub(super) fn schemas(book: &mut Book) {
+pub(super) fn schemas(book: &mut SchemaBook) {
     RenderMessage::schema(book);
     RenderUi::schema(book);
     SimulateAction::schema(book);
@@ -151,11 +151,11 @@ pub(super) fn schemas(book: &mut Book) {
 /// Returns the schema of the payload of a core type; `None` for any other type.
 pub fn payload_schema(action_type: &str) -> Option<Json> {
     Some(match action_type {
-        RENDER_MESSAGE => schema_of::<RenderMessage>(Mode::Strict),
-        RENDER_UI => schema_of::<RenderUi>(Mode::Strict),
-        SIMULATE_ACTION => schema_of::<SimulateAction>(Mode::Strict),
-        REQUEST_APPROVAL => schema_of::<RequestApproval>(Mode::Strict),
-        NOOP => schema_of::<Noop>(Mode::Strict),
+        RENDER_MESSAGE => schema_of::<RenderMessage>(ReadMode::Strict),
+        RENDER_UI => schema_of::<RenderUi>(ReadMode::Strict),
+        SIMULATE_ACTION => schema_of::<SimulateAction>(ReadMode::Strict),
+        REQUEST_APPROVAL => schema_of::<RequestApproval>(ReadMode::Strict),
+        NOOP => schema_of::<Noop>(ReadMode::Strict),
         _ => return None,
     })
 }

@@ -7,49 +7,49 @@
 use sha2::{Digest as _, Sha256};
 
 use super::blob;
-use super::code::Code;
-use super::echo::Echo;
-use super::json::{Broken, Document, Fault, Node, canonical};
-use super::limits::Limits;
+use super::code::OpenHarnessCode;
+use super::echo::RequestEcho;
+use super::json::{BrokenJson, JsonDocument, JsonFault, JsonNode, canonical};
+use super::limits::MessageLimits;
 use super::request::RequestMessage;
 use super::response::{ErrorObject, ResponseMessage};
-use super::shape::{At, Invalid, Shape};
-use super::version::{Service, Version};
+use super::shape::{JsonShape, ReadPosition, ShapeError};
+use super::version::{ProtocolVersion, VersionService};
 
 /// A request that can be carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Received {
+pub struct ReceivedRequest {
     /// The request.
     pub message: RequestMessage,
     /// What the answer repeats.
-    pub echo: Echo,
+    pub echo: RequestEcho,
     /// Whether the shell speaks a newer version than bridle.
-    pub service: Service,
+    pub service: VersionService,
     /// Tells this body from others with the same request id.
-    pub fingerprint: Fingerprint,
+    pub fingerprint: RequestFingerprint,
 }
 
 /// The SHA-256 of the canonical body without its `correlation_id`, which a retry may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Fingerprint(pub [u8; 32]);
+pub struct RequestFingerprint(pub [u8; 32]);
 
-impl Fingerprint {
-    fn of(message: Node<'_>) -> Self {
+impl RequestFingerprint {
+    fn of(message: JsonNode<'_>) -> Self {
         let mut text = String::with_capacity(message.source().len());
         canonical(message, &["correlation_id"], &mut text);
-        Fingerprint(Sha256::digest(text.as_bytes()).into())
+        RequestFingerprint(Sha256::digest(text.as_bytes()).into())
     }
 }
 
 /// Why a message cannot be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum RequestRefusal {
     /// The bytes are not JSON as it must be.
     #[error(transparent)]
-    Broken(#[from] Broken),
+    Broken(#[from] BrokenJson),
     /// The JSON is not of its shape.
     #[error(transparent)]
-    Invalid(#[from] Invalid),
+    Invalid(#[from] ShapeError),
     /// The version is of another major line.
     #[error("unsupported protocol version")]
     Version,
@@ -58,14 +58,18 @@ pub enum Refusal {
     Blob(String),
 }
 
-impl Refusal {
+impl RequestRefusal {
     /// Returns the code of the answer.
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> OpenHarnessCode {
         match self {
-            Refusal::Broken(Broken { fault: Fault::TooLarge, .. }) => Code::PayloadTooLarge,
-            Refusal::Broken(_) | Refusal::Invalid(_) => Code::InvalidRequest,
-            Refusal::Version => Code::ProtocolVersionUnsupported,
-            Refusal::Blob(_) => Code::EmbeddedBlob,
+            RequestRefusal::Broken(BrokenJson { fault: JsonFault::TooLarge, .. }) => {
+                OpenHarnessCode::PayloadTooLarge
+            }
+            RequestRefusal::Broken(_) | RequestRefusal::Invalid(_) => {
+                OpenHarnessCode::InvalidRequest
+            }
+            RequestRefusal::Version => OpenHarnessCode::ProtocolVersionUnsupported,
+            RequestRefusal::Blob(_) => OpenHarnessCode::EmbeddedBlob,
         }
     }
 
@@ -74,11 +78,11 @@ impl Refusal {
     pub fn error(&self) -> ErrorObject {
         let error = ErrorObject::of(self.code());
         match self {
-            Refusal::Broken(broken) => error
+            RequestRefusal::Broken(broken) => error
                 .with_message(broken.fault.explanation())
                 .with_detail("reason", broken.fault.as_str())
                 .with_detail("offset", u64::try_from(broken.offset).unwrap_or(u64::MAX)),
-            Refusal::Invalid(invalid) => {
+            RequestRefusal::Invalid(invalid) => {
                 let error = error.with_message(invalid.sentence());
                 let error = if invalid.field.is_empty() {
                     error
@@ -87,8 +91,8 @@ impl Refusal {
                 };
                 error.with_detail("expected", invalid.expected.as_ref())
             }
-            Refusal::Version => error.with_detail("field", "protocol_version"),
-            Refusal::Blob(field) => error.with_detail("field", field.as_str()),
+            RequestRefusal::Version => error.with_detail("field", "protocol_version"),
+            RequestRefusal::Blob(field) => error.with_detail("field", field.as_str()),
         }
     }
 }
@@ -96,14 +100,14 @@ impl Refusal {
 /// A message that cannot be carried out, and what its answer repeats.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{refusal}")]
-pub struct Refused {
+pub struct RefusedMessage {
     /// Why.
-    pub refusal: Refusal,
+    pub refusal: RequestRefusal,
     /// What the answer repeats.
-    pub echo: Echo,
+    pub echo: RequestEcho,
 }
 
-impl Refused {
+impl RefusedMessage {
     /// Returns the answer; its HTTP status is that of the refusal's code.
     pub fn response(&self) -> ResponseMessage {
         ResponseMessage::error(&self.echo, self.refusal.error())
@@ -114,7 +118,10 @@ impl Refused {
 ///
 /// # Errors
 /// It is broken, not of its shape, of another major version, holds a file, or asks for nothing.
-pub fn receive(bytes: &[u8], limits: &Limits) -> Result<Received, Box<Refused>> {
+pub fn receive(
+    bytes: &[u8],
+    limits: &MessageLimits,
+) -> Result<ReceivedRequest, Box<RefusedMessage>> {
     let document = document(bytes, limits)?;
     received(document.root(), limits)
 }
@@ -124,55 +131,72 @@ pub fn receive(bytes: &[u8], limits: &Limits) -> Result<Received, Box<Refused>> 
 ///
 /// # Errors
 /// It is broken, or not of its shape.
-pub fn read<T: Shape>(bytes: &[u8], limits: &Limits) -> Result<T, Box<Refused>> {
+pub fn read<T: JsonShape>(bytes: &[u8], limits: &MessageLimits) -> Result<T, Box<RefusedMessage>> {
     let document = document(bytes, limits)?;
     let root = document.root();
-    T::read(root, &At::root(limits)).map_err(|invalid| refused(Echo::of(root), invalid))
+    T::read(root, &ReadPosition::root(limits))
+        .map_err(|invalid| refused(RequestEcho::of(root), invalid))
 }
 
 /// Reads an answer of an engine.
 ///
 /// # Errors
 /// It is broken, not of its shape, or of another major version.
-pub fn read_response(bytes: &[u8], limits: &Limits) -> Result<ResponseMessage, Box<Refused>> {
+pub fn read_response(
+    bytes: &[u8],
+    limits: &MessageLimits,
+) -> Result<ResponseMessage, Box<RefusedMessage>> {
     let document = document(bytes, limits)?;
     let root = document.root();
     let read = || {
-        served(root, &At::root(limits))?;
-        Ok(ResponseMessage::read(root, &At::root(limits))?)
+        served(root, &ReadPosition::root(limits))?;
+        Ok(ResponseMessage::read(root, &ReadPosition::root(limits))?)
     };
-    read().map_err(|refusal: Refusal| refused(Echo::of(root), refusal))
+    read().map_err(|refusal: RequestRefusal| refused(RequestEcho::of(root), refusal))
 }
 
 /// Reads a request that is a value of another document.
-pub(super) fn received(message: Node<'_>, limits: &Limits) -> Result<Received, Box<Refused>> {
+pub(super) fn received(
+    message: JsonNode<'_>,
+    limits: &MessageLimits,
+) -> Result<ReceivedRequest, Box<RefusedMessage>> {
     match typed(message, limits) {
         Ok((request, service)) => {
-            let (echo, fingerprint) = (Echo::of_request(&request), Fingerprint::of(message));
-            Ok(Received { message: request, echo, service, fingerprint })
+            let (echo, fingerprint) =
+                (RequestEcho::of_request(&request), RequestFingerprint::of(message));
+            Ok(ReceivedRequest { message: request, echo, service, fingerprint })
         }
-        Err(refusal) => Err(refused(Echo::of(message), refusal)),
+        Err(refusal) => Err(refused(RequestEcho::of(message), refusal)),
     }
 }
 
-pub(super) fn document<'b>(bytes: &'b [u8], limits: &Limits) -> Result<Document<'b>, Box<Refused>> {
-    Document::read(bytes, limits).map_err(|broken| {
+pub(super) fn document<'b>(
+    bytes: &'b [u8],
+    limits: &MessageLimits,
+) -> Result<JsonDocument<'b>, Box<RefusedMessage>> {
+    JsonDocument::read(bytes, limits).map_err(|broken| {
         // Of a body that is too large only as much as would have been read is looked at.
         let looked_at = &bytes[..bytes.len().min(limits.bytes)];
-        refused(Echo::salvage(looked_at), broken)
+        refused(RequestEcho::salvage(looked_at), broken)
     })
 }
 
-pub(super) fn refused(echo: Echo, refusal: impl Into<Refusal>) -> Box<Refused> {
-    Box::new(Refused { refusal: refusal.into(), echo })
+pub(super) fn refused(
+    echo: RequestEcho,
+    refusal: impl Into<RequestRefusal>,
+) -> Box<RefusedMessage> {
+    Box::new(RefusedMessage { refusal: refusal.into(), echo })
 }
 
-fn typed(message: Node<'_>, limits: &Limits) -> Result<(RequestMessage, Service), Refusal> {
-    let at = At::root(limits);
+fn typed(
+    message: JsonNode<'_>,
+    limits: &MessageLimits,
+) -> Result<(RequestMessage, VersionService), RequestRefusal> {
+    let at = ReadPosition::root(limits);
     let service = served(message, &at)?;
     let request = RequestMessage::read(message, &at)?;
     if let Some(field) = embedded(message, limits.inline_blob) {
-        return Err(Refusal::Blob(field));
+        return Err(RequestRefusal::Blob(field));
     }
     if !request.has_work() {
         return Err(nothing_to_do().into());
@@ -181,16 +205,16 @@ fn typed(message: Node<'_>, limits: &Limits) -> Result<(RequestMessage, Service)
 }
 
 /// What becomes of the version, before anything else is looked at.
-fn served(message: Node<'_>, at: &At<'_>) -> Result<Service, Refusal> {
-    let version: Version = at.field(at.object(message)?, "protocol_version")?;
+fn served(message: JsonNode<'_>, at: &ReadPosition<'_>) -> Result<VersionService, RequestRefusal> {
+    let version: ProtocolVersion = at.field(at.object(message)?, "protocol_version")?;
     match version.service() {
-        Service::Unsupported => Err(Refusal::Version),
+        VersionService::Unsupported => Err(RequestRefusal::Version),
         service => Ok(service),
     }
 }
 
 /// The field that holds a file, if one does.
-fn embedded(message: Node<'_>, most: usize) -> Option<String> {
+fn embedded(message: JsonNode<'_>, most: usize) -> Option<String> {
     let context = message.get("request")?.get("context")?;
     let state = context.get("environment_state");
     if state.is_some_and(|state| blob::holds_blob(state, most)) {
@@ -201,8 +225,8 @@ fn embedded(message: Node<'_>, most: usize) -> Option<String> {
     Some(format!("context.attachments.{index}"))
 }
 
-fn nothing_to_do() -> Invalid {
-    Invalid {
+fn nothing_to_do() -> ShapeError {
+    ShapeError {
         field: "context.user_intent".to_owned(),
         expected: "an intent, a continuation, a task hint, attachments or results".into(),
         got: "none of them",

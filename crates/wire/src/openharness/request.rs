@@ -7,15 +7,15 @@ use super::ids::{
     LoginSessionId, RefId, RequestId, RunId, SessionId, ShellKind, SopId, StateText, TenantId,
     Timestamp, UserIntent,
 };
-use super::json::Object;
+use super::json::JsonObject;
 use super::shape::{record, words};
-use super::version::Version;
+use super::version::ProtocolVersion;
 
 record! {
     /// A request of a shell.
     pub struct RequestMessage as "requestMessage" {
         /// The wire format of this message.
-        protocol_version: Version = "protocol_version",
+        protocol_version: ProtocolVersion = "protocol_version",
         /// Names this request: the answer repeats it, and so does a retry.
         request_id: Option<RequestId> = "request_id",
         /// Names the trace that this request belongs to; the answer repeats it.
@@ -23,25 +23,25 @@ record! {
         /// What the shell can do and asks for.
         capabilities: Option<Capabilities> = "capabilities",
         /// The question.
-        request: Request = "request",
+        request: RequestBody = "request",
     }
 }
 
 record! {
     /// The question of a request.
-    pub struct Request as "requestPayload" {
+    pub struct RequestBody as "requestPayload" {
         /// References to an identity that the transport has established.
-        auth: Option<Auth> = "auth",
+        auth: Option<IdentityRefs> = "auth",
         /// What is asked, by whom, where.
-        context: Option<Context> = "context",
+        context: Option<RequestContext> = "context",
         /// Data of vendors, by reverse domain name.
-        extensions: Option<Object> = "extensions",
+        extensions: Option<JsonObject> = "extensions",
     }
 }
 
 record! {
     /// References to an identity. Other fields, such as tokens, are dropped unread.
-    pub struct Auth as "auth" {
+    pub struct IdentityRefs as "auth" {
         /// The tenant that the shell takes itself to belong to.
         tenant_id: Option<TenantId> = "tenant_id",
         /// A reference to a credential, never the credential.
@@ -53,7 +53,7 @@ record! {
 
 record! {
     /// What is asked, by whom, where.
-    pub struct Context as "context" {
+    pub struct RequestContext as "context" {
         /// The conversation that this belongs to; without one, nothing is remembered.
         session_id: Option<SessionId> = "session_id",
         /// A thread within the session.
@@ -63,7 +63,7 @@ record! {
         /// What the shell knows about the task.
         task_hint: Option<TaskHint> = "task_hint",
         /// The step of an earlier run that is to go on.
-        continuation: Option<Continuation> = "continuation",
+        continuation: Option<RunContinuation> = "continuation",
         /// The state of the device.
         environment_state: Option<EnvironmentState> = "environment_state",
         /// References to files; never their content.
@@ -90,7 +90,7 @@ record! {
 
 record! {
     /// A step of a run that can go on: issued by the engine, returned by the shell as it is.
-    pub struct Continuation as "continuation" {
+    pub struct RunContinuation as "continuation" {
         /// The run.
         run_id: Option<RunId> = "run_id",
         /// The procedure that it follows.
@@ -191,7 +191,7 @@ record! {
 
 impl RequestMessage {
     /// Returns the context, if there is one.
-    pub fn context(&self) -> Option<&Context> {
+    pub fn context(&self) -> Option<&RequestContext> {
         self.request.context.as_ref()
     }
 
@@ -210,7 +210,7 @@ impl RequestMessage {
     }
 }
 
-impl Context {
+impl RequestContext {
     /// Returns what became of the directives of the last answer.
     pub fn directive_results(&self) -> &[DirectiveResult] {
         self.bridle().map_or(&[], |bridle| &bridle.directive_results)

@@ -3,38 +3,38 @@
 use std::sync::Arc;
 
 use super::capability::{Capabilities, CapabilityDenial};
-use super::code::Code;
+use super::code::OpenHarnessCode;
 use super::directive::Directive;
-use super::echo::Echo;
+use super::echo::RequestEcho;
 use super::ids::{CodeText, CorrelationId, RequestId};
-use super::json::{Json, Object};
-use super::request::Continuation;
-use super::shape::{Latency, record, words};
-use super::version::Version;
+use super::json::{Json, JsonObject};
+use super::request::RunContinuation;
+use super::shape::{AnswerLatency, record, words};
+use super::version::ProtocolVersion;
 
 record! {
     /// An answer of the engine.
     pub struct ResponseMessage as "responseMessage" {
         /// The wire format of this message.
-        protocol_version: Version = "protocol_version",
+        protocol_version: ProtocolVersion = "protocol_version",
         /// The id of the request, if it had one.
         request_id: Option<RequestId> = "request_id",
         /// The trace of the request, if it had one.
         correlation_id: Option<CorrelationId> = "correlation_id",
         /// Versions that this engine serves, one for each minor line.
-        supported_protocol_versions: Vec<Version> = "supported_protocol_versions",
+        supported_protocol_versions: Vec<ProtocolVersion> = "supported_protocol_versions",
         /// What this engine offers.
         supported_capabilities: Option<Arc<Capabilities>> = "supported_capabilities",
         /// What the shell asked for and does not get.
         capability_denials: Vec<CapabilityDenial> = "capability_denials",
         /// The answer.
-        response: Response = "response",
+        response: ResponseBody = "response",
     }
 }
 
 words! {
     /// Whether the request was carried out.
-    pub enum Status as "status" {
+    pub enum ResponseStatus as "status" {
         /// It was.
         Success = "success",
         /// It was not.
@@ -44,17 +44,17 @@ words! {
 
 record! {
     /// The answer to a request.
-    pub struct Response as "responsePayload" {
+    pub struct ResponseBody as "responsePayload" {
         /// Whether the request was carried out.
-        status: Status = "status",
+        status: ResponseStatus = "status",
         /// Milliseconds that the engine took.
-        engine_latency_ms: Option<Latency> = "engine_latency_ms",
+        engine_latency_ms: Option<AnswerLatency> = "engine_latency_ms",
         /// What the shell is to do, in order.
         action_directives: Vec<Directive> = "action_directives",
         /// Why it was not carried out.
         error: Option<ErrorObject> = "error",
         /// The step that can go on from here.
-        continuation: Option<Continuation> = "continuation",
+        continuation: Option<RunContinuation> = "continuation",
         /// Data of vendors, by reverse domain name.
         extensions: Option<ResponseExtensions> = "extensions",
     }
@@ -70,7 +70,7 @@ record! {
         /// Whether the same request may succeed later.
         retryable: Option<bool> = "retryable",
         /// More about it, safe to log.
-        details: Option<Object> = "details",
+        details: Option<JsonObject> = "details",
     }
 }
 
@@ -87,18 +87,18 @@ record! {
     /// What bridle says in an answer beyond version 1.
     pub struct ResponseBridle as "responseBridle" {
         /// The step that can go on from here, where every shell may look for it.
-        continuation: Option<Continuation> = "continuation",
+        continuation: Option<RunContinuation> = "continuation",
         ..rest
     }
 }
 
 impl ResponseMessage {
     /// Makes the answer to a request that was carried out.
-    pub fn success(echo: &Echo, directives: Vec<Directive>) -> Self {
+    pub fn success(echo: &RequestEcho, directives: Vec<Directive>) -> Self {
         ResponseMessage::answer(
             echo,
-            Response {
-                status: Status::Success,
+            ResponseBody {
+                status: ResponseStatus::Success,
                 engine_latency_ms: None,
                 action_directives: directives,
                 error: None,
@@ -109,11 +109,11 @@ impl ResponseMessage {
     }
 
     /// Makes the answer to a request that was not. It never has directives.
-    pub fn error(echo: &Echo, error: ErrorObject) -> Self {
+    pub fn error(echo: &RequestEcho, error: ErrorObject) -> Self {
         ResponseMessage::answer(
             echo,
-            Response {
-                status: Status::Error,
+            ResponseBody {
+                status: ResponseStatus::Error,
                 engine_latency_ms: None,
                 action_directives: Vec::new(),
                 error: Some(error),
@@ -125,11 +125,11 @@ impl ResponseMessage {
 
     /// Says how to go on, in both places where shells look.
     #[must_use]
-    pub fn with_continuation(mut self, continuation: Continuation) -> Self {
+    pub fn with_continuation(mut self, continuation: RunContinuation) -> Self {
         let bridle =
-            ResponseBridle { continuation: Some(continuation.clone()), rest: Object::new() };
+            ResponseBridle { continuation: Some(continuation.clone()), rest: JsonObject::new() };
         self.response.extensions =
-            Some(ResponseExtensions { bridle: Some(bridle), rest: Object::new() });
+            Some(ResponseExtensions { bridle: Some(bridle), rest: JsonObject::new() });
         self.response.continuation = Some(continuation);
         self
     }
@@ -146,12 +146,12 @@ impl ResponseMessage {
         self
     }
 
-    fn answer(echo: &Echo, response: Response) -> Self {
+    fn answer(echo: &RequestEcho, response: ResponseBody) -> Self {
         ResponseMessage {
-            protocol_version: Version::ours(),
+            protocol_version: ProtocolVersion::ours(),
             request_id: echo.request_id.clone(),
             correlation_id: echo.correlation_id.clone(),
-            supported_protocol_versions: Version::supported(),
+            supported_protocol_versions: ProtocolVersion::supported(),
             supported_capabilities: None,
             capability_denials: Vec::new(),
             response,
@@ -159,9 +159,9 @@ impl ResponseMessage {
     }
 }
 
-impl Response {
+impl ResponseBody {
     /// Returns the step that can go on from here, wherever it was said.
-    pub fn continuation(&self) -> Option<&Continuation> {
+    pub fn continuation(&self) -> Option<&RunContinuation> {
         let bridle = || self.extensions.as_ref()?.bridle.as_ref()?.continuation.as_ref();
         self.continuation.as_ref().or_else(bridle)
     }
@@ -169,7 +169,7 @@ impl Response {
 
 impl ErrorObject {
     /// Makes an error of our list, with its sentence.
-    pub fn of(code: Code) -> Self {
+    pub fn of(code: OpenHarnessCode) -> Self {
         ErrorObject {
             code: CodeText::new(code.as_str()).expect("our codes are short"),
             message: Some(code.explanation().to_owned()),
@@ -193,7 +193,7 @@ impl ErrorObject {
     }
 
     /// Returns the code, if it is one of our list.
-    pub fn known(&self) -> Option<Code> {
-        Code::parse(self.code.as_str())
+    pub fn known(&self) -> Option<OpenHarnessCode> {
+        OpenHarnessCode::parse(self.code.as_str())
     }
 }

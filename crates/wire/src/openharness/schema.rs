@@ -5,19 +5,19 @@
 use std::collections::BTreeMap;
 
 use super::directive::Directive;
-use super::discovery::Discovery;
+use super::discovery::DiscoveryDocument;
 use super::event;
-use super::exchange::{AttachmentStored, CancelRequest, Canceled, Health};
-use super::json::{Json, Object};
+use super::exchange::{AttachmentStored, CancelAccepted, CancelRequest, EngineHealth};
+use super::json::{Json, JsonObject};
 use super::pairing;
 use super::payload;
 use super::request::RequestMessage;
 use super::response::ResponseMessage;
-use super::shape::{Mode, Shape};
+use super::shape::{JsonShape, ReadMode};
 
 /// Who sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Direction {
+pub enum SchemaDirection {
     /// From a shell to the engine.
     Request,
     /// From the engine to a shell.
@@ -28,21 +28,25 @@ pub enum Direction {
 /// direction (either message, for both); under `$defs` are also the documents of the extra endpoints.
 ///
 /// In strict mode it describes what is right to send, in lenient mode all that is accepted.
-pub fn schema(direction: Option<Direction>, mode: Mode) -> Json {
-    let mut book = Book::new(mode, DEFINITIONS);
+pub fn schema(direction: Option<SchemaDirection>, mode: ReadMode) -> Json {
+    let mut book = SchemaBook::new(mode, DEFINITIONS);
     let mut roots = Vec::new();
-    if direction != Some(Direction::Response) {
+    if direction != Some(SchemaDirection::Response) {
         roots.push(requests(&mut book));
     }
-    if direction != Some(Direction::Request) {
+    if direction != Some(SchemaDirection::Request) {
         roots.push(responses(&mut book));
     }
     let (name, title) = match direction {
         None => ("message", "OpenHarness messages as bridle reads and writes them"),
-        Some(Direction::Request) => ("request", "OpenHarness messages from a shell to bridle"),
-        Some(Direction::Response) => ("response", "OpenHarness messages from bridle to a shell"),
+        Some(SchemaDirection::Request) => {
+            ("request", "OpenHarness messages from a shell to bridle")
+        }
+        Some(SchemaDirection::Response) => {
+            ("response", "OpenHarness messages from bridle to a shell")
+        }
     };
-    let mut root = Object::new();
+    let mut root = JsonObject::new();
     root.insert("$schema", "https://json-schema.org/draft/2020-12/schema");
     root.insert("$id", format!("urn:bridle:openharness:{}:{name}", super::version::OURS));
     root.insert("title", title);
@@ -59,8 +63,8 @@ pub fn schema(direction: Option<Direction>, mode: Mode) -> Json {
 }
 
 /// Returns the schema of one shape with all that it refers to, for a registry of payloads.
-pub fn schema_of<T: Shape>(mode: Mode) -> Json {
-    let mut book = Book::new(mode, DEFINITIONS);
+pub fn schema_of<T: JsonShape>(mode: ReadMode) -> Json {
+    let mut book = SchemaBook::new(mode, DEFINITIONS);
     let shape = T::schema(&mut book);
     let Json::Object(mut root) = shape else { return shape };
     if !book.definitions.is_empty() {
@@ -72,15 +76,15 @@ pub fn schema_of<T: Shape>(mode: Mode) -> Json {
 /// Returns the definitions of a direction for the `components/schemas` of an OpenAPI document. Their
 /// names begin with that of the direction (`request.auth`), since what is accepted one way and what is
 /// sent the other may have one name and two schemas.
-pub fn components(direction: Direction, mode: Mode) -> Object {
+pub fn components(direction: SchemaDirection, mode: ReadMode) -> JsonObject {
     let base = match direction {
-        Direction::Request => "#/components/schemas/request.",
-        Direction::Response => "#/components/schemas/response.",
+        SchemaDirection::Request => "#/components/schemas/request.",
+        SchemaDirection::Response => "#/components/schemas/response.",
     };
-    let mut book = Book::new(mode, base);
+    let mut book = SchemaBook::new(mode, base);
     match direction {
-        Direction::Request => requests(&mut book),
-        Direction::Response => responses(&mut book),
+        SchemaDirection::Request => requests(&mut book),
+        SchemaDirection::Response => responses(&mut book),
     };
     let (_, prefix) = base.rsplit_once('/').unwrap_or(("", base));
     let named = |(name, schema): (&&str, &Json)| (format!("{prefix}{name}"), schema.clone());
@@ -88,7 +92,7 @@ pub fn components(direction: Direction, mode: Mode) -> Object {
 }
 
 /// Defines all that a shell sends; returns the message of the main endpoint.
-fn requests(book: &mut Book) -> Json {
+fn requests(book: &mut SchemaBook) -> Json {
     CancelRequest::schema(book);
     pairing::PairCreate::schema(book);
     pairing::PairConfirm::schema(book);
@@ -99,14 +103,14 @@ fn requests(book: &mut Book) -> Json {
 }
 
 /// Defines all that the engine sends; returns the message of the main endpoint.
-fn responses(book: &mut Book) -> Json {
+fn responses(book: &mut SchemaBook) -> Json {
     Directive::schema(book);
     payload::schemas(book);
     event::schemas(book);
-    Discovery::schema(book);
-    Health::schema(book);
+    DiscoveryDocument::schema(book);
+    EngineHealth::schema(book);
     AttachmentStored::schema(book);
-    Canceled::schema(book);
+    CancelAccepted::schema(book);
     pairing::PairCreated::schema(book);
     pairing::PairConfirmed::schema(book);
     pairing::PairGranted::schema(book);
@@ -120,20 +124,20 @@ const DEFINITIONS: &str = "#/$defs/";
 
 /// The definitions of a schema, collected while shapes are asked for theirs.
 #[derive(Debug)]
-pub struct Book {
-    mode: Mode,
+pub struct SchemaBook {
+    mode: ReadMode,
     /// What a reference begins with, before the name.
     base: &'static str,
     definitions: BTreeMap<&'static str, Json>,
 }
 
-impl Book {
-    fn new(mode: Mode, base: &'static str) -> Self {
-        Book { mode, base, definitions: BTreeMap::new() }
+impl SchemaBook {
+    fn new(mode: ReadMode, base: &'static str) -> Self {
+        SchemaBook { mode, base, definitions: BTreeMap::new() }
     }
 
     /// Whether it describes what is right, or all that is accepted.
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> ReadMode {
         self.mode
     }
 
@@ -142,12 +146,12 @@ impl Book {
         &mut self,
         name: &'static str,
         doc: &[&str],
-        fields: impl FnOnce(&mut Book, &mut Fields),
+        fields: impl FnOnce(&mut SchemaBook, &mut SchemaFields),
     ) -> Json {
         if !self.definitions.contains_key(name) {
             // Claims the name, so that a shape that holds itself ends here.
             self.definitions.insert(name, Json::Null);
-            let mut collected = Fields::default();
+            let mut collected = SchemaFields::default();
             fields(self, &mut collected);
             self.definitions.insert(name, collected.object(doc));
         }
@@ -165,10 +169,10 @@ impl Book {
         let mut word = object("string");
         let mut text = prose(doc);
         match self.mode {
-            Mode::Strict => {
+            ReadMode::Strict => {
                 word.insert("enum", Json::array(words.iter().map(|word| Json::from(*word))));
             }
-            Mode::Lenient => {
+            ReadMode::Lenient => {
                 text.push_str(&format!(
                     " Known: {}; any other counts as {otherwise}.",
                     words.join(", ")
@@ -182,7 +186,7 @@ impl Book {
 
     /// Allows `null` besides, where the mode does.
     pub(super) fn nullable(&self, inner: Json) -> Json {
-        if self.mode == Mode::Strict {
+        if self.mode == ReadMode::Strict {
             return inner;
         }
         match inner {
@@ -207,13 +211,18 @@ impl Book {
 
 /// The fields of an object, while it is defined.
 #[derive(Debug, Default)]
-pub(super) struct Fields {
-    properties: Object,
+pub(super) struct SchemaFields {
+    properties: JsonObject,
     required: Vec<&'static str>,
 }
 
-impl Fields {
-    pub(super) fn property<T: Shape>(&mut self, book: &mut Book, key: &'static str, doc: &[&str]) {
+impl SchemaFields {
+    pub(super) fn property<T: JsonShape>(
+        &mut self,
+        book: &mut SchemaBook,
+        key: &'static str,
+        doc: &[&str],
+    ) {
         let mut schema = T::schema(book);
         if let Json::Object(object) = &mut schema {
             object.insert("description", prose(doc));
@@ -259,8 +268,8 @@ pub(super) fn text(least: usize, most: usize) -> Json {
     Json::Object(text)
 }
 
-fn object(kind: &str) -> Object {
-    Object::from_iter([("type", Json::from(kind))])
+fn object(kind: &str) -> JsonObject {
+    JsonObject::from_iter([("type", Json::from(kind))])
 }
 
 fn count(length: usize) -> u64 {

@@ -2,8 +2,8 @@
 //! from the same lines, so that the three cannot disagree.
 //!
 //! `record!` declares an object, `words!` a closed list of strings, `text!` a string with bounds. The
-//! files beside this one declare all messages with them. A reader gets a [`Node`] and an [`At`] and
-//! returns the value or an [`Invalid`], whose path is made of declared keys and indices alone: neither
+//! files beside this one declare all messages with them. A reader gets a [`JsonNode`] and an [`ReadPosition`] and
+//! returns the value or an [`ShapeError`], whose path is made of declared keys and indices alone: neither
 //! it nor the sentence ever holds text of the message.
 
 mod plain;
@@ -13,19 +13,19 @@ mod words;
 
 use std::borrow::Cow;
 
-use super::json::{Document, Json, Kind, Node, Object, Writer};
-use super::limits::{Limits, MAX_DEPTH};
-use super::schema::Book;
+use super::json::{Json, JsonDocument, JsonNode, JsonObject, JsonWriter, NodeKind};
+use super::limits::{MAX_DEPTH, MessageLimits};
+use super::schema::SchemaBook;
 
-pub use plain::{Deadline, Gate, Latency};
+pub use plain::{AnswerLatency, ApprovalGate, StartDeadline};
 pub(super) use record::record;
-pub use text::OutOfBounds;
+pub use text::TextLengthError;
 pub(super) use text::text;
 pub(super) use words::words;
 
 /// What becomes of a `null` and of a word that is not in its list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Mode {
+pub enum ReadMode {
     /// `null` in an optional field counts as absent, an unknown word as the safest known one.
     #[default]
     Lenient,
@@ -34,7 +34,7 @@ pub enum Mode {
 }
 
 /// A type that is read from JSON, written as JSON and described by a schema.
-pub trait Shape: Sized {
+pub trait JsonShape: Sized {
     /// Returns the value of a field that is not there; `None` when it must be.
     fn absent() -> Option<Self> {
         None
@@ -51,7 +51,7 @@ pub trait Shape: Sized {
     }
 
     /// Tells whether an optional field with this content counts as absent.
-    fn is_blank(_: Node<'_>) -> bool {
+    fn is_blank(_: JsonNode<'_>) -> bool {
         false
     }
 
@@ -62,53 +62,54 @@ pub trait Shape: Sized {
     ///
     /// # Errors
     /// The node is not of this shape.
-    fn read(node: Node<'_>, at: &At<'_>) -> Result<Self, Invalid>;
+    fn read(node: JsonNode<'_>, at: &ReadPosition<'_>) -> Result<Self, ShapeError>;
 
     /// Appends the value.
-    fn write(&self, out: &mut Writer);
+    fn write(&self, out: &mut JsonWriter);
 
     /// Returns the schema, or a reference to it in the book.
-    fn schema(book: &mut Book) -> Json;
+    fn schema(book: &mut SchemaBook) -> Json;
 
     /// Returns the value as text on one line: the same value, the same bytes.
     fn to_text(&self) -> String {
-        let mut out = Writer::compact();
+        let mut out = JsonWriter::compact();
         self.write(&mut out);
         out.finish()
     }
 }
 
 /// An object whose fields can also be written into an object that another one began.
-pub trait Record: Shape {
+pub trait FlattenedShape: JsonShape {
     /// The declared keys, in the order in which they are written.
     const KEYS: &[&str];
 
     /// Appends the fields, without braces.
-    fn write_fields(&self, out: &mut Writer);
+    fn write_fields(&self, out: &mut JsonWriter);
 
     /// Returns the value as an object of its own, for a payload or an extension.
-    fn to_object(&self) -> Object {
+    fn to_object(&self) -> JsonObject {
         let text = self.to_text();
-        let limits = Limits { bytes: usize::MAX, values: usize::MAX, ..Limits::default() };
-        let document = Document::read(text.as_bytes(), &limits).ok();
+        let limits =
+            MessageLimits { bytes: usize::MAX, values: usize::MAX, ..MessageLimits::default() };
+        let document = JsonDocument::read(text.as_bytes(), &limits).ok();
         match document.and_then(|document| document.root().to_json(MAX_DEPTH)) {
             Some(Json::Object(object)) => object,
             // Only what was built deeper than any message may be.
-            _ => Object::new(),
+            _ => JsonObject::new(),
         }
     }
 }
 
 /// Where in a message a reader is, and how it is to read.
 #[derive(Debug)]
-pub struct At<'a> {
-    parent: Option<&'a At<'a>>,
-    step: Step,
-    limits: &'a Limits,
+pub struct ReadPosition<'a> {
+    parent: Option<&'a ReadPosition<'a>>,
+    step: PositionStep,
+    limits: &'a MessageLimits,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum PositionStep {
     Root,
     /// A level that paths do not name: the `request` around `context.user_intent`.
     Unnamed,
@@ -119,14 +120,14 @@ enum Step {
 /// The containers whose name paths leave out, as the published examples do.
 const UNNAMED: [&str; 2] = ["request", "response"];
 
-impl<'a> At<'a> {
+impl<'a> ReadPosition<'a> {
     /// The message itself.
-    pub fn root(limits: &'a Limits) -> Self {
-        At { parent: None, step: Step::Root, limits }
+    pub fn root(limits: &'a MessageLimits) -> Self {
+        ReadPosition { parent: None, step: PositionStep::Root, limits }
     }
 
     /// How nulls and unknown words are taken.
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> ReadMode {
         self.limits.mode
     }
 
@@ -134,19 +135,23 @@ impl<'a> At<'a> {
     ///
     /// # Errors
     /// It must be there and is not, or it is not of its shape.
-    pub fn field<T: Shape>(&self, object: Node<'_>, key: &'static str) -> Result<T, Invalid> {
-        let at = self.below(Step::Key(key));
+    pub fn field<T: JsonShape>(
+        &self,
+        object: JsonNode<'_>,
+        key: &'static str,
+    ) -> Result<T, ShapeError> {
+        let at = self.below(PositionStep::Key(key));
         match object.get(key) {
             None => T::absent().ok_or_else(|| at.invalid(T::expected(), "nothing")),
-            Some(node) if node.is_null() && self.mode() == Mode::Lenient => match T::null() {
+            Some(node) if node.is_null() && self.mode() == ReadMode::Lenient => match T::null() {
                 Some(value) => Ok(value),
                 None => T::read(node, &at),
             },
             Some(node) => {
                 // Known only here, since a mistyped `request` is named and what is in it is not.
-                let unnamed = matches!(self.step, Step::Root) && UNNAMED.contains(&key);
-                if unnamed && node.kind() == Kind::Object {
-                    return T::read(node, &self.below(Step::Unnamed));
+                let unnamed = matches!(self.step, PositionStep::Root) && UNNAMED.contains(&key);
+                if unnamed && node.kind() == NodeKind::Object {
+                    return T::read(node, &self.below(PositionStep::Unnamed));
                 }
                 T::read(node, &at)
             }
@@ -157,12 +162,12 @@ impl<'a> At<'a> {
     ///
     /// # Errors
     /// It is not of its shape.
-    pub fn item<T: Shape>(&self, node: Node<'_>, index: usize) -> Result<T, Invalid> {
-        T::read(node, &self.below(Step::Index(index)))
+    pub fn item<T: JsonShape>(&self, node: JsonNode<'_>, index: usize) -> Result<T, ShapeError> {
+        T::read(node, &self.below(PositionStep::Index(index)))
     }
 
     /// A node is of another kind than `T`.
-    pub fn unlike<T: Shape>(&self, node: Node<'_>) -> Invalid {
+    pub fn unlike<T: JsonShape>(&self, node: JsonNode<'_>) -> ShapeError {
         self.invalid(T::expected(), node.kind().named())
     }
 
@@ -170,19 +175,23 @@ impl<'a> At<'a> {
     ///
     /// # Errors
     /// It is not.
-    pub fn object<'d>(&self, node: Node<'d>) -> Result<Node<'d>, Invalid> {
-        if node.kind() == Kind::Object { Ok(node) } else { Err(self.unlike::<Object>(node)) }
+    pub fn object<'d>(&self, node: JsonNode<'d>) -> Result<JsonNode<'d>, ShapeError> {
+        if node.kind() == NodeKind::Object {
+            Ok(node)
+        } else {
+            Err(self.unlike::<JsonObject>(node))
+        }
     }
 
     /// Copies a value that is kept as it came.
     ///
     /// # Errors
     /// It nests deeper than the limit.
-    pub fn keep(&self, node: Node<'_>) -> Result<Json, Invalid> {
+    pub fn keep(&self, node: JsonNode<'_>) -> Result<Json, ShapeError> {
         self.keep_below(self.level(), node)
     }
 
-    fn keep_below(&self, level: usize, node: Node<'_>) -> Result<Json, Invalid> {
+    fn keep_below(&self, level: usize, node: JsonNode<'_>) -> Result<Json, ShapeError> {
         let depth = self.limits.depth.min(MAX_DEPTH);
         let too_deep =
             || self.invalid(format!("at most {depth} levels of nesting"), "more of them");
@@ -193,32 +202,32 @@ impl<'a> At<'a> {
     ///
     /// # Errors
     /// One of them nests deeper than the limit.
-    pub fn rest(&self, object: Node<'_>, known: &[&str]) -> Result<Object, Invalid> {
+    pub fn rest(&self, object: JsonNode<'_>, known: &[&str]) -> Result<JsonObject, ShapeError> {
         let level = self.level() + 1;
         let unknown = object.entries().filter(|(key, _)| !known.contains(&key.as_ref()));
         let kept =
             unknown.map(|(key, node)| Ok((key.into_owned().into(), self.keep_below(level, node)?)));
         // The reader has seen that no key comes twice.
-        kept.collect::<Result<_, _>>().map(Object::checked)
+        kept.collect::<Result<_, _>>().map(JsonObject::checked)
     }
 
     /// What is here is not what was expected, for another reason than its kind.
-    pub fn invalid(&self, expected: impl Into<Cow<'static, str>>, got: &'static str) -> Invalid {
-        Invalid { field: self.path(), expected: expected.into(), got }
+    pub fn invalid(&self, expected: impl Into<Cow<'static, str>>, got: &'static str) -> ShapeError {
+        ShapeError { field: self.path(), expected: expected.into(), got }
     }
 
     /// A field that must be there is not.
-    pub(super) fn missing_field(&self, key: &'static str, expected: &'static str) -> Invalid {
-        self.below(Step::Key(key)).invalid(expected, "nothing")
+    pub(super) fn missing_field(&self, key: &'static str, expected: &'static str) -> ShapeError {
+        self.below(PositionStep::Key(key)).invalid(expected, "nothing")
     }
 
     /// A field is a string, and not one that means something.
-    pub(super) fn wrong_field(&self, key: &'static str, expected: &'static str) -> Invalid {
-        self.below(Step::Key(key)).invalid(expected, "another string")
+    pub(super) fn wrong_field(&self, key: &'static str, expected: &'static str) -> ShapeError {
+        self.below(PositionStep::Key(key)).invalid(expected, "another string")
     }
 
-    fn below(&'a self, step: Step) -> At<'a> {
-        At { parent: Some(self), step, limits: self.limits }
+    fn below(&'a self, step: PositionStep) -> ReadPosition<'a> {
+        ReadPosition { parent: Some(self), step, limits: self.limits }
     }
 
     /// Containers around this place.
@@ -230,9 +239,9 @@ impl<'a> At<'a> {
         let above = std::iter::successors(Some(self), |at| at.parent);
         let mut steps: Vec<String> = above
             .filter_map(|at| match at.step {
-                Step::Root | Step::Unnamed => None,
-                Step::Key(key) => Some(key.to_owned()),
-                Step::Index(index) => Some(index.to_string()),
+                PositionStep::Root | PositionStep::Unnamed => None,
+                PositionStep::Key(key) => Some(key.to_owned()),
+                PositionStep::Index(index) => Some(index.to_string()),
             })
             .collect();
         steps.reverse();
@@ -243,7 +252,7 @@ impl<'a> At<'a> {
 /// A message that is JSON and not of its shape.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{field}`: expected {expected}, got {got}")]
-pub struct Invalid {
+pub struct ShapeError {
     /// Keys and indices that lead to the fault, with dots between; empty for the message itself. The
     /// payload of the envelope is not named: `context.user_intent`.
     pub field: String,
@@ -253,7 +262,7 @@ pub struct Invalid {
     pub got: &'static str,
 }
 
-impl Invalid {
+impl ShapeError {
     /// Returns the sentence without the path.
     pub fn sentence(&self) -> String {
         format!("expected {}, got {}", self.expected, self.got)

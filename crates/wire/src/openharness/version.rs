@@ -7,10 +7,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::json::{Json, Node, Object, Writer};
+use super::json::{Json, JsonNode, JsonObject, JsonWriter};
 use super::limits::MAX_VERSION;
-use super::schema::Book;
-use super::shape::{At, Invalid, Shape};
+use super::schema::SchemaBook;
+use super::shape::{JsonShape, ReadPosition, ShapeError};
 
 /// The version that bridle writes.
 pub const OURS: &str = "1.0.0";
@@ -26,7 +26,7 @@ const PATTERN: &str = r"^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-
 
 /// A version as it was written. Numbers that do not fit count as the largest that do.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Version {
+pub struct ProtocolVersion {
     text: Cow<'static, str>,
     /// The major number.
     pub major: u64,
@@ -38,7 +38,7 @@ pub struct Version {
 
 /// What becomes of a message of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Service {
+pub enum VersionService {
     /// All its fields are known.
     Known,
     /// Served; fields that are newer than bridle are ignored.
@@ -47,16 +47,16 @@ pub enum Service {
     Unsupported,
 }
 
-impl Version {
+impl ProtocolVersion {
     /// The version that bridle writes.
     pub fn ours() -> Self {
-        Version { text: OURS.into(), major: MAJOR, minor: MINOR, patch: 0 }
+        ProtocolVersion { text: OURS.into(), major: MAJOR, minor: MINOR, patch: 0 }
     }
 
     /// Reads a version; `None` when the text is not of the form, or too long.
     pub fn parse(text: &str) -> Option<Self> {
         if text == OURS {
-            return Some(Version::ours());
+            return Some(ProtocolVersion::ours());
         }
         if text.len() > MAX_VERSION {
             return None;
@@ -67,7 +67,7 @@ impl Version {
             return None;
         }
         let mut numbers = numbers.split('.').map(number);
-        let version = Version {
+        let version = ProtocolVersion {
             text: text.to_owned().into(),
             major: numbers.next()??,
             minor: numbers.next()??,
@@ -87,17 +87,17 @@ impl Version {
     }
 
     /// Tells whether and how messages of this version are served.
-    pub fn service(&self) -> Service {
+    pub fn service(&self) -> VersionService {
         match (self.major, self.minor) {
-            (MAJOR, MINOR) => Service::Known,
-            (MAJOR, _) => Service::Newer,
-            _ => Service::Unsupported,
+            (MAJOR, MINOR) => VersionService::Known,
+            (MAJOR, _) => VersionService::Newer,
+            _ => VersionService::Unsupported,
         }
     }
 
     /// Returns what stands in `supported_protocol_versions`: one for each minor line.
-    pub fn supported() -> Vec<Version> {
-        vec![Version::ours()]
+    pub fn supported() -> Vec<ProtocolVersion> {
+        vec![ProtocolVersion::ours()]
     }
 }
 
@@ -119,28 +119,28 @@ fn number(text: &str) -> Option<u64> {
     Some(text.parse().unwrap_or(u64::MAX))
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for ProtocolVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl Shape for Version {
+impl JsonShape for ProtocolVersion {
     fn expected() -> Cow<'static, str> {
         "a version such as `1.0.0`".into()
     }
 
-    fn read(node: Node<'_>, at: &At<'_>) -> Result<Self, Invalid> {
+    fn read(node: JsonNode<'_>, at: &ReadPosition<'_>) -> Result<Self, ShapeError> {
         let text = node.as_str().ok_or_else(|| at.unlike::<Self>(node))?;
-        Version::parse(&text).ok_or_else(|| at.invalid(Self::expected(), "another string"))
+        ProtocolVersion::parse(&text).ok_or_else(|| at.invalid(Self::expected(), "another string"))
     }
 
-    fn write(&self, out: &mut Writer) {
+    fn write(&self, out: &mut JsonWriter) {
         out.string(&self.text);
     }
 
-    fn schema(_: &mut Book) -> Json {
-        let mut schema = Object::from_iter([("type", Json::from("string"))]);
+    fn schema(_: &mut SchemaBook) -> Json {
+        let mut schema = JsonObject::from_iter([("type", Json::from("string"))]);
         schema.insert("pattern", PATTERN);
         schema.insert("maxLength", MAX_VERSION as u64);
         Json::Object(schema)

@@ -3,11 +3,11 @@
 //! A connection owns one. It has no clock: deadlines and the present are handed in.
 
 use super::{MAX_PARTS, PartsId};
-use crate::Code;
+use crate::OacpCode;
 
 /// A point in time, in milliseconds of any clock that only goes forward; the caller's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Tick(pub u64);
+pub struct CallerMillis(pub u64);
 
 /// What one connection may keep here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Default for AssemblerLimits {
 
 /// One part, as received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part<'d> {
+pub struct ReceivedPart<'d> {
     /// The number of this part, from 1.
     pub n: u32,
     /// The number of parts.
@@ -47,7 +47,7 @@ pub struct Part<'d> {
 
 /// What a part made of its payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Assembled {
+pub enum AssemblyStep {
     /// More parts are missing.
     More,
     /// The whole payload.
@@ -105,40 +105,40 @@ pub enum PartError {
 
 impl PartError {
     /// The protocol's code for this fault.
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> OacpCode {
         match self {
             PartError::Numbers { .. }
             | PartError::OutOfOrder { .. }
-            | PartError::CountChanged { .. } => Code::PartMismatch,
-            PartError::TooManyParts { .. } | PartError::TooLarge { .. } => Code::PartTooLarge,
-            PartError::TooManyPayloads { .. } => Code::Overloaded,
+            | PartError::CountChanged { .. } => OacpCode::PartMismatch,
+            PartError::TooManyParts { .. } | PartError::TooLarge { .. } => OacpCode::PartTooLarge,
+            PartError::TooManyPayloads { .. } => OacpCode::Overloaded,
         }
     }
 }
 
 /// The payloads of one connection that are under way.
 #[derive(Debug)]
-pub struct Assembler {
+pub struct PartAssembler {
     limits: AssemblerLimits,
     /// A handful at most: searched from end to end.
-    pending: Vec<Pending>,
+    pending: Vec<PendingPayload>,
     /// Bytes of text in all of them.
     held: usize,
 }
 
 #[derive(Debug)]
-struct Pending {
+struct PendingPayload {
     id: PartsId,
     next: u32,
     of: u32,
     text: String,
-    deadline: Tick,
+    deadline: CallerMillis,
 }
 
-impl Assembler {
+impl PartAssembler {
     /// An assembler with nothing under way.
-    pub fn new(limits: AssemblerLimits) -> Assembler {
-        Assembler { limits, pending: Vec::new(), held: 0 }
+    pub fn new(limits: AssemblerLimits) -> PartAssembler {
+        PartAssembler { limits, pending: Vec::new(), held: 0 }
     }
 
     /// Takes a part; `deadline` counts if it is the first of its payload.
@@ -149,16 +149,16 @@ impl Assembler {
     pub fn accept(
         &mut self,
         id: &PartsId,
-        part: Part<'_>,
-        deadline: Tick,
-    ) -> Result<Assembled, PartError> {
+        part: ReceivedPart<'_>,
+        deadline: CallerMillis,
+    ) -> Result<AssemblyStep, PartError> {
         let known = self.pending.iter().position(|pending| pending.id == *id);
         let checked = self.check(known, part);
         let index = match (checked, known) {
             (Ok(()), Some(index)) => index,
             (Ok(()), None) => {
                 let (text, of) = (String::new(), part.of);
-                self.pending.push(Pending { id: id.clone(), next: 1, of, text, deadline });
+                self.pending.push(PendingPayload { id: id.clone(), next: 1, of, text, deadline });
                 self.pending.len() - 1
             }
             (Err(error), known) => {
@@ -173,9 +173,9 @@ impl Assembler {
         pending.next += 1;
         self.held += part.data.len();
         if pending.next <= pending.of {
-            return Ok(Assembled::More);
+            return Ok(AssemblyStep::More);
         }
-        Ok(Assembled::Whole(self.forget(index).text))
+        Ok(AssemblyStep::Whole(self.forget(index).text))
     }
 
     /// Forgets a payload whose sender gave up; whether there was one.
@@ -190,7 +190,7 @@ impl Assembler {
     }
 
     /// Forgets the payloads whose deadline is not after `now`, and names them.
-    pub fn expire(&mut self, now: Tick) -> Vec<PartsId> {
+    pub fn expire(&mut self, now: CallerMillis) -> Vec<PartsId> {
         let mut expired = Vec::new();
         while let Some(index) = self.pending.iter().position(|pending| pending.deadline <= now) {
             expired.push(self.forget(index).id);
@@ -199,7 +199,7 @@ impl Assembler {
     }
 
     /// The earliest deadline of a payload under way.
-    pub fn next_deadline(&self) -> Option<Tick> {
+    pub fn next_deadline(&self) -> Option<CallerMillis> {
         self.pending.iter().map(|pending| pending.deadline).min()
     }
 
@@ -208,8 +208,8 @@ impl Assembler {
         self.held
     }
 
-    fn check(&self, known: Option<usize>, part: Part<'_>) -> Result<(), PartError> {
-        let Part { n, of, data } = part;
+    fn check(&self, known: Option<usize>, part: ReceivedPart<'_>) -> Result<(), PartError> {
+        let ReceivedPart { n, of, data } = part;
         let limits = &self.limits;
         if n == 0 || n > of {
             return Err(PartError::Numbers { n, of });
@@ -239,7 +239,7 @@ impl Assembler {
         Ok(())
     }
 
-    fn forget(&mut self, index: usize) -> Pending {
+    fn forget(&mut self, index: usize) -> PendingPayload {
         let pending = self.pending.swap_remove(index);
         self.held -= pending.text.len();
         pending

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use bridle_sexp::Node;
 
-use super::{Part, PartsId};
+use super::{PartsId, ReceivedPart};
 
 /// What a message with `:part` says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,10 +43,10 @@ impl<'t> PartMessage<'t> {
         Some(PartMessage::Part { id, n: number("n")?, of: number("of")?, data })
     }
 
-    /// The part as [`super::Assembler::accept`] takes it; `None` for an abort.
-    pub fn part(&self) -> Option<Part<'_>> {
+    /// The part as [`super::PartAssembler::accept`] takes it; `None` for an abort.
+    pub fn part(&self) -> Option<ReceivedPart<'_>> {
         match self {
-            PartMessage::Part { n, of, data, .. } => Some(Part { n: *n, of: *of, data }),
+            PartMessage::Part { n, of, data, .. } => Some(ReceivedPart { n: *n, of: *of, data }),
             PartMessage::Abort { .. } => None,
         }
     }

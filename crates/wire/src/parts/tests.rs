@@ -8,8 +8,8 @@ fn id(name: &str) -> PartsId {
     PartsId::new(name).expect("a short name")
 }
 
-fn part(n: u32, of: u32, data: &str) -> Part<'_> {
-    Part { n, of, data }
+fn part(n: u32, of: u32, data: &str) -> ReceivedPart<'_> {
+    ReceivedPart { n, of, data }
 }
 
 #[test]
@@ -82,15 +82,15 @@ fn too_many_parts_are_refused() {
 
 #[test]
 fn two_payloads_may_alternate() {
-    let mut assembler = Assembler::new(AssemblerLimits::default());
+    let mut assembler = PartAssembler::new(AssemblerLimits::default());
     let (a, b) = (id("a"), id("b"));
-    let later = Tick(10);
-    assert_eq!(assembler.accept(&a, part(1, 2, "a1"), later), Ok(Assembled::More));
-    assert_eq!(assembler.accept(&b, part(1, 2, "b1"), later), Ok(Assembled::More));
+    let later = CallerMillis(10);
+    assert_eq!(assembler.accept(&a, part(1, 2, "a1"), later), Ok(AssemblyStep::More));
+    assert_eq!(assembler.accept(&b, part(1, 2, "b1"), later), Ok(AssemblyStep::More));
     assert_eq!(assembler.held_bytes(), 4);
-    let whole = Assembled::Whole("a1a2".to_owned());
+    let whole = AssemblyStep::Whole("a1a2".to_owned());
     assert_eq!(assembler.accept(&a, part(2, 2, "a2"), later), Ok(whole));
-    let whole = Assembled::Whole("b1b2".to_owned());
+    let whole = AssemblyStep::Whole("b1b2".to_owned());
     assert_eq!(assembler.accept(&b, part(2, 2, "b2"), later), Ok(whole));
     assert_eq!((assembler.held_bytes(), assembler.next_deadline()), (0, None));
 }
@@ -98,8 +98,8 @@ fn two_payloads_may_alternate() {
 #[test]
 fn bad_numbers_are_refused() {
     let refuse = |part, error: PartError, code| {
-        let mut assembler = Assembler::new(AssemblerLimits::default());
-        assert_eq!(assembler.accept(&id("a"), part, Tick(1)), Err(error.clone()));
+        let mut assembler = PartAssembler::new(AssemblerLimits::default());
+        assert_eq!(assembler.accept(&id("a"), part, CallerMillis(1)), Err(error.clone()));
         assert_eq!(error.code().as_str(), code);
         assert_eq!(assembler.held_bytes(), 0);
     };
@@ -118,26 +118,29 @@ fn a_fault_forgets_the_payload() {
         (part(3, 3, "x"), PartError::OutOfOrder { expected: 2, n: 3 }),
         (part(2, 4, "x"), PartError::CountChanged { expected: 3, of: 4 }),
     ] {
-        let mut assembler = Assembler::new(AssemblerLimits::default());
-        assembler.accept(&id("a"), part(1, 3, "first"), Tick(1)).unwrap();
-        assert_eq!(assembler.accept(&id("a"), second, Tick(1)), Err(error));
+        let mut assembler = PartAssembler::new(AssemblerLimits::default());
+        assembler.accept(&id("a"), part(1, 3, "first"), CallerMillis(1)).unwrap();
+        assert_eq!(assembler.accept(&id("a"), second, CallerMillis(1)), Err(error));
         assert_eq!(assembler.held_bytes(), 0);
         let late = PartError::OutOfOrder { expected: 1, n: 2 };
-        assert_eq!(assembler.accept(&id("a"), part(2, 3, "x"), Tick(1)), Err(late));
-        assert_eq!(assembler.accept(&id("a"), part(1, 3, "x"), Tick(1)), Ok(Assembled::More));
+        assert_eq!(assembler.accept(&id("a"), part(2, 3, "x"), CallerMillis(1)), Err(late));
+        assert_eq!(
+            assembler.accept(&id("a"), part(1, 3, "x"), CallerMillis(1)),
+            Ok(AssemblyStep::More)
+        );
     }
 }
 
 #[test]
 fn limits_hold() {
     let limits = AssemblerLimits { payload_bytes: 10, held_bytes: 12, parts: 3, payloads: 2 };
-    let mut assembler = Assembler::new(limits);
-    let mut accept = |name, part| assembler.accept(&id(name), part, Tick(1));
+    let mut assembler = PartAssembler::new(limits);
+    let mut accept = |name, part| assembler.accept(&id(name), part, CallerMillis(1));
     assert_eq!(accept("a", part(1, 4, "")), Err(PartError::TooManyParts { max: 3, of: 4 }));
     assert_eq!(accept("a", part(1, 3, "01234567890")), Err(PartError::TooLarge { max: 10 }));
-    assert_eq!(accept("a", part(1, 3, "0123456789")), Ok(Assembled::More));
+    assert_eq!(accept("a", part(1, 3, "0123456789")), Ok(AssemblyStep::More));
     assert_eq!(accept("b", part(1, 2, "012")), Err(PartError::TooLarge { max: 12 }));
-    assert_eq!(accept("b", part(1, 2, "01")), Ok(Assembled::More));
+    assert_eq!(accept("b", part(1, 2, "01")), Ok(AssemblyStep::More));
     let error = PartError::TooManyPayloads { max: 2 };
     assert_eq!(error.code().as_str(), "overloaded");
     assert_eq!(accept("c", part(1, 1, "")), Err(error));
@@ -147,19 +150,19 @@ fn limits_hold() {
 
 #[test]
 fn aborts_and_deadlines_forget() {
-    let mut assembler = Assembler::new(AssemblerLimits::default());
-    assembler.accept(&id("a"), part(1, 3, "aa"), Tick(5)).unwrap();
-    assembler.accept(&id("b"), part(1, 3, "bb"), Tick(7)).unwrap();
-    assembler.accept(&id("c"), part(1, 3, "cc"), Tick(9)).unwrap();
+    let mut assembler = PartAssembler::new(AssemblerLimits::default());
+    assembler.accept(&id("a"), part(1, 3, "aa"), CallerMillis(5)).unwrap();
+    assembler.accept(&id("b"), part(1, 3, "bb"), CallerMillis(7)).unwrap();
+    assembler.accept(&id("c"), part(1, 3, "cc"), CallerMillis(9)).unwrap();
     // A later part does not move the deadline.
-    assembler.accept(&id("a"), part(2, 3, "aa"), Tick(99)).unwrap();
-    assert_eq!(assembler.next_deadline(), Some(Tick(5)));
-    assert!(assembler.expire(Tick(4)).is_empty());
-    assert_eq!(assembler.expire(Tick(5)), [id("a")]);
+    assembler.accept(&id("a"), part(2, 3, "aa"), CallerMillis(99)).unwrap();
+    assert_eq!(assembler.next_deadline(), Some(CallerMillis(5)));
+    assert!(assembler.expire(CallerMillis(4)).is_empty());
+    assert_eq!(assembler.expire(CallerMillis(5)), [id("a")]);
     assert!(assembler.abort(&id("b")));
     assert!(!assembler.abort(&id("b")));
     assert_eq!(assembler.held_bytes(), 2);
-    assert_eq!(assembler.expire(Tick(100)), [id("c")]);
+    assert_eq!(assembler.expire(CallerMillis(100)), [id("c")]);
     assert_eq!(assembler.held_bytes(), 0);
 }
 
@@ -174,7 +177,7 @@ proptest! {
         let id = id("p");
         let parts = split(&payload, max_frame, &id).unwrap();
         let of = u32::try_from(parts.len()).unwrap();
-        let mut assembler = Assembler::new(AssemblerLimits::default());
+        let mut assembler = PartAssembler::new(AssemblerLimits::default());
         let mut whole = None;
         for (index, message) in parts.enumerate() {
             prop_assert!(message.len() <= max_frame);
@@ -183,9 +186,9 @@ proptest! {
             let part = message.part().unwrap();
             let n = u32::try_from(index).unwrap() + 1;
             prop_assert_eq!((part.n, part.of), (n, of));
-            match assembler.accept(&id, part, Tick(1)).unwrap() {
-                Assembled::More => prop_assert!(n < of),
-                Assembled::Whole(text) => whole = Some(text),
+            match assembler.accept(&id, part, CallerMillis(1)).unwrap() {
+                AssemblyStep::More => prop_assert!(n < of),
+                AssemblyStep::Whole(text) => whole = Some(text),
             }
         }
         prop_assert_eq!(whole, Some(payload));

@@ -3,33 +3,33 @@
 //! Called by the verifier on the first frame of a connection alone; the claim is worth nothing
 //! until the signature fits it.
 
-use super::Nonce;
+use super::ConnectionNonce;
 
 /// The version that a client claims by answering.
 const VERSION: i64 = 2;
 
 /// What `:auth (:hmac 2 :key ID :nonce N :answer N)` in a hello's payload says.
 #[derive(Debug)]
-pub(super) struct Claim {
+pub(super) struct AuthClaim {
     /// The name of the client's key.
     pub(super) key: String,
     /// The client's nonce.
-    pub(super) nonce: Nonce,
+    pub(super) nonce: ConnectionNonce,
     /// The server's nonce, repeated.
-    pub(super) answer: Nonce,
+    pub(super) answer: ConnectionNonce,
 }
 
 /// The claim in a hello message, whose size the caller has bounded.
 ///
 /// Only this one plist is looked at: what else the message says is read when it is proven.
-pub(super) fn claim(hello: &str) -> Option<Claim> {
+pub(super) fn claim(hello: &str) -> Option<AuthClaim> {
     let tree = bridle_sexp::read_one(hello).ok()?;
     let auth = tree.root().get("payload")?.get("auth")?;
     if auth.get("hmac")?.as_i64() != Some(VERSION) {
         return None;
     }
-    let nonce = |name| Nonce::parse(&auth.get(name)?.as_str()?).ok();
-    Some(Claim {
+    let nonce = |name| ConnectionNonce::parse(&auth.get(name)?.as_str()?).ok();
+    Some(AuthClaim {
         key: auth.get("key")?.as_str()?.into_owned(),
         nonce: nonce("nonce")?,
         answer: nonce("answer")?,

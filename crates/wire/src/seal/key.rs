@@ -67,17 +67,17 @@ pub enum KeyError {
 
 /// A shared secret and its name.
 #[derive(Clone)]
-pub struct Key {
+pub struct SigningKey {
     id: KeyId,
     /// The keyed state; every signature starts from a copy.
     mac: Hmac<Sha256>,
 }
 
-impl Key {
+impl SigningKey {
     /// A key from any bytes, however few: for tools that must speak to peers as they are.
-    pub fn from_bytes(id: KeyId, secret: &[u8]) -> Key {
+    pub fn from_bytes(id: KeyId, secret: &[u8]) -> SigningKey {
         let mac = Hmac::new_from_slice(secret).expect("HMAC takes a key of any length");
-        Key { id, mac }
+        SigningKey { id, mac }
     }
 
     /// A key for a server: the secret has at least [`MIN_SECRET`] bytes.
@@ -85,11 +85,11 @@ impl Key {
     /// # Errors
     ///
     /// [`KeyError::TooShort`].
-    pub fn strong(id: KeyId, secret: &[u8]) -> Result<Key, KeyError> {
+    pub fn strong(id: KeyId, secret: &[u8]) -> Result<SigningKey, KeyError> {
         if secret.len() < MIN_SECRET {
             return Err(KeyError::TooShort { id, length: secret.len() });
         }
-        Ok(Key::from_bytes(id, secret))
+        Ok(SigningKey::from_bytes(id, secret))
     }
 
     /// The key's name.
@@ -148,7 +148,7 @@ impl Key {
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for SigningKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Key").field("id", &self.id).finish_non_exhaustive()
     }
@@ -163,18 +163,18 @@ pub(super) fn same(left: &Seal, right: &Seal) -> bool {
 ///
 /// To rotate: put the new key first, and drop the old one when no peer uses it any more.
 #[derive(Clone, Debug)]
-pub struct Keyring {
-    keys: Arc<[Key]>,
+pub struct SigningKeyring {
+    keys: Arc<[SigningKey]>,
 }
 
-impl Keyring {
+impl SigningKeyring {
     /// A set of keys with different names.
     ///
     /// # Errors
     ///
     /// [`KeyError::NoKey`] or [`KeyError::Twice`].
-    pub fn new(keys: impl IntoIterator<Item = Key>) -> Result<Keyring, KeyError> {
-        let keys: Arc<[Key]> = keys.into_iter().collect();
+    pub fn new(keys: impl IntoIterator<Item = SigningKey>) -> Result<SigningKeyring, KeyError> {
+        let keys: Arc<[SigningKey]> = keys.into_iter().collect();
         if keys.is_empty() {
             return Err(KeyError::NoKey);
         }
@@ -183,26 +183,26 @@ impl Keyring {
                 return Err(KeyError::Twice { id: key.id.clone() });
             }
         }
-        Ok(Keyring { keys })
+        Ok(SigningKeyring { keys })
     }
 
     /// The set of one key.
-    pub fn of(key: Key) -> Keyring {
-        Keyring { keys: Arc::new([key]) }
+    pub fn of(key: SigningKey) -> SigningKeyring {
+        SigningKeyring { keys: Arc::new([key]) }
     }
 
     /// The key that signs by default.
-    pub fn first(&self) -> &Key {
+    pub fn first(&self) -> &SigningKey {
         &self.keys[0]
     }
 
     /// The key named `id`.
-    pub fn get(&self, id: &str) -> Option<&Key> {
+    pub fn get(&self, id: &str) -> Option<&SigningKey> {
         self.keys.iter().find(|key| key.id.as_str() == id)
     }
 
     /// All keys, the signing one first.
-    pub fn iter(&self) -> impl Iterator<Item = &Key> {
+    pub fn iter(&self) -> impl Iterator<Item = &SigningKey> {
         self.keys.iter()
     }
 }
@@ -211,14 +211,14 @@ impl Keyring {
 ///
 /// On the wire and in signatures it is its 32 hex digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Nonce([u8; NONCE_LEN]);
+pub struct ConnectionNonce([u8; NONCE_LEN]);
 
-impl Nonce {
+impl ConnectionNonce {
     /// A nonce from 128 bits that the caller drew from the system's random source.
-    pub fn from_random(bits: [u8; NONCE_LEN / 2]) -> Nonce {
+    pub fn from_random(bits: [u8; NONCE_LEN / 2]) -> ConnectionNonce {
         let mut digits = [0; NONCE_LEN];
         crate::frame::write_hex(&bits, &mut digits);
-        Nonce(digits)
+        ConnectionNonce(digits)
     }
 
     /// A nonce as a peer wrote it.
@@ -226,10 +226,10 @@ impl Nonce {
     /// # Errors
     ///
     /// [`KeyError::BadNonce`] unless it is 32 hex digits.
-    pub fn parse(text: &str) -> Result<Nonce, KeyError> {
+    pub fn parse(text: &str) -> Result<ConnectionNonce, KeyError> {
         let digits: [u8; NONCE_LEN] = text.as_bytes().try_into().map_err(|_| KeyError::BadNonce)?;
         match crate::frame::first_not_hex(&digits) {
-            None => Ok(Nonce(digits)),
+            None => Ok(ConnectionNonce(digits)),
             Some(_) => Err(KeyError::BadNonce),
         }
     }

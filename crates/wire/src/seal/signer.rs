@@ -2,24 +2,24 @@
 //!
 //! Owned by the frame writer of a connection.
 
-use super::{DAEMON_MARK, Direction, Header, Key, Nonce, Seal, SealText};
+use super::{ConnectionNonce, DAEMON_MARK, FrameDirection, Header, Seal, SealText, SigningKey};
 
 /// What both sides of a version 2 connection know.
 #[derive(Clone, Debug)]
-pub struct Session {
+pub struct SealSession {
     /// The key that the client named.
-    pub key: Key,
+    pub key: SigningKey,
     /// The client's nonce.
-    pub client: Nonce,
+    pub client: ConnectionNonce,
     /// The server's nonce.
-    pub server: Nonce,
+    pub server: ConnectionNonce,
 }
 
-impl Session {
+impl SealSession {
     /// The signature of frame number `counter` in one direction.
     pub(super) fn seal(
         &self,
-        direction: Direction,
+        direction: FrameDirection,
         counter: u64,
         header: &Header,
         payload: &[u8],
@@ -37,55 +37,55 @@ impl Session {
 
 /// Signs frames, one after the other.
 #[derive(Clone, Debug)]
-pub struct Signer {
-    version: Version,
+pub struct FrameSigner {
+    version: SealVersion,
 }
 
 #[derive(Clone, Debug)]
-enum Version {
-    One { key: Key, is_daemon: bool },
-    Two { session: Session, direction: Direction, next: u64 },
+enum SealVersion {
+    One { key: SigningKey, is_daemon: bool },
+    Two { session: SealSession, direction: FrameDirection, next: u64 },
 }
 
-impl Signer {
+impl FrameSigner {
     /// Signs payloads alone, as old clients do.
-    pub fn v1(key: Key) -> Signer {
-        Signer { version: Version::One { key, is_daemon: false } }
+    pub fn v1(key: SigningKey) -> FrameSigner {
+        FrameSigner { version: SealVersion::One { key, is_daemon: false } }
     }
 
     /// Signs payloads alone, as a server does: its hello, and what it says to old clients. Each payload
     /// has [`DAEMON_MARK`] before it.
-    pub fn v1_server(key: Key) -> Signer {
-        Signer { version: Version::One { key, is_daemon: true } }
+    pub fn v1_server(key: SigningKey) -> FrameSigner {
+        FrameSigner { version: SealVersion::One { key, is_daemon: true } }
     }
 
     /// What stands before a payload that is signed, and is signed with it.
     pub(crate) fn mark(&self) -> &'static str {
         match self.version {
-            Version::One { is_daemon: true, .. } => DAEMON_MARK,
-            Version::One { .. } | Version::Two { .. } => "",
+            SealVersion::One { is_daemon: true, .. } => DAEMON_MARK,
+            SealVersion::One { .. } | SealVersion::Two { .. } => "",
         }
     }
 
     /// Signs all that a server writes once the client has named a key.
-    pub fn server(session: Session) -> Signer {
-        Signer::v2(session, Direction::FromServer)
+    pub fn server(session: SealSession) -> FrameSigner {
+        FrameSigner::v2(session, FrameDirection::FromServer)
     }
 
     /// Signs all that a client writes, from its first frame.
-    pub fn client(session: Session) -> Signer {
-        Signer::v2(session, Direction::FromClient)
+    pub fn client(session: SealSession) -> FrameSigner {
+        FrameSigner::v2(session, FrameDirection::FromClient)
     }
 
-    fn v2(session: Session, direction: Direction) -> Signer {
-        Signer { version: Version::Two { session, direction, next: 0 } }
+    fn v2(session: SealSession, direction: FrameDirection) -> FrameSigner {
+        FrameSigner { version: SealVersion::Two { session, direction, next: 0 } }
     }
 
     /// The signature of the next frame, in lower-case hex.
     pub(crate) fn sign(&mut self, header: &Header, payload: &[u8]) -> SealText {
         let seal = match &mut self.version {
-            Version::One { key, .. } => key.seal([payload]),
-            Version::Two { session, direction, next } => {
+            SealVersion::One { key, .. } => key.seal([payload]),
+            SealVersion::Two { session, direction, next } => {
                 let seal = session.seal(*direction, *next, header, payload);
                 // 2^64 frames do not fit into the life of a connection.
                 *next = next.wrapping_add(1);

@@ -6,7 +6,10 @@
 use std::str;
 
 use super::key::same;
-use super::{DAEMON_MARK, Direction, Header, Key, KeyId, Keyring, Nonce, Seal, Session, auth};
+use super::{
+    ConnectionNonce, DAEMON_MARK, FrameDirection, Header, KeyId, Seal, SealSession, SigningKey,
+    SigningKeyring, auth,
+};
 use crate::frame::FrameError;
 
 /// The largest payload that is searched for a key's name before anything is proven, in bytes.
@@ -16,7 +19,7 @@ const MAX_HELLO: usize = 64 * 1024;
 
 /// Whether a server still takes version 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum V1 {
+pub enum VersionOnePolicy {
     /// A client may speak version 1.
     Allow,
     /// Only version 2.
@@ -25,7 +28,7 @@ pub enum V1 {
 
 /// Who signed the last frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum FrameOrigin {
     /// A holder of this key, in version 1: perhaps long ago, since it can be sent again.
     V1(KeyId),
     /// A holder of this key, on this connection, as its next frame.
@@ -38,16 +41,16 @@ pub enum Origin {
 
 /// Verifies frames, one after the other.
 #[derive(Debug)]
-pub struct Verifier {
-    keys: Keyring,
-    state: State,
-    origin: Option<Origin>,
+pub struct FrameVerifier {
+    keys: SigningKeyring,
+    state: VerifierState,
+    origin: Option<FrameOrigin>,
 }
 
 #[derive(Debug)]
-enum State {
+enum VerifierState {
     /// A server before its client's first frame.
-    Opening { nonce: Nonce, v1: V1 },
+    Opening { nonce: ConnectionNonce, v1: VersionOnePolicy },
     /// A client before its server's hello.
     Greeting,
     /// A client that has the hello and not yet answered it.
@@ -57,55 +60,59 @@ enum State {
     /// Version 1 for good, from a client.
     OneOfClient,
     /// Version 2 for good.
-    Two { session: Session, direction: Direction, next: u64 },
+    Two { session: SealSession, direction: FrameDirection, next: u64 },
 }
 
-impl Verifier {
+impl FrameVerifier {
     /// Verifies version 1 alone: old servers and clients, files of frames.
-    pub fn v1(keys: Keyring) -> Verifier {
-        Verifier { keys, state: State::One, origin: None }
+    pub fn v1(keys: SigningKeyring) -> FrameVerifier {
+        FrameVerifier { keys, state: VerifierState::One, origin: None }
     }
 
     /// Verifies what a client sends to the server whose hello said `nonce`.
-    pub fn server(keys: Keyring, nonce: Nonce, v1: V1) -> Verifier {
-        Verifier { keys, state: State::Opening { nonce, v1 }, origin: None }
+    pub fn server(
+        keys: SigningKeyring,
+        nonce: ConnectionNonce,
+        v1: VersionOnePolicy,
+    ) -> FrameVerifier {
+        FrameVerifier { keys, state: VerifierState::Opening { nonce, v1 }, origin: None }
     }
 
     /// Verifies what a server sends to a client of version 2.
     ///
     /// The first frame, the server's hello, is taken even if it is signed with a key that is not
-    /// in `keys`; [`Verifier::origin`] tells. Then the client must [`Verifier::answer`].
-    pub fn client(keys: Keyring) -> Verifier {
-        Verifier { keys, state: State::Greeting, origin: None }
+    /// in `keys`; [`FrameVerifier::origin`] tells. Then the client must [`FrameVerifier::answer`].
+    pub fn client(keys: SigningKeyring) -> FrameVerifier {
+        FrameVerifier { keys, state: VerifierState::Greeting, origin: None }
     }
 
     /// A client has answered the server's nonce: from now on only this session's frames are taken.
-    pub fn answer(&mut self, session: Session) {
-        self.state = State::Two { session, direction: Direction::FromServer, next: 0 };
+    pub fn answer(&mut self, session: SealSession) {
+        self.state = VerifierState::Two { session, direction: FrameDirection::FromServer, next: 0 };
     }
 
     /// Who signed the last frame.
-    pub fn origin(&self) -> Option<&Origin> {
+    pub fn origin(&self) -> Option<&FrameOrigin> {
         self.origin.as_ref()
     }
 
     /// The key of the peer, once a frame has proven it: the key to answer with.
-    pub fn key(&self) -> Option<&Key> {
+    pub fn key(&self) -> Option<&SigningKey> {
         match self.origin.as_ref()? {
-            Origin::V1(id) | Origin::V2(id) => self.keys.get(id.as_str()),
-            Origin::Unproven => None,
+            FrameOrigin::V1(id) | FrameOrigin::V2(id) => self.keys.get(id.as_str()),
+            FrameOrigin::Unproven => None,
         }
     }
 
     /// The session, once version 2 is agreed.
-    pub fn session(&self) -> Option<&Session> {
+    pub fn session(&self) -> Option<&SealSession> {
         match &self.state {
-            State::Two { session, .. } => Some(session),
-            State::Opening { .. }
-            | State::Greeting
-            | State::Greeted
-            | State::One
-            | State::OneOfClient => None,
+            VerifierState::Two { session, .. } => Some(session),
+            VerifierState::Opening { .. }
+            | VerifierState::Greeting
+            | VerifierState::Greeted
+            | VerifierState::One
+            | VerifierState::OneOfClient => None,
         }
     }
 
@@ -122,29 +129,29 @@ impl Verifier {
         payload: &[u8],
     ) -> Result<(), FrameError> {
         let origin = match &mut self.state {
-            State::One => self.verify_v1(seal, payload).ok_or(FrameError::BadSignature)?,
-            State::OneOfClient => {
+            VerifierState::One => self.verify_v1(seal, payload).ok_or(FrameError::BadSignature)?,
+            VerifierState::OneOfClient => {
                 self.verify_v1_of_client(seal, payload).ok_or(FrameError::BadSignature)?
             }
-            State::Two { session, direction, next } => {
+            VerifierState::Two { session, direction, next } => {
                 verify_v2(session, *direction, *next, header, seal, payload)?;
                 *next = next.wrapping_add(1);
-                Origin::V2(session.key.id().clone())
+                FrameOrigin::V2(session.key.id().clone())
             }
-            State::Opening { nonce, v1 } => {
+            VerifierState::Opening { nonce, v1 } => {
                 let (nonce, v1) = (*nonce, *v1);
                 self.open(nonce, v1, header, seal, payload)?
             }
-            State::Greeting => {
+            VerifierState::Greeting => {
                 let origin = self.verify_v1(seal, payload);
                 if origin.is_none() && !payload.is_ascii() {
                     // Unproven text has no proven end either.
                     return Err(FrameError::BadSignature);
                 }
-                self.state = State::Greeted;
-                origin.unwrap_or(Origin::Unproven)
+                self.state = VerifierState::Greeted;
+                origin.unwrap_or(FrameOrigin::Unproven)
             }
-            State::Greeted => return Err(FrameError::BadSignature),
+            VerifierState::Greeted => return Err(FrameError::BadSignature),
         };
         self.origin = Some(origin);
         Ok(())
@@ -153,46 +160,46 @@ impl Verifier {
     /// The first frame of a client decides the version.
     fn open(
         &mut self,
-        nonce: Nonce,
-        v1: V1,
+        nonce: ConnectionNonce,
+        v1: VersionOnePolicy,
         header: &Header,
         seal: &Seal,
         payload: &[u8],
-    ) -> Result<Origin, FrameError> {
-        if v1 == V1::Allow
+    ) -> Result<FrameOrigin, FrameError> {
+        if v1 == VersionOnePolicy::Allow
             && let Some(origin) = self.verify_v1_of_client(seal, payload)
         {
-            self.state = State::OneOfClient;
+            self.state = VerifierState::OneOfClient;
             return Ok(origin);
         }
         let session = self.session_of(nonce, payload).ok_or(FrameError::BadSignature)?;
-        let direction = Direction::FromClient;
+        let direction = FrameDirection::FromClient;
         verify_v2(&session, direction, 0, header, seal, payload)?;
-        let origin = Origin::V2(session.key.id().clone());
-        self.state = State::Two { session, direction, next: 1 };
+        let origin = FrameOrigin::V2(session.key.id().clone());
+        self.state = VerifierState::Two { session, direction, next: 1 };
         Ok(origin)
     }
 
     /// The session that a client's hello claims.
-    fn session_of(&self, server: Nonce, payload: &[u8]) -> Option<Session> {
+    fn session_of(&self, server: ConnectionNonce, payload: &[u8]) -> Option<SealSession> {
         if payload.len() > MAX_HELLO {
             return None;
         }
         let claim = auth::claim(str::from_utf8(payload).ok()?)?;
         let key = self.keys.get(&claim.key)?.clone();
-        (claim.answer == server).then_some(Session { key, client: claim.nonce, server })
+        (claim.answer == server).then_some(SealSession { key, client: claim.nonce, server })
     }
 
     /// The same for what a client sends: nothing that a server could have signed. The hello of an older
     /// server has no mark, so it is known by what it says.
-    fn verify_v1_of_client(&self, seal: &Seal, payload: &[u8]) -> Option<Origin> {
+    fn verify_v1_of_client(&self, seal: &Seal, payload: &[u8]) -> Option<FrameOrigin> {
         let is_own = payload.starts_with(DAEMON_MARK.as_bytes())
             || (payload.len() <= MAX_HELLO
                 && str::from_utf8(payload).is_ok_and(auth::is_server_hello));
         if is_own { None } else { self.verify_v1(seal, payload) }
     }
 
-    fn verify_v1(&self, seal: &Seal, payload: &[u8]) -> Option<Origin> {
+    fn verify_v1(&self, seal: &Seal, payload: &[u8]) -> Option<FrameOrigin> {
         let text = if payload.is_ascii() { None } else { str::from_utf8(payload).ok() };
         let key = self.keys.iter().find(|key| {
             same(&key.seal([payload]), seal)
@@ -200,13 +207,13 @@ impl Verifier {
                     .and_then(|text| key.seal_latin1(text))
                     .is_some_and(|latin1| same(&latin1, seal))
         })?;
-        Some(Origin::V1(key.id().clone()))
+        Some(FrameOrigin::V1(key.id().clone()))
     }
 }
 
 fn verify_v2(
-    session: &Session,
-    direction: Direction,
+    session: &SealSession,
+    direction: FrameDirection,
     next: u64,
     header: &Header,
     seal: &Seal,

@@ -2,8 +2,8 @@
 
 use bridle_sexp::read_one;
 
-use super::{Audit, check};
-use crate::chaos::shell::{Kind, Part, Road, Saying, Shell};
+use super::{RecordAudit, check};
+use crate::chaos::shell::{ChaosShell, SayingKind, ShellPart, ShellRoad, ShellSaying};
 
 const SESSION: &str = "play-0";
 
@@ -15,8 +15,8 @@ const HONEST: [&str; 4] = [
     "(:type :EVENT :meta (:session \"play-0\" :seq 4 :answers 1) :payload (:status :success :text \"tally\"))",
 ];
 
-fn truth(frames: &[&str]) -> Shell {
-    let mut shell = Shell::observer(SESSION, Road::Unix);
+fn truth(frames: &[&str]) -> ChaosShell {
+    let mut shell = ChaosShell::observer(SESSION, ShellRoad::Unix);
     for (index, frame) in frames.iter().enumerate() {
         let seq = index as u64 + 1;
         let frame = frame.replace(":seq 0", &format!(":seq {seq}"));
@@ -26,16 +26,16 @@ fn truth(frames: &[&str]) -> Shell {
     shell
 }
 
-fn talker() -> Shell {
-    let mut shell = Shell::new("a".to_owned(), SESSION, Road::Unix, Part::Talker);
-    let mut saying = Saying::new("a", 1, Kind::Tally);
+fn talker() -> ChaosShell {
+    let mut shell = ChaosShell::new("a".to_owned(), SESSION, ShellRoad::Unix, ShellPart::Talker);
+    let mut saying = ShellSaying::new("a", 1, SayingKind::Tally);
     saying.admit(1).unwrap();
     saying.answer(4, 1).unwrap();
     shell.sayings.push(saying);
     shell
 }
 
-fn found(frames: &[&str], tally: &str) -> Result<Audit, String> {
+fn found(frames: &[&str], tally: &str) -> Result<RecordAudit, String> {
     check(&[truth(frames)], &[talker()], tally)
 }
 

@@ -9,35 +9,35 @@ use std::time::Duration;
 use anyhow::{Result, anyhow, ensure};
 use bridle_sexp::Value;
 
-use super::super::line::{Heard, Line, Place};
-use super::super::patience::Patience;
-use super::super::random::Random;
+use super::super::line::{LineInput, ListenPlace, OpenLine};
+use super::super::patience::BoundedWait;
+use super::super::random::SplitMix;
 use super::user;
 
 /// Time for an answer: far above what is needed, so that only something that never ends reaches it.
 const PEACE: Duration = Duration::from_secs(120);
 
 /// What became of a request.
-pub(super) enum Answer {
+pub(super) enum AgentAnswer {
     Done,
     /// It was not done, for this reason.
     Not(String),
 }
 
 /// A line to the daemon, if it is there.
-pub(super) fn open(place: &Place) -> Option<Line> {
-    Line::open(place).ok()
+pub(super) fn open(place: &ListenPlace) -> Option<OpenLine> {
+    OpenLine::open(place).ok()
 }
 
-pub(super) struct Agent {
+pub(super) struct EditAgent {
     memex: PathBuf,
     files: usize,
-    random: Random,
+    random: SplitMix,
     number: u64,
 }
 
-impl Agent {
-    pub(super) fn new(memex: &Path, files: usize, random: Random) -> Self {
+impl EditAgent {
+    pub(super) fn new(memex: &Path, files: usize, random: SplitMix) -> Self {
         Self { memex: memex.to_owned(), files, random, number: 0 }
     }
 
@@ -95,13 +95,13 @@ fn request(payload: Value) -> Value {
 }
 
 /// Asks, and waits for the one answer; `None` when the connection ended.
-pub(super) fn ask(line: &mut Line, request: &Value) -> Result<Option<Answer>> {
+pub(super) fn ask(line: &mut OpenLine, request: &Value) -> Result<Option<AgentAnswer>> {
     if line.send(request).is_err() {
         return Ok(None);
     }
-    let mut patience = Patience::new(PEACE);
+    let mut patience = BoundedWait::new(PEACE);
     loop {
-        let Heard::Messages(messages) = line.hear().map_err(|what| anyhow!(what))? else {
+        let LineInput::Messages(messages) = line.hear().map_err(|what| anyhow!(what))? else {
             return Ok(None);
         };
         let is_answer = |it: &&Value| it.get("type").is_some_and(|it| it.is_keyword("RESPONSE"));
@@ -113,14 +113,14 @@ pub(super) fn ask(line: &mut Line, request: &Value) -> Result<Option<Answer>> {
                 let text = texts.iter().find_map(|key| payload.get(key)?.as_str());
                 text.map_or_else(|| payload.to_string(), str::to_owned)
             };
-            return Ok(Some(if is_done { Answer::Done } else { Answer::Not(why()) }));
+            return Ok(Some(if is_done { AgentAnswer::Done } else { AgentAnswer::Not(why()) }));
         }
         ensure!(!patience.is_over(), "no answer to {request}");
     }
 }
 
 /// Comes back when the daemon has answered a request that changes nothing: those before it are begun.
-pub(super) fn idle(line: &mut Line) -> Result<()> {
+pub(super) fn idle(line: &mut OpenLine) -> Result<()> {
     let heard = ask(line, &undo(0))?;
     ensure!(heard.is_some(), "the daemon has gone");
     Ok(())

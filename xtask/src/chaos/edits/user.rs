@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::super::patience::Patience;
-use super::super::random::Random;
+use super::super::patience::BoundedWait;
+use super::super::random::SplitMix;
 
 /// How long what was saved may be out of sight: a daemon that dies while it puts a text back does so at
 /// its next start.
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// What the user wrote, line by line.
-pub(super) struct Own {
+pub(super) struct UserLines {
     files: Vec<Vec<String>>,
     pub(super) saves: u64,
 }
@@ -67,16 +67,16 @@ pub(super) fn begin(memex: &Path, files: usize) -> Result<()> {
 pub(super) fn save(
     memex: &Path,
     files: usize,
-    mut random: Random,
+    mut random: SplitMix,
     least: u64,
     stop: &AtomicBool,
-) -> Result<Own> {
-    let mut own = Own { files: (0..files).map(|file| vec![first(file)]).collect(), saves: 0 };
+) -> Result<UserLines> {
+    let mut own = UserLines { files: (0..files).map(|file| vec![first(file)]).collect(), saves: 0 };
     while own.saves < least || !stop.load(Ordering::SeqCst) {
         own.saves += 1;
         let file = random.index(files);
         let path = memex.join(name(file));
-        let save = Save::ALL[random.index(Save::ALL.len())];
+        let save = SaveMethod::ALL[random.index(SaveMethod::ALL.len())];
         save.begin(&path)?;
         let mut text = own.read(file, &path)?;
         let theirs: Vec<usize> = (0..text.len()).filter(|at| is_own(&text[*at])).collect();
@@ -106,10 +106,10 @@ pub(super) fn save(
     Ok(own)
 }
 
-impl Own {
+impl UserLines {
     /// Reads a file; the user's lines are all there, in their order, and no others.
     fn read(&self, file: usize, path: &Path) -> Result<Vec<String>> {
-        let mut patience = Patience::new(PATIENCE);
+        let mut patience = BoundedWait::new(PATIENCE);
         loop {
             let text = lines(&fs::read_to_string(path).context("a file of the user's")?);
             let found: Vec<String> =
@@ -148,7 +148,7 @@ impl Own {
 
 /// How a user saves.
 #[derive(Clone, Copy)]
-enum Save {
+enum SaveMethod {
     /// A new file in the place of the old one.
     Rename,
     /// The old file becomes a backup, and a new one is written under its name, while a lock says so: as
@@ -160,7 +160,7 @@ enum Save {
     InPlace,
 }
 
-impl Save {
+impl SaveMethod {
     const ALL: [Self; 4] = [Self::Rename, Self::Emacs, Self::Locked, Self::InPlace];
 
     fn is_locked(self) -> bool {

@@ -1,7 +1,7 @@
 //! A shell of a schedule that is a program in another language: one of the clients of `clients/`, told what
 //! to say and telling what it hears, a line each. What it tells is judged by the same rules as what a shell
-//! of ours hears. Its connections go through a [`Proxy`] that cuts them. Run by the conductor instead of
-//! `Shell::run`.
+//! of ours hears. Its connections go through a [`LoopbackProxy`] that cuts them. Run by the conductor instead of
+//! `ChaosShell::run`.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use bridle_sexp::{Value, read_one};
 
-use super::{BELL, Board, Part, Saying, Shell, saying};
-use crate::chaos::proxy::Proxy;
+use super::{BELL, ChaosShell, ScheduleBoard, ShellPart, ShellSaying, saying};
+use crate::chaos::proxy::LoopbackProxy;
 use crate::console::root;
 
 /// How long one look at what the program tells may wait: short, for there are things to say too.
@@ -26,12 +26,12 @@ const WAITING: usize = 1024;
 
 /// Which client plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Language {
+pub(crate) enum ClientLanguage {
     Python,
     TypeScript,
 }
 
-impl Language {
+impl ClientLanguage {
     fn command(self) -> Command {
         let python = root().join("clients/python");
         match self {
@@ -51,14 +51,14 @@ impl Language {
 }
 
 /// The program, and both ends of the talk with it.
-struct Program {
+struct ForeignProgram {
     child: Child,
     says: ChildStdin,
     tells: Receiver<String>,
     errors: PathBuf,
 }
 
-impl Drop for Program {
+impl Drop for ForeignProgram {
     fn drop(&mut self) {
         // It may have ended by itself.
         drop(self.child.kill());
@@ -66,18 +66,18 @@ impl Drop for Program {
     }
 }
 
-impl Shell {
+impl ChaosShell {
     /// Lives as `run` does, by means of the client of `language`, its files in `folder`.
     pub(crate) fn run_foreign(
         mut self,
-        language: Language,
+        language: ClientLanguage,
         folder: &Path,
-        board: &Arc<Board>,
+        board: &Arc<ScheduleBoard>,
     ) -> Result<Self, String> {
         let name = format!("{} in {} ({language:?})", self.name, self.session);
         let told = |what: String| format!("{name}: {what}");
         let socket = folder.join(format!("{}.cut", self.name));
-        let proxy = Proxy::start(&socket, self.road, self.cuts, self.random.split(), board)
+        let proxy = LoopbackProxy::start(&socket, self.road, self.cuts, self.random.split(), board)
             .map_err(|error| told(format!("no proxy: {error}")))?;
         let program = self.program(language, folder, &socket).map_err(&told)?;
         let played = self.play(program, board).map_err(&told);
@@ -85,12 +85,17 @@ impl Shell {
         played.map(|()| self)
     }
 
-    fn program(&self, language: Language, folder: &Path, socket: &Path) -> Result<Program, String> {
+    fn program(
+        &self,
+        language: ClientLanguage,
+        folder: &Path,
+        socket: &Path,
+    ) -> Result<ForeignProgram, String> {
         let errors = folder.join(format!("{}.err", self.name));
         let started = || {
             let mut command = language.command();
             command.arg(socket).args([&self.session, &self.client(), "chaos"]);
-            if self.part == Part::Ringer {
+            if self.part == ShellPart::Ringer {
                 command.arg(BELL);
             }
             let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -105,10 +110,10 @@ impl Shell {
             // Nobody listens any more once the schedule is over.
             lines.map(|line| told.send(line)).take_while(Result::is_ok).for_each(drop);
         });
-        Ok(Program { child, says, tells, errors })
+        Ok(ForeignProgram { child, says, tells, errors })
     }
 
-    fn play(&mut self, mut program: Program, board: &Board) -> Result<(), String> {
+    fn play(&mut self, mut program: ForeignProgram, board: &ScheduleBoard) -> Result<(), String> {
         while !board.stop.load(Ordering::Relaxed) {
             match program.tells.recv_timeout(LOOK) {
                 Ok(line) => self.told(&line).map_err(|why| format!("{why}: {line}"))?,
@@ -119,7 +124,7 @@ impl Shell {
                 }
             }
             self.have_said(&mut program.says);
-            if self.sayings.iter().all(Saying::is_over) && self.notes.open.is_empty() {
+            if self.sayings.iter().all(ShellSaying::is_over) && self.notes.open.is_empty() {
                 self.done.store(true, Ordering::Relaxed);
                 if board.goal(&self.session).is_some_and(|goal| self.cursor() >= goal) {
                     break;

@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use bridle_sexp::Value;
 
-use crate::chaos::random::Random;
+use crate::chaos::random::SplitMix;
 use crate::chaos::script;
 
 /// What a saying is about: the first word of its text, which the scripted thinker understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SayingKind {
     /// Answered at once.
     Echo,
     /// Answered after a while, in pieces.
@@ -34,7 +34,7 @@ pub(crate) enum Kind {
 /// Percent of sayings that interrupt: often enough to meet every stage, and the others get on.
 const INTERRUPTS: u64 = 5;
 
-impl Kind {
+impl SayingKind {
     const ALL: &[Self] = &[
         Self::Echo,
         Self::Slow,
@@ -46,7 +46,7 @@ impl Kind {
         Self::Count,
     ];
 
-    pub(crate) fn random(random: &mut Random) -> Self {
+    pub(crate) fn random(random: &mut SplitMix) -> Self {
         if random.chance(INTERRUPTS) {
             Self::Interrupt
         } else {
@@ -71,9 +71,9 @@ impl Kind {
 
 /// A saying and its fate.
 #[derive(Debug, Clone)]
-pub(crate) struct Saying {
+pub(crate) struct ShellSaying {
     id: Value,
-    kind: Kind,
+    kind: SayingKind,
     pub(crate) text: String,
     /// The connection on which it was said last.
     said_on: Option<u64>,
@@ -85,9 +85,9 @@ pub(crate) struct Saying {
     pub(crate) answer: Option<(u64, u64)>,
 }
 
-impl Saying {
+impl ShellSaying {
     /// The saying `number` of `shell`. Ids are integers or strings, as real shells have them.
-    pub(crate) fn new(shell: &str, number: u64, kind: Kind) -> Self {
+    pub(crate) fn new(shell: &str, number: u64, kind: SayingKind) -> Self {
         let id = if number.is_multiple_of(2) {
             Value::int(i64::try_from(number).expect("a small number"))
         } else {
@@ -140,15 +140,17 @@ impl Saying {
         let text = ("text", Value::str(self.text.as_str()));
         let keyword = Value::keyword;
         let (kind, payload) = match self.kind {
-            Kind::Count => {
+            SayingKind::Count => {
                 let file = ("file", Value::str(script::TALLY));
                 ("REQUEST", Value::plist([("action", keyword("tally")), file, text]))
             }
-            Kind::Interrupt => ("EVENT", Value::plist([("sensor", keyword("interrupt")), text])),
+            SayingKind::Interrupt => {
+                ("EVENT", Value::plist([("sensor", keyword("interrupt")), text]))
+            }
             _ => ("EVENT", Value::plist([("sensor", keyword("user-prompt")), text])),
         };
         let mut fields = vec![("type", keyword(kind)), ("id", self.id.clone())];
-        if self.kind == Kind::Count {
+        if self.kind == SayingKind::Count {
             fields.push(("target", keyword("tally")));
         }
         fields.push(("payload", payload));
@@ -178,7 +180,10 @@ impl Saying {
 }
 
 /// The saying with the id of this message.
-pub(crate) fn find<'s>(sayings: &'s mut [Saying], message: &Value) -> Option<&'s mut Saying> {
+pub(crate) fn find<'s>(
+    sayings: &'s mut [ShellSaying],
+    message: &Value,
+) -> Option<&'s mut ShellSaying> {
     let id = message.get("id")?;
     sayings.iter_mut().find(|saying| saying.id == *id)
 }

@@ -4,7 +4,7 @@
 use super::changes::{ChangeCase, compared};
 
 /// How two texts differ.
-pub(super) enum Difference {
+pub(super) enum TextDifference {
     None,
     Named(&'static str),
     Other,
@@ -48,10 +48,10 @@ pub(super) fn between(
     case: &ChangeCase,
     emacs: Option<&[Vec<u8>]>,
     bridle: Option<&[Vec<u8>]>,
-) -> Difference {
+) -> TextDifference {
     let (emacs_made, bridle_made) = (compared(case, emacs), compared(case, bridle));
     if emacs_made == bridle_made {
-        return Difference::None;
+        return TextDifference::None;
     }
     let name = match case.operation.as_str() {
         "archive" if is_last_below(case) && same_but_cookies(&emacs_made, &bridle_made) => {
@@ -62,9 +62,9 @@ pub(super) fn between(
         "todo" | "scheduled" | "deadline" if has_second_plan(case) => "second-planning-line",
         "todo" if is_unended_drawer(&case.source) => "unended-log",
         "todo" if emacs.is_none() && has_long_stamp(&case.source) => "long-stamp",
-        _ => return Difference::Other,
+        _ => return TextDifference::Other,
     };
-    Difference::Named(name)
+    TextDifference::Named(name)
 }
 
 /// Whether no heading of the same level follows the subtree below the same parent.

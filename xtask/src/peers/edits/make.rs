@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::chaos::random::Random;
+use crate::chaos::random::SplitMix;
 
 /// A case as Emacs reads it.
 pub(super) struct MadeCase {
@@ -59,8 +59,8 @@ const TITLES: &[&str] = &[
 const TAGS: &[&str] = &["home", "@work", "毎日", "a_b", "x1", "big#1", "p%"];
 
 /// What a case is made with.
-pub(super) struct Maker {
-    random: Random,
+pub(super) struct CaseMaker {
+    random: SplitMix,
     /// The keywords of the text.
     words: Vec<&'static str>,
     text: String,
@@ -73,9 +73,9 @@ pub(super) struct Maker {
 
 /// The case of that number.
 pub(super) fn case(seed: u64, number: u64) -> MadeCase {
-    let mut random = Random::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(number));
+    let mut random = SplitMix::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(number));
     let random = random.split();
-    let mut maker = Maker {
+    let mut maker = CaseMaker {
         random,
         words: vec!["TODO", "DONE"],
         text: String::new(),
@@ -123,7 +123,7 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
-impl Maker {
+impl CaseMaker {
     fn chance(&mut self, percent: u64) -> bool {
         self.random.chance(percent)
     }

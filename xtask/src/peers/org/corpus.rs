@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::console::{Console, Run, root};
+use crate::console::{ProgramRun, VerbConsole, root};
 
 /// How many different files there must be for a verdict; a registry may no longer have some of the packages.
 const FILES: usize = 500;
 
 /// Fetches what is missing and returns all Org files, each content once.
-pub(super) fn fetched(console: &Console) -> Result<Vec<PathBuf>> {
+pub(super) fn fetched(console: &VerbConsole) -> Result<Vec<PathBuf>> {
     let list = fs::read_to_string(root().join("peers/org-corpus.txt"))
         .context("cannot read the list of packages")?;
     let corpus = root().join("target/org-corpus");
@@ -63,7 +63,7 @@ fn different(files: Vec<PathBuf>) -> Result<Vec<PathBuf>> {
 
 /// Where this machine gets packages of Debian from.
 fn mirror() -> Result<String> {
-    let sites = Run::new("apt-get")
+    let sites = ProgramRun::new("apt-get")
         .args(["indextargets", "--format", "$(SITE)", "Created-By: Packages", "Label: Debian"])
         .stdout()?;
     let site = sites.lines().next().context("apt knows no site with packages of Debian")?;
@@ -83,5 +83,5 @@ fn unpack(address: &str, hash: &str, folder: &Path) -> Result<()> {
         find tree -name '*.org.gz' -exec gunzip -f {} + &&
         find tree ! -name '*.org' ! -type d -delete"#;
     let folder = folder.to_str().context("a path that is no text")?;
-    Run::new("sh").args(["-c", script, "sh", folder, address, hash]).stdout().map(drop)
+    ProgramRun::new("sh").args(["-c", script, "sh", folder, address, hash]).stdout().map(drop)
 }

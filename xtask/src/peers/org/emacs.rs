@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::console::{Run, root};
+use crate::console::{ProgramRun, root};
 
 /// Files that one Emacs reads: enough to make its start cheap.
 const BATCH: usize = 50;
@@ -20,7 +20,7 @@ const BYTES_A_SECOND: u64 = 20_000;
 const MEMORY: &str = "8000000";
 
 /// What Emacs says of a file.
-pub(super) enum Seen {
+pub(super) enum EmacsView {
     /// One form for each node.
     Tree(Vec<String>),
     /// Org itself gave up on it.
@@ -30,7 +30,7 @@ pub(super) enum Seen {
 }
 
 /// What Emacs sees in the files, in their order.
-pub(super) fn trees(files: &[PathBuf]) -> Result<Vec<(PathBuf, Seen)>> {
+pub(super) fn trees(files: &[PathBuf]) -> Result<Vec<(PathBuf, EmacsView)>> {
     let mut all = Vec::with_capacity(files.len());
     let mut left = files;
     while !left.is_empty() {
@@ -39,7 +39,9 @@ pub(super) fn trees(files: &[PathBuf]) -> Result<Vec<(PathBuf, Seen)>> {
         // The one it began with and did not end with may have been the last of many: it gets another try, alone.
         if let Some(ended) = batch.get(seen.len()) {
             let alone = read(std::slice::from_ref(ended))?;
-            seen.push(alone.into_iter().next().unwrap_or_else(|| (ended.clone(), Seen::Endless)));
+            seen.push(
+                alone.into_iter().next().unwrap_or_else(|| (ended.clone(), EmacsView::Endless)),
+            );
         }
         left = &left[seen.len()..];
         all.extend(seen);
@@ -50,7 +52,7 @@ pub(super) fn trees(files: &[PathBuf]) -> Result<Vec<(PathBuf, Seen)>> {
 /// What Emacs makes of the changes in `vectors/org/edits`, one line for each.
 pub(super) fn edits() -> Result<String> {
     let out = root().join(format!("target/org-edits-{}.out", std::process::id()));
-    Run::new("emacs")
+    ProgramRun::new("emacs")
         .args(["-Q", "--batch", "-l", "peers/emacs/org-edits.el"])
         .args([&out, &root().join("vectors/org/edits/cases.sexp")])
         .stdout()?;
@@ -60,7 +62,7 @@ pub(super) fn edits() -> Result<String> {
 }
 
 /// What Emacs sees in the files up to the one that it did not end with, or to the last.
-fn read(files: &[PathBuf]) -> Result<Vec<(PathBuf, Seen)>> {
+fn read(files: &[PathBuf]) -> Result<Vec<(PathBuf, EmacsView)>> {
     let out = root().join(format!("target/org-tree-{}.out", std::process::id()));
     if out.exists() {
         fs::remove_file(&out).context("cannot remove what Emacs wrote before")?;
@@ -68,7 +70,7 @@ fn read(files: &[PathBuf]) -> Result<Vec<(PathBuf, Seen)>> {
     let sizes = files.iter().map(|file| fs::metadata(file).map_or(0, |file| file.len()));
     let seconds = (START_SECONDS + sizes.sum::<u64>() / BYTES_A_SECOND).to_string();
     let script = "ulimit -t \"$1\" && ulimit -v \"$2\" && shift 2 && exec emacs \"$@\"";
-    let run = Run::new("sh")
+    let run = ProgramRun::new("sh")
         .args(["-c", script, "sh", &seconds, MEMORY])
         .args(["-Q", "--batch", "-l", "peers/emacs/org-tree.el"])
         .args([out.as_path()])
@@ -82,7 +84,7 @@ fn read(files: &[PathBuf]) -> Result<Vec<(PathBuf, Seen)>> {
 }
 
 /// The files that are whole.
-fn parsed(printed: &str) -> Vec<(PathBuf, Seen)> {
+fn parsed(printed: &str) -> Vec<(PathBuf, EmacsView)> {
     let mut seen = Vec::new();
     let mut file = Path::new("");
     let mut lines = Vec::new();
@@ -93,7 +95,10 @@ fn parsed(printed: &str) -> Vec<(PathBuf, Seen)> {
         } else if line == "DONE" {
             let tree = std::mem::take(&mut lines);
             let failed = tree.first().is_some_and(|line| line == "failed");
-            seen.push((file.to_owned(), if failed { Seen::Failed } else { Seen::Tree(tree) }));
+            seen.push((
+                file.to_owned(),
+                if failed { EmacsView::Failed } else { EmacsView::Tree(tree) },
+            ));
         } else {
             lines.push(line.to_owned());
         }

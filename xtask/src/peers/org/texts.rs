@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use bridle_org::{Objects, Scratch, Tree};
 
-use crate::console::{Console, root};
+use crate::console::{VerbConsole, root};
 
 #[path = "../../../../crates/org/tests/it/lines.rs"]
 mod lines;
@@ -46,7 +46,7 @@ pub(super) fn made() -> Result<Vec<PathBuf>> {
 
 /// The text of that number: lines, items, or pieces within lines.
 fn text(seed: u64) -> String {
-    let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let mut dice = XorShift(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     match seed % 3 {
         0 => dice.rows(40, |dice| dice.pick(lines::LINES).to_owned()),
         1 => dice.rows(25, |dice| dice.pick(ITEMS).to_owned()),
@@ -63,7 +63,7 @@ const MARKS: &[u8] = b"*/_+=~[](){}<>|\\#:@%^$,.-;'\" \t\n\n\n\r\x0c\0aZ09\xc3\x
 /// Makes texts, reads each, objects and all, and puts it together again. Fails at the first that does not come back as it
 /// was. Of eight texts five are made of lines and pieces, one is of random bytes, one of marks, one of pieces cut out of the
 /// vectors, wherever that cuts; then most are changed: other line ends, bytes that are no text, parts missing or twice.
-pub(super) fn round_trips(count: u64, console: &Console) -> Result<()> {
+pub(super) fn round_trips(count: u64, console: &VerbConsole) -> Result<()> {
     let vectors = vectors()?;
     let (mut scratch, mut objects) = (Scratch::default(), Objects::default());
     let (mut bytes, mut nodes, mut broken, mut dos) = (0, 0, 0_u64, 0_u64);
@@ -98,7 +98,7 @@ fn vectors() -> Result<Vec<Vec<u8>>> {
 }
 
 fn any_text(seed: u64, vectors: &[Vec<u8>]) -> Vec<u8> {
-    let mut dice = Dice(seed.wrapping_mul(0xd134_2543_de82_ef95) | 1);
+    let mut dice = XorShift(seed.wrapping_mul(0xd134_2543_de82_ef95) | 1);
     let source = match seed % 8 {
         0 => (0..dice.roll(300)).map(|_| dice.byte()).collect(),
         1 => (0..dice.roll(300)).map(|_| MARKS[dice.roll(MARKS.len())]).collect(),
@@ -112,9 +112,9 @@ fn any_text(seed: u64, vectors: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// Numbers that look random and are always the same (xorshift).
-struct Dice(u64);
+struct XorShift(u64);
 
-impl Dice {
+impl XorShift {
     fn roll(&mut self, sides: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bridle_conform::engine::url::Url;
+use bridle_conform::engine::url::TargetUrl;
 use clap::{Args, ValueHint};
 
-use super::How;
+use super::ConformOptions;
 use crate::args::seconds;
 
 #[derive(Debug, Args)]
-pub(crate) struct Engine {
+pub(crate) struct ConformEngineArgs {
     /// Where requests are posted, such as http://127.0.0.1:8788/v1/openharness
     #[arg(value_name = "URL", required_unless_present = "list")]
-    pub(crate) url: Option<Url>,
+    pub(crate) url: Option<TargetUrl>,
     /// A bearer token: the first line of this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) token_file: Option<PathBuf>,
@@ -39,5 +39,5 @@ pub(crate) struct Engine {
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub(crate) timeout: Duration,
     #[command(flatten)]
-    pub(crate) how: How,
+    pub(crate) how: ConformOptions,
 }

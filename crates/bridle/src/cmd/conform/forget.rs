@@ -4,33 +4,36 @@
 use std::collections::BTreeSet;
 
 use bridle_sexp::{Value, read_one};
-use bridle_shell::Addr;
-use bridle_shell::client::{Auth, Client, Options, TIMEOUT, Target};
-use bridle_shell::system::{self, Ask};
+use bridle_shell::DaemonAddress;
+use bridle_shell::client::{ClientAuth, ClientOptions, DaemonClient, DaemonTarget, TIMEOUT};
+use bridle_shell::system::{self, SystemRequest};
 
-use crate::settings::{Given, Settings};
+use crate::settings::{GivenFlags, ResolvedSettings};
 
 /// Asks for all sessions that the user may see.
 const SESSIONS: &str = "(:type :REQUEST :id 1 :target :system :payload (:action :sessions))";
 
 /// Where the daemon is found that lets its user forget sessions: on a Unix socket, the one that is
 /// checked or that of the settings. Nowhere, if there is none.
-fn own_daemon(checked: Option<&Addr>) -> Vec<Target> {
+fn own_daemon(checked: Option<&DaemonAddress>) -> Vec<DaemonTarget> {
     let socket = match checked {
-        Some(Addr::Unix(path)) => Some(path.clone()),
+        Some(DaemonAddress::Unix(path)) => Some(path.clone()),
         _ => {
-            let settings = Settings::resolve(&Given::default()).ok();
+            let settings = ResolvedSettings::resolve(&GivenFlags::default()).ok();
             settings.and_then(|settings| settings.path("unix").map(std::path::Path::to_path_buf))
         }
     };
-    let options = Options { timeout: TIMEOUT, auth: Auth::None };
-    socket.map(|path| Target { addr: Addr::Unix(path), options }).into_iter().collect()
+    let options = ClientOptions { timeout: TIMEOUT, auth: ClientAuth::None };
+    socket
+        .map(|path| DaemonTarget { addr: DaemonAddress::Unix(path), options })
+        .into_iter()
+        .collect()
 }
 
 /// Sessions of one run, and the daemon that can forget them.
 #[derive(Debug, Default)]
 pub(super) struct RunSessions {
-    own: Vec<Target>,
+    own: Vec<DaemonTarget>,
     /// What the names begin with that the kit chose in this run, and in no other.
     prefix: String,
     heard: BTreeSet<String>,
@@ -38,7 +41,7 @@ pub(super) struct RunSessions {
 
 impl RunSessions {
     /// The sessions of a run whose names have this in them.
-    pub(super) fn of(nonce: &str, checked: Option<&Addr>) -> RunSessions {
+    pub(super) fn of(nonce: &str, checked: Option<&DaemonAddress>) -> RunSessions {
         let prefix = format!("kit-{nonce}-");
         RunSessions { own: own_daemon(checked), prefix, heard: BTreeSet::new() }
     }
@@ -55,9 +58,9 @@ impl RunSessions {
     pub(super) fn forget(self) {
         let is_ours = |name: &String| self.heard.contains(name) || name.starts_with(&self.prefix);
         // On one connection, so that the asking itself makes one session and not one for each.
-        let Ok(mut client) = Client::connect_any(&self.own) else { return };
+        let Ok(mut client) = DaemonClient::connect_any(&self.own) else { return };
         for session in listed(&mut client).into_iter().filter(is_ours) {
-            if system::ask_on(&mut client, &Ask::ForgetSession(session)).is_err() {
+            if system::ask_on(&mut client, &SystemRequest::ForgetSession(session)).is_err() {
                 return;
             }
         }
@@ -65,7 +68,7 @@ impl RunSessions {
 }
 
 /// The names of the sessions of one's own daemon; none, if it does not answer.
-fn listed(client: &mut Client) -> Vec<String> {
+fn listed(client: &mut DaemonClient) -> Vec<String> {
     let Ok(answer) = client.request(SESSIONS) else { return Vec::new() };
     let Ok(tree) = read_one(&answer) else { return Vec::new() };
     let payload = tree.root().get("payload").map_or(Value::Nil, |it| it.to_value());

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use bridle_history::rehearse::{Changed, Rehearsed};
+use bridle_history::rehearse::{ChangedDecision, RehearsalReport};
 use bridle_loop::{GrantScope, GrantTerms};
 use bridle_shell::screen::neutral_line;
 
 use super::super::policy::rehearsed_text;
-use super::Patch;
+use super::PolicyPatch;
 use crate::json::{object, quoted, strings};
 
 /// Decisions that are named for each scope.
@@ -15,25 +15,25 @@ const MAX_NAMED: usize = 3;
 
 /// One scope of a grant.
 #[derive(Debug)]
-pub(in crate::cmd) struct Offer {
+pub(in crate::cmd) struct ScopeOffer {
     pub(super) scope: GrantScope,
     sentence: String,
     cedar: String,
-    rehearsed: Rehearsed,
+    rehearsed: RehearsalReport,
     /// Decisions that its policy would have made otherwise.
     matched: usize,
     /// Some of them, for people.
     named: Vec<Box<str>>,
 }
 
-impl Offer {
+impl ScopeOffer {
     pub(super) fn new(
         scope: GrantScope,
         id: &str,
         terms: &GrantTerms,
-        rehearsed: Rehearsed,
+        rehearsed: RehearsalReport,
     ) -> Self {
-        let is_its = |it: &&Changed| it.policies.iter().any(|policy| **policy == *id);
+        let is_its = |it: &&ChangedDecision| it.policies.iter().any(|policy| **policy == *id);
         let matched = rehearsed.changed.iter().filter(is_its);
         let named = matched.clone().rev().take(MAX_NAMED).map(|it| {
             let about = if it.about.is_empty() { &it.target } else { &it.about };
@@ -66,7 +66,7 @@ impl Offer {
     }
 }
 
-impl Patch {
+impl PolicyPatch {
     /// The change for people: all scopes, the chosen one, its diff and its rehearsal.
     pub(in crate::cmd) fn shown(&self) -> String {
         let mut text = String::new();
@@ -79,8 +79,8 @@ impl Patch {
 
     /// The change for programs.
     pub(in crate::cmd) fn json(&self, id: &str, is_written: bool) -> String {
-        let scopes: Vec<String> = self.offers.iter().map(Offer::json).collect();
-        let chosen = self.offers.get(self.chosen).map(Offer::json);
+        let scopes: Vec<String> = self.offers.iter().map(ScopeOffer::json).collect();
+        let chosen = self.offers.get(self.chosen).map(ScopeOffer::json);
         object(&[
             ("approval", quoted(id)),
             ("file", quoted(&self.file.display().to_string())),

@@ -6,10 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bridle_daemon::preview_edit;
 use bridle_loop::PREPARED;
 use bridle_sexp::Value;
-use bridle_shell::client::Target;
+use bridle_shell::client::DaemonTarget;
 use bridle_shell::screen::local_minute;
-use bridle_shell::system::{self, Ask, Said};
-use bridle_store::memory::Preview;
+use bridle_shell::system::{self, SystemReply, SystemRequest};
+use bridle_store::memory::MemoryPreview;
 
 use super::super::approve;
 use super::super::confirm::confirm_unless;
@@ -17,27 +17,28 @@ use super::super::record::{print, state_dir};
 use super::super::session::refused;
 use super::super::talk::find;
 use super::{changed, colored, failure};
-use crate::args::memory::{Edit, EditVerb};
-use crate::exit::{Exit, Failure};
+use crate::args::memory::{EditVerbArg, MemoryEditArgs};
+use crate::exit::{BridleExit, CommandFailure};
 use crate::json::{object, quoted};
-use crate::settings::{Given, Settings};
+use crate::settings::{GivenFlags, ResolvedSettings};
 
-pub(super) fn run(args: Edit) -> Result<Exit, Failure> {
+pub(super) fn run(args: MemoryEditArgs) -> Result<BridleExit, CommandFailure> {
     let payload = payload(&args);
-    let Edit { yes, dry_run, json, state, peer, .. } = args;
+    let MemoryEditArgs { yes, dry_run, json, state, peer, .. } = args;
     if dry_run {
-        let given = Given::with_state(peer.file.clone(), state);
-        let preview = Preview::open(&state_dir(&given)?).map_err(|error| failure(&error))?;
-        let org = Settings::resolve(&given)?.memex_rules()?.rules.org;
-        let diff = preview_edit(&preview, &payload, &org, now())
-            .map_err(|fault| Failure::new(Exit::Answered, fault).hint("nothing was asked for"))?;
+        let given = GivenFlags::with_state(peer.file.clone(), state);
+        let preview = MemoryPreview::open(&state_dir(&given)?).map_err(|error| failure(&error))?;
+        let org = ResolvedSettings::resolve(&given)?.memex_rules()?.rules.org;
+        let diff = preview_edit(&preview, &payload, &org, now()).map_err(|fault| {
+            CommandFailure::new(BridleExit::Answered, fault).hint("nothing was asked for")
+        })?;
         return print(&told("would-change", &String::from_utf8_lossy(&diff), json, ""));
     }
     let targets = find(peer)?;
-    let answer = match system::ask(&targets, &Ask::Edit(payload))? {
-        Said::Not(answer) if answer.code == "refused" => {
+    let answer = match system::ask(&targets, &SystemRequest::Edit(payload))? {
+        SystemReply::Not(answer) if answer.code == "refused" => {
             let why = format!("the daemon refused: {}", answer.message);
-            return Err(Failure::new(Exit::Answered, why).hint(
+            return Err(CommandFailure::new(BridleExit::Answered, why).hint(
                 match answer.message.starts_with("no file ") {
                     true => {
                         "nothing was changed; `bridle memory outline --depth 0` lists the files"
@@ -46,8 +47,8 @@ pub(super) fn run(args: Edit) -> Result<Exit, Failure> {
                 },
             ));
         }
-        Said::Not(answer) => return Err(refused(&answer)),
-        Said::Done(answer) => answer,
+        SystemReply::Not(answer) => return Err(refused(&answer)),
+        SystemReply::Done(answer) => answer,
     };
     match answer.get("approval").and_then(Value::as_str) {
         Some(id) => settle(&targets, id, yes, json),
@@ -60,7 +61,12 @@ pub(super) fn run(args: Edit) -> Result<Exit, Failure> {
 }
 
 /// Shows what the daemon asks, has it answered, and waits for the end.
-fn settle(targets: &[Target], id: &str, yes: bool, json: bool) -> Result<Exit, Failure> {
+fn settle(
+    targets: &[DaemonTarget],
+    id: &str,
+    yes: bool,
+    json: bool,
+) -> Result<BridleExit, CommandFailure> {
     let open = approve::approvals(targets)?;
     let is_it = |it: &&Value| it.get("approval").and_then(Value::as_str) == Some(id);
     let question = open.iter().find(is_it);
@@ -76,12 +82,13 @@ fn settle(targets: &[Target], id: &str, yes: bool, json: bool) -> Result<Exit, F
             return Err(failed);
         }
         return Err(match failed.exit() {
-            Exit::Usage => {
-                Failure::new(Exit::Temporary, format!("it waits for a yes: question {id}"))
-                    .hint(format!("say it with `bridle approve {id}`, or use --yes"))
-            }
+            BridleExit::Usage => CommandFailure::new(
+                BridleExit::Temporary,
+                format!("it waits for a yes: question {id}"),
+            )
+            .hint(format!("say it with `bridle approve {id}`, or use --yes")),
             // A person said no: nothing waits any longer.
-            Exit::Answered => {
+            BridleExit::Answered => {
                 approve::say(targets, id, "deny", None)?;
                 failed
             }
@@ -101,7 +108,7 @@ fn now() -> i64 {
 }
 
 /// Asks whether to change the files, until somebody else has answered.
-fn confirm_change_unless(targets: &[Target], id: &str) -> Result<(), Failure> {
+fn confirm_change_unless(targets: &[DaemonTarget], id: &str) -> Result<(), CommandFailure> {
     let is_over = || approve::answered_elsewhere(targets, id);
     confirm_unless("Change the files so?", "change the files", "nothing was changed", is_over)
 }
@@ -114,42 +121,46 @@ fn told(status: &str, diff: &str, json: bool, more: &str) -> String {
     }
 }
 
-fn payload(args: &Edit) -> Value {
+fn payload(args: &MemoryEditArgs) -> Value {
     let heading = (args.id.as_ref(), &args.outline[..], args.line);
     let mut pairs = vec![("path", Value::str(args.file.as_str()))];
     pairs.extend(spot(heading));
     let or_nil = |text: &Option<String>| text.as_deref().map_or(Value::Nil, Value::str);
     let text = |text: &String| Value::str(text.as_str());
     let (action, more) = match &args.verb {
-        EditVerb::Title { text: it } => ("set-title", vec![("title", text(it))]),
-        EditVerb::State { keyword, note } => {
+        EditVerbArg::Title { text: it } => ("set-title", vec![("title", text(it))]),
+        EditVerbArg::State { keyword, note } => {
             let note = note.iter().map(|it| ("note", text(it)));
             ("set-state", std::iter::once(("state", or_nil(keyword))).chain(note).collect())
         }
-        EditVerb::Priority { letter } => ("set-priority", vec![("priority", or_nil(letter))]),
-        EditVerb::Tags { tags } => ("set-tags", vec![("tags", Value::list(tags.iter().map(text)))]),
-        EditVerb::Property { key, value } => {
+        EditVerbArg::Priority { letter } => ("set-priority", vec![("priority", or_nil(letter))]),
+        EditVerbArg::Tags { tags } => {
+            ("set-tags", vec![("tags", Value::list(tags.iter().map(text)))])
+        }
+        EditVerbArg::Property { key, value } => {
             ("set-property", vec![("key", text(key)), ("value", or_nil(value))])
         }
-        EditVerb::Plan { which, stamp } => {
+        EditVerbArg::Plan { which, stamp } => {
             ("set-planning", vec![("plan", Value::keyword(which)), ("stamp", or_nil(stamp))])
         }
-        EditVerb::Insert { text: it } => ("insert-subtree", vec![("text", text(it))]),
-        EditVerb::Append { text: it } => ("append-subtree", vec![("text", text(it))]),
-        EditVerb::Up => ("move-up", Vec::new()),
-        EditVerb::Refile { to_file, to_id, to_outline, to_line } => {
+        EditVerbArg::Insert { text: it } => ("insert-subtree", vec![("text", text(it))]),
+        EditVerbArg::Append { text: it } => ("append-subtree", vec![("text", text(it))]),
+        EditVerbArg::Up => ("move-up", Vec::new()),
+        EditVerbArg::Refile { to_file, to_id, to_outline, to_line } => {
             let mut to: Vec<_> = to_file.iter().map(|it| ("path", text(it))).collect();
             to.extend(spot((to_id.as_ref(), to_outline, *to_line)));
             ("refile", vec![("to", Value::plist(to))])
         }
-        EditVerb::Archive { into } => {
+        EditVerbArg::Archive { into } => {
             let to = into.iter().map(|it| ("to", Value::plist([("path", text(it))])));
             ("archive", to.collect())
         }
-        EditVerb::Delete => ("delete-subtree", Vec::new()),
-        EditVerb::Checkbox => ("toggle-checkbox", Vec::new()),
-        EditVerb::ClockIn { at } => ("clock-in", at.iter().map(|it| ("at", text(it))).collect()),
-        EditVerb::ClockOut { at } => ("clock-out", at.iter().map(|it| ("at", text(it))).collect()),
+        EditVerbArg::Delete => ("delete-subtree", Vec::new()),
+        EditVerbArg::Checkbox => ("toggle-checkbox", Vec::new()),
+        EditVerbArg::ClockIn { at } => ("clock-in", at.iter().map(|it| ("at", text(it))).collect()),
+        EditVerbArg::ClockOut { at } => {
+            ("clock-out", at.iter().map(|it| ("at", text(it))).collect())
+        }
     };
     pairs.push(("action", Value::keyword(action)));
     // What is logged is logged in the time of whoever asks.

@@ -4,18 +4,18 @@
 use std::fmt::Write as _;
 
 use bridle_shell::screen::neutral_line;
-use bridle_shell::system::{self, Ask};
-use bridle_store::memory::{Change, Error, LostLine, Preview, unified};
+use bridle_shell::system::{self, SystemRequest};
+use bridle_store::memory::{FileChange, LostLine, MemoryError, MemoryPreview, unified};
 
 use super::super::confirm::confirm;
 use super::super::output::{print, print_styled};
 use super::super::record::state_dir;
 use super::super::talk::find;
 use super::{ask, changed, colored, failure};
-use crate::args::memory::TakeBack;
-use crate::exit::{Exit, Failure};
+use crate::args::memory::TakeBackArgs;
+use crate::exit::{BridleExit, CommandFailure};
 use crate::json::{object, quoted};
-use crate::settings::Given;
+use crate::settings::GivenFlags;
 
 /// Lines of the user that are shown before the question.
 const MAX_USER_LINES_SHOWN: usize = 10;
@@ -28,19 +28,19 @@ const MAX_LINE_CHARS: usize = 200;
 
 /// Shows what would change, asks, and has the daemon do it.
 pub(super) fn run(
-    how: TakeBack,
-    planned: impl Fn(&Preview) -> Result<Vec<Change>, Error>,
-    request: &Ask,
-) -> Result<Exit, Failure> {
-    let TakeBack { yes, dry_run, json, state, peer } = how;
+    how: TakeBackArgs,
+    planned: impl Fn(&MemoryPreview) -> Result<Vec<FileChange>, MemoryError>,
+    request: &SystemRequest,
+) -> Result<BridleExit, CommandFailure> {
+    let TakeBackArgs { yes, dry_run, json, state, peer } = how;
     if json && !yes && !dry_run {
-        return Err(Failure::new(Exit::Usage, "--json asks nobody")
+        return Err(CommandFailure::new(BridleExit::Usage, "--json asks nobody")
             .hint("use it with --dry-run, which only shows, or with --yes"));
     }
-    let given = Given::with_state(peer.file.clone(), state);
-    let preview = Preview::open(&state_dir(&given)?).map_err(|error| failure(&error))?;
+    let given = GivenFlags::with_state(peer.file.clone(), state);
+    let preview = MemoryPreview::open(&state_dir(&given)?).map_err(|error| failure(&error))?;
     let changes = planned(&preview).map_err(|error| failure(&error))?;
-    let plan = Plan::of(&preview, &changes).map_err(|error| failure(&error))?;
+    let plan = TakeBackPlan::of(&preview, &changes).map_err(|error| failure(&error))?;
     if changes.is_empty() {
         let nothing = "nothing to do: the files are as they were\n".to_owned();
         return print(&if json { plan.to_json("unchanged") } else { nothing });
@@ -51,7 +51,7 @@ pub(super) fn run(
     if !yes {
         print_styled(&format!("{}{}", colored(&plan.diff), plan.lost_in_words()))?;
         if dry_run {
-            return Ok(Exit::Ok);
+            return Ok(BridleExit::Ok);
         }
         confirm("Change the files so?", "change the files", "nothing was changed")?;
     }
@@ -60,7 +60,7 @@ pub(super) fn run(
 }
 
 /// What would change, and what would be lost by it.
-struct Plan {
+struct TakeBackPlan {
     files: Vec<String>,
     diff: Vec<u8>,
     /// Number of lines that would go.
@@ -69,10 +69,10 @@ struct Plan {
     lost_by_user: Vec<(String, LostLine)>,
 }
 
-impl Plan {
-    fn of(preview: &Preview, changes: &[Change]) -> Result<Plan, Error> {
+impl TakeBackPlan {
+    fn of(preview: &MemoryPreview, changes: &[FileChange]) -> Result<TakeBackPlan, MemoryError> {
         let mut plan =
-            Plan { files: Vec::new(), diff: Vec::new(), lost: 0, lost_by_user: Vec::new() };
+            TakeBackPlan { files: Vec::new(), diff: Vec::new(), lost: 0, lost_by_user: Vec::new() };
         for change in changes {
             let path = change.path.as_str();
             let now = preview.read(&change.path)?.map(|seen| seen.bytes);

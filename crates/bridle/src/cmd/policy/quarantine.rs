@@ -8,29 +8,37 @@ use bridle_daemon::policy_load::LoadMarker;
 use bridle_loop::PolicyHash;
 
 use super::source::SourceText;
-use crate::exit::{Exit, Failure};
-use crate::settings::{Given, Settings};
+use crate::exit::{BridleExit, CommandFailure};
+use crate::settings::{GivenFlags, ResolvedSettings};
 
 /// Frees a text that is in quarantine if it does not end the process that loads it; tells whether it was there.
-pub(super) fn free(source: &SourceText, given: &Given) -> Result<bool, Failure> {
-    let Ok(state) = Settings::resolve(given)?.state() else { return Ok(false) };
+pub(super) fn free(source: &SourceText, given: &GivenFlags) -> Result<bool, CommandFailure> {
+    let Ok(state) = ResolvedSettings::resolve(given)?.state() else { return Ok(false) };
     let marker = LoadMarker::of_state(&state);
     if !marker.is_left_for(PolicyHash::of(&source.text)) {
         return Ok(false);
     }
     let status = try_apart(&source.text).map_err(|error| {
-        Failure::because(Exit::Software, "cannot try the file in a process of its own", &error)
-            .hint("it stays in quarantine; change it, and run `bridle policy install`")
+        CommandFailure::because(
+            BridleExit::Software,
+            "cannot try the file in a process of its own",
+            &error,
+        )
+        .hint("it stays in quarantine; change it, and run `bridle policy install`")
     })?;
     if let Some(signal) = status.signal() {
         let what = format!("{}: loading it ends the process, by signal {signal}", source.name);
-        return Err(Failure::new(Exit::Data, what).hint(
+        return Err(CommandFailure::new(BridleExit::Data, what).hint(
             "it stays in quarantine, and the built-in policies hold; make it simpler, and please report it",
         ));
     }
     marker.clear().map_err(|error| {
-        Failure::because(Exit::CannotCreate, "cannot free the file from quarantine", &error)
-            .hint("are you the user who runs the daemon?")
+        CommandFailure::because(
+            BridleExit::CannotCreate,
+            "cannot free the file from quarantine",
+            &error,
+        )
+        .hint("are you the user who runs the daemon?")
     })?;
     Ok(true)
 }

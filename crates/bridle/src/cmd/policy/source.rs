@@ -6,11 +6,11 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use bridle_daemon::{policy_file, policy_load};
-use bridle_loop::{BadPolicies, DEFAULT_POLICY, Policies, Tried};
+use bridle_loop::{DEFAULT_POLICY, ExampleResult, GuardPolicies, InvalidPolicies};
 
 use super::faults;
-use crate::exit::{Exit, Failure};
-use crate::settings::{Given, Settings};
+use crate::exit::{BridleExit, CommandFailure};
+use crate::settings::{GivenFlags, ResolvedSettings};
 
 /// Most bytes that are read of a file: more than a set may have, so that the set says so itself.
 const MAX_FILE_BYTES: u64 = (1 << 20) + 1;
@@ -24,26 +24,28 @@ pub(super) struct SourceText {
 
 impl SourceText {
     /// The text of the file that is named, else of the one that the settings name, else the built-in one.
-    pub(super) fn find(file: Option<&Path>, given: &Given) -> Result<Self, Failure> {
+    pub(super) fn find(file: Option<&Path>, given: &GivenFlags) -> Result<Self, CommandFailure> {
         if let Some(file) = file {
             return Self::read(file);
         }
-        let choice = Settings::resolve(given)?.policy();
+        let choice = ResolvedSettings::resolve(given)?.policy();
         let Some(file) = choice.file() else { return Ok(Self::built_in()) };
         match policy_file::read(file) {
             Ok(text) => Ok(Self { name: file.display().to_string(), text }),
-            Err(policy_file::Error::Missing) if choice.may_be_missing() => Ok(Self::built_in()),
-            Err(policy_file::Error::Missing) => Self::read(file),
+            Err(policy_file::PolicyFileError::Missing) if choice.may_be_missing() => {
+                Ok(Self::built_in())
+            }
+            Err(policy_file::PolicyFileError::Missing) => Self::read(file),
             Err(error) => {
                 let what = format!("`{}` cannot be installed", file.display());
-                Err(Failure::because(Exit::Data, what, &error)
+                Err(CommandFailure::because(BridleExit::Data, what, &error)
                     .hint("the daemon takes a plain file of yours that nobody else may write"))
             }
         }
     }
 
     /// The text of a file, or of standard input.
-    pub(super) fn read(file: &Path) -> Result<Self, Failure> {
+    pub(super) fn read(file: &Path) -> Result<Self, CommandFailure> {
         let is_stdin = file == Path::new("-");
         let mut bytes = Vec::new();
         let got = match is_stdin {
@@ -53,12 +55,16 @@ impl SourceText {
             }
         };
         got.map_err(|error| {
-            Failure::because(Exit::NoInput, format!("cannot read `{}`", file.display()), &error)
-                .hint("name a file of policies, or - for stdin; `bridle policy init` writes one")
+            CommandFailure::because(
+                BridleExit::NoInput,
+                format!("cannot read `{}`", file.display()),
+                &error,
+            )
+            .hint("name a file of policies, or - for stdin; `bridle policy init` writes one")
         })?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let what = format!("`{}` is no text", file.display());
-            Failure::because(Exit::Data, what, &error).hint("policies are UTF-8")
+            CommandFailure::because(BridleExit::Data, what, &error).hint("policies are UTF-8")
         })?;
         let name = if is_stdin { "stdin".to_owned() } else { file.display().to_string() };
         Ok(Self { name, text })
@@ -69,16 +75,16 @@ impl SourceText {
     }
 
     /// The set and how its examples came out, all of them as they should.
-    pub(super) fn load(&self) -> Result<(Policies, Vec<Tried>), Failure> {
+    pub(super) fn load(&self) -> Result<(GuardPolicies, Vec<ExampleResult>), CommandFailure> {
         let (set, tried) = self.load_tried()?;
-        match BadPolicies::of_failed(&tried) {
+        match InvalidPolicies::of_failed(&tried) {
             None => Ok((set, tried)),
             Some(bad) => Err(faults(&self.name, &bad)),
         }
     }
 
     /// The set and how its examples came out.
-    pub(super) fn load_tried(&self) -> Result<(Policies, Vec<Tried>), Failure> {
+    pub(super) fn load_tried(&self) -> Result<(GuardPolicies, Vec<ExampleResult>), CommandFailure> {
         policy_load::load_tried(&self.text).map_err(|bad| faults(&self.name, &bad))
     }
 }

@@ -2,34 +2,35 @@
 
 use std::path::Path;
 
-use bridle_daemon::config::{Config, PolicyChoice, ThinkerChoice};
+use bridle_daemon::config::{DaemonConfig, PolicyChoice, ThinkerChoice};
 
-use super::super::table::Preset;
-use super::super::{Origin, Resolved, Settings, TABLE, Value};
+use super::super::table::SettingPreset;
+use super::super::{ResolvedSetting, ResolvedSettings, SettingValue, TABLE, ValueOrigin};
 
 /// Settings with every value at its default and a state directory.
-fn defaults() -> Settings {
+fn defaults() -> ResolvedSettings {
     let entries = TABLE.iter().map(|setting| {
         let value = match setting.default {
-            Preset::Text(text) => setting.kind.parse(text).unwrap(),
-            Preset::StateDir | Preset::Policy | Preset::Socket | Preset::HttpSocket => {
-                Value::Path("/x".into())
-            }
-            Preset::Unset => Value::Unset,
+            SettingPreset::Text(text) => setting.kind.parse(text).unwrap(),
+            SettingPreset::StateDir
+            | SettingPreset::Policy
+            | SettingPreset::Socket
+            | SettingPreset::HttpSocket => SettingValue::Path("/x".into()),
+            SettingPreset::Unset => SettingValue::Unset,
         };
-        Resolved { setting, text: None, value, origin: Origin::Default }
+        ResolvedSetting { setting, text: None, value, origin: ValueOrigin::Default }
     });
-    Settings { entries: entries.collect(), file: None }
+    ResolvedSettings { entries: entries.collect(), file: None }
 }
 
-fn entry_of<'s>(settings: &'s mut Settings, name: &str) -> &'s mut Resolved {
+fn entry_of<'s>(settings: &'s mut ResolvedSettings, name: &str) -> &'s mut ResolvedSetting {
     settings.entries.iter_mut().find(|entry| entry.setting.name == name).unwrap()
 }
 
 #[test]
 fn defaults_are_those_of_the_daemon() {
     let lifted = defaults().to_daemon().unwrap();
-    let daemon = Config {
+    let daemon = DaemonConfig {
         // A daemon in a test serves no HTTP that nobody asked for; the program does.
         http: Some("127.0.0.1:8788".to_owned()),
         unix: Some("/x".into()),
@@ -38,7 +39,7 @@ fn defaults_are_those_of_the_daemon() {
         policy: PolicyChoice::IfThere("/x".into()),
         // The directory of settings depends on who runs this.
         protected: lifted.protected.clone(),
-        ..Config::default()
+        ..DaemonConfig::default()
     };
     assert_eq!(format!("{lifted:?}"), format!("{daemon:?}"));
 }
@@ -46,9 +47,9 @@ fn defaults_are_those_of_the_daemon() {
 #[test]
 fn a_file_of_policies_that_is_named_must_exist() {
     let mut settings = defaults();
-    entry_of(&mut settings, "policy").origin = Origin::Flag("policy");
+    entry_of(&mut settings, "policy").origin = ValueOrigin::Flag("policy");
     assert_eq!(settings.policy(), PolicyChoice::File("/x".into()));
-    entry_of(&mut settings, "policy").value = Value::Unset;
+    entry_of(&mut settings, "policy").value = SettingValue::Unset;
     assert_eq!(settings.policy(), PolicyChoice::BuiltIn);
 }
 
@@ -56,7 +57,7 @@ fn a_file_of_policies_that_is_named_must_exist() {
 fn settings_and_keys_are_protected() {
     let mut settings = defaults();
     settings.file = Some("/etc/bridle.toml".into());
-    entry_of(&mut settings, "hmac.key-file").value = Value::Path("/srv/key".into());
+    entry_of(&mut settings, "hmac.key-file").value = SettingValue::Path("/srv/key".into());
     let protected = settings.protected();
     for path in ["/etc/bridle.toml", "/srv/key"] {
         assert!(protected.iter().any(|one| one == Path::new(path)), "{path} in {protected:?}");
@@ -68,7 +69,7 @@ fn limits_out_of_range_are_named_as_settings() {
     for name in ["max-connections", "max-frame", "max-in-flight", "max-output", "max-message"] {
         let mut settings = defaults();
         let entry = entry_of(&mut settings, name);
-        entry.value = Value::Number(0);
+        entry.value = SettingValue::Number(0);
         let failure = settings.check_limits().unwrap_err().to_string();
         assert!(failure.starts_with(&format!("error: `{name}`: expected ")), "{failure}");
     }
@@ -78,7 +79,7 @@ fn limits_out_of_range_are_named_as_settings() {
 fn logs_have_a_default() {
     let (filter, format) = defaults().log();
     assert_eq!(filter.to_string(), "info");
-    assert_eq!(format, crate::log::Format::Text);
+    assert_eq!(format, crate::log::LogFormat::Text);
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn the_three_spellings_agree() {
 #[test]
 fn defaults_are_values_of_their_kind() {
     for setting in TABLE {
-        if let super::Preset::Text(text) = setting.default {
+        if let super::SettingPreset::Text(text) = setting.default {
             setting.kind.parse(text).unwrap_or_else(|why| panic!("{}: {why}", setting.name));
         }
     }

@@ -8,8 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bridle_conform::report::Ended;
-use bridle_conform::{self as conform, Options, engine};
+use bridle_conform::report::CaseEnd;
+use bridle_conform::{self as conform, RunOptions, engine};
 
 use super::middle::{Fault, Habit, Honest, Middle};
 use super::sloppy::plants;
@@ -156,7 +156,7 @@ fn what_cannot_be_used_is_said_before_the_run() {
 }
 
 /// Talks to an engine through the one in between.
-fn through(scene: &Scene, fault: Arc<dyn Fault>, tokens: &[String; 2]) -> engine::Engine {
+fn through(scene: &Scene, fault: Arc<dyn Fault>, tokens: &[String; 2]) -> engine::EngineUnderTest {
     // One who looks at one connection at a time is waited for in vain; anything else answers, and a
     // busy machine is no fault.
     let is_awaited = fault.habit() == Habit::OneByOne;
@@ -165,7 +165,7 @@ fn through(scene: &Scene, fault: Arc<dyn Fault>, tokens: &[String; 2]) -> engine
     let url = format!("http://{}/v1/openharness", middle.addr).parse().unwrap();
     let [token, token2] = tokens.clone().map(Some);
     let text = |text: &str| Some(text.to_owned());
-    let setup = engine::Setup {
+    let setup = engine::KitSetup {
         token,
         token2,
         origin: text(ORIGIN),
@@ -174,7 +174,7 @@ fn through(scene: &Scene, fault: Arc<dyn Fault>, tokens: &[String; 2]) -> engine
         slow: text("kit slow"),
         nonce: middle.addr.replace([':', '.'], ""),
     };
-    engine::Engine::new(engine::http::Way { url, trust: None, timeout }, setup)
+    engine::EngineUnderTest::new(engine::http::HttpRoute { url, trust: None, timeout }, setup)
 }
 
 fn tokens_of(scene: &Scene) -> [String; 2] {
@@ -193,10 +193,10 @@ fn every_planted_fault_is_found_by_the_cases_that_are_meant_for_it() {
     for plant in plants {
         let mut peer = through(&scene, plant.fault, &tokens);
         for id in plant.cases {
-            let options = Options { only: vec![(*id).to_owned()], ..Options::default() };
+            let options = RunOptions { only: vec![(*id).to_owned()], ..RunOptions::default() };
             let report = conform::run(engine::KIT, &cases, &mut peer, &options, &mut |_| {});
             let [outcome] = report.outcomes.as_slice() else { panic!("no case `{id}`") };
-            if matches!(outcome.ended, Ended::Failed(_)) {
+            if matches!(outcome.ended, CaseEnd::Failed(_)) {
                 caught.insert(outcome.id);
             } else {
                 missed.push_str(&format!("`{}`: {}", plant.name, outcome.to_text()));
@@ -214,9 +214,9 @@ fn one_in_between_who_spoils_nothing_is_found_by_no_case() {
     let tokens = tokens_of(&scene);
     let mut peer = through(&scene, Arc::new(Honest), &tokens);
     let cases = engine::cases();
-    let report = conform::run(engine::KIT, &cases, &mut peer, &Options::default(), &mut |_| {});
-    let failed = report.outcomes.iter().filter(|it| !matches!(it.ended, Ended::Passed));
-    let shown: String = failed.map(conform::report::Outcome::to_text).collect();
+    let report = conform::run(engine::KIT, &cases, &mut peer, &RunOptions::default(), &mut |_| {});
+    let failed = report.outcomes.iter().filter(|it| !matches!(it.ended, CaseEnd::Passed));
+    let shown: String = failed.map(conform::report::CaseOutcome::to_text).collect();
     assert!(shown.is_empty(), "{shown}");
 }
 

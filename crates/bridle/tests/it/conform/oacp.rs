@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use bridle_conform::report::{Bar, Ended};
-use bridle_conform::{self as conform, Options, oacp};
-use bridle_shell::Addr;
+use bridle_conform::report::{CaseEnd, FailureBar};
+use bridle_conform::{self as conform, RunOptions, oacp};
+use bridle_shell::DaemonAddress;
 
 use super::plants::plants;
 use super::spoiler::Spoiler;
@@ -69,13 +69,13 @@ fn every_planted_fault_is_found_by_the_case_that_is_meant_for_it() {
     let mut missed = String::new();
     for plant in plants() {
         let spoiler = Spoiler::start(&home.path("b.sock"), plant.spoil);
-        let addr: Addr = spoiler.addr().parse().unwrap();
+        let addr: DaemonAddress = spoiler.addr().parse().unwrap();
         let timeout = Duration::from_millis(1_500);
-        let mut peer = oacp::Daemon::new(addr, None, timeout, format!("p{}", plant.case));
-        let options = Options { only: vec![plant.case.to_owned()], ..Options::default() };
+        let mut peer = oacp::DaemonUnderTest::new(addr, None, timeout, format!("p{}", plant.case));
+        let options = RunOptions { only: vec![plant.case.to_owned()], ..RunOptions::default() };
         let report = conform::run(oacp::KIT, &cases, &mut peer, &options, &mut |_| {});
         let [outcome] = report.outcomes.as_slice() else { panic!("no case `{}`", plant.case) };
-        if !matches!(outcome.ended, Ended::Failed(_)) || report.conforms(Bar::Should) {
+        if !matches!(outcome.ended, CaseEnd::Failed(_)) || report.conforms(FailureBar::Should) {
             missed.push_str(&format!("`{}`: {}", plant.name, outcome.to_text()));
         }
     }

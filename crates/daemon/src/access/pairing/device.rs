@@ -1,7 +1,7 @@
 //! Pairing the other way round: a device shows a code, an operator confirms it, the device polls.
 //!
-//! For devices that have a screen and no keys. The HTTP room calls [`Devices::create`] and
-//! [`Devices::poll`] for the device, [`Devices::confirm`] and [`Devices::deny`] for an operator who
+//! For devices that have a screen and no keys. The HTTP room calls [`WaitingDevices::create`] and
+//! [`WaitingDevices::poll`] for the device, [`WaitingDevices::confirm`] and [`WaitingDevices::deny`] for an operator who
 //! is known to it; `bridle pair` calls the same for whoever owns the state directory. The token is
 //! made when the device fetches it and is nowhere before; until then there are hashes of the code
 //! and of the device's secret. Not here: HTTP, and who may confirm.
@@ -16,7 +16,7 @@ use subtle::ConstantTimeEq as _;
 
 pub use file::DEVICES_FILE;
 
-use super::{CODE_MS, CodeHash, Error, Offer, PairingCode, plain};
+use super::{CODE_MS, PairingCode, PairingCodeHash, PairingError, PairingOffer, plain};
 use crate::access::tokens::{MAX_NAME, TokenId, check_new, hex, is_line};
 use file::DevicesFile;
 
@@ -34,7 +34,7 @@ const PURPOSE: &str = "bridle secret of a device that is paired, version 1";
 
 /// What a device needs to show and to keep.
 #[derive(Debug)]
-pub struct Created {
+pub struct DevicePairing {
     /// What it shows.
     pub code: PairingCode,
     /// What it names itself by when it polls.
@@ -82,7 +82,7 @@ impl fmt::Debug for DeviceSecret {
 
 /// How a pairing stands, for the device.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Poll {
+pub enum PairingState {
     /// Nobody has answered yet.
     Pending,
     /// The answer is no.
@@ -90,12 +90,12 @@ pub enum Poll {
     /// It is over, was fetched, or never was.
     Expired,
     /// The answer is yes; this is said once.
-    Granted(TokenId, Offer),
+    Granted(TokenId, PairingOffer),
 }
 
 /// A device that waits, as a list shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WaitingInfo {
+pub struct WaitingDeviceInfo {
     /// Its pairing.
     pub id: PairingId,
     /// What its token will be called by.
@@ -110,81 +110,82 @@ pub struct WaitingInfo {
 
 /// The devices of a state directory that wait for an answer.
 #[derive(Debug)]
-pub struct Devices {
+pub struct WaitingDevices {
     file: DevicesFile,
 }
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Waiting {
+struct WaitingDevice {
     id: PairingId,
-    code: CodeHash,
-    secret: SecretHash,
+    code: PairingCodeHash,
+    secret: DeviceSecretHash,
     device: TokenId,
     name: Box<str>,
     expires: i64,
-    answer: Answer,
+    answer: OperatorAnswer,
 }
 
 /// What an operator said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Answer {
+enum OperatorAnswer {
     None,
     No,
-    Yes(Offer),
+    Yes(PairingOffer),
 }
 
 /// The hash of a secret; comparing takes the same time wherever two differ.
 #[derive(Clone, Copy, Debug)]
-struct SecretHash([u8; 32]);
+struct DeviceSecretHash([u8; 32]);
 
-impl SecretHash {
-    fn of(secret: &str) -> SecretHash {
-        SecretHash(blake3::derive_key(PURPOSE, secret.as_bytes()))
+impl DeviceSecretHash {
+    fn of(secret: &str) -> DeviceSecretHash {
+        DeviceSecretHash(blake3::derive_key(PURPOSE, secret.as_bytes()))
     }
 }
 
-impl PartialEq for SecretHash {
-    fn eq(&self, other: &SecretHash) -> bool {
+impl PartialEq for DeviceSecretHash {
+    fn eq(&self, other: &DeviceSecretHash) -> bool {
         self.0.ct_eq(&other.0).into()
     }
 }
 
-impl Eq for SecretHash {}
+impl Eq for DeviceSecretHash {}
 
-impl Devices {
+impl WaitingDevices {
     /// Those of a state directory; nothing is read yet.
-    pub fn new(state_dir: &Path) -> Devices {
-        Devices { file: DevicesFile::new(state_dir) }
+    pub fn new(state_dir: &Path) -> WaitingDevices {
+        WaitingDevices { file: DevicesFile::new(state_dir) }
     }
 
     /// Opens a code for a device. A name that cannot be shown on a line is none.
     ///
     /// # Errors
     /// Too many devices wait, there is no randomness, or the file cannot be used.
-    pub fn create(&self, name: &str, now_ms: i64) -> Result<Created, Error> {
+    pub fn create(&self, name: &str, now_ms: i64) -> Result<DevicePairing, PairingError> {
         let mut bytes = [0; ID_BYTES + SECRET_BYTES];
-        getrandom::fill(&mut bytes).map_err(|error| Error::Random(io::Error::other(error)))?;
+        getrandom::fill(&mut bytes)
+            .map_err(|error| PairingError::Random(io::Error::other(error)))?;
         let (id, secret) = bytes.split_at(ID_BYTES);
-        let created = Created {
+        let created = DevicePairing {
             code: PairingCode::from_system()?,
             id: PairingId(format!("p_{}", hex(id)).into()),
             secret: DeviceSecret(hex(secret).into()),
             expires: now_ms.saturating_add(CODE_MS),
         };
-        let waiting = Waiting {
+        let waiting = WaitingDevice {
             id: created.id.clone(),
-            code: CodeHash::of(&plain(created.code.reveal()).ok_or(Error::NoCode)?),
-            secret: SecretHash::of(created.secret.reveal()),
-            device: TokenId::from_system().map_err(Error::Token)?,
+            code: PairingCodeHash::of(&plain(created.code.reveal()).ok_or(PairingError::NoCode)?),
+            secret: DeviceSecretHash::of(created.secret.reveal()),
+            device: TokenId::from_system().map_err(PairingError::Token)?,
             name: if is_line(name) { name.into() } else { "".into() },
             expires: created.expires,
-            answer: Answer::None,
+            answer: OperatorAnswer::None,
         };
         self.file.change(|all| {
             all.retain(|waiting| is_waiting(waiting, now_ms));
             if all.len() >= MAX_WAITING {
-                return Err(Error::TooManyDevices);
+                return Err(PairingError::TooManyDevices);
             }
             all.push(waiting);
             Ok(())
@@ -200,13 +201,13 @@ impl Devices {
     pub fn confirm(
         &self,
         code: &str,
-        offer: impl FnOnce(&str) -> Offer,
+        offer: impl FnOnce(&str) -> PairingOffer,
         now_ms: i64,
-    ) -> Result<Option<TokenId>, Error> {
+    ) -> Result<Option<TokenId>, PairingError> {
         self.answer(code, now_ms, |waiting| {
             let offer = offer(&waiting.name);
-            check_new(&offer.token(now_ms), now_ms).map_err(Error::Token)?;
-            waiting.answer = Answer::Yes(offer);
+            check_new(&offer.token(now_ms), now_ms).map_err(PairingError::Token)?;
+            waiting.answer = OperatorAnswer::Yes(offer);
             Ok(())
         })
     }
@@ -215,9 +216,9 @@ impl Devices {
     ///
     /// # Errors
     /// The file cannot be used.
-    pub fn deny(&self, code: &str, now_ms: i64) -> Result<Option<TokenId>, Error> {
+    pub fn deny(&self, code: &str, now_ms: i64) -> Result<Option<TokenId>, PairingError> {
         self.answer(code, now_ms, |waiting| {
-            waiting.answer = Answer::No;
+            waiting.answer = OperatorAnswer::No;
             Ok(())
         })
     }
@@ -226,10 +227,10 @@ impl Devices {
         &self,
         code: &str,
         now_ms: i64,
-        change: impl FnOnce(&mut Waiting) -> Result<(), Error>,
-    ) -> Result<Option<TokenId>, Error> {
+        change: impl FnOnce(&mut WaitingDevice) -> Result<(), PairingError>,
+    ) -> Result<Option<TokenId>, PairingError> {
         let Some(code) = plain(code) else { return Ok(None) };
-        let (hash, mut found) = (CodeHash::of(&code), None);
+        let (hash, mut found) = (PairingCodeHash::of(&code), None);
         self.file.change(|all| {
             all.retain(|waiting| is_waiting(waiting, now_ms));
             // All of them are compared, so that the time does not tell which one it was.
@@ -237,7 +238,8 @@ impl Devices {
             let place = matches.iter().position(|is_it| *is_it);
             let waiting = place.and_then(|place| all.get_mut(place));
             // A code is good for one answer.
-            if let Some(waiting) = waiting.filter(|waiting| waiting.answer == Answer::None) {
+            if let Some(waiting) = waiting.filter(|waiting| waiting.answer == OperatorAnswer::None)
+            {
                 change(waiting)?;
                 found = Some(waiting.device.clone());
             }
@@ -250,10 +252,15 @@ impl Devices {
     ///
     /// # Errors
     /// The file cannot be used.
-    pub fn is_waiting(&self, id: &PairingId, secret: &str, now_ms: i64) -> Result<bool, Error> {
-        let hash = SecretHash::of(secret);
+    pub fn is_waiting(
+        &self,
+        id: &PairingId,
+        secret: &str,
+        now_ms: i64,
+    ) -> Result<bool, PairingError> {
+        let hash = DeviceSecretHash::of(secret);
         let all = self.file.read()?;
-        let is_it = |waiting: &Waiting| waiting.id == *id && waiting.secret == hash;
+        let is_it = |waiting: &WaitingDevice| waiting.id == *id && waiting.secret == hash;
         Ok(all.iter().any(|waiting| is_it(waiting) && is_waiting(waiting, now_ms)))
     }
 
@@ -261,24 +268,29 @@ impl Devices {
     ///
     /// # Errors
     /// The file cannot be used.
-    pub fn poll(&self, id: &PairingId, secret: &str, now_ms: i64) -> Result<Poll, Error> {
-        let hash = SecretHash::of(secret);
-        let is_it = |waiting: &Waiting| {
+    pub fn poll(
+        &self,
+        id: &PairingId,
+        secret: &str,
+        now_ms: i64,
+    ) -> Result<PairingState, PairingError> {
+        let hash = DeviceSecretHash::of(secret);
+        let is_it = |waiting: &WaitingDevice| {
             waiting.id == *id && waiting.secret == hash && is_waiting(waiting, now_ms)
         };
         let all = self.file.read()?;
         match all.iter().find(|waiting| is_it(waiting)).map(|waiting| &waiting.answer) {
-            None => return Ok(Poll::Expired),
-            Some(Answer::None) => return Ok(Poll::Pending),
-            Some(Answer::No) => return Ok(Poll::Denied),
-            Some(Answer::Yes(_)) => {}
+            None => return Ok(PairingState::Expired),
+            Some(OperatorAnswer::None) => return Ok(PairingState::Pending),
+            Some(OperatorAnswer::No) => return Ok(PairingState::Denied),
+            Some(OperatorAnswer::Yes(_)) => {}
         }
-        let mut taken = Poll::Expired;
+        let mut taken = PairingState::Expired;
         self.file.change(|all| {
             let Some(place) = all.iter().position(is_it) else { return Ok(()) };
             let waiting = all.remove(place);
-            if let Answer::Yes(offer) = waiting.answer {
-                taken = Poll::Granted(waiting.device, offer);
+            if let OperatorAnswer::Yes(offer) = waiting.answer {
+                taken = PairingState::Granted(waiting.device, offer);
             }
             Ok(())
         })?;
@@ -289,22 +301,22 @@ impl Devices {
     ///
     /// # Errors
     /// The file cannot be used.
-    pub fn list(&self, now_ms: i64) -> Result<Vec<WaitingInfo>, Error> {
-        let info = |waiting: Waiting| {
+    pub fn list(&self, now_ms: i64) -> Result<Vec<WaitingDeviceInfo>, PairingError> {
+        let info = |waiting: WaitingDevice| {
             let status = match waiting.answer {
-                Answer::None => "pending",
-                Answer::No => "denied",
-                Answer::Yes(_) => "confirmed",
+                OperatorAnswer::None => "pending",
+                OperatorAnswer::No => "denied",
+                OperatorAnswer::Yes(_) => "confirmed",
             };
-            let Waiting { id, device, name, expires, .. } = waiting;
-            WaitingInfo { id, device, name, expires, status }
+            let WaitingDevice { id, device, name, expires, .. } = waiting;
+            WaitingDeviceInfo { id, device, name, expires, status }
         };
         let all = self.file.read()?.into_iter();
         Ok(all.filter(|waiting| is_waiting(waiting, now_ms)).map(info).collect())
     }
 }
 
-fn is_waiting(waiting: &Waiting, now_ms: i64) -> bool {
+fn is_waiting(waiting: &WaitingDevice, now_ms: i64) -> bool {
     // As for codes of the other kind.
     now_ms < waiting.expires && waiting.expires <= now_ms.saturating_add(CODE_MS)
 }

@@ -8,10 +8,10 @@ use crate::access::tokens;
 /// A fault of the pairings of a state directory.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum PairingError {
     /// The file cannot be used.
     #[error(transparent)]
-    File(#[from] crate::access::private::Error),
+    File(#[from] crate::access::private_file::PrivateFileError),
     /// Enough codes are open.
     #[error("there are {MAX_OPEN} open codes, expected fewer")]
     TooMany,
@@ -23,7 +23,7 @@ pub enum Error {
     NoCode,
     /// The token of a code cannot be made.
     #[error("cannot make the token")]
-    Token(#[source] tokens::Error),
+    Token(#[source] tokens::TokenError),
     /// No randomness.
     #[error("no random bytes from the system")]
     Random(#[source] io::Error),
@@ -31,7 +31,7 @@ pub enum Error {
 
 /// Why a device gets no token.
 #[derive(Debug, thiserror::Error)]
-pub enum Refusal {
+pub enum PairingRefusal {
     /// The code is wrong, over, or was redeemed.
     #[error("no such code is open")]
     NotOpen,
@@ -43,5 +43,5 @@ pub enum Refusal {
     },
     /// It is not the device's fault.
     #[error("cannot redeem a code")]
-    Failed(#[source] Error),
+    Failed(#[source] PairingError),
 }

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use bridle_sexp::Value;
 
-use super::{CodeHash, Error, MAX_OPEN, Offer, Open};
-use crate::access::private::PrivateFile;
+use super::{MAX_OPEN, OpenPairing, PairingCodeHash, PairingError, PairingOffer};
+use crate::access::private_file::PrivateFile;
 use crate::access::tokens::file::{scopes_of, scopes_value, unhex};
-use crate::access::tokens::{Owner, hex, is_line};
+use crate::access::tokens::{TokenOwner, hex, is_line};
 
 /// Name of the file inside the state directory.
 pub const PAIRINGS_FILE: &str = "pairings";
@@ -31,8 +31,8 @@ impl PairingsFile {
     /// Changes the open codes: all of the change, or nothing of it.
     pub(super) fn change(
         &self,
-        change: impl FnOnce(&mut Vec<Open>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        change: impl FnOnce(&mut Vec<OpenPairing>) -> Result<(), PairingError>,
+    ) -> Result<(), PairingError> {
         let held = self.0.hold()?;
         let bytes = self.0.read()?.map(|(_, bytes)| bytes).unwrap_or_default();
         let before = parse(&bytes);
@@ -43,12 +43,12 @@ impl PairingsFile {
     }
 }
 
-fn text(all: &[Open]) -> String {
+fn text(all: &[OpenPairing]) -> String {
     all.iter().map(|open| format!("{}\n", line(open))).collect()
 }
 
-fn line(open: &Open) -> Value {
-    let Offer { name, owner, scopes, lifetime } = &open.offer;
+fn line(open: &OpenPairing) -> Value {
+    let PairingOffer { name, owner, scopes, lifetime } = &open.offer;
     let values = [
         Value::str(hex(&open.hash.0)),
         Value::int(open.expires),
@@ -60,12 +60,12 @@ fn line(open: &Open) -> Value {
     Value::plist(KEYS.into_iter().zip(values))
 }
 
-fn parse(bytes: &[u8]) -> Vec<Open> {
+fn parse(bytes: &[u8]) -> Vec<OpenPairing> {
     let text = if bytes.len() as u64 > MAX_FILE { "" } else { str::from_utf8(bytes).unwrap_or("") };
     text.lines().filter_map(parse_line).take(MAX_OPEN).collect()
 }
 
-fn parse_line(line: &str) -> Option<Open> {
+fn parse_line(line: &str) -> Option<OpenPairing> {
     let value = bridle_sexp::read_one(line).ok()?.root().to_value();
     let [k0, hash, k1, expires, k2, name, k3, owner, k4, scopes, k5, lifetime] =
         value.elements()?
@@ -81,7 +81,11 @@ fn parse_line(line: &str) -> Option<Open> {
         Value::Nil => None,
         time => Some(time.as_i64()?),
     };
-    let owner = Owner::parse(owner.as_str()?)?;
-    let offer = Offer { name: name.into(), owner, scopes: scopes_of(scopes)?, lifetime };
-    Some(Open { hash: CodeHash(unhex(hash.as_str()?)?), expires: expires.as_i64()?, offer })
+    let owner = TokenOwner::parse(owner.as_str()?)?;
+    let offer = PairingOffer { name: name.into(), owner, scopes: scopes_of(scopes)?, lifetime };
+    Some(OpenPairing {
+        hash: PairingCodeHash(unhex(hash.as_str()?)?),
+        expires: expires.as_i64()?,
+        offer,
+    })
 }

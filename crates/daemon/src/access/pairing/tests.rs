@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tempfile::TempDir;
 
 use super::{
-    ALPHABET, CODE_MS, Desk, Error, MAX_OPEN, Offer, PAIRINGS_FILE, PairingCode, Pairings, Refusal,
-    WRONG_A_MINUTE, WRONG_ALL_A_MINUTE, plain,
+    ALPHABET, CODE_MS, MAX_OPEN, PAIRINGS_FILE, PairingCode, PairingError, PairingOffer,
+    PairingRefusal, PairingRegistry, PairingService, WRONG_A_MINUTE, WRONG_ALL_A_MINUTE, plain,
 };
 use crate::access::network::PeerSource;
-use crate::access::tokens::{DAY_MS, Owner, Scope, Tokens};
+use crate::access::tokens::{DAY_MS, TokenOwner, TokenRegistry, TokenScope};
 
 /// The time in these tests: some day.
 const NOW: i64 = 1_800_000_000_000;
@@ -23,14 +23,15 @@ const WRONG: &str = "2222-2222";
 
 struct Bench {
     dir: TempDir,
-    desk: Desk,
-    tokens: Tokens,
+    desk: PairingService,
+    tokens: TokenRegistry,
 }
 
 impl Bench {
     fn new() -> Bench {
         let dir = tempfile::tempdir().unwrap();
-        let (desk, tokens) = (Desk::new(dir.path()), Tokens::load(dir.path()).unwrap());
+        let (desk, tokens) =
+            (PairingService::new(dir.path()), TokenRegistry::load(dir.path()).unwrap());
         Bench { dir, desk, tokens }
     }
 
@@ -41,27 +42,32 @@ impl Bench {
         code
     }
 
-    fn try_issue(&self, code: &PairingCode, offer: Offer) -> Result<i64, Error> {
-        Pairings::new(self.dir.path()).issue(code, offer, NOW)
+    fn try_issue(&self, code: &PairingCode, offer: PairingOffer) -> Result<i64, PairingError> {
+        PairingRegistry::new(self.dir.path()).issue(code, offer, NOW)
     }
 
     /// `paired`, `not open` or `slow down`.
     fn redeem(&self, code: &str, from: IpAddr, now: i64) -> &'static str {
         match self.desk.redeem(&self.tokens, code, PeerSource::of(None, from), now) {
             Ok(_) => "paired",
-            Err(Refusal::NotOpen) => "not open",
-            Err(Refusal::SlowDown { retry_after_ms }) => {
+            Err(PairingRefusal::NotOpen) => "not open",
+            Err(PairingRefusal::SlowDown { retry_after_ms }) => {
                 assert!((1..=60_000).contains(&retry_after_ms), "{retry_after_ms}");
                 "slow down"
             }
-            Err(Refusal::Failed(error)) => panic!("{error}"),
+            Err(PairingRefusal::Failed(error)) => panic!("{error}"),
         }
     }
 }
 
-fn offer() -> Offer {
-    let scopes = [Scope::Observe].into_iter().collect();
-    Offer { name: "phone".into(), owner: Owner::this_user(), scopes, lifetime: Some(DAY_MS) }
+fn offer() -> PairingOffer {
+    let scopes = [TokenScope::Observe].into_iter().collect();
+    PairingOffer {
+        name: "phone".into(),
+        owner: TokenOwner::this_user(),
+        scopes,
+        lifetime: Some(DAY_MS),
+    }
 }
 
 fn address(number: u8) -> IpAddr {
@@ -154,7 +160,7 @@ fn programs_of_another_user_do_not_use_up_the_tries_of_this_one() {
         for _ in 0..WRONG_A_MINUTE {
             assert!(redeem(WRONG, uid).is_err());
         }
-        assert!(matches!(redeem(WRONG, uid), Err(Refusal::SlowDown { .. })), "{uid}");
+        assert!(matches!(redeem(WRONG, uid), Err(PairingRefusal::SlowDown { .. })), "{uid}");
     }
     assert!(redeem(code.reveal(), 1_000).is_ok());
 }
@@ -195,7 +201,7 @@ fn of_many_at_once_one_is_paired() {
             let (bench, code, paired) = (&bench, &code, &paired);
             scope.spawn(move || {
                 // Each a process of its own, as far as files can tell.
-                let desk = Desk::new(bench.dir.path());
+                let desk = PairingService::new(bench.dir.path());
                 let found = desk.redeem(
                     &bench.tokens,
                     code.reveal(),
@@ -217,8 +223,8 @@ fn so_many_codes_are_open_and_no_more() {
         bench.issue();
     }
     let code = PairingCode::from_system().unwrap();
-    assert!(matches!(bench.try_issue(&code, offer()), Err(Error::TooMany)));
-    let later = Pairings::new(bench.dir.path()).issue(&code, offer(), NOW + CODE_MS);
+    assert!(matches!(bench.try_issue(&code, offer()), Err(PairingError::TooMany)));
+    let later = PairingRegistry::new(bench.dir.path()).issue(&code, offer(), NOW + CODE_MS);
     assert_eq!(later.unwrap(), NOW + 2 * CODE_MS);
 }
 
@@ -227,8 +233,8 @@ fn an_offer_that_cannot_be_is_refused_before_the_code_is_shown() {
     let bench = Bench::new();
     let code = PairingCode::from_system().unwrap();
     for lifetime in [Some(0), Some(-1), Some(i64::MAX)] {
-        let bad = bench.try_issue(&code, Offer { lifetime, ..offer() });
-        assert!(matches!(bad, Err(Error::Token(_))), "{bad:?}");
+        let bad = bench.try_issue(&code, PairingOffer { lifetime, ..offer() });
+        assert!(matches!(bad, Err(PairingError::Token(_))), "{bad:?}");
     }
     assert_eq!(bench.redeem(code.reveal(), PHONE, NOW), "not open");
 }

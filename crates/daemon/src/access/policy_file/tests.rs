@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
-use super::{Error, MAX_FILE, read, replace};
+use super::{MAX_FILE, PolicyFileError, read, replace};
 
 const OLD: &str = "* Old\n";
 const NEW: &str = "* New\n";
@@ -40,10 +40,13 @@ fn what_is_no_plain_file_is_refused_and_nobody_waits_for_it() {
     for (number, disguise) in GUISES.iter().enumerate() {
         let (_folder, file) = folder();
         fs::remove_file(&file).unwrap();
-        assert!(matches!(read(&file), Err(Error::Missing)));
+        assert!(matches!(read(&file), Err(PolicyFileError::Missing)));
         disguise(&file);
         let got = read(&file);
-        assert!(matches!(got, Err(Error::NoFile | Error::Io(_))), "{number}: {got:?}");
+        assert!(
+            matches!(got, Err(PolicyFileError::NoFile | PolicyFileError::Io(_))),
+            "{number}: {got:?}"
+        );
     }
 }
 
@@ -54,7 +57,7 @@ fn a_link_is_judged_by_what_it_leads_to() {
     symlink(&file, &link).unwrap();
     assert_eq!(read(&link).unwrap(), OLD);
     fs::set_permissions(&file, Permissions::from_mode(0o646)).unwrap();
-    assert!(matches!(read(&link), Err(Error::OpenToOthers(0o646))));
+    assert!(matches!(read(&link), Err(PolicyFileError::OpenToOthers(0o646))));
 }
 
 #[test]
@@ -72,13 +75,13 @@ fn a_file_that_others_may_write_is_refused() {
 fn what_is_too_large_or_no_text_is_refused() {
     let (_folder, file) = folder();
     fs::write(&file, [0xff, 0xfe]).unwrap();
-    assert!(matches!(read(&file), Err(Error::NoText)));
+    assert!(matches!(read(&file), Err(PolicyFileError::NoText)));
     // A hole: nothing is on the disk.
     let hole = File::create(&file).unwrap();
     hole.set_len(MAX_FILE + 1).unwrap();
-    assert!(matches!(read(&file), Err(Error::TooLarge)));
+    assert!(matches!(read(&file), Err(PolicyFileError::TooLarge)));
     hole.set_len(1 << 40).unwrap();
-    assert!(matches!(read(&file), Err(Error::TooLarge)));
+    assert!(matches!(read(&file), Err(PolicyFileError::TooLarge)));
 }
 
 #[test]
@@ -115,7 +118,7 @@ fn a_file_that_never_rests_is_refused() {
         writes.join().unwrap();
         got
     });
-    assert!(matches!(got, Err(Error::Changing)), "{got:?}");
+    assert!(matches!(got, Err(PolicyFileError::Changing)), "{got:?}");
 }
 
 /// The names that a folder has.
@@ -144,7 +147,7 @@ fn a_file_is_replaced_with_its_mode_and_a_link_stays_a_link() {
 fn what_somebody_put_there_meanwhile_is_left_alone() {
     let (folder, file) = folder();
     let untouched = |file: &Path, what: &str| {
-        assert!(matches!(replace(file, Some(OLD), NEW), Err(Error::Changed)), "{what}");
+        assert!(matches!(replace(file, Some(OLD), NEW), Err(PolicyFileError::Changed)), "{what}");
         assert!(!names(folder.path()).iter().any(|name| name.starts_with('.')), "{what}");
     };
     fs::write(&file, "* Olx\n").unwrap();
@@ -165,7 +168,7 @@ fn what_somebody_put_there_meanwhile_is_left_alone() {
     untouched(&file, "a link to something else");
     assert_eq!(fs::read_to_string(&other).unwrap(), "* Theirs\n");
     // And where there was none, there is one now.
-    assert!(matches!(replace(&other, None, NEW), Err(Error::Changed)));
+    assert!(matches!(replace(&other, None, NEW), Err(PolicyFileError::Changed)));
     assert_eq!(fs::read_to_string(&other).unwrap(), "* Theirs\n");
 }
 

@@ -39,44 +39,44 @@ const LISTEN: &str = "0A";
 
 /// Both ends of a connection, as its peer sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Ends {
+pub(crate) struct SocketEnds {
     near: SocketAddr,
     far: SocketAddr,
 }
 
-impl Ends {
+impl SocketEnds {
     /// The ends of a connection that was accepted at `own` from `peer`; `None` unless the peer
     /// is on this machine.
-    pub(crate) fn of(peer: SocketAddr, own: SocketAddr) -> Option<Ends> {
-        let ends = Ends { near: plain(peer), far: plain(own) };
+    pub(crate) fn of(peer: SocketAddr, own: SocketAddr) -> Option<SocketEnds> {
+        let ends = SocketEnds { near: plain(peer), far: plain(own) };
         ends.near.ip().is_loopback().then_some(ends)
     }
 }
 
 /// Asks the system, for all connections.
 #[derive(Debug)]
-pub(crate) struct Sockets {
+pub(crate) struct SocketTable {
     /// Who waits for the next reading; at most one for each connection.
-    waiting: Mutex<Vec<Question>>,
+    waiting: Mutex<Vec<SocketQuery>>,
     /// The one turn to read.
     turn: Arc<Semaphore>,
 }
 
 #[derive(Debug)]
-struct Question {
-    ends: Ends,
+struct SocketQuery {
+    ends: SocketEnds,
     answer: oneshot::Sender<Option<u32>>,
 }
 
-impl Sockets {
+impl SocketTable {
     /// Nobody asks yet.
-    pub(crate) fn new() -> Arc<Sockets> {
-        Arc::new(Sockets { waiting: Mutex::default(), turn: Arc::new(Semaphore::new(1)) })
+    pub(crate) fn new() -> Arc<SocketTable> {
+        Arc::new(SocketTable { waiting: Mutex::default(), turn: Arc::new(Semaphore::new(1)) })
     }
 
     /// The uid of the socket at the near end; `None` when it is not known for certain.
-    pub(crate) async fn uid(self: Arc<Sockets>, ends: Ends) -> Option<u32> {
-        match Sockets::ask_kernel(ends) {
+    pub(crate) async fn uid(self: Arc<SocketTable>, ends: SocketEnds) -> Option<u32> {
+        match SocketTable::ask_kernel(ends) {
             Ok(uid) => return uid,
             Err(error) => tracing::debug!(%error, "the kernel cannot be asked about a socket"),
         }
@@ -84,7 +84,7 @@ impl Sockets {
     }
 
     /// Asks the kernel about one socket without waiting; `Err` where only the table can tell.
-    pub(crate) fn ask_kernel(ends: Ends) -> io::Result<Option<u32>> {
+    pub(crate) fn ask_kernel(ends: SocketEnds) -> io::Result<Option<u32>> {
         #[cfg(target_os = "linux")]
         {
             diag::uid(ends)
@@ -97,9 +97,9 @@ impl Sockets {
     }
 
     /// The same, by the table.
-    async fn listed(self: Arc<Sockets>, ends: Ends) -> Option<u32> {
+    async fn listed(self: Arc<SocketTable>, ends: SocketEnds) -> Option<u32> {
         let (answer, mut answered) = oneshot::channel();
-        self.lock().push(Question { ends, answer });
+        self.lock().push(SocketQuery { ends, answer });
         let turn = tokio::select! {
             biased;
             uid = &mut answered => return uid.ok().flatten(),
@@ -114,14 +114,14 @@ impl Sockets {
         answered.await.ok().flatten()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Question>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<SocketQuery>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// What was found about the owner of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Found {
+enum SocketOwner {
     Nobody,
     One(u32),
     /// More than one user, which cannot be. Nothing is believed then.
@@ -130,24 +130,24 @@ enum Found {
 
 /// Answers questions from as many readings of the table as it takes.
 fn answer_all<T: Read, const N: usize>(
-    questions: Vec<Question>,
+    questions: Vec<SocketQuery>,
     open: impl Fn() -> [Option<T>; N],
 ) {
-    let mut found: HashMap<Ends, Found> =
-        questions.iter().map(|question| (question.ends, Found::Nobody)).collect();
+    let mut found: HashMap<SocketEnds, SocketOwner> =
+        questions.iter().map(|question| (question.ends, SocketOwner::Nobody)).collect();
     for _ in 0..TRIES {
         for table in open().into_iter().flatten() {
             if let Err(error) = look_up(table, &mut found) {
                 tracing::warn!(%error, "the table of sockets cannot be read");
             }
         }
-        if !found.values().any(|found| *found == Found::Nobody) {
+        if !found.values().any(|found| *found == SocketOwner::Nobody) {
             break;
         }
     }
-    for Question { ends, answer } in questions {
+    for SocketQuery { ends, answer } in questions {
         let uid = match found.get(&ends) {
-            Some(Found::One(uid)) => Some(*uid),
+            Some(SocketOwner::One(uid)) => Some(*uid),
             _ => None,
         };
         // An error says that the connection is gone.
@@ -156,7 +156,7 @@ fn answer_all<T: Read, const N: usize>(
 }
 
 /// Looks for all of `found` in one half of the table.
-fn look_up(table: impl Read, found: &mut HashMap<Ends, Found>) -> io::Result<()> {
+fn look_up(table: impl Read, found: &mut HashMap<SocketEnds, SocketOwner>) -> io::Result<()> {
     let mut table = BufReader::with_capacity(64 << 10, table.take(MAX_TABLE));
     let mut line = Vec::new();
     let mut inside = false;
@@ -174,9 +174,9 @@ fn look_up(table: impl Read, found: &mut HashMap<Ends, Found>) -> io::Result<()>
         let Some((ends, uid)) = str::from_utf8(&line).ok().and_then(row) else { continue };
         if let Some(found) = found.get_mut(&ends) {
             *found = match *found {
-                Found::Nobody => Found::One(uid),
-                Found::One(known) if known == uid => Found::One(uid),
-                Found::One(_) | Found::Several => Found::Several,
+                SocketOwner::Nobody => SocketOwner::One(uid),
+                SocketOwner::One(known) if known == uid => SocketOwner::One(uid),
+                SocketOwner::One(_) | SocketOwner::Several => SocketOwner::Several,
             };
         }
     }
@@ -186,7 +186,7 @@ fn look_up(table: impl Read, found: &mut HashMap<Ends, Found>) -> io::Result<()>
 ///
 /// A socket without inode belongs to no process any more and is listed under uid 0, whoever made
 /// it: believed, anybody could be root by closing in time.
-fn row(line: &str) -> Option<(Ends, u32)> {
+fn row(line: &str) -> Option<(SocketEnds, u32)> {
     let mut fields = line.split_ascii_whitespace();
     let near = address(fields.nth(1)?)?;
     let far = address(fields.next()?)?;
@@ -196,7 +196,7 @@ fn row(line: &str) -> Option<(Ends, u32)> {
     if state == LISTEN || inode == 0 {
         return None;
     }
-    Some((Ends { near, far }, u32::try_from(uid).ok()?))
+    Some((SocketEnds { near, far }, u32::try_from(uid).ok()?))
 }
 
 /// Reads `ADDRESS:PORT`: words of 32 bits as they lie in memory, and a number.

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use super::{Buckets, MAX_BUCKETS, SWEEP, TooOften, take};
-use crate::config::Rate;
+use super::{MAX_BUCKETS, RateExceeded, SWEEP, TokenBuckets, take};
+use crate::config::EventRate;
 
-const RATE: Rate = Rate { per_second: 4, burst: 3 };
+const RATE: EventRate = EventRate { per_second: 4, burst: 3 };
 
 /// How often something is let through at these times, in milliseconds.
 fn check(times: &[u64], expect: &str) {
     let mut bucket = Duration::ZERO;
     let mark = |ms: &u64| match take(&mut bucket, RATE, Duration::from_millis(*ms)) {
         Ok(()) => '+',
-        Err(TooOften { .. }) => '-',
+        Err(RateExceeded { .. }) => '-',
     };
     let got: String = times.iter().map(mark).collect();
     assert_eq!(got, expect, "{times:?}");
@@ -30,24 +30,24 @@ fn a_bucket_holds_a_burst_and_fills_at_its_rate() {
 
 #[test]
 fn one_bucket_does_not_empty_another() {
-    let mut buckets = Buckets::default();
+    let mut buckets = TokenBuckets::default();
     let now = Duration::from_secs(5);
     for _ in 0..3 {
         assert_eq!(buckets.take("mad", RATE, now), Ok(()));
     }
     let retry_after = Duration::from_millis(250);
-    assert_eq!(buckets.take("mad", RATE, now), Err(TooOften { retry_after }));
+    assert_eq!(buckets.take("mad", RATE, now), Err(RateExceeded { retry_after }));
     assert_eq!(buckets.take("calm", RATE, now), Ok(()));
 }
 
 #[test]
 fn a_crowd_shares_a_bucket_until_others_are_full_again() {
-    let mut buckets = Buckets::default();
+    let mut buckets = TokenBuckets::default();
     let now = Duration::from_secs(5);
     for key in 0..MAX_BUCKETS {
         assert_eq!(buckets.take(key, RATE, now), Ok(()));
     }
-    let too_often = Err(TooOften { retry_after: Duration::from_millis(250) });
+    let too_often = Err(RateExceeded { retry_after: Duration::from_millis(250) });
     let late: Vec<_> = (0..5).map(|key| buckets.take(MAX_BUCKETS + key, RATE, now)).collect();
     assert_eq!(late, [Ok(()), Ok(()), Ok(()), too_often, too_often]);
     assert_eq!(buckets.full_at.len(), MAX_BUCKETS);

@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsConnector;
 
-use super::{Error, MAX_PEM, TlsConfig, acceptor, peer};
+use super::{MAX_PEM, TlsConfig, TlsError, acceptor, peer};
 
 /// What `openssl x509 -fingerprint -sha256` says of the client's certificate.
 const CLIENT: &str = "cert:a5f452f88ce5dd3ca2ac0c485f5dfc3cf2f01cf43ef2d556b4e9d5ca1cc10525";
@@ -139,18 +139,18 @@ fn files_that_cannot_be_used_are_named() {
     let files = Files::new();
     let refused = |config: TlsConfig| acceptor(&config).err().unwrap();
     let missing = TlsConfig { cert: files.path("none.pem"), ..files.config() };
-    assert!(matches!(refused(missing), Error::Read { .. }));
+    assert!(matches!(refused(missing), TlsError::Read { .. }));
     let swapped = TlsConfig { cert: files.path("server.key"), ..files.config() };
-    assert!(matches!(refused(swapped), Error::NotPem { expected: "certificate", .. }));
+    assert!(matches!(refused(swapped), TlsError::NotPem { expected: "certificate", .. }));
     let unkeyed = TlsConfig { key: files.path("server.pem"), ..files.config() };
     files.set_mode("server.pem", 0o600);
-    assert!(matches!(refused(unkeyed), Error::NotPem { expected: "private key", .. }));
+    assert!(matches!(refused(unkeyed), TlsError::NotPem { expected: "private key", .. }));
     let other = TlsConfig { key: files.path("client.key"), ..files.config() };
-    assert!(matches!(refused(other), Error::Pair { .. }));
+    assert!(matches!(refused(other), TlsError::Pair { .. }));
     fs::write(files.path("ca.pem"), "no authority").unwrap();
-    assert!(matches!(refused(files.mutual()), Error::NotPem { .. }));
+    assert!(matches!(refused(files.mutual()), TlsError::NotPem { .. }));
     fs::write(files.path("server.pem"), vec![b'-'; 1 + usize::try_from(MAX_PEM).unwrap()]).unwrap();
-    assert!(matches!(refused(files.config()), Error::Read { .. }));
+    assert!(matches!(refused(files.config()), TlsError::Read { .. }));
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn a_key_that_everybody_can_read_is_refused() {
     let files = Files::new();
     files.set_mode("server.key", 0o644);
     let error = acceptor(&files.config()).err().unwrap();
-    assert!(matches!(error, Error::OpenKey { mode: 0o644, .. }), "{error}");
+    assert!(matches!(error, TlsError::OpenKey { mode: 0o644, .. }), "{error}");
     files.set_mode("server.key", 0o640);
     assert!(acceptor(&files.config()).is_ok());
 }

@@ -8,10 +8,10 @@ use super::{MAX_DAYS, MAX_NAME, MAX_TOKENS, TokenId};
 /// A fault of the tokens of a state directory.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum TokenError {
     /// The file cannot be used.
     #[error(transparent)]
-    File(#[from] crate::access::private::Error),
+    File(#[from] crate::access::private_file::PrivateFileError),
     /// The file is not what was written.
     #[error("`{}` is damaged at line {line}: {why}", path.display())]
     Damaged {

@@ -14,9 +14,10 @@ use std::path::Path;
 use bridle_sexp::Value;
 
 use super::{
-    Entry, Error, MAX_TOKENS, Owner, SECRET_BYTES, Scope, Scopes, TokenHash, TokenId, hex, is_line,
+    MAX_TOKENS, SECRET_BYTES, TokenEntry, TokenError, TokenHash, TokenId, TokenOwner, TokenScope,
+    TokenScopes, hex, is_line,
 };
-use crate::access::private::{PrivateFile, Stamp};
+use crate::access::private_file::{FileStamp, PrivateFile};
 
 /// Name of the file inside the state directory.
 pub const TOKENS_FILE: &str = "tokens";
@@ -40,22 +41,22 @@ impl TokensFile {
     }
 
     /// The stamp of the file as it is now; `None` if there is none.
-    pub(super) fn stamp(&self) -> Option<Stamp> {
+    pub(super) fn stamp(&self) -> Option<FileStamp> {
         self.0.stamp()
     }
 
     /// Reads the file, and the stamp of what was read.
-    pub(super) fn read(&self) -> Result<(Option<Stamp>, Vec<Entry>), Error> {
+    pub(super) fn read(&self) -> Result<(Option<FileStamp>, Vec<TokenEntry>), TokenError> {
         let Some((stamp, bytes)) = self.0.read()? else { return Ok((None, Vec::new())) };
-        let damaged = |(line, why)| Error::Damaged { path: self.0.path.clone(), line, why };
+        let damaged = |(line, why)| TokenError::Damaged { path: self.0.path.clone(), line, why };
         Ok((Some(stamp), parse(&bytes).map_err(damaged)?))
     }
 
     /// Changes the tokens: all of the change, or nothing of it.
     pub(super) fn change(
         &self,
-        change: impl FnOnce(&mut Vec<Entry>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        change: impl FnOnce(&mut Vec<TokenEntry>) -> Result<(), TokenError>,
+    ) -> Result<(), TokenError> {
         let held = self.0.hold()?;
         let (_, mut entries) = self.read()?;
         change(&mut entries)?;
@@ -63,7 +64,7 @@ impl TokensFile {
     }
 }
 
-fn text(entries: &[Entry]) -> String {
+fn text(entries: &[TokenEntry]) -> String {
     let mut text = format!("(:bridle-tokens {VERSION})\n");
     for entry in entries {
         text.push_str(&line(entry).to_string());
@@ -73,7 +74,7 @@ fn text(entries: &[Entry]) -> String {
     text
 }
 
-fn line(entry: &Entry) -> Value {
+fn line(entry: &TokenEntry) -> Value {
     let values = [
         Value::str(entry.id.as_str()),
         Value::str(entry.name.clone()),
@@ -89,7 +90,7 @@ fn line(entry: &Entry) -> Value {
 /// Where a file is wrong, and how.
 type Fault = (usize, &'static str);
 
-fn parse(bytes: &[u8]) -> Result<Vec<Entry>, Fault> {
+fn parse(bytes: &[u8]) -> Result<Vec<TokenEntry>, Fault> {
     if bytes.len() as u64 > MAX_FILE {
         return Err((1, "expected a smaller file"));
     }
@@ -104,7 +105,7 @@ fn parse(bytes: &[u8]) -> Result<Vec<Entry>, Fault> {
     if *last != format!("(:end {})", middle.len()) || middle.len() > MAX_TOKENS {
         return Err((lines.len() - 1, "expected `(:end N)` after N tokens"));
     }
-    let mut entries: Vec<Entry> = Vec::with_capacity(middle.len());
+    let mut entries: Vec<TokenEntry> = Vec::with_capacity(middle.len());
     for (index, line) in middle.iter().enumerate() {
         let at = index + 2;
         let entry = parse_line(line).map_err(|why| (at, why))?;
@@ -116,7 +117,7 @@ fn parse(bytes: &[u8]) -> Result<Vec<Entry>, Fault> {
     Ok(entries)
 }
 
-fn parse_line(line: &str) -> Result<Entry, &'static str> {
+fn parse_line(line: &str) -> Result<TokenEntry, &'static str> {
     let tree = bridle_sexp::read_one(line).map_err(|_| "expected a form")?;
     let value = tree.root().to_value();
     let Some([k0, id, k1, name, k2, owner, k3, scopes, k4, created, k5, expires, k6, hash]) =
@@ -133,10 +134,10 @@ fn parse_line(line: &str) -> Result<Entry, &'static str> {
         end => Some(end.as_i64().ok_or("expected a time or nil as end")?),
     };
     let name = name.as_str().filter(|name| name.is_empty() || is_line(name));
-    Ok(Entry {
+    Ok(TokenEntry {
         id: id.as_str().and_then(TokenId::parse).ok_or("expected an id")?,
         name: name.ok_or("expected a name")?.into(),
-        owner: owner.as_str().and_then(Owner::parse).ok_or("expected an owner")?,
+        owner: owner.as_str().and_then(TokenOwner::parse).ok_or("expected an owner")?,
         scopes: scopes_of(scopes).ok_or("expected scopes")?,
         created: created.as_i64().ok_or("expected a time of creation")?,
         expires,
@@ -145,13 +146,13 @@ fn parse_line(line: &str) -> Result<Entry, &'static str> {
 }
 
 /// Scopes as a list of keywords.
-pub(crate) fn scopes_value(scopes: Scopes) -> Value {
+pub(crate) fn scopes_value(scopes: TokenScopes) -> Value {
     Value::list(scopes.iter().map(|scope| Value::keyword(scope.name())))
 }
 
 /// Scopes from a list of keywords; `None` if one is unknown, or there is none.
-pub(crate) fn scopes_of(value: &Value) -> Option<Scopes> {
-    value.elements()?.iter().map(|scope| Scope::parse(scope.as_keyword()?)).collect()
+pub(crate) fn scopes_of(value: &Value) -> Option<TokenScopes> {
+    value.elements()?.iter().map(|scope| TokenScope::parse(scope.as_keyword()?)).collect()
 }
 
 /// A hash from its hex digits.

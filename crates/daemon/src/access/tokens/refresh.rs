@@ -1,7 +1,7 @@
 //! Refresh tokens: how a device gets a new bearer token when its old one ends.
 //!
 //! Made with the token of a device that was paired, by the HTTP room, which also calls
-//! [`Refreshes::renew`]. A refresh token is good once: each use gives another one. Whoever presents
+//! [`RefreshTokens::renew`]. A refresh token is good once: each use gives another one. Whoever presents
 //! one that was used shows that two have it; then the device's token and all its refresh tokens are
 //! good for nothing. To know a used one of a device from a guess, every refresh token of a device
 //! has the same secret half beside the one that changes. The file has hashes alone, and what cannot
@@ -14,8 +14,10 @@ use bridle_sexp::Value;
 use subtle::ConstantTimeEq as _;
 
 use super::file::unhex;
-use super::{BearerToken, Error, MAX_TOKENS, SECRET_BYTES, Seed, TokenId, Tokens, hex};
-use crate::access::private::PrivateFile;
+use super::{
+    BearerToken, MAX_TOKENS, SECRET_BYTES, TokenError, TokenId, TokenRegistry, TokenSeed, hex,
+};
+use crate::access::private_file::PrivateFile;
 
 /// Name of the file inside the state directory.
 pub const REFRESH_FILE: &str = "refresh";
@@ -55,7 +57,7 @@ impl fmt::Debug for RefreshToken {
 
 /// A token that was renewed.
 #[derive(Debug)]
-pub struct Renewed {
+pub struct RenewedToken {
     /// The token.
     pub token: BearerToken,
     /// What renews it next.
@@ -68,16 +70,16 @@ pub struct Renewed {
 
 /// The refresh tokens of a state directory.
 #[derive(Debug)]
-pub struct Refreshes {
+pub struct RefreshTokens {
     file: PrivateFile,
 }
 
 /// The refresh token of one device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Line {
+struct RefreshEntry {
     id: TokenId,
-    family: Hash,
-    current: Hash,
+    family: RefreshTokenHash,
+    current: RefreshTokenHash,
     /// When it ends, in milliseconds since 1970.
     until: i64,
     /// How long a renewed token holds, in milliseconds.
@@ -85,55 +87,60 @@ struct Line {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Hash([u8; SECRET_BYTES]);
+struct RefreshTokenHash([u8; SECRET_BYTES]);
 
-impl Hash {
-    fn of(purpose: &str, half: &str) -> Hash {
-        Hash(blake3::derive_key(purpose, half.as_bytes()))
+impl RefreshTokenHash {
+    fn of(purpose: &str, half: &str) -> RefreshTokenHash {
+        RefreshTokenHash(blake3::derive_key(purpose, half.as_bytes()))
     }
 }
 
-impl PartialEq for Hash {
-    fn eq(&self, other: &Hash) -> bool {
+impl PartialEq for RefreshTokenHash {
+    fn eq(&self, other: &RefreshTokenHash) -> bool {
         self.0.ct_eq(&other.0).into()
     }
 }
 
-impl Eq for Hash {}
+impl Eq for RefreshTokenHash {}
 
 /// What a presented refresh token turned out to be.
-enum Presented {
+enum PresentedRefreshToken {
     /// The one that is good.
-    Good(Line),
+    Good(RefreshEntry),
     /// One that was used.
     Used,
     /// None of ours.
     Unknown,
 }
 
-impl Refreshes {
+impl RefreshTokens {
     /// Those of a state directory; nothing is read yet.
-    pub fn new(state_dir: &Path) -> Refreshes {
-        Refreshes { file: PrivateFile::new(state_dir, REFRESH_FILE, MAX_FILE) }
+    pub fn new(state_dir: &Path) -> RefreshTokens {
+        RefreshTokens { file: PrivateFile::new(state_dir, REFRESH_FILE, MAX_FILE) }
     }
 
     /// Makes the first refresh token of a device whose tokens hold for `lifetime` milliseconds.
     ///
     /// # Errors
     /// There is no randomness, or the file cannot be used.
-    pub fn begin(&self, id: &TokenId, lifetime: i64, now_ms: i64) -> Result<RefreshToken, Error> {
+    pub fn begin(
+        &self,
+        id: &TokenId,
+        lifetime: i64,
+        now_ms: i64,
+    ) -> Result<RefreshToken, TokenError> {
         let (family, current) = (half()?, half()?);
-        let line = Line {
+        let line = RefreshEntry {
             id: id.clone(),
-            family: Hash::of(FAMILY, &family),
-            current: Hash::of(CURRENT, &current),
+            family: RefreshTokenHash::of(FAMILY, &family),
+            current: RefreshTokenHash::of(CURRENT, &current),
             until: now_ms.saturating_add(REFRESH_MS),
             lifetime,
         };
         self.change(|all| {
             all.retain(|line| line.until > now_ms && line.id != *id);
             if all.len() >= MAX_TOKENS {
-                return Err(Error::TooMany);
+                return Err(TokenError::TooMany);
             }
             all.push(line);
             Ok(())
@@ -148,56 +155,56 @@ impl Refreshes {
     /// There is no randomness, or a file cannot be used.
     pub fn renew(
         &self,
-        tokens: &Tokens,
+        tokens: &TokenRegistry,
         presented: &str,
         now_ms: i64,
-    ) -> Result<Option<Renewed>, Error> {
+    ) -> Result<Option<RenewedToken>, TokenError> {
         let Some((id, family, current)) = halves(presented) else { return Ok(None) };
         let next = half()?;
-        let mut found = Presented::Unknown;
+        let mut found = PresentedRefreshToken::Unknown;
         self.change(|all| {
             let Some(place) = all.iter().position(|line| line.id == id) else { return Ok(()) };
             let line = &mut all[place];
-            if line.family != Hash::of(FAMILY, family) || line.until <= now_ms {
+            if line.family != RefreshTokenHash::of(FAMILY, family) || line.until <= now_ms {
                 return Ok(());
             }
-            if line.current != Hash::of(CURRENT, current) {
+            if line.current != RefreshTokenHash::of(CURRENT, current) {
                 all.remove(place);
-                found = Presented::Used;
+                found = PresentedRefreshToken::Used;
                 return Ok(());
             }
-            line.current = Hash::of(CURRENT, &next);
+            line.current = RefreshTokenHash::of(CURRENT, &next);
             line.until = now_ms.saturating_add(REFRESH_MS);
-            found = Presented::Good(line.clone());
+            found = PresentedRefreshToken::Good(line.clone());
             Ok(())
         })?;
         let line = match found {
-            Presented::Good(line) => line,
-            Presented::Unknown => return Ok(None),
-            Presented::Used => {
+            PresentedRefreshToken::Good(line) => line,
+            PresentedRefreshToken::Unknown => return Ok(None),
+            PresentedRefreshToken::Used => {
                 tracing::warn!(%id, "a used refresh token came again: the device is revoked");
                 return match tokens.revoke(&id) {
-                    Ok(()) | Err(Error::Unknown { .. }) => Ok(None),
+                    Ok(()) | Err(TokenError::Unknown { .. }) => Ok(None),
                     Err(error) => Err(error),
                 };
             }
         };
         let expires = now_ms.saturating_add(line.lifetime);
-        match tokens.renew(&Seed::for_id(&id)?, expires) {
+        match tokens.renew(&TokenSeed::for_id(&id)?, expires) {
             Ok(token) => {
                 let refresh = written(&id, family, &next);
-                Ok(Some(Renewed { token, refresh, id, expires }))
+                Ok(Some(RenewedToken { token, refresh, id, expires }))
             }
             // Revoked meanwhile, or long ago.
-            Err(Error::Unknown { .. }) => Ok(None),
+            Err(TokenError::Unknown { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
     fn change(
         &self,
-        change: impl FnOnce(&mut Vec<Line>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        change: impl FnOnce(&mut Vec<RefreshEntry>) -> Result<(), TokenError>,
+    ) -> Result<(), TokenError> {
         let held = self.file.hold()?;
         let before = parse(&self.file.read()?.map(|(_, bytes)| bytes).unwrap_or_default());
         let mut after = before.clone();
@@ -207,9 +214,9 @@ impl Refreshes {
 }
 
 /// A random half of a refresh token.
-fn half() -> Result<String, Error> {
+fn half() -> Result<String, TokenError> {
     let mut bytes = [0; SECRET_BYTES];
-    let failed = |error| Error::Random(std::io::Error::other(error));
+    let failed = |error| TokenError::Random(std::io::Error::other(error));
     getrandom::fill(&mut bytes).map_err(failed)?;
     Ok(hex(&bytes))
 }
@@ -227,8 +234,8 @@ fn halves(presented: &str) -> Option<(TokenId, &str, &str)> {
     Some((TokenId::parse(id)?, family, current))
 }
 
-fn text(all: &[Line]) -> String {
-    let line = |line: &Line| {
+fn text(all: &[RefreshEntry]) -> String {
+    let line = |line: &RefreshEntry| {
         let values = [
             Value::str(line.id.as_str()),
             Value::str(hex(&line.family.0)),
@@ -241,12 +248,12 @@ fn text(all: &[Line]) -> String {
     all.iter().map(line).collect()
 }
 
-fn parse(bytes: &[u8]) -> Vec<Line> {
+fn parse(bytes: &[u8]) -> Vec<RefreshEntry> {
     let text = if bytes.len() as u64 > MAX_FILE { "" } else { str::from_utf8(bytes).unwrap_or("") };
     text.lines().filter_map(parse_line).take(MAX_TOKENS).collect()
 }
 
-fn parse_line(line: &str) -> Option<Line> {
+fn parse_line(line: &str) -> Option<RefreshEntry> {
     let value = bridle_sexp::read_one(line).ok()?.root().to_value();
     let [k0, id, k1, family, k2, current, k3, until, k4, lifetime] = value.elements()? else {
         return None;
@@ -254,10 +261,10 @@ fn parse_line(line: &str) -> Option<Line> {
     if !KEYS.iter().zip([k0, k1, k2, k3, k4]).all(|(key, got)| got.is_keyword(key)) {
         return None;
     }
-    Some(Line {
+    Some(RefreshEntry {
         id: TokenId::parse(id.as_str()?)?,
-        family: Hash(unhex(family.as_str()?)?),
-        current: Hash(unhex(current.as_str()?)?),
+        family: RefreshTokenHash(unhex(family.as_str()?)?),
+        current: RefreshTokenHash(unhex(current.as_str()?)?),
         until: until.as_i64()?,
         lifetime: lifetime.as_i64()?,
     })

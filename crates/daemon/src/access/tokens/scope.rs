@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use bridle_loop::Access;
+use bridle_loop::SessionAccess;
 
 /// One thing that a token is good for. Whoever holds any of them may see the owner's sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Scope {
+pub enum TokenScope {
     /// See sessions and what happens in them.
     Observe = 1,
     /// Say and ask something in them, too.
@@ -18,36 +18,39 @@ pub enum Scope {
     Admin = 8,
 }
 
-impl Scope {
+impl TokenScope {
     /// Every scope, from the least to the most.
-    pub const ALL: [Scope; 4] = [Scope::Observe, Scope::Talk, Scope::Approve, Scope::Admin];
+    pub const ALL: [TokenScope; 4] =
+        [TokenScope::Observe, TokenScope::Talk, TokenScope::Approve, TokenScope::Admin];
 
     /// Reads a scope; `None` if there is none of this name.
-    pub fn parse(name: &str) -> Option<Scope> {
-        Scope::ALL.into_iter().find(|scope| scope.name() == name)
+    pub fn parse(name: &str) -> Option<TokenScope> {
+        TokenScope::ALL.into_iter().find(|scope| scope.name() == name)
     }
 
     /// The name, as on the command line and in the file.
     pub fn name(self) -> &'static str {
         match self {
-            Scope::Observe => "observe",
-            Scope::Talk => "talk",
-            Scope::Approve => "approve",
-            Scope::Admin => "admin",
+            TokenScope::Observe => "observe",
+            TokenScope::Talk => "talk",
+            TokenScope::Approve => "approve",
+            TokenScope::Admin => "admin",
         }
     }
 
     /// Tells whether the guard may be asked this for whoever holds the scope.
-    fn permits(self, access: Access) -> bool {
+    fn permits(self, access: SessionAccess) -> bool {
         match access {
-            Access::Attach | Access::Observe => true,
-            Access::Control | Access::Recall => matches!(self, Scope::Talk | Scope::Admin),
-            Access::Approve => matches!(self, Scope::Approve | Scope::Admin),
+            SessionAccess::Attach | SessionAccess::Observe => true,
+            SessionAccess::Control | SessionAccess::Recall => {
+                matches!(self, TokenScope::Talk | TokenScope::Admin)
+            }
+            SessionAccess::Approve => matches!(self, TokenScope::Approve | TokenScope::Admin),
         }
     }
 }
 
-impl fmt::Display for Scope {
+impl fmt::Display for TokenScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -55,43 +58,43 @@ impl fmt::Display for Scope {
 
 /// A set of scopes.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Scopes(u8);
+pub struct TokenScopes(u8);
 
-impl Scopes {
+impl TokenScopes {
     /// Tells whether there is none.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
     /// Tells whether this one is among them.
-    pub fn contains(self, scope: Scope) -> bool {
+    pub fn contains(self, scope: TokenScope) -> bool {
         self.0 & scope as u8 != 0
     }
 
     /// Tells whether the guard may be asked this for whoever holds them. What it answers is
     /// another matter.
-    pub fn permits(self, access: Access) -> bool {
+    pub fn permits(self, access: SessionAccess) -> bool {
         self.iter().any(|scope| scope.permits(access))
     }
 
     /// Tells whether whoever holds them may ask for what only an owner may.
     pub fn administers(self) -> bool {
-        self.contains(Scope::Admin)
+        self.contains(TokenScope::Admin)
     }
 
     /// The scopes, from the least to the most.
-    pub fn iter(self) -> impl Iterator<Item = Scope> {
-        Scope::ALL.into_iter().filter(move |scope| self.contains(*scope))
+    pub fn iter(self) -> impl Iterator<Item = TokenScope> {
+        TokenScope::ALL.into_iter().filter(move |scope| self.contains(*scope))
     }
 }
 
-impl FromIterator<Scope> for Scopes {
-    fn from_iter<I: IntoIterator<Item = Scope>>(scopes: I) -> Scopes {
-        Scopes(scopes.into_iter().fold(0, |set, scope| set | scope as u8))
+impl FromIterator<TokenScope> for TokenScopes {
+    fn from_iter<I: IntoIterator<Item = TokenScope>>(scopes: I) -> TokenScopes {
+        TokenScopes(scopes.into_iter().fold(0, |set, scope| set | scope as u8))
     }
 }
 
-impl fmt::Display for Scopes {
+impl fmt::Display for TokenScopes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, scope) in self.iter().enumerate() {
             let comma = if index == 0 { "" } else { "," };
@@ -101,7 +104,7 @@ impl fmt::Display for Scopes {
     }
 }
 
-impl fmt::Debug for Scopes {
+impl fmt::Debug for TokenScopes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Scopes({self})")
     }

@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex};
 
 use tempfile::TempDir;
 
-use crate::access::private::Error as File;
+use crate::access::private_file::PrivateFileError as File;
 
 use super::{
-    Access, BearerToken, DAY_MS, Error, MAX_DAYS, MAX_NAME, MAX_TOKENS, NewToken, Owner, Scope,
-    Scopes, Seed, TOKENS_FILE, TokenHash, TokenId, Tokens, id_of,
+    BearerToken, DAY_MS, MAX_DAYS, MAX_NAME, MAX_TOKENS, NewToken, SessionAccess, TOKENS_FILE,
+    TokenError, TokenHash, TokenId, TokenOwner, TokenRegistry, TokenScope, TokenScopes, TokenSeed,
+    id_of,
 };
 
 /// The time in these tests: some day.
@@ -20,24 +21,24 @@ const NOW: i64 = 1_800_000_000_000;
 
 struct Bench {
     dir: TempDir,
-    tokens: Tokens,
+    tokens: TokenRegistry,
 }
 
 impl Bench {
     fn new() -> Bench {
         let dir = tempfile::tempdir().unwrap();
-        let tokens = Tokens::load(dir.path()).unwrap();
+        let tokens = TokenRegistry::load(dir.path()).unwrap();
         Bench { dir, tokens }
     }
 
     /// A token as another process makes it.
-    fn create(&self, scopes: &[Scope], expires: Option<i64>) -> BearerToken {
+    fn create(&self, scopes: &[TokenScope], expires: Option<i64>) -> BearerToken {
         self.try_create(wanted(scopes, expires)).unwrap()
     }
 
-    fn try_create(&self, new: NewToken) -> Result<BearerToken, Error> {
-        let other = Tokens::load(self.dir.path()).unwrap();
-        other.create(new, &Seed::from_system().unwrap(), NOW)
+    fn try_create(&self, new: NewToken) -> Result<BearerToken, TokenError> {
+        let other = TokenRegistry::load(self.dir.path()).unwrap();
+        other.create(new, &TokenSeed::from_system().unwrap(), NOW)
     }
 
     fn is_good(&self, token: &str, now: i64) -> bool {
@@ -49,9 +50,9 @@ impl Bench {
     }
 }
 
-fn wanted(scopes: &[Scope], expires: Option<i64>) -> NewToken {
+fn wanted(scopes: &[TokenScope], expires: Option<i64>) -> NewToken {
     let scopes = scopes.iter().copied().collect();
-    NewToken { name: "phone".into(), owner: Owner::this_user(), scopes, expires }
+    NewToken { name: "phone".into(), owner: TokenOwner::this_user(), scopes, expires }
 }
 
 fn id(token: &BearerToken) -> TokenId {
@@ -61,11 +62,11 @@ fn id(token: &BearerToken) -> TokenId {
 #[test]
 fn a_token_is_good_from_its_creation_to_its_end() {
     let bench = Bench::new();
-    let token = bench.create(&[Scope::Talk], Some(NOW + DAY_MS));
+    let token = bench.create(&[TokenScope::Talk], Some(NOW + DAY_MS));
     let grant = bench.tokens.verify(token.reveal(), NOW).unwrap();
     assert_eq!(grant.id, id(&token));
-    assert_eq!(grant.owner, Owner::this_user());
-    assert_eq!(grant.scopes, Scopes::from_iter([Scope::Talk]));
+    assert_eq!(grant.owner, TokenOwner::this_user());
+    assert_eq!(grant.scopes, TokenScopes::from_iter([TokenScope::Talk]));
     assert!(bench.is_good(token.reveal(), NOW + DAY_MS - 1));
     assert!(!bench.is_good(token.reveal(), NOW + DAY_MS));
 }
@@ -73,26 +74,27 @@ fn a_token_is_good_from_its_creation_to_its_end() {
 #[test]
 fn a_token_without_an_end_stays_good() {
     let bench = Bench::new();
-    let token = bench.create(&[Scope::Observe], None);
+    let token = bench.create(&[TokenScope::Observe], None);
     assert!(bench.is_good(token.reveal(), i64::MAX));
 }
 
 #[test]
 fn a_running_daemon_sees_creation_and_revocation_at_once() {
     let bench = Bench::new();
-    let (first, second) = (bench.create(&[Scope::Talk], None), bench.create(&[Scope::Admin], None));
+    let (first, second) =
+        (bench.create(&[TokenScope::Talk], None), bench.create(&[TokenScope::Admin], None));
     assert!(bench.is_good(first.reveal(), NOW) && bench.is_good(second.reveal(), NOW));
-    Tokens::load(bench.dir.path()).unwrap().revoke(&id(&first)).unwrap();
+    TokenRegistry::load(bench.dir.path()).unwrap().revoke(&id(&first)).unwrap();
     assert!(!bench.is_good(first.reveal(), NOW));
     assert!(bench.is_good(second.reveal(), NOW));
     let again = bench.tokens.revoke(&id(&first));
-    assert!(matches!(again, Err(Error::Unknown { .. })), "{again:?}");
+    assert!(matches!(again, Err(TokenError::Unknown { .. })), "{again:?}");
 }
 
 #[test]
 fn parts_and_neighbors_of_a_token_are_no_token() {
     let bench = Bench::new();
-    let token = bench.create(&[Scope::Talk], None);
+    let token = bench.create(&[TokenScope::Talk], None);
     let text = token.reveal();
     for end in 0..text.len() {
         assert!(!bench.is_good(&text[..end], NOW), "{end}");
@@ -118,7 +120,8 @@ fn parts_and_neighbors_of_a_token_are_no_token() {
 #[test]
 fn the_secret_of_one_token_does_not_fit_another() {
     let bench = Bench::new();
-    let (one, two) = (bench.create(&[Scope::Talk], None), bench.create(&[Scope::Admin], None));
+    let (one, two) =
+        (bench.create(&[TokenScope::Talk], None), bench.create(&[TokenScope::Admin], None));
     let (head, _) = one.reveal().rsplit_once('_').unwrap();
     let (_, secret) = two.reveal().rsplit_once('_').unwrap();
     assert!(!bench.is_good(&format!("{head}_{secret}"), NOW));
@@ -138,14 +141,14 @@ fn hashes_are_compared_whole() {
 #[test]
 fn a_file_that_was_cut_off_or_edited_refuses_everybody() {
     let bench = Bench::new();
-    let token = bench.create(&[Scope::Talk], None);
-    bench.create(&[Scope::Admin], None);
+    let token = bench.create(&[TokenScope::Talk], None);
+    bench.create(&[TokenScope::Admin], None);
     let whole = fs::read(bench.file()).unwrap();
     let check = |bytes: &[u8]| {
         fs::write(bench.file(), bytes).unwrap();
         assert!(!bench.is_good(token.reveal(), NOW), "{}", String::from_utf8_lossy(bytes));
-        let loaded = Tokens::load(bench.dir.path());
-        assert!(matches!(loaded, Err(Error::Damaged { .. })), "{loaded:?}");
+        let loaded = TokenRegistry::load(bench.dir.path());
+        assert!(matches!(loaded, Err(TokenError::Damaged { .. })), "{loaded:?}");
         // Nor is it overwritten: whoever damaged it wants to know.
         assert!(bench.tokens.revoke(&id(&token)).is_err());
         assert_eq!(fs::read(bench.file()).unwrap(), bytes);
@@ -182,14 +185,13 @@ fn a_file_that_was_cut_off_or_edited_refuses_everybody() {
 #[test]
 fn a_file_that_others_can_read_refuses_everybody() {
     let bench = Bench::new();
-    let token = bench.create(&[Scope::Talk], None);
+    let token = bench.create(&[TokenScope::Talk], None);
     let set = |mode| fs::set_permissions(bench.file(), fs::Permissions::from_mode(mode)).unwrap();
     for mode in [0o644, 0o620, 0o606] {
         set(mode);
         assert!(!bench.is_good(token.reveal(), NOW), "{mode:o}");
-        let loaded = Tokens::load(bench.dir.path());
-        let got =
-            matches!(loaded, Err(Error::File(File::OpenToOthers { mode: got, .. })) if got == mode);
+        let loaded = TokenRegistry::load(bench.dir.path());
+        let got = matches!(loaded, Err(TokenError::File(File::OpenToOthers { mode: got, .. })) if got == mode);
         assert!(got, "{loaded:?}");
     }
     set(0o600);
@@ -199,7 +201,7 @@ fn a_file_that_others_can_read_refuses_everybody() {
 #[test]
 fn what_is_no_file_is_not_opened() {
     let bench = Bench::new();
-    let token = bench.create(&[Scope::Talk], None);
+    let token = bench.create(&[TokenScope::Talk], None);
     let elsewhere = bench.dir.path().join("elsewhere");
     fs::rename(bench.file(), &elsewhere).unwrap();
     assert!(!bench.is_good(token.reveal(), NOW));
@@ -207,14 +209,17 @@ fn what_is_no_file_is_not_opened() {
     assert!(!bench.is_good(token.reveal(), NOW));
     fs::remove_file(bench.file()).unwrap();
     fs::create_dir(bench.file()).unwrap();
-    assert!(matches!(Tokens::load(bench.dir.path()), Err(Error::File(File::Io { .. }))));
+    assert!(matches!(
+        TokenRegistry::load(bench.dir.path()),
+        Err(TokenError::File(File::Io { .. }))
+    ));
 }
 
 #[test]
 fn many_at_once_lose_no_token() {
     let bench = Bench::new();
     let tokens: Vec<BearerToken> = std::thread::scope(|scope| {
-        let make = || (0..8).map(|_| bench.create(&[Scope::Talk], None)).collect::<Vec<_>>();
+        let make = || (0..8).map(|_| bench.create(&[TokenScope::Talk], None)).collect::<Vec<_>>();
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(make)).collect();
         // The reader never sees a half of it.
         while threads.iter().any(|thread| !thread.is_finished()) {
@@ -232,7 +237,7 @@ fn files_are_private_and_leftovers_do_no_harm() {
     let left = bench.dir.path().join("tokens.new");
     fs::write(&left, "half a fi").unwrap();
     fs::set_permissions(&left, fs::Permissions::from_mode(0o666)).unwrap();
-    let token = bench.create(&[Scope::Talk], None);
+    let token = bench.create(&[TokenScope::Talk], None);
     assert!(bench.is_good(token.reveal(), NOW));
     for entry in fs::read_dir(bench.dir.path()).unwrap() {
         let entry = entry.unwrap();
@@ -245,7 +250,7 @@ fn files_are_private_and_leftovers_do_no_harm() {
 fn what_cannot_be_is_not_created() {
     let bench = Bench::new();
     let check = |change: &dyn Fn(&mut NewToken), good: bool| {
-        let mut new = wanted(&[Scope::Talk], None);
+        let mut new = wanted(&[TokenScope::Talk], None);
         change(&mut new);
         assert_eq!(bench.try_create(new.clone()).is_ok(), good, "{new:?}");
     };
@@ -255,7 +260,7 @@ fn what_cannot_be_is_not_created() {
     check(&|new| new.name = "".into(), true);
     check(&|new| new.name = "quote \" and \\ and \u{e9}".into(), true);
     check(&|new| new.name = "two\nlines".into(), false);
-    check(&|new| new.scopes = Scopes::default(), false);
+    check(&|new| new.scopes = TokenScopes::default(), false);
     check(&|new| new.expires = Some(NOW), false);
     check(&|new| new.expires = Some(last), true);
     check(&|new| new.expires = Some(last + 1), false);
@@ -266,7 +271,7 @@ fn what_cannot_be_is_not_created() {
 #[test]
 fn a_full_file_takes_no_more_and_old_ones_make_room() {
     let bench = Bench::new();
-    bench.create(&[Scope::Talk], Some(NOW + 1));
+    bench.create(&[TokenScope::Talk], Some(NOW + 1));
     let text = fs::read_to_string(bench.file()).unwrap();
     let line = text.lines().nth(1).unwrap();
     let (old, _) = line.strip_prefix("(:id \"").unwrap().split_at(10);
@@ -275,36 +280,39 @@ fn a_full_file_takes_no_more_and_old_ones_make_room() {
     let full = format!("(:bridle-tokens 1)\n{}\n(:end {MAX_TOKENS})\n", lines.join("\n"));
     fs::write(bench.file(), full).unwrap();
     let create = |now| {
-        let seed = Seed::from_system().unwrap();
-        bench.tokens.create(wanted(&[Scope::Talk], None), &seed, now)
+        let seed = TokenSeed::from_system().unwrap();
+        bench.tokens.create(wanted(&[TokenScope::Talk], None), &seed, now)
     };
-    assert!(matches!(create(NOW), Err(Error::TooMany)));
+    assert!(matches!(create(NOW), Err(TokenError::TooMany)));
     create(NOW + 31 * DAY_MS).unwrap();
     assert_eq!(bench.tokens.list().unwrap().len(), 1);
 }
 
 #[test]
 fn scopes_say_which_questions_may_be_asked() {
-    let check = |scopes: &[Scope], control: bool, approve: bool, admin: bool| {
-        let scopes: Scopes = scopes.iter().copied().collect();
-        assert!(scopes.permits(Access::Attach) && scopes.permits(Access::Observe), "{scopes}");
-        assert_eq!(scopes.permits(Access::Control), control, "{scopes}");
-        assert_eq!(scopes.permits(Access::Approve), approve, "{scopes}");
+    let check = |scopes: &[TokenScope], control: bool, approve: bool, admin: bool| {
+        let scopes: TokenScopes = scopes.iter().copied().collect();
+        assert!(
+            scopes.permits(SessionAccess::Attach) && scopes.permits(SessionAccess::Observe),
+            "{scopes}"
+        );
+        assert_eq!(scopes.permits(SessionAccess::Control), control, "{scopes}");
+        assert_eq!(scopes.permits(SessionAccess::Approve), approve, "{scopes}");
         assert_eq!(scopes.administers(), admin, "{scopes}");
     };
-    check(&[Scope::Observe], false, false, false);
-    check(&[Scope::Talk], true, false, false);
-    check(&[Scope::Approve], false, true, false);
-    check(&[Scope::Approve, Scope::Talk], true, true, false);
-    check(&[Scope::Admin], true, true, true);
-    let none = Scopes::default();
-    assert!(!none.permits(Access::Observe) && !none.administers());
+    check(&[TokenScope::Observe], false, false, false);
+    check(&[TokenScope::Talk], true, false, false);
+    check(&[TokenScope::Approve], false, true, false);
+    check(&[TokenScope::Approve, TokenScope::Talk], true, true, false);
+    check(&[TokenScope::Admin], true, true, true);
+    let none = TokenScopes::default();
+    assert!(!none.permits(SessionAccess::Observe) && !none.administers());
 }
 
 #[test]
 fn the_last_use_is_kept_to_the_hour() {
     let bench = Bench::new();
-    let token = bench.create(&[Scope::Talk], None);
+    let token = bench.create(&[TokenScope::Talk], None);
     let last = || bench.tokens.list().unwrap()[0].used;
     assert_eq!(last(), None);
     let hour = 3_600_000;
@@ -332,7 +340,7 @@ fn the_token_is_nowhere_but_in_the_answer() {
         .finish();
     let mut said = String::new();
     let token = tracing::subscriber::with_default(subscriber, || {
-        let token = bench.create(&[Scope::Talk], None);
+        let token = bench.create(&[TokenScope::Talk], None);
         said.push_str(&format!("{:?}", bench.tokens.verify(token.reveal(), NOW)));
         said.push_str(&format!("{:?} {token:?}", bench.tokens.list()));
         fs::copy(bench.file(), bench.dir.path().join("copy")).unwrap();
@@ -342,7 +350,7 @@ fn the_token_is_nowhere_but_in_the_answer() {
             // A test on another thread may have been the first to log there, for nobody.
             tracing::callsite::rebuild_interest_cache();
         }
-        said.push_str(&format!("{:?}", Tokens::load(bench.dir.path())));
+        said.push_str(&format!("{:?}", TokenRegistry::load(bench.dir.path())));
         fs::remove_file(bench.file()).unwrap();
         said.push_str(&format!("{:?}", bench.tokens));
         token

@@ -27,15 +27,15 @@ const MAX_FILE: u64 = (MAX_TOKENS as u64) << 5;
 
 /// Last uses by token.
 #[derive(Debug)]
-pub(super) struct Used {
+pub(super) struct TokenLastUse {
     dir: PathBuf,
     /// Those that this process has seen, or read at its start.
     seen: Mutex<BTreeMap<TokenId, i64>>,
 }
 
-impl Used {
-    pub(super) fn load(dir: &Path) -> Used {
-        Used { dir: dir.to_owned(), seen: Mutex::new(read(dir)) }
+impl TokenLastUse {
+    pub(super) fn load(dir: &Path) -> TokenLastUse {
+        TokenLastUse { dir: dir.to_owned(), seen: Mutex::new(read(dir)) }
     }
 
     /// Notes that a token was used; writes it down when the hour is another one.

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use bridle_history::policy_sets;
-use bridle_loop::{Access, PolicyHash};
-use bridle_store::{Append, Draft};
-use bridle_wire::Code;
-use bridle_wire::oacp::Failure;
-use bridle_wire::oacp::hello::Role;
+use bridle_loop::{PolicyHash, SessionAccess};
+use bridle_store::{NewRecord, RecordAppend};
+use bridle_wire::OacpCode;
+use bridle_wire::oacp::ErrorReply;
+use bridle_wire::oacp::hello::ShellRole;
 
-use super::super::guard::{self, Candidate};
-use super::super::session::{LetIn, Session};
-use super::super::terms::AttachmentId;
+use super::super::guard::{self, PolicyCandidate};
+use super::super::live_session::{AdmittedShell, LiveSessionSlot};
+use super::super::stream::AttachmentId;
 use super::Hub;
 use crate::access::principal::Principal;
 
@@ -30,20 +30,23 @@ impl Hub {
     ///
     /// # Errors
     /// `invalid-value` with the lines of the file; `store-unavailable`.
-    pub(crate) async fn install_policies(self: &Arc<Hub>, by: &str) -> Result<PolicyHash, Failure> {
+    pub(crate) async fn install_policies(
+        self: &Arc<Hub>,
+        by: &str,
+    ) -> Result<PolicyHash, ErrorReply> {
         let _alone = self.guard.installing.lock().await;
         let hub = Arc::clone(self);
         let read = tokio::task::spawn_blocking(move || hub.guard.read()).await;
         let read = read.map_err(|error| {
             tracing::error!(%error, "reading the policies broke off");
-            Failure::because(Code::Internal, NOT_READ)
+            ErrorReply::because(OacpCode::Internal, NOT_READ)
         })?;
         let candidate = match read {
             Ok(candidate) => candidate,
             Err(reason) => {
                 self.guard.refuse(&reason);
                 self.tell_refused(&reason, by).await;
-                return Err(Failure::because(Code::InvalidValue, reason));
+                return Err(ErrorReply::because(OacpCode::InvalidValue, reason));
             }
         };
         self.record_policies(&candidate, by).await?;
@@ -77,21 +80,25 @@ impl Hub {
         self.record_own(guard::refusal(self.guard.file(), reason, self.now(), by)).await;
     }
 
-    async fn record_policies(&self, candidate: &Candidate, by: &str) -> Result<(), Failure> {
+    async fn record_policies(
+        &self,
+        candidate: &PolicyCandidate,
+        by: &str,
+    ) -> Result<(), ErrorReply> {
         let hash = candidate.hash();
         if self.readers.read(move |reader| policy_sets::is_recorded(reader, hash)).await? {
             return Ok(());
         }
         match self.record_own(candidate.draft(self.now(), by)).await {
             true => Ok(()),
-            false => Err(Code::StoreUnavailable.into()),
+            false => Err(OacpCode::StoreUnavailable.into()),
         }
     }
 
     /// Records something of the daemon itself; tells whether it is kept.
-    async fn record_own(&self, draft: Draft) -> bool {
+    async fn record_own(&self, draft: NewRecord) -> bool {
         let kind = draft.kind;
-        let append = Append { drafts: vec![draft], ..Append::default() };
+        let append = RecordAppend { drafts: vec![draft], ..RecordAppend::default() };
         match self.keep(append).await {
             Ok(_) => true,
             Err(error) => {
@@ -103,9 +110,14 @@ impl Hub {
 
     /// Tells whether somebody may join a session in a role. Whoever comes again within the second is
     /// told the same by the same policies: nothing that they look at is another.
-    pub(super) fn may_join(&self, who: &Principal, role: Role, session: &Session) -> bool {
+    pub(super) fn may_join(
+        &self,
+        who: &Principal,
+        role: ShellRole,
+        session: &LiveSessionSlot,
+    ) -> bool {
         let (at, present) = (self.now().div_euclid(SECOND_MS), self.guard.present());
-        let is_same = |last: &LetIn| {
+        let is_same = |last: &AdmittedShell| {
             last.at == at
                 && last.role == role
                 && last.who == *who
@@ -115,11 +127,11 @@ impl Hub {
             return true;
         }
         let may = |access| self.may(who, access, &session.id, &session.owner);
-        let may_join = may(Access::Attach)
-            && may(Access::Observe)
-            && (role == Role::Observer || may(Access::Control));
+        let may_join = may(SessionAccess::Attach)
+            && may(SessionAccess::Observe)
+            && (role == ShellRole::Observer || may(SessionAccess::Control));
         if may_join {
-            let last = LetIn { who: who.clone(), role, at, by: Arc::downgrade(&present) };
+            let last = AdmittedShell { who: who.clone(), role, at, by: Arc::downgrade(&present) };
             session.lock().let_in = Some(Box::new(last));
         }
         may_join
@@ -128,7 +140,7 @@ impl Hub {
     /// Asks again for everybody who is attached.
     fn look_again(&self) {
         for session in self.present() {
-            let feeds: Vec<(AttachmentId, Principal, Role)> = {
+            let feeds: Vec<(AttachmentId, Principal, ShellRole)> = {
                 let inner = session.lock();
                 inner.feeds.iter().map(|feed| (feed.id, feed.who.clone(), feed.role)).collect()
             };
@@ -138,7 +150,7 @@ impl Hub {
                     continue;
                 }
                 if let Some(feed) = session.lock().feed(id) {
-                    feed.end(Failure::because(Code::UnknownSession, NO_LONGER));
+                    feed.end(ErrorReply::because(OacpCode::UnknownSession, NO_LONGER));
                 }
             }
         }

@@ -6,49 +6,49 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use bridle_loop::Actuator;
+use bridle_loop::ActuatorRef;
 use bridle_sexp::Value;
-use bridle_store::memex::{Memex, is_in_clear};
-use bridle_store::memory::{Memory, Options};
-use bridle_wire::Code;
-use bridle_wire::oacp::Failure;
+use bridle_store::memex::{MemexFolder, is_in_clear};
+use bridle_store::memory::{MemoryOptions, MemoryStore};
+use bridle_wire::OacpCode;
+use bridle_wire::oacp::ErrorReply;
 
-use super::super::clock::Clock;
-use super::super::context::invalid;
+use super::super::clock::MonotonicClock;
+use super::super::context_query::invalid;
 use super::super::guard::protected;
-use super::super::overlay::Overlays;
+use super::super::unsaved_buffers::UnsavedBuffers;
 use super::Hub;
-use crate::config::{Config, RollbackChoice};
-use crate::error::Error;
-use crate::librarian::{Librarian, MemexRules, Setup, Watching};
-use crate::memory::{Editor, Seat};
+use crate::config::{DaemonConfig, RollbackChoice};
+use crate::error::DaemonError;
+use crate::librarian::{MemexRules, MemexService, MemexSetup, WatchState};
+use crate::memory::{EditorSlot, MemoryEditor};
 
 /// What whoever names a file, or nothing, is told.
 const NO_FOLDER: &str = "expected the path of a folder, whole";
 
 /// The files, and what is needed to open them.
-pub(super) struct Files {
+pub(super) struct EngineFiles {
     state: PathBuf,
     protected: Vec<PathBuf>,
     rules: MemexRules,
     rollback: RollbackChoice,
-    clock: Arc<Clock>,
-    editor: Arc<OnceLock<Editor>>,
-    open: OnceLock<Open>,
+    clock: Arc<MonotonicClock>,
+    editor: Arc<OnceLock<MemoryEditor>>,
+    open: OnceLock<OpenedStores>,
     /// What the host carries out since they are open, if that was not so from the start.
-    actuators: OnceLock<Vec<Actuator>>,
+    actuators: OnceLock<Vec<ActuatorRef>>,
     /// One opens them at a time.
     opening: tokio::sync::Mutex<()>,
 }
 
-struct Open {
-    memory: Arc<Memory>,
-    librarian: Arc<Librarian>,
+struct OpenedStores {
+    memory: Arc<MemoryStore>,
+    librarian: Arc<MemexService>,
 }
 
-impl Files {
-    pub(super) fn of(config: &Config, clock: &Arc<Clock>) -> Files {
-        Files {
+impl EngineFiles {
+    pub(super) fn of(config: &DaemonConfig, clock: &Arc<MonotonicClock>) -> EngineFiles {
+        EngineFiles {
             state: config.state.clone(),
             protected: protected(config).iter().map(|path| PathBuf::from(&**path)).collect(),
             rules: config.memex_rules.clone(),
@@ -62,19 +62,19 @@ impl Files {
     }
 
     /// The actuator that edits them, for the host.
-    pub(super) fn seat(&self) -> Seat {
-        Seat(Arc::clone(&self.editor))
+    pub(super) fn seat(&self) -> EditorSlot {
+        EditorSlot(Arc::clone(&self.editor))
     }
 
-    pub(super) fn memory(&self) -> Option<&Arc<Memory>> {
+    pub(super) fn memory(&self) -> Option<&Arc<MemoryStore>> {
         self.open.get().map(|open| &open.memory)
     }
 
-    pub(super) fn librarian(&self) -> Option<&Arc<Librarian>> {
+    pub(super) fn librarian(&self) -> Option<&Arc<MemexService>> {
         self.open.get().map(|open| &open.librarian)
     }
 
-    pub(super) fn actuators(&self) -> Option<&[Actuator]> {
+    pub(super) fn actuators(&self) -> Option<&[ActuatorRef]> {
         self.actuators.get().map(Vec::as_slice)
     }
 
@@ -82,7 +82,10 @@ impl Files {
     ///
     /// # Errors
     /// The folder or its past cannot be used.
-    pub(super) fn begin(&self, root: Option<&Path>) -> Result<Option<Arc<Memory>>, Error> {
+    pub(super) fn begin(
+        &self,
+        root: Option<&Path>,
+    ) -> Result<Option<Arc<MemoryStore>>, DaemonError> {
         let memory = root.map(|root| self.open(root)).transpose()?;
         memory.iter().for_each(|memory| self.admit(memory));
         Ok(memory)
@@ -92,25 +95,25 @@ impl Files {
     ///
     /// # Errors
     /// The folder or its past cannot be used.
-    fn open(&self, root: &Path) -> Result<Arc<Memory>, Error> {
-        let options = Options { root: root.to_owned(), protected: self.protected.clone() };
-        let memory = Memory::open(&self.state, &options).map_err(Error::Memory)?;
+    fn open(&self, root: &Path) -> Result<Arc<MemoryStore>, DaemonError> {
+        let options = MemoryOptions { root: root.to_owned(), protected: self.protected.clone() };
+        let memory = MemoryStore::open(&self.state, &options).map_err(DaemonError::Memory)?;
         let (root, rules) = (memory.root().to_owned(), self.rules.rules.clone());
         memory.set_keep_rule(Box::new(move |path, bytes| {
             // Opened each time: whoever holds the folder would not hear that it went. What cannot be judged is not kept.
-            let memex = Memex::open(&root, rules.clone());
+            let memex = MemexFolder::open(&root, rules.clone());
             memex.is_ok_and(|memex| !is_in_clear(&memex, path.as_str(), bytes))
         }));
         Ok(Arc::new(memory))
     }
 
     /// Lets them be edited.
-    fn admit(&self, memory: &Arc<Memory>) {
+    fn admit(&self, memory: &Arc<MemoryStore>) {
         let clock = Arc::clone(&self.clock);
         let now = Box::new(move || clock.now());
         // Once: at the start, or while nothing is open.
         let org = self.rules.rules.org.clone();
-        let _ = self.editor.set(Editor::new(Arc::clone(memory), now, self.rollback, org));
+        let _ = self.editor.set(MemoryEditor::new(Arc::clone(memory), now, self.rollback, org));
     }
 
     /// Ends all work on them.
@@ -119,7 +122,8 @@ impl Files {
             librarian.stop().await;
         }
         let editor = Arc::clone(&self.editor);
-        let stopped = tokio::task::spawn_blocking(move || editor.get().map(Editor::stop)).await;
+        let stopped =
+            tokio::task::spawn_blocking(move || editor.get().map(MemoryEditor::stop)).await;
         if let Err(error) = stopped {
             tracing::error!(%error, "the memory could not be looked at for the last time");
         }
@@ -132,9 +136,9 @@ impl Files {
     pub(super) fn attend(
         &self,
         root: Option<&Path>,
-        memory: Option<Arc<Memory>>,
-        overlays: &Arc<Overlays>,
-    ) -> Result<(), Error> {
+        memory: Option<Arc<MemoryStore>>,
+        overlays: &Arc<UnsavedBuffers>,
+    ) -> Result<(), DaemonError> {
         match (root, memory) {
             (Some(root), Some(memory)) => self.look_after(root, memory, overlays),
             _ => Ok(()),
@@ -148,9 +152,9 @@ impl Files {
     fn look_after(
         &self,
         root: &Path,
-        memory: Arc<Memory>,
-        overlays: &Arc<Overlays>,
-    ) -> Result<(), Error> {
+        memory: Arc<MemoryStore>,
+        overlays: &Arc<UnsavedBuffers>,
+    ) -> Result<(), DaemonError> {
         let (unsaved, below) = (Arc::clone(overlays), memory.root().to_owned());
         memory.mind_buffers(Box::new(move |path| {
             // Shells name a file whole, or from the folder.
@@ -158,21 +162,21 @@ impl Files {
             unsaved.held_by(path).or_else(short)
         }));
         let clock = Arc::clone(&self.clock);
-        let setup = Setup {
+        let setup = MemexSetup {
             folder: root.to_owned(),
             rules: self.rules.clone(),
             state: self.state.clone(),
             past: Some(Arc::clone(&memory)),
             clock: Box::new(move || clock.now()),
-            watching: Watching::default(),
+            watching: WatchState::default(),
         };
-        let librarian = Librarian::start(setup).map_err(Error::Keeper)?;
-        let _ = self.open.set(Open { memory, librarian });
+        let librarian = MemexService::start(setup).map_err(DaemonError::Keeper)?;
+        let _ = self.open.set(OpenedStores { memory, librarian });
         Ok(())
     }
 
     /// The same while the daemon runs.
-    fn open_later(&self, root: &Path, hub: &Hub) -> Result<(), Error> {
+    fn open_later(&self, root: &Path, hub: &Hub) -> Result<(), DaemonError> {
         let memory = self.open(root)?;
         self.look_after(root, Arc::clone(&memory), &hub.overlays)?;
         self.admit(&memory);
@@ -190,19 +194,19 @@ impl Hub {
         self: &Arc<Hub>,
         path: &str,
         by: &str,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, ErrorReply> {
         let _alone = self.files.opening.lock().await;
         let (hub, path) = (Arc::clone(self), PathBuf::from(path));
         let opened = tokio::task::spawn_blocking(move || hub.open_folder(&path)).await;
         let folder = opened.map_err(|error| {
             tracing::error!(%error, "opening a memex broke off");
-            Failure::from(Code::Internal)
+            ErrorReply::from(OacpCode::Internal)
         })??;
         tracing::info!(by, "a memex is open");
         Ok(Value::str(folder))
     }
 
-    fn open_folder(&self, path: &Path) -> Result<String, Failure> {
+    fn open_folder(&self, path: &Path) -> Result<String, ErrorReply> {
         let real = path.is_absolute().then(|| path.canonicalize().ok()).flatten();
         let real = real.filter(|real| real.is_dir()).ok_or_else(|| invalid("path", NO_FOLDER))?;
         let name = real.display().to_string();

@@ -8,38 +8,38 @@ use std::time::{Duration, Instant};
 
 use bridle_history::policy_sets::was_installed;
 use bridle_host::Host;
-use bridle_loop::{SessionId, Tick};
+use bridle_loop::{SessionId, TimerTick};
 use bridle_sexp::Value;
-use bridle_store::{Append, Draft, Store, Waiting};
+use bridle_store::{NewRecord, RecordAppend, RecordStore, WakingSession};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::super::clock::Clock;
+use super::super::clock::MonotonicClock;
 use super::super::facts::HubFacts;
-use super::super::guard::Guard;
-use super::super::keeper::Keeper;
-use super::super::overlay::Overlays;
-use super::super::plans::Plans;
-use super::super::readers::Readers;
-use super::super::refusals::Refusals;
-use super::super::spending::RecordSpending;
-use super::super::sums::Sums;
-use super::super::wakes::Wakes;
-use super::super::work::Work;
-use super::opening::Files;
+use super::super::guard::PolicyGuard;
+use super::super::inbox_item::InboxItem;
+use super::super::principal_usage::PrincipalUsageSums;
+use super::super::readers::ReaderPool;
+use super::super::record_writer::RecordWriter;
+use super::super::refusals::RefusalCounter;
+use super::super::schedules::ScheduleList;
+use super::super::session_timers::SessionTimers;
+use super::super::spending::RecordBudgetUse;
+use super::super::unsaved_buffers::UnsavedBuffers;
+use super::opening::EngineFiles;
 use super::{DESKS, Hub};
-use crate::config::Config;
-use crate::error::Error;
+use crate::config::DaemonConfig;
+use crate::error::DaemonError;
 use crate::memory::MEMORY;
 use crate::metrics::EngineMetrics;
 
 /// The clock of a daemon that goes on with this record.
-fn clock(store: &mut Store, config: &Config) -> Result<Clock, Error> {
+fn clock(store: &mut RecordStore, config: &DaemonConfig) -> Result<MonotonicClock, DaemonError> {
     #[cfg(not(feature = "faults"))]
     let _ = config;
-    Ok(Clock::start(
-        store.latest_at().map_err(Error::Record)?,
+    Ok(MonotonicClock::start(
+        store.latest_at().map_err(DaemonError::Record)?,
         #[cfg(feature = "faults")]
         &config.state,
     ))
@@ -61,52 +61,55 @@ impl Hub {
     ///
     /// # Errors
     /// The record or the thinker cannot be opened.
-    pub(crate) async fn start(config: &Config) -> Result<Arc<Hub>, Error> {
+    pub(crate) async fn start(config: &DaemonConfig) -> Result<Arc<Hub>, DaemonError> {
         let facts = Arc::new(HubFacts::default());
-        let host = Host::new(&config.thinker, Arc::clone(&facts) as _).map_err(Error::Thinker)?;
+        let host =
+            Host::new(&config.thinker, Arc::clone(&facts) as _).map_err(DaemonError::Thinker)?;
         #[cfg(feature = "faults")]
         let host = host.with_tally(config.state.clone());
-        let options = bridle_store::Options::default();
-        let mut store = Store::open(&config.state, &options).map_err(Error::Record)?;
-        let head = store.head().map_err(Error::Record)?.number.0;
+        let options = bridle_store::StoreOptions::default();
+        let mut store = RecordStore::open(&config.state, &options).map_err(DaemonError::Record)?;
+        let head = store.head().map_err(DaemonError::Record)?.number.0;
         let clock = Arc::new(clock(&mut store, config)?);
-        let files = Files::of(config, &clock);
+        let files = EngineFiles::of(config, &clock);
         let host = host.with_actuator(MEMORY, Box::new(files.seat()));
         let memory = files.begin(config.memex.as_deref())?;
-        let reader = store.reader().map_err(Error::Record)?;
-        let waiting = reader.open_sessions().map_err(Error::Record)?;
-        let sums = Sums::read(&reader, clock.now()).map_err(Error::Record)?;
-        let overlays = Arc::new(Overlays::open(&config.state, &reader).map_err(Error::Overlays)?);
-        let guard = Guard::start(config, |hash| was_installed(&reader, hash));
-        let spending = Arc::new(RecordSpending::read(&reader, config).map_err(Error::Record)?);
+        let reader = store.reader().map_err(DaemonError::Record)?;
+        let waiting = reader.open_sessions().map_err(DaemonError::Record)?;
+        let sums = PrincipalUsageSums::read(&reader, clock.now()).map_err(DaemonError::Record)?;
+        let overlays =
+            Arc::new(UnsavedBuffers::open(&config.state, &reader).map_err(DaemonError::Overlays)?);
+        let guard = PolicyGuard::start(config, |hash| was_installed(&reader, hash));
+        let spending =
+            Arc::new(RecordBudgetUse::read(&reader, config).map_err(DaemonError::Record)?);
         drop(reader);
         let metrics = EngineMetrics::default();
-        let (keeper, keeping) = Keeper::start(
+        let (keeper, keeping) = RecordWriter::start(
             store,
             &config.state,
             Arc::clone(&clock),
             metrics.commits.clone(),
             &spending,
         )
-        .map_err(Error::Keeper)?;
+        .map_err(DaemonError::Keeper)?;
         files.attend(config.memex.as_deref(), memory, &overlays)?;
         let limits = config.engine;
         let hub = Arc::new(Hub {
             limits,
             keeper,
             keeping: Mutex::new(Some(keeping)),
-            readers: Readers::new(config.state.clone(), limits.readers),
+            readers: ReaderPool::new(config.state.clone(), limits.readers),
             clock,
             actuators: host.actuators(),
             host: Arc::new(host),
             files,
             sessions: Mutex::default(),
             loaded: Mutex::default(),
-            wakes: Wakes::default(),
-            refusals: Refusals::default(),
+            wakes: SessionTimers::default(),
+            refusals: RefusalCounter::default(),
             guard,
             sums,
-            plans: Plans::default(),
+            plans: ScheduleList::default(),
             spending,
             overlays,
             workers: Semaphore::new(limits.workers),
@@ -139,7 +142,7 @@ impl Hub {
             for worker in inner.workers.values() {
                 worker.cancel.cancel();
             }
-            inner.inbox.push_back(Work::Evict);
+            inner.inbox.push_back(InboxItem::Evict);
             self.wake_drive(&session, &mut inner);
         }
         self.tasks.close();
@@ -161,28 +164,28 @@ impl Hub {
     /// Records what the daemon itself does. A record that is full now is no reason not to start.
     async fn note(&self, kind: &'static str) {
         let version = Value::plist([("version", Value::str(env!("CARGO_PKG_VERSION")))]);
-        let draft = Draft::new("", kind, self.now(), DAEMON, version.to_string());
-        let append = Append { drafts: vec![draft], ..Append::default() };
+        let draft = NewRecord::new("", kind, self.now(), DAEMON, version.to_string());
+        let append = RecordAppend { drafts: vec![draft], ..RecordAppend::default() };
         if let Err(error) = self.keep(append).await {
             tracing::warn!(%error, kind, "could not be recorded");
         }
     }
 
     /// Wakes sessions that wait for something, or will.
-    fn take_up(self: &Arc<Hub>, waiting: &[Waiting]) {
+    fn take_up(self: &Arc<Hub>, waiting: &[WakingSession]) {
         for row in waiting {
             let Ok(id) = SessionId::parse(&row.session) else { continue };
             self.wakes.set(&id, row.wake);
             // Of one that has only something planned, the schedules are counted and listed.
             if row.open > 0 || row.wake.is_some() {
-                self.tell(id, Work::Recover(self.recovering.token()));
+                self.tell(id, InboxItem::Recover(self.recovering.token()));
             }
         }
         self.recovering.close();
     }
 
     /// Hands work to a session that need not be in memory.
-    fn tell(self: &Arc<Hub>, id: SessionId, work: Work) {
+    fn tell(self: &Arc<Hub>, id: SessionId, work: InboxItem) {
         let hub = Arc::clone(self);
         self.tasks.spawn(async move {
             match hub.find(&id).await {
@@ -206,7 +209,7 @@ impl Hub {
                 () = self.quit.cancelled() => return,
             }
             while let Some(id) = self.wakes.take_due(self.now()) {
-                self.tell(id, Work::Tick(Tick::Deadline));
+                self.tell(id, InboxItem::Tick(TimerTick::Deadline));
             }
             if let (Some(every), Some(at)) = (heartbeat, next_beat)
                 && at <= Instant::now()
@@ -222,10 +225,10 @@ impl Hub {
         self.tasks.spawn(async move {
             let id = SessionId::parse(HEARTBEAT).expect("letters are a name");
             match hub.find(&id).await {
-                Ok(Some(held)) => held.post(Work::Tick(Tick::Heartbeat)),
+                Ok(Some(held)) => held.post(InboxItem::Tick(TimerTick::Heartbeat)),
                 Ok(None) => {
                     let held = hub.find_or_make(&id, &DAEMON.into(), 0);
-                    held.post(Work::Tick(Tick::Heartbeat));
+                    held.post(InboxItem::Tick(TimerTick::Heartbeat));
                 }
                 Err(failure) => tracing::warn!(%failure, "a heartbeat was left out"),
             }

@@ -3,7 +3,7 @@
 use bridle_sexp::Value;
 
 use super::rig::{Rig, Shell, body};
-use crate::engine::{Kind, Out, View};
+use crate::engine::{EventView, OutboundItem, StreamEventKind};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_without_hello_gets_one_answer_for_each_message_in_order() {
@@ -13,8 +13,10 @@ async fn a_client_without_hello_gets_one_answer_for_each_message_in_order() {
         shell.prompt(id, "help");
     }
     for id in 0..20 {
-        let Out::Event { event, view, live } = shell.next().await else { panic!("no event") };
-        assert_eq!((event.kind, view, live), (Kind::Say, View::Own, true));
+        let OutboundItem::Event { event, view, live } = shell.next().await else {
+            panic!("no event")
+        };
+        assert_eq!((event.kind, view, live), (StreamEventKind::Say, EventView::Own, true));
         let said = body(&event);
         assert_eq!(said.get("id").and_then(Value::as_i64), Some(id));
     }
@@ -33,10 +35,10 @@ async fn more_sessions_and_messages_than_one_commit_takes_are_all_answered() {
         shell.prompt(1, "help");
     }
     for shell in &shells {
-        assert!(matches!(shell.next().await, Out::Event { .. }));
+        assert!(matches!(shell.next().await, OutboundItem::Event { .. }));
     }
     for id in 0..200 {
-        let Out::Event { event, .. } = busy.next().await else { panic!("no event") };
+        let OutboundItem::Event { event, .. } = busy.next().await else { panic!("no event") };
         assert_eq!(body(&event).get("id").and_then(Value::as_i64), Some(id));
     }
 }

@@ -5,17 +5,19 @@ use std::time::Duration;
 
 use bridle_loop::SessionId;
 use bridle_sexp::{Dialect, Value};
-use bridle_store::{Filter, Number, Reader};
-use bridle_wire::Code;
-use bridle_wire::oacp::Failure;
+use bridle_store::{RecordFilter, RecordNumber, RecordReader};
+use bridle_wire::OacpCode;
+use bridle_wire::oacp::ErrorReply;
 
 use super::rig::{Rig, Shell, body, emacs, message, owner, stranger};
 use crate::access::principal::Principal;
 use crate::config::PolicyChoice;
-use crate::engine::{Attach, Kind, Out, Query, Taken, View};
-use crate::oacp::convert;
-use bridle_history::History;
-use bridle_history::replay::Range;
+use crate::engine::{
+    AttachRequest, DaemonQuery, EventView, OutboundItem, ResponseEffect, StreamEventKind,
+};
+use crate::oacp::to_frames;
+use bridle_history::RecordHistory;
+use bridle_history::replay::ReplayRange;
 
 const EVAL: &str = "(:action :eval :code \"(save-buffer)\")";
 
@@ -23,38 +25,39 @@ fn request(id: i64) -> String {
     format!("(:type :REQUEST :id {id} :target :emacs :payload {EVAL})")
 }
 
-fn terminal(want: &mut Attach) {
+fn terminal(want: &mut AttachRequest) {
     want.client = Some("terminal".into());
 }
 
 /// Waits until this shell is asked something of this kind; returns the effect.
-async fn asked(shell: &Shell, kind: Kind) -> i64 {
+async fn asked(shell: &Shell, kind: StreamEventKind) -> i64 {
     loop {
         match shell.next().await {
-            Out::Event { event, view: View::Asked, .. } | Out::Offer(event)
+            OutboundItem::Event { event, view: EventView::Asked, .. }
+            | OutboundItem::Offer(event)
                 if event.kind == kind =>
             {
                 return body(&event).get("effect").and_then(Value::as_i64).expect("an effect");
             }
-            Out::Event { .. } | Out::Status(_) | Out::Offer(_) => {}
+            OutboundItem::Event { .. } | OutboundItem::Status(_) | OutboundItem::Offer(_) => {}
             other => panic!("{other:?}"),
         }
     }
 }
 
 /// Asks the daemon itself; the payload of its answer.
-async fn query(rig: &Rig, who: Principal, payload: &str) -> Result<Value, Failure> {
+async fn query(rig: &Rig, who: Principal, payload: &str) -> Result<Value, ErrorReply> {
     let text = format!("(:type :REQUEST :id 9 :target :system :payload {payload})");
-    let query = Query::of(&message(&text)).expect("for the daemon")?;
+    let query = DaemonQuery::of(&message(&text)).expect("for the daemon")?;
     Arc::clone(&rig.hub).ask(who, query, None).await
 }
 
-async fn answer(rig: &Rig, effect: i64, verdict: &str) -> Result<Value, Failure> {
+async fn answer(rig: &Rig, effect: i64, verdict: &str) -> Result<Value, ErrorReply> {
     let payload = format!("(:action :approve :approval \"work-{effect}\" :verdict {verdict})");
     query(rig, owner(), &payload).await
 }
 
-fn respond(shell: &Shell, effect: i64, payload: &str) -> Result<Taken, Code> {
+fn respond(shell: &Shell, effect: i64, payload: &str) -> Result<ResponseEffect, OacpCode> {
     let text = format!("(:type :RESPONSE :id \"work-{effect}\" :payload {payload})");
     shell.0.respond(&message(&text)).map_err(|failure| failure.code)
 }
@@ -67,12 +70,12 @@ fn says(value: &Value, key: &str, word: &str) -> bool {
 async fn answered(rig: &Rig, most: usize) -> Vec<String> {
     let shell = rig.join("work", |want| want.cursor = Some(0)).await;
     let session = SessionId::parse("work").expect("a name");
-    let reader = convert::Reader { session: &session, dialect: Dialect::Lisp };
+    let reader = to_frames::FrameReader { session: &session, dialect: Dialect::Lisp };
     let mut answers = Vec::new();
     while answers.len() < most {
         let event = shell.event().await;
-        if event.kind == Kind::Answered {
-            answers.push(reader.event(&event, View::Other));
+        if event.kind == StreamEventKind::Answered {
+            answers.push(reader.event(&event, EventView::Other));
         }
     }
     answers
@@ -80,17 +83,20 @@ async fn answered(rig: &Rig, most: usize) -> Vec<String> {
 
 /// How many records of a kind a session has.
 fn count(rig: &Rig, session: &str, kind: &str) -> usize {
-    let reader = Reader::open(rig.path()).expect("the record");
-    let filter =
-        Filter { session: Some(session.into()), kinds: vec![kind.into()], ..Filter::default() };
-    reader.records(Number(0), &filter, 1000).expect("read").len()
+    let reader = RecordReader::open(rig.path()).expect("the record");
+    let filter = RecordFilter {
+        session: Some(session.into()),
+        kinds: vec![kind.into()],
+        ..RecordFilter::default()
+    };
+    reader.records(RecordNumber(0), &filter, 1000).expect("read").len()
 }
 
 /// Ends the hub; what it leaves must replay.
 async fn replays(rig: Rig) {
     rig.hub.stop(Duration::from_secs(20)).await;
-    let history = History::open(rig.path()).expect("the record");
-    let all = Range { from: 1, to: None, session: None };
+    let history = RecordHistory::open(rig.path()).expect("the record");
+    let all = ReplayRange { from: 1, to: None, session: None };
     let replayed = history.replay(&all, &mut |_, _| {}).expect("read");
     assert_eq!(replayed.difference, None);
 }
@@ -101,30 +107,34 @@ async fn a_question_survives_a_restart_and_a_yes_from_elsewhere_is_carried_out_o
     let editor = rig.join("work", emacs).await;
     let asker = rig.join("work", terminal).await;
     asker.send(&request(1));
-    let question = asked(&editor, Kind::Ask).await;
+    let question = asked(&editor, StreamEventKind::Ask).await;
     drop((editor, asker));
     let rig = rig.restart().await;
     let open = query(&rig, owner(), "(:action :approvals)").await.expect("a list");
     let Some(Value::List(open)) = open.get("approvals") else { panic!("{open}") };
     assert_eq!(open.len(), 1, "listed at once, before anybody joins");
     let editor = rig.join("work", emacs).await;
-    assert_eq!(asked(&editor, Kind::Ask).await, question, "offered again to whoever may answer");
+    assert_eq!(
+        asked(&editor, StreamEventKind::Ask).await,
+        question,
+        "offered again to whoever may answer"
+    );
     let told = answer(&rig, question, ":allow").await.expect("told");
     assert!(says(&told, "status", "success") && says(&told, "answer", "allow"), "{told}");
-    let act = asked(&editor, Kind::Act).await;
-    assert_eq!(respond(&editor, act, "(:status :success)"), Ok(Taken::Silently));
+    let act = asked(&editor, StreamEventKind::Act).await;
+    assert_eq!(respond(&editor, act, "(:status :success)"), Ok(ResponseEffect::Silently));
     let again = answer(&rig, question, ":allow").await.expect("told");
     assert!(says(&again, "code", "refused") && says(&again, "how", "allowed"), "{again}");
     let answers = answered(&rig, 2).await;
     assert!(!answers[0].contains(":counted"), "{answers:?}");
     assert!(answers[1].ends_with(":by \"uid:1000\" :counted nil))"), "{answers:?}");
-    let back = |want: &mut Attach| {
+    let back = |want: &mut AttachRequest| {
         terminal(want);
         want.cursor = Some(0);
     };
     let asker = rig.join("work", back).await;
     let said = loop {
-        let said = asker.body(Kind::Say).await;
+        let said = asker.body(StreamEventKind::Say).await;
         if said.get("answers").and_then(Value::as_i64) == Some(1) {
             break said;
         }
@@ -142,19 +152,22 @@ async fn of_two_answers_one_counts_and_both_are_told() {
     let rig = Rig::start().await;
     let (one, two) = (rig.join("work", emacs).await, rig.join("work", emacs).await);
     one.send(&request(1));
-    let question = asked(&one, Kind::Ask).await;
-    assert_eq!(asked(&two, Kind::Ask).await, question);
-    assert_eq!(respond(&one, question, "(:verdict :maybe)"), Err(Code::InvalidValue));
-    assert_eq!(respond(&one, question, "(:verdict :deny)"), Ok(Taken::Answered));
+    let question = asked(&one, StreamEventKind::Ask).await;
+    assert_eq!(asked(&two, StreamEventKind::Ask).await, question);
+    assert_eq!(respond(&one, question, "(:verdict :maybe)"), Err(OacpCode::InvalidValue));
+    assert_eq!(respond(&one, question, "(:verdict :deny)"), Ok(ResponseEffect::Answered));
     // Until the first one is recorded, the second one is taken as well, and told that it is late.
     let second = respond(&two, question, "(:verdict :allow)");
     let mut told = Vec::new();
     while told.len() < 2 {
-        let said = two.body(Kind::Say).await;
+        let said = two.body(StreamEventKind::Say).await;
         told.push(said.get("payload").cloned().expect("a payload"));
     }
     assert!(says(&told[0], "answer", "deny") || says(&told[0], "code", "refused"), "{told:?}");
-    assert!(matches!(second, Ok(Taken::Answered) | Err(Code::UnknownId)), "{second:?}");
+    assert!(
+        matches!(second, Ok(ResponseEffect::Answered) | Err(OacpCode::UnknownId)),
+        "{second:?}"
+    );
     assert!(!told.iter().any(|payload| says(payload, "answer", "allow")), "{told:?}");
     assert_eq!(count(&rig, "work", "act"), 0);
     replays(rig).await;
@@ -165,9 +178,9 @@ async fn a_question_expires_by_itself_and_a_later_yes_does_nothing() {
     let rig = Rig::with(|config| config.engine.approval = Duration::from_millis(20)).await;
     let editor = rig.join("work", emacs).await;
     editor.send(&request(1));
-    let question = editor.body(Kind::Ask).await;
+    let question = editor.body(StreamEventKind::Ask).await;
     let question = question.get("effect").and_then(Value::as_i64).expect("an effect");
-    let outcome = editor.body(Kind::Settled).await;
+    let outcome = editor.body(StreamEventKind::Settled).await;
     assert!(says(&outcome, "outcome", "expired"), "{outcome}");
     let told = answer(&rig, question, ":allow").await.expect("told");
     assert!(says(&told, "code", "expired"), "{told}");
@@ -197,17 +210,17 @@ async fn an_answer_of_somebody_who_may_not_changes_nothing_and_is_recorded() {
     let editor = rig.join("work", emacs).await;
     let guest = rig.try_join(stranger(), "work", |_| {}).await.expect("attached");
     editor.send(&request(1));
-    let question = asked(&editor, Kind::Ask).await;
+    let question = asked(&editor, StreamEventKind::Ask).await;
     let view = loop {
-        if let Out::Event { event, view, .. } = guest.next().await
-            && event.kind == Kind::Ask
+        if let OutboundItem::Event { event, view, .. } = guest.next().await
+            && event.kind == StreamEventKind::Ask
         {
             break view;
         }
     };
-    assert_eq!(view, View::Other, "whoever may not answer is not asked");
-    assert_eq!(respond(&guest, question, "(:verdict :allow)"), Ok(Taken::Answered));
-    let said = guest.body(Kind::Say).await;
+    assert_eq!(view, EventView::Other, "whoever may not answer is not asked");
+    assert_eq!(respond(&guest, question, "(:verdict :allow)"), Ok(ResponseEffect::Answered));
+    let said = guest.body(StreamEventKind::Say).await;
     assert!(says(said.get("payload").expect("one"), "code", "refused"), "{said}");
     let name = format!("(:action :approve :approval \"work-{question}\" :verdict :allow)");
     let told = query(&rig, stranger(), &name).await.expect("told");
@@ -224,11 +237,11 @@ async fn whoever_may_not_see_a_session_finds_no_question_in_it() {
     let rig = Rig::start().await;
     let editor = rig.join("work", emacs).await;
     editor.send(&request(1));
-    let question = asked(&editor, Kind::Ask).await;
+    let question = asked(&editor, StreamEventKind::Ask).await;
     for action in ["approve", "approval"] {
         let payload = format!("(:action :{action} :approval \"work-{question}\" :verdict :allow)");
         let refused = query(&rig, stranger(), &payload).await;
-        assert_eq!(refused.err().map(|failure| failure.code), Some(Code::UnknownId));
+        assert_eq!(refused.err().map(|failure| failure.code), Some(OacpCode::UnknownId));
     }
     let open = query(&rig, stranger(), "(:action :approvals)").await.expect("a list");
     assert!(open.get("approvals").is_none_or(Value::is_nil), "{open}");
@@ -247,7 +260,7 @@ async fn the_same_question_is_asked_once_and_done_once() {
     plain.send(&request(2));
     let mut names = Vec::new();
     for _ in 0..2 {
-        let said = plain.body(Kind::Say).await;
+        let said = plain.body(StreamEventKind::Say).await;
         let payload = said.get("payload").expect("one");
         assert!(says(payload, "status", "pending-approval"), "{said}");
         names.push(payload.get("approval").and_then(Value::as_str).map(str::to_owned));
@@ -256,7 +269,7 @@ async fn the_same_question_is_asked_once_and_done_once() {
     let name = names.pop().flatten().expect("a name");
     let payload = format!("(:action :approve :approval \"{name}\" :verdict :allow)");
     query(&rig, owner(), &payload).await.expect("told");
-    asked(&editor, Kind::Act).await;
+    asked(&editor, StreamEventKind::Act).await;
     assert_eq!((count(&rig, &session, "ask"), count(&rig, &session, "act")), (1, 1));
     replays(rig).await;
 }
@@ -267,13 +280,13 @@ async fn a_forgotten_session_takes_its_questions_along() {
     let editor = rig.join("work", emacs).await;
     editor.send(&request(1));
     let record = editor.event().await.record;
-    let question = asked(&editor, Kind::Ask).await;
+    let question = asked(&editor, StreamEventKind::Ask).await;
     let admin = rig.join("admin", |_| {}).await;
     let forget = async |id: i64, what: &str| {
         admin.send(&format!(
             "(:type :REQUEST :id {id} :target :system :payload (:action :forget {what}))"
         ));
-        admin.body(Kind::Say).await.get("payload").cloned().expect("a payload")
+        admin.body(StreamEventKind::Say).await.get("payload").cloned().expect("a payload")
     };
     // What was judged is what is carried out: it is left alone as long as that may happen.
     let refused = forget(1, &format!(":record {record}")).await;
@@ -285,8 +298,8 @@ async fn a_forgotten_session_takes_its_questions_along() {
     let open = query(&rig, owner(), "(:action :approvals)").await.expect("a list");
     assert!(open.get("approvals").is_none_or(Value::is_nil), "{open}");
     let late = answer(&rig, question, ":allow").await;
-    assert_eq!(late.err().map(|failure| failure.code), Some(Code::UnknownId));
-    let reader = Reader::open(rig.path()).expect("the record");
+    assert_eq!(late.err().map(|failure| failure.code), Some(OacpCode::UnknownId));
+    let reader = RecordReader::open(rig.path()).expect("the record");
     let erased = reader.stream("work", 0, 100).expect("read");
     assert!(!erased.is_empty() && erased.iter().all(|record| record.body.text().is_none()));
 }

@@ -2,15 +2,15 @@
 
 use bridle_loop::DEFAULT_POLICY;
 use bridle_sexp::Value;
-use bridle_store::{Filter, Number, Reader};
+use bridle_store::{RecordFilter, RecordNumber, RecordReader};
 
 use super::rig::{Rig, Shell, owner, stranger};
 use crate::access::principal::Principal;
-use crate::config::{Config, PolicyChoice};
-use crate::engine::Kind;
+use crate::config::{DaemonConfig, PolicyChoice};
+use crate::engine::StreamEventKind;
 
 /// The built-in set, and two notes an hour for everybody.
-fn two_notes(config: &mut Config) {
+fn two_notes(config: &mut DaemonConfig) {
     let budget = "* Two notes an hour\n:PROPERTIES:\n:CUSTOM_ID: two-notes\n:END:\n\n\
         #+begin_src cedar\nforbid (principal, action == Action::\"log\", resource)\n\
         when { context.asker_hour >= 2 };\n#+end_src\n\n#+begin_src examples\n\
@@ -25,7 +25,7 @@ fn two_notes(config: &mut Config) {
 /// Asks for one note; whether it was taken.
 async fn note(shell: &Shell) -> bool {
     shell.send("(:type :REQUEST :target :log :payload (:action :log :text \"x\"))");
-    let said = shell.body(Kind::Say).await;
+    let said = shell.body(StreamEventKind::Say).await;
     let payload = said.get("payload").expect("a payload");
     let is = |key: &str, word: &str| payload.get(key).is_some_and(|it| it.is_keyword(word));
     assert!(is("status", "success") || is("code", "refused"), "{payload}");
@@ -37,10 +37,10 @@ async fn join(rig: &Rig, who: Principal, session: &str) -> Shell {
 }
 
 fn bodies(rig: &Rig, session: &str, kind: &str) -> Vec<Value> {
-    let reader = Reader::open(rig.path()).expect("the record");
+    let reader = RecordReader::open(rig.path()).expect("the record");
     let session = Some(session.into());
-    let filter = Filter { session, kinds: vec![kind.into()], ..Filter::default() };
-    let records = reader.records(Number(0), &filter, 1000).expect("read");
+    let filter = RecordFilter { session, kinds: vec![kind.into()], ..RecordFilter::default() };
+    let records = reader.records(RecordNumber(0), &filter, 1000).expect("read");
     let texts = records.iter().map(|record| record.body.text().expect("not erased"));
     texts.map(|text| bridle_sexp::read_one(text).expect("text").root().to_value()).collect()
 }

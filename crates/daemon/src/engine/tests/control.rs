@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use bridle_loop::Name;
+use bridle_loop::KeywordName;
 use bridle_sexp::Value;
-use bridle_store::{Filter, Number, Reader};
-use bridle_wire::Code;
+use bridle_store::{RecordFilter, RecordNumber, RecordReader};
+use bridle_wire::OacpCode;
 
 use super::rig::{Rig, Shell, owner};
-use crate::engine::{Attach, Kind, Out};
+use crate::engine::{AttachRequest, OutboundItem, StreamEventKind};
 
 const SLOW: &str = "(rule :when \"slow\" :delay 600000 :say \"done\") (default :say \"quick\")";
 
@@ -26,7 +26,7 @@ fn result(said: &Value, key: &str) -> Option<Value> {
 async fn answers(shell: &Shell, count: usize) -> Vec<Value> {
     let mut all = Vec::new();
     while all.len() < count {
-        all.push(shell.body(Kind::Say).await);
+        all.push(shell.body(StreamEventKind::Say).await);
     }
     all
 }
@@ -42,7 +42,7 @@ async fn an_interrupt_ends_the_turn_of_its_own_session_at_once() {
     let said = answers(&one, 3).await;
     assert!(said.iter().any(|said| is_error(said, "cancelled")), "{said:?}");
     assert!(other.ready().await.iter().all(|out| match out {
-        Out::Event { event, .. } => event.kind == Kind::Signal,
+        OutboundItem::Event { event, .. } => event.kind == StreamEventKind::Signal,
         _ => true,
     }));
     let left = rig.hub.present().iter().map(|session| session.lock().workers.len()).sum::<usize>();
@@ -60,7 +60,7 @@ async fn a_thought_broken_off_by_the_end_is_thought_again() {
     drop(shell);
     let rig = rig.restart().await;
     let shell = rig.join("work", |want| want.cursor = Some(1)).await;
-    let said = shell.body(Kind::Say).await;
+    let said = shell.body(StreamEventKind::Say).await;
     assert!(!is_error(&said, "engine-failed"), "{said}");
 }
 
@@ -76,12 +76,12 @@ async fn a_full_inbox_refuses_and_nothing_else_suffers() {
             Err(failure) => break failure,
         }
     };
-    assert_eq!(refused.code, Code::Overloaded);
+    assert_eq!(refused.code, OacpCode::Overloaded);
     for _ in 0..taken {
-        assert!(matches!(shell.next().await, Out::Event { .. }));
+        assert!(matches!(shell.next().await, OutboundItem::Event { .. }));
     }
     shell.prompt(1, "help");
-    assert!(matches!(shell.next().await, Out::Event { .. }));
+    assert!(matches!(shell.next().await, OutboundItem::Event { .. }));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -91,18 +91,19 @@ async fn thoughts_beyond_the_limit_wait_for_a_turn() {
     one.prompt(1, "slow");
     one.event().await;
     other.prompt(1, "quick");
-    let is_answer = |out: &Out| matches!(out, Out::Event { event, .. } if event.kind == Kind::Say);
+    let is_answer = |out: &OutboundItem| matches!(out, OutboundItem::Event { event, .. } if event.kind == StreamEventKind::Say);
     assert!(!other.ready().await.iter().any(is_answer), "two thought at once");
     one.send("(:type :EVENT :id 2 :payload (:sensor :interrupt))");
-    other.body(Kind::Say).await;
+    other.body(StreamEventKind::Say).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_shell_cannot_make_a_session_know_any_number_of_names() {
     let rig = Rig::start().await;
     let named = |from: usize| {
-        move |want: &mut Attach| {
-            want.actuators = (from..from + 40).map(|n| Name::new(&format!("a{n}"))).collect();
+        move |want: &mut AttachRequest| {
+            want.actuators =
+                (from..from + 40).map(|n| KeywordName::new(&format!("a{n}"))).collect();
         }
     };
     let (_one, two) = (rig.join("work", named(0)).await, rig.join("work", named(40)).await);
@@ -110,7 +111,7 @@ async fn a_shell_cannot_make_a_session_know_any_number_of_names() {
     // The host's own come first, then 64 of the 80, in the order of their names.
     for (name, is_known) in [(":a0", true), (":a9", false)] {
         two.send(&ask(name));
-        let said = two.body(Kind::Say).await;
+        let said = two.body(StreamEventKind::Say).await;
         assert_eq!(!is_error(&said, "unknown-target"), is_known, "{said}");
     }
 }
@@ -121,10 +122,10 @@ async fn a_daemon_that_stops_takes_nothing() {
     let shell = rig.plain();
     rig.hub.stop(Duration::from_secs(5)).await;
     let refused = shell.try_send("(:type :LOG :payload (:text \"x\"))");
-    assert_eq!(refused.err().map(|failure| failure.code), Some(Code::ShuttingDown));
+    assert_eq!(refused.err().map(|failure| failure.code), Some(OacpCode::ShuttingDown));
     let kinds: Vec<String> = {
-        let reader = Reader::open(rig.path()).expect("the record");
-        let all = reader.records(Number(0), &Default::default(), 10).expect("read");
+        let reader = RecordReader::open(rig.path()).expect("the record");
+        let all = reader.records(RecordNumber(0), &Default::default(), 10).expect("read");
         all.iter().map(|record| record.kind.to_string()).collect()
     };
     assert_eq!(kinds, ["daemon-up", "policy", "daemon-down"]);
@@ -138,12 +139,12 @@ async fn a_schedule_fires_also_after_a_restart() {
         "(:type :REQUEST :id 1 :target :system :payload (:action :schedule :name \"tea\" :in 1000 \
          :payload (:sensor :user-prompt :text \"help\")))",
     );
-    let planned = shell.body(Kind::Say).await;
+    let planned = shell.body(StreamEventKind::Say).await;
     assert!(!planned.to_string().contains(":error"), "{planned}");
     drop(shell);
     let rig = rig.restart().await;
     let shell = rig.join("work", |want| want.cursor = Some(2)).await;
-    let said = shell.body(Kind::Say).await;
+    let said = shell.body(StreamEventKind::Say).await;
     assert!(said.get("answers").is_none(), "nobody asked: {said}");
 }
 
@@ -158,21 +159,21 @@ async fn a_forgotten_session_lets_go_of_its_shells_and_cannot_be_read() {
     admin.send(
         "(:type :REQUEST :id 1 :target :system :payload (:action :forget :session \"admin\"))",
     );
-    assert!(is_error(&admin.body(Kind::Say).await, "engine-failed"), "it forgot itself");
+    assert!(is_error(&admin.body(StreamEventKind::Say).await, "engine-failed"), "it forgot itself");
     admin.send(
         "(:type :REQUEST :id 2 :target :system :payload (:action :forget :session \"secret\"))",
     );
-    let said = admin.body(Kind::Say).await;
+    let said = admin.body(StreamEventKind::Say).await;
     assert!(!said.to_string().contains(":error"), "{said}");
     loop {
-        if let Out::Gone(why) = secret.next().await {
-            assert_eq!(why.code, Code::UnknownSession);
+        if let OutboundItem::Gone(why) = secret.next().await {
+            assert_eq!(why.code, OacpCode::UnknownSession);
             break;
         }
     }
     assert!(secret.try_send("(:type :LOG :payload (:text \"x\"))").is_err());
     drop(secret);
-    let reader = Reader::open(rig.path()).expect("the record");
+    let reader = RecordReader::open(rig.path()).expect("the record");
     let erased = reader.stream("secret", 0, 100).expect("read");
     assert!(!erased.is_empty() && erased.iter().all(|record| record.body.text().is_none()));
     reader.verify(None, &mut |_, _| {}).expect("the chain holds");
@@ -189,19 +190,19 @@ async fn a_forgotten_record_is_quoted_by_no_state() {
     let (shell, admin) = (rig.join("work", |_| {}).await, rig.join("admin", |_| {}).await);
     shell.prompt(1, "the horse battery");
     let record = shell.event().await.record;
-    shell.body(Kind::Say).await;
+    shell.body(StreamEventKind::Say).await;
     admin.send(&format!(
         "(:type :REQUEST :id 2 :target :system :payload (:action :forget :record {record}))"
     ));
-    let said = admin.body(Kind::Say).await;
+    let said = admin.body(StreamEventKind::Say).await;
     assert!(!said.to_string().contains(":error"), "{said}");
-    let reader = Reader::open(rig.path()).expect("the record");
+    let reader = RecordReader::open(rig.path()).expect("the record");
     let kept = reader.load("work", 0).expect("loaded");
     let (_, state) = kept.checkpoint.expect("a state without it");
     assert!(!state.contains("horse") && kept.tail.is_empty(), "{state}");
     // The session goes on, and a shell that was away is told that something is gone.
     shell.prompt(2, "help");
-    shell.body(Kind::Say).await;
+    shell.body(StreamEventKind::Say).await;
     let late = rig.join("work", |want| want.cursor = Some(0)).await;
     assert!(late.event().await.body.is_none());
     assert!(late.event().await.body.is_some());
@@ -212,22 +213,25 @@ async fn a_fork_begins_where_the_other_was_and_does_nothing_again() {
     let rig = Rig::start().await;
     let shell = rig.join("work", |_| {}).await;
     shell.prompt(1, "help");
-    shell.body(Kind::Say).await;
-    let reader = Reader::open(rig.path()).expect("the record");
+    shell.body(StreamEventKind::Say).await;
+    let reader = RecordReader::open(rig.path()).expect("the record");
     let last = reader.session("work").expect("read").expect("there").last;
     shell.send(&format!(
         "(:type :REQUEST :id 2 :target :system :payload (:action :fork :record {last} :name \"copy\"))"
     ));
-    let said = shell.body(Kind::Say).await;
+    let said = shell.body(StreamEventKind::Say).await;
     let name = result(&said, "session");
     assert_eq!(name.as_ref().and_then(Value::as_str), Some("copy"), "{said}");
     let copy = rig.join("copy", |want| want.cursor = Some(0)).await;
     copy.prompt(1, "why");
-    copy.body(Kind::Say).await;
+    copy.body(StreamEventKind::Say).await;
     shell.send(&format!(
         "(:type :REQUEST :id 3 :target :system :payload (:action :fork :record {last} :name \"copy\"))"
     ));
-    assert!(is_error(&shell.body(Kind::Say).await, "engine-failed"), "two sessions of one name");
+    assert!(
+        is_error(&shell.body(StreamEventKind::Say).await, "engine-failed"),
+        "two sessions of one name"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -252,7 +256,7 @@ async fn a_fork_has_the_limits_of_a_session_that_begins() {
     let shell = rig.join("work", |_| {}).await;
     shell.prompt(1, "status");
     answers(&shell, 1).await;
-    let reader = Reader::open(rig.path()).expect("a record");
+    let reader = RecordReader::open(rig.path()).expect("a record");
     let last = reader.head().expect("a head").number;
     shell.send(&format!(
         "(:type :REQUEST :id 2 :target :system :payload (:action :fork :record {last} :name \"copy\"))"
@@ -260,8 +264,9 @@ async fn a_fork_has_the_limits_of_a_session_that_begins() {
     answers(&shell, 1).await;
     let began = |session: &str| {
         let session = Some(session.into());
-        let filter = Filter { session, kinds: vec!["began".into()], ..Filter::default() };
-        let records = reader.records(Number(0), &filter, 1).expect("read");
+        let filter =
+            RecordFilter { session, kinds: vec!["began".into()], ..RecordFilter::default() };
+        let records = reader.records(RecordNumber(0), &filter, 1).expect("read");
         let body = records[0].body.text().expect("not erased").to_owned();
         bridle_sexp::read_one(&body).expect("a form").root().get("limits").map(|it| it.to_value())
     };

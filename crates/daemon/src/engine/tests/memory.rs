@@ -5,26 +5,26 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bridle_host::{Act as _, Host, Readership, Surroundings, ThinkerChoice};
+use bridle_host::{ActContext, Actuator as _, Host, Readership, ThinkerChoice};
 use bridle_loop::{Effect, EffectId, Order, Outcome, Signal, TurnId};
 use bridle_sexp::Value;
-use bridle_store::memory::{Memory, Options};
-use bridle_store::{Filter, Number, Reader, Store};
-use bridle_wire::Code;
+use bridle_store::memory::{MemoryOptions, MemoryStore};
+use bridle_store::{RecordFilter, RecordNumber, RecordReader, RecordStore};
+use bridle_wire::OacpCode;
 use tempfile::TempDir;
 
-use super::super::batch::{After, Batch, Means};
-use super::super::core::{Core, began};
+use super::super::batch::{AppendBatch, BatchContext, PostCommit};
 use super::super::facts::HubFacts;
-use super::super::guard::Guard;
-use super::super::inbound::{Inbound, Newness};
-use super::super::sums::Sums;
-use super::super::terms::AttachmentId;
-use super::super::work::Work;
+use super::super::guard::PolicyGuard;
+use super::super::inbound_message::{InboundMessage, MessageNewness};
+use super::super::inbox_item::InboxItem;
+use super::super::loaded_session::{LoadedSession, began};
+use super::super::principal_usage::PrincipalUsageSums;
+use super::super::stream::AttachmentId;
 use super::rig::{Rig, Shell, body, emacs, message, no_load, owner, signal, stranger};
-use crate::config::{Config, RollbackChoice};
-use crate::engine::{Kind, Out, Query};
-use crate::memory::{Editor, MEMORY};
+use crate::config::{DaemonConfig, RollbackChoice};
+use crate::engine::{DaemonQuery, OutboundItem, StreamEventKind};
+use crate::memory::{MEMORY, MemoryEditor};
 
 pub(super) const TEXT: &str = "#+title: Notes\n* TODO Water the beds\n:PROPERTIES:\n:ID: water\n:END:\nBefore noon.\n\
                     * Seeds\n- [ ] beans\n";
@@ -64,12 +64,14 @@ fn send(shell: &Shell, id: i64, payload: &str) {
 pub(super) async fn question(shell: &Shell) -> (i64, Value) {
     loop {
         match shell.next().await {
-            Out::Event { event, .. } | Out::Offer(event) if event.kind == Kind::Ask => {
+            OutboundItem::Event { event, .. } | OutboundItem::Offer(event)
+                if event.kind == StreamEventKind::Ask =>
+            {
                 let asked = body(&event);
                 let effect = asked.get("effect").and_then(Value::as_i64).expect("an effect");
                 return (effect, asked.get("payload").expect("what it is about").clone());
             }
-            Out::Event { .. } | Out::Status(_) | Out::Offer(_) => {}
+            OutboundItem::Event { .. } | OutboundItem::Status(_) | OutboundItem::Offer(_) => {}
             other => panic!("{other:?}"),
         }
     }
@@ -80,7 +82,7 @@ async fn say(files: &Files, effect: i64, verdict: &str) {
         "(:type :REQUEST :id 9 :target :system :payload (:action :approve :approval \
          \"work-{effect}\" :verdict {verdict}))"
     );
-    let query = Query::of(&message(&text)).expect("for the daemon").expect("well formed");
+    let query = DaemonQuery::of(&message(&text)).expect("for the daemon").expect("well formed");
     Arc::clone(&files.rig.hub).ask(owner(), query, None).await.expect("told");
 }
 
@@ -96,9 +98,9 @@ const DONE: &str = "(:action :set-state :path \"notes.org\" :id \"water\" :state
 
 /// The number of the last act.
 fn last_act(files: &Files) -> u64 {
-    let reader = Reader::open(files.rig.path()).expect("the record");
-    let filter = Filter { kinds: vec!["act".into()], ..Filter::default() };
-    reader.records(Number(0), &filter, 1000).expect("read").last().expect("an act").number.0
+    let reader = RecordReader::open(files.rig.path()).expect("the record");
+    let filter = RecordFilter { kinds: vec!["act".into()], ..RecordFilter::default() };
+    reader.records(RecordNumber(0), &filter, 1000).expect("read").last().expect("an act").number.0
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -111,7 +113,7 @@ async fn a_yes_is_for_the_diff_that_is_shown_and_the_change_can_be_undone() {
     assert!(diff.contains("-* TODO Water the beds\n+* DONE Water the beds\n"), "{diff}");
     assert_eq!(files.text(), TEXT, "nothing is done before the yes");
     say(&files, effect, ":allow").await;
-    let acted = shell.body(Kind::Acted).await;
+    let acted = shell.body(StreamEventKind::Acted).await;
     assert_eq!(word(&acted, "outcome"), "done", "{acted}");
     assert!(acted.to_string().contains("+* DONE Water"), "the diff is in the record: {acted}");
     assert_eq!(files.text(), TEXT.replace("TODO", "DONE"));
@@ -120,12 +122,12 @@ async fn a_yes_is_for_the_diff_that_is_shown_and_the_change_can_be_undone() {
     fs::write(files.file(), &users).expect("ours");
     let record = last_act(&files);
     send(&shell, 2, &format!("(:action :undo :record {record})"));
-    let acted = shell.body(Kind::Acted).await;
+    let acted = shell.body(StreamEventKind::Acted).await;
     assert_eq!(word(&acted, "outcome"), "done", "{acted}");
     assert_eq!(files.text(), users.replace("DONE", "TODO"));
     // The undo is a change like any other.
     send(&shell, 3, &format!("(:action :undo :record {})", last_act(&files)));
-    shell.body(Kind::Acted).await;
+    shell.body(StreamEventKind::Acted).await;
     assert_eq!(files.text(), users);
 }
 
@@ -139,7 +141,7 @@ async fn what_changed_since_the_question_is_minded() {
     let users = TEXT.replace("beans", "beans and peas");
     fs::write(files.file(), &users).expect("ours");
     say(&files, effect, ":allow").await;
-    assert_eq!(word(&shell.body(Kind::Acted).await, "outcome"), "done");
+    assert_eq!(word(&shell.body(StreamEventKind::Acted).await, "outcome"), "done");
     let users = users.replace("TODO", "DONE");
     assert_eq!(files.text(), users);
     // In the same line: the yes was for something else.
@@ -148,7 +150,7 @@ async fn what_changed_since_the_question_is_minded() {
     let users = users.replace("Water the beds", "Water all beds");
     fs::write(files.file(), &users).expect("ours");
     say(&files, effect, ":allow").await;
-    let acted = shell.body(Kind::Acted).await;
+    let acted = shell.body(StreamEventKind::Acted).await;
     assert_eq!(word(&acted, "outcome"), "failed", "{acted}");
     assert!(text(&acted, "reason").contains("has changed since"), "{acted}");
     assert_eq!(files.text(), users);
@@ -174,7 +176,7 @@ async fn what_cannot_be_done_is_refused_before_anybody_is_asked() {
     ];
     for (number, (payload, reason)) in tries.into_iter().enumerate() {
         send(&shell, i64::try_from(number).expect("few") + 1, payload);
-        let said = shell.body(Kind::Say).await;
+        let said = shell.body(StreamEventKind::Say).await;
         let told = said.get("payload").expect("a payload");
         assert_eq!(word(told, "status"), "error", "{payload}: {said}");
         assert!(text(told, "message").contains(reason), "{payload}: {said}");
@@ -201,14 +203,14 @@ async fn a_buffer_with_unsaved_changes_keeps_its_file() {
     send(&shell, 1, DONE);
     let (effect, _) = question(&shell).await;
     say(&files, effect, ":allow").await;
-    let acted = shell.body(Kind::Acted).await;
+    let acted = shell.body(StreamEventKind::Acted).await;
     assert!(text(&acted, "reason").contains("unsaved changes"), "{acted}");
     assert_eq!(files.text(), TEXT);
     shell.send(&buffer(":saved"));
     send(&shell, 2, DONE);
     let (effect, _) = question(&shell).await;
     say(&files, effect, ":allow").await;
-    assert_eq!(word(&shell.body(Kind::Acted).await, "outcome"), "done");
+    assert_eq!(word(&shell.body(StreamEventKind::Acted).await, "outcome"), "done");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -223,7 +225,7 @@ async fn however_a_shell_says_that_a_buffer_is_not_saved_its_file_is_kept() {
         send(&shell, 1, DONE);
         let (effect, _) = question(&shell).await;
         say(&files, effect, ":allow").await;
-        let acted = shell.body(Kind::Acted).await;
+        let acted = shell.body(StreamEventKind::Acted).await;
         assert!(text(&acted, "reason").contains("unsaved changes"), "{said}: {acted}");
         let hub = &files.rig.hub;
         let known = hub.overlays.modified("uid:1000", &files.file(), hub.now());
@@ -236,7 +238,7 @@ async fn however_a_shell_says_that_a_buffer_is_not_saved_its_file_is_kept() {
     send(&shell, 2, DONE);
     let (effect, _) = question(&shell).await;
     say(&files, effect, ":allow").await;
-    assert_eq!(word(&shell.body(Kind::Acted).await, "outcome"), "done");
+    assert_eq!(word(&shell.body(StreamEventKind::Acted).await, "outcome"), "done");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -246,10 +248,10 @@ async fn only_an_owner_has_a_folder_taken_up() {
     let open = async |who| {
         let payload = format!("(:action :open-memex :path {path})");
         let text = format!("(:type :REQUEST :id 9 :target :system :payload {payload})");
-        let query = Query::of(&message(&text)).expect("for the daemon").expect("well formed");
+        let query = DaemonQuery::of(&message(&text)).expect("for the daemon").expect("well formed");
         Arc::clone(&rig.hub).ask(who, query, None).await.map_err(|failure| failure.code)
     };
-    assert_eq!(open(stranger()).await, Err(Code::NotPermitted));
+    assert_eq!(open(stranger()).await, Err(OacpCode::NotPermitted));
     assert!(rig.hub.memory().is_none());
     open(owner()).await.expect("taken up");
     assert!(rig.hub.memory().is_some());
@@ -264,8 +266,8 @@ enum Crash {
 }
 
 /// A message that comes in.
-pub(super) fn inbound(signal: Signal) -> Inbound {
-    Inbound {
+pub(super) fn inbound(signal: Signal) -> InboundMessage {
+    InboundMessage {
         signal,
         attachment: AttachmentId(1),
         ticket: None,
@@ -273,7 +275,7 @@ pub(super) fn inbound(signal: Signal) -> Inbound {
         wants_receipt: false,
         answers: Vec::new(),
         load: no_load(),
-        newness: Newness::Any,
+        newness: MessageNewness::Any,
         ast: None,
         body: None,
     }
@@ -284,26 +286,31 @@ const RESTORE: &str =
 
 /// A session whose daemon dies while a snapshot is brought back.
 fn crashed(state: &Path, root: &Path, crash: Crash) {
-    let options = Options { root: root.to_owned(), protected: Vec::new() };
-    let memory = Arc::new(Memory::open(state, &options).expect("opened"));
+    let options = MemoryOptions { root: root.to_owned(), protected: Vec::new() };
+    let memory = Arc::new(MemoryStore::open(state, &options).expect("opened"));
     memory.snapshot("s", "uid:1000", 1).expect("kept");
     fs::write(root.join("notes.org"), "something else\n").expect("ours");
-    let editor =
-        Editor::new(Arc::clone(&memory), Box::new(|| 1), RollbackChoice::Ask, Default::default());
+    let editor = MemoryEditor::new(
+        Arc::clone(&memory),
+        Box::new(|| 1),
+        RollbackChoice::Ask,
+        Default::default(),
+    );
     let host = Host::new(&ThinkerChoice::Builtin, Arc::new(HubFacts::default())).expect("a host");
     let mut asked = signal(RESTORE);
     asked.payload = editor.prepare(&asked.payload, Readership::Owners).expect("looked at");
     let host = host.with_actuator(MEMORY, Box::new(editor));
-    let mut store = Store::open(state, &bridle_store::Options::default()).expect("a store");
+    let mut store =
+        RecordStore::open(state, &bridle_store::StoreOptions::default()).expect("a store");
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis();
     let now = i64::try_from(now).expect("before the end of time");
-    let config = Config { state: state.to_owned(), ..Config::default() };
-    let (guard, actuators) = (Guard::start(&config, |_| false), host.actuators());
-    let sums = Sums::default();
+    let config = DaemonConfig { state: state.to_owned(), ..DaemonConfig::default() };
+    let (guard, actuators) = (PolicyGuard::start(&config, |_| false), host.actuators());
+    let sums = PrincipalUsageSums::default();
     let session = bridle_loop::SessionId::parse("work").expect("a name");
-    let mut core = Core::unborn(session.clone());
-    let plans = super::super::plans::Plans::default();
-    let means = Means {
+    let mut core = LoadedSession::unborn(session.clone());
+    let plans = super::super::schedules::ScheduleList::default();
+    let means = BatchContext {
         host: &host,
         actuators: &actuators,
         guard: &guard,
@@ -311,24 +318,24 @@ fn crashed(state: &Path, root: &Path, crash: Crash) {
         plans: &plans,
         at: now,
     };
-    let mut batch = Batch::new(&mut core, means);
+    let mut batch = AppendBatch::new(&mut core, means);
     batch.begin(|| began("uid:1000", Duration::from_secs(60)));
-    batch.add(Work::Signal(Box::new(inbound(asked))), &[]);
+    batch.add(InboxItem::Signal(Box::new(inbound(asked))), &[]);
     let found = batch.after.iter().find_map(|after| match after {
-        After::Carry { effect, draft } => match &**effect {
+        PostCommit::Carry { effect, draft } => match &**effect {
             Effect::Act { id, order, .. } => Some((*id, order.clone(), draft.expect("recorded"))),
             _ => None,
         },
         _ => None,
     });
     let (effect, order, draft): (EffectId, Order, usize) = found.expect("an act");
-    batch.add(Work::Start { effect: effect.0 }, &[]);
+    batch.add(InboxItem::Start { effect: effect.0 }, &[]);
     let mut append = std::mem::take(&mut batch.append);
     core.complete(&mut append);
     let numbers = store.commit(&[append]).expect("kept");
     if crash == Crash::Written {
         let record = numbers[0].get(draft).expect("a number").0;
-        let mut around = Surroundings {
+        let mut around = ActContext {
             session: &session,
             effect,
             turn: TurnId(1),
@@ -352,8 +359,8 @@ async fn after_crash(crash: Crash) -> (Value, String) {
     let root = folder.path().to_owned();
     let rig = Rig::on_with(state, move |config| config.memex = Some(root)).await;
     let shell = rig.join("work", |want| want.cursor = Some(0)).await;
-    let acted = shell.body(Kind::Acted).await;
-    shell.body(Kind::Say).await;
+    let acted = shell.body(StreamEventKind::Acted).await;
+    shell.body(StreamEventKind::Say).await;
     (acted, fs::read_to_string(folder.path().join("notes.org")).expect("there"))
 }
 
@@ -375,12 +382,12 @@ async fn who_is_not_the_owner_learns_nothing_from_what_is_refused() {
     send(&shell, 1, DONE);
     let (effect, _) = question(&shell).await;
     say(&files, effect, ":allow").await;
-    shell.body(Kind::Acted).await;
+    shell.body(StreamEventKind::Acted).await;
     let done = last_act(&files);
     // Both changed the same lines: a conflict, which would be quoted.
     fs::write(files.file(), files.text().replace("DONE Water", "zanzibar")).expect("ours");
     send(&shell, 2, "(:action :snapshot :name \"s\")");
-    shell.body(Kind::Acted).await;
+    shell.body(StreamEventKind::Acted).await;
     let guest = files.rig.try_join(stranger(), "theirs", |_| {}).await.expect("attached");
     let file = files.file().display().to_string();
     let gone = file.replace("notes.org", "wrong.org");
@@ -410,15 +417,22 @@ async fn who_is_not_the_owner_learns_nothing_from_what_is_refused() {
         for payload in [there, missing] {
             id += 1;
             send(&guest, id, payload);
-            told.push(guest.body(Kind::Say).await.get("payload").expect("a payload").to_string());
+            told.push(
+                guest
+                    .body(StreamEventKind::Say)
+                    .await
+                    .get("payload")
+                    .expect("a payload")
+                    .to_string(),
+            );
         }
         assert_eq!(told[0], told[1], "{there}");
         assert!(told[0].contains("owner alone"), "{}", told[0]);
     }
     assert!(!files.text().contains("DONE Water"));
-    let reader = Reader::open(files.rig.path()).expect("the record");
-    let filter = Filter { session: Some("theirs".into()), ..Filter::default() };
-    for record in reader.records(Number(0), &filter, 1000).expect("read") {
+    let reader = RecordReader::open(files.rig.path()).expect("the record");
+    let filter = RecordFilter { session: Some("theirs".into()), ..RecordFilter::default() };
+    for record in reader.records(RecordNumber(0), &filter, 1000).expect("read") {
         let body = record.body.text().unwrap_or_default().to_owned();
         assert!(!body.contains("zanzibar") && !body.contains("Seeds"), "{body}");
     }
@@ -440,7 +454,7 @@ async fn questions_of_others_are_as_if_not_there() {
                 let text = asked.replace("NAME", &name);
                 let text = format!("(:type :REQUEST :id 9 :target :system :payload {text})");
                 let query =
-                    Query::of(&message(&text)).expect("for the daemon").expect("well formed");
+                    DaemonQuery::of(&message(&text)).expect("for the daemon").expect("well formed");
                 Arc::clone(&files.rig.hub).ask(who.clone(), query, None).await
             };
             let there = ask(format!("work-{effect}")).await.expect_err("refused");

@@ -9,12 +9,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bridle_sexp::{Dialect, Value};
-use bridle_store::{NewOverlay, Overlays};
-use bridle_wire::Code;
+use bridle_store::{BufferTextStore, NewBufferText};
+use bridle_wire::OacpCode;
 
 use super::rig::{Rig, Shell, message, observer, owner, stranger};
 use crate::access::principal::Principal;
-use crate::engine::{Inquirer, Kind, Query, Told};
+use crate::engine::{DaemonQuery, QueryAnswer, QueryAsker, StreamEventKind};
 
 const ORG: &str = "/m/a.org";
 
@@ -37,29 +37,29 @@ async fn get_as(
     who: Principal,
     own: Option<&Shell>,
     payload: &str,
-) -> Result<String, Code> {
+) -> Result<String, OacpCode> {
     let text = format!("(:type :REQUEST :id 9 :target :context :payload {payload})");
-    let query = Query::of(&message(&text)).expect("for the daemon");
-    let Query::Context(asked) = query.map_err(|failure| failure.code)? else {
+    let query = DaemonQuery::of(&message(&text)).expect("for the daemon");
+    let DaemonQuery::Context(asked) = query.map_err(|failure| failure.code)? else {
         panic!("not about the context")
     };
     let own = own.map(|shell| shell.0.session().clone());
-    let from = Inquirer { who, own, dialect: Dialect::Lisp };
+    let from = QueryAsker { who, own, dialect: Dialect::Lisp };
     match Arc::clone(&rig.hub).inform(from, asked).await.map_err(|failure| failure.code)? {
-        Told::Text(text) => {
+        QueryAnswer::Text(text) => {
             let (_, ast) = text.split_once(" :ast ").expect("an AST");
             Ok(ast.strip_suffix(')').expect("the end of the payload").to_owned())
         }
-        Told::Value(value) => Ok(value.to_string()),
+        QueryAnswer::Value(value) => Ok(value.to_string()),
     }
 }
 
-async fn get(rig: &Rig, shell: &Shell) -> Result<String, Code> {
+async fn get(rig: &Rig, shell: &Shell) -> Result<String, OacpCode> {
     get_as(rig, owner(), Some(shell), &format!("(:action :get-ast :file \"{ORG}\")")).await
 }
 
 fn rows(rig: &Rig) -> usize {
-    Overlays::open(rig.path()).expect("the overlays").rows().expect("read").len()
+    BufferTextStore::open(rig.path()).expect("the overlays").rows().expect("read").len()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -74,7 +74,7 @@ async fn an_ast_comes_back_as_it_was_after_a_restart_and_to_who_joins() {
     let rig = rig.restart().await;
     let shell = rig.join("work", |want| want.cursor = Some(0)).await;
     assert_eq!(get(&rig, &shell).await.as_deref(), Ok(AST));
-    let said = shell.body(Kind::Signal).await;
+    let said = shell.body(StreamEventKind::Signal).await;
     let payload = said.get("payload").expect("a payload");
     assert_eq!(payload.get("ast"), None, "{payload}");
     let bytes = payload.get("overlay").and_then(|it| it.get("bytes")).and_then(Value::as_i64);
@@ -90,11 +90,11 @@ async fn m3_an_ast_goes_when_its_buffer_is_saved_closed_or_reverted() {
         shell.send(&put(id, "(a)"));
         assert_eq!(get(&rig, &shell).await.as_deref(), Ok("(a)"), "{state}");
         shell.send(&update(id + 1, &format!(":state :{state} :ast (b)")));
-        assert_eq!(get(&rig, &shell).await, Err(Code::InvalidValue), "{state}");
+        assert_eq!(get(&rig, &shell).await, Err(OacpCode::InvalidValue), "{state}");
     }
     let rig = rig.restart().await;
     let shell = rig.join("work", |_| {}).await;
-    assert_eq!(get(&rig, &shell).await, Err(Code::InvalidValue));
+    assert_eq!(get(&rig, &shell).await, Err(OacpCode::InvalidValue));
     assert_eq!(rows(&rig), 0);
 }
 
@@ -112,8 +112,8 @@ async fn m3_a_buffer_is_found_by_its_file_or_its_name_and_by_no_other() {
     };
     assert_eq!(get("file", "/m/./x/../a.org").await.as_deref(), Ok("(file)"));
     assert_eq!(get("buffer", "*x*").await.as_deref(), Ok("(buffer)"));
-    assert_eq!(get("file", "*x*").await, Err(Code::InvalidValue));
-    assert_eq!(get("file", "/m/b.org").await, Err(Code::InvalidValue));
+    assert_eq!(get("file", "*x*").await, Err(OacpCode::InvalidValue));
+    assert_eq!(get("file", "/m/b.org").await, Err(OacpCode::InvalidValue));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -126,15 +126,15 @@ async fn nobody_elses_session_is_looked_into() {
     let named = format!("(:action :get-ast :file \"{ORG}\" :session \"work\")");
     let own = format!("(:action :get-ast :file \"{ORG}\")");
     let asked = get_as(&rig, stranger(), Some(&theirs), &named).await;
-    assert_eq!(asked, Err(Code::UnknownSession));
+    assert_eq!(asked, Err(OacpCode::UnknownSession));
     let absent = named.replace("\"work\"", "\"none\"");
     assert_eq!(get_as(&rig, stranger(), Some(&theirs), &absent).await, asked, "as if not there");
-    assert_eq!(get_as(&rig, stranger(), Some(&theirs), &own).await, Err(Code::InvalidValue));
+    assert_eq!(get_as(&rig, stranger(), Some(&theirs), &own).await, Err(OacpCode::InvalidValue));
     let modified = format!("(:action :modified :file \"{ORG}\")");
     let told = get_as(&rig, stranger(), Some(&theirs), &modified).await.expect("told");
     assert!(told.contains(":modified nil"), "{told}");
     assert_eq!(get_as(&rig, owner(), None, &named).await.as_deref(), Ok(AST));
-    assert_eq!(get_as(&rig, owner(), None, &own).await, Err(Code::InvalidValue));
+    assert_eq!(get_as(&rig, owner(), None, &own).await, Err(OacpCode::InvalidValue));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -149,7 +149,7 @@ async fn a_file_is_modified_until_it_is_saved() {
     assert!(who(&rig).await.contains(":modified nil"));
     shell.send(&update(1, ":state :modified"));
     let barrier = get(&rig, &shell).await;
-    assert_eq!(barrier, Err(Code::InvalidValue), "modified, and no AST");
+    assert_eq!(barrier, Err(OacpCode::InvalidValue), "modified, and no AST");
     let rig = rig.restart().await;
     let told = who(&rig).await;
     assert!(told.contains(":modified t :session \"work\" :by \"uid:1000\" :at "), "{told}");
@@ -185,8 +185,8 @@ async fn what_was_never_recorded_is_dropped_at_the_start() {
          :hash \"{}\" :bytes 3)",
         bridle_store::hash_text("(b)")
     );
-    let new = |session, seq| NewOverlay { session, seq, facts: &facts, content: "(b)" };
-    let mut texts = Overlays::open(rig.path()).expect("the overlays");
+    let new = |session, seq| NewBufferText { session, seq, facts: &facts, content: "(b)" };
+    let mut texts = BufferTextStore::open(rig.path()).expect("the overlays");
     texts.put(&[new("work", 99), new("no-such", 1)]).expect("put");
     drop(texts);
     let rig = rig.restart().await;
@@ -208,16 +208,16 @@ async fn what_is_forgotten_takes_its_ast_along() {
     };
     let record = shell.event().await.record;
     other.send(&forget(&format!(":record {record}")));
-    other.body(Kind::Acted).await;
-    assert_eq!(get(&rig, &shell).await, Err(Code::InvalidValue));
+    other.body(StreamEventKind::Acted).await;
+    assert_eq!(get(&rig, &shell).await, Err(OacpCode::InvalidValue));
     assert_eq!(rows(&rig), 0);
     shell.send(&put(2, "(b)"));
     assert_eq!(get(&rig, &shell).await.as_deref(), Ok("(b)"));
     other.send(&forget(":session \"work\""));
-    other.body(Kind::Acted).await;
+    other.body(StreamEventKind::Acted).await;
     assert_eq!(rows(&rig), 0);
     let named = format!("(:action :get-ast :file \"{ORG}\" :session \"work\")");
-    assert_eq!(get_as(&rig, owner(), None, &named).await, Err(Code::InvalidValue));
+    assert_eq!(get_as(&rig, owner(), None, &named).await, Err(OacpCode::InvalidValue));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

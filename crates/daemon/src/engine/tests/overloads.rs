@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 
 use bridle_sexp::Value;
-use bridle_wire::Code;
-use bridle_wire::oacp::Id;
+use bridle_wire::OacpCode;
+use bridle_wire::oacp::MessageId;
 
 use super::rig::{Rig, Shell, body};
-use crate::engine::{Attach, Kind, Out};
+use crate::engine::{AttachRequest, OutboundItem, StreamEventKind};
 
 const SLOW: &str = "(rule :when \"slow\" :delay 600000 :say \"done\") (default :say \"quick\")";
 
-fn named(want: &mut Attach) {
+fn named(want: &mut AttachRequest) {
     want.client = Some("c".into());
     want.receipts = true;
 }
@@ -28,18 +28,18 @@ struct Heard {
 }
 
 impl Heard {
-    fn take(&mut self, out: &Out) {
-        let number = |id: &Option<Id>| match id {
-            Some(Id::Int(id)) => *id,
+    fn take(&mut self, out: &OutboundItem) {
+        let number = |id: &Option<MessageId>| match id {
+            Some(MessageId::Int(id)) => *id,
             other => panic!("no message has the id {other:?}"),
         };
         match out {
-            Out::Receipt { id, .. } => drop(self.admitted.insert(number(id))),
-            Out::Refused { id, failure } => {
-                assert_eq!(failure.code, Code::Overloaded, "{failure}");
+            OutboundItem::Receipt { id, .. } => drop(self.admitted.insert(number(id))),
+            OutboundItem::Refused { id, failure } => {
+                assert_eq!(failure.code, OacpCode::Overloaded, "{failure}");
                 self.refused.insert(number(id));
             }
-            Out::Event { event, .. } if event.kind == Kind::Say => {
+            OutboundItem::Event { event, .. } if event.kind == StreamEventKind::Say => {
                 let said = body(event);
                 let id = said.get("id").and_then(Value::as_i64).expect("an id");
                 match said.get("payload").and_then(|payload| payload.get("status")) {
@@ -47,7 +47,7 @@ impl Heard {
                     _ => self.failed.push(id),
                 }
             }
-            Out::Repeat => self.repeats += 1,
+            OutboundItem::Repeat => self.repeats += 1,
             _ => {}
         }
     }

@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use bridle_loop::{DEFAULT_POLICY, Policies, PolicyHash};
+use bridle_loop::{DEFAULT_POLICY, GuardPolicies, PolicyHash};
 use bridle_sexp::Value;
-use bridle_store::{Filter, Number, Reader, Record};
-use bridle_wire::Code;
+use bridle_store::{Record, RecordFilter, RecordNumber, RecordReader};
+use bridle_wire::OacpCode;
 
 use super::rig::{Rig, Shell, body, emacs, message, owner, stranger};
 use crate::config::PolicyChoice;
-use crate::engine::{Kind, Out, Query, View};
+use crate::engine::{DaemonQuery, EventView, OutboundItem, StreamEventKind};
 
 const EVAL: &str =
     "(:type :REQUEST :id 1 :target :emacs :payload (:action :eval :code \"(quit)\"))";
@@ -27,22 +27,22 @@ fn strict() -> String {
 }
 
 fn records(directory: &Path, session: &str, kind: &str) -> Vec<Record> {
-    let reader = Reader::open(directory).expect("the record");
+    let reader = RecordReader::open(directory).expect("the record");
     let session = Some(session.into());
-    let filter = Filter { session, kinds: vec![kind.into()], ..Filter::default() };
-    reader.records(Number(0), &filter, 1000).expect("read")
+    let filter = RecordFilter { session, kinds: vec![kind.into()], ..RecordFilter::default() };
+    reader.records(RecordNumber(0), &filter, 1000).expect("read")
 }
 
-async fn install(rig: &Rig, who: crate::access::principal::Principal) -> Result<Value, Code> {
+async fn install(rig: &Rig, who: crate::access::principal::Principal) -> Result<Value, OacpCode> {
     let text = "(:type :REQUEST :id 9 :target :system :payload (:action :install-policy))";
-    let query = Query::of(&message(text)).expect("for the daemon").expect("well formed");
+    let query = DaemonQuery::of(&message(text)).expect("for the daemon").expect("well formed");
     Arc::clone(&rig.hub).ask(who, query, None).await.map_err(|failure| failure.code)
 }
 
 async fn question(shell: &Shell) -> i64 {
     loop {
-        if let Out::Event { event, view: View::Asked, .. } = shell.next().await
-            && event.kind == Kind::Ask
+        if let OutboundItem::Event { event, view: EventView::Asked, .. } = shell.next().await
+            && event.kind == StreamEventKind::Ask
         {
             return body(&event).get("effect").and_then(Value::as_i64).expect("an effect");
         }
@@ -59,15 +59,15 @@ async fn a_bad_file_at_the_start_leaves_the_built_in_policies_and_is_told() {
     })
     .await;
     let present = rig.hub.guard.present();
-    assert_eq!(present.installed.hash(), Policies::built_in().hash());
+    assert_eq!(present.installed.hash(), GuardPolicies::built_in().hash());
     assert!(present.fault.as_deref().is_some_and(|why| why.contains("line ")), "{present:?}");
     let refused = records(rig.path(), "", "policy-refused");
     assert!(refused[0].body.text().is_some_and(|text| text.contains("line ")), "{refused:?}");
     assert_eq!(records(rig.path(), "", "policy").len(), 1);
     // It holds until the file is mended and installed.
-    assert_eq!(install(&rig, owner()).await, Err(Code::InvalidValue));
+    assert_eq!(install(&rig, owner()).await, Err(OacpCode::InvalidValue));
     std::fs::write(rig.path().join("policy.org"), strict()).expect("ours");
-    assert_eq!(install(&rig, stranger()).await, Err(Code::NotPermitted));
+    assert_eq!(install(&rig, stranger()).await, Err(OacpCode::NotPermitted));
     let told = install(&rig, owner()).await.expect("installed");
     let hash = rig.hub.guard.present().installed.hash().to_string();
     assert_eq!(told.get("hash").and_then(Value::as_str), Some(&*hash));
@@ -85,7 +85,7 @@ async fn a_file_that_ended_its_loader_is_not_loaded_again() {
     })
     .await;
     let present = rig.hub.guard.present();
-    assert_eq!(present.installed.hash(), Policies::built_in().hash());
+    assert_eq!(present.installed.hash(), GuardPolicies::built_in().hash());
     let told = present.fault.as_deref().unwrap_or_default();
     assert!(told.contains("`bridle policy check`"), "{told}");
     let refused = records(rig.path(), "", "policy-refused");
@@ -94,7 +94,7 @@ async fn a_file_that_ended_its_loader_is_not_loaded_again() {
         "{refused:?}"
     );
     // An owner who asks for it does not load it either.
-    assert_eq!(install(&rig, owner()).await, Err(Code::InvalidValue));
+    assert_eq!(install(&rig, owner()).await, Err(OacpCode::InvalidValue));
     // Another text is no danger.
     std::fs::write(rig.path().join("policy.org"), strict() + "\n").expect("ours");
     install(&rig, owner()).await.expect("installed");
@@ -140,7 +140,7 @@ async fn an_answer_is_judged_by_the_policies_of_its_own_time() {
     install(&rig, owner()).await.expect("installed");
     let text = format!("(:type :RESPONSE :id \"work-{effect}\" :payload (:verdict :allow))");
     editor.0.respond(&message(&text)).expect("taken");
-    let outcome = editor.body(Kind::Settled).await;
+    let outcome = editor.body(StreamEventKind::Settled).await;
     assert!(outcome.get("outcome").is_some_and(|word| word.is_keyword("denied")), "{outcome}");
     assert!(records(rig.path(), "work", "act").is_empty());
     assert_eq!(records(rig.path(), "work", "policy-installed").len(), 2);
@@ -172,8 +172,8 @@ async fn whoever_may_no_longer_be_there_is_told_and_hears_nothing_more() {
         #+end_src\n";
     std::fs::write(rig.path().join("policy.org"), closed).expect("ours");
     install(&rig, owner()).await.expect("installed");
-    let Out::Gone(failure) = guest.next().await else { panic!("it stays") };
-    assert_eq!(failure.code, Code::UnknownSession);
+    let OutboundItem::Gone(failure) = guest.next().await else { panic!("it stays") };
+    assert_eq!(failure.code, OacpCode::UnknownSession);
     let again = rig.try_join(stranger(), "theirs", |_| {}).await;
-    assert_eq!(again.err().map(|failure| failure.code), Some(Code::UnknownSession));
+    assert_eq!(again.err().map(|failure| failure.code), Some(OacpCode::UnknownSession));
 }

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bridle_sexp::Value;
-use bridle_store::{Filter, Number, Reader};
-use bridle_wire::Code;
+use bridle_store::{RecordFilter, RecordNumber, RecordReader};
+use bridle_wire::OacpCode;
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
 use super::rig::{Rig, message, owner, stranger};
 use crate::access::principal::Principal;
-use crate::engine::Query;
+use crate::engine::DaemonQuery;
 
 /// So long that a slow machine does not reach it.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -44,9 +44,9 @@ impl Memex {
         memex
     }
 
-    async fn ask(&self, who: Principal, payload: &str) -> Result<Value, Code> {
+    async fn ask(&self, who: Principal, payload: &str) -> Result<Value, OacpCode> {
         let text = format!("(:type :REQUEST :id 9 :target :context :payload {payload})");
-        let query = Query::of(&message(&text)).expect("for the daemon").expect("understood");
+        let query = DaemonQuery::of(&message(&text)).expect("for the daemon").expect("understood");
         Arc::clone(&self.rig.hub).ask(who, query, None).await.map_err(|failure| failure.code)
     }
 
@@ -105,10 +105,10 @@ async fn the_ast_of_a_file_that_nobody_edits_is_made_from_the_disk() {
     symlink("/etc/hostname", memex.at("out.org")).unwrap();
     for bad in ["none.org", "../a.org", "/etc/hostname", "out.org"] {
         let payload = format!("(:action :get-ast :file \"{bad}\")");
-        assert_eq!(memex.ask(owner(), &payload).await, Err(Code::InvalidValue), "{bad}");
+        assert_eq!(memex.ask(owner(), &payload).await, Err(OacpCode::InvalidValue), "{bad}");
     }
     let odd = "(:action :get-ast :file \"a.org\" :shape :round)";
-    assert_eq!(memex.ask(owner(), odd).await, Err(Code::InvalidValue));
+    assert_eq!(memex.ask(owner(), odd).await, Err(OacpCode::InvalidValue));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -170,7 +170,7 @@ async fn a_folder_that_goes_is_waited_for_and_another_in_its_place_is_read() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_folder_there_is_no_memory_and_it_is_said() {
     let memex = Memex { rig: Rig::start().await, folder: TempDir::new().unwrap() };
-    assert_eq!(memex.ask(owner(), "(:action :query)").await, Err(Code::UnknownTarget));
+    assert_eq!(memex.ask(owner(), "(:action :query)").await, Err(OacpCode::UnknownTarget));
     assert!(memex.ask(owner(), "(:action :get-system-logs)").await.is_ok());
 }
 
@@ -202,13 +202,16 @@ async fn pages_are_paged_and_what_is_said_wrongly_is_refused() {
         "(:action :get-object)",
         "(:action :get-skill-source :name 7)",
     ] {
-        assert_eq!(memex.ask(owner(), bad).await, Err(Code::InvalidValue), "{bad}");
+        assert_eq!(memex.ask(owner(), bad).await, Err(OacpCode::InvalidValue), "{bad}");
     }
     assert_eq!(
         memex.ask(owner(), "(:action :get-object :id \"none\")").await,
-        Err(Code::UnknownId)
+        Err(OacpCode::UnknownId)
     );
-    assert_eq!(memex.ask(owner(), "(:action :outline :under \"no/\")").await, Err(Code::UnknownId));
+    assert_eq!(
+        memex.ask(owner(), "(:action :outline :under \"no/\")").await,
+        Err(OacpCode::UnknownId)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -265,12 +268,12 @@ async fn paths_stay_within_the_memex_and_the_folders_that_are_set() {
         "a.org/.",
     ] {
         let refused = memex.ask(owner(), &ask(bad)).await;
-        assert!(refused == Err(Code::InvalidValue) || bad == "a.org/.", "{bad}: {refused:?}");
+        assert!(refused == Err(OacpCode::InvalidValue) || bad == "a.org/.", "{bad}: {refused:?}");
     }
     // That a private file exists is not told to others.
     assert!(memex.ask(owner(), &ask("p.org")).await.is_ok());
-    assert_eq!(memex.ask(stranger(), &ask("p.org")).await, Err(Code::InvalidValue));
-    assert_eq!(memex.ask(stranger(), &ask("x")).await, Err(Code::InvalidValue));
+    assert_eq!(memex.ask(stranger(), &ask("p.org")).await, Err(OacpCode::InvalidValue));
+    assert_eq!(memex.ask(stranger(), &ask("x")).await, Err(OacpCode::InvalidValue));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -290,12 +293,12 @@ async fn skills_are_files_of_their_folder_and_logs_are_the_daemons() {
     assert!(told.contains("Prose") && !told.contains(CANARY), "{told}");
     for bad in ["../a", "a", ".", "", "x/y", "sort.org"] {
         let source = format!("(:action :get-skill-source :name \"{bad}\")");
-        assert_eq!(memex.ask(owner(), &source).await, Err(Code::UnknownId), "{bad}");
+        assert_eq!(memex.ask(owner(), &source).await, Err(OacpCode::UnknownId), "{bad}");
     }
     let told = memex.ask(owner(), "(:action :get-system-logs :limit 5)").await.unwrap();
     assert!(told.to_string().contains(":kind :daemon-up"), "{told}");
     let refused = memex.ask(stranger(), "(:action :get-system-logs)").await;
-    assert_eq!(refused, Err(Code::NotPermitted));
+    assert_eq!(refused, Err(OacpCode::NotPermitted));
 }
 
 /// Every question there is, about everything that is private.
@@ -353,7 +356,7 @@ async fn what_is_private_reaches_no_stranger_and_no_record() {
             let told = told.to_string().to_lowercase();
             assert!(!told.contains(CANARY), "{question}: {told}");
         }
-        assert_eq!(memex.ask(Principal::Anonymous, question).await, Err(Code::NotPermitted));
+        assert_eq!(memex.ask(Principal::Anonymous, question).await, Err(OacpCode::NotPermitted));
     }
     // The owner sees it, marked, and what is encrypted not even so.
     let told = memex.ask(owner(), "(:action :query :text \"zanzibar\")").await.unwrap().to_string();
@@ -365,10 +368,10 @@ async fn what_is_private_reaches_no_stranger_and_no_record() {
     assert!(told.get("object").unwrap().get("private").is_some());
     // Nothing of it is in the record, sealed or not.
     memex.rig.hub.stop(PATIENCE).await;
-    let reader = Reader::open(memex.rig.path()).unwrap();
-    let mut after = Number(0);
+    let reader = RecordReader::open(memex.rig.path()).unwrap();
+    let mut after = RecordNumber(0);
     loop {
-        let page = reader.records(after, &Filter::default(), 100).unwrap();
+        let page = reader.records(after, &RecordFilter::default(), 100).unwrap();
         let Some(last) = page.last() else { break };
         after = last.number;
         for record in &page {
@@ -400,7 +403,7 @@ async fn a_stranger_is_told_no_numbers_that_hidden_files_change() {
         assert_eq!(told.get("relative").and_then(Value::as_str), Some("a.org"), "{path}: {told}");
     }
     for path in ["b.org", "c.sh", "d.org", "", "/", "..", "/etc/hosts", "a.org/x", "/a.org"] {
-        assert_eq!(ask(path).await, Err(Code::InvalidValue), "{path}");
+        assert_eq!(ask(path).await, Err(OacpCode::InvalidValue), "{path}");
     }
 }
 
@@ -422,6 +425,6 @@ async fn a_policy_can_take_it_away() {
     let Memex { mut rig, folder } = memex;
     rig.config.policy = crate::PolicyChoice::File(file);
     let memex = Memex { rig: rig.restart().await, folder };
-    assert_eq!(memex.ask(stranger(), "(:action :query)").await, Err(Code::NotPermitted));
-    assert_eq!(memex.ask(owner(), "(:action :query)").await, Err(Code::NotPermitted));
+    assert_eq!(memex.ask(stranger(), "(:action :query)").await, Err(OacpCode::NotPermitted));
+    assert_eq!(memex.ask(owner(), "(:action :query)").await, Err(OacpCode::NotPermitted));
 }

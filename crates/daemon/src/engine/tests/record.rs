@@ -1,12 +1,14 @@
 //! What is recorded survives, and what cannot be recorded is not done.
 
-use bridle_store::{Body, By, Filter, Number, Reader, Store};
-use bridle_wire::Code;
+use bridle_store::{
+    ForgetRequest, RecordBody, RecordFilter, RecordNumber, RecordReader, RecordStore,
+};
+use bridle_wire::OacpCode;
 
 use super::rig::{Rig, Shell, id};
-use crate::engine::{Attach, Kind, Out};
+use crate::engine::{AttachRequest, OutboundItem, StreamEventKind};
 
-fn as_client(name: &'static str, cursor: Option<u64>) -> impl FnOnce(&mut Attach) {
+fn as_client(name: &'static str, cursor: Option<u64>) -> impl FnOnce(&mut AttachRequest) {
     move |want| {
         want.client = Some(name.into());
         want.receipts = true;
@@ -15,18 +17,18 @@ fn as_client(name: &'static str, cursor: Option<u64>) -> impl FnOnce(&mut Attach
 }
 
 /// The next receipt, events passed over.
-async fn receipt(shell: &Shell) -> (Option<bridle_wire::oacp::Id>, u64) {
+async fn receipt(shell: &Shell) -> (Option<bridle_wire::oacp::MessageId>, u64) {
     loop {
         match shell.next().await {
-            Out::Receipt { id, seq } => return (id, seq),
-            Out::Event { .. } | Out::Status(_) => {}
+            OutboundItem::Receipt { id, seq } => return (id, seq),
+            OutboundItem::Event { .. } | OutboundItem::Status(_) => {}
             other => panic!("expected a receipt, got {other:?}"),
         }
     }
 }
 
 async fn limit_bytes(rig: &Rig, most: Option<u64>) {
-    let limited = move |store: &mut Store| store.limit_bytes(most);
+    let limited = move |store: &mut RecordStore| store.limit_bytes(most);
     rig.hub.keeper().with_store(limited).await.expect("kept").expect("limited");
 }
 
@@ -67,13 +69,13 @@ async fn a_message_sent_again_is_the_same_message_also_after_a_restart() {
     shell.prompt(1, "status");
     let refused = loop {
         match shell.next().await {
-            Out::Refused { id: of, failure } => break (of, failure.code),
-            Out::Event { event, .. } => assert!(event.seq <= 2, "it was recorded twice"),
-            Out::Repeat => {}
+            OutboundItem::Refused { id: of, failure } => break (of, failure.code),
+            OutboundItem::Event { event, .. } => assert!(event.seq <= 2, "it was recorded twice"),
+            OutboundItem::Repeat => {}
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(refused, (id(1), Code::IdConflict));
+    assert_eq!(refused, (id(1), OacpCode::IdConflict));
     // Another client counts for itself.
     let other = rig.join("work", as_client("c2", None)).await;
     other.prompt(1, "status");
@@ -85,7 +87,7 @@ async fn a_full_disk_refuses_and_recovers() {
     let rig = Rig::start().await;
     let shell = rig.plain();
     shell.prompt(1, "help");
-    assert!(matches!(shell.next().await, Out::Event { .. }));
+    assert!(matches!(shell.next().await, OutboundItem::Event { .. }));
     limit_bytes(&rig, Some(1)).await;
     let mut refusals = 0;
     for number in 2..200 {
@@ -93,11 +95,11 @@ async fn a_full_disk_refuses_and_recovers() {
         let text = "x".repeat(3000);
         shell.prompt(number, &text);
         match shell.next().await {
-            Out::Refused { id: of, failure } => {
-                assert_eq!((of, failure.code), (id(number), Code::StoreUnavailable));
+            OutboundItem::Refused { id: of, failure } => {
+                assert_eq!((of, failure.code), (id(number), OacpCode::StoreUnavailable));
                 refusals += 1;
             }
-            Out::Event { .. } => assert_eq!(refusals, 0, "space came from nowhere"),
+            OutboundItem::Event { .. } => assert_eq!(refusals, 0, "space came from nowhere"),
             other => panic!("{other:?}"),
         }
         if refusals == 3 {
@@ -108,10 +110,10 @@ async fn a_full_disk_refuses_and_recovers() {
     assert!(!rig.hub.is_healthy());
     limit_bytes(&rig, None).await;
     shell.prompt(900, "help");
-    let Out::Event { event, .. } = shell.next().await else { panic!("still refused") };
-    assert_eq!(event.kind, Kind::Say);
+    let OutboundItem::Event { event, .. } = shell.next().await else { panic!("still refused") };
+    assert_eq!(event.kind, StreamEventKind::Say);
     assert!(rig.hub.is_healthy());
-    let reader = Reader::open(rig.path()).expect("the record");
+    let reader = RecordReader::open(rig.path()).expect("the record");
     reader.verify(None, &mut |_, _| {}).expect("the chain holds");
 }
 
@@ -140,19 +142,19 @@ async fn evicted_sessions_remember() {
     for round in 0..7 {
         for shell in &shells {
             shell.prompt(round, "why");
-            shell.body(Kind::Say).await;
+            shell.body(StreamEventKind::Say).await;
         }
     }
     for shell in &shells {
         assert_eq!(shell.0.snapshot().seq, 14);
     }
-    let reader = Reader::open(rig.path()).expect("the record");
+    let reader = RecordReader::open(rig.path()).expect("the record");
     // Whoever is asked makes another one give its memory back, unless that is still at work.
     let saved = async {
         let mut round = 7;
         while reader.load("a", 0).expect("loaded").checkpoint.is_none() {
             shells[1].prompt(round, "why");
-            shells[1].body(Kind::Say).await;
+            shells[1].body(StreamEventKind::Say).await;
             round += 1;
         }
     };
@@ -167,22 +169,25 @@ async fn what_was_said_as_it_was_proposed_is_kept_once() {
     let rig = Rig::start().await;
     let shell = rig.join("work", |_| {}).await;
     shell.prompt(1, "help");
-    shell.body(Kind::Say).await;
-    let reader = Reader::open(rig.path()).expect("the record");
+    shell.body(StreamEventKind::Say).await;
+    let reader = RecordReader::open(rig.path()).expect("the record");
     let of_kind = |kind: &str| {
-        let filter = Filter { kinds: vec![kind.into()], ..Filter::default() };
-        reader.records(Number(0), &filter, 1).expect("read").pop().expect("there is one")
+        let filter = RecordFilter { kinds: vec![kind.into()], ..RecordFilter::default() };
+        reader.records(RecordNumber(0), &filter, 1).expect("read").pop().expect("there is one")
     };
     let text = "I am bridle, a daemon between your shells and an agent.";
     for kind in ["consulted", "say"] {
         assert!(of_kind(kind).body.text().expect("a text").contains(text), "{kind}");
     }
     let said = of_kind("say").number;
-    let forget = move |store: &mut Store| {
-        store.forget_record(said, None, &By { principal: "uid:7".into(), at: 0 })
+    let forget = move |store: &mut RecordStore| {
+        store.forget_record(said, None, &ForgetRequest { principal: "uid:7".into(), at: 0 })
     };
     rig.hub.keeper().with_store(forget).await.expect("kept").expect("forgotten");
-    assert_eq!([of_kind("say").body, of_kind("consulted").body], [Body::Erased, Body::Erased]);
+    assert_eq!(
+        [of_kind("say").body, of_kind("consulted").body],
+        [RecordBody::Erased, RecordBody::Erased]
+    );
     assert!(of_kind("decided").body.text().is_some());
     reader.verify(None, &mut |_, _| {}).expect("the chain holds");
 }

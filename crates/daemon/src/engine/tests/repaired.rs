@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use bridle_sexp::Value;
 use bridle_store::repair::inspect;
-use bridle_store::{By, Filter, Number, Options, Reader, Store, repair};
-use bridle_wire::Code;
+use bridle_store::{
+    ForgetRequest, RecordFilter, RecordNumber, RecordReader, RecordStore, StoreOptions, repair,
+};
+use bridle_wire::OacpCode;
 
 use super::rig::{Rig, Shell, emacs, message};
-use crate::engine::{Hub, Kind, Out, View};
+use crate::engine::{EventView, Hub, OutboundItem, StreamEventKind};
 
 const NOTE: &str = "(:type :REQUEST :id 1 :target :log :payload (:action :log :text \"x\"))";
 
@@ -19,9 +21,9 @@ const ASK: &str = "(rule :when \"ask\" :propose ((:target :emacs :action :notify
 
 /// Numbers of all records of a kind.
 fn numbers(state: &Path, kind: &str) -> Vec<u64> {
-    let reader = Reader::open(state).expect("the record");
-    let filter = Filter { kinds: vec![kind.into()], ..Filter::default() };
-    let records = reader.records(Number(0), &filter, 1000).expect("read");
+    let reader = RecordReader::open(state).expect("the record");
+    let filter = RecordFilter { kinds: vec![kind.into()], ..RecordFilter::default() };
+    let records = reader.records(RecordNumber(0), &filter, 1000).expect("read");
     records.iter().map(|record| record.number.0).collect()
 }
 
@@ -29,8 +31,9 @@ fn numbers(state: &Path, kind: &str) -> Vec<u64> {
 fn damage(state: &Path, number: u64, kind: &str) {
     let file = state.join("record.db");
     // Whoever closes it last empties the log beside it.
-    drop(Store::open(state, &Options::default()).expect("the record"));
-    let hash = Reader::open(state).expect("the record").record(Number(number)).expect("read");
+    drop(RecordStore::open(state, &StoreOptions::default()).expect("the record"));
+    let hash =
+        RecordReader::open(state).expect("the record").record(RecordNumber(number)).expect("read");
     let hash = *hash.expect("there").hash.as_bytes();
     let good = fs::read(&file).expect("there");
     let is_there =
@@ -53,7 +56,7 @@ async fn repaired_before(rig: Rig, kind: &str) -> Rig {
     drop(hub);
     let first = numbers(&config.state, kind)[0];
     damage(&config.state, first, kind);
-    let by = By { principal: "uid:1000".into(), at: 1 };
+    let by = ForgetRequest { principal: "uid:1000".into(), at: 1 };
     let report = repair(&config.state, &by).expect("repaired");
     assert_eq!(report.kept.number.0, first - 1);
     let hub = Hub::start(&config).await.expect("the hub starts again");
@@ -64,13 +67,14 @@ async fn repaired_before(rig: Rig, kind: &str) -> Rig {
 async fn outcome(shell: &Shell) -> Value {
     loop {
         match shell.next().await {
-            Out::Event { view: View::Asked, event, .. } | Out::Offer(event) => {
+            OutboundItem::Event { view: EventView::Asked, event, .. }
+            | OutboundItem::Offer(event) => {
                 panic!("asked again: {event:?}")
             }
-            Out::Event { event, .. } if event.kind == Kind::Acted => {
+            OutboundItem::Event { event, .. } if event.kind == StreamEventKind::Acted => {
                 return super::rig::body(&event).get("outcome").expect("an outcome").clone();
             }
-            Out::Event { .. } | Out::Status(_) | Out::Delta { .. } => {}
+            OutboundItem::Event { .. } | OutboundItem::Status(_) | OutboundItem::Delta { .. } => {}
             other => panic!("{other:?}"),
         }
     }
@@ -81,14 +85,14 @@ async fn an_act_of_the_host_is_not_repeated() {
     let rig = Rig::start().await;
     let shell = rig.join("work", |_| {}).await;
     shell.send(NOTE);
-    shell.body(Kind::Say).await;
+    shell.body(StreamEventKind::Say).await;
     drop(shell);
     // Its intent is all that is left: nothing says that it was begun.
     let rig = repaired_before(rig, "started").await;
     let shell = rig.join("work", |want| want.cursor = Some(0)).await;
     let outcome = outcome(&shell).await;
     assert!(outcome.is_keyword("unknown-outcome"), "{outcome}");
-    shell.body(Kind::Say).await;
+    shell.body(StreamEventKind::Say).await;
     assert!(numbers(rig.path(), "started").is_empty(), "begun again");
     assert_eq!(numbers(rig.path(), "act").len(), 1);
     // Nor by the start after that.
@@ -96,7 +100,7 @@ async fn an_act_of_the_host_is_not_repeated() {
     let rig = rig.restart().await;
     let shell = rig.join("work", |_| {}).await;
     shell.prompt(2, "help");
-    shell.body(Kind::Say).await;
+    shell.body(StreamEventKind::Say).await;
     assert!(numbers(rig.path(), "started").is_empty());
     assert_eq!(numbers(rig.path(), "acted").len(), 1);
 }
@@ -106,14 +110,14 @@ async fn a_shell_is_not_asked_again() {
     let rig = Rig::scripted(ASK).await;
     let shell = rig.join("work", emacs).await;
     shell.prompt(1, "ask");
-    let effect = shell.body(Kind::Act).await.get("effect").and_then(Value::as_i64);
+    let effect = shell.body(StreamEventKind::Act).await.get("effect").and_then(Value::as_i64);
     let effect = effect.expect("an effect");
     let done = format!("(:type :RESPONSE :id \"work-{effect}\" :payload (:status :success))");
     shell.0.respond(&message(&done)).expect("taken");
-    shell.body(Kind::Acted).await;
+    shell.body(StreamEventKind::Acted).await;
     drop(shell);
     let rig = repaired_before(rig, "acted").await;
-    let back = |want: &mut crate::engine::Attach| {
+    let back = |want: &mut crate::engine::AttachRequest| {
         emacs(want);
         want.cursor = Some(0);
     };
@@ -121,5 +125,5 @@ async fn a_shell_is_not_asked_again() {
     let outcome = outcome(&shell).await;
     assert!(outcome.is_keyword("unknown-outcome"), "{outcome}");
     let late = shell.0.respond(&message(&done)).map_err(|failure| failure.code);
-    assert_eq!(late, Err(Code::UnknownId));
+    assert_eq!(late, Err(OacpCode::UnknownId));
 }

@@ -4,22 +4,22 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bridle_host::{Host, ThinkerChoice};
-use bridle_loop::{EffectId, Limits, Name, Outcome, SessionId};
+use bridle_loop::{EffectId, KeywordName, Outcome, SessionId, SessionLimits};
 use bridle_sexp::Value;
-use bridle_store::{Options, Store};
-use bridle_wire::Code;
+use bridle_store::{RecordStore, StoreOptions};
+use bridle_wire::OacpCode;
 
 use super::rig::{Rig, Shell, body, emacs, message, owner};
-use crate::config::Config;
-use crate::engine::batch::{After, Batch, Means};
-use crate::engine::core::{Core, began};
+use crate::config::DaemonConfig;
+use crate::engine::batch::{AppendBatch, BatchContext, PostCommit};
 use crate::engine::facts::HubFacts;
-use crate::engine::guard::Guard;
-use crate::engine::inbound::{Inbound, Newness};
-use crate::engine::sums::Sums;
-use crate::engine::terms::{AttachmentId, Mode};
-use crate::engine::work::Work;
-use crate::engine::{Attach, Kind, Out, Query, View};
+use crate::engine::guard::PolicyGuard;
+use crate::engine::inbound_message::{InboundMessage, MessageNewness};
+use crate::engine::inbox_item::InboxItem;
+use crate::engine::loaded_session::{LoadedSession, began};
+use crate::engine::principal_usage::PrincipalUsageSums;
+use crate::engine::stream::{AttachmentId, StreamMode};
+use crate::engine::{AttachRequest, DaemonQuery, EventView, OutboundItem, StreamEventKind};
 
 const ASK: &str = "(rule :when \"ask\" :propose ((:target :emacs :action :notify :text \"hi\")))
                    (default :say \"nothing\")";
@@ -28,16 +28,17 @@ const ASK: &str = "(rule :when \"ask\" :propose ((:target :emacs :action :notify
 async fn asked(shell: &Shell) -> i64 {
     loop {
         match shell.next().await {
-            Out::Event { event, view: View::Asked, .. } | Out::Offer(event) => {
+            OutboundItem::Event { event, view: EventView::Asked, .. }
+            | OutboundItem::Offer(event) => {
                 return body(&event).get("effect").and_then(Value::as_i64).expect("an effect");
             }
-            Out::Event { .. } | Out::Status(_) => {}
+            OutboundItem::Event { .. } | OutboundItem::Status(_) => {}
             other => panic!("{other:?}"),
         }
     }
 }
 
-fn respond(shell: &Shell, session: &str, effect: i64) -> Result<(), Code> {
+fn respond(shell: &Shell, session: &str, effect: i64) -> Result<(), OacpCode> {
     let text = format!("(:type :RESPONSE :id \"{session}-{effect}\" :payload (:status :success))");
     shell.0.respond(&message(&text)).map(drop).map_err(|failure| failure.code)
 }
@@ -48,17 +49,17 @@ async fn a_shell_is_asked_and_its_answer_is_the_outcome_once() {
     let shell = rig.join("work", emacs).await;
     shell.prompt(1, "ask");
     let effect = asked(&shell).await;
-    assert_eq!(respond(&shell, "other", effect), Err(Code::UnknownId));
+    assert_eq!(respond(&shell, "other", effect), Err(OacpCode::UnknownId));
     assert_eq!(respond(&shell, "work", effect), Ok(()));
-    assert_eq!(respond(&shell, "work", effect), Err(Code::UnknownId));
-    let outcome = shell.body(Kind::Acted).await;
+    assert_eq!(respond(&shell, "work", effect), Err(OacpCode::UnknownId));
+    let outcome = shell.body(StreamEventKind::Acted).await;
     assert!(outcome.get("outcome").is_some_and(|word| word.is_keyword("done")), "{outcome}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_follows_hears_of_its_own_and_of_what_nobody_said() {
     let rig = Rig::scripted(ASK).await;
-    let follow = |want: &mut Attach| want.mode = Mode::Follow;
+    let follow = |want: &mut AttachRequest| want.mode = StreamMode::Follow;
     let (one, other) = (rig.join("work", follow).await, rig.join("work", follow).await);
     one.prompt(1, "hello");
     for number in 1..=2 {
@@ -68,15 +69,18 @@ async fn who_follows_hears_of_its_own_and_of_what_nobody_said() {
     for number in 3..=4 {
         assert_eq!(other.event().await.seq, number);
     }
-    assert!(one.ready().await.iter().all(|out| matches!(out, Out::Status(_))), "of the other");
+    assert!(
+        one.ready().await.iter().all(|out| matches!(out, OutboundItem::Status(_))),
+        "of the other"
+    );
     // What an editor is asked to do is nobody's message.
     let editor = rig.join("work", emacs).await;
     editor.prompt(3, "ask");
     asked(&editor).await;
     let (mine, act) = (editor.0.snapshot().seq, one.event().await);
-    assert!(act.kind == Kind::Act && (5..=mine).contains(&act.seq), "{act:?}");
+    assert!(act.kind == StreamEventKind::Act && (5..=mine).contains(&act.seq), "{act:?}");
     one.prompt(4, "hello");
-    assert_eq!(one.body(Kind::Signal).await.get("id").and_then(Value::as_i64), Some(4));
+    assert_eq!(one.body(StreamEventKind::Signal).await.get("id").and_then(Value::as_i64), Some(4));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -85,10 +89,10 @@ async fn a_request_to_a_shell_that_is_away_waits_for_it_also_over_a_restart() {
     let editor = rig.join("work", emacs).await;
     let terminal = rig.join("work", |_| {}).await;
     terminal.prompt(1, "hello");
-    terminal.body(Kind::Say).await;
+    terminal.body(StreamEventKind::Say).await;
     drop(editor);
     terminal.prompt(2, "ask");
-    let intent = terminal.body(Kind::Act).await;
+    let intent = terminal.body(StreamEventKind::Act).await;
     drop(terminal);
     let rig = rig.restart().await;
     let editor = rig.join("work", emacs).await;
@@ -96,11 +100,11 @@ async fn a_request_to_a_shell_that_is_away_waits_for_it_also_over_a_restart() {
     assert_eq!(intent.get("effect").and_then(Value::as_i64), Some(effect));
     // It leaves without an answer, and another takes over.
     drop(editor);
-    let editor = rig.join("work", |want| want.actuators = vec![Name::new("emacs")]).await;
+    let editor = rig.join("work", |want| want.actuators = vec![KeywordName::new("emacs")]).await;
     assert_eq!(asked(&editor).await, effect);
     assert_eq!(respond(&editor, "work", effect), Ok(()));
-    editor.body(Kind::Acted).await;
-    editor.body(Kind::Say).await;
+    editor.body(StreamEventKind::Acted).await;
+    editor.body(StreamEventKind::Say).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -108,14 +112,14 @@ async fn the_most_recently_active_shell_is_asked_and_the_others_see_it() {
     let rig = Rig::scripted(ASK).await;
     let (one, two) = (rig.join("work", emacs).await, rig.join("work", emacs).await);
     two.prompt(1, "hello");
-    two.body(Kind::Say).await;
-    one.body(Kind::Say).await;
+    two.body(StreamEventKind::Say).await;
+    one.body(StreamEventKind::Say).await;
     one.prompt(2, "ask");
     asked(&one).await;
     loop {
-        let Out::Event { event, view, .. } = two.next().await else { continue };
-        if event.kind == Kind::Act {
-            assert_eq!(view, View::Other);
+        let OutboundItem::Event { event, view, .. } = two.next().await else { continue };
+        if event.kind == StreamEventKind::Act {
+            assert_eq!(view, EventView::Other);
             break;
         }
     }
@@ -124,7 +128,7 @@ async fn the_most_recently_active_shell_is_asked_and_the_others_see_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_comes_back_before_its_old_connection_is_dead_is_asked_again() {
     let rig = Rig::scripted(ASK).await;
-    let named = |want: &mut Attach| {
+    let named = |want: &mut AttachRequest| {
         emacs(want);
         want.client = Some("c1".into());
     };
@@ -134,27 +138,27 @@ async fn a_client_that_comes_back_before_its_old_connection_is_dead_is_asked_aga
     let new = rig.join("work", named).await;
     assert_eq!(asked(&new).await, effect);
     assert_eq!(respond(&new, "work", effect), Ok(()));
-    assert_eq!(respond(&old, "work", effect), Err(Code::UnknownId));
+    assert_eq!(respond(&old, "work", effect), Err(OacpCode::UnknownId));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_that_nobody_answers_expires() {
     let rig = Rig::scripted(ASK).await;
-    let limits = Limits { request_deadline_ms: 200, ..Limits::default() };
+    let limits = SessionLimits { request_deadline_ms: 200, ..SessionLimits::default() };
     let name = SessionId::parse("work").expect("a name");
     let held = rig.hub.find_or_make(&name, &owner().name(), 0);
     let (done, begun) = tokio::sync::oneshot::channel();
-    let began = bridle_loop::Began { limits, ..began("uid:1000", Duration::from_secs(60)) };
-    held.post(Work::Begin { began: Box::new(began), done });
+    let began = bridle_loop::SessionStart { limits, ..began("uid:1000", Duration::from_secs(60)) };
+    held.post(InboxItem::Begin { began: Box::new(began), done });
     assert!(begun.await.expect("begun"));
     drop(held);
     let shell = rig.join("work", emacs).await;
     shell.prompt(1, "ask");
     let effect = asked(&shell).await;
-    let settled = shell.body(Kind::Settled).await;
+    let settled = shell.body(StreamEventKind::Settled).await;
     assert!(settled.get("outcome").is_some_and(|word| word.is_keyword("expired")), "{settled}");
-    shell.body(Kind::Say).await;
-    assert_eq!(respond(&shell, "work", effect), Err(Code::UnknownId));
+    shell.body(StreamEventKind::Say).await;
+    assert_eq!(respond(&shell, "work", effect), Err(OacpCode::UnknownId));
 }
 
 /// Which record a crash leaves.
@@ -174,10 +178,10 @@ const FORK: &str = "(:type :REQUEST :id 1 :target :system :payload (:action :for
 fn crashed(directory: &std::path::Path, crash: Crash, text: &str) -> u64 {
     let host = Host::new(&ThinkerChoice::Builtin, Arc::new(HubFacts::default())).expect("a host");
     let actuators = host.actuators();
-    let mut store = Store::open(directory, &Options::default()).expect("a record");
-    let mut core = Core::unborn(SessionId::parse("work").expect("a name"));
+    let mut store = RecordStore::open(directory, &StoreOptions::default()).expect("a record");
+    let mut core = LoadedSession::unborn(SessionId::parse("work").expect("a name"));
     let signal = super::rig::signal(text);
-    let inbound = Inbound {
+    let inbound = InboundMessage {
         signal,
         attachment: AttachmentId(1),
         ticket: None,
@@ -187,14 +191,14 @@ fn crashed(directory: &std::path::Path, crash: Crash, text: &str) -> u64 {
         load: super::rig::no_load(),
         body: None,
         ast: None,
-        newness: Newness::Any,
+        newness: MessageNewness::Any,
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis();
     let now = i64::try_from(now).expect("before the end of time");
-    let guard = Guard::start(&Config::default(), |_| false);
-    let sums = Sums::default();
-    let plans = crate::engine::plans::Plans::default();
-    let means = Means {
+    let guard = PolicyGuard::start(&DaemonConfig::default(), |_| false);
+    let sums = PrincipalUsageSums::default();
+    let plans = crate::engine::schedules::ScheduleList::default();
+    let means = BatchContext {
         host: &host,
         actuators: &actuators,
         guard: &guard,
@@ -202,11 +206,11 @@ fn crashed(directory: &std::path::Path, crash: Crash, text: &str) -> u64 {
         plans: &plans,
         at: now,
     };
-    let mut batch = Batch::new(&mut core, means);
+    let mut batch = AppendBatch::new(&mut core, means);
     batch.begin(|| began("uid:1000", Duration::from_secs(60)));
-    batch.add(Work::Signal(Box::new(inbound)), &[]);
+    batch.add(InboxItem::Signal(Box::new(inbound)), &[]);
     let act = batch.after.iter().find_map(|after| match after {
-        After::Carry { effect, .. } => match &**effect {
+        PostCommit::Carry { effect, .. } => match &**effect {
             bridle_loop::Effect::Act { id: EffectId(id), .. } => Some(*id),
             _ => None,
         },
@@ -214,7 +218,7 @@ fn crashed(directory: &std::path::Path, crash: Crash, text: &str) -> u64 {
     });
     let effect = act.expect("an act");
     if crash == Crash::AfterStart {
-        batch.add(Work::Start { effect }, &[]);
+        batch.add(InboxItem::Start { effect }, &[]);
     }
     let mut append = std::mem::take(&mut batch.append);
     core.complete(&mut append);
@@ -227,11 +231,11 @@ async fn after_crash(crash: Crash) -> Value {
     let effect = crashed(directory.path(), crash, NOTE);
     let rig = Rig::on(directory).await;
     let shell = rig.join("work", |want| want.cursor = Some(0)).await;
-    let outcome = shell.body(Kind::Acted).await;
+    let outcome = shell.body(StreamEventKind::Acted).await;
     assert_eq!(outcome.get("effect").and_then(Value::as_i64), i64::try_from(effect).ok());
     // The one who asked has its answer, once.
-    shell.body(Kind::Say).await;
-    assert!(shell.ready().await.iter().all(|out| matches!(out, Out::Status(_))));
+    shell.body(StreamEventKind::Say).await;
+    assert!(shell.ready().await.iter().all(|out| matches!(out, OutboundItem::Status(_))));
     outcome
 }
 
@@ -254,10 +258,10 @@ async fn may_have_forked() -> (Rig, Shell, i64) {
     crashed(directory.path(), Crash::AfterStart, FORK);
     let rig = Rig::on(directory).await;
     let shell = rig.join("work", |want| want.cursor = Some(0)).await;
-    let outcome = shell.body(Kind::Acted).await;
+    let outcome = shell.body(StreamEventKind::Acted).await;
     let word = Outcome::UnknownOutcome.word();
     assert!(outcome.get("outcome").is_some_and(|said| said.is_keyword(word)), "{outcome}");
-    let question = shell.body(Kind::Ask).await;
+    let question = shell.body(StreamEventKind::Ask).await;
     let text = question.get("question").and_then(Value::as_str);
     assert!(text.is_some_and(|text| text.ends_with("do it again?")), "{question}");
     let effect = question.get("effect").and_then(Value::as_i64).expect("an effect");
@@ -269,13 +273,17 @@ async fn answer(rig: &Rig, effect: i64, verdict: &str) -> Value {
         "(:type :REQUEST :id 9 :target :system :payload (:action :approve :approval \
          \"work-{effect}\" :verdict {verdict}))"
     );
-    let query = Query::of(&message(&text)).expect("for the daemon").expect("well formed");
+    let query = DaemonQuery::of(&message(&text)).expect("for the daemon").expect("well formed");
     Arc::clone(&rig.hub).ask(owner(), query, None).await.expect("told")
 }
 
 /// The sessions that the record has.
 fn sessions(rig: &Rig) -> usize {
-    bridle_store::Reader::open(rig.path()).expect("the record").sessions().expect("read").len()
+    bridle_store::RecordReader::open(rig.path())
+        .expect("the record")
+        .sessions()
+        .expect("read")
+        .len()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -284,12 +292,12 @@ async fn what_may_have_been_done_is_done_again_once_after_a_yes() {
     assert_eq!(sessions(&rig), 1, "nothing is done again by itself");
     let told = answer(&rig, question, ":allow").await;
     assert!(told.get("status").is_some_and(|word| word.is_keyword("success")), "{told}");
-    let act = shell.body(Kind::Act).await;
+    let act = shell.body(StreamEventKind::Act).await;
     let again = act.get("effect").and_then(Value::as_i64);
-    let outcome = shell.body(Kind::Acted).await;
+    let outcome = shell.body(StreamEventKind::Acted).await;
     assert_eq!(outcome.get("effect").and_then(Value::as_i64), again, "an act of its own");
     assert!(outcome.get("outcome").is_some_and(|word| word.is_keyword("done")), "{outcome}");
-    let said = shell.body(Kind::Say).await;
+    let said = shell.body(StreamEventKind::Say).await;
     let approval = said.get("payload").and_then(|payload| payload.get("approval"));
     assert_eq!(approval.and_then(Value::as_str), Some(&*format!("work-{question}")), "{said}");
     assert_eq!(sessions(&rig), 2);
@@ -306,7 +314,7 @@ async fn what_may_have_been_done_is_left_alone_after_a_no_and_over_a_restart() {
     assert_eq!(sessions(&rig), 1, "still only a question");
     answer(&rig, question, ":deny").await;
     let shell = rig.join("work", |want| want.cursor = Some(0)).await;
-    let settled = shell.body(Kind::Settled).await;
+    let settled = shell.body(StreamEventKind::Settled).await;
     assert!(settled.get("outcome").is_some_and(|word| word.is_keyword("denied")), "{settled}");
     assert_eq!(sessions(&rig), 1);
 }

@@ -5,19 +5,21 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bridle_loop::{Asker, Name, SessionId, Signal, SignalKind};
+use bridle_loop::{KeywordName, SessionId, Signal, SignalKind, SignalSender};
 use bridle_sexp::{Dialect, Value, read_one};
-use bridle_wire::oacp::hello::Role;
-use bridle_wire::oacp::{Failure, Id, Message};
+use bridle_wire::oacp::hello::ShellRole;
+use bridle_wire::oacp::{ErrorReply, MessageId, OacpMessage};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
 use crate::access::principal::Principal;
-use crate::budget::{Budget, Load};
-use crate::config::{Config, ThinkerChoice};
-use crate::engine::{Attach, Attachment, Hub, Mode, Out, StreamEvent, read_message};
-use bridle_history::History;
-use bridle_history::replay::Range;
+use crate::byte_budget::{ByteBudget, InFlightBytes};
+use crate::config::{DaemonConfig, ThinkerChoice};
+use crate::engine::{
+    AttachRequest, AttachedShell, Hub, OutboundItem, StreamEvent, StreamMode, read_message,
+};
+use bridle_history::RecordHistory;
+use bridle_history::replay::ReplayRange;
 
 /// So long that a slow machine does not reach it; reached, the test hangs otherwise.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -25,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// A hub that can be stopped and started on the same directory.
 pub(super) struct Rig {
     pub(super) directory: Kept,
-    pub(super) config: Config,
+    pub(super) config: DaemonConfig,
     pub(super) hub: Arc<Hub>,
 }
 
@@ -37,9 +39,9 @@ impl Drop for Kept {
         if std::thread::panicking() {
             return;
         }
-        let history = History::open(self.0.path()).expect("a record");
+        let history = RecordHistory::open(self.0.path()).expect("a record");
         history.verify(None, &mut |_, _| {}).expect("the chain holds");
-        let all = Range { from: 1, to: None, session: None };
+        let all = ReplayRange { from: 1, to: None, session: None };
         let replayed = history.replay(&all, &mut |_, _| {}).expect("replayed");
         assert_eq!(replayed.difference, None);
     }
@@ -57,7 +59,7 @@ impl Rig {
     }
 
     /// A hub with a script as its thinker, and other settings.
-    pub(super) async fn scripted_with(script: &str, change: impl FnOnce(&mut Config)) -> Rig {
+    pub(super) async fn scripted_with(script: &str, change: impl FnOnce(&mut DaemonConfig)) -> Rig {
         let script = script.to_owned();
         Rig::with(move |config| {
             change(config);
@@ -69,9 +71,10 @@ impl Rig {
     }
 
     /// A hub with other settings.
-    pub(super) async fn with(change: impl FnOnce(&mut Config)) -> Rig {
+    pub(super) async fn with(change: impl FnOnce(&mut DaemonConfig)) -> Rig {
         let directory = Kept(TempDir::new().expect("a directory"));
-        let mut config = Config { state: directory.0.path().to_owned(), ..Config::default() };
+        let mut config =
+            DaemonConfig { state: directory.0.path().to_owned(), ..DaemonConfig::default() };
         change(&mut config);
         let hub = Hub::start(&config).await.expect("the hub starts");
         Rig { directory, config, hub }
@@ -83,9 +86,10 @@ impl Rig {
     }
 
     /// The same with other settings.
-    pub(super) async fn on_with(directory: TempDir, change: impl FnOnce(&mut Config)) -> Rig {
+    pub(super) async fn on_with(directory: TempDir, change: impl FnOnce(&mut DaemonConfig)) -> Rig {
         let directory = Kept(directory);
-        let mut config = Config { state: directory.0.path().to_owned(), ..Config::default() };
+        let mut config =
+            DaemonConfig { state: directory.0.path().to_owned(), ..DaemonConfig::default() };
         change(&mut config);
         let hub = Hub::start(&config).await.expect("the hub starts");
         Rig { directory, config, hub }
@@ -106,12 +110,16 @@ impl Rig {
 
     /// A client without hello.
     pub(super) fn plain(&self) -> Shell {
-        let attached = self.hub.attach_fresh(owner(), Attach::answers());
+        let attached = self.hub.attach_fresh(owner(), AttachRequest::answers());
         Shell(attached.expect("attached"))
     }
 
     /// A shell that reads the stream of a session.
-    pub(super) async fn join(&self, session: &str, change: impl FnOnce(&mut Attach)) -> Shell {
+    pub(super) async fn join(
+        &self,
+        session: &str,
+        change: impl FnOnce(&mut AttachRequest),
+    ) -> Shell {
         self.try_join(owner(), session, change).await.expect("attached")
     }
 
@@ -119,10 +127,11 @@ impl Rig {
         &self,
         who: Principal,
         session: &str,
-        change: impl FnOnce(&mut Attach),
-    ) -> Result<Shell, Failure> {
+        change: impl FnOnce(&mut AttachRequest),
+    ) -> Result<Shell, ErrorReply> {
         let session = Some(SessionId::parse(session).expect("a name"));
-        let mut want = Attach { session, mode: Mode::Stream, ..Attach::answers() };
+        let mut want =
+            AttachRequest { session, mode: StreamMode::Stream, ..AttachRequest::answers() };
         change(&mut want);
         Arc::clone(&self.hub).attach(who, want).await.map(Shell)
     }
@@ -134,8 +143,8 @@ pub(super) fn owner() -> Principal {
 }
 
 /// The load of a message that weighs nothing.
-pub(super) fn no_load() -> Load {
-    Arc::new(Budget::new(0)).load(0)
+pub(super) fn no_load() -> InFlightBytes {
+    Arc::new(ByteBudget::new(0)).load(0)
 }
 
 /// A program of the user's on loopback.
@@ -144,11 +153,11 @@ pub(super) fn stranger() -> Principal {
 }
 
 /// Somebody attached.
-pub(super) struct Shell(pub(super) Arc<Attachment>);
+pub(super) struct Shell(pub(super) Arc<AttachedShell>);
 
 impl Shell {
     /// Sends a message.
-    pub(super) fn try_send(&self, text: &str) -> Result<(), Failure> {
+    pub(super) fn try_send(&self, text: &str) -> Result<(), ErrorReply> {
         let tree = read_one(text).expect("a form");
         let said = read_message(&tree, Dialect::Lisp)?;
         self.0.admit(said, &[], no_load())
@@ -166,7 +175,7 @@ impl Shell {
     }
 
     /// The next thing.
-    pub(super) async fn next(&self) -> Out {
+    pub(super) async fn next(&self) -> OutboundItem {
         let next = poll_fn(|cx| self.0.poll_next(cx));
         timeout(PATIENCE, next).await.expect("something is said")
     }
@@ -175,15 +184,15 @@ impl Shell {
     pub(super) async fn event(&self) -> Arc<StreamEvent> {
         loop {
             match self.next().await {
-                Out::Event { event, .. } => return event,
-                Out::Status(_) | Out::Delta { .. } => {}
+                OutboundItem::Event { event, .. } => return event,
+                OutboundItem::Status(_) | OutboundItem::Delta { .. } => {}
                 other => panic!("expected an event, got {other:?}"),
             }
         }
     }
 
     /// The next event of this kind, as its body; others are passed over.
-    pub(super) async fn body(&self, kind: super::super::Kind) -> Value {
+    pub(super) async fn body(&self, kind: super::super::StreamEventKind) -> Value {
         loop {
             let event = self.event().await;
             if event.kind == kind {
@@ -193,7 +202,7 @@ impl Shell {
     }
 
     /// Reads everything that is there now, and says nothing about what comes later.
-    pub(super) async fn ready(&self) -> Vec<Out> {
+    pub(super) async fn ready(&self) -> Vec<OutboundItem> {
         let mut all = Vec::new();
         while let Ok(out) =
             timeout(Duration::from_millis(50), poll_fn(|cx| self.0.poll_next(cx))).await
@@ -211,9 +220,9 @@ pub(super) fn body(event: &StreamEvent) -> Value {
 }
 
 /// A message from its text.
-pub(super) fn message(text: &str) -> Message {
+pub(super) fn message(text: &str) -> OacpMessage {
     let tree = read_one(text).expect("a form");
-    Message::from_tree(&tree).expect("a message")
+    OacpMessage::from_tree(&tree).expect("a message")
 }
 
 /// What the owner says, as the loop is told.
@@ -221,23 +230,23 @@ pub(super) fn signal(text: &str) -> Signal {
     let message = message(text);
     Signal {
         kind: SignalKind::Request,
-        from: Asker { owner: true, ..Asker::new("uid:1000") },
-        id: message.id.as_ref().map(Id::to_value),
-        target: message.target.map(|target| Name::new(target.as_str())),
+        from: SignalSender { owner: true, ..SignalSender::new("uid:1000") },
+        id: message.id.as_ref().map(MessageId::to_value),
+        target: message.target.map(|target| KeywordName::new(target.as_str())),
         payload: message.payload.unwrap_or(Value::Nil),
         dropped: Vec::new(),
         patient: true,
     }
 }
 
-pub(super) fn observer(want: &mut Attach) {
-    want.role = Role::Observer;
+pub(super) fn observer(want: &mut AttachRequest) {
+    want.role = ShellRole::Observer;
 }
 
-pub(super) fn emacs(want: &mut Attach) {
-    want.shell = Some(Name::new("emacs"));
+pub(super) fn emacs(want: &mut AttachRequest) {
+    want.shell = Some(KeywordName::new("emacs"));
 }
 
-pub(super) fn id(number: i64) -> Option<Id> {
-    Some(Id::Int(number))
+pub(super) fn id(number: i64) -> Option<MessageId> {
+    Some(MessageId::Int(number))
 }

@@ -5,28 +5,28 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bridle_host::{Act as _, Host, Readership, Surroundings, ThinkerChoice};
+use bridle_host::{ActContext, Actuator as _, Host, Readership, ThinkerChoice};
 use bridle_loop::{
-    DEFAULT_POLICY, Draft, Effect, EffectId, Fault, Name, Order, Outcome, Proposal, SessionId,
-    SignalKind, TurnId,
+    DEFAULT_POLICY, Draft, Effect, EffectId, KeywordName, Order, Outcome, Proposal, SessionId,
+    SignalKind, ThinkerFault, TurnId,
 };
 use bridle_sexp::{Value, read_one};
-use bridle_store::memory::{Memory, Options};
-use bridle_store::{Filter, Number, Reader, Store};
+use bridle_store::memory::{MemoryOptions, MemoryStore};
+use bridle_store::{RecordFilter, RecordNumber, RecordReader, RecordStore};
 use tempfile::TempDir;
 
-use super::super::batch::{After, Batch, Means};
-use super::super::core::{Core, began};
+use super::super::batch::{AppendBatch, BatchContext, PostCommit};
 use super::super::facts::HubFacts;
-use super::super::guard::Guard;
-use super::super::plans::Plans;
-use super::super::sums::Sums;
-use super::super::work::Work;
+use super::super::guard::PolicyGuard;
+use super::super::inbox_item::InboxItem;
+use super::super::loaded_session::{LoadedSession, began};
+use super::super::principal_usage::PrincipalUsageSums;
+use super::super::schedules::ScheduleList;
 use super::memory::{TEXT, inbound, question, text, word};
 use super::rig::{Rig, Shell, emacs, message, owner, signal};
-use crate::config::{Config, PolicyChoice, RollbackChoice};
-use crate::engine::{Kind, Query};
-use crate::memory::{Editor, MEMORY};
+use crate::config::{DaemonConfig, PolicyChoice, RollbackChoice};
+use crate::engine::{DaemonQuery, StreamEventKind};
+use crate::memory::{MEMORY, MemoryEditor};
 
 /// Two edits, then one of a file that somebody edits; or one edit, and then a long thought.
 const SCRIPT: &str = r#"
@@ -100,12 +100,12 @@ impl Files {
             "(:type :REQUEST :id 9 :target :system :payload (:action :approve :approval \
              \"work-{effect}\" :verdict {verdict}))"
         );
-        let query = Query::of(&message(&text)).expect("for the daemon").expect("well formed");
+        let query = DaemonQuery::of(&message(&text)).expect("for the daemon").expect("well formed");
         Arc::clone(&self.rig.hub).ask(owner(), query, None).await.expect("told");
     }
 }
 
-fn settle(config: &mut Config, root: &Path, choice: RollbackChoice, policy: &str) {
+fn settle(config: &mut DaemonConfig, root: &Path, choice: RollbackChoice, policy: &str) {
     let file = config.state.join("policy.org");
     fs::write(&file, policy).expect("the directory is ours");
     config.policy = PolicyChoice::File(file);
@@ -116,7 +116,7 @@ fn settle(config: &mut Config, root: &Path, choice: RollbackChoice, policy: &str
 /// The payload of the next thing that is said and meant.
 async fn said(shell: &Shell, is_it: impl Fn(&Value) -> bool) -> Value {
     loop {
-        let body = shell.body(Kind::Say).await;
+        let body = shell.body(StreamEventKind::Say).await;
         let payload = body.get("payload").expect("a payload").clone();
         if is_it(&payload) {
             return payload;
@@ -130,9 +130,9 @@ fn of_failed(payload: &Value) -> bool {
 
 /// The acts of a kind in the record.
 fn acts(directory: &Path, action: &str) -> usize {
-    let reader = Reader::open(directory).expect("the record");
-    let filter = Filter { kinds: vec!["act".into()], ..Filter::default() };
-    let records = reader.records(Number(0), &filter, 1000).expect("read");
+    let reader = RecordReader::open(directory).expect("the record");
+    let filter = RecordFilter { kinds: vec!["act".into()], ..RecordFilter::default() };
+    let records = reader.records(RecordNumber(0), &filter, 1000).expect("read");
     let is_it = |text: &str| text.contains(&format!(":action :{action} "));
     records.iter().filter(|record| record.body.text().is_some_and(is_it)).count()
 }
@@ -156,9 +156,9 @@ async fn what_a_failed_turn_changed_is_taken_back_and_nothing_else() {
     assert_eq!(files.text("held.org"), "* Held\n");
     assert_eq!(acts(files.rig.path(), "rollback"), 1);
     // It is a change of its own: the one after it takes it back.
-    let reader = Reader::open(files.rig.path()).expect("the record");
-    let filter = Filter { kinds: vec!["act".into()], ..Filter::default() };
-    let last = reader.records(Number(0), &filter, 1000).expect("read").pop().expect("an act");
+    let reader = RecordReader::open(files.rig.path()).expect("the record");
+    let filter = RecordFilter { kinds: vec!["act".into()], ..RecordFilter::default() };
+    let last = reader.records(RecordNumber(0), &filter, 1000).expect("read").pop().expect("an act");
     shell.send(&format!(
         "(:type :REQUEST :id 2 :target :memory :payload (:action :undo :record {}))",
         last.number.0
@@ -191,7 +191,7 @@ async fn what_an_interrupted_turn_changed_stays_where_the_user_went_on() {
     let files = Files::start(RollbackChoice::Auto, "").await;
     let shell = files.shell().await;
     shell.prompt(1, "one");
-    shell.body(Kind::Acted).await;
+    shell.body(StreamEventKind::Acted).await;
     let users = files.text("notes.org").replace("Water the beds", "Water all beds");
     fs::write(files.path("notes.org"), &users).expect("ours");
     shell.send("(:type :EVENT :id 2 :payload (:sensor :interrupt))");
@@ -230,9 +230,9 @@ enum Crash {
 }
 
 /// What a batch wants to be done: the last thought or act of it, and the draft of its intent.
-fn last(batch: &Batch<'_>) -> (EffectId, Option<Order>, usize) {
+fn last(batch: &AppendBatch<'_>) -> (EffectId, Option<Order>, usize) {
     let found = batch.after.iter().rev().find_map(|after| match after {
-        After::Carry { effect, draft } => match &**effect {
+        PostCommit::Carry { effect, draft } => match &**effect {
             Effect::Think { id, .. } => Some((*id, None, draft.expect("recorded"))),
             Effect::Act { id, order, .. } => {
                 Some((*id, Some(order.clone()), draft.expect("recorded")))
@@ -251,58 +251,65 @@ fn carried(host: &Host, of: (EffectId, TurnId, u64), order: &Order, at: i64) -> 
     let note = &mut |_: &str| {};
     host.act(
         order,
-        &mut Surroundings { session: &session, effect, turn, record, principal, at, note },
+        &mut ActContext { session: &session, effect, turn, record, principal, at, note },
     )
 }
 
 /// A session whose daemon dies on the way back from a failed turn.
-fn crashed(config: &Config, root: &Path, crash: Crash) {
-    let options = Options { root: root.to_owned(), protected: Vec::new() };
-    let memory = Arc::new(Memory::open(&config.state, &options).expect("opened"));
-    let editor =
-        Editor::new(Arc::clone(&memory), Box::new(|| 1), RollbackChoice::Auto, Default::default());
+fn crashed(config: &DaemonConfig, root: &Path, crash: Crash) {
+    let options = MemoryOptions { root: root.to_owned(), protected: Vec::new() };
+    let memory = Arc::new(MemoryStore::open(&config.state, &options).expect("opened"));
+    let editor = MemoryEditor::new(
+        Arc::clone(&memory),
+        Box::new(|| 1),
+        RollbackChoice::Auto,
+        Default::default(),
+    );
     let edit = read_one("(:action :set-state :path \"notes.org\" :id \"water\" :state \"DONE\")");
     let payload = editor
         .prepare(&edit.expect("a form").root().to_value(), Readership::Owners)
         .expect("looked at");
     let host = Host::new(&config.thinker, Arc::new(HubFacts::default())).expect("a host");
     let host = host.with_actuator(MEMORY, Box::new(editor));
-    let mut store = Store::open(&config.state, &bridle_store::Options::default()).expect("a store");
+    let mut store =
+        RecordStore::open(&config.state, &bridle_store::StoreOptions::default()).expect("a store");
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis();
     let now = i64::try_from(now).expect("before the end of time");
-    let (guard, actuators) = (Guard::start(config, |_| false), host.actuators());
-    let (sums, plans) = (&Sums::default(), &Plans::default());
-    let mut core = Core::unborn(SessionId::parse("work").expect("a name"));
-    let means = Means { host: &host, actuators: &actuators, guard: &guard, sums, plans, at: now };
-    let mut commit = |core: &mut Core, append: &mut bridle_store::Append, draft: usize| {
-        core.complete(append);
-        let numbers = store.commit(&[std::mem::take(append)]).expect("kept");
-        numbers[0].get(draft).expect("a number").0
-    };
-    let mut batch = Batch::new(&mut core, means);
+    let (guard, actuators) = (PolicyGuard::start(config, |_| false), host.actuators());
+    let (sums, plans) = (&PrincipalUsageSums::default(), &ScheduleList::default());
+    let mut core = LoadedSession::unborn(SessionId::parse("work").expect("a name"));
+    let means =
+        BatchContext { host: &host, actuators: &actuators, guard: &guard, sums, plans, at: now };
+    let mut commit =
+        |core: &mut LoadedSession, append: &mut bridle_store::RecordAppend, draft: usize| {
+            core.complete(append);
+            let numbers = store.commit(&[std::mem::take(append)]).expect("kept");
+            numbers[0].get(draft).expect("a number").0
+        };
+    let mut batch = AppendBatch::new(&mut core, means);
     batch.begin(|| began("uid:1000", Duration::from_secs(60)));
     let mut prompt = signal("(:type :EVENT :id 1 :payload (:sensor :user-prompt :text \"one\"))");
     prompt.kind = SignalKind::Event;
-    batch.add(Work::Signal(Box::new(inbound(prompt))), &[]);
+    batch.add(InboxItem::Signal(Box::new(inbound(prompt))), &[]);
     let (thought, _, _) = last(&batch);
-    let target = Some(Name::new(MEMORY));
+    let target = Some(KeywordName::new(MEMORY));
     let proposal = Proposal { target, payload, explanation: None, then_think: true };
     let draft = Ok(Draft { proposals: vec![proposal] });
-    batch.add(Work::Drafted { effect: thought.0, draft }, &[]);
+    batch.add(InboxItem::Drafted { effect: thought.0, draft }, &[]);
     let (edit, order, draft) = last(&batch);
-    batch.add(Work::Start { effect: edit.0 }, &[]);
+    batch.add(InboxItem::Start { effect: edit.0 }, &[]);
     let mut append = std::mem::take(&mut batch.append);
     let record = commit(&mut core, &mut append, draft);
     let outcome = carried(&host, (edit, TurnId(1), record), &order.expect("an act"), now);
     assert!(matches!(outcome, Outcome::Done(_)), "{outcome:?}");
-    let mut batch = Batch::new(&mut core, means);
-    batch.add(Work::Outcome { effect: edit.0, outcome, principal: "engine".into() }, &[]);
+    let mut batch = AppendBatch::new(&mut core, means);
+    batch.add(InboxItem::Outcome { effect: edit.0, outcome, principal: "engine".into() }, &[]);
     let (thought, _, _) = last(&batch);
-    let fault = Fault { reason: "out of words".into(), retryable: false };
-    batch.add(Work::Drafted { effect: thought.0, draft: Err(fault) }, &[]);
+    let fault = ThinkerFault { reason: "out of words".into(), retryable: false };
+    batch.add(InboxItem::Drafted { effect: thought.0, draft: Err(fault) }, &[]);
     let (back, order, draft) = last(&batch);
     if crash != Crash::Planned {
-        batch.add(Work::Start { effect: back.0 }, &[]);
+        batch.add(InboxItem::Start { effect: back.0 }, &[]);
     }
     let mut append = std::mem::take(&mut batch.append);
     let record = commit(&mut core, &mut append, draft);
@@ -317,7 +324,7 @@ async fn after_crash(crash: Crash) {
     fs::write(folder.path().join("notes.org"), TEXT).expect("ours");
     let script = state.path().join("rules.script");
     fs::write(&script, SCRIPT).expect("ours");
-    let mut config = Config { state: state.path().to_owned(), ..Config::default() };
+    let mut config = DaemonConfig { state: state.path().to_owned(), ..DaemonConfig::default() };
     config.thinker = ThinkerChoice::Script(script);
     settle(&mut config, folder.path(), RollbackChoice::Auto, &policies(""));
     crashed(&config, folder.path(), crash);

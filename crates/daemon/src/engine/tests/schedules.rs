@@ -3,15 +3,15 @@
 use bridle_loop::MAX_SCHEDULES_PER_PRINCIPAL;
 use bridle_sexp::Value;
 
-use super::super::plans::MAX_SCHEDULE_LIFE_MS;
+use super::super::schedules::MAX_SCHEDULE_LIFE_MS;
 use super::rig::{Rig, Shell, owner, stranger};
-use crate::engine::{Kind, Query};
+use crate::engine::{DaemonQuery, StreamEventKind};
 
 async fn plan(shell: &Shell, id: i64, rest: &str) -> Value {
     shell.send(&format!(
         "(:type :REQUEST :id {id} :target :system :payload (:action :schedule :payload (:sensor :x) {rest}))"
     ));
-    shell.body(Kind::Say).await
+    shell.body(StreamEventKind::Say).await
 }
 
 fn word<'v>(said: &'v Value, key: &str) -> &'v Value {
@@ -19,7 +19,7 @@ fn word<'v>(said: &'v Value, key: &str) -> &'v Value {
 }
 
 async fn listed(rig: &Rig) -> Vec<Value> {
-    let told = rig.hub.clone().ask(owner(), Query::Schedules, None).await.expect("a list");
+    let told = rig.hub.clone().ask(owner(), DaemonQuery::Schedules, None).await.expect("a list");
     told.get("schedules").and_then(Value::elements).unwrap_or_default().to_vec()
 }
 
@@ -56,7 +56,7 @@ async fn a_principal_has_so_many_schedules_in_all_its_sessions() {
     shell.send(
         "(:type :REQUEST :id 11 :target :system :payload (:action :unschedule :name \"p0\"))",
     );
-    shell.body(Kind::Say).await;
+    shell.body(StreamEventKind::Say).await;
     assert!(
         word(&plan(&shell, 12, ":name \"new\" :in 60000").await, "status").is_keyword("success")
     );

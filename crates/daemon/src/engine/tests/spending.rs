@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use bridle_sexp::Value;
-use bridle_store::Reader;
-use bridle_wire::Code;
-use bridle_wire::oacp::Failure;
+use bridle_store::RecordReader;
+use bridle_wire::OacpCode;
+use bridle_wire::oacp::ErrorReply;
 
 use super::approvals::open_policy;
 use super::rig::{Rig, Shell, emacs, message, owner, stranger};
 use crate::config::RecordBudgets;
-use crate::engine::{Kind, Query, Taken};
+use crate::engine::{DaemonQuery, ResponseEffect, StreamEventKind};
 
 const EVAL: &str =
     "(:type :REQUEST :id 1 :target :emacs :payload (:action :eval :code \"(save-buffer)\"))";
@@ -24,25 +24,25 @@ async fn small() -> Rig {
 
 /// What a program without a key has used up.
 fn used(rig: &Rig) -> u64 {
-    let all = Reader::open(rig.path()).expect("the record").spendings().expect("read");
+    let all = RecordReader::open(rig.path()).expect("the record").spendings().expect("read");
     let of = all.iter().find(|it| &*it.principal == "local-tcp:1000");
     assert!(all.len() <= 1, "nobody else is counted: {all:?}");
     of.map_or(0, |it| it.bytes)
 }
 
-fn is_used_up<T: std::fmt::Debug>(answer: Result<T, Failure>) {
+fn is_used_up<T: std::fmt::Debug>(answer: Result<T, ErrorReply>) {
     let failure = answer.expect_err("refused");
-    assert_eq!(failure.code, Code::Overloaded);
+    assert_eq!(failure.code, OacpCode::Overloaded);
     assert!(failure.message.contains("`record-budget`"), "{}", failure.message);
 }
 
 /// Answers a question or a request.
-fn respond(shell: &Shell, effect: i64, payload: &str) -> Result<Taken, Failure> {
+fn respond(shell: &Shell, effect: i64, payload: &str) -> Result<ResponseEffect, ErrorReply> {
     let text = format!("(:type :RESPONSE :id \"work-{effect}\" :payload {payload})");
     shell.0.respond(&message(&text))
 }
 
-async fn effect(shell: &Shell, kind: Kind) -> i64 {
+async fn effect(shell: &Shell, kind: StreamEventKind) -> i64 {
     shell.body(kind).await.get("effect").and_then(Value::as_i64).expect("an effect")
 }
 
@@ -50,12 +50,12 @@ async fn approve(
     rig: &Rig,
     who: crate::access::principal::Principal,
     effect: i64,
-) -> Result<Value, Failure> {
+) -> Result<Value, ErrorReply> {
     let text = format!(
         "(:type :REQUEST :id 9 :target :system :payload (:action :approve \
          :approval \"work-{effect}\" :verdict :allow))"
     );
-    let query = Query::of(&message(&text)).expect("for the daemon")?;
+    let query = DaemonQuery::of(&message(&text)).expect("for the daemon")?;
     Arc::clone(&rig.hub).ask(who, query, None).await
 }
 
@@ -69,9 +69,9 @@ async fn answers_to_questions_are_refused_when_the_budget_is_used_up() {
     let mine = rig.join("work", |_| {}).await;
     let guest = rig.try_join(stranger(), "work", emacs).await.expect("attached");
     guest.prompt(1, "help");
-    mine.body(Kind::Say).await;
+    mine.body(StreamEventKind::Say).await;
     mine.send(EVAL);
-    let question = effect(&mine, Kind::Ask).await;
+    let question = effect(&mine, StreamEventKind::Ask).await;
     assert!(used(&rig) > 0);
     is_used_up(respond(&guest, question, "(:verdict :allow)"));
     is_used_up(approve(&rig, stranger(), question).await);
@@ -79,13 +79,13 @@ async fn answers_to_questions_are_refused_when_the_budget_is_used_up() {
     let before = used(&rig);
     let told = approve(&rig, owner(), question).await.expect("told");
     assert!(told.get("status").is_some_and(|it| it.is_keyword("success")), "{told}");
-    let act = effect(&mine, Kind::Act).await;
+    let act = effect(&mine, StreamEventKind::Act).await;
     assert_eq!(used(&rig), before);
     // What became of a request is the truth: it is taken, and charged to whoever says it.
     let text = "x".repeat(5000);
     let done = format!("(:status :success :text \"{text}\")");
-    assert_eq!(respond(&guest, act, &done).expect("taken"), Taken::Silently);
-    mine.body(Kind::Acted).await;
+    assert_eq!(respond(&guest, act, &done).expect("taken"), ResponseEffect::Silently);
+    mine.body(StreamEventKind::Acted).await;
     assert!(used(&rig) >= before + 5000, "{} after {before}", used(&rig));
 }
 
@@ -97,13 +97,13 @@ async fn what_a_schedule_brings_is_charged_to_the_owner_of_its_session() {
         "(:type :REQUEST :id 1 :target :system :payload (:action :schedule :name \"tea\" :in 1500 \
          :payload (:sensor :user-prompt :text \"help\")))",
     );
-    guest.body(Kind::Say).await;
+    guest.body(StreamEventKind::Say).await;
     // The owner of the daemon speaks last.
     let mine = rig.join("theirs", |_| {}).await;
     mine.prompt(2, "status");
-    mine.body(Kind::Say).await;
+    mine.body(StreamEventKind::Say).await;
     let before = used(&rig);
-    let said = mine.body(Kind::Say).await;
+    let said = mine.body(StreamEventKind::Say).await;
     assert!(said.get("answers").is_none(), "nobody asked: {said}");
     assert!(used(&rig) > before, "{} after {before}", used(&rig));
 }

@@ -1,10 +1,10 @@
 //! Shells that read the stream of a session.
 
 use bridle_sexp::Value;
-use bridle_wire::Code;
+use bridle_wire::OacpCode;
 
 use super::rig::{Rig, Shell, body, observer, owner, stranger};
-use crate::engine::{Attach, Doing, Kind, Out, View};
+use crate::engine::{AttachRequest, EngineActivity, EventView, OutboundItem, StreamEventKind};
 
 /// Numbers of the next `count` events.
 async fn numbers(shell: &Shell, count: usize) -> Vec<u64> {
@@ -15,7 +15,7 @@ async fn numbers(shell: &Shell, count: usize) -> Vec<u64> {
     seen
 }
 
-fn after(cursor: u64) -> impl FnOnce(&mut Attach) {
+fn after(cursor: u64) -> impl FnOnce(&mut AttachRequest) {
     move |want| want.cursor = Some(cursor)
 }
 
@@ -24,28 +24,30 @@ async fn two_shells_see_the_same_events_each_in_its_own_light() {
     let rig = Rig::start().await;
     let (one, two) = (rig.join("work", |_| {}).await, rig.join("work", |_| {}).await);
     one.prompt(7, "help");
-    for (shell, expected) in [(&one, View::Own), (&two, View::Other)] {
-        for (number, kind) in [(1, Kind::Signal), (2, Kind::Say)] {
-            let Out::Event { event, view, live } = shell.next().await else { panic!("no event") };
+    for (shell, expected) in [(&one, EventView::Own), (&two, EventView::Other)] {
+        for (number, kind) in [(1, StreamEventKind::Signal), (2, StreamEventKind::Say)] {
+            let OutboundItem::Event { event, view, live } = shell.next().await else {
+                panic!("no event")
+            };
             assert_eq!((event.seq, event.kind, view, live), (number, kind, expected, true));
         }
         assert!(shell.ready().await.is_empty());
     }
     let snapshot = two.0.snapshot();
-    assert_eq!((snapshot.seq, snapshot.status.doing), (2, Doing::Idle));
+    assert_eq!((snapshot.seq, snapshot.status.doing), (2, EngineActivity::Idle));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_observer_sees_and_may_not_speak() {
     let rig = Rig::start().await;
     let missing = rig.try_join(owner(), "work", observer).await;
-    assert_eq!(missing.err().map(|failure| failure.code), Some(Code::UnknownSession));
+    assert_eq!(missing.err().map(|failure| failure.code), Some(OacpCode::UnknownSession));
     let controller = rig.join("work", |_| {}).await;
     let watcher = rig.join("work", observer).await;
     controller.prompt(1, "help");
     assert_eq!(numbers(&watcher, 2).await, [1, 2]);
     let refused = watcher.try_send("(:type :LOG :payload (:text \"hi\"))");
-    assert_eq!(refused.err().map(|failure| failure.code), Some(Code::NotPermitted));
+    assert_eq!(refused.err().map(|failure| failure.code), Some(OacpCode::NotPermitted));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -55,7 +57,7 @@ async fn sessions_of_others_are_not_there() {
     shell.prompt(1, "help");
     numbers(&shell, 2).await;
     let refused = rig.try_join(stranger(), "mine", |_| {}).await;
-    assert_eq!(refused.err().map(|failure| failure.code), Some(Code::UnknownSession));
+    assert_eq!(refused.err().map(|failure| failure.code), Some(OacpCode::UnknownSession));
     let theirs = rig.try_join(stranger(), "theirs", |_| {}).await.expect("a session of its own");
     theirs.prompt(1, "help");
     numbers(&theirs, 2).await;
@@ -127,15 +129,15 @@ async fn pieces_of_an_answer_come_before_it_and_are_not_numbered() {
     let (mut text, mut thought) = (String::new(), false);
     loop {
         match shell.next().await {
-            Out::Delta { text: piece, .. } => text.push_str(&piece),
-            Out::Status(status) => thought |= status.doing == Doing::Thinking,
-            Out::Event { event, .. } if event.kind == Kind::Say => {
+            OutboundItem::Delta { text: piece, .. } => text.push_str(&piece),
+            OutboundItem::Status(status) => thought |= status.doing == EngineActivity::Thinking,
+            OutboundItem::Event { event, .. } if event.kind == StreamEventKind::Say => {
                 let said = body(&event);
                 let whole = said.get("payload").and_then(|payload| payload.get("text"));
                 assert_eq!(whole.and_then(Value::as_str), Some("one two three"));
                 break;
             }
-            Out::Event { .. } => {}
+            OutboundItem::Event { .. } => {}
             other => panic!("{other:?}"),
         }
     }

@@ -5,14 +5,14 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::sync::Arc;
 
-use bridle_loop::{DEFAULT_POLICY, EDITS, Name, PolicyHash};
+use bridle_loop::{DEFAULT_POLICY, EDITS, KeywordName, PolicyHash};
 use bridle_sexp::{Value, read_one};
-use bridle_store::{Filter, Number, Reader};
+use bridle_store::{RecordFilter, RecordNumber, RecordReader};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::rig::{Rig, body, emacs, message, owner};
 use crate::config::PolicyChoice;
-use crate::engine::{Kind, Out, Query};
+use crate::engine::{DaemonQuery, OutboundItem, StreamEventKind};
 
 /// What the actuators of the host carry out. A new one fails the test below: find out whether it can
 /// write a file, see to it that it is refused for this one, and then add it here.
@@ -80,26 +80,34 @@ async fn say_yes(rig: &Rig, session: &str, effect: i64) {
         "(:type :REQUEST :id 9 :target :system :payload (:action :approve :approval \
          \"{session}-{effect}\" :verdict :allow))"
     );
-    let query = Query::of(&message(&text)).expect("for the daemon").expect("well formed");
+    let query = DaemonQuery::of(&message(&text)).expect("for the daemon").expect("well formed");
     Arc::clone(&rig.hub).ask(owner(), query, None).await.expect("told");
 }
 
 /// Asks for something in a session of its own, says yes to whatever is asked, and carries it out if the
 /// shell is told to; what was decided.
-async fn tries(rig: &Rig, session: &str, target: &Name, action: &str, file: &Path) -> Vec<Value> {
+async fn tries(
+    rig: &Rig,
+    session: &str,
+    target: &KeywordName,
+    action: &str,
+    file: &Path,
+) -> Vec<Value> {
     let shell = rig.join(session, emacs).await;
     let payload = payload(action, file);
     shell.send(&format!("(:type :REQUEST :id 1 :target :{target} :payload {payload})"));
     loop {
-        let Out::Event { event, .. } = shell.next().await else { continue };
+        let OutboundItem::Event { event, .. } = shell.next().await else { continue };
         let told = body(&event);
         let effect = told.get("effect").and_then(Value::as_i64);
         match (event.kind, effect) {
-            (Kind::Ask, Some(effect)) => say_yes(rig, session, effect).await,
-            (Kind::Act, Some(_)) if target.as_str() == "emacs" => {
+            (StreamEventKind::Ask, Some(effect)) => say_yes(rig, session, effect).await,
+            (StreamEventKind::Act, Some(_)) if target.as_str() == "emacs" => {
                 panic!("a shell is told to do `{action}`: {told}")
             }
-            (Kind::Say, _) if told.get("answers").and_then(Value::as_i64) == Some(1) => break,
+            (StreamEventKind::Say, _) if told.get("answers").and_then(Value::as_i64) == Some(1) => {
+                break;
+            }
             _ => {}
         }
     }
@@ -107,10 +115,10 @@ async fn tries(rig: &Rig, session: &str, target: &Name, action: &str, file: &Pat
 }
 
 fn decisions(rig: &Rig, session: &str) -> Vec<Value> {
-    let reader = Reader::open(rig.path()).expect("the record");
+    let reader = RecordReader::open(rig.path()).expect("the record");
     let session = Some(session.into());
-    let filter = Filter { session, kinds: vec!["decided".into()], ..Filter::default() };
-    let records = reader.records(Number(0), &filter, 1000).expect("read");
+    let filter = RecordFilter { session, kinds: vec!["decided".into()], ..RecordFilter::default() };
+    let records = reader.records(RecordNumber(0), &filter, 1000).expect("read");
     let texts = records.iter().map(|record| record.body.text().expect("not erased"));
     texts.map(|text| read_one(text).expect("text").root().to_value()).collect()
 }
@@ -122,13 +130,15 @@ async fn no_actuator_writes_the_policies() {
     let host = rig.hub.host_ref().actuators();
     // Builds for fault tests have one more, which counts in files of the state directory.
     let host = host.into_iter().filter(|it| it.name.as_str() != "tally");
-    let known: Vec<(Name, Vec<Name>)> = host.map(|it| (it.name, it.actions)).collect();
-    let names = |words: &[&str]| words.iter().map(|word| Name::new(word)).collect::<Vec<_>>();
-    let looked_at = LOOKED_AT.map(|(name, actions)| (Name::new(name), names(actions)));
+    let known: Vec<(KeywordName, Vec<KeywordName>)> =
+        host.map(|it| (it.name, it.actions)).collect();
+    let names =
+        |words: &[&str]| words.iter().map(|word| KeywordName::new(word)).collect::<Vec<_>>();
+    let looked_at = LOOKED_AT.map(|(name, actions)| (KeywordName::new(name), names(actions)));
     assert_eq!(known, looked_at, "an actuator that nobody has looked at");
-    let shell = (Name::new("emacs"), Vec::new());
+    let shell = (KeywordName::new("emacs"), Vec::new());
     for (target, own) in known.into_iter().chain([shell]) {
-        let own: Vec<&str> = own.iter().map(Name::as_str).collect();
+        let own: Vec<&str> = own.iter().map(KeywordName::as_str).collect();
         for action in WRITES.iter().chain(&own) {
             // Only writing is forbidden; what is read goes through a question.
             if *action == "read" && target.as_str() == "emacs" {
@@ -174,13 +184,13 @@ async fn what_is_swapped_in_for_the_file_is_not_installed_and_that_is_recorded()
     let rig = start().await;
     let file = rig.path().join("policy.org");
     let refusals = || {
-        let reader = Reader::open(rig.path()).expect("the record");
-        let filter = Filter {
+        let reader = RecordReader::open(rig.path()).expect("the record");
+        let filter = RecordFilter {
             session: Some("".into()),
             kinds: vec!["policy-refused".into()],
-            ..Filter::default()
+            ..RecordFilter::default()
         };
-        let records = reader.records(Number(0), &filter, 100).expect("read");
+        let records = reader.records(RecordNumber(0), &filter, 100).expect("read");
         records.iter().filter_map(|it| it.body.text().map(str::to_owned)).collect::<Vec<_>>()
     };
     for (number, (reason, swap)) in SWAPPED.into_iter().enumerate() {

@@ -12,10 +12,10 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::Fetcher;
+use super::AttachmentFetcher;
 use crate::access::tls::{self, TlsConfig};
-use crate::fetch::net::{Later, Net};
-use crate::fetch::{FetchConfig, Fetched, Refusal};
+use crate::fetch::net::{FetchNetwork, Later};
+use crate::fetch::{FetchConfig, FetchRefusal, FetchedFile};
 
 /// An address that anybody could reach, and that nobody here does.
 const PUBLIC: &str = "93.184.216.34";
@@ -44,7 +44,7 @@ struct Led {
     seen: Seen,
 }
 
-impl Net for Led {
+impl FetchNetwork for Led {
     fn resolve<'n>(&'n self, host: &'n str) -> Later<'n, Vec<IpAddr>> {
         self.seen.push(format!("resolve {host}"));
         let mut asked = self.asked.lock().unwrap();
@@ -89,11 +89,11 @@ fn fetcher(
     hosts: &str,
     names: &[(&'static str, &[&'static str])],
     to: SocketAddr,
-) -> (Fetcher, Seen) {
+) -> (AttachmentFetcher, Seen) {
     let seen = Seen::default();
     let names = names.iter().map(|(name, all)| (*name, all.to_vec())).collect();
     let led = Led { names, asked: Mutex::default(), to, seen: seen.clone() };
-    let mut fetcher = Fetcher::new(&FetchConfig::default(), 64).unwrap();
+    let mut fetcher = AttachmentFetcher::new(&FetchConfig::default(), 64).unwrap();
     fetcher.config.hosts = hosts.parse().unwrap();
     fetcher.net = Arc::new(led);
     (fetcher, seen)
@@ -111,7 +111,10 @@ fn moved(to: &str) -> String {
 }
 
 /// Fetches `http://a.example/x` from a server with these answers.
-async fn check(answers: &[String], expect: Result<&str, Refusal>) -> (Vec<String>, Vec<String>) {
+async fn check(
+    answers: &[String],
+    expect: Result<&str, FetchRefusal>,
+) -> (Vec<String>, Vec<String>) {
     let (to, heard) = server(answers.to_vec()).await;
     let names: &[(&str, &[&str])] = &[
         ("a.example", &[PUBLIC]),
@@ -121,7 +124,7 @@ async fn check(answers: &[String], expect: Result<&str, Refusal>) -> (Vec<String
     ];
     let (fetcher, seen) = fetcher("*.example", names, to);
     let got = fetcher.fetch("http://a.example/x?y=1#z").await;
-    let got = got.map(|Fetched { content, .. }| String::from_utf8(content).unwrap());
+    let got = got.map(|FetchedFile { content, .. }| String::from_utf8(content).unwrap());
     assert_eq!(got.as_deref().map_err(|refusal| *refusal), expect.as_deref().map_err(|r| *r));
     (seen.all(), heard.all())
 }
@@ -146,28 +149,31 @@ async fn a_redirect_is_judged_like_the_first_address() {
     assert_eq!(seen[2..], ["resolve b.example", "connect [2606:4700::1111]:80"]);
     check(&[moved("/y"), moved("z?q"), moved("//b.example/"), ok("far")], Ok("far")).await;
     for (to, why) in [
-        ("http://127.0.0.1/", Refusal::Host),
-        ("http://other.test/", Refusal::Host),
-        ("http://inside.example/", Refusal::NotPublic),
-        ("http://both.example/", Refusal::NotPublic),
-        ("http://nowhere.example/", Refusal::NoAddress),
-        ("http://b.example:22/", Refusal::Port),
-        ("http://u:p@b.example/", Refusal::Credential),
-        ("http://0x7f.1/", Refusal::Address),
-        ("file:///etc/passwd", Refusal::Scheme),
-        ("gopher://b.example/", Refusal::Scheme),
-        ("///b.example/", Refusal::Address),
-        ("\\\\b.example/", Refusal::Address),
+        ("http://127.0.0.1/", FetchRefusal::Host),
+        ("http://other.test/", FetchRefusal::Host),
+        ("http://inside.example/", FetchRefusal::NotPublic),
+        ("http://both.example/", FetchRefusal::NotPublic),
+        ("http://nowhere.example/", FetchRefusal::NoAddress),
+        ("http://b.example:22/", FetchRefusal::Port),
+        ("http://u:p@b.example/", FetchRefusal::Credential),
+        ("http://0x7f.1/", FetchRefusal::Address),
+        ("file:///etc/passwd", FetchRefusal::Scheme),
+        ("gopher://b.example/", FetchRefusal::Scheme),
+        ("///b.example/", FetchRefusal::Address),
+        ("\\\\b.example/", FetchRefusal::Address),
     ] {
         let (seen, _) = check(&[moved(to)], Err(why)).await;
         let connects = seen.iter().filter(|what| what.starts_with("connect")).count();
         assert_eq!(connects, 1, "{to}: nothing more is connected to");
     }
     let around = vec![moved("/again"); 5];
-    let (seen, _) = check(&around, Err(Refusal::Redirects)).await;
+    let (seen, _) = check(&around, Err(FetchRefusal::Redirects)).await;
     assert_eq!(seen.iter().filter(|what| what.starts_with("connect")).count(), 4);
-    check(&["HTTP/1.1 302 Found\r\ncontent-length: 0\r\n\r\n".into()], Err(Refusal::Redirects))
-        .await;
+    check(
+        &["HTTP/1.1 302 Found\r\ncontent-length: 0\r\n\r\n".into()],
+        Err(FetchRefusal::Redirects),
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -177,32 +183,32 @@ async fn a_name_that_changes_its_address_is_looked_up_once_for_each_connection()
     let (fetcher, seen) = fetcher("a.example", names, to);
     assert_eq!(fetcher.fetch("http://a.example/").await.unwrap().content, b"hello");
     assert_eq!(seen.all(), ["resolve a.example", "connect 93.184.216.34:80"]);
-    assert_eq!(fetcher.fetch("http://a.example/").await.unwrap_err(), Refusal::NotPublic);
+    assert_eq!(fetcher.fetch("http://a.example/").await.unwrap_err(), FetchRefusal::NotPublic);
     assert_eq!(seen.all().len(), 3, "the second answer is not connected to");
 }
 
 #[tokio::test]
 async fn an_answer_is_bounded_and_must_be_one() {
     let large = "x".repeat(65);
-    check(&[ok(&large)], Err(Refusal::TooLarge)).await;
-    check(&[format!("HTTP/1.1 200 OK\r\n\r\n{large}")], Err(Refusal::TooLarge)).await;
+    check(&[ok(&large)], Err(FetchRefusal::TooLarge)).await;
+    check(&[format!("HTTP/1.1 200 OK\r\n\r\n{large}")], Err(FetchRefusal::TooLarge)).await;
     check(&[ok(&large[1..])], Ok(&large[1..])).await;
     let huge = "HTTP/1.1 200 OK\r\ncontent-length: 99999999999999\r\n\r\n".to_owned();
-    check(&[huge], Err(Refusal::TooLarge)).await;
+    check(&[huge], Err(FetchRefusal::TooLarge)).await;
     let packed =
         "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 1\r\n\r\nx".to_owned();
-    check(&[packed], Err(Refusal::Encoding)).await;
+    check(&[packed], Err(FetchRefusal::Encoding)).await;
     for status in ["404 Not Found", "206 Partial Content", "500 Oops", "401 Unauthorized"] {
         let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n");
-        check(&[answer], Err(Refusal::Status)).await;
+        check(&[answer], Err(FetchRefusal::Status)).await;
     }
     for broken in ["", "nonsense\r\n\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nx"] {
-        check(&[broken.to_owned()], Err(Refusal::Broken)).await;
+        check(&[broken.to_owned()], Err(FetchRefusal::Broken)).await;
     }
     let many: String = (0..200).map(|n| format!("x-{n}: y\r\n")).collect();
-    check(&[format!("HTTP/1.1 200 OK\r\n{many}\r\n")], Err(Refusal::Broken)).await;
+    check(&[format!("HTTP/1.1 200 OK\r\n{many}\r\n")], Err(FetchRefusal::Broken)).await;
     let long = format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "y".repeat(1 << 17));
-    check(&[long], Err(Refusal::Broken)).await;
+    check(&[long], Err(FetchRefusal::Broken)).await;
 }
 
 #[tokio::test]
@@ -211,7 +217,7 @@ async fn who_says_nothing_is_not_waited_for() {
     let names: &[(&str, &[&str])] = &[("a.example", &[PUBLIC])];
     let (mut fetcher, _) = fetcher("a.example", names, listener.local_addr().unwrap());
     fetcher.time = Duration::from_millis(50);
-    assert_eq!(fetcher.fetch("http://a.example/").await.unwrap_err(), Refusal::Late);
+    assert_eq!(fetcher.fetch("http://a.example/").await.unwrap_err(), FetchRefusal::Late);
 }
 
 #[tokio::test]
@@ -238,12 +244,12 @@ async fn with_tls_the_certificate_must_be_of_the_host() {
     let (mut fetcher, seen) = fetcher("*", names, to);
     assert_eq!(
         fetcher.fetch("https://localhost/").await.unwrap_err(),
-        Refusal::Broken,
+        FetchRefusal::Broken,
         "no authority"
     );
     fetcher.tls = Some(tls::connector(&data.join("ca.pem")).unwrap());
-    assert_eq!(fetcher.fetch("https://a.example/").await.unwrap_err(), Refusal::Broken);
+    assert_eq!(fetcher.fetch("https://a.example/").await.unwrap_err(), FetchRefusal::Broken);
     // The handshake succeeds, and what is said inside is a step down.
-    assert_eq!(fetcher.fetch("https://localhost/").await.unwrap_err(), Refusal::Downgrade);
+    assert_eq!(fetcher.fetch("https://localhost/").await.unwrap_err(), FetchRefusal::Downgrade);
     assert!(seen.all().iter().all(|what| !what.ends_with(":80")), "{:?}", seen.all());
 }

@@ -1,6 +1,6 @@
 //! Unit tests: names of headings and items, and what has none.
 
-use bridle_loop::Spot;
+use bridle_loop::OrgLocation;
 use bridle_store::memex::OrgDefaults;
 
 use super::{around_line, item, place};
@@ -10,7 +10,7 @@ const TEXT: &[u8] =
     - [ ] milk\n- [X] bread\n* Twice\n* Twice\n- [ ] milk and honey\n- [ ] egg\n- [X] egg\n";
 
 fn at(line: u64) -> Option<String> {
-    place(TEXT, &Spot::Line(line), &OrgDefaults::default())
+    place(TEXT, &OrgLocation::Line(line), &OrgDefaults::default())
 }
 
 #[test]
@@ -19,10 +19,10 @@ fn a_heading_is_named_by_its_id_else_by_its_titles() {
     assert_eq!(at(2).as_deref(), Some("outline:(\"Tax\" \"Send\")"));
     assert_eq!(at(4).as_deref(), Some("id:a"));
     assert_eq!(
-        place(TEXT, &Spot::Id("a".into()), &OrgDefaults::default()).as_deref(),
+        place(TEXT, &OrgLocation::Id("a".into()), &OrgDefaults::default()).as_deref(),
         Some("id:a")
     );
-    assert_eq!(place(TEXT, &Spot::File, &OrgDefaults::default()).as_deref(), Some("file"));
+    assert_eq!(place(TEXT, &OrgLocation::File, &OrgDefaults::default()).as_deref(), Some("file"));
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn what_two_headings_share_names_none() {
     assert_eq!(at(11), None);
     assert_eq!(at(3).as_deref(), Some("outline:(\"House\")"));
     let twins = b"* A\n:PROPERTIES:\n:ID: x\n:END:\n* B\n:PROPERTIES:\n:ID: x\n:END:\n";
-    assert_eq!(place(twins, &Spot::Line(1), &OrgDefaults::default()), None);
+    assert_eq!(place(twins, &OrgLocation::Line(1), &OrgDefaults::default()), None);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use bridle_sexp::{Value, read_one};
 
-use super::{Capture, MAX_MATCHED_KEYS, MAX_MATCHED_TEXT, fits, text_fits, wildcards};
+use super::{MAX_MATCHED_KEYS, MAX_MATCHED_TEXT, PatternCapture, fits, text_fits, wildcards};
 
 fn value(text: &str) -> Value {
     read_one(text).unwrap().root().to_value()
@@ -16,8 +16,8 @@ fn check(pattern: &str, payload: &str, expect: &str) {
         let texts: Vec<String> = captures
             .iter()
             .map(|capture| match capture {
-                Capture::Text(text) => (*text).to_owned(),
-                Capture::Value(value) => value.to_string(),
+                PatternCapture::Text(text) => (*text).to_owned(),
+                PatternCapture::Value(value) => value.to_string(),
             })
             .collect();
         assert_eq!(texts.len(), wildcards(&pattern), "wildcards of {pattern}");

@@ -2,8 +2,8 @@
 
 use bridle_sexp::{Value, read_one};
 
-use super::{Filler, MAX_CAPTURED_DEPTH, MAX_EXPANDED, Unfillable, largest_reference};
-use crate::script::pattern::Capture;
+use super::{MAX_CAPTURED_DEPTH, MAX_EXPANDED, TemplateError, TemplateFiller, largest_reference};
+use crate::script::pattern::PatternCapture;
 
 fn value(text: &str) -> Value {
     read_one(text).unwrap().root().to_value()
@@ -12,7 +12,8 @@ fn value(text: &str) -> Value {
 /// Fills with `$1` a text and `$2` a list.
 fn check(template: &str, expect: &str) {
     let list = value("(1 \"two\")");
-    let mut filler = Filler::new(vec![Capture::Text("one"), Capture::Value(&list)]);
+    let mut filler =
+        TemplateFiller::new(vec![PatternCapture::Text("one"), PatternCapture::Value(&list)]);
     assert_eq!(filler.value(&value(template)).map(|value| value.to_string()), Ok(expect.into()));
 }
 
@@ -50,18 +51,18 @@ fn references_are_found_wherever_they_stand() {
 #[test]
 fn room_is_shared_by_a_draft() {
     let text = "x".repeat(MAX_EXPANDED / 2);
-    let mut filler = Filler::new(vec![Capture::Text(&text)]);
+    let mut filler = TemplateFiller::new(vec![PatternCapture::Text(&text)]);
     assert!(filler.text("$1").is_ok());
     assert!(filler.value(&value("(:a $1)")).is_ok());
-    assert_eq!(filler.text("$1"), Err(Unfillable::TooLong));
+    assert_eq!(filler.text("$1"), Err(TemplateError::TooLong));
 }
 
 #[test]
 fn a_capture_can_be_too_deep_for_a_value_but_not_for_text() {
     let nested = |depth: usize| value(&format!("{}1{}", "(".repeat(depth), ")".repeat(depth)));
     let (fits, deep) = (nested(MAX_CAPTURED_DEPTH), nested(MAX_CAPTURED_DEPTH + 1));
-    assert!(Filler::new(vec![Capture::Value(&fits)]).value(&value("$1")).is_ok());
-    let mut filler = Filler::new(vec![Capture::Value(&deep)]);
-    assert_eq!(filler.value(&value("$1")), Err(Unfillable::TooDeep(1)));
+    assert!(TemplateFiller::new(vec![PatternCapture::Value(&fits)]).value(&value("$1")).is_ok());
+    let mut filler = TemplateFiller::new(vec![PatternCapture::Value(&deep)]);
+    assert_eq!(filler.value(&value("$1")), Err(TemplateError::TooDeep(1)));
     assert!(filler.text("$1").is_ok());
 }

@@ -14,14 +14,14 @@ use cedar_policy::pst::{
 };
 use cedar_policy::{Entities, EvalResult, Expression, Policy, Request, eval_expression};
 
+use crate::policy::cedar_request::is_group;
 use crate::policy::depth::{DepthLimits, check_depth};
-use crate::policy::world::is_group;
 
 /// When a policy applies.
 #[derive(Debug)]
-pub(super) struct Condition(Expression);
+pub(super) struct PolicyCondition(Expression);
 
-impl Condition {
+impl PolicyCondition {
     /// The condition of a policy in the parts of the set that are about it, if it survives being
     /// written down and read again.
     pub(super) fn of(policy: &Template) -> Option<Self> {

@@ -5,31 +5,39 @@ use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, prop_assert_eq, prop_oneof, proptest};
 use proptest::sample::select;
 
-use super::Answer;
-use crate::policy::sieve::{Sway, Told};
-use crate::policy::world::Approved;
-use crate::policy::{Facts, Finding, Policies, Word};
+use super::CedarAnswer;
+use crate::policy::cedar_request::ApprovalQuestion;
+use crate::policy::prefilter::{ApprovalDirection, PrefilterInput};
+use crate::policy::{GuardPolicies, PolicyFacts, PolicyFinding, PolicyVerdict};
 
 /// Both questions, asked of all policies of the set at once.
-fn plain(set: &Policies, facts: &Facts) -> Finding {
-    let now = match plain_answer(set, facts, Approved::No) {
+fn plain(set: &GuardPolicies, facts: &PolicyFacts) -> PolicyFinding {
+    let now = match plain_answer(set, facts, ApprovalQuestion::No) {
         Ok(now) if now.permits => {
-            return Finding { word: Word::Allow, policies: now.policies, fault: None };
+            return PolicyFinding {
+                word: PolicyVerdict::Allow,
+                policies: now.policies,
+                fault: None,
+            };
         }
         Ok(now) => now,
-        Err(fault) => return Finding::untold(fault),
+        Err(fault) => return PolicyFinding::untold(fault),
     };
-    match plain_answer(set, facts, Approved::Yes) {
+    match plain_answer(set, facts, ApprovalQuestion::Yes) {
         Ok(after) => {
-            let word = if after.permits { Word::Ask } else { Word::Deny };
+            let word = if after.permits { PolicyVerdict::Ask } else { PolicyVerdict::Deny };
             let policies = if after.policies.is_empty() { now.policies } else { after.policies };
-            Finding { word, policies, fault: None }
+            PolicyFinding { word, policies, fault: None }
         }
-        Err(fault) => Finding::untold(fault),
+        Err(fault) => PolicyFinding::untold(fault),
     }
 }
 
-fn plain_answer(set: &Policies, facts: &Facts, approved: Approved) -> Result<Answer, String> {
+fn plain_answer(
+    set: &GuardPolicies,
+    facts: &PolicyFacts,
+    approved: ApprovalQuestion,
+) -> Result<CedarAnswer, String> {
     let mut whole = PolicySet::new();
     for rule in &set.rules {
         rule.alone.policies().for_each(|policy| whole.add(policy.clone()).unwrap());
@@ -43,17 +51,17 @@ fn plain_answer(set: &Policies, facts: &Facts, approved: Approved) -> Result<Ans
     let reasons = response.diagnostics().reason();
     let mut policies: Vec<Box<str>> = reasons.map(|id| AsRef::<str>::as_ref(id).into()).collect();
     policies.sort_unstable();
-    Ok(Answer { permits: response.decision() == Decision::Allow, policies })
+    Ok(CedarAnswer { permits: response.decision() == Decision::Allow, policies })
 }
 
-fn set(policies: &[String]) -> Policies {
+fn set(policies: &[String]) -> GuardPolicies {
     let section = |(number, policy): (usize, &String)| {
         format!(
             "* p{number}\n#+begin_src cedar\n{policy}\n#+end_src\n#+begin_src examples\n#+end_src\n"
         )
     };
     let text: String = policies.iter().enumerate().map(section).collect();
-    Policies::from_org(&text).unwrap_or_else(|bad| panic!("{bad}\n{text}"))
+    GuardPolicies::from_org(&text).unwrap_or_else(|bad| panic!("{bad}\n{text}"))
 }
 
 const ACTIONS: [&str; 7] = [
@@ -176,7 +184,7 @@ fn policy() -> impl Strategy<Value = String> {
     prop_oneof![3 => general, 1 => about]
 }
 
-fn facts() -> impl Strategy<Value = Facts> {
+fn facts() -> impl Strategy<Value = PolicyFacts> {
     let who = select(&["owner", "uid:1", "local-tcp", "anonymous", "schedule", "key:x"][..]);
     let owner = select(&["owner", "uid:1", "local-tcp"][..]);
     let by = select(&[":asker", ":reflex", ":thinker"][..]);
@@ -204,7 +212,7 @@ fn facts() -> impl Strategy<Value = Facts> {
     let time = (select(&[0_i64, 49, 50, 51][..]), select(&[0_i64, 719, 720][..]), 1..8_i64);
     (who, owner, what, hours(), hours(), hours(), time).prop_map(
         |(who, owner, what, session, asker, action, (now, minute, weekday))| {
-            Facts::described(&format!(
+            PolicyFacts::described(&format!(
                 "(:principal \"{who}\" :session-owner \"{owner}\" {what} :session-hour {session} \
                  :asker-hour {asker} :action-hour {action} :now {now} :minute {minute} \
                  :weekday {weekday})"
@@ -226,20 +234,20 @@ proptest! {
         for facts in &all {
             prop_assert_eq!(set.find(facts), plain(&set, facts), "{:?}", facts);
             for (found, approved) in [
-                (set.find_unapproved(facts), Approved::No),
-                (set.find_approved(facts), Approved::Yes),
+                (set.find_unapproved(facts), ApprovalQuestion::No),
+                (set.find_approved(facts), ApprovalQuestion::Yes),
             ] {
                 let answer = plain_answer(&set, facts, approved);
-                prop_assert_eq!(found.word == Word::Allow, answer.is_ok_and(|it| it.permits));
+                prop_assert_eq!(found.word == PolicyVerdict::Allow, answer.is_ok_and(|it| it.permits));
             }
         }
     }
 }
 
 /// How many policies of a set are asked about what an example describes.
-fn asked(set: &Policies, example: &str) -> usize {
-    let facts = Facts::described(example).unwrap();
-    let told = Told { facts: &facts, approved: Approved::Yes };
+fn asked(set: &GuardPolicies, example: &str) -> usize {
+    let facts = PolicyFacts::described(example).unwrap();
+    let told = PrefilterInput { facts: &facts, approved: ApprovalQuestion::Yes };
     let part = &set.parts[facts.kind];
     let places = part.steady.iter().chain(&part.swayed);
     places.filter(|place| set.rules[**place].sieve.settles(&told).is_none()).count()
@@ -248,9 +256,9 @@ fn asked(set: &Policies, example: &str) -> usize {
 #[test]
 fn what_is_settled_is_not_asked() {
     let message = r#"(:principal "owner" :by :thinker :target :asker :action :message :text "x")"#;
-    assert_eq!(asked(&Policies::built_in(), message), 0, "of the built-in set");
+    assert_eq!(asked(&GuardPolicies::built_in(), message), 0, "of the built-in set");
     let attach = r#"(:principal "local-tcp" :action :attach :session-owner "local-tcp")"#;
-    assert_eq!(asked(&Policies::built_in(), attach), 0, "of the built-in set");
+    assert_eq!(asked(&GuardPolicies::built_in(), attach), 0, "of the built-in set");
     let grants: Vec<String> = (0..100)
         .map(|number| {
             format!(
@@ -293,7 +301,7 @@ fn a_policy_that_is_too_long_to_look_into_is_asked() {
     let log = |around: &str| format!("(:principal \"x\" :action :log :text \"x\" {around})");
     assert_eq!(asked(&set, &log("")), 1, "the long one alone");
     assert_eq!(asked(&set, &log(":protected t")), 1, "the short one applies");
-    let facts = Facts::described(&log(":protected t")).unwrap();
+    let facts = PolicyFacts::described(&log(":protected t")).unwrap();
     assert_eq!(set.find(&facts), plain(&set, &facts));
 }
 
@@ -325,20 +333,23 @@ fn what_can_be_looked_into_is_asked_as_an_expression() {
 #[test]
 fn a_yes_moves_a_policy_one_way_or_nobody_can_tell() {
     for (clauses, expect) in [
-        ("", Sway::Steady),
-        ("when { context.protected }", Sway::Steady),
-        ("when { context.session_hour + 1 > 0 }", Sway::Steady),
-        ("when { context.approved }", Sway::Up),
-        ("when { context.approved || context.name like \"x*\" }", Sway::Up),
-        ("when { context.approved == true && !(!context.approved) }", Sway::Up),
-        ("when { context.session_hour + 1 > 0 } when { context.approved }", Sway::Up),
-        ("unless { context.approved }", Sway::Down),
-        ("when { context.approved == false }", Sway::Down),
-        ("when { !(context.approved && context.protected) }", Sway::Down),
-        ("when { context.approved } unless { context.approved }", Sway::Either),
-        ("when { context.approved == context.protected }", Sway::Either),
-        ("when { if context.approved then true else context.protected }", Sway::Either),
-        ("when { context.approved && context.session_hour + 1 > 0 }", Sway::Either),
+        ("", ApprovalDirection::Steady),
+        ("when { context.protected }", ApprovalDirection::Steady),
+        ("when { context.session_hour + 1 > 0 }", ApprovalDirection::Steady),
+        ("when { context.approved }", ApprovalDirection::Up),
+        ("when { context.approved || context.name like \"x*\" }", ApprovalDirection::Up),
+        ("when { context.approved == true && !(!context.approved) }", ApprovalDirection::Up),
+        ("when { context.session_hour + 1 > 0 } when { context.approved }", ApprovalDirection::Up),
+        ("unless { context.approved }", ApprovalDirection::Down),
+        ("when { context.approved == false }", ApprovalDirection::Down),
+        ("when { !(context.approved && context.protected) }", ApprovalDirection::Down),
+        ("when { context.approved } unless { context.approved }", ApprovalDirection::Either),
+        ("when { context.approved == context.protected }", ApprovalDirection::Either),
+        (
+            "when { if context.approved then true else context.protected }",
+            ApprovalDirection::Either,
+        ),
+        ("when { context.approved && context.session_hour + 1 > 0 }", ApprovalDirection::Either),
     ] {
         let set = set(&[format!("forbid (principal, action, resource) {clauses};")]);
         assert_eq!(set.rules[0].sway, expect, "{clauses}");

@@ -1,7 +1,9 @@
 //! Unit tests: every form that nests, at its limit and behind it.
 
 use super::{DepthLimits, check_depth};
-use crate::policy::{Facts, JUDGE_STACK_BYTES, LOADER_STACK_BYTES, Policies, Word};
+use crate::policy::{
+    GuardPolicies, JUDGE_STACK_BYTES, LOADER_STACK_BYTES, PolicyFacts, PolicyVerdict,
+};
 
 /// Stack of a thread that does neither; what is too deep for it ends the test.
 const SMALL_STACK_BYTES: usize = 2 << 20;
@@ -65,7 +67,7 @@ fn what_is_too_deep_is_told_with_its_line_whatever_its_form() {
     for (name, form) in FORMS {
         for n in [300, 3_000, 20_000] {
             let text = file(&policy(&form(n)));
-            let bad = on_stack(SMALL_STACK_BYTES, move || Policies::from_org(&text).map(drop));
+            let bad = on_stack(SMALL_STACK_BYTES, move || GuardPolicies::from_org(&text).map(drop));
             let bad = bad.expect_err(name);
             assert_eq!(bad.faults[0].line, 7, "{name} {n}: {bad}");
             assert!(bad.to_string().contains("deeper than"), "{name} {n}: {bad}");
@@ -77,12 +79,12 @@ fn what_is_too_deep_is_told_with_its_line_whatever_its_form() {
 fn what_is_let_through_is_loaded_on_half_a_stack_and_judged_on_a_whole_one() {
     for (name, form) in FORMS {
         let text = file(&policy(&form(deepest(form))));
-        let loaded = on_stack(HALF_LOADER_STACK_BYTES, move || Policies::from_org(&text));
+        let loaded = on_stack(HALF_LOADER_STACK_BYTES, move || GuardPolicies::from_org(&text));
         // Cedar may not like it: it is told then, and the process goes on.
         let Ok(set) = loaded else { continue };
         let found = on_stack(JUDGE_STACK_BYTES, move || {
             let asked = "(:principal \"x\" :action :eval :code \"x\")";
-            set.find(&Facts::described(asked).unwrap())
+            set.find(&PolicyFacts::described(asked).unwrap())
         });
         assert_eq!(found.fault, None, "{name}");
     }
@@ -93,11 +95,11 @@ fn a_long_chain_that_is_first_asked_on_a_small_stack_does_not_end_it() {
     // Within the length that is looked into: read again with a bracket around each part.
     for n in [40, 60, 100] {
         let text = file(&policy(&vec!["true"; n].join("&&")));
-        let set = on_stack(JUDGE_STACK_BYTES, move || Policies::from_org(&text).unwrap());
+        let set = on_stack(JUDGE_STACK_BYTES, move || GuardPolicies::from_org(&text).unwrap());
         let asked = "(:principal \"x\" :action :eval :code \"x\")";
-        let facts = Facts::described(asked).unwrap();
+        let facts = PolicyFacts::described(asked).unwrap();
         let found = on_stack(SMALL_STACK_BYTES, move || set.find(&facts));
-        assert!(matches!(found.word, Word::Allow | Word::Deny), "{n}: {found:?}");
+        assert!(matches!(found.word, PolicyVerdict::Allow | PolicyVerdict::Deny), "{n}: {found:?}");
     }
 }
 
@@ -142,10 +144,12 @@ fn a_deep_part_before_a_long_chain_counts_with_it() {
 fn a_set_of_the_record_may_be_deeper() {
     let text = file(&policy(&format!("{}true{}", "(".repeat(250), ")".repeat(250))));
     assert!(
-        on_stack(HALF_LOADER_STACK_BYTES, move || Policies::from_record(&text).map(drop)).is_ok()
+        on_stack(HALF_LOADER_STACK_BYTES, move || GuardPolicies::from_record(&text).map(drop))
+            .is_ok()
     );
     let text = file(&policy(&format!("{}true{}", "(".repeat(500), ")".repeat(500))));
     assert!(
-        on_stack(HALF_LOADER_STACK_BYTES, move || Policies::from_record(&text).map(drop)).is_err()
+        on_stack(HALF_LOADER_STACK_BYTES, move || GuardPolicies::from_record(&text).map(drop))
+            .is_err()
     );
 }

@@ -8,12 +8,12 @@ use cedar_policy::pst::{
 };
 
 use super::{GrantPlace, GrantTerms, GrantText};
-use crate::policy::Policy;
+use crate::policy::PolicyEntry;
 use crate::policy::depth::{DepthLimits, check_depth};
 
 impl GrantTerms {
     /// The terms of a policy, if it is a grant: a permit that says nothing else.
-    pub fn of_policy(policy: &Policy) -> Option<Self> {
+    pub fn of_policy(policy: &PolicyEntry) -> Option<Self> {
         check_depth(&policy.text, DepthLimits::FILE).ok()?;
         let read = cedar_policy::Policy::from_str(&policy.text).ok()?;
         if read.effect() != cedar_policy::Effect::Permit {
@@ -24,7 +24,7 @@ impl GrantTerms {
         let ActionConstraint::Eq(action) = &body.action else { return None };
         let PrincipalConstraint::Any = body.principal else { return None };
         let [Clause::When(condition)] = body.clauses().as_slice() else { return None };
-        let mut found = Found::default();
+        let mut found = GrantConditions::default();
         match &body.resource {
             ResourceConstraint::Any => {}
             ResourceConstraint::Eq(EntityOrSlot::Entity(uid)) => {
@@ -59,7 +59,7 @@ impl GrantTerms {
 
 /// Conditions that were read, each at most once.
 #[derive(Default)]
-struct Found {
+struct GrantConditions {
     place: Option<GrantPlace>,
     target: Option<Box<str>>,
     texts: Vec<(GrantText, Box<str>)>,
@@ -67,7 +67,7 @@ struct Found {
     until: Option<i64>,
 }
 
-impl Found {
+impl GrantConditions {
     fn take(&mut self, expr: &Expr) -> Option<()> {
         match expr {
             Expr::BinaryOp { op: BinaryOp::Or, left, right } => {

@@ -3,7 +3,7 @@
 use bridle_sexp::{Value, read_one};
 
 use super::{GrantPlace, GrantTerms, GrantText};
-use crate::policy::edited::WHOLE_FILE;
+use crate::policy::edit_facts::WHOLE_FILE;
 
 const SECONDS_A_DAY: i64 = 86_400;
 

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 
 use super::{GrantScope, GrantTerms};
-use crate::policy::{DEFAULT_POLICY, Facts, Policies, Word};
+use crate::policy::{DEFAULT_POLICY, GuardPolicies, PolicyFacts, PolicyVerdict};
 
 const UNTIL: i64 = 2_000_000;
 
@@ -23,7 +23,7 @@ struct Proposed {
 }
 
 impl Proposed {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> PolicyFacts {
         let Self { owner, by, target, action, file, heading, argument, to, now } = self;
         let argument = match *action {
             "set-state" => format!(":state \"{argument}\""),
@@ -44,7 +44,7 @@ impl Proposed {
              :diff \"{now}\"{found})))",
             to.unwrap_or_default()
         );
-        Facts::described(&described).unwrap_or_else(|why| panic!("{described}: {why}"))
+        PolicyFacts::described(&described).unwrap_or_else(|why| panic!("{described}: {why}"))
     }
 }
 
@@ -91,20 +91,20 @@ fn varied(one: &Proposed, other: &Proposed, mask: u16) -> Proposed {
 }
 
 /// The built-in set with a grant, and the grant as it is read back from it.
-fn granted(terms: &GrantTerms) -> (Policies, GrantTerms) {
+fn granted(terms: &GrantTerms) -> (GuardPolicies, GrantTerms) {
     let cedar = terms.to_cedar();
     let text = format!(
         "{DEFAULT_POLICY}\n* Grant\n:PROPERTIES:\n:CUSTOM_ID: grant\n:END:\n#+begin_src cedar\n{cedar}\n\
          #+end_src\n#+begin_src examples\n#+end_src\n"
     );
-    let set = Policies::from_org(&text).unwrap_or_else(|bad| panic!("{bad}: {cedar}"));
+    let set = GuardPolicies::from_org(&text).unwrap_or_else(|bad| panic!("{bad}: {cedar}"));
     let policy = set.policies().iter().find(|policy| &*policy.id == "grant").unwrap();
     let read = GrantTerms::of_policy(policy).unwrap_or_else(|| panic!("a grant: {}", policy.text));
     (set, read)
 }
 
 /// What the sentence alone says about a proposal: a reader that knows English, and no policy.
-fn says(sentence: &str, proposed: &Proposed, facts: &Facts) -> bool {
+fn says(sentence: &str, proposed: &Proposed, facts: &PolicyFacts) -> bool {
     let quoted = |text: &str| format!("{text:?}");
     let has = |part: &str| sentence.contains(part);
     let is_of_owner = has(&format!("in sessions of {}", quoted(proposed.owner)));
@@ -164,7 +164,7 @@ proptest! {
         let (set, read) = granted(&terms);
         prop_assert_eq!(&read, &terms, "the policy that is installed is the grant");
         prop_assert!(read.includes(&facts), "{}", read.sentence());
-        prop_assert_eq!(set.find(&facts).word, Word::Allow, "{}", read.to_cedar());
+        prop_assert_eq!(set.find(&facts).word, PolicyVerdict::Allow, "{}", read.to_cedar());
         let sentence = read.sentence();
         for (other, mask, few) in others {
             // Few differences more often than many.
@@ -172,7 +172,7 @@ proptest! {
             let other = varied(&asked, &other, mask);
             let told = other.facts();
             let is_included = read.includes(&told);
-            let expected = if is_included { Word::Allow } else { Word::Ask };
+            let expected = if is_included { PolicyVerdict::Allow } else { PolicyVerdict::Ask };
             // Two files are judged each for itself: the first of them here.
             prop_assert_eq!(set.find(&told).word, expected, "{:?} by {}", other, sentence);
             prop_assert_eq!(says(&sentence, &other, &told), is_included, "{:?} by {}", other, sentence);
@@ -199,17 +199,17 @@ fn a_yes_for_one_heading_is_no_yes_for_the_next() {
         let terms = asked.facts().grant(scope, UNTIL).unwrap();
         granted(&terms).0.find(&it.facts()).word
     };
-    assert_eq!(word(GrantScope::Action, &asked), Word::Allow);
-    assert_eq!(word(GrantScope::Action, &another), Word::Ask);
-    assert_eq!(word(GrantScope::Action, &undone), Word::Ask);
-    assert_eq!(word(GrantScope::Heading, &undone), Word::Allow);
-    assert_eq!(word(GrantScope::Heading, &another), Word::Ask);
-    assert_eq!(word(GrantScope::File, &another), Word::Allow);
+    assert_eq!(word(GrantScope::Action, &asked), PolicyVerdict::Allow);
+    assert_eq!(word(GrantScope::Action, &another), PolicyVerdict::Ask);
+    assert_eq!(word(GrantScope::Action, &undone), PolicyVerdict::Ask);
+    assert_eq!(word(GrantScope::Heading, &undone), PolicyVerdict::Allow);
+    assert_eq!(word(GrantScope::Heading, &another), PolicyVerdict::Ask);
+    assert_eq!(word(GrantScope::File, &another), PolicyVerdict::Allow);
 }
 
 #[test]
 fn what_is_no_memory_is_granted_by_its_hash_alone() {
-    let facts = Facts::described(
+    let facts = PolicyFacts::described(
         "(:principal \"owner\" :by :thinker :target :emacs :action :eval :code \"1\")",
     );
     let facts = facts.unwrap();
@@ -222,7 +222,7 @@ fn what_is_no_memory_is_granted_by_its_hash_alone() {
 
 #[test]
 fn a_policy_that_says_more_is_no_grant() {
-    let set = Policies::built_in();
+    let set = GuardPolicies::built_in();
     assert!(set.policies().iter().all(|policy| GrantTerms::of_policy(policy).is_none()));
 }
 
@@ -230,11 +230,11 @@ fn a_policy_that_says_more_is_no_grant() {
 fn administration_that_a_model_proposes_is_never_granted() {
     let asked =
         "(:principal \"owner\" :by :thinker :target :system :action :forget :session \"main\")";
-    let facts = Facts::described(asked).unwrap();
+    let facts = PolicyFacts::described(asked).unwrap();
     let (set, _) = granted(&facts.grant(GrantScope::Action, UNTIL).unwrap());
     let found = set.find_unapproved(&facts);
     assert_eq!(
         (found.word, &*found.policies),
-        (Word::Deny, &["built-in.administration".into()][..])
+        (PolicyVerdict::Deny, &["built-in.administration".into()][..])
     );
 }

@@ -2,19 +2,19 @@
 
 use bridle_sexp::{Value, read_one};
 
-use super::{Recorded, Rehearsal, blind, class};
-use crate::ids::{SessionId, Time};
-use crate::policy::{Facts, Policies, Word};
+use super::{PolicyRehearsal, RecordedJudgment, blind, class};
+use crate::ids::{SessionId, UnixMillis};
+use crate::policy::{GuardPolicies, PolicyFacts, PolicyVerdict};
 
 /// A decision about what an example describes, as `decide` would record it.
-fn decided(example: &str, rule: &str) -> (Facts, Value) {
-    let facts = Facts::described(example).unwrap();
+fn decided(example: &str, rule: &str) -> (PolicyFacts, Value) {
+    let facts = PolicyFacts::described(example).unwrap();
     let example = read_one(example).unwrap().root().to_value();
     let payload = match example.get("payload") {
         Some(payload) => payload.clone(),
         None => Value::Nil,
     };
-    let set = Policies::built_in();
+    let set = GuardPolicies::built_in();
     let found = if rule == "approval" { set.find_approved(&facts) } else { set.find(&facts) };
     let checked = Value::list([
         Value::keyword("size"),
@@ -33,9 +33,9 @@ fn decided(example: &str, rule: &str) -> (Facts, Value) {
     (facts, body)
 }
 
-fn read(body: &Value) -> Recorded {
+fn read(body: &Value) -> RecordedJudgment {
     let session = SessionId::parse("example").unwrap();
-    Recorded::read(&session, Time(0), body).unwrap().unwrap()
+    RecordedJudgment::read(&session, UnixMillis(0), body).unwrap().unwrap()
 }
 
 const EXAMPLES: [&str; 8] = [
@@ -56,8 +56,8 @@ fn facts_are_read_back_as_they_were() {
             let (facts, body) = decided(example, rule);
             let recorded = read(&body);
             assert_eq!(recorded.facts(), &facts, "{example}");
-            let set = Policies::built_in();
-            let found = Rehearsal::new(&set).find(&recorded);
+            let set = GuardPolicies::built_in();
+            let found = PolicyRehearsal::new(&set).find(&recorded);
             assert_eq!(found.word, recorded.word(), "{example}");
         }
     }
@@ -68,11 +68,11 @@ fn what_the_policies_were_not_asked_is_passed_over() {
     let session = SessionId::parse("s").unwrap();
     for body in ["(:by :thinker :verdict :deny)", "(:facts (:kind :eval) :checked (:size :deny))"] {
         let body = read_one(body).unwrap().root().to_value();
-        assert_eq!(Recorded::read(&session, Time(0), &body), Ok(None));
+        assert_eq!(RecordedJudgment::read(&session, UnixMillis(0), &body), Ok(None));
     }
     let body = read_one("(:facts (:kind :nope) :checked (:policy :deny))").unwrap();
     let body = body.root().to_value();
-    assert_eq!(Recorded::read(&session, Time(0), &body).unwrap_err().key(), "kind");
+    assert_eq!(RecordedJudgment::read(&session, UnixMillis(0), &body).unwrap_err().key(), "kind");
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn a_fact_that_a_policy_names_is_looked_at() {
             "* One\n#+begin_src cedar\n{cedar}\n#+end_src\n#+begin_src examples\n\
              (refuse (:principal \"x\" :action :log :text \"x\" :minute 0 :now 0))\n#+end_src\n"
         );
-        Policies::from_org(&org).unwrap()
+        GuardPolicies::from_org(&org).unwrap()
     };
     let act = |condition: &str| {
         file(&format!(
@@ -102,33 +102,33 @@ fn a_fact_that_a_policy_names_is_looked_at() {
             r#"permit (principal, action == Action::"log", resource) when { context.minute > 100 };"#,
         ),
     ] {
-        let mut rehearsal = Rehearsal::new(&set);
-        assert_eq!(rehearsal.find(&at(100)).word, Word::Deny);
-        assert_eq!(rehearsal.find(&at(101)).word, Word::Allow);
-        assert_eq!(rehearsal.find(&at(99)).word, Word::Deny);
+        let mut rehearsal = PolicyRehearsal::new(&set);
+        assert_eq!(rehearsal.find(&at(100)).word, PolicyVerdict::Deny);
+        assert_eq!(rehearsal.find(&at(101)).word, PolicyVerdict::Allow);
+        assert_eq!(rehearsal.find(&at(99)).word, PolicyVerdict::Deny);
     }
     let set = act(r#"context.name == "log" && context.risk != "safe""#);
-    let mut rehearsal = Rehearsal::new(&set);
+    let mut rehearsal = PolicyRehearsal::new(&set);
     for minute in 0..50 {
-        assert_eq!(rehearsal.find(&at(minute)).word, Word::Deny);
+        assert_eq!(rehearsal.find(&at(minute)).word, PolicyVerdict::Deny);
     }
     assert_eq!(rehearsal.remembered.len(), 1, "what no policy names is not told apart");
 }
 
 /// What the policies of `log` cannot tell apart is the same.
-fn blinded(set: &Policies, around: &str) -> Facts {
+fn blinded(set: &GuardPolicies, around: &str) -> PolicyFacts {
     let example = format!("(:principal \"x\" :action :log :text \"x\" {around})");
-    let mut facts = Facts::described(&example).unwrap();
+    let mut facts = PolicyFacts::described(&example).unwrap();
     blind(&set.parts["log"].named(&set.rules), &mut facts);
     facts
 }
 
-fn log(condition: &str) -> Policies {
+fn log(condition: &str) -> GuardPolicies {
     let org = format!(
         "* One\n#+begin_src cedar\npermit (principal, action == Action::\"log\", resource) when \
          {{ {condition} }};\n#+end_src\n#+begin_src examples\n#+end_src\n"
     );
-    Policies::from_org(&org).unwrap()
+    GuardPolicies::from_org(&org).unwrap()
 }
 
 #[test]

@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-use bridle_wire::openharness::Object;
+use bridle_wire::openharness::JsonObject;
 
-use super::{Output, Terminal, answer, worded};
-use crate::ask::Desk;
-use crate::openharness::action::{Choice, Format};
-use crate::openharness::answer::Tier;
-use crate::openharness::{Action, Question, Ui as _};
+use super::{AskOutput, TerminalConsole, answer, worded};
+use crate::ask::AskConsole;
+use crate::openharness::action::{MessageFormat, QuestionChoice};
+use crate::openharness::answer::AnswerRisk;
+use crate::openharness::{ShellAction, ShellInterface as _, UserQuestion};
 
 #[derive(Clone, Default)]
 struct Paper(Arc<Mutex<Vec<u8>>>);
@@ -24,42 +24,43 @@ impl Write for Paper {
     }
 }
 
-fn shown(actions: &[Action]) -> (String, String) {
+fn shown(actions: &[ShellAction]) -> (String, String) {
     let (out, err) = (Paper::default(), Paper::default());
-    let desk = Desk {
+    let desk = AskConsole {
         out: Box::new(out.clone()),
         err: Box::new(err.clone()),
         person: None,
         elsewhere: None,
     };
-    let mut terminal = Terminal::new(desk, Output::Text);
+    let mut terminal = TerminalConsole::new(desk, AskOutput::Text);
     actions.iter().for_each(|action| terminal.show(action));
     let text = |paper: &Paper| String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
     (text(&out), text(&err))
 }
 
-fn display(text: &str) -> Action {
-    Action::Display { directive: 0, text: text.to_owned() }
+fn display(text: &str) -> ShellAction {
+    ShellAction::Display { directive: 0, text: text.to_owned() }
 }
 
-fn render(text: &str) -> Action {
-    Action::Render { directive: 0, text: text.to_owned(), format: Format::Plain }
+fn render(text: &str) -> ShellAction {
+    ShellAction::Render { directive: 0, text: text.to_owned(), format: MessageFormat::Plain }
 }
 
 #[test]
 fn a_message_grows_and_is_shown_once() {
     let (out, _) = shown(&[display("he"), display("hello"), render("hello there"), render("bye")]);
     assert_eq!(out, "hello there\nbye\n");
-    let (out, err) = shown(&[display("he"), Action::Progress("thinking".to_owned()), render("no")]);
+    let (out, err) =
+        shown(&[display("he"), ShellAction::Progress("thinking".to_owned()), render("no")]);
     assert_eq!((out.as_str(), err.as_str()), ("he\nno\n", ".. thinking\n"));
 }
 
-fn question(options: Option<Vec<Choice>>) -> Question {
-    Question {
+fn question(options: Option<Vec<QuestionChoice>>) -> UserQuestion {
+    UserQuestion {
         directive: 0,
         action_type: "com.example.lamp".to_owned(),
-        tier: Tier::Dangerous,
-        payload: Object::from_iter([("name", "a\u{202e}b".into())]),
+        tier: AnswerRisk::Dangerous,
+        payload: JsonObject::from_iter([("name", "a\u{202e}b".into())]),
         message: None,
         options,
     }
@@ -78,7 +79,7 @@ fn only_a_clear_yes_is_one() {
     ] {
         assert_eq!(answer(&question(None), line).as_deref(), expected, "{line}");
     }
-    let choice = |id: &str, kind| Choice { id: id.to_owned(), label: id.to_owned(), kind };
+    let choice = |id: &str, kind| QuestionChoice { id: id.to_owned(), label: id.to_owned(), kind };
     let options =
         vec![choice("a", "allow_once"), choice("b", "reject_once"), choice("c", "allow_always")];
     for (line, expected) in
@@ -108,7 +109,7 @@ fn a_question_that_was_answered_elsewhere_waits_for_nobody() {
         looks += 1;
         (looks == 2).then(|| format!("{id} was answered elsewhere: denied by uid:7"))
     };
-    let desk = Desk {
+    let desk = AskConsole {
         out: Box::new(Paper::default()),
         err: Box::new(err.clone()),
         person: Some(person),
@@ -116,7 +117,7 @@ fn a_question_that_was_answered_elsewhere_waits_for_nobody() {
     };
     let mut asked = question(None);
     asked.payload.insert("approval_id", "work-7");
-    assert_eq!(Terminal::new(desk, Output::Text).ask(&asked, None), None);
+    assert_eq!(TerminalConsole::new(desk, AskOutput::Text).ask(&asked, None), None);
     let told = String::from_utf8(err.0.lock().unwrap().clone()).unwrap();
     assert!(told.ends_with("\nwork-7 was answered elsewhere: denied by uid:7\n"), "{told}");
 }

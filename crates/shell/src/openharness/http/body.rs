@@ -17,7 +17,7 @@ const MAX_INTERIM: usize = 8;
 
 /// What the head says that matters here. The status does not: the message says how it went.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct ResponseHead {
     pub(super) retry_after: Option<String>,
     content_type: String,
     length: Option<u64>,
@@ -25,9 +25,9 @@ pub(super) struct Head {
     is_empty: bool,
 }
 
-impl Head {
+impl ResponseHead {
     /// Reads a head; returns what came behind it too.
-    pub(super) fn read(source: &mut impl Read) -> io::Result<(Head, Vec<u8>)> {
+    pub(super) fn read(source: &mut impl Read) -> io::Result<(ResponseHead, Vec<u8>)> {
         let mut bytes = Vec::new();
         let mut chunk = [0; 4_096];
         let mut interim = 0;
@@ -66,7 +66,7 @@ impl Head {
 }
 
 /// The status, where the head ends, and what it says; `None` when it is not whole.
-fn parsed(bytes: &[u8]) -> io::Result<Option<(u16, usize, Head)>> {
+fn parsed(bytes: &[u8]) -> io::Result<Option<(u16, usize, ResponseHead)>> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut response = httparse::Response::new(&mut headers);
     let end = match response.parse(bytes) {
@@ -75,7 +75,7 @@ fn parsed(bytes: &[u8]) -> io::Result<Option<(u16, usize, Head)>> {
         Err(_) => return Err(not_http()),
     };
     let code = response.code.unwrap_or_default();
-    let mut head = Head { is_empty: matches!(code, 204 | 304), ..Head::default() };
+    let mut head = ResponseHead { is_empty: matches!(code, 204 | 304), ..ResponseHead::default() };
     for header in response.headers.iter() {
         let value = String::from_utf8_lossy(header.value).trim().to_owned();
         match header.name.to_ascii_lowercase().as_str() {
@@ -102,7 +102,7 @@ fn not_http() -> io::Error {
 
 /// How much of a body is still to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Left {
+enum BodyRemainder {
     /// So many bytes.
     Bytes(u64),
     /// So many bytes of a chunk.
@@ -118,21 +118,21 @@ enum Left {
 }
 
 /// A body that is being read.
-pub(super) struct Body {
-    left: Left,
+pub(super) struct ResponseStream {
+    left: BodyRemainder,
     /// What came and was not looked at yet.
     unread: Vec<u8>,
 }
 
-impl Body {
-    pub(super) fn new(head: &Head, unread: Vec<u8>) -> Body {
+impl ResponseStream {
+    pub(super) fn new(head: &ResponseHead, unread: Vec<u8>) -> ResponseStream {
         let left = match head.length {
-            _ if head.is_empty => Left::Nothing,
-            _ if head.chunked => Left::Size,
-            Some(length) => Left::Bytes(length),
-            None => Left::All,
+            _ if head.is_empty => BodyRemainder::Nothing,
+            _ if head.chunked => BodyRemainder::Size,
+            Some(length) => BodyRemainder::Bytes(length),
+            None => BodyRemainder::All,
         };
-        Body { left, unread }
+        ResponseStream { left, unread }
     }
 
     /// All of it; `None` when there is more than `most`.
@@ -159,34 +159,34 @@ impl Body {
     pub(super) fn read(&mut self, source: &mut impl Read, out: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.left {
-                Left::Nothing | Left::Bytes(0) => return Ok(0),
-                Left::Bytes(count) => {
+                BodyRemainder::Nothing | BodyRemainder::Bytes(0) => return Ok(0),
+                BodyRemainder::Bytes(count) => {
                     let read = self.some(source, out, count)?;
-                    self.left = Left::Bytes(count - to_u64(read));
+                    self.left = BodyRemainder::Bytes(count - to_u64(read));
                     return if read == 0 {
                         Err(io::ErrorKind::UnexpectedEof.into())
                     } else {
                         Ok(read)
                     };
                 }
-                Left::All => return self.some(source, out, u64::MAX),
-                Left::Chunk(0) => self.left = Left::Gap,
-                Left::Chunk(count) => {
+                BodyRemainder::All => return self.some(source, out, u64::MAX),
+                BodyRemainder::Chunk(0) => self.left = BodyRemainder::Gap,
+                BodyRemainder::Chunk(count) => {
                     let read = self.some(source, out, count)?;
-                    self.left = Left::Chunk(count - to_u64(read));
+                    self.left = BodyRemainder::Chunk(count - to_u64(read));
                     return if read == 0 {
                         Err(io::ErrorKind::UnexpectedEof.into())
                     } else {
                         Ok(read)
                     };
                 }
-                Left::Gap => {
+                BodyRemainder::Gap => {
                     if !self.line(source)?.is_empty() {
                         return Err(not_http());
                     }
-                    self.left = Left::Size;
+                    self.left = BodyRemainder::Size;
                 }
-                Left::Size => {
+                BodyRemainder::Size => {
                     let line = self.line(source)?;
                     let digits = line.split(';').next().unwrap_or_default().trim();
                     let is_size =
@@ -194,8 +194,8 @@ impl Body {
                     let size = u64::from_str_radix(digits, 16).ok().filter(|_| is_size);
                     // Trailers say nothing that matters; the connection ends here.
                     self.left = match size.ok_or_else(not_http)? {
-                        0 => Left::Nothing,
-                        size => Left::Chunk(size),
+                        0 => BodyRemainder::Nothing,
+                        size => BodyRemainder::Chunk(size),
                     };
                 }
             }

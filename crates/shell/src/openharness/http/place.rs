@@ -15,7 +15,7 @@ const LOCALHOST: &str = "localhost";
 
 /// Where an Engine is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct EngineUrl {
     /// Whether with TLS.
     pub https: bool,
     /// A name, or an address without brackets.
@@ -33,12 +33,12 @@ pub struct Place {
 /// A text that is no address of an Engine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no address of an Engine, expected one such as `http://127.0.0.1:8788`")]
-pub struct BadPlace(String);
+pub struct InvalidEngineUrl(String);
 
-impl Place {
+impl EngineUrl {
     /// An Engine behind a Unix socket of this machine.
-    pub fn of_socket(socket: &Path) -> Place {
-        Place {
+    pub fn of_socket(socket: &Path) -> EngineUrl {
+        EngineUrl {
             https: false,
             host: LOCALHOST.to_owned(),
             port: 80,
@@ -62,17 +62,17 @@ impl Place {
     }
 }
 
-impl FromStr for Place {
-    type Err = BadPlace;
+impl FromStr for EngineUrl {
+    type Err = InvalidEngineUrl;
 
-    fn from_str(text: &str) -> Result<Place, BadPlace> {
-        read(text).ok_or_else(|| BadPlace(text.chars().take(200).collect()))
+    fn from_str(text: &str) -> Result<EngineUrl, InvalidEngineUrl> {
+        read(text).ok_or_else(|| InvalidEngineUrl(text.chars().take(200).collect()))
     }
 }
 
-fn read(text: &str) -> Option<Place> {
+fn read(text: &str) -> Option<EngineUrl> {
     if let Some(path) = text.strip_prefix(UNIX) {
-        return (!path.is_empty()).then(|| Place::of_socket(Path::new(path)));
+        return (!path.is_empty()).then(|| EngineUrl::of_socket(Path::new(path)));
     }
     let (https, rest) = match text.split_once("://")? {
         ("http", rest) => (false, rest),
@@ -108,7 +108,7 @@ fn read(text: &str) -> Option<Place> {
         return None;
     }
     let path = if matches!(path, "" | "/") { PATH } else { path };
-    Some(Place {
+    Some(EngineUrl {
         https,
         host: host.to_owned(),
         port,
@@ -120,7 +120,7 @@ fn read(text: &str) -> Option<Place> {
 
 #[cfg(test)]
 mod tests {
-    use super::Place;
+    use super::EngineUrl;
 
     #[test]
     fn addresses() {
@@ -130,11 +130,11 @@ mod tests {
             ("http://[::1]:80/harness/v1", false, "::1", 80, "/harness/v1"),
             ("http://localhost", false, "localhost", 80, "/v1/openharness"),
         ] {
-            let place: Place = text.parse().unwrap();
+            let place: EngineUrl = text.parse().unwrap();
             let got = (place.https, place.host.as_str(), place.port, place.path.as_str());
             assert_eq!(got, (https, host, port, path), "{text}");
         }
-        let socket: Place = "unix:/run/b.http".parse().unwrap();
+        let socket: EngineUrl = "unix:/run/b.http".parse().unwrap();
         assert_eq!(socket.shown(), "unix:/run/b.http");
         assert_eq!((socket.authority.as_str(), socket.is_local()), ("localhost", true));
     }
@@ -159,7 +159,7 @@ mod tests {
             "http://[nine]/",
             "http://[::1]x",
         ] {
-            assert!(text.parse::<Place>().is_err(), "{text}");
+            assert!(text.parse::<EngineUrl>().is_err(), "{text}");
         }
     }
 }

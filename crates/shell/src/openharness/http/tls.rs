@@ -9,7 +9,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 
-use super::Error;
+use super::TransportError;
 
 /// Where systems keep the authorities that they believe.
 const SYSTEM: [&str; 4] = [
@@ -25,15 +25,15 @@ const MAX_PEM: u64 = 1 << 20;
 /// What is spoken inside, as ALPN names it.
 const HTTP_1_1: &[u8] = b"http/1.1";
 
-pub(super) fn config(authorities: Option<&Path>) -> Result<Arc<ClientConfig>, Error> {
+pub(super) fn config(authorities: Option<&Path>) -> Result<Arc<ClientConfig>, TransportError> {
     let path = match authorities {
         Some(path) => path,
         None => {
             let there = SYSTEM.iter().map(Path::new).find(|path| path.exists());
-            there.ok_or(Error::NoAuthorities)?
+            there.ok_or(TransportError::NoAuthorities)?
         }
     };
-    let none = || Error::Authorities { path: path.to_owned() };
+    let none = || TransportError::Authorities { path: path.to_owned() };
     let mut pem = Vec::new();
     let read = File::open(path).and_then(|file| file.take(MAX_PEM + 1).read_to_end(&mut pem));
     if read.is_err() || u64::try_from(pem.len()).is_ok_and(|length| length > MAX_PEM) {

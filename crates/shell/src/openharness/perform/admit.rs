@@ -1,34 +1,38 @@
 //! Whether a directive begins, and what that takes: its dependencies, its deadline, a yes.
 
-use bridle_wire::openharness::feedback::Outcome;
+use bridle_wire::openharness::feedback::DirectiveOutcome;
 use bridle_wire::openharness::payload::{NOOP, RENDER_MESSAGE, REQUEST_APPROVAL};
-use bridle_wire::openharness::{Json, Object};
+use bridle_wire::openharness::{Json, JsonObject};
 
-use super::{MAX_OPTIONS, Performance, State, reason, rendered};
-use crate::openharness::action::{Action, Choice, Question};
-use crate::openharness::answer::{Directive, Tier};
+use super::{AnswerPerformance, DirectiveState, MAX_OPTIONS, reason, rendered};
+use crate::openharness::action::{QuestionChoice, ShellAction, UserQuestion};
+use crate::openharness::answer::{AnswerRisk, SafeDirective};
 use crate::openharness::text::{MAX_NOTICE, first_text};
 
 /// What an option of a question may stand for; another word counts as `reject_once`.
 const KINDS: [&str; 4] = ["allow_once", "allow_always", "reject_once", "reject_always"];
 
-impl Performance {
+impl AnswerPerformance {
     pub(super) fn begin(&mut self, at: usize, now: u64) {
         let item = &self.items[at];
         let directive = &item.directive;
         if !directive.depends_on.iter().all(|id| self.is_completed(id, at)) {
-            self.settle(at, Outcome::NotAttempted);
+            self.settle(at, DirectiveOutcome::NotAttempted);
         } else if !item.known {
             let keys = ["fallback_message", "message"];
             let text = first_text(&directive.payload, &keys, MAX_NOTICE);
-            self.steps.push(Action::Notice { directive: at, code: "unknown_action_type", text });
-            self.settle(at, Outcome::SkippedUnknown);
+            self.steps.push(ShellAction::Notice {
+                directive: at,
+                code: "unknown_action_type",
+                text,
+            });
+            self.settle(at, DirectiveOutcome::SkippedUnknown);
         } else if self.was_shown(directive) {
-            self.settle(at, Outcome::Completed);
+            self.settle(at, DirectiveOutcome::Completed);
         } else if (item.acts && self.blocked) || (!self.ok && !self.may_show(directive)) {
-            self.settle(at, Outcome::NotAttempted);
+            self.settle(at, DirectiveOutcome::NotAttempted);
         } else if self.is_late(at, now) && !self.is_at_once(directive, now) {
-            self.settle(at, Outcome::Expired);
+            self.settle(at, DirectiveOutcome::Expired);
         } else {
             self.admit(at);
         }
@@ -37,17 +41,17 @@ impl Performance {
     fn is_completed(&self, id: &str, before: usize) -> bool {
         self.items[..before].iter().any(|item| {
             item.directive.id.as_deref() == Some(id)
-                && item.state == State::Settled(Outcome::Completed)
+                && item.state == DirectiveState::Settled(DirectiveOutcome::Completed)
         })
     }
 
-    fn was_shown(&self, directive: &Directive) -> bool {
+    fn was_shown(&self, directive: &SafeDirective) -> bool {
         let shown = directive.id.as_ref().and_then(|id| self.shown.get(id));
         shown.is_some_and(|shown| *shown == directive.raw)
     }
 
     /// After an error nothing is done and nobody is asked, but words may be shown.
-    fn may_show(&self, directive: &Directive) -> bool {
+    fn may_show(&self, directive: &SafeDirective) -> bool {
         directive.action_type == RENDER_MESSAGE && !self.abilities.ask_about(directive)
     }
 
@@ -55,8 +59,8 @@ impl Performance {
         let directive = &self.items[at].directive;
         let is_question = directive.action_type == REQUEST_APPROVAL;
         if !is_question && !self.abilities.ask_about(directive) {
-            if directive.tier == Tier::Caution {
-                self.steps.push(Action::Notice { directive: at, code: "caution", text: None });
+            if directive.tier == AnswerRisk::Caution {
+                self.steps.push(ShellAction::Notice { directive: at, code: "caution", text: None });
             }
             self.run(at);
         } else if is_question && choices(&directive.payload).is_none() {
@@ -65,11 +69,11 @@ impl Performance {
             let error = reason("approval_unavailable", "nobody can be asked here");
             self.note(at, "error", error.into());
             self.note(at, "decision", Json::object([("by", Json::from("policy"))]));
-            self.settle(at, Outcome::Rejected);
+            self.settle(at, DirectiveOutcome::Rejected);
         } else if directive.deadline_ms == Some(0) {
-            self.settle(at, Outcome::Expired);
+            self.settle(at, DirectiveOutcome::Expired);
         } else {
-            self.items[at].state = State::Queued;
+            self.items[at].state = DirectiveState::Queued;
             self.prompts.push_back(at);
         }
     }
@@ -80,18 +84,18 @@ impl Performance {
             self.prompts.iter().copied().filter(|at| self.is_late(*at, now)).collect();
         self.prompts.retain(|at| !late.contains(at));
         for at in late {
-            self.settle(at, Outcome::Expired);
+            self.settle(at, DirectiveOutcome::Expired);
         }
         if self.asked.is_some() {
             return;
         }
         let Some(at) = self.prompts.pop_front() else { return };
         self.asked = Some(at);
-        self.items[at].state = State::Asked;
-        let Directive { action_type, tier, payload, .. } = &self.items[at].directive;
+        self.items[at].state = DirectiveState::Asked;
+        let SafeDirective { action_type, tier, payload, .. } = &self.items[at].directive;
         let is_question = action_type == REQUEST_APPROVAL;
         let keys = ["message", "title", "fallback_message"];
-        let question = Question {
+        let question = UserQuestion {
             directive: at,
             action_type: action_type.clone(),
             tier: *tier,
@@ -99,7 +103,7 @@ impl Performance {
             options: choices(payload).filter(|_| is_question),
             payload: payload.clone(),
         };
-        self.steps.push(Action::Ask(question));
+        self.steps.push(ShellAction::Ask(question));
     }
 
     /// Tells whether the time to begin is over.
@@ -109,7 +113,7 @@ impl Performance {
     }
 
     /// A deadline of 0 lets begin what begins at once.
-    fn is_at_once(&self, directive: &Directive, now: u64) -> bool {
+    fn is_at_once(&self, directive: &SafeDirective, now: u64) -> bool {
         directive.deadline_ms == Some(0) && now == self.received
     }
 
@@ -117,39 +121,42 @@ impl Performance {
         let choices = choices(&self.items[at].directive.payload).unwrap_or_default();
         let choice = choices.into_iter().find(|choice| Some(choice.id.as_str()) == answer);
         let is_allowed = choice.as_ref().is_some_and(|choice| choice.kind.starts_with("allow"));
-        let mut decision = Object::from_iter([("by", Json::from("user"))]);
+        let mut decision = JsonObject::from_iter([("by", Json::from("user"))]);
         if let Some(choice) = choice {
             decision.insert("option_id", choice.id);
         }
         self.note(at, "decision", decision.into());
-        self.settle(at, if is_allowed { Outcome::Completed } else { Outcome::Rejected });
+        self.settle(
+            at,
+            if is_allowed { DirectiveOutcome::Completed } else { DirectiveOutcome::Rejected },
+        );
     }
 
     pub(super) fn run(&mut self, at: usize) {
-        let Directive { action_type, payload, .. } = &self.items[at].directive;
+        let SafeDirective { action_type, payload, .. } = &self.items[at].directive;
         match action_type.as_str() {
             RENDER_MESSAGE => match rendered(at, payload) {
                 Some(shown) => {
                     self.steps.push(shown);
-                    self.settle(at, Outcome::Completed);
+                    self.settle(at, DirectiveOutcome::Completed);
                 }
                 None => self.fail(at, reason("invalid_payload", "no text")),
             },
-            NOOP => self.settle(at, Outcome::Completed),
+            NOOP => self.settle(at, DirectiveOutcome::Completed),
             _ => {
-                self.steps.push(Action::Execute {
+                self.steps.push(ShellAction::Execute {
                     directive: at,
                     action_type: action_type.clone(),
                     payload: payload.clone(),
                 });
-                self.items[at].state = State::Running;
+                self.items[at].state = DirectiveState::Running;
             }
         }
     }
 }
 
 /// The options of a `request_approval`; `None` when there is nothing to choose.
-fn choices(payload: &Object) -> Option<Vec<Choice>> {
+fn choices(payload: &JsonObject) -> Option<Vec<QuestionChoice>> {
     let given = payload.get("options").and_then(Json::as_array).unwrap_or_default();
     let choice = |option: &Json| {
         let option = option.as_object()?;
@@ -157,8 +164,12 @@ fn choices(payload: &Object) -> Option<Vec<Choice>> {
         let kind = option.get("kind").and_then(Json::as_str);
         let kind = KINDS.into_iter().find(|known| Some(*known) == kind).unwrap_or("reject_once");
         let label = first_text(option, &["label"], MAX_NOTICE);
-        Some(Choice { id: id.to_owned(), label: label.unwrap_or_else(|| kind.to_owned()), kind })
+        Some(QuestionChoice {
+            id: id.to_owned(),
+            label: label.unwrap_or_else(|| kind.to_owned()),
+            kind,
+        })
     };
-    let choices: Option<Vec<Choice>> = given.iter().take(MAX_OPTIONS).map(choice).collect();
+    let choices: Option<Vec<QuestionChoice>> = given.iter().take(MAX_OPTIONS).map(choice).collect();
     choices.filter(|choices| !choices.is_empty())
 }

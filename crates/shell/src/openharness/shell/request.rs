@@ -2,14 +2,14 @@
 
 use bridle_wire::openharness::event::SSE_PROFILE;
 use bridle_wire::openharness::version::OURS;
-use bridle_wire::openharness::{Json, Object};
+use bridle_wire::openharness::{Json, JsonObject};
 
-use super::{Key, Shell};
+use super::{Key, OpenHarnessShell};
 use crate::openharness::NAMESPACE;
 
 /// What a Shell says of itself in every request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Profile {
+pub struct ShellSelf {
     /// What kind of program it is.
     pub shell_kind: String,
     /// Its version.
@@ -24,9 +24,9 @@ pub struct Profile {
     pub stream: bool,
 }
 
-impl Default for Profile {
-    fn default() -> Profile {
-        Profile {
+impl Default for ShellSelf {
+    fn default() -> ShellSelf {
+        ShellSelf {
             shell_kind: "command_shell".to_owned(),
             shell_version: None,
             locale: None,
@@ -39,7 +39,7 @@ impl Default for Profile {
 
 /// What the user wants. Without a `session_id`, nothing is remembered.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Intent {
+pub struct UserIntent {
     /// In words.
     pub user_intent: Option<String>,
     /// A conversation line that lasts.
@@ -47,23 +47,23 @@ pub struct Intent {
     /// A thread within it.
     pub conversation_id: Option<String>,
     /// The state of the device.
-    pub environment_state: Option<Object>,
+    pub environment_state: Option<JsonObject>,
     /// References to files.
     pub attachments: Option<Vec<Json>>,
     /// What is known about the task.
-    pub task_hint: Option<Object>,
+    pub task_hint: Option<JsonObject>,
     /// Milliseconds after which the run is given up.
     pub timeout_ms: Option<u64>,
 }
 
-impl Intent {
+impl UserIntent {
     pub(super) fn key(&self) -> Key {
         (self.session_id.clone(), self.conversation_id.clone())
     }
 }
 
-impl Shell {
-    pub(super) fn body(&mut self, intent: &Intent, unix_ms: i64) -> Object {
+impl OpenHarnessShell {
+    pub(super) fn body(&mut self, intent: &UserIntent, unix_ms: i64) -> JsonObject {
         let text = |text: &Option<String>| text.as_deref().map(Json::from);
         let shell = present([
             ("shell_kind", Some(self.profile.shell_kind.as_str().into())),
@@ -87,7 +87,7 @@ impl Shell {
             ("continuation", self.take_continuation(&intent.key(), unix_ms)),
             ("extensions", extensions),
         ]);
-        Object::from_iter([
+        JsonObject::from_iter([
             ("protocol_version", Json::from(self.version.as_str())),
             ("request_id", (self.chance.new_id)().into()),
             ("capabilities", self.capabilities().into()),
@@ -95,9 +95,9 @@ impl Shell {
         ])
     }
 
-    fn capabilities(&self) -> Object {
+    fn capabilities(&self) -> JsonObject {
         let feedback = Json::object([("version", Json::from(1))]);
-        let mut capabilities = Object::new();
+        let mut capabilities = JsonObject::new();
         capabilities.insert(format!("{NAMESPACE}.feedback"), feedback);
         if self.abilities.approval {
             capabilities.insert("openharness.ui.approval", true);
@@ -125,12 +125,12 @@ impl Shell {
 }
 
 /// State that nobody has judged is not for everybody.
-fn judged(state: &Object) -> Json {
-    let mut judged = Object::from_iter([("privacy_tier", Json::from("restricted"))]);
+fn judged(state: &JsonObject) -> Json {
+    let mut judged = JsonObject::from_iter([("privacy_tier", Json::from("restricted"))]);
     state.iter().for_each(|(key, value)| judged.insert(key, value.clone()));
     judged.into()
 }
 
-fn present<const N: usize>(fields: [(&str, Option<Json>); N]) -> Object {
+fn present<const N: usize>(fields: [(&str, Option<Json>); N]) -> JsonObject {
     fields.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
 }

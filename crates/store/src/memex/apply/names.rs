@@ -2,20 +2,20 @@
 
 use std::collections::HashMap;
 
-use super::super::sheet::{Digest, Sheet};
+use super::super::file_sheet::{Digest, FileSheet};
 
 /// Keys for objects that declare none: the same each time a file is read, as long as nobody has them.
-pub(super) struct Names<'s> {
+pub(super) struct GeneratedNames<'s> {
     path: &'s str,
-    sheet: &'s Sheet,
+    sheet: &'s FileSheet,
     /// The hash of what each item is called with all that it is below.
     paths: Vec<Digest>,
     /// How often each was asked for.
     asked: HashMap<Digest, u64>,
 }
 
-impl<'s> Names<'s> {
-    pub(super) fn new(path: &'s str, sheet: &'s Sheet) -> Self {
+impl<'s> GeneratedNames<'s> {
+    pub(super) fn new(path: &'s str, sheet: &'s FileSheet) -> Self {
         Self { path, sheet, paths: Vec::new(), asked: HashMap::new() }
     }
 

@@ -10,11 +10,11 @@ use std::collections::HashMap;
 use rusqlite::params_from_iter;
 use rusqlite::types::Value;
 
-use super::{MAX_RANKED, Part, big, text};
-use crate::error::Error;
-use crate::memex::catalog::Catalog;
-use crate::memex::rules::Eyes;
-use crate::memex::words::{Wanted, has_all};
+use super::{MAX_RANKED, QueryPart, big, text};
+use crate::error::StoreError;
+use crate::memex::catalog::MemexCatalog;
+use crate::memex::rules::PrivateAccess;
+use crate::memex::search_words::{SearchWords, has_all};
 
 /// Ranks of objects that have nothing but frequent words: those of words that SQLite gives no weight, in a title and
 /// elsewhere.
@@ -23,57 +23,57 @@ const ELSEWHERE: f64 = -1e-6;
 
 /// A table of words.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Words {
+pub(super) enum WordTable {
     /// What everybody may see.
     Open,
     /// Objects of which some or all is private, with all that they say.
     Veiled,
 }
 
-impl Words {
+impl WordTable {
     /// Where somebody searches. What is private is in no number that others get: not in how frequent a word is, and
     /// so in no rank.
-    pub(super) fn of(eyes: Eyes) -> &'static [Words] {
+    pub(super) fn of(eyes: PrivateAccess) -> &'static [WordTable] {
         match eyes {
-            Eyes::Owner => &[Words::Open, Words::Veiled],
-            Eyes::Public => &[Words::Open],
+            PrivateAccess::Owner => &[WordTable::Open, WordTable::Veiled],
+            PrivateAccess::Public => &[WordTable::Open],
         }
     }
 
     /// What a candidate of this table must be.
-    fn condition(self, eyes: Eyes) -> &'static str {
+    fn condition(self, eyes: PrivateAccess) -> &'static str {
         match (self, eyes) {
             // The owner finds these in the other table, with all of their words.
-            (Words::Open, Eyes::Owner) => "o.veiled = 0",
+            (WordTable::Open, PrivateAccess::Owner) => "o.veiled = 0",
             _ => "1",
         }
     }
 
     fn table(self) -> &'static str {
         match self {
-            Words::Open => "words",
-            Words::Veiled => "veiled_words",
+            WordTable::Open => "words",
+            WordTable::Veiled => "veiled_words",
         }
     }
 
     /// How well a row fits: titles count more.
     fn rank(self) -> &'static str {
         match self {
-            Words::Open => "bm25(words, 4.0, 1.0)",
-            Words::Veiled => "bm25(veiled_words, 4.0, 1.0, 1.0)",
+            WordTable::Open => "bm25(words, 4.0, 1.0)",
+            WordTable::Veiled => "bm25(veiled_words, 4.0, 1.0, 1.0)",
         }
     }
 }
 
-impl Catalog {
+impl MemexCatalog {
     /// The latest objects of a table that fit, each with its rank, and how many were looked at.
     pub(super) fn search(
         &self,
-        words: Words,
-        wanted: &Wanted,
-        conditions: &[Part],
-        eyes: Eyes,
-    ) -> Result<(Vec<(f64, i64)>, usize), Error> {
+        words: WordTable,
+        wanted: &SearchWords,
+        conditions: &[QueryPart],
+        eyes: PrivateAccess,
+    ) -> Result<(Vec<(f64, i64)>, usize), StoreError> {
         let table = words.table();
         let mut sql = format!("SELECT c.id, o.title, ({}", words.condition(eyes));
         let mut values = Vec::new();
@@ -111,7 +111,12 @@ impl Catalog {
     }
 
     /// The ranks of objects from a number on that have all of these words.
-    fn ranks(&self, words: Words, rare: &[&str], from: i64) -> Result<HashMap<i64, f64>, Error> {
+    fn ranks(
+        &self,
+        words: WordTable,
+        rare: &[&str],
+        from: i64,
+    ) -> Result<HashMap<i64, f64>, StoreError> {
         let (table, rank) = (words.table(), words.rank());
         let sql = format!("SELECT rowid, {rank} FROM {table} WHERE {table} MATCH ? AND rowid >= ?");
         let mut statement = self.sql.prepare_cached(&sql)?;
@@ -122,7 +127,11 @@ impl Catalog {
     }
 
     /// Those words of a search that so few objects have that all of them can be ranked.
-    fn rare<'w>(&self, words: Words, wanted: &'w Wanted) -> Result<Vec<&'w str>, Error> {
+    fn rare<'w>(
+        &self,
+        words: WordTable,
+        wanted: &'w SearchWords,
+    ) -> Result<Vec<&'w str>, StoreError> {
         let table = words.table();
         let sql =
             format!("SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT ?)");

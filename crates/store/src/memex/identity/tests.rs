@@ -1,15 +1,15 @@
 //! Texts before and after, and which heading of the one is which of the other.
 
-use super::{Face, pair};
-use crate::memex::rules::Rules;
-use crate::memex::sheet::{Item, Sheet};
+use super::{HeadingFace, pair};
+use crate::memex::file_sheet::{FileSheet, SheetItem};
+use crate::memex::rules::ReadRules;
 
 /// Titles of now, each with the one of before behind an arrow.
 fn check(before: &str, after: &str, expect: &str) {
-    let read = |text: &str| Sheet::read("x.org", text.as_bytes(), &Rules::default());
+    let read = |text: &str| FileSheet::read("x.org", text.as_bytes(), &ReadRules::default());
     let (old, new) = (read(before), read(after));
-    let old_faces: Vec<Face<'_>> = old.items.iter().map(Item::face).collect();
-    let new_faces: Vec<Face<'_>> = new.items.iter().map(Item::face).collect();
+    let old_faces: Vec<HeadingFace<'_>> = old.items.iter().map(SheetItem::face).collect();
+    let new_faces: Vec<HeadingFace<'_>> = new.items.iter().map(SheetItem::face).collect();
     let pairs = pair(&old_faces, &new_faces);
     let mut seen: Vec<usize> = pairs.iter().flatten().copied().collect();
     seen.sort_unstable();

@@ -8,28 +8,29 @@ use std::sync::Arc;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
-use super::{Changes, INDEX_FILE, Index};
+use super::{INDEX_FILE, IndexChanges, MemexIndex};
 use crate::memex::{
-    Catalog, Eyes, Memex, Object, Outline, Query, Rules, Standing, Text, Why, resolve,
+    IndexCompleteness, MemexCatalog, MemexFolder, MemexObject, MemexQuery, OutlineRequest,
+    PrivateAccess, ReadRules, SearchText, SkipReason, resolve,
 };
 
 /// A Memex, its index and its reader.
 struct Rig {
     folder: TempDir,
     state: TempDir,
-    memex: Arc<Memex>,
-    index: Option<Index>,
+    memex: Arc<MemexFolder>,
+    index: Option<MemexIndex>,
 }
 
 impl Rig {
     fn new() -> Rig {
-        Rig::with(Rules::default())
+        Rig::with(ReadRules::default())
     }
 
-    fn with(rules: Rules) -> Rig {
+    fn with(rules: ReadRules) -> Rig {
         let (folder, state) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-        let memex = Arc::new(Memex::open(folder.path(), rules).unwrap());
-        let index = Some(Index::open(state.path(), &memex).unwrap());
+        let memex = Arc::new(MemexFolder::open(folder.path(), rules).unwrap());
+        let index = Some(MemexIndex::open(state.path(), &memex).unwrap());
         Rig { folder, state, memex, index }
     }
 
@@ -46,12 +47,12 @@ impl Rig {
         fs::rename(at(from), at(to)).unwrap();
     }
 
-    fn sync(&mut self) -> Changes {
+    fn sync(&mut self) -> IndexChanges {
         let scan = self.memex.scan();
         self.index.as_mut().unwrap().sync(&self.memex, &scan, &mut |_| true).unwrap()
     }
 
-    fn update(&mut self, paths: &[&str]) -> Changes {
+    fn update(&mut self, paths: &[&str]) -> IndexChanges {
         let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
         self.index.as_mut().unwrap().update(&self.memex, &paths).unwrap()
     }
@@ -59,34 +60,34 @@ impl Rig {
     /// Closes the index and opens it again.
     fn reopen(&mut self) {
         self.index = None;
-        self.index = Some(Index::open(self.state.path(), &self.memex).unwrap());
+        self.index = Some(MemexIndex::open(self.state.path(), &self.memex).unwrap());
     }
 
-    fn catalog(&self) -> Catalog {
-        Catalog::open(self.state.path(), Arc::clone(&self.memex)).unwrap()
+    fn catalog(&self) -> MemexCatalog {
+        MemexCatalog::open(self.state.path(), Arc::clone(&self.memex)).unwrap()
     }
 
-    fn all(&self) -> Vec<Object> {
-        let query = Query { limit: 500, ..Query::default() };
-        let page = self.catalog().query(&query, Eyes::Owner, Text::None).unwrap();
+    fn all(&self) -> Vec<MemexObject> {
+        let query = MemexQuery { limit: 500, ..MemexQuery::default() };
+        let page = self.catalog().query(&query, PrivateAccess::Owner, SearchText::None).unwrap();
         page.hits.into_iter().map(|hit| hit.object).collect()
     }
 
-    fn titled(&self, title: &str) -> Object {
-        let mut found: Vec<Object> = self.all();
+    fn titled(&self, title: &str) -> MemexObject {
+        let mut found: Vec<MemexObject> = self.all();
         found.retain(|object| object.title == title);
         assert_eq!(found.len(), 1, "{title}: {found:?}");
         found.remove(0)
     }
 
     fn outline(&self) -> String {
-        let outline = Outline { limit: 500, ..Outline::default() };
-        let page = self.catalog().outline(&outline, Eyes::Owner).unwrap();
+        let outline = OutlineRequest { limit: 500, ..OutlineRequest::default() };
+        let page = self.catalog().outline(&outline, PrivateAccess::Owner).unwrap();
         let titles: Vec<String> = page.objects.into_iter().map(|object| object.title).collect();
         titles.join(" ")
     }
 
-    fn why(&self, path: &str) -> Option<Why> {
+    fn why(&self, path: &str) -> Option<SkipReason> {
         let skipped = self.catalog().skipped().unwrap();
         skipped.into_iter().find(|skipped| skipped.path == path).map(|skipped| skipped.why)
     }
@@ -96,17 +97,17 @@ impl Rig {
 fn a_folder_is_read_once_and_then_only_what_changed() {
     let mut rig = Rig::new();
     rig.write("a.org", "* A\n").write("deep/down/b.org", "* B\n** C\n").write("c.txt", "* no\n");
-    assert_eq!(rig.sync(), Changes { read: 2, added: 2, ..Changes::default() });
+    assert_eq!(rig.sync(), IndexChanges { read: 2, added: 2, ..IndexChanges::default() });
     assert_eq!(rig.outline(), "a.org A b.org B C");
-    assert_eq!(rig.sync(), Changes::default());
+    assert_eq!(rig.sync(), IndexChanges::default());
     rig.reopen();
-    assert_eq!(rig.sync(), Changes::default());
+    assert_eq!(rig.sync(), IndexChanges::default());
     rig.write("a.org", "* A\n* D\n");
-    assert_eq!(rig.sync(), Changes { read: 1, ..Changes::default() });
+    assert_eq!(rig.sync(), IndexChanges { read: 1, ..IndexChanges::default() });
     assert_eq!(rig.outline(), "a.org A D b.org B C");
-    let status = rig.catalog().status(Eyes::Owner).unwrap();
+    let status = rig.catalog().status(PrivateAccess::Owner).unwrap();
     assert_eq!((status.files, status.headings, status.others), (2, 4, 1));
-    assert_eq!(status.standing, Standing::Whole);
+    assert_eq!(status.standing, IndexCompleteness::Whole);
 }
 
 #[test]
@@ -118,10 +119,11 @@ fn headings_that_go_are_gone_and_so_are_files() {
     fs::remove_file(rig.folder.path().join("b.org")).unwrap();
     assert_eq!(rig.update(&["a.org", "b.org"]).removed, 1);
     assert_eq!(rig.outline(), "a.org B");
-    let find =
-        |query: Query| rig.catalog().query(&query, Eyes::Owner, Text::None).unwrap().hits.len();
-    assert_eq!(find(Query { tags: vec!["x".into()], ..Query::default() }), 0);
-    assert_eq!(find(Query { text: Some("secret".into()), ..Query::default() }), 0);
+    let find = |query: MemexQuery| {
+        rig.catalog().query(&query, PrivateAccess::Owner, SearchText::None).unwrap().hits.len()
+    };
+    assert_eq!(find(MemexQuery { tags: vec!["x".into()], ..MemexQuery::default() }), 0);
+    assert_eq!(find(MemexQuery { text: Some("secret".into()), ..MemexQuery::default() }), 0);
 }
 
 #[test]
@@ -186,16 +188,16 @@ fn the_same_id_twice_is_told_and_neither_is_lost() {
     rig.sync();
     let keys: std::collections::HashSet<String> = rig.all().into_iter().map(|o| o.key).collect();
     assert_eq!(keys.len(), 5);
-    assert_eq!(rig.catalog().object("same", Eyes::Owner).unwrap().title, "A");
-    let double = rig.catalog().duplicates(Eyes::Owner).unwrap();
+    assert_eq!(rig.catalog().object("same", PrivateAccess::Owner).unwrap().title, "A");
+    let double = rig.catalog().duplicates(PrivateAccess::Owner).unwrap();
     assert_eq!(
         double.iter().map(|d| (&d.declared[..], &d.path[..])).collect::<Vec<_>>(),
         [("same", "a.org"), ("same", "b.org")]
     );
     rig.write("a.org", "nothing\n");
     rig.sync();
-    assert_eq!(rig.catalog().object("same", Eyes::Owner).unwrap().title, "C");
-    assert_eq!(rig.catalog().duplicates(Eyes::Owner).unwrap(), []);
+    assert_eq!(rig.catalog().object("same", PrivateAccess::Owner).unwrap().title, "C");
+    assert_eq!(rig.catalog().duplicates(PrivateAccess::Owner).unwrap(), []);
 }
 
 #[test]
@@ -204,19 +206,19 @@ fn a_new_index_gives_the_same_keys() {
     rig.write("a.org", "* A\n* A\n** B\n* A\n").write("b.org", "* A\n");
     rig.sync();
     let before = rig.all();
-    let hash = rig.catalog().status(Eyes::Owner).unwrap().hash;
+    let hash = rig.catalog().status(PrivateAccess::Owner).unwrap().hash;
     rig.index = None;
-    Index::throw_away(rig.state.path()).unwrap();
+    MemexIndex::throw_away(rig.state.path()).unwrap();
     assert!(!rig.state.path().join(INDEX_FILE).exists());
     rig.reopen();
     rig.sync();
     assert_eq!(rig.all(), before);
-    assert_eq!(rig.catalog().status(Eyes::Owner).unwrap().hash, hash);
+    assert_eq!(rig.catalog().status(PrivateAccess::Owner).unwrap().hash, hash);
 }
 
 #[test]
 fn what_is_not_to_be_read_is_listed_with_the_reason() {
-    let rules = Rules { max_file: 100, ..Rules::default() };
+    let rules = ReadRules { max_file: 100, ..ReadRules::default() };
     let mut rig = Rig::with(rules);
     rig.write("a.org", "* A\n").write("big.org", "x".repeat(101)).write("s.org.gpg", "* no\n");
     rig.write(".hidden.org", "* no\n").write(".git/x.org", "* no\n").write("#a.org#", "* no\n");
@@ -231,14 +233,14 @@ fn what_is_not_to_be_read_is_listed_with_the_reason() {
     symlink(".#lock", at(".#a.org")).unwrap();
     rig.sync();
     for (path, why) in [
-        ("big.org", Why::TooLarge),
-        ("s.org.gpg", Why::Encrypted),
-        ("out.org", Why::Link),
-        ("loop", Why::Link),
-        ("in.org", Why::Link),
-        ("pipe.org", Why::NotAFile),
-        ("bad.org", Why::NotUtf8),
-        ("no", Why::Ignored),
+        ("big.org", SkipReason::TooLarge),
+        ("s.org.gpg", SkipReason::Encrypted),
+        ("out.org", SkipReason::Link),
+        ("loop", SkipReason::Link),
+        ("in.org", SkipReason::Link),
+        ("pipe.org", SkipReason::NotAFile),
+        ("bad.org", SkipReason::NotUtf8),
+        ("no", SkipReason::Ignored),
     ] {
         assert_eq!(rig.why(path), Some(why), "{path}");
     }
@@ -263,7 +265,7 @@ fn what_cannot_be_read_is_listed_and_read_when_it_can() {
     let path = rig.folder.path().join("b.org");
     // Nobody can read it, whoever runs this.
     mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
-    let skipped = ("a.org A".to_owned(), Some(Why::NotAFile));
+    let skipped = ("a.org A".to_owned(), Some(SkipReason::NotAFile));
     rig.sync();
     assert_eq!((rig.outline(), rig.why("b.org")), skipped);
     rig.update(&["b.org"]);
@@ -276,10 +278,10 @@ fn what_cannot_be_read_is_listed_and_read_when_it_can() {
     fs::remove_file(&path).unwrap();
     symlink("a.org", &path).unwrap();
     rig.sync();
-    assert_eq!((rig.outline(), rig.why("b.org")), ("a.org A".to_owned(), Some(Why::Link)));
+    assert_eq!((rig.outline(), rig.why("b.org")), ("a.org A".to_owned(), Some(SkipReason::Link)));
     // What the system refuses for other reasons; here, a name that it does not take.
     let refused = rig.memex.read(&format!("{}.org", "n".repeat(300)));
-    assert_eq!(refused.unwrap_err(), Some(Why::Unreadable));
+    assert_eq!(refused.unwrap_err(), Some(SkipReason::Unreadable));
 }
 
 #[test]
@@ -306,12 +308,12 @@ fn files_that_were_read_or_are_gone_are_told_once() {
 
 #[test]
 fn more_files_than_may_be_are_counted_and_not_read() {
-    let mut rig = Rig::with(Rules { max_files: 2, ..Rules::default() });
+    let mut rig = Rig::with(ReadRules { max_files: 2, ..ReadRules::default() });
     rig.write("a.org", "").write("b.org", "").write("c.org", "");
     rig.sync();
     assert_eq!(
         (rig.outline(), rig.why("c.org")),
-        ("a.org b.org".to_owned(), Some(Why::TooManyFiles))
+        ("a.org b.org".to_owned(), Some(SkipReason::TooManyFiles))
     );
 }
 
@@ -326,8 +328,8 @@ fn an_index_that_is_damaged_or_of_something_else_is_made_anew() {
     rig.sync();
     assert_eq!(rig.outline(), "a.org A");
     // Other rules make other objects.
-    let rules = Rules { private_tags: vec!["other".into()], ..Rules::default() };
-    rig.memex = Arc::new(Memex::open(rig.folder.path(), rules).unwrap());
+    let rules = ReadRules { private_tags: vec!["other".into()], ..ReadRules::default() };
+    rig.memex = Arc::new(MemexFolder::open(rig.folder.path(), rules).unwrap());
     rig.reopen();
     assert_eq!(rig.outline(), "");
     // The machine went down while the disk did not have all of it.
@@ -351,17 +353,20 @@ fn a_stop_is_heard_and_the_rest_is_done_the_next_time() {
     }
     let scan = rig.memex.scan();
     let mut seen = Vec::new();
-    let mut stop = |progress: super::Progress| {
+    let mut stop = |progress: super::IndexProgress| {
         seen.push(progress);
         false
     };
     let changes = rig.index.as_mut().unwrap().sync(&rig.memex, &scan, &mut stop).unwrap();
     assert!(changes.stopped && changes.read < 10, "{changes:?}");
     assert_eq!((seen.len(), seen[0].all_files), (1, 10));
-    assert_eq!(rig.catalog().status(Eyes::Owner).unwrap().standing, Standing::Partial);
+    assert_eq!(
+        rig.catalog().status(PrivateAccess::Owner).unwrap().standing,
+        IndexCompleteness::Partial
+    );
     rig.sync();
-    let status = rig.catalog().status(Eyes::Owner).unwrap();
-    assert_eq!((status.files, status.standing), (10, Standing::Whole));
+    let status = rig.catalog().status(PrivateAccess::Owner).unwrap();
+    assert_eq!((status.files, status.standing), (10, IndexCompleteness::Whole));
 }
 
 #[test]
@@ -429,7 +434,7 @@ fn a_setup_file_has_a_say_in_the_tags_of_others_whenever_it_changes() {
     rig.write(".bridleignore", "two.org\n");
     rig.sync();
     assert!(is_private(&rig));
-    let public = rig.catalog().object("a.org", Eyes::Public);
+    let public = rig.catalog().object("a.org", PrivateAccess::Public);
     assert!(public.is_err(), "{public:?}");
 }
 
@@ -441,9 +446,9 @@ fn a_mark_before_the_text_moves_nothing() {
     rig.sync();
     let catalog = rig.catalog();
     let text = |title: &str, eyes| catalog.text(&rig.titled(title), eyes);
-    assert_eq!(text("Open", Eyes::Public).as_deref(), Some("* Open\nText\n"));
-    assert_eq!(text("Hidden", Eyes::Owner).as_deref(), Some("* Hidden :private:\nhush\n"));
-    assert_eq!(text("Hidden", Eyes::Public), None);
-    assert_eq!(text("a.org", Eyes::Public).as_deref(), Some("#+FILETAGS: x\nFirst\n"));
+    assert_eq!(text("Open", PrivateAccess::Public).as_deref(), Some("* Open\nText\n"));
+    assert_eq!(text("Hidden", PrivateAccess::Owner).as_deref(), Some("* Hidden :private:\nhush\n"));
+    assert_eq!(text("Hidden", PrivateAccess::Public), None);
+    assert_eq!(text("a.org", PrivateAccess::Public).as_deref(), Some("#+FILETAGS: x\nFirst\n"));
     assert!(rig.titled("Hidden too").private && !rig.titled("Seen").private);
 }

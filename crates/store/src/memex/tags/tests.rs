@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::memex::file::Memex;
-use crate::memex::rules::Rules;
-use crate::memex::sheet::Sheet;
+use crate::memex::file_sheet::FileSheet;
+use crate::memex::folder::MemexFolder;
+use crate::memex::rules::ReadRules;
 
 /// Texts that are private here and not in Emacs, and the reason.
 const STRICTER: [(&str, &str); 8] = [
@@ -24,9 +24,9 @@ fn vectors() -> PathBuf {
 }
 
 /// Whether a file and each of its headings are private, as text.
-fn privacy(memex: &Memex, name: &str) -> String {
+fn privacy(memex: &MemexFolder, name: &str) -> String {
     let (bytes, _) = memex.read(name).expect(name);
-    let sheet = Sheet::of_file(memex, name, &bytes);
+    let sheet = FileSheet::of_file(memex, name, &bytes);
     let mark = |private: bool| if private { "private" } else { "open" };
     let all = sheet.items.iter().map(|item| mark(item.private));
     all.collect::<Vec<_>>().join(" ")
@@ -34,7 +34,7 @@ fn privacy(memex: &Memex, name: &str) -> String {
 
 #[test]
 fn a_file_is_private_wherever_emacs_says_so() {
-    let memex = Memex::open(&vectors(), Rules::default()).unwrap();
+    let memex = MemexFolder::open(&vectors(), ReadRules::default()).unwrap();
     let told = fs::read_to_string(vectors().join("emacs.txt")).unwrap();
     let mut compared = 0;
     for line in told.lines() {
@@ -63,7 +63,7 @@ fn a_file_is_private_wherever_emacs_says_so() {
 #[test]
 fn what_nobody_here_can_read_is_private() {
     let folder = tempfile::tempdir().unwrap();
-    let memex = Memex::open(folder.path(), Rules::default()).unwrap();
+    let memex = MemexFolder::open(folder.path(), ReadRules::default()).unwrap();
     fs::write(folder.path().join("plain.txt"), "#+TITLE: x\n").unwrap();
     fs::write(folder.path().join(".hidden.org"), "#+TITLE: x\n").unwrap();
     fs::write(folder.path().join("open.org"), "#+TITLE: x\n").unwrap();

@@ -2,16 +2,16 @@
 
 use proptest::prelude::*;
 
-use super::{Merged, merge};
+use super::{MergeResult, merge};
 
 /// `expect` is the merged text, or nothing for a conflict.
 fn check(base: &str, now: &str, wanted: &str, expect: Option<&str>) {
     let merged = merge(base.as_bytes(), now.as_bytes(), wanted.as_bytes());
     match (&merged, expect) {
-        (Merged::Clean(text), Some(expect)) => {
+        (MergeResult::Clean(text), Some(expect)) => {
             assert_eq!(String::from_utf8_lossy(text), expect, "{base:?} {now:?} {wanted:?}");
         }
-        (Merged::Conflicts(_), None) => {}
+        (MergeResult::Conflicts(_), None) => {}
         _ => panic!("{base:?} {now:?} {wanted:?}: {merged:?}"),
     }
 }
@@ -46,13 +46,13 @@ fn bytes_are_bytes() {
     check("a\nb", "a\nb\n", "A\nb", Some("A\nb\n"));
     check("a\nb", "a\nb\n", "a\nB", None);
     let merged = merge(b"\xff\nb\n\x80", b"\xfe\nb\n\x80", b"\xff\nb\n\x81");
-    assert_eq!(merged, Merged::Clean(b"\xfe\nb\n\x81".to_vec()));
+    assert_eq!(merged, MergeResult::Clean(b"\xfe\nb\n\x81".to_vec()));
 }
 
 #[test]
 fn a_conflict_says_where_and_what() {
     let merged = merge(b"a\nb\nc\n", b"n\na\nB\nc\n", b"a\nx\nc\n");
-    let Merged::Conflicts(found) = merged else { panic!("{merged:?}") };
+    let MergeResult::Conflicts(found) = merged else { panic!("{merged:?}") };
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].line, 3);
     assert_eq!(
@@ -108,16 +108,16 @@ proptest! {
             Fate::Now(line) | Fate::Wanted(line) => Some(line),
             Fate::Kept => None,
         });
-        prop_assert_eq!(merge(&base, &now, &wanted), Merged::Clean(both.clone()));
-        prop_assert_eq!(merge(&base, &wanted, &now), Merged::Clean(both));
+        prop_assert_eq!(merge(&base, &now, &wanted), MergeResult::Clean(both.clone()));
+        prop_assert_eq!(merge(&base, &wanted, &now), MergeResult::Clean(both));
     }
 
     #[test]
     fn one_side_alone_is_taken_as_it_is(base in ".{0,80}", now in ".{0,80}") {
         let (base, now) = (base.replace('x', "\n"), now.replace('x', "\n"));
         let (base, now) = (base.as_bytes(), now.as_bytes());
-        prop_assert_eq!(merge(base, now, base), Merged::Clean(now.to_vec()));
-        prop_assert_eq!(merge(base, base, now), Merged::Clean(now.to_vec()));
-        prop_assert_eq!(merge(base, now, now), Merged::Clean(now.to_vec()));
+        prop_assert_eq!(merge(base, now, base), MergeResult::Clean(now.to_vec()));
+        prop_assert_eq!(merge(base, base, now), MergeResult::Clean(now.to_vec()));
+        prop_assert_eq!(merge(base, now, now), MergeResult::Clean(now.to_vec()));
     }
 }

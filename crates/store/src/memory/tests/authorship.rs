@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use super::{Origin, Rig, Why, why};
-use crate::memory::Preview;
+use super::{ChangeCause, Rig, VersionOrigin, why};
+use crate::memory::MemoryPreview;
 
 /// The total of the lines that a change to `after` takes away, and those of the user among them.
 fn lost(rig: &Rig, after: Option<&str>) -> (usize, Vec<(usize, String)>) {
-    let preview = Preview::open(rig.state.path()).unwrap();
+    let preview = MemoryPreview::open(rig.state.path()).unwrap();
     let lost = preview.lost_lines(&rig.change("a.org", after)).unwrap();
     let text = |text: &[u8]| String::from_utf8(text.to_vec()).unwrap();
     (lost.total, lost.by_user.iter().map(|it| (it.line, text(&it.text))).collect())
@@ -37,15 +37,15 @@ fn lines_of_the_user_are_told_apart_from_those_of_edits() {
 #[test]
 fn what_was_brought_back_or_moved_is_of_whoever_wrote_it_first() {
     let rig = Rig::new(&[("a.org", "mine\nother\n")]);
-    let change = |record: u64, origin: Origin, action: &str, after: &str| {
-        let why = Why { origin, action: action.into(), ..why(record) };
+    let change = |record: u64, origin: VersionOrigin, action: &str, after: &str| {
+        let why = ChangeCause { origin, action: action.into(), ..why(record) };
         rig.memory.apply(&[rig.change("a.org", Some(after))], &why).unwrap();
     };
-    change(1, Origin::Edit, "append-subtree", "mine\nother\nours\n");
-    change(2, Origin::Edit, "delete-subtree", "other\n");
-    change(3, Origin::Undo, "undo", "mine\nother\nours\n");
-    change(4, Origin::Edit, "move-up", "ours\nother\nmine\n");
-    change(5, Origin::Edit, "refile", "ours\nother\nmine\nfrom another file\n");
+    change(1, VersionOrigin::Edit, "append-subtree", "mine\nother\nours\n");
+    change(2, VersionOrigin::Edit, "delete-subtree", "other\n");
+    change(3, VersionOrigin::Undo, "undo", "mine\nother\nours\n");
+    change(4, VersionOrigin::Edit, "move-up", "ours\nother\nmine\n");
+    change(5, VersionOrigin::Edit, "refile", "ours\nother\nmine\nfrom another file\n");
     let users = [(2, "other"), (3, "mine"), (4, "from another file")];
     assert_eq!(lost(&rig, None), (4, lines(&users)));
 }

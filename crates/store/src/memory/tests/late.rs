@@ -6,9 +6,9 @@ use std::io::Write as _;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-use super::super::late::{HELD_FOR, HELD_WHILE_WRITTEN, MAX_HELD};
+use super::super::late_saves::{HELD_FOR, HELD_WHILE_WRITTEN, MAX_HELD};
 use super::super::{apply, versions};
-use super::{Error, Origin, Rig, Wanted, open, path, why};
+use super::{MemoryError, Rig, VersionFilter, VersionOrigin, open, path, why};
 
 /// A program that has found a file.
 struct Found(File);
@@ -35,8 +35,8 @@ impl Rig {
     }
 
     /// All texts of a file, the latest first.
-    fn past(&self, name: &str) -> Vec<(Origin, String)> {
-        let wanted = Wanted { path: Some(path(name)), ..Wanted::default() };
+    fn past(&self, name: &str) -> Vec<(VersionOrigin, String)> {
+        let wanted = VersionFilter { path: Some(path(name)), ..VersionFilter::default() };
         let text = |hash| String::from_utf8(self.memory.content(hash).unwrap()).unwrap();
         let all = self.memory.list(&wanted, 1000).unwrap();
         all.into_iter().map(|it| (it.origin, it.after.map(text).unwrap_or_default())).collect()
@@ -44,12 +44,12 @@ impl Rig {
 }
 
 /// What was seen, or edited.
-fn seen(text: &str) -> (Origin, String) {
-    (Origin::Seen, text.into())
+fn seen(text: &str) -> (VersionOrigin, String) {
+    (VersionOrigin::Seen, text.into())
 }
 
-fn edit(text: &str) -> (Origin, String) {
-    (Origin::Edit, text.into())
+fn edit(text: &str) -> (VersionOrigin, String) {
+    (VersionOrigin::Edit, text.into())
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_late_save_comes_before_the_next_change() {
     let next = rig.change("a.org", Some("three\n"));
     user.save("user\n");
     let refused = rig.memory.apply(&[next], &why(3)).unwrap_err();
-    assert!(matches!(refused, Error::Changed { .. }), "{refused:?}");
+    assert!(matches!(refused, MemoryError::Changed { .. }), "{refused:?}");
     assert_eq!(rig.text("a.org"), "user\n", "it takes the place of all that was put there since");
     assert_eq!(rig.past("a.org"), [seen("user\n"), edit("two\n"), edit("one\n"), seen("a\n")]);
     // A snapshot has it, too.
@@ -155,7 +155,7 @@ fn a_change_that_was_taken_back_loses_no_late_save() {
     let _held = File::options().append(true).open(rig.file("b.org")).unwrap();
     let changes = [rig.change("a.org", Some("agent\n")), rig.change("b.org", Some("agent\n"))];
     let refused = rig.memory.apply(&changes, &why(1));
-    assert!(matches!(refused, Err(Error::Open { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(MemoryError::Open { .. })), "{refused:?}");
     assert_eq!(rig.text("a.org"), "a\n", "taken back");
     user.save("user\n");
     rig.memory.mind_late(10).unwrap();
@@ -174,7 +174,10 @@ fn who_is_still_writing_is_waited_for() {
     assert_eq!(rig.text("a.org"), "agent\n");
     let next = rig.change("a.org", Some("more\n"));
     let refused = rig.memory.apply(&[next], &why(2)).unwrap_err();
-    assert!(matches!(refused, Error::Open { by, .. } if by == std::process::id()), "{refused:?}");
+    assert!(
+        matches!(refused, MemoryError::Open { by, .. } if by == std::process::id()),
+        "{refused:?}"
+    );
     rig.write(3, "b.org", "another file\n");
     assert!(rig.memory.mind_late(10 + HELD_FOR).unwrap(), "as long as it is open");
     open.write_all(b"er\n").unwrap();
@@ -192,7 +195,7 @@ fn an_emptied_file_is_looked_at_twice() {
     drop(user.open());
     let next = rig.change("a.org", Some("more\n"));
     let refused = rig.memory.apply(&[next], &why(2)).unwrap_err();
-    assert!(matches!(refused, Error::Changed { .. }), "{refused:?}");
+    assert!(matches!(refused, MemoryError::Changed { .. }), "{refused:?}");
     assert_eq!(rig.text("a.org"), "agent\n");
     rig.memory.mind_late(10).unwrap();
     assert_eq!(rig.text("a.org"), "", "that is all there is");

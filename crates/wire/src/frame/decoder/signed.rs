@@ -3,49 +3,50 @@
 
 use std::str;
 
-use super::super::walk::{Step, Walk};
-use super::super::{FrameError, HEADER_LEN, SEAL_LEN, Unit, header};
-use super::{Decoded, Decoder, State};
+use super::super::walk::{PayloadWalk, WalkStep};
+use super::super::{FrameError, HEADER_LEN, LengthUnit, SEAL_LEN, header};
+use super::{DecodeStep, DecoderState, FrameDecoder};
 
-impl Decoder {
+impl FrameDecoder {
     /// A signed frame whose header, for `length`, is at `at`.
     pub(super) fn signed_frame(
         &mut self,
         input: &[u8],
         at: usize,
         length: usize,
-    ) -> Result<Decoded, FrameError> {
+    ) -> Result<DecodeStep, FrameError> {
         if length > self.max_frame {
             return Err(FrameError::TooLarge { length, max: self.max_frame });
         }
         let start = at + HEADER_LEN + SEAL_LEN;
-        if matches!(self.state, State::Between | State::Inside) {
+        if matches!(self.state, DecoderState::Between | DecoderState::Inside) {
             let seal = &input[at + HEADER_LEN..input.len().min(start)];
             if let Some((index, byte)) = header::first_not_hex(seal) {
                 // Told at the first byte, so that an unsigned peer is not left waiting.
                 return Err(FrameError::Unsigned { digit: index + 1, byte });
             }
-            self.state = if input.len() < start { State::Inside } else { State::Sealed };
+            self.state =
+                if input.len() < start { DecoderState::Inside } else { DecoderState::Sealed };
         }
         let Some(payload) = input.get(start..start + length) else {
-            return Ok(Decoded::Need { skip: at, more: start + length - input.len() });
+            return Ok(DecodeStep::Need { skip: at, more: start + length - input.len() });
         };
-        let mut walk = match std::mem::replace(&mut self.state, State::Inside) {
-            State::Walking(walk) => walk,
+        let mut walk = match std::mem::replace(&mut self.state, DecoderState::Inside) {
+            DecoderState::Walking(walk) => walk,
             _ => match self.try_bytes(input, at, payload)? {
                 Some(decoded) => return Ok(decoded),
-                None => Walk::new(length, Some(Unit::Chars)),
+                None => PayloadWalk::new(length, Some(LengthUnit::Chars)),
             },
         };
         match walk.step(&input[start + walk.bytes()..]) {
-            Step::More(more) => {
-                self.state = State::Walking(walk);
-                Ok(Decoded::Need { skip: at, more })
+            WalkStep::More(more) => {
+                self.state = DecoderState::Walking(walk);
+                Ok(DecodeStep::Need { skip: at, more })
             }
-            Step::Lost(error) => Err(error),
-            Step::End { .. } => {
+            WalkStep::Lost(error) => Err(error),
+            WalkStep::End { .. } => {
                 self.verify(input, at, &input[start..start + walk.bytes()])?;
-                self.unit = Some(Unit::Chars);
+                self.unit = Some(LengthUnit::Chars);
                 Ok(self.deliver(start, walk.bytes(), walk.fault()))
             }
         }
@@ -57,9 +58,9 @@ impl Decoder {
         input: &[u8],
         at: usize,
         payload: &[u8],
-    ) -> Result<Option<Decoded>, FrameError> {
+    ) -> Result<Option<DecodeStep>, FrameError> {
         let ascii = payload.is_ascii();
-        if self.unit == Some(Unit::Chars) && !ascii {
+        if self.unit == Some(LengthUnit::Chars) && !ascii {
             return Ok(None);
         }
         match self.verify(input, at, payload) {
@@ -72,7 +73,7 @@ impl Decoder {
             return Ok(Some(self.deliver(start, 0, Some(FrameError::Empty))));
         }
         if !ascii {
-            self.unit = Some(Unit::Bytes);
+            self.unit = Some(LengthUnit::Bytes);
         }
         let fault = str::from_utf8(payload)
             .err()

@@ -6,7 +6,7 @@ use proptest::sample::{Index, select};
 
 use super::super::*;
 use super::{decoder, run};
-use crate::seal::{Key, KeyId, Keyring, Signer, Verifier};
+use crate::seal::{FrameSigner, FrameVerifier, KeyId, SigningKey, SigningKeyring};
 
 /// The inside of a string in mixed scripts, with what could confuse a scan for brackets.
 fn text() -> impl Strategy<Value = String> {
@@ -47,8 +47,8 @@ fn message() -> impl Strategy<Value = String> {
     })
 }
 
-fn unit() -> impl Strategy<Value = Unit> {
-    select(vec![Unit::Bytes, Unit::Chars])
+fn unit() -> impl Strategy<Value = LengthUnit> {
+    select(vec![LengthUnit::Bytes, LengthUnit::Chars])
 }
 
 /// Pieces of streams, good and bad, that meet in any order.
@@ -90,8 +90,8 @@ fn cuts(stream: &[u8], at: &[Index]) -> Vec<usize> {
     cuts
 }
 
-fn encoded(payload: &str, unit: Option<Unit>) -> Vec<u8> {
-    let mut encoder = Encoder::new(UnknownUnit::Pad);
+fn encoded(payload: &str, unit: Option<LengthUnit>) -> Vec<u8> {
+    let mut encoder = FrameEncoder::new(UnknownUnitPolicy::Pad);
     if let Some(unit) = unit {
         encoder.set_unit(unit);
     }
@@ -100,16 +100,16 @@ fn encoded(payload: &str, unit: Option<Unit>) -> Vec<u8> {
     out
 }
 
-fn small(max_frame: usize) -> Decoder {
-    Decoder::new(DecoderOptions { max_frame, unit: None })
+fn small(max_frame: usize) -> FrameDecoder {
+    FrameDecoder::new(DecoderOptions { max_frame, unit: None })
 }
 
-fn key() -> Key {
-    Key::from_bytes(KeyId::new("k"), b"a secret of some length")
+fn key() -> SigningKey {
+    SigningKey::from_bytes(KeyId::new("k"), b"a secret of some length")
 }
 
-fn signed() -> Decoder {
-    Decoder::signed(DecoderOptions::default(), Verifier::v1(Keyring::of(key())))
+fn signed() -> FrameDecoder {
+    FrameDecoder::signed(DecoderOptions::default(), FrameVerifier::v1(SigningKeyring::of(key())))
 }
 
 proptest! {
@@ -144,7 +144,7 @@ proptest! {
         let mut stream = format!("{length:06x}").into_bytes();
         stream.extend_from_slice(&bytes);
         for max_frame in [MAX_FRAME, 8] {
-            let make = || Decoder::new(DecoderOptions { max_frame, unit: told });
+            let make = || FrameDecoder::new(DecoderOptions { max_frame, unit: told });
             let whole = run(make(), &stream, &[]);
             prop_assert_eq!(run(make(), &stream, &cuts(&stream, &at)), whole);
         }
@@ -171,9 +171,9 @@ proptest! {
         unit in unit(),
         at in vec(any::<Index>(), 0..12),
     ) {
-        let mut encoder = Encoder::new(UnknownUnit::Pad);
+        let mut encoder = FrameEncoder::new(UnknownUnitPolicy::Pad);
         encoder.set_unit(unit);
-        encoder.set_signer(Signer::v1(key()));
+        encoder.set_signer(FrameSigner::v1(key()));
         let mut stream = Vec::new();
         for message in &messages {
             encoder.encode(message, &mut stream).expect("a frame");
@@ -194,15 +194,15 @@ proptest! {
         for message in &messages {
             stream.extend(encoded(message, None));
         }
-        for told in [None, Some(Unit::Bytes), Some(Unit::Chars)] {
-            let reader = Decoder::new(DecoderOptions { unit: told, ..Default::default() });
+        for told in [None, Some(LengthUnit::Bytes), Some(LengthUnit::Chars)] {
+            let reader = FrameDecoder::new(DecoderOptions { unit: told, ..Default::default() });
             let got = run(reader, &stream, &[]);
             prop_assert_eq!(got.end, Ok(()));
             prop_assert_eq!(got.out.len(), messages.len());
             for (read, written) in got.out.iter().zip(&messages) {
                 let read = read.as_deref().expect("a frame");
                 prop_assert_eq!(read.trim_end_matches(' '), written);
-                prop_assert_eq!(read == written, told != Some(Unit::Chars));
+                prop_assert_eq!(read == written, told != Some(LengthUnit::Chars));
             }
         }
     }

@@ -4,22 +4,22 @@ use bridle_sexp::{Dialect, Keyword, Reader, Value};
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_assert_eq, prop_oneof, proptest};
 
-use super::super::action::{Action, Complete, CreateSkill, Deliver, Eval, Notify, Scaffold};
-use super::super::health::{Check, Detail, Response, Status};
-use super::super::hello::{Auth, HelloLimits, Role};
-use super::super::reply::{Failure, Reported};
-use super::super::sensor::{BufferUpdate, Focus, Prompt, PromptName, Sensor};
-use super::super::{ClientHello, Code, DaemonHello, error_response};
+use super::super::action::{Complete, CreateSkill, Deliver, Eval, Notify, OacpAction, Scaffold};
+use super::super::health::{HealthCheck, HealthDetail, HealthResponse, HealthStatus};
+use super::super::hello::{HelloAuth, HelloLimits, ShellRole};
+use super::super::reply::{ErrorReply, ReportedError};
+use super::super::sensor::{BufferUpdate, Focus, OacpSensor, Prompt, PromptName};
+use super::super::{ClientHello, DaemonHello, OacpCode, error_response};
 use super::super::{sanitize, success};
-use super::{Extra, Id, Message, Meta, Target, Type, read};
-use crate::frame::Unit;
+use super::{Extra, MessageId, MessageMeta, MessageType, OacpMessage, RequestTarget, read};
+use crate::frame::LengthUnit;
 use crate::parts::{PartMessage, PartsId, abort_message, split};
 
-fn parsed(text: &str) -> Message {
+fn parsed(text: &str) -> OacpMessage {
     read(text, &Reader::new()).unwrap()
 }
 
-fn text_of(message: &Message) -> String {
+fn text_of(message: &OacpMessage) -> String {
     let mut out = String::new();
     message.write(&mut out);
     out
@@ -57,23 +57,30 @@ fn plist() -> impl Strategy<Value = Value> {
     })
 }
 
-fn id() -> impl Strategy<Value = Id> {
-    prop_oneof![any::<i64>().prop_map(Id::Int), "[ -~é]{1,40}".prop_map(|id| Id::from(&*id))]
+fn id() -> impl Strategy<Value = MessageId> {
+    prop_oneof![
+        any::<i64>().prop_map(MessageId::Int),
+        "[ -~é]{1,40}".prop_map(|id| MessageId::from(&*id))
+    ]
 }
 
-fn meta() -> impl Strategy<Value = Meta> {
+fn meta() -> impl Strategy<Value = MessageMeta> {
     let source = proptest::option::of("[a-z]{1,8}".prop_map(Into::into));
     let session = proptest::option::of(text().prop_map(Into::into));
-    (source, session, extra()).prop_map(|(source, session, extra)| Meta { source, session, extra })
+    (source, session, extra()).prop_map(|(source, session, extra)| MessageMeta {
+        source,
+        session,
+        extra,
+    })
 }
 
-fn message() -> impl Strategy<Value = Message> {
-    let target = proptest::option::of("x[a-z -]{0,8}".prop_map(|name| Target::new(&name)));
-    let kind = proptest::sample::select(&Type::ALL[..]);
+fn message() -> impl Strategy<Value = OacpMessage> {
+    let target = proptest::option::of("x[a-z -]{0,8}".prop_map(|name| RequestTarget::new(&name)));
+    let kind = proptest::sample::select(&MessageType::ALL[..]);
     (kind, id(), any::<bool>(), target, meta(), plist(), extra()).prop_map(
         |(kind, id, has_id, target, meta, payload, extra)| {
-            let id = (has_id || kind == Type::Request).then_some(id);
-            let payload = if kind == Type::Event {
+            let id = (has_id || kind == MessageType::Request).then_some(id);
+            let payload = if kind == MessageType::Event {
                 let mut items = vec![Value::keyword("sensor"), Value::keyword("x-sensor")];
                 if let Value::List(more) = payload {
                     items.extend(more);
@@ -82,7 +89,7 @@ fn message() -> impl Strategy<Value = Message> {
             } else {
                 payload
             };
-            Message { kind, id, target, meta, payload: Some(payload), extra }
+            OacpMessage { kind, id, target, meta, payload: Some(payload), extra }
         },
     )
 }
@@ -91,7 +98,7 @@ proptest! {
     #[test]
     fn written_messages_read_back(message in message()) {
         prop_assert_eq!(&parsed(&text_of(&message)), &message);
-        prop_assert_eq!(&Message::from_value(&message.to_value()).unwrap(), &message);
+        prop_assert_eq!(&OacpMessage::from_value(&message.to_value()).unwrap(), &message);
         let mut emacs = String::new();
         message.write_in(Dialect::Emacs, &mut emacs);
         let reader = Reader::new().dialect(Dialect::Emacs);
@@ -122,9 +129,9 @@ proptest! {
         let sender = sender.as_deref();
         let fields =
             Prompt { text: &text, context: None, channel: None, chat_id: None, sender };
-        let sensor = Sensor::Prompt(PromptName::ChatMessage, fields);
+        let sensor = OacpSensor::Prompt(PromptName::ChatMessage, fields);
         let payload = sensor.to_payload();
-        prop_assert_eq!(Sensor::from_payload(&payload), Ok(sensor));
+        prop_assert_eq!(OacpSensor::from_payload(&payload), Ok(sensor));
     }
 }
 
@@ -134,8 +141,8 @@ fn sensors_are_typed() {
         parsed("(:TYPE :EVENT :PAYLOAD (:SENSOR :FOCUS :BUFFER \"init.el\" :LINE 42 :COLUMN 0))");
     let payload = message.payload.unwrap();
     let focus = Focus { buffer: Some("init.el"), file: None, line: Some(42), column: Some(0) };
-    let sensor = Sensor::Focus(focus);
-    assert_eq!(Sensor::from_payload(&payload), Ok(sensor.clone()));
+    let sensor = OacpSensor::Focus(focus);
+    assert_eq!(OacpSensor::from_payload(&payload), Ok(sensor.clone()));
     assert_eq!(
         sensor.to_payload().to_string(),
         "(:sensor :focus :buffer \"init.el\" :line 42 :column 0)"
@@ -160,15 +167,15 @@ fn each_sensor_reads_what_it_wrote() {
         "(:sensor :barometer :hpa 1013)",
     ] {
         let payload = bridle_sexp::read_one(text).unwrap().root().to_value();
-        let sensor = Sensor::from_payload(&payload).unwrap();
+        let sensor = OacpSensor::from_payload(&payload).unwrap();
         assert_eq!(sensor.to_payload().to_string(), text);
-        assert_eq!(matches!(sensor, Sensor::Other(_)), text.contains("barometer"));
+        assert_eq!(matches!(sensor, OacpSensor::Other(_)), text.contains("barometer"));
     }
 }
 
 #[test]
 fn each_action_reads_what_it_wrote() {
-    let delivery = Target::new("DELIVERY");
+    let delivery = RequestTarget::new("DELIVERY");
     for (target, text) in [
         (None, "(:action :eval :code \"(+ 1 2)\")"),
         (None, "(:action :message :text \"t\" :level :warning :explanation \"e\")"),
@@ -184,10 +191,10 @@ fn each_action_reads_what_it_wrote() {
         (None, "(:channel :signal :to \"+1\" :text \"t\")"),
     ] {
         let payload = bridle_sexp::read_one(text).unwrap().root().to_value();
-        let action = Action::from_payload(target, &payload).unwrap();
+        let action = OacpAction::from_payload(target, &payload).unwrap();
         assert_eq!(action.to_payload().to_string(), text);
         let unknown = text.contains("dance") || (target.is_none() && text.contains("channel"));
-        assert_eq!(matches!(action, Action::Other(_)), unknown, "{text}");
+        assert_eq!(matches!(action, OacpAction::Other(_)), unknown, "{text}");
     }
 }
 
@@ -199,18 +206,21 @@ fn actions_are_typed() {
         "(:type :REQUEST :target :delivery :payload (:channel :signal :to \"+1...\" :text \"Hello\"))",
     );
     let payload = message.payload.as_ref().unwrap();
-    assert_eq!(Action::from_payload(message.target.as_ref(), payload), Ok(Action::Deliver(fields)));
+    assert_eq!(
+        OacpAction::from_payload(message.target.as_ref(), payload),
+        Ok(OacpAction::Deliver(fields))
+    );
     let text = "(:action :complete :prefix \"d\" :suggestions (\"a\"))";
     let payload = bridle_sexp::read_one(text).unwrap().root().to_value();
     let complete = Complete { prefix: "d", suggestions: Some(vec!["a"]) };
-    assert_eq!(Action::from_payload(None, &payload), Ok(Action::Complete(complete)));
+    assert_eq!(OacpAction::from_payload(None, &payload), Ok(OacpAction::Complete(complete)));
     for action in [
-        Action::Eval(Eval { code: "1" }),
-        Action::Notify(Notify { text: "t", level: None, explanation: None }),
-        Action::Scaffold(Scaffold { name: "n", kind: None }),
-        Action::CreateSkill(CreateSkill { filename: "f", content: "" }),
+        OacpAction::Eval(Eval { code: "1" }),
+        OacpAction::Notify(Notify { text: "t", level: None, explanation: None }),
+        OacpAction::Scaffold(Scaffold { name: "n", kind: None }),
+        OacpAction::CreateSkill(CreateSkill { filename: "f", content: "" }),
     ] {
-        assert_eq!(Action::from_payload(None, &action.to_payload()), Ok(action.clone()));
+        assert_eq!(OacpAction::from_payload(None, &action.to_payload()), Ok(action.clone()));
     }
 }
 
@@ -224,34 +234,36 @@ fn faults_of_owned_data_have_a_path_and_no_place() {
         text: None,
         changes: None,
     };
-    let invalid = Sensor::from_payload(&Sensor::BufferUpdate(update).to_payload()).unwrap_err();
-    assert_eq!((invalid.code, invalid.place), (Code::MissingKey, None));
+    let invalid =
+        OacpSensor::from_payload(&OacpSensor::BufferUpdate(update).to_payload()).unwrap_err();
+    assert_eq!((invalid.code, invalid.place), (OacpCode::MissingKey, None));
     assert_eq!(invalid.path.to_string(), "(:payload :file)");
-    let failure = Failure::from(invalid);
+    let failure = ErrorReply::from(invalid);
     assert!(text_of(&error_response(None, &failure)).contains(":at (:path (:payload :file)) "));
 }
 
 #[test]
 fn error_frames_say_only_what_is_known() {
-    let answer = error_response(Some(&Id::Int(5)), &Failure::new(Code::Overloaded));
+    let answer = error_response(Some(&MessageId::Int(5)), &ErrorReply::new(OacpCode::Overloaded));
     assert_eq!(
         text_of(&answer),
         "(:type :RESPONSE :id 5 :payload (:status :error :code :overloaded \
          :message \"a queue or a byte budget is full\" :retryable t))"
     );
-    for code in Code::ALL {
-        let answer = error_response(None, &Failure::new(code));
+    for code in OacpCode::ALL {
+        let answer = error_response(None, &ErrorReply::new(code));
         let back = parsed(&text_of(&answer));
-        let reported = Reported::from_message(&back).unwrap();
+        let reported = ReportedError::from_message(&back).unwrap();
         assert_eq!((reported.code, reported.message), (Some(code), code.explanation()));
         assert_eq!(reported.retryable, code.retryable());
     }
-    let answer = success(Some(&Id::from("a")), Meta::default(), [("text", Value::str("x"))]);
+    let answer =
+        success(Some(&MessageId::from("a")), MessageMeta::default(), [("text", Value::str("x"))]);
     assert_eq!(
         text_of(&answer),
         "(:type :RESPONSE :id \"a\" :payload (:status :success :text \"x\"))"
     );
-    assert_eq!(Reported::from_message(&answer), None);
+    assert_eq!(ReportedError::from_message(&answer), None);
 }
 
 #[test]
@@ -265,7 +277,11 @@ fn daemon_hello_begins_with_the_fields_of_the_seeds() {
     );
     hello.capabilities = vec!["auth".into(), "parts".into()];
     hello.limits = HelloLimits { max_frame: Some(4096), max_message: None, max_depth: Some(512) };
-    hello.auth = Some(Auth { versions: vec![1, 2], nonce: Some("00ff".into()), ..Auth::default() });
+    hello.auth = Some(HelloAuth {
+        versions: vec![1, 2],
+        nonce: Some("00ff".into()),
+        ..HelloAuth::default()
+    });
     let text = text_of(&hello.to_message());
     assert_eq!(
         text,
@@ -292,12 +308,12 @@ fn client_hello_reads_back() {
     let hello = ClientHello {
         version: Some("0.3.0".into()),
         capabilities: vec!["parts".into()],
-        length: Some(Unit::Chars),
+        length: Some(LengthUnit::Chars),
         dialect: Some(Dialect::Emacs),
         client: Some("6f1c".into()),
         session: Some("日記".into()),
         cursor: Some(42),
-        role: Some(Role::Observer),
+        role: Some(ShellRole::Observer),
         shell: Some("emacs".into()),
         locale: Some("ar_EG".into()),
         time_zone: Some("Africa/Cairo".into()),
@@ -305,7 +321,7 @@ fn client_hello_reads_back() {
         render_rate: Some(30),
         receipts: true,
         actuators: vec!["eval".into()],
-        auth: Some(Auth {
+        auth: Some(HelloAuth {
             versions: vec![2],
             key: Some("laptop".into()),
             nonce: Some("aa".into()),
@@ -353,22 +369,22 @@ fn written_parts_are_messages() {
 #[test]
 fn health_is_recognized_without_reading_and_answered_exactly() {
     for text in ["(:type :health-check)", "(:TYPE :HEALTH-CHECK)"] {
-        assert!(Check::is_plain(text));
+        assert!(HealthCheck::is_plain(text));
         let tree = bridle_sexp::read_one(text).unwrap();
-        assert_eq!(Check::from_tree(&tree), Some(Check { detail: false }));
+        assert_eq!(HealthCheck::from_tree(&tree), Some(HealthCheck { detail: false }));
     }
-    assert!(!Check::is_plain("(:type :health-check :detail t)"));
-    for check in [Check { detail: false }, Check { detail: true }] {
+    assert!(!HealthCheck::is_plain("(:type :health-check :detail t)"));
+    for check in [HealthCheck { detail: false }, HealthCheck { detail: true }] {
         let text = text_of(&check.to_message());
         let tree = bridle_sexp::read_one(&text).unwrap();
-        assert_eq!(Check::from_tree(&tree), Some(check));
+        assert_eq!(HealthCheck::from_tree(&tree), Some(check));
     }
-    for status in Status::ALL {
+    for status in HealthStatus::ALL {
         for checked in [true, false] {
             let mut out = String::new();
-            Response { status, checked, detail: None }.write(&mut out);
-            assert_eq!(out, Response::plain(status, checked));
-            assert_eq!(Response::status_of(&parsed(&out)), Some((status, checked)));
+            HealthResponse { status, checked, detail: None }.write(&mut out);
+            assert_eq!(out, HealthResponse::plain(status, checked));
+            assert_eq!(HealthResponse::status_of(&parsed(&out)), Some((status, checked)));
             assert_eq!(text_of(&parsed(&out)), out);
         }
     }
@@ -376,7 +392,7 @@ fn health_is_recognized_without_reading_and_answered_exactly() {
 
 #[test]
 fn health_in_detail_adds_one_field() {
-    let detail = Detail {
+    let detail = HealthDetail {
         server: "bridle/0.1.0".into(),
         uptime_seconds: 5,
         connections: 2,
@@ -388,7 +404,8 @@ fn health_in_detail_adds_one_field() {
         metrics: "a 1\n".into(),
     };
     let mut out = String::new();
-    Response { status: Status::Degraded, checked: true, detail: Some(detail) }.write(&mut out);
+    HealthResponse { status: HealthStatus::Degraded, checked: true, detail: Some(detail) }
+        .write(&mut out);
     assert_eq!(
         out,
         "(:type :health-response :status :degraded :checked-p t :detail (:server \"bridle/0.1.0\" \
@@ -396,5 +413,5 @@ fn health_in_detail_adds_one_field() {
          :limits (:connections 9) :store :none :policy \"5eed\" \
          :policy-fault \"line 3: no heading\" :metrics \"a 1\n\"))"
     );
-    assert_eq!(Response::status_of(&parsed(&out)), Some((Status::Degraded, true)));
+    assert_eq!(HealthResponse::status_of(&parsed(&out)), Some((HealthStatus::Degraded, true)));
 }

@@ -7,37 +7,37 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use super::decimal::Decimal;
-use super::node::{Kind, Node};
+use super::node::{JsonNode, NodeKind};
 use super::write::quote;
 
 /// Appends the canonical text; of an object that is the root, without the keys in `without`.
-pub(in crate::openharness) fn canonical(root: Node<'_>, without: &[&str], out: &mut String) {
-    let mut open: Vec<Level> = Vec::new();
+pub(in crate::openharness) fn canonical(root: JsonNode<'_>, without: &[&str], out: &mut String) {
+    let mut open: Vec<CanonicalLevel> = Vec::new();
     // Of all containers that are open, what is still to come, last first.
-    let mut left: Vec<(Cow<'_, str>, Node<'_>)> = Vec::with_capacity(USUAL);
+    let mut left: Vec<(Cow<'_, str>, JsonNode<'_>)> = Vec::with_capacity(USUAL);
     let mut node = root;
     loop {
         let floor = left.len();
         match node.kind() {
-            Kind::Object => {
+            NodeKind::Object => {
                 left.extend(node.entries());
                 if open.is_empty() {
                     left.retain(|(key, _)| !without.contains(&&**key));
                 }
                 left[floor..].sort_unstable_by(|a, b| by_utf16(&b.0, &a.0));
                 out.push('{');
-                open.push(Level { keys: true, first: true, floor });
+                open.push(CanonicalLevel { keys: true, first: true, floor });
             }
-            Kind::Array => {
+            NodeKind::Array => {
                 left.extend(node.items().map(|item| (Cow::default(), item)));
                 left[floor..].reverse();
                 out.push('[');
-                open.push(Level { keys: false, first: true, floor });
+                open.push(CanonicalLevel { keys: false, first: true, floor });
             }
-            Kind::String if node.is_verbatim() => out.push_str(node.source()),
-            Kind::String => quote(&node.as_str().unwrap_or_default(), out),
-            Kind::Number => number(node.source(), out),
-            Kind::Null | Kind::True | Kind::False => out.push_str(node.source()),
+            NodeKind::String if node.is_verbatim() => out.push_str(node.source()),
+            NodeKind::String => quote(&node.as_str().unwrap_or_default(), out),
+            NodeKind::Number => number(node.source(), out),
+            NodeKind::Null | NodeKind::True | NodeKind::False => out.push_str(node.source()),
         }
         node = loop {
             let Some(level) = open.last_mut() else { return };
@@ -63,7 +63,7 @@ pub(in crate::openharness) fn canonical(root: Node<'_>, without: &[&str], out: &
 const USUAL: usize = 8;
 
 /// A container that is being written.
-struct Level {
+struct CanonicalLevel {
     keys: bool,
     first: bool,
     /// Where what is left of it begins.

@@ -1,5 +1,5 @@
 //! The exact value of a JSON number, from its text: no float in between, so that `1.0` and `1e3` are
-//! integers and 2^63 is not rounded. Called by `Number` and by the canonical form.
+//! integers and 2^63 is not rounded. Called by `JsonNumber` and by the canonical form.
 
 /// Exponents beyond this are cut to it: no number of a message means so much.
 const MAX_EXPONENT: i64 = 1 << 40;

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// The rule that the bytes break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Fault {
+pub enum JsonFault {
     /// There are more bytes than the limit.
     TooLarge,
     /// The bytes are not UTF-8.
@@ -34,64 +34,64 @@ pub enum Fault {
     TooManyValues,
 }
 
-impl Fault {
+impl JsonFault {
     /// All of them, in the order of the table in `docs/protocol.md`.
-    pub const ALL: [Fault; 13] = [
-        Fault::TooLarge,
-        Fault::NotUtf8,
-        Fault::ByteOrderMark,
-        Fault::Empty,
-        Fault::Incomplete,
-        Fault::Syntax,
-        Fault::ControlCharacter,
-        Fault::BadEscape,
-        Fault::LoneSurrogate,
-        Fault::NotANumber,
-        Fault::DuplicateKey,
-        Fault::TrailingBytes,
-        Fault::TooManyValues,
+    pub const ALL: [JsonFault; 13] = [
+        JsonFault::TooLarge,
+        JsonFault::NotUtf8,
+        JsonFault::ByteOrderMark,
+        JsonFault::Empty,
+        JsonFault::Incomplete,
+        JsonFault::Syntax,
+        JsonFault::ControlCharacter,
+        JsonFault::BadEscape,
+        JsonFault::LoneSurrogate,
+        JsonFault::NotANumber,
+        JsonFault::DuplicateKey,
+        JsonFault::TrailingBytes,
+        JsonFault::TooManyValues,
     ];
 
     /// The word that stands in `details.reason`.
     pub fn as_str(self) -> &'static str {
         match self {
-            Fault::TooLarge => "too_large",
-            Fault::NotUtf8 => "not_utf8",
-            Fault::ByteOrderMark => "byte_order_mark",
-            Fault::Empty => "empty",
-            Fault::Incomplete => "incomplete",
-            Fault::Syntax => "syntax",
-            Fault::ControlCharacter => "control_character",
-            Fault::BadEscape => "bad_escape",
-            Fault::LoneSurrogate => "lone_surrogate",
-            Fault::NotANumber => "not_a_number",
-            Fault::DuplicateKey => "duplicate_key",
-            Fault::TrailingBytes => "trailing_bytes",
-            Fault::TooManyValues => "too_many_values",
+            JsonFault::TooLarge => "too_large",
+            JsonFault::NotUtf8 => "not_utf8",
+            JsonFault::ByteOrderMark => "byte_order_mark",
+            JsonFault::Empty => "empty",
+            JsonFault::Incomplete => "incomplete",
+            JsonFault::Syntax => "syntax",
+            JsonFault::ControlCharacter => "control_character",
+            JsonFault::BadEscape => "bad_escape",
+            JsonFault::LoneSurrogate => "lone_surrogate",
+            JsonFault::NotANumber => "not_a_number",
+            JsonFault::DuplicateKey => "duplicate_key",
+            JsonFault::TrailingBytes => "trailing_bytes",
+            JsonFault::TooManyValues => "too_many_values",
         }
     }
 
     /// The sentence for people.
     pub fn explanation(self) -> &'static str {
         match self {
-            Fault::TooLarge => "the message has more bytes than this engine takes",
-            Fault::NotUtf8 => "the message is not UTF-8",
-            Fault::ByteOrderMark => "the message begins with a byte order mark",
-            Fault::Empty => "the message is empty",
-            Fault::Incomplete => "the message ends inside a value",
-            Fault::Syntax => "the message is not JSON",
-            Fault::ControlCharacter => "a string holds a control character that is not escaped",
-            Fault::BadEscape => "a string holds a backslash that escapes nothing",
-            Fault::LoneSurrogate => "a string holds one half of a surrogate pair",
-            Fault::NotANumber => "`NaN` and infinities are not JSON",
-            Fault::DuplicateKey => "an object has the same key twice",
-            Fault::TrailingBytes => "something follows the message",
-            Fault::TooManyValues => "the message has more values than this engine takes",
+            JsonFault::TooLarge => "the message has more bytes than this engine takes",
+            JsonFault::NotUtf8 => "the message is not UTF-8",
+            JsonFault::ByteOrderMark => "the message begins with a byte order mark",
+            JsonFault::Empty => "the message is empty",
+            JsonFault::Incomplete => "the message ends inside a value",
+            JsonFault::Syntax => "the message is not JSON",
+            JsonFault::ControlCharacter => "a string holds a control character that is not escaped",
+            JsonFault::BadEscape => "a string holds a backslash that escapes nothing",
+            JsonFault::LoneSurrogate => "a string holds one half of a surrogate pair",
+            JsonFault::NotANumber => "`NaN` and infinities are not JSON",
+            JsonFault::DuplicateKey => "an object has the same key twice",
+            JsonFault::TrailingBytes => "something follows the message",
+            JsonFault::TooManyValues => "the message has more values than this engine takes",
         }
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for JsonFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -100,15 +100,15 @@ impl fmt::Display for Fault {
 /// Bytes that are not one JSON text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{fault} at byte {offset}")]
-pub struct Broken {
+pub struct BrokenJson {
     /// The rule that is broken.
-    pub fault: Fault,
+    pub fault: JsonFault,
     /// The byte where that shows, counted from 0.
     pub offset: usize,
 }
 
-impl Broken {
-    pub(super) fn at(offset: usize, fault: Fault) -> Self {
-        Broken { fault, offset }
+impl BrokenJson {
+    pub(super) fn at(offset: usize, fault: JsonFault) -> Self {
+        BrokenJson { fault, offset }
     }
 }

@@ -4,20 +4,20 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::fault::Broken;
-use super::value::{Json, Number, Object};
+use super::fault::BrokenJson;
+use super::value::{Json, JsonNumber, JsonObject};
 use super::{read, string};
-use crate::openharness::Limits;
+use crate::openharness::MessageLimits;
 
 /// One JSON text that was read whole: no key twice, no half of a surrogate pair, within the limits.
-pub struct Document<'t> {
+pub struct JsonDocument<'t> {
     pub(super) text: &'t str,
-    pub(super) tape: Vec<Entry>,
+    pub(super) tape: Vec<NodeEntry>,
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Entry {
-    pub(super) kind: Kind,
+pub(super) struct NodeEntry {
+    pub(super) kind: NodeKind,
     /// Whether a string has escapes.
     pub(super) escaped: bool,
     /// The bytes of the value, quotes and brackets included.
@@ -29,7 +29,7 @@ pub(super) struct Entry {
 
 /// What sort of value a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum NodeKind {
     /// `null`.
     Null,
     /// `false`.
@@ -46,41 +46,41 @@ pub enum Kind {
     Object,
 }
 
-impl Kind {
+impl NodeKind {
     /// The kind with its article, for "got" in a sentence.
     pub fn named(self) -> &'static str {
         match self {
-            Kind::Null => "null",
-            Kind::False | Kind::True => "a boolean",
-            Kind::Number => "a number",
-            Kind::String => "a string",
-            Kind::Array => "an array",
-            Kind::Object => "an object",
+            NodeKind::Null => "null",
+            NodeKind::False | NodeKind::True => "a boolean",
+            NodeKind::Number => "a number",
+            NodeKind::String => "a string",
+            NodeKind::Array => "an array",
+            NodeKind::Object => "an object",
         }
     }
 }
 
-impl<'t> Document<'t> {
+impl<'t> JsonDocument<'t> {
     /// Reads exactly one JSON text.
     ///
     /// # Errors
     /// The first rule that the bytes break.
-    pub fn read(bytes: &'t [u8], limits: &Limits) -> Result<Self, Broken> {
+    pub fn read(bytes: &'t [u8], limits: &MessageLimits) -> Result<Self, BrokenJson> {
         read::read(bytes, limits)
     }
 
     /// Returns the value of the text.
-    pub fn root(&self) -> Node<'_> {
-        Node::new(self, 0)
+    pub fn root(&self) -> JsonNode<'_> {
+        JsonNode::new(self, 0)
     }
 
     /// What is between the quotes of a string.
-    fn inner(&self, string: Entry) -> &str {
+    fn inner(&self, string: NodeEntry) -> &str {
         &self.text[string.start as usize + 1..string.end as usize - 1]
     }
 
     /// Tells whether a string means that text.
-    fn is_text(&self, string: Entry, text: &str) -> bool {
+    fn is_text(&self, string: NodeEntry, text: &str) -> bool {
         if string.escaped {
             return string::unescape(self.inner(string)) == text;
         }
@@ -89,7 +89,7 @@ impl<'t> Document<'t> {
     }
 }
 
-impl fmt::Debug for Document<'_> {
+impl fmt::Debug for JsonDocument<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Document({} values)", self.tape.len())
     }
@@ -97,30 +97,30 @@ impl fmt::Debug for Document<'_> {
 
 /// A value of a document.
 #[derive(Clone, Copy)]
-pub struct Node<'d> {
-    document: &'d Document<'d>,
+pub struct JsonNode<'d> {
+    document: &'d JsonDocument<'d>,
     at: usize,
 }
 
-impl<'d> Node<'d> {
-    pub(super) fn new(document: &'d Document<'d>, at: usize) -> Self {
-        Node { document, at }
+impl<'d> JsonNode<'d> {
+    pub(super) fn new(document: &'d JsonDocument<'d>, at: usize) -> Self {
+        JsonNode { document, at }
     }
 
     /// Tells what sort of value this is.
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> NodeKind {
         self.entry().kind
     }
 
     /// Tells whether this is `null`.
     pub fn is_null(self) -> bool {
-        self.kind() == Kind::Null
+        self.kind() == NodeKind::Null
     }
 
     /// Returns the text of a string, escapes undone.
     pub fn as_str(self) -> Option<Cow<'d, str>> {
         let entry = self.entry();
-        if entry.kind != Kind::String {
+        if entry.kind != NodeKind::String {
             return None;
         }
         let inner = self.document.inner(entry);
@@ -131,21 +131,21 @@ impl<'d> Node<'d> {
     /// printer makes of it.
     pub(super) fn is_verbatim(self) -> bool {
         let entry = self.entry();
-        entry.kind == Kind::String && !entry.escaped
+        entry.kind == NodeKind::String && !entry.escaped
     }
 
     /// Returns `true` or `false`.
     pub fn as_bool(self) -> Option<bool> {
         match self.kind() {
-            Kind::True => Some(true),
-            Kind::False => Some(false),
+            NodeKind::True => Some(true),
+            NodeKind::False => Some(false),
             _ => None,
         }
     }
 
     /// Returns a number as it is written.
-    pub fn as_number(self) -> Option<Number> {
-        (self.kind() == Kind::Number).then(|| Number::checked(self.source()))
+    pub fn as_number(self) -> Option<JsonNumber> {
+        (self.kind() == NodeKind::Number).then(|| JsonNumber::checked(self.source()))
     }
 
     /// Returns the exact text of the value.
@@ -161,9 +161,9 @@ impl<'d> Node<'d> {
     }
 
     /// Returns the value of a key; `None` also when this is no object.
-    pub fn get(self, key: &str) -> Option<Node<'d>> {
+    pub fn get(self, key: &str) -> Option<JsonNode<'d>> {
         let container = self.entry();
-        if container.kind != Kind::Object {
+        if container.kind != NodeKind::Object {
             return None;
         }
         let tape = &self.document.tape[..container.after as usize];
@@ -171,7 +171,7 @@ impl<'d> Node<'d> {
         // A key is a string without children, so its value lies right behind it.
         while let [name, value, ..] = tape.get(at..)? {
             if self.document.is_text(*name, key) {
-                return Some(Node { document: self.document, at: at + 1 });
+                return Some(JsonNode { document: self.document, at: at + 1 });
             }
             at = value.after as usize;
         }
@@ -179,47 +179,47 @@ impl<'d> Node<'d> {
     }
 
     /// Walks the keys and values of an object, in order; nothing in any other value.
-    pub fn entries(self) -> impl Iterator<Item = (Cow<'d, str>, Node<'d>)> {
+    pub fn entries(self) -> impl Iterator<Item = (Cow<'d, str>, JsonNode<'d>)> {
         self.members().map_while(|(key, value)| Some((key.as_str()?, value)))
     }
 
     /// The same with keys as they stand in the text.
-    pub(super) fn members(self) -> impl Iterator<Item = (Node<'d>, Node<'d>)> {
-        let is_object = self.kind() == Kind::Object;
+    pub(super) fn members(self) -> impl Iterator<Item = (JsonNode<'d>, JsonNode<'d>)> {
+        let is_object = self.kind() == NodeKind::Object;
         let mut children = self.children(is_object);
         std::iter::from_fn(move || Some((children.next()?, children.next()?)))
     }
 
     /// Walks the elements of an array; nothing in any other value.
-    pub fn items(self) -> impl Iterator<Item = Node<'d>> {
-        self.children(self.kind() == Kind::Array)
+    pub fn items(self) -> impl Iterator<Item = JsonNode<'d>> {
+        self.children(self.kind() == NodeKind::Array)
     }
 
     /// Walks all values inside this one and itself, keys included, in the order of the text.
-    pub fn descendants(self) -> impl Iterator<Item = Node<'d>> {
+    pub fn descendants(self) -> impl Iterator<Item = JsonNode<'d>> {
         let document = self.document;
-        (self.at..self.entry().after as usize).map(move |at| Node { document, at })
+        (self.at..self.entry().after as usize).map(move |at| JsonNode { document, at })
     }
 
     /// Copies the value out of the text; `None` when it has more than `levels` levels of containers.
     pub fn to_json(self, levels: usize) -> Option<Json> {
         // Bounded recursion: `levels` is a limit of ours, not of the input.
         Some(match self.kind() {
-            Kind::Null => Json::Null,
-            Kind::False => Json::Bool(false),
-            Kind::True => Json::Bool(true),
-            Kind::Number => Json::Number(Number::checked(self.source())),
-            Kind::String => Json::String(self.as_str()?.into_owned()),
-            Kind::Array => {
+            NodeKind::Null => Json::Null,
+            NodeKind::False => Json::Bool(false),
+            NodeKind::True => Json::Bool(true),
+            NodeKind::Number => Json::Number(JsonNumber::checked(self.source())),
+            NodeKind::String => Json::String(self.as_str()?.into_owned()),
+            NodeKind::Array => {
                 let below = levels.checked_sub(1)?;
                 Json::Array(self.items().map(|item| item.to_json(below)).collect::<Option<_>>()?)
             }
-            Kind::Object => {
+            NodeKind::Object => {
                 let below = levels.checked_sub(1)?;
-                let pair = |(key, value): (Cow<'_, str>, Node<'_>)| {
+                let pair = |(key, value): (Cow<'_, str>, JsonNode<'_>)| {
                     Some((key.into_owned().into(), value.to_json(below)?))
                 };
-                Json::Object(Object::checked(self.entries().map(pair).collect::<Option<_>>()?))
+                Json::Object(JsonObject::checked(self.entries().map(pair).collect::<Option<_>>()?))
             }
         })
     }
@@ -230,25 +230,25 @@ impl<'d> Node<'d> {
         self.document.tape[self.at.saturating_sub(1)].start as usize
     }
 
-    fn children(self, any: bool) -> impl Iterator<Item = Node<'d>> {
+    fn children(self, any: bool) -> impl Iterator<Item = JsonNode<'d>> {
         let document = self.document;
         let end = if any { self.entry().after as usize } else { 0 };
         let mut at = self.at + 1;
         std::iter::from_fn(move || {
             (at < end).then(|| {
-                let node = Node { document, at };
+                let node = JsonNode { document, at };
                 at = node.entry().after as usize;
                 node
             })
         })
     }
 
-    fn entry(self) -> Entry {
+    fn entry(self) -> NodeEntry {
         self.document.tape[self.at]
     }
 }
 
-impl fmt::Debug for Node<'_> {
+impl fmt::Debug for JsonNode<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Node({})", self.kind().named())
     }

@@ -1,10 +1,10 @@
 //! Bytes to a tape of values: strict RFC 8259, duplicate keys and lone surrogates refused, no
-//! recursion, nothing allocated ahead of received bytes. Called by `Document::read`.
+//! recursion, nothing allocated ahead of received bytes. Called by `JsonDocument::read`.
 
-use super::fault::{Broken, Fault};
-use super::node::{Document, Entry, Kind, Node};
+use super::fault::{BrokenJson, JsonFault};
+use super::node::{JsonDocument, JsonNode, NodeEntry, NodeKind};
 use super::string::plain;
-use crate::openharness::Limits;
+use crate::openharness::MessageLimits;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -17,23 +17,26 @@ const FEW_VALUES: usize = 8;
 /// Up to so many keys without escapes, comparing each with each is quicker than sorting.
 const FEW_KEYS: usize = 8;
 
-pub(super) fn read<'t>(bytes: &'t [u8], limits: &Limits) -> Result<Document<'t>, Broken> {
+pub(super) fn read<'t>(
+    bytes: &'t [u8],
+    limits: &MessageLimits,
+) -> Result<JsonDocument<'t>, BrokenJson> {
     // Spans are kept in 32 bits.
     let most = limits.bytes.min(u32::MAX as usize);
     if bytes.len() > most {
-        return Err(Broken::at(most, Fault::TooLarge));
+        return Err(BrokenJson::at(most, JsonFault::TooLarge));
     }
     if bytes.starts_with(BYTE_ORDER_MARK) {
-        return Err(Broken::at(0, Fault::ByteOrderMark));
+        return Err(BrokenJson::at(0, JsonFault::ByteOrderMark));
     }
     let text = std::str::from_utf8(bytes)
-        .map_err(|error| Broken::at(error.valid_up_to(), Fault::NotUtf8))?;
-    let mut scan = Scan {
+        .map_err(|error| BrokenJson::at(error.valid_up_to(), JsonFault::NotUtf8))?;
+    let mut scan = JsonScan {
         bytes,
         at: 0,
         open: Vec::new(),
         left: limits.values,
-        document: Document {
+        document: JsonDocument {
             text,
             tape: Vec::with_capacity(bytes.len() / USUAL_VALUE + FEW_VALUES),
         },
@@ -42,19 +45,19 @@ pub(super) fn read<'t>(bytes: &'t [u8], limits: &Limits) -> Result<Document<'t>,
     Ok(scan.document)
 }
 
-struct Scan<'t> {
+struct JsonScan<'t> {
     bytes: &'t [u8],
     at: usize,
     /// Tape positions of the containers that are not closed yet.
     open: Vec<u32>,
     /// How many more values may come.
     left: usize,
-    document: Document<'t>,
+    document: JsonDocument<'t>,
 }
 
 /// What the grammar has next.
 #[derive(Clone, Copy)]
-enum Next {
+enum ExpectedToken {
     Value,
     ValueOrEnd,
     Key,
@@ -62,54 +65,54 @@ enum Next {
     After,
 }
 
-impl Scan<'_> {
-    fn run(&mut self) -> Result<(), Broken> {
-        let mut next = Next::Value;
+impl JsonScan<'_> {
+    fn run(&mut self) -> Result<(), BrokenJson> {
+        let mut next = ExpectedToken::Value;
         self.blanks();
         if self.at == self.bytes.len() {
-            return Err(self.fault(Fault::Empty));
+            return Err(self.fault(JsonFault::Empty));
         }
         loop {
             self.blanks();
             next = match next {
-                Next::Value => self.value()?,
-                Next::ValueOrEnd if self.peek() == Some(b']') => self.close()?,
-                Next::ValueOrEnd => self.value()?,
-                Next::KeyOrEnd if self.peek() == Some(b'}') => self.close()?,
-                Next::Key | Next::KeyOrEnd => self.key()?,
-                Next::After => match self.open.last() {
+                ExpectedToken::Value => self.value()?,
+                ExpectedToken::ValueOrEnd if self.peek() == Some(b']') => self.close()?,
+                ExpectedToken::ValueOrEnd => self.value()?,
+                ExpectedToken::KeyOrEnd if self.peek() == Some(b'}') => self.close()?,
+                ExpectedToken::Key | ExpectedToken::KeyOrEnd => self.key()?,
+                ExpectedToken::After => match self.open.last() {
                     Some(&container) => self.separator(container)?,
                     None if self.at == self.bytes.len() => return Ok(()),
-                    None => return Err(self.fault(Fault::TrailingBytes)),
+                    None => return Err(self.fault(JsonFault::TrailingBytes)),
                 },
             };
         }
     }
 
-    fn value(&mut self) -> Result<Next, Broken> {
-        let Some(byte) = self.peek() else { return Err(self.fault(Fault::Incomplete)) };
+    fn value(&mut self) -> Result<ExpectedToken, BrokenJson> {
+        let Some(byte) = self.peek() else { return Err(self.fault(JsonFault::Incomplete)) };
         let start = self.at;
         match byte {
-            b'{' => return self.begin(Kind::Object, Next::KeyOrEnd),
-            b'[' => return self.begin(Kind::Array, Next::ValueOrEnd),
+            b'{' => return self.begin(NodeKind::Object, ExpectedToken::KeyOrEnd),
+            b'[' => return self.begin(NodeKind::Array, ExpectedToken::ValueOrEnd),
             b'"' => {
                 let escaped = self.string()?;
-                self.push(Kind::String, start, escaped)?;
+                self.push(NodeKind::String, start, escaped)?;
             }
             b'-' | b'0'..=b'9' => {
                 self.number()?;
-                self.push(Kind::Number, start, false)?;
+                self.push(NodeKind::Number, start, false)?;
             }
-            b'n' => self.word("null", Kind::Null)?,
-            b't' => self.word("true", Kind::True)?,
-            b'f' => self.word("false", Kind::False)?,
-            b'N' | b'I' => return Err(self.fault(Fault::NotANumber)),
-            _ => return Err(self.fault(Fault::Syntax)),
+            b'n' => self.word("null", NodeKind::Null)?,
+            b't' => self.word("true", NodeKind::True)?,
+            b'f' => self.word("false", NodeKind::False)?,
+            b'N' | b'I' => return Err(self.fault(JsonFault::NotANumber)),
+            _ => return Err(self.fault(JsonFault::Syntax)),
         }
-        Ok(Next::After)
+        Ok(ExpectedToken::After)
     }
 
-    fn begin(&mut self, kind: Kind, next: Next) -> Result<Next, Broken> {
+    fn begin(&mut self, kind: NodeKind, next: ExpectedToken) -> Result<ExpectedToken, BrokenJson> {
         let start = self.at;
         self.at += 1;
         self.open.push(narrow(self.document.tape.len()));
@@ -117,58 +120,58 @@ impl Scan<'_> {
         Ok(next)
     }
 
-    fn key(&mut self) -> Result<Next, Broken> {
+    fn key(&mut self) -> Result<ExpectedToken, BrokenJson> {
         let start = self.at;
         match self.peek() {
             Some(b'"') => {}
-            Some(_) => return Err(self.fault(Fault::Syntax)),
-            None => return Err(self.fault(Fault::Incomplete)),
+            Some(_) => return Err(self.fault(JsonFault::Syntax)),
+            None => return Err(self.fault(JsonFault::Incomplete)),
         }
         let escaped = self.string()?;
-        self.push(Kind::String, start, escaped)?;
+        self.push(NodeKind::String, start, escaped)?;
         self.blanks();
         self.expect(b':')?;
-        Ok(Next::Value)
+        Ok(ExpectedToken::Value)
     }
 
-    fn separator(&mut self, container: u32) -> Result<Next, Broken> {
-        let is_object = self.document.tape[container as usize].kind == Kind::Object;
+    fn separator(&mut self, container: u32) -> Result<ExpectedToken, BrokenJson> {
+        let is_object = self.document.tape[container as usize].kind == NodeKind::Object;
         match (self.peek(), is_object) {
             (Some(b','), true) => {
                 self.at += 1;
-                Ok(Next::Key)
+                Ok(ExpectedToken::Key)
             }
             (Some(b','), false) => {
                 self.at += 1;
-                Ok(Next::Value)
+                Ok(ExpectedToken::Value)
             }
             (Some(b'}'), true) | (Some(b']'), false) => self.close(),
-            (Some(_), _) => Err(self.fault(Fault::Syntax)),
-            (None, _) => Err(self.fault(Fault::Incomplete)),
+            (Some(_), _) => Err(self.fault(JsonFault::Syntax)),
+            (None, _) => Err(self.fault(JsonFault::Incomplete)),
         }
     }
 
-    fn close(&mut self) -> Result<Next, Broken> {
+    fn close(&mut self) -> Result<ExpectedToken, BrokenJson> {
         self.at += 1;
         let (end, after) = (narrow(self.at), narrow(self.document.tape.len()));
-        let Some(container) = self.open.pop() else { return Err(self.fault(Fault::Syntax)) };
+        let Some(container) = self.open.pop() else { return Err(self.fault(JsonFault::Syntax)) };
         let entry = &mut self.document.tape[container as usize];
         entry.end = end;
         entry.after = after;
-        if entry.kind == Kind::Object {
+        if entry.kind == NodeKind::Object {
             self.unique(container as usize)?;
         }
-        Ok(Next::After)
+        Ok(ExpectedToken::After)
     }
 
     /// Refuses the second of two equal keys. Keys are compared as what they mean, escapes undone.
-    fn unique(&self, object: usize) -> Result<(), Broken> {
-        let node = Node::new(&self.document, object);
+    fn unique(&self, object: usize) -> Result<(), BrokenJson> {
+        let node = JsonNode::new(&self.document, object);
         let keys = node.members().map(|(key, _)| key);
         let are_few = keys.enumerate().all(|(n, key)| n < FEW_KEYS && key.is_verbatim());
         let twice = if are_few {
-            let second = |(n, (key, value)): (usize, (Node<'_>, Node<'_>))| {
-                let is_same = |elder: Node<'_>| elder.source_bytes() == key.source_bytes();
+            let second = |(n, (key, value)): (usize, (JsonNode<'_>, JsonNode<'_>))| {
+                let is_same = |elder: JsonNode<'_>| elder.source_bytes() == key.source_bytes();
                 let is_twice = node.members().take(n).any(|(elder, _)| is_same(elder));
                 is_twice.then(|| value.key_start())
             };
@@ -180,21 +183,21 @@ impl Scan<'_> {
             let pairs = keys.windows(2).filter(|pair| pair[0].0 == pair[1].0);
             pairs.map(|pair| pair[1].1).min()
         };
-        twice.map_or(Ok(()), |offset| Err(Broken::at(offset, Fault::DuplicateKey)))
+        twice.map_or(Ok(()), |offset| Err(BrokenJson::at(offset, JsonFault::DuplicateKey)))
     }
 
-    fn push(&mut self, kind: Kind, start: usize, escaped: bool) -> Result<(), Broken> {
+    fn push(&mut self, kind: NodeKind, start: usize, escaped: bool) -> Result<(), BrokenJson> {
         self.left = match self.left.checked_sub(1) {
             Some(left) => left,
-            None => return Err(Broken::at(start, Fault::TooManyValues)),
+            None => return Err(BrokenJson::at(start, JsonFault::TooManyValues)),
         };
         let after = narrow(self.document.tape.len() + 1);
         let (start, end) = (narrow(start), narrow(self.at));
-        self.document.tape.push(Entry { kind, escaped, start, end, after });
+        self.document.tape.push(NodeEntry { kind, escaped, start, end, after });
         Ok(())
     }
 
-    fn word(&mut self, word: &str, kind: Kind) -> Result<(), Broken> {
+    fn word(&mut self, word: &str, kind: NodeKind) -> Result<(), BrokenJson> {
         let start = self.at;
         for byte in word.bytes() {
             self.expect(byte)?;
@@ -203,7 +206,7 @@ impl Scan<'_> {
     }
 
     /// Steps over a string; tells whether it has escapes.
-    fn string(&mut self) -> Result<bool, Broken> {
+    fn string(&mut self) -> Result<bool, BrokenJson> {
         self.at += 1;
         let mut escaped = false;
         loop {
@@ -218,13 +221,13 @@ impl Scan<'_> {
                     self.escape()?;
                 }
                 // Nothing else stops what is plain.
-                Some(_) => return Err(self.fault(Fault::ControlCharacter)),
-                None => return Err(self.fault(Fault::Incomplete)),
+                Some(_) => return Err(self.fault(JsonFault::ControlCharacter)),
+                None => return Err(self.fault(JsonFault::Incomplete)),
             }
         }
     }
 
-    fn escape(&mut self) -> Result<(), Broken> {
+    fn escape(&mut self) -> Result<(), BrokenJson> {
         let start = self.at;
         self.at += 1;
         match self.peek() {
@@ -233,7 +236,7 @@ impl Scan<'_> {
                 0xd800..=0xdbff => {
                     let second = self.at;
                     if self.peek().is_none() {
-                        return Err(self.fault(Fault::Incomplete));
+                        return Err(self.fault(JsonFault::Incomplete));
                     }
                     if self.bytes[self.at..].starts_with(b"\\u") {
                         self.at += 1;
@@ -241,40 +244,40 @@ impl Scan<'_> {
                             return Ok(());
                         }
                     }
-                    return Err(Broken::at(start, Fault::LoneSurrogate));
+                    return Err(BrokenJson::at(start, JsonFault::LoneSurrogate));
                 }
-                0xdc00..=0xdfff => return Err(Broken::at(start, Fault::LoneSurrogate)),
+                0xdc00..=0xdfff => return Err(BrokenJson::at(start, JsonFault::LoneSurrogate)),
                 _ => {}
             },
-            Some(_) => return Err(Broken::at(start, Fault::BadEscape)),
-            None => return Err(self.fault(Fault::Incomplete)),
+            Some(_) => return Err(BrokenJson::at(start, JsonFault::BadEscape)),
+            None => return Err(self.fault(JsonFault::Incomplete)),
         }
         Ok(())
     }
 
     /// The four hex digits behind the `u` at the cursor.
-    fn unit(&mut self, start: usize) -> Result<u32, Broken> {
+    fn unit(&mut self, start: usize) -> Result<u32, BrokenJson> {
         self.at += 1;
         let mut unit = 0;
         for _ in 0..4 {
-            let Some(byte) = self.peek() else { return Err(self.fault(Fault::Incomplete)) };
+            let Some(byte) = self.peek() else { return Err(self.fault(JsonFault::Incomplete)) };
             let digit = char::from(byte).to_digit(16);
-            unit = unit * 16 + digit.ok_or(Broken::at(start, Fault::BadEscape))?;
+            unit = unit * 16 + digit.ok_or(BrokenJson::at(start, JsonFault::BadEscape))?;
             self.at += 1;
         }
         Ok(unit)
     }
 
-    fn number(&mut self) -> Result<(), Broken> {
+    fn number(&mut self) -> Result<(), BrokenJson> {
         if self.peek() == Some(b'-') {
             self.at += 1;
         }
         match self.peek() {
             Some(b'0') => self.at += 1,
             Some(b'1'..=b'9') => self.digits()?,
-            Some(b'I' | b'N') => return Err(self.fault(Fault::NotANumber)),
-            Some(_) => return Err(self.fault(Fault::Syntax)),
-            None => return Err(self.fault(Fault::Incomplete)),
+            Some(b'I' | b'N') => return Err(self.fault(JsonFault::NotANumber)),
+            Some(_) => return Err(self.fault(JsonFault::Syntax)),
+            None => return Err(self.fault(JsonFault::Incomplete)),
         }
         if self.peek() == Some(b'.') {
             self.at += 1;
@@ -291,11 +294,11 @@ impl Scan<'_> {
     }
 
     /// One digit or more.
-    fn digits(&mut self) -> Result<(), Broken> {
+    fn digits(&mut self) -> Result<(), BrokenJson> {
         match self.peek() {
             Some(b'0'..=b'9') => {}
-            Some(_) => return Err(self.fault(Fault::Syntax)),
-            None => return Err(self.fault(Fault::Incomplete)),
+            Some(_) => return Err(self.fault(JsonFault::Syntax)),
+            None => return Err(self.fault(JsonFault::Incomplete)),
         }
         while let Some(b'0'..=b'9') = self.peek() {
             self.at += 1;
@@ -303,14 +306,14 @@ impl Scan<'_> {
         Ok(())
     }
 
-    fn expect(&mut self, wanted: u8) -> Result<(), Broken> {
+    fn expect(&mut self, wanted: u8) -> Result<(), BrokenJson> {
         match self.peek() {
             Some(byte) if byte == wanted => {
                 self.at += 1;
                 Ok(())
             }
-            Some(_) => Err(self.fault(Fault::Syntax)),
-            None => Err(self.fault(Fault::Incomplete)),
+            Some(_) => Err(self.fault(JsonFault::Syntax)),
+            None => Err(self.fault(JsonFault::Incomplete)),
         }
     }
 
@@ -324,8 +327,8 @@ impl Scan<'_> {
         self.bytes.get(self.at).copied()
     }
 
-    fn fault(&self, fault: Fault) -> Broken {
-        Broken::at(self.at, fault)
+    fn fault(&self, fault: JsonFault) -> BrokenJson {
+        BrokenJson::at(self.at, fault)
     }
 }
 

@@ -4,19 +4,19 @@ use proptest::prelude::*;
 
 use super::canonical::by_utf16;
 use super::string::{is_special, plain};
-use super::{Document, Fault, Json, Node, Number, Object, canonical};
-use crate::openharness::{Limits, Shape as _};
+use super::{Json, JsonDocument, JsonFault, JsonNode, JsonNumber, JsonObject, canonical};
+use crate::openharness::{JsonShape as _, MessageLimits};
 
 fn canonical_text(text: &str) -> String {
-    let limits = Limits::default();
-    let document = Document::read(text.as_bytes(), &limits).unwrap();
+    let limits = MessageLimits::default();
+    let document = JsonDocument::read(text.as_bytes(), &limits).unwrap();
     let mut out = String::new();
     canonical(document.root(), &[], &mut out);
     out
 }
 
 fn value(text: &str) -> Json {
-    let document = Document::read(text.as_bytes(), &Limits::default()).unwrap();
+    let document = JsonDocument::read(text.as_bytes(), &MessageLimits::default()).unwrap();
     document.root().to_json(64).unwrap()
 }
 
@@ -62,7 +62,7 @@ fn canonical_text_of_what_nests_deep() {
 
 #[test]
 fn numbers_are_exact() {
-    let number = |text| Number::checked(text);
+    let number = |text| JsonNumber::checked(text);
     for (text, count) in [
         ("18446744073709551615", Some(u64::MAX)),
         ("18446744073709551616", Some(u64::MAX)),
@@ -80,8 +80,8 @@ fn numbers_are_exact() {
     assert_eq!(number("1.99").floor(), Some(1));
     assert_eq!(number("0.5").floor(), Some(0));
     assert_eq!(number("-0.5").floor(), None);
-    assert_eq!(Number::from_f64(0.25).unwrap().as_str(), "0.25");
-    assert_eq!(Number::from_f64(f64::NAN), None);
+    assert_eq!(JsonNumber::from_f64(0.25).unwrap().as_str(), "0.25");
+    assert_eq!(JsonNumber::from_f64(f64::NAN), None);
 }
 
 #[test]
@@ -113,38 +113,39 @@ fn content_does_not_show_in_debug() {
 #[test]
 fn values_are_counted_with_their_keys() {
     let read = |values| {
-        Document::read(br#"{"a":[1]}"#, &Limits { values, ..Limits::default() })
+        JsonDocument::read(br#"{"a":[1]}"#, &MessageLimits { values, ..MessageLimits::default() })
             .map(|_| ())
             .map_err(|broken| broken.fault)
     };
     assert_eq!(read(4), Ok(()));
-    assert_eq!(read(3), Err(Fault::TooManyValues));
+    assert_eq!(read(3), Err(JsonFault::TooManyValues));
 }
 
 #[test]
 fn a_later_value_of_a_key_takes_the_place_of_the_earlier() {
-    let object = Object::from_iter([("a", Json::from(1)), ("b", 2.into()), ("a", 3.into())]);
+    let object = JsonObject::from_iter([("a", Json::from(1)), ("b", 2.into()), ("a", 3.into())]);
     assert_eq!(Json::Object(object).to_text(), r#"{"a":3,"b":2}"#);
 }
 
 #[test]
 fn a_key_is_what_it_means() {
-    let limits = Limits::default();
+    let limits = MessageLimits::default();
     let text = r#"{"\u0061b":1,"a":{"ab":2},"":3,"ab\u0000":[4]}"#;
-    let document = Document::read(text.as_bytes(), &limits).unwrap();
-    let get = |key| document.root().get(key).map(Node::source);
+    let document = JsonDocument::read(text.as_bytes(), &limits).unwrap();
+    let get = |key| document.root().get(key).map(JsonNode::source);
     assert_eq!(get("ab"), Some("1"));
     assert_eq!(get("a"), Some(r#"{"ab":2}"#));
     assert_eq!(get(""), Some("3"));
     assert_eq!(get("ab\0"), Some("[4]"));
     assert_eq!(get("b"), None);
     assert_eq!(document.root().get("a").unwrap().get("ab").unwrap().source(), "2");
-    assert_eq!(document.root().get("ab").unwrap().get("x").map(Node::source), None);
+    assert_eq!(document.root().get("ab").unwrap().get("x").map(JsonNode::source), None);
 }
 
 #[test]
 fn the_second_of_two_equal_keys_is_named() {
-    let broken = |text: &str| Document::read(text.as_bytes(), &Limits::default()).unwrap_err();
+    let broken =
+        |text: &str| JsonDocument::read(text.as_bytes(), &MessageLimits::default()).unwrap_err();
     for (text, offset) in [
         (r#"{"a":1,"b":2,"a":3,"b":4}"#, 13),
         (r#"{"a":1,"\u0061":2}"#, 7),
@@ -153,7 +154,7 @@ fn the_second_of_two_equal_keys_is_named() {
         (r#"{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"g":1}"#, 43),
     ] {
         let found = broken(text);
-        assert_eq!((found.fault, found.offset), (Fault::DuplicateKey, offset), "{text}");
+        assert_eq!((found.fault, found.offset), (JsonFault::DuplicateKey, offset), "{text}");
     }
 }
 
@@ -175,7 +176,7 @@ fn any_json() -> impl Strategy<Value = Json> {
         Just(Json::Null),
         any::<bool>().prop_map(Json::Bool),
         any::<u64>().prop_map(Json::from),
-        any::<f64>().prop_filter_map("finite", Number::from_f64).prop_map(Json::Number),
+        any::<f64>().prop_filter_map("finite", JsonNumber::from_f64).prop_map(Json::Number),
         any::<String>().prop_map(Json::String),
     ];
     leaf.prop_recursive(5, 60, 6, |inner| {

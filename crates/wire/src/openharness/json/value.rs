@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::decimal::Decimal;
-use super::write::Writer;
+use super::write::JsonWriter;
 
 /// A JSON value.
 #[derive(Clone, PartialEq, Eq)]
@@ -16,13 +16,13 @@ pub enum Json {
     /// `true` or `false`.
     Bool(bool),
     /// A number.
-    Number(Number),
+    Number(JsonNumber),
     /// A string.
     String(String),
     /// An array.
     Array(Vec<Json>),
     /// An object.
-    Object(Object),
+    Object(JsonObject),
 }
 
 impl Json {
@@ -47,7 +47,7 @@ impl Json {
     }
 
     /// Returns the object, if it is one.
-    pub fn as_object(&self) -> Option<&Object> {
+    pub fn as_object(&self) -> Option<&JsonObject> {
         if let Json::Object(object) = self { Some(object) } else { None }
     }
 
@@ -65,19 +65,19 @@ impl Json {
 
     /// Returns the text on one line.
     pub fn to_text(&self) -> String {
-        let mut out = Writer::compact();
+        let mut out = JsonWriter::compact();
         self.write(&mut out);
         out.finish()
     }
 
     /// Returns the text laid out for people, with a newline at the end.
     pub fn to_pretty(&self) -> String {
-        let mut out = Writer::pretty();
+        let mut out = JsonWriter::pretty();
         self.write(&mut out);
         out.finish() + "\n"
     }
 
-    pub(in crate::openharness) fn write(&self, out: &mut Writer) {
+    pub(in crate::openharness) fn write(&self, out: &mut JsonWriter) {
         match self {
             Json::Null => out.word("null"),
             Json::Bool(truth) => out.word(if *truth { "true" } else { "false" }),
@@ -130,25 +130,25 @@ impl From<u64> for Json {
     }
 }
 
-impl From<Object> for Json {
-    fn from(object: Object) -> Self {
+impl From<JsonObject> for Json {
+    fn from(object: JsonObject) -> Self {
         Json::Object(object)
     }
 }
 
 /// A number, as it is written.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Number(Box<str>);
+pub struct JsonNumber(Box<str>);
 
-impl Number {
+impl JsonNumber {
     pub(super) fn checked(text: &str) -> Self {
-        Number(text.into())
+        JsonNumber(text.into())
     }
 
     /// Makes a number of a float; `None` when it is not finite.
     pub fn from_f64(value: f64) -> Option<Self> {
         // Rust writes floats without an exponent, which is JSON.
-        value.is_finite().then(|| Number(value.to_string().into()))
+        value.is_finite().then(|| JsonNumber(value.to_string().into()))
     }
 
     /// Returns the text.
@@ -169,13 +169,13 @@ impl Number {
     }
 }
 
-impl From<u64> for Number {
+impl From<u64> for JsonNumber {
     fn from(count: u64) -> Self {
-        Number(count.to_string().into())
+        JsonNumber(count.to_string().into())
     }
 }
 
-impl fmt::Debug for Number {
+impl fmt::Debug for JsonNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a number")
     }
@@ -186,17 +186,17 @@ const LONG: usize = 64;
 
 /// An object: keys in the order in which they came, none twice.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Object(Vec<(Cow<'static, str>, Json)>);
+pub struct JsonObject(Vec<(Cow<'static, str>, Json)>);
 
-impl Object {
+impl JsonObject {
     /// Makes an empty object.
     pub fn new() -> Self {
-        Object::default()
+        JsonObject::default()
     }
 
     /// Takes entries whose keys are known to differ.
     pub(in crate::openharness) fn checked(entries: Vec<(Cow<'static, str>, Json)>) -> Self {
-        Object(entries)
+        JsonObject(entries)
     }
 
     /// Returns the value of a key.
@@ -218,7 +218,7 @@ impl Object {
         }
     }
 
-    pub(in crate::openharness) fn write(&self, out: &mut Writer) {
+    pub(in crate::openharness) fn write(&self, out: &mut JsonWriter) {
         // Texts of messages stand in them twice: the second one is a copy of what was written.
         let mut long: Option<(&str, Range<usize>)> = None;
         out.open('{');
@@ -253,15 +253,15 @@ impl Object {
     }
 }
 
-impl<K: Into<String>> FromIterator<(K, Json)> for Object {
+impl<K: Into<String>> FromIterator<(K, Json)> for JsonObject {
     fn from_iter<I: IntoIterator<Item = (K, Json)>>(entries: I) -> Self {
-        let mut object = Object::new();
+        let mut object = JsonObject::new();
         entries.into_iter().for_each(|(key, value)| object.insert(key, value));
         object
     }
 }
 
-impl fmt::Debug for Object {
+impl fmt::Debug for JsonObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "an object of {}", self.len())
     }

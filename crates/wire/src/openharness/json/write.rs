@@ -9,7 +9,7 @@ use super::string::{is_special, plain};
 
 /// JSON text in the making.
 #[derive(Debug, Default)]
-pub struct Writer {
+pub struct JsonWriter {
     out: String,
     /// A value was written at this level, so the next one needs a comma.
     comma: bool,
@@ -21,20 +21,20 @@ pub struct Writer {
 /// Room for a message from the start, in bytes.
 const USUAL: usize = 1 << 10;
 
-impl Writer {
+impl JsonWriter {
     /// Writes on one line without blanks.
     pub fn compact() -> Self {
-        Writer::with_room(USUAL)
+        JsonWriter::with_room(USUAL)
     }
 
     /// The same with room for so many bytes.
     pub fn with_room(bytes: usize) -> Self {
-        Writer { out: String::with_capacity(bytes), ..Writer::default() }
+        JsonWriter { out: String::with_capacity(bytes), ..JsonWriter::default() }
     }
 
     /// Writes a line for each value, two blanks deeper for each level.
     pub fn pretty() -> Self {
-        Writer { layout: Some(0), ..Writer::default() }
+        JsonWriter { layout: Some(0), ..JsonWriter::default() }
     }
 
     /// Returns the text.

@@ -1,7 +1,7 @@
 //! `record!`: an object with declared fields. Fields are written in the order of their declaration;
 //! what is not declared is dropped, or kept in the field behind `..` and written last.
 
-/// Declares an object: `pub struct Name as "schemaName" { doc, field: Type = "key", ..rest }`.
+/// Declares an object: `pub struct Name as "schemaName" { doc, field: MessageType = "key", ..rest }`.
 macro_rules! record {
     (
         $(#[doc = $doc:literal])+
@@ -16,34 +16,34 @@ macro_rules! record {
             $( $(#[doc = $field_doc])+ pub $field: $type, )*
             $(
                 /// What else the object holds, as it came.
-                pub $rest: $crate::openharness::json::Object,
+                pub $rest: $crate::openharness::json::JsonObject,
             )?
         }
 
-        impl $crate::openharness::shape::Shape for $name {
+        impl $crate::openharness::shape::JsonShape for $name {
             fn expected() -> std::borrow::Cow<'static, str> {
                 "an object".into()
             }
 
             fn read(
-                node: $crate::openharness::json::Node<'_>,
-                at: &$crate::openharness::shape::At<'_>,
-            ) -> Result<Self, $crate::openharness::shape::Invalid> {
+                node: $crate::openharness::json::JsonNode<'_>,
+                at: &$crate::openharness::shape::ReadPosition<'_>,
+            ) -> Result<Self, $crate::openharness::shape::ShapeError> {
                 let object = at.object(node)?;
                 Ok(Self {
                     $( $field: at.field(object, $key)?, )*
-                    $( $rest: at.rest(object, <Self as $crate::openharness::shape::Record>::KEYS)?, )?
+                    $( $rest: at.rest(object, <Self as $crate::openharness::shape::FlattenedShape>::KEYS)?, )?
                 })
             }
 
-            fn write(&self, out: &mut $crate::openharness::json::Writer) {
+            fn write(&self, out: &mut $crate::openharness::json::JsonWriter) {
                 out.open('{');
-                $crate::openharness::shape::Record::write_fields(self, out);
+                $crate::openharness::shape::FlattenedShape::write_fields(self, out);
                 out.close('}');
             }
 
             fn schema(
-                book: &mut $crate::openharness::schema::Book,
+                book: &mut $crate::openharness::schema::SchemaBook,
             ) -> $crate::openharness::json::Json {
                 let doc = [$($doc),+];
                 book.define($title, &doc, |book, object| {
@@ -52,15 +52,15 @@ macro_rules! record {
             }
         }
 
-        impl $crate::openharness::shape::Record for $name {
+        impl $crate::openharness::shape::FlattenedShape for $name {
             const KEYS: &[&str] = &[$($key),*];
 
-            fn write_fields(&self, out: &mut $crate::openharness::json::Writer) {
+            fn write_fields(&self, out: &mut $crate::openharness::json::JsonWriter) {
                 $(
-                    if !$crate::openharness::shape::Shape::is_absent(&self.$field) {
+                    if !$crate::openharness::shape::JsonShape::is_absent(&self.$field) {
                         const { assert!($crate::openharness::json::is_plain($key)) };
                         out.quoted_key(concat!("\"", $key, "\":"));
-                        $crate::openharness::shape::Shape::write(&self.$field, out);
+                        $crate::openharness::shape::JsonShape::write(&self.$field, out);
                     }
                 )*
                 $(

@@ -5,7 +5,7 @@
 /// A text is shorter or longer than its type allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{length} characters, expected {least} to {most}")]
-pub struct OutOfBounds {
+pub struct TextLengthError {
     /// Characters there are.
     pub length: usize,
     /// Characters there must be.
@@ -19,7 +19,7 @@ pub(in crate::openharness) fn bounds(
     text: &str,
     least: usize,
     most: usize,
-) -> Result<(), OutOfBounds> {
+) -> Result<(), TextLengthError> {
     // So many bytes are no more characters, and a short text is most of them.
     if text.len() >= least && text.len() <= most && least <= 1 {
         return Ok(());
@@ -28,7 +28,7 @@ pub(in crate::openharness) fn bounds(
     if (least..=most).contains(&length) {
         return Ok(());
     }
-    Err(OutOfBounds { length, least, most })
+    Err(TextLengthError { length, least, most })
 }
 
 /// What a text with bounds is called in a refusal.
@@ -55,7 +55,7 @@ macro_rules! text {
             /// It is too short or too long.
             pub fn new(
                 text: impl Into<std::sync::Arc<str>>,
-            ) -> Result<Self, $crate::openharness::shape::OutOfBounds> {
+            ) -> Result<Self, $crate::openharness::shape::TextLengthError> {
                 let text = text.into();
                 $crate::openharness::shape::text::bounds(&text, $least, $most)?;
                 Ok($name(text))
@@ -82,8 +82,8 @@ macro_rules! text {
             }
         }
 
-        impl $crate::openharness::shape::Shape for $name {
-            fn is_blank(node: $crate::openharness::json::Node<'_>) -> bool {
+        impl $crate::openharness::shape::JsonShape for $name {
+            fn is_blank(node: $crate::openharness::json::JsonNode<'_>) -> bool {
                 [$(stringify!($how)),+].contains(&"blankable")
                     && node.as_str().is_some_and(|text| text.is_empty())
             }
@@ -93,9 +93,9 @@ macro_rules! text {
             }
 
             fn read(
-                node: $crate::openharness::json::Node<'_>,
-                at: &$crate::openharness::shape::At<'_>,
-            ) -> Result<Self, $crate::openharness::shape::Invalid> {
+                node: $crate::openharness::json::JsonNode<'_>,
+                at: &$crate::openharness::shape::ReadPosition<'_>,
+            ) -> Result<Self, $crate::openharness::shape::ShapeError> {
                 let text = node.as_str().ok_or_else(|| at.unlike::<Self>(node))?;
                 $name::new(&*text).map_err(|out| {
                     let got = if out.length < out.least { "fewer" } else { "more" };
@@ -103,12 +103,12 @@ macro_rules! text {
                 })
             }
 
-            fn write(&self, out: &mut $crate::openharness::json::Writer) {
+            fn write(&self, out: &mut $crate::openharness::json::JsonWriter) {
                 out.string(&self.0);
             }
 
             fn schema(
-                _: &mut $crate::openharness::schema::Book,
+                _: &mut $crate::openharness::schema::SchemaBook,
             ) -> $crate::openharness::json::Json {
                 $crate::openharness::schema::text($least, $most)
             }

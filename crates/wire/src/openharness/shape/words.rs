@@ -35,26 +35,26 @@ macro_rules! words {
             }
         }
 
-        impl $crate::openharness::shape::Shape for $name {
+        impl $crate::openharness::shape::JsonShape for $name {
             fn expected() -> std::borrow::Cow<'static, str> {
                 concat!("one of", $( " `", $word, "`" ),+).into()
             }
 
             fn read(
-                node: $crate::openharness::json::Node<'_>,
-                at: &$crate::openharness::shape::At<'_>,
-            ) -> Result<Self, $crate::openharness::shape::Invalid> {
+                node: $crate::openharness::json::JsonNode<'_>,
+                at: &$crate::openharness::shape::ReadPosition<'_>,
+            ) -> Result<Self, $crate::openharness::shape::ShapeError> {
                 let text = node.as_str().ok_or_else(|| at.unlike::<Self>(node))?;
                 match (Self::parse(&text), at.mode()) {
                     (Some(word), _) => Ok(word),
-                    (None, $crate::openharness::shape::Mode::Lenient) => Ok($name::$otherwise),
-                    (None, $crate::openharness::shape::Mode::Strict) => {
+                    (None, $crate::openharness::shape::ReadMode::Lenient) => Ok($name::$otherwise),
+                    (None, $crate::openharness::shape::ReadMode::Strict) => {
                         Err(at.invalid(Self::expected(), "another string"))
                     }
                 }
             }
 
-            fn write(&self, out: &mut $crate::openharness::json::Writer) {
+            fn write(&self, out: &mut $crate::openharness::json::JsonWriter) {
                 out.word(match self {
                     $( $name::$variant => {
                         const { assert!($crate::openharness::json::is_plain($word)) };
@@ -64,7 +64,7 @@ macro_rules! words {
             }
 
             fn schema(
-                book: &mut $crate::openharness::schema::Book,
+                book: &mut $crate::openharness::schema::SchemaBook,
             ) -> $crate::openharness::json::Json {
                 book.words($title, &[$($doc),+], &[$($word),+], $name::$otherwise.as_str())
             }

@@ -6,11 +6,12 @@ use std::path::Path;
 use bridle_sexp::Value;
 
 use super::{
-    Answer, CodeHash, Error, MAX_FILE, MAX_WAITING, Offer, PairingId, SecretHash, Waiting,
+    DeviceSecretHash, MAX_FILE, MAX_WAITING, OperatorAnswer, PairingCodeHash, PairingError,
+    PairingId, PairingOffer, WaitingDevice,
 };
-use crate::access::private::PrivateFile;
+use crate::access::private_file::PrivateFile;
 use crate::access::tokens::file::{scopes_of, scopes_value, unhex};
-use crate::access::tokens::{Owner, TokenId, hex, is_line};
+use crate::access::tokens::{TokenId, TokenOwner, hex, is_line};
 
 /// Name of the file inside the state directory.
 pub const DEVICES_FILE: &str = "devices";
@@ -31,15 +32,15 @@ impl DevicesFile {
     }
 
     /// All of them, as they are now.
-    pub(super) fn read(&self) -> Result<Vec<Waiting>, Error> {
+    pub(super) fn read(&self) -> Result<Vec<WaitingDevice>, PairingError> {
         Ok(parse(&self.0.read()?.map(|(_, bytes)| bytes).unwrap_or_default()))
     }
 
     /// Changes them: all of the change, or nothing of it.
     pub(super) fn change(
         &self,
-        change: impl FnOnce(&mut Vec<Waiting>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        change: impl FnOnce(&mut Vec<WaitingDevice>) -> Result<(), PairingError>,
+    ) -> Result<(), PairingError> {
         let held = self.0.hold()?;
         let before = self.read()?;
         let mut after = before.clone();
@@ -49,15 +50,15 @@ impl DevicesFile {
     }
 }
 
-fn text(all: &[Waiting]) -> String {
+fn text(all: &[WaitingDevice]) -> String {
     all.iter().map(|waiting| format!("{}\n", line(waiting))).collect()
 }
 
-fn line(waiting: &Waiting) -> Value {
+fn line(waiting: &WaitingDevice) -> Value {
     let answer = match &waiting.answer {
-        Answer::None => Value::keyword("none"),
-        Answer::No => Value::keyword("no"),
-        Answer::Yes(Offer { name, owner, scopes, lifetime }) => {
+        OperatorAnswer::None => Value::keyword("none"),
+        OperatorAnswer::No => Value::keyword("no"),
+        OperatorAnswer::Yes(PairingOffer { name, owner, scopes, lifetime }) => {
             let values = [
                 Value::str(name.clone()),
                 Value::str(owner.as_str()),
@@ -79,18 +80,18 @@ fn line(waiting: &Waiting) -> Value {
     Value::plist(KEYS.into_iter().zip(values))
 }
 
-fn parse(bytes: &[u8]) -> Vec<Waiting> {
+fn parse(bytes: &[u8]) -> Vec<WaitingDevice> {
     let text = if bytes.len() as u64 > MAX_FILE { "" } else { str::from_utf8(bytes).unwrap_or("") };
     text.lines().filter_map(parse_line).take(MAX_WAITING).collect()
 }
 
-fn parse_line(line: &str) -> Option<Waiting> {
+fn parse_line(line: &str) -> Option<WaitingDevice> {
     let value = bridle_sexp::read_one(line).ok()?.root().to_value();
     let [id, code, secret, device, name, expires, answer] = values(&value, KEYS)?;
-    Some(Waiting {
+    Some(WaitingDevice {
         id: PairingId::parse(id.as_str()?)?,
-        code: CodeHash(unhex(code.as_str()?)?),
-        secret: SecretHash(unhex(secret.as_str()?)?),
+        code: PairingCodeHash(unhex(code.as_str()?)?),
+        secret: DeviceSecretHash(unhex(secret.as_str()?)?),
         device: TokenId::parse(device.as_str()?)?,
         name: name.as_str().filter(|name| is_name(name))?.into(),
         expires: expires.as_i64()?,
@@ -98,12 +99,12 @@ fn parse_line(line: &str) -> Option<Waiting> {
     })
 }
 
-fn parse_answer(value: &Value) -> Option<Answer> {
+fn parse_answer(value: &Value) -> Option<OperatorAnswer> {
     if value.is_keyword("none") {
-        return Some(Answer::None);
+        return Some(OperatorAnswer::None);
     }
     if value.is_keyword("no") {
-        return Some(Answer::No);
+        return Some(OperatorAnswer::No);
     }
     let [name, owner, scopes, lifetime] = values(value, OFFER_KEYS)?;
     let lifetime = match lifetime {
@@ -111,8 +112,8 @@ fn parse_answer(value: &Value) -> Option<Answer> {
         time => Some(time.as_i64()?),
     };
     let name = name.as_str().filter(|name| is_name(name))?.into();
-    let (owner, scopes) = (Owner::parse(owner.as_str()?)?, scopes_of(scopes)?);
-    Some(Answer::Yes(Offer { name, owner, scopes, lifetime }))
+    let (owner, scopes) = (TokenOwner::parse(owner.as_str()?)?, scopes_of(scopes)?);
+    Some(OperatorAnswer::Yes(PairingOffer { name, owner, scopes, lifetime }))
 }
 
 fn is_name(name: &str) -> bool {

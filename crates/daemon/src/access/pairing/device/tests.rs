@@ -4,41 +4,41 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use super::{Created, DEVICES_FILE, Devices, MAX_WAITING, Poll};
-use crate::access::pairing::{CODE_MS, Error, Offer};
-use crate::access::tokens::{DAY_MS, Owner, Scope};
+use super::{DEVICES_FILE, DevicePairing, MAX_WAITING, PairingState, WaitingDevices};
+use crate::access::pairing::{CODE_MS, PairingError, PairingOffer};
+use crate::access::tokens::{DAY_MS, TokenOwner, TokenScope};
 
 /// The time in these tests: some day.
 const NOW: i64 = 1_800_000_000_000;
 
 struct Bench {
     dir: TempDir,
-    devices: Devices,
+    devices: WaitingDevices,
 }
 
 impl Bench {
     fn new() -> Bench {
         let dir = tempfile::tempdir().unwrap();
-        let devices = Devices::new(dir.path());
+        let devices = WaitingDevices::new(dir.path());
         Bench { dir, devices }
     }
 
     /// A device that came.
-    fn device(&self) -> Created {
+    fn device(&self) -> DevicePairing {
         self.devices.create("tv", NOW).unwrap()
     }
 
     /// `pending`, `denied`, `expired` or `granted`.
-    fn poll(&self, device: &Created, now: i64) -> &'static str {
+    fn poll(&self, device: &DevicePairing, now: i64) -> &'static str {
         self.poll_as(device, device.secret.reveal(), now)
     }
 
-    fn poll_as(&self, device: &Created, secret: &str, now: i64) -> &'static str {
+    fn poll_as(&self, device: &DevicePairing, secret: &str, now: i64) -> &'static str {
         match self.devices.poll(&device.id, secret, now).unwrap() {
-            Poll::Pending => "pending",
-            Poll::Denied => "denied",
-            Poll::Expired => "expired",
-            Poll::Granted(..) => "granted",
+            PairingState::Pending => "pending",
+            PairingState::Denied => "denied",
+            PairingState::Expired => "expired",
+            PairingState::Granted(..) => "granted",
         }
     }
 
@@ -47,9 +47,14 @@ impl Bench {
     }
 }
 
-fn offer(name: &str) -> Offer {
-    let scopes = [Scope::Talk].into_iter().collect();
-    Offer { name: name.into(), owner: Owner::this_user(), scopes, lifetime: Some(DAY_MS) }
+fn offer(name: &str) -> PairingOffer {
+    let scopes = [TokenScope::Talk].into_iter().collect();
+    PairingOffer {
+        name: name.into(),
+        owner: TokenOwner::this_user(),
+        scopes,
+        lifetime: Some(DAY_MS),
+    }
 }
 
 #[test]
@@ -59,7 +64,7 @@ fn a_yes_is_fetched_once_and_only_by_the_device() {
     assert_eq!(bench.poll(&device, NOW), "pending");
     // As people type it, and as another process reads it.
     let typed = device.code.reveal().to_lowercase().replace('-', " ");
-    assert!(Devices::new(bench.dir.path()).confirm(&typed, offer, NOW).unwrap().is_some());
+    assert!(WaitingDevices::new(bench.dir.path()).confirm(&typed, offer, NOW).unwrap().is_some());
     assert!(!bench.confirm(device.code.reveal(), NOW), "a code is good for one answer");
     assert_eq!(bench.poll_as(&device, other.secret.reveal(), NOW), "expired");
     assert_eq!(bench.poll(&other, NOW), "pending");
@@ -96,7 +101,7 @@ fn only_so_many_wait_and_a_yes_is_taken_by_one_of_many() {
     for _ in 1..MAX_WAITING {
         bench.device();
     }
-    assert!(matches!(bench.devices.create("", NOW), Err(Error::TooManyDevices)));
+    assert!(matches!(bench.devices.create("", NOW), Err(PairingError::TooManyDevices)));
     assert_eq!(bench.devices.list(NOW).unwrap().len(), MAX_WAITING);
     assert!(bench.devices.create("", NOW + CODE_MS).is_ok());
     let device_again = bench.devices.create("tv", NOW).unwrap();

@@ -12,7 +12,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, connect, recv, send, socket_with,
 };
 
-use super::{Ends, plain};
+use super::{SocketEnds, plain};
 
 /// Type of a question and of its answer, `SOCK_DIAG_BY_FAMILY`.
 const BY_FAMILY: u16 = 20;
@@ -46,7 +46,7 @@ const ANSWER: usize = 512;
 /// # Errors
 ///
 /// When the kernel cannot be asked.
-pub(super) fn uid(ends: Ends) -> io::Result<Option<u32>> {
+pub(super) fn uid(ends: SocketEnds) -> io::Result<Option<u32>> {
     let socket = open()?;
     let question = question(ends);
     if send(&socket, &question, SendFlags::empty())? != question.len() {
@@ -67,7 +67,7 @@ fn open() -> io::Result<OwnedFd> {
 }
 
 /// `struct nlmsghdr` and `struct inet_diag_req_v2`.
-fn question(ends: Ends) -> Vec<u8> {
+fn question(ends: SocketEnds) -> Vec<u8> {
     let id = identity(ends);
     let mut bytes = Vec::with_capacity(HEAD + 8 + ID);
     let length = u32::try_from(HEAD + 8 + ID).unwrap_or_default();
@@ -84,7 +84,7 @@ fn question(ends: Ends) -> Vec<u8> {
 }
 
 /// `struct inet_diag_sockid`: ports and addresses in network order, any device, no cookie.
-fn identity(ends: Ends) -> [u8; ID] {
+fn identity(ends: SocketEnds) -> [u8; ID] {
     let mut id = [0; ID];
     id[0..2].copy_from_slice(&ends.near.port().to_be_bytes());
     id[2..4].copy_from_slice(&ends.far.port().to_be_bytes());
@@ -106,7 +106,7 @@ fn family(address: SocketAddr) -> u8 {
 ///
 /// A socket without inode belongs to no process any more and is said to be of uid 0, whoever made it:
 /// believed, anybody could be root by closing in time.
-fn read(answer: &[u8], ends: Ends) -> io::Result<Option<u32>> {
+fn read(answer: &[u8], ends: SocketEnds) -> io::Result<Option<u32>> {
     let kind = answer.get(4..6).and_then(|bytes| bytes.try_into().ok()).map(u16::from_ne_bytes);
     match (kind, word(answer, HEAD)) {
         (Some(BY_FAMILY), Some(_)) => {}
@@ -125,7 +125,7 @@ fn read(answer: &[u8], ends: Ends) -> io::Result<Option<u32>> {
 
 /// The ends of the socket that an answer is about. An IPv6 socket that talks to an IPv4 address has
 /// both of its addresses in the form of IPv6.
-fn told(answer: &[u8]) -> Option<Ends> {
+fn told(answer: &[u8]) -> Option<SocketEnds> {
     let id = answer.get(HEAD + 4..HEAD + 4 + ID)?;
     let end = |port: usize, at: usize| {
         let port = u16::from_be_bytes(id.get(port..port + 2)?.try_into().ok()?);
@@ -136,7 +136,7 @@ fn told(answer: &[u8]) -> Option<Ends> {
         };
         Some(plain(SocketAddr::new(ip, port)))
     };
-    Some(Ends { near: end(0, 4)?, far: end(2, 20)? })
+    Some(SocketEnds { near: end(0, 4)?, far: end(2, 20)? })
 }
 
 fn is_missing(code: u32) -> bool {

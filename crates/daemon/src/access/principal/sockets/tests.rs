@@ -10,7 +10,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 
-use super::{Ends, Found, MAX_LINE, MAX_TABLE, Question, Sockets, TRIES, answer_all, look_up};
+use super::{
+    MAX_LINE, MAX_TABLE, SocketEnds, SocketOwner, SocketQuery, SocketTable, TRIES, answer_all,
+    look_up,
+};
 
 const HEADER: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout \
      inode                                                     \n";
@@ -33,16 +36,16 @@ const MAPPED: &str = "   \
 const ORPHAN: &str = "  \
     20: 0100007F:C4BE 0100007F:B379 05 00000000:00000000 03:00001770 00000000     0        0 0 3 00000000c97bc327                                      \n";
 
-fn ends(peer: &str, own: &str) -> Ends {
-    Ends::of(peer.parse().unwrap(), own.parse().unwrap()).expect("on this machine")
+fn ends(peer: &str, own: &str) -> SocketEnds {
+    SocketEnds::of(peer.parse().unwrap(), own.parse().unwrap()).expect("on this machine")
 }
 
-fn first() -> Ends {
+fn first() -> SocketEnds {
     ends("127.0.0.1:50366", "127.0.0.1:45945")
 }
 
-fn find(table: &str, ends: Ends) -> Found {
-    let mut found = HashMap::from([(ends, Found::Nobody)]);
+fn find(table: &str, ends: SocketEnds) -> SocketOwner {
+    let mut found = HashMap::from([(ends, SocketOwner::Nobody)]);
     look_up(table.as_bytes(), &mut found).unwrap();
     found[&ends]
 }
@@ -50,7 +53,7 @@ fn find(table: &str, ends: Ends) -> Found {
 /// Fails unless the connection from `peer` is that of `expect` in a table with these rows.
 #[cfg(target_endian = "little")]
 #[track_caller]
-fn check(rows: &str, peer: &str, own: &str, expect: Found) {
+fn check(rows: &str, peer: &str, own: &str, expect: SocketOwner) {
     assert_eq!(find(&format!("{HEADER}{rows}"), ends(peer, own)), expect);
 }
 
@@ -58,13 +61,13 @@ fn check(rows: &str, peer: &str, own: &str, expect: Found) {
 #[test]
 fn the_end_of_the_peer_is_found_and_no_other() {
     let all = format!("{V4}{V6}{MAPPED}");
-    check(&all, "127.0.0.1:50366", "127.0.0.1:45945", Found::One(1000));
-    check(&all, "[::1]:50368", "[::1]:45945", Found::One(1001));
-    check(&all, "127.0.0.1:50372", "127.0.0.1:45945", Found::One(1002));
+    check(&all, "127.0.0.1:50366", "127.0.0.1:45945", SocketOwner::One(1000));
+    check(&all, "[::1]:50368", "[::1]:45945", SocketOwner::One(1001));
+    check(&all, "127.0.0.1:50372", "127.0.0.1:45945", SocketOwner::One(1002));
     // A listener on IPv6 sees its IPv4 peers like this.
-    check(&all, "[::ffff:127.0.0.1]:50366", "[::ffff:127.0.0.1]:45945", Found::One(1000));
+    check(&all, "[::ffff:127.0.0.1]:50366", "[::ffff:127.0.0.1]:45945", SocketOwner::One(1000));
     // Our own end is not the peer's.
-    check(&all, "127.0.0.1:45945", "127.0.0.1:50366", Found::One(0));
+    check(&all, "127.0.0.1:45945", "127.0.0.1:50366", SocketOwner::One(0));
     for (peer, own) in [
         ("127.0.0.1:50366", "127.0.0.1:45946"),
         ("127.0.0.1:50367", "127.0.0.1:45945"),
@@ -72,7 +75,7 @@ fn the_end_of_the_peer_is_found_and_no_other() {
         ("127.0.0.1:50368", "127.0.0.1:45945"),
         ("[::1]:50366", "[::1]:45945"),
     ] {
-        check(&all, peer, own, Found::Nobody);
+        check(&all, peer, own, SocketOwner::Nobody);
     }
 }
 
@@ -80,25 +83,25 @@ fn the_end_of_the_peer_is_found_and_no_other() {
 fn only_peers_on_this_machine_are_looked_for() {
     let own: SocketAddr = "192.168.0.2:9105".parse().unwrap();
     for peer in ["192.168.0.7:4000", "192.168.0.2:4000", "[2001:db8::1]:4000", "0.0.0.0:4000"] {
-        assert_eq!(Ends::of(peer.parse().unwrap(), own), None, "{peer}");
+        assert_eq!(SocketEnds::of(peer.parse().unwrap(), own), None, "{peer}");
     }
-    assert!(Ends::of("[::ffff:127.0.0.9]:4000".parse().unwrap(), own).is_some());
+    assert!(SocketEnds::of("[::ffff:127.0.0.9]:4000".parse().unwrap(), own).is_some());
 }
 
 #[cfg(target_endian = "little")]
 #[test]
 fn a_socket_that_is_nobodys_is_not_roots() {
-    check(ORPHAN, "127.0.0.1:50366", "127.0.0.1:45945", Found::Nobody);
-    check(&V4.replace(" 04 ", " 0A "), "127.0.0.1:50366", "127.0.0.1:45945", Found::Nobody);
+    check(ORPHAN, "127.0.0.1:50366", "127.0.0.1:45945", SocketOwner::Nobody);
+    check(&V4.replace(" 04 ", " 0A "), "127.0.0.1:50366", "127.0.0.1:45945", SocketOwner::Nobody);
 }
 
 #[cfg(target_endian = "little")]
 #[test]
 fn two_owners_of_one_socket_are_none() {
     let doubled = format!("{V4}{V4}");
-    check(&doubled, "127.0.0.1:50366", "127.0.0.1:45945", Found::One(1000));
+    check(&doubled, "127.0.0.1:50366", "127.0.0.1:45945", SocketOwner::One(1000));
     let torn = format!("{V4}{}{V4}", V4.replace(" 1000 ", " 1001 "));
-    check(&torn, "127.0.0.1:50366", "127.0.0.1:45945", Found::Several);
+    check(&torn, "127.0.0.1:50366", "127.0.0.1:45945", SocketOwner::Several);
 }
 
 #[test]
@@ -123,16 +126,16 @@ fn a_line_that_is_none_says_nothing() {
         String::new(),
     ];
     for line in broken {
-        assert_eq!(find(&format!("{line}\n"), first()), Found::Nobody, "{line}");
+        assert_eq!(find(&format!("{line}\n"), first()), SocketOwner::Nobody, "{line}");
     }
     for cut in 0..good.len() {
-        assert_eq!(find(&good[..cut], first()), Found::Nobody, "cut at {cut}");
+        assert_eq!(find(&good[..cut], first()), SocketOwner::Nobody, "cut at {cut}");
     }
     let mut noise = good.as_bytes().to_vec();
     noise[3] = 0xff;
-    let mut found = HashMap::from([(first(), Found::Nobody)]);
+    let mut found = HashMap::from([(first(), SocketOwner::Nobody)]);
     look_up(&noise[..], &mut found).unwrap();
-    assert_eq!(found[&first()], Found::Nobody);
+    assert_eq!(found[&first()], SocketOwner::Nobody);
 }
 
 #[cfg(target_endian = "little")]
@@ -140,20 +143,25 @@ fn a_line_that_is_none_says_nothing() {
 fn long_lines_are_passed_over_and_the_next_one_counts() {
     for length in [MAX_LINE - 1, MAX_LINE, MAX_LINE + 1, 100 * MAX_LINE] {
         let long = "x".repeat(usize::try_from(length).unwrap());
-        check(&format!("{long}\n{V4}"), "127.0.0.1:50366", "127.0.0.1:45945", Found::One(1000));
+        check(
+            &format!("{long}\n{V4}"),
+            "127.0.0.1:50366",
+            "127.0.0.1:45945",
+            SocketOwner::One(1000),
+        );
     }
     // The end of a long line is no line, though it looks like one.
     let padding = " ".repeat(usize::try_from(MAX_LINE).unwrap());
     let row = V4.lines().last().unwrap();
-    assert_eq!(find(&format!("{padding}{row}\n"), first()), Found::Nobody);
+    assert_eq!(find(&format!("{padding}{row}\n"), first()), SocketOwner::Nobody);
 }
 
 #[test]
 fn a_table_without_end_is_left() {
-    let mut found = HashMap::from([(first(), Found::Nobody)]);
+    let mut found = HashMap::from([(first(), SocketOwner::Nobody)]);
     let endless = Counting { read: Cell::new(0) };
     look_up(&endless, &mut found).unwrap();
-    assert_eq!(found[&first()], Found::Nobody);
+    assert_eq!(found[&first()], SocketOwner::Nobody);
     assert!(endless.read.get() <= MAX_TABLE, "{} bytes were read", endless.read.get());
 }
 
@@ -178,7 +186,7 @@ fn a_socket_that_a_reading_passed_over_is_looked_for_again() {
     let ask = |readable_at: usize| {
         let (answer, mut answered) = oneshot::channel();
         let readings = Cell::new(0);
-        answer_all(vec![Question { ends: first(), answer }], || {
+        answer_all(vec![SocketQuery { ends: first(), answer }], || {
             readings.set(readings.get() + 1);
             [(readings.get() == readable_at).then_some(V4.as_bytes()), None]
         });
@@ -194,7 +202,7 @@ fn a_socket_that_a_reading_passed_over_is_looked_for_again() {
 #[tokio::test]
 async fn a_crowd_is_answered_by_the_real_table() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let (sockets, tasks) = (Sockets::new(), TaskTracker::new());
+    let (sockets, tasks) = (SocketTable::new(), TaskTracker::new());
     let own = listener.local_addr().unwrap();
     let mut crowd = Vec::new();
     for _ in 0..100 {
@@ -204,13 +212,13 @@ async fn a_crowd_is_answered_by_the_real_table() {
     }
     let asked = crowd.iter().map(|(_, _, peer)| {
         let sockets = Arc::clone(&sockets);
-        tasks.spawn(sockets.listed(Ends::of(*peer, own).unwrap()))
+        tasks.spawn(sockets.listed(SocketEnds::of(*peer, own).unwrap()))
     });
     let me = rustix::process::geteuid().as_raw();
     for answer in asked.collect::<Vec<_>>() {
         assert_eq!(answer.await.unwrap(), Some(me));
     }
-    let nobody = Ends::of("127.0.0.1:1".parse().unwrap(), own).unwrap();
+    let nobody = SocketEnds::of("127.0.0.1:1".parse().unwrap(), own).unwrap();
     assert_eq!(Arc::clone(&sockets).listed(nobody).await, None);
     assert_eq!(sockets.uid(nobody).await, None);
 }

@@ -4,37 +4,40 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use super::{REFRESH_FILE, REFRESH_MS, RefreshToken, Refreshes, Renewed};
-use crate::access::tokens::{BearerToken, DAY_MS, NewToken, Owner, Scope, Seed, TokenId, Tokens};
+use super::{REFRESH_FILE, REFRESH_MS, RefreshToken, RefreshTokens, RenewedToken};
+use crate::access::tokens::{
+    BearerToken, DAY_MS, NewToken, TokenId, TokenOwner, TokenRegistry, TokenScope, TokenSeed,
+};
 
 /// The time in these tests: some day.
 const NOW: i64 = 1_800_000_000_000;
 
 struct Bench {
     dir: TempDir,
-    tokens: Tokens,
-    refreshes: Refreshes,
+    tokens: TokenRegistry,
+    refreshes: RefreshTokens,
 }
 
 impl Bench {
     fn new() -> Bench {
         let dir = tempfile::tempdir().unwrap();
-        let tokens = Tokens::load(dir.path()).unwrap();
-        let refreshes = Refreshes::new(dir.path());
+        let tokens = TokenRegistry::load(dir.path()).unwrap();
+        let refreshes = RefreshTokens::new(dir.path());
         Bench { dir, tokens, refreshes }
     }
 
     /// A device that was paired.
     fn device(&self) -> (TokenId, BearerToken, RefreshToken) {
-        let (seed, scopes) = (Seed::from_system().unwrap(), [Scope::Talk].into_iter().collect());
+        let (seed, scopes) =
+            (TokenSeed::from_system().unwrap(), [TokenScope::Talk].into_iter().collect());
         let expires = Some(NOW + DAY_MS);
-        let new = NewToken { name: "tv".into(), owner: Owner::this_user(), scopes, expires };
+        let new = NewToken { name: "tv".into(), owner: TokenOwner::this_user(), scopes, expires };
         let token = self.tokens.create(new, &seed, NOW).unwrap();
         let refresh = self.refreshes.begin(&seed.id(), DAY_MS, NOW).unwrap();
         (seed.id(), token, refresh)
     }
 
-    fn renew(&self, refresh: &str, now: i64) -> Option<Renewed> {
+    fn renew(&self, refresh: &str, now: i64) -> Option<RenewedToken> {
         self.refreshes.renew(&self.tokens, refresh, now).unwrap()
     }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use super::{Body, Head, MAX_HEAD};
+use super::{MAX_HEAD, ResponseHead, ResponseStream};
 
 /// Gives a byte at a time.
 struct Slow<'b>(&'b [u8]);
@@ -16,9 +16,9 @@ impl Read for Slow<'_> {
     }
 }
 
-fn read(mut source: impl Read, most: usize) -> io::Result<(Head, Option<Vec<u8>>)> {
-    let (head, rest) = Head::read(&mut source)?;
-    let body = Body::new(&head, rest).whole(&mut source, most)?;
+fn read(mut source: impl Read, most: usize) -> io::Result<(ResponseHead, Option<Vec<u8>>)> {
+    let (head, rest) = ResponseHead::read(&mut source)?;
+    let body = ResponseStream::new(&head, rest).whole(&mut source, most)?;
     Ok((head, body))
 }
 

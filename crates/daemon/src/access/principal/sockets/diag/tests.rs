@@ -5,7 +5,7 @@
 use std::net::{TcpListener, TcpStream};
 
 use super::{ERROR, HEAD, LISTEN, UID, V4, identity, question, read, uid};
-use crate::access::principal::sockets::Ends;
+use crate::access::principal::sockets::SocketEnds;
 
 fn me() -> u32 {
     rustix::process::geteuid().as_raw()
@@ -18,10 +18,10 @@ fn the_kernel_knows_who_made_a_socket() {
         let own = listener.local_addr().unwrap();
         let theirs = TcpStream::connect(own).unwrap();
         let (ours, peer) = listener.accept().unwrap();
-        let ends = Ends::of(peer, own).unwrap();
+        let ends = SocketEnds::of(peer, own).unwrap();
         assert_eq!(uid(ends).unwrap(), Some(me()), "{place}");
         // Ours is there as well, the other way around.
-        assert_eq!(uid(Ends::of(own, peer).unwrap()).unwrap(), Some(me()), "{place}");
+        assert_eq!(uid(SocketEnds::of(own, peer).unwrap()).unwrap(), Some(me()), "{place}");
         // Once closed it is nobody's, whatever the kernel still keeps of it.
         drop(theirs);
         assert_eq!(uid(ends).unwrap(), None, "{place}");
@@ -34,9 +34,9 @@ fn a_listener_is_nobodys_peer() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let own = listener.local_addr().unwrap();
     let nobody = "127.0.0.1:1".parse().unwrap();
-    assert_eq!(uid(Ends::of(nobody, own).unwrap()).unwrap(), None);
+    assert_eq!(uid(SocketEnds::of(nobody, own).unwrap()).unwrap(), None);
     // The kernel would name the listener here.
-    assert_eq!(uid(Ends::of(own, nobody).unwrap()).unwrap(), None);
+    assert_eq!(uid(SocketEnds::of(own, nobody).unwrap()).unwrap(), None);
 }
 
 #[test]
@@ -46,11 +46,11 @@ fn a_client_with_an_ipv6_socket_is_found_under_its_ipv4_address() {
     let mapped = format!("[::ffff:127.0.0.1]:{}", own.port());
     let _theirs = TcpStream::connect(mapped.parse::<std::net::SocketAddr>().unwrap()).unwrap();
     let (_ours, peer) = listener.accept().unwrap();
-    assert_eq!(uid(Ends::of(peer, own).unwrap()).unwrap(), Some(me()));
+    assert_eq!(uid(SocketEnds::of(peer, own).unwrap()).unwrap(), Some(me()));
 }
 
 /// An answer about these ends: uid 7, inode 9, established.
-fn answer(ends: Ends) -> Vec<u8> {
+fn answer(ends: SocketEnds) -> Vec<u8> {
     let mut answer = question(ends);
     answer.resize(UID + 8, 0);
     answer[HEAD] = V4;
@@ -63,8 +63,10 @@ fn answer(ends: Ends) -> Vec<u8> {
 
 #[test]
 fn only_what_fits_is_believed() {
-    let ends = Ends::of("127.0.0.1:5".parse().unwrap(), "127.0.0.1:6".parse().unwrap()).unwrap();
-    let other = Ends::of("127.0.0.1:5".parse().unwrap(), "127.0.0.1:7".parse().unwrap()).unwrap();
+    let ends =
+        SocketEnds::of("127.0.0.1:5".parse().unwrap(), "127.0.0.1:6".parse().unwrap()).unwrap();
+    let other =
+        SocketEnds::of("127.0.0.1:5".parse().unwrap(), "127.0.0.1:7".parse().unwrap()).unwrap();
     let whole = answer(ends);
     assert_eq!(read(&whole, ends).unwrap(), Some(7));
     assert_eq!(read(&whole, other).unwrap(), None, "about another socket");

@@ -1,0 +1,154 @@
+//! What is asked with `:target :context`: one table of actions, each answered by a module of its own.
+//!
+//! Read from a message by `query`, which hands over what is not for the daemon's `:system`; answered
+//! here, beside every session: no turn is made of it and nothing is recorded. Whoever adds an action
+//! adds a line to [`ACTIONS`]. Only somebody who is known is answered; what an action shows of which
+//! session is its own business.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bridle_loop::SessionId;
+use bridle_sexp::{Dialect, Reader, Value};
+use bridle_wire::OacpCode;
+use bridle_wire::oacp::{ErrorReply, MessagePath, MessageType, OacpMessage};
+
+use super::hub::Hub;
+use super::memory_query;
+use super::refusals::RefusedAttempt;
+use super::unsaved_buffers;
+use crate::access::principal::Principal;
+
+/// The target whose requests are answered here.
+const CONTEXT: &str = "context";
+
+/// Every action, by its name.
+const ACTIONS: &[ContextAction] = &[
+    ContextAction { name: "get-ast", answer: unsaved_buffers::get_ast },
+    ContextAction { name: "modified", answer: unsaved_buffers::modified },
+    ContextAction { name: "query", answer: memory_query::answer },
+    ContextAction { name: "outline", answer: memory_query::answer },
+    ContextAction { name: "focus", answer: memory_query::answer },
+    ContextAction { name: "get-object", answer: memory_query::answer },
+    ContextAction { name: "memex-status", answer: memory_query::answer },
+    ContextAction { name: "list-all-skills", answer: memory_query::answer },
+    ContextAction { name: "get-skill-source", answer: memory_query::answer },
+    ContextAction { name: "resolve-path", answer: memory_query::answer },
+    ContextAction { name: "get-system-logs", answer: memory_query::answer },
+];
+
+/// An answer in the making.
+pub(super) type Answering = Pin<Box<dyn Future<Output = Result<QueryAnswer, ErrorReply>> + Send>>;
+
+/// Something that can be asked.
+struct ContextAction {
+    /// Without its colon.
+    name: &'static str,
+    /// Answers it: who asks, and the payload.
+    answer: fn(Arc<Hub>, QueryAsker, Value) -> Answering,
+}
+
+/// Who asks.
+#[derive(Debug)]
+pub(crate) struct QueryAsker {
+    /// The principal of the connection.
+    pub(crate) who: Principal,
+    /// The session that the connection is attached to.
+    pub(crate) own: Option<SessionId>,
+    /// The dialect of its answers.
+    pub(crate) dialect: Dialect,
+}
+
+/// The payload of an answer.
+#[derive(Debug)]
+pub(crate) enum QueryAnswer {
+    /// As data.
+    Value(Value),
+    /// As text of the dialect that was asked for: some of it is passed on as it came.
+    Text(String),
+}
+
+impl QueryAnswer {
+    /// As data, if the text is of this dialect.
+    pub(crate) fn into_value(self, dialect: Dialect) -> Result<Value, ErrorReply> {
+        match self {
+            QueryAnswer::Value(value) => Ok(value),
+            QueryAnswer::Text(text) => match Reader::new().dialect(dialect).read_one(&text) {
+                Ok(tree) => Ok(tree.root().to_value()),
+                Err(error) => {
+                    tracing::error!(%error, "an answer about the context cannot be read");
+                    Err(OacpCode::Internal.into())
+                }
+            },
+        }
+    }
+}
+
+impl From<Value> for QueryAnswer {
+    fn from(payload: Value) -> QueryAnswer {
+        QueryAnswer::Value(payload)
+    }
+}
+
+/// A question about the context.
+pub(crate) struct ContextQuery {
+    action: &'static ContextAction,
+    payload: Value,
+}
+
+impl fmt::Debug for ContextQuery {
+    /// Says what is asked, not about what.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Asked").field("action", &self.action.name).finish_non_exhaustive()
+    }
+}
+
+impl ContextQuery {
+    /// What a message asks about the context; `None` when it is for somebody else.
+    ///
+    /// # Errors
+    /// No such action can be asked for.
+    pub(super) fn of(message: &OacpMessage) -> Option<Result<ContextQuery, ErrorReply>> {
+        let is_ours = message.kind == MessageType::Request
+            && message.target.as_ref().is_some_and(|target| target.is(CONTEXT));
+        let payload = message.payload.as_ref().filter(|_| is_ours)?;
+        let action = payload.get("action");
+        let named = |entry: &&ContextAction| action.is_some_and(|name| name.is_keyword(entry.name));
+        Some(match ACTIONS.iter().find(named) {
+            Some(action) => Ok(ContextQuery { action, payload: payload.clone() }),
+            None => Err(unknown()),
+        })
+    }
+}
+
+impl Hub {
+    /// Answers a question about the context.
+    ///
+    /// # Errors
+    /// What the action says, and `not-permitted` for whoever is unknown.
+    pub(crate) async fn inform(
+        self: Arc<Hub>,
+        from: QueryAsker,
+        asked: ContextQuery,
+    ) -> Result<QueryAnswer, ErrorReply> {
+        if from.who == Principal::Anonymous {
+            return Err(self.forbid(&from.who, RefusedAttempt::Say(MessageType::Request)));
+        }
+        let ContextQuery { action, payload } = asked;
+        (action.answer)(self, from, payload).await
+    }
+}
+
+fn unknown() -> ErrorReply {
+    let names: Vec<String> = ACTIONS.iter().map(|action| format!(":{}", action.name)).collect();
+    let path = MessagePath::of(&["payload", "action"]);
+    let text = format!("expected an action of `:context`: {}", names.join(" "));
+    ErrorReply { path, ..ErrorReply::because(OacpCode::Unsupported, text) }
+}
+
+/// The refusal of a field, for whoever reads a payload.
+pub(super) fn invalid(key: &'static str, text: impl Into<String>) -> ErrorReply {
+    let path = MessagePath::of(&["payload", key]);
+    ErrorReply { path, ..ErrorReply::because(OacpCode::InvalidValue, text) }
+}

@@ -1,0 +1,160 @@
+//! From a message of a shell to what the loop is told.
+//!
+//! Called under the session's lock: moves and small copies only.
+
+use bridle_loop::{
+    ApprovalAnswer, KeywordName, Outcome, SessionId, Signal, SignalKind, SignalSender,
+};
+use bridle_sexp::Value;
+use bridle_store::MessageReceipt;
+use bridle_wire::OacpCode;
+use bridle_wire::oacp::{ErrorReply, MessageId, MessagePath, MessageType, OacpMessage};
+
+use super::loaded_session::{body_hash, hash_of};
+use super::shell_feed::ShellFeed;
+use super::stream::{AttachmentId, StreamMode};
+use super::unsaved_buffers::SentAst;
+use crate::byte_budget::InFlightBytes;
+
+/// What a client is told whose message is of no type that the engine takes.
+const NO_SIGNAL: &str = "expected an `:EVENT`, a `:REQUEST` or a `:LOG`";
+
+/// A message on its way through the inbox.
+#[derive(Debug)]
+pub(super) struct InboundMessage {
+    pub(super) signal: Signal,
+    pub(super) attachment: AttachmentId,
+    /// Its place in the order of answers, for a client without hello.
+    pub(super) ticket: Option<u64>,
+    /// Its id as the client sent it.
+    pub(super) id: Option<MessageId>,
+    /// Whether its sender wants to know that it is recorded.
+    pub(super) wants_receipt: bool,
+    /// Answers to questions of the guard that it brings: recorded with it, before it.
+    pub(super) answers: Vec<ApprovalAnswer>,
+    /// Its share of the bytes in flight.
+    pub(super) load: InFlightBytes,
+    pub(super) newness: MessageNewness,
+    /// The AST of a buffer that it brings.
+    pub(super) ast: Option<SentAst>,
+    /// What its body is recognized by when it comes again, if not by its payload.
+    pub(super) body: Option<bridle_store::RecordHash>,
+}
+
+impl InboundMessage {
+    /// By what it will be known when it comes again, if its client has a name.
+    pub(super) fn receipt(&self) -> Option<MessageReceipt> {
+        let message = hash_of(&self.signal)?;
+        Some(MessageReceipt { message, body: self.body.unwrap_or_else(|| body_hash(&self.signal)) })
+    }
+}
+
+/// Whether a message may be new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MessageNewness {
+    /// It may.
+    Any,
+    /// It must have come before.
+    Repeat,
+}
+
+/// Makes a signal of a message; who says it is known from the connection.
+///
+/// # Errors
+/// When the message is of a type that is no signal.
+pub(super) fn read(
+    message: OacpMessage,
+    dropped: &[MessagePath],
+    feed: &ShellFeed,
+    ticket: Option<u64>,
+    load: InFlightBytes,
+) -> Result<InboundMessage, ErrorReply> {
+    let kind = match message.kind {
+        MessageType::Event => SignalKind::Event,
+        MessageType::Request => SignalKind::Request,
+        MessageType::Log => SignalKind::Log,
+        MessageType::Response
+        | MessageType::Status
+        | MessageType::HealthCheck
+        | MessageType::HealthResponse => {
+            return Err(ErrorReply::because(OacpCode::Unsupported, NO_SIGNAL));
+        }
+    };
+    let from = SignalSender {
+        principal: feed.who.text().into(),
+        owner: feed.who.is_owner(),
+        client: feed.about.client.clone(),
+        // A client without hello may say what it is with each message.
+        shell: feed
+            .about
+            .shell
+            .clone()
+            .or_else(|| message.meta.source.as_deref().map(KeywordName::new)),
+        locale: feed.about.locale.clone(),
+        time_zone: feed.about.time_zone.clone(),
+    };
+    let payload = message.payload.unwrap_or(Value::Nil);
+    let body = body_of(feed.mode, &payload);
+    let signal = Signal {
+        kind,
+        from,
+        id: message.id.as_ref().map(MessageId::to_value),
+        target: message.target.map(|target| KeywordName::new(target.as_str())),
+        payload,
+        dropped: dropped.iter().map(|path| path.to_string().into()).collect(),
+        // A client without hello has nothing else to hear the outcome from than its one answer;
+        // one that follows has nothing to wait for a yes with.
+        patient: feed.mode == StreamMode::Stream,
+    };
+    Ok(InboundMessage {
+        signal,
+        attachment: feed.id,
+        ticket,
+        id: message.id,
+        wants_receipt: feed.receipts,
+        answers: Vec::new(),
+        load,
+        newness: MessageNewness::Any,
+        ast: None,
+        body,
+    })
+}
+
+/// A request over HTTP has the fingerprint of what came with it: the same request is the same,
+/// whatever was found out about its attachments meanwhile.
+fn body_of(mode: StreamMode, payload: &Value) -> Option<bridle_store::RecordHash> {
+    if mode != StreamMode::Follow {
+        return None;
+    }
+    payload.get("request").and_then(Value::as_str).map(bridle_store::hash_text)
+}
+
+/// The id under which a shell is asked: the session and the effect.
+pub(crate) fn request_id(session: &SessionId, effect: u64) -> String {
+    format!("{session}-{effect}")
+}
+
+/// The effect that a shell's answer names; `None` when it is none of this session.
+pub(super) fn effect_of(message: &OacpMessage, session: &SessionId) -> Option<u64> {
+    let Some(MessageId::Str(id)) = &message.id else { return None };
+    let number = id.strip_prefix(session.as_str())?.strip_prefix('-')?;
+    number.parse().ok()
+}
+
+/// What a shell's answer says about the request.
+pub(super) fn outcome_of(message: &OacpMessage) -> Outcome {
+    let payload = message.payload.clone().unwrap_or(Value::Nil);
+    let says = |name| payload.get("status").is_some_and(|status| status.is_keyword(name));
+    let reason = || -> Box<str> {
+        let texts = ["message", "reason", "text"];
+        let text = texts.into_iter().find_map(|key| payload.get(key).and_then(Value::as_str));
+        text.unwrap_or("the shell gave no reason").into()
+    };
+    if says("denied") {
+        Outcome::Denied(reason())
+    } else if says("error") || says("failed") {
+        Outcome::Failed(reason())
+    } else {
+        Outcome::Done(payload)
+    }
+}

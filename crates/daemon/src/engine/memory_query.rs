@@ -1,0 +1,99 @@
+//! What memory holds, asked with `:target :context`: who may ask, and who answers.
+//!
+//! Called by the table of `context`. The policies are asked first (`recall`). Questions and answers are in no record: what memory holds would be there
+//! twice, and what is private would be in a log. Refused attempts are recorded like all others.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bridle_history::session_fold;
+use bridle_loop::{SessionAccess, SessionId};
+use bridle_sexp::Value;
+use bridle_store::memex::PrivateAccess;
+use bridle_store::{Record, RecordFilter, RecordNumber, RecordReader, StoreError};
+use bridle_wire::oacp::ErrorReply;
+
+use super::context_query::{Answering, QueryAnswer, QueryAsker};
+use super::hub::Hub;
+use super::refusals::RefusedAttempt;
+use crate::access::principal::Principal;
+use crate::librarian::{MemexAsker, MemexQuestion, no_memex, success};
+
+/// The session that a question is asked from when the connection is in none.
+const NO_SESSION: &str = "recall";
+
+/// Records of the daemon that a log has: what it did, and what it refused.
+const LOGGED: [&str; 6] =
+    ["daemon-up", "daemon-down", "policy", "policy-refused", "refused", "forgot"];
+
+/// Records among which they are looked for, from the latest back.
+const LOOKED_AT: u64 = 20_000;
+
+/// Answers a question about what memory holds.
+pub(super) fn answer(hub: Arc<Hub>, from: QueryAsker, payload: Value) -> Answering {
+    Box::pin(async move {
+        let QueryAsker { who, own, .. } = from;
+        hub.recall(&who, MemexQuestion::of(&payload)?, own).await.map(QueryAnswer::from)
+    })
+}
+
+impl Hub {
+    /// Answers a question, if the policies permit it.
+    pub(super) async fn recall(
+        self: &Arc<Hub>,
+        who: &Principal,
+        ask: MemexQuestion,
+        own: Option<SessionId>,
+    ) -> Result<Value, ErrorReply> {
+        let nowhere = || SessionId::parse(NO_SESSION).expect("letters are a name");
+        let session = own.unwrap_or_else(nowhere);
+        // It is their own session: others are not let into it.
+        if !self.may(who, SessionAccess::Recall, &session, &who.name()) {
+            return Err(self.forbid(who, RefusedAttempt::Recall));
+        }
+        let eyes = if who.is_owner() { PrivateAccess::Owner } else { PrivateAccess::Public };
+        match ask {
+            MemexQuestion::Logs(_) if eyes == PrivateAccess::Public => {
+                Err(self.forbid(who, RefusedAttempt::Recall))
+            }
+            MemexQuestion::Logs(limit) => self.logs(limit).await,
+            ask => match self.librarian() {
+                Some(librarian) => librarian.ask(ask, MemexAsker { eyes }).await,
+                None => Err(no_memex()),
+            },
+        }
+    }
+
+    /// The latest that the daemon has recorded about itself, the oldest of it first.
+    async fn logs(&self, limit: usize) -> Result<Value, ErrorReply> {
+        let head = self.head.load(Ordering::Relaxed);
+        let records = self.readers.read(move |reader| latest(reader, head, limit)).await?;
+        let entries = records.iter().map(|record| {
+            let body = record.body.text().and_then(session_fold::parse).unwrap_or(Value::Nil);
+            let reason = body.get("reason").or_else(|| body.get("attempt")).cloned();
+            let mut pairs = vec![
+                ("record", Value::int(i64::try_from(record.number.0).unwrap_or(i64::MAX))),
+                ("at", Value::int(record.at)),
+                ("kind", Value::keyword(&record.kind)),
+                ("principal", Value::str(&*record.principal)),
+            ];
+            pairs.extend(reason.map(|reason| ("reason", reason)));
+            Value::plist(pairs)
+        });
+        Ok(success("get-system-logs", [("entries", Value::list(entries))]))
+    }
+}
+
+fn latest(reader: &RecordReader, head: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
+    let kinds = LOGGED.iter().map(|kind| (*kind).into()).collect();
+    let filter = RecordFilter { session: Some("".into()), kinds, ..RecordFilter::default() };
+    let mut after = RecordNumber(head.saturating_sub(LOOKED_AT));
+    let mut found: Vec<Record> = Vec::new();
+    loop {
+        let page = reader.records(after, &filter, limit)?;
+        let Some(last) = page.last() else { return Ok(found) };
+        after = last.number;
+        found.extend(page);
+        found.drain(..found.len().saturating_sub(limit));
+    }
+}

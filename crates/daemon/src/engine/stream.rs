@@ -1,0 +1,235 @@
+//! The words between connections and the engine: what is asked for, what comes back.
+//!
+//! Plain data. Connections fill an [`AttachRequest`] and take [`OutboundItem`]s; nothing here acts.
+
+use std::sync::Arc;
+
+use bridle_loop::{KeywordName, SessionId};
+use bridle_wire::oacp::hello::ShellRole;
+use bridle_wire::oacp::{ErrorReply, MessageId};
+
+/// What a connection wants to hear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StreamMode {
+    /// One answer for each message, in the order of the messages, and nothing else.
+    Answers,
+    /// Every numbered event of the session after the cursor, status and deltas.
+    Stream,
+    /// The same, from a side that is never asked to do or to approve anything and whose messages
+    /// are answered at once, also while something of theirs waits for somebody's yes. Without a
+    /// cursor, its own messages and the answers to them, until something happens that nobody said.
+    Follow,
+}
+
+/// What a shell says when it joins a session.
+#[derive(Clone, Debug)]
+pub(crate) struct AttachRequest {
+    /// The session; `None` for a fresh one.
+    pub(crate) session: Option<SessionId>,
+    /// The last number it has seen; `None` begins at the head.
+    pub(crate) cursor: Option<u64>,
+    /// What it may do.
+    pub(crate) role: ShellRole,
+    /// What it wants to hear.
+    pub(crate) mode: StreamMode,
+    /// The stable name of the client, under which repeats are recognized.
+    pub(crate) client: Option<Box<str>>,
+    /// What kind of shell it is.
+    pub(crate) shell: Option<KeywordName>,
+    /// Its user's locale.
+    pub(crate) locale: Option<Box<str>>,
+    /// Its user's time zone.
+    pub(crate) time_zone: Option<Box<str>>,
+    /// What it offers to carry out, besides what goes by its own kind.
+    pub(crate) actuators: Vec<KeywordName>,
+    /// How often a second it draws; `None` for the usual.
+    pub(crate) render_rate: Option<u64>,
+    /// Whether it wants to be told that a message is recorded.
+    pub(crate) receipts: bool,
+}
+
+impl AttachRequest {
+    /// The wish of a client that said no hello: a fresh session, and answers alone.
+    pub(crate) fn answers() -> AttachRequest {
+        AttachRequest {
+            session: None,
+            cursor: None,
+            role: ShellRole::Controller,
+            mode: StreamMode::Answers,
+            client: None,
+            shell: None,
+            locale: None,
+            time_zone: None,
+            actuators: Vec::new(),
+            render_rate: None,
+            receipts: false,
+        }
+    }
+}
+
+/// What a numbered event is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StreamEventKind {
+    /// A message of a shell.
+    Signal,
+    /// Something said: the answer to a signal, or unasked.
+    Say,
+    /// An intent: somebody is asked to do something.
+    Act,
+    /// What became of it.
+    Acted,
+    /// A question of the guard: somebody is asked for a yes.
+    Ask,
+    /// An answer to it.
+    Answered,
+    /// What became of it without word from whoever was asked.
+    Settled,
+}
+
+impl StreamEventKind {
+    /// The kind of a record; `None` when records of it have no number in their session.
+    pub(crate) fn from_record(kind: &str) -> Option<StreamEventKind> {
+        Some(match kind {
+            "signal" => StreamEventKind::Signal,
+            "say" => StreamEventKind::Say,
+            "act" => StreamEventKind::Act,
+            "acted" => StreamEventKind::Acted,
+            "ask" => StreamEventKind::Ask,
+            "answered" => StreamEventKind::Answered,
+            "settled" => StreamEventKind::Settled,
+            _ => return None,
+        })
+    }
+}
+
+/// A durable numbered event of a session.
+#[derive(Debug)]
+pub(crate) struct StreamEvent {
+    /// Its number in the session.
+    pub(crate) seq: u64,
+    /// The number of its record.
+    pub(crate) record: u64,
+    /// When, in milliseconds since 1970.
+    pub(crate) at: i64,
+    /// What it is.
+    pub(crate) kind: StreamEventKind,
+    /// The body of its record, canonical text; `None` when it was erased.
+    pub(crate) body: Option<Box<str>>,
+    /// The live attachment that this is of or for; unknown for what is read from the record.
+    pub(crate) origin: Option<AttachmentId>,
+}
+
+impl StreamEvent {
+    /// Bytes that it holds, about.
+    pub(super) fn len(&self) -> usize {
+        size_of::<StreamEvent>() + self.body.as_ref().map_or(0, |body| body.len())
+    }
+}
+
+/// Names an attachment while the daemon runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct AttachmentId(pub(crate) u64);
+
+/// How an event concerns the shell that it is sent to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EventView {
+    /// Its own signal, or the answer to one of its own. Of events from before the shell joined
+    /// this is not known here: the body names the client.
+    Own,
+    /// An intent that this shell is asked to carry out, or a question that it may answer.
+    Asked,
+    /// Somebody else's.
+    Other,
+}
+
+/// One thing to send.
+#[derive(Debug)]
+pub(crate) enum OutboundItem {
+    /// A numbered event. Own signals come live too: whether they are shown is the caller's
+    /// choice, see `live`.
+    Event {
+        /// The event.
+        event: Arc<StreamEvent>,
+        /// How it concerns this shell.
+        view: EventView,
+        /// Whether it happened after this shell joined.
+        live: bool,
+    },
+    /// A request that is still open, offered to a shell that may have seen its number before.
+    Offer(Arc<StreamEvent>),
+    /// A message is recorded.
+    Receipt {
+        /// The message's id.
+        id: Option<MessageId>,
+        /// Its number.
+        seq: u64,
+    },
+    /// A message came again: what there is to say to it was or will be said to the first.
+    Repeat,
+    /// A message is refused; nothing of it is recorded.
+    Refused {
+        /// The message's id.
+        id: Option<MessageId>,
+        /// Why.
+        failure: ErrorReply,
+    },
+    /// What the engine does now; not numbered.
+    Status(SessionStatus),
+    /// Text of an answer that is still being made; not numbered.
+    Delta {
+        /// The turn that makes it.
+        turn: u64,
+        /// The text since the last delta.
+        text: String,
+    },
+    /// The session is gone, and this was the last.
+    Gone(ErrorReply),
+}
+
+/// What the engine does in a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SessionStatus {
+    /// What it does.
+    pub(crate) doing: EngineActivity,
+    /// The turn it does it for.
+    pub(crate) turn: Option<u64>,
+}
+
+/// What the engine does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum EngineActivity {
+    /// Nothing.
+    #[default]
+    Idle,
+    /// A thinker is at work.
+    Thinking,
+    /// An actuator is at work, or a shell was asked.
+    Acting,
+    /// Somebody's yes is awaited.
+    Asking,
+}
+
+impl EngineActivity {
+    /// As a keyword, without the colon.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            EngineActivity::Idle => "idle",
+            EngineActivity::Thinking => "thinking",
+            EngineActivity::Acting => "acting",
+            EngineActivity::Asking => "asking",
+        }
+    }
+}
+
+/// What a shell is told when it has joined.
+#[derive(Clone, Debug)]
+pub(crate) struct AttachSnapshot {
+    /// The session.
+    pub(crate) session: SessionId,
+    /// The last number given in it.
+    pub(crate) seq: u64,
+    /// What the engine does.
+    pub(crate) status: SessionStatus,
+    /// What the shell may do.
+    pub(crate) role: ShellRole,
+}

@@ -1,0 +1,238 @@
+//! Answers about buffers: `:get-ast` and `:modified` of `:target :context`.
+//!
+//! An AST is handed to who may see its session, and comes as the text that was sent; in the words of
+//! another dialect only to who reads that.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bridle_loop::SessionId;
+use bridle_sexp::{Dialect, Reader, Value, print};
+use bridle_wire::OacpCode;
+use bridle_wire::oacp::ErrorReply;
+use bridle_wire::oacp::hello::ShellRole;
+
+use super::super::context_query::{Answering, QueryAnswer, QueryAsker, invalid};
+use super::super::hub::{Hub, SessionHandle};
+use super::super::refusals::RefusedAttempt;
+use super::cut::MAX_AST;
+use super::disk::{NodeShape, ast};
+use super::index::{BufferEntry, BufferState, ModifiedBuffer};
+use super::place::BufferPlace;
+use crate::librarian::MemexQuestion;
+
+/// What a client is told that asks for an AST that nobody sent.
+const NO_AST: &str = "no AST of this buffer in this session; a shell sends one with \
+                      `:buffer-update`, and it goes when the buffer is saved. Nor is it an Org file \
+                      of the memex that may be seen";
+
+/// What a client is told that names no buffer.
+const NO_PLACE: &str =
+    "expected a string of at most 4,096 bytes: the name of a file, or a `:buffer`";
+
+/// What a client is told that asks in no session.
+const NO_SESSION: &str = "this connection has no session yet, so no AST; say hello to join one, or \
+                          name a `:session`";
+
+/// Answers `:get-ast`.
+pub(in super::super) fn get_ast(hub: Arc<Hub>, from: QueryAsker, payload: Value) -> Answering {
+    Box::pin(async move { find(&hub, &from, &payload).await })
+}
+
+/// Answers `:modified`.
+pub(in super::super) fn modified(hub: Arc<Hub>, from: QueryAsker, payload: Value) -> Answering {
+    Box::pin(async move {
+        let file = payload.get("file").and_then(Value::as_str).map(str::to_owned);
+        let file = file.ok_or_else(|| invalid("file", NO_PLACE))?;
+        if let Some(own) = &from.own {
+            let held = hub.find(own).await?;
+            hub.reached(held.as_ref()).await;
+        }
+        let owner = from.who.name();
+        // Links are followed on the way.
+        let asked = tokio::task::spawn_blocking(move || {
+            let found = hub.overlays.modified(&owner, Path::new(&file), hub.now());
+            QueryAnswer::from(report(&file, found))
+        });
+        asked.await.map_err(|_| OacpCode::Internal.into())
+    })
+}
+
+fn report(file: &str, found: Option<ModifiedBuffer>) -> Value {
+    let mut pairs = vec![
+        ("status", Value::keyword("success")),
+        ("action", Value::keyword("modified")),
+        ("file", Value::str(file)),
+        ("modified", Value::bool(found.is_some())),
+    ];
+    if let Some(ModifiedBuffer { session, by, at }) = found {
+        pairs.extend([
+            ("session", Value::str(session)),
+            ("by", Value::str(by)),
+            ("at", Value::int(at)),
+        ]);
+    }
+    Value::plist(pairs)
+}
+
+/// The AST of a buffer, or else of the file, if nobody edits it and it is one of the Memex.
+async fn find(
+    hub: &Arc<Hub>,
+    from: &QueryAsker,
+    payload: &Value,
+) -> Result<QueryAnswer, ErrorReply> {
+    let place = BufferPlace::of(payload).ok_or_else(|| invalid("file", NO_PLACE))?;
+    let absent = match unsaved(hub, from, payload, &place).await {
+        Err(failure) if failure.code == OacpCode::InvalidValue => failure,
+        told => return told,
+    };
+    match place {
+        BufferPlace::File(file) if payload.get("session").is_none() => {
+            let shape = NodeShape::of(payload, from.dialect);
+            let shape =
+                shape.ok_or_else(|| invalid("shape", "expected `:org-element` or `:plist`"))?;
+            on_disk(hub, from, &file, shape).await?.ok_or(absent)
+        }
+        _ => Err(absent),
+    }
+}
+
+/// The AST of a file of the Memex, as far as whoever asks may see it; `None` if there is none for them.
+async fn on_disk(
+    hub: &Arc<Hub>,
+    from: &QueryAsker,
+    file: &str,
+    shape: NodeShape,
+) -> Result<Option<QueryAnswer>, ErrorReply> {
+    let (ask, own) = (MemexQuestion::Source(file.to_owned()), from.own.clone());
+    let Ok(found) = hub.recall(&from.who, ask, own).await else { return Ok(None) };
+    let (file, dialect) = (file.to_owned(), from.dialect);
+    let made = tokio::task::spawn_blocking(move || {
+        let source = found.get("source").and_then(Value::as_str).unwrap_or_default();
+        let ast = ast(source, shape, dialect, MAX_AST)?;
+        let head = Value::plist([
+            ("status", Value::keyword("success")),
+            ("action", Value::keyword("get-ast")),
+            ("file", Value::str(file)),
+            ("from", Value::keyword("disk")),
+            ("shape", Value::keyword(shape.word())),
+        ]);
+        Some(with_ast(&head, &ast, dialect))
+    });
+    let made = made.await.map_err(|error| {
+        tracing::error!(%error, "making an AST broke off");
+        ErrorReply::from(OacpCode::Internal)
+    })?;
+    let too_long = || invalid("file", format!("its AST is longer than {MAX_AST} bytes"));
+    made.map(|text| Some(QueryAnswer::Text(text))).ok_or_else(too_long)
+}
+
+/// The AST of a buffer that a shell sent.
+async fn unsaved(
+    hub: &Arc<Hub>,
+    from: &QueryAsker,
+    payload: &Value,
+    place: &BufferPlace,
+) -> Result<QueryAnswer, ErrorReply> {
+    let held = session(hub, from, payload).await?;
+    // What was sent before this is to be seen by it.
+    hub.reached(Some(&held)).await;
+    let name = held.session.id.as_str().to_owned();
+    let absent = || invalid(place.pair().0, NO_AST);
+    let entry = hub.overlays.index().find(&name, place).cloned().ok_or_else(absent)?;
+    let BufferState::Ast(about) = entry.fact.what else { return Err(absent()) };
+    let (overlays, dialect) = (Arc::clone(&hub.overlays), from.dialect);
+    let work = move || {
+        let text = overlays.texts().content(&name, entry.seq)?;
+        Ok(text.map(|text| {
+            let text = if about.dialect == dialect {
+                text
+            } else {
+                translate(&text, about.dialect, dialect)
+            };
+            answer(&entry, &text, dialect)
+        }))
+    };
+    let read: Result<Result<_, bridle_store::StoreError>, _> =
+        tokio::task::spawn_blocking(work).await;
+    match read {
+        Ok(Ok(Some(text))) => Ok(QueryAnswer::Text(text)),
+        // Dropped while this was on its way.
+        Ok(Ok(None)) => Err(absent()),
+        Ok(Err(error)) => {
+            tracing::error!(%error, "an AST cannot be read");
+            Err(OacpCode::StoreUnavailable.into())
+        }
+        Err(error) => {
+            tracing::error!(%error, "reading an AST broke off");
+            Err(OacpCode::Internal.into())
+        }
+    }
+}
+
+/// The session that is asked about: the one that is named, if it may be seen, else the own one.
+async fn session(
+    hub: &Arc<Hub>,
+    from: &QueryAsker,
+    payload: &Value,
+) -> Result<SessionHandle, ErrorReply> {
+    let named = match payload.get("session") {
+        Some(name) => {
+            let id = name.as_str().and_then(|name| SessionId::parse(name).ok());
+            Some(id.ok_or_else(|| invalid("session", "expected the name of a session"))?)
+        }
+        None => None,
+    };
+    let is_own = named.is_none() || named == from.own;
+    let Some(id) = named.or_else(|| from.own.clone()) else {
+        return Err(invalid("session", NO_SESSION));
+    };
+    let forbidden =
+        || hub.forbid(&from.who, RefusedAttempt::Attach(ShellRole::Observer, Some(&id)));
+    match hub.find(&id).await? {
+        Some(held) if is_own || hub.sees(&from.who, &held.session) => Ok(held),
+        _ => Err(forbidden()),
+    }
+}
+
+/// The payload of the answer.
+fn answer(entry: &BufferEntry, ast: &str, dialect: Dialect) -> String {
+    let fact = &entry.fact;
+    let (key, name) = fact.place.pair();
+    let BufferState::Ast(about) = fact.what else { return "nil".to_owned() };
+    let head = Value::plist([
+        ("status", Value::keyword("success")),
+        ("action", Value::keyword("get-ast")),
+        (key, Value::str(name)),
+        ("by", Value::str(&*fact.by)),
+        ("at", Value::int(fact.at)),
+        ("hash", Value::str(about.hash.to_string())),
+    ]);
+    with_ast(&head, ast, dialect)
+}
+
+/// A payload with an AST at its end.
+fn with_ast(head: &Value, ast: &str, dialect: Dialect) -> String {
+    let mut text = String::with_capacity(ast.len() + 512);
+    print(head, dialect, &mut text);
+    // Inside the list that was just written.
+    text.pop();
+    text.push_str(" :ast ");
+    text.push_str(ast);
+    text.push(')');
+    text
+}
+
+/// The same data in the words of another dialect.
+fn translate(text: &str, from: Dialect, to: Dialect) -> String {
+    let mut out = String::with_capacity(text.len());
+    match Reader::new().dialect(from).read_one(text) {
+        Ok(tree) => print(&tree.root().to_value(), to, &mut out),
+        // It was read when it came; if it ever cannot be, nothing stands for it.
+        Err(error) => {
+            tracing::error!(%error, "an AST cannot be understood");
+            out.push_str("nil");
+        }
+    }
+    out
+}

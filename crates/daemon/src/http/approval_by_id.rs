@@ -1,0 +1,103 @@
+//! An answer to a question of the guard by its name, without a run of one's own to go on with.
+//!
+//! Called by `post` for a request that brings nothing but results and no continuation: what was
+//! asked in a framed shell is answered here like there, by whoever the policies let answer. The
+//! first answer counts; the same one again is told the same.
+
+use std::sync::Arc;
+
+use bridle_loop::{ApprovalChoice, SessionAccess};
+use bridle_sexp::Value;
+use bridle_wire::OacpCode as EngineCode;
+use bridle_wire::oacp::{MessageType, OacpMessage, RequestTarget};
+use bridle_wire::openharness::feedback::DirectiveResult;
+use bridle_wire::openharness::{ErrorObject, OpenHarnessCode, ResponseMessage};
+
+use super::exchange::AnswerContext;
+use super::to_response::{WISH, directive_id, render};
+use super::{HttpService, continuation};
+use crate::access::principal::Principal;
+use crate::engine::DaemonQuery;
+
+/// Questions that one request answers.
+const MAX_ANSWERS: usize = 32;
+
+/// Tells whether results can be answers: each is for a question by its name, and says something.
+pub(super) fn are_answers(results: &[DirectiveResult]) -> bool {
+    let says = |result: &DirectiveResult| continuation::answer(result).is_some();
+    !results.is_empty() && results.len() <= MAX_ANSWERS && results.iter().all(says)
+}
+
+/// Takes the answers to their sessions and says what became of them.
+///
+/// # Errors
+/// `continuation_invalid` when nothing of that name can be seen; `forbidden`; `engine_overloaded`.
+pub(super) async fn decide(
+    http: &HttpService,
+    heard: AnswerContext<'_>,
+) -> Result<ResponseMessage, Box<ErrorObject>> {
+    let AnswerContext { received, about, who } = heard;
+    let results = received.message.context().map_or(&[][..], |context| context.directive_results());
+    let mut lines = Vec::new();
+    for result in results.iter().take(MAX_ANSWERS) {
+        let Some(answer) = continuation::answer(result) else { continue };
+        let name = result.directive_id.as_str();
+        let told = one(http, who, name, answer).await;
+        lines.push(told.map_err(|code| Box::new(ErrorObject::of(code)))?);
+    }
+    let told = render(&lines.join("\n"), about).with_id(directive_id("answers", 0), WISH);
+    Ok(ResponseMessage::success(&received.echo, vec![told]))
+}
+
+async fn one(
+    http: &HttpService,
+    who: &Principal,
+    name: &str,
+    answer: ApprovalChoice,
+) -> Result<String, OpenHarnessCode> {
+    if !who.permits(SessionAccess::Approve) {
+        return Err(OpenHarnessCode::Forbidden);
+    }
+    let payload = Value::plist([
+        ("action", Value::keyword("approve")),
+        ("approval", Value::str(name)),
+        ("verdict", Value::keyword(answer.word())),
+    ]);
+    let message = OacpMessage::new(MessageType::Request).with_payload(payload);
+    let message = OacpMessage { target: Some(RequestTarget::new("system")), ..message };
+    let Some(Ok(query)) = DaemonQuery::of(&message) else {
+        return Err(OpenHarnessCode::ContinuationInvalid);
+    };
+    let asked = Arc::clone(&http.shared.hub).ask(who.clone(), query, None).await;
+    let told = asked.map_err(|failure| match failure.code {
+        EngineCode::Overloaded | EngineCode::StoreUnavailable | EngineCode::ShuttingDown => {
+            OpenHarnessCode::EngineOverloaded
+        }
+        _ => OpenHarnessCode::ContinuationInvalid,
+    })?;
+    said(&told, who, answer)
+}
+
+/// What an answer led to, in words; the name of a question is none of its shell's secrets.
+fn said(told: &Value, who: &Principal, answer: ApprovalChoice) -> Result<String, OpenHarnessCode> {
+    let word = |key| told.get(key).and_then(Value::as_keyword).unwrap_or_default();
+    let mine = match answer {
+        ApprovalChoice::Allow => "allowed",
+        ApprovalChoice::Deny => "denied",
+    };
+    if word("status").eq_ignore_ascii_case("success") {
+        return Ok(format!("The question is {mine}."));
+    }
+    let how = word("how").to_ascii_lowercase();
+    let by = told.get("by").and_then(Value::as_str);
+    match &*how {
+        how if how == mine && by == Some(&*who.name()) => Ok(format!("The question is {mine}.")),
+        "allowed" | "denied" | "superseded" => Ok(format!("The question was {how} before.")),
+        "expired" => Err(OpenHarnessCode::ContinuationExpired),
+        _ if word("code").eq_ignore_ascii_case("expired") => {
+            Err(OpenHarnessCode::ContinuationExpired)
+        }
+        _ if told.get("approval").is_some() => Err(OpenHarnessCode::ContinuationInvalid),
+        _ => Err(OpenHarnessCode::Forbidden),
+    }
+}

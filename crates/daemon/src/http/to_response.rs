@@ -1,0 +1,209 @@
+//! What was recorded of a request becomes its answer.
+//!
+//! Called by `post`. A function of records alone, latency included, so that a repeat gets the same
+//! answer. An error says its code and a sentence of ours: what the engine recorded about it may
+//! quote the request, so only the user who started the daemon is told, on the Unix socket.
+
+use std::borrow::Cow;
+
+use bridle_sexp::{Node, Value};
+use bridle_wire::openharness::directive::ResultWish;
+use bridle_wire::openharness::ids::DirectiveId;
+use bridle_wire::openharness::payload::TextFormat;
+use bridle_wire::openharness::shape::AnswerLatency;
+use bridle_wire::openharness::{
+    Directive, ErrorObject, OpenHarnessCode, RequestEcho, ResponseMessage,
+};
+
+use super::approval::RecordedQuestion;
+use super::continuation;
+use super::run::FinishedRun;
+use super::to_signal::ShellDescription;
+use super::token_sealer::TokenSealer;
+use crate::access::principal::Principal;
+use crate::numbered_names::numbered;
+
+/// Whether the results of directives are waited for, unless they are answers.
+pub(super) const WISH: ResultWish = ResultWish::None;
+
+/// What a shell is told whose user said no, or somebody else did.
+const DENIED: &str = "Not done: it was denied.";
+
+/// What a shell is told that comes back when everything is over.
+const NOTHING_LEFT: &str = "Nothing waits any more.";
+
+/// Characters of the reason why something failed.
+const MAX_REASON_CHARS: usize = 1_000;
+
+/// Who reads an answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ResponseReader<'r> {
+    pub(super) echo: &'r RequestEcho,
+    pub(super) about: &'r ShellDescription,
+    /// Whether it is the user who started the daemon, who is told why something failed.
+    pub(super) is_user: bool,
+    /// How a question reaches its user; `None` for a shell that cannot ask.
+    pub(super) asks: Option<ApprovalOffer<'r>>,
+}
+
+/// What a shell that can ask is given with a question.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ApprovalOffer<'r> {
+    pub(super) seals: &'r TokenSealer,
+    pub(super) who: &'r Principal,
+    /// Where the request belongs, as it says.
+    pub(super) place: &'r str,
+}
+
+/// Makes the answer.
+pub(super) fn answer(ran: &FinishedRun, reader: ResponseReader<'_>) -> ResponseMessage {
+    let tree = ran.said.body.as_deref().and_then(|it| bridle_loop::reader().read_one(it).ok());
+    let said = tree.as_ref().and_then(|tree| tree.root().get("payload"));
+    let mut message = match said.and_then(|said| told(ran, said, reader)) {
+        Some(message) => message,
+        None => whole(ran, said.map(|said| said.to_value()), reader),
+    };
+    let latency = u64::try_from(ran.said.at.saturating_sub(ran.began)).unwrap_or(0);
+    message.response.engine_latency_ms = Some(AnswerLatency(latency));
+    message
+}
+
+/// The answer that nearly all are, made without a copy of what was said: a text and nothing else.
+fn told(ran: &FinishedRun, said: Node<'_>, reader: ResponseReader<'_>) -> Option<ResponseMessage> {
+    if !said.get("status")?.is_keyword("success") {
+        return None;
+    }
+    let shown = render(&said.get("text")?.as_str()?, reader.about);
+    let shown = shown.with_id(directive_id(&ran.name(), 0), WISH);
+    Some(ResponseMessage::success(reader.echo, vec![shown]))
+}
+
+/// The answer that what was said makes; `None` when it was erased.
+fn whole(ran: &FinishedRun, said: Option<Value>, reader: ResponseReader<'_>) -> ResponseMessage {
+    let echo = reader.echo;
+    match said {
+        None => ResponseMessage::error(echo, ErrorObject::of(OpenHarnessCode::StreamExpired)),
+        Some(payload) => match failure(&payload, reader.is_user) {
+            Some(_) if ran.is_step && is_denied(&payload) => {
+                let told = render(DENIED, reader.about).with_id(directive_id(&ran.name(), 0), WISH);
+                ResponseMessage::success(echo, vec![told])
+            }
+            Some(error) => ResponseMessage::error(echo, error),
+            None => success(ran, &payload, reader),
+        },
+    }
+}
+
+/// The error that was said instead of an answer; with its reason for who may know it.
+fn failure(payload: &Value, tells_reason: bool) -> Option<ErrorObject> {
+    let says = |key, word| payload.get(key).is_some_and(|value: &Value| value.is_keyword(word));
+    if !says("status", "error") {
+        return None;
+    }
+    let code = match payload.get("code").and_then(Value::as_keyword) {
+        Some(code) if code.eq_ignore_ascii_case("refused") => OpenHarnessCode::Forbidden,
+        Some(code) if code.eq_ignore_ascii_case("cancelled") => OpenHarnessCode::Canceled,
+        Some(code) if code.eq_ignore_ascii_case("expired") => OpenHarnessCode::EngineTimeout,
+        Some(code) if code.eq_ignore_ascii_case("overloaded") => OpenHarnessCode::EngineOverloaded,
+        _ => OpenHarnessCode::UpstreamError,
+    };
+    let mut error = ErrorObject::of(code);
+    error.retryable = Some(payload.get("retryable").is_some_and(|flag| !flag.is_nil()));
+    let reason = payload.get("message").and_then(Value::as_str).filter(|it| !it.is_empty());
+    Some(match reason.filter(|_| tells_reason) {
+        Some(reason) => {
+            error.with_message(reason.chars().take(MAX_REASON_CHARS).collect::<String>())
+        }
+        None => error,
+    })
+}
+
+/// What the shell is to show, and what it is to ask. Each directive has a name of its own; only for
+/// the answers to questions somebody waits.
+fn success(ran: &FinishedRun, payload: &Value, reader: ResponseReader<'_>) -> ResponseMessage {
+    let is_pending =
+        payload.get("status").is_some_and(|status| status.is_keyword("pending-approval"));
+    let text = payload.get("text").and_then(Value::as_str).map(Cow::from);
+    let text = text.or_else(|| (ran.is_step && !is_pending).then(|| done(payload).into()));
+    let mut directives: Vec<Directive> =
+        text.iter().map(|text| render(text, reader.about)).collect();
+    let mut asked = Vec::new();
+    let askable = reader.asks.map(|asks| (asks, RecordedQuestion::all(payload)));
+    let askable = askable.filter(|(asks, all)| {
+        is_pending && !all.is_empty() && all.iter().all(|question| question.is_for(asks.who))
+    });
+    let mut continuation = None;
+    if let Some((asks, questions)) = askable {
+        for question in &questions {
+            asked.push(question.asked(directives.len()));
+            directives.push(question.directive(reader.about));
+        }
+        continuation = continuation::issue(asks.seals, asks.who, asks.place, ran, &asked);
+    }
+    if is_pending && continuation.is_none() {
+        directives.truncate(text.iter().count());
+        asked.clear();
+        let waits = payload.get("message").and_then(Value::as_str);
+        directives.extend(waits.map(|waits| render(waits, reader.about)));
+    }
+    let wish = |index: usize| match asked.iter().any(|asked| asked.index == index) {
+        true => ResultWish::Required,
+        false => WISH,
+    };
+    let run = ran.name();
+    let named = directives.into_iter().enumerate();
+    let named = named.map(|(index, it)| it.with_id(directive_id(&run, index), wish(index)));
+    let message = ResponseMessage::success(reader.echo, named.collect());
+    match continuation {
+        Some(continuation) => message.with_continuation(continuation),
+        None => message,
+    }
+}
+
+/// Tells whether what was asked for was not done because of a no: then the shell got what its user
+/// wanted.
+fn is_denied(payload: &Value) -> bool {
+    let last = payload.get("acts").and_then(Value::elements).and_then(<[Value]>::last);
+    last.and_then(|act| act.get("outcome")).is_some_and(|outcome| outcome.is_keyword("denied"))
+}
+
+/// What is said to somebody who came back and to whom nobody said a word: what was done.
+fn done(payload: &Value) -> String {
+    let acts = payload.get("acts").and_then(Value::elements).unwrap_or_default();
+    let word = |act: &Value, key| {
+        let word = act.get(key).and_then(Value::as_keyword).unwrap_or_default();
+        word.to_ascii_lowercase()
+    };
+    let line = |act: &Value| {
+        let (action, target) = (word(act, "action"), word(act, "target"));
+        format!("`{action}` of `{target}`: {}", word(act, "outcome"))
+    };
+    match acts.is_empty() {
+        true => NOTHING_LEFT.to_owned(),
+        false => acts.iter().map(line).collect::<Vec<_>>().join("\n"),
+    }
+}
+
+/// The name of a directive within its run.
+pub(super) fn directive_id(run: &str, index: usize) -> DirectiveId {
+    let name = numbered(&[run, "."], u64::try_from(index).unwrap_or(u64::MAX));
+    DirectiveId::new(name).expect("a session and two numbers are short")
+}
+
+/// A directive that shows a text.
+pub(super) fn render(text: &str, about: &ShellDescription) -> Directive {
+    let format = if about.is_terminal() { TextFormat::Plain } else { TextFormat::Markdown };
+    Directive::render_message(&shown(text, about), format)
+}
+
+/// A text as a shell gets it: as it is, or without what a terminal would obey where it goes to one.
+pub(super) fn shown<'t>(text: &'t str, about: &ShellDescription) -> Cow<'t, str> {
+    if !about.is_terminal() {
+        return text.into();
+    }
+    let is_plain = |letter: &char| !letter.is_control() || matches!(letter, '\n' | '\t');
+    text.chars().filter(is_plain).collect::<String>().into()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! What a session is told of a request.
+//!
+//! Called by `post`. A prompt like that of any shell, with what the shell knows about its user's
+//! device beside it. What is marked secret stays outside: neither the record nor a thinker gets it.
+
+use bridle_loop::KeywordName;
+use bridle_sexp::Value;
+use bridle_wire::oacp::{MessageType, OacpMessage};
+use bridle_wire::openharness::request::{
+    AttachmentRef, EnvironmentState, PrivacyTier, RequestContext, ShellIdentity, TaskHint,
+};
+use bridle_wire::openharness::{Json, ReceivedRequest};
+
+use super::attachments::AttachmentFacts;
+use super::continuation::AllowedContinuation;
+use super::discovery;
+use super::idempotency::hex;
+
+/// The kind of a shell whose user reads a terminal.
+const COMMAND_SHELL: &str = "command_shell";
+
+/// Where a request that takes a step has the id by which it is called off: it is known by the step.
+pub(super) const NAMED: &str = "request-id";
+
+/// What is said of most requests, at most.
+const USUAL_PAIRS: usize = 4;
+
+/// The prompt that a request makes. It names the request by its fingerprint, so that another body
+/// under the same id is another message. `files` are the facts of its attachments, in order.
+pub(super) fn message(
+    received: &ReceivedRequest,
+    step: Option<&AllowedContinuation>,
+    files: &[Option<AttachmentFacts>],
+) -> OacpMessage {
+    let context = received.message.context();
+    let intent = context.and_then(|context| context.user_intent.as_ref());
+    let text = intent.map_or("", |intent| intent.as_str());
+    let mut pairs = Vec::with_capacity(USUAL_PAIRS);
+    match step {
+        Some(_) if text.trim().is_empty() => pairs.push(("sensor", Value::keyword("continue"))),
+        _ => pairs.extend([("sensor", Value::keyword("user-prompt")), ("text", Value::str(text))]),
+    }
+    if let Some(context) = context {
+        pairs.extend(beside(context, files));
+    }
+    if let Some(step) = step {
+        pairs.extend(taken_up(step));
+        let named = step.named.as_ref();
+        pairs.extend(named.map(|id| (NAMED, Value::str(id.as_str()))));
+    }
+    if discovery::can_ask(received.message.capabilities.as_ref()) {
+        pairs.push(("returns", Value::T));
+    }
+    pairs.push(("request", Value::str(hex(&received.fingerprint.0))));
+    OacpMessage::new(MessageType::Event).with_payload(Value::plist(pairs))
+}
+
+/// What a run is told that goes on. The answers themselves are recorded as such, beside it.
+fn taken_up(step: &AllowedContinuation) -> Vec<(&'static str, Value)> {
+    let number = |number: u64| Value::int(i64::try_from(number).unwrap_or(i64::MAX));
+    let mut pairs = vec![
+        ("run", number(step.run)),
+        ("approvals", Value::list(step.asked.iter().map(|asked| number(asked.effect)))),
+    ];
+    if !step.results.is_empty() {
+        pairs.push(("results", Value::list(step.results.iter().cloned())));
+    }
+    pairs
+}
+
+/// What is said beside the prompt.
+fn beside(
+    context: &RequestContext,
+    files: &[Option<AttachmentFacts>],
+) -> Vec<(&'static str, Value)> {
+    let mut pairs = Vec::new();
+    if let Some(task) = &context.task_hint {
+        pairs.push(("task", hint(task)));
+    }
+    if let Some(state) = &context.environment_state {
+        pairs.push(("environment", environment(state)));
+    }
+    if !context.attachments.is_empty() {
+        let facts = files.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+        let each = context.attachments.iter().zip(facts);
+        pairs.push(("attachments", Value::list(each.map(|(one, facts)| reference(one, facts)))));
+    }
+    pairs
+}
+
+fn hint(task: &TaskHint) -> Value {
+    let plugin = task.plugin_id.as_ref().map(|id| ("plugin", Value::str(id.as_str())));
+    let key = task.business_key.as_ref().map(|key| ("business-key", Value::str(key.as_str())));
+    Value::plist(plugin.into_iter().chain(key))
+}
+
+/// As much of a state as its tier lets through: of a public one all, of a restricted one the
+/// fields that the protocol names, of a secret one that there is one.
+fn environment(state: &EnvironmentState) -> Value {
+    let tier = state.tier();
+    let word = match tier {
+        PrivacyTier::Public => "public",
+        PrivacyTier::Restricted => "restricted",
+        PrivacyTier::Secret => "secret",
+    };
+    let mut pairs = vec![("privacy", Value::keyword(word))];
+    if tier == PrivacyTier::Secret {
+        return Value::plist(pairs);
+    }
+    let named = [
+        ("os", &state.os),
+        ("active-window", &state.active_window),
+        ("screen-hash", &state.screen_hash),
+    ];
+    let named = named.into_iter().filter_map(|(key, text)| Some((key, text.as_ref()?)));
+    pairs.extend(named.map(|(key, text)| (key, Value::str(text.as_str()))));
+    if tier == PrivacyTier::Public && !state.rest.is_empty() {
+        pairs.push(("more", Value::str(Json::Object(state.rest.clone()).to_text())));
+    }
+    Value::plist(pairs)
+}
+
+/// A reference as it came; of a file that is kept here, what is known counts, not what is said.
+fn reference(attachment: &AttachmentRef, facts: Option<&AttachmentFacts>) -> Value {
+    let told = |text: Option<&str>| text.map(str::to_owned);
+    let kind = facts.map(|facts| facts.kind.to_string());
+    let texts = [
+        ("ref", facts.map(|facts| facts.reference.clone())),
+        ("uri", told(attachment.uri.as_ref().map(AsRef::as_ref))),
+        ("asset", told(attachment.asset_id.as_ref().map(AsRef::as_ref))),
+        ("mime-type", kind.or_else(|| told(attachment.mime_type.as_ref().map(AsRef::as_ref)))),
+        ("filename", told(attachment.filename.as_ref().map(AsRef::as_ref))),
+        ("sha256", facts.map(|facts| facts.sha256.clone())),
+    ];
+    let texts = texts.into_iter().filter_map(|(key, text)| Some((key, Value::str(text?))));
+    let size = facts.map(|facts| facts.bytes).or(attachment.size_bytes);
+    let size = size.and_then(|size| i64::try_from(size).ok());
+    Value::plist(texts.chain(size.map(|size| ("bytes", Value::int(size)))))
+}
+
+/// What a shell says about itself.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ShellDescription {
+    pub(super) kind: Option<KeywordName>,
+    pub(super) locale: Option<Box<str>>,
+    pub(super) time_zone: Option<Box<str>>,
+}
+
+impl ShellDescription {
+    /// Reads it from a context.
+    pub(super) fn of(shell: Option<&ShellIdentity>) -> ShellDescription {
+        let Some(shell) = shell else { return ShellDescription::default() };
+        ShellDescription {
+            kind: shell.shell_kind.as_ref().map(|kind| KeywordName::new(kind.as_str())),
+            locale: shell.locale.as_ref().map(|text| text.as_str().into()),
+            time_zone: shell.timezone.as_ref().map(|text| text.as_str().into()),
+        }
+    }
+
+    /// Tells whether what it shows goes to a terminal.
+    pub(super) fn is_terminal(&self) -> bool {
+        self.kind.as_ref().is_some_and(|kind| kind.as_str() == COMMAND_SHELL)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! From the record to a State: the fold of a session's events.
+//!
+//! Used by the engine when it loads a session, by replay, and by whoever forgets a record. A State is
+//! the fold of the records of some kinds, [`EVENTS`]; the policies that events name come from the record.
+
+use bridle_loop::{Effects, Event, SessionId, SessionState, UnixMillis, step};
+use bridle_sexp::Value;
+use bridle_store::{LoadedSessionRows, Record, RecordReader, StoreError};
+
+use crate::policy_sets::PolicySetCache;
+
+/// Kinds of records that are events: what a State is the fold of.
+pub const EVENTS: [&str; 12] = [
+    "began",
+    "signal",
+    "registered",
+    "consulted",
+    "drafted",
+    "acted",
+    "answered",
+    "policy-installed",
+    "counted",
+    "tick",
+    "cancelled",
+    "withdrawn",
+];
+
+/// Text before the hash of the state in the body of a record of the kind `finish`.
+pub const DIGEST: &str = " :digest \"";
+
+/// The State after all events of a session.
+pub fn fold(
+    past: HistoryFold<'_>,
+    id: SessionId,
+    loaded: &LoadedSessionRows,
+) -> Result<SessionState, StoreError> {
+    let mut state = match &loaded.checkpoint {
+        None => SessionState::new(id),
+        Some((number, text)) => {
+            let value = parse(text).ok_or_else(|| damaged("the state after record", number.0))?;
+            SessionState::from_value(&value)
+                .map_err(|_| damaged("the state after record", number.0))?
+        }
+    };
+    past.supply(&mut state)?;
+    for record in &loaded.tail {
+        apply(past, &mut state, record)?;
+    }
+    Ok(state)
+}
+
+/// The record, and the policies that events in it name.
+#[derive(Clone, Copy, Debug)]
+pub struct HistoryFold<'p> {
+    /// Reads the record.
+    pub reader: &'p RecordReader,
+    /// Policies that were read before.
+    pub sets: &'p PolicySetCache,
+}
+
+impl HistoryFold<'_> {
+    /// Steps through an event of the record.
+    ///
+    /// # Errors
+    /// The record lacks the policies that the event installs.
+    pub fn feed(
+        self,
+        state: &mut SessionState,
+        at: UnixMillis,
+        mut event: Event,
+    ) -> Result<Effects, StoreError> {
+        if let Some(hash) = event.wants_policies() {
+            event.supply(&self.sets.find(self.reader, hash)?);
+        }
+        let effects = step(state, at, event);
+        self.supply(state)?;
+        Ok(effects)
+    }
+
+    /// Gives a State the policies that it names.
+    fn supply(self, state: &mut SessionState) -> Result<(), StoreError> {
+        if let Some(hash) = state.wants_policies() {
+            state.supply(&self.sets.find(self.reader, hash)?);
+        }
+        Ok(())
+    }
+}
+
+/// Feeds a record to a State, if it is an event.
+pub fn apply(
+    past: HistoryFold<'_>,
+    state: &mut SessionState,
+    record: &Record,
+) -> Result<(), StoreError> {
+    if !EVENTS.contains(&&*record.kind) {
+        return Ok(());
+    }
+    let fault = || damaged("record", record.number.0);
+    let value = record.body.text().and_then(parse).ok_or_else(fault)?;
+    let event = Event::from_value(&record.kind, &value).map_err(|_| fault())?;
+    past.feed(state, UnixMillis(record.at), event)?;
+    Ok(())
+}
+
+/// Reads the body of a record.
+pub fn parse(text: &str) -> Option<Value> {
+    let tree = bridle_loop::reader().read_one(text).ok()?;
+    Some(tree.root().to_value())
+}
+
+fn damaged(what: &str, number: u64) -> StoreError {
+    StoreError::Damaged(format!("{what} `{number}` cannot be understood").into())
+}
