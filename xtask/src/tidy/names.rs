@@ -14,8 +14,24 @@ const EMPTY_MODULE_NAMES: &[&str] =
 
 /// First words of a doc that make a reader ask "of what?".
 const EMPTY_FIRST_WORDS: &[&str] = &[
-    "What", "Who", "Whose", "Whom", "How", "Where", "When", "Which", "Why", "It", "Its",
-    "Something", "Somebody", "This", "That", "These", "Those", "They",
+    "What",
+    "Who",
+    "Whose",
+    "Whom",
+    "How",
+    "Where",
+    "When",
+    "Which",
+    "Why",
+    "It",
+    "Its",
+    "Something",
+    "Somebody",
+    "This",
+    "That",
+    "These",
+    "Those",
+    "They",
 ];
 
 /// First words of a doc that refer to another item instead of saying it again.
@@ -188,7 +204,8 @@ mod tests {
         names.collect(Path::new("crates/x/src/b.rs"), text);
         names.collect(Path::new("crates/y/src/a.rs"), text);
         names.collect(Path::new("crates/x/src/b/tests.rs"), text);
-        names.collect(Path::new("crates/x/src/c.rs"), "// struct Told;\nlet x = \"struct Told\";\n");
+        names
+            .collect(Path::new("crates/x/src/c.rs"), "// struct Told;\nlet x = \"struct Told\";\n");
         let mut found = Vec::new();
         names.report(&mut found);
         assert_eq!(found.len(), 1, "{found:?}");

@@ -86,7 +86,7 @@ record! {
 /// Reason why a capability is denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DenialReason {
-    /// This engine does not support the capability.
+    /// Absent from this engine.
     NotSupported,
     /// The engine supports the capability, and policy forbids it.
     DisabledByPolicy,
