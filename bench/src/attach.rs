@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use bridle_store::{Append, Draft, NewSession, Options as StoreOptions, Store};
+use bridle_record::{Append, Draft, NewSession, Options as StoreOptions, Store};
 
 use crate::Options;
 use crate::report::{Bound, Cell, Table, Verdict};

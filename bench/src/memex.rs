@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use bridle_store::memex::{
+use bridle_memex::{
     Catalog, Dates, Eyes, Focus, Index, Memex, Moment, Outline, Query, Rules, Text,
 };
-use bridle_store::{Append, Draft, NewSession, Options as StoreOptions, Store};
+use bridle_record::{Append, Draft, NewSession, Options as StoreOptions, Store};
 
 use crate::Options;
 use crate::report::{Cell, Table, Verdict};
@@ -360,7 +360,7 @@ fn while_indexing(memex: &Arc<Memex>, state: &Path) -> Result<Vec<f64>> {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let indexing = scope.spawn(|| -> Result<()> {
-            bridle_daemon::librarian::step_back();
+            bridle_memex::step_back();
             let mut index = Index::open(directory.path(), memex)?;
             let made = index.sync(memex, &memex.scan(), &mut |_| true);
             over.store(true, Ordering::Relaxed);

@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use bridle_store::{Append, Draft, NewSession, Options as StoreOptions, Receipt, Store, hash_text};
+use bridle_record::{Append, Draft, NewSession, Options as StoreOptions, Receipt, Store, hash_text};
 
 use crate::Options;
 use crate::bare::Bare;

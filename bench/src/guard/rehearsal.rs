@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Result, anyhow, ensure};
 use bridle_history::History;
 use bridle_loop::{DEFAULT_POLICY, Policies};
-use bridle_store::{Append, Draft, NewSession, Options as StoreOptions, Store};
+use bridle_record::{Append, Draft, NewSession, Options as StoreOptions, Store};
 
 use super::org;
 use crate::Options;
