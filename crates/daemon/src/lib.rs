@@ -16,7 +16,7 @@
 //! - [`fetch`]: what messages refer to, fetched without being led astray
 //! - `memex_service`: questions to the index of the user's Org files, from async code
 //! - [`upkeep`]: changes to the record while no daemon runs
-//! - [`budget`], `metrics`, [`lock`], `shared`: what all connections have in common
+//! - [`byte_budget`], `metrics`, [`lock`], `shared`: what all connections have in common
 //!
 //! Deliberately absent: a lock or an allocation per frame, a buffer per idle connection, an
 //! answer that is not bounded by what was asked.

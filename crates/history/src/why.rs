@@ -86,7 +86,7 @@ impl RecordHistory {
     /// Finds out why a record is there.
     ///
     /// # Errors
-    /// [`bridle_record::Error::NoRecord`] inside [`Error::RecordStore`]; else what the store said.
+    /// [`bridle_record::StoreError::NoRecord`] inside [`HistoryError::Store`]; else what the store said.
     pub fn why(&self, number: u64) -> Result<WhyReport, HistoryError> {
         let record = self.reader.record(RecordNumber(number))?;
         let record = record.ok_or(bridle_record::StoreError::NoRecord(RecordNumber(number)))?;
@@ -275,7 +275,7 @@ impl RecordHistory {
     /// What was asked: the body of the question of this number in a session, and the session's owner.
     ///
     /// # Errors
-    /// [`Error::UnknownSession`]; else what the store said.
+    /// [`HistoryError::UnknownSession`]; else what the store said.
     pub fn question(
         &self,
         session: &str,
