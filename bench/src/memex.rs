@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use bridle_store::memex::{
+use bridle_memex::{
     DateSpan, FocusRequest, MemexCatalog, MemexFolder, MemexIndex, MemexQuery, OutlineRequest,
     PrivateAccess, ReadRules, SearchText, WallMinute,
 };
-use bridle_store::{NewRecord, NewSessionRow, RecordAppend, RecordStore, StoreOptions};
+use bridle_record::{NewRecord, NewSessionRow, RecordAppend, RecordStore, StoreOptions};
 
 use crate::Options;
 use crate::report::{Cell, Table, Verdict};

@@ -97,8 +97,9 @@ fn steps() -> Vec<CiStep> {
 
 /// A command of cargo over the rooms that have tests of their own in a build that may be killed.
 fn faults(command: &[&'static str]) -> ProgramRun {
-    let rooms = ["--package", "bridle-store", "--package", "bridle-host"];
-    let features = ["--features", "bridle-store/faults,bridle-host/faults"];
+    let rooms = ["bridle-record", "bridle-memex", "bridle-host"].map(|room| ["--package", room]);
+    let rooms = rooms.as_flattened().iter().copied();
+    let features = ["--features", "bridle-record/faults,bridle-memex/faults,bridle-host/faults"];
     ProgramRun::cargo(command.iter().copied()).args(["--locked"]).args(rooms).args(features)
 }
 

@@ -73,8 +73,22 @@ const RULES: &[LayerRule] = &[
         outside: OutsideRule::Without(RUNTIMES),
     },
     LayerRule {
-        name: "bridle-store",
-        rooms: &["bridle-org", "bridle-sexp"],
+        name: "bridle-record",
+        rooms: &["bridle-sexp"],
+        test_rooms: &[],
+        outside: OutsideRule::Without(&["tokio", "tokio-util", "mio", "clap", "anyhow"]),
+    },
+    LayerRule {
+        name: "bridle-memex",
+        // The record for its hashes and the databases beside it; the loop and the host for the actuator.
+        rooms: &[
+            "bridle-host",
+            "bridle-loop",
+            "bridle-org",
+            "bridle-record",
+            "bridle-sexp",
+            "bridle-wire",
+        ],
         test_rooms: &[],
         outside: OutsideRule::Without(&["tokio", "tokio-util", "mio", "clap", "anyhow"]),
     },
@@ -105,7 +119,7 @@ const RULES: &[LayerRule] = &[
     LayerRule {
         // Reads the record while a daemon may write it; nothing in it waits.
         name: "bridle-history",
-        rooms: &["bridle-host", "bridle-loop", "bridle-sexp", "bridle-store", "bridle-wire"],
+        rooms: &["bridle-host", "bridle-loop", "bridle-record", "bridle-sexp", "bridle-wire"],
         test_rooms: &[],
         outside: OutsideRule::Without(&[
             "tokio",
@@ -123,9 +137,10 @@ const RULES: &[LayerRule] = &[
             "bridle-history",
             "bridle-host",
             "bridle-loop",
+            "bridle-memex",
             "bridle-org",
+            "bridle-record",
             "bridle-sexp",
-            "bridle-store",
             "bridle-wire",
         ],
         test_rooms: &[],
@@ -153,11 +168,12 @@ const RULES: &[LayerRule] = &[
             "bridle-history",
             "bridle-lisp",
             "bridle-loop",
+            // The commands of the memory, which need no daemon; tests write the records that the others read.
+            "bridle-memex",
             "bridle-org",
+            "bridle-record",
             "bridle-sexp",
             "bridle-shell",
-            // The commands of the memory, which need no daemon; tests write the records that the others read.
-            "bridle-store",
             "bridle-wire",
         ],
         test_rooms: &[],

@@ -1,5 +1,5 @@
 //! `cargo xtask memory`: an agent and a user write the same files at the same time, for as many edits as
-//! asked. First in one process, where they meet most often (`crates/store/tests/edits.rs`, which
+//! asked. First in one process, where they meet most often (`crates/memex/tests/edits.rs`, which
 //! `cargo test` runs with few); then through the real daemon, which is killed meanwhile (`chaos/edits`).
 
 use anyhow::{Context, Result, bail};

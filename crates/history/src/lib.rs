@@ -34,10 +34,10 @@ pub mod why;
 
 use std::path::{Path, PathBuf};
 
-pub use bridle_store::{
+pub use bridle_record::{
     ChainHead, Record, RecordBody, RecordNumber, SessionRow, StoreError, VerifyReport,
 };
-use bridle_store::{RecordFilter, RecordReader};
+use bridle_record::{RecordFilter, RecordReader};
 pub use error::HistoryError;
 
 /// Records read at a time: a page of small ones fits a cache, and one commit is rarely larger.
@@ -67,7 +67,7 @@ impl RecordHistory {
     pub fn open(dir: &Path) -> Result<RecordHistory, HistoryError> {
         match RecordReader::open(dir) {
             Ok(reader) => Ok(RecordHistory { reader, dir: dir.to_owned() }),
-            Err(bridle_store::StoreError::Missing { .. }) => {
+            Err(bridle_record::StoreError::Missing { .. }) => {
                 Err(HistoryError::NoRecord { dir: dir.to_owned() })
             }
             Err(error) => Err(error.into()),

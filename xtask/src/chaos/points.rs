@@ -12,7 +12,7 @@ use crate::console::{files, root};
 const CALL: &str = "fault::point(\"";
 
 /// Prefixes of points that no shell of a schedule passes: files that are handed over, and the user's Org
-/// files. `crates/store/tests/faults.rs` dies at each of them, and `cargo xtask memory` kills a daemon that writes.
+/// files. `tests/faults.rs` of `crates/record` and `crates/memex` dies at each of them, and `cargo xtask memory` kills a daemon that writes.
 const ELSEWHERE: [&str; 2] = ["shelf.", "memory."];
 
 /// The names of all fault points that a schedule can pass, in order.

@@ -6,8 +6,8 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use bridle_daemon::librarian::survey::{self, IndexProgress, MemexSurvey, suggested_keywords};
 use bridle_daemon::lock::StateLock;
+use bridle_memex::survey::{self, IndexProgress, MemexSurvey, suggested_keywords};
 use bridle_shell::system::{self, SystemReply, SystemRequest};
 
 use super::confirm;

@@ -8,15 +8,15 @@ pub(super) mod time;
 use std::fmt::Write as _;
 
 use bridle_history::{RecordHistory, StoreError};
+use bridle_memex::{
+    FilePath, FileVersion, MemoryError, MemoryPreview, MergeConflict, VersionFilter,
+    VersionHistory, VersionId, unified,
+};
 use bridle_sexp::Value;
 use bridle_shell::screen::{
     OutputScreen, TableColumn, TextTable, local_minute, local_second, neutral_block, neutral_line,
 };
 use bridle_shell::system::{self, SystemReply, SystemRequest};
-use bridle_store::memory::{
-    FilePath, FileVersion, MemoryError, MemoryPreview, MergeConflict, VersionFilter,
-    VersionHistory, VersionId, unified,
-};
 use bridle_wire::time::rfc3339;
 
 use super::output::{print, print_bytes, print_styled};
@@ -289,7 +289,7 @@ fn version(past: &VersionHistory, id: u64) -> Result<FileVersion, CommandFailure
 
 fn bytes(
     past: &VersionHistory,
-    hash: Option<bridle_store::memory::RecordHash>,
+    hash: Option<bridle_record::RecordHash>,
 ) -> Result<Option<Vec<u8>>, CommandFailure> {
     hash.map(|hash| past.content(hash)).transpose().map_err(store_failure)
 }

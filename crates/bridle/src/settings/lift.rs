@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 
 use bridle_daemon::config::{
     DaemonConfig, DaemonLimits, EngineLimits, EventRate, HmacConfig, HmacKey, HttpRates,
-    MIN_SECRET_BYTES, MessageRates, PolicyChoice, RecordBudgets, RollbackChoice, ThinkerChoice,
-    UnknownUnitPolicy,
+    MIN_SECRET_BYTES, MessageRates, PolicyChoice, RecordBudgets, ThinkerChoice, UnknownUnitPolicy,
 };
 use bridle_daemon::fetch::FetchConfig;
-use bridle_daemon::librarian::MemexRules;
-use bridle_daemon::librarian::survey::{OrgDefaults, ReadRules};
 use bridle_daemon::tls::TlsConfig;
 use bridle_daemon::{DaemonError, WebOrigin};
+use bridle_memex::survey::{OrgDefaults, ReadRules};
+use bridle_memex::{MemexRules, RollbackChoice};
 
 use tracing_subscriber::filter::Targets;
 
