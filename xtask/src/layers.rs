@@ -92,6 +92,13 @@ const RULES: &[Rule] = &[
         outside: Outside::Without(RUNTIMES),
     },
     Rule {
+        // Bytes in, bytes out: who sends them, with which key, is the host's.
+        name: "bridle-models",
+        rooms: &["bridle-org", "bridle-sexp"],
+        test_rooms: &[],
+        outside: Outside::Without(RUNTIMES),
+    },
+    Rule {
         name: "bridle-host",
         rooms: &["bridle-loop", "bridle-sexp"],
         test_rooms: &[],
@@ -160,7 +167,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "xtask",
-        rooms: &["bridle-lisp", "bridle-org", "bridle-sexp", "bridle-wire"],
+        rooms: &["bridle-lisp", "bridle-models", "bridle-org", "bridle-sexp", "bridle-wire"],
         test_rooms: &[],
         outside: Outside::Without(&[]),
     },
