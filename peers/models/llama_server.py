@@ -28,6 +28,11 @@ def main() -> None:
     params.n_ctx = CONTEXT_TOKENS
     params.n_parallel = 1
     params.use_jinja = True
+    # The template of the weights knows no tools; this one does.
+    params.chat_template = pathlib.Path(__file__).with_name("tools.jinja").read_text()
+    params.model_alias = {"small"}
+    # The same answer by every road: the Messages API has no temperature.
+    params.sampling.temp = 0.0
     params.warmup = False
     server = xllamacpp.Server(params)
     print(server.listening_address, flush=True)

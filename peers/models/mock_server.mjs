@@ -34,7 +34,8 @@ answer("limit", {
   status: 429,
   retryAfter: 3,
 });
-answer("cut", { content: text, usage }, { truncateAfterChunks: 3 });
+// Slow enough that what is before the cut is sent.
+answer("cut", { content: text, usage }, { truncateAfterChunks: 3, latency: 30 });
 answer("drop", { content: text }, { chaos: { dropRate: 1 } });
 answer("garble", { content: text }, { chaos: { malformedRate: 1 } });
 answer("vanish", { content: text }, { chaos: { disconnectRate: 1 } });

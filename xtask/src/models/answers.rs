@@ -133,7 +133,8 @@ fn arguments(call: &bridle_models::ToolCall) -> &str {
 fn mock_faults(mock: &Server, codec: CodecName) -> Result<()> {
     let failure = |word: &str| -> Result<_> {
         let request = prompt(word);
-        let answer = ask(mock, codec, &request)?;
+        let answer = ask(mock, codec, &request)
+            .with_context(|| format!("`{word}` by {}", codec.as_str()))?;
         let response = read(codec, &request, &answer)?;
         response.end.err().with_context(|| format!("`{word}` by {} did not fail", codec.as_str()))
     };
@@ -176,9 +177,7 @@ fn llama_answers(llama: &Server, codec: CodecName, answers: &mut Vec<ReadAnswer>
             answers.push(ReadAnswer { name, codec, body: answer.body, response });
         }
     }
-    // The Messages API has no temperature, so its texts differ; the prompt is the same.
-    ensure!(texts[0].1 == texts[1].1, "other prompts: {texts:?}");
-    ensure!(codec == CodecName::AnthropicMessages || texts[0] == texts[1], "{texts:?}");
+    ensure!(texts[0] == texts[1], "another answer whole than in pieces: {texts:?}");
     answers.push(llama_call(llama, codec)?);
     let answer = ask(llama, codec, &prompt(&"word ".repeat(TOO_MANY_WORDS)))?;
     let failure = decode_error(&answer.head, &answer.body);
@@ -190,12 +189,12 @@ fn llama_answers(llama: &Server, codec: CodecName, answers: &mut Vec<ReadAnswer>
     Ok(())
 }
 
-/// A call that the server's grammar forces: the words are nothing, the shape is everything.
+/// A call: the words are nothing, the shape is everything.
 fn llama_call(llama: &Server, codec: CodecName) -> Result<ReadAnswer> {
     let mut request = prompt("What is the weather in Paris?");
     request.tools = vec![weather_tool()];
     request.tool_choice = ToolChoice::Required;
-    request.max_output_tokens = Some(120);
+    request.max_output_tokens = Some(48);
     request.sampling = SamplingOptions { temperature_milli: Some(0), ..SamplingOptions::default() };
     let answer = ask(llama, codec, &request)?;
     let response = read(codec, &request, &answer)?;

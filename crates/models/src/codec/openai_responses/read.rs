@@ -19,6 +19,8 @@ pub(in crate::codec) struct ItemReader {
     has_items: bool,
     /// Whether the item that is being read brought text.
     has_text: bool,
+    /// Whether it brought reasoning.
+    has_reasoning: bool,
     refused: bool,
 }
 
@@ -63,6 +65,7 @@ impl ItemReader {
                 sink.text(delta);
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                self.has_reasoning = true;
                 sink.reasoning(delta);
             }
             "response.reasoning_summary_part.added" => sink.reasoning("\n"),
@@ -90,7 +93,7 @@ impl ItemReader {
 
     fn begin_item(&mut self, event: &Value, sink: &mut EventSink) {
         let text = |pointer| event.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-        self.has_text = false;
+        (self.has_text, self.has_reasoning) = (false, false);
         if text("/item/type") == "function_call" {
             sink.begin_call(&key(event), Some(text("/item/call_id")), text("/item/name"));
         }
@@ -109,23 +112,33 @@ impl ItemReader {
                 }
                 sink.end_call(&key);
             }
-            "reasoning" => {
-                let is_encrypted = !string("encrypted_content").is_empty();
-                let has_text = item.pointer("/content/0").is_some();
-                if let (true, Ok(raw)) = (is_encrypted || has_text, JsonText::object(text)) {
-                    let lifetime = if is_encrypted {
-                        OpaqueLifetime::Conversation
-                    } else {
-                        OpaqueLifetime::Turn
-                    };
-                    sink.opaque(OpaquePlacement::Part, lifetime, raw);
-                }
-            }
+            "reasoning" => self.end_reasoning(text, &item, sink),
             _ => {
                 if let Ok(raw) = JsonText::object(text) {
                     sink.opaque(OpaquePlacement::Part, OpaqueLifetime::Conversation, raw);
                 }
             }
+        }
+    }
+
+    /// Kept if it can be returned; what did not come in pieces is shown here.
+    fn end_reasoning(&mut self, text: &str, item: &Value, sink: &mut EventSink) {
+        let list = |name| item.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let texts = list("summary").iter().chain(list("content"));
+        if !std::mem::take(&mut self.has_reasoning) {
+            for part in texts {
+                sink.reasoning(part.get("text").and_then(Value::as_str).unwrap_or_default());
+            }
+        }
+        let encrypted = item.get("encrypted_content").and_then(Value::as_str).unwrap_or_default();
+        let lifetime = match (encrypted.is_empty(), list("content").is_empty()) {
+            (false, _) => OpaqueLifetime::Conversation,
+            (true, false) => OpaqueLifetime::Turn,
+            // The vendor keeps nothing that could be named by its id.
+            (true, true) => return,
+        };
+        if let Ok(raw) = JsonText::object(text) {
+            sink.opaque(OpaquePlacement::Part, lifetime, raw);
         }
     }
 
