@@ -311,7 +311,10 @@ mod tests {
     #[test]
     fn history_is_an_object_always() {
         let invalid = ToolArguments::read("{\"a\":\"b");
-        assert_eq!(invalid.for_history().as_str(), "{\"unreadable_arguments\":\"{\\\"a\\\":\\\"b\"}");
+        assert_eq!(
+            invalid.for_history().as_str(),
+            "{\"unreadable_arguments\":\"{\\\"a\\\":\\\"b\"}"
+        );
         assert_eq!(invalid.json(), None);
     }
 }

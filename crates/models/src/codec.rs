@@ -367,12 +367,15 @@ fn bearer() -> HttpHeader {
 }
 
 /// Puts the members of the opaque parts behind `index` that belong to the part at `index`.
-fn splice_previous(parts: &[MessagePart], index: usize, keep: &KeptState<'_>, object: &mut JsonObject) {
+fn splice_previous(
+    parts: &[MessagePart],
+    index: usize,
+    keep: &KeptState<'_>,
+    object: &mut JsonObject,
+) {
     for part in &parts[index + 1..] {
         match part {
-            MessagePart::Opaque(state)
-                if state.placement == OpaquePlacement::PreviousPart =>
-            {
+            MessagePart::Opaque(state) if state.placement == OpaquePlacement::PreviousPart => {
                 if keep.returns(state) {
                     object.splice(&state.value);
                 }

@@ -41,7 +41,12 @@ impl ResponseHead {
     #[must_use]
     pub fn is_event_stream(&self) -> bool {
         let media_type = self.header("content-type").unwrap_or_default();
-        media_type.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/event-stream")
+        media_type
+            .split(';')
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .eq_ignore_ascii_case("text/event-stream")
     }
 }
 
@@ -155,8 +160,10 @@ impl FailureKind {
 impl fmt::Display for ProviderFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind.sentence())?;
-        if let FailureKind::ContextTooLong { prompt_tokens: Some(prompt), limit_tokens: Some(limit) } =
-            self.kind
+        if let FailureKind::ContextTooLong {
+            prompt_tokens: Some(prompt),
+            limit_tokens: Some(limit),
+        } = self.kind
         {
             write!(f, " ({prompt} tokens, {limit} fit)")?;
         }
@@ -214,7 +221,8 @@ impl ProviderFailure {
             .filter_map(|key| inner.get(*key).and_then(text))
             .chain(reasons(inner))
             .collect();
-        let number = inner.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
+        let number =
+            inner.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
         let status = status.filter(|status| *status >= 300).or(number);
         let code = words.first().map(|word| clean(word)).unwrap_or_default();
         Self {

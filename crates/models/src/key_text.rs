@@ -3,8 +3,22 @@
 
 /// Beginnings of the keys of known vendors.
 const KEY_PREFIXES: &[&str] = &[
-    "sk-", "sk_", "AIza", "AQ.", "gsk_", "xai-", "hf_", "pplx-", "nvapi-", "r8_", "csk-", "tgp_v1_", "fw_", "ghp_",
-    "github_pat_", "eyJ",
+    "sk-",
+    "sk_",
+    "AIza",
+    "AQ.",
+    "gsk_",
+    "xai-",
+    "hf_",
+    "pplx-",
+    "nvapi-",
+    "r8_",
+    "csk-",
+    "tgp_v1_",
+    "fw_",
+    "ghp_",
+    "github_pat_",
+    "eyJ",
 ];
 
 /// Shortest key behind a known beginning; `sk-proxy` is somebody's word.
@@ -80,7 +94,8 @@ mod tests {
 
     #[test]
     fn keys_in_sentences_are_masked() {
-        let text = "Incorrect API key provided: sk-abc12***********wxyz. See \"gsk_abcdefghijklmnop\".";
+        let text =
+            "Incorrect API key provided: sk-abc12***********wxyz. See \"gsk_abcdefghijklmnop\".";
         assert_eq!(mask_keys(text), "Incorrect API key provided: [key]. See \"[key]\".");
         assert_eq!(mask_keys("nothing here, really"), "nothing here, really");
     }

@@ -12,7 +12,7 @@
 //! - `sse`: bytes to server-sent events
 //! - `codec`: the four wire formats
 //! - `provider`: `models.org`: reading, comparing, the default text
-//! - `money`, `price`, `estimate`: what a request costs, and how large it is
+//! - `estimate`, `money`, `price`: how large a request is, and what it costs
 #![forbid(unsafe_code)]
 
 mod json;
@@ -32,17 +32,32 @@ mod sse;
 
 mod codec;
 
+mod provider;
+
+mod estimate;
+mod money;
+mod price;
+
 pub use arguments::{ArgumentRepair, ToolArguments};
 pub use codec::{
     CallIdPrefix, ChatDialect, CodecName, CodecSettings, HttpHeader, HttpHeaderValue, HttpRequest,
     ReasoningControl, StreamDecoder, decode_error, decode_response, encode_request,
 };
+pub use estimate::{TokenEstimate, estimate_request, estimate_text};
 pub use event::{StopReason, StreamEvent};
 pub use failure::{FailureKind, ProviderFailure, ResponseHead};
 pub use json::{JsonText, JsonTextError};
 pub use message::{
     CacheHint, ImageMediaType, ImagePart, MessagePart, MessageRole, ModelMessage, OpaqueLifetime,
     OpaquePlacement, OpaqueState, ResultPart, ToolCall, ToolOutcome, ToolResult,
+};
+pub use money::MicroDollars;
+pub use price::{CatalogLookup, CatalogPrice, Price, PriceSchedule, PriceTier, look_up_price};
+pub use provider::{
+    AddressScheme, DEFAULT_MODELS_FILE, KeySource, ModelTier, ParsedProviders, PriceSource,
+    Provider, ProviderAddress, ProviderChange, ProviderDiff, ProviderField, ProviderModel,
+    ProviderNotice, ProviderPatience, ProviderPrivacy, ProviderProblem, ProviderSet,
+    read_providers,
 };
 pub use request::{
     DeliveryMode, ModelRequest, ReasoningEffort, RequestError, SamplingOptions, SystemPart,

@@ -203,7 +203,8 @@ impl ModelMessage {
 
     /// Whether somebody speaks here, not only tools.
     pub(crate) fn is_prompt(&self) -> bool {
-        let speaks = |part: &MessagePart| matches!(part, MessagePart::Text(_) | MessagePart::Image(_));
+        let speaks =
+            |part: &MessagePart| matches!(part, MessagePart::Text(_) | MessagePart::Image(_));
         self.role == MessageRole::User && self.parts.iter().any(speaks)
     }
 }

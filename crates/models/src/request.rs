@@ -4,9 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::json::JsonText;
-use crate::message::{
-    CacheHint, ImagePart, MessagePart, MessageRole, ModelMessage, ResultPart,
-};
+use crate::message::{CacheHint, ImagePart, MessagePart, MessageRole, ModelMessage, ResultPart};
 
 /// Longest name of a tool: what every vendor takes.
 const MAX_TOOL_NAME_BYTES: usize = 64;
@@ -275,7 +273,8 @@ impl MessagePart {
     /// Images in it, those of a tool's result included.
     pub(crate) fn images(&self) -> impl Iterator<Item = &ImagePart> {
         let own = if let Self::Image(image) = self { Some(image) } else { None };
-        let content = if let Self::ToolResult(result) = self { result.content.as_slice() } else { &[] };
+        let content =
+            if let Self::ToolResult(result) = self { result.content.as_slice() } else { &[] };
         let inner = content.iter().filter_map(|part| match part {
             ResultPart::Image(image) => Some(image),
             ResultPart::Text(_) => None,

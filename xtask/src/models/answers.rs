@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use bridle_models::{
     CallIdPrefix, CodecName, CodecSettings, DeliveryMode, FailureKind, ModelMessage, ModelRequest,
-    ModelResponse, ResponseAssembler, SamplingOptions, StopReason, StreamDecoder, StreamEvent, ToolChoice,
-    decode_error, decode_response, encode_request,
+    ModelResponse, ResponseAssembler, SamplingOptions, StopReason, StreamDecoder, StreamEvent,
+    ToolChoice, decode_error, decode_response, encode_request,
 };
 
 use super::http::{Answer, send};
@@ -116,7 +116,10 @@ fn mock_answers(mock: &Server, codec: CodecName, answers: &mut Vec<ReadAnswer>) 
             let tokens = (response.usage.input_tokens, response.usage.output_tokens);
             ensure!(tokens == (Some(MOCK_TOKENS.0), Some(MOCK_TOKENS.1)), "{name}: {tokens:?}");
             if word == "reason" {
-                ensure!(response.reasoning.trim() == "First this, then that.", "{name}: {response:?}");
+                ensure!(
+                    response.reasoning.trim() == "First this, then that.",
+                    "{name}: {response:?}"
+                );
             }
             if delivery == DeliveryMode::Stream {
                 answers.push(ReadAnswer { name, codec, body: answer.body, response });
@@ -162,13 +165,17 @@ fn llama_answers(llama: &Server, codec: CodecName, answers: &mut Vec<ReadAnswer>
         let mut request = prompt("Count from one to five.");
         request.delivery = delivery;
         request.max_output_tokens = Some(8);
-        request.sampling = SamplingOptions { temperature_milli: Some(0), ..SamplingOptions::default() };
+        request.sampling =
+            SamplingOptions { temperature_milli: Some(0), ..SamplingOptions::default() };
         let answer = ask(llama, codec, &request)?;
         let response = read(codec, &request, &answer)?;
         let text = response.message.text();
         let usage = response.usage;
         ensure!(!text.is_empty(), "no text: {response:?}");
-        ensure!(matches!(response.end, Ok(StopReason::MaxTokens | StopReason::EndTurn)), "{response:?}");
+        ensure!(
+            matches!(response.end, Ok(StopReason::MaxTokens | StopReason::EndTurn)),
+            "{response:?}"
+        );
         ensure!(usage.output_tokens.is_some_and(|count| (1..=8).contains(&count)), "{usage:?}");
         ensure!(usage.input_tokens.is_some_and(|count| count > 8), "{usage:?}");
         texts.push((text, usage.input_tokens));

@@ -62,7 +62,11 @@ fn same(answer: &ReadAnswer, theirs: &Value) -> Result<()> {
         json!([call[0], serde_json::from_str::<Value>(arguments).unwrap_or_default()])
     });
     let their_calls: Vec<Value> = their_calls.collect();
-    ensure!(our_calls == their_calls, "{}: calls {our_calls:?}, for its client {their_calls:?}", answer.name);
+    ensure!(
+        our_calls == their_calls,
+        "{}: calls {our_calls:?}, for its client {their_calls:?}",
+        answer.name
+    );
     Ok(())
 }
 

@@ -22,7 +22,8 @@ pub(super) fn send(address: &str, request: &HttpRequest) -> Result<Answer> {
     let rest = address.strip_prefix("http://").context("an address without http://")?;
     let (host, base) = rest.split_once('/').unwrap_or((rest, ""));
     let base = if base.is_empty() { String::new() } else { format!("/{base}") };
-    let mut head = format!("{} {base}{} HTTP/1.1\r\nhost: {host}\r\n", request.method, request.path);
+    let mut head =
+        format!("{} {base}{} HTTP/1.1\r\nhost: {host}\r\n", request.method, request.path);
     for header in &request.headers {
         let value = match &header.value {
             HttpHeaderValue::Text(text) => (*text).to_owned(),

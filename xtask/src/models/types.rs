@@ -68,7 +68,10 @@ pub(super) fn check(console: &Console) -> Result<usize> {
     // A check that lets everything pass would not be noticed.
     let wrong = "// @ts-expect-error\nexport const wrong";
     for (index, name) in ["Chat", "Responses", "Messages", "Gemini"].iter().enumerate() {
-        writeln!(text, "{wrong}{index}: {name} = {{ \"model\": \"m\", \"messages\": [], \"contents\": [], \"no\": 1 }};")?;
+        writeln!(
+            text,
+            "{wrong}{index}: {name} = {{ \"model\": \"m\", \"messages\": [], \"contents\": [], \"no\": 1 }};"
+        )?;
     }
     let folder = folder();
     fs::write(folder.join("bodies.ts"), text).context("cannot write the bodies")?;

@@ -6,7 +6,8 @@ use std::fs;
 
 use anyhow::{Context, Result};
 use bridle_models::{
-    CallIdPrefix, CodecName, HttpHeaderValue, HttpRequest, StreamDecoder, StreamEvent, encode_request,
+    CallIdPrefix, CodecName, HttpHeaderValue, HttpRequest, StreamDecoder, StreamEvent,
+    encode_request,
 };
 use serde_json::{Value, json};
 
@@ -97,10 +98,13 @@ impl Numbers {
     fn of<'v>(vectors: impl Iterator<Item = &'v Value>) -> Self {
         let mut numbers = Self { ids: BTreeMap::new(), last: 0 };
         for vector in vectors {
-            let (Some(id), Some(note)) = (vector["id"].as_str(), vector["note"].as_str()) else { continue };
+            let (Some(id), Some(note)) = (vector["id"].as_str(), vector["note"].as_str()) else {
+                continue;
+            };
             let number = id.strip_prefix("models-").and_then(|digits| digits.parse().ok());
             let Some(number) = number else { continue };
-            let codec = vector["codec"].as_str().map_or(String::new(), |codec| format!("{codec}: "));
+            let codec =
+                vector["codec"].as_str().map_or(String::new(), |codec| format!("{codec}: "));
             numbers.ids.insert(format!("{codec}{note}"), id.to_owned());
             numbers.last = numbers.last.max(number);
         }

@@ -7,8 +7,8 @@
 mod read;
 
 use crate::codec::{
-    CodecName, CodecSettings, HttpHeader, HttpHeaderValue, HttpRequest, KeptState, ReasoningControl,
-    headers,
+    CodecName, CodecSettings, HttpHeader, HttpHeaderValue, HttpRequest, KeptState,
+    ReasoningControl, headers,
 };
 use crate::json::{JsonNode, JsonObject};
 use crate::message::{

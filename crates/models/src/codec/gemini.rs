@@ -7,8 +7,8 @@
 mod read;
 
 use crate::codec::{
-    CodecName, CodecSettings, HttpHeader, HttpHeaderValue, HttpRequest, KeptState, ReasoningControl,
-    headers, splice_previous,
+    CodecName, CodecSettings, HttpHeader, HttpHeaderValue, HttpRequest, KeptState,
+    ReasoningControl, headers, splice_previous,
 };
 use crate::json::{JsonNode, JsonObject, JsonText};
 use crate::message::{
@@ -38,7 +38,8 @@ pub(super) fn encode(settings: &CodecSettings, request: &ModelRequest) -> HttpRe
                 .with("parametersJsonSchema", &tool.parameters);
             JsonNode::from(object)
         });
-        let declarations = JsonObject::new().with("functionDeclarations", tools.collect::<Vec<_>>());
+        let declarations =
+            JsonObject::new().with("functionDeclarations", tools.collect::<Vec<_>>());
         body.put("tools", vec![declarations.into()]);
         body.put_some("toolConfig", tool_config(&request.tool_choice));
     }

@@ -7,8 +7,8 @@
 mod read;
 
 use crate::codec::{
-    ChatDialect, CodecName, CodecSettings, HttpRequest, KeptState, ReasoningControl, bearer, headers,
-    splice_previous,
+    ChatDialect, CodecName, CodecSettings, HttpRequest, KeptState, ReasoningControl, bearer,
+    headers, splice_previous,
 };
 use crate::json::{JsonNode, JsonObject};
 use crate::message::{

@@ -7,7 +7,8 @@ mod read;
 
 use crate::codec::openai_chat::{data_address, effort};
 use crate::codec::{
-    CodecName, CodecSettings, HttpRequest, KeptState, ReasoningControl, bearer, headers, splice_previous,
+    CodecName, CodecSettings, HttpRequest, KeptState, ReasoningControl, bearer, headers,
+    splice_previous,
 };
 use crate::json::{JsonNode, JsonObject};
 use crate::message::{
@@ -149,8 +150,7 @@ fn image_part(image: &ImagePart) -> JsonNode {
 }
 
 fn tool_result(result: &ToolResult) -> JsonNode {
-    let object =
-        JsonObject::typed("function_call_output").with("call_id", result.call_id.as_str());
+    let object = JsonObject::typed("function_call_output").with("call_id", result.call_id.as_str());
     if let [ResultPart::Text(text)] = result.content.as_slice() {
         return object.with("output", text.as_str()).into();
     }

@@ -54,6 +54,7 @@ fn date(text: &str) -> Option<(&str, i64)> {
     let (day, time) = text.strip_suffix(" GMT")?.rsplit_once(' ')?;
     let mut numbers = time.split(':').map(|number| number.parse::<i64>().ok());
     let (hours, minutes, seconds) = (numbers.next()??, numbers.next()??, numbers.next()??);
-    let is_time = (0..24).contains(&hours) && (0..60).contains(&minutes) && (0..61).contains(&seconds);
+    let is_time =
+        (0..24).contains(&hours) && (0..60).contains(&minutes) && (0..61).contains(&seconds);
     is_time.then_some((day, hours * 3600 + minutes * 60 + seconds))
 }

@@ -45,18 +45,40 @@ fn openai_and_those_that_speak_like_it() {
         FailureKind::ContextTooLong { prompt_tokens: Some(4390), limit_tokens: Some(4096) },
         "request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it",
     );
-    check(500, r#"{"error":{"code":500,"message":"Context size has been exceeded.","type":"server_error"}}"#, CONTEXT, "Context size has been exceeded.");
+    check(
+        500,
+        r#"{"error":{"code":500,"message":"Context size has been exceeded.","type":"server_error"}}"#,
+        CONTEXT,
+        "Context size has been exceeded.",
+    );
     check(404, r#"{"error":"model 'x' not found"}"#, FailureKind::NotFound, "model 'x' not found");
-    check(400, r#"{"object":"error","message":"wrong","type":"BadRequestError","code":400}"#, FailureKind::BadRequest, "wrong");
-    check(403, r#"{"error":{"code":403,"message":"flagged","metadata":{"reasons":["x"]}}}"#, FailureKind::ContentFilter, "flagged");
-    check(402, r#"{"error":{"code":402,"message":"Insufficient credits"}}"#, FailureKind::QuotaExhausted, "Insufficient credits");
+    check(
+        400,
+        r#"{"object":"error","message":"wrong","type":"BadRequestError","code":400}"#,
+        FailureKind::BadRequest,
+        "wrong",
+    );
+    check(
+        403,
+        r#"{"error":{"code":403,"message":"flagged","metadata":{"reasons":["x"]}}}"#,
+        FailureKind::ContentFilter,
+        "flagged",
+    );
+    check(
+        402,
+        r#"{"error":{"code":402,"message":"Insufficient credits"}}"#,
+        FailureKind::QuotaExhausted,
+        "Insufficient credits",
+    );
     check(422, r#"{"detail":[{"loc":["body"]}]}"#, FailureKind::BadRequest, "");
 }
 
 #[test]
 fn anthropic() {
     let body = |kind: &str, message: &str| {
-        format!(r#"{{"type":"error","error":{{"type":"{kind}","message":"{message}"}},"request_id":"req_1"}}"#)
+        format!(
+            r#"{{"type":"error","error":{{"type":"{kind}","message":"{message}"}},"request_id":"req_1"}}"#
+        )
     };
     check(529, &body("overloaded_error", "Overloaded"), FailureKind::Overloaded, "Overloaded");
     check(429, &body("rate_limit_error", "slow"), FailureKind::RateLimit, "slow");
@@ -67,7 +89,10 @@ fn anthropic() {
     let poor = "Your credit balance is too low to access the API";
     check(400, &body("invalid_request_error", poor), FailureKind::QuotaExhausted, poor);
     let read = failure(529, &[], &body("overloaded_error", "Overloaded"));
-    assert_eq!((read.request_id.as_deref(), read.code.as_str()), (Some("req_1"), "overloaded_error"));
+    assert_eq!(
+        (read.request_id.as_deref(), read.code.as_str()),
+        (Some("req_1"), "overloaded_error")
+    );
 }
 
 #[test]
@@ -76,8 +101,16 @@ fn gemini() {
     check(400, key, FailureKind::Authentication, "API key not valid. Please pass a valid API key.");
     let limit = r#"[{"error":{"code":429,"message":"quota","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.5s"}]}}]"#;
     let read = failure(429, &[], limit);
-    assert_eq!((read.kind, read.retry_after), (FailureKind::RateLimit, Some(Duration::from_millis(34_500))));
-    check(503, r#"{"error":{"code":503,"message":"busy","status":"UNAVAILABLE"}}"#, FailureKind::Overloaded, "busy");
+    assert_eq!(
+        (read.kind, read.retry_after),
+        (FailureKind::RateLimit, Some(Duration::from_millis(34_500)))
+    );
+    check(
+        503,
+        r#"{"error":{"code":503,"message":"busy","status":"UNAVAILABLE"}}"#,
+        FailureKind::Overloaded,
+        "busy",
+    );
 }
 
 #[test]
@@ -97,10 +130,22 @@ fn waiting_is_told_in_seconds_milliseconds_and_dates() {
     let date = ("Date", "Wed, 18 Nov 2026 23:59:50 GMT");
     assert_eq!(wait(&[("Retry-After", "7")]), Some(Duration::from_secs(7)));
     assert_eq!(wait(&[("retry-after", "0.25")]), Some(Duration::from_millis(250)));
-    assert_eq!(wait(&[("retry-after-ms", "1500"), ("retry-after", "2")]), Some(Duration::from_millis(1500)));
-    assert_eq!(wait(&[date, ("Retry-After", "Wed, 18 Nov 2026 23:59:55 GMT")]), Some(Duration::from_secs(5)));
-    assert_eq!(wait(&[date, ("Retry-After", "Thu, 19 Nov 2026 00:00:10 GMT")]), Some(Duration::from_secs(20)));
-    assert_eq!(wait(&[date, ("Retry-After", "Wed, 18 Nov 2026 23:59:00 GMT")]), Some(Duration::ZERO));
+    assert_eq!(
+        wait(&[("retry-after-ms", "1500"), ("retry-after", "2")]),
+        Some(Duration::from_millis(1500))
+    );
+    assert_eq!(
+        wait(&[date, ("Retry-After", "Wed, 18 Nov 2026 23:59:55 GMT")]),
+        Some(Duration::from_secs(5))
+    );
+    assert_eq!(
+        wait(&[date, ("Retry-After", "Thu, 19 Nov 2026 00:00:10 GMT")]),
+        Some(Duration::from_secs(20))
+    );
+    assert_eq!(
+        wait(&[date, ("Retry-After", "Wed, 18 Nov 2026 23:59:00 GMT")]),
+        Some(Duration::ZERO)
+    );
     assert_eq!(wait(&[("Retry-After", "Wed, 18 Nov 2026 23:59:55 GMT")]), None);
     for nonsense in ["-1", "soon", "", "1e3", "99999999999999999999999"] {
         assert_eq!(wait(&[("Retry-After", nonsense)]), None, "{nonsense}");

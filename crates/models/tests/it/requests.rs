@@ -1,8 +1,8 @@
 //! Requests against `vectors/models/requests.jsonl`, byte by byte: a changed request is a visible diff.
 
 use bridle_models::{
-    ChatDialect, CodecName, CodecSettings, DeliveryMode, ModelMessage, ModelRequest, ReasoningEffort,
-    RequestError, encode_request,
+    ChatDialect, CodecName, CodecSettings, DeliveryMode, ModelMessage, ModelRequest,
+    ReasoningEffort, RequestError, encode_request,
 };
 use serde_json::Value;
 
@@ -65,7 +65,10 @@ fn a_model_name_stays_inside_its_path() {
         request.delivery = delivery;
         encode_request(CodecName::Gemini, &CodecSettings::default(), &request).unwrap().path
     };
-    assert_eq!(path("a?b#c%d:é", DeliveryMode::Whole), "/models/a%3Fb%23c%25d%3A%C3%A9:generateContent");
+    assert_eq!(
+        path("a?b#c%d:é", DeliveryMode::Whole),
+        "/models/a%3Fb%23c%25d%3A%C3%A9:generateContent"
+    );
     assert_eq!(
         path("tunedModels/x-1", DeliveryMode::Stream),
         "/tunedModels/x-1:streamGenerateContent?alt=sse"
@@ -100,5 +103,8 @@ fn a_small_answer_leaves_no_room_for_a_thinking_budget() {
         let body = encode_request(CodecName::AnthropicMessages, &settings, &request).unwrap().body;
         serde_json::from_slice::<Value>(&body).unwrap()["thinking"]["budget_tokens"].as_u64()
     };
-    assert_eq!([1024, 1025, 4096, 100_000].map(budget), [None, Some(1024), Some(2048), Some(24_576)]);
+    assert_eq!(
+        [1024, 1025, 4096, 100_000].map(budget),
+        [None, Some(1024), Some(2048), Some(24_576)]
+    );
 }

@@ -2,10 +2,10 @@
 //! them, sends some to real servers and has the vendors' own types check all.
 
 use bridle_models::{
-    CacheHint, CodecName, CodecSettings, DeliveryMode, ImageMediaType, ImagePart, JsonText, MessagePart,
-    MessageRole, ModelMessage, ModelRequest, OpaqueLifetime, OpaquePlacement, OpaqueState,
-    ReasoningControl, ReasoningEffort, ResultPart, SamplingOptions, SystemPart, ToolArguments, ToolCall,
-    ToolChoice, ToolDefinition, ToolOutcome, ToolParallelism, ToolResult,
+    CacheHint, CodecName, CodecSettings, DeliveryMode, ImageMediaType, ImagePart, JsonText,
+    MessagePart, MessageRole, ModelMessage, ModelRequest, OpaqueLifetime, OpaquePlacement,
+    OpaqueState, ReasoningControl, ReasoningEffort, ResultPart, SamplingOptions, SystemPart,
+    ToolArguments, ToolCall, ToolChoice, ToolDefinition, ToolOutcome, ToolParallelism, ToolResult,
 };
 
 /// Request with a name, for every codec.
@@ -28,13 +28,25 @@ pub(crate) fn requests(codec: CodecName) -> Vec<RequestSample> {
     let budget = CodecSettings { reasoning: ReasoningControl::Budget, ..plain };
     let sample = |note, settings, request| RequestSample { note, settings, request };
     vec![
-        sample("one prompt", plain, ModelRequest::new(model, vec![ModelMessage::user("Say \"hi\"\n✓")])),
+        sample(
+            "one prompt",
+            plain,
+            ModelRequest::new(model, vec![ModelMessage::user("Say \"hi\"\n✓")]),
+        ),
         sample("everything that is no message", plain, instructed(model)),
         sample("a forced tool, one at a time, much reasoning", plain, forced(model)),
         sample("tools that the model must not call", budget, forbidden(model)),
-        sample("two calls and their results, with an image and a failure", plain, tool_round(model)),
+        sample(
+            "two calls and their results, with an image and a failure",
+            plain,
+            tool_round(model),
+        ),
         sample("images between texts", plain, pictured(model)),
-        sample("reasoning by budget, with state of this and another model", budget, with_state(codec)),
+        sample(
+            "reasoning by budget, with state of this and another model",
+            budget,
+            with_state(codec),
+        ),
     ]
 }
 
@@ -150,7 +162,13 @@ fn with_state(codec: CodecName) -> ModelRequest {
     let model = model(codec);
     let state = |placement, lifetime, model: &str, text: &str| {
         let value = JsonText::object(text).expect("state is an object");
-        MessagePart::Opaque(OpaqueState { codec, model: model.to_owned(), placement, lifetime, value })
+        MessagePart::Opaque(OpaqueState {
+            codec,
+            model: model.to_owned(),
+            placement,
+            lifetime,
+            value,
+        })
     };
     let conversation = OpaqueLifetime::Conversation;
     let (part, previous) = (OpaquePlacement::Part, OpaquePlacement::PreviousPart);
@@ -158,10 +176,14 @@ fn with_state(codec: CodecName) -> ModelRequest {
         let own = match codec {
             CodecName::OpenAiChat => {
                 let text = r#"{"reasoning_content":"Paris it is."}"#;
-                vec![call(id, r#"{"city":"Paris"}"#), state(OpaquePlacement::Message, OpaqueLifetime::Turn, model, text)]
+                vec![
+                    call(id, r#"{"city":"Paris"}"#),
+                    state(OpaquePlacement::Message, OpaqueLifetime::Turn, model, text),
+                ]
             }
             CodecName::OpenAiResponses => {
-                let text = r#"{"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":"gAAA=="}"#;
+                let text =
+                    r#"{"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":"gAAA=="}"#;
                 let phase = r#"{"phase":"commentary"}"#;
                 vec![
                     state(part, conversation, model, text),
@@ -191,7 +213,10 @@ fn with_state(codec: CodecName) -> ModelRequest {
         let content = vec![ResultPart::Text("18 °C".to_owned())];
         ModelMessage::of(MessageRole::User, vec![result(id, content, ToolOutcome::Success)])
     };
-    let foreign = vec![call("b", r#"{"city":"Nice"}"#), state(previous, conversation, "another-model", "{\"x\":1}")];
+    let foreign = vec![
+        call("b", r#"{"city":"Nice"}"#),
+        state(previous, conversation, "another-model", "{\"x\":1}"),
+    ];
     let mut request = ModelRequest::new(
         model,
         vec![

@@ -2,8 +2,8 @@
 //! same. Then streams that are cut off, and such that lie about their size.
 
 use bridle_models::{
-    CallIdPrefix, CodecName, FailureKind, ModelResponse, ResponseAssembler, StopReason, StreamDecoder,
-    StreamEvent,
+    CallIdPrefix, CodecName, FailureKind, ModelResponse, ResponseAssembler, StopReason,
+    StreamDecoder, StreamEvent,
 };
 use serde_json::Value;
 

@@ -50,8 +50,9 @@ impl PartReader {
 
 fn read_part(part: &Value, sink: &mut EventSink) {
     let signature = part.get("thoughtSignature").and_then(Value::as_str);
-    let signature = signature
-        .map(|signature| JsonText::of_object(JsonObject::new().with("thoughtSignature", signature)));
+    let signature = signature.map(|signature| {
+        JsonText::of_object(JsonObject::new().with("thoughtSignature", signature))
+    });
     let conversation = OpaqueLifetime::Conversation;
     if let Some(call) = part.get("functionCall") {
         let key = sink.call_count().to_string();
@@ -93,9 +94,17 @@ fn stop_reason(reason: &str) -> StopReason {
         // Not of Google, which says `STOP`, but of servers that speak like it.
         "FUNCTION_CALL" => StopReason::ToolCalls,
         "MAX_TOKENS" => StopReason::MaxTokens,
-        "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "IMAGE_SAFETY"
-        | "IMAGE_PROHIBITED_CONTENT" | "IMAGE_RECITATION" => StopReason::ContentFilter,
-        "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "TOO_MANY_TOOL_CALLS"
+        "SAFETY"
+        | "RECITATION"
+        | "BLOCKLIST"
+        | "PROHIBITED_CONTENT"
+        | "SPII"
+        | "IMAGE_SAFETY"
+        | "IMAGE_PROHIBITED_CONTENT"
+        | "IMAGE_RECITATION" => StopReason::ContentFilter,
+        "MALFORMED_FUNCTION_CALL"
+        | "UNEXPECTED_TOOL_CALL"
+        | "TOO_MANY_TOOL_CALLS"
         | "MALFORMED_RESPONSE" => StopReason::MalformedToolCall,
         "CONTINUATION" => StopReason::Paused,
         other => StopReason::Other(other.to_owned()),

@@ -74,7 +74,10 @@ impl ChunkReader {
         match choice.get("finish_reason").and_then(Value::as_str) {
             None => {}
             Some("error") => {
-                sink.fail(ProviderFailure::local(FailureKind::ServerError, "in the middle of the answer"));
+                sink.fail(ProviderFailure::local(
+                    FailureKind::ServerError,
+                    "in the middle of the answer",
+                ));
             }
             Some(reason) => self.stop = Some(stop_reason(reason)),
         }
@@ -148,7 +151,8 @@ impl ChunkReader {
         }
         let is_last = self.calls.last().is_some_and(|last| last.key == key);
         if let Some(extra) = call.get("extra_content").filter(|_| is_last) {
-            let value = Value::Object(Map::from_iter([("extra_content".to_owned(), extra.clone())]));
+            let value =
+                Value::Object(Map::from_iter([("extra_content".to_owned(), extra.clone())]));
             let value = JsonText::of_value(&value);
             sink.opaque(OpaquePlacement::PreviousPart, OpaqueLifetime::Conversation, value);
         }
@@ -184,7 +188,8 @@ fn add_detail(details: &mut Vec<Value>, piece: &Value) {
     let same = |key: &str, other: &Value| other.get(key) == piece.get(key);
     let has_index = piece.get("index").is_some();
     let last = details.last_mut();
-    let Some(last) = last.filter(|last| has_index && same("index", last) && same("type", last)) else {
+    let Some(last) = last.filter(|last| has_index && same("index", last) && same("type", last))
+    else {
         return details.push(piece.clone());
     };
     let (Some(known), Some(piece)) = (last.as_object_mut(), piece.as_object()) else { return };
