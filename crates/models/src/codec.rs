@@ -274,9 +274,12 @@ impl StreamDecoder {
 
     /// Takes bytes of the body; returns what they say.
     pub fn feed(&mut self, bytes: &[u8]) -> Vec<StreamEvent> {
-        if !self.sink.has_ended() {
-            self.received_bytes = self.received_bytes.saturating_add(bytes.len());
-            self.read(bytes);
+        let room = MAX_RESPONSE_BYTES - self.received_bytes;
+        let taken = bytes.len().min(room);
+        self.received_bytes += taken;
+        self.read(&bytes[..taken]);
+        if taken < bytes.len() {
+            self.sink.fail(ProviderFailure::local(FailureKind::TooLarge, ""));
         }
         self.sink.take()
     }
@@ -306,14 +309,16 @@ impl StreamDecoder {
     }
 
     fn read(&mut self, bytes: &[u8]) {
-        if self.received_bytes > MAX_RESPONSE_BYTES {
-            return self.sink.fail(ProviderFailure::local(FailureKind::TooLarge, ""));
+        if self.sink.has_ended() {
+            return;
         }
-        match self.sse.feed(bytes) {
-            Ok(events) => events.iter().for_each(|event| self.read_event(event)),
-            Err(error) => {
-                let failure = ProviderFailure::local(FailureKind::Malformed, error.to_string());
-                self.sink.fail(failure);
+        for event in self.sse.feed(bytes) {
+            match event {
+                Ok(event) => self.read_event(&event),
+                Err(error) => {
+                    let failure = ProviderFailure::local(FailureKind::Malformed, error.to_string());
+                    self.sink.fail(failure);
+                }
             }
         }
     }
@@ -401,6 +406,3 @@ impl KeptState<'_> {
         state.codec == self.codec && state.model == self.model && is_alive
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -40,17 +40,17 @@ pub struct SseDecoder {
     after_cr: bool,
     /// The first line was seen.
     begun: bool,
+    /// An error was returned.
+    lost: bool,
 }
 
 impl SseDecoder {
-    /// Takes bytes; returns the events that are complete.
-    ///
-    /// # Errors
-    /// Fails when the stream cannot be followed any more; what comes after is not to be fed.
-    pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, SseError> {
+    /// Takes bytes; returns the events that are complete. An error is the last item, and what comes after it is not
+    /// read: the stream cannot be followed any more.
+    pub fn feed(&mut self, bytes: &[u8]) -> Vec<Result<SseEvent, SseError>> {
         let mut events = Vec::new();
         let mut rest = bytes;
-        while !rest.is_empty() {
+        while !rest.is_empty() && !self.lost {
             if std::mem::take(&mut self.after_cr) && rest[0] == b'\n' {
                 rest = &rest[1..];
                 continue;
@@ -58,20 +58,27 @@ impl SseDecoder {
             let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
             let taken = end.unwrap_or(rest.len());
             if self.line.len() + self.event.data.len() + taken > MAX_SSE_EVENT_BYTES {
-                return Err(SseError::TooLarge);
+                self.lost = true;
+                events.push(Err(SseError::TooLarge));
+                break;
             }
             self.line.extend_from_slice(&rest[..taken]);
             let Some(end) = end else { break };
             self.after_cr = rest[end] == b'\r';
-            events.extend(self.end_line()?);
+            let ended = self.end_line().transpose();
+            self.lost = matches!(ended, Some(Err(_)));
+            events.extend(ended);
             rest = &rest[end + 1..];
         }
-        Ok(events)
+        events
     }
 
     /// Returns the event that the end of the stream cut, if there is one: some servers leave out the last empty line.
     #[must_use]
     pub fn finish(&mut self) -> Option<SseEvent> {
+        if self.lost {
+            return None;
+        }
         if !self.line.is_empty() {
             // What is cut in the middle of a character is cut.
             drop(self.end_line());
@@ -127,7 +134,7 @@ mod tests {
         let read = |pieces: &[&[u8]]| {
             let mut decoder = SseDecoder::default();
             let mut events: Vec<SseEvent> =
-                pieces.iter().flat_map(|piece| decoder.feed(piece).unwrap()).collect();
+                pieces.iter().flat_map(|piece| decoder.feed(piece)).map(Result::unwrap).collect();
             events.extend(decoder.finish());
             events
         };
@@ -178,18 +185,22 @@ mod tests {
 
     #[test]
     fn an_event_is_bounded() {
-        let mut decoder = SseDecoder::default();
+        let too_large = [Err(SseError::TooLarge)];
         let piece = vec![b'x'; 1024 * 1024];
-        let fed = (0..9).find_map(|_| decoder.feed(&piece).err());
-        assert_eq!(fed, Some(SseError::TooLarge));
+        let mut decoder = SseDecoder::default();
+        assert!((0..8).all(|_| decoder.feed(&piece).is_empty()));
+        assert_eq!(decoder.feed(b"x"), too_large);
+        assert_eq!((decoder.feed(b"\n\ndata: 1\n\n"), decoder.finish()), (vec![], None));
         let mut decoder = SseDecoder::default();
         let line = [b"data: ".as_slice(), &piece, b"\n"].concat();
-        let count = (0..20).take_while(|_| decoder.feed(&line).is_ok()).count();
+        let count = (0..20).take_while(|_| decoder.feed(&line).is_empty()).count();
         assert_eq!(count, MAX_SSE_EVENT_BYTES / piece.len() - 1);
     }
 
     #[test]
-    fn what_is_not_text_ends_the_stream() {
-        assert_eq!(SseDecoder::default().feed(b"data: \xff\n\n"), Err(SseError::Encoding));
+    fn what_is_not_text_ends_the_stream_behind_what_was_complete() {
+        let events = SseDecoder::default().feed(b"data: 1\n\ndata: \xff\n\ndata: 2\n\n");
+        let first = SseEvent { name: String::new(), data: "1".to_owned() };
+        assert_eq!(events, [Ok(first), Err(SseError::Encoding)]);
     }
 }

@@ -116,6 +116,10 @@ fn faults_name_their_line_the_reason_and_what_to_write() {
             "line 7: `:TIMEOUT_TOTAL:` `5` is not understood; write a time such as `500ms`, `30s` or `5m`, at most a day",
         ],
     );
+}
+
+#[test]
+fn faults_between_properties_are_told_too() {
     check(
         &file("").replace("/v1", "/v1/chat/completions"),
         &[

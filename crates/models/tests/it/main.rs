@@ -2,6 +2,7 @@
 //! that lie. What real servers answer is in `cargo xtask models`.
 
 mod event_text;
+mod properties;
 mod requests;
 mod samples;
 mod streams;

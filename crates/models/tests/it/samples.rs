@@ -158,64 +158,19 @@ fn pictured(model: &str) -> ModelRequest {
     ModelRequest::new(model, vec![ModelMessage::of(MessageRole::User, parts)])
 }
 
+/// State that a codec received, of the model that is asked and of another one, in two turns.
 fn with_state(codec: CodecName) -> ModelRequest {
     let model = model(codec);
-    let state = |placement, lifetime, model: &str, text: &str| {
-        let value = JsonText::object(text).expect("state is an object");
-        MessagePart::Opaque(OpaqueState {
-            codec,
-            model: model.to_owned(),
-            placement,
-            lifetime,
-            value,
-        })
-    };
-    let conversation = OpaqueLifetime::Conversation;
-    let (part, previous) = (OpaquePlacement::Part, OpaquePlacement::PreviousPart);
-    let answer = |id: &str| {
-        let own = match codec {
-            CodecName::OpenAiChat => {
-                let text = r#"{"reasoning_content":"Paris it is."}"#;
-                vec![
-                    call(id, r#"{"city":"Paris"}"#),
-                    state(OpaquePlacement::Message, OpaqueLifetime::Turn, model, text),
-                ]
-            }
-            CodecName::OpenAiResponses => {
-                let text =
-                    r#"{"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":"gAAA=="}"#;
-                let phase = r#"{"phase":"commentary"}"#;
-                vec![
-                    state(part, conversation, model, text),
-                    MessagePart::Text("I look.".to_owned()),
-                    state(previous, conversation, model, phase),
-                    call(id, r#"{"city":"Paris"}"#),
-                ]
-            }
-            CodecName::AnthropicMessages => {
-                let text = r#"{"type":"thinking","thinking":"Paris it is.","signature":"EqQB=="}"#;
-                let redacted = r#"{"type":"redacted_thinking","data":"Emw=="}"#;
-                vec![
-                    state(part, conversation, model, text),
-                    state(part, conversation, model, redacted),
-                    state(part, conversation, "another-model", text),
-                    call(id, r#"{"city":"Paris"}"#),
-                ]
-            }
-            CodecName::Gemini => {
-                let text = r#"{"thoughtSignature":"CtEB"}"#;
-                vec![call(id, r#"{"city":"Paris"}"#), state(previous, conversation, model, text)]
-            }
-        };
-        ModelMessage::of(MessageRole::Assistant, own)
-    };
+    let answer = |id: &str| ModelMessage::of(MessageRole::Assistant, with_own_state(codec, id));
     let results = |id: &str| {
         let content = vec![ResultPart::Text("18 °C".to_owned())];
         ModelMessage::of(MessageRole::User, vec![result(id, content, ToolOutcome::Success)])
     };
+    let conversation = OpaqueLifetime::Conversation;
+    let previous = OpaquePlacement::PreviousPart;
     let foreign = vec![
         call("b", r#"{"city":"Nice"}"#),
-        state(previous, conversation, "another-model", "{\"x\":1}"),
+        state(codec, previous, conversation, "another-model", "{\"x\":1}"),
     ];
     let mut request = ModelRequest::new(
         model,
@@ -234,4 +189,50 @@ fn with_state(codec: CodecName) -> ModelRequest {
     request.max_output_tokens = Some(8192);
     request.reasoning = ReasoningEffort::Medium;
     request
+}
+
+fn state(
+    codec: CodecName,
+    placement: OpaquePlacement,
+    lifetime: OpaqueLifetime,
+    model: &str,
+    text: &str,
+) -> MessagePart {
+    let value = JsonText::object(text).expect("state is an object");
+    MessagePart::Opaque(OpaqueState { codec, model: model.to_owned(), placement, lifetime, value })
+}
+
+/// A call with the state that a server of this codec would send with it.
+fn with_own_state(codec: CodecName, id: &str) -> Vec<MessagePart> {
+    use OpaqueLifetime::{Conversation, Turn};
+    use OpaquePlacement::{Message, Part, PreviousPart};
+    let own = |placement, lifetime, text| state(codec, placement, lifetime, model(codec), text);
+    let call = call(id, r#"{"city":"Paris"}"#);
+    match codec {
+        CodecName::OpenAiChat => {
+            vec![call, own(Message, Turn, r#"{"reasoning_content":"Paris it is."}"#)]
+        }
+        CodecName::OpenAiResponses => {
+            let item =
+                r#"{"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":"gAAA=="}"#;
+            vec![
+                own(Part, Conversation, item),
+                MessagePart::Text("I look.".to_owned()),
+                own(PreviousPart, Conversation, r#"{"phase":"commentary"}"#),
+                call,
+            ]
+        }
+        CodecName::AnthropicMessages => {
+            let block = r#"{"type":"thinking","thinking":"Paris it is.","signature":"EqQB=="}"#;
+            vec![
+                own(Part, Conversation, block),
+                own(Part, Conversation, r#"{"type":"redacted_thinking","data":"Emw=="}"#),
+                state(codec, Part, Conversation, "another-model", block),
+                call,
+            ]
+        }
+        CodecName::Gemini => {
+            vec![call, own(PreviousPart, Conversation, r#"{"thoughtSignature":"CtEB"}"#)]
+        }
+    }
 }

@@ -11,12 +11,21 @@ use crate::event_text;
 
 const VECTORS: &str = include_str!("../../../../vectors/models/streams.jsonl");
 
-fn vectors() -> impl Iterator<Item = (String, CodecName, Vec<u8>, Value)> {
+/// Stream of the vectors.
+pub(crate) struct StreamVector {
+    pub(crate) note: String,
+    pub(crate) codec: CodecName,
+    pub(crate) input: Vec<u8>,
+    pub(crate) events: Value,
+}
+
+pub(crate) fn vectors() -> impl Iterator<Item = StreamVector> {
     VECTORS.lines().map(|line| {
-        let vector: Value = serde_json::from_str(line).unwrap();
-        let codec = vector["codec"].as_str().unwrap().parse().unwrap();
-        let input = vector["in"].as_str().unwrap().as_bytes().to_vec();
-        (vector["note"].as_str().unwrap().to_owned(), codec, input, vector["events"].clone())
+        let vector: Value = serde_json::from_str(line).expect("a vector is JSON");
+        let text = |key: &str| vector[key].as_str().expect("a vector has texts").to_owned();
+        let codec = text("codec").parse().expect("a vector names its codec");
+        let input = text("in").into_bytes();
+        StreamVector { note: text("note"), codec, input, events: vector["events"].clone() }
     })
 }
 
@@ -31,12 +40,12 @@ fn events(codec: CodecName, pieces: &[&[u8]]) -> Vec<StreamEvent> {
 }
 
 fn answer(codec: CodecName, input: &[u8]) -> ModelResponse {
-    events(codec, &[input]).into_iter().collect::<ResponseAssembler>().finish().unwrap()
+    events(codec, &[input]).into_iter().collect::<ResponseAssembler>().finish().expect("an end")
 }
 
 #[test]
 fn streams_give_the_events_of_the_vectors_however_they_are_cut() {
-    for (note, codec, input, expected) in vectors() {
+    for StreamVector { note, codec, input, events: expected } in vectors() {
         let whole = events(codec, &[&input]);
         let shown: Vec<Value> = whole.iter().map(event_text::event).collect();
         assert_eq!(Value::from(shown), expected, "{note}");
@@ -50,7 +59,7 @@ fn streams_give_the_events_of_the_vectors_however_they_are_cut() {
 
 #[test]
 fn every_beginning_of_a_stream_ends_once_and_acts_never() {
-    for (note, codec, input, _) in vectors() {
+    for StreamVector { note, codec, input, .. } in vectors() {
         let complete = answer(codec, &input);
         for end in 0..input.len() {
             let events = events(codec, &[&input[..end]]);
