@@ -58,7 +58,11 @@ const PACKAGES: &[Package] = &[
         sign: Sign::File("/usr/lib/python3/dist-packages/websockets/__init__.py"),
     },
     Package { name: "mypy", why: "types of the Python client", sign: Sign::Program("mypy") },
-    Package { name: "nodejs", why: "the TypeScript client", sign: Sign::Program("node") },
+    Package {
+        name: "nodejs",
+        why: "the TypeScript client, and clients of models",
+        sign: Sign::Program("node"),
+    },
     Package {
         name: "npm",
         why: "the compiler of the TypeScript client",
@@ -66,7 +70,7 @@ const PACKAGES: &[Package] = &[
     },
     Package {
         name: "python3-venv",
-        why: "a place for schemathesis",
+        why: "a place for schemathesis and for llama.cpp's server",
         sign: Sign::PythonModule("ensurepip"),
     },
     Package {
