@@ -18,7 +18,8 @@ usage: cargo xtask fuzz [TARGET...] [--seconds N]
 Runs the named targets, or all of them, N seconds each (600 unless told). A crash is printed as a
 vector line, ready for vectors/ once its verdict is filled in. Targets:
 
-  sexp_read sexp_roundtrip frame_decode message_decode openharness_read org_read";
+  sexp_read sexp_roundtrip frame_decode message_decode openharness_read org_read
+  model_stream";
 
 /// Ten minutes: what every target must survive before a release.
 const SECONDS: u64 = 600;
@@ -31,6 +32,7 @@ const TARGETS: &[(&str, &str)] = &[
     ("message_decode", "message"),
     ("openharness_read", "openharness"),
     (ORG, "org"),
+    ("model_stream", "models"),
 ];
 
 /// The target whose vectors are files as they are.

@@ -9,6 +9,7 @@ mod console;
 mod fuzz;
 mod layers;
 mod memory;
+mod models;
 mod peers;
 mod privacy;
 mod schema_diff;
@@ -85,6 +86,12 @@ const VERBS: &[TaskVerb] = &[
         summary: "test the Python and TypeScript clients, also against the daemon",
         help: clients::HELP,
         run: clients::run,
+    },
+    TaskVerb {
+        name: "models",
+        summary: "requests and answers of models, with real servers and the vendors' own clients",
+        help: models::HELP,
+        run: models::run,
     },
     TaskVerb {
         name: "bench",

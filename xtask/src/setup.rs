@@ -72,7 +72,7 @@ const PACKAGES: &[DebianPackage] = &[
     },
     DebianPackage {
         name: "nodejs",
-        why: "the TypeScript client",
+        why: "the TypeScript client, and clients of models",
         sign: PresenceSign::Program("node"),
     },
     DebianPackage {
@@ -82,7 +82,7 @@ const PACKAGES: &[DebianPackage] = &[
     },
     DebianPackage {
         name: "python3-venv",
-        why: "a place for schemathesis",
+        why: "a place for schemathesis and for llama.cpp's server",
         sign: PresenceSign::PythonModule("ensurepip"),
     },
     DebianPackage {
